@@ -1,0 +1,98 @@
+import type { Window } from '../schemas/geo/lattice.ts';
+import type { ProbSevereObject } from '../schemas/tables/probsevere.ts';
+
+/**
+ * One product on a window of the CONUS lattice, row-major, row 0 = north, still packed as it was delivered:
+ * value = (reference + packed x 2^binary_scale) / 10^decimal_scale.
+ */
+export interface Grid {
+  /** Product name as in the public bucket, for example `MESH`. */
+  readonly product: string;
+  readonly unit: string;
+  readonly scan_time: number;
+  /** True when the file says that a simulator wrote it. */
+  readonly simulated: boolean;
+  readonly window: Window;
+  readonly packed: Uint8Array | Uint16Array | Uint32Array;
+  readonly reference: number;
+  readonly binary_scale: number;
+  readonly decimal_scale: number;
+  /** Value that means "no radar covers this pixel"; null when the product has none. */
+  readonly no_coverage: number | null;
+  /** Value that means "covered, nothing there"; null when the product has none. */
+  readonly nothing: number | null;
+  /** What "covered, nothing there" amounts to: 0 for sizes, sums and probabilities, NaN for heights and reflectivity. */
+  readonly nothing_as: number;
+}
+
+/** Value at a lattice position; NaN without coverage, outside the window, or where nothing has no value. */
+export function sampleGrid(grid: Grid, row: number, col: number): number {
+  const r = row - grid.window.row0;
+  const c = col - grid.window.col0;
+  if (r < 0 || c < 0 || r >= grid.window.rows || c >= grid.window.cols) return Number.NaN;
+  const packed = grid.packed[r * grid.window.cols + c] as number;
+  const value = (grid.reference + packed * 2 ** grid.binary_scale) / 10 ** grid.decimal_scale;
+  if (value === grid.no_coverage) return Number.NaN;
+  return value === grid.nothing ? grid.nothing_as : value;
+}
+
+/**
+ * MESH of one scan, sparse: every pixel above 0, in rows from north and columns from west.
+ * Pixels of window row r are at indices rowStart[r] .. rowStart[r + 1] - 1; `col` is the lattice column,
+ * `tenths` the MESH in tenths of a millimetre exactly as delivered (no cap).
+ */
+export interface HailField {
+  readonly window: Window;
+  readonly rowStart: Uint32Array;
+  readonly col: Uint16Array;
+  readonly tenths: Uint16Array;
+  /** Pixels that some radar covers, hail or not. */
+  readonly covered_px: number;
+  /** Pixels that no radar covers: "unknown", never "no hail". */
+  readonly uncovered_px: number;
+}
+
+export const COMPANIONS = [
+  'posh_pct',
+  'vil_kg_m2',
+  'echo_top_18_km',
+  'echo_top_50_km',
+  'max_reflectivity_dbz',
+] as const;
+export type Companion = (typeof COMPANIONS)[number];
+
+/** Companion values at the pixels of a HailField, NaN where unknown; null where the product is missing. */
+export type CompanionValues = Readonly<Record<Companion, Float32Array | null>>;
+
+/** Everything the stages need of one scan: plain data that can travel between threads. */
+export interface ScanInput {
+  readonly scan_time: number;
+  readonly simulated: boolean;
+  readonly mesh: HailField;
+  readonly companions: CompanionValues;
+  /** Objects of the ProbSevere file that belongs to the scan; null without one. */
+  readonly probsevere: readonly ProbSevereObject[] | null;
+  /** Products that were read, MESH first. */
+  readonly products: readonly string[];
+}
+
+/** Index of the first pixel of a lattice row at or after a lattice column. */
+export function lowerBound(field: HailField, row: number, col: number): number {
+  const r = row - field.window.row0;
+  let low = field.rowStart[r] as number;
+  let high = field.rowStart[r + 1] as number;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((field.col[middle] as number) < col) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** MESH in tenths of a millimetre at a lattice position; 0 where the field has no pixel. */
+export function tenthsAt(field: HailField, row: number, col: number): number {
+  if (row < field.window.row0 || row >= field.window.row0 + field.window.rows) return 0;
+  const index = lowerBound(field, row, col);
+  const end = field.rowStart[row - field.window.row0 + 1] as number;
+  return index < end && field.col[index] === col ? (field.tenths[index] as number) : 0;
+}

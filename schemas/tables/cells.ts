@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { table } from '../columns.ts';
+import {
+  count,
+  degrees,
+  flag,
+  instant,
+  kilometres,
+  latitude,
+  latticeIndex,
+  longitude,
+  millimetres,
+  probability,
+  squareKilometres,
+  stormDateColumn,
+  text,
+} from '../units.ts';
+import { companionFields } from './detections.ts';
+
+/** One storm cell in one scan: a group of pixels >= 5 mm that reaches 15 mm over at least 4 km2. */
+export const Cell = z.object({
+  storm_date: stormDateColumn('Storm date of the scan.'),
+  scan_time: instant('Observation time of the scan.'),
+  cell_index: count('Index of the cell within its scan.'),
+  track_id: text('Track the cell belongs to.').nullable(),
+  lat: latitude('MESH-weighted centroid of the pixels >= 0.7 of the maximum.'),
+  lon: longitude('MESH-weighted centroid of the pixels >= 0.7 of the maximum.'),
+  centroid_lat: latitude('MESH-weighted centroid of all pixels.'),
+  centroid_lon: longitude('MESH-weighted centroid of all pixels.'),
+  geohash5: text('Five-character geohash of lat, lon.'),
+  pixels: count('Pixels of the cell.'),
+  area_km2: squareKilometres('Sum of the exact pixel areas.'),
+  estimated_size_mm: millimetres('Largest MESH of the cell; above 150 mm stored as 150.'),
+  p90_mm: millimetres('90th percentile of MESH over the cell.'),
+  major_axis_km: kilometres('Major axis of the ellipse with the same second moments, 4 sqrt(eigenvalue).'),
+  minor_axis_km: kilometres('Minor axis of that ellipse.'),
+  orientation_deg: degrees('Direction of the major axis, 0 = north, clockwise, 0..180.'),
+  ml_predicted_size_mm: millimetres('Median size a ground report would give, by the small model.'),
+  ml_probability: probability('Probability of hail >= 25.4 mm with this storm within 60 minutes.'),
+  model_version: text('Where ml_probability comes from.'),
+  probsevere_id: text('ProbSevere object the cell lies in.').nullable(),
+  confidence: probability('Confidence at the largest pixel.'),
+  ...companionFields,
+  row_min: latticeIndex('Northernmost row.'),
+  row_max: latticeIndex('Southernmost row.'),
+  col_min: latticeIndex('Westernmost column.'),
+  col_max: latticeIndex('Easternmost column.'),
+  flag_extreme: flag('MESH above 110 mm somewhere in the cell.'),
+  flag_object_only: flag('Cell made of a ProbSevere object because the MESH grid is missing.'),
+});
+export type Cell = z.infer<typeof Cell>;
+
+export const cells = table({ name: 'cells', row: Cell, schema_version: 1, order: 'scan_time, cell_index' });

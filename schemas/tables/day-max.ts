@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { table } from '../columns.ts';
+import {
+  count,
+  flag,
+  instant,
+  latitude,
+  latticeIndex,
+  longitude,
+  millimetres,
+  minutes,
+  probability,
+  stormDateColumn,
+  text,
+} from '../units.ts';
+import { companionFields } from './detections.ts';
+
+/**
+ * Largest MESH of one pixel over a stretch of scans of one storm date (a scan, an hour, the day): pixels >= 5 mm.
+ * Files of a stretch add up: maximum of max_mm (earliest time wins a tie), minimum and maximum of the times, sum of the counts.
+ */
+export const DayMax = z.object({
+  storm_date: stormDateColumn('Storm date.'),
+  row: latticeIndex('Row of the CONUS lattice, 0 = northernmost.'),
+  col: latticeIndex('Column of the CONUS lattice, 0 = westernmost.'),
+  lat: latitude('Centre of the pixel.'),
+  lon: longitude('Centre of the pixel.'),
+  geohash5: text('Five-character geohash of the centre.'),
+  max_mm: millimetres('Largest MESH; above 150 mm stored as 150.'),
+  max_time: instant('Scan of the largest MESH, the earliest of equals.'),
+  interpolated: flag('Never seen in a scan: filled between two scans more than 4 minutes apart; for swaths only.'),
+  first_detected: instant('First scan >= 10 mm.').nullable(),
+  last_detected: instant('Last scan >= 10 mm.').nullable(),
+  detection_scans: count('Scans >= 10 mm.'),
+  severe_scans: count('Scans >= 19 mm.'),
+  confidence: probability('Confidence of the largest detection; null below 10 mm.').nullable(),
+  ...companionFields,
+  place_scans: count('Scans with a detection in the geohash5 of the pixel; set when the day is closed.').nullable(),
+  place_duration_min: minutes(
+    'Duration of those scans, gaps capped at 4 minutes; set when the day is closed.',
+  ).nullable(),
+});
+export type DayMax = z.infer<typeof DayMax>;
+
+export const dayMax = table({
+  name: 'day-max',
+  row: DayMax,
+  schema_version: 1,
+  order: 'row // 50, col // 50, row, col',
+});

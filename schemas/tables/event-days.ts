@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { table } from '../columns.ts';
+import {
+  bigCount,
+  count,
+  geometry,
+  instant,
+  latitude,
+  longitude,
+  millimetres,
+  squareKilometres,
+  stormDateColumn,
+} from '../units.ts';
+
+/** One storm date with at least one detection >= 19 mm, whole grid. */
+export const EventDay = z.object({
+  storm_date: stormDateColumn('Storm date.'),
+  cell_count: count('Tracked storms, or untracked cells, that reached 19 mm.'),
+  max_size_mm: millimetres('Largest size of the day.'),
+  n_detections: bigCount('Pixel-scans >= 10 mm.'),
+  affected_area_km2: squareKilometres('Geodesic area of the convex hull of the corners of all pixels >= 19 mm.'),
+  centroid_lat: latitude('Centroid of the hull.'),
+  centroid_lon: longitude('Centroid of the hull.'),
+  first_detected: instant('First scan with a detection.'),
+  last_detected: instant('Last scan with a detection.'),
+  hull: geometry('Convex hull.'),
+});
+export type EventDay = z.infer<typeof EventDay>;
+
+export const eventDays = table({ name: 'event-days', row: EventDay, schema_version: 1, order: 'storm_date' });

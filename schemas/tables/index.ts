@@ -1,0 +1,16 @@
+import { cells } from './cells.ts';
+import { dayMax } from './day-max.ts';
+import { detections } from './detections.ts';
+import { eventDays } from './event-days.ts';
+import { frames } from './frames.ts';
+import { probsevere } from './probsevere.ts';
+import { swaths } from './swaths.ts';
+import { tracks } from './tracks.ts';
+
+/** Tables that each scan adds rows to. */
+export const SCAN_TABLES = [detections, cells, tracks, dayMax, frames, probsevere] as const;
+/** Tables that are derived from a whole storm date and replaced as one. */
+export const DAY_TABLES = [swaths, eventDays] as const;
+export const TABLES = [...SCAN_TABLES, ...DAY_TABLES] as const;
+
+export type TableName = (typeof TABLES)[number]['name'];

@@ -1,0 +1,52 @@
+const MS_PER_HOUR = 3_600_000;
+
+/** `YYYY-MM-DD` of a UTC instant in epoch milliseconds. */
+export function utcDate(time_ms: number): string {
+  return new Date(time_ms).toISOString().slice(0, 10);
+}
+
+/**
+ * Storm date of an instant: the one function that decides a day.
+ * With `startHour` 0 it is the UTC calendar day; with 12 the convective day, labelled by its start.
+ */
+export function stormDate(time_ms: number, startHour: number): string {
+  return utcDate(time_ms - startHour * MS_PER_HOUR);
+}
+
+/** First instant of a storm date, epoch milliseconds. */
+export function stormDateStart(date: string, startHour: number): number {
+  return Date.parse(`${date}T00:00:00Z`) + startHour * MS_PER_HOUR;
+}
+
+/** The date `days` after `date`, both `YYYY-MM-DD`. */
+export function addDays(date: string, days: number): string {
+  return utcDate(Date.parse(`${date}T00:00:00Z`) + days * 24 * MS_PER_HOUR);
+}
+
+/** Compact scan time, `20260501T201200Z`: the name of a scan everywhere. */
+export function scanId(time_ms: number): string {
+  return `${new Date(time_ms).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+}
+
+/** Epoch milliseconds of a compact scan time; throws on anything else. */
+export function scanTime(id: string): number {
+  const parts = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/.exec(id);
+  const time_ms = parts
+    ? Date.parse(`${parts[1]}-${parts[2]}-${parts[3]}T${parts[4]}:${parts[5]}:${parts[6]}Z`)
+    : Number.NaN;
+  if (Number.isNaN(time_ms) || scanId(time_ms) !== id)
+    throw new RangeError(`scan id is '${id}', expected YYYYMMDDTHHMMSSZ`);
+  return time_ms;
+}
+
+/** `2026-05-01T20:12:00Z`: how timestamps are written. */
+export function timestamp(time_ms: number): string {
+  return `${new Date(time_ms).toISOString().slice(0, 19)}Z`;
+}
+
+/** True for a `YYYY-MM-DD` that exists in the calendar. */
+export function isCalendarDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const time_ms = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(time_ms) && utcDate(time_ms) === text;
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+
+/** Metres in an international mile: the interface measures some radii in miles. */
+export const METRES_PER_MILE = 1609.344;
+/** Millimetres in an inch. */
+export const MM_PER_INCH = 25.4;
+/** Metres in a foot: site heights and ProbSevere heights come in feet. */
+export const METRES_PER_FOOT = 0.3048;
+/** Metres per second in a knot. */
+export const MS_PER_KNOT = 0.514444;
+
+/** SQL type of a field's column; read by `columns.ts` from the schema's metadata. */
+export type ColumnType =
+  | 'BOOLEAN'
+  | 'USMALLINT'
+  | 'INTEGER'
+  | 'BIGINT'
+  | 'DOUBLE'
+  | 'VARCHAR'
+  | 'DATE'
+  | 'TIMESTAMP'
+  | 'GEOMETRY';
+
+const number = (description: string, unit: string) => z.number().meta({ description, unit, column: 'DOUBLE' });
+
+export const millimetres = (what: string) => number(what, 'mm');
+export const kilometres = (what: string) => number(what, 'km');
+export const squareKilometres = (what: string) => number(what, 'km2');
+export const degrees = (what: string) => number(what, 'deg');
+export const kilometresPerHour = (what: string) => number(what, 'km/h');
+export const minutes = (what: string) => number(what, 'min');
+export const percent = (what: string) => number(what, '%');
+export const plainNumber = (what: string, unit: string) => number(what, unit);
+export const latitude = (what: string) =>
+  z.number().min(-90).max(90).meta({ description: what, unit: 'deg', column: 'DOUBLE' });
+export const longitude = (what: string) =>
+  z.number().min(-180).max(180).meta({ description: what, unit: 'deg', column: 'DOUBLE' });
+export const probability = (what: string) =>
+  z.number().min(0).max(1).meta({ description: what, unit: '1', column: 'DOUBLE' });
+export const count = (what: string) => z.int().nonnegative().meta({ description: what, unit: '1', column: 'INTEGER' });
+export const bigCount = (what: string) =>
+  z.int().nonnegative().meta({ description: what, unit: '1', column: 'BIGINT' });
+export const latticeIndex = (what: string) => z.int().min(0).max(6999).meta({ description: what, column: 'USMALLINT' });
+export const text = (what: string) => z.string().meta({ description: what, column: 'VARCHAR' });
+export const flag = (what: string) => z.boolean().meta({ description: what, column: 'BOOLEAN' });
+/** Instant as epoch milliseconds in code, TIMESTAMP (UTC) on disk. */
+export const instant = (what: string) =>
+  z.int().meta({ description: what, unit: 'ms since 1970 UTC', column: 'TIMESTAMP' });
+/** Storm date as `YYYY-MM-DD` in code, DATE on disk. */
+export const stormDateColumn = (what: string) =>
+  z
+    .string()
+    .regex(/^\d{4}-\d{2}-\d{2}$/)
+    .meta({ description: what, column: 'DATE' });
+/** WKT in code, GEOMETRY (GeoParquet) on disk. */
+export const geometry = (what: string) => z.string().meta({ description: what, column: 'GEOMETRY' });
