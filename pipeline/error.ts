@@ -31,3 +31,19 @@ export class UsageError extends Error {
     this.name = 'UsageError';
   }
 }
+
+/** Somebody or something else is in the way, such as another pipeline on the data root: exit code 4. */
+export class Conflict extends PipelineError {
+  constructor(stage: string, subject: string, reason: string, options?: ErrorOptions) {
+    super(stage, subject, reason, options);
+    this.name = 'Conflict';
+  }
+}
+
+/** What was asked for does not exist: exit code 3. */
+export class NotFound extends PipelineError {
+  constructor(stage: string, subject: string, reason: string, options?: ErrorOptions) {
+    super(stage, subject, reason, options);
+    this.name = 'NotFound';
+  }
+}

@@ -1,4 +1,5 @@
 import { cellAreaKm2 } from './area.ts';
+import type { Bbox } from './position.ts';
 
 /**
  * The 0.01 degree CONUS lattice of MRMS: 3500 rows from north, 7000 columns from west; pixel centres end in 5.
@@ -41,4 +42,9 @@ const rowAreas = Float64Array.from({ length: LATTICE.rows }, (_, row) =>
 /** Area of any pixel of a lattice row on the WGS84 ellipsoid, km2. */
 export function pixelAreaKm2(row: number): number {
   return rowAreas[row] as number;
+}
+
+/** Outer edges of a window, exact to two decimals. */
+export function windowBbox({ row0, col0, rows, cols }: Window): Bbox {
+  return [(col0 - 13000) / 100, (5500 - row0 - rows) / 100, (col0 + cols - 13000) / 100, (5500 - row0) / 100];
 }

@@ -16,7 +16,8 @@ import {
 import { companionFields } from './detections.ts';
 
 /**
- * Largest MESH of one pixel over a stretch of scans of one storm date (a scan, an hour, the day): pixels >= 5 mm.
+ * Largest MESH of one pixel over a stretch of scans of one storm date (a scan, an hour, the day): pixels >= 5 mm. A pixel has
+ * a second row, with `interpolated`, where more was filled in between two scans than any scan saw.
  * Files of a stretch add up: maximum of max_mm (earliest time wins a tie), minimum and maximum of the times, sum of the counts.
  */
 export const DayMax = z.object({
@@ -46,5 +47,5 @@ export const dayMax = table({
   name: 'day-max',
   row: DayMax,
   schema_version: 1,
-  order: 'row // 50, col // 50, row, col',
+  order: 'row // 50, col // 50, row, col, interpolated',
 });

@@ -1,6 +1,17 @@
 import { z } from 'zod';
 import { table } from '../columns.ts';
-import { bigCount, count, flag, instant, millimetres, probability, stormDateColumn, text } from '../units.ts';
+import {
+  bigCount,
+  count,
+  flag,
+  instant,
+  latitude,
+  longitude,
+  millimetres,
+  probability,
+  stormDateColumn,
+  text,
+} from '../units.ts';
 
 /** One scan: the index of what was seen and of the picture published for it. */
 export const Frame = z.object({
@@ -14,6 +25,10 @@ export const Frame = z.object({
   storms: text('JSON list of {lat, lon, mm, track_id, speed_kmh, direction_deg}: tracked cells, largest first.'),
   covered_px: bigCount('Pixels of the grid that some radar covers.'),
   uncovered_px: bigCount('Pixels without coverage.'),
+  grid_west: longitude('Western edge of the grid.'),
+  grid_south: latitude('Southern edge of the grid.'),
+  grid_east: longitude('Eastern edge of the grid.'),
+  grid_north: latitude('Northern edge of the grid.'),
   products: text('Products that went into the scan, comma-separated.'),
   simulated: flag('True when the input comes from the simulator.'),
   tile_path: text('Archive of the frame, relative to the data root.'),

@@ -1,0 +1,285 @@
+import { availableParallelism } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Command, Option } from 'commander';
+import { layout } from '../../schemas/layout.ts';
+import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { sizeCategory } from '../../schemas/size.ts';
+import { addDays, stormDate } from '../../schemas/time.ts';
+import { MM_PER_INCH } from '../../schemas/units.ts';
+import type { Config } from '../config.ts';
+import { PipelineError, UsageError } from '../error.ts';
+import { newestScan } from '../publish/live-window.ts';
+import { openRoot, type Root } from '../publish/root.ts';
+import { type DatesSummary, summarize } from '../publish/summary.ts';
+import { openReport, type Report } from '../report.ts';
+import { openSession, type RunSummary } from '../session.ts';
+import { writeEvening } from '../simulate/evening.ts';
+import { defaultScenario } from '../simulate/scenario.ts';
+import { listArchive, readRejections, withoutKnown } from '../sources/archive.ts';
+import { downloadAll, listBucket } from '../sources/bucket.ts';
+import { listFolder } from '../sources/folder.ts';
+import type { SourceFile } from '../sources/names.ts';
+import { DEFAULT_PRODUCTS } from '../sources/plan.ts';
+import { startReaders } from '../workers.ts';
+import { calendarDate, counted, grouped, plainNumber, readableBytes, wholeNumber } from './cli.ts';
+
+const SOURCES = ['simulate', 'dir', 'noaa'] as const;
+const MS_PER_HOUR = 60 * 60_000;
+const MS_PER_DAY = 24 * MS_PER_HOUR;
+/** Weather that `make ingest` shows when nobody asks for another. */
+export const DEFAULT_SEED = 7;
+
+interface Options {
+  readonly source?: (typeof SOURCES)[number];
+  readonly from?: string;
+  readonly date?: string;
+  readonly products?: readonly string[];
+  readonly seed: number;
+  readonly hours: number;
+  readonly replace?: true;
+  readonly json?: true;
+  readonly progress: boolean;
+}
+
+/** `hail-pipeline ingest`: reads a source once and publishes it. */
+export function ingestCommand(config: () => Config): Command {
+  return new Command('ingest')
+    .description('read a source once and publish it; without arguments, simulate the last hours up to now first')
+    .addOption(
+      new Option(
+        '--source <word>',
+        'where raw files come from (default: dir with --from, noaa with --date, else simulate)',
+      ).choices([...SOURCES]),
+    )
+    .option('--from <folder>', 'folder of raw files, in the layout of the bucket or flat; it is only read')
+    .option('--date <date>', 'UTC date to fetch from the public bucket', calendarDate)
+    .option(
+      '--products <list>',
+      `products to fetch, comma-separated (default: ${DEFAULT_PRODUCTS.join(',')})`,
+      productList,
+    )
+    .option('--seed <number>', 'number of the simulated weather', wholeNumber(0, 4_294_967_295), DEFAULT_SEED)
+    .option('--hours <number>', 'hours of simulated weather before now', plainNumber(0.1, 48), 3)
+    .option('--replace', 'take data of the other kind (observed, simulated) off the same storm dates first')
+    .option('--json', 'print one JSON object')
+    .option('--no-progress', 'no bars, also on a terminal')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  hail-pipeline ingest                                    simulate three hours that end now, and publish them
+  hail-pipeline ingest --source dir --from ~/mrms         publish a folder of MRMS files
+  hail-pipeline ingest --source noaa --date 2024-05-01    fetch and publish a UTC date of the public bucket`,
+    )
+    .action(async (options: Options) => {
+      await ingest(config(), checked(options));
+    });
+}
+
+type Source = { kind: 'simulate' } | { kind: 'dir'; folder: string } | { kind: 'noaa'; date: string };
+type Checked = Omit<Options, 'source'> & { readonly input: Source };
+
+/** Options that fit together, or a UsageError before any work. */
+function checked(options: Options): Checked {
+  const word =
+    options.source ?? (options.from !== undefined ? 'dir' : options.date !== undefined ? 'noaa' : 'simulate');
+  const unfit = (name: keyof Options, needed: string) => {
+    if (options[name] !== undefined)
+      throw new UsageError(`--${name} goes with --source ${needed}, found --source ${word}`);
+  };
+  if (word !== 'dir') unfit('from', 'dir');
+  if (word !== 'noaa') unfit('date', 'noaa');
+  if (word === 'dir') {
+    if (options.from === undefined) throw new UsageError('--source dir needs --from FOLDER');
+    return { ...options, input: { kind: 'dir', folder: resolve(options.from) } };
+  }
+  if (word === 'noaa') {
+    if (options.date === undefined) throw new UsageError('--source noaa needs --date YYYY-MM-DD');
+    return { ...options, input: { kind: 'noaa', date: options.date } };
+  }
+  return { ...options, input: { kind: 'simulate' } };
+}
+
+/** Argument parser: known products, comma-separated. */
+export function productList(text: string): string[] {
+  const products = text.split(',').filter((product) => product !== '');
+  const unknown = products.filter((product) => !DEFAULT_PRODUCTS.includes(product));
+  if (products.length === 0 || unknown.length > 0)
+    throw new UsageError(
+      `--products names ${unknown.join(', ') || 'nothing'}, expected some of ${DEFAULT_PRODUCTS.join(', ')}`,
+    );
+  if (!products.includes('MESH'))
+    throw new UsageError('--products leaves out MESH, expected it among them: its files are the scans');
+  return products;
+}
+
+/** Threads that decode: all cores but the one that tracks and publishes, at most three. */
+export function readerThreads(): number {
+  return Math.min(3, Math.max(1, availableParallelism() - 1));
+}
+
+async function ingest(config: Config, options: Checked): Promise<void> {
+  const started = performance.now();
+  const report = openReport(config.log_level, options.progress && process.stderr.isTTY === true);
+  const root = await openRoot(config.data_root, 'hail-pipeline ingest', config.storm_day_start_hour, config.now());
+  const readers = startReaders(readerThreads());
+  try {
+    const session = openSession(root, readers, {
+      storm_day_start_hour: config.storm_day_start_hour,
+      now: config.now,
+      report,
+      move_raw: options.input.kind !== 'dir',
+      each_scan: false,
+    });
+    const { files, unknown } = await gather(config, options, root, report);
+    const replaced = options.replace ? await session.replace(files) : [];
+    const run = await session.ingest(files);
+    await session.settle();
+    const swept = await root.sweep(config.now());
+    const dates = run.dates.length > 0 ? run.dates : datesOf(files, config);
+    const heads = dates.flatMap((date) => root.heads.get(date) ?? []);
+    const summary = await summarize(root.engine, root.path, heads);
+    report.close();
+    const seconds = Math.round((performance.now() - started) / 100) / 10;
+    const source = heads[0]?.source ?? null;
+    const result = {
+      ...{
+        source,
+        dates,
+        run,
+        published: summary,
+        replaced,
+        unknown_files: unknown,
+        swept_files: swept.files,
+        seconds,
+      },
+    };
+    process.stdout.write(
+      options.json
+        ? `${JSON.stringify(result)}\n`
+        : tell(config, options, run, summary, dates, source, unknown, seconds),
+    );
+  } finally {
+    report.close();
+    await readers.close();
+    await root.close();
+  }
+}
+
+function datesOf(files: readonly SourceFile[], config: Config): string[] {
+  return [...new Set(files.map((file) => stormDate(file.time_ms, config.storm_day_start_hour)))].sort();
+}
+
+/** The raw files of the source; simulating or fetching them into the inbox first where they are not there. */
+async function gather(
+  config: Config,
+  options: Checked,
+  root: Root,
+  report: Report,
+): Promise<{ files: readonly SourceFile[]; unknown: readonly string[] }> {
+  switch (options.input.kind) {
+    case 'dir':
+      return listFolder(options.input.folder);
+    case 'noaa':
+      return fetchDate(config, options.input.date, options.products ?? DEFAULT_PRODUCTS, root, report);
+    case 'simulate':
+      return simulate(config, options, root, report);
+  }
+}
+
+async function fetchDate(config: Config, date: string, products: readonly string[], root: Root, report: Report) {
+  const from_ms = Date.parse(`${date}T00:00:00Z`);
+  const listing = await listBucket({ base_url: config.mrms_url, products, from_ms, to_ms: from_ms + MS_PER_DAY - 1 });
+  const kept = await listArchive(root.path, 'observed', [addDays(date, -1), date]);
+  const wanted = withoutKnown(listing.files, kept, await readRejections(root.path, 'observed'));
+  let done = 0;
+  const { files, failed } = await downloadAll({
+    files: wanted,
+    folder: join(root.path, layout.inbox('noaa')),
+    onFile: () => report.progress('files', ++done, wanted.length),
+  });
+  for (const { file, error } of failed) report.warn('File:Fetch:Failed', { file: file.key, reason: error.message });
+  if (files.length === 0 && failed.length > 0)
+    throw new PipelineError(
+      'sources',
+      date,
+      `none of ${wanted.length} files could be fetched, the first because ${failed[0]?.error.message}`,
+    );
+  return { files, unknown: listing.unknown };
+}
+
+/** Simulates what is missing of the hours up to now: an hour later the same evening goes on. */
+async function simulate(config: Config, options: Checked, root: Root, report: Report) {
+  const to_ms = config.now();
+  const newest_ms = newestScan([...root.heads.values()].filter((head) => head.source === 'simulated')) ?? 0;
+  const from_ms = Math.max(to_ms - options.hours * MS_PER_HOUR, Math.min(newest_ms + 1000, to_ms));
+  const out = join(root.path, layout.inbox('simulated'));
+  for await (const scan of writeEvening(defaultScenario(options.seed, WSR88D), { from_ms, to_ms, out }))
+    report.progress('simulated', scan.number, scan.of);
+  return { files: (await listFolder(out)).files, unknown: [] };
+}
+
+function tell(
+  config: Config,
+  options: Checked,
+  run: RunSummary,
+  summary: DatesSummary,
+  dates: readonly string[],
+  source: string | null,
+  unknown: readonly string[],
+  seconds: number,
+): string {
+  const lines: string[] = [];
+  const line = (label: string, text: string) => lines.push(`  ${label.padEnd(13)} ${text}`);
+  if (run.scans + run.redone === 0) {
+    const found =
+      run.skipped > 0 ? `${counted(run.skipped, 'scan')} found, all of them published already` : 'no MESH scan found';
+    lines.push(`Nothing to do: ${found}.`);
+  } else {
+    const redone = run.redone > 0 ? `, ${grouped(run.redone)} made again` : '';
+    lines.push(
+      `Published ${counted(run.scans, source === 'simulated' ? 'simulated scan' : 'scan')}${redone} in ${seconds} s.`,
+    );
+  }
+  if (summary.scans > 0) {
+    const size = summary.max_size_mm;
+    lines.push(
+      '',
+      `Storm date${dates.length === 1 ? '' : 's'} ${dates.join(', ')}${source === 'simulated' ? '  (SIMULATED, not observed)' : ''}`,
+    );
+    line('scans', grouped(summary.scans));
+    line('detections', `${grouped(summary.detections)} pixels of 10 mm and more`);
+    line('storm cells', grouped(summary.cells));
+    line('tracks', grouped(summary.tracks));
+    line('swath tiers', summary.tiers_mm.length === 0 ? 'none' : `${summary.tiers_mm.join(', ')} mm`);
+    if (size !== null)
+      line(
+        'largest hail',
+        `${size.toFixed(1)} mm  (${(size / MM_PER_INCH).toFixed(2)} in, ${sizeCategory(size)?.replace('_', ' ') ?? 'below nickel'})`,
+      );
+    line('files', `${grouped(summary.files)}, ${readableBytes(summary.bytes)} under ${config.data_root}`);
+  }
+  if (run.rejected.length > 0) {
+    lines.push(
+      '',
+      `${counted(run.rejected.length, 'file')} put aside under ${join(config.data_root, 'inbox/rejected')}:`,
+    );
+    for (const { file, reason } of run.rejected.slice(0, 5)) lines.push(`  ${file}: ${reason}`);
+    if (run.rejected.length > 5) lines.push(`  and ${run.rejected.length - 5} more`);
+  }
+  if (run.unused > 0) lines.push('', `${counted(run.unused, 'file')} of other products kept, used by no scan.`);
+  if (unknown.length > 0)
+    lines.push('', `${counted(unknown.length, 'file')} not recognised by name and left alone, such as ${unknown[0]}.`);
+  const last = dates.at(-1);
+  if (last !== undefined && summary.scans > 0) {
+    lines.push('', 'Next:');
+    lines.push(`  npx hail-pipeline picture --date ${last} --out day.svg   draw the day`);
+    lines.push('  npx hail-pipeline verify                                  re-read everything published');
+    lines.push(
+      options.input.kind === 'simulate'
+        ? '  make ingest                                               again: the evening goes on'
+        : '  make stream                                               keep following a source',
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,185 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { roughDistanceKm } from '../../schemas/geo/distance.ts';
+import { MM_PER_INCH } from '../../schemas/units.ts';
+import { type CellShape, findCells } from '../detect/cells.ts';
+import { cellPredictors } from '../detect/predictors.ts';
+import type { TrainingSample } from '../detect/train-model.ts';
+import { PipelineError } from '../error.ts';
+import type { Companion, ScanInput } from '../grid.ts';
+import { MAX_PROBSEVERE_BYTES, readProbSevere } from '../read/probsevere.ts';
+import { NOTHING, type SimulatedProduct, type SimulatedScan, simulateScan } from '../simulate/fields.ts';
+import { scanTimes } from '../simulate/scan-times.ts';
+import type { Scenario } from '../simulate/scenario.ts';
+import { stormAt, stormsBetween } from '../simulate/storms.ts';
+import { growthRate, recentSizes, type SizeAt } from '../track/trend.ts';
+
+const MS_PER_MIN = 60_000;
+/** An evening: an hour in which storms gather a past, an hour of cases, an hour in which they come true. */
+const PAST_MIN = 60;
+const CASES_MIN = 60;
+const FUTURE_MIN = 60;
+/** Cases of a storm are this far apart, minutes: closer ones say the same again. */
+const CASE_EVERY_MIN = 10;
+/** A cell belongs to the nearest simulated storm within this distance, km. */
+const STORM_MAX_KM = 15;
+/** ProbSevere objects below this MESH have a probability near zero whatever else they show, mm. */
+const OBJECT_MIN_MM = 3;
+/** Law of sizes on the ground in the simulator: ln D = base + slope ln MESH + spread N. */
+const GROUND_LAW = { base: 1.18, slope: 0.62, spread: 0.28 } as const;
+/** Size of the event, mm. */
+const EVENT_MM = MM_PER_INCH;
+
+/**
+ * Cases of one simulated evening that starts at `start_ms`: storm cells as the pipeline finds them.
+ * The target is the probability, by the simulator's law of sizes on the ground, that the largest MESH the storm shows
+ * in the next 60 minutes comes with hail >= 25.4 mm.
+ */
+export function eveningSamples(scenario: Scenario, start_ms: number): TrainingSample[] {
+  const end_ms = start_ms + (PAST_MIN + CASES_MIN + FUTURE_MIN) * MS_PER_MIN;
+  const sizes = new Map<string, SizeAt[]>();
+  const cases: { storm_id: string; scan_time: number; cell: CellShape }[] = [];
+  let nextCase_ms = start_ms + PAST_MIN * MS_PER_MIN;
+  for (const scan_time of scanTimes(scenario.seed, start_ms, end_ms)) {
+    const cells = largestByStorm(scenario, scan_time, findCells(scanInput(simulateScan(scenario, scan_time))));
+    for (const [storm_id, cell] of cells) {
+      const size = { scan_time, size_mm: cell.estimated_size_mm };
+      sizes.set(storm_id, [...(sizes.get(storm_id) ?? []), size]);
+    }
+    if (scan_time < nextCase_ms || scan_time >= end_ms - FUTURE_MIN * MS_PER_MIN) continue;
+    nextCase_ms += CASE_EVERY_MIN * MS_PER_MIN;
+    for (const [storm_id, cell] of cells) cases.push({ storm_id, scan_time, cell });
+  }
+  return cases.map(({ storm_id, scan_time, cell }) => {
+    const seen = sizes.get(storm_id) ?? [];
+    const past = seen.filter((size) => size.scan_time <= scan_time);
+    const future = seen.filter(
+      (size) => size.scan_time >= scan_time && size.scan_time <= scan_time + FUTURE_MIN * MS_PER_MIN,
+    );
+    return {
+      source: 'simulated',
+      group: `${scenario.day_type}-${scenario.seed}`,
+      target: groundProbability(Math.max(...future.map(({ size_mm }) => size_mm))),
+      predictors: cellPredictors(cell, scan_time, {
+        growth_mm_per_min: growthRate(recentSizes(past, scan_time)),
+        duration_min: (scan_time - (past[0] as SizeAt).scan_time) / MS_PER_MIN,
+      }),
+    };
+  });
+}
+
+/** Cases of a folder of ProbSevere files, in the order of their names; the target is ProbHail. */
+export async function probsevereSamples(folder: string): Promise<TrainingSample[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.json')).sort();
+  if (names.length === 0) throw new PipelineError('train', folder, 'no ProbSevere file, expected at least one *.json');
+  const samples: TrainingSample[] = [];
+  for (const name of names) {
+    const path = join(folder, name);
+    const bytes = await readFile(path);
+    if (bytes.length > MAX_PROBSEVERE_BYTES)
+      throw new PipelineError('train', path, `${bytes.length} bytes, expected at most ${MAX_PROBSEVERE_BYTES}`);
+    const { valid_time, objects } = readProbSevere(bytes, path);
+    for (const { mesh_mm, flag_distrusted, prob_hail, vil_density_g_m3 } of objects) {
+      if (mesh_mm === null || mesh_mm < OBJECT_MIN_MM || flag_distrusted) continue;
+      samples.push({
+        source: 'probsevere',
+        group: new Date(valid_time).toISOString().slice(0, 10),
+        target: prob_hail,
+        predictors: {
+          mesh_mm,
+          posh_pct: null,
+          vil_density_g_m3,
+          echo_top_50_above_freezing_km: null,
+          area_km2: null,
+          growth_mm_per_min: null,
+          duration_min: null,
+        },
+      });
+    }
+  }
+  return samples;
+}
+
+/** Largest cell of each simulated storm that has one, by storm. */
+function largestByStorm(scenario: Scenario, scan_time: number, cells: readonly CellShape[]): Map<string, CellShape> {
+  const storms = stormsBetween(scenario, scan_time, scan_time).map((storm) => stormAt(storm, scan_time));
+  const largest = new Map<string, CellShape>();
+  for (const cell of cells) {
+    let nearest: string | null = null;
+    let nearest_km = STORM_MAX_KM;
+    for (const state of storms) {
+      const distance_km = state.peak_mm > 0 ? roughDistanceKm(state, cell) : Number.POSITIVE_INFINITY;
+      if (distance_km >= nearest_km) continue;
+      nearest_km = distance_km;
+      nearest = state.storm.storm_id;
+    }
+    if (nearest === null) continue;
+    const known = largest.get(nearest);
+    if (!known || known.estimated_size_mm < cell.estimated_size_mm) largest.set(nearest, cell);
+  }
+  return largest;
+}
+
+function groundProbability(mesh_mm: number): number {
+  const z = (GROUND_LAW.base + GROUND_LAW.slope * Math.log(mesh_mm) - Math.log(EVENT_MM)) / GROUND_LAW.spread;
+  return normalShare(z);
+}
+
+/** Share of a standard normal below z, to 1e-7. Source: Abramowitz & Stegun 26.2.17. */
+function normalShare(z: number): number {
+  const t = 1 / (1 + 0.2316419 * Math.abs(z));
+  const tail =
+    Math.exp((-z * z) / 2) *
+    0.3989422804014327 *
+    t *
+    (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
+  return z > 0 ? 1 - tail : tail;
+}
+
+const COMPANION_OF: Readonly<Record<Companion, { product: SimulatedProduct; per_unit: number }>> = {
+  posh_pct: { product: 'POSH', per_unit: 10 },
+  vil_kg_m2: { product: 'VIL', per_unit: 10 },
+  echo_top_18_km: { product: 'EchoTop_18', per_unit: 1000 },
+  echo_top_50_km: { product: 'EchoTop_50', per_unit: 1000 },
+  max_reflectivity_dbz: { product: 'MergedReflectivityQCComposite', per_unit: 10 },
+};
+
+/** A simulated scan as the reader would hand it over. */
+function scanInput({ scan_time, window, index, values }: SimulatedScan): ScanInput {
+  const kept = Uint32Array.from(index.keys().filter((n) => (values.MESH[n] as number) > 0));
+  const rowStart = new Uint32Array(window.rows + 1);
+  for (const n of kept) {
+    const next = Math.floor((index[n] as number) / window.cols) + 1;
+    rowStart[next] = (rowStart[next] as number) + 1;
+  }
+  for (let row = 0; row < window.rows; row++)
+    rowStart[row + 1] = (rowStart[row + 1] as number) + (rowStart[row] as number);
+  const companion = (name: Companion) => {
+    const { product, per_unit } = COMPANION_OF[name];
+    return Float32Array.from(kept, (n) => {
+      const value = values[product][n] as number;
+      return value === NOTHING ? Number.NaN : value / per_unit;
+    });
+  };
+  return {
+    scan_time,
+    simulated: true,
+    mesh: {
+      window,
+      rowStart,
+      col: Uint16Array.from(kept, (n) => window.col0 + ((index[n] as number) % window.cols)),
+      tenths: Uint16Array.from(kept, (n) => values.MESH[n] as number),
+      covered_px: window.rows * window.cols,
+      uncovered_px: 0,
+    },
+    companions: {
+      posh_pct: companion('posh_pct'),
+      vil_kg_m2: companion('vil_kg_m2'),
+      echo_top_18_km: companion('echo_top_18_km'),
+      echo_top_50_km: companion('echo_top_50_km'),
+      max_reflectivity_dbz: companion('max_reflectivity_dbz'),
+    },
+    probsevere: null,
+    products: ['MESH'],
+  };
+}

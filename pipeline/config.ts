@@ -1,0 +1,38 @@
+import { resolve } from 'node:path';
+import { Settings } from '../schemas/settings.ts';
+import { UsageError } from './error.ts';
+
+/** Settings of the pipeline, read once from the environment and frozen. */
+export interface Config {
+  readonly data_root: string;
+  readonly mrms_url: string;
+  readonly storm_day_start_hour: number;
+  readonly log_level: Settings['HAIL_LOG_LEVEL'];
+  /** The data clock, epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** Reads the settings; throws UsageError naming every setting that does not fit. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(
+      ([name, value]) => name in Settings.shape && value !== undefined && value !== '',
+    ),
+  );
+  const parsed = Settings.safeParse(given);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map(
+      (issue) => `${issue.path.join('.')} is '${given[String(issue.path[0])]}': ${issue.message}`,
+    );
+    throw new UsageError(faults.join('; '));
+  }
+  const settings = parsed.data;
+  const fixed_ms = settings.HAIL_NOW === undefined ? null : Date.parse(settings.HAIL_NOW);
+  return Object.freeze({
+    data_root: resolve(settings.HAIL_DATA),
+    mrms_url: settings.HAIL_MRMS_URL.replace(/\/+$/, ''),
+    storm_day_start_hour: settings.HAIL_STORM_DAY_START_HOUR,
+    log_level: settings.HAIL_LOG_LEVEL,
+    now: () => fixed_ms ?? Date.now(),
+  });
+}

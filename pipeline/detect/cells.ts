@@ -1,0 +1,147 @@
+import { geohash } from '../../schemas/geo/geohash.ts';
+import { CELL_GROW_MM, CELL_PEAK_MIN_MM, EXTREME_MM, SIZE_CAP_MM } from '../../schemas/size.ts';
+import type { Cell } from '../../schemas/tables/cells.ts';
+import type { Companion, CompanionValues, HailField, ScanInput } from '../grid.ts';
+import { type Labels, labelComponents } from './label.ts';
+import { latticeRows } from './rows.ts';
+import { measureShape } from './shape.ts';
+import { splitComponent } from './split.ts';
+
+/** A component is a storm cell from this area on, km2: smaller ones are a few bins of one radar. */
+const CELL_AREA_MIN_KM2 = 4;
+/** Components from this area on are looked at for several storms, km2. */
+const SPLIT_AREA_MIN_KM2 = 30;
+
+type GridColumn =
+  | 'cell_index'
+  | 'lat'
+  | 'lon'
+  | 'centroid_lat'
+  | 'centroid_lon'
+  | 'geohash5'
+  | 'pixels'
+  | 'area_km2'
+  | 'estimated_size_mm'
+  | 'p90_mm'
+  | 'major_axis_km'
+  | 'minor_axis_km'
+  | 'orientation_deg'
+  | 'row_min'
+  | 'row_max'
+  | 'col_min'
+  | 'col_max'
+  | 'flag_extreme'
+  | 'flag_object_only'
+  | Companion;
+
+/** What the grid alone says about a storm cell: columns of the cells table, and the pixels they were taken from. */
+export interface CellShape extends Readonly<Pick<Cell, GridColumn>> {
+  /** Pixels of the cell: indices into the HailField, ascending. */
+  readonly pixelIndex: Uint32Array;
+  /** The largest of them, the first of equals: index into the HailField. */
+  readonly peakIndex: number;
+}
+
+const NO_COMPANIONS: CompanionValues = {
+  posh_pct: null,
+  vil_kg_m2: null,
+  echo_top_18_km: null,
+  echo_top_50_km: null,
+  max_reflectivity_dbz: null,
+};
+
+/**
+ * Storm cells of one scan, by first pixel: components >= 5 mm that reach 15 mm over at least 4 km2, large ones split
+ * where several storms touch. A companion is its largest value over the cell; null without the product or a value.
+ */
+export function findCells(input: ScanInput): CellShape[] {
+  const field = input.mesh;
+  const labels = labelComponents(field, CELL_GROW_MM * 10, 8);
+  const components = pixelsOfComponents(
+    labels,
+    (component) =>
+      (labels.max_tenths[component] as number) >= CELL_PEAK_MIN_MM * 10 &&
+      (labels.area_km2[component] as number) >= CELL_AREA_MIN_KM2,
+  );
+  const cells = [...components].flatMap(([component, pixels]) =>
+    (labels.area_km2[component] as number) >= SPLIT_AREA_MIN_KM2 ? splitComponent(field, pixels) : [pixels],
+  );
+  cells.sort((a, b) => (a[0] as number) - (b[0] as number));
+  return cells.map((pixels, cell_index) => cellShape(field, pixels, cell_index, input.companions));
+}
+
+/**
+ * Connected objects of any field, by first pixel: components (8 neighbours) at or above `min_tenths` with at least
+ * `min_pixels` pixels, without the rules that make a storm cell. Sizes are in the unit of the field's product.
+ */
+export function findObjects(field: HailField, min_tenths: number, min_pixels: number): CellShape[] {
+  const labels = labelComponents(field, min_tenths, 8);
+  const components = pixelsOfComponents(labels, (component) => (labels.pixels[component] as number) >= min_pixels);
+  return [...components.values()].map((pixels, cell_index) => cellShape(field, pixels, cell_index, NO_COMPANIONS));
+}
+
+/** Ascending pixels of the components that are wanted, by component. */
+function pixelsOfComponents(labels: Labels, wanted: (component: number) => boolean): Map<number, Uint32Array> {
+  const lists = new Map<number, Uint32Array>();
+  for (let component = 0; component < labels.count; component++)
+    if (wanted(component)) lists.set(component, new Uint32Array(labels.pixels[component] as number));
+  const filled = new Uint32Array(labels.count);
+  for (let pixel = 0; pixel < labels.label.length; pixel++) {
+    const component = labels.label[pixel] as number;
+    const list = component < 0 ? undefined : lists.get(component);
+    if (!list) continue;
+    const at = filled[component] as number;
+    list[at] = pixel;
+    filled[component] = at + 1;
+  }
+  return lists;
+}
+
+function cellShape(
+  field: HailField,
+  pixelIndex: Uint32Array,
+  cell_index: number,
+  companions: CompanionValues,
+): CellShape {
+  const shape = measureShape(field, pixelIndex, latticeRows(field, pixelIndex));
+  const largest = (companion: Companion) => largestValue(companions[companion], pixelIndex);
+  return {
+    cell_index,
+    lat: shape.core.lat,
+    lon: shape.core.lon,
+    centroid_lat: shape.centroid.lat,
+    centroid_lon: shape.centroid.lon,
+    geohash5: geohash(shape.core.lat, shape.core.lon, 5),
+    pixels: pixelIndex.length,
+    area_km2: shape.area_km2,
+    estimated_size_mm: Math.min(SIZE_CAP_MM, shape.max_tenths / 10),
+    p90_mm: Math.min(SIZE_CAP_MM, Math.round(shape.p90_tenths * 10) / 100),
+    major_axis_km: shape.major_axis_km,
+    minor_axis_km: shape.minor_axis_km,
+    orientation_deg: shape.orientation_deg,
+    posh_pct: largest('posh_pct'),
+    vil_kg_m2: largest('vil_kg_m2'),
+    echo_top_18_km: largest('echo_top_18_km'),
+    echo_top_50_km: largest('echo_top_50_km'),
+    max_reflectivity_dbz: largest('max_reflectivity_dbz'),
+    row_min: shape.row_min,
+    row_max: shape.row_max,
+    col_min: shape.col_min,
+    col_max: shape.col_max,
+    flag_extreme: shape.max_tenths > EXTREME_MM * 10,
+    flag_object_only: false,
+    pixelIndex,
+    peakIndex: shape.peakIndex,
+  };
+}
+
+/** Largest known value at some pixels; null without the product, or when it is unknown at every one of them. */
+function largestValue(values: Float32Array | null, pixels: Uint32Array): number | null {
+  if (!values) return null;
+  let largest = Number.NEGATIVE_INFINITY;
+  for (const pixel of pixels) {
+    const value = values[pixel] as number;
+    if (value > largest) largest = value;
+  }
+  return largest === Number.NEGATIVE_INFINITY ? null : largest;
+}

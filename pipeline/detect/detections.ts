@@ -1,0 +1,182 @@
+import { geohash } from '../../schemas/geo/geohash.ts';
+import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
+import {
+  CELL_GROW_MM,
+  CELL_PEAK_MIN_MM,
+  DETECTION_MIN_MM,
+  EXTREME_MM,
+  poshOfShi,
+  SIZE_CAP_MM,
+  shiOfMesh,
+} from '../../schemas/size.ts';
+import type { Detection } from '../../schemas/tables/detections.ts';
+import type { HailField, ScanInput } from '../grid.ts';
+import type { CellShape } from './cells.ts';
+import { detectionConfidence } from './confidence.ts';
+import { type Labels, labelComponents } from './label.ts';
+import { anyNear, type DetectMemory, recall, remember } from './memory.ts';
+import { predictedSize } from './predict.ts';
+import { matchObjects } from './probsevere.ts';
+import { placeQuality } from './quality.ts';
+
+/** A component of fewer pixels that stays below the peak of a storm cell is flagged small. */
+const SMALL_PIXELS = 4;
+/** An echo within this many pixels in an earlier scan shows that an echo lasts. */
+const LASTING_REACH_PX = 3;
+/** From this maximum on an echo is believed in its first scan, mm. */
+const BELIEVED_MM = 19;
+/** Confidences are kept to four decimals: the last bits of exp and log differ between machines. */
+const CONFIDENCE_STEPS = 10_000;
+
+/** A row of the detections table without what the track, the storm date and the storm's probability add. */
+export type DetectionShape = Omit<Detection, 'storm_date' | 'track_id' | 'ml_probability'>;
+
+export interface Detections {
+  /** One per pixel >= 10 mm, in the order of the field: rows from north, columns from west. */
+  readonly detections: DetectionShape[];
+  /** Confidence of each cell: that of the detection at its largest pixel. */
+  readonly cellConfidence: number[];
+  /** Memory for the next scan. */
+  readonly memory: DetectMemory;
+}
+
+/**
+ * Detections of one scan. Flags and counts look back only, so that a replay gives the same rows.
+ * Companions are null where the product is missing or has no value; sizes above 150 mm are stored as 150.
+ */
+export function findDetections(input: ScanInput, cells: readonly CellShape[], memory: DetectMemory): Detections {
+  const { mesh: field, scan_time } = input;
+  const known = recall(memory, scan_time);
+  const labels = labelComponents(field, CELL_GROW_MM * 10, 8);
+  const context: Context = {
+    input,
+    known,
+    labels,
+    single: singleScanComponents(field, labels, known),
+    cellOf: cellOfPixel(field.tenths.length, cells),
+    melting_km: meltingLevels(input, cells),
+  };
+  const detections: DetectionShape[] = [];
+  const confidenceOf = new Map<number, number>();
+  for (let r = 0; r < field.window.rows; r++) {
+    const end = field.rowStart[r + 1] as number;
+    for (let i = field.rowStart[r] as number; i < end; i++) {
+      if ((field.tenths[i] as number) < DETECTION_MIN_MM * 10) continue;
+      const detection = detectionAt(context, field.window.row0 + r, i);
+      detections.push(detection);
+      confidenceOf.set(i, detection.confidence);
+    }
+  }
+  return {
+    detections,
+    cellConfidence: cells.map(({ peakIndex }) => confidenceOf.get(peakIndex) as number),
+    memory: remember(
+      known,
+      scan_time,
+      field,
+      CELL_GROW_MM * 10,
+      detections.map(({ geohash5 }) => geohash5),
+    ),
+  };
+}
+
+interface Context {
+  readonly input: ScanInput;
+  readonly known: DetectMemory;
+  readonly labels: Labels;
+  /** 1 for components that are seen for the first time. */
+  readonly single: Uint8Array;
+  /** Cell of each pixel of the field, -1 outside any. */
+  readonly cellOf: Int32Array;
+  /** Melting level above the ground at each cell, null where the scan does not tell. */
+  readonly melting_km: readonly (number | null)[];
+}
+
+function detectionAt({ input, known, labels, single, cellOf, melting_km }: Context, row: number, i: number) {
+  const { mesh: field, scan_time, companions } = input;
+  const col = field.col[i] as number;
+  const lat = rowLat(row);
+  const lon = colLon(col);
+  const geohash5 = geohash(lat, lon, 5);
+  const tenths = field.tenths[i] as number;
+  const estimated_size_mm = Math.min(SIZE_CAP_MM, tenths / 10);
+  const component = labels.label[i] as number;
+  const cell = cellOf[i] as number;
+  const quality = placeQuality(row, col, scan_time);
+  const scan_count = (known.places[geohash5]?.length ?? 0) + 1;
+  const posh_pct = companionAt(companions.posh_pct, i);
+  const flag_small =
+    (labels.pixels[component] as number) < SMALL_PIXELS &&
+    (labels.max_tenths[component] as number) < CELL_PEAK_MIN_MM * 10;
+  const melting = (cell < 0 ? null : melting_km[cell]) ?? quality.freezing_above_ground_km;
+  const confidence = detectionConfidence({
+    mesh_mm: estimated_size_mm,
+    scan_count,
+    posh_pct: posh_pct ?? poshOfShi(shiOfMesh(estimated_size_mm), melting),
+    hdqi: quality.hdqi,
+    small: flag_small,
+  });
+  return {
+    scan_time,
+    row,
+    col,
+    lat,
+    lon,
+    geohash5,
+    estimated_size_mm,
+    ml_predicted_size_mm: predictedSize(estimated_size_mm),
+    confidence: Math.round(confidence * CONFIDENCE_STEPS) / CONFIDENCE_STEPS,
+    scan_count,
+    cell_index: cell < 0 ? null : cell,
+    posh_pct,
+    vil_kg_m2: companionAt(companions.vil_kg_m2, i),
+    echo_top_18_km: companionAt(companions.echo_top_18_km, i),
+    echo_top_50_km: companionAt(companions.echo_top_50_km, i),
+    max_reflectivity_dbz: companionAt(companions.max_reflectivity_dbz, i),
+    flag_small,
+    flag_single_scan: single[component] === 1,
+    flag_extreme: tenths > EXTREME_MM * 10,
+  };
+}
+
+/** Value of a companion at a pixel; null without the product or where it knows nothing. */
+function companionAt(values: Float32Array | null, pixel: number): number | null {
+  const value = values?.[pixel] ?? Number.NaN;
+  return Number.isNaN(value) ? null : value;
+}
+
+function cellOfPixel(pixels: number, cells: readonly CellShape[]): Int32Array {
+  const cellOf = new Int32Array(pixels).fill(-1);
+  for (const { cell_index, pixelIndex } of cells) for (const pixel of pixelIndex) cellOf[pixel] = cell_index;
+  return cellOf;
+}
+
+/**
+ * 1 for each component below 19 mm that has no echo near any of its pixels in the two previous scans.
+ * Without an earlier scan nothing is held against an echo.
+ */
+function singleScanComponents(field: HailField, labels: Labels, known: DetectMemory): Uint8Array {
+  const single = new Uint8Array(labels.count);
+  if (known.scans.length === 0) return single;
+  for (let component = 0; component < labels.count; component++)
+    if ((labels.max_tenths[component] as number) < BELIEVED_MM * 10) single[component] = 1;
+  for (let r = 0; r < field.window.rows; r++) {
+    const end = field.rowStart[r + 1] as number;
+    for (let i = field.rowStart[r] as number; i < end; i++) {
+      const component = labels.label[i] as number;
+      if (component < 0 || single[component] === 0) continue;
+      const row = field.window.row0 + r;
+      const col = field.col[i] as number;
+      if (known.scans.some(({ pixels }) => anyNear(pixels, row, col, LASTING_REACH_PX))) single[component] = 0;
+    }
+  }
+  return single;
+}
+
+/** Melting level above the ground that ProbSevere gives for each cell, km; only needed where POSH is missing. */
+function meltingLevels(input: ScanInput, cells: readonly CellShape[]): (number | null)[] {
+  if (!input.probsevere || input.companions.posh_pct) return cells.map(() => null);
+  return matchObjects(input.mesh, cells, input.probsevere, input.scan_time).map(
+    (match) => match?.object.melting_level_km ?? null,
+  );
+}

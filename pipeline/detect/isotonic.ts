@@ -1,0 +1,98 @@
+/** Probabilities are kept off certainty by this. */
+const PROBABILITY_MIN = 0.005;
+const PROBABILITY_MAX = 0.995;
+
+/** A rising curve through knots: constant before the first and after the last, straight between two. */
+export interface Curve {
+  readonly score: readonly number[];
+  readonly probability: readonly number[];
+}
+
+interface Block {
+  readonly sum: number;
+  readonly weight: number;
+  readonly items: number;
+}
+
+/**
+ * Closest non-decreasing sequence in the weighted least-squares sense.
+ * Source: pool adjacent violators (Ayer et al. 1955).
+ */
+export function poolAdjacent(values: readonly number[], weights: readonly number[]): number[] {
+  const blocks: Block[] = [];
+  values.forEach((value, n) => {
+    const weight = weights[n] as number;
+    let block: Block = { sum: value * weight, weight, items: 1 };
+    for (let last = blocks.at(-1); last && last.sum / last.weight > block.sum / block.weight; last = blocks.at(-1)) {
+      blocks.pop();
+      block = { sum: last.sum + block.sum, weight: last.weight + block.weight, items: last.items + block.items };
+    }
+    blocks.push(block);
+  });
+  return blocks.flatMap(({ sum, weight, items }) => new Array<number>(items).fill(sum / weight));
+}
+
+/**
+ * Calibration curve from scores to the mean targets 0..1, with at most `knots` knots.
+ * Cases are sorted by score and taken together in groups of equal weight before they are pooled.
+ */
+export function fitCurve(
+  scores: readonly number[],
+  targets: readonly number[],
+  weights: readonly number[],
+  knots: number,
+): Curve {
+  const order = scores.map((_, n) => n).sort((a, b) => (scores[a] as number) - (scores[b] as number) || a - b);
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const groups = Array.from({ length: knots }, () => ({ score: 0, target: 0, weight: 0 }));
+  let before = 0;
+  for (const n of order) {
+    const weight = weights[n] as number;
+    const group = groups[Math.min(knots - 1, Math.floor((knots * (before + weight / 2)) / total))];
+    before += weight;
+    if (!group) continue;
+    group.score += weight * (scores[n] as number);
+    group.target += weight * (targets[n] as number);
+    group.weight += weight;
+  }
+  const filled = groups.filter(({ weight }) => weight > 0);
+  const pooled = poolAdjacent(
+    filled.map(({ target, weight }) => target / weight),
+    filled.map(({ weight }) => weight),
+  );
+  return blockCentres(
+    filled.map(({ score, weight }) => ({ score: score / weight, weight })),
+    pooled,
+  );
+}
+
+/** One knot per stretch of equal probability, at its mean score. */
+function blockCentres(groups: readonly { score: number; weight: number }[], pooled: readonly number[]): Curve {
+  const score: number[] = [];
+  const probability: number[] = [];
+  for (let from = 0; from < pooled.length; ) {
+    let to = from;
+    let sum = 0;
+    let weight = 0;
+    for (; to < pooled.length && pooled[to] === pooled[from]; to++) {
+      const group = groups[to] as { score: number; weight: number };
+      sum += group.score * group.weight;
+      weight += group.weight;
+    }
+    score.push(sum / weight);
+    probability.push(Math.min(PROBABILITY_MAX, Math.max(PROBABILITY_MIN, pooled[from] as number)));
+    from = to;
+  }
+  return { score, probability };
+}
+
+/** Probability on a curve. */
+export function onCurve({ score, probability }: Curve, at: number): number {
+  const upper = score.findIndex((knot) => knot >= at);
+  if (upper === 0) return probability[0] as number;
+  if (upper < 0) return probability.at(-1) as number;
+  const low = score[upper - 1] as number;
+  const share = (at - low) / ((score[upper] as number) - low);
+  const from = probability[upper - 1] as number;
+  return from + ((probability[upper] as number) - from) * share;
+}

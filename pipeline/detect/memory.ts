@@ -1,0 +1,87 @@
+import { LATTICE } from '../../schemas/geo/lattice.ts';
+import type { HailField } from '../grid.ts';
+
+/** So many scans are remembered to tell a lasting echo from a spark, … */
+const SCANS = 2;
+/** … but none older than this, minutes: after a gap nothing is known about a storm's past. */
+const SCANS_MAX_AGE_MIN = 10;
+/** Detections of this stretch count for a place, minutes. */
+const PLACES_MAX_AGE_MIN = 30;
+const MS_PER_MIN = 60_000;
+
+/** What detections remember of earlier scans: plain JSON, part of the checkpoint. */
+export interface DetectMemory {
+  /** Scans of the last minutes, oldest first, with the places of their pixels >= 5 mm as row x 7000 + column, ascending. */
+  readonly scans: readonly { readonly scan_time: number; readonly pixels: readonly number[] }[];
+  /** Scan times with a detection, ascending, by geohash5. */
+  readonly places: Readonly<Record<string, readonly number[]>>;
+}
+
+export const emptyDetectMemory: DetectMemory = { scans: [], places: {} };
+
+/** Lattice place of a pixel as one number. */
+export function latticePlace(row: number, col: number): number {
+  return row * LATTICE.cols + col;
+}
+
+/** Memory as this scan may use it: without what is too old for it. */
+export function recall(memory: DetectMemory, scan_time: number): DetectMemory {
+  const oldestScan = scan_time - SCANS_MAX_AGE_MIN * MS_PER_MIN;
+  const oldestPlace = scan_time - PLACES_MAX_AGE_MIN * MS_PER_MIN;
+  const places = Object.entries(memory.places)
+    .map(([place, times]) => [place, times.filter((time) => time >= oldestPlace)] as const)
+    .filter(([, times]) => times.length > 0);
+  return {
+    scans: memory.scans.filter((scan) => scan.scan_time >= oldestScan),
+    places: Object.fromEntries(places),
+  };
+}
+
+/** Memory after a scan: its pixels >= `min_tenths`, and the places with a detection in it. */
+export function remember(
+  memory: DetectMemory,
+  scan_time: number,
+  field: HailField,
+  min_tenths: number,
+  detectedPlaces: Iterable<string>,
+): DetectMemory {
+  const places: Record<string, readonly number[]> = { ...memory.places };
+  for (const place of [...new Set(detectedPlaces)].sort()) places[place] = [...(places[place] ?? []), scan_time];
+  return {
+    scans: [...memory.scans, { scan_time, pixels: placesOf(field, min_tenths) }].slice(-SCANS),
+    places,
+  };
+}
+
+function placesOf(field: HailField, min_tenths: number): number[] {
+  const places: number[] = [];
+  for (let r = 0; r < field.window.rows; r++) {
+    const end = field.rowStart[r + 1] as number;
+    for (let i = field.rowStart[r] as number; i < end; i++)
+      if ((field.tenths[i] as number) >= min_tenths)
+        places.push(latticePlace(field.window.row0 + r, field.col[i] as number));
+  }
+  return places;
+}
+
+/** True when one of some ascending places lies within `reach` rows and columns of a pixel. */
+export function anyNear(places: readonly number[], row: number, col: number, reach: number): boolean {
+  for (let r = row - reach; r <= row + reach; r++) {
+    const from = latticePlace(r, Math.max(0, col - reach));
+    const to = latticePlace(r, Math.min(LATTICE.cols - 1, col + reach));
+    const at = lowerBound(places, from);
+    if (at < places.length && (places[at] as number) <= to) return true;
+  }
+  return false;
+}
+
+function lowerBound(sorted: readonly number[], value: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] as number) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

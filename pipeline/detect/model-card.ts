@@ -1,0 +1,131 @@
+import { FEATURES, type HailModel, modelProbability } from './model.ts';
+import type { Metrics } from './skill.ts';
+import type { SampleSource, TrainingReport } from './train-model.ts';
+
+const SIZES_MM = [10, 15, 19, 25.4, 30, 38, 50, 63];
+
+const SOURCE_TITLES: Readonly<Record<SampleSource, string>> = {
+  simulated: 'simulated evenings',
+  probsevere: 'ProbSevere objects',
+};
+
+/** Model card in Markdown: what the model is, what it was fitted on, how well it does, and where it fails. */
+export function modelCard(model: HailModel, report: TrainingReport, date: string): string {
+  const { samples, groups, held_out } = report;
+  return `# Model card: ${model.version}
+
+Written by \`hail-pipeline train\` on ${date}, together with the weights in \`hail-model.json\`.
+
+## What it is
+
+\`ml_probability\`: the probability of hail >= 25.4 mm (1 inch) with a storm within the next 60 minutes. A logistic
+regression of seven predictors, then a rising calibration curve of ${model.curve.score.length} knots. No deep learning. Where a ProbSevere
+object of NOAA/CIMSS matches the storm, the published number is that object's ProbHail and \`model_version\` is
+\`probsevere-2\` or \`probsevere-3\`; this model speaks where there is none, and bounds it where the cell's peak is below
+half of the object's MESH.
+
+\`ml_predicted_size_mm\` is not fitted: exp(1.18 + 0.62 ln MESH), held within 5-120 mm, the median size a ground report
+would give. It is not a largest size. \`estimated_size_mm\` (MESH), POSH, VIL, echo tops and reflectivity are NOAA's
+own values. \`confidence\` is a logistic with weights set by judgement, not fitted to anything.
+
+## Intended use
+
+Ranking and screening storms, and filling in where ProbSevere is missing. Not for decisions about safety of life, and
+not evidence that hail fell at an address.
+
+## Material
+
+| source | cases | groups held out together |
+| --- | --- | --- |
+| simulated evenings of our own | ${samples.simulated} | ${groups.simulated} evenings |
+| ProbSevere objects >= 3 mm, not flagged | ${samples.probsevere} | ${groups.probsevere} UTC dates |
+
+- **No ground report was used.** No national archive of reports went into it.
+- Simulated targets follow from the simulator's own law of sizes on the ground, ln D = 1.18 + 0.62 ln MESH + 0.28 N, at
+  the largest MESH the storm shows in the next 60 minutes. Finding that law again is a closed loop, not evidence.
+  The simulator decides how storms grow and last; real ones differ.
+- ProbSevere targets are ProbHail: the model imitates another model there. Two evenings are few.
+- Every case counts the same, and cases of one storm depend on one another.
+- SHA-256 of the material: \`${report.training_sha256}\`. Seed ${report.seed}.
+
+## Predictors
+
+A weight is per standard deviation of its predictor. A missing value is taken at its mean beside such a MESH
+(base + slope x ln MESH); there is no indicator. Weights of intensity that came out negative were set to 0: those
+predictors only repeat the others. The probability never falls when MESH rises.
+
+| predictor | known in | weight | mean | scale | range | missing |
+| --- | --- | --- | --- | --- | --- | --- |
+${FEATURES.map((feature) => {
+  const { weight, mean, scale, low, high, missing } = model.terms[feature];
+  const cells = [
+    feature,
+    String(report.known[feature]),
+    weight.toFixed(3),
+    mean.toFixed(3),
+    scale.toFixed(3),
+    `${low.toFixed(2)} to ${high.toFixed(2)}`,
+    `${missing.base.toFixed(2)} + ${missing.slope.toFixed(2)} ln MESH`,
+  ];
+  return `| ${cells.join(' | ')} |`;
+}).join('\n')}
+
+Beside a MESH alone, with everything else missing:
+
+| MESH mm | ${SIZES_MM.join(' | ')} |
+| --- | ${SIZES_MM.map(() => '---').join(' | ')} |
+| probability | ${SIZES_MM.map((mesh_mm) => onMeshAlone(model, mesh_mm).toFixed(2)).join(' | ')} |
+
+## Skill on cases held out
+
+Every group is judged by a model that never saw it. Intervals are 5-95 % over resampled groups; with two groups they
+mean little. The one-variable law is sigma(-0.26 + 3.63 ln(MESH/25.4)), which was fitted to the very ProbSevere cases
+it is compared on here, so it has an unfair lead on them. The storm objects of spring 2015 (R4 of the handbook) carry MESH
+as their truth and cannot judge this model: no figure is given for them.
+
+${Object.entries(held_out)
+  .map(([source, metrics]) => skillSection(SOURCE_TITLES[source as SampleSource], metrics))
+  .join('\n\n')}
+
+## Known failures
+
+- Tall storms in warm, moist air are over-called; rotating storms with much rain are under-called; MESH itself tells sizes
+  above 50 mm badly apart.
+- Close to a radar the top of the storm is not seen (cone of silence); behind terrain and beyond 150 km the low part.
+- In the simulator strong storms are certain to keep their life cycle; the real chance of decay is larger.
+- A storm seen for the first time has no growth and no past: both are taken at their mean.
+- Outside the ranges above a predictor is held at the nearest value known, and the answer is marked out of range.
+  Probabilities stay within .005 and .995.
+
+## How to refit
+
+\`npx hail-pipeline train --evenings 60 --probsevere DIR\` writes both files again. Once ground reports have run for a season,
+replace the simulated targets by reports near the storm, hold out whole days, fit \`ml_predicted_size_mm\` and
+\`confidence\` too, and raise the version.
+`;
+}
+
+function onMeshAlone(model: HailModel, mesh_mm: number): number {
+  return modelProbability(model, {
+    mesh_mm,
+    posh_pct: null,
+    vil_density_g_m3: null,
+    echo_top_50_above_freezing_km: null,
+    area_km2: null,
+    growth_mm_per_min: null,
+    duration_min: null,
+  }).probability;
+}
+
+function skillSection(title: string, metrics: Metrics): string {
+  const interval = ([low, high]: readonly [number, number]) => `${low.toFixed(2)} to ${high.toFixed(2)}`;
+  return `### ${title}
+
+| cases | groups | base rate | Brier score | skill over base rate | skill over one-variable law | calibration error |
+| --- | --- | --- | --- | --- | --- | --- |
+| ${metrics.cases} | ${metrics.groups} | ${metrics.base_rate.toFixed(3)} | ${metrics.brier.toFixed(4)} | ${metrics.skill_climatology.toFixed(3)} (${interval(metrics.skill_climatology_interval)}) | ${metrics.skill_start.toFixed(3)} (${interval(metrics.skill_start_interval)}) | ${metrics.ece.toFixed(3)} |
+
+| forecast | ${metrics.reliability.map(({ forecast }) => forecast.toFixed(2)).join(' | ')} |
+| --- | ${metrics.reliability.map(() => '---').join(' | ')} |
+| observed | ${metrics.reliability.map(({ observed }) => observed.toFixed(2)).join(' | ')} |`;
+}

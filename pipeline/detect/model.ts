@@ -1,0 +1,96 @@
+import { type Curve, onCurve } from './isotonic.ts';
+
+/** What the small model looks at; null where it is not known. */
+export interface Predictors {
+  readonly mesh_mm: number;
+  readonly posh_pct: number | null;
+  readonly vil_density_g_m3: number | null;
+  /** Echo top 50 dBZ minus the 0 C level, both above sea level. */
+  readonly echo_top_50_above_freezing_km: number | null;
+  /** Area of the storm cell. */
+  readonly area_km2: number | null;
+  readonly growth_mm_per_min: number | null;
+  /** Minutes since the first scan of the storm's track. */
+  readonly duration_min: number | null;
+}
+
+export const FEATURES = [
+  'ln_mesh',
+  'posh',
+  'vil_density',
+  'echo_top_50_above_freezing',
+  'ln_area',
+  'growth',
+  'ln_duration',
+] as const;
+export type Feature = (typeof FEATURES)[number];
+
+/** One term of the logistic: weight x (value - mean) / scale, the value held within low .. high. */
+export interface Term {
+  readonly weight: number;
+  readonly mean: number;
+  readonly scale: number;
+  readonly low: number;
+  readonly high: number;
+  /** A missing value is taken as base + slope x ln MESH, what it is on average beside such a MESH. */
+  readonly missing: { readonly base: number; readonly slope: number };
+}
+
+/** Weights as stored in data/reference/hail-model.json. */
+export interface HailModel {
+  readonly version: string;
+  readonly intercept: number;
+  readonly terms: Readonly<Record<Feature, Term>>;
+  readonly curve: Curve;
+}
+
+/** The seven features of a case; null where unknown. */
+export function features(predictors: Predictors): Readonly<Record<Feature, number | null>> {
+  const { area_km2, duration_min, posh_pct } = predictors;
+  return {
+    ln_mesh: Math.log(predictors.mesh_mm),
+    posh: posh_pct === null ? null : posh_pct / 100,
+    vil_density: predictors.vil_density_g_m3,
+    echo_top_50_above_freezing: predictors.echo_top_50_above_freezing_km,
+    ln_area: area_km2 === null ? null : Math.log(area_km2),
+    growth: predictors.growth_mm_per_min,
+    ln_duration: duration_min === null ? null : Math.log(duration_min + 1),
+  };
+}
+
+/** VIL density, g m-3, from VIL in kg m-2 and the 18 dBZ echo top in km; null unless both are known and positive. */
+export function vilDensity(vil_kg_m2: number | null, echo_top_18_km: number | null): number | null {
+  return vil_kg_m2 === null || echo_top_18_km === null || echo_top_18_km <= 0 ? null : vil_kg_m2 / echo_top_18_km;
+}
+
+export function within(value: number, low: number, high: number): number {
+  return Math.min(high, Math.max(low, value));
+}
+
+/** Linear score of a case, and whether one of its values had to be held within the range the model knows. */
+export function modelScore(
+  model: Pick<HailModel, 'intercept' | 'terms'>,
+  predictors: Predictors,
+): { score: number; out_of_range: boolean } {
+  const known = features(predictors);
+  let score = model.intercept;
+  let out_of_range = false;
+  for (const feature of FEATURES) {
+    const { weight, mean, scale, low, high, missing } = model.terms[feature];
+    const value = known[feature];
+    const held = within(value ?? missing.base + missing.slope * (known.ln_mesh as number), low, high);
+    if (value !== null && value !== held) out_of_range = true;
+    score += (weight * (held - mean)) / scale;
+  }
+  return { score, out_of_range };
+}
+
+/** Probability to four decimals: the last bits of exp and log differ between machines. */
+export function modelProbability(model: HailModel, predictors: Predictors) {
+  const { score, out_of_range } = modelScore(model, predictors);
+  return {
+    probability: Math.round(onCurve(model.curve, score) * 10_000) / 10_000,
+    model_version: model.version,
+    out_of_range,
+  };
+}

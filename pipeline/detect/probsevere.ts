@@ -1,0 +1,157 @@
+import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
+import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
+import type { HailField } from '../grid.ts';
+import type { CellShape } from './cells.ts';
+import { latticeRows } from './rows.ts';
+
+/** A file is used for scans up to this far from its time, minutes. */
+const TIME_MAX_MIN = 5;
+/** A cell outside every object takes the nearest one whose edge is this close, km. */
+const EDGE_MAX_KM = 5;
+/** Rings lie on whole hundredths of a degree, half a pixel off the centres, and run through the outer pixels. */
+const DILATION_DEG = LATTICE.step;
+/** A cell below this share of its object's MESH is not what the object's probability is about. */
+const CAP_SHARE = 0.5;
+const KM_PER_DEG = 111.2;
+const MS_PER_HOUR = 3_600_000;
+const MS_PER_MIN = 60_000;
+
+/** The ProbSevere object a cell belongs to. */
+export interface ObjectMatch {
+  readonly probsevere_id: string;
+  /** Probability of hail >= 25.4 mm within 60 minutes that the object gives. */
+  readonly probability: number;
+  /** The cell is much weaker than its object: its own model bounds the probability from above. */
+  readonly capped: boolean;
+  readonly object: ProbSevereObject;
+}
+
+interface Ring {
+  readonly object: ProbSevereObject;
+  readonly lon: Float64Array;
+  readonly lat: Float64Array;
+  readonly west: number;
+  readonly south: number;
+  readonly east: number;
+  readonly north: number;
+}
+
+/**
+ * The object of each cell, or null.
+ *
+ * Objects within 5 minutes of the scan are moved by their own motion to the time of the scan. A cell belongs to the
+ * object that holds the largest share of its pixels, else to the nearest whose edge is within 5 km; ties to the first.
+ * Several cells may share an object.
+ */
+export function matchObjects(
+  field: HailField,
+  cells: readonly CellShape[],
+  objects: readonly ProbSevereObject[],
+  scan_time: number,
+): (ObjectMatch | null)[] {
+  const rings = objects
+    .filter(({ valid_time }) => Math.abs(scan_time - valid_time) <= TIME_MAX_MIN * MS_PER_MIN)
+    .map((object) => movedRing(object, scan_time));
+  return cells.map((cell) => {
+    const ring = ringOf(field, cell, rings);
+    if (!ring) return null;
+    const { probsevere_id, prob_hail, mesh_mm } = ring.object;
+    return {
+      probsevere_id,
+      probability: prob_hail,
+      capped: mesh_mm !== null && cell.estimated_size_mm < CAP_SHARE * mesh_mm,
+      object: ring.object,
+    };
+  });
+}
+
+/** Outer ring of an object's polygon, moved to the time of the scan. */
+function movedRing(object: ProbSevereObject, scan_time: number): Ring {
+  const corners = [...object.geometry.matchAll(/(-?[\d.]+) (-?[\d.]+)/g)];
+  const hours = (scan_time - object.valid_time) / MS_PER_HOUR;
+  const distance_km = (object.speed_kmh ?? 0) * hours;
+  const towards = ((object.direction_deg ?? 0) * Math.PI) / 180;
+  const north_deg = (distance_km * Math.cos(towards)) / KM_PER_DEG;
+  const east_deg = (distance_km * Math.sin(towards)) / (KM_PER_DEG * Math.cos((object.lat * Math.PI) / 180));
+  const lon = Float64Array.from(corners, (corner) => Number(corner[1]) + east_deg);
+  const lat = Float64Array.from(corners, (corner) => Number(corner[2]) + north_deg);
+  return {
+    object,
+    lon,
+    lat,
+    west: Math.min(...lon),
+    south: Math.min(...lat),
+    east: Math.max(...lon),
+    north: Math.max(...lat),
+  };
+}
+
+function ringOf(field: HailField, cell: CellShape, rings: readonly Ring[]): Ring | null {
+  const rows = latticeRows(field, cell.pixelIndex);
+  let best: Ring | null = null;
+  let most = 0;
+  let nearest: Ring | null = null;
+  let nearest_km = EDGE_MAX_KM;
+  for (const ring of rings) {
+    if (!boxesNear(cell, ring)) continue;
+    let inside = 0;
+    let edge_km = Number.POSITIVE_INFINITY;
+    cell.pixelIndex.forEach((pixel, k) => {
+      const lat = rowLat(rows[k] as number);
+      const lon = colLon(field.col[pixel] as number);
+      const distance_deg = distanceToEdgeDeg(ring, lon, lat);
+      if (distance_deg <= DILATION_DEG || contains(ring, lon, lat)) inside++;
+      edge_km = Math.min(edge_km, distance_deg * KM_PER_DEG);
+    });
+    if (inside > most) {
+      most = inside;
+      best = ring;
+    }
+    if (edge_km < nearest_km || (edge_km === nearest_km && !nearest)) {
+      nearest_km = edge_km;
+      nearest = ring;
+    }
+  }
+  return best ?? nearest;
+}
+
+/** False when a cell is surely farther from a ring than any rule reaches. */
+function boxesNear(cell: CellShape, ring: Ring): boolean {
+  const lat_deg = (1.1 * EDGE_MAX_KM) / KM_PER_DEG;
+  const lon_deg = lat_deg / Math.cos((ring.north * Math.PI) / 180);
+  return (
+    colLon(cell.col_max) >= ring.west - lon_deg &&
+    colLon(cell.col_min) <= ring.east + lon_deg &&
+    rowLat(cell.row_min) >= ring.south - lat_deg &&
+    rowLat(cell.row_max) <= ring.north + lat_deg
+  );
+}
+
+/** Even-odd rule, so that rings which touch themselves need no repair. */
+function contains({ lon, lat }: Ring, x: number, y: number): boolean {
+  let inside = false;
+  for (let i = 0, j = lon.length - 1; i < lon.length; j = i++) {
+    const yi = lat[i] as number;
+    const yj = lat[j] as number;
+    if (yi > y === yj > y) continue;
+    const xi = lon[i] as number;
+    if (x < xi + (((lon[j] as number) - xi) * (y - yi)) / (yj - yi)) inside = !inside;
+  }
+  return inside;
+}
+
+/** Distance to the nearest edge in degrees of latitude, on a plane that is true at the point. */
+function distanceToEdgeDeg({ lon, lat }: Ring, x: number, y: number): number {
+  const shrink = Math.cos((y * Math.PI) / 180);
+  let nearest = Number.POSITIVE_INFINITY;
+  for (let i = 0, j = lon.length - 1; i < lon.length; j = i++) {
+    const ax = ((lon[j] as number) - x) * shrink;
+    const ay = (lat[j] as number) - y;
+    const dx = ((lon[i] as number) - (lon[j] as number)) * shrink;
+    const dy = (lat[i] as number) - (lat[j] as number);
+    const length = dx * dx + dy * dy;
+    const along = length > 0 ? Math.min(1, Math.max(0, -(ax * dx + ay * dy) / length)) : 0;
+    nearest = Math.min(nearest, Math.hypot(ax + along * dx, ay + along * dy));
+  }
+  return nearest;
+}

@@ -1,0 +1,45 @@
+import { detectionQuality } from '../../schemas/geo/beam.ts';
+import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
+import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
+import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+
+/** Quality changes slowly: it is taken at the middle of blocks of this many pixels (0.1 degree). */
+const BLOCK = 10;
+/** Blocks remembered; when more are asked for, all are forgotten and computed again to the same values. */
+const CACHE_MAX = 20_000;
+
+/** What radar and season say about a place, without looking at the scan. */
+export interface PlaceQuality {
+  /** Radar detection-quality index 0..1. */
+  readonly hdqi: number;
+  /** Height of the 0 C level above sea level on a hail day of the month, km. */
+  readonly freezing_level_km: number;
+  /** The same above the ground of the nearest radar, km; never below 0. */
+  readonly freezing_above_ground_km: number;
+}
+
+const groundOf = new Map(WSR88D.map(({ id, ground_m }) => [id, ground_m]));
+const cache = new Map<number, PlaceQuality>();
+
+/** Quality of the 0.1 degree block that holds a lattice pixel, in the UTC month of an instant. */
+export function placeQuality(row: number, col: number, time_ms: number): PlaceQuality {
+  const month = new Date(time_ms).getUTCMonth() + 1;
+  const blockRow = Math.floor(row / BLOCK);
+  const blockCol = Math.floor(col / BLOCK);
+  const key = (blockRow * 1000 + blockCol) * 12 + month - 1;
+  const known = cache.get(key);
+  if (known) return known;
+  if (cache.size >= CACHE_MAX) cache.clear();
+  const middle = (BLOCK - 1) / 2;
+  const position = { lat: rowLat(blockRow * BLOCK + middle), lon: colLon(blockCol * BLOCK + middle) };
+  const freezing_level_km = hailDayFreezingLevelKm(position.lat, month);
+  const { hdqi, nearest_radar } = detectionQuality(position, { sites: WSR88D, freezing_level_km });
+  const ground_m = (nearest_radar && groundOf.get(nearest_radar.id)) ?? 0;
+  const quality = {
+    hdqi,
+    freezing_level_km,
+    freezing_above_ground_km: Math.max(0, freezing_level_km - ground_m / 1000),
+  };
+  cache.set(key, quality);
+  return quality;
+}

@@ -1,0 +1,232 @@
+import { distanceKm } from '../../schemas/geo/distance.ts';
+import { colLon, pixelAreaKm2, rowLat } from '../../schemas/geo/lattice.ts';
+import { CELL_PEAK_MIN_MM } from '../../schemas/size.ts';
+import { type HailField, lowerBound } from '../grid.ts';
+import { latticeRows } from './rows.ts';
+
+/** A cell stays apart when its smoothed peak stands this far above the saddle, in mm … */
+const DEPTH_MIN_MM = 6;
+/** … and by this share of the peak, … */
+const DEPTH_MIN_SHARE = 0.25;
+/** … when it has grown to this area, km2, before it meets the other, … */
+const BASIN_MIN_KM2 = 6;
+/** … and when the two peaks are this far apart, km: neighbouring maxima of one core flicker by a pixel or two. */
+const PEAK_DISTANCE_MIN_KM = 5;
+
+/** Sums of nine pixels of tenths of a millimetre stand for the 3 x 3 mean: integers compare exactly. */
+const SUM_PER_MM = 90;
+const DEPTH_MIN_SUM = DEPTH_MIN_MM * SUM_PER_MM;
+
+/** One component. A place is an index into its lists. */
+interface Patch {
+  readonly field: HailField;
+  /** Pixels of the field, ascending. */
+  readonly pixels: Uint32Array;
+  /** Lattice row of each of them. */
+  readonly rows: Uint16Array;
+}
+
+/**
+ * Sum of the 3 x 3 neighbourhood of each pixel, tenths of a millimetre.
+ * Neighbours below the cell threshold count with their value, dry and uncovered ones with 0.
+ */
+function neighbourhoodSums({ field, pixels, rows }: Patch): Uint32Array {
+  const sums = new Uint32Array(pixels.length);
+  for (let dRow = -1; dRow <= 1; dRow++) {
+    let row = -1;
+    let at = 0;
+    let stop = 0;
+    for (let k = 0; k < pixels.length; k++) {
+      const west = (field.col[pixels[k] as number] as number) - 1;
+      if (rows[k] !== row) {
+        row = rows[k] as number;
+        const r = row + dRow - field.window.row0;
+        const inside = r >= 0 && r < field.window.rows;
+        at = inside ? lowerBound(field, row + dRow, west) : 0;
+        stop = inside ? (field.rowStart[r + 1] as number) : 0;
+      }
+      while (at < stop && (field.col[at] as number) < west) at++;
+      let sum = sums[k] as number;
+      for (let i = at; i < stop && (field.col[i] as number) <= west + 2; i++) sum += field.tenths[i] as number;
+      sums[k] = sum;
+    }
+  }
+  return sums;
+}
+
+/** Places in the patch of the 8 neighbours of each pixel, eight per pixel; -1 where the component has none. */
+function neighbourPlaces({ field, pixels, rows }: Patch): Int32Array {
+  const places = new Int32Array(pixels.length * 8).fill(-1);
+  let above = 0;
+  for (let k = 0; k < pixels.length; k++) {
+    const row = rows[k] as number;
+    const col = field.col[pixels[k] as number] as number;
+    if (k > 0 && rows[k - 1] === row && field.col[pixels[k - 1] as number] === col - 1) {
+      places[k * 8 + 3] = k - 1;
+      places[(k - 1) * 8 + 4] = k;
+    }
+    while (
+      above < k &&
+      ((rows[above] as number) < row - 1 ||
+        (rows[above] === row - 1 && (field.col[pixels[above] as number] as number) < col - 1))
+    )
+      above++;
+    for (let m = above; m < k && rows[m] === row - 1; m++) {
+      const offset = (field.col[pixels[m] as number] as number) - col;
+      if (offset > 1) break;
+      places[k * 8 + 1 + offset] = m;
+      places[m * 8 + 6 - offset] = k;
+    }
+  }
+  return places;
+}
+
+/** Places of the patch by falling value, ties by lowest place. */
+function floodOrder(values: Uint32Array): Uint32Array {
+  const keys = new Float64Array(values.length);
+  for (let k = 0; k < values.length; k++) keys[k] = k - (values[k] as number) * 2 ** 32;
+  keys.sort();
+  const order = new Uint32Array(values.length);
+  for (let n = 0; n < order.length; n++) {
+    const key = keys[n] as number;
+    order[n] = key - Math.floor(key / 2 ** 32) * 2 ** 32;
+  }
+  return order;
+}
+
+/** Basins that grow down from the peaks. They are numbered in the order of their peaks, highest first. */
+class Basins {
+  private readonly patch: Patch;
+  private readonly values: Uint32Array;
+  private readonly parent: number[] = [];
+  private readonly peak: number[] = [];
+  private readonly area_km2: number[] = [];
+  /** Largest value of the field itself, tenths. */
+  private readonly max_tenths: number[] = [];
+  /** Pairs of peaks that are known to be far enough apart, or not. */
+  private readonly distant = new Map<number, boolean>();
+
+  constructor(patch: Patch, values: Uint32Array) {
+    this.patch = patch;
+    this.values = values;
+  }
+
+  open(place: number): number {
+    this.parent.push(this.parent.length);
+    this.peak.push(place);
+    this.area_km2.push(0);
+    this.max_tenths.push(0);
+    return this.parent.length - 1;
+  }
+
+  grow(basin: number, area_km2: number, max_tenths: number): void {
+    this.area_km2[basin] = (this.area_km2[basin] as number) + area_km2;
+    this.max_tenths[basin] = Math.max(this.max_tenths[basin] as number, max_tenths);
+  }
+
+  find(basin: number): number {
+    let at = basin;
+    while (this.parent[at] !== at) {
+      this.parent[at] = this.parent[this.parent[at] as number] as number;
+      at = this.parent[at] as number;
+    }
+    return at;
+  }
+
+  /** Joins two basins into the one with the higher peak, which is returned. */
+  join(a: number, b: number): number {
+    const high = Math.min(a, b);
+    const low = Math.max(a, b);
+    this.parent[low] = high;
+    this.grow(high, this.area_km2[low] as number, this.max_tenths[low] as number);
+    return high;
+  }
+
+  /** True when two basins that meet at `saddle` are two cells; once true for a pair it stays true. */
+  apart(a: number, b: number, saddle: number): boolean {
+    const low = Math.max(a, b);
+    const peak = this.values[this.peak[low] as number] as number;
+    const depth = peak - saddle;
+    return (
+      depth >= DEPTH_MIN_SUM &&
+      depth >= DEPTH_MIN_SHARE * peak &&
+      (this.area_km2[low] as number) >= BASIN_MIN_KM2 &&
+      (this.max_tenths[a] as number) >= CELL_PEAK_MIN_MM * 10 &&
+      (this.max_tenths[b] as number) >= CELL_PEAK_MIN_MM * 10 &&
+      this.peaksDistant(Math.min(a, b), low)
+    );
+  }
+
+  private peaksDistant(a: number, b: number): boolean {
+    const pair = a * this.values.length + b;
+    const known = this.distant.get(pair);
+    if (known !== undefined) return known;
+    const distant = distanceKm(this.peakPosition(a), this.peakPosition(b)) >= PEAK_DISTANCE_MIN_KM;
+    this.distant.set(pair, distant);
+    return distant;
+  }
+
+  private peakPosition(basin: number): { lat: number; lon: number } {
+    const place = this.peak[basin] as number;
+    const { field, pixels, rows } = this.patch;
+    return { lat: rowLat(rows[place] as number), lon: colLon(field.col[pixels[place] as number] as number) };
+  }
+}
+
+/** Basin of every place after flooding from the highest value down. */
+function flood(patch: Patch, values: Uint32Array): Int32Array {
+  const neighbours = neighbourPlaces(patch);
+  const basins = new Basins(patch, values);
+  const basinOf = new Int32Array(values.length).fill(-1);
+  for (const place of floodOrder(values)) {
+    const met: number[] = [];
+    let highest = -1;
+    for (let n = place * 8; n < place * 8 + 8; n++) {
+      const other = neighbours[n] as number;
+      if (other < 0 || (basinOf[other] as number) < 0) continue;
+      met.push(basinOf[other] as number);
+      if (highest < 0 || (values[other] as number) > (values[highest] as number)) highest = other;
+    }
+    // The pixel belongs to the basin of its highest neighbour; through it that basin meets the other ones.
+    let home = highest < 0 ? basins.open(place) : basins.find(basinOf[highest] as number);
+    for (let joined = true; joined; ) {
+      joined = false;
+      for (const basin of met) {
+        const other = basins.find(basin);
+        if (other === home || basins.apart(home, other, values[place] as number)) continue;
+        home = basins.join(home, other);
+        joined = true;
+      }
+    }
+    basinOf[place] = home;
+    basins.grow(
+      home,
+      pixelAreaKm2(patch.rows[place] as number),
+      patch.field.tenths[patch.pixels[place] as number] as number,
+    );
+  }
+  return basinOf.map((basin) => basins.find(basin));
+}
+
+/**
+ * Splits one component into the cells whose peaks stand clear of the saddles between them.
+ *
+ * `pixels`: the component, ascending indices into the field.
+ * Returns the pixels of each cell, ascending, cells by their first pixel; every cell is connected, and a component
+ * without a split comes back as one cell.
+ * Every cell reaches the peak that makes a storm cell: what does not stays part of its neighbour.
+ * Source: watershed by flooding with topological prominence; order, peaks and saddles use the 3 x 3 mean of the field,
+ * because single pixels flicker.
+ */
+export function splitComponent(field: HailField, pixels: Uint32Array): Uint32Array[] {
+  const patch = { field, pixels, rows: latticeRows(field, pixels) };
+  const basinOf = flood(patch, neighbourhoodSums(patch));
+  const cells = new Map<number, number[]>();
+  for (let k = 0; k < pixels.length; k++) {
+    const basin = basinOf[k] as number;
+    const cell = cells.get(basin);
+    if (cell) cell.push(pixels[k] as number);
+    else cells.set(basin, [pixels[k] as number]);
+  }
+  return [...cells.values()].map((cell) => Uint32Array.from(cell));
+}

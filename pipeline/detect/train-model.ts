@@ -1,0 +1,206 @@
+import { createHash } from 'node:crypto';
+import { PipelineError } from '../error.ts';
+import { fitCurve, onCurve } from './isotonic.ts';
+import { fitLogistic, sigmoid } from './logistic.ts';
+import {
+  FEATURES,
+  type Feature,
+  features,
+  type HailModel,
+  modelScore,
+  type Predictors,
+  type Term,
+  within,
+} from './model.ts';
+import { type HeldOut, type Metrics, measure } from './skill.ts';
+
+/** Penalty on the squared standardised weights: the predictors rise and fall together. */
+const RIDGE = 1;
+/** Knots of the calibration curve. */
+const KNOTS = 30;
+/** A predictor known in fewer cases is left out. */
+const KNOWN_MIN = 50;
+/** More of these never makes hail less likely; one whose weight comes out negative only copies the others and is left out. */
+const RISING: readonly Feature[] = ['posh', 'vil_density', 'echo_top_50_above_freezing', 'ln_area', 'growth'];
+/** Groups are dealt into this many parts, each held out once. */
+const FOLDS = 5;
+
+/** Where a case comes from: our simulator, or NOAA/CIMSS ProbSevere objects whose ProbHail is the target. */
+export type SampleSource = 'simulated' | 'probsevere';
+
+/** One storm in one scan, and how likely hail >= 25.4 mm with it within 60 minutes was. */
+export interface TrainingSample {
+  readonly source: SampleSource;
+  /** Cases of one evening depend on one another: they are held out together. */
+  readonly group: string;
+  /** Probability or outcome, 0..1. */
+  readonly target: number;
+  readonly predictors: Predictors;
+}
+
+export interface TrainingReport {
+  readonly version: string;
+  readonly seed: number;
+  /** SHA-256 of the material. */
+  readonly training_sha256: string;
+  readonly samples: Readonly<Record<SampleSource, number>>;
+  readonly groups: Readonly<Record<SampleSource, number>>;
+  /** Cases in which each predictor is known. */
+  readonly known: Readonly<Record<Feature, number>>;
+  /** On cases held out, by source, only sources with cases. */
+  readonly held_out: Readonly<Partial<Record<SampleSource, Metrics>>>;
+}
+
+/**
+ * Fits the small model: a logistic of the seven predictors, then a calibration curve.
+ *
+ * A missing predictor is taken at its mean beside the case's MESH. The probability never falls when MESH rises with the
+ * other predictors kept or missing; a fit in which it would is an error. The same samples and seed give the same model.
+ */
+export function trainModel(
+  samples: readonly TrainingSample[],
+  options: { readonly version: string; readonly seed: number },
+): { model: HailModel; report: TrainingReport } {
+  if (samples.length < KNOWN_MIN)
+    throw new PipelineError('train', 'small model', `${samples.length} samples, expected at least ${KNOWN_MIN}`);
+  const model = fitModel(samples, options.version);
+  const heldOut = holdOut(samples, options.version);
+  const of = (source: SampleSource) => samples.filter((sample) => sample.source === source);
+  const metrics = (source: SampleSource) => {
+    const cases = heldOut.filter((_, n) => samples[n]?.source === source);
+    return cases.length > 0 ? { [source]: measure(cases, options.seed) } : {};
+  };
+  return {
+    model,
+    report: {
+      version: options.version,
+      seed: options.seed,
+      training_sha256: createHash('sha256').update(JSON.stringify(samples)).digest('hex'),
+      samples: { simulated: of('simulated').length, probsevere: of('probsevere').length },
+      groups: { simulated: groupsOf(of('simulated')).length, probsevere: groupsOf(of('probsevere')).length },
+      known: Object.fromEntries(
+        FEATURES.map((feature) => [
+          feature,
+          samples.filter(({ predictors }) => features(predictors)[feature] !== null).length,
+        ]),
+      ) as Record<Feature, number>,
+      held_out: { ...metrics('simulated'), ...metrics('probsevere') },
+    },
+  };
+}
+
+function groupsOf(samples: readonly TrainingSample[]): string[] {
+  return [...new Set(samples.map(({ group }) => group))].sort();
+}
+
+function fitModel(samples: readonly TrainingSample[], version: string): HailModel {
+  const plain = new Set<Feature>();
+  const leftOut = new Set<Feature>();
+  for (;;) {
+    const { intercept, terms } = fitTerms(samples, plain, leftOut);
+    const negative = RISING.filter((feature) => terms[feature].weight < 0);
+    const falling = FEATURES.filter((feature) => terms[feature].weight * terms[feature].missing.slope < 0);
+    for (const feature of negative) leftOut.add(feature);
+    // Where a missing value would make a larger MESH less likely to be hail, its plain mean stands in.
+    for (const feature of falling) plain.add(feature);
+    if (negative.length + falling.length > 0) continue;
+    if (terms.ln_mesh.weight < 0)
+      throw new PipelineError('train', 'small model', 'the weight of MESH is negative, expected a rising one');
+    const scores = samples.map(({ predictors }) => modelScore({ intercept, terms }, predictors).score);
+    const targets = samples.map(({ target }) => target);
+    const equal = samples.map(() => 1);
+    return { version, intercept, terms, curve: fitCurve(scores, targets, equal, KNOTS) };
+  }
+}
+
+/** Terms with the weights of the logistic; features in `plain` are imputed by their mean alone. */
+function fitTerms(
+  samples: readonly TrainingSample[],
+  plain: ReadonlySet<Feature>,
+  leftOut: ReadonlySet<Feature>,
+): Pick<HailModel, 'intercept' | 'terms'> {
+  const known = samples.map(({ predictors }) => features(predictors));
+  const drafts = FEATURES.map((feature) =>
+    leftOut.has(feature) ? UNUSED : draftTerm(known, feature, plain.has(feature)),
+  );
+  const active = FEATURES.flatMap((feature, n) => {
+    const term = drafts[n] as Term;
+    return term === UNUSED ? [] : [{ feature, n, term }];
+  });
+  const rows = known.map((values) =>
+    active.map(({ feature, term: { mean, scale, low, high, missing } }) => {
+      const value = values[feature] ?? missing.base + missing.slope * (values.ln_mesh as number);
+      return (within(value, low, high) - mean) / scale;
+    }),
+  );
+  const fit = fitLogistic(
+    rows,
+    samples.map(({ target }) => target),
+    samples.map(() => 1),
+    RIDGE,
+  );
+  const weightOf = new Map(active.map(({ feature }, n) => [feature, fit.weights[n] as number]));
+  const terms = FEATURES.map(
+    (feature, n) => [feature, { ...(drafts[n] as Term), weight: weightOf.get(feature) ?? 0 }] as const,
+  );
+  return { intercept: fit.intercept, terms: Object.fromEntries(terms) as Record<Feature, Term> };
+}
+
+/** A term that says nothing. */
+const UNUSED: Term = { weight: 0, mean: 0, scale: 1, low: 0, high: 0, missing: { base: 0, slope: 0 } };
+
+/** Mean, scale, range and imputation of a feature; unused when it is hardly known or constant. */
+function draftTerm(known: readonly Readonly<Record<Feature, number | null>>[], feature: Feature, plain: boolean): Term {
+  const pairs = known.flatMap((values) => {
+    const value = values[feature];
+    return value === null ? [] : [{ value, ln_mesh: values.ln_mesh as number }];
+  });
+  const mean = average(pairs.map(({ value }) => value));
+  const scale = Math.sqrt(average(pairs.map(({ value }) => (value - mean) ** 2)));
+  if (pairs.length < KNOWN_MIN || scale < 1e-9) return UNUSED;
+  const meanLn = average(pairs.map(({ ln_mesh }) => ln_mesh));
+  const spread = average(pairs.map(({ ln_mesh }) => (ln_mesh - meanLn) ** 2));
+  const together = average(pairs.map(({ value, ln_mesh }) => (value - mean) * (ln_mesh - meanLn)));
+  const slope = plain || spread < 1e-9 || feature === 'ln_mesh' ? 0 : together / spread;
+  return {
+    weight: 0,
+    mean,
+    scale,
+    low: pairs.reduce((low, { value }) => Math.min(low, value), Number.POSITIVE_INFINITY),
+    high: pairs.reduce((high, { value }) => Math.max(high, value), Number.NEGATIVE_INFINITY),
+    missing: { base: mean - slope * meanLn, slope },
+  };
+}
+
+function average(values: readonly number[]): number {
+  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Each case as a model that never saw its group judges it, in the order of the samples. */
+function holdOut(samples: readonly TrainingSample[], version: string): HeldOut[] {
+  const groups = groupsOf(samples);
+  const folds = Math.min(FOLDS, groups.length);
+  const foldOf = new Map(groups.map((group, n) => [group, n % folds]));
+  const cases = new Array<HeldOut>(samples.length);
+  for (let fold = 0; fold < folds; fold++) {
+    const inFold = (sample: TrainingSample) => foldOf.get(sample.group) === fold;
+    // With a single group there is nothing to hold out; the report then says one group.
+    const model = fitModel(folds > 1 ? samples.filter((sample) => !inFold(sample)) : samples, version);
+    samples.forEach((sample, n) => {
+      if (!inFold(sample)) return;
+      const probability = onCurve(model.curve, modelScore(model, sample.predictors).score);
+      cases[n] = {
+        group: sample.group,
+        target: sample.target,
+        probability,
+        start: startLaw(sample.predictors.mesh_mm),
+      };
+    });
+  }
+  return cases;
+}
+
+/** The law to beat: one variable, fitted to 889 ProbSevere objects of two evenings. */
+export function startLaw(mesh_mm: number): number {
+  return sigmoid(-0.26 + 3.63 * Math.log(mesh_mm / 25.4));
+}

@@ -1,0 +1,125 @@
+import fs from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { layout } from '../../schemas/layout.ts';
+import {
+  type CommittedScan,
+  type Current,
+  MANIFEST_VERSION,
+  type Manifest,
+  type PublishedFile,
+} from '../../schemas/manifest.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { replaceFile, sync, writeSynced } from './store.ts';
+
+/** A file that waits in staging, with the entry it gets in the manifest. */
+export interface StagedFile {
+  readonly staged: string;
+  readonly entry: PublishedFile;
+}
+
+/** What a commit changes in the list of one partition. */
+export interface Edit {
+  readonly partition: string;
+  readonly source: Manifest['source'];
+  readonly storm_day_start_hour: number;
+  /** Segments whose scans and files leave the list. */
+  readonly drop_segments: readonly string[];
+  readonly add_scans: readonly CommittedScan[];
+  readonly add_files: readonly StagedFile[];
+  /** Files already in place that the list names again, for instance pictures that moved to another segment. */
+  readonly relist_files: readonly PublishedFile[];
+  /** Tables whose rows this commit changes; a mere regrouping of files changes none. */
+  readonly changed_tables: readonly string[];
+  readonly closed: boolean;
+  readonly dates: Manifest['dates'];
+}
+
+/** The list after an edit; a scan or file of the same name replaces the old entry, never adds to it. */
+export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: number): Manifest {
+  const dropped = new Set(edit.drop_segments);
+  const commit = (previous?.commit ?? 0) + 1;
+  const entries = [...edit.relist_files, ...edit.add_files.map((file) => file.entry)];
+  const added = new Set(entries.map((entry) => entry.path));
+  const scanIds = new Set(edit.add_scans.map((scan) => scan.scan_id));
+  return {
+    manifest_version: MANIFEST_VERSION,
+    partition: edit.partition,
+    commit,
+    source: edit.source,
+    storm_day_start_hour: edit.storm_day_start_hour,
+    committed_at: timestamp(now_ms),
+    closed: edit.closed,
+    table_commits: {
+      ...previous?.table_commits,
+      ...Object.fromEntries(edit.changed_tables.map((table) => [table, commit])),
+    },
+    scans: [
+      ...(previous?.scans ?? []).filter((scan) => !dropped.has(scan.segment) && !scanIds.has(scan.scan_id)),
+      ...edit.add_scans,
+    ].sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1)),
+    files: [
+      ...(previous?.files ?? []).filter((file) => !dropped.has(file.segment) && !added.has(file.path)),
+      ...entries,
+    ],
+    dates: edit.dates,
+  };
+}
+
+/**
+ * Publishes an edit: data files to the disk and to their final names, then the manifest, then the head.
+ * A process killed in between leaves litter that no list names, never a list that names a missing file.
+ */
+export async function commitEdit(
+  dataRoot: string,
+  previous: Manifest | null,
+  edit: Edit,
+  now_ms: number,
+): Promise<Manifest> {
+  const manifest = nextManifest(previous, edit, now_ms);
+  await settle(edit.add_files.map((file) => placeFile(dataRoot, file.staged, file.entry.path)));
+  await syncFolders(
+    dataRoot,
+    edit.add_files.map((file) => file.entry.path),
+  );
+  const content = `${JSON.stringify(manifest)}\n`;
+  const numbered = join(dataRoot, layout.manifest(manifest.partition, manifest.commit));
+  await writeSynced(numbered, content);
+  await replaceFile(join(dataRoot, layout.head(manifest.partition)), content);
+  return manifest;
+}
+
+/** Moves staged files that are not listed in a manifest (the live snapshot) to their final names, synced. */
+export async function placeFiles(dataRoot: string, files: readonly { staged: string; path: string }[]): Promise<void> {
+  await settle(files.map((file) => placeFile(dataRoot, file.staged, file.path)));
+  await syncFolders(
+    dataRoot,
+    files.map((file) => file.path),
+  );
+}
+
+/** Replaces the switch: from here on readers see the new commit. */
+export async function switchCurrent(dataRoot: string, current: Current): Promise<void> {
+  await replaceFile(join(dataRoot, layout.current), `${JSON.stringify(current, null, 2)}\n`);
+}
+
+async function placeFile(dataRoot: string, staged: string, path: string): Promise<void> {
+  const target = join(dataRoot, path);
+  await sync(staged);
+  await fs.mkdir(dirname(target), { recursive: true });
+  await fs.rename(staged, target);
+}
+
+/** Forces every folder on the way to the given files: a new folder's own entry must survive too. */
+async function syncFolders(dataRoot: string, paths: readonly string[]): Promise<void> {
+  const folders = new Set<string>();
+  for (const path of paths) {
+    for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) folders.add(folder);
+  }
+  await settle([...folders].map((folder) => sync(join(dataRoot, folder))));
+}
+
+/** Waits for all, then throws the first failure: nothing is left running behind an error. */
+async function settle(work: readonly Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(work)).find((outcome) => outcome.status === 'rejected');
+  if (failed) throw failed.reason;
+}

@@ -1,0 +1,146 @@
+import { join } from 'node:path';
+import type { Table } from '../../schemas/columns.ts';
+import { layout } from '../../schemas/layout.ts';
+import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
+import { dayMax } from '../../schemas/tables/day-max.ts';
+import { SCAN_TABLES } from '../../schemas/tables/index.ts';
+import type { Engine } from '../duckdb.ts';
+import type { Edit, StagedFile } from './commit.ts';
+import { allRows, mergedDayMax } from './merge.ts';
+import { dataFileName, segmentName } from './segment.ts';
+import { stageQuery } from './tables.ts';
+
+/** Name of the segment that the scans of a closed date share; unique over all dates. */
+export function daySegment(date: string): string {
+  return `day-${date}`;
+}
+
+/** Absolute paths of a manifest's files of one table, in the order of their scans. */
+export function tablePaths(dataRoot: string, manifest: Manifest, table: string): string[] {
+  return manifest.files
+    .filter((file) => file.table === table)
+    .sort((a, b) => ((a.first_scan ?? '') < (b.first_scan ?? '') ? -1 : 1))
+    .map((file) => join(dataRoot, file.path));
+}
+
+/**
+ * Segments of finished hours that still lie in several pieces, as groups to be joined: `[[segment, …], …]`.
+ * The hour of the newest scan is left alone.
+ */
+export function unfinishedHours(manifest: Manifest): string[][] {
+  const hourOf = (scan_id: string) => scan_id.slice(0, 'YYYYMMDDTHH'.length);
+  const newest = hourOf(manifest.scans.at(-1)?.scan_id ?? '');
+  const hours = Map.groupBy(
+    manifest.scans.filter((scan) => scan.segment !== daySegment(manifest.partition) && hourOf(scan.scan_id) !== newest),
+    (scan) => hourOf(scan.scan_id),
+  );
+  return [...hours.values()]
+    .map((scans) => [...new Set(scans.map((scan) => scan.segment))])
+    .filter((segments) => segments.length > 1);
+}
+
+/**
+ * Edit that joins segments into one: the same rows in one file per table, the newest of the tracker's checkpoints.
+ * `closing` joins a whole date into day files and fills in what needs the whole day.
+ */
+export async function regroup(
+  engine: Engine,
+  dataRoot: string,
+  staging: string,
+  manifest: Manifest,
+  segments: readonly string[],
+  closing: boolean,
+): Promise<Edit> {
+  const members = new Set(segments);
+  const scans = manifest.scans.filter((scan) => members.has(scan.segment));
+  const [first_scan, last_scan] = [scans[0]?.scan_id ?? null, scans.at(-1)?.scan_id ?? null];
+  const segment = closing ? daySegment(manifest.partition) : segmentName(first_scan ?? '', last_scan ?? '');
+  const files = manifest.files.filter((file) => members.has(file.segment));
+  const covers = { segment, first_scan, last_scan };
+  const staged: StagedFile[] = [];
+  for (const table of SCAN_TABLES) {
+    const pathsOf = (name: string) =>
+      files.filter((file) => file.table === name).map((file) => join(dataRoot, file.path));
+    const paths = pathsOf(table.name);
+    if (paths.length === 0) continue;
+    const query = table === dayMax ? mergedDayMax(paths, closing ? pathsOf('detections') : null) : allRows(paths);
+    staged.push(await stageJoined(engine, staging, manifest.partition, table, query, covers));
+  }
+  const checkpoint = files
+    .filter((file) => file.kind === 'state')
+    .sort(byLastScan)
+    .at(-1);
+  const kept = files.filter((file) => file.kind === 'scan-tiles' || file === checkpoint);
+  return {
+    partition: manifest.partition,
+    source: manifest.source,
+    storm_day_start_hour: manifest.storm_day_start_hour,
+    drop_segments: segments,
+    add_scans: scans.map((scan) => ({ ...scan, segment })),
+    add_files: staged,
+    relist_files: kept.map((file) => ({ ...file, segment })),
+    changed_tables: closing ? [dayMax.name] : [],
+    closed: closing,
+    dates: null,
+  };
+}
+
+async function stageJoined(
+  engine: Engine,
+  staging: string,
+  date: string,
+  table: Table,
+  query: string,
+  covers: Pick<PublishedFile, 'segment' | 'first_scan' | 'last_scan'>,
+): Promise<StagedFile> {
+  const staged = join(staging, `${table.name}-${covers.segment}.parquet`);
+  const facts = await stageQuery(engine, table, query, staged);
+  const path = dataFileName(
+    layout.table(table.name, date),
+    covers.segment === daySegment(date) ? 'day' : covers.segment,
+    facts.sha256,
+    'parquet',
+  );
+  return { staged, entry: { path, kind: 'table', table: table.name, ...covers, ...facts } };
+}
+
+function byLastScan(a: PublishedFile, b: PublishedFile): number {
+  return (a.last_scan ?? '') < (b.last_scan ?? '') ? -1 : 1;
+}
+
+/**
+ * Edit of a month partition: the day maxima of its closed dates in one file sorted by space, for questions about one
+ * place over long times. `days` are the manifests of those dates; the list remembers the commit of each.
+ */
+export async function monthEdit(
+  engine: Engine,
+  dataRoot: string,
+  staging: string,
+  month: string,
+  days: readonly Manifest[],
+  previous: Manifest | null,
+): Promise<Edit> {
+  const paths = days.flatMap((day) => tablePaths(dataRoot, day, dayMax.name));
+  const add_files: StagedFile[] = [];
+  if (paths.length > 0) {
+    const staged = join(staging, `${dayMax.name}-month.parquet`);
+    const facts = await stageQuery(engine, dayMax, allRows(paths), staged);
+    const path = dataFileName(layout.monthTable(dayMax.name, month), 'month', facts.sha256, 'parquet');
+    add_files.push({
+      staged,
+      entry: { path, kind: 'table', table: dayMax.name, segment: 'month', first_scan: null, last_scan: null, ...facts },
+    });
+  }
+  return {
+    partition: layout.monthPartition(month),
+    source: days[0]?.source ?? 'observed',
+    storm_day_start_hour: days[0]?.storm_day_start_hour ?? 0,
+    drop_segments: previous === null ? [] : ['month'],
+    add_scans: [],
+    add_files,
+    relist_files: [],
+    changed_tables: [dayMax.name],
+    closed: true,
+    dates: Object.fromEntries(days.map((day) => [day.partition, day.commit])),
+  };
+}

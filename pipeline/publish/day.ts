@@ -1,0 +1,132 @@
+import { join } from 'node:path';
+import { LATTICE, windowBbox } from '../../schemas/geo/lattice.ts';
+import type { Bbox } from '../../schemas/geo/position.ts';
+import { layout } from '../../schemas/layout.ts';
+import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
+import { SIZE_BANDS } from '../../schemas/size.ts';
+import type { DayMax } from '../../schemas/tables/day-max.ts';
+import { eventDays } from '../../schemas/tables/event-days.ts';
+import { swaths } from '../../schemas/tables/swaths.ts';
+import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
+import { scanTime } from '../../schemas/time.ts';
+import { eventDay } from '../derive/event-days.ts';
+import { type Engine, sqlList } from '../duckdb.ts';
+import { drawTiers, type PixelScans } from '../swath/tiers.ts';
+import { dailyArchive } from '../tiles/daily.ts';
+import { addressedTiles } from './archives.ts';
+import type { StagedFile } from './commit.ts';
+import { tablePaths } from './compact.ts';
+import { mergedDayMax } from './merge.ts';
+import { dataFileName } from './segment.ts';
+import { sha256, writeSynced } from './store.ts';
+import { readRows, type StagedTable, stageRows } from './tables.ts';
+
+/** Segment of the files that follow from a whole date: tiers, the event day, the daily archive. */
+export const DERIVED_SEGMENT = 'derived';
+
+/** How an archive names where its data come from. */
+export function sourceNote(source: Manifest['source']): string {
+  return source === 'simulated' ? 'simulated' : 'NOAA MRMS';
+}
+
+/**
+ * Draws what follows from a whole storm date as far as it is published: swath tiers, the event-day row, the daily
+ * archive. Returns staged files; the caller commits them in place of the segment `derived`.
+ */
+export async function deriveDay(
+  engine: Engine,
+  dataRoot: string,
+  staging: string,
+  manifest: Manifest,
+): Promise<StagedFile[]> {
+  const storm_date = manifest.partition;
+  const paths = (table: string) => tablePaths(dataRoot, manifest, table);
+  const rows = await readDayMax(engine, paths('day-max'));
+  const tiers = drawTiers(rows, storm_date, await pixelScans(engine, paths('detections')));
+  const event = eventDay(rows, { storm_date, cell_count: await severeStorms(engine, paths('cells')) });
+  const points = await readRows<TrackPoint>(engine, tracks, paths('tracks'));
+  const lastScan = manifest.scans.at(-1)?.scan_id ?? null;
+  const archive = dailyArchive({
+    storm_date,
+    swaths: tiers,
+    tracks: points,
+    data_time: lastScan === null ? null : scanTime(lastScan),
+    source_note: sourceNote(manifest.source),
+    bounds: await gridBounds(engine, paths('frames')),
+  });
+  const covers = { segment: DERIVED_SEGMENT, first_scan: manifest.scans[0]?.scan_id ?? null, last_scan: lastScan };
+  const files = [await stageArchive(staging, storm_date, archive, covers)];
+  const stage = async (table: typeof swaths | typeof eventDays, tableRows: readonly Record<string, unknown>[]) => {
+    if (tableRows.length === 0) return;
+    const staged = join(staging, `${table.name}-${storm_date}.parquet`);
+    const facts: StagedTable = await stageRows(engine, table, tableRows, staged);
+    const path = dataFileName(layout.table(table.name, storm_date), 'day', facts.sha256, 'parquet');
+    files.push({ staged, entry: { path, kind: 'table', table: table.name, ...covers, ...facts } });
+  };
+  await stage(swaths, tiers);
+  await stage(eventDays, event === null ? [] : [event]);
+  return files;
+}
+
+async function stageArchive(
+  staging: string,
+  storm_date: string,
+  archive: Uint8Array,
+  covers: Pick<PublishedFile, 'segment' | 'first_scan' | 'last_scan'>,
+): Promise<StagedFile> {
+  const hash = sha256(archive);
+  const staged = join(staging, `daily-${storm_date}.pmtiles`);
+  await writeSynced(staged, archive);
+  const path = dataFileName(layout.dailyTiles(storm_date), 'day', hash, 'pmtiles');
+  const entry = {
+    path,
+    kind: 'daily-tiles' as const,
+    table: null,
+    ...covers,
+    rows: addressedTiles(archive),
+    bytes: archive.length,
+  };
+  return { staged, entry: { ...entry, sha256: hash, schema_version: 3, bbox: null, max_size_mm: null } };
+}
+
+/** The day maximum of one date as one row per pixel (two where more was filled between scans than seen). */
+async function readDayMax(engine: Engine, paths: readonly string[]): Promise<DayMax[]> {
+  if (paths.length === 0) return [];
+  return engine.rows<DayMax>(
+    `SELECT * REPLACE (storm_date::VARCHAR AS storm_date, epoch_ms(max_time)::DOUBLE AS max_time,
+       epoch_ms(first_detected)::DOUBLE AS first_detected, epoch_ms(last_detected)::DOUBLE AS last_detected)
+     FROM (${mergedDayMax(paths, null)}) ORDER BY "row", col, interpolated`,
+  );
+}
+
+async function pixelScans(engine: Engine, paths: readonly string[]): Promise<PixelScans> {
+  const bounds = SIZE_BANDS.map((band) => band.threshold_mm);
+  const counts = bounds.map((mm) => `count(*) FILTER (estimated_size_mm >= ${mm}) AS "${mm}"`).join(', ');
+  const [row] =
+    paths.length === 0
+      ? []
+      : await engine.rows<Record<string, number>>(
+          `SELECT ${counts} FROM read_parquet(${sqlList(paths)}, hive_partitioning = false)`,
+        );
+  return new Map(bounds.map((mm) => [mm, row?.[mm] ?? 0]));
+}
+
+/** Tracked storms, and cells without a track, that reached the smallest size band. */
+async function severeStorms(engine: Engine, paths: readonly string[]): Promise<number> {
+  if (paths.length === 0) return 0;
+  const [row] = await engine.rows<{ storms: number }>(
+    `SELECT count(DISTINCT track_id) + count(*) FILTER (track_id IS NULL) AS storms
+     FROM read_parquet(${sqlList(paths)}, hive_partitioning = false) WHERE estimated_size_mm >= ${SIZE_BANDS[0].threshold_mm}`,
+  );
+  return row?.storms ?? 0;
+}
+
+async function gridBounds(engine: Engine, paths: readonly string[]): Promise<Bbox> {
+  if (paths.length === 0) return windowBbox({ row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols });
+  const [row] = await engine.rows<{ west: number; south: number; east: number; north: number }>(
+    `SELECT min(grid_west) AS west, min(grid_south) AS south, max(grid_east) AS east, max(grid_north) AS north
+     FROM read_parquet(${sqlList(paths)}, hive_partitioning = false)`,
+  );
+  const { west, south, east, north } = row as { west: number; south: number; east: number; north: number };
+  return [west, south, east, north];
+}

@@ -1,0 +1,68 @@
+import {
+  Bool,
+  Field,
+  Float64,
+  Int32,
+  makeData,
+  RecordBatch,
+  RecordBatchFileWriter,
+  Schema,
+  Struct,
+  TimestampMillisecond,
+  Uint16,
+  Utf8,
+  vectorFromArray,
+} from 'apache-arrow';
+import { type Column, columns, type Table } from '../../schemas/columns.ts';
+
+/** Minutes of detections, cells and tracks that the live snapshot holds before its newest scan. */
+export const LIVE_WINDOW_MIN = 30;
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Arrow schema of a table: the same names, order and meaning as its Parquet columns. */
+export function arrowSchema(table: Table): Schema {
+  return new Schema(columns(table).map((field) => new Field(field.name, arrowType(field), field.nullable)));
+}
+
+function arrowType({ type }: Column) {
+  switch (type) {
+    case 'BOOLEAN':
+      return new Bool();
+    case 'USMALLINT':
+      return new Uint16();
+    case 'INTEGER':
+      return new Int32();
+    case 'BIGINT':
+    case 'DOUBLE':
+      return new Float64();
+    case 'TIMESTAMP':
+      return new TimestampMillisecond();
+    case 'DATE':
+    case 'VARCHAR':
+    case 'GEOMETRY':
+      return new Utf8();
+  }
+}
+
+/** Rows of one scan as one Arrow record batch; built once and written again with every snapshot it is part of. */
+export function recordBatch(table: Table, rows: readonly Values[]): RecordBatch {
+  const schema = arrowSchema(table);
+  const children = columns(table).map((field) => {
+    const values = rows.map((row) => row[field.name] ?? null);
+    return vectorFromArray(values, arrowType(field)).data[0] ?? makeData({ type: arrowType(field) });
+  });
+  return new RecordBatch(
+    schema,
+    makeData({ type: new Struct(schema.fields), length: rows.length, nullCount: 0, children }),
+  );
+}
+
+/** Arrow IPC file of some scans' batches; a file without rows still carries the schema. */
+export async function arrowFile(table: Table, batches: readonly RecordBatch[]): Promise<Uint8Array> {
+  const writer = new RecordBatchFileWriter();
+  writer.reset(undefined, arrowSchema(table));
+  for (const batch of batches) writer.write(batch);
+  writer.finish();
+  return writer.toUint8Array();
+}

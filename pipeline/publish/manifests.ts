@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+import type { z } from 'zod';
+import { layout } from '../../schemas/layout.ts';
+import { Current, Manifest } from '../../schemas/manifest.ts';
+import { PipelineError } from '../error.ts';
+import { namesIn, readIfPresent } from './store.ts';
+
+/** The newest manifest of a partition (a storm date, or `month-YYYY-MM`); null when nothing is published for it. */
+export async function readHead(dataRoot: string, partition: string): Promise<Manifest | null> {
+  return readRecord(dataRoot, layout.head(partition), Manifest);
+}
+
+/** A manifest by its number; null when it does not exist. */
+export async function readManifest(dataRoot: string, partition: string, commit: number): Promise<Manifest | null> {
+  return readRecord(dataRoot, layout.manifest(partition, commit), Manifest);
+}
+
+/** The switch; null on an empty data root. */
+export async function readCurrent(dataRoot: string): Promise<Current | null> {
+  return readRecord(dataRoot, layout.current, Current);
+}
+
+/** Partitions that have manifests: storm dates first, then months, each in order. */
+export async function listPartitions(dataRoot: string): Promise<{ dates: string[]; months: string[] }> {
+  const names = await namesIn(join(dataRoot, layout.manifests));
+  return {
+    dates: names.filter((name) => /^\d{4}-\d{2}-\d{2}$/.test(name)),
+    months: names.filter((name) => /^month-\d{4}-\d{2}$/.test(name)).map((name) => name.slice('month-'.length)),
+  };
+}
+
+async function readRecord<Shape extends z.ZodType>(
+  dataRoot: string,
+  path: string,
+  shape: Shape,
+): Promise<z.infer<Shape> | null> {
+  const content = await readIfPresent(join(dataRoot, path));
+  if (content === null) return null;
+  try {
+    return shape.parse(JSON.parse(content));
+  } catch (cause) {
+    throw new PipelineError(
+      'publish',
+      path,
+      `is not a readable ${path.split('/').at(0) === 'current.json' ? 'switch' : 'manifest'} of this version`,
+      { cause },
+    );
+  }
+}

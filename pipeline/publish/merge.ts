@@ -1,0 +1,56 @@
+import { columns } from '../../schemas/columns.ts';
+import { dayMax } from '../../schemas/tables/day-max.ts';
+import { companionFields } from '../../schemas/tables/detections.ts';
+import { sqlList } from '../duckdb.ts';
+
+/** Longest gap between two scans that counts as lasting hail, minutes; one scan alone counts as half of it. */
+const LONGEST_GAP_MIN = 4;
+const ONE_SCAN_MIN = 2;
+
+const OF_THE_LARGEST = ['confidence', ...Object.keys(companionFields)];
+
+/**
+ * SQL that adds day-max files of one storm date up: one row per pixel for what scans saw (the larger value wins, the
+ * earlier of equals; times widen, counts add up), and one for what was filled between scans where that is more.
+ * With `detectionPaths` the scans and the duration of each geohash5 place are filled in from the detections.
+ */
+export function mergedDayMax(paths: readonly string[], detectionPaths: readonly string[] | null): string {
+  const carried = OF_THE_LARGEST.map((name) => `, "${name}" := "${name}"`).join('');
+  const unpacked = OF_THE_LARGEST.map((name) => `best."${name}" AS "${name}"`).join(', ');
+  const names = columns(dayMax).map(({ name }) => `"${name}"`);
+  return `
+    WITH stretch AS (SELECT * FROM read_parquet(${sqlList(paths)}, hive_partitioning = false)),
+    pixel AS (
+      SELECT any_value(storm_date) AS storm_date, "row", col, interpolated, any_value(lat) AS lat, any_value(lon) AS lon,
+        any_value(geohash5) AS geohash5, min(struct_pack(size := -max_mm, since := max_time${carried})) AS best,
+        min(first_detected) AS first_detected, max(last_detected) AS last_detected,
+        sum(detection_scans) AS detection_scans, sum(severe_scans) AS severe_scans
+      FROM stretch GROUP BY "row", col, interpolated),
+    seen AS (SELECT "row", col, -best.size AS max_mm FROM pixel WHERE NOT interpolated),
+    kept AS (
+      SELECT pixel.* FROM pixel LEFT JOIN seen ON seen."row" = pixel."row" AND seen.col = pixel.col
+      WHERE NOT interpolated OR seen.max_mm IS NULL OR -best.size > seen.max_mm),
+    place AS (${placeDurations(detectionPaths)}),
+    day AS (
+      SELECT storm_date, "row", col, lat, lon, kept.geohash5, -best.size AS max_mm, best.since AS max_time,
+        interpolated, first_detected, last_detected, detection_scans, severe_scans, ${unpacked},
+        place.place_scans, place.place_duration_min
+      FROM kept LEFT JOIN place ON place.geohash5 = kept.geohash5)
+    SELECT ${names.join(', ')} FROM day`;
+}
+
+function placeDurations(detectionPaths: readonly string[] | null): string {
+  if (detectionPaths === null || detectionPaths.length === 0)
+    return 'SELECT NULL::VARCHAR AS geohash5, NULL::INTEGER AS place_scans, NULL::DOUBLE AS place_duration_min WHERE false';
+  return `
+    SELECT geohash5, count(*) AS place_scans, ${ONE_SCAN_MIN} + coalesce(sum(least(gap_min, ${LONGEST_GAP_MIN})), 0) AS place_duration_min
+    FROM (
+      SELECT geohash5, epoch_ms(scan_time - lag(scan_time) OVER (PARTITION BY geohash5 ORDER BY scan_time)) / 60000.0 AS gap_min
+      FROM (SELECT DISTINCT geohash5, scan_time FROM read_parquet(${sqlList(detectionPaths)}, hive_partitioning = false)))
+    GROUP BY geohash5`;
+}
+
+/** SQL of all rows of some files of a table. */
+export function allRows(paths: readonly string[]): string {
+  return `SELECT * FROM read_parquet(${sqlList(paths)}, hive_partitioning = false)`;
+}

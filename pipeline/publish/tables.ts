@@ -1,0 +1,157 @@
+import fs from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type DuckDBAppender, DuckDBDateValue, DuckDBTimestampValue } from '@duckdb/node-api';
+import { type Column, columns, type Table } from '../../schemas/columns.ts';
+import type { ColumnType } from '../../schemas/units.ts';
+import { type Engine, sqlList, sqlText } from '../duckdb.ts';
+import { PipelineError } from '../error.ts';
+import { sha256 } from './store.ts';
+
+/** Rows of a row group: small enough that a question about one place skips most of a file. */
+export const ROW_GROUP_ROWS = 16_384;
+const MS_PER_DAY = 86_400_000;
+
+/** What reading a staged table file back said of it. */
+export interface StagedTable {
+  readonly rows: number;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly schema_version: number;
+  readonly bbox: [number, number, number, number] | null;
+  readonly max_size_mm: number | null;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Writes rows as one Parquet file and reads it back; the file is sorted as its table says. */
+export async function stageRows(
+  engine: Engine,
+  table: Table,
+  rows: readonly Values[],
+  path: string,
+): Promise<StagedTable> {
+  const name = `staging_${table.name.replaceAll('-', '_')}`;
+  const fields = columns(table);
+  await engine.connection.run(
+    `CREATE OR REPLACE TABLE ${name} (${fields.map((field) => `"${field.name}" ${loadType(field)}`).join(', ')})`,
+  );
+  const appender = await engine.connection.createAppender(name);
+  try {
+    for (const row of rows) {
+      for (const field of fields) append(appender, field, row[field.name], table.name);
+      appender.endRow();
+    }
+    appender.flushSync();
+  } finally {
+    appender.closeSync();
+  }
+  const staged = await stageQuery(engine, table, `SELECT * FROM ${name}`, path);
+  await engine.connection.run(`DROP TABLE ${name}`);
+  if (staged.rows !== rows.length)
+    throw new PipelineError('publish', path, `read back ${staged.rows} rows, expected ${rows.length}`);
+  return staged;
+}
+
+/** Writes the rows of a query with a table's columns as one Parquet file and reads it back. */
+export async function stageQuery(engine: Engine, table: Table, query: string, path: string): Promise<StagedTable> {
+  await fs.mkdir(dirname(path), { recursive: true });
+  const select = columns(table)
+    .map((field) => `"${field.name}"::${field.type} AS "${field.name}"`)
+    .join(', ');
+  await engine.connection.run(
+    `COPY (SELECT ${select} FROM (${query}) ORDER BY ${table.order}) TO ${sqlText(path)} ` +
+      `(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, ` +
+      `KV_METADATA {hail_table: ${sqlText(table.name)}, schema_version: '${table.schema_version}'})`,
+  );
+  return readBack(engine, table, path);
+}
+
+/** Reads a Parquet file of a table: its rows, schema version, box and largest size. Throws when any of it does not fit. */
+export async function readBack(engine: Engine, table: Table, path: string): Promise<StagedTable> {
+  const names = new Set(columns(table).map((field) => field.name));
+  const box = names.has('lat')
+    ? 'min(lon) AS west, min(lat) AS south, max(lon) AS east, max(lat) AS north'
+    : 'NULL AS west';
+  const size = ['estimated_size_mm', 'max_mm', 'max_size_mm'].find((field) => names.has(field));
+  const [facts] = await engine.rows<{
+    rows: number;
+    west: number | null;
+    south: number;
+    east: number;
+    north: number;
+    size: number | null;
+  }>(
+    `SELECT count(*) AS rows, ${box}, ${size === undefined ? 'NULL' : `max(${size})`} AS size FROM read_parquet(${sqlText(path)})`,
+  );
+  const [version] = await engine.rows<{ value: string }>(
+    `SELECT decode(value) AS value FROM parquet_kv_metadata(${sqlText(path)}) WHERE decode(key) = 'schema_version'`,
+  );
+  if (facts === undefined || Number(version?.value) !== table.schema_version)
+    throw new PipelineError(
+      'publish',
+      path,
+      `has schema version ${version?.value ?? 'none'}, expected ${table.schema_version}`,
+    );
+  const bytes = await fs.readFile(path);
+  return {
+    rows: facts.rows,
+    bytes: bytes.length,
+    sha256: sha256(bytes),
+    schema_version: table.schema_version,
+    bbox: facts.west === null ? null : [facts.west, facts.south, facts.east, facts.north],
+    max_size_mm: facts.size,
+  };
+}
+
+/** Rows of published files of a table, in the table's order: instants in epoch milliseconds, dates and geometries as text. */
+export async function readRows<Row>(
+  engine: Engine,
+  table: Table,
+  paths: readonly string[],
+  where = 'true',
+): Promise<Row[]> {
+  if (paths.length === 0) return [];
+  const select = columns(table).map(readExpression).join(', ');
+  return engine.rows<Row>(
+    `SELECT ${select} FROM (SELECT * FROM read_parquet(${sqlList(paths)}, hive_partitioning = false) WHERE ${where} ORDER BY ${table.order})`,
+  );
+}
+
+function readExpression({ name, type }: Column): string {
+  switch (type) {
+    case 'DATE':
+      return `"${name}"::VARCHAR AS "${name}"`;
+    case 'TIMESTAMP':
+      return `epoch_ms("${name}")::DOUBLE AS "${name}"`;
+    case 'GEOMETRY':
+      return `ST_AsText("${name}") AS "${name}"`;
+    default:
+      return `"${name}"`;
+  }
+}
+
+/** Type a column has while rows are loaded; geometry arrives as text and is converted by the COPY. */
+function loadType(field: Column): string {
+  return field.type === 'GEOMETRY' ? 'VARCHAR' : field.type;
+}
+
+const LOADERS: Readonly<Record<ColumnType, (appender: DuckDBAppender, value: unknown) => void>> = {
+  BOOLEAN: (appender, value) => appender.appendBoolean(value as boolean),
+  USMALLINT: (appender, value) => appender.appendUSmallInt(value as number),
+  INTEGER: (appender, value) => appender.appendInteger(value as number),
+  BIGINT: (appender, value) => appender.appendBigInt(BigInt(value as number)),
+  DOUBLE: (appender, value) => appender.appendDouble(value as number),
+  VARCHAR: (appender, value) => appender.appendVarchar(value as string),
+  GEOMETRY: (appender, value) => appender.appendVarchar(value as string),
+  DATE: (appender, value) => appender.appendDate(new DuckDBDateValue(Date.parse(`${value}T00:00:00Z`) / MS_PER_DAY)),
+  TIMESTAMP: (appender, value) => appender.appendTimestamp(new DuckDBTimestampValue(BigInt(value as number) * 1000n)),
+};
+
+function append(appender: DuckDBAppender, field: Column, value: unknown, table: string): void {
+  if (value === null || value === undefined || Number.isNaN(value)) {
+    if (!field.nullable) throw new PipelineError('publish', table, `${field.name} is ${value}, expected a value`);
+    appender.appendNull();
+  } else {
+    LOADERS[field.type](appender, value);
+  }
+}

@@ -1,0 +1,209 @@
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
+import { tableFromIPC } from 'apache-arrow';
+import { columns, type Table } from '../../schemas/columns.ts';
+import { layout } from '../../schemas/layout.ts';
+import type { Current, Manifest, PublishedFile } from '../../schemas/manifest.ts';
+import { cells } from '../../schemas/tables/cells.ts';
+import { TABLES } from '../../schemas/tables/index.ts';
+import { tracks } from '../../schemas/tables/tracks.ts';
+import { scanTime } from '../../schemas/time.ts';
+import { type Engine, sqlText } from '../duckdb.ts';
+import { addressedTiles, isPmtiles } from './archives.ts';
+import { tablePaths } from './compact.ts';
+import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';
+import { isMissing, sha256 } from './store.ts';
+import { readBack } from './tables.ts';
+
+/** One thing that is not as its list says. */
+export interface Fault {
+  readonly path: string;
+  readonly reason: string;
+}
+
+export interface Verification {
+  readonly partitions: number;
+  readonly files: number;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly faults: readonly Fault[];
+}
+
+/**
+ * Re-reads everything that the newest manifests list and says what is wrong with it: missing files, other bytes than
+ * published, rows, schema versions, times and dates that do not fit, tiers that do not nest, a switch that points nowhere.
+ * `onFile` is told of each file as it is read.
+ */
+export async function verifyRoot(
+  engine: Engine,
+  dataRoot: string,
+  only: string | null,
+  onFile: (path: string) => void,
+): Promise<Verification> {
+  const faults: Fault[] = [];
+  let [files, rows, bytes, partitions] = [0, 0, 0, 0];
+  const { dates, months } = await listPartitions(dataRoot);
+  const names = [...dates, ...months.map(layout.monthPartition)].filter((name) => only === null || name === only);
+  for (const name of names) {
+    const manifest = await readHead(dataRoot, name);
+    if (manifest === null) {
+      faults.push({ path: layout.head(name), reason: 'is missing, expected the newest manifest' });
+      continue;
+    }
+    partitions++;
+    for (const file of manifest.files) {
+      onFile(file.path);
+      faults.push(...(await verifyFile(engine, dataRoot, manifest, file)));
+      files++;
+      rows += file.kind === 'table' ? file.rows : 0;
+      bytes += file.bytes;
+    }
+    faults.push(...(await verifyDate(engine, dataRoot, manifest)));
+  }
+  if (only === null) faults.push(...(await verifyCurrent(dataRoot, await readCurrent(dataRoot))));
+  return { partitions, files, rows, bytes, faults };
+}
+
+async function verifyFile(engine: Engine, dataRoot: string, manifest: Manifest, file: PublishedFile): Promise<Fault[]> {
+  const path = join(dataRoot, file.path);
+  const fault = (reason: string): Fault[] => [{ path: file.path, reason }];
+  let content: Uint8Array;
+  try {
+    content = await fs.readFile(path);
+  } catch (error) {
+    if (isMissing(error)) return fault(`is missing, expected ${file.bytes} bytes`);
+    throw error;
+  }
+  if (content.length !== file.bytes) return fault(`has ${content.length} bytes, expected ${file.bytes}`);
+  const hash = sha256(content);
+  if (hash !== file.sha256) return fault(`has sha256 ${hash}, expected ${file.sha256}`);
+  if (file.kind === 'scan-tiles' || file.kind === 'daily-tiles') return verifyArchive(content, file, fault);
+  if (file.kind !== 'table') return [];
+  const table = TABLES.find((candidate) => candidate.name === file.table);
+  if (table === undefined)
+    return fault(`is of table ${file.table}, expected one of ${TABLES.map(({ name }) => name).join(', ')}`);
+  try {
+    return await verifyTable(engine, path, table, manifest, file, fault);
+  } catch (error) {
+    return fault(`cannot be read as table ${table.name}: ${(error as Error).message}`);
+  }
+}
+
+function verifyArchive(content: Uint8Array, file: PublishedFile, fault: (reason: string) => Fault[]): Fault[] {
+  if (!isPmtiles(content)) return fault('does not begin like a PMTiles archive of version 3');
+  const tiles = addressedTiles(content);
+  return tiles === file.rows ? [] : fault(`addresses ${tiles} tiles, expected ${file.rows}`);
+}
+
+async function verifyTable(
+  engine: Engine,
+  path: string,
+  table: Table,
+  manifest: Manifest,
+  file: PublishedFile,
+  fault: (reason: string) => Fault[],
+): Promise<Fault[]> {
+  const facts = await readBack(engine, table, path);
+  if (facts.rows !== file.rows) return fault(`has ${facts.rows} rows, expected ${file.rows}`);
+  if (facts.schema_version !== file.schema_version)
+    return fault(`has schema version ${facts.schema_version}, expected ${file.schema_version}`);
+  const names = columns(table).map((column) => column.name);
+  const time = names.includes('scan_time') ? 'scan_time' : names.includes('max_time') ? 'max_time' : null;
+  const [range] = await engine.rows<{ low: number | null; high: number | null; low_date: string; high_date: string }>(
+    `SELECT ${time === null ? 'NULL AS low, NULL AS high' : `epoch_ms(min(${time}))::DOUBLE AS low, epoch_ms(max(${time}))::DOUBLE AS high`},
+       min(storm_date)::VARCHAR AS low_date, max(storm_date)::VARCHAR AS high_date FROM read_parquet(${sqlText(path)}, hive_partitioning = false)`,
+  );
+  if (range === undefined) return fault('has no rows to compare');
+  const faults: Fault[] = [];
+  if (file.first_scan !== null && file.last_scan !== null && range.low !== null && range.high !== null) {
+    const [first_ms, last_ms] = [scanTime(file.first_scan), scanTime(file.last_scan)];
+    if (range.low < first_ms || range.high > last_ms)
+      faults.push(...fault(`has times outside its range ${file.first_scan} to ${file.last_scan}`));
+  }
+  const dates = manifest.dates === null ? [manifest.partition] : Object.keys(manifest.dates);
+  if (!dates.includes(range.low_date) || !dates.includes(range.high_date))
+    faults.push(...fault(`has storm dates ${range.low_date} to ${range.high_date}, expected ${manifest.partition}`));
+  return faults;
+}
+
+/** What must hold between the tables of one date. */
+async function verifyDate(engine: Engine, dataRoot: string, manifest: Manifest): Promise<Fault[]> {
+  if (manifest.dates !== null) return [];
+  const head = layout.head(manifest.partition);
+  const list = (table: string) => tablePaths(dataRoot, manifest, table);
+  const read = (paths: string[]) => `read_parquet([${paths.map(sqlText).join(', ')}], hive_partitioning = false)`;
+  const faults: Fault[] = [];
+  const check = async (reason: string, tables: string[], sql: (sources: string[]) => string) => {
+    const sources = tables.map(list);
+    if (sources.some((paths) => paths.length === 0)) return;
+    const [row] = await engine.rows<{ wrong: number }>(sql(sources.map(read)));
+    if ((row?.wrong ?? 0) > 0) faults.push({ path: head, reason: `${row?.wrong} ${reason}` });
+  };
+  try {
+    const frames = list('frames');
+    const published =
+      frames.length === 0
+        ? []
+        : await engine.rows<{ scan_id: string }>(`SELECT scan_id FROM ${read(frames)} ORDER BY scan_id`);
+    const listed = manifest.scans.map((scan) => scan.scan_id);
+    if (listed.length > 0 && published.map((row) => row.scan_id).join() !== listed.join())
+      faults.push({
+        path: head,
+        reason: `frames name ${published.length} scans, expected the ${listed.length} scans of the list`,
+      });
+    await check(
+      'swath tiers are larger than the tier below them',
+      ['swaths'],
+      ([swaths]) =>
+        `SELECT count(*) AS wrong FROM (SELECT area_km2, lag(area_km2) OVER (ORDER BY threshold_mm) AS below FROM ${swaths}) WHERE area_km2 > below + 1e-6`,
+    );
+    await check(
+      'detections of a cell have no such cell',
+      ['detections', 'cells'],
+      ([detections, cellRows]) =>
+        `SELECT count(*) AS wrong FROM ${detections} d ANTI JOIN ${cellRows} c USING (scan_time, cell_index) WHERE d.cell_index IS NOT NULL`,
+    );
+    await check(
+      'detections exceed the day maximum of their pixel',
+      ['detections', 'day-max'],
+      ([detections, dayMaxRows]) =>
+        `SELECT count(*) AS wrong FROM (SELECT "row", col, max(estimated_size_mm) AS size FROM ${detections} GROUP BY ALL) d
+       LEFT JOIN (SELECT "row", col, max(max_mm) AS size FROM ${dayMaxRows} GROUP BY ALL) m USING ("row", col) WHERE m.size IS NULL OR m.size < d.size`,
+    );
+  } catch (error) {
+    faults.push({ path: head, reason: `its tables cannot be compared: ${(error as Error).message}` });
+  }
+  return faults;
+}
+
+async function verifyCurrent(dataRoot: string, current: Current | null): Promise<Fault[]> {
+  if (current === null) return [];
+  const faults: Fault[] = [];
+  for (const [date, commit] of Object.entries(current.open_dates)) {
+    if ((await readManifest(dataRoot, date, commit)) === null)
+      faults.push({ path: layout.current, reason: `names commit ${commit} of ${date}, which does not exist` });
+  }
+  const live: readonly (readonly [string, Table])[] = [
+    [current.live.detections, TABLES[0]],
+    [current.live.cells, cells],
+    [current.live.tracks, tracks],
+  ];
+  for (const [path, table] of live) {
+    try {
+      const names = tableFromIPC(await fs.readFile(join(dataRoot, path))).schema.names.join();
+      if (
+        names !==
+        columns(table)
+          .map((column) => column.name)
+          .join()
+      )
+        faults.push({ path, reason: `has other columns than table ${table.name}` });
+    } catch (error) {
+      faults.push({
+        path,
+        reason: `cannot be read as the live snapshot of ${table.name}: ${(error as Error).message}`,
+      });
+    }
+  }
+  return faults;
+}

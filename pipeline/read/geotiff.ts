@@ -1,0 +1,166 @@
+import { inflateSync } from 'node:zlib';
+import type { GeoTIFFImage } from 'geotiff';
+import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
+import { BadInput } from '../error.ts';
+import type { Grid } from '../grid.ts';
+import { PRODUCTS, type Product } from './mrms.ts';
+
+/** What a GeoTIFF does not say of itself. */
+export interface GeotiffOrigin {
+  /** Product name as in the public bucket. */
+  readonly product: string;
+  /** Epoch milliseconds. */
+  readonly scan_time: number;
+}
+
+/** A tile or strip of more bytes than this is refused before it is unfolded; real ones are below 1 MB. */
+const MAX_BLOCK_BYTES = 16 * 1024 * 1024;
+const UNCOMPRESSED = 1;
+const DEFLATE = [8, 32946];
+
+/**
+ * One product on a window of the CONUS lattice from a GeoTIFF made of an MRMS grid: first band, values in tenths after
+ * rounding, sentinels in the data; NaN and the file's own nodata value become "no coverage".
+ *
+ * Throws BadInput when the product is unknown, the file is no GeoTIFF without or with deflate compression, its pixels
+ * do not lie on the lattice, or its values are no tenths.
+ */
+export async function readGeotiff(bytes: Uint8Array, subject: string, origin: GeotiffOrigin): Promise<Grid> {
+  const product = PRODUCTS.find(({ name }) => name === origin.product);
+  if (!product) throw new BadInput('read', subject, `product '${origin.product}' is unknown, expected an MRMS product`);
+  checkDirectory(bytes, subject);
+  try {
+    const image = await openImage(bytes);
+    const window = latticeWindow(image, subject);
+    checkBlocks(image, subject);
+    return {
+      product: product.name,
+      unit: product.unit,
+      scan_time: origin.scan_time,
+      simulated: false,
+      window,
+      packed: await packTenths(image, window, product, subject),
+      reference: referenceOf(product),
+      binary_scale: 0,
+      decimal_scale: 1,
+      no_coverage: product.no_coverage,
+      nothing: product.nothing,
+      nothing_as: product.nothing_as,
+    };
+  } catch (cause) {
+    if (cause instanceof BadInput) throw cause;
+    throw new BadInput('read', subject, `geotiff cannot be read: ${cause instanceof Error ? cause.message : cause}`, {
+      cause,
+    });
+  }
+}
+
+/** Bytes per value of the TIFF field types 1 to 12. */
+const TYPE_BYTES = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8];
+
+/** Refuses a first directory whose entries reach beyond the file, before the library takes memory for them. */
+function checkDirectory(bytes: Uint8Array, subject: string): void {
+  const bad = (reason: string) => new BadInput('read', subject, `tiff ${reason}`);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const mark = bytes.length < 8 ? '' : String.fromCharCode(bytes[0] as number, bytes[1] as number);
+  const little = mark === 'II';
+  if ((mark !== 'II' && mark !== 'MM') || view.getUint16(2, little) !== 42)
+    throw bad('has no header, expected II or MM and 42');
+  const start = view.getUint32(4, little);
+  if (start + 2 > bytes.length) throw bad(`directory at byte ${start}, expected before the end at ${bytes.length}`);
+  const entries = view.getUint16(start, little);
+  if (start + 2 + 12 * entries > bytes.length) throw bad(`directory of ${entries} entries reaches beyond the file`);
+  for (let k = 0; k < entries; k++) {
+    const at = start + 2 + 12 * k;
+    const size = (TYPE_BYTES[view.getUint16(at + 2, little)] ?? 8) * view.getUint32(at + 4, little);
+    const from = size <= 4 ? at + 8 : view.getUint32(at + 8, little);
+    if (from + size > bytes.length)
+      throw bad(`entry ${view.getUint16(at, little)} of ${size} bytes reaches beyond the file of ${bytes.length}`);
+  }
+}
+
+/** The library is loaded when a GeoTIFF is read, which is never on the MRMS path. */
+async function openImage(bytes: Uint8Array): Promise<GeoTIFFImage> {
+  const { addDecoder, BaseDecoder, fromArrayBuffer } = await import('geotiff');
+  // The library's own inflate has no bound: a small tile could unfold to gigabytes.
+  class BoundedDeflate extends BaseDecoder {
+    override decodeBlock(block: ArrayBufferLike): ArrayBufferLike {
+      const unfolded = inflateSync(new Uint8Array(block), { maxOutputLength: MAX_BLOCK_BYTES });
+      return new Uint8Array(unfolded).buffer;
+    }
+  }
+  addDecoder(DEFLATE, async () => BoundedDeflate);
+  const tiff = await fromArrayBuffer(new Uint8Array(bytes).buffer);
+  return tiff.getImage();
+}
+
+/** Edges of real files are off by 1e-8 degrees at the far corner; a hundredth of a pixel is plenty. */
+const TOLERANCE_DEG = LATTICE.step / 100;
+
+function latticeWindow(image: GeoTIFFImage, subject: string): Window {
+  const [west, south, east, north] = image.getBoundingBox() as [number, number, number, number];
+  const rows = image.getHeight();
+  const cols = image.getWidth();
+  const row0 = Math.round((LATTICE.north - north) / LATTICE.step);
+  const col0 = Math.round((west - LATTICE.west) / LATTICE.step);
+  const off = [
+    north - (LATTICE.north - row0 * LATTICE.step),
+    south - (LATTICE.north - (row0 + rows) * LATTICE.step),
+    west - (LATTICE.west + col0 * LATTICE.step),
+    east - (LATTICE.west + (col0 + cols) * LATTICE.step),
+  ];
+  const inside = row0 >= 0 && col0 >= 0 && row0 + rows <= LATTICE.rows && col0 + cols <= LATTICE.cols;
+  if (!inside || off.some((degrees) => !(Math.abs(degrees) <= TOLERANCE_DEG)))
+    throw new BadInput(
+      'read',
+      subject,
+      `${rows} x ${cols} pixels over ${west},${south},${east},${north}, expected a window of the 0.01 degree lattice`,
+    );
+  return { row0, col0, rows, cols };
+}
+
+function checkBlocks(image: GeoTIFFImage, subject: string): void {
+  const compression = image.fileDirectory.getValue('Compression') ?? UNCOMPRESSED;
+  if (compression !== UNCOMPRESSED && !DEFLATE.includes(Number(compression)))
+    throw new BadInput('read', subject, `tiff compression ${compression}, expected none or deflate`);
+  const bytes = image.getTileWidth() * image.getTileHeight() * image.getBytesPerPixel();
+  if (!(bytes > 0 && bytes <= MAX_BLOCK_BYTES))
+    throw new BadInput('read', subject, `tiff blocks of ${bytes} bytes, expected at most ${MAX_BLOCK_BYTES}`);
+}
+
+/** Tenths below the product's lowest value: its sentinels, and for reflectivity everything genuine below zero. */
+function referenceOf(product: Product): number {
+  return 10 * Math.min(product.no_coverage ?? 0, product.nothing ?? 0, 0);
+}
+
+/** Reads one row of blocks after the other, so that no more than that is held as floats. */
+async function packTenths(
+  image: GeoTIFFImage,
+  { rows, cols }: Window,
+  product: Product,
+  subject: string,
+): Promise<Uint16Array> {
+  const packed = new Uint16Array(rows * cols);
+  const reference = referenceOf(product);
+  const nodata = image.getGDALNoData();
+  const blockRows = image.getTileHeight();
+  for (let top = 0; top < rows; top += blockRows) {
+    const bottom = Math.min(rows, top + blockRows);
+    const [band] = await image.readRasters({ window: [0, top, cols, bottom], samples: [0] });
+    const values = band as Float64Array;
+    for (let i = 0; i < values.length; i++) {
+      const value = values[i] as number;
+      const gone = Number.isNaN(value) || value === nodata;
+      const tenths = gone ? 10 * (product.no_coverage ?? Number.NaN) : Math.round(10 * value);
+      const x = tenths - reference;
+      if (!(x >= 0 && x <= 0xffff) || (!gone && Math.abs(10 * value - tenths) > 0.01))
+        throw new BadInput(
+          'read',
+          subject,
+          `value ${value} at row ${top + Math.floor(i / cols)}, column ${i % cols}, expected tenths from ${reference / 10}`,
+        );
+      packed[top * cols + i] = x;
+    }
+  }
+  return packed;
+}

@@ -1,0 +1,288 @@
+import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
+import { BadInput } from '../error.ts';
+import { type Companion, type Grid, type HailField, sampleGrid } from '../grid.ts';
+import { type Decoded, decodeField, type Field, parseGrib2 } from './grib2.ts';
+import { gunzip } from './gunzip.ts';
+import { isFlipped } from './projection.ts';
+import { refuse } from './section.ts';
+
+/** One MRMS product: its name in the public bucket, its numbers under discipline 209, and what its sentinels mean. */
+export interface Product {
+  readonly name: string;
+  readonly category: number;
+  readonly number: number;
+  readonly unit: string;
+  /** "No radar covers this pixel"; null when the product has none. */
+  readonly no_coverage: number | null;
+  /** "Covered, nothing there"; null when the product has none. */
+  readonly nothing: number | null;
+  /** What "covered, nothing there" amounts to; NaN where nothing has no value, as for heights and reflectivity. */
+  readonly nothing_as: number;
+}
+
+const NO_VALUE = Number.NaN;
+
+function product(
+  ...[name, category, number, unit, no_coverage, nothing, nothing_as]: readonly [
+    string,
+    number,
+    number,
+    string,
+    number | null,
+    number | null,
+    number,
+  ]
+): Product {
+  return { name, category, number, unit, no_coverage, nothing, nothing_as };
+}
+
+/**
+ * The products we read. Numbers, units and sentinels are NOAA's (UserTable_MRMS, version 12.2); that rain products have
+ * no "nothing" sentinel but real zeros was measured on files.
+ */
+export const PRODUCTS: readonly Product[] = [
+  product('SHI', 3, 26, 'J/m/s', -3, -1, 0),
+  product('POSH', 3, 27, '%', -3, -1, 0),
+  product('MESH', 3, 28, 'mm', -3, -1, 0),
+  product('MESH_Max_30min', 3, 29, 'mm', -3, -1, 0),
+  product('MESH_Max_60min', 3, 30, 'mm', -3, -1, 0),
+  product('MESH_Max_120min', 3, 31, 'mm', -3, -1, 0),
+  product('MESH_Max_240min', 3, 32, 'mm', -3, -1, 0),
+  product('MESH_Max_360min', 3, 33, 'mm', -3, -1, 0),
+  product('MESH_Max_1440min', 3, 34, 'mm', -3, -1, 0),
+  product('VIL', 3, 41, 'kg/m2', -3, -1, 0),
+  product('VIL_Density', 3, 42, 'g/m3', -3, -1, 0),
+  product('VII', 3, 43, 'kg/m2', -3, -1, 0),
+  product('EchoTop_18', 3, 44, 'km', -3, -1, NO_VALUE),
+  product('EchoTop_30', 3, 45, 'km', -3, -1, NO_VALUE),
+  product('EchoTop_50', 3, 46, 'km', -3, -1, NO_VALUE),
+  product('EchoTop_60', 3, 47, 'km', -3, -1, NO_VALUE),
+  product('H50_Above_-20C', 3, 48, 'km', -999, -99, NO_VALUE),
+  product('H50_Above_0C', 3, 49, 'km', -999, -99, NO_VALUE),
+  product('H60_Above_-20C', 3, 50, 'km', -999, -99, NO_VALUE),
+  product('H60_Above_0C', 3, 51, 'km', -999, -99, NO_VALUE),
+  product('Reflectivity_0C', 3, 52, 'dBZ', -999, -99, NO_VALUE),
+  product('Reflectivity_-5C', 3, 53, 'dBZ', -999, -99, NO_VALUE),
+  product('Reflectivity_-10C', 3, 54, 'dBZ', -999, -99, NO_VALUE),
+  product('Reflectivity_-15C', 3, 55, 'dBZ', -999, -99, NO_VALUE),
+  product('Reflectivity_-20C', 3, 56, 'dBZ', -999, -99, NO_VALUE),
+  product('PrecipRate', 6, 1, 'mm/h', -3, null, 0),
+  product('RadarOnly_QPE_01H', 6, 2, 'mm', -3, null, 0),
+  product('MultiSensor_QPE_01H_Pass1', 6, 30, 'mm', -3, null, 0),
+  product('MergedReflectivityQC', 9, 0, 'dBZ', -999, -99, NO_VALUE),
+  product('MergedRhoHV', 9, 3, '1', -999, -99, NO_VALUE),
+  product('MergedZdr', 9, 4, 'dB', -999, -99, NO_VALUE),
+  product('MergedReflectivityQCComposite', 10, 0, 'dBZ', -999, -99, NO_VALUE),
+];
+
+/** Product whose pixels give a companion its values. */
+export const COMPANION_PRODUCTS: Readonly<Record<Companion, string>> = {
+  posh_pct: 'POSH',
+  vil_kg_m2: 'VIL',
+  echo_top_18_km: 'EchoTop_18',
+  echo_top_50_km: 'EchoTop_50',
+  max_reflectivity_dbz: 'MergedReflectivityQCComposite',
+};
+
+const MRMS_DISCIPLINE = 209;
+/** Production status of section 1 that our simulator writes; 192 to 254 are for local use. */
+export const SIMULATED_STATUS = 192;
+
+/** The MRMS product of a field; null when its numbers are not in the table. */
+export function productOf(field: Field): Product | null {
+  if (field.discipline !== MRMS_DISCIPLINE) return null;
+  return PRODUCTS.find(({ category, number }) => category === field.category && number === field.number) ?? null;
+}
+
+/**
+ * One MRMS product on a window of the CONUS lattice, from the bytes of a GRIB2 file, gzipped or not.
+ *
+ * Rows run from north, columns from west, whatever the file's scanning mode; values stay packed. Throws BadInput, with
+ * what was found and expected, when the file holds another number of fields, a product we do not know, a grid off the
+ * lattice, values that are not packed integers, or points without a value (MRMS marks those by sentinels).
+ */
+export function readGrid(bytes: Uint8Array, subject: string): Grid {
+  const fields = parseGrib2(gunzip(bytes, subject), subject);
+  const [field] = fields;
+  if (!field || fields.length > 1) throw new BadInput('read', subject, `${fields.length} fields, expected 1`);
+  const product = productOf(field);
+  if (!product) {
+    const { discipline, category, number } = field;
+    throw new BadInput(
+      'read',
+      subject,
+      `product ${discipline}/${category}/${number} is unknown, expected an MRMS product`,
+    );
+  }
+  const window = latticeWindow(field);
+  const decoded = decodeField(field);
+  return {
+    product: product.name,
+    unit: product.unit,
+    scan_time: field.reference_time,
+    simulated: field.production_status === SIMULATED_STATUS,
+    window,
+    packed: northWestFirst(packedIntegers(field, decoded), field),
+    reference: decoded.reference,
+    binary_scale: decoded.binary_scale,
+    decimal_scale: decoded.decimal_scale,
+    no_coverage: product.no_coverage,
+    nothing: product.nothing,
+    nothing_as: product.nothing_as,
+  };
+}
+
+const STEP_MICRODEG = 10_000;
+/** Header positions are whole microdegrees, and real ones are off by one. */
+const TOLERANCE_MICRODEG = 2;
+
+/** The window of the lattice that a field covers; BadInput when it is not one. */
+function latticeWindow({ grid }: Field): Window {
+  const { projection, columns, rows } = grid;
+  if (projection?.template !== 0)
+    throw refuse(grid.section, `grid template 3.${grid.template}, expected 3.0 on the CONUS lattice`);
+  const micro = (degrees: number) => Math.round(degrees * 1e6);
+  if (micro(projection.di) !== STEP_MICRODEG || micro(projection.dj) !== STEP_MICRODEG)
+    throw refuse(grid.section, `step ${projection.di} x ${projection.dj} degrees, expected 0.01 x 0.01`);
+  const flipped = isFlipped(grid);
+  const lon = projection.lo1 > 180 ? projection.lo1 - 360 : projection.lo1;
+  const firstRow = (micro(LATTICE.north - LATTICE.step / 2) - micro(projection.la1)) / STEP_MICRODEG;
+  const firstCol = (micro(lon) - micro(LATTICE.west + LATTICE.step / 2)) / STEP_MICRODEG;
+  const row0 = Math.round(firstRow) - (flipped.rows ? rows - 1 : 0);
+  const col0 = Math.round(firstCol) - (flipped.columns ? columns - 1 : 0);
+  const off = Math.max(Math.abs(firstRow - Math.round(firstRow)), Math.abs(firstCol - Math.round(firstCol)));
+  const first = `first point ${projection.la1} ${lon}`;
+  if (off * STEP_MICRODEG > TOLERANCE_MICRODEG)
+    throw refuse(grid.section, `${first} is off the lattice, expected centres that end in 5 thousandths`);
+  if (row0 < 0 || col0 < 0 || row0 + rows > LATTICE.rows || col0 + columns > LATTICE.cols)
+    throw refuse(
+      grid.section,
+      `${first} with ${rows} x ${columns} points leaves the ${LATTICE.rows} x ${LATTICE.cols} lattice`,
+    );
+  return { row0, col0, rows, cols: columns };
+}
+
+function packedIntegers({ data }: Field, { packed, missing }: Decoded): Grid['packed'] {
+  if (missing) throw refuse(data, 'points without a value, expected a sentinel at each of them');
+  if (packed instanceof Float32Array || packed instanceof Float64Array)
+    throw refuse(data, 'floats, expected packed integers');
+  if (!(packed instanceof Int32Array)) return packed;
+  if (packed.some((value) => value < 0)) throw refuse(data, 'packed values below 0, expected at least the reference');
+  return Uint32Array.from(packed);
+}
+
+/** Turns south-first and east-first files round, in place. */
+function northWestFirst<A extends Grid['packed']>(packed: A, { grid }: Field): A {
+  const { columns, rows } = grid;
+  const flipped = isFlipped(grid);
+  if (flipped.columns)
+    for (let row = 0; row < rows; row++) packed.subarray(row * columns, (row + 1) * columns).reverse();
+  if (flipped.rows)
+    for (let north = 0, south = rows - 1; north < south; north++, south--) {
+      const kept = packed.slice(north * columns, (north + 1) * columns);
+      packed.copyWithin(north * columns, south * columns, (south + 1) * columns);
+      packed.set(kept, south * columns);
+    }
+  return packed;
+}
+
+/**
+ * The pixels of a MESH grid above 0, sparse, in tenths of a millimetre.
+ *
+ * Takes any product in tenths (decimal scale 1, binary scale 0, whole reference), so that a rain rate can stand in for
+ * hail. "Covered, no hail" and "no coverage" are counted apart. Throws BadInput on another packing law and on values
+ * beyond 16 bits.
+ */
+export function hailField(grid: Grid): HailField {
+  const { packed, window, reference } = grid;
+  if (grid.decimal_scale !== 1 || grid.binary_scale !== 0 || !Number.isInteger(reference))
+    throw new BadInput(
+      'read',
+      grid.product,
+      `packed as (${reference} + x * 2^${grid.binary_scale}) / 10^${grid.decimal_scale}, expected whole tenths`,
+    );
+  const zero = -reference;
+  const none = grid.no_coverage === null ? -1 : 10 * grid.no_coverage - reference;
+  const { hits, found, uncovered_px } = scanPacked(packed, zero, none);
+  const rowStart = new Uint32Array(window.rows + 1);
+  const col = new Uint16Array(found);
+  const tenths = new Uint16Array(found);
+  let row = 0;
+  for (let k = 0; k < found; k++) {
+    const at = hits[k] as number;
+    const value = (packed[at] as number) - zero;
+    if (value > 0xffff) throw new BadInput('read', grid.product, `value of ${value} tenths, expected at most 65535`);
+    while (at >= (row + 1) * window.cols) rowStart[++row] = k;
+    col[k] = window.col0 + at - row * window.cols;
+    tenths[k] = value;
+  }
+  rowStart.fill(found, row + 1);
+  return { window, rowStart, col, tenths, covered_px: packed.length - uncovered_px, uncovered_px };
+}
+
+interface PackedScan {
+  /** Indices of the values above zero, the first `found` of the array. */
+  readonly hits: Uint32Array;
+  readonly found: number;
+  readonly uncovered_px: number;
+}
+
+/**
+ * Finds the values above `zero` and counts those equal to `none`.
+ * Nearly every word of four bytes repeats one without news or says "no coverage" throughout: those are told from a
+ * look at the word, the others value by value.
+ */
+function scanPacked(packed: Grid['packed'], zero: number, none: number): PackedScan {
+  const perWord = 4 / packed.BYTES_PER_ELEMENT;
+  const whole = packed.byteOffset % 4 === 0 ? Math.floor(packed.length / perWord) : 0;
+  const words = whole > 0 ? new Uint32Array(packed.buffer, packed.byteOffset, whole) : new Uint32Array(0);
+  let hits = new Uint32Array(1024);
+  let found = 0;
+  let uncovered_px = 0;
+  /** Looks at the values of a stretch one by one; true when there was neither hit nor gap among them. */
+  const look = (from: number, to: number): boolean => {
+    const before = found + uncovered_px;
+    for (let at = from; at < to; at++) {
+      const value = packed[at] as number;
+      if (value === none) uncovered_px++;
+      else if (value > zero) {
+        if (found === hits.length) hits = doubled(hits);
+        hits[found++] = at;
+      }
+    }
+    return found + uncovered_px === before;
+  };
+  let dull = -1;
+  let bare = -1;
+  for (let k = 0; k < whole; k++) {
+    const word = words[k] as number;
+    if (word === dull) continue;
+    if (word === bare) {
+      uncovered_px += perWord;
+      continue;
+    }
+    const gaps = uncovered_px;
+    if (look(k * perWord, (k + 1) * perWord)) dull = word;
+    else if (uncovered_px === gaps + perWord) bare = word;
+  }
+  look(whole * perWord, packed.length);
+  return { hits, found, uncovered_px };
+}
+
+function doubled(array: Uint32Array): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(2 * array.length);
+  larger.set(array);
+  return larger;
+}
+
+/**
+ * Values of a companion grid at the pixels of a hail field, in the field's order; NaN where the grid has no coverage,
+ * does not reach, or nothing has no value.
+ */
+export function sampleAtPixels(grid: Grid, field: HailField): Float32Array {
+  const values = new Float32Array(field.col.length);
+  for (let r = 0; r < field.window.rows; r++)
+    for (let i = field.rowStart[r] as number; i < (field.rowStart[r + 1] as number); i++)
+      values[i] = sampleGrid(grid, field.window.row0 + r, field.col[i] as number);
+  return values;
+}

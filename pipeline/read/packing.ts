@@ -1,0 +1,217 @@
+import { refuse, type Section, signed, unsigned } from './section.ts';
+
+/** Group splitting of the complex packings, as section 5 gives it. */
+export interface Groups {
+  readonly count: number;
+  readonly reference_width: number;
+  readonly width_bits: number;
+  readonly reference_length: number;
+  readonly length_increment: number;
+  readonly last_length: number;
+  readonly length_bits: number;
+  /** 0 nothing missing, 1 primary missing values, 2 primary and secondary. */
+  readonly missing_management: number;
+  /** Order of the spatial differences, 0 for packing 5.2. */
+  readonly order: number;
+  /** Octets of each extra descriptor. */
+  readonly descriptor_octets: number;
+}
+
+/** Integers and, where the packing marks points as missing, a 1 for each of them. */
+export interface Unpacked {
+  readonly packed: Int32Array;
+  readonly missing: Uint8Array | null;
+}
+
+interface Cursor {
+  readonly bytes: Uint8Array;
+  bit: number;
+}
+
+/** Reads the next `width` bits (0 to 32) as an unsigned integer; the caller has checked that they exist. */
+function take(cursor: Cursor, width: number): number {
+  const { bytes } = cursor;
+  let at = cursor.bit >> 3;
+  const skip = cursor.bit & 7;
+  cursor.bit += width;
+  if (width + skip <= 24) {
+    const word = ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number);
+    return (word >> (24 - skip - width)) & ((1 << width) - 1);
+  }
+  let value = (bytes[at] as number) & (0xff >> skip);
+  let left = width + skip - 8;
+  for (; left >= 8; left -= 8) value = value * 256 + (bytes[++at] as number);
+  return left > 0 ? value * 2 ** left + ((bytes[++at] as number) >> (8 - left)) : value;
+}
+
+/**
+ * Integers of simple packing (template 5.0): `count` numbers of `bits` bits, one after the other, in section 7.
+ * Source: WMO Manual on Codes, data template 7.0.
+ */
+export function unpackSimple(data: Section, bits: number, count: number): Uint8Array | Uint16Array | Uint32Array {
+  const bytes = data.bytes.subarray(5);
+  const needed = Math.ceil((count * bits) / 8);
+  if (bytes.length < needed)
+    throw refuse(data, `${bytes.length} bytes of values, expected ${needed} for ${count} values of ${bits} bits`);
+  if (bits === 8) return bytes.slice(0, count);
+  const packed = bits < 8 ? new Uint8Array(count) : bits <= 16 ? new Uint16Array(count) : new Uint32Array(count);
+  if (bits === 0) return packed;
+  const cursor = { bytes, bit: 0 };
+  for (let i = 0; i < count; i++) packed[i] = take(cursor, bits);
+  return packed;
+}
+
+/** IEEE floats of template 5.4: `precision` 1 is 32 bits, 2 is 64. */
+export function unpackFloats(data: Section, precision: number, count: number): Float32Array | Float64Array {
+  const octets = precision === 1 ? 4 : 8;
+  const { bytes } = data;
+  if (bytes.length - 5 < count * octets)
+    throw refuse(data, `${bytes.length - 5} bytes of values, expected ${count * octets} for ${count} floats`);
+  const view = new DataView(bytes.buffer, bytes.byteOffset + 5);
+  const values = precision === 1 ? new Float32Array(count) : new Float64Array(count);
+  for (let i = 0; i < count; i++) values[i] = precision === 1 ? view.getFloat32(4 * i) : view.getFloat64(8 * i);
+  return values;
+}
+
+/**
+ * Integers of complex packing (templates 5.2 and 5.3): groups with their own reference, width and length, and with
+ * spatial differences of order 1 or 2 on top in 5.3.
+ *
+ * The three group tables are read beside the values, never stored, so memory depends on `count` alone.
+ * Throws BadInput when tables or values reach beyond section 7, when the groups do not hold `count` values, or when a
+ * value leaves 32 bits. Source: WMO Manual on Codes, data templates 7.2 and 7.3.
+ */
+export function unpackComplex(data: Section, groups: Groups, bits: number, count: number): Unpacked {
+  if (groups.count > count) throw refuse(data, `${groups.count} groups, expected at most one per value, ${count}`);
+  const differences = readDescriptors(data, groups);
+  const bytes = data.bytes.subarray(differences.end);
+  const references: Cursor = { bytes, bit: 0 };
+  const widths: Cursor = { bytes, bit: wholeBytes(groups.count * bits) };
+  const lengths: Cursor = { bytes, bit: widths.bit + wholeBytes(groups.count * groups.width_bits) };
+  const values: Cursor = { bytes, bit: lengths.bit + wholeBytes(groups.count * groups.length_bits) };
+  const available = 8 * bytes.length;
+  if (values.bit > available)
+    throw refuse(data, `${bytes.length} bytes, expected ${values.bit / 8} for the tables of ${groups.count} groups`);
+
+  const packed = new Int32Array(count);
+  const missing = groups.missing_management === 0 ? null : new Uint8Array(count);
+  let at = 0;
+  for (let group = 0; group < groups.count; group++) {
+    const reference = take(references, bits);
+    const width = groups.reference_width + take(widths, groups.width_bits);
+    const scaled = take(lengths, groups.length_bits);
+    const length =
+      group === groups.count - 1 ? groups.last_length : groups.reference_length + groups.length_increment * scaled;
+    if (at + length > count) throw refuse(data, `groups hold more than ${count} values`);
+    if (width > 32) throw refuse(data, `group ${group} has values of ${width} bits, expected at most 32`);
+    if (values.bit + width * length > available)
+      throw refuse(data, `values of group ${group} reach beyond the section`);
+    if (width === 0) {
+      const gone = missing !== null && isMissing(reference, bits, groups.missing_management);
+      if (gone) missing.fill(1, at, at + length);
+      else if (reference > 0x7fffffff) throw tooLarge(data, reference);
+      else packed.fill(reference, at, at + length);
+      at += length;
+      continue;
+    }
+    for (const end = at + length; at < end; at++) {
+      const value = take(values, width);
+      if (missing !== null && isMissing(value, width, groups.missing_management)) missing[at] = 1;
+      else if (reference + value > 0x7fffffff) throw tooLarge(data, reference + value);
+      else packed[at] = reference + value;
+    }
+  }
+  if (at !== count) throw refuse(data, `groups hold ${at} values, expected ${count}`);
+  if (groups.order > 0) undoDifferences(data, packed, missing, groups.order, differences);
+  return { packed, missing };
+}
+
+function wholeBytes(bits: number): number {
+  return 8 * Math.ceil(bits / 8);
+}
+
+/** All ones is the primary missing value, one less the secondary. */
+function isMissing(value: number, bits: number, management: number): boolean {
+  const ones = 2 ** bits - 1;
+  return value === ones || (management === 2 && value === ones - 1);
+}
+
+interface Differences {
+  readonly first: number;
+  readonly second: number;
+  readonly minimum: number;
+  /** Bytes of section 7 up to the group tables. */
+  readonly end: number;
+}
+
+/** First values and the smallest difference, which stand before the groups in 5.3. */
+function readDescriptors(data: Section, { order, descriptor_octets }: Groups): Differences {
+  const at = (index: number) =>
+    descriptor_octets === 0 ? 0 : signed(data, 6 + index * descriptor_octets, descriptor_octets);
+  if (order === 0) return { first: 0, second: 0, minimum: 0, end: 5 };
+  return {
+    first: at(0),
+    second: order === 2 ? at(1) : 0,
+    minimum: at(order),
+    end: 5 + (order + 1) * descriptor_octets,
+  };
+}
+
+/** Sums differences back to values, in place; missing points take no part. */
+function undoDifferences(
+  data: Section,
+  packed: Int32Array,
+  missing: Uint8Array | null,
+  order: number,
+  { first, second, minimum }: Differences,
+): void {
+  let seen = 0;
+  let last = 0;
+  let step = 0;
+  for (let i = 0; i < packed.length; i++) {
+    if (missing !== null && missing[i] === 1) continue;
+    if (seen === 0) last = first;
+    else if (seen === 1 && order === 2) {
+      step = second - first;
+      last = second;
+    } else {
+      const difference = (packed[i] as number) + minimum;
+      step = order === 2 ? step + difference : difference;
+      last += step;
+    }
+    if (last !== (last | 0)) throw tooLarge(data, last);
+    packed[i] = last;
+    seen++;
+  }
+}
+
+function tooLarge(data: Section, value: number) {
+  return refuse(data, `packed value ${value}, expected at most 31 bits`);
+}
+
+/** Group description of section 5 for templates 5.2 and 5.3; refuses what the templates do not define. */
+export function readGroups(section: Section, template: 2 | 3): Groups {
+  const groups: Groups = {
+    missing_management: unsigned(section, 23, 1),
+    count: unsigned(section, 32, 4),
+    reference_width: unsigned(section, 36, 1),
+    width_bits: unsigned(section, 37, 1),
+    reference_length: unsigned(section, 38, 4),
+    length_increment: unsigned(section, 42, 1),
+    last_length: unsigned(section, 43, 4),
+    length_bits: unsigned(section, 47, 1),
+    order: template === 3 ? unsigned(section, 48, 1) : 0,
+    descriptor_octets: template === 3 ? unsigned(section, 49, 1) : 0,
+  };
+  const within = (name: string, value: number, low: number, high: number) => {
+    if (value < low || value > high) throw refuse(section, `${name} is ${value}, expected ${low} to ${high}`);
+  };
+  within('missing value management', groups.missing_management, 0, 2);
+  within('bits of group widths', groups.width_bits, 0, 32);
+  within('bits of group lengths', groups.length_bits, 0, 32);
+  if (template === 3) {
+    within('order of spatial differences', groups.order, 1, 2);
+    within('octets of extra descriptors', groups.descriptor_octets, 0, 4);
+  }
+  return groups;
+}

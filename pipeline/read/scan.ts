@@ -1,0 +1,96 @@
+import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
+import { stormDate, timestamp } from '../../schemas/time.ts';
+import { BadInput } from '../error.ts';
+import { COMPANIONS, type Companion, type CompanionValues, type Grid, type ScanInput } from '../grid.ts';
+import { readBounded } from './file.ts';
+import { MAX_UNZIPPED_BYTES } from './gunzip.ts';
+import { COMPANION_PRODUCTS, hailField, readGrid, sampleAtPixels } from './mrms.ts';
+import { type FileObject, MAX_PROBSEVERE_BYTES, readProbSevere } from './probsevere.ts';
+
+/** Paths of the raw files of one scan. */
+export interface ScanFiles {
+  /** Epoch milliseconds; the MESH file must carry the same time. */
+  readonly scan_time: number;
+  readonly mesh: string;
+  readonly companions: Readonly<Partial<Record<Companion, string>>>;
+  readonly probsevere: string | null;
+  /** The ProbSevere file before that one: tells which objects were only carried over. */
+  readonly previous_probsevere: string | null;
+  /** Hour at which a storm date begins; 0 unless given. */
+  readonly storm_day_start_hour?: number;
+}
+
+/**
+ * Everything the stages need of one scan, from its files.
+ *
+ * Throws BadInput whose subject is the path of the file that cannot be used: damaged, another product than its role
+ * asks for, another time than the scan's, or simulated beside observed.
+ */
+export async function readScan(files: ScanFiles): Promise<ScanInput> {
+  const mesh = await readProduct(files.mesh, 'MESH');
+  if (mesh.scan_time !== files.scan_time)
+    throw new BadInput('read', files.mesh, `time ${timestamp(mesh.scan_time)}, expected ${timestamp(files.scan_time)}`);
+  const field = hailField(mesh);
+  const companions: Record<Companion, Float32Array | null> = {
+    posh_pct: null,
+    vil_kg_m2: null,
+    echo_top_18_km: null,
+    echo_top_50_km: null,
+    max_reflectivity_dbz: null,
+  };
+  const products = [mesh.product];
+  for (const companion of COMPANIONS) {
+    const path = files.companions[companion];
+    if (path === undefined) continue;
+    const grid = await readProduct(path, COMPANION_PRODUCTS[companion]);
+    refuseMixture(path, grid.simulated, mesh.simulated);
+    companions[companion] = sampleAtPixels(grid, field);
+    products.push(grid.product);
+  }
+  const probsevere = await readObjects(files, mesh.simulated);
+  if (probsevere) products.push('ProbSevere');
+  return {
+    scan_time: files.scan_time,
+    simulated: mesh.simulated,
+    mesh: field,
+    companions: companions satisfies CompanionValues,
+    probsevere,
+    products,
+  };
+}
+
+async function readProduct(path: string, product: string): Promise<Grid> {
+  const grid = readGrid(await readBounded(path, MAX_UNZIPPED_BYTES), path);
+  if (grid.product !== product) throw new BadInput('read', path, `product ${grid.product}, expected ${product}`);
+  return grid;
+}
+
+function refuseMixture(path: string, simulated: boolean, expected: boolean): void {
+  const word = (value: boolean) => (value ? 'simulated' : 'observed');
+  if (simulated !== expected)
+    throw new BadInput('read', path, `${word(simulated)} data, expected ${word(expected)} data as in the MESH file`);
+}
+
+/** Objects of the scan's ProbSevere file, marked stale where polygon and MESH repeat the file before; null without a file. */
+async function readObjects(files: ScanFiles, simulated: boolean): Promise<ProbSevereObject[] | null> {
+  if (files.probsevere === null) return null;
+  const file = readProbSevere(await readBounded(files.probsevere, MAX_PROBSEVERE_BYTES), files.probsevere);
+  refuseMixture(files.probsevere, file.simulated, simulated);
+  const before = files.previous_probsevere === null ? [] : await readPrevious(files.previous_probsevere);
+  const seen = new Set(before.map(appearance));
+  const storm_date = stormDate(files.scan_time, files.storm_day_start_hour ?? 0);
+  return file.objects.map((object) => ({
+    ...object,
+    storm_date,
+    scan_time: files.scan_time,
+    flag_stale: seen.has(appearance(object)),
+  }));
+}
+
+async function readPrevious(path: string): Promise<readonly FileObject[]> {
+  return readProbSevere(await readBounded(path, MAX_PROBSEVERE_BYTES), path).objects;
+}
+
+function appearance(object: FileObject): string {
+  return `${object.probsevere_id} ${object.mesh_mm} ${object.geometry}`;
+}

@@ -1,0 +1,24 @@
+import { parentPort } from 'node:worker_threads';
+import { BadInput } from './error.ts';
+import { readScan, type ScanFiles } from './read/scan.ts';
+
+/** What a reader thread answers to one request. */
+export type ReaderAnswer =
+  | { readonly id: number; readonly input: Awaited<ReturnType<typeof readScan>> }
+  | { readonly id: number; readonly bad: { readonly stage: string; readonly subject: string; readonly reason: string } }
+  | { readonly id: number; readonly failure: { readonly message: string; readonly stack: string } };
+
+/** The body of a reader thread: scans are asked for by their files and answered as plain data. */
+parentPort?.on('message', ({ id, files }: { id: number; files: ScanFiles }) => {
+  readScan(files).then(
+    (input) => parentPort?.postMessage({ id, input } satisfies ReaderAnswer),
+    (error: unknown) => parentPort?.postMessage(explain(id, error)),
+  );
+});
+
+function explain(id: number, error: unknown): ReaderAnswer {
+  if (error instanceof BadInput)
+    return { id, bad: { stage: error.stage, subject: error.subject, reason: error.reason } };
+  const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  return { id, failure: { message, stack: stack ?? message } };
+}

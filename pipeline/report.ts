@@ -1,0 +1,73 @@
+import { MultiBar, type SingleBar } from 'cli-progress';
+import pino, { type Logger } from 'pino';
+
+/** Fields of an event; data goes here, never into the name. */
+export type Fields = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
+
+/**
+ * How the pipeline tells people what it does: events with fields (`Scan:Commit:Done`), and how far a piece of work is.
+ * On a terminal progress is a bar and quiet events are not shown; elsewhere events are plain JSON lines on standard error.
+ */
+export interface Report {
+  readonly info: (event: string, fields: Fields) => void;
+  readonly warn: (event: string, fields: Fields) => void;
+  readonly progress: (what: string, done: number, total: number) => void;
+  readonly close: () => void;
+}
+
+/** Reports nothing: for tests and benches. */
+export const silent: Report = { info: () => {}, warn: () => {}, progress: () => {}, close: () => {} };
+
+/** A report on standard error. `progress` asks for bars and needs a terminal. */
+export function openReport(level: string, progress: boolean): Report {
+  const logger = pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    pino.destination({ dest: 2, sync: true }),
+  );
+  return progress ? barReport() : lineReport(logger);
+}
+
+function lineReport(logger: Logger): Report {
+  let lastTenth = -1;
+  return {
+    info: (event, fields) => logger.info(fields, event),
+    warn: (event, fields) => logger.warn(fields, event),
+    progress: (what, done, total) => {
+      const tenth = Math.floor((10 * done) / Math.max(1, total));
+      if (tenth === lastTenth) return;
+      lastTenth = tenth;
+      logger.info({ what, done, total }, 'Run:Progress');
+    },
+    close: () => {},
+  };
+}
+
+function barReport(): Report {
+  const bars = new MultiBar(
+    {
+      stream: process.stderr,
+      hideCursor: true,
+      clearOnComplete: false,
+      format: '{what} {bar} {value}/{total}  {duration_formatted}',
+    },
+    { format: '{what} {bar} {value}/{total}  {duration_formatted}', barCompleteChar: '█', barIncompleteChar: '░' },
+  );
+  const open = new Map<string, SingleBar>();
+  return {
+    info: () => {},
+    warn: (event, fields) => {
+      bars.log(
+        `${event} ${Object.entries(fields)
+          .map(([name, value]) => `${name}=${String(value)}`)
+          .join(' ')}\n`,
+      );
+    },
+    progress: (what, done, total) => {
+      const bar = open.get(what) ?? bars.create(total, done, { what: what.padEnd(12) });
+      open.set(what, bar);
+      bar.setTotal(total);
+      bar.update(done);
+    },
+    close: () => bars.stop(),
+  };
+}

@@ -1,0 +1,444 @@
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CommittedScan, Manifest } from '../schemas/manifest.ts';
+import { addDays, scanId, scanTime, stormDate, stormDateStart, timestamp, utcDate } from '../schemas/time.ts';
+import { type Chain, type HourOfScans, MEMORY_MAX_GAP_MS, planChains } from './chains.ts';
+import { Conflict, PipelineError } from './error.ts';
+import type { ScanInput } from './grid.ts';
+import { type DateCommit, isUnsettled, type Root } from './publish/root.ts';
+import type { ScanProducts, Segment } from './publish/segment.ts';
+import { sha256 } from './publish/store.ts';
+import { openReading, type Reading } from './read-ahead.ts';
+import type { Report } from './report.ts';
+import { emptyMemory, type Memory, packMemory, processScan, raiseByScan, unpackMemory } from './scan.ts';
+import {
+  isRejected,
+  keepRaw,
+  listArchive,
+  type RawSource,
+  type Rejection,
+  readRejections,
+  rejectRaw,
+} from './sources/archive.ts';
+import type { SourceFile } from './sources/names.ts';
+import { filesOf, planScans, type ScanPlan } from './sources/plan.ts';
+import { emptyMaximum, maximumRows } from './swath/accumulate.ts';
+import type { Readers } from './workers.ts';
+
+/** A file whose time lies further ahead of the data clock is refused. */
+const FUTURE_MAX_MS = 10 * 60_000;
+/** A storm date is closed once the data clock is this far past its end. */
+const CLOSE_AFTER_MS = 60 * 60_000;
+const MS_PER_DAY = 24 * 60 * 60_000;
+const NO_COMPANIONS = { companions: {}, probsevere: null, previous_probsevere: null };
+
+export interface SessionSettings {
+  readonly storm_day_start_hour: number;
+  /** Data clock, epoch milliseconds. */
+  readonly now: () => number;
+  readonly report: Report;
+  /** Raw files leave the folder they came in once they are published: an inbox is emptied, a folder named with --from is not. */
+  readonly move_raw: boolean;
+  /** Every scan is published as soon as it is done; otherwise an hour of scans at a time. */
+  readonly each_scan: boolean;
+}
+
+/** What a run did. */
+export interface RunSummary {
+  /** Scans published for the first time, published again, and left alone because nothing about them changed. */
+  readonly scans: number;
+  readonly redone: number;
+  readonly skipped: number;
+  readonly detections: number;
+  readonly cells: number;
+  readonly rejected: readonly Pick<Rejection, 'file' | 'reason'>[];
+  /** Files of known products that no scan takes; they are kept. */
+  readonly unused: number;
+  readonly duplicates: number;
+  /** Storm dates whose tables changed. */
+  readonly dates: readonly string[];
+}
+
+/** Works raw files into a data root: plans, reads ahead, processes in order, publishes. */
+export interface Session {
+  /** Brings the root up to date with these files and everything kept before. */
+  readonly ingest: (files: readonly SourceFile[]) => Promise<RunSummary>;
+  /** Makes every scan of a storm date again from the raw files that were kept. */
+  readonly rebuild: (storm_date: string) => Promise<RunSummary>;
+  /** Takes data of the other kind off the storm dates of these files, so that they can take their place. */
+  readonly replace: (files: readonly SourceFile[]) => Promise<string[]>;
+  /** Draws what follows from whole dates, joins finished hours, and turns dates that are over into day files. */
+  readonly settle: () => Promise<void>;
+}
+
+/** Opens a session on a root; one at a time. */
+export function openSession(root: Root, readers: Readers, settings: SessionSettings): Session {
+  const context: Context = { root, readers, settings, kept: new Map(), memory: emptyMemory };
+  return {
+    ingest: (files) => run(context, files, null),
+    rebuild: (storm_date) => run(context, [], storm_date),
+    replace: (files) => replaceOtherKind(context, files),
+    settle: () => settle(context),
+  };
+}
+
+interface Context {
+  readonly root: Root;
+  readonly readers: Readers;
+  readonly settings: SessionSettings;
+  /** Raw files kept under the root, by source and UTC date, as far as they were looked at: place -> file. */
+  readonly kept: Map<string, Map<string, SourceFile>>;
+  /** Memory after the scan that was processed last. */
+  memory: Memory;
+}
+
+/** What a run adds up while it goes. */
+interface Tally {
+  scans: number;
+  redone: number;
+  detections: number;
+  cells: number;
+  done: number;
+  readonly all: number;
+  readonly rejected: Pick<Rejection, 'file' | 'reason'>[];
+  readonly dates: Set<string>;
+}
+
+async function run(context: Context, given: readonly SourceFile[], rebuild: string | null): Promise<RunSummary> {
+  const { root, settings } = context;
+  const rejected: Tally['rejected'] = [];
+  const admitted = await admit(context, given, rejected);
+  const times = admitted.map((file) => file.time_ms);
+  if (rebuild !== null) times.push(stormDateStart(rebuild, settings.storm_day_start_hour));
+  const files = new Set([...admitted, ...(await keptAround(context, times))]);
+  const plans = planScans([...files]);
+  const committed = committedSince(root, plans.scans[0]?.scan_time ?? 0).map((scan) =>
+    rebuild !== null && dateOf(context, scan.scan_id) === rebuild ? { ...scan, inputs: 'to be made again' } : scan,
+  );
+  const chains = planChains(plans.scans, committed, settings.storm_day_start_hour);
+  const all = chains.flatMap((chain) => [...chain.redo.flatMap((redo) => redo.hours), ...chain.append]).flat().length;
+  const tally: Tally = { scans: 0, redone: 0, detections: 0, cells: 0, done: 0, all, rejected, dates: new Set() };
+  const reading = openReading(context.readers, files, settings.storm_day_start_hour, (file, stage, reason) =>
+    putAside(context, file, stage, reason, rejected),
+  );
+  for (const chain of chains) await runChain(context, reading, chain, tally);
+  const places = new Set(given.map((file) => file.location));
+  const unused = plans.unused.filter((file) => places.has(file.location));
+  for (const file of unused) await keep(context, file, sourceOf(context, file));
+  if (settings.move_raw) await emptyInbox(context, admitted, plans.duplicates);
+  const { scans, redone, detections, cells } = tally;
+  return {
+    ...{ scans, redone, detections, cells, rejected },
+    skipped: plans.scans.length - all,
+    unused: unused.length,
+    // Given files and their copies in the archive are the same thing, not duplicates.
+    duplicates: planScans(admitted).duplicates.length,
+    dates: [...tally.dates].sort(),
+  };
+}
+
+/** One stretch of scans that depend on each other: what must be made again first, in one commit; then what is new. */
+async function runChain(context: Context, reading: Reading, chain: Chain, tally: Tally): Promise<void> {
+  const order = [...chain.redo.flatMap((redo) => redo.hours), ...chain.append].flat();
+  const first = order[0];
+  if (first === undefined) return;
+  const replaced = new Set(chain.redo.flatMap((redo) => redo.replaces.map((scan) => scan.scan_id)));
+  context.memory = await memoryBefore(context, first.scan_time, replaced);
+  const upcoming = (scan: ScanPlan) => order.slice(order.indexOf(scan) + 1);
+
+  const made: Made[] = [];
+  const dropped: CommittedScan[] = [];
+  for (const redo of chain.redo) {
+    for (const hour of redo.hours) made.push(...(await makeHour(context, reading, hour, upcoming, tally)));
+    dropped.push(...redo.replaces);
+    const last = redo.replaces.at(-1)?.scan_id ?? '';
+    // When the next scan would remember just what it remembered before, everything from there on stays as it is.
+    if (
+      last >= chain.last_changed &&
+      checkpointAfter(context.root, last)?.sha256 === sha256(packMemory(context.memory))
+    )
+      break;
+  }
+  if (dropped.length > 0) await publish(context, made.splice(0), dropped, tally);
+  for (const hour of chain.append) {
+    const pieces = context.settings.each_scan ? hour.map((scan) => [scan]) : [hour];
+    for (const piece of pieces)
+      await publish(context, await makeHour(context, reading, piece, upcoming, tally), [], tally);
+  }
+}
+
+/** A staged segment and the scans in it. */
+interface Made {
+  readonly storm_date: string;
+  readonly segment: Segment;
+  readonly products: readonly ScanProducts[];
+}
+
+/** Reads and processes scans of one hour and stages them as a segment; nothing when none of them can be read. */
+async function makeHour(
+  context: Context,
+  reading: Reading,
+  hour: HourOfScans,
+  upcoming: (scan: ScanPlan) => readonly ScanPlan[],
+  tally: Tally,
+): Promise<Made[]> {
+  const products: ScanProducts[] = [];
+  const maximum = emptyMaximum();
+  for (const planned of hour) {
+    const found = await reading.read(planned, upcoming(planned));
+    context.settings.report.progress('scans', ++tally.done, tally.all);
+    if (found === null) continue;
+    const { scan, input } = found;
+    const storm_date = dateOf(context, scan.scan_id);
+    refuseOtherKind(context.root, storm_date, input);
+    for (const file of filesOf(scan)) await keep(context, file, input.simulated ? 'simulated' : 'observed');
+    const before = recent(context.memory, scan.scan_time);
+    const result = processScan(input, before, storm_date, scan.inputs);
+    raiseByScan(maximum, input, result, before);
+    products.push(result.products);
+    context.memory = result.memory;
+  }
+  const storm_date = products[0]?.storm_date;
+  if (storm_date === undefined) return [];
+  const segment = await context.root.stage(products, maximumRows(maximum, storm_date), packMemory(context.memory));
+  return [{ storm_date, segment, products }];
+}
+
+/** Publishes staged segments in place of the dropped scans' segments. */
+async function publish(
+  context: Context,
+  made: readonly Made[],
+  dropped: readonly CommittedScan[],
+  tally: Tally,
+): Promise<void> {
+  if (made.length + dropped.length === 0) return;
+  const { root, settings } = context;
+  const dates = new Set([
+    ...made.map(({ storm_date }) => storm_date),
+    ...dropped.map(({ scan_id }) => dateOf(context, scan_id)),
+  ]);
+  const commits = [...dates].sort().map((storm_date): DateCommit => {
+    const own = made.filter((one) => one.storm_date === storm_date);
+    const simulated = own[0]?.products[0]?.simulated ?? root.heads.get(storm_date)?.source === 'simulated';
+    return {
+      storm_date,
+      source: simulated ? 'simulated' : 'observed',
+      drop_segments: [
+        ...new Set(
+          dropped.filter(({ scan_id }) => dateOf(context, scan_id) === storm_date).map(({ segment }) => segment),
+        ),
+      ],
+      segments: own.map(({ segment }) => segment),
+    };
+  });
+  const products = made.flatMap((one) => one.products);
+  await root.commit(commits, products, settings.now());
+  const again = new Set(dropped.map(({ scan_id }) => scan_id));
+  const redone = products.filter(({ scan_time }) => again.has(scanId(scan_time))).length;
+  tally.redone += redone;
+  tally.scans += products.length - redone;
+  tally.detections += products.reduce((sum, scan) => sum + scan.detections.length, 0);
+  tally.cells += products.reduce((sum, scan) => sum + scan.cells.length, 0);
+  for (const date of dates) tally.dates.add(date);
+  settings.report.info('Scan:Commit:Done', {
+    scans: products.length,
+    redone,
+    newest: products.at(-1)?.frame.scan_id ?? null,
+    detections: products.reduce((sum, scan) => sum + scan.detections.length, 0),
+    dates: [...dates].sort(),
+  });
+}
+
+async function replaceOtherKind(context: Context, files: readonly SourceFile[]): Promise<string[]> {
+  const { root, readers, settings } = context;
+  const scansByDate = Map.groupBy(planScans(files).scans, (scan) => dateOf(context, scan.scan_id));
+  const cleared: string[] = [];
+  for (const [date, scans] of scansByDate) {
+    const head = root.heads.get(date);
+    const first = scans[0];
+    if (head === undefined || head.scans.length === 0 || first === undefined) continue;
+    const { simulated } = await readers.read({
+      ...NO_COMPANIONS,
+      scan_time: first.scan_time,
+      mesh: first.mesh.location,
+    });
+    if (simulated === (head.source === 'simulated')) continue;
+    await root.clear(date, settings.now());
+    cleared.push(date);
+  }
+  return cleared;
+}
+
+async function settle({ root, settings }: Context): Promise<void> {
+  const now_ms = settings.now();
+  const isOver = (date: string) =>
+    now_ms >= stormDateStart(addDays(date, 1), settings.storm_day_start_hour) + CLOSE_AFTER_MS;
+  const work = [...root.heads.values()]
+    .filter((head) => (isOver(head.partition) ? !head.closed : isUnsettled(head)))
+    .map((head) => head.partition);
+  for (const [index, date] of work.entries()) {
+    if (isOver(date)) await root.closeDay(date, now_ms);
+    else {
+      await root.rollUp(date, now_ms);
+      await root.derive(date, now_ms);
+    }
+    settings.report.progress('storm dates', index + 1, work.length);
+  }
+  const thisMonth = monthOf(utcDate(now_ms));
+  const months = new Set(work.filter((date) => monthOf(date) < thisMonth).map(monthOf));
+  for (const month of months) await root.joinMonth(month, now_ms);
+}
+
+function monthOf(date: string): string {
+  return date.slice(0, 'YYYY-MM'.length);
+}
+
+/** Files worth planning with: not refused before, and not from the future. */
+async function admit(
+  context: Context,
+  files: readonly SourceFile[],
+  rejected: Tally['rejected'],
+): Promise<SourceFile[]> {
+  const { root, settings } = context;
+  const refused = [...(await readRejections(root.path, 'observed')), ...(await readRejections(root.path, 'simulated'))];
+  const latest_ms = settings.now() + FUTURE_MAX_MS;
+  const admitted: SourceFile[] = [];
+  for (const file of files) {
+    if (await isRejected(file, refused)) continue;
+    if (file.time_ms <= latest_ms) admitted.push(file);
+    else {
+      const reason = `time ${timestamp(file.time_ms)} is ahead of the clock, expected at most ${timestamp(latest_ms)}`;
+      await putAside(context, file, 'plan', reason, rejected);
+    }
+  }
+  return admitted;
+}
+
+async function putAside(
+  context: Context,
+  file: SourceFile,
+  stage: string,
+  reason: string,
+  rejected: Tally['rejected'],
+): Promise<void> {
+  const { root, settings } = context;
+  const { rejection, isNew } = await rejectRaw({
+    file,
+    dataRoot: root.path,
+    source: sourceOf(context, file),
+    stage,
+    reason,
+    found_at_ms: settings.now(),
+    move: settings.move_raw || isKept(root, file),
+  });
+  rejected.push({ file: rejection.file, reason: rejection.reason });
+  if (isNew) settings.report.warn('File:Read:Rejected', { file: rejection.file, stage, reason: rejection.reason });
+}
+
+/** Kind of a file that was not read: where it lies says it, else what its date holds. */
+function sourceOf({ root, settings }: Context, file: SourceFile): RawSource {
+  if (file.location.startsWith(join(root.path, 'inbox', 'simulated'))) return 'simulated';
+  return root.heads.get(stormDate(file.time_ms, settings.storm_day_start_hour))?.source ?? 'observed';
+}
+
+function isKept(root: Root, file: SourceFile): boolean {
+  return file.location.startsWith(join(root.path, 'archive'));
+}
+
+/** Raw files kept before, from the day before the earliest of some instants on: what is late may change what follows. */
+async function keptAround(context: Context, times_ms: readonly number[]): Promise<SourceFile[]> {
+  if (times_ms.length === 0) return [];
+  const { root } = context;
+  const first = utcDate(times_ms.reduce((a, b) => Math.min(a, b)) - MS_PER_DAY);
+  const last = utcDate(times_ms.reduce((a, b) => Math.max(a, b)) + MS_PER_DAY);
+  const published = [...root.heads.values()].filter((head) => head.scans.length > 0).map((head) => head.partition);
+  const dates = new Set(
+    published.flatMap((date) => [addDays(date, -1), date, addDays(date, 1)]).filter((date) => date >= first),
+  );
+  for (let date = first; date <= last; date = addDays(date, 1)) dates.add(date);
+  const kept: SourceFile[] = [];
+  for (const date of [...dates].sort()) {
+    for (const source of ['observed', 'simulated'] as const) {
+      for (const file of (await keptOn(context, source, date)).values())
+        if ((root.heads.get(dateOf(context, scanId(file.time_ms)))?.source ?? source) === source) kept.push(file);
+    }
+  }
+  return kept;
+}
+
+async function keptOn({ root, kept }: Context, source: RawSource, date: string): Promise<Map<string, SourceFile>> {
+  const known = kept.get(`${source} ${date}`);
+  if (known !== undefined) return known;
+  const found = new Map((await listArchive(root.path, source, [date])).map((file) => [file.location, file]));
+  kept.set(`${source} ${date}`, found);
+  return found;
+}
+
+/** Copies a raw file into the archive, unless it is there. */
+async function keep(context: Context, file: SourceFile, source: RawSource): Promise<void> {
+  if (isKept(context.root, file)) return;
+  const kept = await keepRaw(file, context.root.path, source);
+  (await keptOn(context, source, utcDate(file.time_ms))).set(kept.location, kept);
+}
+
+/** Takes files that are kept or known twice out of the inbox they came in. */
+async function emptyInbox(
+  { root }: Context,
+  admitted: readonly SourceFile[],
+  duplicates: readonly SourceFile[],
+): Promise<void> {
+  for (const file of [...admitted, ...duplicates]) if (!isKept(root, file)) await fs.rm(file.location, { force: true });
+}
+
+function dateOf({ settings }: Context, scan_id: string): string {
+  return stormDate(scanTime(scan_id), settings.storm_day_start_hour);
+}
+
+/** Published scans from a day before an instant on, by time. */
+function committedSince(root: Root, time_ms: number): CommittedScan[] {
+  const since = scanId(Math.max(0, time_ms - MS_PER_DAY));
+  return [...root.heads.values()]
+    .flatMap((head) => head.scans.filter((scan) => scan.scan_id >= since))
+    .sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1));
+}
+
+/** The memory, as far as it still matters at an instant. */
+function recent(memory: Memory, time_ms: number): Memory {
+  return memory.scan_time !== null && time_ms - memory.scan_time > MEMORY_MAX_GAP_MS ? emptyMemory : memory;
+}
+
+/** Memory before an instant: after the last published scan that stays, from the checkpoint unless it is still at hand. */
+async function memoryBefore(context: Context, time_ms: number, replaced: ReadonlySet<string>): Promise<Memory> {
+  const before = committedSince(context.root, time_ms).findLast(
+    ({ scan_id }) => scanTime(scan_id) < time_ms && !replaced.has(scan_id),
+  );
+  if (before === undefined || time_ms - scanTime(before.scan_id) > MEMORY_MAX_GAP_MS) return emptyMemory;
+  if (context.memory.scan_time === scanTime(before.scan_id)) return context.memory;
+  const checkpoint = checkpointAfter(context.root, before.scan_id);
+  if (checkpoint === undefined)
+    throw new PipelineError(
+      'track',
+      before.scan_id,
+      'has no checkpoint in its manifest, expected one after every segment',
+    );
+  return unpackMemory(await fs.readFile(join(context.root.path, checkpoint.path)));
+}
+
+function checkpointAfter(root: Root, scan_id: string) {
+  for (const head of root.heads.values()) {
+    const found = head.files.find((file) => file.kind === 'state' && file.last_scan === scan_id);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function refuseOtherKind(root: Root, storm_date: string, input: ScanInput): void {
+  const head: Manifest | undefined = root.heads.get(storm_date);
+  if (head === undefined || head.scans.length === 0 || (head.source === 'simulated') === input.simulated) return;
+  const given = input.simulated ? 'simulated' : 'observed';
+  throw new Conflict(
+    'publish',
+    storm_date,
+    `holds ${head.source} data and the new scan is ${given}, expected one kind per storm date (--replace takes the ${head.source} data away first)`,
+  );
+}

@@ -1,0 +1,182 @@
+import { latRow, lonCol, pixelAreaKm2, type Window } from '../../schemas/geo/lattice.ts';
+import { type SimulatedScan, simulateScan } from './fields.ts';
+import { type Patch, patchesOf } from './objects.ts';
+import { scanTimes } from './scan-times.ts';
+import type { Scenario } from './scenario.ts';
+import { stormAt, stormsBetween } from './storms.ts';
+
+const MS_PER_MINUTE = 60_000;
+
+/** What an expert looks at in an evening of hail. */
+export interface EveningStatistics {
+  readonly scans: number;
+  /** Pixels of the maximum over the evening that are above 0. */
+  readonly pixels: number;
+  /** Their 50, 90, 99 and 99.9 % quantiles, mm. */
+  readonly quantiles_mm: readonly number[];
+  readonly largest_mm: number;
+  /** Weibull distribution through the 50 and 90 % quantiles. */
+  readonly weibull_shape: number;
+  readonly weibull_scale_mm: number;
+  /** Increase of the threshold from 10 to 25 mm over the fall of ln area: the area falls by e over this many mm. */
+  readonly area_e_folding_mm: number;
+  /** Area of at least 25 and 38 mm over that of at least 19 mm, maximum over the evening. */
+  readonly area_ratio_25_19: number;
+  readonly area_ratio_38_19: number;
+  /** Swaths of at least 19 mm and 10 km2. */
+  readonly swaths: number;
+  readonly swath_length_median_km: number;
+  readonly swath_length_p90_km: number;
+  readonly swath_width_median_km: number;
+  readonly swath_width_p90_km: number;
+  /** Patches of at least 19 mm in one scan that reach 25 mm around them: median, and 10 and 90 %. */
+  readonly core_area_km2: readonly number[];
+  /** Minutes that pixels which reach 19 mm spend at 10 mm or more. */
+  readonly duration_median_min: number;
+  readonly duration_p95_min: number;
+  /** Speed of storms whose core has at least 10 mm, over scans. */
+  readonly speed_median_kmh: number;
+  /** Correlation of the largest MESH of storms (at least 5 mm) with itself ten minutes later. */
+  readonly autocorrelation_10_min: number;
+  readonly ordinary_life_mean_min: number;
+}
+
+/** Simulates the scans of [from_ms, to_ms) and measures them; nothing is written. */
+export function measureEvening(scenario: Scenario, from_ms: number, to_ms: number): EveningStatistics {
+  const tally = emptyTally(scenario.window);
+  const times = scanTimes(scenario.seed, from_ms, to_ms);
+  for (const time_ms of times) countScan(tally, scenario, simulateScan(scenario, time_ms));
+  const storms = stormsBetween(scenario, from_ms, to_ms);
+  const positive = [...tally.maximum.values()].sort((a, b) => a - b);
+  const quantile = (part: number) => quantileOf(positive, part) / 10;
+  const shape = Math.log(Math.log(10) / Math.log(2)) / Math.log(quantile(0.9) / quantile(0.5));
+  const area = (mm: number) => areaKm2(tally, scenario.window, mm);
+  const swaths = patchesOf(above(tally.maximum, 190), scenario.window).filter((patch) => patch.area_km2 >= 10);
+  const sorted = (values: Iterable<number>) => [...values].sort((a, b) => a - b);
+  const lengths = sorted(swaths.map((swath) => swath.length_km));
+  const widths = sorted(swaths.map((swath) => swath.width_km));
+  const cores = sorted(tally.cores.map((core) => core.area_km2));
+  const durations = sorted(
+    [...tally.scans_10_mm].filter(([pixel]) => (tally.maximum.get(pixel) ?? 0) >= 190).map(([, scans]) => 2 * scans),
+  );
+  const lives = storms.filter((storm) => storm.kind === 'ordinary').map((storm) => storm.life_ms / MS_PER_MINUTE);
+  return {
+    scans: times.length,
+    pixels: positive.length,
+    quantiles_mm: [0.5, 0.9, 0.99, 0.999].map(quantile),
+    largest_mm: quantile(1),
+    weibull_shape: shape,
+    weibull_scale_mm: quantile(0.5) / Math.log(2) ** (1 / shape),
+    area_e_folding_mm: 15 / Math.log(area(10) / area(25)),
+    area_ratio_25_19: area(25) / area(19),
+    area_ratio_38_19: area(38) / area(19),
+    swaths: swaths.length,
+    swath_length_median_km: quantileOf(lengths, 0.5),
+    swath_length_p90_km: quantileOf(lengths, 0.9),
+    swath_width_median_km: quantileOf(widths, 0.5),
+    swath_width_p90_km: quantileOf(widths, 0.9),
+    core_area_km2: [0.5, 0.1, 0.9].map((part) => quantileOf(cores, part)),
+    duration_median_min: quantileOf(durations, 0.5),
+    duration_p95_min: quantileOf(durations, 0.95),
+    speed_median_kmh: quantileOf(sorted(tally.speeds_kmh), 0.5),
+    autocorrelation_10_min: persistence(tally.peaks.values()),
+    ordinary_life_mean_min: lives.reduce((sum, life) => sum + life, 0) / lives.length,
+  };
+}
+
+interface Tally {
+  /** Largest MESH of each pixel in tenths, and scans with at least 10 mm. */
+  readonly maximum: Map<number, number>;
+  readonly scans_10_mm: Map<number, number>;
+  readonly cores: Patch[];
+  readonly speeds_kmh: number[];
+  /** Largest MESH of each storm by time. */
+  readonly peaks: Map<string, Map<number, number>>;
+  /** MESH of the scan at hand, for looking up. */
+  readonly dense: Int16Array;
+}
+
+function emptyTally(window: Window): Tally {
+  return {
+    maximum: new Map(),
+    scans_10_mm: new Map(),
+    cores: [],
+    speeds_kmh: [],
+    peaks: new Map(),
+    dense: new Int16Array(window.rows * window.cols),
+  };
+}
+
+function countScan(tally: Tally, scenario: Scenario, scan: SimulatedScan): void {
+  const mesh = scan.values.MESH;
+  const strong: number[] = [];
+  for (let i = 0; i < mesh.length; i += 1) {
+    const tenths = mesh[i] as number;
+    if (tenths <= 0) continue;
+    const pixel = scan.index[i] as number;
+    tally.dense[pixel] = tenths;
+    if (tenths > (tally.maximum.get(pixel) ?? 0)) tally.maximum.set(pixel, tenths);
+    if (tenths >= 100) tally.scans_10_mm.set(pixel, (tally.scans_10_mm.get(pixel) ?? 0) + 1);
+    if (tenths >= 190) strong.push(pixel);
+  }
+  const cores = patchesOf(strong, scan.window);
+  tally.cores.push(...cores.filter((core) => core.area_km2 >= 4));
+  followStorms(tally, scenario, scan.scan_time);
+  for (const pixel of scan.index) tally.dense[pixel] = 0;
+}
+
+function followStorms(tally: Tally, scenario: Scenario, time_ms: number): void {
+  for (const storm of stormsBetween(scenario, time_ms, time_ms)) {
+    const state = stormAt(storm, time_ms);
+    const peak_mm = largestAround(tally.dense, scenario.window, state.lat, state.lon) / 10;
+    if (peak_mm < 5) continue;
+    if (peak_mm >= 10) tally.speeds_kmh.push(state.speed_ms * 3.6);
+    const series = tally.peaks.get(storm.storm_id) ?? new Map<number, number>();
+    series.set(Math.round(time_ms / (2 * MS_PER_MINUTE)), peak_mm);
+    tally.peaks.set(storm.storm_id, series);
+  }
+}
+
+/** Largest value within 4 pixels of a position, tenths. */
+function largestAround(dense: Int16Array, window: Window, lat: number, lon: number): number {
+  const row = latRow(lat) - window.row0;
+  const col = lonCol(lon) - window.col0;
+  let largest = 0;
+  for (let r = Math.max(0, row - 4); r <= Math.min(window.rows - 1, row + 4); r += 1)
+    for (let c = Math.max(0, col - 4); c <= Math.min(window.cols - 1, col + 4); c += 1)
+      largest = Math.max(largest, dense[r * window.cols + c] as number);
+  return largest;
+}
+
+function* above(maximum: ReadonlyMap<number, number>, tenths: number): Generator<number> {
+  for (const [pixel, value] of maximum) if (value >= tenths) yield pixel;
+}
+
+function areaKm2(tally: Tally, window: Window, mm: number): number {
+  let area = 0;
+  for (const pixel of above(tally.maximum, 10 * mm)) area += pixelAreaKm2(window.row0 + Math.floor(pixel / window.cols));
+  return area;
+}
+
+/** Value below which a part of sorted values lies; NaN without values. */
+function quantileOf(sorted: readonly number[], part: number): number {
+  if (sorted.length === 0) return Number.NaN;
+  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] as number;
+}
+
+/** Pearson correlation of the largest MESH of all storms with itself five scans later. */
+function persistence(storms: Iterable<ReadonlyMap<number, number>>): number {
+  const LAG_SCANS = 5;
+  const pairs = [...storms].flatMap((series) =>
+    [...series].flatMap(([turn, now]) => {
+      const later = series.get(turn + LAG_SCANS);
+      return later === undefined ? [] : [[now, later] as const];
+    }),
+  );
+  const mean = (pick: (pair: readonly [number, number]) => number) =>
+    pairs.reduce((sum, pair) => sum + pick(pair), 0) / pairs.length;
+  const now = mean(([a]) => a);
+  const later = mean(([, b]) => b);
+  const both = mean(([a, b]) => (a - now) * (b - later));
+  return both / Math.sqrt(mean(([a]) => (a - now) ** 2) * mean(([, b]) => (b - later) ** 2));
+}

@@ -1,0 +1,144 @@
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { PipelineError } from '../error.ts';
+import { coverageOf } from './coverage.ts';
+import { SIMULATED_PRODUCTS, type SimulatedProduct, simulateScan } from './fields.ts';
+import { writeGrib2 } from './grib2-writer.ts';
+import { hashOf } from './random.ts';
+import { reportFiles } from './report-files.ts';
+import { scanTimes } from './scan-times.ts';
+import type { Scenario } from './scenario.ts';
+import { truthCsv } from './truth.ts';
+
+/** Rises whenever the same number would give other weather or other bytes. */
+export const SIMULATOR_VERSION = 1;
+
+export interface EveningOptions {
+  /** Scans in [from_ms, to_ms). */
+  readonly from_ms: number;
+  readonly to_ms: number;
+  readonly out: string;
+  readonly products?: readonly SimulatedProduct[];
+  /** Ground reports of the days touched, as SPC and IEM publish them. */
+  readonly reports?: boolean;
+  /** `truth.csv`: the storms of every scan as they are, not as the radar shows them. */
+  readonly truth?: boolean;
+}
+
+/** One scan that is on disk now. */
+export interface WrittenScan {
+  readonly scan_time: number;
+  /** Number of the scan, from 1, and how many there are. */
+  readonly number: number;
+  readonly of: number;
+  /** Files of the scan, and how many of them were there before. */
+  readonly files: number;
+  readonly kept: number;
+  readonly bytes: number;
+}
+
+/**
+ * Writes an evening under `out`, in the layout of the public MRMS bucket, and yields each scan once it is on disk.
+ * Each file appears whole, under a temporary name first. Files that are there are kept: they could only be the same,
+ * because a folder belongs to one scenario (`evening.json`) and another one is refused with PipelineError.
+ */
+export async function* writeEvening(scenario: Scenario, options: EveningOptions): AsyncGenerator<WrittenScan> {
+  const { from_ms, to_ms, out, products = SIMULATED_PRODUCTS } = options;
+  await claimFolder(scenario, out);
+  const times = scanTimes(scenario.seed, from_ms, to_ms);
+  for (const [i, scan_time] of times.entries())
+    yield { number: i + 1, of: times.length, ...(await writeScan(scenario, scan_time, out, products)) };
+  if (options.reports !== false)
+    for (const file of reportFiles(scenario, from_ms, to_ms)) await writeWhole(join(out, file.path), file.text);
+  if (options.truth === true) await writeWhole(join(out, 'truth.csv'), truthCsv(scenario, times));
+}
+
+/** Path of a file below the bucket's root. */
+export function bucketPath(product: SimulatedProduct, scan_time: number): string {
+  const [date, time] = new Date(scan_time).toISOString().slice(0, 19).replaceAll(/[-:]/g, '').split('T');
+  return `CONUS/${product}_00.50/${date}/MRMS_${product}_00.50_${date}-${time}.grib2.gz`;
+}
+
+async function writeScan(
+  scenario: Scenario,
+  scan_time: number,
+  out: string,
+  products: readonly SimulatedProduct[],
+): Promise<Pick<WrittenScan, 'scan_time' | 'files' | 'kept' | 'bytes'>> {
+  const covered = coverageOf(scenario);
+  let bytes = 0;
+  let kept = 0;
+  let scan: ReturnType<typeof simulateScan> | undefined;
+  for (const product of products) {
+    const path = join(out, bucketPath(product, scan_time));
+    const known = await sizeOf(path);
+    if (known !== null) {
+      kept += 1;
+      bytes += known;
+      continue;
+    }
+    scan ??= simulateScan(scenario, scan_time);
+    const content = gzipSync(writeGrib2(scan, product, covered), { level: 1 });
+    await writeWhole(path, content);
+    bytes += content.length;
+  }
+  return { scan_time, files: products.length, kept, bytes };
+}
+
+async function sizeOf(path: string): Promise<number | null> {
+  try {
+    return (await stat(path)).size;
+  } catch (cause) {
+    if (isMissing(cause)) return null;
+    throw new PipelineError('simulate', path, 'could not be looked up', { cause });
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+/** Writes under a temporary name and renames: whoever lists the folder sees the whole file or none. */
+async function writeWhole(path: string, content: Uint8Array | string): Promise<void> {
+  const temporary = `${path}.tmp`;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(temporary, content);
+    await rename(temporary, path);
+  } catch (cause) {
+    await rm(temporary, { force: true });
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new PipelineError('simulate', path, `could not be written: ${why}`, { cause });
+  }
+}
+
+/** Makes a folder the scenario's own, or checks that it is. */
+async function claimFolder(scenario: Scenario, out: string): Promise<void> {
+  const path = join(out, 'evening.json');
+  const mine = `${JSON.stringify(passport(scenario), null, 2)}\n`;
+  let known: string;
+  try {
+    known = await readFile(path, 'utf8');
+  } catch (cause) {
+    if (!isMissing(cause)) throw new PipelineError('simulate', path, 'could not be read', { cause });
+    await writeWhole(path, mine);
+    return;
+  }
+  if (known !== mine)
+    throw new PipelineError(
+      'simulate',
+      out,
+      `holds another simulated evening: ${oneLine(known)}, expected ${oneLine(mine)}; choose another folder`,
+    );
+}
+
+function oneLine(json: string): string {
+  return json.replaceAll(/\s+/g, ' ').trim().slice(0, 300);
+}
+
+/** What tells one scenario's files from another's. */
+function passport({ seed, window, day_type, steady, sites }: Scenario) {
+  const places = sites.flatMap(({ lat, lon }) => [Math.round(lat * 1e4), Math.round(lon * 1e4)]);
+  return { simulator: SIMULATOR_VERSION, seed, window, day_type, steady, sites: hashOf(...places) };
+}

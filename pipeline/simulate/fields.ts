@@ -1,0 +1,263 @@
+import { colLon, latRow, lonCol, rowLat, type Window } from '../../schemas/geo/lattice.ts';
+import { type ColumnTables, columnTables, MAX_TENTHS, SKIRT_MAX_DBZ, SKIRT_MIN_DBZ } from './column.ts';
+import { coreDistance, coreFall, coreReach, SKEW } from './core.ts';
+import { coverageOf, nearestSiteKm } from './coverage.ts';
+import type { Scenario } from './scenario.ts';
+import { type StormState, stormAt, stormsBetween } from './storms.ts';
+import { type Texture, textureAt, textureValue } from './texture.ts';
+
+export const SIMULATED_PRODUCTS = [
+  'MESH',
+  'POSH',
+  'VIL',
+  'EchoTop_18',
+  'EchoTop_50',
+  'MergedReflectivityQCComposite',
+] as const;
+export type SimulatedProduct = (typeof SIMULATED_PRODUCTS)[number];
+
+/** "Covered, nothing there" in the values of a simulated scan. */
+export const NOTHING = -32768;
+
+/** What the radars show at one instant: the pixels with an echo, all products from the same columns. */
+export interface SimulatedScan {
+  readonly scan_time: number;
+  readonly window: Window;
+  /** Position in the window, row x cols + col, ascending; only pixels that a radar covers. */
+  readonly index: Uint32Array;
+  /** Value of each pixel in tenths (MESH, VIL, reflectivity, POSH) or metres (echo tops); NOTHING where there is none. */
+  readonly values: Readonly<Record<SimulatedProduct, Int16Array>>;
+}
+
+/** MESH below this is absent from the product, tenths of a millimetre. */
+const SMALLEST_TENTHS = 8;
+const KM_PER_DEGREE_LAT = 111.2;
+const KM_PER_DEGREE_LON = 111.32;
+/** Spread of the texture of hail, natural logarithm, and of rain, dB. */
+const TEXTURE_LN = 0.18;
+const TEXTURE_DB = 2.5;
+/** Largest texture that matters for how far a storm reaches. */
+const TEXTURE_MOST = 3.2;
+
+/** The fields of all products at one instant. */
+export function simulateScan(scenario: Scenario, time_ms: number): SimulatedScan {
+  const canvas: Canvas = { window: scenario.window, tiles: new Map(), columns: [] };
+  for (const storm of stormsBetween(scenario, time_ms, time_ms)) {
+    const state = stormAt(storm, time_ms);
+    if (state.peak_mm > 0) paintStorm(canvas, scenario, state, time_ms);
+  }
+  return readCanvas(canvas, coverageOf(scenario), time_ms);
+}
+
+const TILE = 64;
+
+interface Tile {
+  readonly mesh_mm: Float32Array;
+  readonly dbz: Float32Array;
+  /** Which storm's column applies: index into the canvas's columns. */
+  readonly owner: Uint16Array;
+}
+
+interface Canvas {
+  readonly window: Window;
+  /** By number of the tile: tile row x tiles per row + tile column. */
+  readonly tiles: Map<number, Tile>;
+  readonly columns: ColumnTables[];
+}
+
+function tilesAcross(window: Window): number {
+  return Math.ceil(window.cols / TILE);
+}
+
+function tileAt(canvas: Canvas, number: number): Tile {
+  const known = canvas.tiles.get(number);
+  if (known) return known;
+  const tile: Tile = {
+    mesh_mm: new Float32Array(TILE * TILE),
+    dbz: new Float32Array(TILE * TILE).fill(SKIRT_MIN_DBZ - 1),
+    owner: new Uint16Array(TILE * TILE),
+  };
+  canvas.tiles.set(number, tile);
+  return tile;
+}
+
+/** A storm as the painter needs it: kilometres around its centre. */
+interface Brush {
+  readonly lat: number;
+  readonly lon: number;
+  readonly forward_east: number;
+  readonly forward_north: number;
+  /** Scale of the core along and across the motion, km. */
+  readonly along_km: number;
+  readonly across_km: number;
+  readonly peak_mm: number;
+  /** Where MESH falls to its smallest value, in core lengths, and the echo there. */
+  readonly edge: number;
+  readonly edge_dbz: number;
+  /** Fall of the echo beyond the edge, dB per core length. */
+  readonly fall_db: number;
+  readonly reach_km: number;
+}
+
+/** What the radar makes of a storm: its beam is wider far away, which flattens and spreads the core. */
+function brushOf(scenario: Scenario, state: StormState, tables: ColumnTables): Brush {
+  const { storm } = state;
+  const beam_km = Math.min(4, (nearestSiteKm(scenario.sites, state) * Math.PI) / 180);
+  const core_km = Math.hypot(storm.core_km, 0.3 * beam_km);
+  const peak_mm = state.peak_mm * (1 - 0.1 * (beam_km / 4) ** 2);
+  const smallest_mm = SMALLEST_TENTHS / 10;
+  const edge = coreReach(peak_mm, smallest_mm);
+  const edge_dbz =
+    (tables.core.dbz_tenths[SMALLEST_TENTHS] as number) / 10 - 1 + Math.min(0, 8 * Math.log(peak_mm / smallest_mm));
+  const fall_db = (storm.kind === 'ordinary' ? 3.5 : 3) * core_km;
+  const heading = (state.direction_deg * Math.PI) / 180;
+  const along_km = core_km * Math.sqrt(storm.aspect);
+  const farthest = edge + Math.max(0, edge_dbz + TEXTURE_DB * TEXTURE_MOST - SKIRT_MIN_DBZ) / fall_db;
+  return {
+    lat: state.lat,
+    lon: state.lon,
+    forward_east: Math.sin(heading),
+    forward_north: Math.cos(heading),
+    along_km,
+    across_km: core_km / Math.sqrt(storm.aspect),
+    peak_mm,
+    edge,
+    edge_dbz,
+    fall_db,
+    reach_km: (1 + SKEW) * along_km * farthest,
+  };
+}
+
+function paintStorm(canvas: Canvas, scenario: Scenario, state: StormState, time_ms: number): void {
+  const { storm } = state;
+  const depth_km = 2 + 2 * Math.min(1, storm.peak_mm / 60);
+  const tables = columnTables(storm.freezing_level_km, depth_km);
+  const brush = brushOf(scenario, state, tables);
+  const rows_reach = brush.reach_km / KM_PER_DEGREE_LAT;
+  const cols_reach = brush.reach_km / (KM_PER_DEGREE_LON * Math.cos(((brush.lat + rows_reach) * Math.PI) / 180));
+  const { window } = canvas;
+  const top = Math.max(0, latRow(brush.lat + rows_reach) - window.row0);
+  const bottom = Math.min(window.rows - 1, latRow(brush.lat - rows_reach) - window.row0);
+  const left = Math.max(0, lonCol(brush.lon - cols_reach) - window.col0);
+  const right = Math.min(window.cols - 1, lonCol(brush.lon + cols_reach) - window.col0);
+  if (top > bottom || left > right) return;
+  canvas.columns.push(tables);
+  // Pixels at the corners of the box lie farther off than the reach.
+  const texture = textureAt(storm.key, time_ms, 1.5 * brush.reach_km);
+  for (let r = top; r <= bottom; r += 1) paintRow(canvas, brush, texture, r, left, right);
+}
+
+/** The hot loop: hail and echo of one storm along one row, kept where they are the strongest so far. */
+function paintRow(canvas: Canvas, brush: Brush, texture: Texture, r: number, left: number, right: number): void {
+  const { window } = canvas;
+  const owner = canvas.columns.length - 1;
+  const lat = rowLat(window.row0 + r);
+  const north_km = (lat - brush.lat) * KM_PER_DEGREE_LAT;
+  const km_per_col = KM_PER_DEGREE_LON * Math.cos((lat * Math.PI) / 180) * 0.01;
+  const first_tile = Math.floor(r / TILE) * tilesAcross(window);
+  let tile: Tile | undefined;
+  let tile_number = -1;
+  for (let c = left; c <= right; c += 1) {
+    const east_km = (colLon(window.col0 + c) - brush.lon) * 100 * km_per_col;
+    const along = (east_km * brush.forward_east + north_km * brush.forward_north) / brush.along_km;
+    const across = (north_km * brush.forward_east - east_km * brush.forward_north) / brush.across_km;
+    const distance = coreDistance(along, across);
+    const echo = brush.edge_dbz - Math.max(0, distance - brush.edge) * brush.fall_db;
+    if (echo < SKIRT_MIN_DBZ - TEXTURE_DB * TEXTURE_MOST) continue;
+    const noise = textureValue(texture, east_km, north_km);
+    const dbz = Math.min(SKIRT_MAX_DBZ, echo + TEXTURE_DB * noise);
+    const fall = coreFall(distance);
+    const mesh_mm = fall === 0 ? 0 : brush.peak_mm * fall * Math.exp(TEXTURE_LN * noise);
+    const number = first_tile + (c >> 6);
+    if (number !== tile_number) {
+      tile = tileAt(canvas, number);
+      tile_number = number;
+    }
+    const at = (r & 63) * TILE + (c & 63);
+    keepStrongest(tile as Tile, at, mesh_mm, dbz, owner);
+  }
+}
+
+function keepStrongest(tile: Tile, at: number, mesh_mm: number, dbz: number, owner: number): void {
+  if (mesh_mm > (tile.mesh_mm[at] as number)) {
+    tile.mesh_mm[at] = mesh_mm;
+    tile.owner[at] = owner;
+  }
+  if (dbz > (tile.dbz[at] as number)) tile.dbz[at] = dbz;
+}
+
+/** Turns the painted tiles into products, row by row so that the pixels come out in order. */
+function readCanvas(canvas: Canvas, covered: Uint8Array, scan_time: number): SimulatedScan {
+  const { window } = canvas;
+  const across = tilesAcross(window);
+  const size = canvas.tiles.size * TILE * TILE;
+  const index = new Uint32Array(size);
+  const column = () => new Int16Array(size);
+  const values: Record<SimulatedProduct, Int16Array> = {
+    MESH: column(),
+    POSH: column(),
+    VIL: column(),
+    EchoTop_18: column(),
+    EchoTop_50: column(),
+    MergedReflectivityQCComposite: column(),
+  };
+  const numbers = [...canvas.tiles.keys()].sort((a, b) => a - b);
+  let count = 0;
+  for (let start = 0; start < numbers.length; ) {
+    const tile_row = Math.floor((numbers[start] as number) / across);
+    let end = start;
+    while (end < numbers.length && Math.floor((numbers[end] as number) / across) === tile_row) end += 1;
+    const row_tiles = numbers.slice(start, end);
+    const rows = Math.min(TILE, window.rows - tile_row * TILE);
+    for (let r = 0; r < rows; r += 1)
+      for (const number of row_tiles) {
+        const tile = canvas.tiles.get(number) as Tile;
+        const first = (tile_row * TILE + r) * window.cols + (number - tile_row * across) * TILE;
+        const cols = Math.min(TILE, window.cols - (number - tile_row * across) * TILE);
+        for (let c = 0; c < cols; c += 1) {
+          const at = r * TILE + c;
+          if (covered[first + c] === 0) continue;
+          const tables = canvas.columns[tile.owner[at] as number] as ColumnTables;
+          if (!readColumn(values, count, tables, tile.mesh_mm[at] as number, tile.dbz[at] as number)) continue;
+          index[count] = first + c;
+          count += 1;
+        }
+      }
+    start = end;
+  }
+  for (const product of SIMULATED_PRODUCTS) values[product] = values[product].slice(0, count);
+  return { scan_time, window, index: index.slice(0, count), values };
+}
+
+/** Writes one pixel of every product; false when the column holds no echo. */
+function readColumn(
+  values: Record<SimulatedProduct, Int16Array>,
+  i: number,
+  { core, skirt }: ColumnTables,
+  mesh_mm: number,
+  dbz: number,
+): boolean {
+  const tenths = Math.min(MAX_TENTHS, Math.round(10 * mesh_mm));
+  if (tenths >= SMALLEST_TENTHS) {
+    values.MESH[i] = tenths;
+    values.POSH[i] = 10 * (core.posh_pct[tenths] as number);
+    values.VIL[i] = core.vil_tenths[tenths] as number;
+    values.EchoTop_18[i] = orNothing(core.echo_top_18_m[tenths] as number);
+    values.EchoTop_50[i] = orNothing(core.echo_top_50_m[tenths] as number);
+    values.MergedReflectivityQCComposite[i] = core.dbz_tenths[tenths] as number;
+    return true;
+  }
+  const level = Math.round(dbz) - SKIRT_MIN_DBZ;
+  if (level < 0) return false;
+  values.MESH[i] = NOTHING;
+  values.POSH[i] = NOTHING;
+  values.VIL[i] = skirt.vil_tenths[level] as number;
+  values.EchoTop_18[i] = orNothing(skirt.echo_top_18_m[level] as number);
+  values.EchoTop_50[i] = NOTHING;
+  values.MergedReflectivityQCComposite[i] = 5 * Math.round(2 * dbz);
+  return true;
+}
+
+function orNothing(height_m: number): number {
+  return height_m < 0 ? NOTHING : height_m;
+}

@@ -1,0 +1,158 @@
+import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { NOTHING, type SimulatedProduct, type SimulatedScan } from './fields.ts';
+import { writePng } from './png-writer.ts';
+import { PRODUCT_FILES, type ProductFile } from './products.ts';
+
+/**
+ * Production status of the data (section 1, octet 20). MRMS writes 2, research; 192 opens the range for local use and
+ * is our mark of simulated data, so that no copy of a file, whatever its name, can pass for an observation.
+ */
+export const SIMULATED_STATUS = 192;
+
+const EARTH_IAU_1965 = 2;
+const PNG_PACKING = 41;
+const MISSING_OCTET = 255;
+const HEIGHT_ABOVE_SEA_M = 500;
+
+/**
+ * One product of a scan as a GRIB2 message in the form of the MRMS files: discipline 209, grid template 3.0, product
+ * template 4.0, packing 5.41 without bitmap; only the production status differs.
+ * `covered`: 1 for each pixel of the scan's window that a radar sees, else 0.
+ */
+export function writeGrib2(scan: SimulatedScan, product: SimulatedProduct, covered: Uint8Array): Uint8Array {
+  const file = PRODUCT_FILES[product];
+  const everywhere = !covered.includes(0);
+  // The reference is the smallest value there is; echo tops of a fully covered window start at "nothing", as real ones do.
+  const reference = everywhere && file.decimal_scale === 3 ? file.nothing : file.no_coverage;
+  const values = scan.values[product];
+  const packed = new Uint16Array(values.length);
+  let largest = file.nothing - reference;
+  for (let i = 0; i < values.length; i += 1) {
+    const value = values[i] as number;
+    const x = (value === NOTHING ? file.nothing : value) - reference;
+    packed[i] = x;
+    if (x > largest) largest = x;
+  }
+  const bits = largest < 256 ? 8 : 16;
+  const image = {
+    rows: scan.window.rows,
+    cols: scan.window.cols,
+    bits,
+    mask: covered,
+    inside: file.nothing - reference,
+    outside: everywhere ? 0 : file.no_coverage - reference,
+    ...dropBackground(scan.index, packed, file.nothing - reference),
+  } as const;
+  return message([
+    identification(scan.scan_time),
+    grid(scan),
+    definition(file),
+    representation(scan, file, reference, bits),
+    section(6, Buffer.from([MISSING_OCTET])),
+    section(7, writePng(image)),
+  ]);
+}
+
+/** Leaves out pixels that show nothing in this product: bands without others are then plain background. */
+function dropBackground(
+  index: Uint32Array,
+  packed: Uint16Array,
+  background: number,
+): { index: Uint32Array; value: Uint16Array } {
+  const kept = new Uint32Array(index.length);
+  const value = new Uint16Array(index.length);
+  let count = 0;
+  for (let i = 0; i < index.length; i += 1) {
+    if (packed[i] === background) continue;
+    kept[count] = index[i] as number;
+    value[count] = packed[i] as number;
+    count += 1;
+  }
+  return { index: kept.subarray(0, count), value: value.subarray(0, count) };
+}
+
+function message(sections: readonly Uint8Array[]): Uint8Array {
+  const length = 16 + sections.reduce((sum, part) => sum + part.length, 0) + 4;
+  const indicator = Buffer.alloc(16);
+  indicator.write('GRIB', 0, 'latin1');
+  indicator[6] = 209;
+  indicator[7] = 2;
+  indicator.writeBigUInt64BE(BigInt(length), 8);
+  return Buffer.concat([indicator, ...sections, Buffer.from('7777', 'latin1')]);
+}
+
+function section(number: number, content: Uint8Array): Buffer {
+  const bytes = Buffer.alloc(5 + content.length);
+  bytes.writeUInt32BE(bytes.length, 0);
+  bytes[4] = number;
+  bytes.set(content, 5);
+  return bytes;
+}
+
+function identification(time_ms: number): Buffer {
+  const time = new Date(time_ms);
+  const content = Buffer.alloc(16);
+  content.writeUInt16BE(161, 0); // US NOAA, Office of Oceanic and Atmospheric Research
+  content[4] = MISSING_OCTET; // master tables: local
+  content[5] = 1; // local tables version
+  content[6] = 3; // the reference time is that of an observation
+  content.writeUInt16BE(time.getUTCFullYear(), 7);
+  content[9] = time.getUTCMonth() + 1;
+  content[10] = time.getUTCDate();
+  content[11] = time.getUTCHours();
+  content[12] = time.getUTCMinutes();
+  content[13] = time.getUTCSeconds();
+  content[14] = SIMULATED_STATUS;
+  content[15] = 7; // type: local, as MRMS
+  return section(1, content);
+}
+
+function grid({ window }: SimulatedScan): Buffer {
+  const content = Buffer.alloc(67);
+  const north = Math.round((LATTICE.north - LATTICE.step / 2) * 1e6) - window.row0 * 10_000;
+  const west = Math.round((360 + LATTICE.west + LATTICE.step / 2) * 1e6) + window.col0 * 10_000;
+  content.writeUInt32BE(window.rows * window.cols, 1);
+  content[9] = EARTH_IAU_1965;
+  content[10] = 1;
+  content.writeUInt32BE(6_367_470, 11);
+  content[15] = 1;
+  content.writeUInt32BE(6_378_160, 16);
+  content[20] = 1;
+  content.writeUInt32BE(6_356_775, 21);
+  content.writeUInt32BE(window.cols, 25);
+  content.writeUInt32BE(window.rows, 29);
+  content.writeUInt32BE(1, 33);
+  content.writeUInt32BE(1_000_000, 37);
+  content.writeUInt32BE(north, 41);
+  content.writeUInt32BE(west, 45);
+  content[49] = 0x30; // both increments are given
+  content.writeUInt32BE(north - (window.rows - 1) * 10_000, 50);
+  content.writeUInt32BE(west + (window.cols - 1) * 10_000, 54);
+  content.writeUInt32BE(10_000, 58);
+  content.writeUInt32BE(10_000, 62);
+  return section(3, content);
+}
+
+function definition(file: ProductFile): Buffer {
+  const content = Buffer.alloc(29);
+  content[4] = file.category;
+  content[5] = file.number;
+  content[6] = 8; // generating process: observation
+  content[8] = file.generating_process;
+  content[17] = 102; // height above mean sea level
+  content.writeUInt32BE(HEIGHT_ABOVE_SEA_M, 19);
+  content[23] = MISSING_OCTET;
+  content[24] = 1;
+  return section(4, content);
+}
+
+function representation(scan: SimulatedScan, file: ProductFile, reference: number, bits: number): Buffer {
+  const content = Buffer.alloc(16);
+  content.writeUInt32BE(scan.window.rows * scan.window.cols, 0);
+  content.writeUInt16BE(PNG_PACKING, 4);
+  content.writeFloatBE(reference, 6);
+  content.writeInt16BE(0, 10);
+  content.writeInt16BE(file.decimal_scale, 12);
+  content[14] = bits;
+  return section(5, content);
+}

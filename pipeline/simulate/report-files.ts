@@ -1,0 +1,92 @@
+import { stormDateStart, timestamp, utcDate } from '../../schemas/time.ts';
+import { type HailReport, hailReports } from './reports.ts';
+import type { Scenario } from './scenario.ts';
+
+const MS_PER_DAY = 86_400_000;
+/** Smallest hail of the SPC list, inches: severe. */
+const SPC_SMALLEST_IN = 1;
+
+/** A text file below the output folder. */
+export interface TextFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/**
+ * Ground reports as they stand at `to_ms`: the SPC hail list of each convective day that [from_ms, to_ms) touches, and
+ * the local storm reports of each UTC date in the form of the Iowa archive. Each file holds its whole day so far, so
+ * that a later run replaces it by a longer one.
+ */
+export function reportFiles(scenario: Scenario, from_ms: number, to_ms: number): TextFile[] {
+  return [
+    ...daysOf(from_ms, to_ms, 12).map(({ date, start_ms }) => ({
+      path: `reports/spc/${date.slice(2).replaceAll('-', '')}_rpts_hail.csv`,
+      text: spcCsv(hailReports(scenario, start_ms, start_ms + MS_PER_DAY, to_ms)),
+    })),
+    ...daysOf(from_ms, to_ms, 0).map(({ date, start_ms }) => ({
+      path: `reports/lsr/lsr_${date.replaceAll('-', '')}.geojson`,
+      text: lsrGeoJson(hailReports(scenario, start_ms, start_ms + MS_PER_DAY, to_ms)),
+    })),
+  ];
+}
+
+function daysOf(from_ms: number, to_ms: number, start_hour: number): { date: string; start_ms: number }[] {
+  const days = [];
+  let date = utcDate(from_ms - start_hour * 3_600_000);
+  for (let start_ms = stormDateStart(date, start_hour); start_ms < to_ms; start_ms += MS_PER_DAY) {
+    date = utcDate(start_ms);
+    days.push({ date, start_ms });
+  }
+  return days;
+}
+
+/** SPC keeps the last word about an event, and hail of an inch and more; times are HHMM UTC, sizes hundredths of an inch. */
+function spcCsv(reports: readonly HailReport[]): string {
+  const corrected = new Set(reports.filter(({ kind }) => kind === 'corrects').map(eventOf));
+  const rows = reports
+    .filter((report) => report.size_in >= SPC_SMALLEST_IN)
+    .filter((report) => report.kind !== 'first' || !corrected.has(eventOf(report)))
+    .map((report) =>
+      [
+        timestamp(report.valid_ms).slice(11, 16).replace(':', ''),
+        Math.round(100 * report.size_in),
+        report.location,
+        'SIMULATED',
+        'XX',
+        report.lat.toFixed(2),
+        report.lon.toFixed(2),
+        'SIMULATED REPORT. (SIM)',
+      ].join(','),
+    );
+  return `${['Time,Size,Location,County,State,Lat,Lon,Comments', ...rows].join('\n')}\n`;
+}
+
+function eventOf({ valid_ms, lat, lon, storm_id }: HailReport): string {
+  return `${storm_id} ${valid_ms} ${lat} ${lon}`;
+}
+
+function lsrGeoJson(reports: readonly HailReport[]): string {
+  const features = reports.map((report) => ({
+    type: 'Feature',
+    properties: {
+      valid: timestamp(report.valid_ms),
+      magnitude: report.size_in,
+      city: report.location,
+      county: 'SIMULATED',
+      state: 'XX',
+      remark: remarkOf(report),
+      wfo: 'SIM',
+      typetext: 'HAIL',
+      product_id: `${timestamp(report.issued_ms).slice(0, 16).replaceAll(/[-:T]/g, '')}-KSIM-NWUS54-LSRSIM`,
+      unit: 'Inch',
+      qualifier: report.measured ? 'M' : 'E',
+    },
+    geometry: { type: 'Point', coordinates: [report.lon, report.lat] },
+  }));
+  return `${JSON.stringify({ type: 'FeatureCollection', features })}\n`;
+}
+
+function remarkOf({ kind, location }: HailReport): string {
+  if (kind === 'corrects') return `Corrects previous hail report from ${location}. Simulated.`;
+  return 'Simulated report.';
+}

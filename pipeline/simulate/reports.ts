@@ -1,0 +1,180 @@
+import type { Position } from '../../schemas/geo/position.ts';
+import { METRES_PER_MILE, MM_PER_INCH } from '../../schemas/units.ts';
+import { coreDistance, coreFall, coreReach } from './core.ts';
+import { windTowards } from './hodograph.ts';
+import { between, type Draw, drawsOf, hashOf, normal, uniformOf } from './random.ts';
+import type { Scenario } from './scenario.ts';
+import { type Storm, stormAt, stormsBetween } from './storms.ts';
+import { moved } from './weather.ts';
+
+const MS_PER_MINUTE = 60_000;
+/** Storms leave hail on the ground in steps of this long. */
+const STEP_MS = 2 * MS_PER_MINUTE;
+/** Squares in which somebody may report: about 25 km2. */
+const SQUARE_LAT_DEG = 0.045;
+const SQUARE_LON_DEG = 0.055;
+const SMALLEST_MESH_MM = 10;
+/** Hail below this is not worth a report, mm. */
+const SMALLEST_REPORT_MM = 19;
+
+/** Objects that spotters compare hail with, inches. */
+const OBJECTS_IN = [0.75, 0.88, 1, 1.25, 1.5, 1.75, 2, 2.5, 2.75, 3, 4, 4.5];
+
+/** Somebody's word about hail on the ground. */
+export interface HailReport extends Position {
+  /** Time as reported, epoch milliseconds at a whole minute. */
+  readonly valid_ms: number;
+  /** When the product that carries it came out. */
+  readonly issued_ms: number;
+  readonly size_in: number;
+  readonly measured: boolean;
+  /** Distance and direction from a named place, as spotters put it. */
+  readonly location: string;
+  /** Storm behind it: known to the simulator alone. */
+  readonly storm_id: string;
+  /** `corrects`: the same event again, with another size. `repeats`: the same event again. */
+  readonly kind: 'first' | 'corrects' | 'repeats';
+}
+
+/**
+ * Reports of hail that fell in [from_ms, to_ms) and were issued before `issued_before_ms`, in order of time.
+ * Size on the ground: ln D = 1.18 + 0.62 ln MESH + 0.28 N; it falls for 5-8 minutes and drifts 1-4 km with the wind;
+ * whether anybody reports depends on how many people live there. Errors: 1.5 km, 6 minutes, sizes of known objects.
+ */
+export function hailReports(
+  scenario: Scenario,
+  from_ms: number,
+  to_ms: number,
+  issued_before_ms: number,
+): HailReport[] {
+  const reports = stormsBetween(scenario, from_ms - 60 * MS_PER_MINUTE, to_ms).flatMap((storm) =>
+    reportsOfStorm(scenario, storm),
+  );
+  return reports
+    .filter(({ valid_ms, issued_ms }) => valid_ms >= from_ms && valid_ms < to_ms && issued_ms < issued_before_ms)
+    .filter((report) => inWindow(scenario, report))
+    .sort((a, b) => a.valid_ms - b.valid_ms || a.issued_ms - b.issued_ms || a.lat - b.lat || a.lon - b.lon);
+}
+
+function inWindow({ window }: Scenario, { lat, lon }: Position): boolean {
+  const row = (55 - lat) * 100 - window.row0;
+  const col = (lon + 130) * 100 - window.col0;
+  return row >= 0 && col >= 0 && row < window.rows && col < window.cols;
+}
+
+/** Largest MESH that a storm brings to a square, and when. */
+interface Hit {
+  readonly square_row: number;
+  readonly square_col: number;
+  mesh_mm: number;
+  time_ms: number;
+}
+
+function reportsOfStorm(scenario: Scenario, storm: Storm): HailReport[] {
+  if (storm.peak_mm < SMALLEST_MESH_MM) return [];
+  return hitsOf(storm).flatMap((hit) => {
+    const draw = drawsOf(scenario.seed, storm.key, hit.square_row, hit.square_col);
+    const size_mm = Math.exp(1.18 + 0.62 * Math.log(hit.mesh_mm) + 0.28 * normal(draw));
+    if (size_mm < SMALLEST_REPORT_MM || draw() >= reportChance(hit)) return [];
+    return withFollowUps(firstReport(storm, hit, size_mm, draw), draw);
+  });
+}
+
+/** Chance that hail in a square is reported: .02 where nobody lives to .4 in towns. The same places in every scenario. */
+function reportChance({ square_row, square_col }: Hit): number {
+  return 0.02 + 0.38 * uniformOf(0x9e091e, square_row, square_col) ** 3;
+}
+
+function hitsOf(storm: Storm): Hit[] {
+  const hits = new Map<number, Hit>();
+  for (let time_ms = storm.birth_ms; time_ms < storm.birth_ms + storm.life_ms; time_ms += STEP_MS)
+    hitSquares(storm, time_ms, hits);
+  return [...hits.values()];
+}
+
+/** Raises the squares around a storm's centre to the MESH at their middle. */
+function hitSquares(storm: Storm, time_ms: number, hits: Map<number, Hit>): void {
+  const state = stormAt(storm, time_ms);
+  const reach_km = 1.4 * storm.core_km * Math.sqrt(storm.aspect) * coreReach(state.peak_mm, SMALLEST_MESH_MM);
+  if (reach_km === 0) return;
+  const heading = (state.direction_deg * Math.PI) / 180;
+  const km_per_lon = 111.32 * Math.cos((state.lat * Math.PI) / 180);
+  const rows = reach_km / 111.2 / SQUARE_LAT_DEG;
+  const cols = reach_km / km_per_lon / SQUARE_LON_DEG;
+  const row = state.lat / SQUARE_LAT_DEG;
+  const col = state.lon / SQUARE_LON_DEG;
+  for (let square_row = Math.floor(row - rows); square_row <= row + rows; square_row += 1)
+    for (let square_col = Math.floor(col - cols); square_col <= col + cols; square_col += 1) {
+      const north = ((square_row + 0.5) * SQUARE_LAT_DEG - state.lat) * 111.2;
+      const east = ((square_col + 0.5) * SQUARE_LON_DEG - state.lon) * km_per_lon;
+      const along = (east * Math.sin(heading) + north * Math.cos(heading)) / Math.sqrt(storm.aspect);
+      const across = (north * Math.sin(heading) - east * Math.cos(heading)) * Math.sqrt(storm.aspect);
+      const mesh_mm = state.peak_mm * coreFall(coreDistance(along / storm.core_km, across / storm.core_km));
+      if (mesh_mm < SMALLEST_MESH_MM) continue;
+      const square = hashOf(square_row, square_col);
+      const hit = hits.get(square);
+      if (!hit) hits.set(square, { square_row, square_col, mesh_mm, time_ms });
+      else if (mesh_mm > hit.mesh_mm) Object.assign(hit, { mesh_mm, time_ms });
+    }
+}
+
+function firstReport(storm: Storm, hit: Hit, size_mm: number, draw: Draw): HailReport {
+  const middle = {
+    lat: (hit.square_row + draw()) * SQUARE_LAT_DEG,
+    lon: (hit.square_col + draw()) * SQUARE_LON_DEG,
+  };
+  const drift = windTowards(storm.direction_deg - 20, between(draw, 1, 4));
+  const at = moved(middle, drift.east + 1.5 * normal(draw), drift.north + 1.5 * normal(draw));
+  const fell_ms = hit.time_ms + between(draw, 5, 8) * MS_PER_MINUTE;
+  const valid_ms = Math.round((fell_ms + 6 * MS_PER_MINUTE * normal(draw)) / MS_PER_MINUTE) * MS_PER_MINUTE;
+  const issued_ms = Math.round((Math.max(valid_ms, fell_ms) / MS_PER_MINUTE + between(draw, 4, 45))) * MS_PER_MINUTE;
+  return {
+    lat: Math.round(at.lat * 100) / 100,
+    lon: Math.round(at.lon * 100) / 100,
+    valid_ms,
+    issued_ms,
+    size_in: spokenSize(size_mm / MM_PER_INCH, draw),
+    measured: draw() < 0.15,
+    location: locationOf(at),
+    storm_id: storm.storm_id,
+    kind: 'first',
+  };
+}
+
+/** Nearest object; between a quarter and a golf ball people often say one or the other. */
+function spokenSize(size_in: number, draw: Draw): number {
+  const favoured = draw() < 0.45;
+  const near = (a: number, b: number) => (Math.abs(Math.log(size_in / a)) < Math.abs(Math.log(size_in / b)) ? a : b);
+  if (favoured && size_in > 0.9 && size_in < 1.9) return near(1, 1.75);
+  return OBJECTS_IN.reduce(near);
+}
+
+/** A few events are told twice: corrected in size, or simply repeated by a later product. */
+function withFollowUps(first: HailReport, draw: Draw): HailReport[] {
+  const fate = draw();
+  const issued_ms = first.issued_ms + Math.round(between(draw, 7, 90)) * MS_PER_MINUTE;
+  if (fate < 0.04) {
+    const place = OBJECTS_IN.indexOf(first.size_in) + (draw() < 0.7 ? 1 : -1);
+    const size_in = OBJECTS_IN[Math.min(OBJECTS_IN.length - 1, Math.max(0, place))] as number;
+    return [first, { ...first, issued_ms, size_in, kind: 'corrects' }];
+  }
+  return fate < 0.07 ? [first, { ...first, issued_ms, kind: 'repeats' }] : [first];
+}
+
+const WINDS = ['N', 'NNE', 'NE', 'ENE', 'E', 'ESE', 'SE', 'SSE', 'S', 'SSW', 'SW', 'WSW', 'W', 'WNW', 'NW', 'NNW'];
+/** One named place in each square of this many degrees. */
+const PLACE_DEG = 0.2;
+
+/** `3 NE SIM352-0974`: whole miles from the place of the surrounding square, named after its corner. */
+function locationOf({ lat, lon }: Position): string {
+  const row = Math.floor(lat / PLACE_DEG);
+  const col = Math.floor(lon / PLACE_DEG);
+  const north = (lat - (row + uniformOf(0x70, row, col)) * PLACE_DEG) * 111.2;
+  const east =
+    (lon - (col + uniformOf(0x71, row, col)) * PLACE_DEG) * 111.32 * Math.cos((lat * Math.PI) / 180);
+  const miles = Math.round((Math.hypot(east, north) * 1000) / METRES_PER_MILE);
+  const name = `SIM${Math.round(row * PLACE_DEG * 10)}-${String(Math.round(-col * PLACE_DEG * 10)).padStart(4, '0')}`;
+  if (miles === 0) return name;
+  const sector = Math.round(((Math.atan2(east, north) / (2 * Math.PI)) * 16 + 16) % 16) % 16;
+  return `${miles} ${WINDS[sector]} ${name}`;
+}

@@ -1,0 +1,24 @@
+import { uniformOf } from './random.ts';
+
+const SCAN_INTERVAL_MS = 120_000;
+/** Share of scans that never arrive. */
+const MISSED = 0.01;
+/** Scans start up to this much before or after their turn. */
+const JITTER_S = 5;
+
+/**
+ * Times of the scans in [from_ms, to_ms), epoch milliseconds at whole seconds, in order.
+ * About every 120 s, not aligned with the clock, one in a hundred missing; a function of the seed and absolute time,
+ * so the scans of two adjoining stretches are the scans of the whole.
+ */
+export function scanTimes(seed: number, from_ms: number, to_ms: number): number[] {
+  const phase_ms = 1000 * Math.floor(120 * uniformOf(seed, 0x5ca, 0));
+  const times: number[] = [];
+  const first = Math.floor((from_ms - phase_ms) / SCAN_INTERVAL_MS) - 1;
+  for (let n = first; n * SCAN_INTERVAL_MS + phase_ms - 1000 * JITTER_S < to_ms; n += 1) {
+    const jitter_s = Math.round(JITTER_S * (2 * uniformOf(seed, 0x5ca, 1, n) - 1));
+    const time_ms = n * SCAN_INTERVAL_MS + phase_ms + 1000 * jitter_s;
+    if (time_ms >= from_ms && time_ms < to_ms && uniformOf(seed, 0x5ca, 2, n) >= MISSED) times.push(time_ms);
+  }
+  return times;
+}

@@ -1,0 +1,39 @@
+import type { Window } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+
+export const DAY_TYPES = ['quiet', 'pulse', 'marginal', 'supercell', 'qlcs', 'outbreak'] as const;
+export type DayType = (typeof DAY_TYPES)[number];
+
+/** Everything the weather and its observation depend on, besides the time. */
+export interface Scenario {
+  /** Any whole number: another number is another world. */
+  readonly seed: number;
+  /** What the radars see: the weather does not depend on it, unless `steady` ties the storms to it. */
+  readonly window: Window;
+  /** Character of every day; `climate` draws one per convective day by season. */
+  readonly day_type: DayType | 'climate';
+  /**
+   * True: storms are born in the window at every hour of the day and in May air, so that any three hours show some.
+   * False: storms of the whole CONUS, with the daily cycle and the season's air.
+   */
+  readonly steady: boolean;
+  /** Radar sites: beyond 230 km of all of them nothing is known. */
+  readonly sites: readonly Position[];
+}
+
+/** Southern and central Plains, 32-40 N, 103-93 W: the window of the default evening. */
+export const PLAINS: Window = { row0: 1500, col0: 2700, rows: 800, cols: 1000 };
+
+/** The whole CONUS lattice. */
+export const CONUS: Window = { row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols };
+
+/** The regional evening that is shown without any argument: storms of all kinds at any time. */
+export function defaultScenario(seed: number, sites: readonly Position[]): Scenario {
+  return { seed, window: PLAINS, day_type: 'supercell', steady: true, sites };
+}
+
+/** The full CONUS grid with days of one type, or with the seasons of a climate. */
+export function conusScenario(seed: number, day_type: Scenario['day_type'], sites: readonly Position[]): Scenario {
+  return { seed, window: CONUS, day_type, steady: false, sites };
+}

@@ -1,0 +1,311 @@
+import { LATTICE } from '../../schemas/geo/lattice.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+import { bearingOf, windTowards } from './hodograph.ts';
+import { between, type Draw, drawsOf, gamma2, hashOf, lognormal, normal, poisson, uniformOf } from './random.ts';
+import type { Scenario } from './scenario.ts';
+import {
+  type Boundary,
+  boundariesAt,
+  DAY_CHARACTERS,
+  type DayCharacter,
+  dailyCycle,
+  dayTypeAt,
+  freezingLevelKm,
+  moved,
+} from './weather.ts';
+
+const MS_PER_MINUTE = 60_000;
+/** Storms are drawn in slots of absolute time, so that any stretch of time shows the same ones. */
+const SLOT_MS = 60 * MS_PER_MINUTE;
+/** Slots before an instant whose storms may still live: an hour of births, 480 min of life, a late split. */
+const LOOKBACK_SLOTS = 10;
+/** A storm that feeds another one may be born before that one's slot. */
+const AHEAD_SLOTS = 1;
+/** Slots kept in memory per scenario. */
+const KEPT_SLOTS = 48;
+
+/**
+ * Pulsation and texture lift the largest pixel a storm ever shows above its `peak_mm` by about this much: medians
+ * below are those of observed maxima (48 mm supercells, 27 multicells, 9 ordinary cells) divided by it.
+ */
+const OBSERVED_OVER_PEAK = 1.35;
+
+export type StormKind = 'ordinary' | 'multicell' | 'supercell';
+
+/** The whole life of one storm. */
+export interface Storm {
+  /** Unique within a scenario: slot of birth and number within it. */
+  readonly storm_id: string;
+  /** Hash that seeds the storm's texture and pulsation. */
+  readonly key: number;
+  readonly kind: StormKind;
+  /** Storm that this one split from. */
+  readonly split_from: string | null;
+  /** Storm that this one ends in. */
+  readonly merges_into: string | null;
+  readonly birth_ms: number;
+  readonly life_ms: number;
+  readonly origin: Position;
+  /** Direction towards which it moves at birth, and how far it turns to the right over its life. */
+  readonly direction_deg: number;
+  readonly turn_deg: number;
+  readonly speed_ms: number;
+  /** Largest MESH before pulsation and texture, mm. */
+  readonly peak_mm: number;
+  /** Distance in which the core falls to 1/e, geometric mean of both axes, km. */
+  readonly core_km: number;
+  /** Length along the motion over width. */
+  readonly aspect: number;
+  readonly pulse_min: number;
+  readonly freezing_level_km: number;
+}
+
+/** A storm at one instant. */
+export interface StormState extends Position {
+  readonly storm: Storm;
+  readonly direction_deg: number;
+  readonly speed_ms: number;
+  /** MESH in the core before texture, mm. */
+  readonly peak_mm: number;
+  readonly age_min: number;
+}
+
+const remembered = new WeakMap<Scenario, Map<number, readonly Storm[]>>();
+
+/** Storms that live at some time in [from_ms, to_ms], by birth slot and number. */
+export function stormsBetween(scenario: Scenario, from_ms: number, to_ms: number): Storm[] {
+  const storms: Storm[] = [];
+  const last = Math.floor(to_ms / SLOT_MS) + AHEAD_SLOTS;
+  for (let slot = Math.floor(from_ms / SLOT_MS) - LOOKBACK_SLOTS; slot <= last; slot += 1)
+    for (const storm of stormsOfSlot(scenario, slot))
+      if (storm.birth_ms <= to_ms && storm.birth_ms + storm.life_ms >= from_ms) storms.push(storm);
+  return storms;
+}
+
+/** Where a storm is and how strong; meaningful from its birth to its end. */
+export function stormAt(storm: Storm, time_ms: number): StormState {
+  const age = (time_ms - storm.birth_ms) / storm.life_ms;
+  return {
+    storm,
+    ...positionAt(storm, time_ms),
+    direction_deg: (storm.direction_deg + storm.turn_deg * age + 360) % 360,
+    speed_ms: storm.speed_ms,
+    peak_mm: storm.peak_mm * lifeCurve(age) * pulsation(storm, time_ms),
+    age_min: (time_ms - storm.birth_ms) / MS_PER_MINUTE,
+  };
+}
+
+/** Rise over 25 % of the life, plateau over 45 %, decay over 30 %; both flanks follow the beta(2, 2) distribution. */
+export function lifeCurve(age: number): number {
+  if (age <= 0 || age >= 1) return 0;
+  const part = Math.min(1, age / 0.25, (1 - age) / 0.3);
+  return part * part * (3 - 2 * part);
+}
+
+/** A slow beat of about 12 %, never quite regular. */
+function pulsation(storm: Storm, time_ms: number): number {
+  const turns = (time_ms - storm.birth_ms) / (storm.pulse_min * MS_PER_MINUTE);
+  const phase = uniformOf(storm.key, 1);
+  const beat = Math.sin(2 * Math.PI * (turns + phase));
+  const drift = Math.sin(2 * Math.PI * (0.37 * turns + uniformOf(storm.key, 2)));
+  return 1 + 0.1 * beat + 0.08 * drift;
+}
+
+/** Arc of constant turn, plus a wander of some hundred metres that every real centroid has. */
+function positionAt(storm: Storm, time_ms: number): Position {
+  const elapsed_s = (time_ms - storm.birth_ms) / 1000;
+  const start = (storm.direction_deg * Math.PI) / 180;
+  const turn = (((storm.turn_deg * Math.PI) / 180) * (time_ms - storm.birth_ms)) / storm.life_ms;
+  const straight_km = (storm.speed_ms * elapsed_s) / 1000;
+  const chord_km = Math.abs(turn) < 1e-9 ? straight_km : (straight_km * Math.sin(turn / 2)) / (turn / 2);
+  const wander = (part: number, period_s: number) =>
+    Math.sin(2 * Math.PI * (elapsed_s / period_s + uniformOf(storm.key, part))) -
+    Math.sin(2 * Math.PI * uniformOf(storm.key, part));
+  return moved(
+    storm.origin,
+    chord_km * Math.sin(start + turn / 2) + 0.3 * wander(3, 1500),
+    chord_km * Math.cos(start + turn / 2) + 0.3 * wander(4, 1900),
+  );
+}
+
+function stormsOfSlot(scenario: Scenario, slot: number): readonly Storm[] {
+  const slots = remembered.get(scenario) ?? new Map<number, readonly Storm[]>();
+  remembered.set(scenario, slots);
+  const known = slots.get(slot);
+  if (known) return known;
+  const storms = drawSlot(scenario, slot);
+  slots.set(slot, storms);
+  if (slots.size > KEPT_SLOTS) slots.delete(slots.keys().next().value as number);
+  return storms;
+}
+
+/** What all storms of a slot share while they are drawn. */
+interface Slot {
+  readonly scenario: Scenario;
+  readonly number: number;
+  readonly draw: Draw;
+  readonly character: DayCharacter;
+  readonly storms: Storm[];
+}
+
+function drawSlot(scenario: Scenario, number: number): Storm[] {
+  const start_ms = number * SLOT_MS;
+  const character = DAY_CHARACTERS[dayTypeAt(scenario, start_ms)];
+  const slot: Slot = { scenario, number, draw: drawsOf(scenario.seed, 0x510, number), character, storms: [] };
+  const boundaries = boundariesAt(scenario, start_ms);
+  const cycle = scenario.steady ? 1 : dailyCycle(start_ms + SLOT_MS / 2) / 24;
+  const organised = scenario.steady ? character.steady_organised_per_hour : character.organised_per_day * cycle;
+  const ordinary = scenario.steady ? character.steady_ordinary_per_hour : character.ordinary_per_day * cycle;
+  drawClusters(slot, boundaries, organised, 2, bearOrganised);
+  drawClusters(slot, boundaries, ordinary, 4, bearOrdinary);
+  return slot.storms;
+}
+
+/** Neyman-Scott: clusters at random along the boundaries, each with members 30-80 km from its centre. */
+function drawClusters(
+  slot: Slot,
+  boundaries: readonly Boundary[],
+  storms: number,
+  members: number,
+  bear: (slot: Slot, boundary: Boundary, origin: Position, birth_ms: number) => void,
+): void {
+  const { draw } = slot;
+  const mean = storms / members;
+  const clusters = slot.scenario.steady ? Math.floor(mean + draw()) : poisson(draw, mean);
+  for (let i = 0; i < clusters; i += 1) {
+    const line = boundaries[Math.floor(draw() * boundaries.length)] as Boundary;
+    const along = windTowards(line.bearing_deg, between(draw, -0.5, 0.5) * line.length_km);
+    const centre = moved(line.centre, along.east, along.north);
+    for (let member = 1 + poisson(draw, members - 1); member > 0; member -= 1) {
+      const offset = windTowards(between(draw, 0, 360), between(draw, 30, 80));
+      bear(slot, line, moved(centre, offset.east, offset.north), (slot.number + draw()) * SLOT_MS);
+    }
+  }
+}
+
+function bearOrganised(slot: Slot, line: Boundary, origin: Position, birth_ms: number): void {
+  if (slot.draw() < slot.character.supercell_share) bearSupercell(slot, line, origin, birth_ms);
+  else bearMulticell(slot, line, origin, birth_ms);
+}
+
+function bearSupercell(slot: Slot, line: Boundary, origin: Position, birth_ms: number): void {
+  const { draw } = slot;
+  const parent = bear(slot, {
+    kind: 'supercell',
+    birth_ms,
+    life_ms: Math.min(480, Math.max(40, lognormal(draw, 110, 0.55))) * MS_PER_MINUTE,
+    origin,
+    direction_deg: bearingOf(line.right) + 4 * normal(draw) - 8,
+    turn_deg: between(draw, 12, 28),
+    speed_ms: Math.hypot(line.right.east, line.right.north) * Math.exp(0.06 * normal(draw)),
+    peak_mm: observedPeak(slot, 48 * slot.character.size_factor, 0.36),
+  });
+  const splits = draw() < (slot.scenario.steady ? 0.35 : 0.2);
+  const split_min = between(draw, 30, 60);
+  if (splits && parent.life_ms > 1.5 * split_min * MS_PER_MINUTE) bearLeftMover(slot, line, parent, split_min);
+  if (draw() < 0.3) bearFeeder(slot, parent);
+}
+
+/** The left mover of a split: it leaves the parent's left flank at 30-60 minutes of age. */
+function bearLeftMover(slot: Slot, line: Boundary, parent: Storm, split_min: number): void {
+  const { draw } = slot;
+  const birth_ms = parent.birth_ms + split_min * MS_PER_MINUTE;
+  const flank = windTowards(parent.direction_deg - 70, 1.3 * parent.core_km);
+  bear(slot, {
+    kind: 'supercell',
+    split_from: parent.storm_id,
+    birth_ms,
+    life_ms: Math.min(240, lognormal(draw, 70, 0.35)) * MS_PER_MINUTE,
+    origin: moved(positionAt(parent, birth_ms), flank.east, flank.north),
+    direction_deg: bearingOf(line.left) + 4 * normal(draw),
+    turn_deg: between(draw, -12, 0),
+    speed_ms: Math.hypot(line.left.east, line.left.north),
+    peak_mm: parent.peak_mm * between(draw, 0.55, 0.9),
+  });
+}
+
+/** A younger storm on the flank that runs into its neighbour and ends there. */
+function bearFeeder(slot: Slot, target: Storm): void {
+  const { draw } = slot;
+  const meeting_ms = target.birth_ms + between(draw, 0.35, 0.65) * target.life_ms;
+  const life_ms = between(draw, 26, 44) * MS_PER_MINUTE;
+  const birth_ms = meeting_ms - 0.85 * life_ms;
+  const heading = stormAt(target, meeting_ms).direction_deg;
+  const carried = windTowards(heading, target.speed_ms);
+  const closing = windTowards(heading + 180 + between(draw, 20, 130), between(draw, 4, 7));
+  const east = carried.east + closing.east;
+  const north = carried.north + closing.north;
+  const seconds = (meeting_ms - birth_ms) / 1000;
+  bear(slot, {
+    kind: 'multicell',
+    merges_into: target.storm_id,
+    birth_ms,
+    life_ms,
+    origin: moved(positionAt(target, meeting_ms), (-east * seconds) / 1000, (-north * seconds) / 1000),
+    direction_deg: bearingOf({ east, north }),
+    turn_deg: 0,
+    speed_ms: Math.hypot(east, north),
+    peak_mm: target.peak_mm * between(draw, 0.4, 0.75),
+  });
+}
+
+function bearMulticell(slot: Slot, line: Boundary, origin: Position, birth_ms: number): void {
+  const { draw } = slot;
+  const parent = bear(slot, {
+    kind: 'multicell',
+    birth_ms,
+    life_ms: Math.min(180, Math.max(20, gamma2(draw, 50))) * MS_PER_MINUTE,
+    origin,
+    direction_deg: bearingOf(line.mean) + 8 + 10 * normal(draw),
+    turn_deg: between(draw, 0, 10),
+    speed_ms: 0.9 * Math.hypot(line.mean.east, line.mean.north) * Math.exp(0.1 * normal(draw)),
+    peak_mm: observedPeak(slot, 27 * slot.character.size_factor, 0.4),
+  });
+  if (draw() < 0.15) bearFeeder(slot, parent);
+}
+
+function bearOrdinary(slot: Slot, line: Boundary, origin: Position, birth_ms: number): void {
+  const { draw } = slot;
+  bear(slot, {
+    kind: 'ordinary',
+    birth_ms,
+    life_ms: Math.min(120, Math.max(6, gamma2(draw, 24))) * MS_PER_MINUTE,
+    origin,
+    direction_deg: bearingOf(line.mean) + 10 * normal(draw),
+    turn_deg: 0,
+    speed_ms: Math.hypot(line.mean.east, line.mean.north) * Math.exp(0.12 * normal(draw)),
+    peak_mm: observedPeak(slot, 9, 0.66),
+  });
+}
+
+function observedPeak({ draw }: Slot, median_mm: number, ln_sd: number): number {
+  return lognormal(draw, median_mm / OBSERVED_OVER_PEAK, ln_sd);
+}
+
+type Birth = Pick<
+  Storm,
+  'kind' | 'birth_ms' | 'life_ms' | 'origin' | 'direction_deg' | 'turn_deg' | 'speed_ms' | 'peak_mm'
+> &
+  Partial<Pick<Storm, 'split_from' | 'merges_into'>>;
+
+/** Gives a storm its name and shape and adds it to the slot; storms far outside the lattice are no use and left out by the painter. */
+function bear(slot: Slot, birth: Birth): Storm {
+  const { draw, scenario } = slot;
+  const number = slot.storms.length;
+  const peak_mm = Math.min(105, birth.peak_mm);
+  const storm: Storm = {
+    split_from: null,
+    merges_into: null,
+    ...birth,
+    storm_id: `${slot.number.toString(36)}-${number}`,
+    key: hashOf(scenario.seed, 0x5707, slot.number, number),
+    speed_ms: Math.min(25, Math.max(birth.kind === 'ordinary' ? 5 : 7, birth.speed_ms)),
+    peak_mm,
+    core_km: Math.min(4.5, Math.max(1.6, (2.1 + 1.6 * Math.min(1, peak_mm / 50)) * Math.exp(0.12 * normal(draw)))),
+    aspect: between(draw, 1.2, 1.7),
+    pulse_min: between(draw, 15, 25),
+    freezing_level_km: freezingLevelKm(scenario, birth.birth_ms, Math.min(LATTICE.north, birth.origin.lat)),
+  };
+  slot.storms.push(storm);
+  return storm;
+}

@@ -1,0 +1,75 @@
+import { finish, mix } from './random.ts';
+
+/** Distance of the knots, km: what the texture is correlated over. */
+const KNOT_KM = 2;
+const SLOW_MS = 20 * 60_000;
+const FAST_MS = 4 * 60_000;
+const SLOW_SHARE = Math.sqrt(0.6);
+const FAST_SHARE = Math.sqrt(0.4);
+/** Bilinear interpolation between knots loses part of the spread; this gives it back. */
+const INTERPOLATION_GAIN = 1.4;
+/** Standard deviation of a sum of four random bytes. */
+const BYTES_SD = 147.8;
+
+/**
+ * Smooth random field that travels with a storm: about standard normal, correlated over 2 km and, from one scan to the
+ * next 120 s later, by about .87. Knots are a function of the storm's key and the time alone.
+ */
+export interface Texture {
+  readonly knots: Float32Array;
+  readonly side: number;
+  readonly reach_km: number;
+}
+
+export function textureAt(key: number, time_ms: number, reach_km: number): Texture {
+  const half = Math.ceil(reach_km / KNOT_KM) + 1;
+  const side = 2 * half + 1;
+  const knots = new Float32Array(side * side);
+  const slow = blend(key, time_ms, SLOW_MS);
+  const fast = blend(key + 1, time_ms, FAST_MS);
+  for (let j = 0; j < side; j += 1)
+    for (let i = 0; i < side; i += 1) {
+      const place = mix(mix(key, j - half), i - half);
+      knots[j * side + i] =
+        INTERPOLATION_GAIN * (SLOW_SHARE * between(place, slow) + FAST_SHARE * between(place, fast));
+    }
+  return { knots, side, reach_km: half * KNOT_KM };
+}
+
+/** Value at a place east and north of the storm's centre; the place must lie within the reach asked for. */
+export function textureValue({ knots, side, reach_km }: Texture, east_km: number, north_km: number): number {
+  const x = (east_km + reach_km) / KNOT_KM;
+  const y = (north_km + reach_km) / KNOT_KM;
+  const i = Math.floor(x);
+  const j = Math.floor(y);
+  const fx = x - i;
+  const fy = y - j;
+  const at = j * side + i;
+  const south = (knots[at] as number) * (1 - fx) + (knots[at + 1] as number) * fx;
+  const north = (knots[at + side] as number) * (1 - fx) + (knots[at + side + 1] as number) * fx;
+  return south * (1 - fy) + north * fy;
+}
+
+/** Two neighbouring moments and their weights, whose squares sum to 1: the spread stays the same in between. */
+interface Blend {
+  readonly moment: number;
+  readonly before: number;
+  readonly after: number;
+}
+
+function blend(key: number, time_ms: number, period_ms: number): Blend {
+  const turns = time_ms / period_ms + finish(key) / 2 ** 32;
+  const moment = Math.floor(turns);
+  const angle = ((turns - moment) * Math.PI) / 2;
+  return { moment: mix(moment, period_ms), before: Math.cos(angle), after: Math.sin(angle) };
+}
+
+function between(place: number, { moment, before, after }: Blend): number {
+  return before * gaussian(mix(place, moment)) + after * gaussian(mix(place, moment + 1));
+}
+
+/** Nearly normal: the sum of the four bytes of a hash. */
+function gaussian(hash: number): number {
+  const h = finish(hash);
+  return ((h & 255) + ((h >>> 8) & 255) + ((h >>> 16) & 255) + (h >>> 24) - 510) / BYTES_SD;
+}

@@ -1,0 +1,220 @@
+import { LATTICE } from '../../schemas/geo/lattice.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+import { type Level, supercellMotion, type Wind, windTowards } from './hodograph.ts';
+import { between, type Draw, drawsOf, normal, uniformOf } from './random.ts';
+import { DAY_TYPES, type DayType, type Scenario } from './scenario.ts';
+
+const MS_PER_HOUR = 3_600_000;
+
+/** What a day of one type has to offer. Counts are storms a day over the CONUS. */
+export interface DayCharacter {
+  readonly organised_per_day: number;
+  readonly ordinary_per_day: number;
+  /** Births an hour in the window of a steady scenario. */
+  readonly steady_organised_per_hour: number;
+  readonly steady_ordinary_per_hour: number;
+  readonly supercell_share: number;
+  /** Factor on the median largest hail of organised storms. */
+  readonly size_factor: number;
+  readonly boundaries: number;
+  readonly shear_ms: readonly [low: number, high: number];
+  readonly mean_wind_ms: readonly [low: number, high: number];
+}
+
+/**
+ * Organised storms a day follow the handbook (0-1, 3, 12, 20, 60); ordinary cells are as many as the real 24 h grid of
+ * 28 Feb 2024, a marginal day, has weak objects for its strong ones.
+ */
+export const DAY_CHARACTERS: Readonly<Record<DayType, DayCharacter>> = {
+  quiet: day(0.5, 80, 0.2, 4, 0.1, 0.6, 1, [5, 12], [5, 12]),
+  pulse: day(3, 900, 0.5, 24, 0.05, 0.7, 3, [5, 12], [6, 12]),
+  marginal: day(12, 1000, 1.5, 20, 0.3, 0.7, 3, [12, 22], [9, 16]),
+  supercell: day(20, 500, 6, 24, 0.7, 0.88, 3, [20, 32], [9, 16]),
+  qlcs: day(20, 900, 5, 28, 0.15, 0.9, 2, [15, 25], [13, 20]),
+  outbreak: day(60, 900, 8, 24, 0.7, 0.9, 3, [24, 35], [11, 19]),
+};
+
+function day(
+  organised_per_day: number,
+  ordinary_per_day: number,
+  steady_organised_per_hour: number,
+  steady_ordinary_per_hour: number,
+  supercell_share: number,
+  size_factor: number,
+  boundaries: number,
+  shear_ms: readonly [number, number],
+  mean_wind_ms: readonly [number, number],
+): DayCharacter {
+  return {
+    organised_per_day,
+    ordinary_per_day,
+    steady_organised_per_hour,
+    steady_ordinary_per_hour,
+    supercell_share,
+    size_factor,
+    boundaries,
+    shear_ms,
+    mean_wind_ms,
+  };
+}
+
+/** Chance of each day type, in the order of DAY_TYPES, January to December: severe days peak from April to June. */
+const SEASON: readonly (readonly number[])[] = [
+  [0.8, 0.02, 0.13, 0.02, 0.03, 0.0],
+  [0.72, 0.02, 0.18, 0.03, 0.04, 0.01],
+  [0.5, 0.04, 0.28, 0.09, 0.06, 0.03],
+  [0.22, 0.08, 0.38, 0.17, 0.09, 0.06],
+  [0.06, 0.16, 0.38, 0.21, 0.1, 0.09],
+  [0.04, 0.26, 0.37, 0.18, 0.1, 0.05],
+  [0.08, 0.42, 0.34, 0.09, 0.06, 0.01],
+  [0.14, 0.46, 0.3, 0.06, 0.04, 0.0],
+  [0.32, 0.28, 0.29, 0.06, 0.05, 0.0],
+  [0.55, 0.1, 0.24, 0.06, 0.04, 0.01],
+  [0.7, 0.04, 0.18, 0.04, 0.04, 0.0],
+  [0.82, 0.02, 0.11, 0.02, 0.03, 0.0],
+];
+
+/** Where storms gather: centre, spread, and weight by month. Gulf and S Plains peak in Apr-May, N and High Plains in Jun-Jul. */
+const HOMELANDS: readonly (Position & { readonly spread_km: number; readonly weight: readonly number[] })[] = [
+  { lat: 32.5, lon: -97.5, spread_km: 230, weight: [3, 4, 7, 10, 9, 4, 2, 2, 3, 4, 4, 3] },
+  { lat: 31.8, lon: -89.0, spread_km: 260, weight: [5, 6, 7, 7, 4, 2, 2, 2, 2, 2, 4, 5] },
+  { lat: 38.5, lon: -97.5, spread_km: 240, weight: [1, 1, 4, 8, 10, 9, 4, 3, 3, 2, 1, 1] },
+  { lat: 39.8, lon: -103.2, spread_km: 200, weight: [0, 0, 1, 3, 7, 10, 9, 7, 3, 1, 0, 0] },
+  { lat: 44.5, lon: -101.0, spread_km: 250, weight: [0, 0, 0, 1, 4, 8, 10, 8, 3, 1, 0, 0] },
+  { lat: 41.0, lon: -90.0, spread_km: 260, weight: [1, 1, 3, 5, 6, 6, 5, 4, 3, 2, 1, 1] },
+  { lat: 35.0, lon: -80.5, spread_km: 260, weight: [1, 2, 3, 4, 5, 5, 5, 4, 2, 1, 1, 1] },
+  { lat: 41.0, lon: -77.0, spread_km: 220, weight: [0, 0, 1, 2, 3, 4, 4, 3, 1, 1, 0, 0] },
+];
+
+/** Steady scenarios renew their boundaries this often, so that a day has many different evenings. */
+const STEADY_BLOCK_H = 6;
+/** Month whose air a steady scenario breathes at any date: May. */
+const STEADY_MONTH = 4.5;
+
+/** Number of the convective day (12-12 UTC) that holds an instant, counted from 1970. */
+export function convectiveDay(time_ms: number): number {
+  return Math.floor((time_ms / MS_PER_HOUR - 12) / 24);
+}
+
+/** Type of the convective day that holds an instant. */
+export function dayTypeAt(scenario: Scenario, time_ms: number): DayType {
+  if (scenario.day_type !== 'climate') return scenario.day_type;
+  const number = convectiveDay(time_ms);
+  const chances = SEASON[monthOf(number)] as readonly number[];
+  let rest = uniformOf(scenario.seed, 0xda7, number);
+  for (const [i, chance] of chances.entries()) {
+    rest -= chance;
+    if (rest < 0) return DAY_TYPES[i] as DayType;
+  }
+  return 'marginal';
+}
+
+function monthOf(convective_day: number): number {
+  return new Date((convective_day * 24 + 18) * MS_PER_HOUR).getUTCMonth();
+}
+
+/** Share of a day's births that falls into an hour around an instant, relative to an even spread: 23 UTC has most. */
+export function dailyCycle(time_ms: number): number {
+  const hour = (time_ms / MS_PER_HOUR) % 24;
+  const SHARPNESS = 1.8;
+  const MEAN_OF_EXP = 1.98956; // modified Bessel function I0(1.8): the factor then averages 1 over a day
+  return Math.exp(SHARPNESS * Math.cos(((hour - 23) * Math.PI) / 12)) / MEAN_OF_EXP;
+}
+
+/** A line along which storms are born, with the wind that carries them (m/s). */
+export interface Boundary {
+  readonly key: number;
+  readonly centre: Position;
+  readonly bearing_deg: number;
+  readonly length_km: number;
+  readonly mean: Wind;
+  readonly right: Wind;
+  readonly left: Wind;
+}
+
+/** Boundaries on which storms are born at an instant. */
+export function boundariesAt(scenario: Scenario, time_ms: number): Boundary[] {
+  const period = scenario.steady ? Math.floor(time_ms / (STEADY_BLOCK_H * MS_PER_HOUR)) : convectiveDay(time_ms);
+  const character = DAY_CHARACTERS[dayTypeAt(scenario, time_ms)];
+  return Array.from({ length: character.boundaries }, (_, i) => boundary(scenario, character, period, i));
+}
+
+function boundary(scenario: Scenario, character: DayCharacter, period: number, i: number): Boundary {
+  const draw = drawsOf(scenario.seed, 0xb0d, period, i);
+  const centre = scenario.steady ? placeInWindow(scenario, draw, i, character.boundaries) : placeInCountry(period, draw);
+  const towards_deg = between(draw, 20, 110);
+  const speed = between(draw, ...character.mean_wind_ms);
+  const shear = windTowards(towards_deg + between(draw, 10, 45), between(draw, ...character.shear_ms));
+  return {
+    key: i,
+    centre,
+    bearing_deg: towards_deg + between(draw, -75, 15),
+    length_km: between(draw, 220, 480),
+    ...supercellMotion(hodograph(windTowards(towards_deg, speed), shear)),
+  };
+}
+
+/** West and middle of the window, one strip of latitude each, so that storms have room to travel. */
+function placeInWindow({ window }: Scenario, draw: Draw, i: number, count: number): Position {
+  const row = window.row0 + window.rows * (0.15 + 0.7 * ((i + between(draw, 0.2, 0.8)) / count));
+  const col = window.col0 + window.cols * between(draw, 0.25, 0.6);
+  return { lat: LATTICE.north - row * LATTICE.step, lon: LATTICE.west + col * LATTICE.step };
+}
+
+function placeInCountry(period: number, draw: Draw): Position {
+  const month = monthOf(period);
+  const weights = HOMELANDS.map((home) => home.weight[month] as number);
+  let rest = draw() * weights.reduce((sum, weight) => sum + weight, 0);
+  const chosen = Math.max(
+    0,
+    weights.findIndex((weight) => {
+      rest -= weight;
+      return rest < 0;
+    }),
+  );
+  const home = HOMELANDS[chosen] as (typeof HOMELANDS)[number];
+  const offset = windTowards(between(draw, 0, 360), home.spread_km * Math.abs(normal(draw)));
+  return moved(home, offset.east, offset.north);
+}
+
+/** Straight shear plus a bow to its left (a clockwise-turning hodograph), shifted to the given mean wind. */
+function hodograph(mean: Wind, shear: Wind): Level[] {
+  const profile = [0, 1, 2, 3, 4, 5, 6].map((height_km) => {
+    const along = height_km / 6;
+    const bow = 0.3 * Math.sin(Math.PI * along);
+    return {
+      pressure_hpa: 960 * Math.exp(-height_km / 8),
+      height_m: height_km * 1000,
+      east: shear.east * along - bow * shear.north,
+      north: shear.north * along + bow * shear.east,
+    };
+  });
+  const own = supercellMotion(profile).mean;
+  return profile.map((level) => ({
+    ...level,
+    east: level.east + mean.east - own.east,
+    north: level.north + mean.north - own.north,
+  }));
+}
+
+/** A position moved by kilometres east and north, on the scale of the latitude halfway. */
+export function moved(from: Position, east_km: number, north_km: number): Position {
+  const lat = from.lat + north_km / 111.2;
+  const scale = 111.32 * Math.cos((((from.lat + lat) / 2) * Math.PI) / 180);
+  return { lat, lon: from.lon + east_km / scale };
+}
+
+/**
+ * Height of the 0 C level on a day with hail, km above the ground, rounded to 0.2.
+ * A smooth fit to the handbook's table by latitude and month (within 0.4 km), plus its correction for hail days.
+ */
+export function freezingLevelKm(scenario: Scenario, time_ms: number, lat: number): number {
+  const date = new Date(time_ms);
+  const month = scenario.steady ? STEADY_MONTH : date.getUTCMonth() + date.getUTCDate() / 31;
+  const summer_km = 4.85 - 0.0022 * (lat - 25) ** 2;
+  const winter_km = 4.1 - 0.16 * (lat - 25);
+  const cold = (1 - Math.cos(((month - 7) * Math.PI) / 6)) / 2;
+  const warmed = month >= 3.8 && month < 10 ? 0.2 : 0.4;
+  const height_km = summer_km + (winter_km - summer_km) * cold + warmed;
+  return Math.round(5 * Math.min(5, Math.max(1, height_km))) / 5;
+}

@@ -1,0 +1,151 @@
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { layout } from '../../schemas/layout.ts';
+import { timestamp, utcDate } from '../../schemas/time.ts';
+import { copyDurably, hashOf, isGone, makeFolder, sizeOf, writeDurably } from './disk.ts';
+import { listFolder } from './folder.ts';
+import type { SourceFile } from './names.ts';
+
+/** Where raw files come from; the two kinds never share a storm date. */
+export type RawSource = 'observed' | 'simulated';
+
+/** Why a file was moved aside: the content of `<name>.reason.json` beside it. */
+export const Rejection = z.object({
+  file: z.string().meta({ description: 'Base name as delivered.' }),
+  stage: z.string().meta({ description: 'Stage that refused it.' }),
+  reason: z.string().meta({ description: 'What was found and what was expected.' }),
+  found_at: z.string().meta({ description: 'Data clock when it was refused.' }),
+  bytes: z.int().nonnegative(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+});
+export type Rejection = z.infer<typeof Rejection>;
+
+const REASON_SUFFIX = '.reason.json';
+
+/**
+ * Keeps a raw file under `archive/<source>/date=YYYY-MM-DD/` (UTC date of its name, as in the bucket) and returns it
+ * there. The same content again changes nothing; other content under the same name takes its place whole.
+ */
+export async function keepRaw(file: SourceFile, dataRoot: string, source: RawSource): Promise<SourceFile> {
+  const key = `date=${utcDate(file.time_ms)}/${file.name}`;
+  const location = join(dataRoot, layout.archive(source), key);
+  if (location !== file.location && !(await sameContent(file, location))) await copyDurably(file.location, location);
+  return { product: file.product, time_ms: file.time_ms, name: file.name, key, bytes: file.bytes, location };
+}
+
+/** Raw files kept of a source, in order of date and name; `dates` (UTC) narrows it. Nothing kept: an empty list. */
+export async function listArchive(
+  dataRoot: string,
+  source: RawSource,
+  dates?: readonly string[],
+): Promise<SourceFile[]> {
+  const root = join(dataRoot, layout.archive(source));
+  const kept = (await namesIn(root)).filter((name) => name.startsWith('date=')).sort();
+  const wanted = kept.filter((name) => !dates || dates.includes(name.slice('date='.length)));
+  const files: SourceFile[] = [];
+  for (const folder of wanted) {
+    const listing = await listFolder(join(root, folder));
+    files.push(...listing.files.map((file) => ({ ...file, key: `${folder}/${file.key}` })));
+  }
+  return files;
+}
+
+/** Listed files that are neither kept nor refused yet, by name and size: what is still to be fetched. */
+export function withoutKnown<F extends SourceFile>(
+  listed: readonly F[],
+  kept: readonly SourceFile[],
+  rejections: readonly Rejection[],
+): F[] {
+  const known = new Set([
+    ...kept.map((file) => `${file.bytes} ${file.name}`),
+    ...rejections.map((rejection) => `${rejection.bytes} ${rejection.file}`),
+  ]);
+  return listed.filter((file) => !known.has(`${file.bytes} ${file.name}`));
+}
+
+export interface RejectRaw {
+  readonly file: SourceFile;
+  readonly dataRoot: string;
+  readonly source: RawSource;
+  readonly stage: string;
+  readonly reason: string;
+  /** Data clock, epoch milliseconds. */
+  readonly found_at_ms: number;
+  /** False copies and leaves the file where it is: a folder named with `--from` is only read. */
+  readonly move: boolean;
+}
+
+/**
+ * Puts a file and its reason aside under `inbox/rejected/<source>/`, the file first, then the reason, and only then
+ * takes a moved file from where it was: killed in between, the next call finishes.
+ * Returns what is recorded, and whether that is new: the same content is reported once.
+ */
+export async function rejectRaw(given: RejectRaw): Promise<{ readonly rejection: Rejection; readonly isNew: boolean }> {
+  const { file, dataRoot, source, stage, reason, found_at_ms, move } = given;
+  const folder = join(dataRoot, layout.rejected(source));
+  const sha256 = await hashOf(file.location);
+  const known = (await readRejections(dataRoot, source)).find((one) => one.sha256 === sha256 && one.file === file.name);
+  const rejection = known ?? {
+    file: file.name,
+    stage,
+    reason,
+    found_at: timestamp(found_at_ms),
+    bytes: file.bytes,
+    sha256,
+  };
+  if (!known) {
+    await makeFolder(folder);
+    const place = join(folder, await freeName(folder, file.name, sha256));
+    await copyDurably(file.location, place);
+    await writeDurably(`${place}${REASON_SUFFIX}`, `${JSON.stringify(rejection, null, 2)}\n`);
+  }
+  if (move) await rm(file.location);
+  return { rejection, isNew: !known };
+}
+
+/** What was put aside of a source so far, by name; a reason that cannot be read counts as not written. */
+export async function readRejections(dataRoot: string, source: RawSource): Promise<Rejection[]> {
+  const folder = join(dataRoot, layout.rejected(source));
+  const names = (await namesIn(folder)).filter((name) => name.endsWith(REASON_SUFFIX)).sort();
+  const read = await Promise.all(names.map((name) => readRejection(join(folder, name))));
+  return read.filter((rejection) => rejection !== null);
+}
+
+/** True when this very content was put aside before. Only files of a recorded name and size are read. */
+export async function isRejected(file: SourceFile, rejections: readonly Rejection[]): Promise<boolean> {
+  const alike = rejections.filter((rejection) => rejection.file === file.name && rejection.bytes === file.bytes);
+  if (alike.length === 0) return false;
+  const sha256 = await hashOf(file.location);
+  return alike.some((rejection) => rejection.sha256 === sha256);
+}
+
+async function readRejection(path: string): Promise<Rejection | null> {
+  try {
+    return Rejection.parse(JSON.parse(await readFile(path, 'utf8')));
+  } catch (error) {
+    // The file would only be refused and written down once more, which costs less than a stream that stops.
+    if (error instanceof SyntaxError || error instanceof z.ZodError || isGone(error)) return null;
+    throw error;
+  }
+}
+
+/** The name itself, or with the start of the hash when other content was refused under it before. */
+async function freeName(folder: string, name: string, sha256: string): Promise<string> {
+  const path = join(folder, name);
+  const taken = (await sizeOf(path)) !== null && (await hashOf(path)) !== sha256;
+  return taken ? `${sha256.slice(0, 8)}-${name}` : name;
+}
+
+async function sameContent(file: SourceFile, path: string): Promise<boolean> {
+  return (await sizeOf(path)) === file.bytes && (await hashOf(path)) === (await hashOf(file.location));
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isGone(error)) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,74 @@
+import type { Dirent } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { PipelineError } from '../error.ts';
+import { isGone } from './disk.ts';
+import { baseName, parseName, type SourceFile } from './names.ts';
+
+/** A raw file on disk. */
+export interface FolderFile extends SourceFile {
+  /** Time of the last change to its content, epoch milliseconds. */
+  readonly modified_ms: number;
+}
+
+export interface FolderListing {
+  /** Files of known names, in order of their keys. */
+  readonly files: readonly FolderFile[];
+  /** Keys of everything else, in order: for the report, never an error. */
+  readonly unknown: readonly string[];
+}
+
+/**
+ * All raw files below a folder, at any depth.
+ * Hidden entries and unfinished `.part` files are not looked at. A link to a file counts as the file;
+ * a link to a folder is reported as unknown, because it may lead in a circle.
+ * Throws PipelineError when `root` is not a folder that can be read.
+ */
+export async function listFolder(root: string): Promise<FolderListing> {
+  const absolute = resolve(root);
+  const files: FolderFile[] = [];
+  const unknown: string[] = [];
+  for (const key of await keysBelow(absolute)) {
+    const file = await describe(absolute, key);
+    if (file) files.push(file);
+    else unknown.push(key);
+  }
+  return { files, unknown };
+}
+
+async function keysBelow(root: string): Promise<string[]> {
+  const keys: string[] = [];
+  const folders = [''];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for (const entry of await entriesOf(root, folder)) {
+      if (entry.name.startsWith('.') || entry.name.endsWith('.part')) continue;
+      if (entry.isDirectory()) folders.push(`${folder}${entry.name}/`);
+      else keys.push(`${folder}${entry.name}`);
+    }
+  }
+  return keys.sort();
+}
+
+async function entriesOf(root: string, folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(join(root, folder), { withFileTypes: true });
+  } catch (cause) {
+    // A folder below the root may be tidied away while we walk; the root itself must be there.
+    if (folder !== '' && isGone(cause)) return [];
+    throw new PipelineError('sources', join(root, folder), 'is not a folder that can be read', { cause });
+  }
+}
+
+async function describe(root: string, key: string): Promise<FolderFile | null> {
+  const named = parseName(key);
+  if (!named) return null;
+  const location = join(root, key);
+  try {
+    const found = await stat(location);
+    if (!found.isFile()) return null;
+    return { ...named, name: baseName(key), key, bytes: found.size, location, modified_ms: found.mtimeMs };
+  } catch (cause) {
+    if (isGone(cause)) return null;
+    throw new PipelineError('sources', location, 'cannot be looked at', { cause });
+  }
+}

@@ -1,0 +1,148 @@
+import { watch as watchFolder } from 'node:fs';
+import { setTimeout as sleepFor } from 'node:timers/promises';
+import { isGone } from './disk.ts';
+import { type FolderFile, listFolder } from './folder.ts';
+import type { SourceFile } from './names.ts';
+import { faultOf } from './whole.ts';
+
+/** What a look into the inbox found that no look before had found. */
+export interface Arrival {
+  /** Whole files, new or changed, in order of their keys. */
+  readonly files: readonly SourceFile[];
+  /** Keys of files that are none of ours. */
+  readonly unknown: readonly string[];
+}
+
+export interface WatchInbox {
+  readonly folder: string;
+  /** Time between two looks; a change in the folder ends the wait early. */
+  readonly poll_ms?: number;
+  /** A file that is not whole counts as arrived all the same once it has not changed for so long: its reader says what is wrong. */
+  readonly settle_ms?: number;
+  /** Ends the watch. */
+  readonly signal?: AbortSignal;
+  /** Monotonic clock, milliseconds. */
+  readonly now?: () => number;
+  /** Waits until the next look; returns early when the signal aborts. */
+  readonly pause?: (ms: number) => Promise<void>;
+}
+
+const POLL_MS = 2000;
+const SETTLE_MS = 15_000;
+/** After a hint, so that a file being written does not cause a look per block. */
+const AFTER_HINT_MS = 100;
+
+/**
+ * Arrivals in a folder, at any depth, until the signal aborts; the first look reports what lies there already.
+ * A file that is whole arrives with the next look. One that is still being written is waited for. A file whose size or
+ * time of change moves on arrives again. Hints of the operating system shorten the wait; where it gives none, polling does.
+ */
+export async function* watch(given: WatchInbox): AsyncGenerator<Arrival, void, undefined> {
+  const { folder, poll_ms = POLL_MS, settle_ms = SETTLE_MS, signal, now = () => performance.now() } = given;
+  const hints = given.pause ? null : watchHints(folder, signal);
+  const pause = given.pause ?? hints?.pause ?? (async () => {});
+  let memory: Memory = { files: new Map(), unknown: new Set() };
+  try {
+    while (!signal?.aborted) {
+      const seen = await look(folder, memory, now(), settle_ms);
+      memory = seen.memory;
+      if (seen.arrival.files.length + seen.arrival.unknown.length > 0) yield seen.arrival;
+      if (!signal?.aborted) await pause(poll_ms);
+    }
+  } finally {
+    hints?.close();
+  }
+}
+
+interface Remembered {
+  readonly bytes: number;
+  readonly modified_ms: number;
+  /** When the file was first seen like this. */
+  readonly since_ms: number;
+  readonly arrived: boolean;
+}
+
+interface Memory {
+  readonly files: ReadonlyMap<string, Remembered>;
+  readonly unknown: ReadonlySet<string>;
+}
+
+async function look(folder: string, memory: Memory, now_ms: number, settle_ms: number) {
+  const listing = await listFolder(folder);
+  const files: SourceFile[] = [];
+  const remembered = new Map<string, Remembered>();
+  for (const file of listing.files) {
+    const before = memory.files.get(file.key);
+    const after = await lookAt(file, before, now_ms, settle_ms);
+    if (after === null) continue;
+    remembered.set(file.key, after);
+    if (after.arrived && !(before?.arrived && isSame(file, before))) files.push(file);
+  }
+  const unknown = listing.unknown.filter((key) => !memory.unknown.has(key));
+  return { memory: { files: remembered, unknown: new Set(listing.unknown) }, arrival: { files, unknown } };
+}
+
+/** What to remember of a file after this look; null when it has gone meanwhile. */
+async function lookAt(
+  file: FolderFile,
+  before: Remembered | undefined,
+  now_ms: number,
+  settle_ms: number,
+): Promise<Remembered | null> {
+  if (before && isSame(file, before))
+    return { ...before, arrived: before.arrived || now_ms - before.since_ms >= settle_ms };
+  const { bytes, modified_ms } = file;
+  try {
+    return { bytes, modified_ms, since_ms: now_ms, arrived: (await faultOf(file.location, file.name)) === null };
+  } catch (error) {
+    if (isGone(error)) return null;
+    throw error;
+  }
+}
+
+function isSame(file: FolderFile, before: Remembered): boolean {
+  return file.bytes === before.bytes && file.modified_ms === before.modified_ms;
+}
+
+interface Hints {
+  readonly pause: (ms: number) => Promise<void>;
+  readonly close: () => void;
+}
+
+function watchHints(folder: string, signal: AbortSignal | undefined): Hints {
+  let hinted = false;
+  let wake = () => {};
+  const hint = () => {
+    hinted = true;
+    wake();
+  };
+  const close = openWatcher(folder, hint);
+  const pause = async (ms: number) => {
+    const woken = new AbortController();
+    wake = () => woken.abort();
+    if (hinted) wake();
+    await sleepUntil(ms, signal ? AbortSignal.any([signal, woken.signal]) : woken.signal);
+    if (hinted) await sleepUntil(Math.min(ms, AFTER_HINT_MS), signal);
+    hinted = false;
+  };
+  return { pause, close };
+}
+
+/** Calls `hint` on changes; where watching is impossible or breaks (inotify limits, network drives) it never calls again. */
+function openWatcher(folder: string, hint: () => void): () => void {
+  try {
+    const watcher = watchFolder(folder, { recursive: true }, hint);
+    watcher.on('error', () => watcher.close());
+    return () => watcher.close();
+  } catch {
+    return () => {};
+  }
+}
+
+async function sleepUntil(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  try {
+    await sleepFor(ms, undefined, signal ? { signal } : {});
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+  }
+}

@@ -1,0 +1,229 @@
+import { createHash } from 'node:crypto';
+import { scanId, scanTime } from '../../schemas/time.ts';
+import { PipelineError } from '../error.ts';
+import { COMPANIONS, type Companion } from '../grid.ts';
+import { PROBSEVERE_PRODUCT, SCAN_PRODUCT, type SourceFile } from './names.ts';
+
+/** Product that gives each companion value. */
+export const COMPANION_PRODUCTS: Readonly<Record<Companion, string>> = {
+  posh_pct: 'POSH',
+  vil_kg_m2: 'VIL',
+  echo_top_18_km: 'EchoTop_18',
+  echo_top_50_km: 'EchoTop_50',
+  max_reflectivity_dbz: 'MergedReflectivityQCComposite',
+};
+
+/** Products that a source delivers when nobody narrows them. */
+export const DEFAULT_PRODUCTS: readonly string[] = [
+  SCAN_PRODUCT,
+  ...Object.values(COMPANION_PRODUCTS),
+  PROBSEVERE_PRODUCT,
+];
+
+/** A companion belongs to a scan while it is at most this much older: one scan of two minutes and its jitter. */
+const MAX_COMPANION_AGE_MS = 150_000;
+const MAX_PROBSEVERE_AGE_MS = 5 * 60_000;
+
+/** One scan and every raw file it is made from. */
+export interface ScanPlan {
+  readonly scan_id: string;
+  /** Epoch milliseconds. */
+  readonly scan_time: number;
+  readonly mesh: SourceFile;
+  readonly companions: Readonly<Partial<Record<Companion, SourceFile>>>;
+  readonly probsevere: SourceFile | null;
+  /** The ProbSevere file before that one, at most 5 minutes older: it shows which objects were only carried over. */
+  readonly previous_probsevere: SourceFile | null;
+  /** 16 hex digits: hash of the names and sizes of all inputs, in their roles. Places play no part. */
+  readonly inputs: string;
+}
+
+export interface ScanPlans {
+  /** By time. */
+  readonly scans: readonly ScanPlan[];
+  /** Valid files that no scan takes (companions without a scan, MESH_Max …): kept and reported. */
+  readonly unused: readonly SourceFile[];
+  /** Further files of a product and time that is already there. */
+  readonly duplicates: readonly SourceFile[];
+}
+
+/**
+ * What to make from these files: one scan per MESH file with its companions, the newest of each product
+ * that is not after the scan and at most 150 s older (ProbSevere: 5 min). A pure function of the set of files:
+ * neither order nor repetition matters. Of several files of one product and second the largest is taken
+ * (a cut-off copy never wins), then the first by name, key and place.
+ */
+export function planScans(files: readonly SourceFile[]): ScanPlans {
+  const { kept, duplicates } = withoutDuplicates(files);
+  const byProduct = Map.groupBy(kept, (file) => file.product);
+  const scans = (byProduct.get(SCAN_PRODUCT) ?? []).map((mesh) => planScan(mesh, byProduct));
+  const used = new Set(scans.flatMap(filesOf));
+  return { scans, unused: kept.filter((file) => !used.has(file)), duplicates };
+}
+
+/** Every raw file of a scan, MESH first. */
+export function filesOf(scan: Omit<ScanPlan, 'inputs'>): SourceFile[] {
+  return roles(scan).map(([, file]) => file);
+}
+
+/** How much earlier than a scan a file of this product may be and still belong to it, milliseconds. */
+export function lookBack(product: string): number {
+  if (product === PROBSEVERE_PRODUCT) return 2 * MAX_PROBSEVERE_AGE_MS;
+  return Object.values(COMPANION_PRODUCTS).includes(product) ? MAX_COMPANION_AGE_MS : 0;
+}
+
+/** A scan that the manifests already list. */
+export interface Committed {
+  readonly scan_id: string;
+  readonly inputs: string;
+  /** Published group of consecutive scans; the name is unique over all dates. */
+  readonly segment: string;
+}
+
+export interface RunPlan {
+  /** From this instant on (epoch milliseconds) everything is made again; null when nothing published changes. */
+  readonly redo_from: number | null;
+  /** Segments that must be dropped, by time. */
+  readonly drop_segments: readonly string[];
+  /** Scans to process, in order. */
+  readonly run: readonly ScanPlan[];
+  /** Scans that are published as they are. */
+  readonly skipped: number;
+}
+
+/**
+ * What a run has to do, given the scans that can be made (by time) and those that are published.
+ * A scan after everything published drops nothing. A new or changed scan at a published time drops every segment that
+ * ends at or after it; all scans of those segments and after run again, because tracks depend on what came before.
+ * Throws PipelineError when a published scan of a dropped segment cannot be made any more.
+ */
+export function planRun(scans: readonly ScanPlan[], committed: readonly Committed[]): RunPlan {
+  const published = new Map(committed.map((scan) => [scan.scan_id, scan.inputs]));
+  const last = committed.reduce((time, scan) => Math.max(time, scanTime(scan.scan_id)), Number.NEGATIVE_INFINITY);
+  const changed = scans.find((scan) => scan.scan_time <= last && published.get(scan.scan_id) !== scan.inputs);
+  const redo = changed ? redoFrom(changed.scan_time, segmentsOf(committed)) : null;
+  if (redo) refuseLoss(redo.from, scans, committed);
+  const run = scans.filter((scan) => scan.scan_time > last || (redo !== null && scan.scan_time >= redo.from));
+  return {
+    redo_from: redo?.from ?? null,
+    drop_segments: redo?.segments ?? [],
+    run,
+    skipped: scans.length - run.length,
+  };
+}
+
+function withoutDuplicates(files: readonly SourceFile[]): { kept: SourceFile[]; duplicates: SourceFile[] } {
+  const kept: SourceFile[] = [];
+  const duplicates: SourceFile[] = [];
+  const places = new Set<string>();
+  for (const file of files.toSorted(preferred)) {
+    if (places.has(file.location)) continue;
+    places.add(file.location);
+    const before = kept.at(-1);
+    if (before && before.time_ms === file.time_ms && before.product === file.product) duplicates.push(file);
+    else kept.push(file);
+  }
+  return { kept, duplicates };
+}
+
+function preferred(a: SourceFile, b: SourceFile): number {
+  return (
+    a.time_ms - b.time_ms ||
+    textOrder(a.product, b.product) ||
+    b.bytes - a.bytes ||
+    textOrder(a.name, b.name) ||
+    textOrder(a.key, b.key) ||
+    textOrder(a.location, b.location)
+  );
+}
+
+function textOrder(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+function planScan(mesh: SourceFile, byProduct: ReadonlyMap<string, readonly SourceFile[]>): ScanPlan {
+  const newest = (product: string, time_ms: number, age_ms: number) =>
+    newestWithin(byProduct.get(product) ?? [], time_ms - age_ms, time_ms);
+  const companions: Partial<Record<Companion, SourceFile>> = {};
+  for (const companion of COMPANIONS) {
+    const file = newest(COMPANION_PRODUCTS[companion], mesh.time_ms, MAX_COMPANION_AGE_MS);
+    if (file) companions[companion] = file;
+  }
+  const probsevere = newest(PROBSEVERE_PRODUCT, mesh.time_ms, MAX_PROBSEVERE_AGE_MS);
+  const previous_probsevere =
+    probsevere && newest(PROBSEVERE_PRODUCT, probsevere.time_ms - 1, MAX_PROBSEVERE_AGE_MS - 1);
+  const scan_time = mesh.time_ms;
+  const scan = { scan_id: scanId(scan_time), scan_time, mesh, companions, probsevere, previous_probsevere };
+  return { ...scan, inputs: inputsHash(scan) };
+}
+
+/** Last of the files (by time) with first_ms <= time <= last_ms, or null. */
+function newestWithin(files: readonly SourceFile[], first_ms: number, last_ms: number): SourceFile | null {
+  let low = 0;
+  let high = files.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((files[middle] as SourceFile).time_ms <= last_ms) low = middle + 1;
+    else high = middle;
+  }
+  const file = files[low - 1];
+  return file && file.time_ms >= first_ms ? file : null;
+}
+
+function roles(scan: Omit<ScanPlan, 'inputs'>): [string, SourceFile][] {
+  const all: [string, SourceFile | null | undefined][] = [
+    ['mesh', scan.mesh],
+    ...COMPANIONS.map((companion): [string, SourceFile | undefined] => [companion, scan.companions[companion]]),
+    ['probsevere', scan.probsevere],
+    ['previous_probsevere', scan.previous_probsevere],
+  ];
+  return all.filter((role): role is [string, SourceFile] => Boolean(role[1]));
+}
+
+function inputsHash(scan: Omit<ScanPlan, 'inputs'>): string {
+  const lines = roles(scan).map(([role, file]) => `${role}\t${file.name}\t${file.bytes}\n`);
+  return createHash('sha256').update(lines.join('')).digest('hex').slice(0, 16);
+}
+
+interface Segment {
+  readonly name: string;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** By time of the first scan. */
+function segmentsOf(committed: readonly Committed[]): Segment[] {
+  const groups = Map.groupBy(committed, (scan) => scan.segment);
+  return Array.from(groups, ([name, scans]) => {
+    const times = scans.map((scan) => scanTime(scan.scan_id)).sort((a, b) => a - b);
+    return { name, first: times[0] as number, last: times.at(-1) as number };
+  }).sort((a, b) => a.first - b.first);
+}
+
+/** Segments that end at or after an instant, and the earlier of that instant and their first scan. */
+function redoFrom(time_ms: number, segments: readonly Segment[]): { from: number; segments: string[] } {
+  let from = time_ms;
+  const dropped = new Set<Segment>();
+  for (const segment of segments.toSorted((a, b) => b.last - a.last)) {
+    if (segment.last < from) break;
+    dropped.add(segment);
+    from = Math.min(from, segment.first);
+  }
+  return { from, segments: segments.filter((segment) => dropped.has(segment)).map((segment) => segment.name) };
+}
+
+function refuseLoss(from: number, scans: readonly ScanPlan[], committed: readonly Committed[]): void {
+  const available = new Set(scans.map((scan) => scan.scan_id));
+  const lost = committed
+    .map((scan) => scan.scan_id)
+    .filter((id) => scanTime(id) >= from && !available.has(id))
+    .sort();
+  if (lost.length === 0) return;
+  const others = lost.length > 1 ? ` (and ${lost.length - 1} more)` : '';
+  throw new PipelineError(
+    'sources',
+    `${lost[0]}${others}`,
+    `must be made again from ${scanId(from)} on, but its raw files are gone, expected them in the archive`,
+  );
+}

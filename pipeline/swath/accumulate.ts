@@ -1,0 +1,185 @@
+import { geohash } from '../../schemas/geo/geohash.ts';
+import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
+import { CELL_GROW_MM, DETECTION_MIN_MM, SIZE_BANDS, SIZE_CAP_MM } from '../../schemas/size.ts';
+import type { DayMax } from '../../schemas/tables/day-max.ts';
+import { COMPANIONS, type Companion, type CompanionValues, type HailField } from '../grid.ts';
+import type { FilledPixel } from './fill.ts';
+
+const SEVERE_MM = SIZE_BANDS[0].threshold_mm;
+
+/** What one pixel contributes: a scan, an interpolation, or a published row of a stretch of scans. */
+type Contribution = Omit<DayMax, 'storm_date' | 'lat' | 'lon' | 'geohash5' | 'place_scans' | 'place_duration_min'>;
+
+/** What raising the maximum needs of one scan. */
+export interface ScanOfDay {
+  readonly scan_time: number;
+  readonly mesh: HailField;
+  readonly companions: CompanionValues;
+  /** Confidence of the pixels >= 10 mm: the scan's detections. */
+  readonly detections: readonly { readonly row: number; readonly col: number; readonly confidence: number }[];
+}
+
+/**
+ * The maximum of one storm date so far, by pixel: mutable, raised scan by scan in any order.
+ * What was seen in scans and what was filled between scans are kept apart, so that the filled values can shape swaths and
+ * nothing else; a filled pixel is dropped once a scan has seen at least as much there.
+ */
+export interface DayMaximum {
+  readonly seen: Map<number, Contribution>;
+  readonly filled: Map<number, Contribution>;
+}
+
+export function emptyMaximum(): DayMaximum {
+  return { seen: new Map(), filled: new Map() };
+}
+
+/** Raises the maximum by the pixels >= 5 mm of a scan. Each scan counts once: raising by it twice counts it twice. */
+export function raiseMaximum(maximum: DayMaximum, scan: ScanOfDay): void {
+  const confidences = new Map(scan.detections.map(({ row, col, confidence }) => [pixelKey(row, col), confidence]));
+  const { window, rowStart, col: cols, tenths } = scan.mesh;
+  for (let r = 0; r < window.rows; r++) {
+    const row = window.row0 + r;
+    for (let i = rowStart[r] as number; i < (rowStart[r + 1] as number); i++) {
+      const mm = Math.min(SIZE_CAP_MM, (tenths[i] as number) / 10);
+      if (mm < CELL_GROW_MM) continue;
+      const col = cols[i] as number;
+      const detected = mm >= DETECTION_MIN_MM;
+      add(maximum.seen, {
+        row,
+        col,
+        max_mm: mm,
+        max_time: scan.scan_time,
+        interpolated: false,
+        first_detected: detected ? scan.scan_time : null,
+        last_detected: detected ? scan.scan_time : null,
+        detection_scans: detected ? 1 : 0,
+        severe_scans: mm >= SEVERE_MM ? 1 : 0,
+        confidence: detected ? (confidences.get(pixelKey(row, col)) ?? null) : null,
+        ...companionsAt(scan.companions, i),
+      });
+    }
+  }
+}
+
+/** Raises the maximum by pixels filled between two scans. */
+export function fillMaximum(maximum: DayMaximum, pixels: readonly FilledPixel[]): void {
+  for (const { row, col, mm, time } of pixels)
+    add(maximum.filled, {
+      row,
+      col,
+      max_mm: Math.min(SIZE_CAP_MM, mm),
+      max_time: time,
+      interpolated: true,
+      first_detected: null,
+      last_detected: null,
+      detection_scans: 0,
+      severe_scans: 0,
+      confidence: null,
+      ...UNKNOWN_COMPANIONS,
+    });
+}
+
+/** Adds published rows of other scans of the same storm date; the order of files and rows does not matter. */
+export function mergeRows(maximum: DayMaximum, rows: Iterable<DayMax>): void {
+  for (const row of rows) add(row.interpolated ? maximum.filled : maximum.seen, row);
+}
+
+/**
+ * Rows of the table, in its order. A pixel has one row for what scans saw and, where more was filled between scans,
+ * a second with `interpolated` true. `place_scans` and `place_duration_min` are null: they are set when the day is closed.
+ */
+export function maximumRows(maximum: DayMaximum, storm_date: string): DayMax[] {
+  const rows = [...maximum.seen.values()];
+  for (const [key, filled] of maximum.filled) {
+    const seen = maximum.seen.get(key);
+    if (!seen || seen.max_mm < filled.max_mm) rows.push(filled);
+  }
+  return rows.sort(inTableOrder).map((row) => toRow(row, storm_date));
+}
+
+const UNKNOWN_COMPANIONS = Object.fromEntries(COMPANIONS.map((name) => [name, null])) as Record<Companion, null>;
+
+function pixelKey(row: number, col: number): number {
+  return row * LATTICE.cols + col;
+}
+
+function companionsAt(companions: CompanionValues, pixel: number): Record<Companion, number | null> {
+  const at = (name: Companion): number | null => {
+    const value = companions[name]?.[pixel];
+    return value === undefined || Number.isNaN(value) ? null : value;
+  };
+  return {
+    posh_pct: at('posh_pct'),
+    vil_kg_m2: at('vil_kg_m2'),
+    echo_top_18_km: at('echo_top_18_km'),
+    echo_top_50_km: at('echo_top_50_km'),
+    max_reflectivity_dbz: at('max_reflectivity_dbz'),
+  };
+}
+
+function add(pixels: Map<number, Contribution>, pixel: Contribution): void {
+  const key = pixelKey(pixel.row, pixel.col);
+  const before = pixels.get(key);
+  pixels.set(key, before ? combine(before, pixel) : pixel);
+}
+
+/** Larger maximum wins with its time, confidence and companions, the earlier of equals; times widen; counts add up. */
+function combine(a: Contribution, b: Contribution): Contribution {
+  const winner = b.max_mm > a.max_mm || (b.max_mm === a.max_mm && b.max_time < a.max_time) ? b : a;
+  return {
+    ...winner,
+    first_detected: earlier(a.first_detected, b.first_detected),
+    last_detected: later(a.last_detected, b.last_detected),
+    detection_scans: a.detection_scans + b.detection_scans,
+    severe_scans: a.severe_scans + b.severe_scans,
+  };
+}
+
+function earlier(a: number | null, b: number | null): number | null {
+  return a === null ? b : b === null ? a : Math.min(a, b);
+}
+
+function later(a: number | null, b: number | null): number | null {
+  return a === null ? b : b === null ? a : Math.max(a, b);
+}
+
+/** Side of the squares that rows are grouped by, so that row groups prune in space: half a degree. */
+const SQUARE_PX = 50;
+
+function inTableOrder(a: Contribution, b: Contribution): number {
+  return (
+    Math.floor(a.row / SQUARE_PX) - Math.floor(b.row / SQUARE_PX) ||
+    Math.floor(a.col / SQUARE_PX) - Math.floor(b.col / SQUARE_PX) ||
+    a.row - b.row ||
+    a.col - b.col ||
+    Number(a.interpolated) - Number(b.interpolated)
+  );
+}
+
+function toRow(pixel: Contribution, storm_date: string): DayMax {
+  const lat = rowLat(pixel.row);
+  const lon = colLon(pixel.col);
+  return {
+    storm_date,
+    row: pixel.row,
+    col: pixel.col,
+    lat,
+    lon,
+    geohash5: geohash(lat, lon, 5),
+    max_mm: pixel.max_mm,
+    max_time: pixel.max_time,
+    interpolated: pixel.interpolated,
+    first_detected: pixel.first_detected,
+    last_detected: pixel.last_detected,
+    detection_scans: pixel.detection_scans,
+    severe_scans: pixel.severe_scans,
+    confidence: pixel.confidence,
+    posh_pct: pixel.posh_pct,
+    vil_kg_m2: pixel.vil_kg_m2,
+    echo_top_18_km: pixel.echo_top_18_km,
+    echo_top_50_km: pixel.echo_top_50_km,
+    max_reflectivity_dbz: pixel.max_reflectivity_dbz,
+    place_scans: null,
+    place_duration_min: null,
+  };
+}

@@ -1,0 +1,172 @@
+import type { Bbox, Position } from '../../schemas/geo/position.ts';
+import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
+import { BASEMAP } from '../../schemas/palette.ts';
+import { fits } from './labels.ts';
+import type { MapView, Rectangle } from './map-view.ts';
+import type { State, States } from './states.ts';
+import { element, linePath, polygonPath, text } from './svg.ts';
+
+/** Distances of graticule lines to choose from, degrees, and about how many should cross the map. */
+const GRATICULE_STEPS_DEG = [0.1, 0.25, 0.5, 1, 2, 5, 10];
+const GRATICULE_LINES = 7;
+/** A state is named where it covers at least this share of the sample points of the map and is about as wide as its name. */
+const NAMED_SHARE = 0.01;
+const NAME_PX_PER_LETTER = 8.6;
+const SAMPLES = { across: 48, down: 32 };
+
+/** Land, graticule and state lines: what lies under the hail. */
+export function drawBasemap(view: MapView, { states, borders, coasts }: States): string {
+  const land = states.filter((state) => meets(boxOf(state.polygons.flat()), view.visible));
+  const lines = (rings: readonly Ring[], stroke: string, width: number) =>
+    element('path', {
+      d: rings
+        .filter((ring) => meets(boxOf([ring]), view.visible))
+        .map((ring) => linePath(view, ring))
+        .join(''),
+      fill: 'none',
+      stroke,
+      'stroke-width': width,
+      'stroke-linejoin': 'round',
+    });
+  return [
+    element('rect', { ...view.frame, fill: BASEMAP.outside }),
+    element('path', { d: land.map((state) => polygonPath(view, state.polygons)).join(''), fill: BASEMAP.land }),
+    drawGraticule(view),
+    lines(borders, BASEMAP.border, 1),
+    lines(coasts, BASEMAP.outline, 1.1),
+  ].join('\n');
+}
+
+/** Names of the states in view, in the middle of what shows of each, clear of the obstacles. */
+export function drawStateNames(view: MapView, states: readonly State[], obstacles: readonly Rectangle[]): string {
+  return stateMiddles(view, states)
+    .filter(({ name, x, y }) => {
+      const width = name.length * NAME_PX_PER_LETTER;
+      return fits({ x: x - width / 2, y: y - 11, width, height: 14 }, view.frame, obstacles);
+    })
+    .map(({ name, x, y }) =>
+      text(name.toUpperCase(), x, y, {
+        'font-size': 11,
+        fill: BASEMAP.faint,
+        'text-anchor': 'middle',
+        'letter-spacing': 1.6,
+        opacity: 0.75,
+      }),
+    )
+    .join('\n');
+}
+
+function stateMiddles(view: MapView, states: readonly State[]): { name: string; x: number; y: number }[] {
+  const { frame } = view;
+  const samples = Array.from({ length: SAMPLES.across * SAMPLES.down }, (_, i) => {
+    const x = frame.x + (((i % SAMPLES.across) + 0.5) / SAMPLES.across) * frame.width;
+    const y = frame.y + ((Math.floor(i / SAMPLES.across) + 0.5) / SAMPLES.down) * frame.height;
+    return { x, y, position: view.locate(x, y) };
+  });
+  return states.flatMap(({ name, polygons }) => {
+    const box = boxOf(polygons.flat());
+    if (!meets(box, view.visible)) return [];
+    const inside = samples.filter(({ position }) => holds(box, position) && covers(polygons, position));
+    const xs = inside.map(({ x }) => x);
+    const width = Math.max(...xs) - Math.min(...xs);
+    if (inside.length < NAMED_SHARE * samples.length || width < name.length * NAME_PX_PER_LETTER) return [];
+    const mean = (pick: (sample: { x: number; y: number }) => number) =>
+      inside.reduce((sum, sample) => sum + pick(sample), 0) / inside.length;
+    return [{ name, x: mean(({ x }) => x), y: mean(({ y }) => y) }];
+  });
+}
+
+function drawGraticule(view: MapView): string {
+  const [west, south, east, north] = view.visible;
+  const step =
+    GRATICULE_STEPS_DEG.find(
+      (deg) => (north - south) / deg <= GRATICULE_LINES && (east - west) / deg <= 2 * GRATICULE_LINES,
+    ) ?? (GRATICULE_STEPS_DEG.at(-1) as number);
+  const lons = multiples(step, west, east);
+  const lats = multiples(step, south, north);
+  const lines = [
+    ...lons.map((lon) => fine(south, north).map((lat) => [lon, lat])),
+    ...lats.map((lat) => fine(west, east).map((lon) => [lon, lat])),
+  ];
+  return [
+    element('path', {
+      d: lines.map((line) => linePath(view, line)).join(''),
+      fill: 'none',
+      stroke: BASEMAP.graticule,
+      'stroke-width': 0.8,
+    }),
+    ...graticuleLabels(view, lons, lats).map(({ label, x, y }) =>
+      text(label, x, y, { 'font-size': 9.5, fill: BASEMAP.faint, opacity: 0.8 }),
+    ),
+  ].join('\n');
+}
+
+/** Latitudes along the left edge, longitudes along the lower one, where there is room for them. */
+function graticuleLabels(view: MapView, lons: readonly number[], lats: readonly number[]) {
+  const { x: left, y: top, width, height } = view.frame;
+  const bottom = top + height;
+  const leftLon = view.locate(left, top + height / 2).lon;
+  const bottomLat = view.locate(left + width / 2, bottom).lat;
+  const beside = lats.map((lat) => ({
+    label: `${degrees(lat)}${lat < 0 ? 'S' : 'N'}`,
+    x: left + 6,
+    y: view.project(leftLon, lat)[1] - 4,
+  }));
+  const below = lons.map((lon) => ({
+    label: `${degrees(lon)}${lon < 0 ? 'W' : 'E'}`,
+    x: view.project(lon, bottomLat)[0] + 4,
+    y: bottom - 6,
+  }));
+  return [
+    ...beside.filter(({ y }) => y > top + 12 && y < bottom - 20),
+    ...below.filter(({ x }) => x > left + 4 && x < left + width - 40),
+  ];
+}
+
+/** Multiples of a step within a range. */
+function multiples(step: number, from: number, to: number): number[] {
+  const first = Math.ceil(from / step);
+  return Array.from({ length: Math.floor(to / step) - first + 1 }, (_, i) => (first + i) * step);
+}
+
+function degrees(deg: number): string {
+  return `${Math.abs(Math.round(deg * 100) / 100)}°`;
+}
+
+/** Enough points between two degrees for a curved line. */
+function fine(from: number, to: number): number[] {
+  const pieces = 32;
+  return Array.from({ length: pieces + 1 }, (_, i) => from + ((to - from) * i) / pieces);
+}
+
+function boxOf(rings: readonly Ring[]): Bbox {
+  let [west, south, east, north] = [180, 90, -180, -90];
+  for (const ring of rings)
+    for (const [lon, lat] of ring as [number, number][]) {
+      west = Math.min(west, lon);
+      south = Math.min(south, lat);
+      east = Math.max(east, lon);
+      north = Math.max(north, lat);
+    }
+  return [west, south, east, north];
+}
+
+function meets(a: Bbox, b: Bbox): boolean {
+  return a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3];
+}
+
+function holds([west, south, east, north]: Bbox, { lat, lon }: Position): boolean {
+  return lon >= west && lon <= east && lat >= south && lat <= north;
+}
+
+/** True when a position lies inside polygons, by the even-odd rule. */
+function covers(polygons: MultiPolygon, { lat, lon }: Position): boolean {
+  let inside = false;
+  for (const ring of polygons.flat())
+    for (let i = 1; i < ring.length; i++) {
+      const [ax, ay] = ring[i - 1] as [number, number];
+      const [bx, by] = ring[i] as [number, number];
+      if (ay > lat !== by > lat && lon < ax + ((lat - ay) / (by - ay)) * (bx - ax)) inside = !inside;
+    }
+  return inside;
+}

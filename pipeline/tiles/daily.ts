@@ -1,0 +1,109 @@
+import type { Feature } from 'geojson';
+import type { Bbox } from '../../schemas/geo/position.ts';
+import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
+import { sizeCategory } from '../../schemas/size.ts';
+import type { Swath } from '../../schemas/tables/swaths.ts';
+import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { describeArchive, vectorLayer } from './metadata.ts';
+import { type StormPath, stormPaths } from './paths.ts';
+import { writePmtiles } from './pmtiles.ts';
+import { pyramid } from './pyramid.ts';
+
+/** What the daily archive shows: tiers and tracks of one storm date so far. */
+export interface DailyContent {
+  readonly storm_date: string;
+  readonly swaths: readonly Swath[];
+  readonly tracks: readonly TrackPoint[];
+  /** Newest scan that went in; null on a date without scans. */
+  readonly data_time: number | null;
+  /** Attribution: `NOAA MRMS`, or `simulated`. */
+  readonly source_note: string;
+  /** What the grid covers. */
+  readonly bounds: Bbox;
+}
+
+const TRACK_FIELDS = {
+  track_id: 'String',
+  peak_mm: 'Number',
+  category: 'String',
+  prob: 'Number',
+  first_detected: 'String',
+  last_detected: 'String',
+  duration_min: 'Number',
+} as const;
+
+const LAYERS = [
+  vectorLayer('swaths', 'Hail footprint of the storm date; each tier holds everything at or above mm_min.', {
+    mm_min: 'Number',
+    category: 'String',
+    area_km2: 'Number',
+    n_detections: 'Number',
+    max_size_mm: 'Number',
+  }),
+  vectorLayer('tracks', 'Paths of tracked storms.', TRACK_FIELDS),
+  vectorLayer('peaks', 'Where each tracked storm had its largest hail.', { ...TRACK_FIELDS, time: 'String' }),
+];
+
+/**
+ * The vector archive of a storm date, zooms 0 to 10: layers `swaths`, `tracks`, `peaks` (attributes in the metadata).
+ * A date without hail gives an archive with empty layers. Same rows, same bytes.
+ */
+export function dailyArchive(content: DailyContent): Uint8Array {
+  const paths = stormPaths(content.tracks);
+  const tiles = pyramid({
+    swaths: content.swaths.map(tierPolygons),
+    tracks: paths.filter((path) => path.line.length > 1).map(pathLine),
+    peaks: paths.map(peakPoint),
+  });
+  const until = content.data_time === null ? 'no scans' : `scans until ${timestamp(content.data_time)}`;
+  const note = {
+    name: `Hail ${content.storm_date}`,
+    description: `Radar-estimated hail swaths and storm tracks of ${content.storm_date}, ${until}; an estimate, not a ground measurement.`,
+    attribution: content.source_note,
+    layers: LAYERS,
+  };
+  return writePmtiles({ ...describeArchive(note, content.bounds), tiles });
+}
+
+function tierPolygons(swath: Swath): Feature {
+  return {
+    type: 'Feature',
+    properties: {
+      mm_min: swath.threshold_mm,
+      category: swath.category,
+      area_km2: Math.round(swath.area_km2 * 10) / 10,
+      n_detections: swath.n_detections,
+      max_size_mm: swath.max_size_mm,
+    },
+    geometry: { type: 'MultiPolygon', coordinates: multiPolygonFromWkt(swath.geometry) },
+  };
+}
+
+function pathProperties({ track_id, peak_mm, prob, first_detected, last_detected }: StormPath) {
+  return {
+    track_id,
+    peak_mm,
+    category: sizeCategory(peak_mm),
+    prob,
+    first_detected: timestamp(first_detected),
+    last_detected: timestamp(last_detected),
+    duration_min: Math.round((last_detected - first_detected) / 6000) / 10,
+  };
+}
+
+function pathLine(path: StormPath): Feature {
+  return {
+    type: 'Feature',
+    properties: pathProperties(path),
+    geometry: { type: 'LineString', coordinates: path.line.map(({ lon, lat }) => [lon, lat]) },
+  };
+}
+
+function peakPoint(path: StormPath): Feature {
+  return {
+    type: 'Feature',
+    properties: { ...pathProperties(path), time: timestamp(path.peak_time) },
+    geometry: { type: 'Point', coordinates: [path.peak.lon, path.peak.lat] },
+  };
+}

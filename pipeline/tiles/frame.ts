@@ -1,0 +1,146 @@
+import type { Feature, Point } from 'geojson';
+import { travel } from '../../schemas/geo/distance.ts';
+import type { Bbox } from '../../schemas/geo/position.ts';
+import { traceMultiPolygon } from '../../schemas/geo/rings.ts';
+import { CELL_GROW_MM, DETECTION_MIN_MM, SIZE_BANDS, sizeCategory } from '../../schemas/size.ts';
+import type { Cell } from '../../schemas/tables/cells.ts';
+import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import { timestamp } from '../../schemas/time.ts';
+import type { HailField } from '../grid.ts';
+import { describeArchive, vectorLayer } from './metadata.ts';
+import { isPublished } from './paths.ts';
+import { writePmtiles } from './pmtiles.ts';
+import { pyramid } from './pyramid.ts';
+
+/** What one frame shows: the rows of one scan. */
+export interface FrameContent {
+  readonly scan_time: number;
+  readonly mesh: HailField;
+  readonly cells: readonly Cell[];
+  readonly tracks: readonly TrackPoint[];
+  /** Attribution: `NOAA MRMS`, or `simulated`. */
+  readonly source_note: string;
+  /** What the grid covers. */
+  readonly bounds: Bbox;
+}
+
+/** Lower bounds of the hail bands, mm: the cell threshold, the detection threshold, then the six size bands. */
+const BANDS_MM: readonly number[] = [CELL_GROW_MM, DETECTION_MIN_MM, ...SIZE_BANDS.map((band) => band.threshold_mm)];
+
+/** The motion line ends where the storm will be after this time. */
+const MOTION_LEAD_MIN = 15;
+
+const LAYERS = [
+  vectorLayer('hail', 'MESH of the scan; each band holds everything at or above mm_min.', {
+    mm_min: 'Number',
+    category: 'String',
+  }),
+  vectorLayer('motion', `From a storm to where it will be in ${MOTION_LEAD_MIN} minutes at its present motion.`, {
+    track_id: 'String',
+    mm: 'Number',
+    speed_kmh: 'Number',
+    direction_deg: 'Number',
+    lead_min: 'Number',
+  }),
+  vectorLayer('storms', 'Storm cells of the scan; track and motion from the second scan on.', {
+    track_id: 'String',
+    mm: 'Number',
+    category: 'String',
+    speed_kmh: 'Number',
+    direction_deg: 'Number',
+    trend: 'String',
+    prob: 'Number',
+    confidence: 'Number',
+  }),
+];
+
+/**
+ * The vector archive of one scan, zooms 0 to 10: layers `hail`, `motion`, `storms` (attributes in the metadata; an
+ * attribute that is not known is left out). A scan without hail gives an archive with empty layers. Same rows, same bytes.
+ */
+export function frameArchive(content: FrameContent): Uint8Array {
+  const time = timestamp(content.scan_time);
+  const tracks = new Map(content.tracks.filter(isPublished).map((track) => [track.track_id, track]));
+  const storms = content.cells.map((cell) => ({ cell, track: tracks.get(cell.track_id ?? '') ?? null }));
+  const tiles = pyramid({
+    hail: hailBands(content.mesh),
+    motion: storms.flatMap(({ cell, track }) => motionLine(cell, track)),
+    storms: storms.map(({ cell, track }) => stormPoint(cell, track)),
+  });
+  const note = {
+    name: `Hail ${time}`,
+    description: `Radar-estimated hail size (MESH) and storms at ${time}; an estimate, not a ground measurement.`,
+    attribution: content.source_note,
+    layers: LAYERS,
+  };
+  return writePmtiles({ ...describeArchive(note, content.bounds), tiles });
+}
+
+/** Bands of MESH as polygons, cumulative, smallest bound first, so that the largest draws on top. */
+function hailBands(mesh: HailField): Feature[] {
+  return BANDS_MM.flatMap((mm_min): Feature[] => {
+    const pixels = pixelsFrom(mesh, mm_min);
+    if (pixels.rows.length === 0) return [];
+    const category = sizeCategory(mm_min);
+    return [
+      {
+        type: 'Feature',
+        properties: category === null ? { mm_min } : { mm_min, category },
+        geometry: { type: 'MultiPolygon', coordinates: traceMultiPolygon(pixels) },
+      },
+    ];
+  });
+}
+
+function pixelsFrom({ window, rowStart, col, tenths }: HailField, mm_min: number): { rows: number[]; cols: number[] } {
+  const rows: number[] = [];
+  const cols: number[] = [];
+  for (let r = 0; r < window.rows; r++)
+    for (let i = rowStart[r] as number; i < (rowStart[r + 1] as number); i++)
+      if ((tenths[i] as number) >= 10 * mm_min) {
+        rows.push(window.row0 + r);
+        cols.push(col[i] as number);
+      }
+  return { rows, cols };
+}
+
+function stormPoint(cell: Cell, track: TrackPoint | null): Feature<Point> {
+  return {
+    type: 'Feature',
+    properties: {
+      track_id: track?.track_id ?? null,
+      mm: cell.estimated_size_mm,
+      category: sizeCategory(cell.estimated_size_mm),
+      speed_kmh: track?.speed_kmh ?? null,
+      direction_deg: track?.direction_deg ?? null,
+      trend: track?.trend ?? null,
+      prob: cell.ml_probability,
+      confidence: cell.confidence,
+    },
+    geometry: { type: 'Point', coordinates: [cell.lon, cell.lat] },
+  };
+}
+
+function motionLine(cell: Cell, track: TrackPoint | null): Feature[] {
+  if (!track || track.speed_kmh === null || track.direction_deg === null) return [];
+  const end = travel(cell, track.direction_deg, (track.speed_kmh * MOTION_LEAD_MIN) / 60);
+  return [
+    {
+      type: 'Feature',
+      properties: {
+        track_id: track.track_id,
+        mm: cell.estimated_size_mm,
+        speed_kmh: track.speed_kmh,
+        direction_deg: track.direction_deg,
+        lead_min: MOTION_LEAD_MIN,
+      },
+      geometry: {
+        type: 'LineString',
+        coordinates: [
+          [cell.lon, cell.lat],
+          [end.lon, end.lat],
+        ],
+      },
+    },
+  ];
+}

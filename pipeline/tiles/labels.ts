@@ -1,0 +1,82 @@
+import type { Rectangle } from './map-view.ts';
+
+/** A text that wants to stand beside a point. */
+export interface LabelWish {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+  readonly text: string;
+}
+
+/** A text and its place: `x`, `y` is the left end of its middle line. */
+export interface PlacedLabel {
+  readonly x: number;
+  readonly y: number;
+  readonly text: string;
+}
+
+/** Distance of a label from its point, pixels. */
+const GAP_PX = 9;
+/** Free space around a label, pixels. */
+const MARGIN_PX = 3;
+
+/**
+ * Places labels one after the other, the first wish first, each at the first of eight places around its point where it
+ * lies within `frame` and overlaps neither a placed label nor an obstacle; a label without such a place is left out.
+ */
+export function placeLabels(
+  wishes: readonly LabelWish[],
+  frame: Rectangle,
+  obstacles: readonly Rectangle[],
+): PlacedLabel[] {
+  const taken = [...obstacles];
+  return wishes.flatMap((wish) => {
+    const box = candidates(wish).find((place) => fits(place, frame, taken));
+    if (!box) return [];
+    taken.push(box);
+    return [{ x: box.x, y: box.y + box.height / 2, text: wish.text }];
+  });
+}
+
+/** True when a box lies within a frame and clear of obstacles. */
+export function fits(box: Rectangle, frame: Rectangle, obstacles: readonly Rectangle[]): boolean {
+  return within(box, frame) && !obstacles.some((other) => overlap(box, other));
+}
+
+/** Right, left, above, below, then the corners. */
+function candidates({ x, y, width, height }: LabelWish): Rectangle[] {
+  const right = x + GAP_PX;
+  const left = x - GAP_PX - width;
+  const middle = x - width / 2;
+  const above = y - GAP_PX - height;
+  const below = y + GAP_PX;
+  return [
+    [right, y - height / 2],
+    [left, y - height / 2],
+    [middle, above],
+    [middle, below],
+    [right, above],
+    [left, above],
+    [right, below],
+    [left, below],
+  ].map(([bx, by]) => ({ x: bx as number, y: by as number, width, height }));
+}
+
+function within(box: Rectangle, frame: Rectangle): boolean {
+  return (
+    box.x >= frame.x + MARGIN_PX &&
+    box.y >= frame.y + MARGIN_PX &&
+    box.x + box.width <= frame.x + frame.width - MARGIN_PX &&
+    box.y + box.height <= frame.y + frame.height - MARGIN_PX
+  );
+}
+
+function overlap(a: Rectangle, b: Rectangle): boolean {
+  return (
+    a.x < b.x + b.width + MARGIN_PX &&
+    b.x < a.x + a.width + MARGIN_PX &&
+    a.y < b.y + b.height + MARGIN_PX &&
+    b.y < a.y + a.height + MARGIN_PX
+  );
+}

@@ -1,0 +1,58 @@
+import type { Bbox } from '../../schemas/geo/position.ts';
+import type { Archive } from './pmtiles.ts';
+import { MAX_ZOOM, MIN_ZOOM } from './pyramid.ts';
+
+/** Type of a tile attribute, as TileJSON names it. */
+export type FieldType = 'Number' | 'String' | 'Boolean';
+
+/** One layer, for the readers of an archive. */
+export interface VectorLayer {
+  readonly id: string;
+  readonly description: string;
+  readonly minzoom: number;
+  readonly maxzoom: number;
+  readonly fields: Readonly<Record<string, FieldType>>;
+}
+
+/** Declares a layer that is there at every zoom. */
+export function vectorLayer(id: string, description: string, fields: Readonly<Record<string, FieldType>>): VectorLayer {
+  return { id, description, minzoom: MIN_ZOOM, maxzoom: MAX_ZOOM, fields };
+}
+
+/** What an archive says of itself. */
+export interface ArchiveNote {
+  readonly name: string;
+  readonly description: string;
+  /** Where the data comes from, for example `NOAA MRMS` or `simulated`. */
+  readonly attribution: string;
+  readonly layers: readonly VectorLayer[];
+}
+
+/** A bbox that covers CONUS comfortably shows at this zoom; a smaller one closer up. */
+const CENTER_ZOOM_MIN = 3;
+const CENTER_ZOOM_MAX = 8;
+
+/** Everything of an archive but its tiles: metadata, bounds, and a centre at which the bounds about fill a screen. */
+export function describeArchive(note: ArchiveNote, bounds: Bbox): Omit<Archive, 'tiles'> {
+  const [west, south, east, north] = bounds;
+  const zoom = Math.floor(Math.log2(360 / Math.max(east - west, north - south, 0.01))) + 1;
+  return {
+    metadata: {
+      name: note.name,
+      description: note.description,
+      attribution: note.attribution,
+      version: '1',
+      type: 'overlay',
+      format: 'pbf',
+      vector_layers: note.layers,
+    },
+    bounds,
+    center: {
+      lon: (west + east) / 2,
+      lat: (south + north) / 2,
+      zoom: Math.min(CENTER_ZOOM_MAX, Math.max(CENTER_ZOOM_MIN, zoom)),
+    },
+    minZoom: MIN_ZOOM,
+    maxZoom: MAX_ZOOM,
+  };
+}

@@ -1,0 +1,55 @@
+import type { Position } from '../../schemas/geo/position.ts';
+import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+
+/** A published track over a stretch of scans: where it went and where it was largest. */
+export interface StormPath {
+  readonly track_id: string;
+  /** Positions at which it had a cell, in time order. */
+  readonly line: readonly Position[];
+  readonly first_detected: number;
+  readonly last_detected: number;
+  readonly peak: Position;
+  readonly peak_time: number;
+  /** Largest size within the stretch. */
+  readonly peak_mm: number;
+  /** Largest probability within the stretch. */
+  readonly prob: number;
+}
+
+/** A track is published from its second scan on. */
+const PUBLISHED_SCANS = 2;
+
+/** True when the track may be shown as of this row. */
+export function isPublished(point: TrackPoint): boolean {
+  return point.scan_count >= PUBLISHED_SCANS;
+}
+
+/**
+ * Paths of the published tracks among rows of any order, by track_id. Only rows with a cell are drawn: a predicted
+ * position is not where hail was seen. The earliest of equal peaks counts.
+ */
+export function stormPaths(rows: readonly TrackPoint[]): StormPath[] {
+  const byTrack = Map.groupBy(
+    rows.filter((row) => row.state === 'tracked'),
+    (row) => row.track_id,
+  );
+  return Array.from(byTrack, ([track_id, unordered]): StormPath | null => {
+    const points = unordered.toSorted((a, b) => a.scan_time - b.scan_time);
+    const first = points[0] as TrackPoint;
+    const last = points.at(-1) as TrackPoint;
+    if (!isPublished(last)) return null;
+    const peak = points.reduce((a, b) => (b.estimated_size_mm > a.estimated_size_mm ? b : a));
+    return {
+      track_id,
+      line: points.map(({ lat, lon }) => ({ lat, lon })),
+      first_detected: first.scan_time,
+      last_detected: last.scan_time,
+      peak: { lat: peak.lat, lon: peak.lon },
+      peak_time: peak.scan_time,
+      peak_mm: peak.estimated_size_mm,
+      prob: Math.max(...points.map((point) => point.ml_probability)),
+    };
+  })
+    .filter((path) => path !== null)
+    .sort((a, b) => (a.track_id < b.track_id ? -1 : 1));
+}

@@ -1,0 +1,38 @@
+import { feature, mesh } from 'topojson-client';
+import topology from 'us-atlas/states-10m.json' with { type: 'json' };
+import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
+
+/** One state, District or territory of the United States; `[lon, lat]`. */
+export interface State {
+  readonly name: string;
+  readonly polygons: MultiPolygon;
+}
+
+/** Outlines for a basemap, generalised to about 1:10 million. Source: U.S. Census Bureau through us-atlas 3. */
+export interface States {
+  readonly states: readonly State[];
+  /** Lines between two states, each once. */
+  readonly borders: readonly Ring[];
+  /** Coasts and borders to other countries. */
+  readonly coasts: readonly Ring[];
+}
+
+let loaded: States | null = null;
+
+/** The outlines, unpacked on first use. */
+export function loadStates(): States {
+  loaded ??= unpack();
+  return loaded;
+}
+
+function unpack(): States {
+  const { states } = topology.objects;
+  return {
+    states: feature(topology, states).features.map(({ properties, geometry }) => ({
+      name: properties.name,
+      polygons: geometry.type === 'Polygon' ? [geometry.coordinates] : geometry.coordinates,
+    })),
+    borders: mesh(topology, states, (a, b) => a !== b).coordinates,
+    coasts: mesh(topology, states, (a, b) => a === b).coordinates,
+  };
+}

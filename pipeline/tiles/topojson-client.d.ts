@@ -1,0 +1,16 @@
+/** The part of topojson-client that is used here; the package brings no types. */
+declare module 'topojson-client' {
+  import type { FeatureCollection, MultiLineString, MultiPolygon, Polygon } from 'geojson';
+
+  /** Features of a geometry collection. */
+  export function feature(
+    topology: object,
+    collection: object,
+  ): FeatureCollection<Polygon | MultiPolygon, { name: string }>;
+  /** Lines between its geometries, each once: those that pass the filter. */
+  export function mesh(
+    topology: object,
+    collection: object,
+    filter?: (a: object, b: object) => boolean,
+  ): MultiLineString;
+}

@@ -1,0 +1,257 @@
+import { LATTICE } from '../../schemas/geo/lattice.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+import type { MotionSource, TrackState } from '../../schemas/tables/tracks.ts';
+import { scanId } from '../../schemas/time.ts';
+import { PipelineError } from '../error.ts';
+import { divideCells } from './divide.ts';
+import { equivalentRadius, MATURE_SCANS, type Prediction } from './gate.ts';
+import { centroidVariance, firstMotion, predictMotion, updateMotion } from './kalman.ts';
+import type { Vector } from './local-plane.ts';
+import { maskOf } from './mask.ts';
+import { matchPieces, strength } from './match.ts';
+import type { LiveTrack, TrackMemory, TrackPointShape } from './memory.ts';
+import { type Heading, headingOf, type Mover, regionalVelocity, velocityOf } from './motion.ts';
+import type { Piece, TrackCell } from './track-cell.ts';
+import { trackId } from './track-id.ts';
+import { growthRate, nextTrend, recentSizes, STEADY, trendWord } from './trend.ts';
+
+/** A track coasts through missing scans for at most this long. */
+const COAST_MAX_MIN = 10;
+/** While scans arrive, a track ends at this many scans without a cell. */
+const MISSED_SCANS_MAX = 2;
+const NEW_VELOCITY_SD_KM_MIN = 25 / 60;
+const UNKNOWN_VELOCITY_SD_KM_MIN = 60 / 60;
+
+/** One scan as the tracker sees it. */
+export interface TrackScan {
+  readonly scan_time: number;
+  readonly cells: readonly TrackCell[];
+  /** Motion of the whole field since the scan before; null while unknown. */
+  readonly grid_shift: Heading | null;
+}
+
+/** What a scan did: the memory for the next one, the rows to publish by track_id, and the track of each cell. */
+export interface TrackStep {
+  readonly memory: TrackMemory;
+  readonly points: TrackPointShape[];
+  readonly trackOfCell: string[];
+}
+
+/** The flow around a cell: where its velocity starts, and what its links are measured against. */
+interface Flow {
+  readonly velocity: Vector;
+  readonly source: MotionSource;
+}
+
+/** A track without a cell in a scan. */
+interface Missed {
+  readonly track: LiveTrack;
+  readonly state: TrackState;
+  readonly at: Position;
+  readonly merged_into: string | null;
+}
+
+/**
+ * The tracks after one more scan: moved by their motion, matched to its cells, split, merged, opened and ended.
+ *
+ * Pure. Scans come in order of time; a scan that is not after the last one throws. A track whose cell is missing
+ * coasts for one scan that arrives, or up to ten minutes of scans that do not; at most one row per track and scan.
+ * Sources: the constant-velocity filter of Rossi et al. 2015 (J. Atmos. Oceanic Technol. 32, 461-475), overlap and
+ * assignment after Dixon & Wiener 1993 (J. Atmos. Oceanic Technol. 10, 785-797).
+ */
+export function advanceTracks(memory: TrackMemory, scan: TrackScan): TrackStep {
+  const { scan_time, cells } = scan;
+  if (memory.scan_time !== null && scan_time <= memory.scan_time)
+    throw new PipelineError(
+      'track',
+      scanId(scan_time),
+      `the scan before is ${scanId(memory.scan_time)}, expected an earlier one`,
+    );
+
+  const all = memory.tracks.map((track) => predictTrack(track, scan_time));
+  const live = all.filter((prediction) => prediction.minutes <= COAST_MAX_MIN);
+  const lost = all.filter((prediction) => prediction.minutes > COAST_MAX_MIN);
+  const movers = live.filter(isMature).map(mover);
+  const flows = cells.map((cell) => flowAt(cell, movers, scan.grid_shift));
+  const pieces = divideCells(
+    cells,
+    live,
+    flows.map((flow) => flow.velocity),
+  );
+  const flowOf = (piece: Piece) => flows[piece.cell] as Flow;
+  const matches = matchPieces(
+    live,
+    pieces,
+    pieces.map((piece) => flowOf(piece).velocity),
+  );
+
+  const seen = pieces.map((piece, index) => {
+    const before: Prediction | undefined = live[matches.trackOfPiece[index] as number];
+    if (before) return continueTrack(before, piece, scan_time, flowOf(piece));
+    const parent: Prediction | undefined = live[matches.parentOfPiece[index] as number];
+    return openTrack(piece, scan_time, flowOf(piece), parent);
+  });
+  const missed = live.flatMap((prediction, index) =>
+    matches.pieceOfTrack[index] === -1 ? [missTrack(prediction, live[matches.mergedInto[index] as number])] : [],
+  );
+
+  const points = [
+    ...seen.map((track, index) =>
+      pointOf(track, scan_time, 'tracked', (pieces[index] as Piece).cell_index, track, null),
+    ),
+    ...missed.map(({ track, state, at, merged_into }) => pointOf(track, scan_time, state, null, at, merged_into)),
+    ...lost.map(({ track, motion }) => pointOf(track, scan_time, 'ended', null, motion, null)),
+  ];
+  const coasting = missed.filter(({ state }) => state === 'coasted').map(({ track }) => track);
+  return {
+    memory: { scan_time, tracks: [...seen, ...coasting].sort(byId) },
+    points: points.sort(byId),
+    trackOfCell: strongestByCell(pieces, seen),
+  };
+}
+
+/** Track of each cell; of a cell that several share, the one with the largest area x size. */
+function strongestByCell(pieces: readonly Piece[], seen: readonly LiveTrack[]): string[] {
+  const owners: LiveTrack[] = [];
+  pieces.forEach(({ cell }, index) => {
+    const track = seen[index] as LiveTrack;
+    const owner: LiveTrack | undefined = owners[cell];
+    if (!owner || strength(track) > strength(owner)) owners[cell] = track;
+  });
+  return owners.map((track) => track.track_id);
+}
+
+function byId(a: { readonly track_id: string }, b: { readonly track_id: string }): number {
+  return a.track_id < b.track_id ? -1 : Number(a.track_id > b.track_id);
+}
+
+/** A track at the time of a scan; a motion is never carried further than it may coast. */
+function predictTrack(track: LiveTrack, scan_time: number): Prediction {
+  const minutes = (scan_time - track.last_seen) / 60_000;
+  const motion = predictMotion(track.motion, Math.min(minutes, COAST_MAX_MIN));
+  return {
+    track,
+    minutes,
+    motion,
+    rows_south: Math.round((track.motion.lat - motion.lat) / LATTICE.step),
+    cols_east: Math.round((motion.lon - track.motion.lon) / LATTICE.step),
+  };
+}
+
+function isMature({ track }: Prediction): boolean {
+  return track.scan_count >= MATURE_SCANS;
+}
+
+function mover({ motion }: Prediction): Mover {
+  return { lat: motion.lat, lon: motion.lon, velocity: { east: motion.east_km_min, north: motion.north_km_min } };
+}
+
+function flowAt(cell: TrackCell, movers: readonly Mover[], grid_shift: Heading | null): Flow {
+  const regional = regionalVelocity({ lat: cell.centroid_lat, lon: cell.centroid_lon }, movers);
+  if (regional) return { velocity: regional, source: 'neighbours' };
+  if (cell.motion_hint) return { velocity: velocityOf(cell.motion_hint), source: 'probsevere' };
+  if (grid_shift) return { velocity: velocityOf(grid_shift), source: 'grid_shift' };
+  return { velocity: { east: 0, north: 0 }, source: 'none' };
+}
+
+/** What of a track follows from its cell in this scan alone. */
+function lastCell(cell: TrackCell) {
+  const { lat, lon, centroid_lat, centroid_lon, area_km2, estimated_size_mm } = cell;
+  return { lat, lon, centroid_lat, centroid_lon, area_km2, estimated_size_mm, mask: maskOf(cell.rows, cell.cols) };
+}
+
+/** Speed and direction to publish: the track's own from its third scan on, before that those of the flow around it. */
+function publishedMotion(own: Vector, scan_count: number, flow: Flow) {
+  if (scan_count >= MATURE_SCANS) return { ...headingOf(own), motion_source: 'track' } as const;
+  if (flow.source === 'none') return { speed_kmh: null, direction_deg: null, motion_source: 'none' } as const;
+  return { ...headingOf(flow.velocity), motion_source: flow.source };
+}
+
+function openTrack(cell: Piece, scan_time: number, flow: Flow, parent: Prediction | undefined): LiveTrack {
+  const variance_km2 = centroidVariance(equivalentRadius(cell.area_km2));
+  const at = { lat: cell.centroid_lat, lon: cell.centroid_lon };
+  const velocity = parent ? mover(parent).velocity : flow.velocity;
+  const known_sd = flow.source === 'none' ? UNKNOWN_VELOCITY_SD_KM_MIN : NEW_VELOCITY_SD_KM_MIN;
+  const velocity_sd = parent ? Math.sqrt(parent.motion.vv) : known_sd;
+  return {
+    track_id: trackId(scan_time, cell.cell_index, cell.part),
+    parent_track_id: parent?.track.track_id ?? null,
+    first_detected: scan_time,
+    last_seen: scan_time,
+    missed_scans: 0,
+    scan_count: 1,
+    motion: firstMotion(at, variance_km2, velocity, velocity_sd),
+    ...lastCell(cell),
+    peak_area_km2: cell.area_km2,
+    peak_estimated_size_mm: cell.estimated_size_mm,
+    sizes: [{ scan_time, size_mm: cell.estimated_size_mm }],
+    trend: STEADY,
+    size_growth_rate_mm_per_min: null,
+    ...publishedMotion(velocity, 1, flow),
+  };
+}
+
+function continueTrack({ track, motion }: Prediction, cell: TrackCell, scan_time: number, flow: Flow): LiveTrack {
+  const at = { lat: cell.centroid_lat, lon: cell.centroid_lon };
+  const corrected = updateMotion(motion, at, centroidVariance(equivalentRadius(cell.area_km2)));
+  const scan_count = track.scan_count + 1;
+  const sizes = [...recentSizes(track.sizes, scan_time), { scan_time, size_mm: cell.estimated_size_mm }];
+  const growth = growthRate(sizes);
+  return {
+    ...track,
+    last_seen: scan_time,
+    missed_scans: 0,
+    scan_count,
+    motion: corrected,
+    ...lastCell(cell),
+    peak_area_km2: Math.max(track.peak_area_km2, cell.area_km2),
+    peak_estimated_size_mm: Math.max(track.peak_estimated_size_mm, cell.estimated_size_mm),
+    sizes,
+    trend: nextTrend(track.trend, trendWord(growth, cell.estimated_size_mm)),
+    size_growth_rate_mm_per_min: growth,
+    ...publishedMotion({ east: corrected.east_km_min, north: corrected.north_km_min }, scan_count, flow),
+  };
+}
+
+/**
+ * A track without a piece in this scan: what becomes of it, and where it would be.
+ * It coasts in its first such scan, under another track's piece too: cores that touch often part again in the next.
+ */
+function missTrack({ track, motion }: Prediction, survivor: Prediction | undefined): Missed {
+  const missed = { ...track, missed_scans: track.missed_scans + 1 };
+  if (missed.missed_scans < MISSED_SCANS_MAX) return { track: missed, state: 'coasted', at: motion, merged_into: null };
+  if (survivor) return { track: missed, state: 'merged', at: motion, merged_into: survivor.track.track_id };
+  return { track: missed, state: 'ended', at: motion, merged_into: null };
+}
+
+function pointOf(
+  track: LiveTrack,
+  scan_time: number,
+  state: TrackState,
+  cell_index: number | null,
+  at: Position,
+  merged_into: string | null,
+): TrackPointShape {
+  return {
+    scan_time,
+    track_id: track.track_id,
+    state,
+    cell_index,
+    lat: at.lat,
+    lon: at.lon,
+    speed_kmh: track.speed_kmh,
+    direction_deg: track.direction_deg,
+    motion_source: track.motion_source,
+    estimated_size_mm: track.estimated_size_mm,
+    trend: track.trend.word,
+    size_growth_rate_mm_per_min: track.size_growth_rate_mm_per_min,
+    area_km2: track.area_km2,
+    scan_count: track.scan_count,
+    first_detected: track.first_detected,
+    duration_min: (track.last_seen - track.first_detected) / 60_000,
+    peak_estimated_size_mm: track.peak_estimated_size_mm,
+    peak_area_km2: track.peak_area_km2,
+    parent_track_id: track.parent_track_id,
+    merged_into,
+  };
+}

@@ -1,0 +1,69 @@
+/**
+ * Pixels of a cell as runs along lattice rows, flattened: row, first column, length, row, first column, ...
+ * Plain numbers: masks are part of the tracker's memory.
+ */
+export type Mask = readonly number[];
+
+/** Pixels of a scan's cells, looked up by lattice position. */
+export type CellAtPixel = ReadonlyMap<number, number>;
+
+const KEY_STEP = 1 << 16; // wider than the lattice, also after a mask is moved over its edge
+
+/** Number of a lattice position, for lookups. */
+export function pixelKey(row: number, col: number): number {
+  return row * KEY_STEP + col;
+}
+
+/** The runs of a cell's pixels, whose rows never decrease and whose columns increase within a row. */
+export function maskOf(rows: Uint16Array, cols: Uint16Array): number[] {
+  const runs: number[] = [];
+  for (let i = 0; i < rows.length; i++) {
+    const end = runs.length;
+    const continues =
+      end > 0 && runs[end - 3] === rows[i] && (runs[end - 2] as number) + (runs[end - 1] as number) === cols[i];
+    if (continues) runs[end - 1] = (runs[end - 1] as number) + 1;
+    else runs.push(rows[i] as number, cols[i] as number, 1);
+  }
+  return runs;
+}
+
+/** Pixels of a mask. */
+export function maskPixels(mask: Mask): number {
+  let pixels = 0;
+  for (let i = 2; i < mask.length; i += 3) pixels += mask[i] as number;
+  return pixels;
+}
+
+/** Index of the cell that owns each pixel of a scan. */
+export function cellAtPixel(cells: readonly { readonly rows: Uint16Array; readonly cols: Uint16Array }[]): CellAtPixel {
+  const owner = new Map<number, number>();
+  cells.forEach((cell, index) => {
+    for (let i = 0; i < cell.rows.length; i++)
+      owner.set(pixelKey(cell.rows[i] as number, cell.cols[i] as number), index);
+  });
+  return owner;
+}
+
+/** Calls `visit` with the key of every pixel of a mask moved by whole rows and columns. */
+export function eachPixel(mask: Mask, rows_south: number, cols_east: number, visit: (key: number) => void): void {
+  for (let i = 0; i < mask.length; i += 3) {
+    const first = pixelKey((mask[i] as number) + rows_south, (mask[i + 1] as number) + cols_east);
+    const end = first + (mask[i + 2] as number);
+    for (let key = first; key < end; key++) visit(key);
+  }
+}
+
+/** Pixels that a mask, moved by whole rows and columns, shares with each cell it touches. */
+export function sharedPixels(
+  mask: Mask,
+  rows_south: number,
+  cols_east: number,
+  owner: CellAtPixel,
+): Map<number, number> {
+  const shared = new Map<number, number>();
+  eachPixel(mask, rows_south, cols_east, (key) => {
+    const cell = owner.get(key);
+    if (cell !== undefined) shared.set(cell, (shared.get(cell) ?? 0) + 1);
+  });
+  return shared;
+}

@@ -1,0 +1,237 @@
+import { assign } from './assignment.ts';
+import { centroidOf, equivalentRadius, mayContinue, type Prediction, reachKm } from './gate.ts';
+import { centroidVariance, mahalanobis2 } from './kalman.ts';
+import { kmPerDegree, type Vector } from './local-plane.ts';
+import { cellAtPixel, maskPixels, sharedPixels } from './mask.ts';
+import type { LiveTrack } from './memory.ts';
+import type { Piece } from './track-cell.ts';
+
+/** Overlap that makes a split or a merger, as a share of the part that appears or disappears. */
+const ANCESTRY_SHARE = 0.3;
+/** Cost of leaving a track without a piece. */
+const ALONE_COST = 9;
+const MISMATCH_WEIGHT = 2;
+const SIZE_WEIGHT = 0.5;
+const BUCKET_DEG = 0.25;
+
+/** What a scan says about the tracks: everything by index of the prediction or of the piece, -1 for none. */
+export interface Matches {
+  /** Piece that continues each track. */
+  readonly pieceOfTrack: Int32Array;
+  /** Track that each piece continues. */
+  readonly trackOfPiece: Int32Array;
+  /** For a track without a piece: the track whose piece covers it. */
+  readonly mergedInto: Int32Array;
+  /** For a piece without a track: the track it split from. */
+  readonly parentOfPiece: Int32Array;
+}
+
+interface Pair {
+  readonly track: number;
+  readonly piece: number;
+  readonly cost: number;
+}
+
+/** Pixels that each moved mask has, and shares with each piece. */
+interface Overlaps {
+  readonly shared: readonly ReadonlyMap<number, number>[];
+  readonly pixels: readonly number[];
+}
+
+/**
+ * Which piece continues which track, which tracks merged and which pieces split off.
+ * `flow`: steering flow at each piece in km/min. Parts that a track holds stay with it.
+ */
+export function matchPieces(
+  predictions: readonly Prediction[],
+  pieces: readonly Piece[],
+  flow: readonly Vector[],
+): Matches {
+  const owner = cellAtPixel(pieces);
+  const overlaps: Overlaps = {
+    shared: predictions.map((p) => sharedPixels(p.track.mask, p.rows_south, p.cols_east, owner)),
+    pixels: predictions.map((p) => maskPixels(p.track.mask)),
+  };
+  const matches: Matches = {
+    pieceOfTrack: new Int32Array(predictions.length).fill(-1),
+    trackOfPiece: new Int32Array(pieces.length).fill(-1),
+    mergedInto: new Int32Array(predictions.length).fill(-1),
+    parentOfPiece: new Int32Array(pieces.length).fill(-1),
+  };
+  pieces.forEach((piece, index) => {
+    if (piece.held_by !== null) link(matches, piece.held_by, index);
+  });
+  const pairs = candidatePairs(predictions, pieces, flow, overlaps, matches);
+  for (const cluster of clusters(pairs, predictions.length, pieces.length))
+    for (const pair of cheapest(cluster)) link(matches, pair.track, pair.piece);
+
+  const allowed = new Set(pairs.map((pair) => pair.track * pieces.length + pair.piece));
+  const mayLink = (track: number, piece: number) => allowed.has(track * pieces.length + piece);
+  findMergers(predictions, overlaps, matches, mayLink);
+  findSplits(pieces, overlaps, matches, mayLink);
+  return matches;
+}
+
+function link(matches: Matches, track: number, piece: number): void {
+  matches.pieceOfTrack[track] = piece;
+  matches.trackOfPiece[piece] = track;
+}
+
+/** Pairs of tracks and pieces within reach of each other, by track, then piece. */
+function candidatePairs(
+  predictions: readonly Prediction[],
+  pieces: readonly Piece[],
+  flow: readonly Vector[],
+  overlaps: Overlaps,
+  matches: Matches,
+): Pair[] {
+  const buckets = bucketPieces(pieces);
+  const largest_radius_km = pieces.reduce((most, piece) => Math.max(most, equivalentRadius(piece.area_km2)), 0);
+  return predictions.flatMap((prediction, track) => {
+    if (matches.pieceOfTrack[track] !== -1) return [];
+    return piecesWithin(buckets, prediction, reachKm(prediction, largest_radius_km)).flatMap((index) => {
+      const piece = pieces[index] as Piece;
+      if (piece.held_by !== null || !mayContinue(prediction, piece, flow[index] as Vector)) return [];
+      const common = overlaps.shared[track]?.get(index) ?? 0;
+      const iou = common / ((overlaps.pixels[track] as number) + piece.rows.length - common);
+      return [{ track, piece: index, cost: linkCost(prediction, piece, iou) }];
+    });
+  });
+}
+
+/** Half the squared distance in standard deviations, the mask's mismatch, and the changes of area and size. */
+function linkCost({ track, motion }: Prediction, piece: Piece, iou: number): number {
+  const d2 = mahalanobis2(motion, centroidOf(piece), centroidVariance(equivalentRadius(piece.area_km2)));
+  const area = Math.abs(Math.log(piece.area_km2 / track.area_km2));
+  const size = Math.abs(Math.log(piece.estimated_size_mm / track.estimated_size_mm));
+  return d2 / 2 + MISMATCH_WEIGHT * (1 - iou) + area + SIZE_WEIGHT * size;
+}
+
+function bucketName(row: number, column: number): string {
+  return `${row} ${column}`;
+}
+
+/** Pieces by quarter-degree bucket of their centroid. */
+function bucketPieces(pieces: readonly Piece[]): Map<string, number[]> {
+  return Map.groupBy(pieces.keys(), (index) => {
+    const { centroid_lat, centroid_lon } = pieces[index] as Piece;
+    return bucketName(Math.floor(centroid_lat / BUCKET_DEG), Math.floor(centroid_lon / BUCKET_DEG));
+  });
+}
+
+/** Pieces in the buckets around a prediction, ascending: at least those within the radius. */
+function piecesWithin(buckets: ReadonlyMap<string, number[]>, { motion }: Prediction, radius_km: number): number[] {
+  const north = radius_km / kmPerDegree(motion.lat).north;
+  const east = (1.05 * radius_km) / kmPerDegree(motion.lat).east; // 5 % for the meridians that close in northwards
+  const found: number[] = [];
+  for (let row = Math.floor((motion.lat - north) / BUCKET_DEG); row <= (motion.lat + north) / BUCKET_DEG; row++)
+    for (let col = Math.floor((motion.lon - east) / BUCKET_DEG); col <= (motion.lon + east) / BUCKET_DEG; col++)
+      found.push(...(buckets.get(bucketName(row, col)) ?? []));
+  return found.sort((a, b) => a - b);
+}
+
+/** Groups of pairs that share a track or a piece, directly or through others, in order of their first pair. */
+function clusters(pairs: readonly Pair[], tracks: number, pieces: number): Pair[][] {
+  const parent = Int32Array.from({ length: tracks + pieces }, (_, i) => i);
+  const root = (i: number): number => {
+    let at = i;
+    while (parent[at] !== at) {
+      parent[at] = parent[parent[at] as number] as number;
+      at = parent[at] as number;
+    }
+    return at;
+  };
+  for (const pair of pairs) parent[root(tracks + pair.piece)] = root(pair.track);
+  return [...Map.groupBy(pairs, (pair) => root(pair.track)).values()];
+}
+
+function ascending(values: Iterable<number>): number[] {
+  return [...new Set(values)].sort((a, b) => a - b);
+}
+
+/** Exact cheapest links of one cluster. */
+function cheapest(cluster: readonly Pair[]): Pair[] {
+  const tracks = ascending(cluster.map((pair) => pair.track));
+  const pieces = ascending(cluster.map((pair) => pair.piece));
+  const rowOf = new Map(tracks.map((track, row) => [track, row]));
+  const columnOf = new Map(pieces.map((piece, column) => [piece, column]));
+  const at = (pair: Pair) => [rowOf.get(pair.track) as number, columnOf.get(pair.piece) as number] as const;
+  const cost = new Float64Array(tracks.length * pieces.length).fill(Number.POSITIVE_INFINITY);
+  for (const pair of cluster) {
+    const [row, column] = at(pair);
+    cost[row * pieces.length + column] = pair.cost;
+  }
+  const columnOfRow = assign(cost, tracks.length, pieces.length, ALONE_COST);
+  return cluster.filter((pair) => {
+    const [row, column] = at(pair);
+    return columnOfRow[row] === column;
+  });
+}
+
+/** Area x size: which branch of a split or a merger keeps the id. */
+export function strength(body: { readonly area_km2: number; readonly estimated_size_mm: number }): number {
+  return body.area_km2 * body.estimated_size_mm;
+}
+
+/** Mergers: a track without a piece whose mask lies under the piece of another; the stronger of the two goes on. */
+function findMergers(
+  predictions: readonly Prediction[],
+  { shared, pixels }: Overlaps,
+  matches: Matches,
+  mayLink: (track: number, piece: number) => boolean,
+): void {
+  const { pieceOfTrack, trackOfPiece, mergedInto } = matches;
+  const trackAt = (index: number): LiveTrack => (predictions[index] as Prediction).track;
+  predictions.forEach(({ track }, index) => {
+    if (pieceOfTrack[index] !== -1) return;
+    const taken = [...(shared[index] as ReadonlyMap<number, number>)].filter(([piece]) => trackOfPiece[piece] !== -1);
+    const [into, common] = largest(taken);
+    if (into === -1 || common < ANCESTRY_SHARE * (pixels[index] as number)) return;
+    const other = trackOfPiece[into] as number;
+    if (strength(track) > strength(trackAt(other)) && mayLink(index, into)) {
+      pieceOfTrack[other] = -1;
+      mergedInto.forEach((survivor, lost) => {
+        if (survivor === other) mergedInto[lost] = index;
+      });
+      mergedInto[other] = index;
+      link(matches, index, into);
+    } else mergedInto[index] = other;
+  });
+}
+
+/** Splits: a piece without a track on the mask of a track that goes on elsewhere; the stronger piece keeps the id. */
+function findSplits(
+  pieces: readonly Piece[],
+  { shared }: Overlaps,
+  matches: Matches,
+  mayLink: (track: number, piece: number) => boolean,
+): void {
+  const { pieceOfTrack, trackOfPiece, parentOfPiece } = matches;
+  const common = (track: number, piece: number) => shared[track]?.get(piece) ?? 0;
+  const splitsFrom = (piece: number, track: number) =>
+    common(track, piece) >= ANCESTRY_SHARE * (pieces[piece] as Piece).rows.length;
+  const tracksOn = Map.groupBy(
+    shared.flatMap((of, track) => [...of.keys()].map((piece) => ({ track, piece }))),
+    (overlap) => overlap.piece,
+  );
+  pieces.forEach((piece, index) => {
+    if (trackOfPiece[index] !== -1) return;
+    const goingOn = (tracksOn.get(index) ?? []).filter(({ track }) => pieceOfTrack[track] !== -1);
+    const [from] = largest(goingOn.map(({ track }) => [track, common(track, index)]));
+    if (from === -1 || !splitsFrom(index, from)) return;
+    const sibling = pieceOfTrack[from] as number;
+    const stronger = strength(piece) > strength(pieces[sibling] as Piece);
+    if (stronger && splitsFrom(sibling, from) && mayLink(from, index)) {
+      trackOfPiece[sibling] = -1;
+      parentOfPiece[sibling] = from;
+      link(matches, from, index);
+    } else parentOfPiece[index] = from;
+  });
+}
+
+/** The entry with the largest value, the lowest index among equals; [-1, 0] of none. */
+function largest(entries: readonly (readonly [index: number, value: number])[]): readonly [number, number] {
+  let best: readonly [number, number] = [-1, 0];
+  for (const entry of entries) if (entry[1] > best[1] || (entry[1] === best[1] && entry[0] < best[0])) best = entry;
+  return best;
+}

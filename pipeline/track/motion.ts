@@ -1,0 +1,45 @@
+import { distanceKm, roughDistanceKm } from '../../schemas/geo/distance.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+import type { Vector } from './local-plane.ts';
+import { median } from './median.ts';
+
+/** Motion as published: km/h, and degrees towards which it goes, 0 = north, clockwise. */
+export interface Heading {
+  readonly speed_kmh: number;
+  readonly direction_deg: number;
+}
+
+/** Mature tracks this near make the regional motion. */
+export const REGION_KM = 100;
+
+/** Speed and direction of a velocity in km/min. */
+export function headingOf(velocity: Vector): Heading {
+  const degrees = (Math.atan2(velocity.east, velocity.north) * 180) / Math.PI;
+  return { speed_kmh: 60 * Math.hypot(velocity.east, velocity.north), direction_deg: (degrees + 360) % 360 };
+}
+
+/** Velocity in km/min of a speed and direction. */
+export function velocityOf(heading: Heading): Vector {
+  const radians = (heading.direction_deg * Math.PI) / 180;
+  const km_min = heading.speed_kmh / 60;
+  return { east: km_min * Math.sin(radians), north: km_min * Math.cos(radians) };
+}
+
+/** Median, east and north apart, of velocities; null of none. */
+export function medianVelocity(velocities: readonly Vector[]): Vector | null {
+  if (velocities.length === 0) return null;
+  return { east: median(velocities.map((v) => v.east)), north: median(velocities.map((v) => v.north)) };
+}
+
+/** A mature track as the regional motion sees it. */
+export interface Mover extends Position {
+  readonly velocity: Vector;
+}
+
+/** Median velocity of the movers within 100 km of a place, km/min; null without any. */
+export function regionalVelocity(at: Position, movers: readonly Mover[]): Vector | null {
+  const near = movers.filter(
+    (mover) => roughDistanceKm(at, mover) <= REGION_KM * 1.01 && distanceKm(at, mover) <= REGION_KM,
+  );
+  return medianVelocity(near.map((mover) => mover.velocity));
+}

@@ -1,0 +1,59 @@
+import { Worker } from 'node:worker_threads';
+import { BadInput } from './error.ts';
+import type { ScanInput } from './grid.ts';
+import type { ScanFiles } from './read/scan.ts';
+import type { ReaderAnswer } from './reader.ts';
+
+interface Waiting {
+  readonly resolve: (input: ScanInput) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Threads that decode scans, so that one scan is read while the one before it is tracked and published. */
+export interface Readers {
+  readonly read: (files: ScanFiles) => Promise<ScanInput>;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Starts `threads` reader threads; requests go round among them.
+ * A read fails with BadInput when a file cannot be used; a thread that dies fails every read it owed.
+ */
+export function startReaders(threads: number): Readers {
+  const lanes = Array.from({ length: threads }, startLane);
+  let next = 0;
+  return {
+    read: (files) => (lanes[next++ % lanes.length] as ReturnType<typeof startLane>).read(files),
+    close: async () => {
+      await Promise.all(lanes.map((lane) => lane.close()));
+    },
+  };
+}
+
+function startLane() {
+  const worker = new Worker(new URL('./reader.ts', import.meta.url));
+  const waiting = new Map<number, Waiting>();
+  let requests = 0;
+  const failAll = (error: Error) => {
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+  };
+  worker.on('message', (answer: ReaderAnswer) => {
+    const owed = waiting.get(answer.id);
+    waiting.delete(answer.id);
+    if ('input' in answer) owed?.resolve(answer.input);
+    else if ('bad' in answer) owed?.reject(new BadInput(answer.bad.stage, answer.bad.subject, answer.bad.reason));
+    else owed?.reject(Object.assign(new Error(answer.failure.message), { stack: answer.failure.stack }));
+  });
+  worker.on('error', failAll);
+  worker.on('exit', (code) => failAll(new Error(`reader thread ended with code ${code}`)));
+  return {
+    read: (files: ScanFiles) =>
+      new Promise<ScanInput>((resolve, reject) => {
+        const id = requests++;
+        waiting.set(id, { resolve, reject });
+        worker.postMessage({ id, files });
+      }),
+    close: () => worker.terminate(),
+  };
+}

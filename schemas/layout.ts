@@ -1,0 +1,33 @@
+/**
+ * Every path under the data root, as a function. Paths are relative to the root, with forward slashes.
+ * Dates are storm dates `YYYY-MM-DD`, except in the archive of raw files, where they are the UTC dates of the names, so that
+ * moving the start of the storm day moves no raw file; months are `YYYY-MM`.
+ */
+export const layout = {
+  /** The one switch: which scan, which manifests, which live files. */
+  current: 'current.json',
+  /** Held by the one pipeline that may write here. */
+  lock: 'pipeline.lock',
+  lockHolder: 'pipeline.lock.json',
+  tables: 'tables',
+  tiles: 'tiles',
+  live: 'live',
+  state: 'state',
+  manifests: 'manifests',
+  staging: 'staging',
+  staged: (run: string) => `staging/${run}`,
+  inbox: (source: string) => `inbox/${source}`,
+  rejected: (source: string) => `inbox/rejected/${source}`,
+  archive: (source: string) => `archive/${source}`,
+  archiveDate: (source: string, date: string) => `archive/${source}/date=${date}`,
+  table: (table: string, date: string) => `tables/${table}/date=${date}`,
+  monthTable: (table: string, month: string) => `tables/${table}/month=${month}`,
+  scanTiles: (date: string) => `tiles/scan/date=${date}`,
+  dailyTiles: (date: string) => `tiles/daily/date=${date}`,
+  stateDate: (date: string) => `state/date=${date}`,
+  /** Folder of the manifests of a partition: a storm date, or `month-YYYY-MM`. */
+  manifestFolder: (partition: string) => `manifests/${partition}`,
+  manifest: (partition: string, commit: number) => `manifests/${partition}/${String(commit).padStart(6, '0')}.json`,
+  head: (partition: string) => `manifests/${partition}/head.json`,
+  monthPartition: (month: string) => `month-${month}`,
+} as const;

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+
+/** Version of the shapes in this file; readers refuse a newer one. */
+export const MANIFEST_VERSION = 1;
+
+const isoDate = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
+
+/** One published file. Data files are immutable: a name is never written twice with other content. */
+export const PublishedFile = z.object({
+  path: z.string().meta({ description: 'Relative to the data root.' }),
+  kind: z.enum(['table', 'scan-tiles', 'daily-tiles', 'state']),
+  table: z.string().nullable().meta({ description: 'Table name of a table file.' }),
+  segment: z.string().meta({ description: 'Group of scans, or `day` for what is derived from the whole date.' }),
+  rows: z.int().nonnegative().meta({ description: 'Rows of a table, tiles of an archive, 1 for a state.' }),
+  bytes: z.int().positive(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  schema_version: z.int().nonnegative(),
+  first_scan: z.string().nullable(),
+  last_scan: z.string().nullable(),
+  bbox: z
+    .tuple([z.number(), z.number(), z.number(), z.number()])
+    .nullable()
+    .meta({ description: 'West, south, east, north of the rows; null without positions.' }),
+  max_size_mm: z.number().nullable().meta({ description: 'Largest size of the rows.' }),
+});
+export type PublishedFile = z.infer<typeof PublishedFile>;
+
+/** A scan that the date holds, with a fingerprint of the raw files it was made from. */
+export const CommittedScan = z.object({
+  scan_id: z.string(),
+  segment: z.string(),
+  inputs: z.string().meta({ description: 'Hash of the names and sizes of the raw files.' }),
+});
+export type CommittedScan = z.infer<typeof CommittedScan>;
+
+/** The list that defines what is published for one partition: a storm date, or a month of closed dates. */
+export const Manifest = z.object({
+  manifest_version: z.literal(MANIFEST_VERSION),
+  partition: z.string(),
+  commit: z.int().positive(),
+  source: z.enum(['observed', 'simulated']),
+  storm_day_start_hour: z.int().min(0).max(23),
+  /** When the pipeline committed it: ingest time, the source of `data_as_of` on closed dates. */
+  committed_at: z.string(),
+  closed: z.boolean().meta({ description: 'True once the date is over and compacted into day files.' }),
+  /** Commit that last changed a table, by table name: what an ETag is made of. */
+  table_commits: z.record(z.string(), z.int().positive()),
+  scans: z.array(CommittedScan),
+  files: z.array(PublishedFile),
+  /** Of a month: commit of each date that went into its files; a date whose commit moved on is stale there. */
+  dates: z.record(isoDate, z.int().positive()).nullable(),
+});
+export type Manifest = z.infer<typeof Manifest>;
+
+/** The switch that readers follow: replaced last, by rename. */
+export const Current = z.object({
+  manifest_version: z.literal(MANIFEST_VERSION),
+  scan_id: z.string().meta({ description: 'Newest published scan.' }),
+  data_timestamp: z.string().meta({ description: 'Observation time of that scan.' }),
+  data_as_of: z.string().meta({ description: 'When it was committed.' }),
+  source: z.enum(['observed', 'simulated']),
+  open_dates: z
+    .record(isoDate, z.int().positive())
+    .meta({ description: 'Commit to read of each date that is not closed; closed dates are read through head.json.' }),
+  live: z.object({
+    detections: z.string(),
+    cells: z.string(),
+    tracks: z.string(),
+    first_scan: z.string().meta({ description: 'Oldest scan of the live window.' }),
+  }),
+});
+export type Current = z.infer<typeof Current>;

@@ -1,0 +1,434 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import { PipelineError } from '../../../pipeline/error.ts';
+import { type BucketFile, downloadAll, downloadFile, listBucket } from '../../../pipeline/sources/bucket.ts';
+import type { Network } from '../../../pipeline/sources/http.ts';
+import { bucketKey } from '../../../pipeline/sources/names.ts';
+import { DEFAULT_PRODUCTS } from '../../../pipeline/sources/plan.ts';
+import { Unavailable } from '../../../pipeline/sources/retry.ts';
+import { sharedData, sharedTest } from '../../shared-data.ts';
+import { type BucketServer, type StartBucket, startBucket } from './bucket-server.ts';
+import { instant, put, scratch, tinyGrid } from './files.ts';
+import { selfSigned } from './self-signed.ts';
+
+const KEY = 'CONUS/MESH_00.50/20240228/MRMS_MESH_00.50_20240228-025239.grib2.gz';
+const GRID = tinyGrid('hail '.repeat(200));
+
+async function bucketOf(t: ExecutionContext, given: StartBucket): Promise<BucketServer> {
+  const server = await startBucket(given);
+  t.teardown(server.close);
+  return server;
+}
+
+/** A network that waits for nothing and remembers why and how long it would have waited. */
+function hurried(more: Network = {}): { readonly network: Network; readonly retries: string[] } {
+  const retries: string[] = [];
+  const network: Network = {
+    patience: { retries: 2, first_ms: 100, longest_ms: 10_000 },
+    sleep: async () => {},
+    onRetry: (failure, wait_ms) => void retries.push(`${failure.reason}; wait ${wait_ms} ms`),
+    ...more,
+  };
+  return { network, retries };
+}
+
+const day = { from_ms: instant('00:00:00'), to_ms: instant('23:59:59') };
+
+async function listed(server: BucketServer, network: Network = {}): Promise<BucketFile> {
+  const { files } = await listBucket({ base_url: server.url, products: ['MESH'], ...day, network });
+  return files[0] as BucketFile;
+}
+
+/** A bucket with one grid, its listing, and an empty folder to fetch it to. */
+async function oneGrid(t: ExecutionContext, more: Network = {}) {
+  const server = await bucketOf(t, { objects: { [KEY]: GRID } });
+  const { network, retries } = hurried(more);
+  return { server, file: await listed(server), folder: await scratch(t), network, retries };
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name)
+    .sort();
+}
+
+const gets = (server: BucketServer) => server.requests.filter((request) => !request.startsWith('GET list'));
+
+test('a day is listed over several pages, by time, with sizes, addresses and versions', async (t) => {
+  const times = ['00:00:39', '00:02:41', '12:00:00', '23:58:00', '23:59:59'];
+  const objects = Object.fromEntries(
+    times.map((time, n) => [bucketKey('MESH', instant(time)), Buffer.alloc(n + 1)]).toReversed(),
+  );
+  const server = await bucketOf(t, { objects, pageSize: 2 });
+  const { files, unknown } = await listBucket({ base_url: server.url, products: ['MESH'], ...day });
+  t.deepEqual(
+    files.map((file) => [file.time_ms, file.bytes]),
+    times.map((time, n) => [instant(time), n + 1]),
+  );
+  t.is(files[0]?.location, `${server.url}/CONUS/MESH_00.50/20240228/MRMS_MESH_00.50_20240228-000039.grib2.gz`);
+  t.regex(String(files[0]?.etag), /^"[0-9a-f]{32}"$/);
+  t.deepEqual(unknown, []);
+  t.is(server.requests.length, 3);
+});
+
+test('a poll lists only what comes after its first second, and the previous day just after 00 UTC', async (t) => {
+  const key = (product: string, time: string) => bucketKey(product, instant(time));
+  const wanted = [
+    key('ProbSevere', '2024-02-27T23:50:30Z'),
+    key('VIL', '2024-02-27T23:58:40Z'),
+    key('MESH', '2024-02-28T00:00:39Z'),
+  ];
+  const others = [
+    key('ProbSevere', '2024-02-27T23:50:29Z'),
+    key('VIL', '2024-02-27T23:57:00Z'),
+    key('MESH', '2024-02-27T23:58:39Z'),
+    key('MESH', '2024-02-28T00:02:00Z'),
+  ];
+  const objects = Object.fromEntries([...wanted, ...others].map((name) => [name, Buffer.alloc(1)]));
+  const server = await bucketOf(t, { objects });
+  const { files } = await listBucket({
+    base_url: server.url,
+    products: ['MESH', 'VIL', 'ProbSevere'],
+    from_ms: instant('2024-02-28T00:00:30Z'),
+    to_ms: instant('2024-02-28T00:01:59Z'),
+  });
+  t.deepEqual(
+    files.map((file) => file.key),
+    wanted,
+  );
+  t.true(
+    server.requests.some((request) =>
+      request.includes('start-after=CONUS%2FMESH_00.50%2F20240228%2FMRMS_MESH_00.50_20240228-000030'),
+    ),
+  );
+  t.is(server.requests.filter((request) => request.includes('MESH_00.50%2F20240227')).length, 0);
+});
+
+test('keys with signs that XML must escape are read, and reported when they are no raw files', async (t) => {
+  const folder = 'CONUS/MESH_00.50/20240228/';
+  const odd = [
+    `${folder}notes & <drafts> "new" it's.txt`,
+    `${folder}x/../../../../etc/MRMS_MESH_00.50_20240228-025239.grib2.gz`,
+  ];
+  const server = await bucketOf(t, { objects: Object.fromEntries([KEY, ...odd].map((key) => [key, GRID])) });
+  const { files, unknown } = await listBucket({ base_url: server.url, products: ['MESH'], ...day });
+  t.deepEqual(
+    files.map((file) => file.key),
+    [KEY],
+  );
+  t.deepEqual(unknown, odd.toSorted());
+});
+
+test('a busy listing is asked for again after the wait it names', async (t) => {
+  const server = await bucketOf(t, { objects: { [KEY]: GRID } });
+  server.fail('?list', { kind: 'status', status: 503, headers: { 'retry-after': '7' } });
+  const { network, retries } = hurried();
+  t.is((await listed(server, network)).key, KEY);
+  t.deepEqual(retries, ['server answers 503, expected 200; wait 7000 ms']);
+});
+
+test('a wait that is named as a date counts from the server’s own clock', async (t) => {
+  const server = await bucketOf(t, { objects: { [KEY]: GRID } });
+  const headers = { date: 'Wed, 28 Feb 2024 03:00:00 GMT', 'retry-after': 'Wed, 28 Feb 2024 03:00:04 GMT' };
+  server.fail('?list', { kind: 'status', status: 429, headers });
+  const { network, retries } = hurried();
+  await listed(server, network);
+  t.deepEqual(retries, ['server answers 429, expected 200; wait 4000 ms']);
+});
+
+test('a listing that is cut off, or is a web page, is asked for again', async (t) => {
+  const server = await bucketOf(t, { objects: { [KEY]: GRID } });
+  server.fail('?list', { kind: 'truncate', after: 200 }, { kind: 'body', body: Buffer.from('<html>Welcome</html>') });
+  const { network, retries } = hurried();
+  t.is((await listed(server, network)).key, KEY);
+  t.deepEqual(retries, [
+    'answer is no whole listing, expected ListBucketResult; wait 100 ms',
+    'answer is no whole listing, expected ListBucketResult; wait 200 ms',
+  ]);
+});
+
+test('a bucket that refuses is an error at once, with its address and answer', async (t) => {
+  const server = await bucketOf(t, {});
+  server.fail('?list', { kind: 'status', status: 403 });
+  const error = await t.throwsAsync(listed(server), { instanceOf: Unavailable });
+  t.regex(error.message, /^sources http:.*prefix=CONUS%2FMESH_00.50%2F20240228.*: server answers 403, expected 200$/);
+  server.fail('?list', { kind: 'status', status: 301, headers: { location: 'https://elsewhere.example/' } });
+  await t.throwsAsync(listed(server), {
+    message: /server answers 301 to https:\/\/elsewhere.example\/, expected 200$/,
+  });
+});
+
+test('a server that is not there is unavailable after the retries', async (t) => {
+  const server = await startBucket({});
+  await server.close();
+  const { network, retries } = hurried();
+  await t.throwsAsync(listed(server, network), { instanceOf: Unavailable, message: /ECONNREFUSED, after 3 attempts$/ });
+  t.is(retries.length, 2);
+});
+
+test('a file is fetched to the bucket’s layout, and not again when it is there', async (t) => {
+  const { server, file, folder } = await oneGrid(t);
+  const local = await downloadFile(file, folder);
+  t.is(local.location, join(folder, KEY));
+  t.deepEqual(await readFile(local.location), GRID);
+  t.deepEqual(await downloadFile(file, folder), local);
+  t.deepEqual(gets(server), [`GET ${KEY}`]);
+  t.deepEqual(await filesIn(folder), [local.name]);
+});
+
+test('a connection that breaks in the middle is continued where it broke', async (t) => {
+  const { server, file, folder, network, retries } = await oneGrid(t);
+  server.fail(KEY, { kind: 'reset', after: 400 });
+  const local = await downloadFile(file, folder, network);
+  t.deepEqual(await readFile(local.location), GRID);
+  t.deepEqual(gets(server), [`GET ${KEY}`, `GET ${KEY} bytes=400-`]);
+  t.deepEqual(retries, ['connection failed: ECONNRESET; wait 100 ms']);
+});
+
+test('a body that ends early is continued', async (t) => {
+  const { server, file, folder, network, retries } = await oneGrid(t);
+  server.fail(KEY, { kind: 'truncate', after: 300 });
+  t.deepEqual(await readFile((await downloadFile(file, folder, network)).location), GRID);
+  t.deepEqual(gets(server), [`GET ${KEY}`, `GET ${KEY} bytes=300-`]);
+  t.deepEqual(retries, [`300 bytes arrived, expected ${GRID.length}; wait 100 ms`]);
+});
+
+test('a server that knows no ranges is read from the beginning', async (t) => {
+  const { server, file, folder, network } = await oneGrid(t);
+  server.fail(KEY, { kind: 'reset', after: 400 }, { kind: 'whole' });
+  t.deepEqual(await readFile((await downloadFile(file, folder, network)).location), GRID);
+});
+
+test('an answer to another range than the one asked for starts the file over', async (t) => {
+  const { server, file, folder, network, retries } = await oneGrid(t);
+  const elsewhere = { kind: 'status', status: 206, headers: { 'content-range': 'bytes 7-9/10' } } as const;
+  server.fail(KEY, { kind: 'reset', after: 400 }, elsewhere);
+  t.deepEqual(await readFile((await downloadFile(file, folder, network)).location), GRID);
+  t.deepEqual(gets(server), [`GET ${KEY}`, `GET ${KEY} bytes=400-`, `GET ${KEY}`]);
+  const range = `bytes 400-${GRID.length - 1}/${GRID.length}`;
+  t.is(retries[1], `server answers 206 with range 'bytes 7-9/10', expected '${range}'; wait 200 ms`);
+});
+
+test('a listing without an end is given up', async (t) => {
+  const server = await bucketOf(t, { objects: { [KEY]: GRID } });
+  server.fail('?list', { kind: 'body', body: Buffer.alloc(8 * 2 ** 20 + 1, ' ') });
+  await t.throwsAsync(listed(server), { instanceOf: Unavailable, message: /listing is over 8388608 bytes$/ });
+});
+
+test('a download that is repeatedly cut leaves a part that the next run continues', async (t) => {
+  const { server, file, folder, network } = await oneGrid(t);
+  server.fail(KEY, ...Array.from({ length: 3 }, () => ({ kind: 'reset', after: 100 }) as const));
+  await t.throwsAsync(downloadFile(file, folder, network), { instanceOf: Unavailable });
+  const [part, ...others] = await filesIn(folder);
+  t.deepEqual(others, []);
+  t.true(part?.endsWith('.part'));
+  t.deepEqual(await readFile((await downloadFile(file, folder, network)).location), GRID);
+  t.is(gets(server).at(-1), `GET ${KEY} bytes=300-`);
+  t.deepEqual(await filesIn(folder), [file.name]);
+});
+
+test('a part that is already whole is checked and put in place without another request', async (t) => {
+  const { server, file, folder, network } = await oneGrid(t);
+  await put(folder, `${KEY}.${file.etag?.replaceAll('"', '')}.part`, GRID);
+  t.deepEqual(await readFile((await downloadFile(file, folder, network)).location), GRID);
+  t.deepEqual(gets(server), []);
+});
+
+test('a part of another version is thrown away', async (t) => {
+  const { server, file, folder, network } = await oneGrid(t);
+  await put(folder, `${KEY}.0123456789abcdef.part`, 'something else');
+  await downloadFile(file, folder, network);
+  t.deepEqual(gets(server), [`GET ${KEY}`]);
+  t.deepEqual(await filesIn(folder), [file.name]);
+});
+
+test('an object that is replaced between two attempts is never mixed from both versions', async (t) => {
+  const { server, file, folder, network } = await oneGrid(t);
+  const corrected = tinyGrid('HAIL '.repeat(200));
+  t.is(corrected.length, GRID.length);
+  server.fail(KEY, { kind: 'reset', after: 400 });
+  const network2: Network = { ...network, sleep: async () => server.put(KEY, corrected) };
+  t.deepEqual(await readFile((await downloadFile(file, folder, network2)).location), corrected);
+});
+
+test('content with a wrong check sum is fetched again from the beginning', async (t) => {
+  const { server, file, folder, network, retries } = await oneGrid(t);
+  const wrong = Buffer.from(GRID);
+  wrong[500] = (wrong[500] as number) ^ 1;
+  server.fail(KEY, { kind: 'body', body: wrong });
+  t.deepEqual(await readFile((await downloadFile(file, folder, network)).location), GRID);
+  t.deepEqual(retries, ['gzip incorrect data check; wait 100 ms']);
+  t.deepEqual(gets(server), [`GET ${KEY}`, `GET ${KEY}`]);
+});
+
+test('an object whose check sum stays wrong is unavailable and leaves nothing behind', async (t) => {
+  const wrong = Buffer.concat([GRID.subarray(0, -8), Buffer.alloc(4), GRID.subarray(-4)]);
+  const server = await bucketOf(t, { objects: { [KEY]: wrong } });
+  const { network } = hurried();
+  const folder = await scratch(t);
+  await t.throwsAsync(downloadFile(await listed(server), folder, network), {
+    instanceOf: Unavailable,
+    message: /: gzip incorrect data check, after 3 attempts$/,
+  });
+  t.deepEqual(await filesIn(folder), []);
+});
+
+for (const [title, body, found] of [
+  ['shorter', GRID.subarray(0, 100), 100],
+  ['longer', Buffer.concat([GRID, GRID]), GRID.length * 2],
+] as const)
+  test(`a body that is announced ${title} than listed is refused before it is read`, async (t) => {
+    const { server, file, folder, network, retries } = await oneGrid(t);
+    server.fail(KEY, { kind: 'body', body });
+    await downloadFile(file, folder, network);
+    t.deepEqual(retries, [`server announces ${found} bytes, expected ${GRID.length}; wait 100 ms`]);
+  });
+
+test('a body without an announced length that goes on and on is cut at the listed size', async (t) => {
+  const server = await bucketOf(t, { objects: { [KEY]: GRID } });
+  const file = { ...(await listed(server)), bytes: 500 };
+  server.fail(KEY, ...Array.from({ length: 3 }, () => ({ kind: 'truncate', after: 900 }) as const));
+  const { network } = hurried();
+  const folder = await scratch(t);
+  await t.throwsAsync(downloadFile(file, folder, network), {
+    message: /body is longer than the listed 500 bytes, after 3 attempts$/,
+  });
+  t.deepEqual(await filesIn(folder), []);
+});
+
+test('an empty object is unavailable without a request', async (t) => {
+  const { server, file, folder, network } = await oneGrid(t);
+  await t.throwsAsync(downloadFile({ ...file, bytes: 0 }, folder, network), {
+    instanceOf: Unavailable,
+    message: /object is empty/,
+  });
+  t.deepEqual(gets(server), []);
+});
+
+test('an object that is gone is unavailable at once', async (t) => {
+  const { file, folder, server, network, retries } = await oneGrid(t);
+  server.fail(KEY, { kind: 'status', status: 404 });
+  await t.throwsAsync(downloadFile(file, folder, network), {
+    instanceOf: Unavailable,
+    message: /: server answers 404, expected 200$/,
+  });
+  t.deepEqual(retries, []);
+});
+
+test('a connection that stalls is given up at the deadline and continued', async (t) => {
+  const late = new AbortController();
+  const deadlines = [late.signal];
+  const asked: number[] = [];
+  const deadline = (ms: number) => {
+    asked.push(ms);
+    return deadlines.shift() ?? new AbortController().signal;
+  };
+  const { server, file, folder, network, retries } = await oneGrid(t, { deadline });
+  server.fail(KEY, { kind: 'stall', after: 400, stalled: () => setImmediate(() => late.abort()) });
+  t.deepEqual(await readFile((await downloadFile(file, folder, network)).location), GRID);
+  t.deepEqual(retries, [`no whole answer within ${asked[0]} ms; wait 100 ms`]);
+  t.is(asked[0], 20_000 + Math.ceil(GRID.length / 50));
+});
+
+test('an abort from outside ends a download with its reason and is not tried again', async (t) => {
+  const stop = new AbortController();
+  const { server, file, folder, network, retries } = await oneGrid(t, { signal: stop.signal });
+  server.fail(KEY, { kind: 'stall', after: 400, stalled: () => stop.abort(new Error('stopped by hand')) });
+  await t.throwsAsync(downloadFile(file, folder, network), { message: 'stopped by hand' });
+  t.deepEqual(retries, []);
+});
+
+test('a folder that cannot be written is an error of ours, not of the server', async (t) => {
+  const { file, folder, network } = await oneGrid(t);
+  await writeFile(join(folder, 'CONUS'), 'a file in the way');
+  const error = await t.throwsAsync(downloadFile(file, folder, network), { instanceOf: PipelineError });
+  t.false(error instanceof Unavailable);
+  t.regex(error.message, /MRMS_MESH_00.50_20240228-025239.grib2.gz: cannot be written: /);
+});
+
+test('of many files one that is unavailable costs nothing else', async (t) => {
+  const keys = Array.from({ length: 20 }, (_, n) => bucketKey('MESH', instant('12:00:00') + n * 120_000));
+  const server = await bucketOf(t, { objects: Object.fromEntries(keys.map((key) => [key, GRID])), pageSize: 1000 });
+  const { files } = await listBucket({ base_url: server.url, products: ['MESH'], ...day });
+  server.fail(keys[3] as string, { kind: 'status', status: 404 });
+  const folder = await scratch(t);
+  const arrived: string[] = [];
+  const done = await downloadAll({ files, folder, ...hurried(), onFile: (file) => void arrived.push(file.key) });
+  t.deepEqual(
+    done.files.map((file) => file.key),
+    keys.toSpliced(3, 1),
+  );
+  t.deepEqual(
+    done.failed.map(({ file }) => file.key),
+    [keys[3]],
+  );
+  t.deepEqual(arrived.toSorted(), keys.toSpliced(3, 1));
+});
+
+test('a failure of our own disk ends all downloads', async (t) => {
+  const { file, folder, network } = await oneGrid(t);
+  await writeFile(join(folder, 'CONUS'), 'a file in the way');
+  await t.throwsAsync(downloadAll({ files: [file], folder, network }), { message: /cannot be written/ });
+});
+
+test('a process killed in the middle leaves no file under its name, and the next one finishes it', async (t) => {
+  const { server, file, folder } = await oneGrid(t);
+  const stalled = Promise.withResolvers<void>();
+  server.fail(KEY, { kind: 'stall', after: 400, stalled: stalled.resolve });
+  const script = fileURLToPath(new URL('./download-process.ts', import.meta.url));
+  const child = spawn(process.execPath, [script, JSON.stringify(file), folder], { stdio: 'inherit' });
+  const ended = once(child, 'exit');
+  await stalled.promise;
+  child.kill('SIGKILL');
+  t.deepEqual(await ended, [null, 'SIGKILL']);
+  t.true((await filesIn(folder)).every((name) => name.endsWith('.part')));
+  t.deepEqual(await readFile((await downloadFile(file, folder)).location), GRID);
+  t.deepEqual(await filesIn(folder), [file.name]);
+});
+
+test('HTTPS: a server is believed when its authority is ours, and otherwise refused without retries', async (t) => {
+  const tls = selfSigned();
+  const server = await bucketOf(t, { objects: { [KEY]: GRID }, tls });
+  const trusting = hurried({ ca: tls.cert });
+  const file = await listed(server, trusting.network);
+  t.deepEqual(await readFile((await downloadFile(file, await scratch(t), trusting.network)).location), GRID);
+  const strict = hurried();
+  await t.throwsAsync(listed(server, strict.network), { instanceOf: Unavailable, message: /SELF_SIGNED_CERT$/ });
+  t.deepEqual(strict.retries, []);
+});
+
+sharedTest('real files come through the bucket byte for byte, connections breaking on the way', async (t) => {
+  const vil = 'CONUS/VIL_00.50/20240509/MRMS_VIL_00.50_20240509-082840.grib2.gz';
+  const objects = {
+    [vil]: await readFile(sharedData('mrms/MRMS_VIL_00.50_20240509-082840.grib2.gz')),
+    'CONUS/MESH_00.50/20240509/MRMS_MESH_00.50_20240509-082840.grib2': await readFile(
+      sharedData('mrms/MRMS_MESH_00.50_20240228-025239.grib2'),
+    ),
+    'ProbSevere/20240509/MRMS_PROBSEVERE_20240509_082800.json': await readFile(
+      sharedData('probsevere/MRMS_PROBSEVERE_20211011_000053.json'),
+    ),
+  };
+  const server = await bucketOf(t, { objects, pageSize: 1 });
+  server.fail(vil, { kind: 'reset', after: 100_000 }, { kind: 'reset', after: 200_000 });
+  const { network } = hurried();
+  const time_ms = Date.parse('2024-05-09T08:28:40Z');
+  const { files } = await listBucket({
+    base_url: server.url,
+    products: DEFAULT_PRODUCTS,
+    from_ms: time_ms - 60_000,
+    to_ms: time_ms,
+    network,
+  });
+  const folder = await scratch(t);
+  const done = await downloadAll({ files, folder, network });
+  t.deepEqual(done.files.map((file) => file.key).sort(), Object.keys(objects).sort());
+  for (const [key, content] of Object.entries(objects)) t.true(content.equals(await readFile(join(folder, key))), key);
+  await rm(join(folder, vil));
+  t.is((await downloadAll({ files, folder, network })).files.length, 3);
+});

@@ -1,0 +1,272 @@
+import test from 'ava';
+import fc from 'fast-check';
+import { PipelineError } from '../../../pipeline/error.ts';
+import type { SourceFile } from '../../../pipeline/sources/names.ts';
+import {
+  type Committed,
+  DEFAULT_PRODUCTS,
+  planRun,
+  planScans,
+  type RunPlan,
+  type ScanPlan,
+} from '../../../pipeline/sources/plan.ts';
+import { scanId } from '../../../schemas/time.ts';
+import { at, instant, named } from './files.ts';
+
+/** Products and times of what belongs to the only scan of a plan. */
+function parts(files: readonly SourceFile[]): string[] {
+  const { scans } = planScans(files);
+  return scans.flatMap(({ companions, probsevere, previous_probsevere }) => [
+    ...Object.entries(companions).map(([companion, file]) => `${companion} ${clock(file)}`),
+    ...(probsevere ? [`probsevere ${clock(probsevere)}`] : []),
+    ...(previous_probsevere ? [`previous ${clock(previous_probsevere)}`] : []),
+  ]);
+}
+
+function clock(file: SourceFile): string {
+  return new Date(file.time_ms).toISOString().slice(11, 19);
+}
+
+test('a scan is named by the time of its MESH file and takes every companion of its time', (t) => {
+  const files = DEFAULT_PRODUCTS.map((product) => named(product, '02:52:39'));
+  const { scans, unused, duplicates } = planScans(files);
+  t.deepEqual(
+    scans.map((scan) => [scan.scan_id, scan.scan_time, scan.mesh.product]),
+    [['20240228T025239Z', instant('02:52:39'), 'MESH']],
+  );
+  t.deepEqual(parts(files), [
+    'posh_pct 02:52:39',
+    'vil_kg_m2 02:52:39',
+    'echo_top_18_km 02:52:39',
+    'echo_top_50_km 02:52:39',
+    'max_reflectivity_dbz 02:52:39',
+    'probsevere 02:52:39',
+  ]);
+  t.deepEqual([unused, duplicates], [[], []]);
+});
+
+for (const [time, belongs, why] of [
+  ['12:00:00', true, 'the same second'],
+  ['11:57:30', true, 'exactly 150 s older'],
+  ['11:57:29', false, '151 s older'],
+  ['12:00:01', false, 'a second after the scan'],
+] as const)
+  test(`a companion of ${time} ${belongs ? 'belongs' : 'does not belong'} to the scan of 12:00:00: ${why}`, (t) => {
+    const vil = named('VIL', time);
+    t.deepEqual(parts([named('MESH', '12:00:00'), vil]), belongs ? [`vil_kg_m2 ${time}`] : []);
+    t.deepEqual(planScans([named('MESH', '12:00:00'), vil]).unused, belongs ? [] : [vil]);
+  });
+
+for (const [time, belongs] of [
+  ['12:00:00', true],
+  ['11:55:00', true],
+  ['11:54:59', false],
+  ['12:00:01', false],
+] as const)
+  test(`ProbSevere of ${time} ${belongs ? 'belongs' : 'does not belong'} to the scan of 12:00:00`, (t) =>
+    t.deepEqual(parts([named('MESH', '12:00:00'), named('ProbSevere', time)]), belongs ? [`probsevere ${time}`] : []));
+
+test('of several candidates the newest that is not after the scan is taken, and ProbSevere keeps the one before it', (t) => {
+  const vil = ['11:57:40', '11:59:20', '12:00:10'].map((time) => named('VIL', time));
+  const probsevere = ['11:53:00', '11:55:30', '11:57:30', '12:01:00'].map((time) => named('ProbSevere', time));
+  t.deepEqual(parts([named('MESH', '12:00:00'), ...vil, ...probsevere]), [
+    'vil_kg_m2 11:59:20',
+    'probsevere 11:57:30',
+    'previous 11:55:30',
+  ]);
+});
+
+test('the previous ProbSevere file is at most 5 minutes older than the one that is used', (t) => {
+  const mesh = named('MESH', '12:00:00');
+  t.deepEqual(parts([mesh, named('ProbSevere', '11:58:00'), named('ProbSevere', '11:53:00')]), [
+    'probsevere 11:58:00',
+    'previous 11:53:00',
+  ]);
+  t.deepEqual(parts([mesh, named('ProbSevere', '11:58:00'), named('ProbSevere', '11:52:59')]), ['probsevere 11:58:00']);
+});
+
+test('a companion from before midnight belongs to the first scan of the day', (t) =>
+  t.deepEqual(parts([named('MESH', '2024-02-28T00:00:20Z'), named('POSH', '2024-02-27T23:58:36Z')]), [
+    'posh_pct 23:58:36',
+  ]));
+
+test('one companion file serves two scans when both may have it', (t) =>
+  t.deepEqual(parts([named('MESH', '12:00:00'), named('MESH', '12:01:30'), named('VIL', '12:00:00')]), [
+    'vil_kg_m2 12:00:00',
+    'vil_kg_m2 12:00:00',
+  ]));
+
+test('MESH_Max files and products of no scan are unused, not refused', (t) => {
+  const files = [named('MESH_Max_1440min', '10:00:00'), named('PrecipRate', '10:00:00'), named('VIL', '10:00:00')];
+  const { scans, unused } = planScans(files);
+  t.deepEqual(scans, []);
+  t.deepEqual(new Set(unused), new Set(files));
+});
+
+test('of several files of one second the largest is taken and the others are duplicates: a cut-off copy never wins', (t) => {
+  const whole = named('MESH', '12:00:00', 2000, 'one/');
+  const cut = named('MESH', '12:00:00', 700, 'a-first/');
+  const copy = named('MESH', '12:00:00', 2000, 'two/');
+  const { scans, duplicates } = planScans([cut, copy, whole]);
+  t.is(scans[0]?.mesh, whole);
+  t.deepEqual(duplicates, [copy, cut]);
+});
+
+test('inputs are a fingerprint of names and sizes: places do not change them, a size or another companion does', (t) => {
+  const inputs = (...files: SourceFile[]) => planScans(files).scans[0]?.inputs;
+  const mesh = named('MESH', '12:00:00', 2000);
+  const first = inputs(mesh, named('VIL', '12:00:00', 10));
+  t.regex(String(first), /^[0-9a-f]{16}$/);
+  t.is(inputs(named('MESH', '12:00:00', 2000, 'archive/'), named('VIL', '12:00:00', 10, 'else/')), first);
+  t.is(inputs(mesh, named('VIL', '12:00:00', 10), named('POSH', '12:00:01')), first);
+  const others = [
+    inputs(mesh),
+    inputs(mesh, named('VIL', '12:00:00', 11)),
+    inputs(mesh, named('VIL', '11:59:59', 10)),
+    inputs(mesh, named('POSH', '12:00:00', 10)),
+    inputs(named('MESH', '12:00:00', 2001), named('VIL', '12:00:00', 10)),
+  ];
+  t.is(new Set([first, ...others]).size, 6);
+});
+
+// Runs are drawn as one letter per scan, a minute each: the published ones in their segments, the available ones below.
+const START = instant('20:00:00');
+const minute = (n: number) => START + n * 60_000;
+const plan = (n: number, inputs = 'same'): ScanPlan => ({
+  scan_id: scanId(minute(n)),
+  scan_time: minute(n),
+  mesh: at(`MRMS_MESH_00.50_20240228-${scanId(minute(n)).slice(9, 15)}.grib2`),
+  companions: {},
+  probsevere: null,
+  previous_probsevere: null,
+  inputs,
+});
+
+/** `0 1 2!`: minutes of the scans that can be made; `!` marks other inputs than before. */
+function available(picture: string): ScanPlan[] {
+  return words(picture).map((word) => plan(Number.parseInt(word, 10), word.endsWith('!') ? 'other' : 'same'));
+}
+
+/** `a: 0 1 2 | b: 3 4`: segments and the minutes of their scans. */
+function published(picture: string): Committed[] {
+  return picture.split('|').flatMap((group) => {
+    const [segment, minutes] = group.split(':') as [string, string | undefined];
+    return words(minutes ?? '').map((word) => ({ ...plan(Number(word)), segment: segment.trim() }));
+  });
+}
+
+function words(text: string): string[] {
+  return text.split(' ').filter((word) => word !== '');
+}
+
+function outcome(run: RunPlan): string {
+  const minutes = run.run.map((scan) => (scan.scan_time - START) / 60_000).join(' ');
+  const from = run.redo_from === null ? 'never' : (run.redo_from - START) / 60_000;
+  return `run ${minutes || 'none'}, redo from ${from}, drop ${run.drop_segments.join(' ') || 'none'}, skip ${run.skipped}`;
+}
+
+for (const [title, scans, before, expected] of [
+  ['an empty root runs everything', '0 1 2', '', 'run 0 1 2, redo from never, drop none, skip 0'],
+  ['nothing new is nothing to do', '0 1 2', 'a: 0 1 2', 'run none, redo from never, drop none, skip 3'],
+  ['a later scan drops nothing', '0 1 2 3', 'a: 0 1 2', 'run 3, redo from never, drop none, skip 3'],
+  ['a late scan in the last segment redoes it', '0 1 2 3', 'a: 0 1 3', 'run 0 1 2 3, redo from 0, drop a, skip 0'],
+  ['earlier segments stay', '0 1 2 3 4', 'a: 0 1 | b: 2 4', 'run 2 3 4, redo from 2, drop b, skip 2'],
+  ['all later segments go', '0 1 2 3 4', 'a: 0 | b: 2 3 | c: 4', 'run 1 2 3 4, redo from 1, drop b c, skip 1'],
+  [
+    'a scan in the gap between segments leaves the one before',
+    '0 1 2 3',
+    'a: 0 1 | b: 3',
+    'run 2 3, redo from 2, drop b, skip 2',
+  ],
+  ['a scan before everything redoes all', '0 1 2', 'a: 1 | b: 2', 'run 0 1 2, redo from 0, drop a b, skip 0'],
+  [
+    'a changed scan is redone with what follows',
+    '0 1! 2',
+    'a: 0 | b: 1 | c: 2',
+    'run 1 2, redo from 1, drop b c, skip 1',
+  ],
+  ['a change and a new scan run together', '0 1! 2', 'a: 0 | b: 1', 'run 1 2, redo from 1, drop b, skip 1'],
+  ['raw files of untouched segments may be gone', '2 3', 'a: 0 1 | b: 2', 'run 3, redo from never, drop none, skip 1'],
+  ['segments come in any order', '0 1 2', 'b: 2 | a: 0', 'run 1 2, redo from 1, drop b, skip 1'],
+] as const)
+  test(`run: ${title}`, (t) => t.is(outcome(planRun(available(scans), published(before))), expected));
+
+test('run: a published scan that must be redone and whose raw files are gone is refused by name', (t) => {
+  const error = t.throws(() => planRun(available('0 2 4'), published('a: 0 1 | b: 2 3 | c: 5')), {
+    instanceOf: PipelineError,
+  });
+  t.is(
+    error.message,
+    'sources 20240228T200500Z: must be made again from 20240228T200400Z on, but its raw files are gone, expected them in the archive',
+  );
+  t.throws(() => planRun(available('2'), published('a: 0 1 3 4')), {
+    message: /^sources 20240228T200000Z \(and 3 more\): /,
+  });
+});
+
+const someFile = fc
+  .record({
+    product: fc.constantFrom(...DEFAULT_PRODUCTS, 'MESH_Max_60min'),
+    second: fc.integer({ min: 0, max: 1200 }),
+    bytes: fc.integer({ min: 1, max: 3 }),
+    folder: fc.constantFrom('', 'x/', 'y/'),
+  })
+  .map(({ product, second, bytes, folder }) =>
+    named(product, new Date(START + second * 1000).toISOString(), bytes, folder),
+  );
+
+test('any order of arrival and any repetition of the same files give the same plan', (t) => {
+  const shuffledTwice = fc
+    .uniqueArray(someFile, { maxLength: 60, selector: (file) => file.location })
+    .chain((files) =>
+      fc.tuple(fc.constant(files), fc.shuffledSubarray([...files, ...files], { minLength: files.length * 2 })),
+    );
+  fc.assert(
+    fc.property(shuffledTwice, ([files, again]) => {
+      t.deepEqual(planScans(again), planScans(files));
+    }),
+  );
+});
+
+test('every file is used, unused or a duplicate, and a companion is never after its scan', (t) => {
+  fc.assert(
+    fc.property(fc.uniqueArray(someFile, { maxLength: 60, selector: (file) => file.location }), (files) => {
+      const { scans, unused, duplicates } = planScans(files);
+      const used = scans.flatMap((scan) => {
+        const others = [...Object.values(scan.companions), scan.probsevere, scan.previous_probsevere];
+        const theirs = others.filter((file) => file !== null);
+        t.true(theirs.every((file) => file.time_ms <= scan.scan_time));
+        return [scan.mesh, ...theirs];
+      });
+      t.is(new Set(used).size + unused.length + duplicates.length, files.length);
+    }),
+  );
+});
+
+/** Publishes a run as a pipeline would: dropped segments go, what ran comes in segments of at most `size` scans. */
+function commit(before: readonly Committed[], run: RunPlan, size: number, word: string): Committed[] {
+  const kept = before.filter((scan) => !run.drop_segments.includes(scan.segment));
+  return [...kept, ...run.run.map((scan, n) => ({ ...scan, segment: `${word}${Math.floor(n / size)}` }))];
+}
+
+test('after committing everything there is nothing to do; a late file then redoes a suffix, and the end is the same as in order', (t) => {
+  const deliveries = fc.array(fc.array(someFile, { minLength: 1, maxLength: 15 }), { minLength: 1, maxLength: 5 });
+  fc.assert(
+    fc.property(deliveries, fc.integer({ min: 1, max: 5 }), (batches, size) => {
+      let files: SourceFile[] = [];
+      let committed: Committed[] = [];
+      for (const [n, batch] of batches.entries()) {
+        files = [...files, ...batch];
+        const { scans } = planScans(files);
+        const run = planRun(scans, committed);
+        t.deepEqual(run.run, scans.slice(scans.length - run.run.length), 'what runs is a suffix');
+        committed = commit(committed, run, size, `batch${n}-`);
+        t.deepEqual(
+          committed.map((scan) => [scan.scan_id, scan.inputs]),
+          scans.map((scan) => [scan.scan_id, scan.inputs]),
+        );
+        t.deepEqual(planRun(scans, committed), { redo_from: null, drop_segments: [], run: [], skipped: scans.length });
+      }
+    }),
+  );
+});
