@@ -1,20 +1,38 @@
 #!/usr/bin/env node
 import { Command } from 'commander';
 import { explainError } from './commands/cli.ts';
+import { compactCommand } from './commands/compact.ts';
 import { ingestCommand } from './commands/ingest.ts';
+import { inspectCommand } from './commands/inspect.ts';
+import { pictureCommand } from './commands/picture.ts';
+import { rebuildCommand } from './commands/rebuild.ts';
+import { streamCommand } from './commands/stream.ts';
+import { trainCommand } from './commands/train.ts';
+import { verifyCommand } from './commands/verify.ts';
 import { readConfig } from './config.ts';
+import { readPicture } from './publish/read-picture.ts';
 
 const program = new Command('hail-pipeline')
   .description('Hail from public radar: turns grids into published files.')
   .version('0.1.0')
   .addCommand(ingestCommand(readConfig))
-  .exitOverride()
+  .addCommand(streamCommand(readConfig))
+  .addCommand(inspectCommand())
+  .addCommand(
+    pictureCommand(readConfig, (root, subject) => readPicture(root, subject, readConfig().storm_day_start_hour)),
+  )
+  .addCommand(verifyCommand(readConfig))
+  .addCommand(compactCommand(readConfig))
+  .addCommand(rebuildCommand(readConfig))
+  .addCommand(trainCommand())
   .addHelpText(
     'after',
-    '\nSettings are environment variables that begin with HAIL_; README lists them.\nExit codes: 0 done, 1 failure, 2 usage, 3 not found, 4 conflict, 5 a check found something.',
+    `
+Settings are environment variables that begin with HAIL_; README lists them.
+Exit codes: 0 done, 1 failure, 2 usage, 3 not found, 4 conflict, 5 a check found something.`,
   );
 
-for (const command of program.commands) command.exitOverride();
+for (const command of [program, ...program.commands]) command.exitOverride();
 
 try {
   await program.parseAsync();

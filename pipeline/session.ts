@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CommittedScan, Manifest } from '../schemas/manifest.ts';
-import { addDays, scanId, scanTime, stormDate, stormDateStart, timestamp, utcDate } from '../schemas/time.ts';
+import { addDays, monthOf, scanId, scanTime, stormDate, stormDateStart, timestamp, utcDate } from '../schemas/time.ts';
 import { type Chain, type HourOfScans, MEMORY_MAX_GAP_MS, planChains } from './chains.ts';
 import { Conflict, PipelineError } from './error.ts';
 import type { ScanInput } from './grid.ts';
@@ -287,10 +287,6 @@ async function settle({ root, settings }: Context): Promise<void> {
   const thisMonth = monthOf(utcDate(now_ms));
   const months = new Set(work.filter((date) => monthOf(date) < thisMonth).map(monthOf));
   for (const month of months) await root.joinMonth(month, now_ms);
-}
-
-function monthOf(date: string): string {
-  return date.slice(0, 'YYYY-MM'.length);
 }
 
 /** Files worth planning with: not refused before, and not from the future. */

@@ -50,3 +50,8 @@ export function isCalendarDate(text: string): boolean {
   const time_ms = Date.parse(`${text}T00:00:00Z`);
   return !Number.isNaN(time_ms) && utcDate(time_ms) === text;
 }
+
+/** Month `YYYY-MM` of a date `YYYY-MM-DD`. */
+export function monthOf(date: string): string {
+  return date.slice(0, 'YYYY-MM'.length);
+}

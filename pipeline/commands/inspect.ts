@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { labelComponents } from '../detect/label.ts';
-import { UsageError } from '../error.ts';
+import { NotFound, PipelineError, UsageError } from '../error.ts';
 import { readBounded } from '../read/file.ts';
 import {
   type Exceedance,
@@ -86,7 +86,7 @@ Examples:
 
 /** Opens a file and works out everything the options ask for. */
 export async function inspectFile(path: string, options: Look): Promise<Report> {
-  const bytes = await readBounded(path, MAX_INSPECTED_BYTES);
+  const bytes = await readNamed(path);
   const opened = await openFile(bytes, path);
   const file = { file: path, bytes: bytes.length };
   if (opened.format === 'ProbSevere') {
@@ -98,6 +98,18 @@ export async function inspectFile(path: string, options: Look): Promise<Report> 
   }
   const { heads } = opened;
   return { ...file, format: opened.format, fields: heads, detail: lookCloser(opened, options) };
+}
+
+/** Bytes of the file named on the command line; what the file system says about it is explained to people. */
+async function readNamed(path: string): Promise<Uint8Array> {
+  try {
+    return await readBounded(path, MAX_INSPECTED_BYTES);
+  } catch (cause) {
+    if (cause instanceof PipelineError) throw cause;
+    const code = (cause as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT') throw new NotFound('inspect', path, 'no such file', { cause });
+    throw new PipelineError('inspect', path, `cannot be read (${code})`, { cause });
+  }
 }
 
 /** The report on one field; null when there are several and none was named, so that the list is the answer. */

@@ -121,7 +121,8 @@ async function severeStorms(engine: Engine, paths: readonly string[]): Promise<n
   return row?.storms ?? 0;
 }
 
-async function gridBounds(engine: Engine, paths: readonly string[]): Promise<Bbox> {
+/** What the grids of a date cover; the whole lattice when no frame says it. */
+export async function gridBounds(engine: Engine, paths: readonly string[]): Promise<Bbox> {
   if (paths.length === 0) return windowBbox({ row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols });
   const [row] = await engine.rows<{ west: number; south: number; east: number; north: number }>(
     `SELECT min(grid_west) AS west, min(grid_south) AS south, max(grid_east) AS east, max(grid_north) AS north

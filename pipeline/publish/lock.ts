@@ -24,11 +24,7 @@ export function takeLock(dataRoot: string, command: string, now_ms: number): Loc
   } catch (error) {
     database.close();
     if ((error as { errcode?: number }).errcode !== 5) throw error;
-    throw new Conflict(
-      'lock',
-      dataRoot,
-      `held by ${holderOf(dataRoot)}, expected no other pipeline on this data root`,
-    );
+    throw new Conflict('lock', dataRoot, `held by ${holderOf(dataRoot)}, expected no other pipeline on this data root`);
   }
   const holder = { pid: process.pid, host: hostname(), command, since: timestamp(now_ms) };
   writeFileSync(join(dataRoot, layout.lockHolder), `${JSON.stringify(holder)}\n`);

@@ -295,7 +295,10 @@ function changedDayTables(
   const hashOf = (list: readonly { table: string | null; sha256: string }[], table: string) =>
     list.find((file) => file.table === table)?.sha256;
   const entries = files.map((file) => file.entry);
-  return [DAILY, ...DAY_TABLES.map(({ name }) => name).filter((name) => hashOf(manifest.files, name) !== hashOf(entries, name))];
+  return [
+    DAILY,
+    ...DAY_TABLES.map(({ name }) => name).filter((name) => hashOf(manifest.files, name) !== hashOf(entries, name)),
+  ];
 }
 
 function explainDisk(path: string, error: unknown): unknown {

@@ -20,7 +20,9 @@ export interface DatesSummary {
 export async function summarize(engine: Engine, dataRoot: string, heads: readonly Manifest[]): Promise<DatesSummary> {
   const paths = (table: string) => heads.flatMap((head) => tablePaths(dataRoot, head, table));
   const rowsOf = (table: string) =>
-    heads.flatMap((head) => head.files.filter((file) => file.table === table)).reduce((sum, file) => sum + file.rows, 0);
+    heads
+      .flatMap((head) => head.files.filter((file) => file.table === table))
+      .reduce((sum, file) => sum + file.rows, 0);
   const ask = async <Row>(table: string, sql: string): Promise<Row[]> =>
     paths(table).length === 0
       ? []

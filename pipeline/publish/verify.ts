@@ -32,29 +32,30 @@ export interface Verification {
 /**
  * Re-reads everything that the newest manifests list and says what is wrong with it: missing files, other bytes than
  * published, rows, schema versions, times and dates that do not fit, tiers that do not nest, a switch that points nowhere.
- * `onFile` is told of each file as it is read.
+ * `onFile` is told how many files of how many are read.
  */
 export async function verifyRoot(
   engine: Engine,
   dataRoot: string,
   only: string | null,
-  onFile: (path: string) => void,
+  onFile: (done: number, total: number) => void,
 ): Promise<Verification> {
   const faults: Fault[] = [];
   let [files, rows, bytes, partitions] = [0, 0, 0, 0];
   const { dates, months } = await listPartitions(dataRoot);
   const names = [...dates, ...months.map(layout.monthPartition)].filter((name) => only === null || name === only);
+  const heads: Manifest[] = [];
   for (const name of names) {
     const manifest = await readHead(dataRoot, name);
-    if (manifest === null) {
-      faults.push({ path: layout.head(name), reason: 'is missing, expected the newest manifest' });
-      continue;
-    }
+    if (manifest === null) faults.push({ path: layout.head(name), reason: 'is missing, expected the newest manifest' });
+    else heads.push(manifest);
+  }
+  const total = heads.reduce((sum, head) => sum + head.files.length, 0);
+  for (const manifest of heads) {
     partitions++;
     for (const file of manifest.files) {
-      onFile(file.path);
       faults.push(...(await verifyFile(engine, dataRoot, manifest, file)));
-      files++;
+      onFile(++files, total);
       rows += file.kind === 'table' ? file.rows : 0;
       bytes += file.bytes;
     }

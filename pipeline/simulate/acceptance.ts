@@ -1,6 +1,7 @@
 import { latRow, lonCol, pixelAreaKm2, type Window } from '../../schemas/geo/lattice.ts';
 import { type SimulatedScan, simulateScan } from './fields.ts';
 import { type Patch, patchesOf } from './objects.ts';
+import { hailReports } from './reports.ts';
 import { scanTimes } from './scan-times.ts';
 import type { Scenario } from './scenario.ts';
 import { stormAt, stormsBetween } from './storms.ts';
@@ -31,7 +32,7 @@ export interface EveningStatistics {
   readonly swath_width_p90_km: number;
   /** Patches of at least 19 mm in one scan that reach 25 mm around them: median, and 10 and 90 %. */
   readonly core_area_km2: readonly number[];
-  /** Minutes that pixels which reach 19 mm spend at 10 mm or more. */
+  /** Minutes that pixels which reach 10 mm stay there, scans x 2 min. */
   readonly duration_median_min: number;
   readonly duration_p95_min: number;
   /** Speed of storms whose core has at least 10 mm, over scans. */
@@ -39,6 +40,11 @@ export interface EveningStatistics {
   /** Correlation of the largest MESH of storms (at least 5 mm) with itself ten minutes later. */
   readonly autocorrelation_10_min: number;
   readonly ordinary_life_mean_min: number;
+  /** Hourly maxima of storms that reach 19 mm in the hour: 50 and 95 % quantiles, mm. */
+  readonly hourly_peaks_mm: readonly number[];
+  /** Severe (25.4 mm) reports of the ground, and significant ones (50.8 mm). */
+  readonly severe_reports: number;
+  readonly significant_reports: number;
 }
 
 /** Simulates the scans of [from_ms, to_ms) and measures them; nothing is written. */
@@ -47,6 +53,9 @@ export function measureEvening(scenario: Scenario, from_ms: number, to_ms: numbe
   const times = scanTimes(scenario.seed, from_ms, to_ms);
   for (const time_ms of times) countScan(tally, scenario, simulateScan(scenario, time_ms));
   const storms = stormsBetween(scenario, from_ms, to_ms);
+  const reports = hailReports(scenario, from_ms, to_ms, Number.POSITIVE_INFINITY).filter(
+    ({ kind }) => kind === 'first',
+  );
   const positive = [...tally.maximum.values()].sort((a, b) => a - b);
   const quantile = (part: number) => quantileOf(positive, part) / 10;
   const shape = Math.log(Math.log(10) / Math.log(2)) / Math.log(quantile(0.9) / quantile(0.5));
@@ -56,9 +65,7 @@ export function measureEvening(scenario: Scenario, from_ms: number, to_ms: numbe
   const lengths = sorted(swaths.map((swath) => swath.length_km));
   const widths = sorted(swaths.map((swath) => swath.width_km));
   const cores = sorted(tally.cores.map((core) => core.area_km2));
-  const durations = sorted(
-    [...tally.scans_10_mm].filter(([pixel]) => (tally.maximum.get(pixel) ?? 0) >= 190).map(([, scans]) => 2 * scans),
-  );
+  const durations = sorted([...tally.scans_10_mm.values()].map((scans) => 2 * scans));
   const lives = storms.filter((storm) => storm.kind === 'ordinary').map((storm) => storm.life_ms / MS_PER_MINUTE);
   return {
     scans: times.length,
@@ -81,6 +88,9 @@ export function measureEvening(scenario: Scenario, from_ms: number, to_ms: numbe
     speed_median_kmh: quantileOf(sorted(tally.speeds_kmh), 0.5),
     autocorrelation_10_min: persistence(tally.peaks.values()),
     ordinary_life_mean_min: lives.reduce((sum, life) => sum + life, 0) / lives.length,
+    hourly_peaks_mm: [0.5, 0.95].map((part) => quantileOf(sorted(hourlyPeaks(tally.peaks.values())), part)),
+    severe_reports: reports.filter(({ size_in }) => size_in >= 1).length,
+    significant_reports: reports.filter(({ size_in }) => size_in >= 2).length,
   };
 }
 
@@ -154,7 +164,8 @@ function* above(maximum: ReadonlyMap<number, number>, tenths: number): Generator
 
 function areaKm2(tally: Tally, window: Window, mm: number): number {
   let area = 0;
-  for (const pixel of above(tally.maximum, 10 * mm)) area += pixelAreaKm2(window.row0 + Math.floor(pixel / window.cols));
+  for (const pixel of above(tally.maximum, 10 * mm))
+    area += pixelAreaKm2(window.row0 + Math.floor(pixel / window.cols));
   return area;
 }
 
@@ -162,6 +173,18 @@ function areaKm2(tally: Tally, window: Window, mm: number): number {
 function quantileOf(sorted: readonly number[], part: number): number {
   if (sorted.length === 0) return Number.NaN;
   return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] as number;
+}
+
+/** Largest value of each storm and hour that is severe by the older bound, 19 mm. */
+function* hourlyPeaks(storms: Iterable<ReadonlyMap<number, number>>): Generator<number> {
+  for (const series of storms) {
+    const hours = new Map<number, number>();
+    for (const [turn, peak_mm] of series) {
+      const hour = Math.floor(turn / 30);
+      hours.set(hour, Math.max(peak_mm, hours.get(hour) ?? 0));
+    }
+    yield* [...hours.values()].filter((peak_mm) => peak_mm >= 19);
+  }
 }
 
 /** Pearson correlation of the largest MESH of all storms with itself five scans later. */

@@ -49,12 +49,16 @@ export function dbzAt(profile: Profile, height_km: number): number {
  * Severe hail index of a profile, J m-1 s-1.
  * Source: Witt et al. 1998: 0.1 x integral of W_T x 5e-6 x 10^(0.084 Z) x W(Z) from the 0 C level up.
  */
-export function shiOfProfile(profile: Profile, freezing_level_km: number): number {
+export function shiOfProfile(
+  profile: Profile,
+  freezing_level_km: number,
+  minus_20_above_km: number = MINUS_20_ABOVE_KM,
+): number {
   let shi = 0;
   for (let height_km = freezing_level_km + STEP_KM / 2; height_km < HIGHEST_KM; height_km += STEP_KM) {
     const dbz = dbzAt(profile, height_km);
     if (dbz <= 40) break;
-    const warm = Math.min(1, (height_km - freezing_level_km) / MINUS_20_ABOVE_KM);
+    const warm = Math.min(1, (height_km - freezing_level_km) / minus_20_above_km);
     shi += 0.1 * warm * 5e-6 * 10 ** (0.084 * dbz) * Math.min(1, (dbz - 40) / 10) * STEP_KM * 1000;
   }
   return shi;

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { PipelineError } from '../error.ts';
+import { Conflict, PipelineError } from '../error.ts';
 import { coverageOf } from './coverage.ts';
 import { SIMULATED_PRODUCTS, type SimulatedProduct, simulateScan } from './fields.ts';
 import { writeGrib2 } from './grib2-writer.ts';
@@ -41,7 +41,7 @@ export interface WrittenScan {
 /**
  * Writes an evening under `out`, in the layout of the public MRMS bucket, and yields each scan once it is on disk.
  * Each file appears whole, under a temporary name first. Files that are there are kept: they could only be the same,
- * because a folder belongs to one scenario (`evening.json`) and another one is refused with PipelineError.
+ * because a folder belongs to one scenario (`evening.json`) and another one is refused with Conflict.
  */
 export async function* writeEvening(scenario: Scenario, options: EveningOptions): AsyncGenerator<WrittenScan> {
   const { from_ms, to_ms, out, products = SIMULATED_PRODUCTS } = options;
@@ -126,7 +126,7 @@ async function claimFolder(scenario: Scenario, out: string): Promise<void> {
     return;
   }
   if (known !== mine)
-    throw new PipelineError(
+    throw new Conflict(
       'simulate',
       out,
       `holds another simulated evening: ${oneLine(known)}, expected ${oneLine(mine)}; choose another folder`,

@@ -67,9 +67,7 @@ function levelAt(profile: readonly Level[], height_m: number): Level {
 
 function layerMean(profile: readonly Level[], bottom_m: number, top_m: number): Wind {
   const ground_m = (profile[0] as Level).height_m;
-  const inside = profile.filter(
-    (level) => level.height_m - ground_m > bottom_m && level.height_m - ground_m < top_m,
-  );
+  const inside = profile.filter((level) => level.height_m - ground_m > bottom_m && level.height_m - ground_m < top_m);
   const levels = [levelAt(profile, bottom_m), ...inside, levelAt(profile, top_m)];
   let east = 0;
   let north = 0;

@@ -68,8 +68,7 @@ function deflateBand(image: SparseImage, row: number, rows: number, start: numbe
   let next = start;
   for (let r = 0; r < rows; r += 1) {
     const first = (row + r) * image.cols;
-    for (let c = 0; c < image.cols; c += 1)
-      current[c] = image.mask[first + c] === 1 ? image.inside : image.outside;
+    for (let c = 0; c < image.cols; c += 1) current[c] = image.mask[first + c] === 1 ? image.inside : image.outside;
     for (; next < end && (image.index[next] as number) < first + image.cols; next += 1)
       current[(image.index[next] as number) - first] = image.value[next] as number;
     const out = filtered.subarray(r * stride, (r + 1) * stride);

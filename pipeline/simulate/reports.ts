@@ -14,6 +14,8 @@ const STEP_MS = 2 * MS_PER_MINUTE;
 const SQUARE_LAT_DEG = 0.045;
 const SQUARE_LON_DEG = 0.055;
 const SMALLEST_MESH_MM = 10;
+/** Texture makes the largest pixel of a square larger than the smooth core at its middle by about this factor. */
+const LARGEST_OF_SQUARE = 1.25;
 /** Hail below this is not worth a report, mm. */
 const SMALLEST_REPORT_MM = 19;
 
@@ -95,7 +97,8 @@ function hitsOf(storm: Storm): Hit[] {
 /** Raises the squares around a storm's centre to the MESH at their middle. */
 function hitSquares(storm: Storm, time_ms: number, hits: Map<number, Hit>): void {
   const state = stormAt(storm, time_ms);
-  const reach_km = 1.4 * storm.core_km * Math.sqrt(storm.aspect) * coreReach(state.peak_mm, SMALLEST_MESH_MM);
+  const reach_km =
+    1.4 * storm.core_km * Math.sqrt(storm.aspect) * coreReach(LARGEST_OF_SQUARE * state.peak_mm, SMALLEST_MESH_MM);
   if (reach_km === 0) return;
   const heading = (state.direction_deg * Math.PI) / 180;
   const km_per_lon = 111.32 * Math.cos((state.lat * Math.PI) / 180);
@@ -109,7 +112,8 @@ function hitSquares(storm: Storm, time_ms: number, hits: Map<number, Hit>): void
       const east = ((square_col + 0.5) * SQUARE_LON_DEG - state.lon) * km_per_lon;
       const along = (east * Math.sin(heading) + north * Math.cos(heading)) / Math.sqrt(storm.aspect);
       const across = (north * Math.sin(heading) - east * Math.cos(heading)) * Math.sqrt(storm.aspect);
-      const mesh_mm = state.peak_mm * coreFall(coreDistance(along / storm.core_km, across / storm.core_km));
+      const mesh_mm =
+        LARGEST_OF_SQUARE * state.peak_mm * coreFall(coreDistance(along / storm.core_km, across / storm.core_km));
       if (mesh_mm < SMALLEST_MESH_MM) continue;
       const square = hashOf(square_row, square_col);
       const hit = hits.get(square);
@@ -127,7 +131,7 @@ function firstReport(storm: Storm, hit: Hit, size_mm: number, draw: Draw): HailR
   const at = moved(middle, drift.east + 1.5 * normal(draw), drift.north + 1.5 * normal(draw));
   const fell_ms = hit.time_ms + between(draw, 5, 8) * MS_PER_MINUTE;
   const valid_ms = Math.round((fell_ms + 6 * MS_PER_MINUTE * normal(draw)) / MS_PER_MINUTE) * MS_PER_MINUTE;
-  const issued_ms = Math.round((Math.max(valid_ms, fell_ms) / MS_PER_MINUTE + between(draw, 4, 45))) * MS_PER_MINUTE;
+  const issued_ms = Math.round(Math.max(valid_ms, fell_ms) / MS_PER_MINUTE + between(draw, 4, 45)) * MS_PER_MINUTE;
   return {
     lat: Math.round(at.lat * 100) / 100,
     lon: Math.round(at.lon * 100) / 100,
@@ -170,8 +174,7 @@ function locationOf({ lat, lon }: Position): string {
   const row = Math.floor(lat / PLACE_DEG);
   const col = Math.floor(lon / PLACE_DEG);
   const north = (lat - (row + uniformOf(0x70, row, col)) * PLACE_DEG) * 111.2;
-  const east =
-    (lon - (col + uniformOf(0x71, row, col)) * PLACE_DEG) * 111.32 * Math.cos((lat * Math.PI) / 180);
+  const east = (lon - (col + uniformOf(0x71, row, col)) * PLACE_DEG) * 111.32 * Math.cos((lat * Math.PI) / 180);
   const miles = Math.round((Math.hypot(east, north) * 1000) / METRES_PER_MILE);
   const name = `SIM${Math.round(row * PLACE_DEG * 10)}-${String(Math.round(-col * PLACE_DEG * 10)).padStart(4, '0')}`;
   if (miles === 0) return name;

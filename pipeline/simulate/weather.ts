@@ -28,7 +28,7 @@ export interface DayCharacter {
 export const DAY_CHARACTERS: Readonly<Record<DayType, DayCharacter>> = {
   quiet: day(0.5, 80, 0.2, 4, 0.1, 0.6, 1, [5, 12], [5, 12]),
   pulse: day(3, 900, 0.5, 24, 0.05, 0.7, 3, [5, 12], [6, 12]),
-  marginal: day(12, 1000, 1.5, 20, 0.3, 0.7, 3, [12, 22], [9, 16]),
+  marginal: day(12, 1000, 1.5, 20, 0.3, 0.66, 3, [12, 22], [9, 16]),
   supercell: day(20, 500, 6, 24, 0.7, 0.88, 3, [20, 32], [9, 16]),
   qlcs: day(20, 900, 5, 28, 0.15, 0.9, 2, [15, 25], [13, 20]),
   outbreak: day(60, 900, 8, 24, 0.7, 0.9, 3, [24, 35], [11, 19]),
@@ -76,11 +76,11 @@ const SEASON: readonly (readonly number[])[] = [
 
 /** Where storms gather: centre, spread, and weight by month. Gulf and S Plains peak in Apr-May, N and High Plains in Jun-Jul. */
 const HOMELANDS: readonly (Position & { readonly spread_km: number; readonly weight: readonly number[] })[] = [
-  { lat: 32.5, lon: -97.5, spread_km: 230, weight: [3, 4, 7, 10, 9, 4, 2, 2, 3, 4, 4, 3] },
+  { lat: 32.5, lon: -97.5, spread_km: 230, weight: [2, 3, 6, 11, 10, 4, 2, 2, 3, 3, 3, 2] },
   { lat: 31.8, lon: -89.0, spread_km: 260, weight: [5, 6, 7, 7, 4, 2, 2, 2, 2, 2, 4, 5] },
-  { lat: 38.5, lon: -97.5, spread_km: 240, weight: [1, 1, 4, 8, 10, 9, 4, 3, 3, 2, 1, 1] },
-  { lat: 39.8, lon: -103.2, spread_km: 200, weight: [0, 0, 1, 3, 7, 10, 9, 7, 3, 1, 0, 0] },
-  { lat: 44.5, lon: -101.0, spread_km: 250, weight: [0, 0, 0, 1, 4, 8, 10, 8, 3, 1, 0, 0] },
+  { lat: 38.5, lon: -97.5, spread_km: 240, weight: [1, 1, 3, 7, 11, 10, 4, 2, 2, 2, 1, 1] },
+  { lat: 39.8, lon: -103.2, spread_km: 200, weight: [0, 0, 1, 2, 6, 11, 10, 5, 2, 1, 0, 0] },
+  { lat: 44.5, lon: -101.0, spread_km: 250, weight: [0, 0, 0, 1, 3, 10, 11, 6, 2, 1, 0, 0] },
   { lat: 41.0, lon: -90.0, spread_km: 260, weight: [1, 1, 3, 5, 6, 6, 5, 4, 3, 2, 1, 1] },
   { lat: 35.0, lon: -80.5, spread_km: 260, weight: [1, 2, 3, 4, 5, 5, 5, 4, 2, 1, 1, 1] },
   { lat: 41.0, lon: -77.0, spread_km: 220, weight: [0, 0, 1, 2, 3, 4, 4, 3, 1, 1, 0, 0] },
@@ -141,7 +141,9 @@ export function boundariesAt(scenario: Scenario, time_ms: number): Boundary[] {
 
 function boundary(scenario: Scenario, character: DayCharacter, period: number, i: number): Boundary {
   const draw = drawsOf(scenario.seed, 0xb0d, period, i);
-  const centre = scenario.steady ? placeInWindow(scenario, draw, i, character.boundaries) : placeInCountry(period, draw);
+  const centre = scenario.steady
+    ? placeInWindow(scenario, draw, i, character.boundaries)
+    : placeInCountry(period, draw);
   const towards_deg = between(draw, 20, 110);
   const speed = between(draw, ...character.mean_wind_ms);
   const shear = windTowards(towards_deg + between(draw, 10, 45), between(draw, ...character.shear_ms));

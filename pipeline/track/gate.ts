@@ -9,19 +9,19 @@ export const MATURE_SCANS = 3;
 const RELATIVE_SPEED_MAX_KM_MIN = 1.8;
 
 /**
- * How far a cell may lie from the predicted centroid: what its shape does to the centroid, in standard deviations,
- * and a change of velocity that nobody could foresee, km/min (30 km/h: the deviate motion of a supercell, 7.5 m/s
- * off the mean wind by Bunkers et al. 2000, falls short of it). A centroid that is further off has been moved by
- * pixels that joined or left, not by the storm. Links of the whole-CONUS rain cores of 10 June 2019 whose area
- * changed by less than half lie within 2.0 km in 90 % and 2.6 km in 95 % at two minutes.
+ * How far a cell may lie from the predicted centroid of a mature track: what its shape does to the centroid, in
+ * standard deviations, and a change of velocity that nobody could foresee, km/min (30 km/h; a supercell deviates from
+ * the mean wind by 27 km/h, Bunkers et al. 2000). A centroid further off has been moved by pixels that joined or
+ * left, not by the storm. Links of the rain cores of 10 June 2019 over all CONUS whose area changed by less than half
+ * lie within 2.0 km in 90 % and 2.6 km in 95 % at two minutes.
  */
 const REACH_SDS = 1.5;
 const REACH_KM_MIN = 0.5;
 
-/** While nothing is known of the motion, the search is wider: a constant, a share of the radius, a speed. */
-const BLIND_REACH_KM = 5;
-const BLIND_REACH_PER_RADIUS = 1.2;
-const BLIND_REACH_KM_MIN = 2.4;
+/** For a young track, whose velocity is a guess: a constant, a share of the radius, a speed. */
+const YOUNG_REACH_KM = 5;
+const YOUNG_REACH_PER_RADIUS = 1.2;
+const YOUNG_REACH_KM_MIN = 2.4;
 
 /** A live track brought to the time of a scan. */
 export interface Prediction {
@@ -51,8 +51,8 @@ export function centroidOf(body: Body): Position {
 /** Furthest that a cell of this radius may lie from the predicted centroid, km. */
 export function reachKm({ track, minutes }: Prediction, radius_km: number): number {
   const track_radius_km = equivalentRadius(track.area_km2);
-  if (track.motion_source === 'none')
-    return BLIND_REACH_KM + BLIND_REACH_PER_RADIUS * track_radius_km + BLIND_REACH_KM_MIN * minutes;
+  if (track.scan_count < MATURE_SCANS)
+    return YOUNG_REACH_KM + YOUNG_REACH_PER_RADIUS * track_radius_km + YOUNG_REACH_KM_MIN * minutes;
   const variance_km2 = centroidVariance(Math.max(radius_km, track_radius_km));
   return REACH_SDS * Math.sqrt(variance_km2) + REACH_KM_MIN * minutes;
 }

@@ -14,7 +14,7 @@ export const REGION_KM = 100;
 
 /** Speed and direction of a velocity in km/min. */
 export function headingOf(velocity: Vector): Heading {
-  const degrees = (Math.atan2(velocity.east, velocity.north) * 180) / Math.PI;
+  const degrees = (Math.atan2(velocity.east + 0, velocity.north + 0) * 180) / Math.PI; // + 0 makes 0 of -0
   return { speed_kmh: 60 * Math.hypot(velocity.east, velocity.north), direction_deg: (degrees + 360) % 360 };
 }
 

@@ -2,7 +2,8 @@ import simplifyLine from 'simplify-js';
 import type { MultiPolygon, Polygon, Ring } from './rings.ts';
 import { findConflicts } from './validity.ts';
 
-const METRES_PER_DEGREE = (6_371_008.8 * Math.PI) / 180;
+/** Not less than a degree is anywhere on WGS84, so that no distance is taken for shorter than it is. */
+const METRES_PER_DEGREE = 111_700;
 /** How often the tolerance of a ring in conflict is halved before the ring stays as it was. */
 const MAX_HALVINGS = 6;
 
@@ -74,12 +75,11 @@ interface Metres {
   i: number;
 }
 
-/** Vertices in metres about the middle of the ring. */
+/** Vertices in metres from the first one, degrees of longitude as wide as where the ring is nearest the equator. */
 function toMetres(ring: Ring): Metres[] {
-  const lats = ring.map((position) => position[1] as number);
-  const middle = (Math.min(...lats) + Math.max(...lats)) / 2;
+  const nearest = ring.reduce((lat, position) => Math.min(lat, Math.abs(position[1] as number)), 90);
   const [lon0, lat0] = ring[0] as [number, number];
-  const metresPerLon = METRES_PER_DEGREE * Math.cos((middle * Math.PI) / 180);
+  const metresPerLon = METRES_PER_DEGREE * Math.cos((nearest * Math.PI) / 180);
   return ring.map((position, i) => ({
     x: ((position[0] as number) - lon0) * metresPerLon,
     y: ((position[1] as number) - lat0) * METRES_PER_DEGREE,

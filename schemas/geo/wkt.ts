@@ -18,24 +18,28 @@ function ringText(ring: Ring): string {
   return `(${ring.map((position) => position.join(' ')).join(', ')})`;
 }
 
-const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+/** How often a number of a polygon, and of a multipolygon, is nested in lists. */
+const DEPTH = { POLYGON: 3, MULTIPOLYGON: 4 } as const;
 
 /**
  * Polygons of the WKT of a POLYGON or MULTIPOLYGON in two dimensions, empty ones included; a polygon comes back as a
- * MultiPolygon of one. Throws SyntaxError naming what was found on anything else.
+ * MultiPolygon of one. Throws SyntaxError with what was found on anything else.
  */
 export function multiPolygonFromWkt(wkt: string): MultiPolygon {
-  const parts = /^\s*(MULTIPOLYGON|POLYGON)\s*(EMPTY|\(.*\))\s*$/is.exec(wkt);
-  if (!parts) throw new SyntaxError(`geometry is '${excerpt(wkt)}', expected a WKT polygon or multipolygon`);
-  const body = (parts[2] as string).toUpperCase();
-  if (body === 'EMPTY') return [];
-  const nested = JSON.parse(toJson(body, wkt)) as Polygon | MultiPolygon;
-  return (parts[1] as string).toUpperCase() === 'POLYGON' ? [nested as Polygon] : (nested as MultiPolygon);
+  const [, type, body] = /^\s*(MULTIPOLYGON|POLYGON)\s*(EMPTY|\(.*\))\s*$/i.exec(wkt) ?? [];
+  const kind = type?.toUpperCase();
+  if (body === undefined || (kind !== 'POLYGON' && kind !== 'MULTIPOLYGON')) throw unreadable(wkt);
+  if (body.toUpperCase() === 'EMPTY') return [];
+  const lists = parseLists(body, wkt);
+  if (!isNested(lists, DEPTH[kind])) throw unreadable(wkt);
+  return (kind === 'POLYGON' ? [lists] : lists) as MultiPolygon;
 }
 
-/** Parentheses become brackets and `x y` becomes `[x,y]`; whatever is not a number between them is refused. */
-function toJson(body: string, wkt: string): string {
-  return body
+const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+
+/** Parentheses become lists and `x y` a list of two numbers. */
+function parseLists(body: string, wkt: string): unknown {
+  const json = body
     .split(/([(),])/)
     .map((token) => {
       const text = token.trim();
@@ -43,13 +47,23 @@ function toJson(body: string, wkt: string): string {
       if (text === ')') return ']';
       if (text === ',' || text === '') return text;
       const numbers = text.split(/\s+/);
-      if (numbers.length !== 2 || !numbers.every((number) => NUMBER.test(number)))
-        throw new SyntaxError(`position is '${excerpt(text)}' in '${excerpt(wkt)}', expected two numbers`);
+      if (numbers.length !== 2 || !numbers.every((number) => NUMBER.test(number))) throw unreadable(wkt);
       return `[${numbers.map(Number).join(',')}]`;
     })
     .join('');
+  try {
+    return JSON.parse(json);
+  } catch (cause) {
+    throw unreadable(wkt, { cause });
+  }
 }
 
-function excerpt(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+function isNested(value: unknown, depth: number): boolean {
+  if (depth === 0) return typeof value === 'number';
+  return Array.isArray(value) && value.every((item) => isNested(item, depth - 1));
+}
+
+function unreadable(wkt: string, options?: ErrorOptions): SyntaxError {
+  const found = wkt.length > 60 ? `${wkt.slice(0, 60)}…` : wkt;
+  return new SyntaxError(`geometry is '${found}', expected the WKT of a polygon or multipolygon`, options);
 }

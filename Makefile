@@ -1,0 +1,50 @@
+# The front door. Every target installs what it needs first and may be repeated.
+SHELL := /bin/sh
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# npm is run by whatever Node the machine has; everything after it by the pinned one under node_modules.
+node_modules/.installed: package.json package-lock.json
+	npm ci --no-audit --no-fund --loglevel=error --ignore-scripts
+	@touch $@
+
+.PHONY: install
+install: node_modules/.installed ## install the pinned packages, Node included
+
+.PHONY: ingest
+ingest: install ## publish a source once: SOURCE=dir FROM=folder, SOURCE=noaa DATE=YYYY-MM-DD, or a simulated evening
+	@node pipeline/main.ts ingest $(if $(SOURCE),--source $(SOURCE)) $(if $(FROM),--from "$(FROM)") $(if $(DATE),--date $(DATE)) $(if $(PRODUCTS),--products $(PRODUCTS))
+
+.PHONY: stream
+stream: install ## follow a source: SOURCE=dir FROM=folder, or the public bucket
+	@node pipeline/main.ts stream $(if $(SOURCE),--source $(SOURCE)) $(if $(FROM),--from "$(FROM)") $(if $(PRODUCTS),--products $(PRODUCTS))
+
+.PHONY: verify
+verify: install ## re-read everything that is published and say what is wrong
+	@node pipeline/main.ts verify
+
+.PHONY: test
+test: install ## run the fast tests
+	@ava
+
+.PHONY: test-slow
+test-slow: install ## run the slow tests: full grids, fuzz, kills, disk full
+	@ava --timeout=20m 'test/slow/**/*.test.ts'
+
+.PHONY: check
+check: install ## check types, lint and format
+	@tsc --noEmit
+	@biome check --error-on-warnings .
+
+.PHONY: bench
+bench: install ## measure speed as ratios against peers where they are installed
+	@node test/bench/main.ts
+
+.PHONY: clean
+clean: ## remove installed packages; published data stay
+	rm -rf node_modules

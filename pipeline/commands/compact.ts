@@ -1,0 +1,53 @@
+import { Command } from 'commander';
+import { monthOf } from '../../schemas/time.ts';
+import type { Config } from '../config.ts';
+import { openRoot } from '../publish/root.ts';
+import { openReport } from '../report.ts';
+import { openSession } from '../session.ts';
+import { startReaders } from '../workers.ts';
+import { counted, readableBytes } from './cli.ts';
+
+interface Options {
+  readonly json?: true;
+}
+
+/** `hail-pipeline compact`: what a running stream does by itself, at once. */
+export function compactCommand(config: () => Config): Command {
+  return new Command('compact')
+    .description('close storm dates that are over, join months, draw what is due, and sweep what no list names')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExample:\n  hail-pipeline compact')
+    .action(async (options: Options) => {
+      const { data_root, log_level, storm_day_start_hour, now } = config();
+      const report = openReport(log_level, false);
+      const root = await openRoot(data_root, 'hail-pipeline compact', storm_day_start_hour, now());
+      const readers = startReaders(1);
+      try {
+        await openSession(root, readers, {
+          storm_day_start_hour,
+          now,
+          report,
+          move_raw: false,
+          each_scan: false,
+        }).settle();
+        const closed = [...root.heads.values()].filter((head) => head.closed).map((head) => head.partition);
+        const joined: string[] = [];
+        for (const month of new Set(closed.map(monthOf))) if (await root.joinMonth(month, now())) joined.push(month);
+        const swept = await root.sweep(now());
+        const result = {
+          closed_dates: closed.length,
+          joined_months: joined,
+          swept_files: swept.files,
+          swept_bytes: swept.bytes,
+        };
+        process.stdout.write(
+          options.json
+            ? `${JSON.stringify(result)}\n`
+            : `${counted(closed.length, 'closed date')}; months joined: ${joined.join(', ') || 'none'}; swept ${counted(swept.files, 'file')}, ${readableBytes(swept.bytes)}.\n`,
+        );
+      } finally {
+        await readers.close();
+        await root.close();
+      }
+    });
+}

@@ -1,0 +1,69 @@
+import { type Cell, cells } from '../../schemas/tables/cells.ts';
+import { type Detection, detections } from '../../schemas/tables/detections.ts';
+import { type Swath, swaths } from '../../schemas/tables/swaths.ts';
+import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
+import { scanTime, stormDate } from '../../schemas/time.ts';
+import { type Engine, openEngine } from '../duckdb.ts';
+import { NotFound } from '../error.ts';
+import type { PictureData } from '../tiles/picture.ts';
+import { tablePaths } from './compact.ts';
+import { gridBounds, sourceNote } from './day.ts';
+import { readHead } from './manifests.ts';
+import { readRows } from './tables.ts';
+
+/** What a picture is asked of: a storm date or a scan. */
+export type PictureSubject = { readonly date: string } | { readonly scan_id: string };
+
+/** Reads the published rows that a picture shows; throws NotFound when nothing is published for the subject. Takes no lock. */
+export async function readPicture(
+  dataRoot: string,
+  subject: PictureSubject,
+  storm_day_start_hour: number,
+): Promise<PictureData> {
+  const date = 'date' in subject ? subject.date : stormDate(scanTime(subject.scan_id), storm_day_start_hour);
+  const name = 'date' in subject ? subject.date : subject.scan_id;
+  const manifest = await readHead(dataRoot, date);
+  const last =
+    'date' in subject ? manifest?.scans.at(-1) : manifest?.scans.find((scan) => scan.scan_id === subject.scan_id);
+  if (
+    manifest === null ||
+    (last === undefined && manifest.files.length === 0) ||
+    ('scan_id' in subject && last === undefined)
+  )
+    throw new NotFound(
+      'picture',
+      name,
+      `is not published under ${dataRoot}, expected a published ${'date' in subject ? 'storm date' : 'scan'}`,
+    );
+  const engine: Engine = await openEngine();
+  try {
+    const paths = (table: string) => tablePaths(dataRoot, manifest, table);
+    const data_time = last === undefined ? null : scanTime(last.scan_id);
+    const until = data_time === null ? 'true' : `scan_time <= make_timestamp(${data_time * 1000})`;
+    const basics = {
+      data_time,
+      simulated: manifest.source === 'simulated',
+      source_note: sourceNote(manifest.source),
+      tracks: await readRows<TrackPoint>(engine, tracks, paths('tracks'), until),
+      bounds: await gridBounds(engine, paths('frames')),
+    };
+    if ('date' in subject)
+      return {
+        kind: 'day',
+        ...basics,
+        storm_date: date,
+        swaths: await readRows<Swath>(engine, swaths, paths('swaths')),
+      };
+    const scan_time = scanTime(subject.scan_id);
+    const ofScan = `scan_time = make_timestamp(${scan_time * 1000})`;
+    return {
+      kind: 'scan',
+      ...basics,
+      scan_time,
+      detections: await readRows<Detection>(engine, detections, paths('detections'), ofScan),
+      cells: await readRows<Cell>(engine, cells, paths('cells'), ofScan),
+    };
+  } finally {
+    engine.close();
+  }
+}

@@ -1,0 +1,113 @@
+import type { EveningStatistics } from './acceptance.ts';
+import type { SeasonStatistics } from './season.ts';
+
+/** One figure of the simulator beside what is expected and what was measured on real data. */
+export interface AcceptanceRow {
+  readonly what: string;
+  readonly simulated: number;
+  readonly low: number;
+  readonly high: number;
+  /** Figure of real data or of the literature, with its source; empty where there is none. */
+  readonly real: string;
+}
+
+export function isAccepted({ simulated, low, high }: AcceptanceRow): boolean {
+  return simulated >= low && simulated <= high;
+}
+
+// R2: 24 h maximum of 28 Feb 2024 over the CONUS, a marginal day. R4: 1066 observed object-hours, May-June 2015.
+
+/** A marginal day beside the real one. Ranges leave room for one day's chance about the real figure. */
+export function marginalRows(day: EveningStatistics): AcceptanceRow[] {
+  const [q50, q90, q99, q999] = day.quantiles_mm as [number, number, number, number];
+  return [
+    row('positive pixels, 50 % quantile, mm', q50, 2.1, 3.2, 'R2 2.6'),
+    row('positive pixels, 90 % quantile, mm', q90, 7, 11, 'R2 8.9'),
+    row('positive pixels, 99 % quantile, mm', q99, 15, 26, 'R2 19.8'),
+    row('positive pixels, 99.9 % quantile, mm', q999, 24, 50, 'R2 32.9'),
+    row('Weibull shape', day.weibull_shape, 0.9, 1.1, 'R2 0.98'),
+    row('Weibull scale, mm', day.weibull_scale_mm, 3, 5, 'R2 3.8'),
+    row('area e-folding above 10 mm, mm', day.area_e_folding_mm, 4, 7, 'R2 4.9'),
+    row('area ratio 25/19 mm', day.area_ratio_25_19, 0.22, 0.5, 'R2 .32'),
+    row('area ratio 38/19 mm', day.area_ratio_38_19, 0.005, 0.12, 'R2 .03'),
+    row('swath length at 19 mm, median, km', day.swath_length_median_km, 5, 16, 'R2 7.9'),
+    row('swath length at 19 mm, p90, km', day.swath_length_p90_km, 11, 45, 'R2 21'),
+    row('swath width at 19 mm, median, km', day.swath_width_median_km, 2.3, 5, 'R2 3.3'),
+    row('swath width at 19 mm, p90, km', day.swath_width_p90_km, 3.9, 10, 'R2 7.8'),
+    ...commonRows(day),
+  ];
+}
+
+/** An outbreak day beside what the literature expects. */
+export function outbreakRows(day: EveningStatistics): AcceptanceRow[] {
+  const [peak50, peak95] = day.hourly_peaks_mm as [number, number];
+  return [
+    row('area e-folding above 10 mm, mm', day.area_e_folding_mm, 8, 12, 'expected 8-12'),
+    row('area ratio 25/19 mm', day.area_ratio_25_19, 0.4, 0.65, 'expected .5'),
+    row('area ratio 38/19 mm', day.area_ratio_38_19, 0.07, 0.23, 'expected .15'),
+    row('swath length at 19 mm, p90, km', day.swath_length_p90_km, 20, 100, 'expected 20-80'),
+    row('swath width at 19 mm, median, km', day.swath_width_median_km, 2.3, 8, 'expected 3-8'),
+    row('hourly storm maxima, median, mm', peak50, 25, 45, 'R4 34.6'),
+    row('hourly storm maxima, p95, mm', peak95, 50, 90, 'R4 66.2'),
+    row(
+      'significant over severe reports',
+      day.significant_reports / day.severe_reports,
+      0.03,
+      0.13,
+      'climatology .066',
+    ),
+    ...commonRows(day),
+  ];
+}
+
+function commonRows(day: EveningStatistics): AcceptanceRow[] {
+  return [
+    row('core area at 19 mm in a scan, median, km2', day.core_area_km2[0] as number, 5, 60, 'expected 5-60'),
+    row('hail at a point, median, min', day.duration_median_min, 4, 10, 'expected 4-10'),
+    row('hail at a point, p95, min', day.duration_p95_min, 8, 25, 'expected < 25'),
+    row('speed of storms, median, km/h', day.speed_median_kmh, 33, 60, 'expected 35-60'),
+    row('correlation of maxima 10 min apart', day.autocorrelation_10_min, 0.58, 0.82, 'expected .6-.8'),
+    row('life of ordinary cells, mean, min', day.ordinary_life_mean_min, 22, 27, 'North Dakota 23.6'),
+  ];
+}
+
+export function seasonRows(seasons: SeasonStatistics): AcceptanceRow[] {
+  return [
+    row('births from 20 to 02 UTC, share', seasons.evening_share, 0.5, 0.85, 'peak 21-01 UTC'),
+    row('hour with most births, UTC', seasons.peak_hour, 21, 23.9, 'peak 21-01 UTC'),
+    row('Gulf and S Plains, April and May, share', seasons.south_spring_share, 0.3, 0.7, 'peak Apr-May'),
+    row('central, May and June, share', seasons.central_may_june_share, 0.3, 0.8, 'peak May-Jun'),
+    row('N and High Plains, June and July, share', seasons.north_june_july_share, 0.3, 0.85, 'peak Jun-Jul'),
+  ];
+}
+
+function row(what: string, simulated: number, low: number, high: number, real: string): AcceptanceRow {
+  return { what, simulated, low, high, real };
+}
+
+/** Aligned columns for people: simulated | expected range | real, with a mark on what lies outside. */
+export function formatRows(rows: readonly AcceptanceRow[]): string {
+  const cells = rows.map((one) => [
+    one.what,
+    readable(one.simulated),
+    `${readable(one.low)} - ${readable(one.high)}`,
+    one.real,
+    isAccepted(one) ? '' : 'OUTSIDE',
+  ]);
+  const all = [['', 'simulated', 'accepted', 'real', ''], ...cells];
+  const widths = all[0]?.map((_, column) => Math.max(...all.map((line) => (line[column] as string).length))) ?? [];
+  return all
+    .map((line) =>
+      line
+        .map((cell, column) =>
+          column === 0 ? cell.padEnd(widths[0] as number) : cell.padStart(widths[column] as number),
+        )
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function readable(value: number): string {
+  return Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(2);
+}
