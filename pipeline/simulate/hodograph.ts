@@ -54,8 +54,9 @@ export function supercellMotion(profile: readonly Level[], deviation: number = D
 function levelAt(profile: readonly Level[], height_m: number): Level {
   const ground_m = (profile[0] as Level).height_m;
   const above = profile.findIndex((level) => level.height_m - ground_m >= height_m);
-  const upper = profile[above < 1 ? 1 : above] as Level;
-  const lower = profile[(above < 1 ? 1 : above) - 1] as Level;
+  const at = above < 1 ? 1 : above;
+  const upper = profile[at] as Level;
+  const lower = profile[at - 1] as Level;
   const part = (height_m + ground_m - lower.height_m) / (upper.height_m - lower.height_m);
   return {
     pressure_hpa: lower.pressure_hpa * (upper.pressure_hpa / lower.pressure_hpa) ** part,

@@ -70,9 +70,13 @@ export function gamma2(draw: Draw, mean: number): number {
   return (-mean / 2) * (Math.log(1 - draw()) + Math.log(1 - draw()));
 }
 
-/** Poisson draw by multiplication; for means up to some hundred. */
+/** Poisson draw: how many exponential waits fit into the mean; for means up to some hundred. */
 export function poisson(draw: Draw, mean: number): number {
   let count = 0;
-  for (let remaining = mean + Math.log(1 - draw()); remaining > 0; remaining += Math.log(1 - draw())) count += 1;
+  let reached = -Math.log(1 - draw());
+  while (reached < mean) {
+    reached -= Math.log(1 - draw());
+    count += 1;
+  }
   return count;
 }

@@ -274,7 +274,7 @@ function bearOrdinary(slot: Slot, line: Boundary, origin: Position, birth_ms: nu
     direction_deg: bearingOf(line.mean) + 10 * normal(draw),
     turn_deg: 0,
     speed_ms: Math.hypot(line.mean.east, line.mean.north) * Math.exp(0.12 * normal(draw)),
-    peak_mm: observedPeak(slot, 9, 0.66),
+    peak_mm: observedPeak(slot, 9, 0.63),
   });
 }
 

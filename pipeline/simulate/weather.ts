@@ -28,7 +28,7 @@ export interface DayCharacter {
 export const DAY_CHARACTERS: Readonly<Record<DayType, DayCharacter>> = {
   quiet: day(0.5, 80, 0.2, 4, 0.1, 0.6, 1, [5, 12], [5, 12]),
   pulse: day(3, 900, 0.5, 24, 0.05, 0.7, 3, [5, 12], [6, 12]),
-  marginal: day(12, 1000, 1.5, 20, 0.3, 0.66, 3, [12, 22], [9, 16]),
+  marginal: day(12, 1000, 1.5, 20, 0.2, 0.66, 3, [12, 22], [9, 16]),
   supercell: day(20, 500, 6, 24, 0.7, 0.88, 3, [20, 32], [9, 16]),
   qlcs: day(20, 900, 5, 28, 0.15, 0.9, 2, [15, 25], [13, 20]),
   outbreak: day(60, 900, 8, 24, 0.7, 0.9, 3, [24, 35], [11, 19]),

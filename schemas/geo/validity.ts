@@ -108,8 +108,8 @@ function meetings(outlines: readonly Outline[]): { conflicts: Conflict[]; touche
     if (meeting === 'apart') continue;
     if (meeting === 'conflict') {
       const place = `${edgeX(a, 0) / 100} ${edgeY(a, 0) / 100}`;
-      const rings = a.outline === b.outline ? [a.outline.ring] : [a.outline.ring, b.outline.ring];
-      conflicts.push({ reason: `rings ${a.outline.ring} and ${b.outline.ring} cross or overlap near ${place}`, rings });
+      const rings = [a.outline.ring, b.outline.ring].sort((one, other) => one - other);
+      conflicts.push({ reason: `rings ${rings.join(' and ')} cross or overlap near ${place}`, rings });
     } else if (a.outline !== b.outline) {
       touches.push({ a: a.outline, ai: meeting.ai, b: b.outline, bi: meeting.bi });
     }

@@ -69,9 +69,11 @@ test('a single pixel is its own box, counter-clockwise from its north-west corne
 test('no pixels give no polygons', (t) => t.deepEqual(traceMultiPolygon({ rows: [], cols: [] }), []));
 
 test('straight runs of edges become one edge', (t) => {
-  const [[ring]] = traceMultiPolygon(drawPixels(`
+  const [[ring]] = traceMultiPolygon(
+    drawPixels(`
     1 1 1 1 1
-    1 1 1 1 1`)) as [[Ring]];
+    1 1 1 1 1`),
+  ) as [[Ring]];
   t.is(ring.length, 5);
 });
 
@@ -142,7 +144,7 @@ for (const [what, picture, expected] of [
     1 . 1 . 1
     1 1 . 1 1
     1 1 1 1 1`,
-    [[25, -1, -1, -1, -1], [1]].slice(0, 1),
+    [[25, -5], [1]],
   ],
   [
     'a chessboard is as many polygons as it has pixels',
@@ -156,8 +158,10 @@ for (const [what, picture, expected] of [
   test(what, (t) => {
     const polygons = traceMultiPolygon(drawPixels(picture));
     t.is(isValidMultiPolygon(polygons), null);
-    if (what.startsWith('an island that fills')) t.deepEqual(shape(polygons).flat().reduce((a, b) => a + b, 0), 21);
-    else t.deepEqual(shape(polygons), expected.map((rings) => [...rings]));
+    t.deepEqual(
+      shape(polygons),
+      expected.map((rings) => [...rings]),
+    );
   });
 
 test('the corners of the lattice are traced to the edge of the grid', (t) => {
@@ -195,7 +199,10 @@ function pixelsFromSeed(seed: number, side: number): Pixels {
 
 test('any pixels give a valid MultiPolygon of their area, one polygon per 4-connected group, a turn at every vertex', (t) => {
   const masks = fc
-    .record({ side: fc.integer({ min: 1, max: 14 }), cells: fc.array(fc.boolean(), { minLength: 196, maxLength: 196 }) })
+    .record({
+      side: fc.integer({ min: 1, max: 14 }),
+      cells: fc.array(fc.boolean(), { minLength: 196, maxLength: 196 }),
+    })
     .map(({ side, cells }): Pixels => {
       const chosen = cells.slice(0, side * side).flatMap((on, i) => (on ? [i] : []));
       return { rows: chosen.map((i) => 1500 + Math.floor(i / side)), cols: chosen.map((i) => 3000 + (i % side)) };
@@ -203,14 +210,21 @@ test('any pixels give a valid MultiPolygon of their area, one polygon per 4-conn
   fc.assert(
     fc.property(masks, (pixels) => {
       const polygons = traceMultiPolygon(pixels);
-      const area = shape(polygons).flat().reduce((sum, ring) => sum + ring, 0);
+      const area = shape(polygons)
+        .flat()
+        .reduce((sum, ring) => sum + ring, 0);
       const turns = polygons.flat().every((ring) =>
         ring.slice(0, -1).every((position, i) => {
           const before = ring.at(i === 0 ? -2 : i - 1) as number[];
-          return (position[0] === before[0]) !== (position[1] === before[1]) && straightOnly(before, position, ring[i + 1] as number[]);
+          return turnsAt(before, position, ring[i + 1] as number[]);
         }),
       );
-      return isValidMultiPolygon(polygons) === null && area === pixels.rows.length && polygons.length === countGroups(pixels) && turns;
+      return (
+        isValidMultiPolygon(polygons) === null &&
+        area === pixels.rows.length &&
+        polygons.length === countGroups(pixels) &&
+        turns
+      );
     }),
     { numRuns: 300 },
   );
@@ -218,7 +232,7 @@ test('any pixels give a valid MultiPolygon of their area, one polygon per 4-conn
 });
 
 /** True when the way turns at `b`. */
-function straightOnly(a: readonly number[], b: readonly number[], c: readonly number[]): boolean {
+function turnsAt(a: readonly number[], b: readonly number[], c: readonly number[]): boolean {
   return (a[0] === b[0]) !== (b[0] === c[0]);
 }
 
