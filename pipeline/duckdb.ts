@@ -3,7 +3,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 /** One in-memory engine; nothing is kept in a database file. */
 export interface Engine {
   readonly connection: DuckDBConnection;
-  /** Rows of a query as plain objects: DOUBLE and INTEGER as number, BIGINT as number, DATE and TIMESTAMP as text. */
+  /** Rows of a query as plain objects: every number as number, DATE and TIMESTAMP as epoch milliseconds. */
   readonly rows: <Row>(sql: string, parameters?: readonly (string | number | null)[]) => Promise<Row[]>;
   readonly close: () => void;
 }
@@ -18,7 +18,7 @@ export async function openEngine(threads = 2): Promise<Engine> {
     connection,
     rows: async <Row>(sql: string, parameters: readonly (string | number | null)[] = []) => {
       const reader = await connection.runAndReadAll(sql, [...parameters]);
-      return reader.getRowObjectsJS().map(plain) as Row[];
+      return rowsOf(reader.deduplicatedColumnNames(), reader.getColumnsJS()) as Row[];
     },
     close: () => {
       connection.closeSync();
@@ -27,12 +27,24 @@ export async function openEngine(threads = 2): Promise<Engine> {
   };
 }
 
-function plain(row: Record<string, unknown>): Record<string, unknown> {
-  for (const [name, value] of Object.entries(row)) {
-    if (typeof value === 'bigint') row[name] = Number(value);
-    else if (value instanceof Date) row[name] = value.getTime();
-  }
-  return row;
+/** Rows from columns; a whole column is converted at once, which is several times faster than row by row. */
+function rowsOf(names: readonly string[], columns: readonly (readonly unknown[])[]): Record<string, unknown>[] {
+  const converted = columns.map((values) => (values.some(isWide) ? values.map(plain) : values));
+  const length = converted[0]?.length ?? 0;
+  return Array.from({ length }, (_, index) => {
+    const row: Record<string, unknown> = {};
+    for (let column = 0; column < names.length; column++) row[names[column] as string] = converted[column]?.[index];
+    return row;
+  });
+}
+
+function isWide(value: unknown): boolean {
+  return typeof value === 'bigint' || value instanceof Date;
+}
+
+function plain(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  return value instanceof Date ? value.getTime() : value;
 }
 
 /** A path as a SQL string literal, for the places where DuckDB takes no bound parameter. */

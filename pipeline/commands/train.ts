@@ -27,14 +27,14 @@ export function trainCommand(): Command {
     .option('--evenings <n>', 'simulated evenings to learn from', '60')
     .option('--seed <n>', 'seed of the evenings and of the resampling', '1')
     .option('--probsevere <dir>', 'folder of ProbSevere JSON files to learn from')
-    .option('--out <dir>', 'folder to write to', REFERENCE)
+    .option('--out <dir>', 'folder to write to; data/reference of the project when left out')
     .option('--json', 'print the report as one JSON object')
     .addHelpText(
       'after',
       `
 Examples:
   $ hail-pipeline train
-  $ hail-pipeline train --evenings 100 --seed 7 --probsevere ./probsevere --out /tmp/model`,
+  $ hail-pipeline train --evenings 100 --seed 7 --probsevere ./probsevere --out ./model`,
     )
     .action(run);
 }
@@ -43,7 +43,7 @@ interface Options {
   readonly evenings: string;
   readonly seed: string;
   readonly probsevere?: string;
-  readonly out: string;
+  readonly out?: string;
   readonly json?: boolean;
 }
 
@@ -53,6 +53,7 @@ async function run(options: Options): Promise<void> {
   if (evenings === 0 && options.probsevere === undefined)
     throw new UsageError('--evenings is 0 and --probsevere is missing, expected something to learn from');
 
+  const out = options.out ?? REFERENCE;
   const samples: TrainingSample[] = options.probsevere === undefined ? [] : await probsevereSamples(options.probsevere);
   for (let n = 0; n < evenings; n++) {
     const scenario = conusScenario(seed * EVENINGS_MAX + n, DAY_TYPES[n % DAY_TYPES.length] as DayType, WSR88D);
@@ -61,10 +62,10 @@ async function run(options: Options): Promise<void> {
       process.stderr.write(`${n + 1} of ${evenings} evenings, ${samples.length} cases\n`);
   }
   const { model, report } = trainModel(samples, { version: version(samples), seed });
-  await mkdir(options.out, { recursive: true });
-  await writeFile(join(options.out, 'hail-model.json'), `${JSON.stringify({ ...model, training: report }, null, 1)}\n`);
-  await writeFile(join(options.out, 'model-card.md'), modelCard(model, report, utcDate(readConfig().now())));
-  process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : summary(report, options.out));
+  await mkdir(out, { recursive: true });
+  await writeFile(join(out, 'hail-model.json'), `${JSON.stringify({ ...model, training: report }, null, 1)}\n`);
+  await writeFile(join(out, 'model-card.md'), modelCard(model, report, utcDate(readConfig().now())));
+  process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : summary(report, out));
 }
 
 /** Version with the sources of the material: `hail-lr-1.0+sim+ps`. */

@@ -1,5 +1,6 @@
 import { distanceKm } from '../../schemas/geo/distance.ts';
 import { colLon, pixelAreaKm2, rowLat } from '../../schemas/geo/lattice.ts';
+import type { Position } from '../../schemas/geo/position.ts';
 import { CELL_PEAK_MIN_MM } from '../../schemas/size.ts';
 import { type HailField, lowerBound } from '../grid.ts';
 import { latticeRows } from './rows.ts';
@@ -94,89 +95,94 @@ function floodOrder(values: Uint32Array): Uint32Array {
   return order;
 }
 
-/** Basins that grow down from the peaks. They are numbered in the order of their peaks, highest first. */
-class Basins {
-  private readonly patch: Patch;
-  private readonly values: Uint32Array;
-  private readonly parent: number[] = [];
-  private readonly peak: number[] = [];
-  private readonly area_km2: number[] = [];
+/** Basins that grow down from the peaks, numbered in the order of their peaks, highest first. */
+interface Basins {
+  readonly patch: Patch;
+  /** Smoothed values of the patch. */
+  readonly values: Uint32Array;
+  readonly parent: number[];
+  /** Place of each peak. */
+  readonly peak: number[];
+  readonly area_km2: number[];
   /** Largest value of the field itself, tenths. */
-  private readonly max_tenths: number[] = [];
-  /** Pairs of peaks that are known to be far enough apart, or not. */
-  private readonly distant = new Map<number, boolean>();
+  readonly max_tenths: number[];
+  /** Pairs of peaks whose distance was asked for: true when they are far enough apart. */
+  readonly distant: Map<number, boolean>;
+}
 
-  constructor(patch: Patch, values: Uint32Array) {
-    this.patch = patch;
-    this.values = values;
-  }
+function openBasin(basins: Basins, place: number): number {
+  basins.peak.push(place);
+  basins.area_km2.push(0);
+  basins.max_tenths.push(0);
+  return basins.parent.push(basins.parent.length) - 1;
+}
 
-  open(place: number): number {
-    this.parent.push(this.parent.length);
-    this.peak.push(place);
-    this.area_km2.push(0);
-    this.max_tenths.push(0);
-    return this.parent.length - 1;
-  }
+function growBasin(basins: Basins, basin: number, area_km2: number, max_tenths: number): void {
+  basins.area_km2[basin] = (basins.area_km2[basin] as number) + area_km2;
+  basins.max_tenths[basin] = Math.max(basins.max_tenths[basin] as number, max_tenths);
+}
 
-  grow(basin: number, area_km2: number, max_tenths: number): void {
-    this.area_km2[basin] = (this.area_km2[basin] as number) + area_km2;
-    this.max_tenths[basin] = Math.max(this.max_tenths[basin] as number, max_tenths);
+/** Basin that a basin has become part of, halving the path on the way. */
+function findBasin({ parent }: Basins, basin: number): number {
+  let at = basin;
+  while (parent[at] !== at) {
+    const up = parent[parent[at] as number] as number;
+    parent[at] = up;
+    at = up;
   }
+  return at;
+}
 
-  find(basin: number): number {
-    let at = basin;
-    while (this.parent[at] !== at) {
-      this.parent[at] = this.parent[this.parent[at] as number] as number;
-      at = this.parent[at] as number;
-    }
-    return at;
-  }
+/** Joins two basins into the one with the higher peak, which is returned. */
+function joinBasins(basins: Basins, a: number, b: number): number {
+  const high = Math.min(a, b);
+  const low = Math.max(a, b);
+  basins.parent[low] = high;
+  growBasin(basins, high, basins.area_km2[low] as number, basins.max_tenths[low] as number);
+  return high;
+}
 
-  /** Joins two basins into the one with the higher peak, which is returned. */
-  join(a: number, b: number): number {
-    const high = Math.min(a, b);
-    const low = Math.max(a, b);
-    this.parent[low] = high;
-    this.grow(high, this.area_km2[low] as number, this.max_tenths[low] as number);
-    return high;
-  }
+/** True when two basins that meet at `saddle` are two cells; once true for a pair it stays true. */
+function apart(basins: Basins, a: number, b: number, saddle: number): boolean {
+  const low = Math.max(a, b);
+  const peak = basins.values[basins.peak[low] as number] as number;
+  const depth = peak - saddle;
+  return (
+    depth >= DEPTH_MIN_SUM &&
+    depth >= DEPTH_MIN_SHARE * peak &&
+    (basins.area_km2[low] as number) >= BASIN_MIN_KM2 &&
+    (basins.max_tenths[a] as number) >= CELL_PEAK_MIN_MM * 10 &&
+    (basins.max_tenths[b] as number) >= CELL_PEAK_MIN_MM * 10 &&
+    peaksDistant(basins, Math.min(a, b), low)
+  );
+}
 
-  /** True when two basins that meet at `saddle` are two cells; once true for a pair it stays true. */
-  apart(a: number, b: number, saddle: number): boolean {
-    const low = Math.max(a, b);
-    const peak = this.values[this.peak[low] as number] as number;
-    const depth = peak - saddle;
-    return (
-      depth >= DEPTH_MIN_SUM &&
-      depth >= DEPTH_MIN_SHARE * peak &&
-      (this.area_km2[low] as number) >= BASIN_MIN_KM2 &&
-      (this.max_tenths[a] as number) >= CELL_PEAK_MIN_MM * 10 &&
-      (this.max_tenths[b] as number) >= CELL_PEAK_MIN_MM * 10 &&
-      this.peaksDistant(Math.min(a, b), low)
-    );
-  }
+function peaksDistant(basins: Basins, a: number, b: number): boolean {
+  const pair = a * basins.values.length + b;
+  const known = basins.distant.get(pair);
+  if (known !== undefined) return known;
+  const distant = distanceKm(peakPosition(basins, a), peakPosition(basins, b)) >= PEAK_DISTANCE_MIN_KM;
+  basins.distant.set(pair, distant);
+  return distant;
+}
 
-  private peaksDistant(a: number, b: number): boolean {
-    const pair = a * this.values.length + b;
-    const known = this.distant.get(pair);
-    if (known !== undefined) return known;
-    const distant = distanceKm(this.peakPosition(a), this.peakPosition(b)) >= PEAK_DISTANCE_MIN_KM;
-    this.distant.set(pair, distant);
-    return distant;
-  }
-
-  private peakPosition(basin: number): { lat: number; lon: number } {
-    const place = this.peak[basin] as number;
-    const { field, pixels, rows } = this.patch;
-    return { lat: rowLat(rows[place] as number), lon: colLon(field.col[pixels[place] as number] as number) };
-  }
+function peakPosition({ peak, patch: { field, pixels, rows } }: Basins, basin: number): Position {
+  const place = peak[basin] as number;
+  return { lat: rowLat(rows[place] as number), lon: colLon(field.col[pixels[place] as number] as number) };
 }
 
 /** Basin of every place after flooding from the highest value down. */
 function flood(patch: Patch, values: Uint32Array): Int32Array {
   const neighbours = neighbourPlaces(patch);
-  const basins = new Basins(patch, values);
+  const basins: Basins = {
+    patch,
+    values,
+    parent: [],
+    peak: [],
+    area_km2: [],
+    max_tenths: [],
+    distant: new Map(),
+  };
   const basinOf = new Int32Array(values.length).fill(-1);
   for (const place of floodOrder(values)) {
     const met: number[] = [];
@@ -188,24 +194,25 @@ function flood(patch: Patch, values: Uint32Array): Int32Array {
       if (highest < 0 || (values[other] as number) > (values[highest] as number)) highest = other;
     }
     // The pixel belongs to the basin of its highest neighbour; through it that basin meets the other ones.
-    let home = highest < 0 ? basins.open(place) : basins.find(basinOf[highest] as number);
+    let home = highest < 0 ? openBasin(basins, place) : findBasin(basins, basinOf[highest] as number);
     for (let joined = true; joined; ) {
       joined = false;
       for (const basin of met) {
-        const other = basins.find(basin);
-        if (other === home || basins.apart(home, other, values[place] as number)) continue;
-        home = basins.join(home, other);
+        const other = findBasin(basins, basin);
+        if (other === home || apart(basins, home, other, values[place] as number)) continue;
+        home = joinBasins(basins, home, other);
         joined = true;
       }
     }
     basinOf[place] = home;
-    basins.grow(
+    growBasin(
+      basins,
       home,
       pixelAreaKm2(patch.rows[place] as number),
       patch.field.tenths[patch.pixels[place] as number] as number,
     );
   }
-  return basinOf.map((basin) => basins.find(basin));
+  return basinOf.map((basin) => findBasin(basins, basin));
 }
 
 /**

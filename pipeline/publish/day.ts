@@ -4,14 +4,13 @@ import type { Bbox } from '../../schemas/geo/position.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
-import type { DayMax } from '../../schemas/tables/day-max.ts';
 import { eventDays } from '../../schemas/tables/event-days.ts';
-import { swaths } from '../../schemas/tables/swaths.ts';
+import { type Swath, swaths } from '../../schemas/tables/swaths.ts';
 import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
 import { scanTime } from '../../schemas/time.ts';
-import { eventDay } from '../derive/event-days.ts';
+import { type EventPixel, eventDay } from '../derive/event-days.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
-import { drawTiers, type PixelScans } from '../swath/tiers.ts';
+import { drawTiers, type PixelScans, type TierPixel } from '../swath/tiers.ts';
 import { dailyArchive } from '../tiles/daily.ts';
 import { addressedTiles } from './archives.ts';
 import type { StagedFile } from './commit.ts';
@@ -41,31 +40,47 @@ export async function deriveDay(
 ): Promise<StagedFile[]> {
   const storm_date = manifest.partition;
   const paths = (table: string) => tablePaths(dataRoot, manifest, table);
-  const rows = await readDayMax(engine, paths('day-max'));
-  const tiers = drawTiers(rows, storm_date, await pixelScans(engine, paths('detections')));
-  const event = eventDay(rows, { storm_date, cell_count: await severeStorms(engine, paths('cells')) });
-  const points = await readRows<TrackPoint>(engine, tracks, paths('tracks'));
+  const { files, tiers } = await deriveTables(engine, dataRoot, staging, manifest);
   const lastScan = manifest.scans.at(-1)?.scan_id ?? null;
   const archive = dailyArchive({
     storm_date,
     swaths: tiers,
-    tracks: points,
+    tracks: await readRows<TrackPoint>(engine, tracks, paths('tracks')),
     data_time: lastScan === null ? null : scanTime(lastScan),
     source_note: sourceNote(manifest.source),
     bounds: await gridBounds(engine, paths('frames')),
   });
-  const covers = { segment: DERIVED_SEGMENT, first_scan: manifest.scans[0]?.scan_id ?? null, last_scan: lastScan };
-  const files = [await stageArchive(staging, storm_date, archive, covers)];
+  return [...files, await stageArchive(staging, storm_date, archive, coverOf(manifest))];
+}
+
+/** The tables among it: tiers and the event day, staged, and the tiers themselves. */
+export async function deriveTables(
+  engine: Engine,
+  dataRoot: string,
+  staging: string,
+  manifest: Manifest,
+): Promise<{ readonly files: StagedFile[]; readonly tiers: readonly Swath[] }> {
+  const storm_date = manifest.partition;
+  const paths = (table: string) => tablePaths(dataRoot, manifest, table);
+  const rows = await readDayMax(engine, paths('day-max'));
+  const tiers = drawTiers(rows, storm_date, await pixelScans(engine, paths('detections')));
+  const event = eventDay(rows, { storm_date, cell_count: await severeStorms(engine, paths('cells')) });
+  const files: StagedFile[] = [];
   const stage = async (table: typeof swaths | typeof eventDays, tableRows: readonly Record<string, unknown>[]) => {
     if (tableRows.length === 0) return;
     const staged = join(staging, `${table.name}-${storm_date}.parquet`);
     const facts: StagedTable = await stageRows(engine, table, tableRows, staged);
     const path = dataFileName(layout.table(table.name, storm_date), 'day', facts.sha256, 'parquet');
-    files.push({ staged, entry: { path, kind: 'table', table: table.name, ...covers, ...facts } });
+    files.push({ staged, entry: { path, kind: 'table', table: table.name, ...coverOf(manifest), ...facts } });
   };
   await stage(swaths, tiers);
   await stage(eventDays, event === null ? [] : [event]);
-  return files;
+  return { files, tiers };
+}
+
+function coverOf(manifest: Manifest): Pick<PublishedFile, 'segment' | 'first_scan' | 'last_scan'> {
+  const [first, last] = [manifest.scans[0], manifest.scans.at(-1)];
+  return { segment: DERIVED_SEGMENT, first_scan: first?.scan_id ?? null, last_scan: last?.scan_id ?? null };
 }
 
 async function stageArchive(
@@ -89,13 +104,14 @@ async function stageArchive(
   return { staged, entry: { ...entry, sha256: hash, schema_version: 3, bbox: null, max_size_mm: null } };
 }
 
-/** The day maximum of one date as one row per pixel (two where more was filled between scans than seen). */
-async function readDayMax(engine: Engine, paths: readonly string[]): Promise<DayMax[]> {
+/** What tiers and event days look at: pixels of the day maximum that a detection or a tier stands on. */
+async function readDayMax(engine: Engine, paths: readonly string[]): Promise<(TierPixel & EventPixel)[]> {
   if (paths.length === 0) return [];
-  return engine.rows<DayMax>(
-    `SELECT * REPLACE (storm_date::VARCHAR AS storm_date, epoch_ms(max_time)::DOUBLE AS max_time,
-       epoch_ms(first_detected)::DOUBLE AS first_detected, epoch_ms(last_detected)::DOUBLE AS last_detected)
-     FROM (${mergedDayMax(paths, null)}) ORDER BY "row", col, interpolated`,
+  return engine.rows<TierPixel & EventPixel>(
+    `SELECT "row", col, max_mm, interpolated, detection_scans,
+       epoch_ms(first_detected)::DOUBLE AS first_detected, epoch_ms(last_detected)::DOUBLE AS last_detected
+     FROM (${mergedDayMax(paths, null)}) WHERE detection_scans > 0 OR max_mm >= ${SIZE_BANDS[0].threshold_mm}
+     ORDER BY "row", col, interpolated`,
   );
 }
 

@@ -30,7 +30,7 @@ export function mergedDayMax(paths: readonly string[], detectionPaths: readonly 
     kept AS (
       SELECT pixel.* FROM pixel LEFT JOIN seen ON seen."row" = pixel."row" AND seen.col = pixel.col
       WHERE NOT interpolated OR seen.max_mm IS NULL OR -best.size > seen.max_mm),
-    place AS (${placeDurations(detectionPaths)}),
+    place AS (${placeDurations(detectionPaths === null || detectionPaths.length === 0 ? null : allRows(detectionPaths))}),
     day AS (
       SELECT storm_date, "row", col, lat, lon, kept.geohash5, -best.size AS max_mm, best.since AS max_time,
         interpolated, first_detected, last_detected, detection_scans, severe_scans, ${unpacked},
@@ -39,14 +39,18 @@ export function mergedDayMax(paths: readonly string[], detectionPaths: readonly 
     SELECT ${names.join(', ')} FROM day`;
 }
 
-function placeDurations(detectionPaths: readonly string[] | null): string {
-  if (detectionPaths === null || detectionPaths.length === 0)
+/**
+ * SQL of the scans and the duration of each geohash5 place, from a query with geohash5 and scan_time: gaps between scans
+ * count up to 4 minutes, the first scan as 2. Without a query there are none.
+ */
+export function placeDurations(detectionRows: string | null): string {
+  if (detectionRows === null)
     return 'SELECT NULL::VARCHAR AS geohash5, NULL::INTEGER AS place_scans, NULL::DOUBLE AS place_duration_min WHERE false';
   return `
     SELECT geohash5, count(*) AS place_scans, ${ONE_SCAN_MIN} + coalesce(sum(least(gap_min, ${LONGEST_GAP_MIN})), 0) AS place_duration_min
     FROM (
       SELECT geohash5, epoch_ms(scan_time - lag(scan_time) OVER (PARTITION BY geohash5 ORDER BY scan_time)) / 60000.0 AS gap_min
-      FROM (SELECT DISTINCT geohash5, scan_time FROM read_parquet(${sqlList(detectionPaths)}, hive_partitioning = false)))
+      FROM (SELECT DISTINCT geohash5, scan_time FROM (${detectionRows})))
     GROUP BY geohash5`;
 }
 

@@ -8,7 +8,7 @@ import { DAY_TABLES } from '../../schemas/tables/index.ts';
 import { scanId } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
-import { commitEdit, type Edit, placeFiles, switchCurrent } from './commit.ts';
+import { commitEdit, type Edit, placeFiles, type StagedFile, switchCurrent } from './commit.ts';
 import { monthEdit, regroup, unfinishedHours } from './compact.ts';
 import { DERIVED_SEGMENT, deriveDay } from './day.ts';
 import { type LiveScan, liveScan, liveScanIds, newestScan, readLiveScans, stageLive } from './live-window.ts';
@@ -30,11 +30,22 @@ export interface DateCommit {
 export interface Root {
   readonly path: string;
   readonly engine: Engine;
+  /** Folder for files on their way; emptied when the root is closed. */
+  readonly staging: string;
   /** Newest manifest of every storm date. */
   readonly heads: ReadonlyMap<string, Manifest>;
   readonly stage: (products: readonly ScanProducts[], dayMax: readonly DayMax[], state: Uint8Array) => Promise<Segment>;
   /** Publishes dates together: readers see all of it or none of it. `fresh` are the scans whose rows are at hand. */
   readonly commit: (dates: readonly DateCommit[], fresh: readonly ScanProducts[], now_ms: number) => Promise<void>;
+  /** Publishes files of a date that holds no scans, in place of segments. */
+  readonly publishDay: (
+    storm_date: string,
+    source: Manifest['source'],
+    drop_segments: readonly string[],
+    files: readonly StagedFile[],
+    closed: boolean,
+    now_ms: number,
+  ) => Promise<void>;
   /** Draws tiers, the event day and the daily archive of a date again. */
   readonly derive: (storm_date: string, now_ms: number) => Promise<void>;
   /** Joins the segments of finished hours. Returns how many hours were joined. */
@@ -126,6 +137,7 @@ async function opened(path: string, lock: Lock, storm_day_start_hour: number, no
   return {
     path,
     engine,
+    staging,
     heads,
     stage: (products, dayMax, state) => guarded(() => stageSegment(engine, staging, products, dayMax, state)),
     commit: (dates, fresh, at_ms) =>
@@ -136,6 +148,24 @@ async function opened(path: string, lock: Lock, storm_day_start_hour: number, no
           at_ms,
         );
         await switchOver(fresh, at_ms, redone);
+      }),
+    publishDay: (storm_date, source, drop_segments, add_files, closed, at_ms) =>
+      guarded(async () => {
+        const changed_tables = [...new Set(add_files.flatMap(({ entry }) => entry.table ?? []))];
+        const edit: Edit = {
+          partition: storm_date,
+          source,
+          storm_day_start_hour,
+          drop_segments,
+          add_scans: [],
+          add_files,
+          relist_files: [],
+          changed_tables,
+          closed,
+          dates: null,
+        };
+        await publish([edit], at_ms);
+        await switchOver([], at_ms, false);
       }),
     derive: (storm_date, at_ms) =>
       guarded(async () => {

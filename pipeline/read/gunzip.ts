@@ -12,7 +12,11 @@ export function gunzip(bytes: Uint8Array, subject: string, max_bytes = MAX_UNZIP
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
   const stated = statedLength(bytes);
   if (stated > max_bytes)
-    throw new BadInput('read', subject, `gzip unfolds to ${stated} bytes, expected at most ${max_bytes}`);
+    throw new BadInput(
+      'read',
+      subject,
+      `gzip is cut short, or unfolds to the ${stated} bytes that its end states; expected at most ${max_bytes}`,
+    );
   try {
     // One byte more than stated, so that an honest file fills a single buffer and zlib never asks for a second one.
     return gunzipSync(bytes, { chunkSize: Math.max(1024, stated + 1), maxOutputLength: max_bytes });

@@ -144,13 +144,15 @@ function latticeWindow({ grid }: Field): Window {
   const micro = (degrees: number) => Math.round(degrees * 1e6);
   if (micro(projection.di) !== STEP_MICRODEG || micro(projection.dj) !== STEP_MICRODEG)
     throw refuse(grid.section, `step ${projection.di} x ${projection.dj} degrees, expected 0.01 x 0.01`);
+  // Unlike Math.round it never gives -0.
+  const nearest = (value: number) => Math.floor(value + 0.5);
   const flipped = isFlipped(grid);
   const lon = projection.lo1 > 180 ? projection.lo1 - 360 : projection.lo1;
   const firstRow = (micro(LATTICE.north - LATTICE.step / 2) - micro(projection.la1)) / STEP_MICRODEG;
   const firstCol = (micro(lon) - micro(LATTICE.west + LATTICE.step / 2)) / STEP_MICRODEG;
-  const row0 = Math.round(firstRow) - (flipped.rows ? rows - 1 : 0);
-  const col0 = Math.round(firstCol) - (flipped.columns ? columns - 1 : 0);
-  const off = Math.max(Math.abs(firstRow - Math.round(firstRow)), Math.abs(firstCol - Math.round(firstCol)));
+  const row0 = nearest(firstRow) - (flipped.rows ? rows - 1 : 0);
+  const col0 = nearest(firstCol) - (flipped.columns ? columns - 1 : 0);
+  const off = Math.max(Math.abs(firstRow - nearest(firstRow)), Math.abs(firstCol - nearest(firstCol)));
   const first = `first point ${projection.la1} ${lon}`;
   if (off * STEP_MICRODEG > TOLERANCE_MICRODEG)
     throw refuse(grid.section, `${first} is off the lattice, expected centres that end in 5 thousandths`);

@@ -177,11 +177,11 @@ export function nearestPoint(grid: GridDefinition, at: Position): { readonly j: 
   if (projection.template === 0) {
     const half = projection.di / 2;
     i = Math.floor(wrap360(east * (at.lon - projection.lo1) + half) / projection.di);
-    j = Math.round((north * (at.lat - projection.la1)) / projection.dj);
+    j = Math.floor((north * (at.lat - projection.la1)) / projection.dj + 0.5);
   } else {
     const point = project(projection, at.lat, at.lon);
-    i = Math.round((east * (point.x - projection.x0_m)) / projection.dx_m);
-    j = Math.round((north * (point.y - projection.y0_m)) / projection.dy_m);
+    i = Math.floor((east * (point.x - projection.x0_m)) / projection.dx_m + 0.5);
+    j = Math.floor((north * (point.y - projection.y0_m)) / projection.dy_m + 0.5);
   }
   return i >= 0 && i < grid.columns && j >= 0 && j < grid.rows ? { j, i } : null;
 }

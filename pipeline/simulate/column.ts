@@ -89,7 +89,7 @@ export function coreProfile(dbz: number, freezing_level_km: number, depth_km: nu
 
 /** Profile of a column without hail: it falls off from 1 km below the 0 C level, so that its hail index stays below 0.1. */
 export function skirtProfile(dbz: number, freezing_level_km: number): Profile {
-  return { dbz, plateau_km: Math.max(0.5, freezing_level_km - 1), slope_db_km: 6 };
+  return { dbz, plateau_km: Math.max(0, freezing_level_km - 1), slope_db_km: 6 };
 }
 
 const remembered = new Map<string, ColumnTables>();

@@ -54,7 +54,7 @@ export function supercellMotion(profile: readonly Level[], deviation: number = D
 function levelAt(profile: readonly Level[], height_m: number): Level {
   const ground_m = (profile[0] as Level).height_m;
   const above = profile.findIndex((level) => level.height_m - ground_m >= height_m);
-  const at = above < 1 ? 1 : above;
+  const at = Math.max(above, 1);
   const upper = profile[at] as Level;
   const lower = profile[at - 1] as Level;
   const part = (height_m + ground_m - lower.height_m) / (upper.height_m - lower.height_m);

@@ -3,9 +3,9 @@ import { utcDate } from '../../schemas/time.ts';
 const MS_PER_DAY = 86_400_000;
 const MASK_64 = (1n << 64n) - 1n;
 
-/** A one-to-one mixing of 64-bit numbers (the finalizer of SplitMix64, Steele et al. 2014). */
+/** A one-to-one mixing of 64-bit numbers: one step of SplitMix64 (Steele et al. 2014). */
 function mix64(value: bigint): bigint {
-  let z = value & MASK_64;
+  let z = (value + 0x9e3779b97f4a7c15n) & MASK_64;
   z = ((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n) & MASK_64;
   z = ((z ^ (z >> 27n)) * 0x94d049bb133111ebn) & MASK_64;
   return z ^ (z >> 31n);

@@ -142,8 +142,8 @@ function encodeGroup(values: readonly ComplexValue[], management: number) {
   if (values.every((value) => value === SECONDARY))
     return { reference: 0, gone: 2, width: 0, offsets: values.map(() => 0) };
   const present = values.filter((value) => typeof value === 'number');
-  const reference = Math.min(...present);
-  const span = Math.max(...present) - reference;
+  const reference = present.length === 0 ? 0 : Math.min(...present);
+  const span = present.length === 0 ? 0 : Math.max(...present) - reference;
   const constant = span === 0 && present.length === values.length;
   const width = constant ? 0 : Math.ceil(Math.log2(span + 1 + management + 1));
   const offsets = values.map((value) => {

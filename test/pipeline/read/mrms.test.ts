@@ -1,0 +1,284 @@
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import test from 'ava';
+import { BadInput } from '../../../pipeline/error.ts';
+import { type Grid, sampleGrid, tenthsAt } from '../../../pipeline/grid.ts';
+import { hailField, PRODUCTS, readGrid, sampleAtPixels } from '../../../pipeline/read/mrms.ts';
+import { draw } from '../../draw.ts';
+import { sharedData, sharedTest } from '../../shared-data.ts';
+import {
+  complexPacking,
+  floatPacking,
+  gribFile,
+  type latLonSection,
+  type ProductOptions,
+  pngPacking,
+  simplePacking,
+} from './grib2-files.ts';
+
+/** Packed MESH of a picture: each digit is tens of mm, '.' is covered and dry, 'x' is no coverage. */
+function packMesh(picture: string): { values: number[]; columns: number; rows: number } {
+  const lines = picture
+    .split('\n')
+    .map((line) => [...(line.trimStart().split('  ')[0] as string).replaceAll(' ', '')])
+    .filter((line) => line.length > 0);
+  const values = lines.flat().map((mark) => (mark === 'x' ? 0 : mark === '.' ? 20 : 30 + 100 * Number(mark)));
+  return { values, columns: lines[0]?.length ?? 0, rows: lines.length };
+}
+
+const PICTURE = `
+  . . 1 2 . x     each digit is tens of mm,
+  . 3 5 . . x     '.' is covered and dry,
+  . . . . 4 x     'x' is no coverage`;
+
+/** MESH file of the picture with its north-west pixel at row 100, column 200 of the lattice. */
+function meshFile(
+  options: { scanning_mode?: number; la1?: number; lo1?: number; product?: ProductOptions } = {},
+): Buffer {
+  const { values, columns, rows } = packMesh(PICTURE);
+  const { la1 = 53_995_000, lo1 = 232_005_000, scanning_mode = 0, product } = options;
+  return gribFile(
+    pngPacking(values, { columns, rows, bits: 16, filters: [1, 2, 4] }),
+    { columns, rows, la1, lo1, scanning_mode },
+    product,
+  );
+}
+
+test('a MESH file becomes a grid on its window of the lattice', (t) => {
+  const { packed, ...grid } = readGrid(meshFile(), 'mesh.grib2');
+  t.deepEqual(grid, {
+    product: 'MESH',
+    unit: 'mm',
+    scan_time: Date.parse('2024-05-01T20:12:34Z'),
+    simulated: false,
+    window: { row0: 100, col0: 200, rows: 3, cols: 6 },
+    reference: -30,
+    binary_scale: 0,
+    decimal_scale: 1,
+    no_coverage: -3,
+    nothing: -1,
+    nothing_as: 0,
+  });
+  t.deepEqual([...packed], packMesh(PICTURE).values);
+});
+
+test('a gzipped file reads like the plain one', (t) => {
+  t.deepEqual(readGrid(gzipSync(meshFile()), 'mesh.grib2.gz'), readGrid(meshFile(), 'mesh.grib2'));
+});
+
+test('production status 192 in section 1 says that a simulator wrote it', (t) => {
+  t.true(readGrid(meshFile({ product: { production_status: 192 } }), 'x').simulated);
+  t.false(readGrid(meshFile({ product: { production_status: 1 } }), 'x').simulated);
+});
+
+test('no coverage, nothing there and a size are three different answers', (t) => {
+  const grid = readGrid(meshFile(), 'x');
+  t.is(sampleGrid(grid, 101, 202), 50);
+  t.is(sampleGrid(grid, 100, 200), 0);
+  t.is(sampleGrid(grid, 100, 205), Number.NaN);
+  t.is(sampleGrid(grid, 99, 200), Number.NaN);
+});
+
+for (const [mode, title, la1, lo1] of [
+  [0x40, 'south first', 53_975_000, 232_005_000],
+  [0x80, 'east first', 53_995_000, 232_055_000],
+  [0xc0, 'south and east first', 53_975_000, 232_055_000],
+] as const)
+  test(`a file written ${title} becomes north-first and west-first`, (t) => {
+    const { values, columns, rows } = packMesh(PICTURE);
+    const lines = Array.from({ length: rows }, (_, row) => values.slice(row * columns, (row + 1) * columns));
+    if (mode & 0x40) lines.reverse();
+    if (mode & 0x80) for (const line of lines) line.reverse();
+    const file = gribFile(simplePacking(lines.flat(), 16), { columns, rows, la1, lo1, scanning_mode: mode });
+    t.deepEqual(readGrid(file, 'x'), readGrid(meshFile(), 'x'));
+  });
+
+test('complex packing serves as well as png', (t) => {
+  const { values, columns, rows } = packMesh(PICTURE);
+  const file = gribFile(complexPacking(values, { order: 2, group_length: 4 }), { columns, rows });
+  t.deepEqual([...readGrid(file, 'x').packed], values);
+});
+
+const tiny = (grid: Parameters<typeof latLonSection>[0], product?: ProductOptions) =>
+  gribFile(simplePacking(Array(grid.columns * grid.rows).fill(20), 8), grid, product);
+
+for (const [title, file, reason] of [
+  [
+    'a model parameter',
+    tiny({ columns: 2, rows: 2 }, { discipline: 0, category: 7, number: 6 }),
+    /product 0\/7\/6 is unknown/,
+  ],
+  [
+    'an MRMS product we do not know',
+    tiny({ columns: 2, rows: 2 }, { category: 3, number: 200 }),
+    /product 209\/3\/200 is unknown/,
+  ],
+  [
+    'another step',
+    tiny({ columns: 2, rows: 2, step: 5000 }),
+    /section 3: step 0.005 x 0.005 degrees, expected 0.01 x 0.01/,
+  ],
+  [
+    'centres off the lattice',
+    tiny({ columns: 2, rows: 2, la1: 50_000_000 }),
+    /first point 50 -129.995 is off the lattice/,
+  ],
+  ['rows beyond the lattice', tiny({ columns: 1, rows: 2, la1: 20_005_000 }), /leaves the 3500 x 7000 lattice/],
+  ['columns beyond the lattice', tiny({ columns: 2, rows: 1, lo1: 299_995_000 }), /leaves the 3500 x 7000 lattice/],
+  [
+    'a first point north of the lattice',
+    tiny({ columns: 1, rows: 1, la1: 55_005_000 }),
+    /leaves the 3500 x 7000 lattice/,
+  ],
+  ['two fields', Buffer.concat([tiny({ columns: 1, rows: 1 }), tiny({ columns: 1, rows: 1 })]), /2 fields, expected 1/],
+  ['floats', gribFile(floatPacking([1, 2]), { columns: 2, rows: 1 }), /section 7: floats, expected packed integers/],
+  [
+    'points left out by a bitmap',
+    gribFile(simplePacking([1], 8), { columns: 2, rows: 1 }, {}, [0, 1]),
+    /section 7: points without a value/,
+  ],
+] as const)
+  test(`a grid with ${title} is refused by name`, (t) => {
+    const error = t.throws(() => readGrid(file, 'bad.grib2'), { instanceOf: BadInput });
+    t.true(error.message.startsWith('read bad.grib2: '));
+    t.regex(error.message, reason);
+  });
+
+test('first points may be off by two microdegrees, as real headers are', (t) => {
+  const grid = readGrid(tiny({ columns: 2, rows: 2, la1: 54_995_002, lo1: 230_004_998 }), 'x');
+  t.deepEqual(grid.window, { row0: 0, col0: 0, rows: 2, cols: 2 });
+  t.throws(() => readGrid(tiny({ columns: 2, rows: 2, la1: 54_995_003 }), 'x'), { message: /off the lattice/ });
+});
+
+test('the last row and column of the lattice belong to it', (t) => {
+  const { window } = readGrid(tiny({ columns: 1, rows: 1, la1: 20_005_000, lo1: 299_995_000 }), 'x');
+  t.deepEqual(window, { row0: 3499, col0: 6999, rows: 1, cols: 1 });
+});
+
+test('a hail field holds the pixels above 0 and counts covered and uncovered apart', (t) => {
+  t.deepEqual(hailField(readGrid(meshFile(), 'x')), draw(PICTURE, { row0: 100, col0: 200 }));
+});
+
+function gridOf(packed: Grid['packed'], cols: number, change: Partial<Grid> = {}): Grid {
+  return {
+    ...readGrid(meshFile(), 'x'),
+    packed,
+    window: { row0: 0, col0: 0, rows: packed.length / cols, cols },
+    ...change,
+  };
+}
+
+/** No coverage, nothing there, zero and sizes, in stretches long and short. */
+const MARKS = [0, 0, 0, 0, 20, 20, 20, 20, 20, 31, 0, 20, 200, 30];
+
+for (const [title, kind] of [
+  ['8-bit', Uint8Array],
+  ['16-bit', Uint16Array],
+  ['32-bit', Uint32Array],
+] as const)
+  test(`a hail field of ${title} values is what a look at every pixel finds, whatever the row length`, (t) => {
+    for (const cols of [1, 3, 4, 7, 8, 13]) {
+      const packed = new kind(21 * cols).map((_, i) => MARKS[(i * i) % MARKS.length] as number);
+      const field = hailField(gridOf(packed, cols));
+      t.is(field.uncovered_px, packed.filter((x) => x === 0).length);
+      t.is(field.covered_px, packed.filter((x) => x !== 0).length);
+      t.is(field.rowStart.at(-1), field.col.length);
+      const found = Array.from({ length: packed.length }, (_, i) => tenthsAt(field, Math.floor(i / cols), i % cols));
+      t.deepEqual(
+        found,
+        Array.from(packed, (x) => Math.max(0, x - 30)),
+      );
+    }
+  });
+
+test('a rain rate can stand in for hail: its zeros are covered', (t) => {
+  const grid = gridOf(Uint16Array.from([0, 30, 30, 530]), 2, { product: 'PrecipRate', nothing: null });
+  const { col, tenths, covered_px, uncovered_px } = hailField(grid);
+  t.deepEqual([[...col], [...tenths], covered_px, uncovered_px], [[1], [500], 3, 1]);
+});
+
+test('a field that is not in tenths cannot become a hail field', (t) => {
+  const grid = gridOf(new Uint16Array(4), 2, { product: 'EchoTop_18', decimal_scale: 3, reference: -1000 });
+  t.throws(() => hailField(grid), { instanceOf: BadInput, message: /EchoTop_18: packed as .* expected whole tenths/ });
+});
+
+test('a size beyond 16 bits of tenths is refused, not wrapped', (t) => {
+  const grid = gridOf(Uint32Array.from([20, 70_000]), 2);
+  t.throws(() => hailField(grid), { instanceOf: BadInput, message: /value of 69970 tenths, expected at most 65535/ });
+});
+
+test('companion values: nothing is 0 for VIL and unknown for an echo top, no coverage is unknown for both', (t) => {
+  const mesh = hailField(gridOf(Uint16Array.from([130, 130, 130, 20]), 4));
+  const companion = (nothing_as: number) =>
+    sampleAtPixels(gridOf(Uint16Array.from([0, 20, 155, 155]), 4, { nothing_as }), mesh);
+  t.deepEqual([...companion(0)], [Number.NaN, 0, 12.5]);
+  t.deepEqual([...companion(Number.NaN)], [Number.NaN, Number.NaN, 12.5]);
+});
+
+test('a companion on a smaller window is unknown outside it', (t) => {
+  const mesh = hailField(gridOf(Uint16Array.from([130, 130, 130]), 3));
+  const companion = gridOf(Uint16Array.from([155]), 1, { window: { row0: 0, col0: 1, rows: 1, cols: 1 } });
+  t.deepEqual([...sampleAtPixels(companion, mesh)], [Number.NaN, 12.5, Number.NaN]);
+});
+
+sharedTest('numbers, units and sentinels of the products are those of the table of NOAA', (t) => {
+  const rows = readFileSync(sharedData('sites', 'UserTable_MRMS_v12.2.csv'), 'utf8').split('\n').slice(1);
+  const table = new Map<string, { missing: number; no_coverage: number; unit: string; name: string }>();
+  for (const row of rows) {
+    const [, category, number, name, , unit, missing, , no_coverage] = row.split(',') as [
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
+    const key = `${category}/${number}`;
+    if (!table.has(key)) table.set(key, { name, unit, missing: Number(missing), no_coverage: Number(no_coverage) });
+  }
+  const plain = (name: string) => name.replaceAll(/[_-]/g, '').replace('M20C', '20C').toLowerCase();
+  for (const { name, category, number, no_coverage, nothing } of PRODUCTS) {
+    const row = table.get(`${category}/${number}`);
+    t.is(plain(name), plain(row?.name ?? ''));
+    t.is(no_coverage, row?.no_coverage ?? null, name);
+    // Rain products never use the "missing" of the table: no rain is a real 0.
+    t.is(nothing, category === 6 ? null : (row?.missing ?? null), name);
+  }
+});
+
+sharedTest('the real scans become hail fields with the counts and sums of ecCodes', (t) => {
+  for (const [name, pixels, sum, uncovered, detections] of [
+    ['MRMS_MESH_00.50_20240228-025239.grib2', 1943, 76_873, 8_205_495, 153],
+    ['MRMS_MESH_Max_1440min_00.50_20240228-100000.grib2', 231_856, 9_309_830, 8_182_420, 18_651],
+  ] as const) {
+    const field = hailField(readGrid(readFileSync(sharedData('mrms', name)), name));
+    t.is(field.tenths.length, pixels);
+    t.is(
+      field.tenths.reduce((total, x) => total + x, 0),
+      sum,
+    );
+    t.is(field.uncovered_px, uncovered);
+    t.is(field.covered_px, 24_500_000 - uncovered);
+    t.is(field.tenths.filter((x) => x >= 100).length, detections);
+  }
+});
+
+sharedTest('the Caribbean grid leaves the lattice and is refused', (t) => {
+  const name = 'MRMS_EchoTop_18_00.50_20161015-133230.grib2';
+  const error = t.throws(() => readGrid(readFileSync(sharedData('mrms', name)), name), { instanceOf: BadInput });
+  t.regex(
+    error.message,
+    /section 3: first point 24.995 -89.995 with 1500 x 3000 points leaves the 3500 x 7000 lattice/,
+  );
+});
+
+sharedTest('the Guam grid has another step and is refused', (t) => {
+  const name = 'GUAM_MRMS_MultiSensor_QPE_01H_Pass1_00.00_20220601-120000.grib2.gz';
+  t.throws(() => readGrid(readFileSync(sharedData('mrms', name)), name), {
+    instanceOf: BadInput,
+    message: /step 0.005 x 0.005/,
+  });
+});

@@ -1,0 +1,45 @@
+import type { CellShape } from '../pipeline/detect/cells.ts';
+import type { HailField } from '../pipeline/grid.ts';
+import type { TrackCell } from '../pipeline/track/track-cell.ts';
+
+/** The cells of a field as the tracker takes them. */
+export function trackCells(field: HailField, cells: readonly CellShape[]): TrackCell[] {
+  const rowOfPixel = new Uint16Array(field.col.length);
+  for (let row = 0; row < field.window.rows; row++)
+    rowOfPixel.fill(field.window.row0 + row, field.rowStart[row], field.rowStart[row + 1]);
+  return cells.map((cell) => ({
+    cell_index: cell.cell_index,
+    lat: cell.lat,
+    lon: cell.lon,
+    centroid_lat: cell.centroid_lat,
+    centroid_lon: cell.centroid_lon,
+    area_km2: cell.area_km2,
+    estimated_size_mm: cell.estimated_size_mm,
+    rows: Uint16Array.from(cell.pixelIndex, (pixel) => rowOfPixel[pixel] as number),
+    cols: Uint16Array.from(cell.pixelIndex, (pixel) => field.col[pixel] as number),
+    tenths: Uint16Array.from(cell.pixelIndex, (pixel) => field.tenths[pixel] as number),
+    motion_hint: null,
+  }));
+}
+
+/** The pixels of a field from some value on, inside a window. */
+export function cropField(field: HailField, window: HailField['window'], min_tenths: number): HailField {
+  const rowStart = new Uint32Array(window.rows + 1);
+  const kept: number[] = [];
+  for (let row = 0; row < window.rows; row++) {
+    const from = window.row0 + row - field.window.row0;
+    if (from >= 0 && from < field.window.rows)
+      for (let i = field.rowStart[from] as number; i < (field.rowStart[from + 1] as number); i++) {
+        const col = (field.col[i] as number) - window.col0;
+        if (col >= 0 && col < window.cols && (field.tenths[i] as number) >= min_tenths) kept.push(i);
+      }
+    rowStart[row + 1] = kept.length;
+  }
+  return {
+    ...field,
+    window,
+    rowStart,
+    col: Uint16Array.from(kept, (i) => field.col[i] as number),
+    tenths: Uint16Array.from(kept, (i) => field.tenths[i] as number),
+  };
+}
