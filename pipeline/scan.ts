@@ -1,5 +1,5 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { latRow, lonCol, windowBbox } from '../schemas/geo/lattice.ts';
+import { windowBbox } from '../schemas/geo/lattice.ts';
 import { CELL_GROW_MM, SIZE_CAP_MM } from '../schemas/size.ts';
 import type { Cell } from '../schemas/tables/cells.ts';
 import type { Detection } from '../schemas/tables/detections.ts';
@@ -8,10 +8,9 @@ import { scanId } from '../schemas/time.ts';
 import { type CellShape, findCells } from './detect/cells.ts';
 import { type DetectionShape, findDetections } from './detect/detections.ts';
 import { type DetectMemory, emptyDetectMemory } from './detect/memory.ts';
-import { type Predictors, vilDensity } from './detect/model.ts';
 import { cellProbability, type HailProbability, hailProbability, predictedSize } from './detect/predict.ts';
+import { cellPredictors, detectionPredictors } from './detect/predictors.ts';
 import { matchObjects, type ObjectMatch } from './detect/probsevere.ts';
-import { placeQuality } from './detect/quality.ts';
 import type { HailField, ScanInput } from './grid.ts';
 import { sourceNote } from './publish/day.ts';
 import type { ScanProducts } from './publish/segment.ts';
@@ -19,7 +18,10 @@ import { type DayMaximum, fillMaximum, raiseMaximum } from './swath/accumulate.t
 import { fillBetween, type StormMotion } from './swath/fill.ts';
 import { frameArchive } from './tiles/frame.ts';
 import { advanceTracks, type TrackStep } from './track/advance.ts';
+import { gridShift } from './track/grid-shift.ts';
 import { emptyTrackMemory, type TrackMemory, type TrackPointShape } from './track/memory.ts';
+
+const MS_PER_MIN = 60_000;
 
 /** Pixels >= 5 mm of a scan, as plain numbers. */
 interface Echo {
@@ -73,7 +75,7 @@ export function processScan(input: ScanInput, before: Memory, storm_date: string
   const points = new Map(step.points.map((point) => [point.track_id, point]));
   const pointOf = shapes.map((_, index) => points.get(step.trackOfCell[index] ?? '') ?? null);
   const probabilities = shapes.map((shape, index) =>
-    cellProbability(predictors(shape, pointOf[index] ?? null, input.scan_time), matches[index] ?? null),
+    cellProbability(cellPredictors(shape, input.scan_time, life(pointOf[index] ?? null)), matches[index] ?? null),
   );
   const judged = judge(step, before, probabilities, found.cellConfidence);
 
@@ -166,7 +168,10 @@ function track(
       ...pixelsOf(input.mesh, shape),
       motion_hint: motionHint(matches[index] ?? null),
     })),
-    grid_shift: null,
+    grid_shift:
+      before.echo === null
+        ? null
+        : gridShift(fieldOf(before.echo), input.mesh, (input.scan_time - before.echo.scan_time) / MS_PER_MIN),
   });
 }
 
@@ -190,14 +195,8 @@ function motionHint(match: ObjectMatch | null) {
   return speed_kmh === null || direction_deg === null ? null : { speed_kmh, direction_deg };
 }
 
-function predictors(shape: CellShape, point: TrackPointShape | null, scan_time: number): Predictors {
-  const { freezing_level_km } = placeQuality(latRow(shape.lat), lonCol(shape.lon), scan_time);
+function life(point: TrackPointShape | null) {
   return {
-    mesh_mm: shape.estimated_size_mm,
-    posh_pct: shape.posh_pct,
-    vil_density_g_m3: vilDensity(shape.vil_kg_m2, shape.echo_top_18_km),
-    echo_top_50_above_freezing_km: shape.echo_top_50_km === null ? null : shape.echo_top_50_km - freezing_level_km,
-    area_km2: shape.area_km2,
     growth_mm_per_min: point?.size_growth_rate_mm_per_min ?? null,
     duration_min: point?.duration_min ?? null,
   };
@@ -233,20 +232,8 @@ function completeDetection(detection: DetectionShape, cells: readonly Cell[], st
     ...detection,
     storm_date,
     track_id: cell?.track_id ?? null,
-    ml_probability: cell?.ml_probability ?? outsideCells(detection),
+    ml_probability: cell?.ml_probability ?? hailProbability(detectionPredictors(detection)).probability,
   };
-}
-
-function outsideCells({ estimated_size_mm, posh_pct, vil_kg_m2, echo_top_18_km }: DetectionShape): number {
-  return hailProbability({
-    mesh_mm: estimated_size_mm,
-    posh_pct,
-    vil_density_g_m3: vilDensity(vil_kg_m2, echo_top_18_km),
-    echo_top_50_above_freezing_km: null,
-    area_km2: null,
-    growth_mm_per_min: null,
-    duration_min: null,
-  }).probability;
 }
 
 function frameRow(

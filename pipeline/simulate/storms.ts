@@ -301,7 +301,7 @@ function bear(slot: Slot, birth: Birth): Storm {
     key: hashOf(scenario.seed, 0x5707, slot.number, number),
     speed_ms: Math.min(25, Math.max(birth.kind === 'ordinary' ? 5 : 7, birth.speed_ms)),
     peak_mm,
-    core_km: Math.min(4.5, Math.max(1.6, (2.1 + 1.6 * Math.min(1, peak_mm / 50)) * Math.exp(0.12 * normal(draw)))),
+    core_km: Math.min(4.5, Math.max(1.6, (2.4 + 1.4 * Math.min(1, peak_mm / 50)) * Math.exp(0.12 * normal(draw)))),
     aspect: between(draw, 1.2, 1.7),
     pulse_min: between(draw, 15, 25),
     freezing_level_km: freezingLevelKm(scenario, birth.birth_ms, Math.min(LATTICE.north, birth.origin.lat)),

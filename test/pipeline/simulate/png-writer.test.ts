@@ -1,7 +1,7 @@
 import { inflateSync } from 'node:zlib';
 import test from 'ava';
-import { between, drawsOf } from '../../../pipeline/simulate/random.ts';
 import { type SparseImage, writePng } from '../../../pipeline/simulate/png-writer.ts';
+import { between, drawsOf } from '../../../pipeline/simulate/random.ts';
 
 /** Chunks of a PNG file by type, checksums left to the next test. */
 function chunksOf(png: Uint8Array): { type: string; content: Buffer; crc: number; crcOf: Buffer }[] {

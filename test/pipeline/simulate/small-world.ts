@@ -1,5 +1,5 @@
-import type { Position } from '../../../schemas/geo/position.ts';
 import type { Scenario } from '../../../pipeline/simulate/scenario.ts';
+import type { Position } from '../../../schemas/geo/position.ts';
 
 /** Some radars of the southern Plains: enough to cover the window below but for its western edge. */
 export const SITES: readonly Position[] = [

@@ -51,7 +51,7 @@ test('a left mover starts beside its parent, 30 to 60 minutes old, and goes to i
     const before = stormAt(parent, child.birth_ms);
     t.true(before.age_min >= 30 && before.age_min <= 60);
     t.true(distanceKm(before, stormAt(child, child.birth_ms)) < 8);
-    const turn = (child.direction_deg - before.direction_deg + 540) % 360 - 180;
+    const turn = ((child.direction_deg - before.direction_deg + 540) % 360) - 180;
     t.true(turn < 0, `${turn}`);
   }
 });
@@ -71,9 +71,10 @@ test('a storm that merges meets its target late in its life', (t) => {
 });
 
 test('a life rises over a quarter, stays, and decays over three tenths', (t) => {
-  t.deepEqual([-0.1, 0, 0.125, 0.25, 0.5, 0.7, 0.85, 1].map((age) => Number(lifeCurve(age).toFixed(6))), [
-    0, 0, 0.5, 1, 1, 1, 0.5, 0,
-  ]);
+  t.deepEqual(
+    [-0.1, 0, 0.125, 0.25, 0.5, 0.7, 0.85, 1].map((age) => Number(lifeCurve(age).toFixed(6))),
+    [0, 0, 0.5, 1, 1, 1, 0.5, 0],
+  );
 });
 
 test('the default evening has hail at any time of any day: something over 25 mm in every three hours', (t) => {
@@ -95,7 +96,9 @@ test('the weather of the country does not depend on the window', (t) => {
 
 test('most storms of the country are born in the evening', (t) => {
   const country = conusScenario(3, 'marginal', SITES);
-  const hours = stormsBetween(country, EVENING_MS, EVENING_MS + 3 * DAY).map((storm) => new Date(storm.birth_ms).getUTCHours());
+  const hours = stormsBetween(country, EVENING_MS, EVENING_MS + 3 * DAY).map((storm) =>
+    new Date(storm.birth_ms).getUTCHours(),
+  );
   const evening = hours.filter((hour) => hour >= 20 || hour < 2).length / hours.length;
   t.true(evening > 0.5, `${evening}`);
 });

@@ -1,0 +1,96 @@
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
+import { tableFromIPC } from 'apache-arrow';
+import type { ExecutionContext } from 'ava';
+import { type Engine, openEngine } from '../pipeline/duckdb.ts';
+import { tablePaths } from '../pipeline/publish/compact.ts';
+import { listPartitions, readCurrent, readHead, readManifest } from '../pipeline/publish/manifests.ts';
+import { mergedDayMax } from '../pipeline/publish/merge.ts';
+import { sha256 } from '../pipeline/publish/store.ts';
+import { readRows } from '../pipeline/publish/tables.ts';
+import type { Current, Manifest } from '../schemas/manifest.ts';
+import { dayMax } from '../schemas/tables/day-max.ts';
+import { TABLES } from '../schemas/tables/index.ts';
+
+/** What readers can learn from a data root, part by part, as lines in an order of their own. */
+export type Content = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * Everything published, as readers see it: open dates at the commit that the switch pins, closed dates at their head.
+ * Day maxima are added up; segment names, commit numbers and times of runs play no part.
+ */
+export async function logicalContent(root: string): Promise<Content> {
+  const current = await readCurrent(root);
+  const engine = await openEngine();
+  try {
+    const content: Record<string, readonly string[]> = {};
+    for (const manifest of await manifestsInForce(root, current))
+      Object.assign(content, await dateContent(engine, root, manifest));
+    if (current !== null) Object.assign(content, await liveContent(root, current));
+    return content;
+  } finally {
+    engine.close();
+  }
+}
+
+/** Fails with the first line that differs. */
+export function sameContent(t: ExecutionContext, found: Content, expected: Content): void {
+  for (const part of new Set([...Object.keys(expected), ...Object.keys(found)])) {
+    const [a, b] = [found[part] ?? [], expected[part] ?? []];
+    const at = Array.from({ length: Math.max(a.length, b.length) }).findIndex((_, line) => a[line] !== b[line]);
+    if (at >= 0) t.deepEqual({ part, at, line: a[at] }, { part, at, line: b[at] });
+  }
+  t.pass();
+}
+
+/** The lists that readers follow. */
+export async function manifestsInForce(root: string, current: Current | null): Promise<Manifest[]> {
+  if (current === null) return [];
+  const found: Manifest[] = [];
+  for (const date of (await listPartitions(root)).dates) {
+    const pinned = current.open_dates[date];
+    const head = await readHead(root, date);
+    const manifest = pinned === undefined ? (head?.closed ? head : null) : await readManifest(root, date, pinned);
+    if (manifest !== null && manifest.scans.length > 0) found.push(manifest);
+  }
+  return found;
+}
+
+async function dateContent(engine: Engine, root: string, manifest: Manifest): Promise<Content> {
+  const date = manifest.partition;
+  const content: Record<string, readonly string[]> = {
+    [`${date} scans`]: manifest.scans.map(({ scan_id, inputs }) => `${manifest.source} ${scan_id} ${inputs}`),
+  };
+  for (const table of TABLES) {
+    const paths = tablePaths(root, manifest, table.name);
+    const rows =
+      table === dayMax && paths.length > 0
+        ? await engine.rows(mergedDayMax(paths, tablePaths(root, manifest, 'detections')))
+        : await readRows(engine, table, paths);
+    content[`${date} ${table.name}`] = rows.map((row) => JSON.stringify(row)).sort();
+  }
+  const frames = manifest.files.filter((file) => file.kind === 'scan-tiles' || file.kind === 'daily-tiles');
+  content[`${date} tiles`] = await Promise.all(frames.map((file) => hashOf(root, file.path, file.kind))).then((all) =>
+    all.sort(),
+  );
+  const last = manifest.scans.at(-1)?.scan_id;
+  const states = manifest.files.filter((file) => file.kind === 'state' && file.last_scan === last);
+  content[`${date} state`] = await Promise.all(states.map((file) => hashOf(root, file.path, file.kind)));
+  return content;
+}
+
+async function liveContent(root: string, current: Current): Promise<Content> {
+  const { detections, cells, tracks, first_scan } = current.live;
+  const content: Record<string, readonly string[]> = {
+    switch: [current.scan_id, current.data_timestamp, current.source, first_scan],
+  };
+  for (const [name, path] of Object.entries({ detections, cells, tracks })) {
+    const table = tableFromIPC(await fs.readFile(join(root, path)));
+    content[`live ${name}`] = table.toArray().map((row) => JSON.stringify(row)).sort();
+  }
+  return content;
+}
+
+async function hashOf(root: string, path: string, kind: string): Promise<string> {
+  return `${kind} ${sha256(await fs.readFile(join(root, path)))}`;
+}

@@ -1,0 +1,310 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import test from 'ava';
+import { BadInput } from '../../../pipeline/error.ts';
+import { type FileObject, type ProbSevereFile, readProbSevere } from '../../../pipeline/read/probsevere.ts';
+import { sharedData, sharedTest } from '../../shared-data.ts';
+
+/** A storm one degree wide with what the feed writes about it; every number is text. */
+const SQUARE = [
+  [-96, 38],
+  [-96, 39],
+  [-95, 39],
+  [-95, 38],
+  [-96, 38],
+];
+const PROPERTIES: Readonly<Record<string, unknown>> = {
+  ID: '89234',
+  MESH: '0.25',
+  VIL_DENSITY: '1.67',
+  MUCAPE: '485',
+  EBSHEAR: '48.6',
+  WETBULB_0C_HGT: '11.8',
+  FLASH_RATE: '10',
+  SIZE: '515',
+  MOTION_EAST: '15.042',
+  MOTION_SOUTH: '-14.019',
+};
+
+interface Made {
+  readonly top?: Record<string, unknown>;
+  readonly properties?: Record<string, unknown>;
+  readonly models?: Record<string, unknown>;
+  readonly ring?: unknown;
+}
+
+function made({ top, properties, models, ring = SQUARE }: Made = {}): Buffer {
+  const feature = {
+    type: 'Feature',
+    geometry: { type: 'Polygon', coordinates: [ring] },
+    models: models ?? {
+      probhail: { PROB: '12', LINE02: '- MESH: 0.25 in.' },
+      probwind: { PROB: '3' },
+      probtor: { PROB: '0' },
+    },
+    properties: { ...PROPERTIES, ...properties },
+  };
+  return Buffer.from(
+    JSON.stringify({
+      source: 'NOAA/NCEP Central Operations',
+      product: 'ProbSevere',
+      validTime: '20211011_000053 UTC',
+      type: 'FeatureCollection',
+      features: [feature],
+      ...top,
+    }),
+  );
+}
+
+function only(file: Made): FileObject {
+  return readProbSevere(made(file), 'x').objects[0] as FileObject;
+}
+
+test('text becomes numbers in our units: inches to mm, thousands of feet to km, percent to shares', (t) => {
+  const { geometry: _, speed_kmh, direction_deg, ...object } = only({});
+  t.deepEqual(object, {
+    valid_time: Date.parse('2021-10-11T00:00:53Z'),
+    probsevere_id: '89234',
+    lat: 38.5,
+    lon: -95.5,
+    prob_hail: 0.12,
+    prob_wind: 0.03,
+    prob_tornado: 0,
+    mesh_mm: 6.35,
+    vil_density_g_m3: 1.67,
+    mucape_j_kg: 485,
+    effective_shear_kt: 48.6,
+    melting_level_km: 3.59664,
+    flash_rate_per_min: 10,
+    size_px: 515,
+    flag_distrusted: false,
+    model: 'probsevere-2',
+  });
+});
+
+for (const [east, south, speed_kmh, direction_deg] of [
+  ['15.042', '-14.019', 74.0, 47.0],
+  ['9.452', '-10.614', 51.2, 41.7],
+  ['10', '0', 36, 90],
+  ['0', '10', 36, 180],
+  ['-10', '0', 36, 270],
+  ['0', '-10', 36, 0],
+] as const)
+  test(`motion of ${east} m/s east and ${south} m/s south is ${speed_kmh} km/h towards ${direction_deg} degrees`, (t) => {
+    const object = only({ properties: { MOTION_EAST: east, MOTION_SOUTH: south } });
+    t.true(Math.abs((object.speed_kmh as number) - speed_kmh) < 0.05);
+    t.true(Math.abs((object.direction_deg as number) - direction_deg) < 0.05);
+  });
+
+for (const [title, properties] of [
+  ['faster than 40 m/s', { MOTION_EAST: '40.1', MOTION_SOUTH: '0' }],
+  ['that is absent', { MOTION_EAST: undefined }],
+  ['that is no number', { MOTION_SOUTH: 'N/A' }],
+] as const)
+  test(`motion ${title} is unknown, never 0`, (t) => {
+    const { speed_kmh, direction_deg } = only({ properties });
+    t.deepEqual([speed_kmh, direction_deg], [null, null]);
+  });
+
+test('a storm that stands still has a speed and no direction', (t) => {
+  const { speed_kmh, direction_deg } = only({ properties: { MOTION_EAST: '0.000', MOTION_SOUTH: '0.000' } });
+  t.deepEqual([speed_kmh, direction_deg], [0, null]);
+});
+
+test('fields that are absent, no number or -999 are null', (t) => {
+  const object = only({
+    properties: { MESH: undefined, MUCAPE: '-999', SIZE: '12.5', FLASH_RATE: 'N/A', VIL_DENSITY: '' },
+  });
+  t.deepEqual(
+    [object.mesh_mm, object.mucape_j_kg, object.size_px, object.flash_rate_per_min, object.vil_density_g_m3],
+    [null, null, null, null, null],
+  );
+});
+
+test('a version 3 file may carry its probabilities among the properties', (t) => {
+  const file = made({
+    top: { product: 'ProbSevere 3.0' },
+    models: {},
+    properties: { ProbHail: '55', ProbWind: '4', ProbTor: '1' },
+  });
+  const { model, objects } = readProbSevere(file, 'x');
+  t.is(model, 'probsevere-3');
+  t.deepEqual([objects[0]?.prob_hail, objects[0]?.prob_wind, objects[0]?.prob_tornado], [0.55, 0.04, 0.01]);
+});
+
+test('the probability of the model goes before that of the properties', (t) => {
+  t.is(only({ properties: { ProbHail: '99', PS: '98' } }).prob_hail, 0.12);
+});
+
+test('"(flagged)" at the end of the MESH line means that the model distrusts it', (t) => {
+  t.true(only({ models: { probhail: { PROB: '0', LINE02: '- MESH: 0.53 in. (flagged)' } } }).flag_distrusted);
+});
+
+test('clockwise rings are turned round, counter-clockwise ones stay', (t) => {
+  const counter = 'POLYGON ((-96 38, -95 38, -95 39, -96 39, -96 38))';
+  t.is(only({}).geometry, counter);
+  t.is(only({ ring: SQUARE.toReversed() }).geometry, counter);
+});
+
+test('a ring that touches itself is kept', (t) => {
+  const bow = [
+    [0, 0],
+    [0, 2],
+    [1, 1],
+    [2, 2],
+    [2, 0],
+    [1, 1],
+    [0, 0],
+  ];
+  t.regex(only({ ring: bow }).geometry, /^POLYGON \(\(0 0, 1 1, 2 0/);
+});
+
+test('an open ring is closed', (t) => {
+  t.is(only({ ring: SQUARE.slice(0, 4) }).geometry, 'POLYGON ((-96 38, -95 38, -95 39, -96 39, -96 38))');
+});
+
+test('only a source of "simulated" says that a simulator wrote the file', (t) => {
+  t.false(readProbSevere(made(), 'x').simulated);
+  t.true(readProbSevere(made({ top: { source: 'simulated' } }), 'x').simulated);
+});
+
+test('a file without storms has no objects', (t) => {
+  t.deepEqual(readProbSevere(made({ top: { features: [] } }), 'x').objects, []);
+});
+
+for (const [title, file, reason] of [
+  ['that is no JSON', Buffer.from('{"a":'), /no JSON, expected a GeoJSON feature collection/],
+  ['that is JSON of something else', Buffer.from('[1,2]'), /file value: invalid input: expected object/],
+  ['of another product', made({ top: { product: 'Lightning' } }), /product 'Lightning', expected ProbSevere/],
+  [
+    'with a time that does not exist',
+    made({ top: { validTime: '20211032_000053 UTC' } }),
+    /validTime '20211032_000053 UTC', expected YYYYMMDD_HHMMSS UTC/,
+  ],
+  ['with an object without id', made({ properties: { ID: undefined } }), /feature 1 has no ID/],
+  ['with an object without hail probability', made({ models: {} }), /feature 1 has no hail probability/],
+  [
+    'with a probability above 100',
+    made({ models: { probhail: { PROB: '101' } } }),
+    /feature 1 has Probhail 101, expected 0 to 100/,
+  ],
+  [
+    'with a ring of two points',
+    made({
+      ring: [
+        [0, 0],
+        [1, 1],
+      ],
+    }),
+    /feature 1 geometry\.coordinates\.0: /,
+  ],
+  [
+    'with a position off the earth',
+    made({
+      ring: [
+        [0, 0],
+        [0, 91],
+        [1, 1],
+        [0, 0],
+      ],
+    }),
+    /feature 1 geometry\.coordinates\.0\.1\.1: /,
+  ],
+  [
+    'with a position that is text',
+    made({
+      ring: [
+        ['0', 0],
+        [0, 1],
+        [1, 1],
+        [0, 0],
+      ],
+    }),
+    /feature 1 geometry\.coordinates\.0\.0\.0: /,
+  ],
+] as const)
+  test(`a file ${title} is refused by name`, (t) => {
+    const error = t.throws(() => readProbSevere(file, 'ps.json'), { instanceOf: BadInput });
+    t.true(error.message.startsWith('read ps.json: '));
+    t.regex(error.message, reason);
+  });
+
+// Real files.
+
+interface DayFigures {
+  readonly per_file: readonly {
+    readonly file: string;
+    readonly valid_time: string;
+    readonly objects: number;
+    readonly distinct_ids: number;
+    readonly max_mesh_in: number;
+    readonly max_mesh_id: string;
+    readonly mesh_ge_1_in: number;
+    readonly max_prob_hail: number;
+    readonly prob_hail_ge_50: number;
+    readonly polygon_points_total: number;
+  }[];
+  readonly example_track: {
+    readonly id: string;
+    readonly points: readonly {
+      readonly valid_time: string;
+      readonly mesh_in: number;
+      readonly prob_hail: number;
+      readonly motion_east_ms: number;
+      readonly motion_south_ms: number;
+      readonly centroid: readonly [number, number];
+    }[];
+  };
+}
+
+function figures(): Record<string, DayFigures> {
+  return JSON.parse(readFileSync(sharedData('expected.json'), 'utf8')).probsevere;
+}
+
+function realFile(name: string): ProbSevereFile {
+  return readProbSevere(readFileSync(sharedData('probsevere', name)), name);
+}
+
+sharedTest('all 18 real files: objects, times, sizes, probabilities and rings are those of the figures', (t) => {
+  let files = 0;
+  for (const day of Object.values(figures()))
+    for (const expected of day.per_file) {
+      files++;
+      const { objects, valid_time, model } = realFile(expected.file);
+      t.is(model, 'probsevere-2');
+      t.is(valid_time, Date.parse(expected.valid_time));
+      t.is(objects.length, expected.objects);
+      t.is(new Set(objects.map((object) => object.probsevere_id)).size, expected.distinct_ids);
+      const largest = objects.reduce((best, next) => ((next.mesh_mm ?? 0) > (best.mesh_mm ?? 0) ? next : best));
+      t.is(largest.mesh_mm, Math.round(25_400 * expected.max_mesh_in) / 1000);
+      t.is(largest.probsevere_id, expected.max_mesh_id);
+      t.is(objects.filter((object) => (object.mesh_mm ?? 0) >= 25.4).length, expected.mesh_ge_1_in);
+      t.is(Math.max(...objects.map((object) => object.prob_hail)), expected.max_prob_hail / 100);
+      t.is(objects.filter((object) => object.prob_hail >= 0.5).length, expected.prob_hail_ge_50);
+      const points = objects.reduce((sum, object) => sum + object.geometry.split(',').length, 0);
+      t.is(points, expected.polygon_points_total);
+    }
+  t.is(files, 18);
+});
+
+sharedTest('the example tracks: size, probability, motion and centroid of one storm through an evening', (t) => {
+  for (const { per_file, example_track } of Object.values(figures()))
+    for (const point of example_track.points) {
+      const name = per_file.find((file) => file.valid_time === point.valid_time)?.file as string;
+      const object = realFile(name).objects.find(({ probsevere_id }) => probsevere_id === example_track.id);
+      t.is(object?.mesh_mm, Math.round(25_400 * point.mesh_in) / 1000);
+      t.is(object?.prob_hail, point.prob_hail / 100);
+      const speed = 3.6 * Math.hypot(point.motion_east_ms, point.motion_south_ms);
+      t.true(Math.abs((object?.speed_kmh as number) - speed) < 1e-9);
+      const [lon, lat] = point.centroid;
+      t.true(Math.abs((object?.lon as number) - lon) < 1e-4 && Math.abs((object?.lat as number) - lat) < 1e-4);
+    }
+});
+
+sharedTest('nine objects of the real files are distrusted, all with a hail probability of 0', (t) => {
+  const objects = readdirSync(sharedData('probsevere'))
+    .filter((name) => name.endsWith('.json'))
+    .flatMap((name) => realFile(name).objects);
+  const distrusted = objects.filter((object) => object.flag_distrusted);
+  t.deepEqual([objects.length, distrusted.length], [2030, 9]);
+  t.true(distrusted.every((object) => object.prob_hail === 0 && (object.mesh_mm ?? 0) >= 12.7));
+});

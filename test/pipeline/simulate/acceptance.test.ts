@@ -1,0 +1,49 @@
+import test from 'ava';
+import { measureEvening } from '../../../pipeline/simulate/acceptance.ts';
+import {
+  type AcceptanceRow,
+  formatRows,
+  isAccepted,
+  marginalRows,
+  outbreakRows,
+} from '../../../pipeline/simulate/acceptance-table.ts';
+import { conusScenario } from '../../../pipeline/simulate/scenario.ts';
+import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
+
+const SIX_HOURS = 6 * 3_600_000;
+const START = Date.parse('2025-05-01T20:00:00Z');
+
+for (const [day_type, rowsOf] of [
+  ['marginal', marginalRows],
+  ['outbreak', outbreakRows],
+] as const)
+  test(`an evening of a simulated ${day_type} day looks like hail to an expert`, (t) => {
+    const rows = rowsOf(measureEvening(conusScenario(1, day_type, WSR88D), START, START + SIX_HOURS));
+    t.log(`\n${formatRows(rows)}`);
+    t.deepEqual(
+      rows.filter((row) => !isAccepted(row)).map((row) => `${row.what}: ${row.simulated}`),
+      [],
+    );
+  });
+
+test('a figure outside its range is marked, one on the bound is not, and no figure at all is', (t) => {
+  const row = (simulated: number): AcceptanceRow => ({
+    what: 'length, km',
+    simulated,
+    low: 5,
+    high: 60,
+    real: 'R2 7.9',
+  });
+  t.deepEqual(
+    [4.9, 5, 60, 60.1, Number.NaN].map((value) => isAccepted(row(value))),
+    [false, true, true, false, false],
+  );
+  t.is(
+    formatRows([row(5), row(61)]),
+    [
+      '            simulated     accepted    real',
+      'length, km       5.00  5.00 - 60.0  R2 7.9',
+      'length, km       61.0  5.00 - 60.0  R2 7.9  OUTSIDE',
+    ].join('\n'),
+  );
+});

@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import fs from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { openRoot, type Root } from '../pipeline/publish/root.ts';
+import { readScan } from '../pipeline/read/scan.ts';
+import { type Report, silent } from '../pipeline/report.ts';
+import { openSession, type RunSummary, type Session } from '../pipeline/session.ts';
+import { writeEvening } from '../pipeline/simulate/evening.ts';
+import type { Scenario } from '../pipeline/simulate/scenario.ts';
+import { listFolder } from '../pipeline/sources/folder.ts';
+import { SCAN_PRODUCT, type SourceFile } from '../pipeline/sources/names.ts';
+import { planScans } from '../pipeline/sources/plan.ts';
+import type { Readers } from '../pipeline/workers.ts';
+import { WSR88D } from '../schemas/reference/wsr88d.ts';
+
+/** The tiny world: 150 x 200 pixels over Oklahoma, 90 minutes around a midnight, storms of all kinds. */
+const SCENARIO: Scenario = {
+  seed: 7,
+  window: { row0: 1900, col0: 3200, rows: 150, cols: 200 },
+  day_type: 'supercell',
+  steady: true,
+  sites: WSR88D,
+};
+const FROM_MS = Date.parse('2026-05-01T23:20:00Z');
+const TO_MS = Date.parse('2026-05-02T00:50:00Z');
+/** A data clock just after the evening: its dates are still open. */
+export const NOW_MS = Date.parse('2026-05-02T00:55:00Z');
+/** A data clock at which both dates of the evening are over and joined into their month. */
+export const MONTH_LATER_MS = Date.parse('2026-06-02T12:00:00Z');
+
+/** One scan of the tiny world: its raw files, MESH first. */
+export interface RawScan {
+  readonly scan_id: string;
+  readonly time_ms: number;
+  readonly files: readonly SourceFile[];
+}
+
+let evening: Promise<RawScan[]> | undefined;
+
+/** Every scan of the evening, about 45 of them, in order; written once per test process. */
+export function rawScans(): Promise<RawScan[]> {
+  evening ??= simulated();
+  return evening;
+}
+
+async function simulated(): Promise<RawScan[]> {
+  const out = mkdtempSync(join(tmpdir(), 'hail-world-'));
+  process.once('exit', () => rmSync(out, { recursive: true, force: true }));
+  for await (const _ of writeEvening(SCENARIO, { from_ms: FROM_MS, to_ms: TO_MS, out, reports: false }));
+  const { files } = await listFolder(out);
+  const byTime = Map.groupBy(files, (file) => file.time_ms);
+  return planScans(files).scans.map(({ scan_id, scan_time, mesh }) => ({
+    scan_id,
+    time_ms: scan_time,
+    files: [mesh, ...(byTime.get(scan_time) ?? []).filter((file) => file.product !== SCAN_PRODUCT)],
+  }));
+}
+
+/** Scans of the evening from `HH:MM` (before midnight 23:, after it 00:) to `HH:MM`, the end not included. */
+export async function scansBetween(from: string, to: string): Promise<RawScan[]> {
+  const at = (clock: string) => Date.parse(`2026-05-0${clock.startsWith('23') ? 1 : 2}T${clock}:00Z`);
+  return (await rawScans()).filter(({ time_ms }) => time_ms >= at(from) && time_ms < at(to));
+}
+
+/** All raw files of some scans. */
+export function filesOf(scans: readonly RawScan[]): SourceFile[] {
+  return scans.flatMap((scan) => scan.files);
+}
+
+/** A scratch folder that disappears with the test. */
+export async function scratch(t: ExecutionContext, name = 'root'): Promise<string> {
+  const folder = await fs.mkdtemp(join(tmpdir(), 'hail-test-'));
+  t.teardown(() => fs.rm(folder, { recursive: true, force: true }));
+  return join(folder, name);
+}
+
+/** Copies raw files flat into a folder, as somebody would deliver them; returns the folder. */
+export async function deliver(folder: string, files: readonly SourceFile[]): Promise<string> {
+  await fs.mkdir(folder, { recursive: true });
+  for (const file of files) await fs.copyFile(file.location, join(folder, file.name));
+  return folder;
+}
+
+export interface Opened {
+  readonly root: Root;
+  readonly session: Session;
+}
+
+export interface OpenSettings {
+  readonly now_ms?: number;
+  readonly each_scan?: boolean;
+  readonly move_raw?: boolean;
+  readonly storm_day_start_hour?: number;
+  readonly report?: Report;
+  readonly readers?: Readers;
+}
+
+/** Readers without threads. */
+export const readers: Readers = { read: readScan, close: async () => {} };
+
+/** Opens a data root, works on it, and closes it. */
+export async function onRoot<Result>(
+  path: string,
+  settings: OpenSettings,
+  work: (opened: Opened) => Promise<Result>,
+): Promise<Result> {
+  const { now_ms = NOW_MS, storm_day_start_hour = 0 } = settings;
+  const root = await openRoot(path, 'test', storm_day_start_hour, now_ms);
+  try {
+    const session = openSession(root, settings.readers ?? readers, {
+      storm_day_start_hour,
+      now: () => now_ms,
+      report: settings.report ?? silent,
+      move_raw: settings.move_raw ?? false,
+      each_scan: settings.each_scan ?? false,
+    });
+    return await work({ root, session });
+  } finally {
+    await root.close();
+  }
+}
+
+/** One run of a process: opens the root, ingests files, settles, closes. */
+export function ingest(
+  path: string,
+  given: readonly RawScan[] | readonly SourceFile[],
+  settings: OpenSettings = {},
+): Promise<RunSummary> {
+  return onRoot(path, settings, async ({ session }) => {
+    const run = await session.ingest(given.flatMap((one) => ('files' in one ? one.files : [one])));
+    await session.settle();
+    return run;
+  });
+}
+
+/** A raw file with other content under the same name, in a folder of its own. */
+export async function altered(folder: string, file: SourceFile, content: Uint8Array): Promise<SourceFile> {
+  const location = join(folder, basename(file.name));
+  await fs.mkdir(dirname(location), { recursive: true });
+  await fs.writeFile(location, content);
+  return { ...file, location, bytes: content.length };
+}
