@@ -1,16 +1,7 @@
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
+import { hasSharedData, sharedData } from './shared-folder.ts';
 
-const folder = fileURLToPath(new URL('../../shared/data/', import.meta.url));
-
-/** True when the folder of real files lies beside the project. */
-export const hasSharedData = existsSync(`${folder}expected.json`);
-
-/** Absolute path of a real file beside the project. */
-export function sharedData(...parts: string[]): string {
-  return folder + parts.join('/');
-}
+export { hasSharedData, sharedData };
 
 /** Registers a test on real files; where they are absent it shows as skipped, with the reason in its title. */
 export function sharedTest(title: string, body: (t: ExecutionContext) => void | Promise<void>): void {

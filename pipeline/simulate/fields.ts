@@ -186,53 +186,65 @@ function keepStrongest(tile: Tile, at: number, mesh_mm: number, dbz: number, own
   if (dbz > (tile.dbz[at] as number)) tile.dbz[at] = dbz;
 }
 
+/** Products while their pixels are being collected. */
+interface Collected {
+  readonly index: Uint32Array;
+  readonly values: Record<SimulatedProduct, Int16Array>;
+  count: number;
+}
+
 /** Turns the painted tiles into products, row by row so that the pixels come out in order. */
 function readCanvas(canvas: Canvas, covered: Uint8Array, scan_time: number): SimulatedScan {
   const { window } = canvas;
   const across = tilesAcross(window);
-  const size = canvas.tiles.size * TILE * TILE;
-  const index = new Uint32Array(size);
-  const column = () => new Int16Array(size);
-  const values: Record<SimulatedProduct, Int16Array> = {
-    MESH: column(),
-    POSH: column(),
-    VIL: column(),
-    EchoTop_18: column(),
-    EchoTop_50: column(),
-    MergedReflectivityQCComposite: column(),
-  };
+  const collected = emptyCollection(canvas.tiles.size * TILE * TILE);
   const numbers = [...canvas.tiles.keys()].sort((a, b) => a - b);
-  let count = 0;
-  for (let start = 0; start < numbers.length; ) {
-    const tile_row = Math.floor((numbers[start] as number) / across);
-    let end = start;
-    while (end < numbers.length && Math.floor((numbers[end] as number) / across) === tile_row) end += 1;
-    const row_tiles = numbers.slice(start, end);
+  for (const [tile_row, tiles] of Map.groupBy(numbers, (number) => Math.floor(number / across))) {
     const rows = Math.min(TILE, window.rows - tile_row * TILE);
     for (let r = 0; r < rows; r += 1)
-      for (const number of row_tiles) {
-        const tile = canvas.tiles.get(number) as Tile;
-        const first = (tile_row * TILE + r) * window.cols + (number - tile_row * across) * TILE;
-        const cols = Math.min(TILE, window.cols - (number - tile_row * across) * TILE);
-        for (let c = 0; c < cols; c += 1) {
-          const at = r * TILE + c;
-          if (covered[first + c] === 0) continue;
-          const tables = canvas.columns[tile.owner[at] as number] as ColumnTables;
-          if (!readColumn(values, count, tables, tile.mesh_mm[at] as number, tile.dbz[at] as number)) continue;
-          index[count] = first + c;
-          count += 1;
-        }
-      }
-    start = end;
+      for (const number of tiles) readTileRow(canvas, covered, number, tile_row * TILE + r, collected);
   }
+  const { index, values, count } = collected;
   for (const product of SIMULATED_PRODUCTS) values[product] = values[product].slice(0, count);
   return { scan_time, window, index: index.slice(0, count), values };
 }
 
+function emptyCollection(size: number): Collected {
+  const column = () => new Int16Array(size);
+  return {
+    index: new Uint32Array(size),
+    values: {
+      MESH: column(),
+      POSH: column(),
+      VIL: column(),
+      EchoTop_18: column(),
+      EchoTop_50: column(),
+      MergedReflectivityQCComposite: column(),
+    },
+    count: 0,
+  };
+}
+
+/** Collects the echoes of one row of the window within one tile. */
+function readTileRow(canvas: Canvas, covered: Uint8Array, number: number, row: number, collected: Collected): void {
+  const { window } = canvas;
+  const tile = canvas.tiles.get(number) as Tile;
+  const left = (number % tilesAcross(window)) * TILE;
+  const cols = Math.min(TILE, window.cols - left);
+  for (let c = 0; c < cols; c += 1) {
+    const pixel = row * window.cols + left + c;
+    if (covered[pixel] === 0) continue;
+    const at = (row % TILE) * TILE + c;
+    const tables = canvas.columns[tile.owner[at] as number] as ColumnTables;
+    if (!readColumn(collected, tables, tile.mesh_mm[at] as number, tile.dbz[at] as number)) continue;
+    collected.index[collected.count] = pixel;
+    collected.count += 1;
+  }
+}
+
 /** Writes one pixel of every product; false when the column holds no echo. */
 function readColumn(
-  values: Record<SimulatedProduct, Int16Array>,
-  i: number,
+  { values, count: i }: Collected,
   { core, skirt }: ColumnTables,
   mesh_mm: number,
   dbz: number,

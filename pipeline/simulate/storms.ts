@@ -288,7 +288,7 @@ type Birth = Pick<
 > &
   Partial<Pick<Storm, 'split_from' | 'merges_into'>>;
 
-/** Gives a storm its name and shape and adds it to the slot; storms far outside the lattice are no use and left out by the painter. */
+/** Gives a storm its name and shape and adds it to the slot. */
 function bear(slot: Slot, birth: Birth): Storm {
   const { draw, scenario } = slot;
   const number = slot.storms.length;

@@ -26,37 +26,73 @@ export interface DayCharacter {
  * 28 Feb 2024, a marginal day, has weak objects for its strong ones.
  */
 export const DAY_CHARACTERS: Readonly<Record<DayType, DayCharacter>> = {
-  quiet: day(0.5, 80, 0.2, 4, 0.1, 0.6, 1, [5, 12], [5, 12]),
-  pulse: day(3, 900, 0.5, 24, 0.05, 0.7, 3, [5, 12], [6, 12]),
-  marginal: day(12, 1000, 1.5, 20, 0.2, 0.66, 3, [12, 22], [9, 16]),
-  supercell: day(20, 500, 6, 24, 0.7, 0.88, 3, [20, 32], [11, 17]),
-  qlcs: day(20, 900, 5, 28, 0.15, 0.9, 2, [15, 25], [13, 20]),
-  outbreak: day(60, 900, 8, 24, 0.7, 0.9, 3, [24, 35], [11, 19]),
+  quiet: {
+    organised_per_day: 0.5,
+    ordinary_per_day: 80,
+    steady_organised_per_hour: 0.2,
+    steady_ordinary_per_hour: 4,
+    supercell_share: 0.1,
+    size_factor: 0.6,
+    boundaries: 1,
+    shear_ms: [5, 12],
+    mean_wind_ms: [5, 12],
+  },
+  pulse: {
+    organised_per_day: 3,
+    ordinary_per_day: 900,
+    steady_organised_per_hour: 0.5,
+    steady_ordinary_per_hour: 24,
+    supercell_share: 0.05,
+    size_factor: 0.7,
+    boundaries: 3,
+    shear_ms: [5, 12],
+    mean_wind_ms: [6, 12],
+  },
+  marginal: {
+    organised_per_day: 12,
+    ordinary_per_day: 1000,
+    steady_organised_per_hour: 1.5,
+    steady_ordinary_per_hour: 20,
+    supercell_share: 0.2,
+    size_factor: 0.66,
+    boundaries: 3,
+    shear_ms: [12, 22],
+    mean_wind_ms: [9, 16],
+  },
+  supercell: {
+    organised_per_day: 20,
+    ordinary_per_day: 500,
+    steady_organised_per_hour: 6,
+    steady_ordinary_per_hour: 24,
+    supercell_share: 0.7,
+    size_factor: 0.88,
+    boundaries: 3,
+    shear_ms: [20, 32],
+    mean_wind_ms: [11, 17],
+  },
+  qlcs: {
+    organised_per_day: 20,
+    ordinary_per_day: 900,
+    steady_organised_per_hour: 5,
+    steady_ordinary_per_hour: 28,
+    supercell_share: 0.15,
+    size_factor: 0.9,
+    boundaries: 2,
+    shear_ms: [15, 25],
+    mean_wind_ms: [13, 20],
+  },
+  outbreak: {
+    organised_per_day: 60,
+    ordinary_per_day: 900,
+    steady_organised_per_hour: 8,
+    steady_ordinary_per_hour: 24,
+    supercell_share: 0.7,
+    size_factor: 0.9,
+    boundaries: 3,
+    shear_ms: [24, 35],
+    mean_wind_ms: [11, 19],
+  },
 };
-
-function day(
-  organised_per_day: number,
-  ordinary_per_day: number,
-  steady_organised_per_hour: number,
-  steady_ordinary_per_hour: number,
-  supercell_share: number,
-  size_factor: number,
-  boundaries: number,
-  shear_ms: readonly [number, number],
-  mean_wind_ms: readonly [number, number],
-): DayCharacter {
-  return {
-    organised_per_day,
-    ordinary_per_day,
-    steady_organised_per_hour,
-    steady_ordinary_per_hour,
-    supercell_share,
-    size_factor,
-    boundaries,
-    shear_ms,
-    mean_wind_ms,
-  };
-}
 
 /** Chance of each day type, in the order of DAY_TYPES, January to December: severe days peak from April to June. */
 const SEASON: readonly (readonly number[])[] = [

@@ -7,17 +7,15 @@ export interface LabelWish {
   readonly width: number;
   readonly height: number;
   readonly text: string;
+  /** Distance from the point, pixels. */
+  readonly gap: number;
 }
 
-/** A text and its place: `x`, `y` is the left end of its middle line. */
-export interface PlacedLabel {
-  readonly x: number;
-  readonly y: number;
+/** A text and the box it has to itself. */
+export interface PlacedLabel extends Rectangle {
   readonly text: string;
 }
 
-/** Distance of a label from its point, pixels. */
-const GAP_PX = 9;
 /** Free space around a label, pixels. */
 const MARGIN_PX = 3;
 
@@ -35,7 +33,7 @@ export function placeLabels(
     const box = candidates(wish).find((place) => fits(place, frame, taken));
     if (!box) return [];
     taken.push(box);
-    return [{ x: box.x, y: box.y + box.height / 2, text: wish.text }];
+    return [{ ...box, text: wish.text }];
   });
 }
 
@@ -45,12 +43,12 @@ export function fits(box: Rectangle, frame: Rectangle, obstacles: readonly Recta
 }
 
 /** Right, left, above, below, then the corners. */
-function candidates({ x, y, width, height }: LabelWish): Rectangle[] {
-  const right = x + GAP_PX;
-  const left = x - GAP_PX - width;
+function candidates({ x, y, width, height, gap }: LabelWish): Rectangle[] {
+  const right = x + gap;
+  const left = x - gap - width;
   const middle = x - width / 2;
-  const above = y - GAP_PX - height;
-  const below = y + GAP_PX;
+  const above = y - gap - height;
+  const below = y + gap;
   return [
     [right, y - height / 2],
     [left, y - height / 2],

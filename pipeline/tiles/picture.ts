@@ -11,7 +11,7 @@ import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { drawBasemap, drawStateNames } from './basemap.ts';
-import { type LabelWish, placeLabels } from './labels.ts';
+import { fits, type LabelWish, type PlacedLabel, placeLabels } from './labels.ts';
 import { fitView, type MapView, type Rectangle } from './map-view.ts';
 import { isPublished, stormPaths } from './paths.ts';
 import { loadStates } from './states.ts';
@@ -82,6 +82,10 @@ const MOTION_LEAD_MIN = 15;
 const MARGIN = 0.14;
 const MIN_SPAN_DEG = 1.4;
 const MAX_LABELS = 14;
+const LABEL_PX = 11.5;
+const ARROW_PX = 7;
+/** Between a storm's dot and its label, pixels. */
+const CLEAR_PX = 4;
 /** On a map as wide as this a pixel of the grid is smaller than a pixel of the picture. */
 const WIDE_KM_PER_PX = 1.2;
 const SCALE_STEPS_KM = [5, 10, 20, 25, 50, 100, 200, 250, 500, 1000];
@@ -97,14 +101,15 @@ export function drawPicture(data: PictureData, bbox?: Bbox): string {
   const scene = data.kind === 'day' ? dayScene(data) : scanScene(data);
   const view = fitView(bbox ?? around(scene, data.bounds), MAP);
   const outlines = loadStates();
+  const labels = labelStorms(view, scene.storms);
   const map = [
     drawBasemap(view, outlines),
-    ...scene.bands.map((band) => drawBand(view, band)),
-    drawStateNames(view, outlines.states, [scaleBox()]),
+    drawStateNames(view, outlines.states, [scaleBox(), ...labels]),
     ...scene.paths.map((path) => drawPath(view, path)),
+    ...scene.bands.map((band) => drawBand(view, band)),
     ...scene.storms.map((storm) => drawStorm(view, storm)),
     drawScaleBar(view),
-    drawLabels(view, scene.storms),
+    ...labels.map(drawLabel),
     scene.bands.length === 0 && scene.storms.length === 0
       ? note(`No hail of ${scene.legend[0]?.mm_min} mm or more`)
       : '',
@@ -147,7 +152,9 @@ function dayScene(data: DayPicture): Scene {
       .join('  ·  '),
     bands,
     paths: paths.map((path) => path.line),
-    storms: paths.map((path) => ({ ...path.peak, mm: path.peak_mm, ahead: null })),
+    storms: paths
+      .filter((path) => path.peak_mm >= SEVERE_MM)
+      .map((path) => ({ ...path.peak, mm: path.peak_mm, ahead: null })),
     legend: SIZE_BANDS.map((band) => ({ mm_min: band.threshold_mm })),
   };
 }
@@ -253,7 +260,7 @@ function drawStorm(view: MapView, storm: Storm): string {
 
 /** Radius of a storm's dot, pixels: grows with the size of the hail. */
 function radius(mm: number): number {
-  return 2.6 + Math.min(mm, 100) / 22;
+  return 2.2 + Math.min(mm, 100) / 32;
 }
 
 function arrow(x: number, y: number, tipX: number, tipY: number): string {
@@ -265,46 +272,60 @@ function arrow(x: number, y: number, tipX: number, tipY: number): string {
       'stroke-width': 1.4,
     }),
     element('path', {
-      d: 'M0 0L-7 -3.4L-7 3.4Z',
+      d: `M0 0L${-ARROW_PX} ${-ARROW_PX / 2}V${ARROW_PX / 2}Z`,
       fill: BASEMAP.ink,
       transform: `translate(${tipX.toFixed(1)} ${tipY.toFixed(1)}) rotate(${angle.toFixed(1)})`,
     }),
   ].join('');
 }
 
-/** Sizes beside the largest storms, as many as find room. */
-function drawLabels(view: MapView, storms: readonly Storm[]): string {
-  const size = 11.5;
-  const dots = storms.map((storm) => {
-    const [x, y] = view.project(storm.lon, storm.lat);
-    return { storm, x, y };
-  });
-  const severe = dots.filter(({ storm }) => storm.mm >= SEVERE_MM).reverse();
-  const wishes = severe.map(({ storm, x, y }): LabelWish => {
+/** Sizes beside the largest storms in view, as many as find room. */
+function labelStorms(view: MapView, storms: readonly Storm[]): PlacedLabel[] {
+  const severe = storms
+    .filter((storm) => storm.mm >= SEVERE_MM)
+    .map((storm) => ({ storm, dot: dotBox(view, storm) }))
+    .filter(({ dot }) => fits(dot, MAP, []))
+    .reverse();
+  const wishes = severe.map(({ storm, dot }): LabelWish => {
     const label = `${inches(storm.mm, 1)} · ${Math.round(storm.mm)} mm`;
-    return { x, y, width: label.length * size * 0.58, height: size + 3, text: label };
+    return {
+      x: dot.x + dot.width / 2,
+      y: dot.y + dot.height / 2,
+      width: label.length * LABEL_PX * 0.58,
+      height: LABEL_PX + 3,
+      text: label,
+      gap: dot.width / 2 + CLEAR_PX,
+    };
   });
-  const obstacles = [
-    scaleBox(),
-    ...severe.slice(0, 3 * MAX_LABELS).map(({ storm, x, y }) => {
-      const r = radius(storm.mm);
-      return { x: x - r, y: y - r, width: 2 * r, height: 2 * r };
-    }),
-  ];
-  return placeLabels(wishes, MAP, obstacles)
-    .slice(0, MAX_LABELS)
-    .map(({ x, y, text: label }) =>
-      text(label, x, y + size * 0.36, {
-        'font-size': size,
-        'font-weight': 600,
-        fill: BASEMAP.ink,
-        stroke: '#ffffff',
-        'stroke-width': 3,
-        'stroke-linejoin': 'round',
-        'paint-order': 'stroke',
-      }),
-    )
-    .join('\n');
+  const obstacles = severe.slice(0, 3 * MAX_LABELS).flatMap(({ storm, dot }) => [dot, ...arrowTip(view, storm)]);
+  return placeLabels(wishes, MAP, [scaleBox(), ...obstacles]).slice(0, MAX_LABELS);
+}
+
+function dotBox(view: MapView, storm: Storm): Rectangle {
+  const [x, y] = view.project(storm.lon, storm.lat);
+  return square(x, y, radius(storm.mm));
+}
+
+function arrowTip(view: MapView, { ahead }: Storm): Rectangle[] {
+  if (!ahead) return [];
+  const [x, y] = view.project(ahead.lon, ahead.lat);
+  return [square(x, y, ARROW_PX / 2)];
+}
+
+function square(x: number, y: number, half: number): Rectangle {
+  return { x: x - half, y: y - half, width: 2 * half, height: 2 * half };
+}
+
+function drawLabel(label: PlacedLabel): string {
+  return text(label.text, label.x, label.y + label.height / 2 + LABEL_PX * 0.36, {
+    'font-size': LABEL_PX,
+    'font-weight': 600,
+    fill: BASEMAP.ink,
+    stroke: '#ffffff',
+    'stroke-width': 3,
+    'stroke-linejoin': 'round',
+    'paint-order': 'stroke',
+  });
 }
 
 function scaleBox(): Rectangle {

@@ -1,0 +1,33 @@
+import { hasSharedData, sharedData } from '../shared-folder.ts';
+import { climate } from './climate.ts';
+import { day } from './day.ts';
+import { decode } from './decode.ts';
+import { scan } from './scan.ts';
+import { tracking } from './tracking.ts';
+
+const GOAL_FRAMES = ['--product', 'PrecipRate', '--threshold', '50', '--min-pixels', '8', '--bbox=-107,28.5,-97,36.5'];
+
+const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
+  decode,
+  scan,
+  tracking,
+  climate,
+  day,
+};
+
+/** `npm run bench` runs all with their usual arguments; `npm run bench -- NAME …` one with its own. */
+const [name, ...args] = process.argv.slice(2);
+if (name !== undefined) {
+  const bench = BENCHES[name];
+  if (bench === undefined) {
+    console.error(`bench is '${name}', expected one of ${Object.keys(BENCHES).join(', ')}`);
+    process.exitCode = 2;
+  } else await bench(args);
+} else {
+  await decode();
+  await scan();
+  if (hasSharedData) await tracking(['--from', sharedData('mrms-sequence'), ...GOAL_FRAMES]);
+  else console.log('tracking: needs ../shared/data, which is absent');
+  await climate();
+  await day([]);
+}
