@@ -86,7 +86,10 @@ async function liveContent(root: string, current: Current): Promise<Content> {
   };
   for (const [name, path] of Object.entries({ detections, cells, tracks })) {
     const table = tableFromIPC(await fs.readFile(join(root, path)));
-    content[`live ${name}`] = table.toArray().map((row) => JSON.stringify(row)).sort();
+    content[`live ${name}`] = table
+      .toArray()
+      .map((row) => JSON.stringify(row))
+      .sort();
   }
   return content;
 }

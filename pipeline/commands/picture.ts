@@ -5,11 +5,9 @@ import type { Bbox } from '../../schemas/geo/position.ts';
 import { scanTime } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
+import type { PictureSubject } from '../publish/read-picture.ts';
 import { drawPicture, type PictureData } from '../tiles/picture.ts';
 import { calendarDate } from './cli.ts';
-
-/** What a picture is asked of: a storm date or a scan. */
-export type PictureSubject = { readonly date: string } | { readonly scan_id: string };
 
 /** Reads the published rows of a subject; throws NotFound when nothing is published for it. */
 export type LoadPicture = (dataRoot: string, subject: PictureSubject) => Promise<PictureData>;

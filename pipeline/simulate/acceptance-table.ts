@@ -81,6 +81,15 @@ export function seasonRows(seasons: SeasonStatistics): AcceptanceRow[] {
   ];
 }
 
+/** The same table of several days, each figure the median of theirs: one day alone owes much to chance. */
+export function medianRows(days: readonly (readonly AcceptanceRow[])[]): AcceptanceRow[] {
+  const [first = []] = days;
+  return first.map((one, i) => {
+    const figures = days.map((rows) => (rows[i] as AcceptanceRow).simulated).sort((a, b) => a - b);
+    return { ...one, simulated: figures[(figures.length - 1) >> 1] as number };
+  });
+}
+
 function row(what: string, simulated: number, low: number, high: number, real: string): AcceptanceRow {
   return { what, simulated, low, high, real };
 }

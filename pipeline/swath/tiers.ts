@@ -8,17 +8,8 @@ import type { Swath } from '../../schemas/tables/swaths.ts';
 /** What a tier needs of a row of the day maximum. */
 export type TierPixel = Pick<DayMax, 'row' | 'col' | 'max_mm' | 'interpolated' | 'first_detected' | 'last_detected'>;
 
-/** Pixel-scans at or above each bound of the size bands, by bound in mm. */
+/** Pixel-scans (detections) at or above each bound of the size bands, by bound in mm. */
 export type PixelScans = ReadonlyMap<number, number>;
-
-/** Counts pixel-scans from detections of any stretch of scans; counts of disjoint stretches add up. */
-export function countPixelScans(detections: Iterable<{ readonly estimated_size_mm: number }>): PixelScans {
-  const counts = new Map<number, number>(SIZE_BANDS.map((band) => [band.threshold_mm, 0]));
-  for (const { estimated_size_mm } of detections)
-    for (const { threshold_mm } of SIZE_BANDS)
-      if (estimated_size_mm >= threshold_mm) counts.set(threshold_mm, (counts.get(threshold_mm) as number) + 1);
-  return counts;
-}
 
 /**
  * Cumulative tiers of a storm date, smallest bound first; a tier without pixels is absent. Interpolated pixels shape the

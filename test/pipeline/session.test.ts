@@ -1,28 +1,385 @@
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
+import { Conflict } from '../../pipeline/error.ts';
+import { readHead } from '../../pipeline/publish/manifests.ts';
+import { readRejections } from '../../pipeline/sources/archive.ts';
+import { listFolder } from '../../pipeline/sources/folder.ts';
 import { logicalContent, sameContent } from '../content.ts';
-import { filesOf, ingest, rawScans, scansBetween, scratch } from '../world.ts';
+import {
+  altered,
+  deliver,
+  filesOf,
+  ingest,
+  MONTH_LATER_MS,
+  NOW_MS,
+  onRoot,
+  type RawScan,
+  rawScans,
+  scansBetween,
+  scratch,
+} from '../world.ts';
+
+/** The scans without some of them, by number. */
+function without(scans: readonly RawScan[], ...numbers: number[]): RawScan[] {
+  return scans.filter((_, index) => !numbers.includes(index));
+}
+
+async function published(t: Parameters<typeof scratch>[0], scans: readonly RawScan[], now_ms = NOW_MS) {
+  const root = await scratch(t);
+  await ingest(root, scans, { now_ms });
+  return { root, content: await logicalContent(root) };
+}
 
 test('the same input twice is nothing to do and the same content', async (t) => {
-  const root = await scratch(t);
   const scans = await scansBetween('23:50', '00:10');
-  const t0 = performance.now();
-  const first = await ingest(root, scans);
-  t.log(scans.length, 'ingest', performance.now() - t0);
-  const content = await logicalContent(root);
-  t.log(Object.entries(content).map(([k, v]) => `${k}: ${v.length}`));
+  const { root, content } = await published(t, scans);
   const again = await ingest(root, scans);
-  t.is(first.scans, scans.length);
   t.deepEqual([again.scans, again.redone, again.skipped, again.dates], [0, 0, scans.length, []]);
   sameContent(t, await logicalContent(root), content);
 });
 
-test('two halves', async (t) => {
-  const scans = await rawScans();
-  const [inOrder, halves] = [await scratch(t), await scratch(t)];
-  const t0 = performance.now();
-  await ingest(inOrder, scans);
-  t.log('all', scans.length, performance.now() - t0);
-  await ingest(halves, scans.slice(0, 17));
-  await ingest(halves, filesOf(scans));
-  sameContent(t, await logicalContent(halves), await logicalContent(inOrder));
+test('the evening has storms, tracks and tiers on both sides of midnight', async (t) => {
+  const { content } = await published(t, await rawScans());
+  for (const date of ['2026-05-01', '2026-05-02'])
+    for (const table of ['detections', 'cells', 'tracks', 'day-max', 'swaths', 'event-days'])
+      t.true((content[`${date} ${table}`]?.length ?? 0) > 0, `${date} ${table}`);
 });
+
+test('a folder in two halves gives the content of the folder at once', async (t) => {
+  const scans = await rawScans();
+  const { content } = await published(t, scans);
+  const root = await scratch(t);
+  await ingest(root, scans.slice(0, 17));
+  const second = await ingest(root, scans);
+  t.deepEqual([second.scans, second.redone], [scans.length - 17, 0]);
+  sameContent(t, await logicalContent(root), content);
+});
+
+test('scans that arrive one by one in reversed order give the content of the right order', async (t) => {
+  const scans = await scansBetween('23:46', '00:12');
+  const { content } = await published(t, scans);
+  const root = await scratch(t);
+  await onRoot(root, { each_scan: true }, async ({ session }) => {
+    for (const scan of scans.toReversed()) await session.ingest(scan.files);
+    await session.settle();
+  });
+  sameContent(t, await logicalContent(root), content);
+});
+
+test('scans published one by one give the content of scans published by the hour', async (t) => {
+  const scans = await rawScans();
+  const { content } = await published(t, scans);
+  const root = await scratch(t);
+  await onRoot(root, { each_scan: true }, async ({ session }) => {
+    for (const scan of scans) await session.ingest(scan.files);
+    await session.settle();
+  });
+  sameContent(t, await logicalContent(root), content);
+});
+
+for (const [title, number] of [
+  ['first', 0],
+  ['second', 1],
+  ['last before midnight', 19],
+  ['in the middle', 27],
+] as const)
+  test(`a late scan (${title}) gives the content of the right order`, async (t) => {
+    const scans = await rawScans();
+    const { content } = await published(t, scans);
+    const { root } = await published(t, without(scans, number));
+    const late = scans[number] as RawScan;
+    const run = await ingest(root, [late]);
+    t.is(run.scans, 1);
+    sameContent(t, await logicalContent(root), content);
+  });
+
+test('a late scan together with new ones gives the content of the right order', async (t) => {
+  const scans = await rawScans();
+  const { content } = await published(t, scans);
+  const root = await scratch(t);
+  await onRoot(root, { each_scan: true }, async ({ session }) => {
+    for (const scan of without(scans, 3).slice(0, 30)) await session.ingest(scan.files);
+  });
+  const run = await ingest(root, scans);
+  t.is(run.scans, scans.length - 30);
+  sameContent(t, await logicalContent(root), content);
+});
+
+test('a late companion makes its scan again and gives the content of the right order', async (t) => {
+  const scans = await scansBetween('23:40', '00:10');
+  const { content } = await published(t, scans);
+  const root = await scratch(t);
+  const late = scans[4] as RawScan;
+  const companion = late.files.find((file) => file.product === 'VIL');
+  await ingest(
+    root,
+    filesOf(scans).filter((file) => file !== companion),
+  );
+  const run = await ingest(
+    root,
+    filesOf([late]).filter((file) => file === companion),
+  );
+  t.is(run.scans, 0);
+  t.true(run.redone > 0);
+  sameContent(t, await logicalContent(root), content);
+});
+
+test('files that come twice in one folder are duplicates and change nothing', async (t) => {
+  const scans = await scansBetween('23:50', '00:06');
+  const { content } = await published(t, scans);
+  const root = await scratch(t);
+  const from = await scratch(t, 'from');
+  await deliver(join(from, 'one'), filesOf(scans));
+  await deliver(join(from, 'two'), filesOf(scans));
+  const run = await ingest(root, (await listFolder(from)).files);
+  t.is(run.duplicates, filesOf(scans).length);
+  sameContent(t, await logicalContent(root), content);
+});
+
+test('a missing scan leaves tracks coasting under their name', async (t) => {
+  const scans = await scansBetween('23:30', '00:00');
+  const whole = await published(t, scans);
+  const gap = await published(t, without(scans, 6, 7));
+  const tracks = ({ content }: typeof gap) =>
+    (content['2026-05-01 tracks'] ?? []).map((line) => JSON.parse(line) as { track_id: string; scan_time: number });
+  const namesAt = (rows: ReturnType<typeof tracks>, scan: RawScan | undefined) =>
+    new Set(rows.filter((row) => row.scan_time === scan?.time_ms).map((row) => row.track_id));
+  const before = namesAt(tracks(gap), scans[5]);
+  const after = namesAt(tracks(gap), scans[8]);
+  const wholeAfter = namesAt(tracks(whole), scans[8]);
+  const lived = [...before].filter((name) => wholeAfter.has(name));
+  t.true(lived.length > 0);
+  t.true(lived.filter((name) => after.has(name)).length >= 0.5 * lived.length);
+});
+
+test('a redo ends as soon as the memory is what it was, and later segments stay as they are', async (t) => {
+  const scans = await rawScans();
+  const root = await scratch(t);
+  await onRoot(root, { each_scan: true }, async ({ session }) => {
+    for (const scan of scans) await session.ingest(scan.files);
+  });
+  const before = (await readHead(root, '2026-05-02'))?.scans;
+  const mesh = scans[3]?.files[0];
+  if (mesh === undefined) return t.fail();
+  // The same field packed anew: a larger file takes the place of the smaller one, and the memory after it is what it was.
+  const anew = gzipSync(gunzipSync(await fs.readFile(mesh.location)), { level: 0 });
+  const run = await ingest(root, [await altered(await scratch(t, 'anew'), mesh, anew)]);
+  t.deepEqual([run.scans, run.redone, run.skipped], [0, 1, scans.length - 1]);
+  t.deepEqual((await readHead(root, '2026-05-02'))?.scans, before);
+});
+
+test('a late scan beyond a gap of 30 minutes touches nothing of the other stretch', async (t) => {
+  const scans = await rawScans();
+  const early = await scansBetween('23:20', '23:34');
+  const later = await scansBetween('00:10', '00:24');
+  const { root } = await published(t, [...without(early, 2), ...later]);
+  const before = await readHead(root, '2026-05-02');
+  const run = await ingest(root, scans.slice(2, 3));
+  t.is(run.scans, 1);
+  t.deepEqual(run.dates, ['2026-05-01']);
+  const after = await readHead(root, '2026-05-02');
+  t.is(after?.commit, before?.commit);
+  const { content } = await published(t, [...early, ...later]);
+  sameContent(t, await logicalContent(root), content);
+});
+
+test('a scan that bridges a gap joins the two stretches', async (t) => {
+  const early = await scansBetween('23:20', '23:34');
+  const bridge = await scansBetween('23:50', '23:54');
+  const later = await scansBetween('00:10', '00:24');
+  const { root } = await published(t, [...early, ...later]);
+  await ingest(root, bridge);
+  const { content } = await published(t, [...early, ...bridge, ...later]);
+  sameContent(t, await logicalContent(root), content);
+});
+
+test('hours that are rolled up, dates that are closed and months that are joined keep their content', async (t) => {
+  const scans = await rawScans();
+  const root = await scratch(t);
+  await onRoot(root, { each_scan: true }, async ({ session, root: { heads } }) => {
+    for (const scan of scans) await session.ingest(scan.files);
+    const pieces = () => new Set([...heads.values()].flatMap((head) => head.scans.map((scan) => scan.segment))).size;
+    t.is(pieces(), scans.length);
+    await session.settle();
+    // The hour of a date's newest scan is left alone.
+    t.is(pieces(), scans.length);
+  });
+  const open = await logicalContent(root);
+  await ingest(root, [], { now_ms: MONTH_LATER_MS });
+  const heads = [await readHead(root, '2026-05-01'), await readHead(root, '2026-05-02')];
+  for (const head of heads) {
+    t.true(head?.closed);
+    t.is(new Set(head?.scans.map((scan) => scan.segment)).size, 1);
+    t.is(head?.files.filter((file) => file.table === 'detections').length, 1);
+  }
+  sameContent(t, await logicalContent(root), open);
+});
+
+test('a scan that comes late for a closed date opens it, and settling closes it again with the content of the right order', async (t) => {
+  const scans = await rawScans();
+  const { content } = await published(t, scans, MONTH_LATER_MS);
+  const { root } = await published(t, without(scans, 8), MONTH_LATER_MS);
+  await ingest(root, scans.slice(8, 9), { now_ms: MONTH_LATER_MS });
+  t.true((await readHead(root, '2026-05-01'))?.closed);
+  t.true((await readHead(root, '2026-05-02'))?.closed);
+  sameContent(t, await logicalContent(root), content);
+});
+
+test('settling what was committed but not drawn happens in the next run, although it has nothing to ingest', async (t) => {
+  const scans = await scansBetween('23:50', '00:06');
+  const { content } = await published(t, scans);
+  const root = await scratch(t);
+  await onRoot(root, {}, ({ session }) => session.ingest(filesOf(scans)));
+  await ingest(root, scans);
+  sameContent(t, await logicalContent(root), content);
+});
+
+test('a month whose join was missed after its dates closed is joined by the next run', async (t) => {
+  const scans = await scansBetween('23:50', '00:06');
+  const { root } = await published(t, scans);
+  await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: opened }) => {
+    for (const date of opened.heads.keys()) await opened.closeDay(date, MONTH_LATER_MS);
+  });
+  await ingest(root, [], { now_ms: MONTH_LATER_MS });
+  t.deepEqual(Object.keys((await readHead(root, 'month-2026-05'))?.dates ?? {}), ['2026-05-01', '2026-05-02']);
+});
+
+test('rebuilding a date makes its scans again from the raw files that were kept, with the same content', async (t) => {
+  const scans = await rawScans();
+  const { root, content } = await published(t, scans);
+  const run = await onRoot(root, {}, async ({ session }) => {
+    const rebuilt = await session.rebuild('2026-05-01');
+    await session.settle();
+    return rebuilt;
+  });
+  t.is(run.redone, (await scansBetween('23:00', '23:59')).length);
+  sameContent(t, await logicalContent(root), content);
+});
+
+test('with storm days that start at 12 UTC the evening is one storm date, and works the same', async (t) => {
+  const scans = await scansBetween('23:46', '00:10');
+  const settings = { storm_day_start_hour: 12 };
+  const [whole, reversed] = [await scratch(t), await scratch(t)];
+  await ingest(whole, scans, settings);
+  for (const scan of scans.toReversed()) await ingest(reversed, [scan], settings);
+  const content = await logicalContent(whole);
+  t.deepEqual(
+    Object.keys(content).filter((part) => part.endsWith(' scans')),
+    ['2026-05-01 scans'],
+  );
+  sameContent(t, await logicalContent(reversed), content);
+  await t.throwsAsync(ingest(whole, scans), { message: /start at 12 UTC, expected 0/ });
+});
+
+test('a bad file costs nothing else: the other scans are published as if it were not there', async (t) => {
+  const scans = await scansBetween('23:50', '00:10');
+  const bad = scans[3] as RawScan;
+  const mesh = bad.files[0];
+  if (mesh === undefined) return t.fail();
+  const { content } = await published(t, without(scans, 3));
+  const root = await scratch(t);
+  const cut = await altered(await scratch(t, 'cut'), mesh, (await fs.readFile(mesh.location)).subarray(0, 500));
+  const companions = bad.files.slice(1);
+  const run = await ingest(root, [...filesOf(without(scans, 3)), cut, ...companions]);
+  t.deepEqual(
+    run.rejected.map(({ file }) => file),
+    [cut.name],
+  );
+  t.is(run.scans, scans.length - 1);
+  sameContent(t, await logicalContent(root), content);
+  // The rest of the bad scan is kept, and used once its MESH file comes as it should be.
+  const whole = await published(t, scans);
+  await ingest(root, [mesh]);
+  sameContent(t, await logicalContent(root), whole.content);
+});
+
+test('a bad companion leaves its values unknown, and comes into its own when it comes again whole', async (t) => {
+  const scans = await scansBetween('23:50', '00:06');
+  const companion = scans[2]?.files.find((file) => file.product === 'POSH');
+  if (companion === undefined) return t.fail();
+  const others = filesOf(scans).filter((file) => file !== companion);
+  const root = await scratch(t);
+  const without = await scratch(t);
+  await ingest(without, others);
+  const noise = await altered(await scratch(t, 'noise'), companion, gzipSync(Buffer.from('not a GRIB file at all')));
+  const run = await ingest(root, [...others, noise]);
+  t.is(run.rejected.length, 1);
+  sameContent(t, await logicalContent(root), await logicalContent(without));
+  const { content } = await published(t, scans);
+  await ingest(root, [companion]);
+  sameContent(t, await logicalContent(root), content);
+});
+
+test('a file that was put aside is reported once and not looked at again', async (t) => {
+  const scans = await scansBetween('23:50', '23:56');
+  const mesh = scans[1]?.files[0];
+  if (mesh === undefined) return t.fail();
+  const root = await scratch(t);
+  const empty = await altered(await scratch(t, 'empty'), mesh, Buffer.alloc(0));
+  const first = await ingest(root, [...filesOf(scans.slice(0, 1)), empty]);
+  const second = await ingest(root, [...filesOf(scans.slice(0, 1)), empty]);
+  t.deepEqual([first.rejected.length, second.rejected.length], [1, 0]);
+  t.is((await readRejections(root, 'simulated')).length + (await readRejections(root, 'observed')).length, 1);
+});
+
+test('a file from the future is put aside, and the rest is published', async (t) => {
+  const scans = await scansBetween('23:50', '00:10');
+  const root = await scratch(t);
+  const noon = (scans[4]?.time_ms ?? 0) + 1;
+  const run = await ingest(root, scans, { now_ms: noon - 10 * 60_000 });
+  t.is(run.scans, scans.filter((scan) => scan.time_ms <= noon).length);
+  t.true(run.rejected.length > 0);
+  t.regex(run.rejected[0]?.reason ?? '', /ahead of the clock/);
+});
+
+test('observed and simulated scans never share a storm date, until one takes the place of the other', async (t) => {
+  const scans = await scansBetween('23:50', '00:10');
+  const observed = await Promise.all(
+    scans.map(
+      async (scan): Promise<RawScan> => ({
+        ...scan,
+        files: await Promise.all(scan.files.map((file) => asObserved(t, file))),
+      }),
+    ),
+  );
+  const { content } = await published(t, observed);
+  t.regex(content['2026-05-01 scans']?.[0] ?? '', /^observed/);
+  const { root } = await published(t, scans);
+  const before = await logicalContent(root);
+  const error = await t.throwsAsync(ingest(root, observed), { instanceOf: Conflict });
+  t.regex(error?.message ?? '', /--replace/);
+  sameContent(t, await logicalContent(root), before);
+  await onRoot(root, {}, async ({ session }) => {
+    const files = filesOf(observed);
+    t.deepEqual(await session.replace(files), ['2026-05-01', '2026-05-02']);
+    await session.ingest(files);
+    await session.settle();
+  });
+  sameContent(t, await logicalContent(root), content);
+});
+
+test('files of an inbox leave it once they are kept; nothing of a scan is lost', async (t) => {
+  const scans = await scansBetween('23:50', '00:06');
+  const root = await scratch(t);
+  const inbox = join(root, 'inbox', 'noaa');
+  await deliver(inbox, filesOf(scans));
+  const mesh = scans[2]?.files[0];
+  if (mesh === undefined) return t.fail();
+  await fs.truncate(join(inbox, mesh.name), 300);
+  await ingest(root, (await listFolder(inbox)).files, { move_raw: true });
+  t.deepEqual((await listFolder(inbox)).files, []);
+  const kept = (await listFolder(join(root, 'archive', 'simulated'))).files;
+  t.is(kept.length, filesOf(scans).length - 1);
+});
+
+/** The same file as a radar centre would have sent it: without the mark of simulated data. */
+async function asObserved(t: Parameters<typeof scratch>[0], file: RawScan['files'][number]) {
+  const bytes = gunzipSync(await fs.readFile(file.location));
+  bytes[PRODUCTION_STATUS_AT] = 0;
+  return altered(await scratch(t, 'observed'), file, gzipSync(bytes));
+}
+
+/** Octet 20 of section 1, which begins at byte 16. */
+const PRODUCTION_STATUS_AT = 35;

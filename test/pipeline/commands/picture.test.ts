@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { type PictureSubject, pictureCommand } from '../../../pipeline/commands/picture.ts';
 import { readConfig } from '../../../pipeline/config.ts';
+import type { PictureSubject } from '../../../pipeline/publish/read-picture.ts';
 import type { PictureData } from '../../../pipeline/tiles/picture.ts';
 import { DAY } from '../../rows.ts';
 

@@ -5,6 +5,7 @@ import {
   formatRows,
   isAccepted,
   marginalRows,
+  medianRows,
   outbreakRows,
 } from '../../../pipeline/simulate/acceptance-table.ts';
 import { conusScenario } from '../../../pipeline/simulate/scenario.ts';
@@ -46,4 +47,10 @@ test('a figure outside its range is marked, one on the bound is not, and no figu
       'length, km       61.0  5.00 - 60.0  R2 7.9  OUTSIDE',
     ].join('\n'),
   );
+});
+
+test('several days are judged by the median of each figure', (t) => {
+  const day = (...simulated: number[]): AcceptanceRow[] =>
+    simulated.map((value) => ({ what: 'figure', simulated: value, low: 0, high: 9, real: '' }));
+  t.deepEqual(medianRows([day(1, 9), day(3, 7), day(2, 8)]), day(2, 8));
 });

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { emptyMaximum, maximumRows, raiseMaximum } from '../../../pipeline/swath/accumulate.ts';
-import { countPixelScans, drawTiers } from '../../../pipeline/swath/tiers.ts';
+import { drawTiers } from '../../../pipeline/swath/tiers.ts';
 import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
@@ -52,11 +52,13 @@ test('a pixel that was seen and filled is one pixel of the tier', (t) => {
   );
 });
 
-test('detections of a tier are the pixel-scans at or above its bound', (t) => {
-  const counts = countPixelScans([10, 18.9, 19, 25, 25, 40].map((estimated_size_mm) => ({ estimated_size_mm })));
-  const [nickel, quarter] = drawTiers([dayMaxRow({ max_mm: 30 })], DAY, counts);
-  t.is(nickel?.n_detections, 4);
-  t.is(quarter?.n_detections, 3);
+test('detections of a tier are the count given for its bound', (t) => {
+  const counts = new Map(SIZE_BANDS.map((band, i) => [band.threshold_mm as number, 100 - i]));
+  const tiers = drawTiers([dayMaxRow({ max_mm: 30 })], DAY, counts);
+  t.deepEqual(
+    tiers.map(({ n_detections }) => n_detections),
+    [100, 99],
+  );
 });
 
 test('a bound without a count is refused by name', (t) => {
