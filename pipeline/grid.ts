@@ -64,6 +64,13 @@ export type Companion = (typeof COMPANIONS)[number];
 /** Companion values at the pixels of a HailField, NaN where unknown; null where the product is missing. */
 export type CompanionValues = Readonly<Record<Companion, Float32Array | null>>;
 
+/** Value of a companion at a pixel as its product gives it, to three decimals; null where unknown or missing. */
+export function companionAt(values: Float32Array | null, pixel: number): number | null {
+  const value = values?.[pixel] ?? Number.NaN;
+  // The values travel in single precision: 9.344 arrives as 9.34399986.
+  return Number.isNaN(value) ? null : Math.round(value * 1000) / 1000;
+}
+
 /** Everything the stages need of one scan: plain data that can travel between threads. */
 export interface ScanInput {
   readonly scan_time: number;

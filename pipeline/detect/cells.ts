@@ -1,7 +1,7 @@
 import { geohash } from '../../schemas/geo/geohash.ts';
 import { CELL_GROW_MM, CELL_PEAK_MIN_MM, EXTREME_MM, SIZE_CAP_MM } from '../../schemas/size.ts';
 import type { Cell } from '../../schemas/tables/cells.ts';
-import type { Companion, CompanionValues, HailField, ScanInput } from '../grid.ts';
+import { type Companion, type CompanionValues, companionAt, type HailField, type ScanInput } from '../grid.ts';
 import { type Labels, labelComponents } from './label.ts';
 import { latticeRows } from './rows.ts';
 import { measureShape } from './shape.ts';
@@ -138,10 +138,10 @@ function cellShape(
 /** Largest known value at some pixels; null without the product, or when it is unknown at every one of them. */
 function largestValue(values: Float32Array | null, pixels: Uint32Array): number | null {
   if (!values) return null;
-  let largest = Number.NEGATIVE_INFINITY;
+  let largest: number | null = null;
   for (const pixel of pixels) {
-    const value = values[pixel] as number;
-    if (value > largest) largest = value;
+    const value = companionAt(values, pixel);
+    if (value !== null && (largest === null || value > largest)) largest = value;
   }
-  return largest === Number.NEGATIVE_INFINITY ? null : largest;
+  return largest;
 }

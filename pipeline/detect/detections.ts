@@ -10,7 +10,7 @@ import {
   shiOfMesh,
 } from '../../schemas/size.ts';
 import type { Detection } from '../../schemas/tables/detections.ts';
-import type { HailField, ScanInput } from '../grid.ts';
+import { companionAt, type HailField, type ScanInput } from '../grid.ts';
 import type { CellShape } from './cells.ts';
 import { detectionConfidence } from './confidence.ts';
 import { type Labels, labelComponents } from './label.ts';
@@ -137,12 +137,6 @@ function detectionAt({ input, known, labels, single, cellOf, melting_km }: Conte
     flag_single_scan: single[component] === 1,
     flag_extreme: tenths > EXTREME_MM * 10,
   };
-}
-
-/** Value of a companion at a pixel; null without the product or where it knows nothing. */
-function companionAt(values: Float32Array | null, pixel: number): number | null {
-  const value = values?.[pixel] ?? Number.NaN;
-  return Number.isNaN(value) ? null : value;
 }
 
 function cellOfPixel(pixels: number, cells: readonly CellShape[]): Int32Array {

@@ -2,7 +2,7 @@ import { geohash } from '../../schemas/geo/geohash.ts';
 import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM, SIZE_BANDS, SIZE_CAP_MM } from '../../schemas/size.ts';
 import type { DayMax } from '../../schemas/tables/day-max.ts';
-import { COMPANIONS, type Companion, type CompanionValues, type HailField } from '../grid.ts';
+import { COMPANIONS, type Companion, type CompanionValues, companionAt, type HailField } from '../grid.ts';
 import type { FilledPixel } from './fill.ts';
 
 const SEVERE_MM = SIZE_BANDS[0].threshold_mm;
@@ -55,7 +55,11 @@ export function raiseMaximum(maximum: DayMaximum, scan: ScanOfDay): void {
         detection_scans: detected ? 1 : 0,
         severe_scans: mm >= SEVERE_MM ? 1 : 0,
         confidence: detected ? (confidences.get(pixelKey(row, col)) ?? null) : null,
-        ...companionsAt(scan.companions, i),
+        posh_pct: companionAt(scan.companions.posh_pct, i),
+        vil_kg_m2: companionAt(scan.companions.vil_kg_m2, i),
+        echo_top_18_km: companionAt(scan.companions.echo_top_18_km, i),
+        echo_top_50_km: companionAt(scan.companions.echo_top_50_km, i),
+        max_reflectivity_dbz: companionAt(scan.companions.max_reflectivity_dbz, i),
       });
     }
   }
@@ -101,20 +105,6 @@ const UNKNOWN_COMPANIONS = Object.fromEntries(COMPANIONS.map((name) => [name, nu
 
 function pixelKey(row: number, col: number): number {
   return row * LATTICE.cols + col;
-}
-
-function companionsAt(companions: CompanionValues, pixel: number): Record<Companion, number | null> {
-  const at = (name: Companion): number | null => {
-    const value = companions[name]?.[pixel];
-    return value === undefined || Number.isNaN(value) ? null : value;
-  };
-  return {
-    posh_pct: at('posh_pct'),
-    vil_kg_m2: at('vil_kg_m2'),
-    echo_top_18_km: at('echo_top_18_km'),
-    echo_top_50_km: at('echo_top_50_km'),
-    max_reflectivity_dbz: at('max_reflectivity_dbz'),
-  };
 }
 
 function add(pixels: Map<number, Contribution>, pixel: Contribution): void {

@@ -1,5 +1,4 @@
 import type { Feature, Point } from 'geojson';
-import { travel } from '../../schemas/geo/distance.ts';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import { traceMultiPolygon } from '../../schemas/geo/rings.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM, SIZE_BANDS, sizeCategory } from '../../schemas/size.ts';
@@ -8,7 +7,7 @@ import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { timestamp } from '../../schemas/time.ts';
 import type { HailField } from '../grid.ts';
 import { describeArchive, vectorLayer } from './metadata.ts';
-import { isPublished } from './paths.ts';
+import { isPublished, MOTION_LEAD_MIN, positionAhead } from './paths.ts';
 import { writePmtiles } from './pmtiles.ts';
 import { pyramid } from './pyramid.ts';
 
@@ -26,9 +25,6 @@ export interface FrameContent {
 
 /** Lower bounds of the hail bands, mm: the cell threshold, the detection threshold, then the six size bands. */
 const BANDS_MM: readonly number[] = [CELL_GROW_MM, DETECTION_MIN_MM, ...SIZE_BANDS.map((band) => band.threshold_mm)];
-
-/** The motion line ends where the storm will be after this time. */
-const MOTION_LEAD_MIN = 15;
 
 const LAYERS = [
   vectorLayer('hail', 'MESH of the scan; each band holds everything at or above mm_min.', {
@@ -122,8 +118,8 @@ function stormPoint(cell: Cell, track: TrackPoint | null): Feature<Point> {
 }
 
 function motionLine(cell: Cell, track: TrackPoint | null): Feature[] {
-  if (!track || track.speed_kmh === null || track.direction_deg === null) return [];
-  const end = travel(cell, track.direction_deg, (track.speed_kmh * MOTION_LEAD_MIN) / 60);
+  const end = track ? positionAhead(cell, track) : null;
+  if (!track || !end) return [];
   return [
     {
       type: 'Feature',

@@ -1,3 +1,4 @@
+import { travel } from '../../schemas/geo/distance.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 
@@ -22,6 +23,15 @@ const PUBLISHED_SCANS = 2;
 /** True when the track may be shown as of this row. */
 export function isPublished(point: TrackPoint): boolean {
   return point.scan_count >= PUBLISHED_SCANS;
+}
+
+/** How far ahead the motion of a storm is drawn. */
+export const MOTION_LEAD_MIN = 15;
+
+/** Where a storm at a position will be after the lead time at its present motion; null while the motion is unknown. */
+export function positionAhead(from: Position, track: TrackPoint): Position | null {
+  if (track.speed_kmh === null || track.direction_deg === null) return null;
+  return travel(from, track.direction_deg, (track.speed_kmh * MOTION_LEAD_MIN) / 60);
 }
 
 /**

@@ -10,7 +10,8 @@ export interface Heading {
 }
 
 /** Mature tracks this near make the regional motion. */
-export const REGION_KM = 100;
+const REGION_KM = 100;
+const REGION_DEG = 1; // a degree of latitude is at least 110 km
 
 /** Speed and direction of a velocity in km/min. */
 export function headingOf(velocity: Vector): Heading {
@@ -39,7 +40,10 @@ export interface Mover extends Position {
 /** Median velocity of the movers within 100 km of a place, km/min; null without any. */
 export function regionalVelocity(at: Position, movers: readonly Mover[]): Vector | null {
   const near = movers.filter(
-    (mover) => roughDistanceKm(at, mover) <= REGION_KM * 1.01 && distanceKm(at, mover) <= REGION_KM,
+    (mover) =>
+      Math.abs(at.lat - mover.lat) < REGION_DEG &&
+      roughDistanceKm(at, mover) <= REGION_KM * 1.01 &&
+      distanceKm(at, mover) <= REGION_KM,
   );
   return medianVelocity(near.map((mover) => mover.velocity));
 }

@@ -46,7 +46,9 @@ export const Cell = z.object({
   col_min: latticeIndex('Westernmost column.'),
   col_max: latticeIndex('Easternmost column.'),
   flag_extreme: flag('MESH above 110 mm somewhere in the cell.'),
-  flag_out_of_range: flag('A predictor of the small model lay outside what it was fitted on and was held at its bound.'),
+  flag_out_of_range: flag(
+    'A predictor of the small model lay outside what it was fitted on and was held at its bound.',
+  ),
   flag_object_only: flag('Cell made of a ProbSevere object because the MESH grid is missing.'),
 });
 export type Cell = z.infer<typeof Cell>;

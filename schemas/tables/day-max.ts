@@ -29,7 +29,9 @@ export const DayMax = z.object({
   geohash5: text('Five-character geohash of the centre.'),
   max_mm: millimetres('Largest MESH; above 150 mm stored as 150.'),
   max_time: instant('Scan of the largest MESH, the earliest of equals.'),
-  interpolated: flag('Never seen in a scan: filled between two scans more than 4 minutes apart; for swaths only.'),
+  interpolated: flag(
+    'What storms passed over between two scans more than 4 minutes apart, where that is more than any scan saw; for swaths only.',
+  ),
   first_detected: instant('First scan >= 10 mm.').nullable(),
   last_detected: instant('Last scan >= 10 mm.').nullable(),
   detection_scans: count('Scans >= 10 mm.'),

@@ -127,7 +127,7 @@ function windowOf(text: string | undefined): Window {
 }
 
 /** The folder's files of the product, in order of time. */
-async function readFrames({ from, product, window, min_tenths }: TrackingOptions): Promise<Frame[]> {
+export async function readFrames({ from, product, window, min_tenths }: TrackingOptions): Promise<Frame[]> {
   const names = (await readdir(from)).filter((name) => name.includes(product) && /\.grib2(\.gz)?$/.test(name)).sort();
   if (names.length === 0)
     throw new UsageError(`--from ${from} holds no ${product} file, expected *.grib2 or *.grib2.gz`);

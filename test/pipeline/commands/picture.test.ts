@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { pictureCommand } from '../../../pipeline/commands/picture.ts';
 import { readConfig } from '../../../pipeline/config.ts';
 import type { PictureSubject } from '../../../pipeline/publish/read-picture.ts';
 import type { PictureData } from '../../../pipeline/tiles/picture.ts';

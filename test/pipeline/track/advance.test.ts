@@ -188,6 +188,42 @@ test('a storm that breaks in two goes on in the stronger part; the other starts 
   near(t, (born?.motion.east_km_min ?? 0) * 2, 1.7, 0.3);
 });
 
+test('after a split the id stays with the branch of larger area x size, not with the larger area', (t) => {
+  const [whole, broken] = follow(
+    picture(`
+      2 2 2 2 2 6 6
+      2 2 2 2 2 6 6
+      2 2 2 2 2 6 6`),
+    picture(`
+      2 2 2 2 . 6 6
+      2 2 2 2 . 6 6
+      2 2 2 2 . 6 6`),
+  );
+  const parent = whole?.trackOfCell[0];
+  const [weak = '', strong = ''] = broken?.trackOfCell ?? [];
+  t.is(strong, parent ?? '-');
+  t.is(broken?.points.find((point) => point.track_id === weak)?.parent_track_id, parent);
+});
+
+test('after a merger the id of the branch with larger area x size survives', (t) => {
+  const joined = picture(`
+    2 2 2 2 2 5 5
+    2 2 2 2 2 5 5
+    2 2 2 2 2 5 5`);
+  const steps = follow(
+    picture(`
+    2 2 2 2 . 5 5
+    2 2 2 2 . 5 5
+    2 2 2 2 . 5 5`),
+    joined,
+    joined,
+  );
+  const [weak = '', strong = ''] = steps[0]?.trackOfCell ?? [];
+  t.is(steps[1]?.trackOfCell[0], strong);
+  t.deepEqual(statesOf(steps, weak), ['tracked', 'coasted', 'merged']);
+  t.is(points(steps).find((point) => point.state === 'merged')?.merged_into, strong);
+});
+
 test('two storms that touch for some scans stay two tracks, and share the cell meanwhile', (t) => {
   const apart = `
     . 3 3 3 3 . . . . . 3 3 3 .

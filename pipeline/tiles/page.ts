@@ -1,0 +1,124 @@
+import { BASEMAP, type SizeColor } from '../../schemas/palette.ts';
+import { SIZE_BANDS } from '../../schemas/size.ts';
+import { timestamp } from '../../schemas/time.ts';
+import type { Rectangle } from './map-view.ts';
+import { drawArrow, drawDot } from './storm-layer.ts';
+import { element, text } from './svg.ts';
+import { inches } from './words.ts';
+
+/** Size of the picture, pixels, and where its map lies between header and legend. */
+export const PAGE = { width: 1200, height: 920 } as const;
+export const MAP: Rectangle = { x: 24, y: 96, width: PAGE.width - 48, height: 720 };
+
+/** What the header says. */
+export interface Heading {
+  readonly title: string;
+  readonly summary: string;
+  readonly data_time: number | null;
+  readonly source_note: string;
+  readonly simulated: boolean;
+}
+
+/** Title, summary, and what the data are; a badge when they are simulated. */
+export function drawHeader({ title, summary, data_time, source_note, simulated }: Heading): string {
+  const until =
+    data_time === null ? 'no scans' : `data until ${timestamp(data_time).replace('T', ' ').slice(0, 16)} UTC`;
+  const caution = ['Radar estimate, not a ground measurement', until, `source: ${source_note}`].join('  ·  ');
+  return [
+    text(title, MAP.x, 42, { 'font-size': 27, 'font-weight': 700, fill: BASEMAP.ink }),
+    text(summary, MAP.x, 64, { 'font-size': 13.5, fill: BASEMAP.ink }),
+    text(caution, MAP.x, 83, { 'font-size': 12, fill: BASEMAP.faint }),
+    simulated ? badge('SIMULATED · NOT REAL WEATHER') : '',
+  ].join('\n');
+}
+
+function badge(label: string): string {
+  const width = 310;
+  const x = PAGE.width - MAP.x - width;
+  return [
+    element('rect', { x, y: 20, width, height: 30, rx: 15, fill: BASEMAP.warning }),
+    text(label, x + width / 2, 40, {
+      'font-size': 13,
+      'font-weight': 700,
+      fill: '#ffffff',
+      'text-anchor': 'middle',
+      'letter-spacing': 0.6,
+    }),
+  ].join('\n');
+}
+
+/** A faint word across the map. */
+export function drawWatermark(): string {
+  const x = MAP.x + MAP.width / 2;
+  const y = MAP.y + MAP.height / 2;
+  return text('SIMULATED', x, y + 50, {
+    'font-size': 150,
+    'font-weight': 700,
+    fill: BASEMAP.warning,
+    opacity: 0.07,
+    'text-anchor': 'middle',
+    'letter-spacing': 12,
+    transform: `rotate(-18 ${x} ${y})`,
+  });
+}
+
+/** A sentence in the middle of the map. */
+export function drawNote(message: string): string {
+  return text(message, MAP.x + MAP.width / 2, MAP.y + MAP.height / 2, {
+    'font-size': 20,
+    fill: BASEMAP.faint,
+    'text-anchor': 'middle',
+  });
+}
+
+/** A mark of the legend at the left end of its line, and what it means. */
+export type LegendMark = readonly [draw: (x: number, y: number) => string, label: string];
+
+/** Swatches with inches and millimetres, then what lines and dots mean. */
+export function drawLegend(steps: readonly SizeColor[], marks: readonly LegendMark[]): string {
+  const top = MAP.y + MAP.height + 34;
+  const step = 92;
+  const swatches = steps.map(({ mm_min, category, color, ink }, i) => {
+    const x = MAP.x + i * step;
+    const band = SIZE_BANDS.find((candidate) => candidate.threshold_mm === mm_min);
+    return [
+      element('rect', { x, y: top, width: step - 2, height: 24, fill: color }),
+      text(band ? `${band.inches.toFixed(2)} in` : inches(mm_min, 1), x + (step - 2) / 2, top + 16.5, {
+        'font-size': 12.5,
+        'font-weight': 600,
+        fill: ink,
+        'text-anchor': 'middle',
+      }),
+      text(`${mm_min} mm`, x + (step - 2) / 2, top + 39, {
+        'font-size': 11.5,
+        fill: BASEMAP.ink,
+        'text-anchor': 'middle',
+      }),
+      text((category ?? 'below nickel').replaceAll('_', ' '), x + (step - 2) / 2, top + 53, {
+        'font-size': 10.5,
+        fill: BASEMAP.faint,
+        'text-anchor': 'middle',
+      }),
+    ].join('');
+  });
+  const x = MAP.x + steps.length * step + 44;
+  return [
+    text('Estimated hail size, this much or more', MAP.x, top - 9, {
+      'font-size': 11.5,
+      'font-weight': 600,
+      fill: BASEMAP.faint,
+    }),
+    ...swatches,
+    ...marks.map(([draw, label], i) => {
+      const y = top + 12 + 26 * i;
+      return draw(x, y) + text(label, x + 46, y + 4, { 'font-size': 12, fill: BASEMAP.ink });
+    }),
+  ].join('\n');
+}
+
+/** Marks of the legend: a line, an arrow and a dot. */
+export const MARKS = {
+  path: (x: number, y: number) => element('path', { d: `M${x} ${y}h34`, stroke: BASEMAP.track, 'stroke-width': 1.6 }),
+  arrow: (x: number, y: number) => drawArrow(x, y, x + 34, y),
+  dot: (x: number, y: number) => drawDot(x + 17, y, 38),
+} as const;

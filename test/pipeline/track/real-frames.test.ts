@@ -1,0 +1,76 @@
+import test from 'ava';
+import { findObjects } from '../../../pipeline/detect/cells.ts';
+import { UsageError } from '../../../pipeline/error.ts';
+import { advanceTracks } from '../../../pipeline/track/advance.ts';
+import { emptyTrackMemory, type TrackMemory } from '../../../pipeline/track/memory.ts';
+import { type Frame, readFrames, trackFrames, trackingOptions } from '../../bench/tracking.ts';
+import { sharedData, sharedTest } from '../../shared-data.ts';
+import { trackCells } from '../../track-cells.ts';
+
+const ARGUMENTS = ['--product', 'PrecipRate', '--threshold', '50', '--min-pixels', '8', '--bbox', '-107,28.5,-97,36.5'];
+
+const options = trackingOptions(['--from', sharedData('mrms-sequence'), ...ARGUMENTS]);
+let reading: Promise<Frame[]> | undefined;
+
+/** The real frames, decoded once for all tests. */
+function realFrames(): Promise<Frame[]> {
+  reading ??= readFrames(options);
+  return reading;
+}
+
+sharedTest('20 real frames of rain cores: more, longer, straighter tracks than TINT and tobac at once', async (t) => {
+  const frames = await realFrames();
+  const { scores } = trackFrames(frames, options.min_pixels);
+  t.is(frames.length, 20);
+  t.true(scores.long_tracks > 17, `${scores.long_tracks} tracks`);
+  t.true((scores.long_duration_median_min as number) > 16, `median ${scores.long_duration_median_min} min`);
+  t.true((scores.rmse_median_km as number) < 1.1, `straightness ${scores.rmse_median_km} km`);
+  t.true((scores.step_median_km as number) < 2.6, `largest step ${scores.step_median_km} km`);
+  t.true((scores.step_p90_km as number) < 4, `p90 of it ${scores.step_p90_km} km`);
+});
+
+sharedTest('the first, tenth and last real frames have 17, 16 and 15 objects of 8 pixels', async (t) => {
+  const frames = (await realFrames()).filter((_, k) => k === 0 || k === 9 || k === 19);
+  const objects = frames.map((frame) => trackFrames([frame], options.min_pixels).scores.points);
+  t.deepEqual(objects, [17, 16, 15]);
+});
+
+sharedTest('replay from any checkpoint of the real frames equals the run in order, byte for byte', async (t) => {
+  const scans = (await realFrames()).map(({ scan_time, field }) => ({
+    scan_time,
+    cells: trackCells(field, findObjects(field, 1, options.min_pixels)),
+    grid_shift: null,
+  }));
+  let memory: TrackMemory = emptyTrackMemory;
+  for (const scan of scans) {
+    const replayed = advanceTracks(JSON.parse(JSON.stringify(memory)), scan);
+    const inOrder = advanceTracks(memory, scan);
+    t.is(JSON.stringify(replayed), JSON.stringify(inOrder));
+    memory = inOrder.memory;
+  }
+});
+
+for (const [name, args, message] of [
+  ['a missing folder', ['--product', 'MESH', '--threshold', '5', '--min-pixels', '1'], /--from/],
+  [
+    'a threshold in words',
+    ['--from', 'x', '--product', 'MESH', '--threshold', 'big', '--min-pixels', '1'],
+    /--threshold is 'big'/,
+  ],
+  [
+    'half a pixel',
+    ['--from', 'x', '--product', 'MESH', '--threshold', '5', '--min-pixels', '0.5'],
+    /--min-pixels is '0.5'/,
+  ],
+  [
+    'a box the wrong way round',
+    ['--from', 'x', ...ARGUMENTS.with(-1, '-97,28.5,-107,36.5')],
+    /--bbox is '-97,28.5,-107,36.5'/,
+  ],
+  ['a box of three numbers', ['--from', 'x', ...ARGUMENTS.with(-1, '-97,28.5,-107')], /--bbox/],
+  ['a box off the grid', ['--from', 'x', ...ARGUMENTS.with(-1, '5,45,8,47')], /20..55 N/],
+  ['an unknown argument', ['--from', 'x', ...ARGUMENTS, '--fast'], /--fast/],
+] as const)
+  test(`the tracking bench refuses ${name} before it reads anything`, (t) => {
+    t.throws(() => trackingOptions([...args]), { instanceOf: UsageError, message });
+  });

@@ -1,0 +1,98 @@
+import test from 'ava';
+import { findCells } from '../../../pipeline/detect/cells.ts';
+import type { HailField, ScanInput } from '../../../pipeline/grid.ts';
+import { type SimulatedScan, simulateScan } from '../../../pipeline/simulate/fields.ts';
+import { scanTimes } from '../../../pipeline/simulate/scan-times.ts';
+import { defaultScenario } from '../../../pipeline/simulate/scenario.ts';
+import { type StormTruth, truthAt } from '../../../pipeline/simulate/truth.ts';
+import { advanceTracks } from '../../../pipeline/track/advance.ts';
+import { gridShift } from '../../../pipeline/track/grid-shift.ts';
+import { offsetKm } from '../../../pipeline/track/local-plane.ts';
+import { median } from '../../../pipeline/track/median.ts';
+import { emptyTrackMemory, type LiveTrack, type TrackMemory } from '../../../pipeline/track/memory.ts';
+import { velocityOf } from '../../../pipeline/track/motion.ts';
+import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
+import { trackCells } from '../../track-cells.ts';
+
+const SEED = 1;
+const START = Date.parse('2026-05-01T20:00:00Z');
+const NEAR_KM = 8;
+
+function meshOf({ window, index, values }: SimulatedScan): HailField {
+  const hits = [...index.keys()].filter((k) => (values.MESH[k] as number) > 0);
+  const rowStart = new Uint32Array(window.rows + 1);
+  for (const k of hits) {
+    const row = Math.floor((index[k] as number) / window.cols);
+    rowStart[row + 1] = (rowStart[row + 1] as number) + 1;
+  }
+  for (let row = 0; row < window.rows; row++)
+    rowStart[row + 1] = (rowStart[row + 1] as number) + (rowStart[row] as number);
+  return {
+    window,
+    rowStart,
+    col: Uint16Array.from(hits, (k) => window.col0 + ((index[k] as number) % window.cols)),
+    tenths: Uint16Array.from(hits, (k) => values.MESH[k] as number),
+    covered_px: 0,
+    uncovered_px: 0,
+  };
+}
+
+function scanInput(scan_time: number, mesh: HailField): ScanInput {
+  const companions = {
+    posh_pct: null,
+    vil_kg_m2: null,
+    echo_top_18_km: null,
+    echo_top_50_km: null,
+    max_reflectivity_dbz: null,
+  };
+  return { scan_time, simulated: true, mesh, companions, probsevere: null, products: ['MESH'] };
+}
+
+function distanceKm(storm: StormTruth, track: LiveTrack): number {
+  const off = offsetKm(storm, { lat: track.centroid_lat, lon: track.centroid_lon });
+  return Math.hypot(off.east, off.north);
+}
+
+/** Pairs of storms and tracks that are each other's nearest, within 8 km. */
+function pairs(storms: readonly StormTruth[], tracks: readonly LiveTrack[]) {
+  const nearest = <A, B>(from: A, all: readonly B[], km: (a: A, b: B) => number): B | undefined =>
+    all.toSorted((p, q) => km(from, p) - km(from, q))[0];
+  return storms.flatMap((storm) => {
+    const track = nearest(storm, tracks, distanceKm);
+    const back = track && nearest(track, storms, (a, b) => distanceKm(b, a));
+    return track && back === storm && distanceKm(storm, track) < NEAR_KM ? [{ storm, track }] : [];
+  });
+}
+
+test('two hours of simulated supercells: hardly an id switch, and velocities that agree with the truth', (t) => {
+  const scenario = defaultScenario(SEED, WSR88D);
+  let memory: TrackMemory = emptyTrackMemory;
+  let before: { readonly field: HailField; readonly scan_time: number } | null = null;
+  const trackOfStorm = new Map<string, string>();
+  let appearances = 0;
+  let switches = 0;
+  const errors_kmh: number[] = [];
+  for (const scan_time of scanTimes(SEED, START, START + 2 * 3_600_000)) {
+    const field = meshOf(simulateScan(scenario, scan_time));
+    const cells = trackCells(field, findCells(scanInput(scan_time, field)));
+    const grid_shift = before && gridShift(before.field, field, (scan_time - before.scan_time) / 60_000);
+    memory = advanceTracks(memory, { scan_time, cells, grid_shift }).memory;
+    before = { field, scan_time };
+    const seen = memory.tracks.filter((track) => track.missed_scans === 0);
+    for (const { storm, track } of pairs(truthAt(scenario, scan_time), seen)) {
+      const was = trackOfStorm.get(storm.storm_id);
+      trackOfStorm.set(storm.storm_id, track.track_id);
+      appearances++;
+      if (was !== undefined && was !== track.track_id) switches++;
+      const truth = velocityOf(storm);
+      const { east_km_min, north_km_min } = track.motion;
+      if (track.scan_count >= 6) errors_kmh.push(60 * Math.hypot(east_km_min - truth.east, north_km_min - truth.north));
+    }
+  }
+  t.true(appearances > 200, `${appearances} appearances`);
+  t.true(switches <= 0.03 * appearances, `${switches} switches in ${appearances} appearances`);
+  t.true(median(errors_kmh) < 8, `median velocity error ${median(errors_kmh)} km/h`);
+  t.log(
+    `${switches} switches in ${appearances} appearances, median velocity error ${median(errors_kmh).toFixed(1)} km/h`,
+  );
+});
