@@ -1,10 +1,10 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CommittedScan, Manifest } from '../schemas/manifest.ts';
+import type { CommittedScan } from '../schemas/manifest.ts';
 import { addDays, monthOf, scanId, scanTime, stormDate, stormDateStart, timestamp, utcDate } from '../schemas/time.ts';
 import { type Chain, type HourOfScans, MEMORY_MAX_GAP_MS, planChains } from './chains.ts';
-import { Conflict, PipelineError } from './error.ts';
-import type { ScanInput } from './grid.ts';
+import { BadInput, Conflict, PipelineError } from './error.ts';
+import { LIVE_WINDOW_MIN } from './publish/live.ts';
 import { type DateCommit, isUnsettled, type Root } from './publish/root.ts';
 import type { ScanProducts, Segment } from './publish/segment.ts';
 import { sha256 } from './publish/store.ts';
@@ -19,6 +19,7 @@ import {
   type Rejection,
   readRejections,
   rejectRaw,
+  withoutKnown,
 } from './sources/archive.ts';
 import type { SourceFile } from './sources/names.ts';
 import { filesOf, planScans, type ScanPlan } from './sources/plan.ts';
@@ -41,6 +42,8 @@ export interface SessionSettings {
   readonly move_raw: boolean;
   /** Every scan is published as soon as it is done; otherwise an hour of scans at a time. */
   readonly each_scan: boolean;
+  /** Ends a run between two commits. What was not reached is found again by the next run. */
+  readonly signal?: AbortSignal;
 }
 
 /** What a run did. */
@@ -73,7 +76,7 @@ export interface Session {
 
 /** Opens a session on a root; one at a time. */
 export function openSession(root: Root, readers: Readers, settings: SessionSettings): Session {
-  const context: Context = { root, readers, settings, kept: new Map(), memory: emptyMemory };
+  const context: Context = { root, readers, settings, kept: new Map(), kinds: new Map(), memory: emptyMemory };
   return {
     ingest: (files) => run(context, files, null),
     rebuild: (storm_date) => run(context, [], storm_date),
@@ -88,6 +91,8 @@ interface Context {
   readonly settings: SessionSettings;
   /** Raw files kept under the root, by source and UTC date, as far as they were looked at: place -> file. */
   readonly kept: Map<string, Map<string, SourceFile>>;
+  /** Kind of the scans that were given for a storm date, as their files say it. */
+  readonly kinds: Map<string, RawSource>;
   /** Memory after the scan that was processed last. */
   memory: Memory;
 }
@@ -99,7 +104,8 @@ interface Tally {
   detections: number;
   cells: number;
   done: number;
-  readonly all: number;
+  /** Scans that the run expects to make. */
+  all: number;
   readonly rejected: Pick<Rejection, 'file' | 'reason'>[];
   readonly dates: Set<string>;
 }
@@ -108,6 +114,7 @@ async function run(context: Context, given: readonly SourceFile[], rebuild: stri
   const { root, settings } = context;
   const rejected: Tally['rejected'] = [];
   const admitted = await admit(context, given, rejected);
+  await refuseOtherKinds(context, admitted);
   const times = admitted.map((file) => file.time_ms);
   if (rebuild !== null) times.push(stormDateStart(rebuild, settings.storm_day_start_hour));
   const files = new Set([...admitted, ...(await keptAround(context, times))]);
@@ -122,15 +129,12 @@ async function run(context: Context, given: readonly SourceFile[], rebuild: stri
     putAside(context, file, stage, reason, rejected),
   );
   for (const chain of chains) await runChain(context, reading, chain, tally);
-  const places = new Set(given.map((file) => file.location));
-  const unused = plans.unused.filter((file) => places.has(file.location));
-  for (const file of unused) await keep(context, file, sourceOf(context, file));
+  const unused = await keepUnused(context, given, rejected.length > 0 ? planScans([...files]).unused : plans.unused);
   if (settings.move_raw) await emptyInbox(context, admitted, plans.duplicates);
   const { scans, redone, detections, cells } = tally;
   return {
-    ...{ scans, redone, detections, cells, rejected },
-    skipped: plans.scans.length - all,
-    unused: unused.length,
+    ...{ scans, redone, detections, cells, rejected, unused },
+    skipped: plans.scans.length - tally.done,
     // Given files and their copies in the archive are the same thing, not duplicates.
     duplicates: planScans(admitted).duplicates.length,
     dates: [...tally.dates].sort(),
@@ -140,38 +144,62 @@ async function run(context: Context, given: readonly SourceFile[], rebuild: stri
 /** One stretch of scans that depend on each other: what must be made again first, in one commit; then what is new. */
 async function runChain(context: Context, reading: Reading, chain: Chain, tally: Tally): Promise<void> {
   const order = [...chain.redo.flatMap((redo) => redo.hours), ...chain.append].flat();
-  const first = order[0];
-  if (first === undefined) return;
-  const replaced = new Set(chain.redo.flatMap((redo) => redo.replaces.map((scan) => scan.scan_id)));
-  context.memory = await memoryBefore(context, first.scan_time, replaced);
   const upcoming = (scan: ScanPlan) => order.slice(order.indexOf(scan) + 1);
-
-  const made: Made[] = [];
-  const dropped: CommittedScan[] = [];
-  for (const redo of chain.redo) {
-    for (const hour of redo.hours) made.push(...(await makeHour(context, reading, hour, upcoming, tally)));
-    dropped.push(...redo.replaces);
-    const last = redo.replaces.at(-1)?.scan_id ?? '';
-    // When the next scan would remember just what it remembered before, everything from there on stays as it is.
-    if (
-      last >= chain.last_changed &&
-      checkpointAfter(context.root, last)?.sha256 === sha256(packMemory(context.memory))
-    )
-      break;
-  }
-  if (dropped.length > 0) await publish(context, made.splice(0), dropped, tally);
+  await redoChain(context, reading, chain, upcoming, tally);
+  // A redo that ended early left the memory of an earlier scan behind.
+  const next = chain.append[0]?.[0];
+  if (next !== undefined) context.memory = await memoryBefore(context, next.scan_time, new Set());
   for (const hour of chain.append) {
     const pieces = context.settings.each_scan ? hour.map((scan) => [scan]) : [hour];
-    for (const piece of pieces)
+    for (const piece of pieces) {
+      if (context.settings.signal?.aborted) return;
       await publish(context, await makeHour(context, reading, piece, upcoming, tally), [], tally);
+    }
   }
+}
+
+async function redoChain(
+  context: Context,
+  reading: Reading,
+  { redo, last_changed }: Chain,
+  upcoming: (scan: ScanPlan) => readonly ScanPlan[],
+  tally: Tally,
+): Promise<void> {
+  const first = redo.flatMap(({ hours }) => hours).flat()[0];
+  if (first === undefined) return;
+  const replaced = new Set(redo.flatMap(({ replaces }) => replaces.map((scan) => scan.scan_id)));
+  context.memory = await memoryBefore(context, first.scan_time, replaced);
+  let made: readonly Made[] = [];
+  const dropped: CommittedScan[] = [];
+  for (const [index, { replaces, hours }] of redo.entries()) {
+    for (const hour of hours) made = withNewest(made, await makeHour(context, reading, hour, upcoming, tally));
+    dropped.push(...replaces);
+    const last = replaces.at(-1)?.scan_id ?? '';
+    // When the next scan would remember just what it remembered before, everything from there on stays as it is.
+    if (last >= last_changed && checkpointAfter(context.root, last)?.sha256 === sha256(packMemory(context.memory))) {
+      tally.all -= redo.slice(index + 1).flatMap((later) => later.hours.flat()).length;
+      break;
+    }
+  }
+  await publish(context, made, dropped, tally);
 }
 
 /** A staged segment and the scans in it. */
 interface Made {
   readonly storm_date: string;
+  readonly simulated: boolean;
   readonly segment: Segment;
-  readonly products: readonly ScanProducts[];
+  readonly detections: number;
+  readonly cells: number;
+  /** Scans that the live window may want; a day that is made again must not be held in memory as a whole. */
+  readonly fresh: readonly ScanProducts[];
+}
+
+/** Adds what was just made, and forgets the rows of scans that it has moved out of the live window. */
+function withNewest(made: readonly Made[], newest: readonly Made[]): Made[] {
+  const last_ms = newest.at(-1)?.fresh.at(-1)?.scan_time ?? 0;
+  const isLive = (scan: ScanProducts) => last_ms - scan.scan_time <= LIVE_WINDOW_MIN * 60_000;
+  return [...made.map((one) => ({ ...one, fresh: one.fresh.filter(isLive) })), ...newest];
 }
 
 /** Reads and processes scans of one hour and stages them as a segment; nothing when none of them can be read. */
@@ -190,18 +218,27 @@ async function makeHour(
     if (found === null) continue;
     const { scan, input } = found;
     const storm_date = dateOf(context, scan.scan_id);
-    refuseOtherKind(context.root, storm_date, input);
-    for (const file of filesOf(scan)) await keep(context, file, input.simulated ? 'simulated' : 'observed');
+    refuseOtherKind(context.root, storm_date, input.simulated ? 'simulated' : 'observed');
+    await Promise.all(filesOf(scan).map((file) => keep(context, file, input.simulated ? 'simulated' : 'observed')));
     const before = recent(context.memory, scan.scan_time);
     const result = processScan(input, before, storm_date, scan.inputs);
     raiseByScan(maximum, input, result, before);
     products.push(result.products);
     context.memory = result.memory;
   }
-  const storm_date = products[0]?.storm_date;
-  if (storm_date === undefined) return [];
+  const first = products[0];
+  if (first === undefined) return [];
+  const { storm_date, simulated } = first;
   const segment = await context.root.stage(products, maximumRows(maximum, storm_date), packMemory(context.memory));
-  return [{ storm_date, segment, products }];
+  const sum = (of: (scan: ScanProducts) => number) => products.reduce((total, scan) => total + of(scan), 0);
+  return [
+    {
+      ...{ storm_date, simulated, segment },
+      detections: sum((scan) => scan.detections.length),
+      cells: sum((scan) => scan.cells.length),
+      fresh: products,
+    },
+  ];
 }
 
 /** Publishes staged segments in place of the dropped scans' segments. */
@@ -219,7 +256,7 @@ async function publish(
   ]);
   const commits = [...dates].sort().map((storm_date): DateCommit => {
     const own = made.filter((one) => one.storm_date === storm_date);
-    const simulated = own[0]?.products[0]?.simulated ?? root.heads.get(storm_date)?.source === 'simulated';
+    const simulated = own[0]?.simulated ?? root.heads.get(storm_date)?.source === 'simulated';
     return {
       storm_date,
       source: simulated ? 'simulated' : 'observed',
@@ -231,42 +268,72 @@ async function publish(
       segments: own.map(({ segment }) => segment),
     };
   });
-  const products = made.flatMap((one) => one.products);
-  await root.commit(commits, products, settings.now());
+  await root.commit(
+    commits,
+    made.flatMap((one) => one.fresh),
+    settings.now(),
+  );
+  const scans = made.flatMap(({ segment }) => segment.scans.map((scan) => scan.scan_id));
   const again = new Set(dropped.map(({ scan_id }) => scan_id));
-  const redone = products.filter(({ scan_time }) => again.has(scanId(scan_time))).length;
+  const redone = scans.filter((scan_id) => again.has(scan_id)).length;
+  const detections = made.reduce((sum, one) => sum + one.detections, 0);
   tally.redone += redone;
-  tally.scans += products.length - redone;
-  tally.detections += products.reduce((sum, scan) => sum + scan.detections.length, 0);
-  tally.cells += products.reduce((sum, scan) => sum + scan.cells.length, 0);
+  tally.scans += scans.length - redone;
+  tally.detections += detections;
+  tally.cells += made.reduce((sum, one) => sum + one.cells, 0);
   for (const date of dates) tally.dates.add(date);
   settings.report.info('Scan:Commit:Done', {
-    scans: products.length,
-    redone,
-    newest: products.at(-1)?.frame.scan_id ?? null,
-    detections: products.reduce((sum, scan) => sum + scan.detections.length, 0),
+    ...{ scans: scans.length, redone, newest: scans.at(-1) ?? null, detections },
     dates: [...dates].sort(),
   });
 }
 
 async function replaceOtherKind(context: Context, files: readonly SourceFile[]): Promise<string[]> {
-  const { root, readers, settings } = context;
-  const scansByDate = Map.groupBy(planScans(files).scans, (scan) => dateOf(context, scan.scan_id));
+  const { root, settings } = context;
   const cleared: string[] = [];
-  for (const [date, scans] of scansByDate) {
+  for (const [date, scans] of scansByDate(context, files)) {
+    const kind = await kindOf(context.readers, scans);
     const head = root.heads.get(date);
-    const first = scans[0];
-    if (head === undefined || head.scans.length === 0 || first === undefined) continue;
-    const { simulated } = await readers.read({
-      ...NO_COMPANIONS,
-      scan_time: first.scan_time,
-      mesh: first.mesh.location,
-    });
-    if (simulated === (head.source === 'simulated')) continue;
+    if (kind === null || head === undefined || head.scans.length === 0 || head.source === kind) continue;
     await root.clear(date, settings.now());
     cleared.push(date);
   }
   return cleared;
+}
+
+function scansByDate(context: Context, files: readonly SourceFile[]): Map<string, ScanPlan[]> {
+  return Map.groupBy(planScans(files).scans, (scan) => dateOf(context, scan.scan_id));
+}
+
+/** Kind of the first of these scans that can be read; null when none can. */
+async function kindOf(readers: Readers, scans: readonly ScanPlan[]): Promise<RawSource | null> {
+  for (const { scan_time, mesh } of scans) {
+    try {
+      const { simulated } = await readers.read({ ...NO_COMPANIONS, scan_time, mesh: mesh.location });
+      return simulated ? 'simulated' : 'observed';
+    } catch (error) {
+      // It is put aside when its turn comes.
+      if (!(error instanceof BadInput)) throw error;
+    }
+  }
+  return null;
+}
+
+/** Refuses scans of the other kind before any work; the first scan of a storm date speaks for all that follow. */
+async function refuseOtherKinds(context: Context, files: readonly SourceFile[]): Promise<void> {
+  for (const [date, scans] of scansByDate(context, files)) {
+    if (context.kinds.has(date)) continue;
+    const kind = await kindOf(context.readers, scans);
+    if (kind === null) continue;
+    refuseOtherKind(context.root, date, kind);
+    context.kinds.set(date, kind);
+  }
+}
+
+/** Kind of raw files that a storm date takes: that of its published scans, else that of the scans given for it. */
+function kindOn({ root, kinds }: Context, date: string): RawSource | undefined {
+  const head = root.heads.get(date);
+  return head !== undefined && head.scans.length > 0 ? head.source : kinds.get(date);
 }
 
 async function settle({ root, settings }: Context): Promise<void> {
@@ -285,8 +352,8 @@ async function settle({ root, settings }: Context): Promise<void> {
     settings.report.progress('storm dates', index + 1, work.length);
   }
   const thisMonth = monthOf(utcDate(now_ms));
-  const months = new Set(work.filter((date) => monthOf(date) < thisMonth).map(monthOf));
-  for (const month of months) await root.joinMonth(month, now_ms);
+  const closed = [...root.heads.values()].filter((head) => head.closed).map((head) => monthOf(head.partition));
+  for (const month of new Set(closed)) if (month < thisMonth) await root.joinMonth(month, now_ms);
 }
 
 /** Files worth planning with: not refused before, and not from the future. */
@@ -332,9 +399,9 @@ async function putAside(
 }
 
 /** Kind of a file that was not read: where it lies says it, else what its date holds. */
-function sourceOf({ root, settings }: Context, file: SourceFile): RawSource {
-  if (file.location.startsWith(join(root.path, 'inbox', 'simulated'))) return 'simulated';
-  return root.heads.get(stormDate(file.time_ms, settings.storm_day_start_hour))?.source ?? 'observed';
+function sourceOf(context: Context, file: SourceFile): RawSource {
+  if (file.location.startsWith(join(context.root.path, 'inbox', 'simulated'))) return 'simulated';
+  return kindOn(context, dateOf(context, scanId(file.time_ms))) ?? 'observed';
 }
 
 function isKept(root: Root, file: SourceFile): boolean {
@@ -352,11 +419,12 @@ async function keptAround(context: Context, times_ms: readonly number[]): Promis
     published.flatMap((date) => [addDays(date, -1), date, addDays(date, 1)]).filter((date) => date >= first),
   );
   for (let date = first; date <= last; date = addDays(date, 1)) dates.add(date);
+  for (const key of context.kept.keys()) if (!dates.has(key.split(' ')[1] as string)) context.kept.delete(key);
   const kept: SourceFile[] = [];
   for (const date of [...dates].sort()) {
     for (const source of ['observed', 'simulated'] as const) {
       for (const file of (await keptOn(context, source, date)).values())
-        if ((root.heads.get(dateOf(context, scanId(file.time_ms)))?.source ?? source) === source) kept.push(file);
+        if ((kindOn(context, dateOf(context, scanId(file.time_ms))) ?? source) === source) kept.push(file);
     }
   }
   return kept;
@@ -377,13 +445,29 @@ async function keep(context: Context, file: SourceFile, source: RawSource): Prom
   (await keptOn(context, source, utcDate(file.time_ms))).set(kept.location, kept);
 }
 
+/** Keeps given files that no scan takes: one may still come that does. Returns how many there are. */
+async function keepUnused(
+  context: Context,
+  given: readonly SourceFile[],
+  unused: readonly SourceFile[],
+): Promise<number> {
+  const places = new Set(given.map((file) => file.location));
+  const own = unused.filter((file) => places.has(file.location));
+  for (const file of own) await keep(context, file, sourceOf(context, file));
+  return own.length;
+}
+
 /** Takes files that are kept or known twice out of the inbox they came in. */
 async function emptyInbox(
-  { root }: Context,
+  context: Context,
   admitted: readonly SourceFile[],
   duplicates: readonly SourceFile[],
 ): Promise<void> {
-  for (const file of [...admitted, ...duplicates]) if (!isKept(root, file)) await fs.rm(file.location, { force: true });
+  const kept = [...context.kept.values()].flatMap((files) => [...files.values()]);
+  const needed = new Set(withoutKnown(admitted, kept, []));
+  for (const file of duplicates) needed.delete(file);
+  for (const file of admitted)
+    if (!needed.has(file) && !isKept(context.root, file)) await fs.rm(file.location, { force: true });
 }
 
 function dateOf({ settings }: Context, scan_id: string): string {
@@ -428,10 +512,9 @@ function checkpointAfter(root: Root, scan_id: string) {
   return undefined;
 }
 
-function refuseOtherKind(root: Root, storm_date: string, input: ScanInput): void {
-  const head: Manifest | undefined = root.heads.get(storm_date);
-  if (head === undefined || head.scans.length === 0 || (head.source === 'simulated') === input.simulated) return;
-  const given = input.simulated ? 'simulated' : 'observed';
+function refuseOtherKind(root: Root, storm_date: string, given: RawSource): void {
+  const head = root.heads.get(storm_date);
+  if (head === undefined || head.scans.length === 0 || head.source === given) return;
   throw new Conflict(
     'publish',
     storm_date,

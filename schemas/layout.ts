@@ -14,6 +14,8 @@ export const layout = {
   live: 'live',
   state: 'state',
   manifests: 'manifests',
+  /** Manifests whose heads move together; there only while they do. */
+  pending: 'manifests/pending.json',
   staging: 'staging',
   staged: (run: string) => `staging/${run}`,
   inbox: (source: string) => `inbox/${source}`,

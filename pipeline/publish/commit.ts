@@ -9,7 +9,7 @@ import {
   type PublishedFile,
 } from '../../schemas/manifest.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { replaceFile, sync, writeSynced } from './store.ts';
+import { readIfPresent, replaceFile, sync } from './store.ts';
 
 /** A file that waits in staging, with the entry it gets in the manifest. */
 export interface StagedFile {
@@ -65,30 +65,50 @@ export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: numb
   };
 }
 
-/**
- * Publishes an edit: data files to the disk and to their final names, then the manifest, then the head.
- * A process killed in between leaves litter that no list names, never a list that names a missing file.
- */
-export async function commitEdit(
-  dataRoot: string,
-  previous: Manifest | null,
-  edit: Edit,
-  now_ms: number,
-): Promise<Manifest> {
-  const manifest = nextManifest(previous, edit, now_ms);
-  await settle(edit.add_files.map((file) => placeFile(dataRoot, file.staged, file.entry.path)));
-  await syncFolders(
-    dataRoot,
-    edit.add_files.map((file) => file.entry.path),
-  );
-  const content = `${JSON.stringify(manifest)}\n`;
-  const numbered = join(dataRoot, layout.manifest(manifest.partition, manifest.commit));
-  await writeSynced(numbered, content);
-  await replaceFile(join(dataRoot, layout.head(manifest.partition)), content);
-  return manifest;
+/** An edit, and the newest list of its partition that it applies to. */
+export interface Change {
+  readonly previous: Manifest | null;
+  readonly edit: Edit;
 }
 
-/** Moves staged files that are not listed in a manifest (the live snapshot) to their final names, synced. */
+/**
+ * Publishes edits of different partitions together: data files to the disk and to their final names, then the manifests,
+ * then the heads. A process killed in between leaves litter that no list names, never a list that names a missing file;
+ * killed between two heads, `finishHeads` moves the others.
+ */
+export async function commitEdits(dataRoot: string, changes: readonly Change[], now_ms: number): Promise<Manifest[]> {
+  const manifests = changes.map(({ previous, edit }) => nextManifest(previous, edit, now_ms));
+  await placeFiles(
+    dataRoot,
+    changes.flatMap(({ edit }) => edit.add_files.map(({ staged, entry }) => ({ staged, path: entry.path }))),
+  );
+  const numbered = manifests.map(({ partition, commit }) => layout.manifest(partition, commit));
+  for (const [index, path] of numbered.entries()) await replaceFile(join(dataRoot, path), listText(manifests[index]));
+  await syncFolders(dataRoot, numbered);
+  const pending = join(dataRoot, layout.pending);
+  if (manifests.length > 1) await replaceFile(pending, listText(numbered));
+  for (const manifest of manifests)
+    await replaceFile(join(dataRoot, layout.head(manifest.partition)), listText(manifest));
+  if (manifests.length > 1) await fs.rm(pending);
+  return manifests;
+}
+
+/** Moves the heads that a killed process did not come to, so that partitions committed together stay together. */
+export async function finishHeads(dataRoot: string): Promise<void> {
+  const pending = join(dataRoot, layout.pending);
+  const numbered = JSON.parse((await readIfPresent(pending)) ?? '[]') as string[];
+  for (const path of numbered) {
+    const content = await fs.readFile(join(dataRoot, path), 'utf8');
+    await replaceFile(join(dataRoot, layout.head(path.split('/')[1] as string)), content);
+  }
+  await fs.rm(pending, { force: true });
+}
+
+function listText(list: unknown): string {
+  return `${JSON.stringify(list)}\n`;
+}
+
+/** Moves staged files to their final names, synced. */
 export async function placeFiles(dataRoot: string, files: readonly { staged: string; path: string }[]): Promise<void> {
   await settle(files.map((file) => placeFile(dataRoot, file.staged, file.path)));
   await syncFolders(

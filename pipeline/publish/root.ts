@@ -8,7 +8,7 @@ import { DAY_TABLES } from '../../schemas/tables/index.ts';
 import { scanId } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
-import { commitEdit, type Edit, placeFiles, type StagedFile, switchCurrent } from './commit.ts';
+import { commitEdits, type Edit, finishHeads, placeFiles, type StagedFile, switchCurrent } from './commit.ts';
 import { monthEdit, regroup, unfinishedHours } from './compact.ts';
 import { DERIVED_SEGMENT, deriveDay } from './day.ts';
 import { type LiveScan, liveScan, liveScanIds, newestScan, readLiveScans, stageLive } from './live-window.ts';
@@ -62,7 +62,7 @@ export interface Root {
 
 /**
  * Opens a data root for writing: takes its lock, removes what dead runs left in staging, and finishes a commit whose
- * process was killed between its manifest and the switch. Throws PipelineError naming the holder when the root is taken.
+ * process was killed between its manifests and the switch. Throws Conflict naming the holder when the root is taken.
  */
 export async function openRoot(
   path: string,
@@ -73,6 +73,7 @@ export async function openRoot(
   const lock = takeLock(path, command, now_ms);
   try {
     await clearStaging(path);
+    await finishHeads(path);
     return await opened(path, lock, storm_day_start_hour, now_ms);
   } catch (error) {
     lock.release();
@@ -112,10 +113,8 @@ async function opened(path: string, lock: Lock, storm_day_start_hour: number, no
   };
 
   const publish = async (edits: readonly Edit[], at_ms: number) => {
-    for (const edit of edits) {
-      const manifest = await commitEdit(path, heads.get(edit.partition) ?? null, edit, at_ms);
-      heads.set(edit.partition, manifest);
-    }
+    const changes = edits.map((edit) => ({ previous: heads.get(edit.partition) ?? null, edit }));
+    for (const manifest of await commitEdits(path, changes, at_ms)) heads.set(manifest.partition, manifest);
   };
 
   const guarded = async <Result>(work: () => Promise<Result>): Promise<Result> => {
@@ -219,7 +218,8 @@ async function opened(path: string, lock: Lock, storm_day_start_hour: number, no
         const days = [...heads.values()].filter((day) => day.closed && day.partition.startsWith(month));
         const previous = await readHead(path, partition);
         if (days.every((day) => previous?.dates?.[day.partition] === day.commit)) return false;
-        await commitEdit(path, previous, await monthEdit(engine, path, staging, month, days, previous), at_ms);
+        const edit = await monthEdit(engine, path, staging, month, days, previous);
+        await commitEdits(path, [{ previous, edit }], at_ms);
         return true;
       }),
     clear: (storm_date, at_ms) =>

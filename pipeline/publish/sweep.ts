@@ -1,8 +1,8 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
-import { listPartitions, readCurrent, readManifest } from './manifests.ts';
-import { filesBelow, isMissing, namesIn } from './store.ts';
+import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';
+import { filesBelow, namesIn } from './store.ts';
 
 /** Longest request plus longest job: what a reader may still hold after its list was replaced, minutes. */
 export const READERS_GRACE_MIN = 120;
@@ -22,8 +22,12 @@ export async function sweep(dataRoot: string, now_ms: number, grace_min = READER
   const { dates, months } = await listPartitions(dataRoot);
   const wanted = new Set<string>(Object.values(current?.live ?? {}).map(String));
   for (const partition of [...dates, ...months.map(layout.monthPartition)]) {
-    for (const commit of await manifestsInUse(dataRoot, partition, current?.open_dates[partition] ?? null, oldest_ms)) {
+    const head = await readHead(dataRoot, partition);
+    const pinned = current?.open_dates[partition] ?? null;
+    for (const file of head?.files ?? []) wanted.add(file.path);
+    for (const commit of await manifestsInUse(dataRoot, partition, head?.commit ?? 0, pinned, oldest_ms)) {
       wanted.add(layout.manifest(partition, commit));
+      if (commit === head?.commit) continue;
       const manifest = await readManifest(dataRoot, partition, commit);
       for (const file of manifest?.files ?? []) wanted.add(file.path);
     }
@@ -52,12 +56,15 @@ export async function clearStaging(dataRoot: string): Promise<number> {
 async function manifestsInUse(
   dataRoot: string,
   partition: string,
+  newest: number,
   pinned: number | null,
   oldest_ms: number,
 ): Promise<number[]> {
+  // A number beyond the newest is the litter of a process killed before it moved the head: nobody ever read it.
   const commits = (await namesIn(join(dataRoot, layout.manifestFolder(partition))))
-    .filter((name) => /^\d{6}\.json$/.test(name))
-    .map((name) => Number.parseInt(name, 10));
+    .filter((name) => /^\d{6,}\.json$/.test(name))
+    .map((name) => Number.parseInt(name, 10))
+    .filter((commit) => commit <= newest);
   const inUse: number[] = [];
   for (const [index, commit] of commits.entries()) {
     const successor = commits[index + 1];
@@ -68,10 +75,5 @@ async function manifestsInUse(
 }
 
 async function changedAt(dataRoot: string, partition: string, commit: number): Promise<number> {
-  try {
-    return (await fs.stat(join(dataRoot, layout.manifest(partition, commit)))).mtimeMs;
-  } catch (error) {
-    if (isMissing(error)) return 0;
-    throw error;
-  }
+  return (await fs.stat(join(dataRoot, layout.manifest(partition, commit)))).mtimeMs;
 }

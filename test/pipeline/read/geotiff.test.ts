@@ -13,6 +13,7 @@ function made(values: readonly number[], { west = -129, north = 54, step = 0.01 
   const file = writeArrayBuffer(Float32Array.from(values), {
     width: 3,
     height: 2,
+    GeographicTypeGeoKey: 4326,
     ModelPixelScale: [step, step, 0],
     ModelTiepoint: [0, 0, 0, west, north, 0],
   });

@@ -205,6 +205,20 @@ test('after a split the id stays with the branch of larger area x size, not with
   t.is(broken?.points.find((point) => point.track_id === weak)?.parent_track_id, parent);
 });
 
+test('after a split of even size the id stays with the larger area', (t) => {
+  const [whole, broken] = follow(
+    picture(`
+      2 2 2 2 2 2 2
+      2 2 2 2 2 2 2
+      2 2 2 2 2 2 2`),
+    picture(`
+      2 2 2 2 . 2 2
+      2 2 2 2 . 2 2
+      2 2 2 2 . 2 2`),
+  );
+  t.is(broken?.trackOfCell[0], whole?.trackOfCell[0]);
+});
+
 test('after a merger the id of the branch with larger area x size survives', (t) => {
   const joined = picture(`
     2 2 2 2 2 5 5
@@ -251,6 +265,29 @@ test('two storms that touch for some scans stay two tracks, and share the cell m
     t.is(step.points.find((point) => point.track_id === east)?.estimated_size_mm, 50);
     t.is(step.points.find((point) => point.track_id === west)?.estimated_size_mm, 40);
   }
+});
+
+test('storms that touch while they race south stay two tracks: their masks move with them', (t) => {
+  const flow = { speed_kmh: 133, direction_deg: 180 }; // four pixels in two minutes
+  const touching = { row: 0, col: 34, radius: 1.5 };
+  const race = [0, 1, 2, 3, 4, 5].map((k) =>
+    scan(
+      2 * k,
+      discs(
+        { row: 20 + 4 * k, col: 30, radius: 2.5 },
+        { row: 20 + 4 * k, col: 38, radius: 2.5 },
+        ...(k > 1 && k < 5 ? [{ ...touching, row: 20 + 4 * k }] : []),
+      ),
+      flow,
+    ),
+  );
+  const steps = follow(...race);
+  t.deepEqual(
+    steps.map((step) => step.trackOfCell.length),
+    [2, 2, 1, 1, 1, 2],
+  );
+  t.is(trackIds(steps).size, 2);
+  t.deepEqual(steps[5]?.trackOfCell, steps[0]?.trackOfCell);
 });
 
 test('a link is never faster than 108 km/h against the flow', (t) => {

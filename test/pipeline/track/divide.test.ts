@@ -91,9 +91,9 @@ test('a part whose centre moved too far is free: no track holds it, the other ke
   const [west, east] = divided(
     APART,
     `
-    3 3 3 3 2 2 2 3 3 3 . . . . . . .
-    3 3 3 3 . . . 3 3 9 9 9 9 9 9 9 9
-    3 3 3 3 . . . 3 3 9 9 9 9 9 9 9 9`,
+    3 3 3 3 2 2 2 3 3 3 . . . . . . . . . .
+    3 3 3 3 . . . 3 3 9 9 9 9 9 9 9 9 9 9 9
+    3 3 3 3 . . . 3 3 9 9 9 9 9 9 9 9 9 9 9`,
   );
   t.is(west?.held_by, 0);
   t.is(east?.held_by, null);
