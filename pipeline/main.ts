@@ -6,6 +6,7 @@ import { ingestCommand } from './commands/ingest.ts';
 import { inspectCommand } from './commands/inspect.ts';
 import { pictureCommand } from './commands/picture.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
+import { simulateCommand } from './commands/simulate.ts';
 import { streamCommand } from './commands/stream.ts';
 import { trainCommand } from './commands/train.ts';
 import { verifyCommand } from './commands/verify.ts';
@@ -17,6 +18,7 @@ const program = new Command('hail-pipeline')
   .version('0.1.0')
   .addCommand(ingestCommand(readConfig))
   .addCommand(streamCommand(readConfig))
+  .addCommand(simulateCommand(readConfig))
   .addCommand(inspectCommand())
   .addCommand(
     pictureCommand(readConfig, (root, subject) => readPicture(root, subject, readConfig().storm_day_start_hour)),

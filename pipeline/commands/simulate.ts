@@ -2,9 +2,11 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { LATTICE, latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
-import { timestamp } from '../../schemas/time.ts';
+import { addDays, stormDate, timestamp } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
+import { publishClimate } from '../publish/climate.ts';
+import { openRoot } from '../publish/root.ts';
 import { openReport } from '../report.ts';
 import { type EveningStatistics, measureEvening } from '../simulate/acceptance.ts';
 import {
@@ -24,6 +26,7 @@ import { counted, EXIT, readableBytes } from './cli.ts';
 
 const MS_PER_HOUR = 3_600_000;
 const LONGEST_HOURS = 24 * 31;
+const LONGEST_YEARS = 30;
 /** The acceptance run looks at these convective days and at the seasons of these years. */
 const ACCEPTANCE_DAYS = ['2025-05-01T12:00:00Z', '2025-05-02T12:00:00Z', '2025-05-03T12:00:00Z'];
 const ACCEPTANCE_YEARS = { first: 2024, count: 3 };
@@ -40,6 +43,7 @@ interface Options {
   readonly reports: boolean;
   readonly truth: boolean;
   readonly acceptance: boolean;
+  readonly climate?: string;
   readonly json: boolean;
 }
 
@@ -58,6 +62,10 @@ export function simulateCommand(config: () => Config): Command {
     .option('--no-reports', 'no ground reports')
     .option('--truth', 'also truth.csv: the storms of every scan as they are', false)
     .option('--acceptance', 'write nothing: measure simulated days and print them beside real ones', false)
+    .option(
+      '--climate <years>',
+      'write no raw files: publish years of daily hail straight into the data root, up to yesterday',
+    )
     .option('--json', 'print one JSON object', false)
     .addHelpText(
       'after',
@@ -68,11 +76,13 @@ Examples:
   hail-pipeline simulate --out evening                               three hours that end now, Plains
   hail-pipeline simulate --out may1 --from 2026-05-01T20:00:00Z --to 2026-05-02T02:00:00Z --seed 7 --truth
   hail-pipeline simulate --out outbreak --region conus --day-type outbreak --products MESH --hours 6
-  hail-pipeline simulate --acceptance --seed 3`,
+  hail-pipeline simulate --acceptance --seed 3
+  hail-pipeline simulate --climate 2                                 two years into the tables, labelled simulated`,
     )
     .action(async (options: Options) => {
       const seed = wholeNumber('--seed', options.seed, 2 ** 32 - 1);
       if (options.acceptance) acceptance(seed, options.json);
+      else if (options.climate !== undefined) await climate(options.climate, seed, options.json, config());
       else await simulate(options, seed, config());
     });
 }
@@ -127,6 +137,37 @@ function acceptance(seed: number, json: boolean): void {
     print(outside === 0 ? 'All within what is accepted.' : `${counted(outside, 'figure')} outside what is accepted.`);
   }
   if (outside > 0) process.exitCode = EXIT.check_found;
+}
+
+async function climate(text: string, seed: number, json: boolean, config: Config): Promise<void> {
+  const years = Number(text);
+  if (!/^\d+(\.\d+)?$/.test(text) || years <= 0 || years > LONGEST_YEARS)
+    throw new UsageError(`--climate is '${text}', expected a number of years above 0 and up to ${LONGEST_YEARS}`);
+  const dates = Math.max(1, Math.round(years * 365.25));
+  const { data_root, storm_day_start_hour, now, log_level } = config;
+  const first = addDays(stormDate(now(), storm_day_start_hour), -dates);
+  const report = openReport(log_level, !json && process.stderr.isTTY);
+  const root = await openRoot(data_root, 'hail-pipeline simulate --climate', storm_day_start_hour, now());
+  const started = performance.now();
+  const total = { dates: 0, detections: 0 };
+  try {
+    for await (const day of publishClimate(root, seed, first, dates, storm_day_start_hour, now())) {
+      total.dates += 1;
+      total.detections += day.detections;
+      report.progress('storm dates', day.number, day.of);
+    }
+  } finally {
+    report.close();
+    await root.close();
+  }
+  const seconds = Math.round((performance.now() - started) / 100) / 10;
+  if (json) print(JSON.stringify({ data_root, seed, first, ...total, seconds }));
+  else if (total.dates === 0) print(`Nothing to do: every storm date from ${first} on holds data already.`);
+  else
+    print(
+      `Published ${counted(total.dates, 'simulated storm date')} from ${first} on, ${counted(total.detections, 'detection')} in ` +
+        `${seconds} s under ${data_root}. SIMULATED, not observed.`,
+    );
 }
 
 function print(text: string): void {

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+
+/**
+ * Every error code of the interface: its HTTP status and what it means. The code is stable, the message may change.
+ * Codes from `method_not_allowed` on extend the interface's own table.
+ */
+export const ERRORS = {
+  bad_request: { status: 400, meaning: 'request body validation failed' },
+  invalid_parameter: { status: 400, meaning: 'query or path parameter failed validation' },
+  invalid_idempotency_key: { status: 400, meaning: 'Idempotency-Key empty, over 255 characters, or used with a different request' },
+  unauthorized: { status: 401, meaning: 'missing or invalid key' },
+  forbidden: { status: 403, meaning: 'authenticated but not permitted for a reason other than scope' },
+  insufficient_scope: { status: 403, meaning: 'key lacks the required scope' },
+  feature_not_available: { status: 403, meaning: 'the plan has no access to the endpoint' },
+  not_found: { status: 404, meaning: 'does not exist, or belongs to another business' },
+  version_conflict: { status: 409, meaning: 'stale version' },
+  webhook_not_active: { status: 409, meaning: 'the webhook is paused or disabled' },
+  idempotency_key_in_progress: { status: 409, meaning: 'the same Idempotency-Key is still being processed' },
+  rate_limited: { status: 429, meaning: 'requests per minute exceeded' },
+  resource_exhausted: { status: 429, meaning: 'a limit on the number of resources is reached' },
+  spend_cap_exceeded: { status: 429, meaning: 'the call would exceed the monthly spend cap' },
+  too_many_failed_attempts: { status: 429, meaning: 'locked out after failed authentication' },
+  internal_error: { status: 500, meaning: 'unhandled server error' },
+  upstream_write_failed: { status: 502, meaning: 'a write to a data store failed; nothing was charged' },
+  metering_unavailable: { status: 503, meaning: 'credits cannot be metered now; nothing was served' },
+  method_not_allowed: { status: 405, meaning: 'the path exists, the method does not' },
+  not_acceptable: { status: 406, meaning: 'no type that the Accept header admits' },
+  payload_too_large: { status: 413, meaning: 'body larger than the route takes' },
+  uri_too_long: { status: 414, meaning: 'request line too long' },
+  unsupported_media_type: { status: 415, meaning: 'body of a type or encoding the route does not take' },
+  headers_too_large: { status: 431, meaning: 'request headers too large' },
+} as const;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export const ErrorBody = z.object({
+  error: z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]).meta({ description: 'Stable machine-readable code.' }),
+  message: z.string().meta({ description: 'For people; may change, must not be parsed.' }),
+  request_id: z.string().meta({ description: 'Correlates with the logs.' }),
+});
+export type ErrorBody = z.infer<typeof ErrorBody>;
