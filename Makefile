@@ -9,8 +9,9 @@ help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # npm is run by whatever Node the machine has; everything after it by the pinned one under node_modules.
+# `install --no-save` keeps to the lockfile like `ci`, but does not insist on binaries of platforms that this is not.
 node_modules/.installed: package.json package-lock.json
-	npm ci --no-audit --no-fund --loglevel=error --ignore-scripts
+	npm install --no-save --no-audit --no-fund --loglevel=error --ignore-scripts
 	@touch $@
 
 .PHONY: install

@@ -15,7 +15,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
     /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles)\//,
     /^api\/(rules|queries|files|records|queue)\//,
   ],
-  [/^pipeline\/publish\//, /^api\/(jobs|push|middleware)\//, /^api\/endpoint\.ts$/],
+  [/^pipeline\/publish\//, /^api\/(jobs|push|middleware)\//, /^api\/(endpoint|services)\.ts$/],
   [
     /^pipeline\/(scan|reader|workers|chains|read-ahead|session)\.ts$/,
     /^api\/(routes|legacy)\//,

@@ -13,8 +13,8 @@ export interface GeotiffOrigin {
   readonly scan_time: number;
 }
 
-/** A tile or strip of more bytes than this is refused before it is unfolded; real ones are below 1 MB. */
-const MAX_BLOCK_BYTES = 16 * 1024 * 1024;
+/** One row of tiles, or one strip, of more bytes than this is refused before it is unfolded; real ones have 15 MB. */
+const MAX_ROW_OF_BLOCKS_BYTES = 32 * 1024 * 1024;
 const UNCOMPRESSED = 1;
 const DEFLATE = [8, 32946];
 
@@ -85,7 +85,11 @@ async function openImage(bytes: Uint8Array): Promise<GeoTIFFImage> {
   // The library's own inflate has no bound: a small tile could unfold to gigabytes.
   class BoundedDeflate extends BaseDecoder {
     override decodeBlock(block: ArrayBufferLike): ArrayBufferLike {
-      const unfolded = inflateSync(new Uint8Array(block), { maxOutputLength: MAX_BLOCK_BYTES });
+      const { tileWidth, tileHeight, bitsPerSample } = this.parameters;
+      const bits =
+        typeof bitsPerSample === 'number' ? bitsPerSample : Array.from(bitsPerSample).reduce((a, b) => a + b, 0);
+      const maxOutputLength = Math.max(1, Math.ceil((tileWidth * tileHeight * bits) / 8));
+      const unfolded = inflateSync(new Uint8Array(block), { maxOutputLength });
       return new Uint8Array(unfolded).buffer;
     }
   }
@@ -123,9 +127,14 @@ function checkBlocks(image: GeoTIFFImage, subject: string): void {
   const compression = image.fileDirectory.getValue('Compression') ?? UNCOMPRESSED;
   if (compression !== UNCOMPRESSED && !DEFLATE.includes(Number(compression)))
     throw new BadInput('read', subject, `tiff compression ${compression}, expected none or deflate`);
-  const bytes = image.getTileWidth() * image.getTileHeight() * image.getBytesPerPixel();
-  if (!(bytes > 0 && bytes <= MAX_BLOCK_BYTES))
-    throw new BadInput('read', subject, `tiff blocks of ${bytes} bytes, expected at most ${MAX_BLOCK_BYTES}`);
+  const across = Math.ceil(image.getWidth() / image.getTileWidth());
+  const bytes = across * image.getTileWidth() * image.getTileHeight() * image.getBytesPerPixel();
+  if (!(bytes > 0 && bytes <= MAX_ROW_OF_BLOCKS_BYTES))
+    throw new BadInput(
+      'read',
+      subject,
+      `tiff rows of blocks of ${bytes} bytes, expected at most ${MAX_ROW_OF_BLOCKS_BYTES}`,
+    );
 }
 
 /** Tenths below the product's lowest value: its sentinels, and for reflectivity everything genuine below zero. */

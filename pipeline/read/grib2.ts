@@ -309,26 +309,29 @@ function spreadOverBitmap(
   packed: Decoded['packed'],
   gone: Uint8Array | null,
 ): Unpacked {
+  const present = countOnes(bitmap, grid.points);
+  if (present !== packed.length) throw refuse(data, `${packed.length} values, expected ${present} as in the bitmap`);
+  if (present === grid.points) return { packed, missing: gone };
   const spread = sameKind(packed, grid.points);
   const missing = new Uint8Array(grid.points);
   let next = 0;
   for (let i = 0; i < grid.points; i++) {
-    if (((bitmap[i >> 3] as number) & (0x80 >> (i & 7))) === 0) {
-      missing[i] = 1;
-      continue;
+    if (!hasValue(bitmap, i)) missing[i] = 1;
+    else {
+      missing[i] = gone?.[next] ?? 0;
+      spread[i] = packed[next++] as number;
     }
-    if (next === packed.length) break;
-    if (gone?.[next] === 1) missing[i] = 1;
-    spread[i] = packed[next++] as number;
   }
-  const present = countOnes(bitmap, grid.points);
-  if (present !== packed.length) throw refuse(data, `${packed.length} values, expected ${present} as in the bitmap`);
-  return { packed: spread, missing: missing.includes(1) ? missing : null };
+  return { packed: spread, missing };
+}
+
+function hasValue(bitmap: Uint8Array, point: number): boolean {
+  return ((bitmap[point >> 3] as number) & (0x80 >> (point & 7))) !== 0;
 }
 
 function countOnes(bitmap: Uint8Array, points: number): number {
   let ones = 0;
-  for (let i = 0; i < points; i++) if (((bitmap[i >> 3] as number) & (0x80 >> (i & 7))) !== 0) ones++;
+  for (let i = 0; i < points; i++) if (hasValue(bitmap, i)) ones++;
   return ones;
 }
 

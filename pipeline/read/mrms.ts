@@ -115,6 +115,7 @@ export function readGrid(bytes: Uint8Array, subject: string): Grid {
     );
   }
   const window = latticeWindow(field);
+  if (field.packed_count !== field.grid.points) throw refuse(field.data, GAPS);
   const decoded = decodeField(field);
   return {
     product: product.name,
@@ -131,6 +132,8 @@ export function readGrid(bytes: Uint8Array, subject: string): Grid {
     nothing_as: product.nothing_as,
   };
 }
+
+const GAPS = 'points without a value, expected a sentinel at each of them';
 
 const STEP_MICRODEG = 10_000;
 /** Header positions are whole microdegrees, and real ones are off by one. */
@@ -165,12 +168,12 @@ function latticeWindow({ grid }: Field): Window {
 }
 
 function packedIntegers({ data }: Field, { packed, missing }: Decoded): Grid['packed'] {
-  if (missing) throw refuse(data, 'points without a value, expected a sentinel at each of them');
+  if (missing) throw refuse(data, GAPS);
   if (packed instanceof Float32Array || packed instanceof Float64Array)
     throw refuse(data, 'floats, expected packed integers');
   if (!(packed instanceof Int32Array)) return packed;
   if (packed.some((value) => value < 0)) throw refuse(data, 'packed values below 0, expected at least the reference');
-  return Uint32Array.from(packed);
+  return new Uint32Array(packed.buffer, packed.byteOffset, packed.length);
 }
 
 /** Turns south-first and east-first files round, in place. */
@@ -192,15 +195,15 @@ function northWestFirst<A extends Grid['packed']>(packed: A, { grid }: Field): A
  * The pixels of a MESH grid above 0, sparse, in tenths of a millimetre.
  *
  * Takes any product in tenths (decimal scale 1, binary scale 0, whole reference), so that a rain rate can stand in for
- * hail. "Covered, no hail" and "no coverage" are counted apart. Throws BadInput on another packing law and on values
- * beyond 16 bits.
+ * hail. "Covered, no hail" and "no coverage" are counted apart. Throws BadInput, about `subject` (the file, where there
+ * is one), on another packing law and on values beyond 16 bits.
  */
-export function hailField(grid: Grid): HailField {
+export function hailField(grid: Grid, subject: string = grid.product): HailField {
   const { packed, window, reference } = grid;
   if (grid.decimal_scale !== 1 || grid.binary_scale !== 0 || !Number.isInteger(reference))
     throw new BadInput(
       'read',
-      grid.product,
+      subject,
       `packed as (${reference} + x * 2^${grid.binary_scale}) / 10^${grid.decimal_scale}, expected whole tenths`,
     );
   const zero = -reference;
@@ -213,7 +216,7 @@ export function hailField(grid: Grid): HailField {
   for (let k = 0; k < found; k++) {
     const at = hits[k] as number;
     const value = (packed[at] as number) - zero;
-    if (value > 0xffff) throw new BadInput('read', grid.product, `value of ${value} tenths, expected at most 65535`);
+    if (value > 0xffff) throw new BadInput('read', subject, `value of ${value} tenths, expected at most 65535`);
     while (at >= (row + 1) * window.cols) rowStart[++row] = k;
     col[k] = window.col0 + at - row * window.cols;
     tenths[k] = value;

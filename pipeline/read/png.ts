@@ -18,6 +18,8 @@ const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const IHDR = 0x49484452;
 const IDAT = 0x49444154;
 const IEND = 0x49454e44;
+/** Real files have up to 180, of 8 kB; millions of empty ones would be an attack on memory. */
+const MAX_CHUNKS = 20_000;
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 6: 4 };
 
 /**
@@ -60,7 +62,10 @@ function readChunks(png: Uint8Array, bad: Refusal): { header: PngHeader; compres
     if (crc32(png.subarray(at + 4, end)) !== view.getUint32(end)) throw bad(`chunk at byte ${at} has a wrong checksum`);
     if (type === IEND) break;
     if (type === IHDR) header = readHeader(view, at + 8, length, bad);
-    if (type === IDAT) parts.push(png.subarray(at + 8, end));
+    if (type === IDAT) {
+      if (parts.length === MAX_CHUNKS) throw bad(`has more than ${MAX_CHUNKS} IDAT chunks`);
+      parts.push(png.subarray(at + 8, end));
+    }
     at = end + 4;
   }
   if (!header) throw bad('has no IHDR chunk');
@@ -211,24 +216,22 @@ function paeth(left: number, up: number, corner: number): number {
   return toUp <= toCorner ? up : corner;
 }
 
-/** The unfiltered bytes as one integer per pixel; 8 and 16 bits without a copy. */
+/** The unfiltered bytes as one integer per pixel; whole words stay where they are. */
 function integers(raw: Buffer, header: PngHeader, bits: number, rowBytes: number): PackedIntegers {
   const count = header.width * header.height;
-  if (bits === 8) return new Uint8Array(raw.buffer, raw.byteOffset, count);
-  if (bits === 16) {
-    const samples = raw.byteOffset % 2 === 0 ? raw : Buffer.from(new Uint8Array(raw).buffer);
-    samples.subarray(0, 2 * count).swap16();
-    return new Uint16Array(samples.buffer, samples.byteOffset, count);
-  }
   if (bits < 8) return smallIntegers(raw, header, bits, rowBytes);
-  const values = new Uint32Array(count);
-  const octets = bits / 8;
-  for (let i = 0, at = 0; i < count; i++) {
-    let value = 0;
-    for (const end = at + octets; at < end; at++) value = value * 256 + (raw[at] as number);
-    values[i] = value;
+  if (bits === 8) return new Uint8Array(raw.buffer, raw.byteOffset, count);
+  if (bits === 24) {
+    const values = new Uint32Array(count);
+    for (let i = 0, at = 0; i < count; i++, at += 3)
+      values[i] = ((raw[at] as number) << 16) | ((raw[at + 1] as number) << 8) | (raw[at + 2] as number);
+    return values;
   }
-  return values;
+  const size = bits / 8;
+  const samples = raw.byteOffset % size === 0 ? raw : Buffer.from(new Uint8Array(raw).buffer);
+  const words = samples.subarray(0, size * count);
+  if (bits === 16) return new Uint16Array(words.swap16().buffer, words.byteOffset, count);
+  return new Uint32Array(words.swap32().buffer, words.byteOffset, count);
 }
 
 /** Grey of 1, 2 or 4 bits: several pixels per byte, the first one in the high bits, rows padded to whole bytes. */

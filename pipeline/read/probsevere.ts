@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
 import { METRES_PER_FOOT, MM_PER_INCH } from '../../schemas/units.ts';
 import { BadInput } from '../error.ts';
+import { type JsonBounds, parseJson } from './json.ts';
 
 /** A storm object as its file gives it: what depends on the scan it is used for is filled in by the reader of the scan. */
 export type FileObject = Omit<ProbSevereObject, 'storm_date' | 'scan_time' | 'flag_stale'>;
@@ -15,8 +16,15 @@ export interface ProbSevereFile {
   readonly objects: readonly FileObject[];
 }
 
-/** Real files reach 1.3 MB with 220 objects. */
 export const MAX_PROBSEVERE_BYTES = 16 * 1024 * 1024;
+
+/** Real files reach 1.3 MB, 223 objects and 3104 positions; outbreaks may have ten times that. */
+const BOUNDS: JsonBounds = {
+  max_bytes: MAX_PROBSEVERE_BYTES,
+  max_containers: 300_000,
+  max_values: 1_000_000,
+  max_depth: 32,
+};
 
 /** Motions above this are outliers of the feed. */
 const FASTEST_M_S = 40;
@@ -44,7 +52,7 @@ const File = z.object({
  * themselves are kept. Throws BadInput, naming the feature, when an object has no id, polygon or hail probability.
  */
 export function readProbSevere(bytes: Uint8Array, subject: string): ProbSevereFile {
-  const file = check(File, parseJson(bytes, subject), 'file', subject);
+  const file = check(File, parseJson(bytes, subject, BOUNDS), 'file', subject);
   const valid_time = parseTime(file.validTime);
   if (valid_time === null)
     throw new BadInput('read', subject, `validTime '${file.validTime}', expected YYYYMMDD_HHMMSS UTC`);
@@ -61,16 +69,6 @@ export function readProbSevere(bytes: Uint8Array, subject: string): ProbSevereFi
     );
   });
   return { valid_time, model, simulated: file.source === 'simulated', objects };
-}
-
-function parseJson(bytes: Uint8Array, subject: string): unknown {
-  if (bytes.length > MAX_PROBSEVERE_BYTES)
-    throw new BadInput('read', subject, `${bytes.length} bytes of JSON, expected at most ${MAX_PROBSEVERE_BYTES}`);
-  try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'));
-  } catch (cause) {
-    throw new BadInput('read', subject, 'no JSON, expected a GeoJSON feature collection', { cause });
-  }
 }
 
 function check<S extends z.ZodType>(schema: S, value: unknown, place: string, subject: string): z.infer<S> {

@@ -30,7 +30,7 @@ export async function readScan(files: ScanFiles): Promise<ScanInput> {
   const mesh = await readProduct(files.mesh, 'MESH');
   if (mesh.scan_time !== files.scan_time)
     throw new BadInput('read', files.mesh, `time ${timestamp(mesh.scan_time)}, expected ${timestamp(files.scan_time)}`);
-  const field = hailField(mesh);
+  const field = hailField(mesh, files.mesh);
   const companions: Record<Companion, Float32Array | null> = {
     posh_pct: null,
     vil_kg_m2: null,

@@ -5,10 +5,10 @@ import { moved, offsetKm, type Vector } from './local-plane.ts';
  * White-noise acceleration, km2/min3. Maximum likelihood on clean tracks of rain cores gives 0.017-0.020,
  * on two evenings of storm objects 0.013 and 0.0014.
  */
-export const ACCELERATION_NOISE = 0.01;
+const ACCELERATION_NOISE = 0.01;
 /** Standard deviation of a cell's centroid, km: this, and in quadrature a share of the cell's radius. */
-export const POSITION_SD_KM = 0.8;
-export const POSITION_SD_PER_RADIUS = 0.15;
+const POSITION_SD_KM = 0.8;
+const POSITION_SD_PER_RADIUS = 0.15;
 
 /**
  * Constant-velocity state: position, velocity in km/min and the covariance of one axis

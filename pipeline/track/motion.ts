@@ -1,6 +1,5 @@
-import { distanceKm, roughDistanceKm } from '../../schemas/geo/distance.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import type { Vector } from './local-plane.ts';
+import { offsetKm, type Vector } from './local-plane.ts';
 import { median } from './median.ts';
 
 /** Motion as published: km/h, and degrees towards which it goes, 0 = north, clockwise. */
@@ -39,11 +38,10 @@ export interface Mover extends Position {
 
 /** Median velocity of the movers within 100 km of a place, km/min; null without any. */
 export function regionalVelocity(at: Position, movers: readonly Mover[]): Vector | null {
-  const near = movers.filter(
-    (mover) =>
-      Math.abs(at.lat - mover.lat) < REGION_DEG &&
-      roughDistanceKm(at, mover) <= REGION_KM * 1.01 &&
-      distanceKm(at, mover) <= REGION_KM,
-  );
+  const near = movers.filter((mover) => {
+    if (Math.abs(at.lat - mover.lat) > REGION_DEG) return false;
+    const off = offsetKm(at, mover);
+    return Math.hypot(off.east, off.north) <= REGION_KM;
+  });
   return medianVelocity(near.map((mover) => mover.velocity));
 }

@@ -2,9 +2,9 @@ import { kmPerDegree, offsetKm } from './local-plane.ts';
 import { median, quantile } from './median.ts';
 
 /** Tracks shorter than this are left out of the duration score. */
-export const SCORED_DURATION_MIN = 10;
+const SCORED_DURATION_MIN = 10;
 /** Tracks with fewer positions than this are left out of the straightness and step scores. */
-export const SCORED_POINTS_MIN = 6;
+const SCORED_POINTS_MIN = 6;
 
 /** One position of a track where it had a cell. */
 export interface ScoredPoint {

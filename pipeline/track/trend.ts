@@ -2,9 +2,9 @@ import type { Trend } from '../../schemas/tables/tracks.ts';
 import { median } from './median.ts';
 
 /** Growth is looked at over this long. */
-export const TREND_WINDOW_MIN = 10;
+const TREND_WINDOW_MIN = 10;
 /** Before this many scans there is no growth and the word is `steady`. */
-export const TREND_SCANS_MIN = 4;
+const TREND_SCANS_MIN = 4;
 const CHANGE_MM_PER_MIN = 0.25;
 const RAPID_MM_PER_MIN = 1;
 const RAPID_RISE_SIZE_MIN_MM = 19; // below severe size a fast rise is only `intensifying`

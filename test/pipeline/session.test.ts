@@ -6,17 +6,17 @@ import { Conflict } from '../../pipeline/error.ts';
 import { readHead } from '../../pipeline/publish/manifests.ts';
 import { readRejections } from '../../pipeline/sources/archive.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
-import { logicalContent, sameContent } from '../content.ts';
+import { contentOf, contentOfFiles, logicalContent, sameContent } from '../content.ts';
 import {
   altered,
   deliver,
   filesOf,
   ingest,
   MONTH_LATER_MS,
+  midnight,
   NOW_MS,
   onRoot,
   type RawScan,
-  rawScans,
   scansBetween,
   scratch,
 } from '../world.ts';
@@ -41,25 +41,25 @@ test('the same input twice is nothing to do and the same content', async (t) => 
 });
 
 test('the evening has storms, tracks and tiers on both sides of midnight', async (t) => {
-  const { content } = await published(t, await rawScans());
+  const content = await contentOf(await midnight());
   for (const date of ['2026-05-01', '2026-05-02'])
     for (const table of ['detections', 'cells', 'tracks', 'day-max', 'swaths', 'event-days'])
       t.true((content[`${date} ${table}`]?.length ?? 0) > 0, `${date} ${table}`);
 });
 
 test('a folder in two halves gives the content of the folder at once', async (t) => {
-  const scans = await rawScans();
-  const { content } = await published(t, scans);
+  const scans = await midnight();
+  const content = await contentOf(scans);
   const root = await scratch(t);
-  await ingest(root, scans.slice(0, 17));
+  await ingest(root, scans.slice(0, 7));
   const second = await ingest(root, scans);
-  t.deepEqual([second.scans, second.redone], [scans.length - 17, 0]);
+  t.deepEqual([second.scans, second.redone], [scans.length - 7, 0]);
   sameContent(t, await logicalContent(root), content);
 });
 
 test('scans that arrive one by one in reversed order give the content of the right order', async (t) => {
   const scans = await scansBetween('23:46', '00:12');
-  const { content } = await published(t, scans);
+  const content = await contentOf(scans);
   const root = await scratch(t);
   await onRoot(root, { each_scan: true }, async ({ session }) => {
     for (const scan of scans.toReversed()) await session.ingest(scan.files);
@@ -69,8 +69,8 @@ test('scans that arrive one by one in reversed order give the content of the rig
 });
 
 test('scans published one by one give the content of scans published by the hour', async (t) => {
-  const scans = await rawScans();
-  const { content } = await published(t, scans);
+  const scans = await midnight();
+  const content = await contentOf(scans);
   const root = await scratch(t);
   await onRoot(root, { each_scan: true }, async ({ session }) => {
     for (const scan of scans) await session.ingest(scan.files);
@@ -82,12 +82,12 @@ test('scans published one by one give the content of scans published by the hour
 for (const [title, number] of [
   ['first', 0],
   ['second', 1],
-  ['last before midnight', 19],
-  ['in the middle', 27],
+  ['last before midnight', 9],
+  ['in the middle', 12],
 ] as const)
   test(`a late scan (${title}) gives the content of the right order`, async (t) => {
-    const scans = await rawScans();
-    const { content } = await published(t, scans);
+    const scans = await midnight();
+    const content = await contentOf(scans);
     const { root } = await published(t, without(scans, number));
     const late = scans[number] as RawScan;
     const run = await ingest(root, [late]);
@@ -96,20 +96,32 @@ for (const [title, number] of [
   });
 
 test('a late scan together with new ones gives the content of the right order', async (t) => {
-  const scans = await rawScans();
-  const { content } = await published(t, scans);
+  const scans = await midnight();
+  const content = await contentOf(scans);
   const root = await scratch(t);
   await onRoot(root, { each_scan: true }, async ({ session }) => {
-    for (const scan of without(scans, 3).slice(0, 30)) await session.ingest(scan.files);
+    for (const scan of without(scans, 3).slice(0, 12)) await session.ingest(scan.files);
   });
   const run = await ingest(root, scans);
-  t.is(run.scans, scans.length - 30);
+  t.is(run.scans, scans.length - 12);
   sameContent(t, await logicalContent(root), content);
+});
+
+test('new scans after a redo that ended early remember the scans before them', async (t) => {
+  const scans = await midnight();
+  const root = await scratch(t);
+  await onRoot(root, { each_scan: true }, async ({ session }) => {
+    for (const scan of scans.slice(0, 12)) await session.ingest(scan.files);
+  });
+  const anew = await packedAnew(t, scans[3]);
+  const run = await ingest(root, [anew, ...filesOf(scans.slice(12))]);
+  t.deepEqual([run.scans, run.redone], [scans.length - 12, 1]);
+  sameContent(t, await logicalContent(root), await contentOfFiles([...filesOf(scans), anew]));
 });
 
 test('a late companion makes its scan again and gives the content of the right order', async (t) => {
   const scans = await scansBetween('23:40', '00:10');
-  const { content } = await published(t, scans);
+  const content = await contentOf(scans);
   const root = await scratch(t);
   const late = scans[4] as RawScan;
   const companion = late.files.find((file) => file.product === 'VIL');
@@ -128,7 +140,7 @@ test('a late companion makes its scan again and gives the content of the right o
 
 test('files that come twice in one folder are duplicates and change nothing', async (t) => {
   const scans = await scansBetween('23:50', '00:06');
-  const { content } = await published(t, scans);
+  const content = await contentOf(scans);
   const root = await scratch(t);
   const from = await scratch(t, 'from');
   await deliver(join(from, 'one'), filesOf(scans));
@@ -155,33 +167,28 @@ test('a missing scan leaves tracks coasting under their name', async (t) => {
 });
 
 test('a redo ends as soon as the memory is what it was, and later segments stay as they are', async (t) => {
-  const scans = await rawScans();
+  const scans = await midnight();
   const root = await scratch(t);
   await onRoot(root, { each_scan: true }, async ({ session }) => {
     for (const scan of scans) await session.ingest(scan.files);
   });
   const before = (await readHead(root, '2026-05-02'))?.scans;
-  const mesh = scans[3]?.files[0];
-  if (mesh === undefined) return t.fail();
-  // The same field packed anew: a larger file takes the place of the smaller one, and the memory after it is what it was.
-  const anew = gzipSync(gunzipSync(await fs.readFile(mesh.location)), { level: 0 });
-  const run = await ingest(root, [await altered(await scratch(t, 'anew'), mesh, anew)]);
-  t.deepEqual([run.scans, run.redone, run.skipped], [0, 1, scans.length - 1]);
+  const run = await ingest(root, [await packedAnew(t, scans[3])]);
+  t.deepEqual([run.scans, run.redone], [0, 1]);
   t.deepEqual((await readHead(root, '2026-05-02'))?.scans, before);
 });
 
 test('a late scan beyond a gap of 30 minutes touches nothing of the other stretch', async (t) => {
-  const scans = await rawScans();
   const early = await scansBetween('23:20', '23:34');
   const later = await scansBetween('00:10', '00:24');
   const { root } = await published(t, [...without(early, 2), ...later]);
   const before = await readHead(root, '2026-05-02');
-  const run = await ingest(root, scans.slice(2, 3));
+  const run = await ingest(root, early.slice(2, 3));
   t.is(run.scans, 1);
   t.deepEqual(run.dates, ['2026-05-01']);
   const after = await readHead(root, '2026-05-02');
   t.is(after?.commit, before?.commit);
-  const { content } = await published(t, [...early, ...later]);
+  const content = await contentOf([...early, ...later]);
   sameContent(t, await logicalContent(root), content);
 });
 
@@ -191,12 +198,12 @@ test('a scan that bridges a gap joins the two stretches', async (t) => {
   const later = await scansBetween('00:10', '00:24');
   const { root } = await published(t, [...early, ...later]);
   await ingest(root, bridge);
-  const { content } = await published(t, [...early, ...bridge, ...later]);
+  const content = await contentOf([...early, ...bridge, ...later]);
   sameContent(t, await logicalContent(root), content);
 });
 
 test('hours that are rolled up, dates that are closed and months that are joined keep their content', async (t) => {
-  const scans = await rawScans();
+  const scans = await midnight();
   const root = await scratch(t);
   await onRoot(root, { each_scan: true }, async ({ session, root: { heads } }) => {
     for (const scan of scans) await session.ingest(scan.files);
@@ -217,9 +224,23 @@ test('hours that are rolled up, dates that are closed and months that are joined
   sameContent(t, await logicalContent(root), open);
 });
 
+test('segments of a finished hour are joined; those of the hour of the newest scan are left alone', async (t) => {
+  const scans = await midnight();
+  const settings = { each_scan: true, storm_day_start_hour: 12 };
+  const root = await scratch(t);
+  await onRoot(root, settings, async ({ session }) => {
+    for (const scan of scans) await session.ingest(scan.files);
+    await session.settle();
+  });
+  const segments = (await readHead(root, '2026-05-01'))?.scans.map(({ segment }) => segment) ?? [];
+  const [before, after] = [segments.slice(0, 10), segments.slice(10)];
+  t.deepEqual([new Set(before).size, new Set(after).size], [1, scans.length - 10]);
+  sameContent(t, await logicalContent(root), await contentOfFiles(filesOf(scans), { storm_day_start_hour: 12 }));
+});
+
 test('a scan that comes late for a closed date opens it, and settling closes it again with the content of the right order', async (t) => {
-  const scans = await rawScans();
-  const { content } = await published(t, scans, MONTH_LATER_MS);
+  const scans = await midnight();
+  const content = await contentOf(scans);
   const { root } = await published(t, without(scans, 8), MONTH_LATER_MS);
   await ingest(root, scans.slice(8, 9), { now_ms: MONTH_LATER_MS });
   t.true((await readHead(root, '2026-05-01'))?.closed);
@@ -229,7 +250,7 @@ test('a scan that comes late for a closed date opens it, and settling closes it 
 
 test('settling what was committed but not drawn happens in the next run, although it has nothing to ingest', async (t) => {
   const scans = await scansBetween('23:50', '00:06');
-  const { content } = await published(t, scans);
+  const content = await contentOf(scans);
   const root = await scratch(t);
   await onRoot(root, {}, ({ session }) => session.ingest(filesOf(scans)));
   await ingest(root, scans);
@@ -247,14 +268,14 @@ test('a month whose join was missed after its dates closed is joined by the next
 });
 
 test('rebuilding a date makes its scans again from the raw files that were kept, with the same content', async (t) => {
-  const scans = await rawScans();
+  const scans = await midnight();
   const { root, content } = await published(t, scans);
   const run = await onRoot(root, {}, async ({ session }) => {
     const rebuilt = await session.rebuild('2026-05-01');
     await session.settle();
     return rebuilt;
   });
-  t.is(run.redone, (await scansBetween('23:00', '23:59')).length);
+  t.is(run.redone, scans.filter(({ scan_id }) => scan_id < '20260502').length);
   sameContent(t, await logicalContent(root), content);
 });
 
@@ -278,7 +299,7 @@ test('a bad file costs nothing else: the other scans are published as if it were
   const bad = scans[3] as RawScan;
   const mesh = bad.files[0];
   if (mesh === undefined) return t.fail();
-  const { content } = await published(t, without(scans, 3));
+  const content = await contentOf(without(scans, 3));
   const root = await scratch(t);
   const cut = await altered(await scratch(t, 'cut'), mesh, (await fs.readFile(mesh.location)).subarray(0, 500));
   const companions = bad.files.slice(1);
@@ -307,7 +328,7 @@ test('a bad companion leaves its values unknown, and comes into its own when it 
   const run = await ingest(root, [...others, noise]);
   t.is(run.rejected.length, 1);
   sameContent(t, await logicalContent(root), await logicalContent(without));
-  const { content } = await published(t, scans);
+  const content = await contentOf(scans);
   await ingest(root, [companion]);
   sameContent(t, await logicalContent(root), content);
 });
@@ -344,7 +365,7 @@ test('observed and simulated scans never share a storm date, until one takes the
       }),
     ),
   );
-  const { content } = await published(t, observed);
+  const content = await contentOfFiles(filesOf(observed));
   t.regex(content['2026-05-01 scans']?.[0] ?? '', /^observed/);
   const { root } = await published(t, scans);
   const before = await logicalContent(root);
@@ -373,6 +394,13 @@ test('files of an inbox leave it once they are kept; nothing of a scan is lost',
   const kept = (await listFolder(join(root, 'archive', 'simulated'))).files;
   t.is(kept.length, filesOf(scans).length - 1);
 });
+
+/** The MESH file of a scan packed anew: a larger file takes the place of a smaller one, and what it says is the same. */
+async function packedAnew(t: Parameters<typeof scratch>[0], scan: RawScan | undefined) {
+  const mesh = scan?.files[0] as RawScan['files'][number];
+  const anew = gzipSync(gunzipSync(await fs.readFile(mesh.location)), { level: 0 });
+  return altered(await scratch(t, 'anew'), mesh, anew);
+}
 
 /** The same file as a radar centre would have sent it: without the mark of simulated data. */
 async function asObserved(t: Parameters<typeof scratch>[0], file: RawScan['files'][number]) {

@@ -172,7 +172,7 @@ test('a file without storms has no objects', (t) => {
 });
 
 for (const [title, file, reason] of [
-  ['that is no JSON', Buffer.from('{"a":'), /no JSON, expected a GeoJSON feature collection/],
+  ['that is no JSON', Buffer.from('{"a":'), /not json, expected a json file of the feed/],
   ['that is JSON of something else', Buffer.from('[1,2]'), /file value: invalid input: expected object/],
   ['of another product', made({ top: { product: 'Lightning' } }), /product 'Lightning', expected ProbSevere/],
   [

@@ -241,13 +241,13 @@ test('after a merger the id of the branch with larger area x size survives', (t)
 test('two storms that touch for some scans stay two tracks, and share the cell meanwhile', (t) => {
   const apart = `
     . 3 3 3 3 . . . . . 3 3 3 .
-    . 3 4 4 3 . . . . . 3 5 3 .
-    . 3 4 4 3 . . . . . 3 5 3 .
+    . 3 4 4 3 . . . . . 3 9 3 .
+    . 3 4 4 3 . . . . . 3 9 3 .
     . 3 3 3 3 . . . . . 3 3 3 .`;
   const touching = `
     . 3 3 3 3 . . . . . 3 3 3 .
     . 3 4 4 3 2 2 2 2 2 3 5 3 .    one cell for the labelling
-    . 3 4 4 3 . . . . . 3 5 3 .
+    . 3 4 4 3 . . . . . 3 9 3 .
     . 3 3 3 3 . . . . . 3 3 3 .`;
   const steps = follow(...[apart, apart, touching, touching, touching, apart].map(picture));
   const [west = '', east = ''] = steps[0]?.trackOfCell ?? [];
@@ -261,8 +261,8 @@ test('two storms that touch for some scans stay two tracks, and share the cell m
         ['tracked', 0],
       ],
     );
-    t.deepEqual(step.trackOfCell, [west]); // the larger part
-    t.is(step.points.find((point) => point.track_id === east)?.estimated_size_mm, 50);
+    t.deepEqual(step.trackOfCell, [east]); // larger area x size, though the smaller part
+    t.is(step.points.find((point) => point.track_id === east)?.estimated_size_mm, 90);
     t.is(step.points.find((point) => point.track_id === west)?.estimated_size_mm, 40);
   }
 });
