@@ -123,11 +123,15 @@ function readMessage(bytes: Uint8Array, subject: string, message: number, fields
   const end = bytes.length - 4;
   let previous: Section = { subject, message, number: 0, bytes: bytes.subarray(0, 16) };
   let bitmap: Uint8Array | null = null;
+  let lastBitmap: Uint8Array | null = null;
   let inMessage = 0;
   for (let at = 16; at < end; at += previous.bytes.length) {
     const section = readSection(bytes.subarray(at, end), previous);
     open.set(section.number, section);
-    if (section.number === 6) bitmap = readBitmap(section, bitmap);
+    if (section.number === 6) {
+      bitmap = readBitmap(section, lastBitmap);
+      lastBitmap = bitmap ?? lastBitmap;
+    }
     if (section.number === 7) {
       if (fields.length === MAX_FIELDS) throw refuse(section, `more than ${MAX_FIELDS} fields in the file`);
       inMessage++;
@@ -150,14 +154,14 @@ function readSection(rest: Uint8Array, previous: Section): Section {
   return { ...head, bytes: rest.subarray(0, length) };
 }
 
-/** Bits of the bitmap that applies: this section's own, the previous field's (indicator 254), or none (255). */
-function readBitmap(section: Section, previous: Uint8Array | null): Uint8Array | null {
+/** Bits of the bitmap that applies: this section's own, the last one of the message (indicator 254), or none (255). */
+function readBitmap(section: Section, last: Uint8Array | null): Uint8Array | null {
   const indicator = unsigned(section, 6, 1);
   if (indicator === 0) return section.bytes.subarray(6);
   if (indicator === 255) return null;
   if (indicator !== 254) throw refuse(section, `bitmap indicator ${indicator}, expected 0, 254 or 255`);
-  if (previous === null) throw refuse(section, 'repeats the previous bitmap, expected a field with a bitmap before it');
-  return previous;
+  if (last === null) throw refuse(section, 'repeats the previous bitmap, expected a field with a bitmap before it');
+  return last;
 }
 
 function readField(

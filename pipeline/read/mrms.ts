@@ -22,58 +22,55 @@ export interface Product {
 
 const NO_VALUE = Number.NaN;
 
-function product(
-  ...[name, category, number, unit, no_coverage, nothing, nothing_as]: readonly [
-    string,
-    number,
-    number,
-    string,
-    number | null,
-    number | null,
-    number,
-  ]
-): Product {
-  return { name, category, number, unit, no_coverage, nothing, nothing_as };
-}
-
 /**
  * The products we read. Numbers, units and sentinels are NOAA's (UserTable_MRMS, version 12.2); that rain products have
  * no "nothing" sentinel but real zeros was measured on files.
  */
-export const PRODUCTS: readonly Product[] = [
-  product('SHI', 3, 26, 'J/m/s', -3, -1, 0),
-  product('POSH', 3, 27, '%', -3, -1, 0),
-  product('MESH', 3, 28, 'mm', -3, -1, 0),
-  product('MESH_Max_30min', 3, 29, 'mm', -3, -1, 0),
-  product('MESH_Max_60min', 3, 30, 'mm', -3, -1, 0),
-  product('MESH_Max_120min', 3, 31, 'mm', -3, -1, 0),
-  product('MESH_Max_240min', 3, 32, 'mm', -3, -1, 0),
-  product('MESH_Max_360min', 3, 33, 'mm', -3, -1, 0),
-  product('MESH_Max_1440min', 3, 34, 'mm', -3, -1, 0),
-  product('VIL', 3, 41, 'kg/m2', -3, -1, 0),
-  product('VIL_Density', 3, 42, 'g/m3', -3, -1, 0),
-  product('VII', 3, 43, 'kg/m2', -3, -1, 0),
-  product('EchoTop_18', 3, 44, 'km', -3, -1, NO_VALUE),
-  product('EchoTop_30', 3, 45, 'km', -3, -1, NO_VALUE),
-  product('EchoTop_50', 3, 46, 'km', -3, -1, NO_VALUE),
-  product('EchoTop_60', 3, 47, 'km', -3, -1, NO_VALUE),
-  product('H50_Above_-20C', 3, 48, 'km', -999, -99, NO_VALUE),
-  product('H50_Above_0C', 3, 49, 'km', -999, -99, NO_VALUE),
-  product('H60_Above_-20C', 3, 50, 'km', -999, -99, NO_VALUE),
-  product('H60_Above_0C', 3, 51, 'km', -999, -99, NO_VALUE),
-  product('Reflectivity_0C', 3, 52, 'dBZ', -999, -99, NO_VALUE),
-  product('Reflectivity_-5C', 3, 53, 'dBZ', -999, -99, NO_VALUE),
-  product('Reflectivity_-10C', 3, 54, 'dBZ', -999, -99, NO_VALUE),
-  product('Reflectivity_-15C', 3, 55, 'dBZ', -999, -99, NO_VALUE),
-  product('Reflectivity_-20C', 3, 56, 'dBZ', -999, -99, NO_VALUE),
-  product('PrecipRate', 6, 1, 'mm/h', -3, null, 0),
-  product('RadarOnly_QPE_01H', 6, 2, 'mm', -3, null, 0),
-  product('MultiSensor_QPE_01H_Pass1', 6, 30, 'mm', -3, null, 0),
-  product('MergedReflectivityQC', 9, 0, 'dBZ', -999, -99, NO_VALUE),
-  product('MergedRhoHV', 9, 3, '1', -999, -99, NO_VALUE),
-  product('MergedZdr', 9, 4, 'dB', -999, -99, NO_VALUE),
-  product('MergedReflectivityQCComposite', 10, 0, 'dBZ', -999, -99, NO_VALUE),
-];
+export const PRODUCTS: readonly Product[] = (
+  [
+    // name, category, number, unit, no coverage, nothing, nothing as
+    ['SHI', 3, 26, 'J/m/s', -3, -1, 0],
+    ['POSH', 3, 27, '%', -3, -1, 0],
+    ['MESH', 3, 28, 'mm', -3, -1, 0],
+    ['MESH_Max_30min', 3, 29, 'mm', -3, -1, 0],
+    ['MESH_Max_60min', 3, 30, 'mm', -3, -1, 0],
+    ['MESH_Max_120min', 3, 31, 'mm', -3, -1, 0],
+    ['MESH_Max_240min', 3, 32, 'mm', -3, -1, 0],
+    ['MESH_Max_360min', 3, 33, 'mm', -3, -1, 0],
+    ['MESH_Max_1440min', 3, 34, 'mm', -3, -1, 0],
+    ['VIL', 3, 41, 'kg/m2', -3, -1, 0],
+    ['VIL_Density', 3, 42, 'g/m3', -3, -1, 0],
+    ['VII', 3, 43, 'kg/m2', -3, -1, 0],
+    ['EchoTop_18', 3, 44, 'km', -3, -1, NO_VALUE],
+    ['EchoTop_30', 3, 45, 'km', -3, -1, NO_VALUE],
+    ['EchoTop_50', 3, 46, 'km', -3, -1, NO_VALUE],
+    ['EchoTop_60', 3, 47, 'km', -3, -1, NO_VALUE],
+    ['H50_Above_-20C', 3, 48, 'km', -999, -99, NO_VALUE],
+    ['H50_Above_0C', 3, 49, 'km', -999, -99, NO_VALUE],
+    ['H60_Above_-20C', 3, 50, 'km', -999, -99, NO_VALUE],
+    ['H60_Above_0C', 3, 51, 'km', -999, -99, NO_VALUE],
+    ['Reflectivity_0C', 3, 52, 'dBZ', -999, -99, NO_VALUE],
+    ['Reflectivity_-5C', 3, 53, 'dBZ', -999, -99, NO_VALUE],
+    ['Reflectivity_-10C', 3, 54, 'dBZ', -999, -99, NO_VALUE],
+    ['Reflectivity_-15C', 3, 55, 'dBZ', -999, -99, NO_VALUE],
+    ['Reflectivity_-20C', 3, 56, 'dBZ', -999, -99, NO_VALUE],
+    ['PrecipRate', 6, 1, 'mm/h', -3, null, 0],
+    ['RadarOnly_QPE_01H', 6, 2, 'mm', -3, null, 0],
+    ['MultiSensor_QPE_01H_Pass1', 6, 30, 'mm', -3, null, 0],
+    ['MergedReflectivityQC', 9, 0, 'dBZ', -999, -99, NO_VALUE],
+    ['MergedRhoHV', 9, 3, '1', -999, -99, NO_VALUE],
+    ['MergedZdr', 9, 4, 'dB', -999, -99, NO_VALUE],
+    ['MergedReflectivityQCComposite', 10, 0, 'dBZ', -999, -99, NO_VALUE],
+  ] as const
+).map(([name, category, number, unit, no_coverage, nothing, nothing_as]) => ({
+  name,
+  category,
+  number,
+  unit,
+  no_coverage,
+  nothing,
+  nothing_as,
+}));
 
 /** Product whose pixels give a companion its values. */
 export const COMPANION_PRODUCTS: Readonly<Record<Companion, string>> = {

@@ -158,8 +158,8 @@ export function positionOf(grid: GridDefinition, j: number, i: number): Position
   const projection = known(grid);
   if (projection.template === 0)
     return {
-      lat: projection.la1 + north * j * projection.dj,
-      lon: wrap180(projection.lo1 + east * i * projection.di),
+      lat: nanodegrees(projection.la1 + north * j * projection.dj),
+      lon: nanodegrees(wrap180(projection.lo1 + east * i * projection.di)),
     };
   return unproject(
     projection,
@@ -233,6 +233,11 @@ function conformal(eccentricity2: number, lat: number): number {
   const e = Math.sqrt(eccentricity2);
   const es = e * Math.sin(lat * RAD);
   return Math.tan(Math.PI / 4 - (lat * RAD) / 2) / ((1 - es) / (1 + es)) ** (e / 2);
+}
+
+/** Headers are whole microdegrees; this frees their sums of binary noise, so that a box may end on a row of centres. */
+function nanodegrees(degrees: number): number {
+  return Math.round(degrees * 1e9) / 1e9;
 }
 
 function wrap360(degrees: number): number {

@@ -109,19 +109,22 @@ test('a bitmap of ones leaves nothing out', (t) => {
   t.is(decodeField(onlyField(file)).missing, null);
 });
 
-test('the next field may repeat the bitmap of the one before (indicator 254)', (t) => {
-  const first = simplePacking([1], 8, PLAIN);
-  const second = simplePacking([2], 8, PLAIN);
+test('a later field may repeat the last bitmap of the message (indicator 254), whatever stands between', (t) => {
+  const field = (packed: ReturnType<typeof simplePacking>, bitmap: Parameters<typeof bitmapSection>[0]) => [
+    ...[productSection(), packed.representation, bitmapSection(bitmap), packed.data],
+  ];
   const file = message([
     latLonSection({ columns: 2, rows: 1 }),
-    ...[productSection(), first.representation, bitmapSection([0, 1]), first.data],
-    ...[productSection(), second.representation, bitmapSection('previous'), second.data],
+    ...field(simplePacking([1], 8, PLAIN), [0, 1]),
+    ...field(simplePacking([5, 6], 8, PLAIN), null),
+    ...field(simplePacking([2], 8, PLAIN), 'previous'),
   ]);
-  const decoded = parseGrib2(file, 'two.grib2').map(decodeField);
+  const decoded = parseGrib2(file, 'three.grib2').map(decodeField);
   t.deepEqual(
-    decoded.map((field) => [valueAt(field, 0), valueAt(field, 1)]),
+    decoded.map((one) => [valueAt(one, 0), valueAt(one, 1)]),
     [
       [Number.NaN, 1],
+      [5, 6],
       [Number.NaN, 2],
     ],
   );

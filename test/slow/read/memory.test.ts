@@ -1,0 +1,254 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { crc32, deflateSync, gzipSync } from 'node:zlib';
+import test from 'ava';
+import {
+  bitmapSection,
+  latLonSection,
+  message,
+  octets,
+  productSection,
+  signMagnitude,
+} from '../../pipeline/read/grib2-files.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'hail-memory-'));
+test.after.always(() => rmSync(folder, { recursive: true }));
+
+const CHILD = fileURLToPath(new URL('memory-child.ts', import.meta.url));
+const FULL = { columns: 7000, rows: 3500 };
+const POINTS = FULL.columns * FULL.rows;
+
+interface Peak {
+  readonly outcome: string;
+  readonly peak_mb: number;
+}
+
+/** Reads the bytes in a process of their own, so that its peak is the peak of this one file. */
+function measure(kind: 'grid' | 'file' | 'probsevere', name: string, bytes: Uint8Array): Peak {
+  const path = join(folder, name);
+  writeFileSync(path, bytes);
+  const child = spawnSync(process.execPath, [CHILD, kind, path], { encoding: 'utf8', timeout: 60_000 });
+  if (child.status !== 0) throw new Error(`${name}: ${child.stderr}`);
+  return JSON.parse(child.stdout) as Peak;
+}
+
+function section(number: number, body: readonly number[]): number[] {
+  return [...octets(body.length + 5, 4), number, ...body];
+}
+
+/** Section 5 of `count` values: reference -30 and decimal scale 1, as MESH has them. */
+function representation(template: number, bits: number, count: number, rest: readonly number[] = []): number[] {
+  const law = [0xc1, 0xf0, 0, 0, ...signMagnitude(0, 2), ...signMagnitude(1, 2), bits, 0];
+  return section(5, [...octets(count, 4), 0, template, ...law, ...rest]);
+}
+
+/** Complex packing of one group of width 0: a few bytes that stand for the whole grid. */
+function oneGroup(count: number, missing_management: number): number[] {
+  const groups = [
+    1,
+    missing_management,
+    ...octets(0, 8),
+    ...octets(1, 4),
+    0,
+    0,
+    ...octets(0, 4),
+    1,
+    ...octets(count, 4),
+    0,
+  ];
+  return representation(3, 8, count, [...groups, 2, 1]);
+}
+
+function pngChunk(type: string, body: Uint8Array): Buffer {
+  const named = Buffer.concat([Buffer.from(type, 'latin1'), body]);
+  return Buffer.concat([Buffer.from(octets(body.length, 4)), named, Buffer.from(octets(crc32(named), 4))]);
+}
+
+/** PNG of nothing but zeros, of any size and depth, in one piece or behind a million empty chunks. */
+function zeros({ columns, rows }: typeof FULL, depth: number, colour: number, channels: number, empty = 0): Buffer {
+  const raw = Buffer.alloc(rows * (1 + Math.ceil((columns * depth * channels) / 8)));
+  const nothing = pngChunk('IDAT', new Uint8Array(0));
+  return Buffer.concat([
+    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+    pngChunk('IHDR', Uint8Array.from([...octets(columns, 4), ...octets(rows, 4), depth, colour, 0, 0, 0])),
+    ...Array<Buffer>(empty).fill(nothing),
+    pngChunk('IDAT', deflateSync(raw)),
+    pngChunk('IEND', new Uint8Array(0)),
+  ]);
+}
+
+/** A message of one field; section 7 is appended as bytes because spreading millions of them would not end well. */
+function field(section5: readonly number[], data: Uint8Array, bitmap: readonly number[] = bitmapSection(null)): Buffer {
+  const head = message([latLonSection(FULL), productSection(), section5]);
+  const file = Buffer.concat([
+    head.subarray(0, -4),
+    Buffer.from(bitmap),
+    Buffer.from([...octets(data.length + 5, 4), 7]),
+    data,
+    Buffer.from('7777'),
+  ]);
+  file.writeUInt32BE(file.length, 12);
+  return file;
+}
+
+/** The yardstick: a whole CONUS grid of 16 bits, as the MESH maximum of a day has it. */
+const plain = measure('grid', 'conus.grib2', field(representation(41, 16, POINTS), zeros(FULL, 16, 0, 1)));
+
+const everyOther = [0, ...Array<number>(POINTS / 8).fill(0xaa)];
+const bitmapped = (): number[] => {
+  const bytes = Buffer.concat([
+    Buffer.from(octets(everyOther.length + 5, 4)),
+    Buffer.from([6]),
+    Buffer.from(everyOther),
+  ]);
+  return Array.from(bytes);
+};
+
+/** A full CONUS GeoTIFF of floats in tiles of a given side, every one of them the same deflated zeros. */
+function tiffOfTiles(side: number, unfolded: number): Buffer {
+  const tiles = Math.ceil(FULL.columns / side) * Math.ceil(FULL.rows / side);
+  const tile = deflateSync(Buffer.alloc(unfolded));
+  const entries: [tag: number, type: 3 | 4 | 12, values: number[]][] = [
+    [256, 4, [FULL.columns]],
+    [257, 4, [FULL.rows]],
+    [258, 3, [32]],
+    [259, 3, [8]],
+    [262, 3, [1]],
+    [277, 3, [1]],
+    [322, 4, [side]],
+    [323, 4, [side]],
+    [324, 4, Array<number>(tiles).fill(8)],
+    [325, 4, Array<number>(tiles).fill(tile.length)],
+    [339, 3, [3]],
+    [33550, 12, [0.01, 0.01, 0]],
+    [33922, 12, [0, 0, 0, -130, 55, 0]],
+  ];
+  const directory = Buffer.alloc(2 + 12 * entries.length + 4);
+  const values: Buffer[] = [];
+  let end = 8 + tile.length + directory.length;
+  directory.writeUInt16LE(entries.length);
+  entries.forEach(([tag, type, list], k) => {
+    const at = 2 + 12 * k;
+    const body = Buffer.concat(list.map((value) => tiffNumber(value, type)));
+    directory.writeUInt16LE(tag, at);
+    directory.writeUInt16LE(type, at + 2);
+    directory.writeUInt32LE(list.length, at + 4);
+    if (body.length <= 4) body.copy(directory, at + 8);
+    else {
+      directory.writeUInt32LE(end, at + 8);
+      values.push(body);
+      end += body.length;
+    }
+  });
+  const head = Buffer.from([0x49, 0x49, 42, 0, 0, 0, 0, 0]);
+  head.writeUInt32LE(8 + tile.length, 4);
+  return Buffer.concat([head, tile, directory, ...values]);
+}
+
+function tiffNumber(value: number, type: 3 | 4 | 12): Buffer {
+  const bytes = Buffer.alloc(type === 12 ? 8 : type === 4 ? 4 : 2);
+  if (type === 12) bytes.writeDoubleLE(value);
+  else if (type === 4) bytes.writeUInt32LE(value);
+  else bytes.writeUInt16LE(value);
+  return bytes;
+}
+
+const TIFF = 'MESH_20240501-201234.tif';
+
+const HOSTILE: readonly (readonly [
+  title: string,
+  kind: 'grid' | 'file' | 'probsevere',
+  name: string,
+  make: () => Uint8Array,
+])[] = [
+  ['a gzip bomb that tells its size', 'grid', 'bomb.gz', () => gzipSync(Buffer.alloc(1_500_000_000))],
+  ['a gzip bomb that hides its size', 'grid', 'liar.gz', () => hidden(gzipSync(Buffer.alloc(1_500_000_000)))],
+  ['a gzip bomb of exactly the limit', 'grid', 'limit.gz', () => gzipSync(Buffer.alloc(64 * 1024 * 1024))],
+  [
+    'a million empty png chunks',
+    'grid',
+    'chunks.gz',
+    () => gzipSync(field(representation(41, 8, POINTS), zeros(FULL, 8, 0, 1, 4_000_000))),
+  ],
+  [
+    'a whole grid of 32-bit png',
+    'grid',
+    'rgba.grib2',
+    () => field(representation(41, 32, POINTS), zeros(FULL, 8, 6, 4)),
+  ],
+  [
+    'a png that unfolds to more than its header says',
+    'grid',
+    'png-bomb.grib2',
+    () => field(representation(41, 8, POINTS), lying()),
+  ],
+  [
+    'one group of no width for the whole grid',
+    'grid',
+    'group.grib2',
+    () => field(oneGroup(POINTS, 0), Uint8Array.from([1, 1, 0, 7])),
+  ],
+  [
+    'the same with missing values',
+    'grid',
+    'group-missing.grib2',
+    () => field(oneGroup(POINTS, 1), Uint8Array.from([1, 1, 0, 255])),
+  ],
+  [
+    'the same behind a bitmap',
+    'grid',
+    'group-bitmap.grib2',
+    () => field(oneGroup(POINTS / 2, 0), Uint8Array.from([1, 1, 0, 7]), bitmapped()),
+  ],
+  ['a constant field', 'grid', 'constant.grib2', () => field(representation(0, 0, POINTS), new Uint8Array(0))],
+  [
+    'a field of four billion points',
+    'file',
+    'huge.grib2',
+    () => field(representation(0, 0, 0xffffffff), new Uint8Array(0)),
+  ],
+  ['ten million empty fields', 'file', 'fields.gz', manyFields],
+  [
+    '16 MB of empty JSON objects',
+    'probsevere',
+    'objects.json',
+    () => Buffer.from(`{"features":[${'{},'.repeat(5_300_000)}{}]}`),
+  ],
+  ['16 MB of nested JSON', 'probsevere', 'nested.json', () => Buffer.from('['.repeat(16_000_000))],
+  ['GeoTIFF tiles as they should be', 'file', TIFF, () => tiffOfTiles(256, 4 * 256 * 256)],
+  ['GeoTIFF tiles of gigabytes', 'file', TIFF, () => tiffOfTiles(60_000, 1000)],
+  ['GeoTIFF tiles that unfold to gigabytes', 'file', TIFF, () => tiffOfTiles(256, 500_000_000)],
+];
+
+function hidden(bomb: Buffer): Buffer {
+  bomb.writeUInt32LE(1000, bomb.length - 4);
+  return bomb;
+}
+
+/** Header of a full grid of one byte per pixel, data of ten times as much. */
+function lying(): Buffer {
+  const header = zeros(FULL, 8, 0, 1).subarray(0, 33);
+  return Buffer.concat([header, zeros({ columns: 70_000, rows: 3500 }, 8, 0, 1).subarray(33)]);
+}
+
+/** As many fields as fit into the largest file that is unfolded. */
+function manyFields(): Buffer {
+  const grid = { columns: 1, rows: 1 };
+  const one = [...productSection(), ...representation(0, 0, 1), ...bitmapSection(null), ...octets(5, 4), 7];
+  const head = message([latLonSection(grid)]).subarray(0, -4);
+  const body = Buffer.alloc(60_000_000 - (60_000_000 % one.length));
+  for (let at = 0; at < body.length; at += one.length) body.set(one, at);
+  const file = Buffer.concat([head, body, Buffer.from('7777')]);
+  file.writeUInt32BE(file.length, 12);
+  return gzipSync(file);
+}
+
+for (const [title, kind, name, make] of HOSTILE)
+  test.serial(`${title}: at most twice the memory of one full CONUS decode`, (t) => {
+    const { outcome, peak_mb } = measure(kind, name, make());
+    t.log(`${peak_mb} MB, a plain decode ${plain.peak_mb} MB: ${outcome}`);
+    t.true(peak_mb <= 2 * plain.peak_mb, `${peak_mb} MB, expected at most ${2 * plain.peak_mb} MB`);
+  });
