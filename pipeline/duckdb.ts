@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 
 /** One in-memory engine; nothing is kept in a database file. */
@@ -8,9 +9,13 @@ export interface Engine {
   readonly close: () => void;
 }
 
-/** Opens an engine; `threads` bounds its workers. */
-export async function openEngine(threads = 2): Promise<Engine> {
-  const instance = await DuckDBInstance.create(':memory:', { threads: String(threads), memory_limit: '1GB' });
+const THREADS = 2;
+const MEMORY_LIMIT = '1GB';
+
+/** Opens an engine. What does not fit into its memory goes to `spill_folder`, never to the folder a command was started in. */
+export async function openEngine(spill_folder = tmpdir()): Promise<Engine> {
+  const options = { threads: String(THREADS), memory_limit: MEMORY_LIMIT, temp_directory: spill_folder };
+  const instance = await DuckDBInstance.create(':memory:', options);
   const connection = await instance.connect();
   // Files are read once and never change under their name: their footers may be remembered.
   await connection.run('SET parquet_metadata_cache = true');

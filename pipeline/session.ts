@@ -8,6 +8,10 @@ import { LIVE_WINDOW_MIN } from './publish/live.ts';
 import { type DateCommit, isUnsettled, type Root } from './publish/root.ts';
 import type { ScanProducts, Segment } from './publish/segment.ts';
 import { sha256 } from './publish/store.ts';
+import { readBounded } from './read/file.ts';
+import { MAX_UNZIPPED_BYTES } from './read/gunzip.ts';
+import { readGrid } from './read/mrms.ts';
+import { readProbSevere } from './read/probsevere.ts';
 import { openReading, type Reading } from './read-ahead.ts';
 import type { Report } from './report.ts';
 import { emptyMemory, type Memory, packMemory, processScan, raiseByScan, unpackMemory } from './scan.ts';
@@ -21,7 +25,7 @@ import {
   rejectRaw,
   withoutKnown,
 } from './sources/archive.ts';
-import type { SourceFile } from './sources/names.ts';
+import { PROBSEVERE_PRODUCT, type SourceFile } from './sources/names.ts';
 import { filesOf, planScans, type ScanPlan } from './sources/plan.ts';
 import { emptyMaximum, maximumRows } from './swath/accumulate.ts';
 import type { Readers } from './workers.ts';
@@ -48,7 +52,7 @@ export interface SessionSettings {
 
 /** What a run did. */
 export interface RunSummary {
-  /** Scans published for the first time, published again, and left alone because nothing about them changed. */
+  /** Scans published for the first time, published again, and given but left alone because nothing about them changed. */
   readonly scans: number;
   readonly redone: number;
   readonly skipped: number;
@@ -90,7 +94,7 @@ interface Context {
   readonly readers: Readers;
   readonly settings: SessionSettings;
   /** Raw files kept under the root, by source and UTC date, as far as they were looked at: place -> file. */
-  readonly kept: Map<string, Map<string, SourceFile>>;
+  readonly kept: Map<string, Promise<Map<string, SourceFile>>>;
   /** Kind of the scans that were given for a storm date, as their files say it. */
   readonly kinds: Map<string, RawSource>;
   /** Memory after the scan that was processed last. */
@@ -103,8 +107,9 @@ interface Tally {
   redone: number;
   detections: number;
   cells: number;
-  done: number;
-  /** Scans that the run expects to make. */
+  /** Scans that were worked on. */
+  readonly done: Set<string>;
+  /** Scans that the run expects to work on. */
   all: number;
   readonly rejected: Pick<Rejection, 'file' | 'reason'>[];
   readonly dates: Set<string>;
@@ -124,7 +129,16 @@ async function run(context: Context, given: readonly SourceFile[], rebuild: stri
   );
   const chains = planChains(plans.scans, committed, settings.storm_day_start_hour);
   const all = chains.flatMap((chain) => [...chain.redo.flatMap((redo) => redo.hours), ...chain.append]).flat().length;
-  const tally: Tally = { scans: 0, redone: 0, detections: 0, cells: 0, done: 0, all, rejected, dates: new Set() };
+  const tally: Tally = {
+    scans: 0,
+    redone: 0,
+    detections: 0,
+    cells: 0,
+    done: new Set(),
+    all,
+    rejected,
+    dates: new Set(),
+  };
   const reading = openReading(context.readers, files, settings.storm_day_start_hour, (file, stage, reason) =>
     putAside(context, file, stage, reason, rejected),
   );
@@ -134,9 +148,9 @@ async function run(context: Context, given: readonly SourceFile[], rebuild: stri
   const { scans, redone, detections, cells } = tally;
   return {
     ...{ scans, redone, detections, cells, rejected, unused },
-    skipped: plans.scans.length - tally.done,
     // Given files and their copies in the archive are the same thing, not duplicates.
-    duplicates: planScans(admitted).duplicates.length,
+    duplicates: planScans(admitted.filter((file) => !isKept(root, file))).duplicates.length,
+    skipped: planScans(admitted).scans.filter(({ scan_id }) => !tally.done.has(scan_id)).length,
     dates: [...tally.dates].sort(),
   };
 }
@@ -214,7 +228,8 @@ async function makeHour(
   const maximum = emptyMaximum();
   for (const planned of hour) {
     const found = await reading.read(planned, upcoming(planned));
-    context.settings.report.progress('scans', ++tally.done, tally.all);
+    tally.done.add(planned.scan_id);
+    context.settings.report.progress('scans', tally.done.size, tally.all);
     if (found === null) continue;
     const { scan, input } = found;
     const storm_date = dateOf(context, scan.scan_id);
@@ -388,7 +403,7 @@ async function putAside(
   const { rejection, isNew } = await rejectRaw({
     file,
     dataRoot: root.path,
-    source: sourceOf(context, file),
+    source: sourceOf(context, file) ?? 'observed',
     stage,
     reason,
     found_at_ms: settings.now(),
@@ -398,10 +413,22 @@ async function putAside(
   if (isNew) settings.report.warn('File:Read:Rejected', { file: rejection.file, stage, reason: rejection.reason });
 }
 
-/** Kind of a file that was not read: where it lies says it, else what its date holds. */
-function sourceOf(context: Context, file: SourceFile): RawSource {
+/** Kind of a file that was not read, as far as its place or its date say it. */
+function sourceOf(context: Context, file: SourceFile): RawSource | undefined {
   if (file.location.startsWith(join(context.root.path, 'inbox', 'simulated'))) return 'simulated';
-  return kindOn(context, dateOf(context, scanId(file.time_ms))) ?? 'observed';
+  return kindOn(context, dateOf(context, scanId(file.time_ms)));
+}
+
+/** Kind of a file that came before any scan of its date, as its content says it. */
+async function ownKind({ location, product }: SourceFile): Promise<RawSource> {
+  try {
+    const read = product === PROBSEVERE_PRODUCT ? readProbSevere : readGrid;
+    return read(await readBounded(location, MAX_UNZIPPED_BYTES), location).simulated ? 'simulated' : 'observed';
+  } catch (error) {
+    // It is put aside once a scan wants it; until then it is kept as it was delivered.
+    if (error instanceof BadInput) return 'observed';
+    throw error;
+  }
 }
 
 function isKept(root: Root, file: SourceFile): boolean {
@@ -430,12 +457,15 @@ async function keptAround(context: Context, times_ms: readonly number[]): Promis
   return kept;
 }
 
-async function keptOn({ root, kept }: Context, source: RawSource, date: string): Promise<Map<string, SourceFile>> {
-  const known = kept.get(`${source} ${date}`);
-  if (known !== undefined) return known;
-  const found = new Map((await listArchive(root.path, source, [date])).map((file) => [file.location, file]));
-  kept.set(`${source} ${date}`, found);
-  return found;
+function keptOn({ root, kept }: Context, source: RawSource, date: string): Promise<Map<string, SourceFile>> {
+  const key = `${source} ${date}`;
+  const known = kept.get(key) ?? listKept(root, source, date);
+  kept.set(key, known);
+  return known;
+}
+
+async function listKept(root: Root, source: RawSource, date: string): Promise<Map<string, SourceFile>> {
+  return new Map((await listArchive(root.path, source, [date])).map((file) => [file.location, file]));
 }
 
 /** Copies a raw file into the archive, unless it is there. */
@@ -453,7 +483,7 @@ async function keepUnused(
 ): Promise<number> {
   const places = new Set(given.map((file) => file.location));
   const own = unused.filter((file) => places.has(file.location));
-  for (const file of own) await keep(context, file, sourceOf(context, file));
+  for (const file of own) await keep(context, file, sourceOf(context, file) ?? (await ownKind(file)));
   return own.length;
 }
 
@@ -463,7 +493,7 @@ async function emptyInbox(
   admitted: readonly SourceFile[],
   duplicates: readonly SourceFile[],
 ): Promise<void> {
-  const kept = [...context.kept.values()].flatMap((files) => [...files.values()]);
+  const kept = (await Promise.all(context.kept.values())).flatMap((files) => [...files.values()]);
   const needed = new Set(withoutKnown(admitted, kept, []));
   for (const file of duplicates) needed.delete(file);
   for (const file of admitted)

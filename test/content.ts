@@ -8,9 +8,11 @@ import { listPartitions, readCurrent, readHead, readManifest } from '../pipeline
 import { mergedDayMax } from '../pipeline/publish/merge.ts';
 import { sha256 } from '../pipeline/publish/store.ts';
 import { readRows } from '../pipeline/publish/tables.ts';
+import type { SourceFile } from '../pipeline/sources/names.ts';
 import type { Current, Manifest } from '../schemas/manifest.ts';
 import { dayMax } from '../schemas/tables/day-max.ts';
 import { TABLES } from '../schemas/tables/index.ts';
+import { filesOf, ingest, type OpenSettings, type RawScan, SCRATCH } from './world.ts';
 
 /** What readers can learn from a data root, part by part, as lines in an order of their own. */
 export type Content = Readonly<Record<string, readonly string[]>>;
@@ -30,6 +32,27 @@ export async function logicalContent(root: string): Promise<Content> {
     return content;
   } finally {
     engine.close();
+  }
+}
+
+const inOrder = new Map<string, Promise<Content>>();
+
+/** Content of a data root that saw scans once and in order; worked out once for each list of scans. */
+export function contentOf(scans: readonly RawScan[]): Promise<Content> {
+  const key = scans.map(({ scan_id }) => scan_id).join();
+  const known = inOrder.get(key) ?? contentOfFiles(filesOf(scans));
+  inOrder.set(key, known);
+  return known;
+}
+
+/** Content of a data root that saw files once. */
+export async function contentOfFiles(files: readonly SourceFile[], settings: OpenSettings = {}): Promise<Content> {
+  const root = await fs.mkdtemp(join(SCRATCH, 'hail-test-'));
+  try {
+    await ingest(root, files, settings);
+    return await logicalContent(root);
+  } finally {
+    await fs.rm(root, { recursive: true });
   }
 }
 

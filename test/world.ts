@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
 import { openRoot, type Root } from '../pipeline/publish/root.ts';
 import { readScan } from '../pipeline/read/scan.ts';
@@ -71,6 +72,11 @@ async function simulated(): Promise<RawScan[]> {
 export async function scansBetween(from: string, to: string): Promise<RawScan[]> {
   const at = (clock: string) => Date.parse(`2026-05-0${clock.startsWith('23') ? 1 : 2}T${clock}:00Z`);
   return (await rawScans()).filter(({ time_ms }) => time_ms >= at(from) && time_ms < at(to));
+}
+
+/** The twenty scans around midnight that most tests work with. */
+export function midnight(): Promise<RawScan[]> {
+  return scansBetween('23:40', '00:20');
 }
 
 /** All raw files of some scans. */
@@ -150,4 +156,37 @@ export async function altered(folder: string, file: SourceFile, content: Uint8Ar
   await fs.mkdir(dirname(location), { recursive: true });
   await fs.writeFile(location, content);
   return { ...file, location, bytes: content.length };
+}
+
+const templates = new Map<string, Promise<string>>();
+
+/** A data root of its own that saw these scans; made once per test process and copied. */
+export async function publishedRoot(t: ExecutionContext, scans: readonly RawScan[]): Promise<string> {
+  const key = scans.map(({ scan_id }) => scan_id).join();
+  const template = templates.get(key) ?? makeTemplate(scans);
+  templates.set(key, template);
+  const root = await scratch(t);
+  await fs.cp(await template, root, { recursive: true, preserveTimestamps: true });
+  return root;
+}
+
+async function makeTemplate(scans: readonly RawScan[]): Promise<string> {
+  const root = mkdtempSync(join(SCRATCH, 'hail-template-'));
+  process.once('exit', () => rmSync(root, { recursive: true, force: true }));
+  await ingest(root, scans);
+  return root;
+}
+
+/** Octet 20 of section 1 of a GRIB2 file, which begins at byte 16: where the simulator leaves its mark. */
+const PRODUCTION_STATUS_AT = 35;
+
+/** The same scans as a radar centre would have sent them: without the mark of simulated data. */
+export async function asObserved(t: ExecutionContext, scans: readonly RawScan[]): Promise<RawScan[]> {
+  const folder = await scratch(t, 'observed');
+  const observed = async (file: SourceFile) => {
+    const bytes = gunzipSync(await fs.readFile(file.location));
+    bytes[PRODUCTION_STATUS_AT] = 0;
+    return altered(folder, file, gzipSync(bytes));
+  };
+  return Promise.all(scans.map(async (scan) => ({ ...scan, files: await Promise.all(scan.files.map(observed)) })));
 }

@@ -1,10 +1,11 @@
+import { mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { layout } from '../../schemas/layout.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { sizeCategory } from '../../schemas/size.ts';
-import { addDays, stormDate } from '../../schemas/time.ts';
+import { addDays, stormDate, utcDate } from '../../schemas/time.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import type { Config } from '../config.ts';
 import { PipelineError, UsageError } from '../error.ts';
@@ -135,7 +136,8 @@ async function ingest(config: Config, options: Checked): Promise<void> {
     const replaced = options.replace ? await session.replace(files) : [];
     const run = await session.ingest(files);
     await session.settle();
-    const swept = await root.sweep(config.now());
+    // Files carry the time of the machine, whatever the data clock says.
+    const swept = await root.sweep(Date.now());
     const dates = run.dates.length > 0 ? run.dates : datesOf(files, config);
     const heads = dates.flatMap((date) => root.heads.get(date) ?? []);
     const summary = await summarize(root.engine, root.path, heads);
@@ -193,9 +195,11 @@ async function fetchDate(config: Config, date: string, products: readonly string
   const kept = await listArchive(root.path, 'observed', [addDays(date, -1), date]);
   const wanted = withoutKnown(listing.files, kept, await readRejections(root.path, 'observed'));
   let done = 0;
+  const folder = join(root.path, layout.inbox('noaa'));
+  await mkdir(folder, { recursive: true });
   const { files, failed } = await downloadAll({
     files: wanted,
-    folder: join(root.path, layout.inbox('noaa')),
+    folder,
     onFile: () => report.progress('files', ++done, wanted.length),
   });
   for (const { file, error } of failed) report.warn('File:Fetch:Failed', { file: file.key, reason: error.message });
@@ -205,7 +209,9 @@ async function fetchDate(config: Config, date: string, products: readonly string
       date,
       `none of ${wanted.length} files could be fetched, the first because ${failed[0]?.error.message}`,
     );
-  return { files, unknown: listing.unknown };
+  // What a killed run had fetched or kept without publishing it is part of the date, too.
+  const here = [...(await listFolder(folder)).files, ...kept].filter((file) => utcDate(file.time_ms) === date);
+  return { files: here, unknown: listing.unknown };
 }
 
 /** Simulates what is missing of the hours up to now: an hour later the same evening goes on. */
@@ -232,9 +238,7 @@ function tell(
   const lines: string[] = [];
   const line = (label: string, text: string) => lines.push(`  ${label.padEnd(13)} ${text}`);
   if (run.scans + run.redone === 0) {
-    const found =
-      run.skipped > 0 ? `${counted(run.skipped, 'scan')} found, all of them published already` : 'no MESH scan found';
-    lines.push(`Nothing to do: ${found}.`);
+    lines.push(`Nothing to do: ${nothingToDo(options, run)}.`);
   } else {
     const redone = run.redone > 0 ? `, ${grouped(run.redone)} made again` : '';
     lines.push(
@@ -282,4 +286,9 @@ function tell(
     );
   }
   return `${lines.join('\n')}\n`;
+}
+
+function nothingToDo({ input }: Checked, { skipped }: RunSummary): string {
+  if (input.kind === 'simulate') return 'the simulated evening is up to date';
+  return skipped > 0 ? `${counted(skipped, 'scan')} found, all of them published already` : 'no MESH scan found';
 }

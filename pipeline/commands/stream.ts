@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
@@ -11,6 +12,7 @@ import { openReport, type Report } from '../report.ts';
 import { openSession, type Session } from '../session.ts';
 import { listArchive, readRejections, withoutKnown } from '../sources/archive.ts';
 import { downloadAll, listBucket } from '../sources/bucket.ts';
+import { listFolder } from '../sources/folder.ts';
 import { type Arrival, watch } from '../sources/inbox.ts';
 import { SCAN_PRODUCT, type SourceFile } from '../sources/names.ts';
 import { COMPANION_PRODUCTS, DEFAULT_PRODUCTS, lookBack } from '../sources/plan.ts';
@@ -23,8 +25,9 @@ const SETTLE_EVERY_MS = 5 * 60_000;
 const SWEEP_EVERY_MS = 60 * 60_000;
 /** A MESH file waits this long for the companions that usually come with it; later ones make the scan again. */
 const COMPANION_GRACE_MS = 1500;
-/** On an empty root the bucket is followed from this long ago. */
+/** On an empty root the bucket is followed from this long ago; after a pause, from the newest scan but at most from a day ago. */
 const FIRST_LOOK_BACK_MS = 30 * 60_000;
+const LONGEST_LOOK_BACK_MS = 24 * 60 * 60_000;
 /** Files may appear in the bucket this much later than newer ones. */
 const LATE_FILES_MS = 10 * 60_000;
 
@@ -78,6 +81,7 @@ async function stream(config: Config, options: Options, word: 'dir' | 'noaa'): P
       report,
       move_raw: word === 'noaa',
       each_scan: true,
+      signal: stop.signal,
     });
     const every_ms = options.every * 1000;
     const arrivals =
@@ -85,7 +89,7 @@ async function stream(config: Config, options: Options, word: 'dir' | 'noaa'): P
         ? watch({ folder: resolve(options.from as string), poll_ms: every_ms, signal: stop.signal })
         : poll(config, options.products ?? DEFAULT_PRODUCTS, root, report, every_ms, stop.signal);
     report.info('Stream:Start', { source: word, data: config.data_root });
-    await follow(gathered(arrivals), session, root, report, config, stop.signal);
+    await follow(gathered(arrivals), session, root, report, stop.signal);
     report.info('Stream:Stop', {});
   } finally {
     await readers.close();
@@ -98,29 +102,47 @@ async function follow(
   session: Session,
   root: Root,
   report: Report,
-  config: Config,
   signal: AbortSignal,
 ): Promise<void> {
   let [settled_ms, swept_ms] = [Number.NEGATIVE_INFINITY, performance.now()];
-  for await (const { files, unknown } of arrivals) {
-    const arrived_ms = performance.now();
-    for (const key of unknown) report.info('File:Name:Unknown', { file: key });
-    const run = await session.ingest(files);
-    const seconds = Math.round(performance.now() - arrived_ms) / 1000;
-    if (run.scans + run.redone > 0)
-      report.info('Stream:Publish:Done', { scans: run.scans, redone: run.redone, seconds });
+  for await (const arrival of orQuiet(arrivals, SETTLE_EVERY_MS)) {
+    if (arrival !== null) await publish(arrival, session, report);
+    if (signal.aborted) break;
     if (performance.now() - settled_ms >= SETTLE_EVERY_MS) {
       await session.settle();
       settled_ms = performance.now();
     }
     if (performance.now() - swept_ms >= SWEEP_EVERY_MS) {
-      const { files: swept, bytes } = await root.sweep(config.now());
+      // Files carry the time of the machine, whatever the data clock says.
+      const { files: swept, bytes } = await root.sweep(Date.now());
       report.info('Root:Sweep:Done', { files: swept, bytes });
       swept_ms = performance.now();
     }
-    if (signal.aborted) break;
   }
   await session.settle();
+}
+
+async function publish({ files, unknown }: Arrival, session: Session, report: Report): Promise<void> {
+  const arrived_ms = performance.now();
+  for (const key of unknown) report.info('File:Name:Unknown', { file: key });
+  const run = await session.ingest(files);
+  const seconds = Math.round(performance.now() - arrived_ms) / 1000;
+  if (run.scans + run.redone > 0) report.info('Stream:Publish:Done', { scans: run.scans, redone: run.redone, seconds });
+}
+
+/** Arrivals, and null whenever none came for a while: what is due is done in quiet times, too. */
+async function* orQuiet(
+  arrivals: AsyncIterable<Arrival>,
+  quiet_ms: number,
+): AsyncGenerator<Arrival | null, void, undefined> {
+  const iterator = arrivals[Symbol.asyncIterator]();
+  let next = iterator.next();
+  while (true) {
+    const found = await Promise.race([next, sleep(quiet_ms, null, { ref: false })]);
+    if (found?.done) return;
+    if (found !== null) next = iterator.next();
+    yield found?.value ?? null;
+  }
 }
 
 /** Arrivals in the public bucket, fetched into the inbox. */
@@ -133,11 +155,14 @@ async function* poll(
   signal: AbortSignal,
 ): AsyncGenerator<Arrival, void, undefined> {
   const folder = join(root.path, layout.inbox('noaa'));
+  await mkdir(folder, { recursive: true });
+  // What a killed run had fetched or kept without publishing it comes first.
+  const found = [...(await listFolder(folder)).files, ...(await keptSince(root, followedFrom(config.now(), root)))];
+  if (found.length > 0) yield { files: found, unknown: [] };
   while (!signal.aborted) {
     try {
       const now_ms = config.now();
-      const newest_ms = newestScan(root.heads.values()) ?? 0;
-      const from_ms = Math.max(now_ms - FIRST_LOOK_BACK_MS, Math.min(newest_ms, now_ms) - LATE_FILES_MS);
+      const from_ms = followedFrom(now_ms, root);
       const listing = await listBucket({
         base_url: config.mrms_url,
         products,
@@ -145,12 +170,11 @@ async function* poll(
         to_ms: now_ms,
         network: { signal },
       });
-      const kept = await listArchive(root.path, 'observed', [
-        addDays(utcDate(from_ms), -1),
-        utcDate(from_ms),
-        utcDate(now_ms),
-      ]);
-      const wanted = withoutKnown(listing.files, kept, await readRejections(root.path, 'observed'));
+      const wanted = withoutKnown(
+        listing.files,
+        await keptSince(root, from_ms),
+        await readRejections(root.path, 'observed'),
+      );
       const { files, failed } = await downloadAll({ files: wanted, folder, network: { signal } });
       for (const { file, error } of failed) report.warn('File:Fetch:Failed', { file: file.key, reason: error.message });
       if (files.length > 0) yield { files, unknown: [] };
@@ -161,6 +185,19 @@ async function* poll(
     }
     await pause(every_ms, signal);
   }
+}
+
+/** Time of the oldest file that is still looked for in the bucket. */
+function followedFrom(now_ms: number, root: Root): number {
+  const observed = [...root.heads.values()].filter((head) => head.source === 'observed');
+  const newest_ms = newestScan(observed);
+  if (newest_ms === null) return now_ms - FIRST_LOOK_BACK_MS;
+  return Math.max(now_ms - LONGEST_LOOK_BACK_MS, Math.min(newest_ms, now_ms) - LATE_FILES_MS);
+}
+
+async function keptSince(root: Root, from_ms: number): Promise<SourceFile[]> {
+  const dates = [addDays(utcDate(from_ms), -1), utcDate(from_ms), addDays(utcDate(from_ms), 1)];
+  return listArchive(root.path, 'observed', dates);
 }
 
 /** Arrivals, held back for a moment while a scan's usual companions are still on their way. */

@@ -11,7 +11,7 @@ export interface Lock {
 }
 
 /**
- * Takes the one writer's lock of a data root; throws PipelineError that names the holder when somebody has it.
+ * Takes the one writer's lock of a data root; throws Conflict that names the holder when somebody has it.
  *
  * The lock is an exclusive transaction on a small SQLite file, because the operating system gives such a lock back however
  * its holder dies: a file with a process number in it cannot tell a dead holder from a number used again.
@@ -26,14 +26,18 @@ export function takeLock(dataRoot: string, command: string, now_ms: number): Loc
     if ((error as { errcode?: number }).errcode !== 5) throw error;
     throw new Conflict('lock', dataRoot, `held by ${holderOf(dataRoot)}, expected no other pipeline on this data root`);
   }
-  const holder = { pid: process.pid, host: hostname(), command, since: timestamp(now_ms) };
-  writeFileSync(join(dataRoot, layout.lockHolder), `${JSON.stringify(holder)}\n`);
-  return {
-    release: () => {
-      database.exec('ROLLBACK');
-      database.close();
-    },
+  const release = () => {
+    database.exec('ROLLBACK');
+    database.close();
   };
+  const holder = { pid: process.pid, host: hostname(), command, since: timestamp(now_ms) };
+  try {
+    writeFileSync(join(dataRoot, layout.lockHolder), `${JSON.stringify(holder)}\n`);
+  } catch (error) {
+    release();
+    throw error;
+  }
+  return { release };
 }
 
 function holderOf(dataRoot: string): string {

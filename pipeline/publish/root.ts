@@ -70,22 +70,23 @@ export async function openRoot(
   storm_day_start_hour: number,
   now_ms: number,
 ): Promise<Root> {
-  const lock = takeLock(path, command, now_ms);
+  let lock: Lock | undefined;
   try {
+    lock = takeLock(path, command, now_ms);
     await clearStaging(path);
     await finishHeads(path);
     return await opened(path, lock, storm_day_start_hour, now_ms);
   } catch (error) {
-    lock.release();
-    throw error;
+    lock?.release();
+    throw explainDisk(path, error);
   }
 }
 
 async function opened(path: string, lock: Lock, storm_day_start_hour: number, now_ms: number): Promise<Root> {
-  const engine = await openEngine();
   const heads = await readHeads(path, storm_day_start_hour);
   const staging = join(path, layout.staged(randomBytes(6).toString('hex')));
   await fs.mkdir(staging, { recursive: true });
+  const engine = await openEngine(staging);
   let live: readonly LiveScan[] = [];
   let liveIsOurs = false;
 
@@ -333,10 +334,10 @@ function changedDayTables(
 
 function explainDisk(path: string, error: unknown): unknown {
   const text = error instanceof Error ? error.message : String(error);
-  // DuckDB reports the refusal of the disk in words, without a code.
+  // DuckDB and SQLite report the refusal of the disk in words, without a code.
   if (
     !isDiskRefusal(error) &&
-    !/No space left on device|File too large|Disk quota exceeded|Read-only file system/i.test(text)
+    !/No space left on device|disk is full|File too large|Disk quota exceeded|Read-only file system/i.test(text)
   )
     return error;
   return new PipelineError(

@@ -29,12 +29,15 @@ export async function writeSynced(path: string, content: Uint8Array | string): P
   }
 }
 
+/** What the draft of a file is called until it takes the file's place. */
+export const DRAFT_SUFFIX = '.new';
+
 /**
  * Replaces a file by rename: readers see the old content or the new, never a part.
  * The new content is on the disk before the rename, the rename before the return.
  */
 export async function replaceFile(path: string, content: string): Promise<void> {
-  const draft = `${path}.new`;
+  const draft = `${path}${DRAFT_SUFFIX}`;
   await writeSynced(draft, content);
   await fs.rename(draft, path);
   await sync(dirname(path));

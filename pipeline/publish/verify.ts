@@ -3,16 +3,17 @@ import { join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
 import { columns, type Table } from '../../schemas/columns.ts';
 import { layout } from '../../schemas/layout.ts';
-import type { Current, Manifest, PublishedFile } from '../../schemas/manifest.ts';
+import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
 import { cells } from '../../schemas/tables/cells.ts';
 import { TABLES } from '../../schemas/tables/index.ts';
 import { tracks } from '../../schemas/tables/tracks.ts';
 import { scanTime } from '../../schemas/time.ts';
 import { type Engine, sqlText } from '../duckdb.ts';
+import { PipelineError } from '../error.ts';
 import { addressedTiles, isPmtiles } from './archives.ts';
 import { tablePaths } from './compact.ts';
 import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';
-import { isMissing, sha256 } from './store.ts';
+import { DRAFT_SUFFIX, isMissing, namesIn, sha256 } from './store.ts';
 import { readBack } from './tables.ts';
 
 /** One thing that is not as its list says. */
@@ -46,9 +47,9 @@ export async function verifyRoot(
   const names = [...dates, ...months.map(layout.monthPartition)].filter((name) => only === null || name === only);
   const heads: Manifest[] = [];
   for (const name of names) {
-    const manifest = await readHead(dataRoot, name);
-    if (manifest === null) faults.push({ path: layout.head(name), reason: 'is missing, expected the newest manifest' });
-    else heads.push(manifest);
+    if (await isUnborn(dataRoot, name)) continue;
+    const manifest = await attempt(readHead(dataRoot, name), layout.head(name), faults);
+    if (manifest !== undefined) heads.push(manifest);
   }
   const total = heads.reduce((sum, head) => sum + head.files.length, 0);
   for (const manifest of heads) {
@@ -61,8 +62,27 @@ export async function verifyRoot(
     }
     faults.push(...(await verifyDate(engine, dataRoot, manifest)));
   }
-  if (only === null) faults.push(...(await verifyCurrent(dataRoot, await readCurrent(dataRoot))));
+  if (only === null) faults.push(...(await verifyCurrent(dataRoot, heads)));
   return { partitions, files, rows, bytes, faults };
+}
+
+/** True while the very first commit of a partition has not come to its head: nothing of it is published yet. */
+async function isUnborn(dataRoot: string, partition: string): Promise<boolean> {
+  const names = await namesIn(join(dataRoot, layout.manifestFolder(partition)));
+  return names.every((name) => layout.manifest(partition, 1).endsWith(name) || name.endsWith(DRAFT_SUFFIX));
+}
+
+/** A record that must be there and readable; undefined, and a fault, when it is not. */
+async function attempt<Kind>(reading: Promise<Kind | null>, path: string, faults: Fault[]): Promise<Kind | undefined> {
+  try {
+    const found = await reading;
+    if (found !== null) return found;
+    faults.push({ path, reason: 'is missing' });
+  } catch (error) {
+    if (!(error instanceof PipelineError)) throw error;
+    faults.push({ path, reason: error.reason });
+  }
+  return undefined;
 }
 
 async function verifyFile(engine: Engine, dataRoot: string, manifest: Manifest, file: PublishedFile): Promise<Fault[]> {
@@ -96,6 +116,9 @@ function verifyArchive(content: Uint8Array, file: PublishedFile, fault: (reason:
   return tiles === file.rows ? [] : fault(`addresses ${tiles} tiles, expected ${file.rows}`);
 }
 
+/** What was filled in between two scans may lie before the first scan of a file. */
+const SEEN_TIME = 'CASE WHEN NOT interpolated THEN max_time END';
+
 async function verifyTable(
   engine: Engine,
   path: string,
@@ -109,7 +132,7 @@ async function verifyTable(
   if (facts.schema_version !== file.schema_version)
     return fault(`has schema version ${facts.schema_version}, expected ${file.schema_version}`);
   const names = columns(table).map((column) => column.name);
-  const time = names.includes('scan_time') ? 'scan_time' : names.includes('max_time') ? 'max_time' : null;
+  const time = names.includes('scan_time') ? 'scan_time' : names.includes('max_time') ? SEEN_TIME : null;
   const [range] = await engine.rows<{ low: number | null; high: number | null; low_date: string; high_date: string }>(
     `SELECT ${time === null ? 'NULL AS low, NULL AS high' : `epoch_ms(min(${time}))::DOUBLE AS low, epoch_ms(max(${time}))::DOUBLE AS high`},
        min(storm_date)::VARCHAR AS low_date, max(storm_date)::VARCHAR AS high_date FROM read_parquet(${sqlText(path)}, hive_partitioning = false)`,
@@ -177,13 +200,13 @@ async function verifyDate(engine: Engine, dataRoot: string, manifest: Manifest):
   return faults;
 }
 
-async function verifyCurrent(dataRoot: string, current: Current | null): Promise<Fault[]> {
-  if (current === null) return [];
+async function verifyCurrent(dataRoot: string, heads: readonly Manifest[]): Promise<Fault[]> {
   const faults: Fault[] = [];
-  for (const [date, commit] of Object.entries(current.open_dates)) {
-    if ((await readManifest(dataRoot, date, commit)) === null)
-      faults.push({ path: layout.current, reason: `names commit ${commit} of ${date}, which does not exist` });
-  }
+  const current = await attempt(readCurrent(dataRoot), layout.current, faults);
+  // A process that is killed in its very first commit leaves lists without a switch; a second commit needs the first one's.
+  if (current === undefined) return heads.some((head) => head.commit > 1) ? faults : [];
+  for (const [date, commit] of Object.entries(current.open_dates))
+    await attempt(readManifest(dataRoot, date, commit), layout.manifest(date, commit), faults);
   const live: readonly (readonly [string, Table])[] = [
     [current.live.detections, TABLES[0]],
     [current.live.cells, cells],

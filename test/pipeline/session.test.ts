@@ -2,13 +2,18 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
+import { openEngine } from '../../pipeline/duckdb.ts';
 import { Conflict } from '../../pipeline/error.ts';
+import { tablePaths } from '../../pipeline/publish/compact.ts';
 import { readHead } from '../../pipeline/publish/manifests.ts';
+import { allRows } from '../../pipeline/publish/merge.ts';
 import { readRejections } from '../../pipeline/sources/archive.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../content.ts';
+import { faultsOf } from '../crash/killed.ts';
 import {
   altered,
+  asObserved,
   deliver,
   filesOf,
   ingest,
@@ -138,6 +143,16 @@ test('a late companion makes its scan again and gives the content of the right o
   sameContent(t, await logicalContent(root), content);
 });
 
+test('a companion that comes before any scan of its date waits for the scan it belongs to', async (t) => {
+  const scans = await scansBetween('23:50', '23:55');
+  const [mesh, ...companions] = filesOf(scans.slice(0, 1));
+  const root = await scratch(t);
+  const first = await ingest(root, companions);
+  t.deepEqual([first.scans, first.unused], [0, companions.length]);
+  t.is((await ingest(root, mesh === undefined ? [] : [mesh])).scans, 1);
+  sameContent(t, await logicalContent(root), await contentOf(scans.slice(0, 1)));
+});
+
 test('files that come twice in one folder are duplicates and change nothing', async (t) => {
   const scans = await scansBetween('23:50', '00:06');
   const content = await contentOf(scans);
@@ -198,6 +213,8 @@ test('a scan that bridges a gap joins the two stretches', async (t) => {
   const later = await scansBetween('00:10', '00:24');
   const { root } = await published(t, [...early, ...later]);
   await ingest(root, bridge);
+  // What is filled in between two scans lies before the first scan of a file, and is no fault.
+  t.deepEqual(await faultsOf(root), []);
   const content = await contentOf([...early, ...bridge, ...later]);
   sameContent(t, await logicalContent(root), content);
 });
@@ -265,6 +282,25 @@ test('a month whose join was missed after its dates closed is joined by the next
   });
   await ingest(root, [], { now_ms: MONTH_LATER_MS });
   t.deepEqual(Object.keys((await readHead(root, 'month-2026-05'))?.dates ?? {}), ['2026-05-01', '2026-05-02']);
+  t.deepEqual(await faultsOf(root), []);
+});
+
+test('the month file holds the rows of its closed dates, no more and no less, sorted by space', async (t) => {
+  const { root } = await published(t, await midnight(), MONTH_LATER_MS);
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const rowsOf = async (partitions: readonly string[]) => {
+    const manifests = await Promise.all(partitions.map((partition) => readHead(root, partition)));
+    const paths = manifests.flatMap((manifest) => (manifest === null ? [] : tablePaths(root, manifest, 'day-max')));
+    return { files: paths.length, rows: await engine.rows(`${allRows(paths)} ORDER BY ALL`) };
+  };
+  const days = await rowsOf(['2026-05-01', '2026-05-02']);
+  const month = await rowsOf(['month-2026-05']);
+  t.deepEqual([days.files, month.files], [2, 1]);
+  t.true(days.rows.length > 100);
+  t.deepEqual(month.rows, days.rows);
+  const places = days.rows as { place_scans: number | null; first_detected: number | null }[];
+  t.true(places.every((row) => row.first_detected === null || (row.place_scans ?? 0) > 0));
 });
 
 test('rebuilding a date makes its scans again from the raw files that were kept, with the same content', async (t) => {
@@ -357,14 +393,7 @@ test('a file from the future is put aside, and the rest is published', async (t)
 
 test('observed and simulated scans never share a storm date, until one takes the place of the other', async (t) => {
   const scans = await scansBetween('23:50', '00:10');
-  const observed = await Promise.all(
-    scans.map(
-      async (scan): Promise<RawScan> => ({
-        ...scan,
-        files: await Promise.all(scan.files.map((file) => asObserved(t, file))),
-      }),
-    ),
-  );
+  const observed = await asObserved(t, scans);
   const content = await contentOfFiles(filesOf(observed));
   t.regex(content['2026-05-01 scans']?.[0] ?? '', /^observed/);
   const { root } = await published(t, scans);
@@ -401,13 +430,3 @@ async function packedAnew(t: Parameters<typeof scratch>[0], scan: RawScan | unde
   const anew = gzipSync(gunzipSync(await fs.readFile(mesh.location)), { level: 0 });
   return altered(await scratch(t, 'anew'), mesh, anew);
 }
-
-/** The same file as a radar centre would have sent it: without the mark of simulated data. */
-async function asObserved(t: Parameters<typeof scratch>[0], file: RawScan['files'][number]) {
-  const bytes = gunzipSync(await fs.readFile(file.location));
-  bytes[PRODUCTION_STATUS_AT] = 0;
-  return altered(await scratch(t, 'observed'), file, gzipSync(bytes));
-}
-
-/** Octet 20 of section 1, which begins at byte 16. */
-const PRODUCTION_STATUS_AT = 35;

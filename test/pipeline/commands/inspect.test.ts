@@ -175,8 +175,8 @@ maximum  30 mm    row 2, column 3 (54.975 N 129.965 W)
 mean     17.5 mm
 
 >= mm  points  area km2  components (8)  (4)
-    10       4       2.9               2    3
-    20       2       1.4               2    2
+   10       4       2.9               2    3
+   20       2       1.4               2    2
 
 at 54.975 N 129.965 W  30 mm  row 2, column 3 (54.975 N 129.965 W)
 `

@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process';
+import fs from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { ExecutionContext } from 'ava';
+import { openEngine } from '../../pipeline/duckdb.ts';
+import { verifyRoot } from '../../pipeline/publish/verify.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { NOW_MS, scratch } from '../world.ts';
+
+export const MAIN = fileURLToPath(new URL('../../pipeline/main.ts', import.meta.url));
+const PRELOAD = fileURLToPath(new URL('kill-at.ts', import.meta.url));
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CommandSettings {
+  readonly now_ms?: number;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Arguments for Node itself. */
+  readonly node?: readonly string[];
+  readonly cwd?: string;
+}
+
+/** The environment of a command on a data root, with a fixed data clock. */
+export function environmentOf(root: string, { now_ms = NOW_MS, environment = {} }: CommandSettings = {}) {
+  return { PATH: process.env.PATH ?? '', HAIL_DATA: root, HAIL_NOW: timestamp(now_ms), ...environment };
+}
+
+/** Starts `hail-pipeline` on a data root. */
+export function start(root: string, args: readonly string[], settings: CommandSettings = {}) {
+  return spawn(process.execPath, [...(settings.node ?? []), MAIN, ...args], {
+    env: environmentOf(root, settings),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(settings.cwd === undefined ? {} : { cwd: settings.cwd }),
+  });
+}
+
+/** Runs `hail-pipeline` on a data root to its end. */
+export async function command(root: string, args: readonly string[], settings: CommandSettings = {}): Promise<Ended> {
+  return ended(start(root, args, settings));
+}
+
+export async function ended(child: ReturnType<typeof start>): Promise<Ended> {
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (...end) => resolve(end));
+  });
+  return { code, signal, stdout, stderr };
+}
+
+/** Runs a command that is killed just before the n-th thing it does to the disk. */
+export function killedAt(root: string, args: readonly string[], point: number, settings: CommandSettings = {}) {
+  const environment = { ...settings.environment, KILL_AT: String(point) };
+  return command(root, args, { ...settings, environment, node: ['--import', PRELOAD] });
+}
+
+/** Everything a command does to the disk, in order. */
+export async function pointsOf(
+  t: ExecutionContext,
+  root: string,
+  args: readonly string[],
+  settings: CommandSettings = {},
+): Promise<string[]> {
+  const log = await scratch(t, 'points');
+  const environment = { ...settings.environment, KILL_LOG: log };
+  const run = await command(root, args, { ...settings, environment, node: ['--import', PRELOAD] });
+  if (run.code !== 0) throw new Error(`the command to be killed fails by itself: ${run.stderr}`);
+  return (await fs.readFile(log, 'utf8')).trimEnd().split('\n');
+}
+
+/** What `verify` finds wrong with a root, as it is. */
+export async function faultsOf(root: string): Promise<string[]> {
+  const engine = await openEngine();
+  try {
+    const { faults } = await verifyRoot(engine, root, null, () => {});
+    return faults.map(({ path, reason }) => `${path}: ${reason}`);
+  } finally {
+    engine.close();
+  }
+}

@@ -1,0 +1,255 @@
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import test, { type ExecutionContext } from 'ava';
+import { takeLock } from '../../../pipeline/publish/lock.ts';
+import { readCurrent } from '../../../pipeline/publish/manifests.ts';
+import { filesBelow } from '../../../pipeline/publish/store.ts';
+import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../content.ts';
+import { command, ended, start } from '../../crash/killed.ts';
+import {
+  asObserved,
+  deliver,
+  filesOf,
+  NOW_MS,
+  publishedRoot,
+  type RawScan,
+  scansBetween,
+  scratch,
+} from '../../world.ts';
+import { startBucket } from '../sources/bucket-server.ts';
+
+const evening = () => scansBetween('00:00', '00:13');
+
+function ingestArgs(from: string): string[] {
+  return ['ingest', '--source', 'dir', '--from', from, '--no-progress', '--json'];
+}
+
+async function delivered(t: ExecutionContext, scans: readonly RawScan[]): Promise<string> {
+  return deliver(await scratch(t, 'from'), filesOf(scans));
+}
+
+test('publishes a folder, prints one JSON object and leaves the folder as it was', async (t) => {
+  const scans = await evening();
+  const from = await delivered(t, scans);
+  const before = await filesBelow(from);
+  const root = await scratch(t);
+  const run = await command(root, ingestArgs(from));
+  t.is(run.code, 0, run.stderr);
+  const summary = JSON.parse(run.stdout);
+  t.deepEqual([summary.source, summary.dates, summary.run.scans], ['simulated', ['2026-05-02'], scans.length]);
+  t.true(summary.published.detections > 0);
+  t.deepEqual(await filesBelow(from), before);
+  sameContent(t, await logicalContent(root), await contentOf(scans));
+  const again = await command(root, ingestArgs(from));
+  t.deepEqual([JSON.parse(again.stdout).run.scans, JSON.parse(again.stdout).run.skipped], [0, scans.length]);
+});
+
+test('logs events as JSON lines with fields', async (t) => {
+  const from = await delivered(t, (await evening()).slice(0, 2));
+  const run = await command(await scratch(t), ingestArgs(from));
+  const events = run.stderr
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const committed = events.find((event) => event.msg === 'Scan:Commit:Done');
+  t.deepEqual([committed.scans, committed.redone, committed.dates], [2, 0, ['2026-05-02']]);
+});
+
+test('says that there is nothing to do', async (t) => {
+  const scans = await evening();
+  const root = await publishedRoot(t, scans);
+  const args = ['ingest', '--from', await delivered(t, scans), '--no-progress'];
+  const run = await command(root, args);
+  t.is(run.code, 0);
+  t.regex(run.stdout, /^Nothing to do: \d+ scans found, all of them published already\./);
+  const empty = join(await scratch(t, 'x'), '..');
+  t.regex((await command(root, ['ingest', '--from', empty])).stdout, /^Nothing to do: no MESH scan found\./);
+});
+
+test('without a source it simulates the last hours, goes on with the same evening later, and says when that is up to date', async (t) => {
+  const root = await scratch(t);
+  const simulate = (now_ms: number) => command(root, ['ingest', '--hours', '0.1', '--no-progress'], { now_ms });
+  t.regex((await simulate(NOW_MS)).stdout, /^Published \d simulated scans in/);
+  t.regex((await simulate(NOW_MS)).stdout, /^Nothing to do: the simulated evening is up to date\./);
+  t.regex((await simulate(NOW_MS + 4 * 60_000)).stdout, /^Published \d simulated scans? in/);
+  t.deepEqual(
+    (await filesBelow(join(root, 'inbox', 'simulated'))).filter((name) => name.endsWith('.gz')),
+    [],
+  );
+});
+
+for (const [args, problem] of [
+  [['ingest', '--source', 'dir'], /--source dir needs --from/],
+  [['ingest', '--source', 'noaa'], /--source noaa needs --date/],
+  [['ingest', '--date', '2026-02-30'], /2026-02-30.*date that exists/s],
+  [['ingest', '--from', '/x', '--date', '2026-05-01'], /--date goes with --source noaa/],
+  [['ingest', '--source', 'noaa', '--date', '2026-05-01', '--products', 'MESH,RAIN'], /names RAIN/],
+  [['ingest', '--source', 'noaa', '--date', '2026-05-01', '--products', 'VIL'], /leaves out MESH/],
+  [['ingest', '--source', 'ftp'], /'ftp' is invalid/],
+  [['ingest', '--hours', '-1'], /from 0.1 to 48/],
+  [['ingest', '--seed', '1.5'], /whole number/],
+  [['verify', '--date', 'yesterday'], /YYYY-MM-DD/],
+  [['rebuild'], /--date/],
+  [['stream', '--every', '0'], /from 0.1 to 3600/],
+  [['stream', '--source', 'dir'], /--source dir needs --from/],
+  [['nonsense'], /nonsense/],
+] as const)
+  test(`${args.join(' ')} is refused before any work, with exit code 2`, async (t) => {
+    const root = await scratch(t);
+    const run = await command(root, args);
+    t.is(run.code, 2);
+    t.regex(run.stderr, problem);
+    await t.throwsAsync(fs.stat(root), { code: 'ENOENT' });
+  });
+
+for (const [name, value, problem] of [
+  ['HAIL_STORM_DAY_START_HOUR', '24', /HAIL_STORM_DAY_START_HOUR is '24'/],
+  ['HAIL_NOW', 'noon', /HAIL_NOW is 'noon'/],
+  ['HAIL_MRMS_URL', 'ftp://x', /HAIL_MRMS_URL is 'ftp:\/\/x'/],
+  ['HAIL_LOG_LEVEL', 'loud', /HAIL_LOG_LEVEL is 'loud'/],
+] as const)
+  test(`${name}=${value} is refused with exit code 2`, async (t) => {
+    const run = await command(await scratch(t), ['ingest'], { environment: { [name]: value } });
+    t.is(run.code, 2);
+    t.regex(run.stderr, problem);
+  });
+
+test('a folder that is not there is a failure of one line', async (t) => {
+  const run = await command(await scratch(t), ingestArgs('/nowhere/at/all'));
+  t.is(run.code, 1);
+  t.regex(run.stderr, /^hail-pipeline: sources \/nowhere\/at\/all: is not a folder that can be read\n$/);
+});
+
+test('what is not published is not found, with exit code 3', async (t) => {
+  const root = await scratch(t);
+  for (const args of [
+    ['verify', '--date', '2026-05-01'],
+    ['rebuild', '--date', '2026-05-01'],
+    ['picture', '--date', '2026-05-01', '--out', join(root, 'x.svg')],
+  ])
+    t.is((await command(root, args)).code, 3, args.join(' '));
+});
+
+test('a second pipeline on a data root refuses with exit code 4 and says who holds it; commands that only read work beside it', async (t) => {
+  const scans = await evening();
+  const root = await publishedRoot(t, scans);
+  const lock = takeLock(root, 'hail-pipeline stream', NOW_MS);
+  try {
+    for (const args of [ingestArgs(await delivered(t, scans)), ['compact'], ['rebuild', '--date', '2026-05-02']]) {
+      const run = await command(root, args);
+      t.is(run.code, 4);
+      t.regex(
+        run.stderr,
+        new RegExp(`held by process ${process.pid} on .* \\(hail-pipeline stream\\) since 2026-05-02T00:55:00Z`),
+      );
+    }
+    t.is((await command(root, ['verify', '--json'])).code, 0);
+    t.is((await command(root, ['picture', '--date', '2026-05-02', '--out', join(root, '..', 'day.svg')])).code, 0);
+    t.is((await command(root, ['inspect', scans[0]?.files[0]?.location ?? '', '--json'])).code, 0);
+  } finally {
+    lock.release();
+  }
+  t.is((await command(root, ['compact'])).code, 0);
+});
+
+test('the lock of a process killed with kill -9 is free at once', async (t) => {
+  const from = await scratch(t, 'from');
+  await fs.mkdir(from);
+  const root = await scratch(t);
+  const child = start(root, ['stream', '--from', from]);
+  const end = ended(child);
+  await new Promise<void>((resolve) =>
+    child.stderr.on('data', (text: string) => text.includes('Stream:Start') && resolve()),
+  );
+  t.is((await command(root, ['compact'])).code, 4);
+  child.kill('SIGKILL');
+  t.is((await end).signal, 'SIGKILL');
+  t.is((await command(root, ['compact'])).code, 0);
+});
+
+test('verify exits with 5 when it finds something, and prints it', async (t) => {
+  const root = await publishedRoot(t, await evening());
+  const fine = await command(root, ['verify', '--no-progress']);
+  t.is(fine.code, 0);
+  t.regex(fine.stdout, /^All is as the manifests say: /);
+  const live = (await readCurrent(root))?.live.cells as string;
+  await fs.rm(join(root, live));
+  const run = await command(root, ['verify', '--json']);
+  t.is(run.code, 5);
+  t.deepEqual(
+    JSON.parse(run.stdout).faults.map((fault: { path: string }) => fault.path),
+    [live],
+  );
+});
+
+test('bad files are put aside with their reason, reported, and cost nothing else', async (t) => {
+  const scans = await evening();
+  const good = scans.slice(0, 4);
+  const from = await delivered(t, good);
+  const names = scans.slice(4, 6).flatMap((scan) => scan.files);
+  const nameOf = (scan: number, product: string) =>
+    scans[scan]?.files.find((file) => file.product === product)?.name as string;
+  const bytesOf = (scan: number, product: string) =>
+    fs.readFile(scans[scan]?.files.find((file) => file.product === product)?.location as string);
+  const mesh = await bytesOf(5, 'MESH');
+  t.true(names.length > 0);
+  const bad: Record<string, Buffer> = {
+    // A product under another's name.
+    [nameOf(4, 'MESH')]: await bytesOf(4, 'VIL'),
+    // Cut off.
+    [nameOf(5, 'MESH')]: mesh.subarray(0, mesh.length >> 1),
+    // Nothing at all.
+    'MRMS_MESH_00.50_20260502-001430.grib2.gz': Buffer.alloc(0),
+    // Not a GRIB file.
+    'MRMS_MESH_00.50_20260502-001630.grib2.gz': gzipSync(Buffer.from('<html>503</html>')),
+    // Not gzip.
+    'MRMS_MESH_00.50_20260502-001830.grib2.gz': Buffer.from('503 Service Unavailable'),
+    // Unpacks to a gigabyte of nothing.
+    'MRMS_MESH_00.50_20260502-002030.grib2.gz': gzipSync(Buffer.alloc(2 ** 29)),
+    // Of another time than its name says.
+    'MRMS_MESH_00.50_20260502-002230.grib2.gz': await bytesOf(0, 'MESH'),
+    // Not yet.
+    'MRMS_MESH_00.50_20260502-030000.grib2.gz': await bytesOf(0, 'MESH'),
+  };
+  for (const [name, content] of Object.entries(bad)) await fs.writeFile(join(from, name), content);
+  const before = await filesBelow(from);
+  const root = await scratch(t);
+  const run = await command(root, ingestArgs(from));
+  t.is(run.code, 0, run.stderr);
+  const rejected: { file: string; reason: string }[] = JSON.parse(run.stdout).run.rejected;
+  t.deepEqual(rejected.map(({ file }) => file).sort(), Object.keys(bad).sort());
+  const aside = (await filesBelow(join(root, 'inbox', 'rejected'))).map((name) => name.split('/').at(-1));
+  for (const name of Object.keys(bad)) {
+    t.true(aside.includes(name), name);
+    t.true(aside.includes(`${name}.reason.json`), name);
+  }
+  t.is(run.stderr.split('\n').filter((line) => line.includes('File:Read:Rejected')).length, Object.keys(bad).length);
+  t.deepEqual(await filesBelow(from), before);
+  sameContent(t, await logicalContent(root), await contentOf(good));
+  const again = await command(root, ingestArgs(from));
+  t.deepEqual(JSON.parse(again.stdout).run.rejected, []);
+  t.notRegex(again.stderr, /Rejected/);
+});
+
+test('a UTC date is fetched from the bucket and published like the same files in a folder; a rerun fetches nothing', async (t) => {
+  const scans = await asObserved(t, await evening());
+  const bucket = await startBucket({ pageSize: 50 });
+  t.teardown(bucket.close);
+  for (const file of filesOf(scans)) bucket.put(file.key, await fs.readFile(file.location));
+  const root = await scratch(t);
+  const args = ['ingest', '--source', 'noaa', '--date', '2026-05-02', '--json', '--no-progress'];
+  const environment = { HAIL_MRMS_URL: bucket.url };
+  const run = await command(root, args, { environment });
+  t.is(run.code, 0, run.stderr);
+  t.is(JSON.parse(run.stdout).run.scans, scans.length);
+  sameContent(t, await logicalContent(root), await contentOfFiles(filesOf(scans)));
+  t.deepEqual(await filesBelow(join(root, 'inbox', 'noaa')), []);
+  const fetched = bucket.requests.length;
+  const again = await command(root, args, { environment });
+  t.is(JSON.parse(again.stdout).run.skipped, scans.length);
+  t.deepEqual(
+    bucket.requests.slice(fetched).filter((request) => !request.startsWith('GET list')),
+    [],
+  );
+});

@@ -1,0 +1,175 @@
+import fs from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { readHead } from '../../../pipeline/publish/manifests.ts';
+import { filesBelow } from '../../../pipeline/publish/store.ts';
+import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../content.ts';
+import { type CommandSettings, ended, start } from '../../crash/killed.ts';
+import { asObserved, deliver, filesOf, ingest, type RawScan, scansBetween, scratch } from '../../world.ts';
+import { startBucket } from '../sources/bucket-server.ts';
+
+const evening = () => scansBetween('23:55', '00:09');
+
+interface Event {
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** Follows a running stream by its events. */
+function follow(t: ExecutionContext, root: string, args: readonly string[], settings: CommandSettings = {}) {
+  const child = start(root, ['stream', '--every', '0.2', ...args], settings);
+  t.teardown(() => child.kill('SIGKILL'));
+  const events: Event[] = [];
+  const waiting = new Set<() => void>();
+  let rest = '';
+  child.stderr.on('data', (text: string) => {
+    const lines = `${rest}${text}`.split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) if (line.startsWith('{')) events.push(JSON.parse(line));
+    for (const look of waiting) look();
+  });
+  const end = ended(child);
+  /** Waits for the n-th event of a name; fails when the stream ends before. */
+  const event = (name: string, count = 1) =>
+    new Promise<Event>((resolve, reject) => {
+      const look = () => {
+        const found = events.filter((one) => one.msg === name)[count - 1];
+        if (found === undefined) return;
+        waiting.delete(look);
+        resolve(found);
+      };
+      waiting.add(look);
+      look();
+      void end.then(({ stderr }) => reject(new Error(`the stream ended without ${count} x ${name}: ${stderr}`)));
+    });
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(signal);
+    return end;
+  };
+  return { event, stop, events };
+}
+
+/** Puts a scan's files into a folder as a careful sender would: under another name first. */
+async function arrive(folder: string, scan: RawScan): Promise<void> {
+  for (const file of scan.files) {
+    await fs.copyFile(file.location, join(folder, `.${file.name}`));
+    await fs.rename(join(folder, `.${file.name}`), join(folder, file.name));
+  }
+}
+
+test('publishes each scan of a watched folder soon after it arrives, and ends cleanly on SIGTERM with all that follows drawn', async (t) => {
+  const scans = await evening();
+  const [root, from] = [await scratch(t), await scratch(t, 'from')];
+  await deliver(from, filesOf(scans.slice(0, 2)));
+  const stream = follow(t, root, ['--from', from]);
+  await stream.event('Stream:Publish:Done', 1);
+  for (const [index, scan] of scans.slice(2).entries()) {
+    const arrived_ms = performance.now();
+    await arrive(from, scan);
+    const published = await stream.event('Stream:Publish:Done', index + 2);
+    t.is(published.scans, 1);
+    t.true(performance.now() - arrived_ms < 5000);
+    // The switch names the scan by the time the event says so.
+    t.true((await logicalContent(root)).switch?.includes(scan.scan_id));
+  }
+  const end = await stream.stop();
+  t.is(end.code, 0, end.stderr);
+  t.is(stream.events.at(-1)?.msg, 'Stream:Stop');
+  sameContent(t, await logicalContent(root), await contentOf(scans));
+  t.is((await filesBelow(from)).length, filesOf(scans).length);
+});
+
+test('waits for a file that is still being written', async (t) => {
+  const scans = await evening();
+  const [root, from] = [await scratch(t), await scratch(t, 'from')];
+  await fs.mkdir(from);
+  const stream = follow(t, root, ['--from', from]);
+  await stream.event('Stream:Start');
+  const half = scans[0]?.files[0];
+  if (half === undefined) return t.fail();
+  const content = await fs.readFile(half.location);
+  const path = join(from, basename(half.name));
+  await fs.writeFile(path, content.subarray(0, content.length >> 1));
+  // A later scan comes whole and is published meanwhile.
+  await arrive(from, scans[1] as RawScan);
+  await stream.event('Stream:Publish:Done', 1);
+  await fs.writeFile(path, content);
+  const second = await stream.event('Stream:Publish:Done', 2);
+  t.is(second.scans, 1);
+  t.false(stream.events.some((event) => event.msg === 'File:Read:Rejected'));
+  t.is((await stream.stop('SIGINT')).code, 0);
+  const given = [half, ...filesOf(scans.slice(1, 2))];
+  sameContent(t, await logicalContent(root), await contentOfFiles(given));
+});
+
+test('goes on after a bad file', async (t) => {
+  const scans = await evening();
+  const [root, from] = [await scratch(t), await scratch(t, 'from')];
+  await fs.mkdir(from);
+  const stream = follow(t, root, ['--from', from]);
+  await stream.event('Stream:Start');
+  // Whole as a gzip file, so it is not waited for, and of another product.
+  const [bad, good] = [scans[0] as RawScan, scans[1] as RawScan];
+  const vil = bad.files.find((file) => file.product === 'VIL')?.location as string;
+  await fs.copyFile(vil, join(from, bad.files[0]?.name as string));
+  const rejected = await stream.event('File:Read:Rejected');
+  t.regex(String(rejected.reason), /product VIL, expected MESH/);
+  await arrive(from, good);
+  await stream.event('Stream:Publish:Done');
+  t.is((await stream.stop()).code, 0);
+  sameContent(t, await logicalContent(root), await contentOf([good]));
+});
+
+test('takes up where a killed stream left off', async (t) => {
+  const scans = await evening();
+  const [root, from] = [await scratch(t), await scratch(t, 'from')];
+  await deliver(from, filesOf(scans.slice(0, 3)));
+  const first = follow(t, root, ['--from', from]);
+  await first.event('Scan:Commit:Done', 2);
+  t.is((await first.stop('SIGKILL')).signal, 'SIGKILL');
+  const second = follow(t, root, ['--from', from]);
+  await arrive(from, scans[3] as RawScan);
+  for (let commit = 1; (await second.event('Scan:Commit:Done', commit)).newest !== scans[3]?.scan_id; ) commit += 1;
+  t.is((await second.stop()).code, 0);
+  sameContent(t, await logicalContent(root), await contentOf(scans.slice(0, 4)));
+});
+
+test('follows the public bucket: what is there first, then what is new, late files too', async (t) => {
+  const scans = await asObserved(t, await scansBetween('00:30', '00:45'));
+  const bucket = await startBucket({ pageSize: 100 });
+  t.teardown(bucket.close);
+  const put = async (scan: RawScan | undefined) => {
+    for (const file of scan?.files ?? []) bucket.put(file.key, await fs.readFile(file.location));
+  };
+  await put(scans[0]);
+  await put(scans[2]);
+  const root = await scratch(t);
+  // A scan that a killed run had fetched, and not published.
+  const inbox = join(root, 'inbox', 'noaa');
+  await deliver(inbox, filesOf(scans.slice(0, 1)));
+  const stream = follow(t, root, [], { environment: { HAIL_MRMS_URL: bucket.url } });
+  const published = (count: number) => stream.event('Stream:Publish:Done', count);
+  await published(2);
+  await put(scans[3]);
+  await published(3);
+  bucket.fail('?list', { kind: 'status', status: 403 });
+  await put(scans[1]);
+  t.is((await published(4)).scans, 1);
+  t.is((await stream.stop()).code, 0);
+  sameContent(t, await logicalContent(root), await contentOfFiles(filesOf(scans.slice(0, 4))));
+  t.deepEqual(
+    (await filesBelow(inbox)).filter((name) => name.endsWith('.gz')),
+    [],
+  );
+});
+
+test('settles the dates of an earlier run, whatever arrives', async (t) => {
+  const scans = await evening();
+  const [root, from] = [await scratch(t), await scratch(t, 'from')];
+  await fs.mkdir(from);
+  await ingest(root, scans.slice(0, 2));
+  const stream = follow(t, root, ['--from', from], { now_ms: Date.parse('2026-05-02T02:00:00Z') });
+  await stream.event('Stream:Start');
+  t.is((await stream.stop()).code, 0);
+  t.true((await readHead(root, '2026-05-01'))?.closed);
+});

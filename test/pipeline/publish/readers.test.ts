@@ -1,0 +1,175 @@
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
+import { tableFromIPC } from 'apache-arrow';
+import test from 'ava';
+import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
+import { openEngine, sqlList } from '../../../pipeline/duckdb.ts';
+import { readCurrent, readHead } from '../../../pipeline/publish/manifests.ts';
+import { ROW_GROUP_ROWS, readRows, stageRows } from '../../../pipeline/publish/tables.ts';
+import { columns } from '../../../schemas/columns.ts';
+import type { Manifest } from '../../../schemas/manifest.ts';
+import { dayMax } from '../../../schemas/tables/day-max.ts';
+import { detections } from '../../../schemas/tables/detections.ts';
+import { TABLES } from '../../../schemas/tables/index.ts';
+import { openArchive } from '../../archive.ts';
+import { dayMaxRow } from '../../rows.ts';
+import { publishedRoot, scansBetween, scratch } from '../../world.ts';
+
+const DATE = '2026-05-02';
+
+async function published(t: Parameters<typeof scratch>[0]) {
+  const root = await publishedRoot(t, await scansBetween('00:00', '00:13'));
+  return { root, manifest: (await readHead(root, DATE)) as Manifest };
+}
+
+test('hyparquet reads every table file: the rows of the list, the columns of the schema, its version', async (t) => {
+  const { root, manifest } = await published(t);
+  const files = manifest.files.filter((file) => file.kind === 'table');
+  t.true(files.length >= 7);
+  for (const { path, table: name, rows } of files) {
+    const table = TABLES.find((candidate) => candidate.name === name);
+    if (table === undefined) return t.fail(path);
+    const file = await asyncBufferFromFile(join(root, path));
+    const metadata = await parquetMetadataAsync(file);
+    t.is(Number(metadata.num_rows), rows, path);
+    t.deepEqual(
+      metadata.schema.slice(1).map((field) => field.name),
+      columns(table).map((column) => column.name),
+    );
+    const notes = new Map(metadata.key_value_metadata?.map(({ key, value }) => [key, value]));
+    t.is(notes.get('hail_table'), table.name);
+    t.is(notes.get('schema_version'), String(table.schema_version));
+    t.deepEqual(
+      [...new Set(metadata.row_groups.flatMap((group) => group.columns.map((one) => one.meta_data?.codec)))],
+      ['ZSTD'],
+    );
+    t.is((await parquetReadObjects({ file, compressors })).length, rows);
+  }
+});
+
+test('hyparquet and DuckDB read the same detections', async (t) => {
+  const { root, manifest } = await published(t);
+  const paths = manifest.files.filter((file) => file.table === 'detections').map((file) => join(root, file.path));
+  const objects = await parquetReadObjects({ file: await asyncBufferFromFile(paths[0] as string), compressors });
+  const engine = await openEngine();
+  const rows = await readRows<Record<string, unknown>>(engine, detections, paths.slice(0, 1));
+  engine.close();
+  const plain = (row: Record<string, unknown>) =>
+    Object.values(row).map((value) =>
+      value instanceof Date ? value.getTime() : typeof value === 'bigint' ? Number(value) : value,
+    );
+  const dated = (row: Record<string, unknown>) => plain({ ...row, storm_date: Date.parse(String(row.storm_date)) });
+  t.deepEqual(objects.map(plain), rows.map(dated));
+});
+
+test('DuckDB reads the list of a date as one hive-partitioned table', async (t) => {
+  const { root, manifest } = await published(t);
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const files = manifest.files.filter((file) => file.table === 'detections');
+  const [found] = await engine.rows<{ rows: number; dates: number; date: string }>(
+    `SELECT count(*) AS rows, count(DISTINCT date) AS dates, min(date)::VARCHAR AS date
+     FROM read_parquet(${sqlList(files.map((file) => join(root, file.path)))}, hive_partitioning = true)`,
+  );
+  t.deepEqual(found, { rows: files.reduce((sum, file) => sum + file.rows, 0), dates: 1, date: DATE });
+});
+
+test('the list says box, largest size and times of a file as they are', async (t) => {
+  const { root, manifest } = await published(t);
+  const file = manifest.files.find((one) => one.table === 'detections');
+  if (file === undefined) return t.fail();
+  const rows = await parquetReadObjects({ file: await asyncBufferFromFile(join(root, file.path)), compressors });
+  const of = (name: string) => rows.map((row) => Number(row[name]));
+  t.deepEqual(file.bbox, [
+    Math.min(...of('lon')),
+    Math.min(...of('lat')),
+    Math.max(...of('lon')),
+    Math.max(...of('lat')),
+  ]);
+  t.is(file.max_size_mm, Math.max(...of('estimated_size_mm')));
+  t.deepEqual([file.first_scan, file.last_scan], [manifest.scans[0]?.scan_id, manifest.scans.at(-1)?.scan_id]);
+});
+
+for (const [table, column] of [
+  ['swaths', 'geometry'],
+  ['event-days', 'hull'],
+] as const)
+  test(`${table} carry GeoParquet metadata, and DuckDB reads their polygons`, async (t) => {
+    const { root, manifest } = await published(t);
+    const path = join(root, manifest.files.find((file) => file.table === table)?.path as string);
+    const metadata = await parquetMetadataAsync(await asyncBufferFromFile(path));
+    const geo = JSON.parse(metadata.key_value_metadata?.find(({ key }) => key === 'geo')?.value ?? 'null') as {
+      primary_column: string;
+      columns: Record<string, { encoding: string }>;
+    };
+    t.is(geo.primary_column, column);
+    t.is(geo.columns[column]?.encoding, 'WKB');
+    const engine = await openEngine();
+    t.teardown(() => engine.close());
+    const rows = await engine.rows<{ wkt: string }>(
+      `SELECT ST_AsText("${column}") AS wkt FROM read_parquet('${path}')`,
+    );
+    t.true(rows.length > 0);
+    for (const { wkt } of rows) t.regex(wkt, /^(MULTI)?POLYGON \(\(/);
+  });
+
+test('rows are sorted in space, so that a question about one place skips most row groups', async (t) => {
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const pixels = Array.from({ length: 4 * ROW_GROUP_ROWS }, (_, index) => {
+    const shuffled = (index * 40_503) % 65_536; // odd factor: every number once, in no order
+    return dayMaxRow({ row: 1500 + (shuffled >> 8), col: 3000 + (shuffled & 255) });
+  });
+  const path = join(await scratch(t), 'day-max.parquet');
+  const facts = await stageRows(engine, dayMax, pixels, path);
+  t.is(facts.rows, pixels.length);
+  const { row_groups } = await parquetMetadataAsync(await asyncBufferFromFile(path));
+  t.is(row_groups.length, 4);
+  const range = (group: (typeof row_groups)[number], name: string) => {
+    const stats = group.columns.find((one) => one.meta_data?.path_in_schema[0] === name)?.meta_data?.statistics;
+    return [Number(stats?.min_value), Number(stats?.max_value)] as [number, number];
+  };
+  const [row, col] = [1620, 3100];
+  const holds = ([low, high]: [number, number], value: number) => low <= value && value <= high;
+  const asked = row_groups.filter((group) => holds(range(group, 'row'), row) && holds(range(group, 'col'), col));
+  t.true(asked.length <= 2, `${asked.length} row groups hold the place`);
+});
+
+test('rows with a missing value where one must be are refused', async (t) => {
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const path = join(await scratch(t), 'x.parquet');
+  const bad = { ...dayMaxRow({}), max_mm: Number.NaN };
+  await t.throwsAsync(stageRows(engine, dayMax, [bad], path), { message: /max_mm is NaN, expected a value/ });
+});
+
+test('the pmtiles reader opens every archive, and every tile it addresses decodes', async (t) => {
+  const { root, manifest } = await published(t);
+  const archives = manifest.files.filter((file) => file.kind.endsWith('tiles'));
+  t.is(archives.length, manifest.scans.length + 1);
+  for (const { path, rows } of archives) {
+    const archive = await openArchive(new Uint8Array(await fs.readFile(join(root, path))));
+    t.is(archive.coords.length, rows);
+    t.is(archive.header.maxZoom, 10);
+    t.is(archive.metadata.attribution, 'simulated');
+    for (const { z, x, y } of archive.coords.slice(0, 20)) t.truthy(await archive.tile(z, x, y));
+  }
+});
+
+test('the live snapshot opens in Arrow with the columns of its tables and the rows of the last scans', async (t) => {
+  const { root, manifest } = await published(t);
+  const current = await readCurrent(root);
+  if (current === null) return t.fail();
+  t.deepEqual([current.scan_id], [manifest.scans.at(-1)?.scan_id]);
+  t.deepEqual([current.live.first_scan], [manifest.scans[0]?.scan_id]);
+  for (const name of ['detections', 'cells', 'tracks'] as const) {
+    const table = tableFromIPC(await fs.readFile(join(root, current.live[name])));
+    const published = manifest.files.filter((file) => file.table === name).reduce((sum, file) => sum + file.rows, 0);
+    t.is(table.numRows, published);
+    t.deepEqual(
+      table.schema.names,
+      columns(TABLES.find((candidate) => candidate.name === name) ?? detections).map((column) => column.name),
+    );
+  }
+});

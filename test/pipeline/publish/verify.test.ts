@@ -1,0 +1,155 @@
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { readCurrent, readHead } from '../../../pipeline/publish/manifests.ts';
+import type { Current, Manifest, PublishedFile } from '../../../schemas/manifest.ts';
+import { faultsOf } from '../../crash/killed.ts';
+import { ingest, MONTH_LATER_MS, publishedRoot, scansBetween, scratch } from '../../world.ts';
+
+const DATE = '2026-05-02';
+const HEAD = `manifests/${DATE}/head.json`;
+
+interface Published {
+  readonly root: string;
+  readonly manifest: Manifest;
+  readonly current: Current;
+}
+
+async function published(t: ExecutionContext): Promise<Published> {
+  const root = await publishedRoot(t, await scansBetween('00:00', '00:09'));
+  return { root, manifest: (await readHead(root, DATE)) as Manifest, current: (await readCurrent(root)) as Current };
+}
+
+function fileOf({ manifest }: Published, kind: string): PublishedFile {
+  return manifest.files.find((file) => file.table === kind || file.kind === kind) as PublishedFile;
+}
+
+async function rewriteHead({ root, manifest }: Published, change: (manifest: Manifest) => unknown): Promise<void> {
+  await fs.writeFile(join(root, HEAD), JSON.stringify(change(manifest)));
+}
+
+test('finds nothing wrong with what was just published, open or closed', async (t) => {
+  const { root } = await published(t);
+  t.deepEqual(await faultsOf(root), []);
+  await ingest(root, [], { now_ms: MONTH_LATER_MS });
+  t.deepEqual(await faultsOf(root), []);
+});
+
+test('finds a missing file', async (t) => {
+  const world = await published(t);
+  const { path, bytes } = fileOf(world, 'detections');
+  await fs.rm(join(world.root, path));
+  t.true((await faultsOf(world.root)).includes(`${path}: is missing, expected ${bytes} bytes`));
+});
+
+for (const kind of ['cells', 'scan-tiles', 'daily-tiles', 'state'])
+  test(`finds a flipped byte in a file of ${kind}`, async (t) => {
+    const world = await published(t);
+    const { path, sha256 } = fileOf(world, kind);
+    const content = await fs.readFile(join(world.root, path));
+    content[content.length >> 1] = (content[content.length >> 1] as number) ^ 1;
+    await fs.writeFile(join(world.root, path), content);
+    const faults = await faultsOf(world.root);
+    t.true(faults[0]?.startsWith(`${path}: has sha256`) && faults[0].endsWith(`expected ${sha256}`), faults[0]);
+  });
+
+test('finds a file that was swapped for another', async (t) => {
+  const world = await published(t);
+  const [one, other] = world.manifest.files.filter((file) => file.kind === 'scan-tiles') as [
+    PublishedFile,
+    PublishedFile,
+  ];
+  await fs.copyFile(join(world.root, one.path), join(world.root, other.path));
+  const faults = await faultsOf(world.root);
+  t.is(faults.length, 1);
+  t.true(faults[0]?.startsWith(other.path));
+});
+
+test('finds a wrong number of rows in the list', async (t) => {
+  const world = await published(t);
+  const wrong = fileOf(world, 'tracks');
+  await rewriteHead(world, (manifest) => ({
+    ...manifest,
+    files: manifest.files.map((file) => (file === wrong ? { ...file, rows: file.rows + 1 } : file)),
+  }));
+  t.deepEqual(await faultsOf(world.root), [`${wrong.path}: has ${wrong.rows} rows, expected ${wrong.rows + 1}`]);
+});
+
+test('finds a file whose times lie outside the range in the list', async (t) => {
+  const world = await published(t);
+  const wrong = fileOf(world, 'detections');
+  const first_scan = world.manifest.scans[2]?.scan_id;
+  await rewriteHead(world, (manifest) => ({
+    ...manifest,
+    files: manifest.files.map((file) => (file === wrong ? { ...file, first_scan } : file)),
+  }));
+  const faults = await faultsOf(world.root);
+  t.regex(faults[0] ?? '', /has times outside its range/);
+});
+
+test('finds a table file of another schema version', async (t) => {
+  const world = await published(t);
+  const wrong = fileOf(world, 'cells');
+  await rewriteHead(world, (manifest) => ({
+    ...manifest,
+    files: manifest.files.map((file) => (file === wrong ? { ...file, schema_version: 99 } : file)),
+  }));
+  t.deepEqual(await faultsOf(world.root), [`${wrong.path}: has schema version ${wrong.schema_version}, expected 99`]);
+});
+
+test('finds a manifest of another version, and still looks at the rest', async (t) => {
+  const world = await published(t);
+  await rewriteHead(world, (manifest) => ({ ...manifest, manifest_version: 99 }));
+  t.deepEqual(await faultsOf(world.root), [`${HEAD}: is not a readable manifest of this version`]);
+});
+
+test('finds a manifest that is cut off', async (t) => {
+  const world = await published(t);
+  await fs.truncate(join(world.root, HEAD), 100);
+  t.deepEqual(await faultsOf(world.root), [`${HEAD}: is not a readable manifest of this version`]);
+});
+
+test('finds a head that is gone', async (t) => {
+  const world = await published(t);
+  await fs.rm(join(world.root, HEAD));
+  t.deepEqual(await faultsOf(world.root), [`${HEAD}: is missing`]);
+});
+
+test('finds frames that are not the scans of the list', async (t) => {
+  const world = await published(t);
+  await rewriteHead(world, (manifest) => ({ ...manifest, scans: manifest.scans.slice(1) }));
+  const count = world.manifest.scans.length;
+  t.deepEqual(await faultsOf(world.root), [
+    `${HEAD}: frames name ${count} scans, expected the ${count - 1} scans of the list`,
+  ]);
+});
+
+test('finds a switch that names a list that does not exist', async (t) => {
+  const world = await published(t);
+  await fs.writeFile(
+    join(world.root, 'current.json'),
+    JSON.stringify({ ...world.current, open_dates: { [DATE]: 77 } }),
+  );
+  t.deepEqual(await faultsOf(world.root), [`manifests/${DATE}/000077.json: is missing`]);
+});
+
+test('finds a live snapshot that is gone, and one that is cut off', async (t) => {
+  const world = await published(t);
+  await fs.rm(join(world.root, world.current.live.cells));
+  await fs.truncate(join(world.root, world.current.live.tracks), 20);
+  const faults = await faultsOf(world.root);
+  t.deepEqual(
+    faults.map((fault) => fault.split(':')[0]),
+    [world.current.live.cells, world.current.live.tracks],
+  );
+});
+
+test('finds a switch that is gone', async (t) => {
+  const world = await published(t);
+  await fs.rm(join(world.root, 'current.json'));
+  t.deepEqual(await faultsOf(world.root), ['current.json: is missing']);
+});
+
+test('finds nothing wrong with a data root on which nothing is published', async (t) => {
+  t.deepEqual(await faultsOf(await scratch(t)), []);
+});

@@ -1,0 +1,32 @@
+import test from 'ava';
+import { z } from 'zod';
+import { columns, table } from '../../schemas/columns.ts';
+import { TABLES } from '../../schemas/tables/index.ts';
+import { millimetres, text } from '../../schemas/units.ts';
+
+test('columns come in the order of the schema, with type, unit and whether they may be missing', (t) => {
+  const row = z.object({ name: text('Who.'), size_mm: millimetres('How large.').nullable() });
+  t.deepEqual(columns(table({ name: 'x', row, schema_version: 1, order: 'name' })), [
+    { name: 'name', type: 'VARCHAR', nullable: false, description: 'Who.', unit: null },
+    { name: 'size_mm', type: 'DOUBLE', nullable: true, description: 'How large.', unit: 'mm' },
+  ]);
+});
+
+test('a field without a column type is refused by name', (t) => {
+  const broken = table({ name: 'x', row: z.object({ size: z.number() }), schema_version: 1, order: 'size' });
+  t.throws(() => columns(broken), { message: 'table x: field size has no column type' });
+});
+
+for (const definition of TABLES)
+  test(`table ${definition.name} describes every column, carries its storm date and sorts by columns it has`, (t) => {
+    const fields = columns(definition);
+    for (const field of fields) t.not(field.description, '', field.name);
+    t.true(fields.some((field) => field.name === 'storm_date' && field.type === 'DATE'));
+    const names = fields.map((field) => field.name);
+    for (const word of definition.order.match(/[a-z_]\w*/gi) ?? [])
+      t.true(names.includes(word) || /^(desc|asc)$/i.test(word), word);
+  });
+
+test('table names are unique', (t) => {
+  t.is(new Set(TABLES.map(({ name }) => name)).size, TABLES.length);
+});
