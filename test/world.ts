@@ -74,9 +74,9 @@ export async function scansBetween(from: string, to: string): Promise<RawScan[]>
   return (await rawScans()).filter(({ time_ms }) => time_ms >= at(from) && time_ms < at(to));
 }
 
-/** The twenty scans around midnight that most tests work with. */
+/** The twelve scans around midnight that most tests work with, six on each side. */
 export function midnight(): Promise<RawScan[]> {
-  return scansBetween('23:40', '00:20');
+  return scansBetween('23:48', '00:12');
 }
 
 /** All raw files of some scans. */

@@ -33,7 +33,7 @@ test('a process killed at any point of a first ingest leaves nothing wrong, and 
   const points = await pointsOf(t, await scratch(t), args);
   t.true(points.length > 100);
   const expected = await contentOf(scans);
-  for (const point of spread(points, 8)) await survives(t, await scratch(t), args, point, scans, expected);
+  for (const point of spread(points, 6)) await survives(t, await scratch(t), args, point, scans, expected);
 });
 
 test('a process killed while it makes two dates again leaves both as they were or both made again', async (t) => {

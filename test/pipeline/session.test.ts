@@ -63,7 +63,7 @@ test('a folder in two halves gives the content of the folder at once', async (t)
 });
 
 test('scans that arrive one by one in reversed order give the content of the right order', async (t) => {
-  const scans = await scansBetween('23:46', '00:12');
+  const scans = await midnight();
   const content = await contentOf(scans);
   const root = await scratch(t);
   await onRoot(root, { each_scan: true }, async ({ session }) => {
@@ -87,8 +87,8 @@ test('scans published one by one give the content of scans published by the hour
 for (const [title, number] of [
   ['first', 0],
   ['second', 1],
-  ['last before midnight', 9],
-  ['in the middle', 12],
+  ['last before midnight', 5],
+  ['in the middle', 8],
 ] as const)
   test(`a late scan (${title}) gives the content of the right order`, async (t) => {
     const scans = await midnight();
@@ -105,10 +105,10 @@ test('a late scan together with new ones gives the content of the right order', 
   const content = await contentOf(scans);
   const root = await scratch(t);
   await onRoot(root, { each_scan: true }, async ({ session }) => {
-    for (const scan of without(scans, 3).slice(0, 12)) await session.ingest(scan.files);
+    for (const scan of without(scans, 3).slice(0, 8)) await session.ingest(scan.files);
   });
   const run = await ingest(root, scans);
-  t.is(run.scans, scans.length - 12);
+  t.is(run.scans, scans.length - 8);
   sameContent(t, await logicalContent(root), content);
 });
 
@@ -116,16 +116,16 @@ test('new scans after a redo that ended early remember the scans before them', a
   const scans = await midnight();
   const root = await scratch(t);
   await onRoot(root, { each_scan: true }, async ({ session }) => {
-    for (const scan of scans.slice(0, 12)) await session.ingest(scan.files);
+    for (const scan of scans.slice(0, 8)) await session.ingest(scan.files);
   });
   const anew = await packedAnew(t, scans[3]);
-  const run = await ingest(root, [anew, ...filesOf(scans.slice(12))]);
-  t.deepEqual([run.scans, run.redone], [scans.length - 12, 1]);
+  const run = await ingest(root, [anew, ...filesOf(scans.slice(8))]);
+  t.deepEqual([run.scans, run.redone], [scans.length - 8, 1]);
   sameContent(t, await logicalContent(root), await contentOfFiles([...filesOf(scans), anew]));
 });
 
 test('a late companion makes its scan again and gives the content of the right order', async (t) => {
-  const scans = await scansBetween('23:40', '00:10');
+  const scans = await midnight();
   const content = await contentOf(scans);
   const root = await scratch(t);
   const late = scans[4] as RawScan;
@@ -250,8 +250,8 @@ test('segments of a finished hour are joined; those of the hour of the newest sc
     await session.settle();
   });
   const segments = (await readHead(root, '2026-05-01'))?.scans.map(({ segment }) => segment) ?? [];
-  const [before, after] = [segments.slice(0, 10), segments.slice(10)];
-  t.deepEqual([new Set(before).size, new Set(after).size], [1, scans.length - 10]);
+  const [before, after] = [segments.slice(0, 6), segments.slice(6)];
+  t.deepEqual([new Set(before).size, new Set(after).size], [1, scans.length - 6]);
   sameContent(t, await logicalContent(root), await contentOfFiles(filesOf(scans), { storm_day_start_hour: 12 }));
 });
 
@@ -316,7 +316,7 @@ test('rebuilding a date makes its scans again from the raw files that were kept,
 });
 
 test('with storm days that start at 12 UTC the evening is one storm date, and works the same', async (t) => {
-  const scans = await scansBetween('23:46', '00:10');
+  const scans = await scansBetween('23:52', '00:08');
   const settings = { storm_day_start_hour: 12 };
   const [whole, reversed] = [await scratch(t), await scratch(t)];
   await ingest(whole, scans, settings);
