@@ -37,6 +37,10 @@ test: install ## run the fast tests
 test-slow: install ## run the slow tests: full grids, fuzz, kills, disk full
 	@ava --timeout=20m 'test/slow/**/*.test.ts'
 
+.PHONY: test-kill
+test-kill: install ## kill the pipeline at every single step of a commit (most of an hour)
+	@HAIL_TEST_EVERY_POINT=1 ava --timeout=90m test/slow/crash.test.ts
+
 .PHONY: check
 check: install ## check types, lint and format
 	@tsc --noEmit

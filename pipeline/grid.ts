@@ -61,6 +61,15 @@ export const COMPANIONS = [
 ] as const;
 export type Companion = (typeof COMPANIONS)[number];
 
+/** Product that gives each companion value. */
+export const COMPANION_PRODUCTS: Readonly<Record<Companion, string>> = {
+  posh_pct: 'POSH',
+  vil_kg_m2: 'VIL',
+  echo_top_18_km: 'EchoTop_18',
+  echo_top_50_km: 'EchoTop_50',
+  max_reflectivity_dbz: 'MergedReflectivityQCComposite',
+};
+
 /** Companion values at the pixels of a HailField, NaN where unknown; null where the product is missing. */
 export type CompanionValues = Readonly<Record<Companion, Float32Array | null>>;
 

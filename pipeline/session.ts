@@ -1,54 +1,40 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CommittedScan } from '../schemas/manifest.ts';
-import { addDays, monthOf, scanId, scanTime, stormDate, stormDateStart, timestamp, utcDate } from '../schemas/time.ts';
+import { addDays, monthOf, scanId, scanTime, stormDateStart, utcDate } from '../schemas/time.ts';
 import { type Chain, type HourOfScans, MEMORY_MAX_GAP_MS, planChains } from './chains.ts';
-import { BadInput, Conflict, PipelineError } from './error.ts';
+import { PipelineError } from './error.ts';
 import { LIVE_WINDOW_MIN } from './publish/live.ts';
 import { type DateCommit, isUnsettled, type Root } from './publish/root.ts';
 import type { ScanProducts, Segment } from './publish/segment.ts';
 import { sha256 } from './publish/store.ts';
-import { readBounded } from './read/file.ts';
-import { MAX_UNZIPPED_BYTES } from './read/gunzip.ts';
-import { readGrid } from './read/mrms.ts';
-import { readProbSevere } from './read/probsevere.ts';
-import { openReading, type Reading } from './read-ahead.ts';
-import type { Report } from './report.ts';
-import { emptyMemory, type Memory, packMemory, processScan, raiseByScan, unpackMemory } from './scan.ts';
 import {
-  isRejected,
-  keepRaw,
-  listArchive,
-  type RawSource,
-  type Rejection,
-  readRejections,
-  rejectRaw,
-  withoutKnown,
-} from './sources/archive.ts';
-import { PROBSEVERE_PRODUCT, type SourceFile } from './sources/names.ts';
+  admit,
+  dateOf,
+  emptyInbox,
+  isKept,
+  keep,
+  keepUnused,
+  keptAround,
+  kindOf,
+  putAside,
+  type RawFiles,
+  type Rejected,
+  refuseOtherKind,
+  refuseOtherKinds,
+  type SessionSettings,
+  scansByDate,
+} from './raw-files.ts';
+import { openReading, type Reading } from './read-ahead.ts';
+import { emptyMemory, type Memory, packMemory, processScan, raiseByScan, unpackMemory } from './scan.ts';
+import type { SourceFile } from './sources/names.ts';
 import { filesOf, planScans, type ScanPlan } from './sources/plan.ts';
 import { emptyMaximum, maximumRows } from './swath/accumulate.ts';
 import type { Readers } from './workers.ts';
 
-/** A file whose time lies further ahead of the data clock is refused. */
-const FUTURE_MAX_MS = 10 * 60_000;
 /** A storm date is closed once the data clock is this far past its end. */
 const CLOSE_AFTER_MS = 60 * 60_000;
 const MS_PER_DAY = 24 * 60 * 60_000;
-const NO_COMPANIONS = { companions: {}, probsevere: null, previous_probsevere: null };
-
-export interface SessionSettings {
-  readonly storm_day_start_hour: number;
-  /** Data clock, epoch milliseconds. */
-  readonly now: () => number;
-  readonly report: Report;
-  /** Raw files leave the folder they came in once they are published: an inbox is emptied, a folder named with --from is not. */
-  readonly move_raw: boolean;
-  /** Every scan is published as soon as it is done; otherwise an hour of scans at a time. */
-  readonly each_scan: boolean;
-  /** Ends a run between two commits. What was not reached is found again by the next run. */
-  readonly signal?: AbortSignal;
-}
 
 /** What a run did. */
 export interface RunSummary {
@@ -58,7 +44,7 @@ export interface RunSummary {
   readonly skipped: number;
   readonly detections: number;
   readonly cells: number;
-  readonly rejected: readonly Pick<Rejection, 'file' | 'reason'>[];
+  readonly rejected: Readonly<Rejected>;
   /** Files of known products that no scan takes; they are kept. */
   readonly unused: number;
   readonly duplicates: number;
@@ -89,14 +75,7 @@ export function openSession(root: Root, readers: Readers, settings: SessionSetti
   };
 }
 
-interface Context {
-  readonly root: Root;
-  readonly readers: Readers;
-  readonly settings: SessionSettings;
-  /** Raw files kept under the root, by source and UTC date, as far as they were looked at: place -> file. */
-  readonly kept: Map<string, Promise<Map<string, SourceFile>>>;
-  /** Kind of the scans that were given for a storm date, as their files say it. */
-  readonly kinds: Map<string, RawSource>;
+interface Context extends RawFiles {
   /** Memory after the scan that was processed last. */
   memory: Memory;
 }
@@ -111,13 +90,13 @@ interface Tally {
   readonly done: Set<string>;
   /** Scans that the run expects to work on. */
   all: number;
-  readonly rejected: Pick<Rejection, 'file' | 'reason'>[];
+  readonly rejected: Rejected;
   readonly dates: Set<string>;
 }
 
 async function run(context: Context, given: readonly SourceFile[], rebuild: string | null): Promise<RunSummary> {
   const { root, settings } = context;
-  const rejected: Tally['rejected'] = [];
+  const rejected: Rejected = [];
   const admitted = await admit(context, given, rejected);
   await refuseOtherKinds(context, admitted);
   const times = admitted.map((file) => file.time_ms);
@@ -316,41 +295,6 @@ async function replaceOtherKind(context: Context, files: readonly SourceFile[]):
   return cleared;
 }
 
-function scansByDate(context: Context, files: readonly SourceFile[]): Map<string, ScanPlan[]> {
-  return Map.groupBy(planScans(files).scans, (scan) => dateOf(context, scan.scan_id));
-}
-
-/** Kind of the first of these scans that can be read; null when none can. */
-async function kindOf(readers: Readers, scans: readonly ScanPlan[]): Promise<RawSource | null> {
-  for (const { scan_time, mesh } of scans) {
-    try {
-      const { simulated } = await readers.read({ ...NO_COMPANIONS, scan_time, mesh: mesh.location });
-      return simulated ? 'simulated' : 'observed';
-    } catch (error) {
-      // It is put aside when its turn comes.
-      if (!(error instanceof BadInput)) throw error;
-    }
-  }
-  return null;
-}
-
-/** Refuses scans of the other kind before any work; the first scan of a storm date speaks for all that follow. */
-async function refuseOtherKinds(context: Context, files: readonly SourceFile[]): Promise<void> {
-  for (const [date, scans] of scansByDate(context, files)) {
-    if (context.kinds.has(date)) continue;
-    const kind = await kindOf(context.readers, scans);
-    if (kind === null) continue;
-    refuseOtherKind(context.root, date, kind);
-    context.kinds.set(date, kind);
-  }
-}
-
-/** Kind of raw files that a storm date takes: that of its published scans, else that of the scans given for it. */
-function kindOn({ root, kinds }: Context, date: string): RawSource | undefined {
-  const head = root.heads.get(date);
-  return head !== undefined && head.scans.length > 0 ? head.source : kinds.get(date);
-}
-
 async function settle({ root, settings }: Context): Promise<void> {
   const now_ms = settings.now();
   const isOver = (date: string) =>
@@ -369,139 +313,6 @@ async function settle({ root, settings }: Context): Promise<void> {
   const thisMonth = monthOf(utcDate(now_ms));
   const closed = [...root.heads.values()].filter((head) => head.closed).map((head) => monthOf(head.partition));
   for (const month of new Set(closed)) if (month < thisMonth) await root.joinMonth(month, now_ms);
-}
-
-/** Files worth planning with: not refused before, and not from the future. */
-async function admit(
-  context: Context,
-  files: readonly SourceFile[],
-  rejected: Tally['rejected'],
-): Promise<SourceFile[]> {
-  const { root, settings } = context;
-  const refused = [...(await readRejections(root.path, 'observed')), ...(await readRejections(root.path, 'simulated'))];
-  const latest_ms = settings.now() + FUTURE_MAX_MS;
-  const admitted: SourceFile[] = [];
-  for (const file of files) {
-    if (await isRejected(file, refused)) continue;
-    if (file.time_ms <= latest_ms) admitted.push(file);
-    else {
-      const reason = `time ${timestamp(file.time_ms)} is ahead of the clock, expected at most ${timestamp(latest_ms)}`;
-      await putAside(context, file, 'plan', reason, rejected);
-    }
-  }
-  return admitted;
-}
-
-async function putAside(
-  context: Context,
-  file: SourceFile,
-  stage: string,
-  reason: string,
-  rejected: Tally['rejected'],
-): Promise<void> {
-  const { root, settings } = context;
-  const { rejection, isNew } = await rejectRaw({
-    file,
-    dataRoot: root.path,
-    source: sourceOf(context, file) ?? 'observed',
-    stage,
-    reason,
-    found_at_ms: settings.now(),
-    move: settings.move_raw || isKept(root, file),
-  });
-  rejected.push({ file: rejection.file, reason: rejection.reason });
-  if (isNew) settings.report.warn('File:Read:Rejected', { file: rejection.file, stage, reason: rejection.reason });
-}
-
-/** Kind of a file that was not read, as far as its place or its date say it. */
-function sourceOf(context: Context, file: SourceFile): RawSource | undefined {
-  if (file.location.startsWith(join(context.root.path, 'inbox', 'simulated'))) return 'simulated';
-  return kindOn(context, dateOf(context, scanId(file.time_ms)));
-}
-
-/** Kind of a file that came before any scan of its date, as its content says it. */
-async function ownKind({ location, product }: SourceFile): Promise<RawSource> {
-  try {
-    const read = product === PROBSEVERE_PRODUCT ? readProbSevere : readGrid;
-    return read(await readBounded(location, MAX_UNZIPPED_BYTES), location).simulated ? 'simulated' : 'observed';
-  } catch (error) {
-    // It is put aside once a scan wants it; until then it is kept as it was delivered.
-    if (error instanceof BadInput) return 'observed';
-    throw error;
-  }
-}
-
-function isKept(root: Root, file: SourceFile): boolean {
-  return file.location.startsWith(join(root.path, 'archive'));
-}
-
-/** Raw files kept before, from the day before the earliest of some instants on: what is late may change what follows. */
-async function keptAround(context: Context, times_ms: readonly number[]): Promise<SourceFile[]> {
-  if (times_ms.length === 0) return [];
-  const { root } = context;
-  const first = utcDate(times_ms.reduce((a, b) => Math.min(a, b)) - MS_PER_DAY);
-  const last = utcDate(times_ms.reduce((a, b) => Math.max(a, b)) + MS_PER_DAY);
-  const published = [...root.heads.values()].filter((head) => head.scans.length > 0).map((head) => head.partition);
-  const dates = new Set(
-    published.flatMap((date) => [addDays(date, -1), date, addDays(date, 1)]).filter((date) => date >= first),
-  );
-  for (let date = first; date <= last; date = addDays(date, 1)) dates.add(date);
-  for (const key of context.kept.keys()) if (!dates.has(key.split(' ')[1] as string)) context.kept.delete(key);
-  const kept: SourceFile[] = [];
-  for (const date of [...dates].sort()) {
-    for (const source of ['observed', 'simulated'] as const) {
-      for (const file of (await keptOn(context, source, date)).values())
-        if ((kindOn(context, dateOf(context, scanId(file.time_ms))) ?? source) === source) kept.push(file);
-    }
-  }
-  return kept;
-}
-
-function keptOn({ root, kept }: Context, source: RawSource, date: string): Promise<Map<string, SourceFile>> {
-  const key = `${source} ${date}`;
-  const known = kept.get(key) ?? listKept(root, source, date);
-  kept.set(key, known);
-  return known;
-}
-
-async function listKept(root: Root, source: RawSource, date: string): Promise<Map<string, SourceFile>> {
-  return new Map((await listArchive(root.path, source, [date])).map((file) => [file.location, file]));
-}
-
-/** Copies a raw file into the archive, unless it is there. */
-async function keep(context: Context, file: SourceFile, source: RawSource): Promise<void> {
-  if (isKept(context.root, file)) return;
-  const kept = await keepRaw(file, context.root.path, source);
-  (await keptOn(context, source, utcDate(file.time_ms))).set(kept.location, kept);
-}
-
-/** Keeps given files that no scan takes: one may still come that does. Returns how many there are. */
-async function keepUnused(
-  context: Context,
-  given: readonly SourceFile[],
-  unused: readonly SourceFile[],
-): Promise<number> {
-  const places = new Set(given.map((file) => file.location));
-  const own = unused.filter((file) => places.has(file.location));
-  for (const file of own) await keep(context, file, sourceOf(context, file) ?? (await ownKind(file)));
-  return own.length;
-}
-
-/** Takes files that are kept or known twice out of the inbox they came in. */
-async function emptyInbox(
-  context: Context,
-  admitted: readonly SourceFile[],
-  duplicates: readonly SourceFile[],
-): Promise<void> {
-  const kept = (await Promise.all(context.kept.values())).flatMap((files) => [...files.values()]);
-  const needed = new Set(withoutKnown(admitted, kept, []));
-  for (const file of duplicates) needed.delete(file);
-  for (const file of admitted)
-    if (!needed.has(file) && !isKept(context.root, file)) await fs.rm(file.location, { force: true });
-}
-
-function dateOf({ settings }: Context, scan_id: string): string {
-  return stormDate(scanTime(scan_id), settings.storm_day_start_hour);
 }
 
 /** Published scans from a day before an instant on, by time. */
@@ -540,14 +351,4 @@ function checkpointAfter(root: Root, scan_id: string) {
     if (found) return found;
   }
   return undefined;
-}
-
-function refuseOtherKind(root: Root, storm_date: string, given: RawSource): void {
-  const head = root.heads.get(storm_date);
-  if (head === undefined || head.scans.length === 0 || head.source === given) return;
-  throw new Conflict(
-    'publish',
-    storm_date,
-    `holds ${head.source} data and the new scan is ${given}, expected one kind per storm date (--replace takes the ${head.source} data away first)`,
-  );
 }

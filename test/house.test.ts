@@ -17,7 +17,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
   ],
   [/^pipeline\/publish\//, /^api\/(jobs|push|middleware)\//, /^api\/(endpoint|services)\.ts$/],
   [
-    /^pipeline\/(scan|reader|workers|chains|read-ahead|session)\.ts$/,
+    /^pipeline\/(scan|reader|workers|chains|raw-files|read-ahead|session)\.ts$/,
     /^api\/(routes|legacy)\//,
     /^api\/(openapi|app)\.ts$/,
   ],

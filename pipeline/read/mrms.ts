@@ -1,6 +1,6 @@
 import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
 import { BadInput } from '../error.ts';
-import { type Companion, type Grid, type HailField, sampleGrid } from '../grid.ts';
+import { type Grid, type HailField, sampleGrid } from '../grid.ts';
 import { type Decoded, decodeField, type Field, parseGrib2 } from './grib2.ts';
 import { gunzip } from './gunzip.ts';
 import { isFlipped } from './projection.ts';
@@ -71,15 +71,6 @@ export const PRODUCTS: readonly Product[] = (
   nothing,
   nothing_as,
 }));
-
-/** Product whose pixels give a companion its values. */
-export const COMPANION_PRODUCTS: Readonly<Record<Companion, string>> = {
-  posh_pct: 'POSH',
-  vil_kg_m2: 'VIL',
-  echo_top_18_km: 'EchoTop_18',
-  echo_top_50_km: 'EchoTop_50',
-  max_reflectivity_dbz: 'MergedReflectivityQCComposite',
-};
 
 const MRMS_DISCIPLINE = 209;
 /** Production status of section 1 that our simulator writes; 192 to 254 are for local use. */

@@ -1,10 +1,17 @@
 import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
 import { stormDate, timestamp } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
-import { COMPANIONS, type Companion, type CompanionValues, type Grid, type ScanInput } from '../grid.ts';
+import {
+  COMPANION_PRODUCTS,
+  COMPANIONS,
+  type Companion,
+  type CompanionValues,
+  type Grid,
+  type ScanInput,
+} from '../grid.ts';
 import { readBounded } from './file.ts';
 import { MAX_UNZIPPED_BYTES } from './gunzip.ts';
-import { COMPANION_PRODUCTS, hailField, readGrid, sampleAtPixels } from './mrms.ts';
+import { hailField, readGrid, sampleAtPixels } from './mrms.ts';
 import { type FileObject, MAX_PROBSEVERE_BYTES, readProbSevere } from './probsevere.ts';
 
 /** Paths of the raw files of one scan. */

@@ -1,17 +1,8 @@
 import { createHash } from 'node:crypto';
 import { scanId, scanTime } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
-import { COMPANIONS, type Companion } from '../grid.ts';
+import { COMPANION_PRODUCTS, COMPANIONS, type Companion } from '../grid.ts';
 import { PROBSEVERE_PRODUCT, SCAN_PRODUCT, type SourceFile } from './names.ts';
-
-/** Product that gives each companion value. */
-export const COMPANION_PRODUCTS: Readonly<Record<Companion, string>> = {
-  posh_pct: 'POSH',
-  vil_kg_m2: 'VIL',
-  echo_top_18_km: 'EchoTop_18',
-  echo_top_50_km: 'EchoTop_50',
-  max_reflectivity_dbz: 'MergedReflectivityQCComposite',
-};
 
 /** Products that a source delivers when nobody narrows them. */
 export const DEFAULT_PRODUCTS: readonly string[] = [
