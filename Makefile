@@ -25,6 +25,10 @@ ingest: install ## publish a source once: SOURCE=dir FROM=folder, SOURCE=noaa DA
 stream: install ## follow a source: SOURCE=dir FROM=folder, or the public bucket
 	@node pipeline/main.ts stream $(if $(SOURCE),--source $(SOURCE)) $(if $(FROM),--from "$(FROM)") $(if $(PRODUCTS),--products $(PRODUCTS))
 
+.PHONY: serve
+serve: install ## answer /v1 from the published data; the first start prints a key and three curl lines
+	@node api/main.ts serve
+
 .PHONY: verify
 verify: install ## re-read everything that is published and say what is wrong
 	@node pipeline/main.ts verify
@@ -33,8 +37,12 @@ verify: install ## re-read everything that is published and say what is wrong
 test: install ## run the fast tests
 	@ava
 
+.PHONY: test-records
+test-records: install ## run the tests of the records on PostgreSQL as well: HAIL_TEST_DATABASE_URL=postgres://…
+	@ava 'test/records/**/*.test.ts'
+
 .PHONY: test-slow
-test-slow: install ## run the slow tests: full grids, fuzz, kills, disk full
+test-slow: install ## run the slow tests: full grids, fuzz, kills, a browser
 	@ava --timeout=20m 'test/slow/**/*.test.ts'
 
 .PHONY: test-kill

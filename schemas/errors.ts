@@ -7,7 +7,10 @@ import { z } from 'zod';
 export const ERRORS = {
   bad_request: { status: 400, meaning: 'request body validation failed' },
   invalid_parameter: { status: 400, meaning: 'query or path parameter failed validation' },
-  invalid_idempotency_key: { status: 400, meaning: 'Idempotency-Key empty, over 255 characters, or used with a different request' },
+  invalid_idempotency_key: {
+    status: 400,
+    meaning: 'Idempotency-Key empty, over 255 characters, or used with a different request',
+  },
   unauthorized: { status: 401, meaning: 'missing or invalid key' },
   forbidden: { status: 403, meaning: 'authenticated but not permitted for a reason other than scope' },
   insufficient_scope: { status: 403, meaning: 'key lacks the required scope' },
@@ -33,9 +36,13 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-export const ErrorBody = z.object({
-  error: z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]).meta({ description: 'Stable machine-readable code.' }),
-  message: z.string().meta({ description: 'For people; may change, must not be parsed.' }),
-  request_id: z.string().meta({ description: 'Correlates with the logs.' }),
-});
+export const ErrorBody = z
+  .object({
+    error: z
+      .enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]])
+      .meta({ description: 'Stable machine-readable code.' }),
+    message: z.string().meta({ description: 'For people; may change, must not be parsed.' }),
+    request_id: z.string().meta({ description: 'Correlates with the logs.' }),
+  })
+  .meta({ id: 'Error', description: 'Every answer that is not a success.' });
 export type ErrorBody = z.infer<typeof ErrorBody>;

@@ -7,6 +7,15 @@ const wholeNumber = (low: number, high: number) =>
     .transform(Number)
     .pipe(z.number().int().min(low).max(high));
 
+/** Comma-separated addresses and networks, `10.0.0.0/8,::1`. */
+const networks = z.string().transform((text, context): readonly string[] => {
+  const parts = text.split(',').map((part) => part.trim());
+  const wrong = parts.find((part) => !z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]).safeParse(part).success);
+  if (wrong === undefined) return parts;
+  context.addIssue({ code: 'custom', message: `expected addresses and networks, found '${wrong}'` });
+  return z.NEVER;
+});
+
 /**
  * Every setting, its default and its meaning: the table in README is made from this object.
  * Science is not a setting: thresholds are named constants beside their algorithm.
@@ -24,6 +33,25 @@ export const Settings = z.object({
     .url({ protocol: /^https?$/ })
     .default('https://noaa-mrms-pds.s3.amazonaws.com')
     .meta({ description: 'base address of the public MRMS bucket' }),
+  HAIL_HOST: z.string().min(1).default('127.0.0.1').meta({ description: 'address the service listens on' }),
+  HAIL_PORT: wholeNumber(0, 65_535)
+    .default(8080)
+    .meta({ description: 'port the service listens on; 0 takes a free one' }),
+  HAIL_BASE_URL: z
+    .url({ protocol: /^https?$/ })
+    .regex(/\/v1\/?$/, 'expected an address that ends in /v1')
+    .optional()
+    .meta({ description: 'public address of the service, ending in /v1; from host and port when left out' }),
+  HAIL_DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/ })
+    .optional()
+    .meta({ description: 'PostgreSQL for the records; a SQLite file under the data root when left out' }),
+  HAIL_TRUST_PROXY: networks
+    .optional()
+    .meta({ description: 'addresses and networks of proxies whose X-Forwarded-For is believed, comma-separated' }),
+  HAIL_METRICS_PORT: wholeNumber(0, 65_535)
+    .optional()
+    .meta({ description: 'second port that serves /metrics; none when left out' }),
   HAIL_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .default('info')

@@ -1,0 +1,401 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import type { Bbox } from '../schemas/geo/position.ts';
+import { layout } from '../schemas/layout.ts';
+import { CommittedScan, Current, MANIFEST_VERSION, Manifest, PublishedFile } from '../schemas/manifest.ts';
+import { dayMax } from '../schemas/tables/day-max.ts';
+import { TABLES } from '../schemas/tables/index.ts';
+import { addDays, monthOf, scanTime, stormDateStart } from '../schemas/time.ts';
+import { openStore, type Store } from './store.ts';
+
+/** Where rows must lie, and how large they must be, to matter to a question. */
+export interface Near {
+  readonly bbox?: Bbox;
+  readonly min_size_mm?: number;
+}
+
+/** What is published at one moment: pinned for one request, immutable. Dates are storm dates. */
+export interface Edition {
+  /** Kind of the newest data, for the header X-Data-Source; null while nothing is published. */
+  readonly source: 'observed' | 'simulated' | null;
+  /** Observation time of the newest scan, epoch milliseconds; null while nothing is published. */
+  readonly newest_scan_ms: number | null;
+  /** Names of the live snapshot's files; null while there is none. */
+  readonly live: Current['live'] | null;
+  /** Published dates, ascending. */
+  readonly dates: readonly string[];
+  /** Everything a date lists; null for a date that is not published. Throws DataUnavailable when the list is gone. */
+  readonly manifest: (date: string) => Manifest | null;
+  /** Absolute paths of the files of a table that may hold rows of a question; none is a valid answer. */
+  readonly paths: (table: string, dates: readonly string[], near?: Near) => string[];
+  /**
+   * Absolute paths of the day maxima from a date to a date, both included: month files where those are current, else day
+   * files. Month files hold other dates too: filter by storm_date. A running date lies in several files that add up.
+   */
+  readonly dayMaxPaths: (first: string, last: string, near?: Near) => string[];
+  /** Published dates from a date to a date, both included, ascending. */
+  readonly datesBetween: (first: string, last: string) => string[];
+  /** Changes when the rows of some tables on some dates change; what an ETag is made of. */
+  readonly version: (tables: readonly string[], dates: readonly string[]) => string;
+  /** Observation time of the newest scan of some dates; of the newest scan at all when they have none. */
+  readonly dataAsOf: (dates: readonly string[]) => number | null;
+}
+
+/** Follows the switch of a data root. */
+export interface Catalog {
+  /** What is published now; throws DataUnavailable while the root contradicts itself. Cheap. */
+  readonly edition: () => Edition;
+  /** Why there is no edition; null when there is one. */
+  readonly failure: () => string | null;
+  /** Looks at the root now instead of at the next poll. */
+  readonly refresh: () => Promise<void>;
+  /** Registers what must be ready before a new edition is handed out, and runs it for the present one. */
+  readonly follow: (prepare: (edition: Edition) => Promise<void>) => Promise<void>;
+  readonly close: () => void;
+}
+
+/** The data root names what is not there, or what this version cannot read: better no answer than a wrong number. */
+export class DataUnavailable extends Error {
+  constructor(subject: string, reason: string, options?: ErrorOptions) {
+    super(`data root: ${subject} ${reason}`, options);
+    this.name = 'DataUnavailable';
+  }
+}
+
+const POLL_MS = 250;
+/** Lists of closed dates change without the switch only when months are joined or climates made: looked at less often. */
+const HEADS_POLL_MS = 2000;
+/** Whole manifests remembered; a day of scans has 1,500 entries. */
+const MANIFESTS_KEPT = 16;
+
+const KNOWN_VERSIONS = new Map<string, number>(TABLES.map(({ name, schema_version }) => [name, schema_version]));
+
+/** What the catalog keeps of a manifest; the lists of scans and tiles are long and stay on disk. */
+const Listing = Manifest.pick({
+  partition: true,
+  commit: true,
+  source: true,
+  storm_day_start_hour: true,
+  closed: true,
+  table_commits: true,
+  dates: true,
+}).extend({
+  scans: z.array(CommittedScan.pick({ scan_id: true, inputs: true })),
+  files: z.array(z.looseObject({ kind: z.string() })),
+});
+
+interface Partition {
+  readonly name: string;
+  readonly commit: number;
+  readonly source: 'observed' | 'simulated';
+  readonly closed: boolean;
+  readonly table_commits: Readonly<Record<string, number>>;
+  /** Files of tables. */
+  readonly files: readonly PublishedFile[];
+  readonly scans: number;
+  readonly last_scan_ms: number | null;
+  /** Hash of what the partition was made from, the same however its files are grouped. */
+  readonly inputs: string;
+  /** Of a month: commit of each date in it. */
+  readonly dates: Readonly<Record<string, number>> | null;
+}
+
+/** Opens the catalog of a data root; an empty or missing root is an edition without dates. */
+export async function openCatalog(dataRoot: string, storm_day_start_hour: number): Promise<Catalog> {
+  const store = openStore(dataRoot);
+  const partitions = partitionReader(store, storm_day_start_hour);
+  const followers: ((edition: Edition) => Promise<void>)[] = [];
+  let state: { edition: Edition } | { failure: DataUnavailable } = { edition: emptyEdition() };
+  let seen: string | null | undefined;
+  let heads_at_ms = Number.NEGATIVE_INFINITY;
+  let running: Promise<void> | null = null;
+
+  const look = async () => {
+    const mark = await store.mark(layout.current);
+    const elapsed_ms = performance.now() - heads_at_ms;
+    if (mark === seen && elapsed_ms < HEADS_POLL_MS && 'edition' in state) return;
+    const current = await readCurrent(store);
+    const { dates, months, changed } = await partitions(current);
+    heads_at_ms = performance.now();
+    if (mark !== seen || changed || 'failure' in state) {
+      const edition = makeEdition(store, current, dates, months, storm_day_start_hour);
+      for (const prepare of followers) await prepare(edition);
+      state = { edition };
+    }
+    seen = mark;
+  };
+  const refresh = () => {
+    running ??= look()
+      .catch((error: unknown) => {
+        state = { failure: asUnavailable(error) };
+      })
+      .finally(() => {
+        running = null;
+      });
+    return running;
+  };
+  const edition = () => {
+    if ('failure' in state) throw state.failure;
+    return state.edition;
+  };
+
+  await refresh();
+  const timer = setInterval(refresh, POLL_MS);
+  timer.unref();
+  return {
+    edition,
+    failure: () => ('failure' in state ? state.failure.message : null),
+    refresh: async () => {
+      await running;
+      heads_at_ms = Number.NEGATIVE_INFINITY;
+      await refresh();
+    },
+    follow: async (prepare) => {
+      followers.push(prepare);
+      if ('edition' in state) await prepare(state.edition);
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
+function asUnavailable(cause: unknown): DataUnavailable {
+  if (cause instanceof DataUnavailable) return cause;
+  return new DataUnavailable('a list', `cannot be read: ${cause instanceof Error ? cause.message : cause}`, { cause });
+}
+
+async function readCurrent(store: Store): Promise<Current | null> {
+  const text = await store.text(layout.current);
+  return text === null ? null : parsed(layout.current, text, Current);
+}
+
+function parsed<Shape extends z.ZodType>(path: string, text: string, shape: Shape): z.infer<Shape> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new DataUnavailable(path, 'is not JSON', { cause });
+  }
+  const { manifest_version } = z
+    .looseObject({ manifest_version: z.unknown() })
+    .catch({ manifest_version: null })
+    .parse(value);
+  if (manifest_version !== MANIFEST_VERSION)
+    throw new DataUnavailable(path, `has version ${manifest_version}, expected ${MANIFEST_VERSION}`);
+  const result = shape.safeParse(value);
+  if (!result.success) throw new DataUnavailable(path, 'is not a list of this version', { cause: result.error });
+  return result.data;
+}
+
+interface Partitions {
+  readonly dates: ReadonlyMap<string, Partition>;
+  readonly months: ReadonlyMap<string, Partition>;
+  /** Some list differs from the last look. */
+  readonly changed: boolean;
+}
+
+/** Reads the lists that are in force, and again only those whose file was replaced. */
+function partitionReader(store: Store, storm_day_start_hour: number) {
+  let known = new Map<string, { mark: string; partition: Partition }>();
+
+  const load = async (path: string): Promise<{ mark: string; partition: Partition } | null> => {
+    const mark = await store.mark(path);
+    if (mark === null) return null;
+    const last = known.get(path);
+    if (last?.mark === mark) return last;
+    const text = await store.text(path);
+    return text === null ? null : { mark, partition: partitionOf(path, text, storm_day_start_hour) };
+  };
+
+  return async (current: Current | null): Promise<Partitions> => {
+    const names = await store.names(layout.manifests);
+    const pinned = current?.open_dates ?? {};
+    const monthFolder = layout.monthPartition('');
+    const isDate = (name: string) => /^\d{4}-\d{2}-\d{2}$/.test(name);
+    const loaded = new Map<string, { mark: string; partition: Partition }>();
+    const dates = new Map<string, Partition>();
+    const months = new Map<string, Partition>();
+    const wanted = [...new Set([...names.filter(isDate), ...Object.keys(pinned)])].sort();
+    await Promise.all(
+      [...wanted, ...names.filter((name) => name.startsWith(monthFolder))].map(async (name) => {
+        const commit = pinned[name];
+        const path = commit === undefined ? layout.head(name) : layout.manifest(name, commit);
+        const found = await load(path);
+        if (found !== null) loaded.set(path, found);
+        else if (commit !== undefined) throw new DataUnavailable(path, 'is missing, and the switch names it');
+      }),
+    );
+    for (const name of wanted) {
+      const commit = pinned[name];
+      const found = loaded.get(commit === undefined ? layout.head(name) : layout.manifest(name, commit));
+      if (found === undefined) continue; // its first commit was killed before the head was moved
+      if (commit === undefined && !isReadable(found.partition, current)) continue;
+      dates.set(name, found.partition);
+    }
+    for (const name of names) {
+      const found = name.startsWith(monthFolder) ? loaded.get(layout.head(name)) : undefined;
+      if (found !== undefined) months.set(name.slice(monthFolder.length), found.partition);
+    }
+    for (const [month, { dates: held }] of months) {
+      const lost = Object.keys(held ?? {}).find((date) => !dates.has(date));
+      if (lost !== undefined) throw new DataUnavailable(layout.head(lost), `is missing, and month ${month} names it`);
+    }
+    const changed =
+      loaded.size !== known.size || [...loaded].some(([path, { mark }]) => known.get(path)?.mark !== mark);
+    known = loaded;
+    return { dates, months, changed };
+  };
+}
+
+/**
+ * True for a date that is read through its head: a closed one. An open date that the switch does not name is one whose
+ * first commit was killed before the switch; when there were more commits, or no switch beside scans, files were lost.
+ */
+function isReadable(date: Partition, current: Current | null): boolean {
+  if (current === null && date.scans > 0 && (date.closed || date.commit > 1))
+    throw new DataUnavailable(layout.current, `is missing, and ${date.name} holds ${date.scans} scans`);
+  return date.closed;
+}
+
+function partitionOf(path: string, text: string, storm_day_start_hour: number): Partition {
+  const listing = parsed(path, text, Listing);
+  if (listing.storm_day_start_hour !== storm_day_start_hour)
+    throw new DataUnavailable(
+      path,
+      `has storm days that start at ${listing.storm_day_start_hour} UTC, expected ${storm_day_start_hour} (HAIL_STORM_DAY_START_HOUR)`,
+    );
+  const files = listing.files.filter(({ kind }) => kind === 'table').map((file) => PublishedFile.parse(file));
+  for (const { table, schema_version, path: name } of files) {
+    const expected = KNOWN_VERSIONS.get(table ?? '');
+    if (expected !== undefined && schema_version !== expected)
+      throw new DataUnavailable(name, `has schema version ${schema_version}, expected ${expected}`);
+  }
+  const last = listing.scans.at(-1);
+  const inputs = createHash('sha256');
+  for (const scan of listing.scans) inputs.update(`${scan.scan_id} ${scan.inputs}\n`);
+  if (last === undefined) for (const { sha256 } of files) inputs.update(`${sha256}\n`);
+  return {
+    name: listing.partition,
+    commit: listing.commit,
+    source: listing.source,
+    closed: listing.closed,
+    table_commits: listing.table_commits,
+    files,
+    scans: listing.scans.length,
+    last_scan_ms: last === undefined ? null : scanTime(last.scan_id),
+    inputs: inputs.digest('hex').slice(0, 16),
+    dates: listing.dates,
+  };
+}
+
+function emptyEdition(): Edition {
+  return {
+    source: null,
+    newest_scan_ms: null,
+    live: null,
+    dates: [],
+    manifest: () => null,
+    paths: () => [],
+    dayMaxPaths: () => [],
+    datesBetween: () => [],
+    version: () => 'empty',
+    dataAsOf: () => null,
+  };
+}
+
+function makeEdition(
+  store: Store,
+  current: Current | null,
+  partitions: ReadonlyMap<string, Partition>,
+  months: ReadonlyMap<string, Partition>,
+  storm_day_start_hour: number,
+): Edition {
+  const dates = [...partitions.keys()];
+  const newestDate = partitions.get(dates.at(-1) ?? '');
+  const lastScan = (date: Partition): number | null => {
+    if (date.last_scan_ms !== null || date.files.length === 0) return date.last_scan_ms;
+    // A date without scans is the sum of a whole day: it was observed up to its last second.
+    return stormDateStart(addDays(date.name, 1), storm_day_start_hour) - 1000;
+  };
+  const newestOf = (names: readonly string[]) =>
+    names.reduce<number | null>((newest_ms, name) => {
+      const date = partitions.get(name);
+      const last_ms = date === undefined ? null : lastScan(date);
+      return last_ms !== null && (newest_ms === null || last_ms > newest_ms) ? last_ms : newest_ms;
+    }, null);
+  const newest_scan_ms = newestOf(dates);
+  const filesOf = (partition: Partition | undefined, table: string, near: Near | undefined) =>
+    (partition?.files ?? [])
+      .filter((file) => file.table === table && mayHold(file, near))
+      .map((file) => store.absolute(file.path));
+  const currentMonth = (month: string): Partition | undefined => {
+    const partition = months.get(month);
+    const isCurrent = Object.entries(partition?.dates ?? {}).every(
+      ([date, commit]) => (partitions.get(date)?.table_commits[dayMax.name] ?? 0) <= commit,
+    );
+    return isCurrent ? partition : undefined;
+  };
+  const joined = new Map([...months.keys()].map((month) => [month, currentMonth(month)]));
+  const datesBetween = (first: string, last: string) => dates.filter((date) => date >= first && date <= last);
+  return {
+    source: current?.source ?? newestDate?.source ?? null,
+    newest_scan_ms,
+    live: current?.live ?? null,
+    dates,
+    manifest: manifestReader(store, partitions),
+    paths: (table, names, near) => names.flatMap((name) => filesOf(partitions.get(name), table, near)),
+    dayMaxPaths: (first, last, near) => {
+      const asked = datesBetween(first, last);
+      const used = [...new Set(asked.map(monthOf))].map((month) => joined.get(month));
+      const held = new Set(used.flatMap((month) => Object.keys(month?.dates ?? {})));
+      return [
+        ...used.flatMap((month) => filesOf(month, dayMax.name, near)),
+        ...asked.filter((date) => !held.has(date)).flatMap((date) => filesOf(partitions.get(date), dayMax.name, near)),
+      ];
+    },
+    datesBetween,
+    version: (tables, names) => {
+      const hash = createHash('sha256');
+      for (const name of names) {
+        const date = partitions.get(name);
+        if (date === undefined) continue;
+        const commits = tables.map((table) => date.table_commits[table] ?? 0);
+        hash.update(`${name} ${date.source} ${date.inputs} ${commits.join(' ')}\n`);
+      }
+      return hash.digest('hex').slice(0, 24);
+    },
+    dataAsOf: (names) => newestOf(names) ?? newest_scan_ms,
+  };
+}
+
+/** False when the list says that no row of a file can matter. */
+function mayHold({ rows, bbox, max_size_mm }: PublishedFile, near: Near | undefined): boolean {
+  if (rows === 0) return false;
+  if (near?.min_size_mm !== undefined && max_size_mm !== null && max_size_mm < near.min_size_mm) return false;
+  if (near?.bbox === undefined || bbox === null) return true;
+  const [west, south, east, north] = near.bbox;
+  return bbox[0] <= east && bbox[2] >= west && bbox[1] <= north && bbox[3] >= south;
+}
+
+function manifestReader(store: Store, partitions: ReadonlyMap<string, Partition>) {
+  const kept = new Map<string, Manifest>();
+  return (date: string): Manifest | null => {
+    const partition = partitions.get(date);
+    if (partition === undefined) return null;
+    const known = kept.get(date);
+    if (known !== undefined) return known;
+    const path = layout.manifest(date, partition.commit);
+    const manifest = parsed(path, readNow(store, path), Manifest);
+    if (kept.size >= MANIFESTS_KEPT) kept.delete(kept.keys().next().value as string);
+    kept.set(date, manifest);
+    return manifest;
+  };
+}
+
+function readNow(store: Store, path: string): string {
+  try {
+    return readFileSync(store.absolute(path), 'utf8');
+  } catch (cause) {
+    throw new DataUnavailable(path, 'is missing, and the edition names it', { cause });
+  }
+}

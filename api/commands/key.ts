@@ -1,0 +1,161 @@
+import { Command } from 'commander';
+import {
+  createKey,
+  findKey,
+  type KeyInfo,
+  keyInfo,
+  listKeys,
+  ROTATION_GRACE_MS,
+  revokeKey,
+  rotateKey,
+} from '../records/key-rows.ts';
+import type { Records } from '../records/records.ts';
+import { isScope } from '../records/scopes.ts';
+import {
+  businessNamed,
+  CommandError,
+  collectWords,
+  duration,
+  EXIT,
+  instant,
+  print,
+  type RecordsConfig,
+  table,
+  withRecords,
+} from './cli.ts';
+
+interface Json {
+  readonly json?: true;
+}
+
+interface CreateOptions extends Json {
+  readonly live?: true;
+  readonly test?: true;
+  readonly name: string;
+  readonly scopes?: readonly string[];
+  readonly expires?: string;
+}
+
+/** `hail-api key`: what opens the service. The text of a key is printed once and stored nowhere. */
+export function keyCommand(config: () => RecordsConfig): Command {
+  const command = new Command('key').description('make, rotate, revoke and list keys; their text is printed once');
+
+  command
+    .command('create <business>')
+    .description('make a key and print it')
+    .option('--live', 'a key that returns data and is billed')
+    .option('--test', 'a key that opens health alone')
+    .option('--name <name>', 'what people call it', 'unnamed')
+    .option(
+      '--scopes <list>',
+      "'*', 'hail:read', 'portfolio:*' and the like, between commas; '*' when left out",
+      collectWords,
+    )
+    .option('--expires <time>', 'first instant at which it opens nothing more: a UTC date or time', instant)
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  hail-api key create acme --live --name dashboard\n  hail-api key create acme --live --scopes hail:read,storms:read --expires 2027-01-01',
+    )
+    .action(async (nameOrId: string, options: CreateOptions) => {
+      const settings = config();
+      const now_ms = settings.now();
+      const key = newKey(options, now_ms);
+      const { made, info } = await withRecords(settings, async (records) => {
+        const { id: business_id } = await businessNamed(records, nameOrId);
+        const made = await records.operate((rows) => createKey(rows, { ...key, business_id }, now_ms));
+        return { made, info: await infoOf(records, made.id, now_ms) };
+      });
+      print(options.json, { ...info, key: made.text }, [made.text]);
+    });
+
+  command
+    .command('rotate <key>')
+    .description('make a key that takes over from another, by id or public id; the old one works on for the grace')
+    .option('--grace <duration>', 'how long the old key works on; 0 for one that leaked', duration, ROTATION_GRACE_MS)
+    .option('--json', 'print one JSON object')
+    .action(async (id: string, { json, grace }: Json & { readonly grace: number }) => {
+      const settings = config();
+      const now_ms = settings.now();
+      const { made, info, old } = await withRecords(settings, async (records) => {
+        const made = await records.operate(async (rows) => {
+          const row = await findKey(rows, id);
+          if (row === null) throw unknownKey(id);
+          const { status } = keyInfo(row, now_ms);
+          if (status !== 'active') throw new CommandError(EXIT.conflict, `key ${id}: is ${status}, expected active`);
+          return await rotateKey(rows, row, grace, now_ms);
+        });
+        return {
+          made,
+          info: await infoOf(records, made.id, now_ms),
+          old: await infoOf(records, id, now_ms),
+        };
+      });
+      if (json !== true) process.stderr.write(`The old key works until ${old.expires_at}.\n`);
+      print(json, { ...info, key: made.text, old_key: old }, [made.text]);
+    });
+
+  command
+    .command('revoke <key>')
+    .description('end a key, by id or public id; in force within a second')
+    .option('--json', 'print one JSON object')
+    .action(async (id: string, { json }: Json) => {
+      const settings = config();
+      const now_ms = settings.now();
+      const { info, changed } = await withRecords(settings, async (records) => {
+        const before = await infoOf(records, id, now_ms);
+        const changed = await records.operate((rows) => revokeKey(rows, before, now_ms));
+        return { info: await infoOf(records, id, now_ms), changed };
+      });
+      print(json, { ...info, changed }, [`Key ${info.public_id} ${changed ? 'is now' : 'already was'} revoked.`]);
+    });
+
+  command
+    .command('list <business>')
+    .description('keys of a business: public id, scopes, last use, state')
+    .option('--json', 'print one JSON object')
+    .action(async (nameOrId: string, { json }: Json) => {
+      const settings = config();
+      const keys = await withRecords(settings, async (records) =>
+        listKeys(records.reader, (await businessNamed(records, nameOrId)).id, settings.now()),
+      );
+      const rows = keys.map((key) => [
+        key.name,
+        key.id,
+        key.public_id,
+        key.kind,
+        key.status,
+        key.scopes.join(','),
+        key.expires_at ?? 'never',
+        key.last_used_at ?? 'never',
+      ]);
+      const head = ['name', 'id', 'public id', 'kind', 'status', 'scopes', 'ends', 'last used'];
+      print(json, { keys }, table(head, rows, 'There are no keys.'));
+    });
+
+  return command;
+}
+
+function newKey({ live, test, name, scopes = ['*'], expires = undefined }: CreateOptions, now_ms: number) {
+  if (live === test)
+    throw new CommandError(EXIT.usage, 'key: found both or neither of --live and --test, expected one');
+  const wrong = scopes.find((scope) => !isScope(scope));
+  if (wrong !== undefined)
+    throw new CommandError(
+      EXIT.usage,
+      `key: scope is '${wrong}', expected '*', or one such as 'hail:read' or 'portfolio:*'`,
+    );
+  if (expires !== undefined && Date.parse(expires) <= now_ms)
+    throw new CommandError(EXIT.usage, `key: --expires is ${expires}, expected a time to come`);
+  return { kind: live ? ('live' as const) : ('test' as const), name, scopes, expires_at: expires ?? null };
+}
+
+async function infoOf(records: Records, id: string, now_ms: number): Promise<KeyInfo> {
+  const row = await findKey(records.reader, id);
+  if (row === null) throw unknownKey(id);
+  return keyInfo(row, now_ms);
+}
+
+function unknownKey(id: string): CommandError {
+  return new CommandError(EXIT.not_found, `key ${id}: does not exist, expected the id or public id of a key`);
+}

@@ -1,0 +1,137 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { readPlan, setPlan } from '../records/businesses.ts';
+import { FEATURES } from '../records/plans.ts';
+import type { Plan } from '../records/records.ts';
+import {
+  businessNamed,
+  CommandError,
+  collectWords,
+  EXIT,
+  print,
+  type RecordsConfig,
+  wholeNumber,
+  wholeNumberOrNone,
+  withRecords,
+  wordOf,
+} from './cli.ts';
+
+interface Changes {
+  readonly name?: string;
+  readonly limit?: number | 'none';
+  readonly cap?: number | 'none';
+  readonly rate?: number;
+  readonly overage?: Plan['overage_policy'];
+  readonly overageRate?: number;
+  readonly feature?: readonly string[];
+  readonly quota?: Partial<Plan['quotas']>;
+}
+
+const HIGHEST_RATE = 1_000_000;
+
+/** `hail-api plan`: what a business may do. */
+export function planCommand(config: () => RecordsConfig): Command {
+  const command = new Command('plan').description('what a business may do, in force at once');
+
+  command
+    .command('set <business>')
+    .description('change the plan of a business; what is not named stays')
+    .option('--name <name>', 'name shown in usage answers')
+    .option('--limit <credits>', 'monthly limit, or none', wholeNumberOrNone)
+    .option('--cap <credits>', 'monthly spend cap, or none', wholeNumberOrNone)
+    .option('--overage <policy>', 'allow or block calls past the limit', wordOf(['allow', 'block'] as const))
+    .option('--overage-rate <rate>', 'price of a credit past the limit', price)
+    .option('--rate <n>', 'requests a minute of each key', wholeNumber(1, HIGHEST_RATE))
+    .option('--feature <names>', `replace the features: ${FEATURES.join(', ')}, or none; may be repeated`, features)
+    .option('--quota <name=n>', 'change a quota, such as locations=20000; may be repeated', quota)
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  hail-api plan set acme --limit 100000 --overage block\n  hail-api plan set acme --cap none --feature exports,real_time_delivery',
+    )
+    .action(async (nameOrId: string, { json, ...changes }: Changes & { readonly json?: true }) => {
+      if (Object.keys(changes).length === 0)
+        throw new CommandError(EXIT.usage, `plan of ${nameOrId}: no change is named, expected one option or more`);
+      const settings = config();
+      const { plan, changed, name } = await withRecords(settings, async (records) => {
+        const business = await businessNamed(records, nameOrId);
+        return await records.operate(async (rows) => {
+          const wanted = changedPlan(await readPlan(rows, business.id), changes);
+          return { plan: wanted, changed: await setPlan(rows, business, wanted, settings.now()), name: business.name };
+        });
+      });
+      print(json, { plan, changed }, [
+        changed ? `Changed the plan of ${name}:` : `The plan of ${name} already was so:`,
+        ...planLines(plan),
+      ]);
+    });
+
+  command
+    .command('show <business>')
+    .description('the plan of a business')
+    .option('--json', 'print one JSON object')
+    .action(async (nameOrId: string, { json }: { readonly json?: true }) => {
+      const plan = await withRecords(config(), async (records) =>
+        readPlan(records.reader, (await businessNamed(records, nameOrId)).id),
+      );
+      print(json, plan, planLines(plan));
+    });
+
+  return command;
+}
+
+/** A plan for people. */
+export function planLines(plan: Plan): readonly string[] {
+  const bound = (credits: number | null) => (credits === null ? 'none' : credits.toLocaleString('en-US'));
+  return [
+    `plan ${plan.name}: limit ${bound(plan.monthly_limit)}, spend cap ${bound(plan.spend_cap)} credits a month, overage ${plan.overage_policy} at ${plan.overage_rate} a credit`,
+    `  ${plan.rate_per_minute} requests a minute; features ${plan.features.join(', ') || 'none'}`,
+    `  quotas ${Object.entries(plan.quotas)
+      .map(([name, most]) => `${name}=${most}`)
+      .join(' ')}`,
+  ];
+}
+
+function changedPlan(before: Plan, changes: Changes): Plan {
+  return {
+    name: changes.name ?? before.name,
+    monthly_limit: bound(changes.limit, before.monthly_limit),
+    spend_cap: bound(changes.cap, before.spend_cap),
+    overage_policy: changes.overage ?? before.overage_policy,
+    overage_rate: changes.overageRate ?? before.overage_rate,
+    rate_per_minute: changes.rate ?? before.rate_per_minute,
+    features: changes.feature ?? before.features,
+    quotas: { ...before.quotas, ...changes.quota },
+  };
+}
+
+function bound(changed: number | 'none' | undefined, before: number | null): number | null {
+  if (changed === undefined) return before;
+  return changed === 'none' ? null : changed;
+}
+
+function price(text: string): number {
+  if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError(`Found '${text}', expected a price such as 0.002.`);
+  return Number(text);
+}
+
+function features(text: string, before: readonly string[] = []): readonly string[] {
+  const words = collectWords(text, before).filter((word) => word !== 'none');
+  const wrong = words.find((word) => !FEATURES.some((feature) => feature === word));
+  if (wrong !== undefined) throw new InvalidArgumentError(`Found '${wrong}', expected ${FEATURES.join(', ')} or none.`);
+  return FEATURES.filter((feature) => words.includes(feature));
+}
+
+const QUOTAS = [
+  'locations',
+  'polygons',
+  'point_areas',
+  'real_time_polygons',
+  'area_sq_mi',
+  'subscriptions',
+  'webhooks',
+] as const satisfies readonly (keyof Plan['quotas'])[];
+
+function quota(text: string, before: Partial<Plan['quotas']> = {}): Partial<Plan['quotas']> {
+  const [name = '', most = ''] = text.split('=');
+  return { ...before, [wordOf(QUOTAS)(name)]: wholeNumber(0, Number.MAX_SAFE_INTEGER)(most) };
+}

@@ -1,0 +1,212 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createServer as createSocketServer } from 'node:net';
+import { Command } from 'commander';
+import pino, { type Logger } from 'pino';
+import { createApp } from '../app.ts';
+import { openCatalog } from '../catalog.ts';
+import { type Config, releaseVersion } from '../config.ts';
+import { openEngine } from '../duckdb.ts';
+import { openViewer } from '../files/viewer.ts';
+import { openLive } from '../live.ts';
+import { trustedProxies } from '../middleware/address.ts';
+import { createMetrics, type Metrics } from '../middleware/metrics.ts';
+import type { OpenRoute } from '../middleware/open-route.ts';
+import { watcherOf } from '../middleware/watcher.ts';
+import { describeApi } from '../openapi.ts';
+import { ensureFirstBusiness, type FirstKeys } from '../records/first-business.ts';
+import { openRecords } from '../records/open.ts';
+import { archives } from '../routes/archives.ts';
+import { docsPage } from '../routes/docs.ts';
+import { livez, readyz } from '../routes/health.ts';
+import { ENDPOINTS } from '../routes/index.ts';
+import { openApiDocument } from '../routes/openapi.ts';
+import { frontPage, viewerPages } from '../routes/pages.ts';
+import type { Services } from '../services.ts';
+
+/** How long requests may still take once the service was told to stop. */
+const DRAIN_MS = 25_000;
+
+/** `hail-api serve`: migrates the records, listens, and serves until it is told to stop. */
+export function serveCommand(config: () => Config): Command {
+  return new Command('serve')
+    .description('answer requests from the published files')
+    .addHelpText(
+      'after',
+      '\nThe first start makes the business "default" with a live and a test key, and prints both once.',
+    )
+    .action(async () => {
+      const running = await startServing(config());
+      await stopSignal();
+      await running.stop();
+    });
+}
+
+/** A service that listens. */
+export interface Serving {
+  readonly base_url: string;
+  /** Keys of the first business, when this start made it. */
+  readonly first_keys: FirstKeys | null;
+  /** Takes no more requests, waits for those under way, and closes everything. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Opens everything that answers are made from, and listens. Says on standard output how to call it. */
+export async function startServing(config: Config, say: (line: string) => void = sayAloud): Promise<Serving> {
+  const log = pino(
+    { level: config.log_level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    pino.destination(2),
+  );
+  const port = config.port === 0 ? await freePort(config.host) : config.port;
+  const base_url = config.base_url ?? `http://${hostOf(config.host)}:${port}/v1`;
+  const { services, close } = await openServices(config, base_url, log);
+  const metrics = config.metrics_port === null ? null : createMetrics();
+  const server = createApp({
+    endpoints: ENDPOINTS,
+    openRoutes: openRoutesOf(services),
+    services,
+    trusted: config.trusted_proxies.length === 0 ? null : trustedProxies(config.trusted_proxies),
+    clock: { monotonic_ms: () => performance.now(), unix_ms: Date.now },
+    check_replies: 'sample',
+    watcher: watcherOf(log, metrics),
+  });
+  const servers = [server];
+  try {
+    const first_keys = await ensureFirstBusiness(services.records, services.now());
+    await listen(server, port, config.host);
+    if (metrics !== null && config.metrics_port !== null) {
+      const metricsServer = serveMetrics(metrics);
+      await listen(metricsServer, config.metrics_port, config.host);
+      servers.push(metricsServer);
+    }
+    welcome(say, base_url, first_keys);
+    log.info({ base_url, records: config.database_url === null ? 'sqlite' : 'postgresql' }, 'Service:Listen:Ready');
+    return {
+      base_url,
+      first_keys,
+      stop: async () => {
+        log.info({}, 'Service:Stop:Begun');
+        await Promise.all(servers.map(drain));
+        await close();
+        log.info({}, 'Service:Stop:Done');
+      },
+    };
+  } catch (error) {
+    for (const each of servers) each.close();
+    await close();
+    throw error;
+  }
+}
+
+async function openServices(
+  config: Config,
+  base_url: string,
+  log: Logger,
+): Promise<{ services: Services; close: () => Promise<void> }> {
+  const { data_root, database_url, storm_day_start_hour, now } = config;
+  const records = await openRecords({
+    data_root,
+    database_url,
+    now,
+    report: (line) => log.info({ line }, 'Records:Open:Told'),
+  });
+  const catalog = await openCatalog(data_root, storm_day_start_hour);
+  const live = await openLive(data_root, catalog);
+  const engine = await openEngine(data_root);
+  return {
+    services: { catalog, live, engine, records, base_url, storm_day_start_hour, now },
+    close: async () => {
+      catalog.close();
+      engine.close();
+      await records.close();
+    },
+  };
+}
+
+/** Everything that needs no key. */
+function openRoutesOf(services: Services): readonly OpenRoute[] {
+  const document = describeApi({ endpoints: ENDPOINTS, base_url: services.base_url, version: releaseVersion() });
+  return [
+    livez,
+    readyz(services),
+    archives(services.catalog),
+    openApiDocument(document),
+    docsPage(document),
+    ...viewerPages(openViewer(services.base_url)),
+    frontPage,
+  ];
+}
+
+function serveMetrics({ registry }: Metrics): Server {
+  return createServer((request, response) => {
+    if (request.method !== 'GET' || request.url !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    registry.metrics().then(
+      (text) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+}
+
+function welcome(say: (line: string) => void, base_url: string, keys: FirstKeys | null): void {
+  const root = base_url.replace(/\/v1$/, '');
+  const key = keys?.live ?? '$HAIL_KEY';
+  say(`hail listens at ${root}  (documentation ${root}/docs, map ${root}/viewer)`);
+  if (keys) {
+    say('');
+    say('Keys of the business "default", shown this once:');
+    say(`  live  ${keys.live}`);
+    say(`  test  ${keys.test}`);
+  }
+  say('');
+  say('Try:');
+  say(`  curl -H 'Authorization: Bearer ${keys?.test ?? key}' '${base_url}/health'`);
+  say(`  curl -H 'Authorization: Bearer ${key}' '${base_url}/hail/current?lat=35.47&lon=-97.52&radius_km=150'`);
+  say(`  curl -H 'Authorization: Bearer ${key}' '${base_url}/usage'`);
+  say('');
+}
+
+function sayAloud(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** Address that a client on this machine reaches the host by. */
+function hostOf(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+async function freePort(host: string): Promise<number> {
+  const probe = createSocketServer();
+  await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(0, host, resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** Lets requests under way end, and cuts those that take too long. */
+async function drain(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  const late = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  await closed;
+  clearTimeout(late);
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+  });
+}

@@ -1,0 +1,100 @@
+import { Command } from 'commander';
+import { periodOf } from '../records/charge.ts';
+import { adjustUsage, type MonthUsage, readUsage } from '../records/usage.ts';
+import { type LedgerCheck, verifyLedger } from '../records/verify.ts';
+import {
+  businessNamed,
+  CommandError,
+  calendarMonth,
+  counted,
+  EXIT,
+  print,
+  type RecordsConfig,
+  table,
+  wholeNumber,
+  withRecords,
+} from './cli.ts';
+
+interface Json {
+  readonly json?: true;
+}
+
+const LARGEST_ADJUSTMENT = 1_000_000_000;
+
+/** `hail-api usage`: credits, whether they add up, and corrections. */
+export function usageCommand(config: () => RecordsConfig): Command {
+  const command = new Command('usage').description('credits: what was used, whether the ledger adds up, corrections');
+
+  command
+    .command('show <business>')
+    .description('credits of a month')
+    .option('--period <month>', 'YYYY-MM; this month when left out', calendarMonth)
+    .option('--json', 'print one JSON object')
+    .action(async (nameOrId: string, { json, period }: Json & { readonly period?: string }) => {
+      const settings = config();
+      const now_ms = settings.now();
+      const month = period ?? periodOf(now_ms);
+      const usage = await withRecords(settings, async (records) =>
+        readUsage(records.reader, (await businessNamed(records, nameOrId)).id, month, now_ms),
+      );
+      print(json, { period: month, ...usage }, usageLines(month, usage));
+    });
+
+  command
+    .command('verify')
+    .description('add up the ledger and compare it with everything counted beside it; exit code 5 when it differs')
+    .option('--json', 'print one JSON object')
+    .action(async ({ json }: Json) => {
+      const check = await withRecords(config(), (records) => verifyLedger(records.reader));
+      print(json, check, ledgerLines(check));
+      if (check.faults.length > 0) process.exitCode = EXIT.check_found;
+    });
+
+  command
+    .command('adjust <business> <credits>')
+    .description('give credits back (negative) or take them (positive) this month, as a ledger row of its own')
+    .requiredOption('--reason <text>', 'why: kept in the ledger and the audit log')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', "\nExample:\n  hail-api usage adjust acme --reason 'outage of 19 May' -- -500")
+    .action(async (nameOrId: string, text: string, { json, reason }: Json & { readonly reason: string }) => {
+      const credits = wholeNumber(-LARGEST_ADJUSTMENT, LARGEST_ADJUSTMENT)(text);
+      if (credits === 0) throw new CommandError(EXIT.usage, 'usage: credits are 0, expected some to give or take');
+      const settings = config();
+      const now_ms = settings.now();
+      const { name, used } = await withRecords(settings, async (records) => {
+        const business = await businessNamed(records, nameOrId);
+        await records.operate((rows) => adjustUsage(rows, business, credits, reason, now_ms));
+        const { used } = await readUsage(records.reader, business.id, periodOf(now_ms), now_ms);
+        return { name: business.name, used };
+      });
+      print(json, { credits, reason, used }, [`${name} now has used ${counted(used, 'credit')} this month.`]);
+    });
+
+  return command;
+}
+
+function usageLines(period: string, usage: MonthUsage): readonly string[] {
+  return [
+    `${period}: ${counted(usage.used, 'credit')}, ${counted(usage.total_requests, 'request')}`,
+    ...table(
+      ['operation', 'count', 'credits', 'cost per call'],
+      usage.operations.map(({ operation, count, credits, cost_per_call }) =>
+        [operation, count, credits, cost_per_call].map(String),
+      ),
+      'no operations',
+    ),
+  ];
+}
+
+/** What the check of the ledger found, for people. */
+export function ledgerLines({ rows, credits, faults }: LedgerCheck): readonly string[] {
+  const read = `${counted(rows, 'ledger row')}, ${counted(credits, 'credit')}`;
+  if (faults.length === 0) return [`The ledger adds up: ${read}.`];
+  return [
+    `${counted(faults.length, 'sum')} of ${read} differ:`,
+    ...faults.map(
+      ({ business_id, subject, what, ledger_credits, found_credits }) =>
+        `  ${business_id} ${subject}: ${what} says ${found_credits}, the ledger ${ledger_credits}`,
+    ),
+  ];
+}

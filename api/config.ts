@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { Settings } from '../schemas/settings.ts';
+
+/** Settings of the service, read once from the environment and frozen. */
+export interface Config {
+  readonly data_root: string;
+  readonly host: string;
+  readonly port: number;
+  /** Public address, ending in `/v1`; null: from host and port, once they are known. */
+  readonly base_url: string | null;
+  /** PostgreSQL; null: a SQLite file under the data root. */
+  readonly database_url: string | null;
+  /** Addresses and networks of proxies that are believed; empty: none. */
+  readonly trusted_proxies: readonly string[];
+  /** Port of the metrics; null: none. */
+  readonly metrics_port: number | null;
+  readonly storm_day_start_hour: number;
+  readonly log_level: Settings['HAIL_LOG_LEVEL'];
+  /** The data clock, epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** A setting in the environment does not fit. */
+export class SettingsError extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'SettingsError';
+  }
+}
+
+/** Reads the settings; throws SettingsError naming every one that does not fit. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(
+      ([name, value]) => name in Settings.shape && value !== undefined && value !== '',
+    ),
+  );
+  const parsed = Settings.safeParse(given);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map(
+      (issue) => `${issue.path.join('.')} is '${given[String(issue.path[0])]}': ${issue.message}`,
+    );
+    throw new SettingsError(faults.join('; '));
+  }
+  const settings = parsed.data;
+  const fixed_ms = settings.HAIL_NOW === undefined ? null : Date.parse(settings.HAIL_NOW);
+  return Object.freeze({
+    data_root: resolve(settings.HAIL_DATA),
+    host: settings.HAIL_HOST,
+    port: settings.HAIL_PORT,
+    base_url: settings.HAIL_BASE_URL?.replace(/\/$/, '') ?? null,
+    database_url: settings.HAIL_DATABASE_URL ?? null,
+    trusted_proxies: settings.HAIL_TRUST_PROXY ?? [],
+    metrics_port: settings.HAIL_METRICS_PORT ?? null,
+    storm_day_start_hour: settings.HAIL_STORM_DAY_START_HOUR,
+    log_level: settings.HAIL_LOG_LEVEL,
+    now: () => fixed_ms ?? Date.now(),
+  });
+}
+
+/** Version of this release, from the package. */
+export function releaseVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return z.object({ version: z.string() }).parse(JSON.parse(text)).version;
+}

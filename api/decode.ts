@@ -1,0 +1,265 @@
+import { z } from 'zod';
+import type { Bbox } from '../schemas/geo/position.ts';
+import { isCalendarDate } from '../schemas/time.ts';
+
+/**
+ * Text of a query string into values: the only place where text is converted. Each function makes the zod schema of one
+ * parameter, from `string | undefined` to a typed value; a parameter that comes twice is refused by all but `repeatedQuery`.
+ * Refusals read on after the parameter's name: `lat` + ` is '5,0', expected a number from -90 to 90`.
+ */
+export type Parameter<Out> = z.ZodType<Out, string | undefined>;
+
+/** What the documentation says about a parameter. */
+export interface Told {
+  readonly description?: string;
+  readonly unit?: string;
+}
+
+export interface NumberLimits extends Told {
+  readonly min: number;
+  readonly max: number;
+  /** `min` itself is refused. */
+  readonly exclusiveMin?: boolean;
+}
+interface Default<Value> {
+  readonly default: Value;
+}
+interface Required {
+  readonly required: true;
+}
+
+/** JSON's grammar of numbers with leading zeros allowed: refuses '', ' 5 ', '0x10', '5,0', 'Infinity', '.5' and '5.'. */
+const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+const LONGEST_SHOWN = 60;
+
+/** Number of plain decimal text, or null: refuses whatever is not one, and what overflows. */
+export function decimal(text: string): number | null {
+  if (!NUMBER.test(text)) return null;
+  const value = Number(text);
+  return Number.isFinite(value) ? value : null;
+}
+
+/** Text as it may be shown in a message: shortened, control characters and quotes replaced. */
+export function shown(text: string): string {
+  const visible = text.replace(/[\p{C}']/gu, '?');
+  return visible.length > LONGEST_SHOWN ? `${visible.slice(0, LONGEST_SHOWN)}…` : visible;
+}
+
+/** Required latitude, -90 to 90. */
+export function latitudeQuery(description = 'Latitude of the point, WGS84.'): Parameter<number> {
+  return numberQuery({ min: -90, max: 90, required: true, description, unit: 'deg' });
+}
+
+/** Required longitude, -180 to 180. */
+export function longitudeQuery(description = 'Longitude of the point, WGS84.'): Parameter<number> {
+  return numberQuery({ min: -180, max: 180, required: true, description, unit: 'deg' });
+}
+
+/** Number within limits; absent: the default, a refusal when `required`, else null. */
+export function numberQuery(limits: NumberLimits & (Default<number> | Required)): Parameter<number>;
+export function numberQuery(limits: NumberLimits): Parameter<number | null>;
+export function numberQuery(limits: NumberLimits & Partial<Default<number> & Required>): Parameter<number | null> {
+  return numberParameter('number', limits);
+}
+
+/** Whole number within limits (`24.0` is whole); absent: the default, a refusal when `required`, else null. */
+export function wholeQuery(limits: NumberLimits & (Default<number> | Required)): Parameter<number>;
+export function wholeQuery(limits: NumberLimits): Parameter<number | null>;
+export function wholeQuery(limits: NumberLimits & Partial<Default<number> & Required>): Parameter<number | null> {
+  return numberParameter('whole number', limits);
+}
+
+/** Number that is moved to the nearest limit instead of refused; absent: the default. */
+export function clampedQuery(limits: NumberLimits & Default<number>): Parameter<number> {
+  return parameter({
+    ...limits,
+    expected: `a number, taken as ${limits.min} to ${limits.max}`,
+    schema: { type: 'number', default: limits.default },
+    read: (text) => {
+      const value = decimal(text);
+      return value === null ? undefined : Math.min(limits.max, Math.max(limits.min, value));
+    },
+  });
+}
+
+/** Date `YYYY-MM-DD` that exists in the calendar; absent: a refusal when `required`, else null. */
+export function dateQuery(options: Told & Required): Parameter<string>;
+export function dateQuery(options?: Told): Parameter<string | null>;
+export function dateQuery(options: Told & Partial<Required> = {}): Parameter<string | null> {
+  return parameter<string | null>({
+    ...options,
+    expected: 'a date YYYY-MM-DD',
+    schema: { type: 'string', format: 'date' },
+    default: null,
+    read: (text) => (isCalendarDate(text) ? text : undefined),
+  });
+}
+
+/** Month `YYYY-MM`; absent: null. */
+export function monthQuery(options: Told = {}): Parameter<string | null> {
+  return parameter<string | null>({
+    ...options,
+    expected: 'a month YYYY-MM',
+    schema: { type: 'string', pattern: '^\\d{4}-(0[1-9]|1[0-2])$' },
+    default: null,
+    read: (text) => (/^\d{4}-(0[1-9]|1[0-2])$/.test(text) ? text : undefined),
+  });
+}
+
+/** `true` or `false`, nothing else; absent: the default. */
+export function booleanQuery(defaultValue = false, options: Told = {}): Parameter<boolean> {
+  return parameter({
+    ...options,
+    expected: 'true or false',
+    schema: { type: 'boolean', default: defaultValue },
+    default: defaultValue,
+    read: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  });
+}
+
+/** One of the words, exactly as written; absent: the default. */
+export function wordQuery<const Word extends string>(
+  words: readonly Word[],
+  defaultWord: Word,
+  options: Told = {},
+): Parameter<Word> {
+  return parameter<Word>({
+    ...options,
+    expected: `one of ${words.join(', ')}`,
+    schema: { type: 'string', enum: [...words], default: defaultWord },
+    default: defaultWord,
+    read: (text) => words.find((word) => word === text),
+  });
+}
+
+/** `minLon,minLat,maxLon,maxLat`, each minimum below its maximum; absent: null. Not clipped to any region. */
+export function bboxQuery(options: Told = {}): Parameter<Bbox | null> {
+  return parameter<Bbox | null>({
+    description: 'Region as minLon,minLat,maxLon,maxLat; not together with state.',
+    ...options,
+    expected: 'minLon,minLat,maxLon,maxLat with each minimum below its maximum',
+    schema: { type: 'string', example: '-103.5,31.2,-94.1,37.2' },
+    default: null,
+    read: bbox,
+  });
+}
+
+/** Two-letter USPS code of a state, district or territory; absent: null. */
+export function stateQuery(options: Told = {}): Parameter<string | null> {
+  return parameter<string | null>({
+    description: 'Region as the USPS code of a state; not together with bbox.',
+    ...options,
+    expected: 'a two-letter USPS state code',
+    schema: { type: 'string', pattern: '^[A-Z]{2}$', example: 'OK' },
+    default: null,
+    read: (text) => (USPS_CODES.has(text) ? text : undefined),
+  });
+}
+
+/** Cursor of a page: an id or an operation name as `next_cursor` gave it; absent: null. Whether it is known the route decides. */
+export function cursorQuery(options: Told = {}): Parameter<string | null> {
+  return parameter<string | null>({
+    description: 'next_cursor of the previous page.',
+    ...options,
+    expected: 'the next_cursor of an earlier page',
+    schema: { type: 'string' },
+    default: null,
+    read: (text) => (/^[A-Za-z0-9_.:-]{1,128}$/.test(text) ? text : undefined),
+  });
+}
+
+/** Parameter that may come several times, in order; absent: an empty list. */
+export function repeatedQuery(
+  options: Told & { readonly maxItems: number },
+): z.ZodType<string[], string | string[] | undefined> {
+  return z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .transform((given) => (given === undefined ? [] : typeof given === 'string' ? [given] : given))
+    .refine((items) => items.length <= options.maxItems, {
+      error: (issue) => `is given ${(issue.input as string[]).length} times, expected at most ${options.maxItems}`,
+    })
+    .meta({
+      ...told(options),
+      override: ({ jsonSchema }) => {
+        delete jsonSchema.anyOf;
+        Object.assign(jsonSchema, { type: 'array', items: { type: 'string' }, maxItems: options.maxItems });
+      },
+    });
+}
+
+interface Reading<Out> extends Told {
+  /** What fits, as it stands after 'expected'. */
+  readonly expected: string;
+  /** JSON Schema in the documentation. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly required?: true;
+  readonly default?: Out;
+  /** Value of the text, undefined when it is none. */
+  readonly read: (text: string) => Out | undefined;
+}
+
+function parameter<Out>(reading: Reading<Out>): Parameter<Out> {
+  const once = z.string({
+    error: (issue) =>
+      issue.input === undefined
+        ? `is required, expected ${reading.expected}`
+        : `is given more than once, expected ${reading.expected}`,
+  });
+  const text: z.ZodType<string | undefined, string | undefined> = reading.required ? once : once.optional();
+  return text
+    .transform((given, context): Out => {
+      const value = given === undefined ? reading.default : reading.read(given);
+      if (value !== undefined) return value;
+      context.addIssue({
+        code: 'custom',
+        message: `is '${shown(given ?? '')}', expected ${reading.expected}`,
+        input: given,
+      });
+      return z.NEVER;
+    })
+    .meta({ ...told(reading), override: { ...reading.schema } });
+}
+
+function told({ description, unit }: Told): Told {
+  return { ...(description === undefined ? {} : { description }), ...(unit === undefined ? {} : { unit }) };
+}
+
+function numberParameter(
+  kind: 'number' | 'whole number',
+  limits: NumberLimits & Partial<Default<number> & Required>,
+): Parameter<number | null> {
+  const { min, max, exclusiveMin = false } = limits;
+  return parameter<number | null>({
+    ...limits,
+    expected: exclusiveMin ? `a ${kind} above ${min}, up to ${max}` : `a ${kind} from ${min} to ${max}`,
+    schema: {
+      type: kind === 'number' ? 'number' : 'integer',
+      ...(exclusiveMin ? { exclusiveMinimum: min } : { minimum: min }),
+      maximum: max,
+      ...(limits.default === undefined ? {} : { default: limits.default }),
+    },
+    default: limits.default ?? null,
+    read: (text) => {
+      const value = decimal(text);
+      if (value === null || value > max || value < min || (exclusiveMin && value === min)) return undefined;
+      if (kind === 'whole number' && !Number.isInteger(value)) return undefined;
+      return value + 0; // -0 becomes 0, which JSON would write the same
+    },
+  });
+}
+
+function bbox(text: string): Bbox | undefined {
+  const [west, south, east, north, ...rest] = text.split(',').map(decimal);
+  if (west == null || south == null || east == null || north == null || rest.length > 0) return undefined;
+  if (west < -180 || east > 180 || south < -90 || north > 90) return undefined;
+  return west < east && south < north ? [west, south, east, north] : undefined;
+}
+
+/** States, the District of Columbia and the territories, as the Postal Service writes them. */
+const USPS_CODES: ReadonlySet<string> = new Set(
+  (
+    'AL AK AZ AR CA CO CT DE DC FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA ' +
+    'RI SC SD TN TX UT VT VA WA WV WI WY AS GU MP PR VI UM'
+  ).split(' '),
+);

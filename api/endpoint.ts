@@ -1,0 +1,129 @@
+import type { z } from 'zod';
+import type { Caller, Writer } from './records/records.ts';
+import type { Services } from './services.ts';
+
+/** What a call costs: `credits` = cost per call x `count`; every price has an operation name of its own. */
+export interface Price {
+  readonly operation: string;
+  readonly credits: number;
+  readonly count: number;
+}
+
+/** A request after every check: typed values, and who asks. */
+export interface Asked<Params, Query, Body> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly caller: Caller;
+  /** Data clock when the request was accepted, epoch milliseconds. */
+  readonly now_ms: number;
+  readonly services: Services;
+}
+
+/**
+ * A success. `body` is the resource itself. `tag` is the content that an ETag stands for, without what only the clock
+ * changes; left out, it is the body. `type` and `headers` override those of the endpoint.
+ */
+export interface Answer<Reply> {
+  readonly body: Reply;
+  readonly tag?: unknown;
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A success of another media type: `type` is one of `other_replies`, whose schema the body fits. */
+export interface OtherAnswer extends Answer<unknown> {
+  readonly type: string;
+}
+
+type Schema = z.ZodType | null;
+type Typed<S extends Schema> = S extends z.ZodType ? z.infer<S> : null;
+
+interface Common<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** With `{name}` for path parameters, such as `/v1/storms/{track_id}`. */
+  readonly path: string;
+  /** Group in the documentation. */
+  readonly group: string;
+  readonly summary: string;
+  readonly description: string;
+  /** Scope the key needs; null: any key will do. */
+  readonly scope: string | null;
+  /** Feature the plan needs; null: none. */
+  readonly feature: string | null;
+  /** Test keys may call it. */
+  readonly test_key: boolean;
+  readonly params: P;
+  readonly query: Q;
+  readonly body: B;
+  /** Largest request body, bytes. */
+  readonly body_limit_bytes: number;
+  readonly reply: R;
+  /** Media types of the reply beside application/json, with their schema; the answer picks one by `type`. */
+  readonly other_replies: Readonly<Record<string, z.ZodType>>;
+  readonly status: 200 | 202;
+  /** Example of a request and its reply, for the documentation. */
+  readonly example: {
+    readonly query?: Record<string, string>;
+    readonly body?: unknown;
+    readonly reply: z.input<R>;
+  } | null;
+  /** Price of a call; null: free. */
+  readonly price: (asked: Pick<Asked<Typed<P>, Typed<Q>, Typed<B>>, 'params' | 'query' | 'body'>) => Price | null;
+}
+
+/** An endpoint that reads. */
+export interface ReadEndpoint<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType>
+  extends Common<P, Q, B, R> {
+  readonly kind: 'read';
+  /** ETag and 304 are served; the answer is the same for every caller. */
+  readonly cacheable: boolean;
+  /**
+   * Version of the data that the answer is made of, with whatever the clock decided (a date left out), when the answer
+   * follows from it and the parameters alone: a 304 then costs no query. Null: the tag is made from the content.
+   */
+  readonly version: ((asked: Asked<Typed<P>, Typed<Q>, Typed<B>>) => string | null) | null;
+  readonly answer: (asked: Asked<Typed<P>, Typed<Q>, Typed<B>>) => Promise<Answer<z.infer<R>> | OtherAnswer>;
+}
+
+/** An endpoint that writes: its rows, its charge and its idempotency record commit together. */
+export interface WriteEndpoint<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType>
+  extends Common<P, Q, B, R> {
+  readonly kind: 'write';
+  /** Idempotency-Key is honoured. */
+  readonly idempotent: boolean;
+  /** Inside the transaction; must not wait for anything but the records. */
+  readonly write: (asked: Asked<Typed<P>, Typed<Q>, Typed<B>>, writer: Writer) => Promise<Answer<z.infer<R>>>;
+}
+
+/** Any endpoint, its types forgotten: what the router and the description walk over. */
+export type Endpoint =
+  | ReadEndpoint<Schema, Schema, Schema, z.ZodType>
+  | WriteEndpoint<Schema, Schema, Schema, z.ZodType>;
+
+/** Declares an endpoint that reads; types of its input and reply are inferred from its schemas. */
+export function readEndpoint<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType>(
+  endpoint: Omit<ReadEndpoint<P, Q, B, R>, 'kind' | keyof typeof READ_DEFAULTS> &
+    Partial<Pick<ReadEndpoint<P, Q, B, R>, keyof typeof READ_DEFAULTS>>,
+): Endpoint {
+  return { kind: 'read', ...READ_DEFAULTS, ...endpoint } as unknown as Endpoint;
+}
+
+/** Declares an endpoint that writes. */
+export function writeEndpoint<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType>(
+  endpoint: Omit<WriteEndpoint<P, Q, B, R>, 'kind' | keyof typeof WRITE_DEFAULTS> &
+    Partial<Pick<WriteEndpoint<P, Q, B, R>, keyof typeof WRITE_DEFAULTS>>,
+): Endpoint {
+  return { kind: 'write', ...WRITE_DEFAULTS, ...endpoint } as unknown as Endpoint;
+}
+
+const DEFAULTS = {
+  feature: null,
+  test_key: false,
+  body_limit_bytes: 1_000_000,
+  other_replies: {},
+  status: 200,
+  example: null,
+} as const;
+const READ_DEFAULTS = { ...DEFAULTS, cacheable: true, version: null } as const;
+const WRITE_DEFAULTS = { ...DEFAULTS, idempotent: false } as const;

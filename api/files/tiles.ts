@@ -1,0 +1,158 @@
+import { open, realpath } from 'node:fs/promises';
+import { basename, sep } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
+import { DAILY_CACHE_CONTROL, PMTILES_TYPE, SCAN_CACHE_CONTROL } from '../../schemas/resources/tile-frame.ts';
+import { DataUnavailable, type Edition } from '../catalog.ts';
+import { ApiError } from '../errors.ts';
+import { type ByteRange, planFile, type RequestHeaders } from './ranges.ts';
+
+export interface ArchiveRequest {
+  readonly method: string;
+  /** As it came, without the query; nothing in it is decoded. */
+  readonly path: string;
+  readonly headers: RequestHeaders;
+}
+
+/** A whole answer; `stream` is null for HEAD and wherever there is no body, and must be read or destroyed. */
+export interface ArchiveResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly stream: Readable | null;
+}
+
+/** Path of a date's archive of one scan, below the tiles' address; the file name changes with the content. */
+export function scanTilesPath(date: string, tile_path: string): string {
+  return `/scan/${date}/${basename(tile_path)}`;
+}
+
+/** Path of the archive of a day, below the tiles' address; always the same. */
+export function dailyTilesPath(date: string): string {
+  return `/daily/${date}.pmtiles`;
+}
+
+/** Address of the tiles beside a public address that ends in `/v1`. */
+export function tilesUrl(base_url: string): string {
+  return base_url.replace(/\/v1\/?$/, '/tiles');
+}
+
+/** The archive of a day in a manifest; null where none was drawn. */
+export function dailyArchive(manifest: Manifest | null): PublishedFile | null {
+  return manifest?.files.find((file) => file.kind === 'daily-tiles') ?? null;
+}
+
+const SCAN_PATH = /^\/tiles\/scan\/(\d{4}-\d{2}-\d{2})\/(\d{8}T\d{6}Z-[0-9a-f]+\.pmtiles)$/;
+const DAILY_PATH = /^\/tiles\/daily\/(\d{4}-\d{2}-\d{2})\.pmtiles$/;
+const METHODS = 'GET, HEAD, OPTIONS';
+
+const CORS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'ETag, Content-Range, Content-Length, Accept-Ranges, X-Data-Source, X-Request-Id',
+};
+
+interface Archive {
+  readonly file: PublishedFile;
+  readonly manifest: Manifest;
+  readonly cache_control: string;
+}
+
+/**
+ * Answers for tile archives under `/tiles/`, open to anyone: whole or by range, with strong tags made of their content. Only
+ * what a manifest lists is served. Throws ApiError not_found and method_not_allowed, DataUnavailable for a listed archive
+ * that is gone or was altered.
+ */
+export async function archiveResponse(request: ArchiveRequest, edition: Edition): Promise<ArchiveResponse> {
+  const { method, path, headers } = request;
+  const archive = archiveAt(path, edition);
+  if (archive === null) throw new ApiError('not_found', 'no such archive');
+  if (method === 'OPTIONS') return { status: 204, headers: { ...CORS, ...preflight(), Allow: METHODS }, stream: null };
+  if (method !== 'GET' && method !== 'HEAD')
+    throw new ApiError('method_not_allowed', `${method} is not served here, expected GET or HEAD`, { Allow: METHODS });
+
+  const { file, manifest, cache_control } = archive;
+  const etag = `"${file.sha256}"`;
+  const plan = planFile(method, headers, { size: file.bytes, etag });
+  const common = {
+    ...CORS,
+    ETag: etag,
+    'Cache-Control': cache_control,
+    'Accept-Ranges': 'bytes',
+    'X-Data-Source': manifest.source,
+    'X-Content-Type-Options': 'nosniff',
+  };
+  if (!('bytes' in plan)) {
+    const unsatisfied = plan.status === 416 ? { 'Content-Range': `bytes */${file.bytes}` } : {};
+    return { status: plan.status, headers: { ...common, ...unsatisfied }, stream: null };
+  }
+  const { bytes } = plan;
+  const length = bytes === null ? 0 : bytes.last - bytes.first + 1;
+  const part =
+    plan.status === 206 && bytes !== null
+      ? { 'Content-Range': `bytes ${bytes.first}-${bytes.last}/${file.bytes}` }
+      : {};
+  return {
+    status: plan.status,
+    headers: { ...common, ...part, 'Content-Type': PMTILES_TYPE, 'Content-Length': String(length) },
+    stream: method === 'HEAD' || bytes === null ? null : await openFile(archive, edition, bytes),
+  };
+}
+
+function preflight(): Record<string, string> {
+  return {
+    'Access-Control-Allow-Methods': METHODS,
+    'Access-Control-Allow-Headers': 'Range, If-Match, If-None-Match, If-Range',
+    'Access-Control-Max-Age': '86400',
+  };
+}
+
+/** The listed archive of a path; null for anything else. Only literal characters match: an encoded path is no path here. */
+function archiveAt(path: string, edition: Edition): Archive | null {
+  const [, scanDate, name] = SCAN_PATH.exec(path) ?? [];
+  if (scanDate !== undefined && name !== undefined) {
+    const manifest = edition.manifest(scanDate);
+    const file = manifest === null ? undefined : scanArchives(manifest).get(name);
+    return manifest === null || file === undefined ? null : { file, manifest, cache_control: SCAN_CACHE_CONTROL };
+  }
+  const [, date] = DAILY_PATH.exec(path) ?? [];
+  const manifest = date === undefined ? null : edition.manifest(date);
+  const file = dailyArchive(manifest);
+  return manifest === null || file === null ? null : { file, manifest, cache_control: DAILY_CACHE_CONTROL };
+}
+
+const byName = new WeakMap<Manifest, ReadonlyMap<string, PublishedFile>>();
+
+/** Archives of scans by file name. */
+function scanArchives(manifest: Manifest): ReadonlyMap<string, PublishedFile> {
+  const known =
+    byName.get(manifest) ??
+    new Map(manifest.files.filter(({ kind }) => kind === 'scan-tiles').map((file) => [basename(file.path), file]));
+  byName.set(manifest, known);
+  return known;
+}
+
+async function openFile({ file, manifest }: Archive, edition: Edition, { first, last }: ByteRange): Promise<Readable> {
+  const root = await realpath(rootOf(edition, manifest));
+  const path = await realpath(`${root}/${file.path}`).catch((cause: unknown) => {
+    throw new DataUnavailable(file.path, 'is missing, and its manifest names it', { cause });
+  });
+  if (!path.startsWith(root + sep)) throw new DataUnavailable(file.path, 'leads out of the data root');
+  const handle = await open(path, 'r');
+  try {
+    const { size } = await handle.stat();
+    if (size !== file.bytes) throw new DataUnavailable(file.path, `has ${size} bytes, its manifest says ${file.bytes}`);
+    return handle.createReadStream({ start: first, end: last });
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** Data root of an edition: what is left of the absolute path of a table file without its listed path. */
+function rootOf(edition: Edition, manifest: Manifest): string {
+  const tables = manifest.files.filter(({ kind }) => kind === 'table');
+  for (const { table, path } of tables) {
+    const absolute = edition.paths(table ?? '', [manifest.partition]).find((found) => found.endsWith(`/${path}`));
+    if (absolute !== undefined) return absolute.slice(0, -path.length - 1);
+  }
+  throw new DataUnavailable(manifest.partition, 'lists archives, but no table that they belong to');
+}

@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { ApiError } from '../errors.ts';
+import { type Asset, loadAssets } from './viewer-assets.ts';
+
+export interface ViewerRequest {
+  readonly method: string;
+  /** Path without the query, as it came. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** A whole answer; `body` is null for HEAD and 304. It is compressed already where the request admits it. */
+export interface ViewerResponse {
+  readonly status: 200 | 304;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer | null;
+}
+
+/** The map page and its files, from memory. */
+export interface Viewer {
+  /** Answers GET and HEAD for `/viewer` and what lies under it; throws not_found and method_not_allowed. */
+  respond(request: ViewerRequest): Promise<ViewerResponse>;
+}
+
+const PAGE_PATHS = new Set(['/viewer', '/viewer/']);
+const ASSET_PATH = /^\/viewer\/assets\/([0-9a-f]+)\/([a-z0-9.-]+)$/;
+const IMMUTABLE = 'public, max-age=31536000, immutable';
+/** The only script within the page: where its modules find their libraries. */
+const IMPORT_MAP = /<script type="importmap">([\s\S]*?)<\/script>/;
+const GZIP_LEVEL = 9;
+
+const compress = promisify(gzip);
+
+/** A body in the two codings it is served in. */
+interface Codings {
+  readonly type: string;
+  readonly plain: Buffer;
+  readonly gzipped: Buffer;
+  readonly tag: string;
+}
+
+interface Site {
+  readonly version: string;
+  readonly page: Codings;
+  readonly policy: string;
+  /** Compressed when first asked for. */
+  file(name: string): Promise<Codings> | null;
+}
+
+/**
+ * The viewer of a service with this public address, ending in `/v1`. Files are read on the first request; the page is
+ * checked for changes on each visit, everything else is immutable under an address that carries the hash of the whole.
+ */
+export function openViewer(base_url: string): Viewer {
+  let opened: Promise<Site> | null = null;
+  const site = () => {
+    opened ??= openSite(new URL(base_url)).catch((error: unknown) => {
+      opened = null;
+      throw error;
+    });
+    return opened;
+  };
+  return {
+    async respond({ method, path, headers }) {
+      if (method !== 'GET' && method !== 'HEAD')
+        throw new ApiError('method_not_allowed', `${method} is not served here, expected GET or HEAD`, {
+          Allow: 'GET, HEAD, OPTIONS',
+        });
+      const { version, page, policy, file } = await site();
+      if (PAGE_PATHS.has(path))
+        return answer(page, method, headers, {
+          'Cache-Control': 'no-cache',
+          'Content-Security-Policy': policy,
+          'Referrer-Policy': 'no-referrer',
+        });
+      const [, asked, name] = ASSET_PATH.exec(path) ?? [];
+      const found = asked === version && name !== undefined ? file(name) : null;
+      if (!found) throw new ApiError('not_found', 'no such file of the viewer');
+      return answer(await found, method, headers, { 'Cache-Control': IMMUTABLE, 'Content-Security-Policy': policy });
+    },
+  };
+}
+
+async function openSite(base: URL): Promise<Site> {
+  const assets = await loadAssets();
+  const prefix = base.pathname.replace(/\/v1\/?$/, '');
+  const page = fill(assets.page, {
+    api: `${prefix}/v1`,
+    assets: `${prefix}/viewer/assets/${assets.version}`,
+  });
+  const ready = new Map<string, Promise<Codings>>();
+  return {
+    version: assets.version,
+    page: await codings({ type: 'text/html; charset=utf-8', content: Buffer.from(page) }),
+    policy: contentPolicy(base, page),
+    file(name) {
+      const asset = assets.files.get(name);
+      if (!asset) return null;
+      const made = ready.get(name) ?? codings(asset);
+      ready.set(name, made);
+      return made;
+    },
+  };
+}
+
+function fill(page: string, values: Readonly<Record<string, string>>): string {
+  return page.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => {
+    const value = values[name];
+    if (value === undefined)
+      throw new Error(`page of the viewer asks for '${name}', expected one of ${Object.keys(values)}`);
+    return value;
+  });
+}
+
+/**
+ * Nothing from elsewhere: own scripts and styles, the import map by its hash, archives at the public address.
+ * MapLibre draws pictures from `data:` and `blob:`.
+ */
+function contentPolicy(base: URL, page: string): string {
+  const importMap = IMPORT_MAP.exec(page)?.[1] ?? '';
+  const hash = createHash('sha256').update(importMap).digest('base64');
+  return [
+    "default-src 'none'",
+    `script-src 'self' 'sha256-${hash}'`,
+    "style-src 'self'",
+    "img-src 'self' data: blob:",
+    `connect-src 'self' ${base.origin}`,
+    "worker-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+async function codings({ type, content }: Asset): Promise<Codings> {
+  const tag = createHash('sha256').update(content).digest('base64url').slice(0, 22);
+  return { type, plain: content, gzipped: await compress(content, { level: GZIP_LEVEL }), tag };
+}
+
+function answer(
+  { type, plain, gzipped, tag }: Codings,
+  method: string,
+  headers: IncomingHttpHeaders,
+  own: Readonly<Record<string, string>>,
+): ViewerResponse {
+  const zipped = acceptsGzip(headers['accept-encoding']);
+  const etag = zipped ? `"${tag}-gzip"` : `"${tag}"`;
+  const common = { ETag: etag, Vary: 'Accept-Encoding', 'X-Content-Type-Options': 'nosniff', ...own };
+  if (names(headers['if-none-match'], etag)) return { status: 304, headers: common, body: null };
+  const body = zipped ? gzipped : plain;
+  return {
+    status: 200,
+    headers: {
+      ...common,
+      'Content-Type': type,
+      'Content-Length': String(body.length),
+      ...(zipped ? { 'Content-Encoding': 'gzip' } : {}),
+    },
+    body: method === 'HEAD' ? null : body,
+  };
+}
+
+function acceptsGzip(header: string | string[] | undefined): boolean {
+  return String(header ?? '')
+    .split(',')
+    .some((coding) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(coding));
+}
+
+/** True when an If-None-Match header names the tag, weakly compared. */
+function names(header: string | undefined, etag: string): boolean {
+  return (header ?? '').split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')));
+}

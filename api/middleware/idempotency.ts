@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import type { Endpoint } from '../endpoint.ts';
+import { ApiError } from '../errors.ts';
+import type { Records, StoredAnswer } from '../records/records.ts';
+import { countOf } from './authenticate.ts';
+import { turn } from './body.ts';
+import type { Exchange } from './exchange.ts';
+import type { JsonObject } from './json.ts';
+import type { QueryText } from './validate.ts';
+
+const LONGEST = 255;
+/** Rows of a list that are put into the fingerprint before other requests get their turn. */
+const ROWS_PER_TURN = 1000;
+/** Refusals that are kept under their key: the same request would be refused again. */
+const KEPT_REFUSALS: readonly number[] = [400, 404, 409];
+
+/**
+ * Claims the request's idempotency key, where the endpoint honours one. Returns the answer to replay, or null when the
+ * request is to be worked on, its claim being in the exchange. Throws `idempotency_key_in_progress`, and
+ * `invalid_idempotency_key` for a malformed key or one that was used with a different request.
+ */
+export async function claimKey(
+  records: Records,
+  exchange: Exchange,
+  endpoint: Endpoint,
+  query: QueryText,
+  body: JsonObject | null,
+): Promise<StoredAnswer | null> {
+  const key = endpoint.kind === 'write' && endpoint.idempotent ? keyOf(exchange) : null;
+  if (key === null || exchange.caller === null) return null;
+  const claim = await records.claim({
+    business_id: exchange.caller.business_id,
+    route: `${endpoint.method} ${endpoint.path}`,
+    key,
+    fingerprint: await fingerprint(query, body),
+  });
+  switch (claim.kind) {
+    case 'claimed':
+      exchange.claim = claim.token;
+      return null;
+    case 'replay':
+      return claim.answer;
+    case 'in_progress':
+      throw new ApiError('idempotency_key_in_progress', 'Idempotency-Key is that of a request still being processed');
+    case 'other_request':
+      throw new ApiError('invalid_idempotency_key', 'Idempotency-Key was used with a different request');
+  }
+}
+
+/** Ends the claim of a request that failed: keeps a refusal that would come again, forgets everything else. */
+export async function settleFailure(records: Records, exchange: Exchange, answer: StoredAnswer): Promise<void> {
+  const { claim } = exchange;
+  if (claim === null) return;
+  exchange.claim = null;
+  if (KEPT_REFUSALS.includes(answer.status)) await records.storeRefusal(claim, answer);
+  else await records.releaseClaim(claim);
+}
+
+/** The key, null when there is none; throws when it is empty, longer than 255 code points, or given twice. */
+function keyOf({ request }: Exchange): string | null {
+  const header = request.headers['idempotency-key'];
+  if (header === undefined) return null;
+  if (countOf(request.rawHeaders, 'idempotency-key') > 1)
+    throw new ApiError('invalid_idempotency_key', 'Idempotency-Key is given more than once');
+  const key = Buffer.from(String(header), 'latin1').toString('utf8').trim();
+  const length = [...key].length;
+  if (length === 0) throw new ApiError('invalid_idempotency_key', 'Idempotency-Key is empty');
+  if (length > LONGEST)
+    throw new ApiError(
+      'invalid_idempotency_key',
+      `Idempotency-Key has ${length} characters, expected at most ${LONGEST}`,
+    );
+  return key;
+}
+
+/** SHA-256 of query and body in canonical JSON; long lists in turns with other requests. */
+async function fingerprint(query: QueryText, body: JsonObject | null): Promise<string> {
+  const digest = createHash('sha256').update(canonical({ ...query }));
+  for (const name of Object.keys(body ?? {}).sort()) {
+    const value = body?.[name];
+    digest.update(`\n${JSON.stringify(name)}:`);
+    if (!Array.isArray(value)) digest.update(canonical(value));
+    else
+      for (let at = 0; at < value.length; at += ROWS_PER_TURN) {
+        if (at > 0) await turn();
+        digest.update(canonical(value.slice(at, at + ROWS_PER_TURN)));
+      }
+  }
+  return digest.digest('hex');
+}
+
+/** JSON with the members of every object in the order of their names. */
+export function canonical(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  const members = value as JsonObject;
+  const parts = Object.keys(members)
+    .sort()
+    .filter((name) => members[name] !== undefined)
+    .map((name) => `${JSON.stringify(name)}:${canonical(members[name])}`);
+  return `{${parts.join(',')}}`;
+}

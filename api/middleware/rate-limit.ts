@@ -1,0 +1,97 @@
+import { boundedMap } from './bounded-map.ts';
+
+/** The window of the rate, seconds. */
+export const RATE_WINDOW_S = 60;
+const WINDOW_MS = RATE_WINDOW_S * 1000;
+/** Buckets kept: addresses are strangers' to choose, so the oldest are forgotten. */
+const BUCKETS = 20_000;
+const FIRST_CAPACITY = 64;
+
+/** Clocks of waiting: the monotonic one decides, the other is only shown. */
+export interface Clock {
+  readonly monotonic_ms: () => number;
+  readonly unix_ms: () => number;
+}
+
+/** Times of the requests admitted in the last minute, as a ring: the oldest at `first`. */
+interface Bucket {
+  times_ms: Float64Array;
+  first: number;
+  length: number;
+}
+
+export interface Admission {
+  readonly admitted: boolean;
+  /** Both header families, names and values by turns. */
+  readonly headers: readonly string[];
+  /** Seconds until the next request is admitted, at least 1; null when this one was. */
+  readonly retry_after_s: number | null;
+}
+
+/**
+ * Counts requests in a rolling window of 60 s per bucket: at any moment at most `limit` were admitted in the minute before,
+ * where a fixed window would let twice as many through at its edge. A refused request does not extend the wait.
+ */
+export function rateLimiter(clock: Clock): (bucket: string, limit: number) => Admission {
+  const buckets = boundedMap<Bucket>(BUCKETS);
+  return (name, limit) => {
+    const now_ms = clock.monotonic_ms();
+    let bucket = buckets.get(name);
+    if (bucket === undefined) {
+      bucket = { times_ms: new Float64Array(FIRST_CAPACITY), first: 0, length: 0 };
+      buckets.set(name, bucket);
+    }
+    dropOlder(bucket, now_ms - WINDOW_MS);
+    const admitted = bucket.length < limit;
+    if (admitted) append(bucket, now_ms);
+    const newest_ms = bucket.length === 0 ? now_ms - WINDOW_MS : timeAt(bucket, bucket.length - 1);
+    const full_in_ms = newest_ms + WINDOW_MS - now_ms;
+    const next_in_ms = admitted ? 0 : timeAt(bucket, bucket.length - Math.max(1, limit)) + WINDOW_MS - now_ms;
+    return {
+      admitted,
+      headers: headersOf(limit, Math.max(0, limit - bucket.length), full_in_ms, clock.unix_ms()),
+      retry_after_s: admitted ? null : Math.max(1, Math.ceil(next_in_ms / 1000)),
+    };
+  };
+}
+
+function headersOf(limit: number, remaining: number, full_in_ms: number, unix_ms: number): string[] {
+  const reset = Math.ceil((unix_ms + full_in_ms) / 1000);
+  const left = String(remaining);
+  return [
+    'X-RateLimit-Limit',
+    String(limit),
+    'X-RateLimit-Remaining',
+    left,
+    'X-RateLimit-Reset',
+    String(reset),
+    'RateLimit-Policy',
+    `"key";q=${limit};w=${RATE_WINDOW_S}`,
+    'RateLimit',
+    `"key";r=${left};t=${Math.ceil(full_in_ms / 1000)}`,
+  ];
+}
+
+function dropOlder(bucket: Bucket, limit_ms: number): void {
+  while (bucket.length > 0 && (bucket.times_ms[bucket.first] as number) <= limit_ms) {
+    bucket.first = (bucket.first + 1) % bucket.times_ms.length;
+    bucket.length -= 1;
+  }
+}
+
+function append(bucket: Bucket, time_ms: number): void {
+  if (bucket.length === bucket.times_ms.length) grow(bucket);
+  bucket.times_ms[(bucket.first + bucket.length) % bucket.times_ms.length] = time_ms;
+  bucket.length += 1;
+}
+
+function grow(bucket: Bucket): void {
+  const larger = new Float64Array(bucket.times_ms.length * 2);
+  for (let at = 0; at < bucket.length; at++) larger[at] = timeAt(bucket, at);
+  bucket.times_ms = larger;
+  bucket.first = 0;
+}
+
+function timeAt(bucket: Bucket, at: number): number {
+  return bucket.times_ms[(bucket.first + at) % bucket.times_ms.length] as number;
+}

@@ -1,0 +1,124 @@
+import type { z } from 'zod';
+import type { ErrorCode } from '../../schemas/errors.ts';
+import { decimal, shown } from '../decode.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { ApiError } from '../errors.ts';
+import type { JsonObject } from './json.ts';
+
+/** A query as text: a parameter that comes more than once is a list. */
+export type QueryText = Readonly<Record<string, string | string[]>>;
+
+/** Input of an endpoint after validation; what it declares no schema for is null. */
+export interface Input {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+/** CONUS, in which swapped coordinates are recognised. */
+const CONUS = { south: 24, north: 50, west: -125, east: -66 };
+
+/** Parameters of a query string; throws `invalid_parameter` where it is no percent-encoded UTF-8. */
+export function parseQuery(search: string): QueryText {
+  const query: Record<string, string | string[]> = Object.create(null);
+  if (search === '') return query;
+  for (const pair of search.split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    const name = decoded(equals === -1 ? pair : pair.slice(0, equals));
+    const value = equals === -1 ? '' : decoded(pair.slice(equals + 1));
+    const before = query[name];
+    if (before === undefined) query[name] = value;
+    else if (Array.isArray(before)) before.push(value);
+    else query[name] = [before, value];
+  }
+  return query;
+}
+
+function decoded(text: string): string {
+  if (!text.includes('%') && !text.includes('+')) return text;
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch (cause) {
+    throw new ApiError(
+      'invalid_parameter',
+      `query holds '${shown(text)}', expected percent-encoded UTF-8`,
+      {},
+      { cause },
+    );
+  }
+}
+
+/** Typed values of path, query and body; throws `invalid_parameter` or `bad_request` with the first fault. */
+export function validate(
+  endpoint: Endpoint,
+  params: Readonly<Record<string, string>>,
+  query: QueryText,
+  body: JsonObject | null,
+): Input {
+  return {
+    params: endpoint.params === null ? null : checked(endpoint.params, params, 'invalid_parameter', parameterMessage),
+    query: endpoint.query === null ? null : checkedQuery(endpoint.query, query),
+    body: endpoint.body === null ? null : checkedBody(endpoint.body, body),
+  };
+}
+
+function checkedQuery(schema: z.ZodType, query: QueryText): unknown {
+  return checked(schema, query, 'invalid_parameter', (issue) => parameterMessage(issue) + hint(issue, query));
+}
+
+function checkedBody(schema: z.ZodType, body: JsonObject | null): unknown {
+  if (body === null) {
+    const absent = schema.safeParse(undefined);
+    if (absent.success) return absent.data;
+    throw new ApiError('bad_request', 'body is missing, expected a JSON object');
+  }
+  return checked(schema, body, 'bad_request', (issue) => bodyMessage(issue) + swapHint(issue, body));
+}
+
+function checked(
+  schema: z.ZodType,
+  value: unknown,
+  code: ErrorCode,
+  message: (issue: z.core.$ZodIssue) => string,
+): unknown {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new ApiError(code, message(result.error.issues[0] as z.core.$ZodIssue));
+}
+
+/** `lat is 'x', expected …`: the parameters' own messages read on after their name. */
+function parameterMessage(issue: z.core.$ZodIssue): string {
+  return [issue.path.join('.'), issue.message].filter((part) => part !== '').join(' ');
+}
+
+/** `/locations/7/lat: expected number, received string`: a JSON pointer first. */
+function bodyMessage(issue: z.core.$ZodIssue): string {
+  const pointer = issue.path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  return `${pointer === '' ? 'body' : pointer}: ${lowerFirst(issue.message.replace(/^Invalid input: /, ''))}`;
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+/** What the caller probably meant. */
+function hint(issue: z.core.$ZodIssue, query: QueryText): string {
+  if (issue.path[0] === 'lon' && query.lon === undefined && query.lng !== undefined) return ' (use lon)';
+  const [lat, lon] = [query.lat, query.lon].map((text) => (typeof text === 'string' ? decimal(text) : null));
+  return swapped(issue, lat ?? null, lon ?? null);
+}
+
+function swapHint(issue: z.core.$ZodIssue, body: JsonObject): string {
+  const holder = issue.path
+    .slice(0, -1)
+    .reduce<unknown>((value, part) => (value as Record<PropertyKey, unknown>)?.[part], body);
+  const { lat, lon } = (holder ?? {}) as { lat?: unknown; lon?: unknown };
+  return swapped(issue, typeof lat === 'number' ? lat : null, typeof lon === 'number' ? lon : null);
+}
+
+function swapped(issue: z.core.$ZodIssue, lat: number | null, lon: number | null): string {
+  if (issue.path.at(-1) !== 'lat' || lat === null || lon === null) return '';
+  const looks = lat >= CONUS.west && lat <= CONUS.east && lon >= CONUS.south && lon <= CONUS.north;
+  return looks ? ' (lat and lon look swapped)' : '';
+}

@@ -1,0 +1,46 @@
+import type { Logger } from 'pino';
+import type { Exchange } from './exchange.ts';
+import type { Metrics } from './metrics.ts';
+
+/** What is told about requests; no line holds a key, a query or a body. */
+export interface Watcher {
+  /** Every answer, once it has been sent. */
+  readonly answered: (exchange: Exchange, status: number, took_ms: number) => void;
+  /** A failure of ours, with its cause. */
+  readonly failed: (request_id: string, error: unknown) => void;
+  /** A reply that is not what its schema promises. */
+  readonly departed: (route: string, faults: string) => void;
+}
+
+const LONGEST_CLIENT_ID = 200;
+
+/** Tells a log and, where there are some, metrics. Requests are logged at `debug`, failures at `error`. */
+export function watcherOf(log: Logger, metrics: Metrics | null): Watcher {
+  const tellsAll = log.isLevelEnabled('debug');
+  return {
+    answered: (exchange, status, took_ms) => {
+      metrics?.answered(exchange.route, exchange.request.method ?? '', status, took_ms);
+      if (tellsAll) log.debug(fieldsOf(exchange, status, took_ms), 'Request:Answer:Sent');
+    },
+    failed: (request_id, error) => {
+      metrics?.failed();
+      log.error({ request_id, err: error }, 'Request:Answer:Failed');
+    },
+    departed: (route, faults) => log.error({ route, faults }, 'Reply:Schema:Departed'),
+  };
+}
+
+function fieldsOf({ request, request_id, path, address, caller }: Exchange, status: number, took_ms: number) {
+  const client_id = request.headers['x-request-id'];
+  return {
+    request_id,
+    ...(client_id === undefined ? {} : { client_request_id: String(client_id).slice(0, LONGEST_CLIENT_ID) }),
+    method: request.method,
+    path: path.slice(0, LONGEST_CLIENT_ID),
+    status,
+    took_ms: Math.round(took_ms * 10) / 10,
+    address,
+    business_id: caller?.business_id ?? null,
+    key_id: caller?.key_id ?? null,
+  };
+}

@@ -1,0 +1,296 @@
+import { z } from 'zod';
+import {
+  createDocument,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiParameters,
+  type ZodOpenApiPathsObject,
+  type ZodOpenApiRequestBodyObject,
+  type ZodOpenApiResponsesObject,
+} from 'zod-openapi';
+import { ERRORS, ErrorBody, type ErrorCode } from '../schemas/errors.ts';
+import { decimal } from './decode.ts';
+import type { Endpoint, Price } from './endpoint.ts';
+
+/** An OpenAPI 3.1 document, as plain JSON. */
+export type ApiDocument = ReturnType<typeof createDocument>;
+
+export interface DocumentOptions {
+  readonly endpoints: readonly Endpoint[];
+  /** Public address, ending in `/v1`. */
+  readonly base_url: string;
+  readonly version: string;
+}
+
+const INTRODUCTION = `Hail intelligence for the contiguous United States, answered straight from published radar files.
+
+Every call carries \`Authorization: Bearer <API_KEY>\`. Calls cost credits: a 304 costs what the 200 it mirrors costs, refusals
+and failures cost nothing. Sizes are millimetres, distances kilometres, times UTC, unless a name ends in another unit. Sizes
+are radar estimates, not ground measurements.`;
+
+/** Every header of an answer that is part of the interface. */
+const HEADERS = {
+  'X-Request-Id': text('Id of this answer, also in the body of errors.'),
+  'X-RateLimit-Limit': whole('Requests allowed in 60 rolling seconds.'),
+  'X-RateLimit-Remaining': whole('Requests left in the window.'),
+  'X-RateLimit-Reset': whole('Unix seconds at which the window is empty again.'),
+  RateLimit: text('Requests left and seconds until the window is empty again, in the form of the IETF draft.'),
+  'RateLimit-Policy': text('Requests per window, in the form of the IETF draft.'),
+  ETag: text('Weak tag: equal tags mean equal answers apart from age_seconds.'),
+  'X-Data-Source': text('observed, or simulated while the published data come from the simulator.'),
+  'Idempotent-Replay': text('true when this is the answer to an earlier request with the same Idempotency-Key.'),
+  'WWW-Authenticate': text('Bearer realm="hail".'),
+  'X-Required-Scope': text('The missing scope, with insufficient_scope.'),
+  Allow: text('Methods that the path takes.'),
+  'Retry-After': whole('Seconds until the next request will be admitted.'),
+};
+type HeaderName = keyof typeof HEADERS;
+
+const COMMON_HEADERS = headers([
+  'X-Request-Id',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'RateLimit',
+  'RateLimit-Policy',
+]);
+/** Headers that come with one error. */
+const ERROR_HEADERS: Readonly<Partial<Record<string, ReturnType<typeof headers>>>> = {
+  401: headers(['WWW-Authenticate']),
+  403: headers(['X-Required-Scope']),
+  405: headers(['Allow']),
+  429: headers(['Retry-After']),
+  503: headers(['Retry-After']),
+};
+
+/** Codes that any call may meet, whatever the endpoint. */
+const EVERYWHERE: readonly ErrorCode[] = [
+  'invalid_parameter',
+  'unauthorized',
+  'forbidden',
+  'insufficient_scope',
+  'method_not_allowed',
+  'not_acceptable',
+  'uri_too_long',
+  'rate_limited',
+  'too_many_failed_attempts',
+  'headers_too_large',
+  'internal_error',
+  'metering_unavailable',
+];
+
+/** The description of the interface, made from the same values that route, validate and answer. */
+export function describeApi({ endpoints, base_url, version }: DocumentOptions): ApiDocument {
+  const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
+  for (const endpoint of endpoints) {
+    const place = paths[endpoint.path] ?? {};
+    place[endpoint.method.toLowerCase()] = operation(endpoint);
+    paths[endpoint.path] = place;
+  }
+  return createDocument({
+    openapi: '3.1.0',
+    info: { title: 'hail', version, description: INTRODUCTION, license: { name: 'MIT', identifier: 'MIT' } },
+    servers: [{ url: base_url.replace(/\/v1$/, '') }],
+    security: [{ key: [] }],
+    tags: [...new Set(endpoints.map(({ group }) => group))].map((name) => ({ name })),
+    paths: { ...paths, '/v1/openapi.json': { get: ownOperation() } } as ZodOpenApiPathsObject,
+    components: {
+      headers: HEADERS,
+      securitySchemes: {
+        key: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A key that begins with hs_live_ (or hs_test_, for /v1/health).',
+        },
+      },
+    },
+  });
+}
+
+/** `get /v1/storms/{track_id}` → `getStormsByTrackId`. */
+export function operationId({ method, path }: Pick<Endpoint, 'method' | 'path'>): string {
+  const words = path
+    .replace('/v1/', '')
+    .split(/[/_-]/)
+    .map((word) => (word.startsWith('{') ? `by_${word.slice(1)}` : word).replace('}', ''))
+    .flatMap((word) => word.split('_'));
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+/** What a call as in the example costs; null: free, or there is no example to go by. */
+export function examplePrice(endpoint: Endpoint): Price | null {
+  const { example } = endpoint;
+  const query = endpoint.query?.safeParse(example?.query ?? {});
+  const body = endpoint.body?.safeParse(example?.body);
+  if (query?.success === false || body?.success === false) return null;
+  return endpoint.price({ params: exampleParams(endpoint), query: query?.data ?? null, body: body?.data ?? null });
+}
+
+function exampleParams({ path }: Endpoint): Record<string, string> {
+  return Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name as string, 'example']));
+}
+
+function operation(endpoint: Endpoint): ZodOpenApiOperationObject {
+  const { scope, feature, test_key } = endpoint;
+  const price = examplePrice(endpoint);
+  return {
+    operationId: operationId(endpoint),
+    tags: [endpoint.group],
+    summary: endpoint.summary,
+    description: endpoint.description,
+    'x-scope': scope,
+    'x-feature': feature,
+    'x-test-key': test_key,
+    'x-credits': price?.credits ?? 0,
+    'x-operation': price?.operation ?? null,
+    requestParams: requestParams(endpoint),
+    ...(endpoint.body === null ? {} : { requestBody: requestBody(endpoint, endpoint.body) }),
+    responses: responses(endpoint),
+  };
+}
+
+function requestParams(endpoint: Endpoint): ZodOpenApiParameters {
+  const header = z.object({
+    ...(takesKey(endpoint)
+      ? {
+          'Idempotency-Key': z.string().min(1).max(255).optional().meta({
+            description: 'Makes a repetition within 24 hours answer with the first answer, and change nothing.',
+          }),
+        }
+      : {}),
+    ...(isCacheable(endpoint)
+      ? { 'If-None-Match': z.string().optional().meta({ description: 'Tags of answers that are at hand.' }) }
+      : {}),
+  });
+  return {
+    ...(endpoint.params instanceof z.ZodObject ? { path: endpoint.params } : {}),
+    ...(endpoint.query instanceof z.ZodObject ? { query: withExamples(endpoint.query, endpoint.example?.query) } : {}),
+    ...(Object.keys(header.shape).length === 0 ? {} : { header }),
+  };
+}
+
+/** The parameters with the values of the example. */
+function withExamples(query: z.ZodObject, example: Readonly<Record<string, string>> = {}): z.ZodObject {
+  const shape = Object.entries(query.shape).map(([name, schema]) => {
+    const text = example[name];
+    if (text === undefined) return [name, schema];
+    return [
+      name,
+      (schema as z.ZodType).meta({ ...(schema as z.ZodType).meta(), param: { example: decimal(text) ?? text } }),
+    ];
+  });
+  return z.object(Object.fromEntries(shape));
+}
+
+function requestBody(endpoint: Endpoint, schema: z.ZodType): ZodOpenApiRequestBodyObject {
+  const example = endpoint.example?.body;
+  return {
+    required: !schema.safeParse(undefined).success,
+    content: { 'application/json': { schema, ...(example === undefined ? {} : { example }) } },
+  };
+}
+
+function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
+  const own = {
+    ...COMMON_HEADERS,
+    ...(isCacheable(endpoint) ? headers(['ETag', 'X-Data-Source']) : {}),
+    ...(takesKey(endpoint) ? headers(['Idempotent-Replay']) : {}),
+  };
+  const others = Object.entries(endpoint.other_replies).map(([type, schema]) => [type.split(';')[0], { schema }]);
+  const textOnly = endpoint.reply instanceof z.ZodString;
+  const example = endpoint.example?.reply;
+  return {
+    [String(endpoint.status)]: {
+      description: endpoint.status === 202 ? 'Accepted.' : 'Success.',
+      headers: own,
+      content: {
+        ...(textOnly
+          ? {}
+          : { 'application/json': { schema: endpoint.reply, ...(example === undefined ? {} : { example }) } }),
+        ...Object.fromEntries(others),
+      },
+    },
+    ...(isCacheable(endpoint)
+      ? { '304': { description: 'The answer at hand is still right. Costs what the 200 costs.', headers: own } }
+      : {}),
+    ...errors(codesOf(endpoint)),
+  };
+}
+
+function codesOf(endpoint: Endpoint): readonly ErrorCode[] {
+  return [
+    ...EVERYWHERE,
+    ...(endpoint.feature === null ? [] : (['feature_not_available'] as const)),
+    ...(endpoint.path.includes('{') ? (['not_found'] as const) : []),
+    ...(endpoint.body === null ? [] : (['bad_request', 'payload_too_large', 'unsupported_media_type'] as const)),
+    ...(takesKey(endpoint) ? (['invalid_idempotency_key', 'idempotency_key_in_progress'] as const) : []),
+    ...(endpoint.kind === 'write' ? (['resource_exhausted'] as const) : []),
+    ...(examplePrice(endpoint) === null ? [] : (['spend_cap_exceeded', 'upstream_write_failed'] as const)),
+  ];
+}
+
+/** One response per status, naming the codes that come with it. */
+function errors(codes: readonly ErrorCode[]): ZodOpenApiResponsesObject {
+  const byStatus = Map.groupBy(codes, (code) => String(ERRORS[code].status));
+  return Object.fromEntries(
+    [...byStatus].map(([status, here]) => [
+      status,
+      {
+        description: here.map((code) => `\`${code}\`: ${ERRORS[code].meaning}.`).join(' '),
+        headers: { ...COMMON_HEADERS, ...ERROR_HEADERS[status] },
+        content: {
+          'application/json': {
+            schema: ErrorBody,
+            example: {
+              error: here[0],
+              message: ERRORS[here[0] as ErrorCode].meaning,
+              request_id: 'req_01KQHS8V6ZJ6J2C4T2W9M8N7QX',
+            },
+          },
+        },
+      },
+    ]),
+  );
+}
+
+function ownOperation(): ZodOpenApiOperationObject {
+  return {
+    operationId: 'getOpenapiJson',
+    tags: ['Account'],
+    summary: 'This description',
+    description: 'The interface in OpenAPI 3.1. Free, without a key.',
+    security: [],
+    'x-scope': null,
+    'x-feature': null,
+    'x-test-key': true,
+    'x-credits': 0,
+    'x-operation': null,
+    responses: {
+      '200': {
+        description: 'The description.',
+        headers: COMMON_HEADERS,
+        content: { 'application/json': { schema: { type: 'object' } } },
+      },
+      '304': { description: 'The description at hand is still right.', headers: COMMON_HEADERS },
+    },
+  };
+}
+
+function isCacheable(endpoint: Endpoint): boolean {
+  return endpoint.kind === 'read' && endpoint.cacheable;
+}
+
+function takesKey(endpoint: Endpoint): boolean {
+  return endpoint.kind === 'write' && endpoint.idempotent;
+}
+
+function headers(names: readonly HeaderName[]): Record<string, { $ref: `#/components/headers/${HeaderName}` }> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` as const }]));
+}
+
+function text(description: string) {
+  return { description, schema: { type: 'string' as const } };
+}
+
+function whole(description: string) {
+  return { description, schema: { type: 'integer' as const } };
+}

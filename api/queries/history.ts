@@ -1,0 +1,213 @@
+import { boxAround } from '../../schemas/geo/around.ts';
+import { distanceKm } from '../../schemas/geo/distance.ts';
+import { geohash } from '../../schemas/geo/geohash.ts';
+import { colLon, LATTICE, latRow, lonCol, rowLat } from '../../schemas/geo/lattice.ts';
+import type { Bbox, Position } from '../../schemas/geo/position.ts';
+import { DETECTION_MIN_MM } from '../../schemas/size.ts';
+import type { DayMax } from '../../schemas/tables/day-max.ts';
+import { companionFields, detections } from '../../schemas/tables/detections.ts';
+import type { Edition } from '../catalog.ts';
+import type { Engine } from '../duckdb.ts';
+import { hailDuration } from '../rules/damage.ts';
+import { LOCAL_SLACK, localScale } from '../rules/local-distance.ts';
+import { FILES } from './select.ts';
+
+/** What is asked: the largest hail of each storm date around a point. */
+export interface HistoryQuestion extends Position {
+  readonly radius_km: number;
+  /** Storm dates, both included. */
+  readonly first: string;
+  readonly last: string;
+  readonly min_size_mm: number;
+  /** Most dates; the newest are kept. */
+  readonly limit: number;
+  /** Whether the radar products are wanted; they are null else. */
+  readonly products: boolean;
+}
+
+type Companions = Pick<DayMax, keyof typeof companionFields>;
+
+/** The largest detection of a storm date in the radius; of equals the nearest. */
+export interface DayHail extends Companions {
+  readonly storm_date: string;
+  readonly lat: number;
+  readonly lon: number;
+  readonly geohash5: string;
+  readonly distance_km: number;
+  readonly max_mm: number;
+  readonly max_time: number;
+  readonly confidence: number;
+  readonly first_detected: number;
+  readonly last_detected: number;
+  /** Of the geohash5 on that date. */
+  readonly place_scans: number;
+  readonly place_duration_min: number;
+}
+
+const HAIL_COLUMNS = [
+  'max_time',
+  'first_detected',
+  'last_detected',
+  'confidence',
+  'place_scans',
+  'place_duration_min',
+] as const satisfies readonly (keyof DayMax)[];
+const COMPANION_COLUMNS = Object.keys(companionFields);
+
+/**
+ * One pass over the box: of each date the largest pixel that is certainly inside, and every pixel so close to the rim that
+ * only the geodesic can tell. Rows and columns are small integers, so less is read than of latitudes and longitudes.
+ */
+function largestSql(columns: readonly string[]): string {
+  const details = columns.map((name) => `"${name}"`).join(', ');
+  return `
+  WITH boxed AS (
+    SELECT storm_date, "row"::INTEGER AS r, col::INTEGER AS c, max_mm, ${details},
+      (54995 - 10 * "row"::INTEGER) / 1000.0 - $8 AS dy, (-129995 + 10 * col::INTEGER) / 1000.0 - $9 AS dx
+    FROM ${FILES}
+    WHERE "row" BETWEEN $2::USMALLINT AND $3::USMALLINT AND col BETWEEN $4::USMALLINT AND $5::USMALLINT
+      AND max_mm >= $10 AND NOT interpolated AND storm_date BETWEEN $6::DATE AND $7::DATE),
+  measured AS (
+    SELECT *, struct_pack(r, c, max_mm, ${details}) AS pixel,
+      pow(dx * ($11 + dy * ($12 + dy * $13)), 2) + pow(dy * ($14 + dy * $15), 2) AS km2
+    FROM boxed),
+  daily AS (
+    SELECT storm_date,
+      arg_max(pixel, struct_pack(max_mm, near := -km2, north := -r, west := -c)) FILTER (km2 <= $16) AS largest,
+      list(pixel) FILTER (km2 > $16 AND km2 <= $17) AS rim
+    FROM measured WHERE km2 <= $17 GROUP BY storm_date)
+  SELECT storm_date::VARCHAR AS storm_date, unnest(list_append(coalesce(rim, []), largest), recursive := true) FROM daily`;
+}
+
+const LARGEST_SQL = largestSql(HAIL_COLUMNS);
+/** With the radar products, which take as long again to read. */
+const LARGEST_WITH_PRODUCTS_SQL = largestSql([...HAIL_COLUMNS, ...COMPANION_COLUMNS]);
+const NO_PRODUCTS: Companions = {
+  posh_pct: null,
+  vil_kg_m2: null,
+  echo_top_18_km: null,
+  echo_top_50_km: null,
+  max_reflectivity_dbz: null,
+};
+
+/** A pixel of 10 mm or more that a scan saw: its times and confidence are known. */
+interface PixelRow extends Partial<Companions> {
+  readonly storm_date: string;
+  /** Null where a date has pixels at the rim only. */
+  readonly r: number | null;
+  readonly c: number;
+  readonly max_mm: number;
+  readonly max_time: number;
+  readonly first_detected: number;
+  readonly last_detected: number;
+  readonly confidence: number;
+  readonly place_scans: number | null;
+  readonly place_duration_min: number | null;
+}
+
+/**
+ * The largest hail of each storm date with a detection in the radius, newest date first. The files are asked in two halves at
+ * the same time: one statement over small files keeps one core busy, whatever the number of threads.
+ */
+export async function dayHail(engine: Engine, edition: Edition, question: HistoryQuestion): Promise<DayHail[]> {
+  const { first, last, radius_km } = question;
+  const min_size_mm = Math.max(DETECTION_MIN_MM, question.min_size_mm);
+  const bbox = boxAround(question, radius_km);
+  const paths = edition.dayMaxPaths(first, last, { bbox, min_size_mm });
+  const window = pixelWindow(bbox);
+  if (paths.length === 0 || window === null) return [];
+  const { east, north } = localScale(question, Math.max(question.lat - bbox[1], bbox[3] - question.lat));
+  const parameters = [
+    ...window,
+    first,
+    last,
+    question.lat,
+    question.lon,
+    min_size_mm,
+    ...east,
+    ...north,
+    (radius_km * (1 - LOCAL_SLACK)) ** 2,
+    (radius_km * (1 + LOCAL_SLACK)) ** 2,
+  ];
+  const sql = question.products ? LARGEST_WITH_PRODUCTS_SQL : LARGEST_SQL;
+  const halves = [0, 1]
+    .map((half) => paths.filter((_, index) => index % 2 === half))
+    .filter(({ length }) => length > 0);
+  const rows = await Promise.all(halves.map((half) => engine.rows<PixelRow>(sql, [half, ...parameters])));
+  const newest = largestPerDate(rows.flat(), question)
+    .sort((a, b) => (a.storm_date < b.storm_date ? 1 : -1))
+    .slice(0, question.limit);
+  return Promise.all(newest.map((day) => completed(engine, edition, day)));
+}
+
+/** First and last row, first and last column of a box on the lattice; null when it lies outside. */
+function pixelWindow([west, south, east, north]: Bbox): [number, number, number, number] | null {
+  const rows = [Math.max(0, latRow(north)), Math.min(LATTICE.rows - 1, latRow(south))] as const;
+  const cols = [Math.max(0, lonCol(west)), Math.min(LATTICE.cols - 1, lonCol(east))] as const;
+  return rows[0] > rows[1] || cols[0] > cols[1] ? null : [...rows, ...cols];
+}
+
+type Placed = PixelRow & Position & { readonly r: number; readonly distance_km: number };
+
+function largestPerDate(rows: readonly PixelRow[], question: HistoryQuestion): Placed[] {
+  const best = new Map<string, Placed>();
+  for (const row of rows) {
+    const { r, storm_date } = row;
+    if (r === null) continue;
+    const position = { lat: rowLat(r), lon: colLon(row.c) };
+    const distance_km = distanceKm(question, position);
+    if (distance_km > question.radius_km) continue;
+    const candidate = { ...row, ...position, r, distance_km };
+    const known = best.get(storm_date);
+    if (known === undefined || isLarger(candidate, known)) best.set(storm_date, candidate);
+  }
+  return [...best.values()];
+}
+
+function isLarger(a: Placed, b: Placed): boolean {
+  return a.max_mm !== b.max_mm ? a.max_mm > b.max_mm : a.distance_km < b.distance_km;
+}
+
+/** Fills in what the day maxima of a running date do not know yet, from its detections. */
+async function completed(engine: Engine, edition: Edition, day: Placed): Promise<DayHail> {
+  const { r, c, place_scans, place_duration_min, ...rest } = day;
+  const known = { ...NO_PRODUCTS, ...rest, geohash5: geohash(day.lat, day.lon, 5) };
+  if (place_scans !== null && place_duration_min !== null) return { ...known, place_scans, place_duration_min };
+  return { ...known, ...(await placeFromDetections(engine, edition, { ...known, row: r, col: c })) };
+}
+
+const PLACE_SQL = `
+  SELECT scan_time, bool_or("row" = $3 AND col = $4) AS pixel
+  FROM ${FILES} WHERE geohash5 = $2 AND storm_date = $5::DATE GROUP BY scan_time ORDER BY scan_time`;
+
+async function placeFromDetections(
+  engine: Engine,
+  edition: Edition,
+  {
+    storm_date,
+    geohash5,
+    row,
+    col,
+    lat,
+    lon,
+    max_time,
+  }: Position & {
+    readonly storm_date: string;
+    readonly geohash5: string;
+    readonly row: number;
+    readonly col: number;
+    readonly max_time: number;
+  },
+): Promise<Pick<DayHail, 'place_scans' | 'place_duration_min' | 'first_detected' | 'last_detected'>> {
+  const paths = edition.paths(detections.name, [storm_date], { bbox: [lon, lat, lon, lat] });
+  const parameters = [paths, geohash5, row, col, storm_date];
+  const scans =
+    paths.length === 0 ? [] : await engine.rows<{ scan_time: number; pixel: boolean }>(PLACE_SQL, parameters);
+  const ofPixel = scans.filter(({ pixel }) => pixel).map(({ scan_time }) => scan_time);
+  return {
+    place_scans: scans.length,
+    place_duration_min: hailDuration(scans.map(({ scan_time }) => scan_time)),
+    first_detected: ofPixel[0] ?? max_time,
+    last_detected: ofPixel.at(-1) ?? max_time,
+  };
+}

@@ -1,0 +1,93 @@
+import { cells } from '../../schemas/tables/cells.ts';
+import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
+import { addDays, stormDate } from '../../schemas/time.ts';
+import type { Edition } from '../catalog.ts';
+import type { Engine } from '../duckdb.ts';
+import type { Products } from '../rules/radar-block.ts';
+import { FILES, selectList } from './select.ts';
+
+/** The scans that saw a storm cell, oldest first, and the storm dates they lie on. */
+export interface TrackHistory {
+  readonly points: readonly TrackPoint[];
+  readonly dates: readonly string[];
+}
+
+const POINTS_SQL = `
+  SELECT ${selectList(tracks)} FROM ${FILES}
+  WHERE track_id = $2 AND state = 'tracked' ORDER BY scan_time`;
+
+/**
+ * The whole life of a track that has a point on a storm date, over midnights too; null when there is none. A track seen by
+ * one scan only is not published.
+ */
+export async function trackHistory(
+  engine: Engine,
+  edition: Edition,
+  storm_day_start_hour: number,
+  track_id: string,
+  date: string,
+): Promise<TrackHistory | null> {
+  const pointsOn = async (dates: readonly string[]): Promise<TrackPoint[]> => {
+    const paths = edition.paths(tracks.name, dates);
+    return paths.length === 0 ? [] : engine.rows<TrackPoint>(POINTS_SQL, [paths, track_id]);
+  };
+  const selected = await pointsOn([date]);
+  const [seen] = selected;
+  if (seen === undefined) return null;
+
+  const born = stormDate(seen.first_detected, storm_day_start_hour);
+  const before: string[] = [];
+  for (let day = addDays(date, -1); day >= born; day = addDays(day, -1)) before.unshift(day);
+  const points = [...(await pointsOn(before)), ...selected];
+  for (let day = addDays(date, 1); ; day = addDays(day, 1)) {
+    const more = await pointsOn([day]);
+    if (more.length === 0) break;
+    points.push(...more);
+  }
+  const dates = [...new Set(points.map(({ storm_date }) => storm_date))];
+  return points.length > 1 ? { points, dates } : null;
+}
+
+/** Products over a storm cell in one scan, and its largest size. */
+export interface CellProducts extends Products {
+  readonly scan_time: number;
+  readonly cell_index: number;
+  readonly estimated_size_mm: number;
+  readonly lat: number;
+  readonly lon: number;
+}
+
+const PRODUCT_COLUMNS = [
+  'scan_time',
+  'cell_index',
+  'estimated_size_mm',
+  'lat',
+  'lon',
+  'posh_pct',
+  'vil_kg_m2',
+  'echo_top_18_km',
+  'echo_top_50_km',
+  'max_reflectivity_dbz',
+] as const;
+
+/** By scan and index: a cell that several tracks share names only one of them. */
+const CELLS_SQL = `
+  SELECT ${selectList(cells, PRODUCT_COLUMNS, 'cell.')}
+  FROM ${FILES} AS cell
+  JOIN (
+    SELECT scan_time, cell_index FROM read_parquet($2::VARCHAR[], hive_partitioning = false)
+    WHERE track_id = $3 AND state = 'tracked') AS point
+  ON cell.scan_time = point.scan_time AND cell.cell_index = point.cell_index`;
+
+/** Products over the cells of a track on some storm dates, by scan time. */
+export async function trackCells(
+  engine: Engine,
+  edition: Edition,
+  track_id: string,
+  dates: readonly string[],
+): Promise<Map<number, CellProducts>> {
+  const [cellPaths, trackPaths] = [edition.paths(cells.name, dates), edition.paths(tracks.name, dates)];
+  if (cellPaths.length === 0 || trackPaths.length === 0) return new Map();
+  const rows = await engine.rows<CellProducts>(CELLS_SQL, [cellPaths, trackPaths, track_id]);
+  return new Map(rows.map((row) => [row.scan_time, row]));
+}

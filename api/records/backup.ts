@@ -1,0 +1,180 @@
+import { type Kysely, sql, type Transaction } from 'kysely';
+import { z } from 'zod';
+import type { Store } from './database.ts';
+import { appliedMigrations } from './migrations.ts';
+import type { Database } from './tables.ts';
+
+const FORMAT = 'hail-records';
+const ROWS_PER_READ = 1_000;
+const ROWS_PER_INSERT = 200;
+
+/** Every table, in an order in which rows may be inserted, with the columns that name a row. */
+const TABLES = {
+  businesses: ['id'],
+  plans: ['business_id'],
+  members: ['business_id', 'email'],
+  keys: ['id'],
+  periods: ['business_id', 'period'],
+  ledger: ['id'],
+  usage: ['business_id', 'day', 'key_id', 'operation'],
+  request_counts: ['key_id', 'day'],
+  idempotency: ['business_id', 'route', 'key'],
+  portfolio_locations: ['id'],
+  cursors: ['business_id', 'list', 'item_id', 'holder'],
+  audit: ['id'],
+} as const satisfies Partial<Record<keyof Database, readonly string[]>>;
+type Table = keyof typeof TABLES;
+
+/** Tables whose rows are numbered by the database: they get new numbers, in the same order. */
+const NUMBERED: ReadonlySet<string> = new Set(['ledger', 'audit'] satisfies Table[]);
+
+const Value = z.union([z.string(), z.number(), z.null()]);
+const Row = z.record(z.string(), Value);
+type Row = z.infer<typeof Row>;
+
+const Head = z.object({ format: z.literal(FORMAT), migrations: z.array(z.string()), created_at: z.string() });
+const Line = z.union([
+  z.object({ table: z.enum(Object.keys(TABLES) as [Table, ...Table[]]), row: Row }),
+  z.object({ rows: z.int().nonnegative() }),
+]);
+
+/**
+ * The records as lines of JSON: a head, every row of every table, and their number. All of one moment, also while charges
+ * are written; the same for both kinds of database. Holds digests of keys, never their text.
+ */
+export async function* dumpRecords(
+  store: Store,
+  now_ms: number,
+  counted: (rows: number) => void,
+): AsyncGenerator<string> {
+  const transaction = await store.reader.startTransaction().setIsolationLevel('repeatable read').execute();
+  try {
+    const migrations = await appliedMigrations(transaction, store);
+    yield line({ format: FORMAT, migrations, created_at: new Date(now_ms).toISOString() });
+    let count = 0;
+    for (const table of Object.keys(TABLES) as Table[])
+      for await (const page of everyPage(transaction, table)) {
+        yield page.map((row) => line({ table, row })).join('');
+        count += page.length;
+      }
+    yield line({ rows: count });
+    counted(count);
+  } finally {
+    await transaction.rollback().execute();
+  }
+}
+
+function line(value: unknown): string {
+  return `${JSON.stringify(value)}\n`;
+}
+
+/**
+ * Puts a dump into empty records, all of it or nothing; returns the number of rows. Throws when the dump is cut short, is
+ * of another version, or the records hold a business.
+ */
+export async function restoreRecords(store: Store, lines: AsyncIterable<string>): Promise<number> {
+  return await store.writer.transaction().execute(async (rows) => {
+    if (await rows.selectFrom('businesses').select('id').limit(1).executeTakeFirst())
+      throw new DumpRefused(`records ${store.name} hold businesses, expected none`, { conflict: true });
+    return await insertLines(rows, lines, await appliedMigrations(rows, store));
+  });
+}
+
+/** A dump that cannot be restored here. */
+export class DumpRefused extends Error {
+  /** The dump is good, but something is in its place. */
+  readonly conflict: boolean;
+
+  constructor(reason: string, { conflict = false, ...options }: ErrorOptions & { readonly conflict?: boolean } = {}) {
+    super(reason, options);
+    this.name = 'DumpRefused';
+    this.conflict = conflict;
+  }
+}
+
+async function insertLines(
+  rows: Transaction<Database>,
+  lines: AsyncIterable<string>,
+  migrations: readonly string[],
+): Promise<number> {
+  const waiting = new Waiting(rows);
+  let number = 0;
+  let promised: number | null = null;
+  for await (const text of lines) {
+    number += 1;
+    if (promised !== null) throw new DumpRefused(`line ${number} follows the end, expected nothing more`);
+    if (number === 1) {
+      checkHead(text, migrations);
+      continue;
+    }
+    const found = parseLine(Line, text, number);
+    if ('rows' in found) promised = found.rows;
+    else await waiting.add(found.table, found.row);
+  }
+  await waiting.flush();
+  if (promised !== waiting.count)
+    throw new DumpRefused(`the dump holds ${waiting.count} rows, expected ${promised ?? 'an end that says how many'}`);
+  return waiting.count;
+}
+
+function checkHead(text: string, migrations: readonly string[]): void {
+  const head = parseLine(Head, text, 1);
+  if (head.migrations.join() !== migrations.join())
+    throw new DumpRefused(
+      `the dump is of version ${head.migrations.at(-1) ?? 'none'}, expected ${migrations.at(-1) ?? 'none'}`,
+    );
+}
+
+function parseLine<T>(schema: z.ZodType<T>, text: string, number: number): T {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new DumpRefused(`line ${number} is not of a dump of records`, { cause });
+  }
+}
+
+/** Rows on their way into the tables. */
+class Waiting {
+  count = 0;
+  readonly #transaction: Transaction<Database>;
+  #table: Table = 'businesses';
+  #rows: Row[] = [];
+
+  constructor(transaction: Transaction<Database>) {
+    this.#transaction = transaction;
+  }
+
+  async add(table: Table, row: Row): Promise<void> {
+    if (table !== this.#table || this.#rows.length === ROWS_PER_INSERT) await this.flush();
+    this.#table = table;
+    this.#rows.push(row);
+    this.count += 1;
+  }
+
+  async flush(): Promise<void> {
+    const [first] = this.#rows;
+    if (!first) return;
+    const columns = Object.keys(first).filter((column) => !(NUMBERED.has(this.#table) && column === 'id'));
+    const values = this.#rows.map((row) => sql`(${sql.join(columns.map((column) => row[column] ?? null))})`);
+    await sql`insert into ${sql.table(this.#table)} (${sql.join(columns.map((column) => sql.ref(column)))}) values ${sql.join(values)}`.execute(
+      this.#transaction,
+    );
+    this.#rows = [];
+  }
+}
+
+async function* everyPage(rows: Kysely<Database>, table: Table): AsyncGenerator<readonly Row[]> {
+  const columns = TABLES[table];
+  const key = sql.join(columns.map((column) => sql.ref(column)));
+  let last: Row | undefined;
+  for (;;) {
+    const after = last;
+    const where =
+      after === undefined ? sql`` : sql`where (${key}) > (${sql.join(columns.map((column) => after[column]))})`;
+    const query = sql<Row>`select * from ${sql.table(table)} ${where} order by ${key} limit ${sql.lit(ROWS_PER_READ)}`;
+    const page: readonly Row[] = (await query.execute(rows)).rows;
+    if (page.length > 0) yield page;
+    if (page.length < ROWS_PER_READ) return;
+    last = page.at(-1);
+  }
+}

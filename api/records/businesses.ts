@@ -1,0 +1,117 @@
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import { newId } from '../../schemas/ids.ts';
+import { recordAct } from './audit.ts';
+import { planOf, planRow } from './plans.ts';
+import type { Plan } from './records.ts';
+import type { Database } from './tables.ts';
+
+export type Business = Omit<Selectable<Database['businesses']>, 'writes'>;
+const COLUMNS = ['id', 'name', 'status', 'created_at'] as const;
+
+/** Every table with rows of a business, in an order in which they may be deleted. */
+const OWNED = [
+  'portfolio_locations',
+  'cursors',
+  'idempotency',
+  'ledger',
+  'usage',
+  'periods',
+  'members',
+  'plans',
+] as const;
+
+/** Makes a business with its plan. Null when the name is taken. */
+export async function createBusiness(
+  rows: Transaction<Database>,
+  name: string,
+  plan: Plan,
+  now_ms: number,
+): Promise<Business | null> {
+  const business = {
+    id: newId('business', now_ms),
+    name,
+    status: 'active' as const,
+    created_at: new Date(now_ms).toISOString(),
+  };
+  const { numInsertedOrUpdatedRows } = await rows
+    .insertInto('businesses')
+    .values({ ...business, writes: 0 })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .executeTakeFirst();
+  if (numInsertedOrUpdatedRows !== 1n) return null;
+  await rows.insertInto('plans').values(planRow(business.id, plan)).execute();
+  await recordAct(rows, now_ms, { act: 'business.create', business_id: business.id, subject: name, detail: { plan } });
+  return business;
+}
+
+/** Every business, by name. */
+export async function listBusinesses(rows: Kysely<Database>): Promise<readonly Business[]> {
+  return await rows.selectFrom('businesses').select(COLUMNS).orderBy('name').execute();
+}
+
+/** The business of that name or id; null when there is none. */
+export async function findBusiness(rows: Kysely<Database>, nameOrId: string): Promise<Business | null> {
+  const found = await rows
+    .selectFrom('businesses')
+    .select(COLUMNS)
+    .where(({ or }) => or({ name: nameOrId, id: nameOrId }))
+    .orderBy((eb) => eb('id', '=', nameOrId), 'desc')
+    .executeTakeFirst();
+  return found ?? null;
+}
+
+/** Suspends or resumes; false when it already was so. */
+export async function setStatus(
+  rows: Transaction<Database>,
+  { id, name }: Pick<Business, 'id' | 'name'>,
+  status: Business['status'],
+  now_ms: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await rows
+    .updateTable('businesses')
+    .set({ status })
+    .where('id', '=', id)
+    .where('status', '!=', status)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  const act = status === 'suspended' ? 'business.suspend' : 'business.resume';
+  await recordAct(rows, now_ms, { act, business_id: id, subject: name });
+  return true;
+}
+
+/** Removes a business and every row of it; its lines in the audit log stay. */
+export async function purgeBusiness(
+  rows: Transaction<Database>,
+  { id, name }: Pick<Business, 'id' | 'name'>,
+  now_ms: number,
+): Promise<void> {
+  const keys = rows.selectFrom('keys').select('id').where('business_id', '=', id);
+  await rows.deleteFrom('request_counts').where('key_id', 'in', keys).execute();
+  await rows.deleteFrom('keys').where('business_id', '=', id).execute();
+  for (const table of OWNED) await rows.deleteFrom(table).where('business_id', '=', id).execute();
+  await rows.deleteFrom('businesses').where('id', '=', id).execute();
+  await recordAct(rows, now_ms, { act: 'business.purge', business_id: id, subject: name });
+}
+
+/** The plan of a business. */
+export async function readPlan(rows: Kysely<Database>, business_id: string): Promise<Plan> {
+  return planOf(
+    await rows.selectFrom('plans').selectAll().where('business_id', '=', business_id).executeTakeFirstOrThrow(),
+  );
+}
+
+/** Changes the plan of a business, in force at once; false when nothing changed. */
+export async function setPlan(
+  rows: Transaction<Database>,
+  { id, name }: Pick<Business, 'id' | 'name'>,
+  plan: Plan,
+  now_ms: number,
+): Promise<boolean> {
+  const before = await readPlan(rows, id);
+  const { business_id: _, ...row } = planRow(id, plan);
+  const { business_id: __, ...rowBefore } = planRow(id, before);
+  if (JSON.stringify(row) === JSON.stringify(rowBefore)) return false;
+  await rows.updateTable('plans').set(row).where('business_id', '=', id).execute();
+  await recordAct(rows, now_ms, { act: 'plan.set', business_id: id, subject: name, detail: { before, after: plan } });
+  return true;
+}

@@ -1,0 +1,196 @@
+import { type Kysely, sql, type Transaction } from 'kysely';
+import { utcDate } from '../../schemas/time.ts';
+import { prepare, slot, type Values } from './prepare.ts';
+import type { Charge } from './records.ts';
+import type { Database } from './tables.ts';
+
+export type Charged = 'charged' | 'over_cap';
+
+/** Charges within a transaction. */
+export interface Charging {
+  /** Charges each in order of arrival, as far as the caps allow; an outcome for each. What is over the cap changes nothing. */
+  readonly chargeAll: (rows: Transaction<Database>, charges: readonly Charge[]) => Promise<readonly Charged[]>;
+}
+
+/** Ledger rows per INSERT: few statements for many charges, and few statements to keep prepared. */
+const LEDGER_CHUNKS = [32, 8, 1] as const;
+/** Stands for a cap where there is none. */
+const NO_CAP = Number.MAX_SAFE_INTEGER;
+
+/** Month of a charge, `YYYY-MM`, UTC. */
+export function periodOf(time_ms: number): string {
+  return utcDate(time_ms).slice(0, 'YYYY-MM'.length);
+}
+
+/** Prepares the statements of a charge. */
+export function createCharging(db: Kysely<Database>): Charging {
+  const use = prepare(guardedUpdate(db));
+  const openPeriod = prepare(openingPeriod(db));
+  const ledger = LEDGER_CHUNKS.map((size) => ({ size, insert: prepare(ledgerInsert(db, size)) }));
+  const raise = prepare(usageUpsert(db));
+
+  /** True when the credits fitted under the cap and were counted. */
+  async function take(rows: Transaction<Database>, account: Account, credits: number, at: string): Promise<boolean> {
+    const { numAffectedRows } = await rows.executeQuery(use({ ...account, credits, at }));
+    return numAffectedRows === 1n;
+  }
+
+  async function takeAll(
+    rows: Transaction<Database>,
+    account: Account,
+    charges: readonly Charge[],
+  ): Promise<readonly boolean[]> {
+    const total = charges.reduce((sum, { credits }) => sum + credits, 0);
+    const at = instant(Math.max(...charges.map(({ at_ms }) => at_ms)));
+    if (await take(rows, account, total, at)) return charges.map(() => true);
+    // The first charge of the month finds no row to count in.
+    const { numAffectedRows } = await rows.executeQuery(openPeriod({ ...account, at }));
+    if (numAffectedRows === 1n && (await take(rows, account, total, at))) return charges.map(() => true);
+    const taken: boolean[] = [];
+    for (const { credits, at_ms } of charges) taken.push(await take(rows, account, credits, instant(at_ms)));
+    return taken;
+  }
+
+  async function write(rows: Transaction<Database>, charges: readonly Charge[]): Promise<void> {
+    let from = 0;
+    for (const { size, insert } of ledger)
+      for (; charges.length - from >= size; from += size)
+        await rows.executeQuery(insert(ledgerValues(charges.slice(from, from + size))));
+    for (const sum of sums(charges)) await rows.executeQuery(raise(sum));
+  }
+
+  return {
+    chargeAll: async (rows, charges) => {
+      const outcomes: Charged[] = charges.map(() => 'over_cap');
+      const accounts = [...Map.groupBy(charges.keys(), (k) => accountOf(charges[k] as Charge))];
+      // Always in the same order, so that two processes never wait for each other.
+      for (const [account, members] of accounts.sort(([a], [b]) => (a < b ? -1 : 1))) {
+        const taken = await takeAll(
+          rows,
+          parseAccount(account),
+          members.map((k) => charges[k] as Charge),
+        );
+        members.forEach((k, i) => {
+          if (taken[i]) outcomes[k] = 'charged';
+        });
+      }
+      await write(
+        rows,
+        charges.filter((_, k) => outcomes[k] === 'charged'),
+      );
+      return outcomes;
+    },
+  };
+}
+
+type Account = { readonly business_id: string; readonly period: string };
+
+function accountOf({ business_id, at_ms }: Charge): string {
+  return `${business_id} ${periodOf(at_ms)}`;
+}
+
+function parseAccount(account: string): Account {
+  const [business_id = '', period = ''] = account.split(' ');
+  return { business_id, period };
+}
+
+/** The charge: one statement that counts the credits if they fit. A business without a plan has no cap that they could fit under. */
+function guardedUpdate(db: Kysely<Database>) {
+  return db
+    .updateTable('periods')
+    .set((eb) => ({ used: eb('used', '+', slot<number>('credits')), updated_at: slot<string>('at') }))
+    .where('business_id', '=', slot<string>('business_id'))
+    .where('period', '=', slot<string>('period'))
+    .where((eb) =>
+      eb(
+        eb('used', '+', slot<number>('credits')),
+        '<=',
+        eb
+          .selectFrom('plans')
+          .select(({ fn }) => fn.coalesce('plans.cap', sql.lit(NO_CAP)).as('cap'))
+          .whereRef('plans.business_id', '=', 'periods.business_id'),
+      ),
+    );
+}
+
+function openingPeriod(db: Kysely<Database>) {
+  return db
+    .insertInto('periods')
+    .columns(['business_id', 'period', 'used', 'updated_at'])
+    .expression((eb) =>
+      eb
+        .selectFrom('businesses')
+        .select([
+          'businesses.id',
+          slot<string>('period').as('period'),
+          sql.lit(0).as('used'),
+          slot<string>('at').as('updated_at'),
+        ])
+        .where('businesses.id', '=', slot<string>('business_id')),
+    )
+    .onConflict((conflict) => conflict.doNothing());
+}
+
+const LEDGER_COLUMNS = ['business_id', 'key_id', 'operation', 'count', 'credits', 'at'] as const;
+
+function ledgerInsert(db: Kysely<Database>, size: number) {
+  return db.insertInto('ledger').values(
+    Array.from({ length: size }, (_, k) => ({
+      business_id: slot<string>(`business_id ${k}`),
+      key_id: slot<string>(`key_id ${k}`),
+      operation: slot<string>(`operation ${k}`),
+      count: slot<number>(`count ${k}`),
+      credits: slot<number>(`credits ${k}`),
+      at: slot<string>(`at ${k}`),
+    })),
+  );
+}
+
+function ledgerValues(charges: readonly Charge[]): Values {
+  return Object.fromEntries(
+    charges.flatMap((charge, k) => {
+      const row = { ...charge, at: instant(charge.at_ms) };
+      return LEDGER_COLUMNS.map((column) => [`${column} ${k}`, row[column]] as const);
+    }),
+  );
+}
+
+function usageUpsert(db: Kysely<Database>) {
+  return db
+    .insertInto('usage')
+    .values({
+      business_id: slot<string>('business_id'),
+      day: slot<string>('day'),
+      key_id: slot<string>('key_id'),
+      operation: slot<string>('operation'),
+      calls: slot<number>('calls'),
+      count: slot<number>('count'),
+      credits: slot<number>('credits'),
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['business_id', 'day', 'key_id', 'operation']).doUpdateSet((eb) => ({
+        calls: eb('usage.calls', '+', eb.ref('excluded.calls')),
+        count: eb('usage.count', '+', eb.ref('excluded.count')),
+        credits: eb('usage.credits', '+', eb.ref('excluded.credits')),
+      })),
+    );
+}
+
+/** One row for each business, day, key and operation. */
+function sums(charges: readonly Charge[]): Iterable<Values> {
+  const found = new Map<string, { [column: string]: string | number; calls: number; count: number; credits: number }>();
+  for (const { business_id, key_id, operation, count, credits, at_ms } of charges) {
+    const day = utcDate(at_ms);
+    const name = `${business_id} ${day} ${key_id} ${operation}`;
+    const sum = found.get(name) ?? { business_id, day, key_id, operation, calls: 0, count: 0, credits: 0 };
+    sum.calls += 1;
+    sum.count += count;
+    sum.credits += credits;
+    found.set(name, sum);
+  }
+  return found.values();
+}
+
+function instant(time_ms: number): string {
+  return new Date(time_ms).toISOString();
+}

@@ -1,0 +1,103 @@
+import type { Kysely } from 'kysely';
+import type { Charged, Charging } from './charge.ts';
+import { CommitFailed, RecordsUnavailable } from './failures.ts';
+import type { NoteBatch, Notes } from './notes.ts';
+import type { Charge } from './records.ts';
+import type { Database } from './tables.ts';
+
+/** Charges of one commit; more than that wait for the next. */
+const LARGEST_GROUP = 256;
+/** How long counts of requests may wait. */
+const NOTES_WAIT_MS = 500;
+
+export interface Committer {
+  /** Resolves once the charge is committed; rejects with RecordsUnavailable or CommitFailed when it is not. */
+  readonly charge: (charge: Charge) => Promise<Charged>;
+  /** Says that something was noted that no charge will carry along. */
+  readonly noted: () => void;
+  /** False while the newest commit failed. */
+  readonly working: () => boolean;
+  /** Commits everything that waits. */
+  readonly drain: () => Promise<void>;
+}
+
+interface Waiting {
+  readonly charge: Charge;
+  readonly resolve: (outcome: Charged) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Group commit: the cost of a charge is the commit, and it can be shared. What arrives while a commit runs, or in the same
+ * turn of the event loop, forms the next group: no timer, a lone charge is committed at once. A charge over its cap
+ * changes nothing and leaves the others alone; when the commit fails, none of the group was charged.
+ */
+export function createCommitter(writer: Kysely<Database>, charging: Charging, notes: Notes): Committer {
+  let waiting: Waiting[] = [];
+  let scheduled: Promise<void> | null = null;
+  let timer: NodeJS.Timeout | null = null;
+  let works = true;
+
+  function schedule(): void {
+    scheduled ??= new Promise<void>((resolve) => setImmediate(resolve)).then(run);
+  }
+
+  async function run(): Promise<void> {
+    while (waiting.length > 0) {
+      const group = waiting.slice(0, LARGEST_GROUP);
+      waiting = waiting.slice(LARGEST_GROUP);
+      await commitGroup(group);
+    }
+    scheduled = null;
+  }
+
+  async function commitGroup(group: readonly Waiting[]): Promise<void> {
+    try {
+      const charges = group.map(({ charge }) => charge);
+      const outcomes = await commit(notes.takeCursors(), charges);
+      group.forEach(({ resolve }, k) => void resolve(outcomes[k] ?? 'over_cap'));
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    }
+  }
+
+  async function commit(batch: NoteBatch, charges: readonly Charge[]): Promise<readonly Charged[]> {
+    try {
+      const outcomes = await writer.transaction().execute(async (rows) => {
+        const charged = await charging.chargeAll(rows, charges);
+        await notes.write(rows, batch);
+        return charged;
+      });
+      works = true;
+      return outcomes;
+    } catch (error) {
+      works = !(error instanceof RecordsUnavailable || error instanceof CommitFailed);
+      notes.putBack(batch);
+      throw error;
+    }
+  }
+
+  async function flush(): Promise<void> {
+    timer = null;
+    const batch = notes.takeAll();
+    if (batch.cursors.length + batch.keys.length > 0) await commit(batch, []);
+  }
+
+  return {
+    charge: (charge) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ charge, resolve, reject });
+        schedule();
+      }),
+    noted: () => {
+      // What fails is put back, which notes it again: health says meanwhile that commits fail.
+      timer ??= setTimeout(() => void flush().catch(() => {}), NOTES_WAIT_MS).unref();
+    },
+    working: () => works,
+    drain: async () => {
+      while (scheduled !== null) await scheduled;
+      if (timer !== null) clearTimeout(timer);
+      await flush();
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import type { DatabaseConnection, Dialect, Driver, TransactionSettings } from 'kysely';
+import { CommitFailed, RecordsUnavailable } from './failures.ts';
+
+/** SQLite result codes that speak of the store, not of the statement: busy, locked, memory, read-only, I/O, corrupt, full, cannot open, not a database. */
+const SQLITE_TROUBLE: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 11, 13, 14, 26]);
+/** Classes of SQLSTATE that are faults of the statement: they are bugs of ours. */
+const SQLSTATE_BUGS = /^(0A|21|22|23|26|2F|34|42)/;
+
+/**
+ * A dialect whose failures say what they mean for the caller: RecordsUnavailable while nothing was done, CommitFailed
+ * once a transaction has begun (it is rolled back). Faults of a statement itself pass unchanged: they are bugs.
+ */
+export function guarded(dialect: Dialect, use: 'reading' | 'writing'): Dialect {
+  return {
+    createAdapter: () => dialect.createAdapter(),
+    createQueryCompiler: () => dialect.createQueryCompiler(),
+    createIntrospector: (db) => dialect.createIntrospector(db),
+    createDriver: () => guardDriver(dialect.createDriver(), use),
+  };
+}
+
+function guardDriver(driver: Driver, use: 'reading' | 'writing'): Driver {
+  const connections = new WeakMap<DatabaseConnection, DatabaseConnection>();
+  const inner = new WeakMap<DatabaseConnection, DatabaseConnection>();
+  const failed = (error: unknown) =>
+    use === 'writing' ? commitFailed('a write failed', error) : unavailable('a read failed', error);
+
+  const guardConnection = (connection: DatabaseConnection): DatabaseConnection => {
+    const known = connections.get(connection);
+    if (known) return known;
+    const guard: DatabaseConnection = {
+      executeQuery: async (query, options) => {
+        try {
+          return await connection.executeQuery(query, options);
+        } catch (error) {
+          throw isTrouble(error) ? failed(error) : error;
+        }
+      },
+      streamQuery: (query, chunkSize, options) => connection.streamQuery(query, chunkSize, options),
+    };
+    connections.set(connection, guard);
+    inner.set(guard, connection);
+    return guard;
+  };
+  const bare = (guard: DatabaseConnection) => inner.get(guard) ?? guard;
+  const orElse = async <T>(run: () => Promise<T>, explain: (error: unknown) => Error): Promise<T> => {
+    try {
+      return await run();
+    } catch (error) {
+      throw explain(error);
+    }
+  };
+
+  return {
+    init: (options) =>
+      orElse(
+        () => driver.init(options),
+        (error) => unavailable('cannot be opened', error),
+      ),
+    acquireConnection: async (options) =>
+      guardConnection(
+        await orElse(
+          () => driver.acquireConnection(options),
+          (error) => unavailable('cannot be reached', error),
+        ),
+      ),
+    beginTransaction: (connection: DatabaseConnection, settings: TransactionSettings) =>
+      orElse(
+        () => driver.beginTransaction(bare(connection), settings),
+        (error) => unavailable('cannot begin', error),
+      ),
+    commitTransaction: (connection: DatabaseConnection) =>
+      orElse(
+        () => driver.commitTransaction(bare(connection)),
+        (error) => commitFailed('a commit failed', error),
+      ),
+    rollbackTransaction: (connection: DatabaseConnection) =>
+      orElse(
+        () => driver.rollbackTransaction(bare(connection)),
+        (error) => commitFailed('a rollback failed', error),
+      ),
+    releaseConnection: (connection, options) => driver.releaseConnection(bare(connection), options),
+    destroy: (options) => driver.destroy(options),
+  };
+}
+
+/** False for faults of the statement, such as a column that does not exist or a broken constraint. */
+function isTrouble(error: unknown): boolean {
+  const { code, errcode } = error as { readonly code?: unknown; readonly errcode?: unknown };
+  if (typeof errcode === 'number') return SQLITE_TROUBLE.has(errcode & 0xff);
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return !SQLSTATE_BUGS.test(code);
+  return !(error instanceof TypeError || error instanceof RangeError);
+}
+
+function unavailable(what: string, cause: unknown): RecordsUnavailable {
+  return new RecordsUnavailable(`${what} (${reasonOf(cause)})`, { cause });
+}
+
+function commitFailed(what: string, cause: unknown): CommitFailed {
+  return new CommitFailed(`${what} (${reasonOf(cause)})`, { cause });
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

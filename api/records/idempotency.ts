@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { ExpressionBuilder, Kysely, Selectable, Transaction } from 'kysely';
+import { CommitFailed } from './failures.ts';
+import type { Claim, ClaimRequest, StoredAnswer } from './records.ts';
+import type { Database } from './tables.ts';
+
+/** How long an answer is replayed. */
+export const REPLAY_WINDOW_MS = 24 * 3_600_000;
+/** How long a claim is left alone whose owner gives no sign of life. */
+export const LEASE_MS = 120_000;
+
+/** This process, as owner of claims: the last part tells it from an earlier one with the same number. */
+const OWNER = `${hostname()} ${process.pid} ${randomUUID()}`;
+
+/** The data clock decides the window, the machine's clock the lease: HAIL_NOW stops only the first. */
+export interface Clocks {
+  readonly now: () => number;
+  readonly machine: () => number;
+}
+
+/**
+ * Claims an idempotency key for one request. The claim of a dead process, one whose lease is over, a stored refusal of
+ * another request, and whatever is older than the window are taken over.
+ */
+export async function claimKey(rows: Transaction<Database>, request: ClaimRequest, clocks: Clocks): Promise<Claim> {
+  const row = newClaim(request, clocks);
+  const inserted = await rows
+    .insertInto('idempotency')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  if (inserted.numInsertedOrUpdatedRows === 1n) return { kind: 'claimed', token: row.token };
+
+  const held = await rows.selectFrom('idempotency').selectAll().where(sameKey(request)).executeTakeFirst();
+  if (held === undefined) return { kind: 'in_progress' };
+  const verdict = judge(held, request, clocks);
+  if (verdict !== 'free') return verdict;
+  const taken = await rows
+    .updateTable('idempotency')
+    .set(row)
+    .where(sameKey(request))
+    .where('token', '=', held.token)
+    .executeTakeFirst();
+  return taken.numUpdatedRows === 1n ? { kind: 'claimed', token: row.token } : { kind: 'in_progress' };
+}
+
+/** Keeps an answer under its claim. Throws CommitFailed when the claim was taken over meanwhile. */
+export async function finishClaim(rows: Kysely<Database>, token: string, answer: StoredAnswer): Promise<void> {
+  const { numUpdatedRows } = await rows
+    .updateTable('idempotency')
+    .set({ state: 'done', status: answer.status, type: answer.type, body: answer.body })
+    .where('token', '=', token)
+    .where('state', '=', 'pending')
+    .executeTakeFirst();
+  if (numUpdatedRows !== 1n)
+    throw new CommitFailed('the claim of an idempotency key was lost, expected to hold it until the answer');
+}
+
+/** Forgets a claim that led to nothing. */
+export async function dropClaim(rows: Kysely<Database>, token: string): Promise<void> {
+  await rows.deleteFrom('idempotency').where('token', '=', token).where('state', '=', 'pending').execute();
+}
+
+/** Removes answers whose window is over; returns how many. */
+export async function sweepClaims(rows: Kysely<Database>, now_ms: number): Promise<number> {
+  const { numDeletedRows } = await rows
+    .deleteFrom('idempotency')
+    .where('created_at', '<=', new Date(now_ms - REPLAY_WINDOW_MS).toISOString())
+    .executeTakeFirst();
+  return Number(numDeletedRows);
+}
+
+/** Claims that nobody works on any more and nobody has taken over. */
+export async function abandonedClaims(
+  rows: Kysely<Database>,
+  machine_ms: number,
+): Promise<readonly Selectable<Database['idempotency']>[]> {
+  const pending = await rows.selectFrom('idempotency').selectAll().where('state', '=', 'pending').execute();
+  return pending.filter((claim) => isAbandoned(claim, machine_ms));
+}
+
+function judge(
+  held: Selectable<Database['idempotency']>,
+  request: ClaimRequest,
+  { now, machine }: Clocks,
+): Claim | 'free' {
+  if (Date.parse(held.created_at) + REPLAY_WINDOW_MS <= now()) return 'free';
+  if (held.state === 'pending') return isAbandoned(held, machine()) ? 'free' : { kind: 'in_progress' };
+  const { status, type, body } = held;
+  if (status === null || type === null || body === null) throw new TypeError('a finished claim has no answer');
+  if (held.fingerprint === request.fingerprint) return { kind: 'replay', answer: { status, type, body } };
+  // Nothing happened at a refusal: a typo must not burn the key.
+  return status >= 400 ? 'free' : { kind: 'other_request' };
+}
+
+function isAbandoned({ owner, lease_until_ms }: Selectable<Database['idempotency']>, machine_ms: number): boolean {
+  return lease_until_ms <= machine_ms || isDead(owner);
+}
+
+/** True when the owner is known to have died; processes of other machines are never known to. */
+function isDead(owner: string): boolean {
+  if (owner === OWNER) return false;
+  const [host, pid] = owner.split(' ');
+  if (host !== hostname()) return false;
+  if (Number(pid) === process.pid) return true;
+  try {
+    process.kill(Number(pid), 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH';
+  }
+}
+
+function newClaim({ business_id, route, key, fingerprint }: ClaimRequest, { now, machine }: Clocks) {
+  return {
+    business_id,
+    route,
+    key,
+    fingerprint,
+    token: randomUUID(),
+    owner: OWNER,
+    lease_until_ms: machine() + LEASE_MS,
+    state: 'pending' as const,
+    status: null,
+    type: null,
+    body: null,
+    created_at: new Date(now()).toISOString(),
+  };
+}
+
+function sameKey({ business_id, route, key }: ClaimRequest) {
+  return ({ and }: ExpressionBuilder<Database, 'idempotency'>) => and({ business_id, route, key });
+}

@@ -1,0 +1,54 @@
+import { createHash, randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const PUBLIC_ID_CHARACTERS = 8;
+/** 32 characters of 62 are 190 bits. */
+const SECRET_CHARACTERS = 32;
+const CHECKSUM_CHARACTERS = 6;
+const KEY = /^hs_(live|test)_([0-9A-Za-z]{8})[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/;
+
+export type KeyKind = 'live' | 'test';
+
+/** A new key. `text` is shown once; `digest` and `public_id` are what is stored. */
+export interface NewKeyText {
+  readonly text: string;
+  readonly public_id: string;
+  readonly digest: string;
+}
+
+/** Draws a key: `hs_live_` or `hs_test_`, public id, secret, checksum. */
+export function newKeyText(kind: KeyKind): NewKeyText {
+  const public_id = randomText(PUBLIC_ID_CHARACTERS);
+  const body = `hs_${kind}_${public_id}${randomText(SECRET_CHARACTERS)}`;
+  const text = body + checksum(body);
+  return { text, public_id, digest: digestOf(text).toString('hex') };
+}
+
+/** Kind and public id of a well-formed key with a right checksum; null for any other text. */
+export function parseKeyText(text: string): { readonly kind: KeyKind; readonly public_id: string } | null {
+  const [, kind, public_id] = KEY.exec(text) ?? [];
+  if (kind === undefined || public_id === undefined) return null;
+  const body = text.slice(0, -CHECKSUM_CHARACTERS);
+  return text === body + checksum(body) ? { kind: kind as KeyKind, public_id } : null;
+}
+
+/** SHA-256 of a key. */
+export function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** CRC-32 of the text in base 62: tells a mistyped key from a guessed one without a look at the records. */
+function checksum(body: string): string {
+  let rest = crc32(body);
+  let digits = '';
+  for (let k = 0; k < CHECKSUM_CHARACTERS; k++) {
+    digits = BASE62.charAt(rest % BASE62.length) + digits;
+    rest = Math.floor(rest / BASE62.length);
+  }
+  return digits;
+}
+
+function randomText(length: number): string {
+  return Array.from({ length }, () => BASE62.charAt(randomInt(BASE62.length))).join('');
+}

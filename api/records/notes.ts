@@ -1,0 +1,140 @@
+import { type Kysely, sql, type Transaction } from 'kysely';
+import { utcDate } from '../../schemas/time.ts';
+import { prepare, slot } from './prepare.ts';
+import type { Database } from './tables.ts';
+
+/** Where a page ended: what the next page starts after. */
+export interface CursorNote {
+  readonly business_id: string;
+  /** Rate bucket of the key that is given the cursor. */
+  readonly holder: string;
+  readonly list: string;
+  readonly item_id: string;
+  readonly sort_key: string;
+  readonly expires_at: string;
+}
+
+/** What was noted since the last batch. */
+export interface NoteBatch {
+  readonly cursors: readonly CursorNote[];
+  readonly keys: readonly KeyNote[];
+}
+
+interface KeyNote {
+  readonly key_id: string;
+  readonly day: string;
+  /** Requests that cost nothing. */
+  requests: number;
+  last_used_at: string;
+}
+
+/**
+ * Small things that are written along with a group of charges: cursors with the next group, which holds the charge of the
+ * very page that ends with them; counts of requests and last uses of keys about once a second.
+ */
+export interface Notes {
+  readonly cursor: (note: CursorNote) => void;
+  /** A request of a key: `free` when no charge will count it. */
+  readonly request: (key_id: string, now_ms: number, free: boolean) => void;
+  readonly takeCursors: () => NoteBatch;
+  readonly takeAll: () => NoteBatch;
+  /** Back again, because it could not be written. */
+  readonly putBack: (batch: NoteBatch) => void;
+  readonly write: (rows: Transaction<Database>, batch: NoteBatch) => Promise<void>;
+}
+
+/** `due` is called with each first note after a batch. */
+export function createNotes(db: Kysely<Database>, due: () => void): Notes {
+  let cursors: CursorNote[] = [];
+  let keys = new Map<string, KeyNote>();
+  const writeCursor = prepare(cursorUpsert(db));
+  const writeCount = prepare(countUpsert(db));
+  const writeLastUse = prepare(lastUseUpdate(db));
+
+  function add(key_id: string, day: string, requests: number, last_used_at: string): void {
+    const name = `${key_id} ${day}`;
+    const note = keys.get(name);
+    if (!note) {
+      if (keys.size === 0) due();
+      keys.set(name, { key_id, day, requests, last_used_at });
+      return;
+    }
+    note.requests += requests;
+    if (last_used_at > note.last_used_at) note.last_used_at = last_used_at;
+  }
+
+  return {
+    cursor: (note) => {
+      if (cursors.length === 0) due();
+      cursors.push(note);
+    },
+    request: (key_id, now_ms, free) => {
+      const at = new Date(now_ms).toISOString();
+      add(key_id, utcDate(now_ms), free ? 1 : 0, at);
+    },
+    takeCursors: () => {
+      const batch = { cursors, keys: [] };
+      cursors = [];
+      return batch;
+    },
+    takeAll: () => {
+      // Always in the same order, so that two processes never wait for each other.
+      const batch = { cursors, keys: [...keys.values()].sort((a, b) => (a.key_id < b.key_id ? -1 : 1)) };
+      cursors = [];
+      keys = new Map();
+      return batch;
+    },
+    putBack: (batch) => {
+      if (batch.cursors.length > 0) due();
+      cursors = [...batch.cursors, ...cursors];
+      for (const { key_id, day, requests, last_used_at } of batch.keys) add(key_id, day, requests, last_used_at);
+    },
+    write: async (rows, batch) => {
+      for (const note of batch.cursors) await rows.executeQuery(writeCursor({ ...note }));
+      for (const { key_id, day, requests, last_used_at } of batch.keys) {
+        if (requests > 0) await rows.executeQuery(writeCount({ key_id, day, requests }));
+        await rows.executeQuery(writeLastUse({ key_id, last_used_at }));
+      }
+    },
+  };
+}
+
+function cursorUpsert(db: Kysely<Database>) {
+  return db
+    .insertInto('cursors')
+    .values({
+      business_id: slot<string>('business_id'),
+      holder: slot<string>('holder'),
+      list: slot<string>('list'),
+      item_id: slot<string>('item_id'),
+      sort_key: slot<string>('sort_key'),
+      expires_at: slot<string>('expires_at'),
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['business_id', 'list', 'item_id', 'holder']).doUpdateSet((eb) => ({
+        sort_key: eb.ref('excluded.sort_key'),
+        expires_at: eb.ref('excluded.expires_at'),
+      })),
+    );
+}
+
+function countUpsert(db: Kysely<Database>) {
+  return db
+    .insertInto('request_counts')
+    .values({ key_id: slot<string>('key_id'), day: slot<string>('day'), requests: slot<number>('requests') })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['key_id', 'day'])
+        .doUpdateSet((eb) => ({ requests: eb('request_counts.requests', '+', eb.ref('excluded.requests')) })),
+    );
+}
+
+function lastUseUpdate(db: Kysely<Database>) {
+  return db
+    .updateTable('keys')
+    .set({ last_used_at: slot<string>('last_used_at') })
+    .where('id', '=', slot<string>('key_id'))
+    .where((eb) =>
+      eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', sql<string>`${slot('last_used_at')}`)]),
+    );
+}

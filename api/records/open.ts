@@ -1,0 +1,185 @@
+import type { Kysely } from 'kysely';
+import { type Charging, createCharging, periodOf } from './charge.ts';
+import { createCommitter } from './commit.ts';
+import { sweepCursors } from './cursors.ts';
+import { openDatabase, recordsLocation, type Store } from './database.ts';
+import { CommitFailed, RecordsUnavailable } from './failures.ts';
+import { claimKey, dropClaim, finishClaim, sweepClaims } from './idempotency.ts';
+import { createKeyring } from './keys.ts';
+import { migrate } from './migrations.ts';
+import { createNotes } from './notes.ts';
+import { effectiveCap } from './plans.ts';
+import { prepare, slot } from './prepare.ts';
+import type { Charge, Records, StoredAnswer, Writer } from './records.ts';
+import type { Database } from './tables.ts';
+
+/** How often what is over its time is removed. */
+const SWEEP_EVERY_MS = 600_000;
+
+export interface RecordsOptions {
+  readonly data_root: string;
+  /** PostgreSQL; null: a SQLite file under the data root. */
+  readonly database_url: string | null;
+  /** Data clock, epoch milliseconds. */
+  readonly now: () => number;
+  /** Hears what was done at the start, a line each. */
+  readonly report?: (line: string) => void;
+}
+
+/** Opens the records of a data root, makes or migrates their tables, and says so. Throws RecordsUnavailable. */
+export async function openRecords({ data_root, database_url, now, report }: RecordsOptions): Promise<Records> {
+  return await recordsOver(openDatabase(recordsLocation(data_root, database_url)), now, report);
+}
+
+/** The records over an open store, which they close. */
+export async function recordsOver(
+  store: Store,
+  now: () => number,
+  report: (line: string) => void = () => {},
+): Promise<Records> {
+  const { writer, reader } = store;
+  try {
+    for (const name of await migrate(store, now())) report(`records: applied migration ${name} to ${store.name}`);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+
+  const clocks = { now, machine: Date.now };
+  const charging = createCharging(writer);
+  const notes = createNotes(writer, () => committer.noted());
+  const committer = createCommitter(writer, charging, notes);
+  const keyring = createKeyring(reader);
+  const usedOf = prepareUsed(reader);
+  const sweeping = setInterval(() => void sweep(writer, now()).catch(ignoreUnreachable), SWEEP_EVERY_MS).unref();
+
+  let closing: Promise<void> | null = null;
+
+  const operate: Records['operate'] = (work) => writer.transaction().execute(work);
+
+  return {
+    ...keyring,
+    charge: (charge) => {
+      notes.request(charge.key_id, charge.at_ms, false);
+      return committer.charge(charge);
+    },
+    wouldExceed: async ({ plan, business_id }, credits, now_ms) => {
+      const cap = effectiveCap(plan);
+      return cap !== null && (await usedOf(business_id, now_ms)) + credits > cap;
+    },
+    countRequest: (key_id, now_ms) => notes.request(key_id, now_ms, true),
+    claim: (request) => operate((rows) => claimKey(rows, request, clocks)),
+    releaseClaim: (token) => operate((rows) => dropClaim(rows, token)),
+    storeRefusal: (token, answer) => operate((rows) => finishClaim(rows, token, answer)),
+    write: async (business_id, charge, claim, now_ms, work) => {
+      if (charge) notes.request(charge.key_id, charge.at_ms, false);
+      return await writeCharged(writer, charging, { business_id, now_ms, charge, claim }, work);
+    },
+    operate,
+    rememberCursor: notes.cursor,
+    reader,
+    health: async () => await isHealthy(store, committer.working(), now()),
+    store,
+    close: async () => {
+      closing ??= closeAfter(committer.drain(), sweeping, store);
+      await closing;
+    },
+  };
+}
+
+async function closeAfter(drained: Promise<void>, sweeping: NodeJS.Timeout, store: Store): Promise<void> {
+  clearInterval(sweeping);
+  try {
+    await drained;
+  } finally {
+    await store.close();
+  }
+}
+
+interface ChargedWrite {
+  readonly business_id: string;
+  readonly now_ms: number;
+  readonly charge: Charge | null;
+  readonly claim: string | null;
+}
+
+/** Thrown inside a transaction to take everything back. */
+class OverCap extends Error {}
+
+async function writeCharged<Result extends StoredAnswer>(
+  db: Kysely<Database>,
+  charging: Charging,
+  { business_id, now_ms, charge, claim }: ChargedWrite,
+  work: (writer: Writer) => Promise<Result>,
+): Promise<Result | 'over_cap'> {
+  try {
+    return await db.transaction().execute(async (rows) => {
+      await takeTurn(rows, business_id);
+      const result = await work({ rows, business_id, now_ms });
+      // Last, because every other charge of the business waits while this row is held.
+      if (charge && (await charging.chargeAll(rows, [charge]))[0] === 'over_cap') throw new OverCap();
+      if (claim !== null) await finishClaim(rows, claim, result);
+      return result;
+    });
+  } catch (error) {
+    if (error instanceof OverCap) return 'over_cap';
+    throw error;
+  }
+}
+
+/** Holds the row of the business until the transaction ends, so that quotas are counted by one write at a time. */
+async function takeTurn(rows: Kysely<Database>, business_id: string): Promise<void> {
+  const { numUpdatedRows } = await rows
+    .updateTable('businesses')
+    .set((eb) => ({ writes: eb('writes', '+', 1) }))
+    .where('id', '=', business_id)
+    .executeTakeFirst();
+  if (numUpdatedRows !== 1n) throw new CommitFailed(`business ${business_id} is gone, expected it to exist`);
+}
+
+/** Credits used in the month of an instant. */
+function prepareUsed(reader: Kysely<Database>): (business_id: string, now_ms: number) => Promise<number> {
+  const query = prepare(
+    reader
+      .selectFrom('periods')
+      .select('used')
+      .where('business_id', '=', slot<string>('business_id'))
+      .where('period', '=', slot<string>('period')),
+  );
+  return async (business_id, now_ms) => {
+    const { rows } = await reader.executeQuery(query({ business_id, period: periodOf(now_ms) }));
+    return rows[0]?.used ?? 0;
+  };
+}
+
+async function sweep(db: Kysely<Database>, now_ms: number): Promise<void> {
+  await sweepClaims(db, now_ms);
+  await sweepCursors(db, now_ms);
+}
+
+/** A sweep that finds the records out of reach is made up for by the next. */
+function ignoreUnreachable(error: unknown): void {
+  if (!(error instanceof RecordsUnavailable || error instanceof CommitFailed)) throw error;
+}
+
+/** Reads, and writes only when the newest commit failed: to see whether commits work again. */
+async function isHealthy(store: Store, working: boolean, now_ms: number): Promise<boolean> {
+  try {
+    await store.reader.selectFrom('probes').select('name').limit(1).execute();
+    if (!working) await probe(store.writer, new Date(now_ms).toISOString());
+    return true;
+  } catch (error) {
+    if (error instanceof RecordsUnavailable || error instanceof CommitFailed) return false;
+    throw error;
+  }
+}
+
+async function probe(db: Kysely<Database>, at: string): Promise<void> {
+  await db.transaction().execute((rows) =>
+    rows
+      .insertInto('probes')
+      .values({ name: 'health', at })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ at }))
+      .execute(),
+  );
+}

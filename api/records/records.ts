@@ -1,0 +1,130 @@
+import type { Kysely, Transaction } from 'kysely';
+import type { Store } from './database.ts';
+import type { CursorNote } from './notes.ts';
+import type { Database } from './tables.ts';
+
+/** What a plan allows a business. Null limits: none. */
+export interface Plan {
+  readonly name: string;
+  readonly monthly_limit: number | null;
+  readonly spend_cap: number | null;
+  readonly overage_policy: 'allow' | 'block';
+  readonly overage_rate: number;
+  readonly rate_per_minute: number;
+  readonly features: readonly string[];
+  readonly quotas: {
+    readonly locations: number;
+    readonly polygons: number;
+    readonly point_areas: number;
+    readonly real_time_polygons: number;
+    readonly area_sq_mi: number;
+    readonly subscriptions: number;
+    readonly webhooks: number;
+  };
+}
+
+/** Who asks: a valid key and its business. */
+export interface Caller {
+  readonly business_id: string;
+  readonly key_id: string;
+  /** Keys of one rotation share this: their requests count in one window. */
+  readonly rate_bucket: string;
+  readonly kind: 'live' | 'test';
+  readonly scopes: readonly string[];
+  readonly suspended: boolean;
+  readonly plan: Plan;
+}
+
+export interface Charge {
+  readonly business_id: string;
+  readonly key_id: string;
+  readonly operation: string;
+  readonly credits: number;
+  readonly count: number;
+  /** Data clock, epoch milliseconds: decides month and day. */
+  readonly at_ms: number;
+}
+
+/**
+ * The records inside one transaction, for the rows of a write. It must not read through `Records.reader`: that sees what
+ * is committed, and on one connection would wait for itself.
+ */
+export interface Writer {
+  readonly rows: Transaction<Database>;
+  readonly business_id: string;
+  readonly now_ms: number;
+}
+
+/** An answer as it is stored for an idempotency key. */
+export interface StoredAnswer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+/** What became of a claim of an idempotency key. */
+export type Claim =
+  | { readonly kind: 'claimed'; readonly token: string }
+  | { readonly kind: 'in_progress' }
+  | { readonly kind: 'replay'; readonly answer: StoredAnswer }
+  | { readonly kind: 'other_request' };
+
+export interface ClaimRequest {
+  readonly business_id: string;
+  /** Method and route. */
+  readonly route: string;
+  readonly key: string;
+  /** SHA-256 of the canonical body and query. */
+  readonly fingerprint: string;
+}
+
+/**
+ * The businesses' rows. Every function throws RecordsUnavailable when the store cannot be reached before anything was
+ * done, and CommitFailed when a commit failed and was rolled back.
+ */
+export interface Records {
+  /** Key by its text; null when no such key is alive. Remembered for at most a second. */
+  readonly authenticate: (keyText: string, now_ms: number) => Promise<Caller | null>;
+  /** The same from memory alone, however old: for the time in which the records are out of reach. */
+  readonly remembered: (keyText: string, now_ms: number) => Caller | null;
+  /**
+   * Charges a call; resolves once the charge is committed. `over_cap`: nothing was charged. Charges that arrive while
+   * a commit runs are committed together with the next.
+   */
+  readonly charge: (charge: Charge) => Promise<'charged' | 'over_cap'>;
+  /** True when a charge would be refused now: a look, nothing is reserved. */
+  readonly wouldExceed: (caller: Caller, credits: number, now_ms: number) => Promise<boolean>;
+  /**
+   * Counts a free, refused or replayed call in the key's total of requests; committed within a second, not before the
+   * answer. Charged calls are counted by their charge.
+   */
+  readonly countRequest: (key_id: string, now_ms: number) => void;
+  readonly claim: (request: ClaimRequest) => Promise<Claim>;
+  /** Forgets a claim whose request ended without anything to keep. */
+  readonly releaseClaim: (token: string) => Promise<void>;
+  /** Keeps a refusal (400, 404, 409) under its claim. */
+  readonly storeRefusal: (token: string, answer: StoredAnswer) => Promise<void>;
+  /**
+   * One transaction: `work`, the charge, and the finished claim with the answer that `work` returned. `over_cap`: everything
+   * was rolled back. What `work` throws rolls back and is thrown again. Writes of one business take turns.
+   */
+  readonly write: <Result extends StoredAnswer>(
+    business_id: string,
+    charge: Charge | null,
+    claim: string | null,
+    now_ms: number,
+    work: (writer: Writer) => Promise<Result>,
+  ) => Promise<Result | 'over_cap'>;
+  /** One transaction of an operator: neither charged nor claimed. */
+  readonly operate: <Result>(work: (rows: Transaction<Database>) => Promise<Result>) => Promise<Result>;
+  /** Remembers where a page ended; committed with the next charge, at the latest within a second. */
+  readonly rememberCursor: (note: CursorNote) => void;
+  /** Reads outside any transaction. */
+  readonly reader: Kysely<Database>;
+  /** False when the records cannot be read, or commits failed and still do. */
+  readonly health: () => Promise<boolean>;
+  /** The database beneath, for operators' commands. */
+  readonly store: Store;
+  /** Waits for what is being committed, writes what was noted, and closes. */
+  readonly close: () => Promise<void>;
+}

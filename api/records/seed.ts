@@ -1,0 +1,169 @@
+import type { Transaction } from 'kysely';
+import { z } from 'zod';
+import { recordAct } from './audit.ts';
+import { type Business, createBusiness, findBusiness, setPlan, setStatus } from './businesses.ts';
+import { createKey, type KeyInfo, listKeys } from './key-rows.ts';
+import { ROLES, setMember } from './members.ts';
+import { FEATURES, SELF_HOSTED } from './plans.ts';
+import type { Plan } from './records.ts';
+import { isScope } from './scopes.ts';
+import type { Database } from './tables.ts';
+
+const credits = z.int().nonnegative().nullable();
+const count = z.int().nonnegative();
+
+const SeedPlan = z.strictObject({
+  monthly_limit: credits.default(SELF_HOSTED.monthly_limit).meta({ description: 'Credits a month; null: none.' }),
+  spend_cap: credits.default(SELF_HOSTED.spend_cap).meta({ description: 'Credits a month; null: none.' }),
+  overage_policy: z.enum(['allow', 'block']).default(SELF_HOSTED.overage_policy),
+  overage_rate: z.number().nonnegative().default(SELF_HOSTED.overage_rate).meta({ description: 'Price of a credit.' }),
+  rate_per_minute: z.int().positive().default(SELF_HOSTED.rate_per_minute),
+  features: z.array(z.enum(FEATURES)).default([]),
+  quotas: z
+    .strictObject({
+      locations: count,
+      polygons: count,
+      point_areas: count,
+      real_time_polygons: count,
+      area_sq_mi: count,
+      subscriptions: count,
+      webhooks: count,
+    })
+    .partial()
+    .default({}),
+});
+
+const SeedKey = z.strictObject({
+  name: z.string().min(1),
+  kind: z.enum(['live', 'test']),
+  scopes: z.array(z.string().refine(isScope, 'expected a scope such as hail:read')).min(1).default(['*']),
+  expires_at: z.iso.datetime().nullable().default(null),
+});
+type SeedKey = z.infer<typeof SeedKey>;
+
+const SeedBusiness = z.strictObject({
+  name: z.string().min(1),
+  plan: z.string().default(SELF_HOSTED.name).meta({ description: 'Name of a plan of this file, or self-hosted.' }),
+  suspended: z.boolean().default(false),
+  members: z.array(z.strictObject({ email: z.email(), role: z.enum(ROLES).default('member') })).default([]),
+  keys: z.array(SeedKey).default([]).meta({ description: 'A key is known by its name and kind.' }),
+});
+type SeedBusiness = z.infer<typeof SeedBusiness>;
+
+/** The desired state of plans, businesses, members and keys. What it does not name is left alone. */
+export const Seed = z
+  .strictObject({
+    plans: z.record(z.string().min(1), SeedPlan).default({}),
+    businesses: z.array(SeedBusiness).default([]),
+  })
+  .superRefine(({ plans, businesses }, context) => {
+    const names = businesses.map(({ name }) => name);
+    businesses.forEach(({ name, plan, keys }, k) => {
+      const fault = (path: string, message: string) =>
+        context.addIssue({ code: 'custom', path: ['businesses', k, path], message });
+      if (names.indexOf(name) !== k) fault('name', `'${name}' is there twice`);
+      if (plan !== SELF_HOSTED.name && !Object.hasOwn(plans, plan)) fault('plan', `'${plan}' is no plan of this file`);
+      const labels = keys.map(keyLabel);
+      if (new Set(labels).size < labels.length) fault('keys', 'two have the same name and kind');
+    });
+  });
+export type Seed = z.infer<typeof Seed>;
+
+/** A key that was made, with its text. */
+export interface SeededKey {
+  readonly business: string;
+  readonly name: string;
+  readonly kind: 'live' | 'test';
+  readonly key: string;
+}
+
+export interface SeedResult {
+  /** What was changed, a line each; [] when everything was so already. */
+  readonly changes: readonly string[];
+  readonly keys: readonly SeededKey[];
+}
+
+/** Brings the records to the desired state, within a transaction: a second time changes nothing. */
+export async function applySeed(rows: Transaction<Database>, seed: Seed, now_ms: number): Promise<SeedResult> {
+  const changes: string[] = [];
+  const keys: SeededKey[] = [];
+  for (const wanted of seed.businesses) {
+    const plan = planNamed(seed, wanted.plan);
+    const business = await applyBusiness(rows, wanted, plan, now_ms, changes);
+    for (const { email, role } of wanted.members)
+      if (await setMember(rows, business, email, role, now_ms)) changes.push(`${wanted.name}: ${email} is ${role}`);
+    keys.push(...(await applyKeys(rows, business, wanted.keys, now_ms, changes)));
+  }
+  return { changes, keys };
+}
+
+async function applyBusiness(
+  rows: Transaction<Database>,
+  { name, suspended }: SeedBusiness,
+  plan: Plan,
+  now_ms: number,
+  changes: string[],
+): Promise<Business> {
+  const status = suspended ? 'suspended' : 'active';
+  const made = await createBusiness(rows, name, plan, now_ms);
+  if (made) changes.push(`${name}: made, on plan ${plan.name}`);
+  const business = made ?? (await findBusiness(rows, name));
+  if (business === null) throw new Error(`business ${name} is neither new nor there`);
+  if (await setPlan(rows, business, plan, now_ms)) changes.push(`${name}: plan is ${plan.name}`);
+  if (await setStatus(rows, business, status, now_ms)) changes.push(`${name}: is ${status}`);
+  return business;
+}
+
+async function applyKeys(
+  rows: Transaction<Database>,
+  { id: business_id, name: business }: Business,
+  wanted: readonly SeedKey[],
+  now_ms: number,
+  changes: string[],
+): Promise<readonly SeededKey[]> {
+  const there = (await listKeys(rows, business_id, now_ms)).filter(({ status }) => status === 'active');
+  const made: SeededKey[] = [];
+  for (const { name, kind, scopes, expires_at } of wanted) {
+    const key = { business_id, kind, name, scopes, expires_at: expires_at && new Date(expires_at).toISOString() };
+    const present = there.find((known) => keyLabel(known) === keyLabel(key));
+    if (present === undefined) {
+      const { text } = await createKey(rows, key, now_ms);
+      made.push({ business, name, kind, key: text });
+      changes.push(`${business}: made ${kind} key ${name}`);
+    } else if (await changeKey(rows, present, key, now_ms)) changes.push(`${business}: changed ${kind} key ${name}`);
+  }
+  return made;
+}
+
+/** Sets scopes and expiry of a key; false when they were so. */
+async function changeKey(
+  rows: Transaction<Database>,
+  before: KeyInfo,
+  { scopes, expires_at }: Pick<KeyInfo, 'scopes' | 'expires_at'>,
+  now_ms: number,
+): Promise<boolean> {
+  if (before.scopes.join() === scopes.join() && before.expires_at === expires_at) return false;
+  await rows
+    .updateTable('keys')
+    .set({ scopes: JSON.stringify(scopes), expires_at })
+    .where('id', '=', before.id)
+    .execute();
+  await recordAct(rows, now_ms, {
+    act: 'key.change',
+    business_id: before.business_id,
+    subject: before.id,
+    detail: { scopes, expires_at },
+  });
+  return true;
+}
+
+function planNamed({ plans }: Seed, name: string): Plan {
+  const plan = Object.hasOwn(plans, name) ? plans[name] : undefined;
+  if (plan === undefined) return SELF_HOSTED;
+  const quotas = Object.fromEntries(Object.entries(plan.quotas).filter(([, most]) => most !== undefined));
+  return { name, ...plan, quotas: { ...SELF_HOSTED.quotas, ...quotas } };
+}
+
+function keyLabel({ name, kind }: { readonly name: string; readonly kind: string }): string {
+  return `${kind} ${name}`;
+}

@@ -1,0 +1,106 @@
+import type { Kysely } from 'kysely';
+import { snapshot } from './snapshot.ts';
+import type { Database } from './tables.ts';
+
+/** Two sums that should be equal and are not. */
+export interface LedgerFault {
+  readonly business_id: string;
+  /** What was summed: a month, or a day with key and operation. */
+  readonly subject: string;
+  readonly what: 'used' | 'usage';
+  readonly ledger_credits: number;
+  readonly found_credits: number;
+}
+
+/** What the check of the ledger read. */
+export interface LedgerCheck {
+  readonly rows: number;
+  readonly credits: number;
+  readonly faults: readonly LedgerFault[];
+}
+
+interface Sum {
+  readonly name: string;
+  readonly business_id: string;
+  readonly subject: string;
+  readonly credits: number;
+}
+
+/**
+ * Adds the ledger up and compares it with what was counted beside it: the months' `used`, and the sums by day, key and
+ * operation that usage answers are made of. All at one moment, so it may run while charges are written.
+ */
+export async function verifyLedger(reader: Kysely<Database>): Promise<LedgerCheck> {
+  return await snapshot(reader, async (rows) => {
+    const ledger = await ledgerSums(rows);
+    const months = await rows.selectFrom('periods').select(['business_id', 'period', 'used']).execute();
+    const usage = await rows.selectFrom('usage').selectAll().execute();
+    const { count } = await rows
+      .selectFrom('ledger')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow();
+    const used = months.map((row) => sum(row.business_id, row.period, row.used));
+    const counted = usage.map((row) => sum(row.business_id, usageSubject(row), row.credits));
+    return {
+      rows: count,
+      credits: ledger.reduce((total, { credits }) => total + credits, 0),
+      faults: [
+        ...compare('used', byMonth(ledger), used),
+        ...compare(
+          'usage',
+          ledger.map((row) => sum(row.business_id, usageSubject(row), row.credits)),
+          counted,
+        ),
+      ],
+    };
+  });
+}
+
+async function ledgerSums(rows: Kysely<Database>) {
+  const found = await rows
+    .selectFrom('ledger')
+    .select(({ fn, val }) => [
+      'business_id',
+      fn<string>('substr', ['at', val(1), val(10)]).as('day'),
+      fn.coalesce('key_id', val('')).as('key_id'),
+      'operation',
+      fn.sum<number>('credits').as('credits'),
+    ])
+    .groupBy(['business_id', 'day', 'key_id', 'operation'])
+    .execute();
+  return found.map((row) => ({ ...row, key_id: row.key_id ?? '' }));
+}
+
+function byMonth(ledger: Awaited<ReturnType<typeof ledgerSums>>): readonly Sum[] {
+  const months = Map.groupBy(ledger, ({ business_id, day }) => `${business_id} ${day.slice(0, 'YYYY-MM'.length)}`);
+  return [...months].map(([name, members]) => {
+    const [business_id = '', period = ''] = name.split(' ');
+    return sum(
+      business_id,
+      period,
+      members.reduce((total, { credits }) => total + credits, 0),
+    );
+  });
+}
+
+function compare(what: LedgerFault['what'], ledger: readonly Sum[], found: readonly Sum[]): readonly LedgerFault[] {
+  const expected = new Map(ledger.map((row) => [row.name, row]));
+  const present = new Map(found.map((row) => [row.name, row]));
+  return [...new Map([...present, ...expected]).values()]
+    .map(({ name, business_id, subject }) => ({
+      business_id,
+      subject,
+      what,
+      ledger_credits: expected.get(name)?.credits ?? 0,
+      found_credits: present.get(name)?.credits ?? 0,
+    }))
+    .filter(({ ledger_credits, found_credits }) => ledger_credits !== found_credits);
+}
+
+function sum(business_id: string, subject: string, credits: number): Sum {
+  return { name: `${business_id} ${subject}`, business_id, subject, credits };
+}
+
+function usageSubject({ day, key_id, operation }: { day: string; key_id: string; operation: string }): string {
+  return [day, key_id === '' ? 'no key' : key_id, operation].join(' ');
+}

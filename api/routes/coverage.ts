@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { Coverage } from '../../schemas/resources/coverage.ts';
+import { latitudeQuery, longitudeQuery } from '../decode.ts';
+import { readEndpoint } from '../endpoint.ts';
+import { qualityAt } from '../rules/detection-quality.ts';
+import { monthOfYear } from '../rules/place-quality.ts';
+import { rounded } from '../rules/rounded.ts';
+
+const NOTE =
+  'A prior from radar geometry and the height of the freezing level, not a measured hit rate. ' +
+  'No terrain model is loaded: beam_blockage is 1.';
+
+export const coverage = readEndpoint({
+  method: 'GET',
+  path: '/v1/coverage',
+  group: 'Hail detection',
+  summary: 'How well radar sees hail at a point',
+  description:
+    'Radar-geometry detection-quality prior for a point in the present UTC month. It is the same for every day of the month and looks at no observation.',
+  scope: 'coverage:read',
+  params: null,
+  query: z.object({ lat: latitudeQuery(), lon: longitudeQuery() }),
+  body: null,
+  reply: Coverage,
+  example: {
+    query: { lat: '35.18', lon: '-97.44' },
+    reply: {
+      location: { lat: 35.18, lon: -97.44 },
+      covered: true,
+      month: 5,
+      detection_quality: {
+        hdqi: 0.78,
+        detection_word: 'good',
+        resolution: 'fine (<1 km)',
+        components: { sample_coverage: 0.743, beam_blockage: 1, dual_pol_availability: 1 },
+        nearest_radar: { id: 'KTLX', distance_km: 22.53 },
+        beam_height_m: 246,
+        freezing_level_m: 4278,
+      },
+      note: NOTE,
+    },
+  },
+  price: () => ({ operation: 'coverage.get', credits: 5, count: 1 }),
+  version: ({ now_ms }) => `month ${monthOfYear(now_ms)}`,
+  answer: async ({ query: { lat, lon }, now_ms }) => {
+    const month = monthOfYear(now_ms);
+    const { covered, block } = qualityAt({ lat, lon }, month);
+    const location = { lat: rounded(lat, 5), lon: rounded(lon, 5) };
+    return { body: { location, covered, month, detection_quality: block, note: NOTE } };
+  },
+});

@@ -1,0 +1,332 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { ERRORS } from '../../schemas/errors.ts';
+import { documentRoute } from '../middleware/document.ts';
+import type { OpenRoute } from '../middleware/open-route.ts';
+
+/** The parts of an OpenAPI operation that the page shows. */
+interface Operation {
+  readonly operationId?: string;
+  readonly tags?: readonly string[];
+  readonly summary?: string;
+  readonly description?: string;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: Content;
+  readonly responses?: Readonly<Record<string, Content & { readonly description?: string }>>;
+  readonly 'x-scope'?: string | null;
+  readonly 'x-feature'?: string | null;
+  readonly 'x-test-key'?: boolean;
+  readonly 'x-credits'?: number;
+  readonly security?: readonly unknown[];
+}
+
+interface Parameter {
+  readonly in: string;
+  readonly name: string;
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly example?: unknown;
+  readonly schema: Schema;
+}
+
+interface Content {
+  readonly content?: Readonly<Record<string, { readonly schema?: Schema; readonly example?: unknown }>>;
+}
+
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+  readonly maxItems?: number;
+  readonly maxLength?: number;
+  readonly minLength?: number;
+  readonly format?: string;
+  readonly unit?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+}
+
+/** What the page is made from: an OpenAPI document. */
+export interface DocsSource {
+  readonly info: { readonly title: string; readonly version: string };
+  readonly servers?: readonly { readonly url: string }[] | undefined;
+  readonly paths?: object | undefined;
+  readonly components?: object | undefined;
+}
+
+interface Entry {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: Operation;
+  readonly id: string;
+}
+
+const STYLE = readFileSync(new URL('./docs.css', import.meta.url), 'utf8');
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+/** Longest example shown whole, characters. */
+const LONGEST_EXAMPLE = 2400;
+/** Parameters of a reply that are listed, by depth. */
+const DEEPEST = 4;
+
+/** GET /docs: the description for people, one page without outside resources. */
+export function docsPage(source: DocsSource): OpenRoute {
+  return documentRoute('/docs', 'text/html; charset=utf-8', renderDocs(source), {
+    'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  });
+}
+
+/** The page of a document, as HTML. */
+export function renderDocs(source: DocsSource): string {
+  const entries = entriesOf(source);
+  const groups = [...Map.groupBy(entries, ({ operation }) => operation.tags?.[0] ?? 'Other')];
+  const root = source.servers?.[0]?.url ?? '';
+  const schemas =
+    (source.components as { readonly schemas?: Readonly<Record<string, Schema>> } | undefined)?.schemas ?? {};
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${html(source.info.title)} documentation</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<div class="page">
+<nav aria-label="Endpoints">
+<a class="brand" href="#top">${html(source.info.title)}</a>
+<p class="version">Version ${html(source.info.version)} · <a href="v1/openapi.json">OpenAPI 3.1</a> · <a href="viewer">Map</a></p>
+${groups.map(([group, members]) => navGroup(group, members)).join('\n')}
+<h2>Reference</h2>
+<ul><li><a class="plain" href="#errors">Errors</a></li></ul>
+</nav>
+<main id="top">
+<h1>Hail from public radar, by the call</h1>
+<p class="lead">Where hail is falling now, where it fell on any day, and what lies in its way: answered straight from published radar files. Sizes are radar estimates, not ground measurements.</p>
+${facts(root)}
+${groups.map(([group, members]) => `<h2 id="${slug(group)}">${html(group)}</h2>\n${members.map((entry) => article(entry, root, schemas)).join('\n')}`).join('\n')}
+<h2 id="errors">Errors</h2>
+<p>Every error is an object of <code>error</code>, <code>message</code> and <code>request_id</code>. Go by the code; the message may change.</p>
+${errorTable()}
+</main>
+</div>
+</body>
+</html>
+`;
+}
+
+function entriesOf({ paths }: DocsSource): readonly Entry[] {
+  return Object.entries((paths ?? {}) as Readonly<Record<string, Readonly<Record<string, Operation>>>>).flatMap(
+    ([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({
+        method: method.toUpperCase(),
+        path,
+        operation,
+        id: operation.operationId ?? slug(`${method}${path}`),
+      })),
+  );
+}
+
+function navGroup(group: string, members: readonly Entry[]): string {
+  const items = members.map(
+    ({ method, path, id }) =>
+      `<li><a href="#${id}">${badge(method)}<span class="path">${breakable(path.replace('/v1/', ''))}</span></a></li>`,
+  );
+  return `<h2>${html(group)}</h2>\n<ul>${items.join('')}</ul>`;
+}
+
+function facts(root: string): string {
+  const cards = [
+    [
+      'One key',
+      `Send <code>Authorization: Bearer hs_live_…</code> with every call to <code>${html(root)}/v1</code>. Test keys open <code>/v1/health</code> only.`,
+    ],
+    [
+      'Credits',
+      'Each call names its price. A 304 costs what the 200 would; refusals, failures and replays cost nothing. <code>GET /v1/usage</code> shows every credit at once.',
+    ],
+    [
+      'Rate',
+      '60 requests in any 60 seconds unless your plan says more. Every answer carries <code>X-RateLimit-Remaining</code>; a 429 says when to come back in <code>Retry-After</code>.',
+    ],
+    [
+      'Fresh or unchanged',
+      'Market data carry an <code>ETag</code> and the time of the scan they rest on. Send the tag as <code>If-None-Match</code> and an unchanged answer is an empty 304.',
+    ],
+    [
+      'Safe repeats',
+      'Where an endpoint takes <code>Idempotency-Key</code>, a repetition within 24 hours returns the first answer and changes nothing.',
+    ],
+    [
+      'Limits are said',
+      'What is out of range is refused, never moved. The message begins with the parameter, or with the JSON pointer of the field.',
+    ],
+  ];
+  return `<div class="facts">${cards.map(([title, text]) => `<section><h3>${title}</h3><p>${text}</p></section>`).join('')}</div>`;
+}
+
+function article(
+  { method, path, operation, id }: Entry,
+  root: string,
+  schemas: Readonly<Record<string, Schema>>,
+): string {
+  const parameters = (operation.parameters ?? []).filter((parameter) => parameter.in !== 'header');
+  const [status, success] = Object.entries(operation.responses ?? {}).find(([code]) => code.startsWith('2')) ?? [];
+  const reply = Object.values(success?.content ?? {})[0];
+  const body = operation.requestBody?.content?.['application/json'];
+  const fields = reply?.schema ? fieldRows(reply.schema, schemas) : [];
+  return `<article id="${id}">
+<h3>${html(operation.summary ?? '')}</h3>
+<p class="address">${badge(method)}<span class="path">${breakable(path)}</span></p>
+${chips(operation)}
+<p>${prose(operation.description ?? '')}</p>
+${parameters.length === 0 ? '' : `<h4>Parameters</h4>\n${parameterTable(parameters)}`}
+${body?.schema ? `<h4>Body</h4>\n${fieldTable(fieldRows(body.schema, schemas))}` : ''}
+<h4>Example</h4>
+<pre><code>${html(curl({ method, path, operation, id }, root))}</code></pre>
+${reply?.example === undefined ? '' : `<details><summary>Answer ${html(status ?? '')}</summary><pre><code>${html(exampleText(reply.example))}</code></pre></details>`}
+${fields.length === 0 ? '' : `<details><summary>Fields of the answer</summary>${fieldTable(fields)}</details>`}
+</article>`;
+}
+
+function chips(operation: Operation): string {
+  const credits = operation['x-credits'] ?? 0;
+  const scope = operation['x-scope'];
+  const takes = (name: string) => (operation.parameters ?? []).some((parameter) => parameter.name === name);
+  const items = [
+    `<li class="price">${credits === 0 ? 'free' : `${credits} credit${credits === 1 ? '' : 's'}`}</li>`,
+    operation.security?.length === 0 ? '<li>no key</li>' : '',
+    scope ? `<li>scope <code>${html(scope)}</code></li>` : '',
+    operation['x-feature'] ? `<li>needs ${html(operation['x-feature'])}</li>` : '',
+    operation['x-test-key'] && operation.security?.length !== 0 ? '<li>live or test key</li>' : '',
+    takes('If-None-Match') ? '<li>ETag</li>' : '',
+    takes('Idempotency-Key') ? '<li>Idempotency-Key</li>' : '',
+  ];
+  return `<ul class="chips">${items.join('')}</ul>`;
+}
+
+function parameterTable(parameters: readonly Parameter[]): string {
+  const rows = parameters.map(
+    ({ name, required, description, schema }) =>
+      `<tr><td><code>${html(name)}</code>${required ? '<span class="required">required</span>' : ''}</td><td class="limits">${html(limits(schema))}</td><td>${prose(description ?? schema.description ?? '')}</td></tr>`,
+  );
+  return `<div class="scroll"><table><thead><tr><th>Name</th><th>Values</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
+}
+
+interface Field {
+  readonly name: string;
+  readonly required: boolean;
+  readonly schema: Schema;
+}
+
+/** Members of an object, those of objects and lists within under dotted names. */
+function fieldRows(
+  schema: Schema,
+  schemas: Readonly<Record<string, Schema>>,
+  prefix = '',
+  depth = 0,
+): readonly Field[] {
+  const known = resolve(schema, schemas);
+  if (known.items) return fieldRows(known.items, schemas, `${prefix}[]`, depth);
+  if (known.anyOf) return fieldRows(known.anyOf.find(({ type }) => type !== 'null') ?? {}, schemas, prefix, depth);
+  if (depth >= DEEPEST) return [];
+  return Object.entries(known.properties ?? {}).flatMap(([name, member]) => {
+    const path = prefix === '' ? name : `${prefix}.${name}`;
+    const field = { name: path, required: known.required?.includes(name) ?? false, schema: resolve(member, schemas) };
+    return [field, ...fieldRows(member, schemas, path, depth + 1)];
+  });
+}
+
+function fieldTable(fields: readonly Field[]): string {
+  const rows = fields.map(
+    ({ name, schema }) =>
+      `<tr><td><code>${html(name)}</code></td><td class="limits">${html(limits(schema))}</td><td>${prose(schema.description ?? '')}</td></tr>`,
+  );
+  return `<div class="scroll"><table><thead><tr><th>Name</th><th>Values</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
+}
+
+function resolve(schema: Schema, schemas: Readonly<Record<string, Schema>>): Schema {
+  return schema.$ref === undefined ? schema : (schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {});
+}
+
+/** What values a schema admits, in a few words. */
+function limits(schema: Schema): string {
+  const some = schema.anyOf?.find(({ type }) => type !== 'null');
+  if (schema.anyOf) return [some ? limits(some) : '', 'or null'].filter((part) => part !== '').join(' ');
+  const kind = [schema.type]
+    .flat()
+    .filter((type) => type !== undefined)
+    .join(' or ');
+  const isWide = schema.maximum === undefined || schema.maximum >= Number.MAX_SAFE_INTEGER;
+  const low = schema.exclusiveMinimum ?? schema.minimum;
+  return [
+    schema.enum ? schema.enum.join(' | ') : (schema.format ?? kind),
+    low !== undefined && low > Number.MIN_SAFE_INTEGER && !isWide
+      ? `${schema.exclusiveMinimum === undefined ? '' : 'above '}${low} to ${schema.maximum}`
+      : '',
+    schema.maxItems === undefined ? '' : `up to ${schema.maxItems}`,
+    schema.unit === undefined || schema.unit === '1' ? '' : `in ${schema.unit}`,
+    schema.default === undefined ? '' : `default ${schema.default}`,
+  ]
+    .filter((part) => part !== '')
+    .join(', ');
+}
+
+function curl({ method, path, operation }: Entry, root: string): string {
+  const query = (operation.parameters ?? [])
+    .filter((parameter) => parameter.in === 'query' && (parameter.example !== undefined || parameter.required))
+    .map(({ name, example }) => `${name}=${encodeURIComponent(String(example ?? '')).replaceAll('%2C', ',')}`);
+  const body = operation.requestBody?.content?.['application/json']?.example;
+  const url = `${root}${path}${query.length === 0 ? '' : `?${query.join('&')}`}`;
+  return [
+    `curl ${method === 'GET' ? '' : `-X ${method} `}'${url}'`,
+    ...(operation.security?.length === 0 ? [] : [`  -H "Authorization: Bearer $HAIL_KEY"`]),
+    ...(body === undefined
+      ? []
+      : [`  -H 'Content-Type: application/json'`, `  -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
+  ].join(' \\\n');
+}
+
+function exampleText(example: unknown): string {
+  const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2);
+  return text.length > LONGEST_EXAMPLE ? `${text.slice(0, LONGEST_EXAMPLE)}\n…` : text;
+}
+
+function errorTable(): string {
+  const rows = Object.entries(ERRORS).map(
+    ([code, { status, meaning }]) =>
+      `<tr><td><code>${code}</code></td><td>${status}</td><td>${html(meaning.charAt(0).toUpperCase() + meaning.slice(1))}.</td></tr>`,
+  );
+  return `<article><div class="scroll"><table><thead><tr><th>Code</th><th>Status</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div></article>`;
+}
+
+function badge(method: string): string {
+  return `<span class="method ${method.toLowerCase()}">${method}</span>`;
+}
+
+/** Text with its `code` marked as such. */
+function prose(text: string): string {
+  return html(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+}
+
+/** A path that may be broken after its slashes. */
+function breakable(path: string): string {
+  return html(path).replaceAll('/', '/<wbr>');
+}
+
+function slug(text: string): string {
+  return text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '');
+}
+
+function html(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+}

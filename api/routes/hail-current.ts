@@ -1,0 +1,228 @@
+import { z } from 'zod';
+import { DETAILS } from '../../schemas/resources/fields.ts';
+import { type BatchResult, HailBatchReply, HailBatchRequest } from '../../schemas/resources/hail-batch.ts';
+import { HailCurrent, LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
+import { sizeCategory } from '../../schemas/size.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { booleanQuery, latitudeQuery, longitudeQuery, numberQuery, wordQuery } from '../decode.ts';
+import { readEndpoint } from '../endpoint.ts';
+import type { LiveSnapshot } from '../live.ts';
+import { creditsLeft } from '../queries/credits-left.ts';
+import { advancedBlocks, hailCell, type PlaceHail, placeHail } from '../rules/hail-cells.ts';
+import { monthOfYear } from '../rules/place-quality.ts';
+import { rounded } from '../rules/rounded.ts';
+
+const RADIUS_KM = { usual: 50, most: 150 } as const;
+const CREDITS = { standard: 15, advanced: 25, batch: 8 } as const;
+
+export const hailCurrent = readEndpoint({
+  method: 'GET',
+  path: '/v1/hail/current',
+  group: 'Hail detection',
+  summary: 'Hail around a point in the last 30 minutes',
+  description:
+    'One cell per place (five-character geohash, about 4.9 km) with a detection of 10 mm or more in the last 30 minutes, nearest first. A cell is a place, not a storm: for storms see GET /v1/storms. Sizes are radar estimates (MESH), not measurements on the ground.',
+  scope: 'hail:read',
+  params: null,
+  query: z.object({
+    lat: latitudeQuery(),
+    lon: longitudeQuery(),
+    radius_km: radiusQuery(),
+    detail: wordQuery(DETAILS, 'standard', {
+      description: 'advanced adds radar, storm, impact and detection_quality.',
+    }),
+  }),
+  body: null,
+  reply: HailCurrent,
+  example: {
+    query: { lat: '35.22', lon: '-97.44', radius_km: '25' },
+    reply: {
+      active: true,
+      detail: 'standard',
+      summary: { total_cells: 1, max_size_mm: 41.5, closest_cell_km: 3.61, max_size_category: 'golf_ball' },
+      cells: [
+        {
+          geohash5: '9y67x',
+          lat: 35.245,
+          lon: -97.465,
+          distance_km: 3.61,
+          age_seconds: 154,
+          last_detected: '2026-05-01T20:12:38Z',
+          scan_count: 7,
+          hail: {
+            estimated_size_mm: 41.5,
+            ml_predicted_size_mm: 32.8,
+            size_category: 'golf_ball',
+            confidence: 0.681,
+          },
+        },
+      ],
+      query: { lat: 35.22, lon: -97.44, radius_km: 25, lookback_minutes: 30 },
+      data_timestamp: '2026-05-01T20:12:38Z',
+    },
+  },
+  price: ({ query: { detail } }) => ({
+    operation: detail === 'advanced' ? 'hail.current.advanced' : 'hail.current',
+    credits: CREDITS[detail],
+    count: 1,
+  }),
+  answer: async ({ query, now_ms, services: { live } }) => {
+    const { lat, lon, radius_km, detail } = query;
+    const snapshot = live.snapshot();
+    const since_ms = lookbackStart(now_ms);
+    const places = hailAround(snapshot, query, since_ms);
+    const blocks = advancedBlocks(snapshot, since_ms, now_ms);
+    const max_size_mm = largestSize(places);
+    const body: HailCurrent = {
+      active: places.length > 0,
+      detail,
+      summary: {
+        total_cells: places.length,
+        max_size_mm: max_size_mm === null ? null : rounded(max_size_mm, 1),
+        closest_cell_km: places[0] === undefined ? null : rounded(places[0].distance_km, 2),
+        max_size_category: max_size_mm === null ? null : sizeCategory(max_size_mm),
+      },
+      cells: places.map((hail) => ({
+        ...hailCell(hail, now_ms),
+        ...(detail === 'advanced' ? blocks(hail) : {}),
+      })),
+      query: {
+        lat: rounded(lat, 5),
+        lon: rounded(lon, 5),
+        radius_km: rounded(radius_km, 2),
+        lookback_minutes: LOOKBACK_MIN,
+      },
+      data_timestamp: timestampOrNull(snapshot.newest_scan_ms),
+    };
+    return { body, tag: [snapshot.version, snapshot.oldestSince(since_ms), monthOfYear(now_ms)] };
+  },
+});
+
+export const hailCurrentBatch = readEndpoint({
+  method: 'POST',
+  path: '/v1/hail/current/batch',
+  group: 'Hail detection',
+  summary: 'The same check for up to 50 points',
+  description:
+    'Answers for each location what GET /v1/hail/current would, in short and in the order given. One location that is wrong fails the call. With estimate=true the call is free and says what it would cost.',
+  scope: 'hail:read',
+  cacheable: false,
+  params: null,
+  query: z.object({ estimate: booleanQuery(false, { description: 'Only say what the batch would cost.' }) }),
+  body: HailBatchRequest,
+  reply: HailBatchReply,
+  example: {
+    body: { locations: [{ id: 'yard-1', lat: 35.22, lon: -97.44, radius_km: 10 }] },
+    reply: {
+      results: [
+        {
+          id: 'yard-1',
+          lat: 35.22,
+          lon: -97.44,
+          active: true,
+          max_size_mm: 41.5,
+          max_size_category: 'golf_ball',
+          max_confidence: 0.681,
+          cell_count: 1,
+          closest_km: 3.61,
+        },
+      ],
+      count: 1,
+      active_count: 1,
+      data_timestamp: '2026-05-01T20:12:38Z',
+    },
+  },
+  price: ({ query: { estimate }, body: { locations } }) =>
+    estimate
+      ? null
+      : { operation: 'hail.current.batch', credits: CREDITS.batch * locations.length, count: locations.length },
+  answer: async ({ query: { estimate }, body: { locations }, caller, now_ms, services: { live, records } }) => {
+    const body: HailBatchReply = estimate
+      ? batchEstimate(locations.length, await creditsLeft(records.reader, caller, now_ms))
+      : batchAnswer(live.snapshot(), locations, now_ms);
+    return { body };
+  },
+});
+
+function batchEstimate(
+  location_count: number,
+  { remaining, until_cap }: { readonly remaining: number | null; readonly until_cap: number | null },
+): HailBatchReply {
+  const estimated_credits = CREDITS.batch * location_count;
+  return {
+    estimate: true,
+    location_count,
+    cost_per_location: CREDITS.batch,
+    minimum_cost: CREDITS.batch,
+    estimated_credits,
+    credits_remaining: remaining,
+    until_cap,
+    would_exceed_cap: until_cap !== null && estimated_credits > until_cap,
+  };
+}
+
+function batchAnswer(snapshot: LiveSnapshot, locations: HailBatchRequest['locations'], now_ms: number): HailBatchReply {
+  const results = locations.map((location) => batchResult(snapshot, location, now_ms));
+  return {
+    results,
+    count: results.length,
+    active_count: results.filter(({ active }) => active).length,
+    data_timestamp: timestampOrNull(snapshot.newest_scan_ms),
+  };
+}
+
+function radiusQuery() {
+  return numberQuery({
+    min: 0,
+    exclusiveMin: true,
+    max: RADIUS_KM.most,
+    default: RADIUS_KM.usual,
+    description: 'Search radius.',
+    unit: 'km',
+  });
+}
+
+function lookbackStart(now_ms: number): number {
+  return now_ms - LOOKBACK_MIN * 60_000;
+}
+
+interface Circle {
+  readonly lat: number;
+  readonly lon: number;
+  readonly radius_km: number;
+}
+
+function hailAround(snapshot: LiveSnapshot, circle: Circle, since_ms: number): PlaceHail[] {
+  const sizes = snapshot.detections.column('estimated_size_mm');
+  return snapshot.placesWithin(circle, circle.radius_km, since_ms).map((found) => placeHail(found, sizes, since_ms));
+}
+
+function largestSize(places: readonly PlaceHail[]): number | null {
+  return places.length === 0 ? null : Math.max(...places.map(({ estimated_size_mm }) => estimated_size_mm));
+}
+
+function batchResult(
+  snapshot: LiveSnapshot,
+  { id, lat, lon, radius_km }: HailBatchRequest['locations'][number],
+  now_ms: number,
+): BatchResult {
+  const circle = { lat, lon, radius_km: radius_km ?? RADIUS_KM.usual };
+  const places = hailAround(snapshot, circle, lookbackStart(now_ms));
+  const max_size_mm = largestSize(places);
+  const [closest] = places;
+  const location = { id: id ?? null, lat: rounded(lat, 5), lon: rounded(lon, 5) };
+  if (max_size_mm === null || closest === undefined) return { ...location, active: false };
+  return {
+    ...location,
+    active: true,
+    max_size_mm: rounded(max_size_mm, 1),
+    max_size_category: sizeCategory(max_size_mm),
+    max_confidence: rounded(Math.max(...places.map(({ confidence }) => confidence)), 3),
+    cell_count: places.length,
+    closest_km: rounded(closest.distance_km, 2),
+  };
+}
+
+function timestampOrNull(time_ms: number | null): string | null {
+  return time_ms === null ? null : timestamp(time_ms);
+}

@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { DETAILS } from '../../schemas/resources/fields.ts';
+import { HailHistory, type HistoryEvent } from '../../schemas/resources/history-event.ts';
+import { DETECTION_MIN_MM, sizeCategory } from '../../schemas/size.ts';
+import { dayMax } from '../../schemas/tables/day-max.ts';
+import { addDays, stormDate, timestamp } from '../../schemas/time.ts';
+import type { Edition } from '../catalog.ts';
+import { latitudeQuery, longitudeQuery, numberQuery, wholeQuery, wordQuery } from '../decode.ts';
+import { readEndpoint } from '../endpoint.ts';
+import { type DayHail, dayHail } from '../queries/history.ts';
+import { monthOfYear, pixelQuality } from '../rules/place-quality.ts';
+import { radarBlock } from '../rules/radar-block.ts';
+import { rounded } from '../rules/rounded.ts';
+
+/** Price by the longest look-back of a band, days. */
+const BANDS = [
+  { days: 30, standard: 15, advanced: 25 },
+  { days: 90, standard: 25, advanced: 35 },
+  { days: 180, standard: 40, advanced: 55 },
+  { days: 365, standard: 60, advanced: 80 },
+] as const;
+
+export const hailHistory = readEndpoint({
+  method: 'GET',
+  path: '/v1/hail/history',
+  group: 'Hail detection',
+  summary: 'Storm days with hail around a point',
+  description:
+    'One event per storm date with a detection (10 mm or more) in the radius: its largest hail. The cost follows days as asked: 15, 25, 40 or 60 credits up to 30, 90, 180 or 365 days (advanced 25, 35, 55, 80). days counts storm dates, today included.',
+  scope: 'hail:read',
+  params: null,
+  query: z.object({
+    lat: latitudeQuery(),
+    lon: longitudeQuery(),
+    radius_km: numberQuery({
+      min: 0,
+      exclusiveMin: true,
+      max: 100,
+      default: 25,
+      description: 'Search radius.',
+      unit: 'km',
+    }),
+    days: wholeQuery({ min: 1, max: 365, default: 30, description: 'Storm dates looked at, today included.' }),
+    min_size_mm: numberQuery({
+      min: 0,
+      exclusiveMin: true,
+      max: 200,
+      description: 'Smallest size that makes an event; absent, every detection does.',
+      unit: 'mm',
+    }),
+    limit: wholeQuery({ min: 1, max: 200, default: 50, description: 'Most events; the newest are kept.' }),
+    detail: wordQuery(DETAILS, 'standard', { description: 'advanced adds radar and detection_quality.' }),
+  }),
+  body: null,
+  reply: HailHistory,
+  example: {
+    query: { lat: '35.22', lon: '-97.44', days: '90', min_size_mm: '25' },
+    reply: {
+      events: [
+        {
+          storm_date: '2026-05-01',
+          location: { lat: 35.245, lon: -97.465, geohash5: '9y67x' },
+          distance_km: 3.6,
+          first_detected: '2026-05-01T20:02:14Z',
+          last_detected: '2026-05-01T20:14:39Z',
+          duration_minutes: 14.4,
+          scan_count: 7,
+          hail: { estimated_size_mm: 41.5, size_category: 'golf_ball', confidence: 0.681 },
+        },
+      ],
+      count: 1,
+      detail: 'standard',
+      data_timestamp: '2026-05-03T17:40:36Z',
+    },
+  },
+  price: ({ query: { days, detail } }) => {
+    const band = BANDS.find((one) => days <= one.days) ?? BANDS[3];
+    const advanced = detail === 'advanced' ? '.advanced' : '';
+    return { operation: `hail.history.${band.days}d${advanced}`, credits: band[detail], count: 1 };
+  },
+  version: ({ query: { days }, now_ms, services: { catalog, storm_day_start_hour } }) => {
+    const edition = catalog.edition();
+    const { first, last } = datesOf(days, now_ms, storm_day_start_hour);
+    const rows = edition.version([dayMax.name, 'detections'], edition.datesBetween(first, last));
+    return `${first} ${last} ${rows} ${edition.newest_scan_ms} month ${monthOfYear(now_ms)}`;
+  },
+  answer: async ({ query, now_ms, services: { catalog, engine, storm_day_start_hour } }) => {
+    const { lat, lon, radius_km, days, limit, detail } = query;
+    const edition = catalog.edition();
+    const found = await dayHail(engine, edition, {
+      lat,
+      lon,
+      radius_km,
+      ...datesOf(days, now_ms, storm_day_start_hour),
+      min_size_mm: query.min_size_mm ?? DETECTION_MIN_MM,
+      limit,
+      products: detail === 'advanced',
+    });
+    const month = monthOfYear(now_ms);
+    const events = found.map((day) => ({ ...historyEvent(day), ...(detail === 'advanced' ? blocks(day, month) : {}) }));
+    return { body: { events, count: events.length, detail, data_timestamp: freshness(edition) } };
+  },
+});
+
+/** The last so many storm dates, today included. */
+function datesOf(days: number, now_ms: number, startHour: number): { first: string; last: string } {
+  const last = stormDate(now_ms, startHour);
+  return { first: addDays(last, 1 - days), last };
+}
+
+function freshness({ newest_scan_ms }: Edition): string | null {
+  return newest_scan_ms === null ? null : timestamp(newest_scan_ms);
+}
+
+function historyEvent(day: DayHail): HistoryEvent {
+  return {
+    storm_date: day.storm_date,
+    location: { lat: rounded(day.lat, 5), lon: rounded(day.lon, 5), geohash5: day.geohash5 },
+    distance_km: rounded(day.distance_km, 2),
+    first_detected: timestamp(day.first_detected),
+    last_detected: timestamp(day.last_detected),
+    duration_minutes: rounded(day.place_duration_min, 1),
+    scan_count: day.place_scans,
+    hail: {
+      estimated_size_mm: rounded(day.max_mm, 1),
+      size_category: sizeCategory(day.max_mm),
+      confidence: rounded(day.confidence, 3),
+    },
+  };
+}
+
+function blocks(day: DayHail, month: number): Required<Pick<HistoryEvent, 'radar' | 'detection_quality'>> {
+  return { radar: radarBlock(day.max_mm, day, day, day.max_time), detection_quality: pixelQuality(day, month) };
+}

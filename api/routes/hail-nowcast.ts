@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { NOWCAST_CALIBRATION } from '../../schemas/reference/nowcast-calibration.ts';
+import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
+import { NOWCAST_LEADS, Nowcast } from '../../schemas/resources/nowcast.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { latitudeQuery, longitudeQuery, numberQuery } from '../decode.ts';
+import { readEndpoint } from '../endpoint.ts';
+import type { Found, LiveSnapshot, Storm } from '../live.ts';
+import { footprint } from '../rules/footprint.ts';
+import { type LeadKey, type NowcastStorm, nowcast, REACH_KM, STRIKE_MM } from '../rules/nowcast.ts';
+import { rounded } from '../rules/rounded.ts';
+import { motionOf } from '../rules/storms.ts';
+
+/** The clock moves a nowcast in whole minutes, so that its answer stays the same for one. */
+const STEP_MS = 60_000;
+
+export const hailNowcast = readEndpoint({
+  method: 'GET',
+  path: '/v1/hail/nowcast',
+  group: 'Hail detection',
+  summary: 'Probability that hail strikes a point within 15, 30 and 45 minutes',
+  description:
+    'Hail of 19 mm or more within 1 km of the point at any time from now up to the lead, from all tracked storms. Answered only while a tracked storm is in range; without one nowcast is null, because a zero would be a forecast.',
+  scope: 'hail:read',
+  params: null,
+  query: z.object({
+    lat: latitudeQuery(),
+    lon: longitudeQuery(),
+    radius_km: numberQuery({
+      min: 0,
+      exclusiveMin: true,
+      max: 50,
+      default: 15,
+      description: 'How near a storm must be for an answer.',
+      unit: 'km',
+    }),
+  }),
+  body: null,
+  reply: Nowcast,
+  example: {
+    query: { lat: '35.22', lon: '-97.44' },
+    reply: {
+      active: true,
+      location: { lat: 35.22, lon: -97.44 },
+      nearest_storm: {
+        track_id: '20260501-2h9x0c1k4m7pq',
+        distance_km: 12.4,
+        current_probability: 0.862,
+        data_timestamp: '2026-05-01T20:12:38Z',
+        motion: { speed_kmh: 52.3, direction_deg: 71 },
+      },
+      nowcast: {
+        t15: { minutes: 15, probability: 0.231, quality: 'production', note: null },
+        t30: { minutes: 30, probability: 0.264, quality: 'production', note: null },
+        t45: { minutes: 45, probability: 0.266, quality: 'experimental', note: NOWCAST_LEADS[2].note },
+      },
+      model_version: NOWCAST_CALIBRATION.version,
+      data_timestamp: '2026-05-01T20:12:38Z',
+    },
+  },
+  price: () => ({ operation: 'hail.nowcast', credits: 10, count: 1 }),
+  answer: async ({ query, now_ms, services: { live } }) => {
+    const { lat, lon, radius_km } = query;
+    const snapshot = live.snapshot();
+    const since_ms = now_ms - LOOKBACK_MIN * 60_000;
+    const storms = snapshot.stormsWithin(query, REACH_KM, since_ms);
+    const nearest = storms[0] !== undefined && storms[0].distance_km <= radius_km ? storms[0] : null;
+    const at_ms = Math.floor(now_ms / STEP_MS) * STEP_MS;
+    const body: Nowcast = {
+      active: nearest !== null,
+      location: { lat: rounded(lat, 5), lon: rounded(lon, 5) },
+      nearest_storm: nearest && nearestStorm(nearest),
+      nowcast:
+        nearest &&
+        leads(
+          nowcast(
+            query,
+            storms.map(({ item }) => nowcastStorm(snapshot, item)),
+            at_ms,
+          ),
+        ),
+      model_version: NOWCAST_CALIBRATION.version,
+      data_timestamp: snapshot.newest_scan_ms === null ? null : timestamp(snapshot.newest_scan_ms),
+    };
+    return { body };
+  },
+});
+
+function nearestStorm({ item: { seen }, distance_km }: Found<Storm>): NonNullable<Nowcast['nearest_storm']> {
+  return {
+    track_id: seen.track_id,
+    distance_km: rounded(distance_km, 2),
+    current_probability: rounded(seen.ml_probability, 3),
+    data_timestamp: timestamp(seen.scan_time),
+    motion: motionOf(seen),
+  };
+}
+
+/** A storm with the footprint of its cell's detections >= 19 mm. */
+function nowcastStorm({ detections, detectionsOfCell }: LiveSnapshot, { seen }: Storm): NowcastStorm {
+  const { scan_time, cell_index } = seen;
+  const [sizes, lats, lons] = [
+    detections.column('estimated_size_mm'),
+    detections.column('lat'),
+    detections.column('lon'),
+  ];
+  const pixels = (cell_index === null ? [] : detectionsOfCell(scan_time, cell_index))
+    .filter((index) => (sizes[index] as number) >= STRIKE_MM)
+    .map((index) => ({ lat: lats[index] as number, lon: lons[index] as number }));
+  return { seen, footprint: footprint(pixels, seen) };
+}
+
+function leads(probabilities: Readonly<Record<LeadKey, number>>): NonNullable<Nowcast['nowcast']> {
+  const lead = ({ key, minutes, quality, note }: (typeof NOWCAST_LEADS)[number]) => ({
+    minutes,
+    probability: rounded(probabilities[key], 3),
+    quality,
+    note,
+  });
+  return { t15: lead(NOWCAST_LEADS[0]), t30: lead(NOWCAST_LEADS[1]), t45: lead(NOWCAST_LEADS[2]) };
+}

@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import { regionBox } from '../../schemas/resources/region-box.ts';
+import { SwathCollection, Swaths } from '../../schemas/resources/swath-tier.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { bboxQuery, clampedQuery, dateQuery, numberQuery, stateQuery, wordQuery } from '../decode.ts';
+import { readEndpoint } from '../endpoint.ts';
+import { SWATH_TABLES, type SwathAnswer, swathOf } from '../queries/swaths.ts';
+import { regionOf } from '../rules/region.ts';
+import { rounded } from '../rules/rounded.ts';
+import type { DrawnTier } from '../rules/swath-tiers.ts';
+
+const GEOJSON = 'application/geo+json';
+const VALIDITY_NOTE =
+  'Every geometry is a valid MultiPolygon. Tiers nest; after simplification a tier may reach out of the next lower one by up to simplify_m.';
+
+const SwathsQuery = z
+  .object({
+    date: dateQuery({ required: true, description: 'Storm date.' }),
+    bbox: bboxQuery(),
+    state: stateQuery(),
+    min_size_mm: numberQuery({
+      min: 0,
+      max: 200,
+      exclusiveMin: true,
+      default: 19,
+      description: 'Smallest size that counts; tiers start at the first bound from here.',
+      unit: 'mm',
+    }),
+    simplify_m: clampedQuery({
+      min: 0,
+      max: 5000,
+      default: 500,
+      description: 'How far a simplified outline may run from the exact one; 0 is exact.',
+      unit: 'm',
+    }),
+    format: wordQuery(['json', 'geojson'], 'json', { description: 'geojson answers a FeatureCollection.' }),
+  })
+  .refine(({ bbox, state }) => bbox === null || state === null, {
+    path: ['bbox'],
+    error: 'is given together with state, expected one of them',
+  });
+
+export const hailSwaths = readEndpoint({
+  method: 'GET',
+  path: '/v1/hail/swaths',
+  group: 'Hail detection',
+  summary: 'Footprints of hail per size tier for a storm day',
+  description:
+    'Polygons of everything at or above each size bound over a storm date, from per-pixel radar estimates. Without bbox or state the region is CONUS. A tier without coverage is absent.',
+  scope: 'swaths:read',
+  params: null,
+  query: SwathsQuery,
+  body: null,
+  reply: Swaths,
+  other_replies: { [GEOJSON]: SwathCollection },
+  example: {
+    query: { date: '2026-05-01', state: 'OK' },
+    reply: {
+      date: '2026-05-01',
+      query: {
+        bbox: { minLat: 33.61657, maxLat: 37.00124, minLon: -103.00246, maxLon: -94.43073 },
+        state: 'OK',
+        min_size_mm: 19,
+        simplify_m: 500,
+      },
+      active: true,
+      n_detections: 12,
+      max_size_mm: 24.6,
+      data_as_of: '2026-05-01T23:58:00Z',
+      tiers: [
+        {
+          threshold_mm: 19,
+          category: 'nickel',
+          area_km2: 4.1,
+          geometry: {
+            type: 'MultiPolygon',
+            coordinates: [
+              [
+                [
+                  [-97.5, 35.2],
+                  [-97.48, 35.2],
+                  [-97.48, 35.22],
+                  [-97.5, 35.22],
+                  [-97.5, 35.2],
+                ],
+              ],
+            ],
+          },
+        },
+      ],
+      geometry_validity_note: VALIDITY_NOTE,
+    },
+  },
+  price: () => ({ operation: 'hail.swaths', credits: 30, count: 1 }),
+  version: ({ query, services }) => {
+    const edition = services.catalog.edition();
+    return `${edition.version(SWATH_TABLES, [query.date])} ${edition.dataAsOf([query.date])}`;
+  },
+  answer: async ({ query, services }) => {
+    const { date, min_size_mm, simplify_m } = query;
+    const edition = services.catalog.edition();
+    const region = regionOf(query);
+    const swath = await swathOf(services.engine, edition, { date, region, min_size_mm, simplify_m });
+    const as_of_ms = edition.dataAsOf([date]);
+    const data_as_of = as_of_ms === null ? null : timestamp(as_of_ms);
+    const echo = { bbox: regionBox(region.bbox), state: region.state, min_size_mm, simplify_m };
+    if (query.format === 'geojson')
+      return { type: GEOJSON, body: collection(swath, date, { data_as_of, query: echo }) };
+    return {
+      body: {
+        date,
+        query: echo,
+        active: swath.n_detections > 0,
+        n_detections: swath.n_detections,
+        max_size_mm: swath.max_size_mm === null ? null : rounded(swath.max_size_mm, 1),
+        data_as_of,
+        tiers: swath.tiers.map((tier) => ({ ...tierFields(tier), geometry: geometryOf(tier) })),
+        geometry_validity_note: VALIDITY_NOTE,
+      },
+    };
+  },
+});
+
+function collection(
+  { tiers, at_bound, max_size_mm }: SwathAnswer,
+  date: string,
+  foreign: Pick<SwathCollection, 'data_as_of' | 'query'>,
+): SwathCollection {
+  const features = tiers.map((tier) => {
+    const n_detections = at_bound.get(tier.threshold_mm) ?? 0;
+    const largest = n_detections === 0 || max_size_mm === null ? null : rounded(max_size_mm, 1);
+    return {
+      type: 'Feature' as const,
+      geometry: geometryOf(tier),
+      properties: { date, ...tierFields(tier), max_size_mm: largest, n_detections },
+    };
+  });
+  return { type: 'FeatureCollection', features, ...foreign };
+}
+
+function tierFields({ threshold_mm, category, area_km2 }: DrawnTier) {
+  return { threshold_mm, category, area_km2: rounded(area_km2, 1) };
+}
+
+function geometryOf({ geometry }: DrawnTier) {
+  return { type: 'MultiPolygon' as const, coordinates: geometry };
+}

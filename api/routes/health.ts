@@ -1,0 +1,104 @@
+import { Health } from '../../schemas/resources/health.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { releaseVersion } from '../config.ts';
+import { readEndpoint } from '../endpoint.ts';
+import type { OpenRoute } from '../middleware/open-route.ts';
+import { JSON_TYPE } from '../middleware/reply.ts';
+import { ingestHealth } from '../rules/staleness.ts';
+import type { Services } from '../services.ts';
+
+const VERSION = releaseVersion();
+
+/** GET /v1/health */
+export const getHealth = readEndpoint({
+  method: 'GET',
+  path: '/v1/health',
+  group: 'Account',
+  summary: 'How the service is',
+  description:
+    'Answers 200 whenever it can answer at all; `degraded` names what is not well. Free, for any valid live or test key, whatever its scopes.',
+  scope: null,
+  test_key: true,
+  params: null,
+  query: null,
+  body: null,
+  reply: Health,
+  cacheable: false,
+  price: () => null,
+  example: {
+    reply: {
+      status: 'ok',
+      version: '0.1.0',
+      api_variant: 'current',
+      time: '2026-05-01T20:14:07Z',
+      components: {
+        database: { status: 'ok' },
+        metering: { status: 'ok' },
+        ingest: {
+          status: 'ok',
+          source: 'observed',
+          last_scan_at: '2026-05-01T20:12:00Z',
+          lag_seconds: 127,
+          stale: false,
+          sources: [
+            { name: 'mrms', status: 'ok', last_success_at: '2026-05-01T20:12:00Z', lag_seconds: 127, stale: false },
+          ],
+        },
+        webhooks: null,
+        jobs: null,
+      },
+    },
+  },
+  answer: async ({ services, now_ms }) => {
+    const records = stateOf(await services.records.health());
+    const readable = services.catalog.failure() === null;
+    const edition = readable ? services.catalog.edition() : null;
+    const ingest = ingestHealth(edition?.source ?? null, edition?.newest_scan_ms ?? null, now_ms);
+    const status = stateOf(records === 'ok' && ingest.status === 'ok');
+    return {
+      body: {
+        status,
+        version: VERSION,
+        api_variant: 'current' as const,
+        time: timestamp(now_ms),
+        components: {
+          database: { status: records },
+          metering: { status: records },
+          ingest,
+          webhooks: null,
+          jobs: null,
+        },
+      },
+    };
+  },
+});
+
+function stateOf(well: boolean): Health['status'] {
+  return well ? 'ok' : 'degraded';
+}
+
+const PROBE_HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-store' };
+
+/** GET /livez: the process answers. */
+export const livez: OpenRoute = {
+  path: '/livez',
+  allow: 'GET, HEAD, OPTIONS',
+  answer: async () => ({ status: 200, headers: PROBE_HEADERS, body: '{"status":"ok"}' }),
+};
+
+/** GET /readyz: 200 when calls can be charged and the published data can be read, else 503. */
+export function readyz(services: Services): OpenRoute {
+  return {
+    path: '/readyz',
+    allow: 'GET, HEAD, OPTIONS',
+    answer: async () => {
+      const checks = { records: await services.records.health(), data: services.catalog.failure() === null };
+      const ready = checks.records && checks.data;
+      return {
+        status: ready ? 200 : 503,
+        headers: PROBE_HEADERS,
+        body: JSON.stringify({ status: ready ? 'ok' : 'unavailable', ...checks }),
+      };
+    },
+  };
+}

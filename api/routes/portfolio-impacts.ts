@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { IMPACT_RADIUS_MI, PortfolioImpacts } from '../../schemas/resources/portfolio-impact.ts';
+import { DETECTION_MIN_MM } from '../../schemas/size.ts';
+import { dayMax } from '../../schemas/tables/day-max.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { cursorQuery, dateQuery, shown, wholeQuery } from '../decode.ts';
+import { readEndpoint } from '../endpoint.ts';
+import { ApiError } from '../errors.ts';
+import { readHailPixels } from '../queries/impacts.ts';
+import { allLocations, locationCursor } from '../records/portfolio.ts';
+import { findImpacts, impactsPage } from '../rules/portfolio-impacts.ts';
+
+const PAGE = { least: 1, most: 500, usual: 50 } as const;
+
+export const portfolioImpacts = readEndpoint({
+  method: 'GET',
+  path: '/v1/portfolio/impacts',
+  group: 'Portfolio',
+  summary: 'Check locations against a day of hail',
+  description:
+    'Every location of the business with a detection (10 mm or more) of the storm date within one mile, measured to the edge of the pixel. Locations without one are left out.',
+  scope: 'portfolio:read',
+  cacheable: false,
+  params: null,
+  query: z.object({
+    date: dateQuery({ required: true, description: 'Storm date.' }),
+    limit: wholeQuery({ min: PAGE.least, max: PAGE.most, default: PAGE.usual, description: 'Impacts per page.' }),
+    cursor: cursorQuery(),
+  }),
+  body: null,
+  reply: PortfolioImpacts,
+  example: {
+    query: { date: '2026-05-01' },
+    reply: {
+      date: '2026-05-01',
+      radius_mi: IMPACT_RADIUS_MI,
+      assets_checked: 250,
+      impacted_count: 1,
+      impacts: [
+        {
+          asset_id: 'loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
+          name: 'Depot',
+          nearest_detection_m: 0,
+          max_size_mm: 41.5,
+          ml_confidence: 0.69,
+          n_detections: 24,
+        },
+      ],
+      next_cursor: null,
+      data_as_of: '2026-05-01T23:58:00Z',
+    },
+  },
+  price: () => ({ operation: 'portfolio.impacts', credits: 20, count: 1 }),
+  answer: async ({ query: { date, limit, cursor }, caller, now_ms, services: { catalog, engine, records } }) => {
+    const edition = catalog.edition();
+    await checkCursor(records.reader, caller, cursor, now_ms);
+    const locations = await allLocations(records.reader, caller.business_id);
+    const paths = edition.paths(dayMax.name, [date], { min_size_mm: DETECTION_MIN_MM });
+    const impacts = await findImpacts(locations, await readHailPixels(engine, paths, date, locations));
+    const data_as_of_ms = edition.dataAsOf([date]);
+    return {
+      body: {
+        date,
+        radius_mi: IMPACT_RADIUS_MI,
+        assets_checked: locations.length,
+        impacted_count: impacts.length,
+        ...(await impactsPage(impacts, date, cursor, limit)),
+        data_as_of: data_as_of_ms === null ? null : timestamp(data_as_of_ms),
+      },
+    };
+  },
+});
+
+/** Impacts are in the order of ids, so a cursor is its own place; but it must be, or have been, a location of the business. */
+async function checkCursor(
+  reader: Parameters<typeof locationCursor>[0],
+  { business_id, rate_bucket }: { readonly business_id: string; readonly rate_bucket: string },
+  cursor: string | null,
+  now_ms: number,
+): Promise<void> {
+  if (cursor === null) return;
+  if ((await locationCursor(reader, { business_id, holder: rate_bucket }, cursor, now_ms)) === null)
+    throw new ApiError(
+      'invalid_parameter',
+      `cursor is '${shown(cursor)}', expected the next_cursor of an earlier page`,
+    );
+}

@@ -1,0 +1,167 @@
+import { z } from 'zod';
+import { DELETED_IDS_MAX, PortfolioDeleted, PortfolioDeletion } from '../../schemas/resources/portfolio-deletion.ts';
+import { type PortfolioLocation, PortfolioLocations } from '../../schemas/resources/portfolio-location.ts';
+import {
+  PortfolioUpload,
+  PortfolioUploaded,
+  UPLOAD_BYTES_MAX,
+  UPLOAD_ROWS_MAX,
+} from '../../schemas/resources/portfolio-upload.ts';
+import { cursorQuery, repeatedQuery, shown, wholeQuery } from '../decode.ts';
+import { readEndpoint, writeEndpoint } from '../endpoint.ts';
+import { ApiError } from '../errors.ts';
+import {
+  deleteLocations,
+  type PortfolioLocation as LocationRecord,
+  listLocations,
+  locationCursor,
+  locationCursorNote,
+  upsertLocations,
+} from '../records/portfolio.ts';
+import { judgeUpload, rowsToStore, uploadReport } from '../rules/portfolio-upload.ts';
+import { rounded } from '../rules/rounded.ts';
+
+const PATH = '/v1/portfolio/locations';
+const GROUP = 'Portfolio';
+const PAGE = { least: 1, most: 200, usual: 50 } as const;
+const EXAMPLE_ID = 'loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
+
+export const uploadPortfolioLocations = writeEndpoint({
+  method: 'POST',
+  path: PATH,
+  group: GROUP,
+  summary: 'Upload locations',
+  description: `Creates and updates up to ${UPLOAD_ROWS_MAX} point locations in CONUS. Rows are judged one by one: what is wrong with one rejects that row alone. The call costs the same however many rows are accepted.`,
+  scope: 'portfolio:write',
+  idempotent: true,
+  params: null,
+  query: null,
+  body: PortfolioUpload,
+  body_limit_bytes: UPLOAD_BYTES_MAX,
+  reply: PortfolioUploaded,
+  example: {
+    body: { format: 'csv', data: 'name,lat,lon,tags\nDepot,35.4676,-97.5164,roof|flat\nPier,36.1,97.2,\n' },
+    reply: {
+      total_rows: 2,
+      accepted_count: 1,
+      rejected_count: 1,
+      accepted: [{ row_index: 0, id: EXAMPLE_ID, name: 'Depot', action: 'created' }],
+      rejected: [
+        {
+          row_index: 1,
+          name: 'Pier',
+          reason: 'outside_conus: lon is 97.2, expected -125 to -66, longitudes west of Greenwich are negative',
+        },
+      ],
+      quota: { point_locations_before: 0, point_locations_after: 1, limit: 10_000 },
+    },
+  },
+  price: () => ({ operation: 'portfolio.locations.upsert', credits: 10, count: 1 }),
+  write: async ({ body, caller }, writer) => {
+    const upload = await judgeUpload(body);
+    if (upload.kind === 'bad_header') throw new ApiError('bad_request', `/data: ${upload.reason}`);
+    if (upload.kind === 'too_many_rows')
+      throw new ApiError('payload_too_large', `/data: more rows than the ${UPLOAD_ROWS_MAX} of one upload`);
+    const limit = caller.plan.quotas.locations;
+    const { outcomes, locations_before, locations_after } = await upsertLocations(
+      writer,
+      rowsToStore(upload.rows),
+      limit,
+    );
+    const quota = { point_locations_before: locations_before, point_locations_after: locations_after, limit };
+    return { body: uploadReport(upload.rows, outcomes, quota) };
+  },
+});
+
+export const listPortfolioLocations = readEndpoint({
+  method: 'GET',
+  path: PATH,
+  group: GROUP,
+  summary: 'List locations',
+  description: 'Locations of the business by name (code points), then id, in pages.',
+  scope: 'portfolio:read',
+  cacheable: false,
+  params: null,
+  query: z.object({
+    limit: wholeQuery({ min: PAGE.least, max: PAGE.most, default: PAGE.usual, description: 'Locations per page.' }),
+    cursor: cursorQuery(),
+  }),
+  body: null,
+  reply: PortfolioLocations,
+  example: {
+    query: { limit: '1' },
+    reply: {
+      locations: [
+        {
+          id: EXAMPLE_ID,
+          name: 'Depot',
+          lat: 35.4676,
+          lon: -97.5164,
+          address: '',
+          tags: ['roof', 'flat'],
+          created_at: '2026-05-01T20:15:04.120Z',
+          updated_at: '2026-05-01T20:15:04.120Z',
+        },
+      ],
+      count: 1,
+      next_cursor: EXAMPLE_ID,
+    },
+  },
+  price: () => ({ operation: 'portfolio.locations.list', credits: 1, count: 1 }),
+  answer: async ({ query: { limit, cursor }, caller, now_ms, services: { records } }) => {
+    const walk = { business_id: caller.business_id, holder: caller.rate_bucket };
+    const after = cursor === null ? null : await locationCursor(records.reader, walk, cursor, now_ms);
+    if (cursor !== null && after === null) throw unknownCursor(cursor);
+    const found = await listLocations(records.reader, caller.business_id, after, limit + 1);
+    const page = found.slice(0, limit);
+    const last = found.length > limit ? page.at(-1) : undefined;
+    if (last !== undefined) records.rememberCursor(locationCursorNote(walk, last, now_ms));
+    return { body: { locations: page.map(resourceOf), count: page.length, next_cursor: last?.id ?? null } };
+  },
+});
+
+export const deletePortfolioLocations = writeEndpoint({
+  method: 'DELETE',
+  path: PATH,
+  group: GROUP,
+  summary: 'Delete locations',
+  description: `Deletes up to ${DELETED_IDS_MAX} locations. The ids come in the body or, where a proxy drops the body of a DELETE, as repeated query parameters; not both. Ids without a location do not fail the call.`,
+  scope: 'portfolio:write',
+  params: null,
+  query: z.object({
+    ids: repeatedQuery({ maxItems: DELETED_IDS_MAX, description: 'Id of a location; may be repeated.' }),
+  }),
+  body: PortfolioDeletion.optional(),
+  reply: PortfolioDeleted,
+  example: {
+    body: { ids: [EXAMPLE_ID, 'loc_unknown'] },
+    reply: { deleted_count: 1, not_found_count: 1, deleted: [EXAMPLE_ID], not_found: ['loc_unknown'] },
+  },
+  price: () => ({ operation: 'portfolio.locations.delete', credits: 5, count: 1 }),
+  write: async ({ query, body }, writer) => {
+    const ids = [...new Set(idsAsked(query.ids, body?.ids))];
+    const deleted = await deleteLocations(writer, ids);
+    const gone = new Set(deleted);
+    const not_found = ids.filter((id) => !gone.has(id));
+    return {
+      body: { deleted_count: deleted.length, not_found_count: not_found.length, deleted: [...deleted], not_found },
+    };
+  },
+});
+
+function idsAsked(inQuery: readonly string[], inBody: readonly string[] | undefined): readonly string[] {
+  if (inBody !== undefined && inQuery.length > 0)
+    throw new ApiError('bad_request', 'ids are given in the body and in the query, expected one of them');
+  if (inBody === undefined && inQuery.length === 0)
+    throw new ApiError('bad_request', '/ids: missing, expected ids in the body or in the query');
+  return inBody ?? inQuery;
+}
+
+/** The refusal of a cursor that stands for nothing in this business. */
+function unknownCursor(cursor: string): ApiError {
+  return new ApiError('invalid_parameter', `cursor is '${shown(cursor)}', expected the next_cursor of an earlier page`);
+}
+
+function resourceOf({ lat, lon, tags, ...rest }: LocationRecord): PortfolioLocation {
+  return { ...rest, lat: rounded(lat, 5), lon: rounded(lon, 5), tags: [...tags] };
+}

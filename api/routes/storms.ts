@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import { DETAILS } from '../../schemas/resources/fields.ts';
+import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
+import { type StormCell, Storms, StormTrack } from '../../schemas/resources/storm.ts';
+import { sizeCategory } from '../../schemas/size.ts';
+import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import { stormDate, timestamp } from '../../schemas/time.ts';
+import { dateQuery, latitudeQuery, longitudeQuery, numberQuery, wordQuery } from '../decode.ts';
+import { readEndpoint } from '../endpoint.ts';
+import { ApiError } from '../errors.ts';
+import type { LiveSnapshot } from '../live.ts';
+import { trackCells, trackHistory } from '../queries/track.ts';
+import { monthOfYear } from '../rules/place-quality.ts';
+import { radarBlock } from '../rules/radar-block.ts';
+import { rounded } from '../rules/rounded.ts';
+import { stormCell, stormState, trackSummary } from '../rules/storms.ts';
+
+const DETAIL = wordQuery(DETAILS, 'standard', { description: 'advanced adds radar_signals.' });
+const EXAMPLE_STATE = {
+  motion: { speed_kmh: 52.3, direction_deg: 71 },
+  hail: { estimated_size_mm: 41.5, size_category: 'golf_ball', ml_probability: 0.862 },
+  trend: 'intensifying',
+  growth: { size_growth_rate_mm_per_min: 0.61 },
+} as const;
+
+export const stormsList = readEndpoint({
+  method: 'GET',
+  path: '/v1/storms',
+  group: 'Storms',
+  summary: 'Tracked storm cells around a point',
+  description:
+    'Storm cells that at least two scans saw and whose track goes on, as the newest scan that saw them shows them, nearest first. direction_deg is the direction towards which a storm moves; meteorologists often give the direction it comes from, which differs by 180.',
+  scope: 'storms:read',
+  params: null,
+  query: z.object({
+    lat: latitudeQuery(),
+    lon: longitudeQuery(),
+    radius_km: numberQuery({
+      min: 0,
+      exclusiveMin: true,
+      max: 150,
+      default: 50,
+      description: 'Search radius.',
+      unit: 'km',
+    }),
+    detail: DETAIL,
+  }),
+  body: null,
+  reply: Storms,
+  example: {
+    query: { lat: '35.22', lon: '-97.44' },
+    reply: {
+      active: true,
+      detail: 'standard',
+      data_as_of: '2026-05-01T20:12:38Z',
+      summary: { total_cells: 1, closest_cell_km: 12.4, max_size_category: 'golf_ball' },
+      cells: [
+        {
+          track_id: '20260501-2h9x0c1k4m7pq',
+          lat: 35.24813,
+          lon: -97.57205,
+          distance_km: 12.4,
+          scan_time: '2026-05-01T20:12:38Z',
+          ...EXAMPLE_STATE,
+          track: { duration_min: 46.2, peak_estimated_size_mm: 48.2 },
+        },
+      ],
+      query: { lat: 35.22, lon: -97.44, radius_km: 50, lookback_minutes: 30 },
+    },
+  },
+  price: ({ query: { detail } }) =>
+    detail === 'advanced'
+      ? { operation: 'storms.list.advanced', credits: 25, count: 1 }
+      : { operation: 'storms.list', credits: 15, count: 1 },
+  answer: async ({ query, now_ms, services: { live } }) => {
+    const { lat, lon, radius_km, detail } = query;
+    const snapshot = live.snapshot();
+    const since_ms = now_ms - LOOKBACK_MIN * 60_000;
+    const storms = snapshot.stormsWithin(query, radius_km, since_ms);
+    const largest_mm = Math.max(0, ...storms.map(({ item }) => item.seen.estimated_size_mm));
+    const body: Storms = {
+      active: storms.length > 0,
+      detail,
+      data_as_of: snapshot.newest_scan_ms === null ? null : timestamp(snapshot.newest_scan_ms),
+      summary: {
+        total_cells: storms.length,
+        closest_cell_km: storms[0] === undefined ? null : rounded(storms[0].distance_km, 2),
+        max_size_category: sizeCategory(largest_mm),
+      },
+      cells: storms.map(({ item: { seen }, distance_km }) => ({
+        ...stormCell(seen, distance_km),
+        ...(detail === 'advanced' ? { radar_signals: liveSignals(snapshot, seen) } : {}),
+      })),
+      query: {
+        lat: rounded(lat, 5),
+        lon: rounded(lon, 5),
+        radius_km: rounded(radius_km, 2),
+        lookback_minutes: LOOKBACK_MIN,
+      },
+    };
+    return { body, tag: [snapshot.version, snapshot.oldestSince(since_ms), monthOfYear(now_ms)] };
+  },
+});
+
+function liveSignals(snapshot: LiveSnapshot, { scan_time, cell_index }: TrackPoint): StormCell['radar_signals'] {
+  const at = cell_index === null ? undefined : snapshot.cellIndex(scan_time, cell_index);
+  if (at === undefined) return null;
+  const cell = snapshot.cells.at(at);
+  return radarBlock(cell.estimated_size_mm, cell, cell, scan_time);
+}
+
+export const stormsGet = readEndpoint({
+  method: 'GET',
+  path: '/v1/storms/{track_id}',
+  group: 'Storms',
+  summary: 'The life of a tracked storm cell',
+  description:
+    'Every scan that saw the storm, oldest first, over midnights too; the date only selects a track that has a point on it. A track without a point on the date, or seen by one scan only, is not found.',
+  scope: 'storms:read',
+  params: z.object({ track_id: z.string().meta({ description: 'From GET /v1/storms.' }) }),
+  query: z.object({ date: dateQuery({ description: 'Storm date, YYYY-MM-DD; default today.' }), detail: DETAIL }),
+  body: null,
+  reply: StormTrack,
+  example: {
+    query: { date: '2026-05-01' },
+    reply: {
+      track_id: '20260501-2h9x0c1k4m7pq',
+      date: '2026-05-01',
+      detail: 'standard',
+      data_as_of: '2026-05-01T23:58:31Z',
+      summary: {
+        scan_count: 23,
+        first_detected: '2026-05-01T19:26:25Z',
+        last_detected: '2026-05-01T20:12:38Z',
+        duration_min: 46.2,
+        peak_estimated_size_mm: 48.2,
+        peak_size_category: 'golf_ball',
+        peak_ml_probability: 0.913,
+        size_km2: 112.4,
+      },
+      points: [{ scan_time: '2026-05-01T20:12:38Z', lat: 35.24813, lon: -97.57205, ...EXAMPLE_STATE }],
+    },
+  },
+  price: ({ query: { detail } }) =>
+    detail === 'advanced'
+      ? { operation: 'storms.get.advanced', credits: 18, count: 1 }
+      : { operation: 'storms.get', credits: 10, count: 1 },
+  answer: async ({ params: { track_id }, query, now_ms, services: { catalog, engine, storm_day_start_hour } }) => {
+    const { detail } = query;
+    const date = query.date ?? stormDate(now_ms, storm_day_start_hour);
+    const edition = catalog.edition();
+    const track = await trackHistory(engine, edition, storm_day_start_hour, track_id, date);
+    if (track === null) throw new ApiError('not_found', `no track ${track_id} on ${date}`);
+    const cells = detail === 'advanced' ? await trackCells(engine, edition, track_id, track.dates) : null;
+    const signals = ({ scan_time }: TrackPoint): StormCell['radar_signals'] => {
+      const cell = cells?.get(scan_time);
+      return cell === undefined ? null : radarBlock(cell.estimated_size_mm, cell, cell, scan_time);
+    };
+    const as_of_ms = edition.dataAsOf(track.dates);
+    const body: StormTrack = {
+      track_id,
+      date,
+      detail,
+      data_as_of: as_of_ms === null ? null : timestamp(as_of_ms),
+      summary: trackSummary(track.points),
+      points: track.points.map((point) => ({
+        ...stormState(point),
+        ...(detail === 'advanced' ? { radar_signals: signals(point) } : {}),
+      })),
+    };
+    return { body };
+  },
+});

@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import {
+  DAILY_CACHE_CONTROL,
+  DailyTiles,
+  PMTILES_TYPE,
+  SCAN_CACHE_CONTROL,
+  ScanTiles,
+} from '../../schemas/resources/tile-frame.ts';
+import { stormDate, timestamp } from '../../schemas/time.ts';
+import type { Edition } from '../catalog.ts';
+import { dateQuery } from '../decode.ts';
+import { type Asked, readEndpoint } from '../endpoint.ts';
+import { dailyArchive, dailyTilesPath, scanTilesPath, tilesUrl } from '../files/tiles.ts';
+import { readFrames } from '../queries/frames.ts';
+import { rounded } from '../rules/rounded.ts';
+
+const OBSERVED_NOTE = 'Radar estimate, not a ground measurement. Source: NOAA MRMS.';
+
+export const tilesScan = readEndpoint({
+  method: 'GET',
+  path: '/v1/tiles/scan',
+  group: 'Radar tiles',
+  summary: 'Pictures of the scans of a day',
+  description:
+    'The archives themselves are public and never change: this call only tells where they are. A frame comes about every 2 to 4 minutes.',
+  scope: 'tiles:read',
+  params: null,
+  query: z.object({ date: dateQuery({ description: 'Storm date; default the latest with scans.' }) }),
+  body: null,
+  reply: ScanTiles,
+  example: {
+    query: { date: '2026-05-01' },
+    reply: {
+      layer: 'scan',
+      date: '2026-05-01',
+      available: true,
+      data_as_of: '2026-05-01T20:12:00Z',
+      frame_count: 1,
+      frames: [
+        {
+          scan_id: '20260501T201200Z',
+          scan_time: '2026-05-01T20:12:00Z',
+          url: 'https://hail.example/tiles/scan/2026-05-01/20260501T201200Z-77b0e1aa.pmtiles',
+          content_type: PMTILES_TYPE,
+          cache_control: SCAN_CACHE_CONTROL,
+          max_prob: 0.62,
+          max_size_mm: 41.3,
+          storms: [{ lat: 35.18, lon: -97.44, mm: 41.3 }],
+        },
+      ],
+      note: OBSERVED_NOTE,
+    },
+  },
+  price: () => ({ operation: 'tiles.scan', credits: 3, count: 1 }),
+  version: ({ query, services }) => {
+    const edition = services.catalog.edition();
+    const date = scanDate(edition, query.date);
+    const dates = date === null ? [] : [date];
+    return `${date} ${edition.version(['frames'], dates)} ${edition.dataAsOf(dates)}`;
+  },
+  answer: async ({ query, services }) => {
+    const edition = services.catalog.edition();
+    const date = scanDate(edition, query.date);
+    const frames = date === null ? [] : await readFrames(services.engine, edition.paths('frames', [date]));
+    const base = tilesUrl(services.base_url);
+    return {
+      body: {
+        layer: 'scan' as const,
+        date,
+        available: frames.length > 0,
+        data_as_of: asOf(edition, date),
+        frame_count: frames.length,
+        frames: frames.map(({ scan_id, scan_time, max_prob, max_size_mm, storms, tile_path }) => ({
+          scan_id,
+          scan_time: timestamp(scan_time),
+          url: `${base}${scanTilesPath(date ?? '', tile_path)}`,
+          content_type: PMTILES_TYPE,
+          cache_control: SCAN_CACHE_CONTROL,
+          max_prob: max_prob === null ? null : rounded(max_prob, 3),
+          max_size_mm: max_size_mm === null ? null : rounded(max_size_mm, 1),
+          storms: storms.map(({ lat, lon, mm }) => ({
+            lat: rounded(lat, 5),
+            lon: rounded(lon, 5),
+            mm: rounded(mm, 1),
+          })),
+        })),
+        note: noteOf(edition, date),
+      },
+    };
+  },
+});
+
+type DailyAsked = Pick<Asked<null, { date: string | null }, null>, 'query' | 'services' | 'now_ms'>;
+
+export const tilesDaily = readEndpoint({
+  method: 'GET',
+  path: '/v1/tiles/daily',
+  group: 'Radar tiles',
+  summary: 'Picture of a whole day',
+  description:
+    'Swath tiers and storm tracks of a storm date in one archive, which may be redrawn during the day under the same address: respect its cache_control.',
+  scope: 'tiles:read',
+  params: null,
+  query: z.object({ date: dateQuery({ description: 'Storm date; default today UTC.' }) }),
+  body: null,
+  reply: DailyTiles,
+  example: {
+    query: { date: '2026-05-01' },
+    reply: {
+      layer: 'daily',
+      date: '2026-05-01',
+      available: true,
+      url: 'https://hail.example/tiles/daily/2026-05-01.pmtiles',
+      content_type: PMTILES_TYPE,
+      cache_control: DAILY_CACHE_CONTROL,
+      size_bytes: 412_345,
+      data_as_of: '2026-05-01T23:58:00Z',
+      note: OBSERVED_NOTE,
+    },
+  },
+  price: () => ({ operation: 'tiles.daily', credits: 2, count: 1 }),
+  version: (asked) => {
+    const edition = asked.services.catalog.edition();
+    const date = dailyDate(asked);
+    const drawn = dailyArchive(edition.manifest(date))?.sha256 ?? 'none';
+    return `${date} ${drawn} ${edition.dataAsOf([date])}`;
+  },
+  answer: async (asked) => {
+    const { services } = asked;
+    const edition = services.catalog.edition();
+    const date = dailyDate(asked);
+    const archive = dailyArchive(edition.manifest(date));
+    return {
+      body: {
+        layer: 'daily' as const,
+        date,
+        available: archive !== null,
+        url: archive === null ? null : `${tilesUrl(services.base_url)}${dailyTilesPath(date)}`,
+        content_type: PMTILES_TYPE,
+        cache_control: DAILY_CACHE_CONTROL,
+        size_bytes: archive?.bytes ?? null,
+        data_as_of: asOf(edition, date),
+        note: noteOf(edition, date),
+      },
+    };
+  },
+});
+
+/** The date asked for, or the latest with scans. */
+function scanDate(edition: Edition, asked: string | null): string | null {
+  return asked ?? edition.dates.findLast((date) => edition.paths('frames', [date]).length > 0) ?? null;
+}
+
+function dailyDate({ query, services, now_ms }: DailyAsked): string {
+  return query.date ?? stormDate(now_ms, services.storm_day_start_hour);
+}
+
+function asOf(edition: Edition, date: string | null): string | null {
+  const as_of_ms = edition.dataAsOf(date === null ? [] : [date]);
+  return as_of_ms === null ? null : timestamp(as_of_ms);
+}
+
+/** Simulated data say so here too; a date without data speaks for the newest. */
+function noteOf(edition: Edition, date: string | null): string {
+  const source = (date === null ? null : edition.manifest(date)?.source) ?? edition.source;
+  if (source === 'simulated') return 'SIMULATED, not observed. Estimates in the form radar would give them.';
+  return OBSERVED_NOTE;
+}

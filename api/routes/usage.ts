@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { Usage } from '../../schemas/resources/usage.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { cursorQuery, monthQuery, wholeQuery } from '../decode.ts';
+import { readEndpoint } from '../endpoint.ts';
+import { periodOf } from '../records/charge.ts';
+import { effectiveCap } from '../records/plans.ts';
+import { operationUsage, readUsage } from '../records/usage.ts';
+import { creditBalance, operationsCsv, operationsPage } from '../rules/usage.ts';
+
+const period = monthQuery({ description: 'Month, YYYY-MM; the current one when left out.' });
+
+/** GET /v1/usage?period=2026-05 */
+export const getUsage = readEndpoint({
+  method: 'GET',
+  path: '/v1/usage',
+  group: 'Account',
+  summary: 'Credits used in a month',
+  description:
+    'Credits, overage, operations, days and keys of one month. A call is in the next answer here. Free, and counted against the rate only.',
+  scope: 'usage:read',
+  params: null,
+  query: z.object({
+    period,
+    operations_limit: wholeQuery({ min: 1, max: 100, default: 20, description: 'Operations on a page.' }),
+    operations_cursor: cursorQuery({ description: 'Operation after which the page begins.' }),
+  }),
+  body: null,
+  reply: Usage,
+  cacheable: false,
+  price: () => null,
+  example: {
+    query: { period: '2026-05' },
+    reply: {
+      period: '2026-05',
+      plan: 'self-hosted',
+      credits: { limit: null, used: 55, remaining: null, spend_cap: null, until_cap: null },
+      overage: { credits: 0, estimated_cost: 0, rate: 0 },
+      overage_policy: { policy: 'allow', spend_cap: null, per_key_overrides: [] },
+      operations: {
+        items: [
+          { operation: 'hail.current', count: 1, credits: 15, cost_per_call: 15 },
+          { operation: 'hail.history.180d', count: 1, credits: 40, cost_per_call: 40 },
+        ],
+        total_count: 2,
+        next_cursor: null,
+      },
+      daily: [{ date: '2026-05-01', credits: 55 }],
+      keys: {
+        total_requests: 3,
+        count: 1,
+        items: [
+          {
+            id: 'key_01KQHS8V6ZJ6J2C4T2W9M8N7QX',
+            name: 'first live key',
+            status: 'active',
+            requests: 3,
+            scopes: ['*'],
+          },
+        ],
+      },
+      last_updated: '2026-05-01T20:14:07Z',
+    },
+  },
+  answer: async ({ query, caller, now_ms, services }) => {
+    const month = query.period ?? periodOf(now_ms);
+    const usage = await readUsage(services.records.reader, caller.business_id, month, now_ms);
+    return {
+      body: {
+        period: month,
+        plan: caller.plan.name,
+        ...creditBalance(caller.plan, usage.used, effectiveCap(caller.plan)),
+        operations: operationsPage(usage.operations, query.operations_cursor, query.operations_limit),
+        daily: [...usage.daily],
+        keys: {
+          total_requests: usage.total_requests,
+          count: usage.keys.length,
+          items: usage.keys.map(({ id, name, status, requests, scopes }) => ({
+            id,
+            name,
+            status,
+            requests,
+            scopes: [...scopes],
+          })),
+        },
+        last_updated: usage.last_updated === null ? null : timestamp(Date.parse(usage.last_updated)),
+      },
+    };
+  },
+});
+
+const CSV = 'text/csv; charset=utf-8; header=present';
+
+/** GET /v1/usage/export?period=2026-05 */
+export const getUsageExport = readEndpoint({
+  method: 'GET',
+  path: '/v1/usage/export',
+  group: 'Account',
+  summary: 'Credits by operation as CSV',
+  description:
+    'Every operation of one month, a row each, in name order: the complete breakdown of GET /v1/usage. Free.',
+  scope: 'usage:read',
+  params: null,
+  query: z.object({ period }),
+  body: null,
+  reply: z.string().meta({ description: 'Rows of operation, count, credits and cost_per_call.' }),
+  other_replies: { [CSV]: z.string().meta({ description: 'operation,count,credits,cost_per_call' }) },
+  cacheable: false,
+  price: () => null,
+  example: {
+    query: { period: '2026-05' },
+    reply: 'operation,count,credits,cost_per_call\r\nhail.current,1,15,15\r\n',
+  },
+  answer: async ({ query, caller, now_ms, services }) => {
+    const month = query.period ?? periodOf(now_ms);
+    const operations = await operationUsage(services.records.reader, caller.business_id, month);
+    return {
+      body: operationsCsv(operations),
+      type: CSV,
+      headers: { 'Content-Disposition': `attachment; filename="usage-${month}.csv"` },
+    };
+  },
+});

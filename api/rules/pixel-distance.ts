@@ -1,0 +1,64 @@
+import { distanceKm } from '../../schemas/geo/distance.ts';
+import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+
+/** WGS84: equatorial radius, m, and the square of the first eccentricity. */
+const EQUATOR_M = 6_378_137;
+const ECCENTRICITY_2 = 0.006694379990141317;
+const RAD_PER_DEG = Math.PI / 180;
+
+/**
+ * The point of a pixel's rectangle that is nearest to a position: each coordinate moved into the rectangle. On the eastern
+ * and western edges the foot of the geodesic lies off that parallel by a quarter of a metre at 1.6 km; the distance differs
+ * by less than 0.1 mm.
+ */
+export function nearestInPixel({ lat, lon }: Position, row: number, col: number): Position {
+  const half_deg = LATTICE.step / 2;
+  return {
+    lat: Math.min(Math.max(lat, rowLat(row) - half_deg), rowLat(row) + half_deg),
+    lon: Math.min(Math.max(lon, colLon(col) - half_deg), colLon(col) + half_deg),
+  };
+}
+
+/** Geodesic distance from a position to a pixel's rectangle on WGS84, m; 0 inside: the distance of record. */
+export function pixelDistanceM(position: Position, row: number, col: number): number {
+  const nearest = nearestInPixel(position, row, col);
+  if (nearest.lat === position.lat && nearest.lon === position.lon) return 0;
+  return 1000 * distanceKm(position, nearest);
+}
+
+/**
+ * Distance between two points a few kilometres apart, m: straight across the ellipsoid's own radii of curvature at the middle
+ * latitude. Between 20 and 60 degrees within 0.1 mm of the geodesic up to 2 km, 1 mm up to 5 km: it
+ * decides all but the closest calls.
+ */
+export function shortDistanceM(a: Position, b: Position): number {
+  const sine = Math.sin(((a.lat + b.lat) / 2) * RAD_PER_DEG);
+  const w2 = 1 - ECCENTRICITY_2 * sine * sine;
+  const across_m = EQUATOR_M / Math.sqrt(w2);
+  const along_m = (across_m * (1 - ECCENTRICITY_2)) / w2;
+  const north_m = (b.lat - a.lat) * RAD_PER_DEG * along_m;
+  const east_m = (b.lon - a.lon) * RAD_PER_DEG * across_m * Math.sqrt(1 - sine * sine);
+  return Math.sqrt(north_m * north_m + east_m * east_m);
+}
+
+/** Rows and columns of the lattice, both ends included. */
+export interface Reach {
+  readonly row0: number;
+  readonly row1: number;
+  readonly col0: number;
+  readonly col1: number;
+}
+
+/** Rows and columns of the lattice whose pixels may lie within a distance of a position on it. */
+export function pixelsAround({ lat, lon }: Position, radius_m: number): Reach {
+  // A degree of latitude is at least 110.5 km, one of longitude at the equator at least 111.3 km.
+  const north_deg = radius_m / 110_500;
+  const east_deg = radius_m / (111_300 * Math.cos((Math.abs(lat) + north_deg) * RAD_PER_DEG));
+  return {
+    row0: Math.max(0, Math.floor((LATTICE.north - lat - north_deg) / LATTICE.step)),
+    row1: Math.min(LATTICE.rows - 1, Math.floor((LATTICE.north - lat + north_deg) / LATTICE.step)),
+    col0: Math.max(0, Math.floor((lon - east_deg - LATTICE.west) / LATTICE.step)),
+    col1: Math.min(LATTICE.cols - 1, Math.floor((lon + east_deg - LATTICE.west) / LATTICE.step)),
+  };
+}

@@ -1,0 +1,46 @@
+import type { Position } from '../../schemas/geo/position.ts';
+import type { RadarBlock } from '../../schemas/resources/radar-block.ts';
+import { mesh75OfShi, mesh95OfShi, poshOfShi, shiOfMesh } from '../../schemas/size.ts';
+import { freezingLevel, monthOfYear } from './place-quality.ts';
+import { rounded } from './rounded.ts';
+
+/** What the tables hold of the radar products at a pixel or over a cell. */
+export interface Products {
+  readonly posh_pct: number | null;
+  readonly vil_kg_m2: number | null;
+  readonly echo_top_18_km: number | null;
+  readonly echo_top_50_km: number | null;
+  readonly max_reflectivity_dbz: number | null;
+}
+
+/**
+ * Radar block of a size with its companion products. The index and the percentile sizes follow from MESH; POSH falls back to
+ * the index and the freezing level of the month; products that are not ingested are null.
+ */
+export function radarBlock(mesh_mm: number, products: Products, position: Position, time_ms: number): RadarBlock {
+  const shi = shiOfMesh(mesh_mm);
+  const freezing = freezingLevel(position, monthOfYear(time_ms));
+  const { posh_pct, vil_kg_m2, echo_top_18_km, echo_top_50_km, max_reflectivity_dbz } = products;
+  const vil_density =
+    vil_kg_m2 === null || echo_top_18_km === null || echo_top_18_km <= 0 ? null : vil_kg_m2 / echo_top_18_km;
+  return {
+    mesh_mm: rounded(mesh_mm, 1),
+    mesh75_mm: rounded(mesh75OfShi(shi), 1),
+    mesh95_mm: rounded(mesh95OfShi(shi), 1),
+    shi: rounded(shi, 1),
+    posh_pct: rounded(posh_pct ?? poshOfShi(shi, freezing.ground_km), 1),
+    vil_kg_m2: roundedOrNull(vil_kg_m2, 1),
+    vil_density_g_m3: roundedOrNull(vil_density, 2),
+    max_reflectivity_dbz: roundedOrNull(max_reflectivity_dbz, 1),
+    reflectivity_minus20c_dbz: null,
+    echo_top_18_km: roundedOrNull(echo_top_18_km, 2),
+    echo_top_50_km: roundedOrNull(echo_top_50_km, 2),
+    h50_above_0c_km: roundedOrNull(echo_top_50_km === null ? null : echo_top_50_km - freezing.sea_km, 2),
+    azshear_0_2km_per_s: null,
+  };
+}
+
+/** Rounded, where there is a value. */
+export function roundedOrNull(value: number | null, decimals: number): number | null {
+  return value === null ? null : rounded(value, decimals);
+}

@@ -1,0 +1,71 @@
+import type { StormCell, StormTrack } from '../../schemas/resources/storm.ts';
+import { sizeCategory } from '../../schemas/size.ts';
+import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { wholeDirection } from './hail-cells.ts';
+import { roundedOrNull } from './radar-block.ts';
+import { rounded } from './rounded.ts';
+
+/** Motion of a track as the interface shows it. */
+export function motionOf({
+  speed_kmh,
+  direction_deg,
+}: Pick<TrackPoint, 'speed_kmh' | 'direction_deg'>): StormCell['motion'] {
+  return { speed_kmh: roundedOrNull(speed_kmh, 1), direction_deg: wholeDirection(direction_deg) };
+}
+
+/** What is said of a track at one scan, on lists and on the points of its history. */
+export function stormState(
+  point: TrackPoint,
+): Pick<StormCell, 'scan_time' | 'lat' | 'lon' | 'motion' | 'hail' | 'trend' | 'growth'> {
+  return {
+    scan_time: timestamp(point.scan_time),
+    lat: rounded(point.lat, 5),
+    lon: rounded(point.lon, 5),
+    motion: motionOf(point),
+    hail: {
+      estimated_size_mm: rounded(point.estimated_size_mm, 1),
+      size_category: sizeCategory(point.estimated_size_mm),
+      ml_probability: rounded(point.ml_probability, 3),
+    },
+    trend: point.trend,
+    growth: { size_growth_rate_mm_per_min: roundedOrNull(point.size_growth_rate_mm_per_min, 2) },
+  };
+}
+
+/** A tracked storm in a list, without the advanced block. */
+export function stormCell(point: TrackPoint, distance_km: number): StormCell {
+  return {
+    track_id: point.track_id,
+    distance_km: rounded(distance_km, 2),
+    ...stormState(point),
+    track: {
+      duration_min: rounded(point.duration_min, 1),
+      peak_estimated_size_mm: rounded(point.peak_estimated_size_mm, 1),
+    },
+  };
+}
+
+/** A whole track in short; its points oldest first, at least one. */
+export function trackSummary(points: readonly TrackPoint[]): StormTrack['summary'] {
+  const [first, last] = [points[0], points.at(-1)];
+  if (first === undefined || last === undefined) throw new RangeError('track has no points, expected at least one');
+  const peak = (value: (point: TrackPoint) => number) => Math.max(...points.map(value));
+  const peak_size_mm = peak(({ estimated_size_mm }) => estimated_size_mm);
+  return {
+    scan_count: points.length,
+    first_detected: timestamp(first.scan_time),
+    last_detected: timestamp(last.scan_time),
+    duration_min: rounded((last.scan_time - first.scan_time) / 60_000, 1),
+    peak_estimated_size_mm: rounded(peak_size_mm, 1),
+    peak_size_category: sizeCategory(peak_size_mm),
+    peak_ml_probability: rounded(
+      peak(({ ml_probability }) => ml_probability),
+      3,
+    ),
+    size_km2: rounded(
+      peak(({ area_km2 }) => area_km2),
+      1,
+    ),
+  };
+}

@@ -1,0 +1,50 @@
+import { LATTICE, pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
+import { type MultiPolygon, traceMultiPolygon } from '../../schemas/geo/rings.ts';
+import { simplifyMultiPolygon } from '../../schemas/geo/simplify.ts';
+import { SIZE_BANDS, type SizeCategory } from '../../schemas/size.ts';
+
+/** Pixels of a day maximum: lattice row and column, largest size in mm; a pixel named twice counts once, as the larger. */
+export interface MaximumPixels {
+  readonly row: ArrayLike<number>;
+  readonly col: ArrayLike<number>;
+  readonly mm: ArrayLike<number>;
+}
+
+/** The footprint of everything at or above a size. */
+export interface DrawnTier {
+  readonly threshold_mm: number;
+  readonly category: SizeCategory;
+  /** Sum of the exact pixel areas, before simplification. */
+  readonly area_km2: number;
+  readonly geometry: MultiPolygon;
+}
+
+/** Bounds of the tiers of an answer for hail from a size on, smallest first. */
+export function tierBounds(min_size_mm: number): (typeof SIZE_BANDS)[number][] {
+  return SIZE_BANDS.filter(({ threshold_mm }) => threshold_mm >= min_size_mm);
+}
+
+/**
+ * Cumulative tiers at the bounds of at least `min_size_mm`, smallest first; one without pixels is absent. Outlines run
+ * along pixel edges and are simplified by at most `simplify_m`; 0 leaves them exact. Always valid MultiPolygons.
+ */
+export function drawTiers(pixels: MaximumPixels, min_size_mm: number, simplify_m: number): DrawnTier[] {
+  return tierBounds(min_size_mm).flatMap(({ threshold_mm, category }) => {
+    const tier = pixelsFrom(pixels, threshold_mm);
+    if (tier.rows.length === 0) return [];
+    const area_km2 = tier.rows.reduce((sum, row) => sum + pixelAreaKm2(row), 0);
+    return [{ threshold_mm, category, area_km2, geometry: simplifyMultiPolygon(traceMultiPolygon(tier), simplify_m) }];
+  });
+}
+
+/** Distinct pixels at or above a size, from north and west. */
+function pixelsFrom({ row, col, mm }: MaximumPixels, threshold_mm: number): { rows: Uint16Array; cols: Uint16Array } {
+  const keys = new Set<number>();
+  for (let i = 0; i < mm.length; i++)
+    if ((mm[i] as number) >= threshold_mm) keys.add((row[i] as number) * LATTICE.cols + (col[i] as number));
+  const sorted = Uint32Array.from(keys).sort();
+  return {
+    rows: Uint16Array.from(sorted, (key) => Math.floor(key / LATTICE.cols)),
+    cols: Uint16Array.from(sorted, (key) => key % LATTICE.cols),
+  };
+}

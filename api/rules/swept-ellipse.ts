@@ -1,0 +1,84 @@
+import { normalQuantile, radicalInverse } from './quasi-random.ts';
+
+/** An ellipse as a storm's footprint; the major axis points towards `orientation_deg`, 0 = north, clockwise. */
+export interface Ellipse {
+  readonly major_km: number;
+  readonly minor_km: number;
+  readonly orientation_deg: number;
+}
+
+/** Motion with standard deviations of its errors. */
+export interface UncertainMotion {
+  readonly speed_kmh: number;
+  readonly direction_deg: number;
+  readonly speed_error_kmh: number;
+  readonly direction_error_deg: number;
+}
+
+/** Where a point lies seen from the centre of a storm, km. */
+export interface Offset {
+  readonly east_km: number;
+  readonly north_km: number;
+}
+
+/** 256 points stay within .006 of a million random ones, 64 miss by .055. */
+const SAMPLES = 256;
+/** The size of the footprint is uncertain by this factor's logarithm. */
+const SIZE_SPREAD = 0.2;
+
+interface Draw {
+  readonly speed: number;
+  readonly direction: number;
+  readonly size: number;
+}
+
+/** Standard normal triples from the Halton sequence in bases 2, 3 and 5, from index 1 on. */
+const DRAWS: readonly Draw[] = Array.from({ length: SAMPLES }, (_, index) => ({
+  speed: normalQuantile(radicalInverse(index + 1, 2)),
+  direction: normalQuantile(radicalInverse(index + 1, 3)),
+  size: normalQuantile(radicalInverse(index + 1, 5)),
+}));
+
+/**
+ * When each of 256 equally likely futures of a storm first covers a point between two times, minutes; NaN where it never
+ * does. In the storm's frame the point runs along a straight line against the ellipse.
+ */
+export function arrivals(
+  point: Offset,
+  ellipse: Ellipse,
+  motion: UncertainMotion,
+  from_min: number,
+  to_min: number,
+): Float64Array {
+  return Float64Array.from(DRAWS, ({ speed, direction, size }) => {
+    const km_min = (motion.speed_kmh + motion.speed_error_kmh * speed) / 60;
+    const towards = radians(motion.direction_deg + motion.direction_error_deg * direction);
+    const grown = Math.exp(SIZE_SPREAD * size);
+    const axis = radians(ellipse.orientation_deg);
+    const scaled = (east: number, north: number) => [
+      (east * Math.sin(axis) + north * Math.cos(axis)) / (ellipse.major_km * grown),
+      (east * Math.cos(axis) - north * Math.sin(axis)) / (ellipse.minor_km * grown),
+    ];
+    const [x, y] = scaled(point.east_km, point.north_km) as [number, number];
+    const [vx, vy] = scaled(-km_min * Math.sin(towards), -km_min * Math.cos(towards)) as [number, number];
+    return firstInside(x, y, vx, vy, from_min, to_min);
+  });
+}
+
+/** First time in [from, to] at which (x, y) + t (vx, vy) lies in the unit circle; NaN if never. */
+function firstInside(x: number, y: number, vx: number, vy: number, from: number, to: number): number {
+  const startX = x + from * vx;
+  const startY = y + from * vy;
+  const c = startX * startX + startY * startY - 1;
+  if (c <= 0) return from;
+  const a = vx * vx + vy * vy;
+  const half_b = startX * vx + startY * vy;
+  const discriminant = half_b * half_b - a * c;
+  if (half_b >= 0 || discriminant < 0) return Number.NaN;
+  const first = from + (-half_b - Math.sqrt(discriminant)) / a;
+  return first <= to ? first : Number.NaN;
+}
+
+function radians(degrees: number): number {
+  return (degrees * Math.PI) / 180;
+}

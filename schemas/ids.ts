@@ -1,0 +1,33 @@
+import { monotonicFactory } from 'ulid';
+
+/** Prefix of every kind of id: an id says what it names. */
+export const ID_PREFIXES = {
+  business: 'biz',
+  key: 'key',
+  location: 'loc',
+  area: 'area',
+  subscription: 'sub',
+  webhook: 'wh',
+  delivery: 'whd',
+  event: 'evt',
+  alert: 'alt',
+  report: 'rpt',
+  export: 'exp',
+  request: 'req',
+} as const;
+export type IdKind = keyof typeof ID_PREFIXES;
+
+const nextUlid = monotonicFactory();
+
+/**
+ * A new id: prefix, underscore, ULID. Ids of one process ascend as text, also within a millisecond.
+ * `time_ms`: when the thing named came into being, epoch milliseconds.
+ */
+export function newId(kind: IdKind, time_ms: number): string {
+  return `${ID_PREFIXES[kind]}_${nextUlid(time_ms)}`;
+}
+
+/** True for text that may be an id in a path; any other text names nothing that exists. */
+export function isPathId(text: string): boolean {
+  return /^[A-Za-z0-9_-]{1,64}$/.test(text);
+}

@@ -1,0 +1,132 @@
+import { feature } from 'topojson-client';
+import topology from 'us-atlas/states-10m.json' with { type: 'json' };
+import { fillPolygons, type PixelRuns } from '../geo/fill.ts';
+import { LATTICE } from '../geo/lattice.ts';
+import type { Bbox } from '../geo/position.ts';
+import type { MultiPolygon } from '../geo/rings.ts';
+
+/** USPS code of every FIPS code: states, the District of Columbia, and the territories that have an outline. */
+const USPS_OF_FIPS: Readonly<Record<string, string>> = {
+  '01': 'AL',
+  '02': 'AK',
+  '04': 'AZ',
+  '05': 'AR',
+  '06': 'CA',
+  '08': 'CO',
+  '09': 'CT',
+  '10': 'DE',
+  '11': 'DC',
+  '12': 'FL',
+  '13': 'GA',
+  '15': 'HI',
+  '16': 'ID',
+  '17': 'IL',
+  '18': 'IN',
+  '19': 'IA',
+  '20': 'KS',
+  '21': 'KY',
+  '22': 'LA',
+  '23': 'ME',
+  '24': 'MD',
+  '25': 'MA',
+  '26': 'MI',
+  '27': 'MN',
+  '28': 'MS',
+  '29': 'MO',
+  '30': 'MT',
+  '31': 'NE',
+  '32': 'NV',
+  '33': 'NH',
+  '34': 'NJ',
+  '35': 'NM',
+  '36': 'NY',
+  '37': 'NC',
+  '38': 'ND',
+  '39': 'OH',
+  '40': 'OK',
+  '41': 'OR',
+  '42': 'PA',
+  '44': 'RI',
+  '45': 'SC',
+  '46': 'SD',
+  '47': 'TN',
+  '48': 'TX',
+  '49': 'UT',
+  '50': 'VT',
+  '51': 'VA',
+  '53': 'WA',
+  '54': 'WV',
+  '55': 'WI',
+  '56': 'WY',
+  '60': 'AS',
+  '66': 'GU',
+  '69': 'MP',
+  '72': 'PR',
+  '78': 'VI',
+};
+
+/** The minor outlying islands (UM) have a code but no outline: from Jarvis to Midway, from Baker to Wake and Navassa. */
+const OUTLYING: UsState = { usps: 'UM', fips: '74', name: 'U.S. Minor Outlying Islands', polygons: [] };
+const OUTLYING_BOX: Bbox = [-177.4, -0.4, 166.7, 28.4];
+
+/** A state, district or territory; outlines `[lon, lat]`, generalised to about 1:10 million. */
+export interface UsState {
+  readonly usps: string;
+  readonly fips: string;
+  readonly name: string;
+  readonly polygons: MultiPolygon;
+}
+
+let loaded: ReadonlyMap<string, UsState> | null = null;
+const boxes = new Map<string, Bbox>();
+const filled = new Map<string, PixelRuns>();
+
+/** Every state by USPS code, unpacked on first use. Source: U.S. Census Bureau through us-atlas 3. */
+export function usStates(): ReadonlyMap<string, UsState> {
+  loaded ??= new Map([...unpack(), OUTLYING].map((state) => [state.usps, state]));
+  return loaded;
+}
+
+function unpack(): UsState[] {
+  return feature(topology, topology.objects.states).features.map(({ id, properties, geometry }) => {
+    const fips = String(id);
+    const usps = USPS_OF_FIPS[fips];
+    if (usps === undefined) throw new RangeError(`outline has the FIPS code '${fips}', expected one of a state`);
+    const polygons = geometry.type === 'Polygon' ? [geometry.coordinates] : geometry.coordinates;
+    return { usps, fips, name: properties.name, polygons };
+  });
+}
+
+/** State of a USPS code; throws RangeError for a code without one. */
+export function usState(usps: string): UsState {
+  const state = usStates().get(usps);
+  if (state === undefined) throw new RangeError(`state is '${usps}', expected a USPS code`);
+  return state;
+}
+
+/** Smallest box around a state; Alaska's runs from its far west to 180 E, as its outline does. */
+export function stateBox(usps: string): Bbox {
+  const box = boxes.get(usps) ?? boxOf(usState(usps).polygons);
+  boxes.set(usps, box);
+  return box;
+}
+
+function boxOf(polygons: MultiPolygon): Bbox {
+  if (polygons.length === 0) return OUTLYING_BOX;
+  const box: [number, number, number, number] = [180, 90, -180, -90];
+  for (const [lon, lat] of polygons.flat(2) as [number, number][]) {
+    box[0] = Math.min(box[0], lon);
+    box[1] = Math.min(box[1], lat);
+    box[2] = Math.max(box[2], lon);
+    box[3] = Math.max(box[3], lat);
+  }
+  return box;
+}
+
+/** Pixels of the lattice that belong to a state: those whose centre its outline holds. Neighbours share no pixel. */
+export function statePixels(usps: string): PixelRuns {
+  const whole = { row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols };
+  const runs = filled.get(usps) ?? fillPolygons(usState(usps).polygons, whole);
+  filled.set(usps, runs);
+  return runs;
+}

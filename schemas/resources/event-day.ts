@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { wireCount, wireDataAsOf, wireKm2, wireLat, wireLon, wireMm, wireTime } from './fields.ts';
+import { RegionBox } from './region-box.ts';
+
+const date = (description: string) => z.iso.date().meta({ description });
+
+/** One storm date on which a region had a detection of at least 19 mm. */
+export const EventDay = z.object({
+  event_date: date('Storm date.'),
+  cell_count: wireCount(
+    'Tracked storms, or cells without a track, that reached 19 mm with their position in the region.',
+  ),
+  max_size_mm: wireMm('Largest detection of the region.'),
+  n_detections: wireCount('Detections (>= 10 mm) of the region: pixels, counted in every scan.'),
+  affected_area_km2: wireKm2('Geodesic area of the convex hull of all pixels >= 19 mm of the region.'),
+  centroid: z.object({ lat: wireLat(), lon: wireLon() }).meta({ description: 'Centre of that hull, inside it.' }),
+  first_detected: wireTime('First scan with a detection in the region.'),
+  last_detected: wireTime('Last scan with a detection in the region.'),
+  swath_url: z.string().meta({ description: 'Path of the swaths of the date in the region.' }),
+});
+export type EventDay = z.infer<typeof EventDay>;
+
+/** Answer of GET /v1/events. */
+export const Events = z.object({
+  date_range: z.object({ start: date('First storm date, as asked.'), end: date('Last storm date, as asked.') }),
+  area_method: z.literal('convex_hull').meta({
+    description: 'How affected_area_km2 is made: the hull of two storms far apart is far larger than both.',
+  }),
+  region: z.object({ bbox: RegionBox }),
+  events: z.array(EventDay).meta({ description: 'Oldest first.' }),
+  event_count: wireCount('Days listed.'),
+  data_as_of: wireDataAsOf(),
+});
+export type Events = z.infer<typeof Events>;

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { SIZE_BANDS, type SizeCategory } from '../size.ts';
+
+/** Fields as they go over the wire; the unit stands in the description's metadata. */
+const measure = (description: string, unit: string) => z.number().meta({ description, unit });
+
+export const wireLat = (what = 'Latitude, 5 decimals.') => measure(what, 'deg');
+export const wireLon = (what = 'Longitude, 5 decimals.') => measure(what, 'deg');
+export const wireKm = (what: string) => measure(what, 'km');
+export const wireKm2 = (what: string) => measure(what, 'km2');
+export const wireMm = (what: string) => measure(what, 'mm');
+export const wireMinutes = (what: string) => measure(what, 'min');
+export const wireSpeed = (what: string) => measure(what, 'km/h');
+export const wireDirection = (what: string) => measure(what, 'deg');
+export const wireNumber = (what: string, unit: string) => measure(what, unit);
+export const wireProbability = (what: string) => z.number().min(0).max(1).meta({ description: what, unit: '1' });
+export const wirePercent = (what: string) => z.number().min(0).max(100).meta({ description: what, unit: '%' });
+export const wireCount = (what: string) => z.int().nonnegative().meta({ description: what, unit: '1' });
+/** Instant such as `2026-05-01T20:12:00Z`. */
+export const wireTime = (what: string) => z.string().meta({ description: `${what} ISO 8601 UTC.` });
+
+const CATEGORIES = SIZE_BANDS.map(({ category }) => category) as [SizeCategory, ...SizeCategory[]];
+export const wireCategory = (what: string) =>
+  z
+    .enum(CATEGORIES)
+    .nullable()
+    .meta({ description: `${what} Null below 19 mm.` });
+
+export const DETAILS = ['standard', 'advanced'] as const;
+export const wireDetail = () => z.enum(DETAILS).meta({ description: 'Level of detail as asked.' });
+export type Detail = (typeof DETAILS)[number];
+
+export const wireDataTimestamp = () =>
+  wireTime('Observation time of the newest scan; null while nothing is published.').nullable();
+export const wireDataAsOf = () =>
+  wireTime('Observation time of the newest scan of what was read; null while nothing is published.').nullable();

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import {
+  wireCategory,
+  wireCount,
+  wireDataTimestamp,
+  wireKm,
+  wireLat,
+  wireLon,
+  wireMm,
+  wireProbability,
+} from './fields.ts';
+
+/** Locations in one batch. */
+export const BATCH_MAX = 50;
+
+export const BatchLocation = z.object({
+  lat: z.number().min(-90).max(90).meta({ description: 'Latitude.', unit: 'deg' }),
+  lon: z.number().min(-180).max(180).meta({ description: 'Longitude.', unit: 'deg' }),
+  radius_km: z.number().gt(0).max(150).nullish().meta({ description: 'Search radius; 50 when absent.', unit: 'km' }),
+  id: z.string().nullish().meta({ description: 'Echoed back, for correlation; need not be unique.' }),
+});
+export const HailBatchRequest = z.object({
+  locations: z.array(BatchLocation).min(1).max(BATCH_MAX).meta({ description: 'Places to look at, 1 to 50.' }),
+});
+export type HailBatchRequest = z.infer<typeof HailBatchRequest>;
+
+/** One location of a batch; the fields from max_size_mm on are there only when it is active. */
+export const BatchResult = z.object({
+  id: z.string().nullable().meta({ description: 'The id given; null when none was.' }),
+  lat: wireLat(),
+  lon: wireLon(),
+  active: z.boolean().meta({ description: 'True when there is a cell in range.' }),
+  max_size_mm: wireMm('Largest estimated size.').optional(),
+  max_size_category: wireCategory('Category of max_size_mm.').optional(),
+  max_confidence: wireProbability('Largest confidence.').optional(),
+  cell_count: wireCount('Cells in range.').optional(),
+  closest_km: wireKm('Distance of the nearest cell.').optional(),
+});
+export type BatchResult = z.infer<typeof BatchResult>;
+
+export const HailBatch = z.object({
+  results: z.array(BatchResult).meta({ description: 'In the order of the request.' }),
+  count: wireCount('Locations looked at.'),
+  active_count: wireCount('Locations with hail in range.'),
+  data_timestamp: wireDataTimestamp(),
+});
+
+const credits = (what: string) => z.int().meta({ description: what, unit: 'credits' });
+
+/** Cost of a batch, without running it. */
+export const HailBatchEstimate = z.object({
+  estimate: z.literal(true),
+  location_count: wireCount('Locations of the request.'),
+  cost_per_location: credits('Price of a location.'),
+  minimum_cost: credits('Price of the smallest batch.'),
+  estimated_credits: credits('Price of this batch, exact.'),
+  credits_remaining: credits('What is left of the monthly allowance; null without one.').nullable(),
+  until_cap: credits('What is left below the effective cap; null without one.').nullable(),
+  would_exceed_cap: z.boolean().meta({ description: 'True when the batch would be refused now.' }),
+});
+
+export const HailBatchReply = z.union([HailBatch, HailBatchEstimate]);
+export type HailBatchReply = z.infer<typeof HailBatchReply>;

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { TREND_WORDS } from '../tables/tracks.ts';
+import { DetectionQualityBlock } from './detection-quality.ts';
+import {
+  wireCategory,
+  wireCount,
+  wireDataTimestamp,
+  wireDetail,
+  wireDirection,
+  wireKm,
+  wireKm2,
+  wireLat,
+  wireLon,
+  wireMinutes,
+  wireMm,
+  wireNumber,
+  wireProbability,
+  wireSpeed,
+  wireTime,
+} from './fields.ts';
+import { RadarBlock } from './radar-block.ts';
+
+/** Look-back of current conditions and storms, minutes. */
+export const LOOKBACK_MIN = 30;
+
+export const ROOF_DAMAGE_WORDS = ['none', 'possible', 'likely', 'severe'] as const;
+export type DamageWord = (typeof ROOF_DAMAGE_WORDS)[number];
+const damage = (what: string) => z.enum(ROOF_DAMAGE_WORDS).meta({ description: what });
+
+/** The storm cell that a hail cell belongs to; every field is null where the newest detection lies in none. */
+export const StormBlock = z.object({
+  track_id: z.string().nullable().meta({ description: 'Tracked storm cell, for GET /v1/storms/{track_id}.' }),
+  area_km2: wireKm2('Area of the storm cell (MESH >= 5 mm).').nullable(),
+  p90_mm: wireMm('90th percentile of MESH over the cell.').nullable(),
+  major_axis_km: wireKm('Major axis of the ellipse with the same second moments.').nullable(),
+  minor_axis_km: wireKm('Minor axis of that ellipse.').nullable(),
+  orientation_deg: wireDirection('Direction of the major axis, 0 = north, clockwise, 0 to 180.').nullable(),
+  speed_kmh: wireSpeed('Speed of motion.').nullable(),
+  direction_deg: wireDirection('Direction towards which it moves, 0 = north, clockwise.').nullable(),
+  trend: z.enum(TREND_WORDS).nullable().meta({ description: 'Trend of the maximum size.' }),
+  age_min: wireMinutes('Time since the first scan of the track.').nullable(),
+});
+export type StormBlock = z.infer<typeof StormBlock>;
+
+/** What the hail may mean on the ground. */
+export const ImpactBlock = z.object({
+  hail_duration_min: wireMinutes('Scans >= 19 mm at the place in the look-back, gaps capped at 4 minutes.'),
+  kinetic_energy_j_m2: wireNumber(
+    'Kinetic energy of the hail; null without low-level reflectivity.',
+    'J/m2',
+  ).nullable(),
+  terminal_velocity_m_s: wireNumber('Fall speed of a stone of the estimated size.', 'm/s'),
+  swath_area_km2: wireKm2(
+    'Area that the storm covered with hail >= 19 mm in the look-back; null outside any tracked storm.',
+  ).nullable(),
+  roof_damage_potential: damage('By size: possible from 25 mm, likely from 38 mm, severe from 63 mm.'),
+  vehicle_damage_potential: damage('By size: possible from 19 mm, likely from 25 mm, severe from 38 mm.'),
+});
+export type ImpactBlock = z.infer<typeof ImpactBlock>;
+
+/** A place (five-character geohash) with hail in the last 30 minutes. */
+export const HailCell = z.object({
+  geohash5: z.string().meta({ description: 'Five-character geohash of the place: its identity.' }),
+  lat: wireLat('Latitude of the largest detection in the newest scan that touched the place.'),
+  lon: wireLon('Longitude of the same.'),
+  distance_km: wireKm('Geodesic distance from the query point.'),
+  age_seconds: z.int().nonnegative().meta({ description: 'Time since last_detected, never negative.', unit: 's' }),
+  last_detected: wireTime('Newest scan with a detection in the place.'),
+  scan_count: wireCount('Distinct scans with a detection in the place in the look-back.'),
+  hail: z.object({
+    estimated_size_mm: wireMm('Largest MESH in the look-back.'),
+    ml_predicted_size_mm: wireMm('Largest median size a report would give, by the small model.'),
+    size_category: wireCategory('Category of estimated_size_mm.'),
+    confidence: wireProbability('Largest confidence of the detections in the look-back.'),
+  }),
+  radar: RadarBlock.optional().meta({ description: 'Products at the largest detection of the look-back (advanced).' }),
+  storm: StormBlock.optional().meta({ description: 'Storm cell of the newest detection (advanced).' }),
+  impact: ImpactBlock.optional().meta({ description: 'What it may mean on the ground (advanced).' }),
+  detection_quality: DetectionQualityBlock.optional().meta({ description: 'Radar geometry at the cell (advanced).' }),
+});
+export type HailCell = z.infer<typeof HailCell>;
+
+/** What was asked, as it was understood. */
+export const PointQuery = z.object({
+  lat: wireLat(),
+  lon: wireLon(),
+  radius_km: wireKm('Search radius.'),
+  lookback_minutes: z.literal(LOOKBACK_MIN).meta({ description: 'Look-back.', unit: 'min' }),
+});
+
+/** Hail around a point in the last 30 minutes. */
+export const HailCurrent = z.object({
+  active: z.boolean().meta({ description: 'True when there is a cell in range.' }),
+  detail: wireDetail(),
+  summary: z.object({
+    total_cells: wireCount('Cells in range.'),
+    max_size_mm: wireMm('Largest estimated size; null without cells.').nullable(),
+    closest_cell_km: wireKm('Distance of the nearest cell; null without cells.').nullable(),
+    max_size_category: wireCategory('Category of max_size_mm.'),
+  }),
+  cells: z.array(HailCell).meta({ description: 'Nearest first.' }),
+  query: PointQuery,
+  data_timestamp: wireDataTimestamp(),
+});
+export type HailCurrent = z.infer<typeof HailCurrent>;

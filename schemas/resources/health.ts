@@ -1,0 +1,55 @@
+import { z } from 'zod';
+
+const state = z.enum(['ok', 'degraded']);
+const seconds = (description: string) => z.number().nonnegative().nullable().meta({ description, unit: 's' });
+const time = (description: string) => z.string().nullable().meta({ description, format: 'date-time' });
+
+/** How the service is: no word about any business. */
+export const Health = z
+  .object({
+    status: state.meta({ description: 'degraded when a component is.' }),
+    version: z.string().meta({ description: 'Release that answers.' }),
+    api_variant: z.literal('current').meta({ description: 'Variant of the interface that answers.' }),
+    time: z.string().meta({ description: 'The data clock.', format: 'date-time' }),
+    components: z.object({
+      database: z.object({ status: state }).meta({ description: 'The businesses’ records.' }),
+      metering: z.object({ status: state }).meta({ description: 'Whether calls can be charged.' }),
+      ingest: z
+        .object({
+          status: state,
+          source: z.enum(['observed', 'simulated']).nullable().meta({ description: 'Kind of the newest data.' }),
+          last_scan_at: time('Observation time of the newest scan.'),
+          lag_seconds: seconds('Age of the newest scan.'),
+          stale: z.boolean().meta({ description: 'No scan for ten minutes, or none at all.' }),
+          sources: z
+            .array(
+              z.object({
+                name: z.string().meta({ description: 'Product or feed.' }),
+                status: state,
+                last_success_at: time('Observation time of the newest data.'),
+                lag_seconds: seconds('Age of the newest data.'),
+                stale: z.boolean().meta({ description: 'Older than the feed should be.' }),
+              }),
+            )
+            .meta({ description: 'Each feed by itself.' }),
+        })
+        .meta({ description: 'What the pipeline has published.' }),
+      webhooks: z
+        .object({
+          status: state,
+          queue_depth: z.int().nonnegative().meta({ description: 'Deliveries that wait.' }),
+          oldest_due_seconds: seconds('For how long the oldest of them has been due.'),
+        })
+        .nullable()
+        .meta({ description: 'Deliveries; null while the component is not running.' }),
+      jobs: z
+        .object({
+          queued: z.int().nonnegative().meta({ description: 'Jobs that wait.' }),
+          running: z.int().nonnegative().meta({ description: 'Jobs at work.' }),
+        })
+        .nullable()
+        .meta({ description: 'Exports and reports; null while the component is not running.' }),
+    }),
+  })
+  .meta({ id: 'Health' });
+export type Health = z.infer<typeof Health>;

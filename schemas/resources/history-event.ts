@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { DetectionQualityBlock } from './detection-quality.ts';
+import {
+  wireCategory,
+  wireCount,
+  wireDataTimestamp,
+  wireDetail,
+  wireKm,
+  wireLat,
+  wireLon,
+  wireMinutes,
+  wireMm,
+  wireProbability,
+  wireTime,
+} from './fields.ts';
+import { RadarBlock } from './radar-block.ts';
+
+/** The largest hail of one storm date around a point. */
+export const HistoryEvent = z.object({
+  storm_date: z.string().meta({ description: 'Storm date, YYYY-MM-DD.' }),
+  location: z.object({
+    lat: wireLat('Latitude of the largest detection of the day in the radius; of equals the nearest.'),
+    lon: wireLon('Longitude of the same.'),
+    geohash5: z.string().meta({ description: 'Five-character geohash of the same.' }),
+  }),
+  distance_km: wireKm('Geodesic distance of that detection from the query point.'),
+  first_detected: wireTime('First detection of that pixel on the date.'),
+  last_detected: wireTime('Last detection of that pixel on the date.'),
+  duration_minutes: wireMinutes('Duration of hail in that geohash5, gaps between scans capped at 4 minutes.'),
+  scan_count: wireCount('Scans with a detection in that geohash5.'),
+  hail: z.object({
+    estimated_size_mm: wireMm('Largest MESH of the day in the radius.'),
+    size_category: wireCategory('Category of estimated_size_mm.'),
+    confidence: wireProbability('Confidence of that detection.'),
+  }),
+  radar: RadarBlock.optional().meta({ description: 'Products at that detection (advanced).' }),
+  detection_quality: DetectionQualityBlock.optional().meta({ description: 'Radar geometry there (advanced).' }),
+});
+export type HistoryEvent = z.infer<typeof HistoryEvent>;
+
+export const HailHistory = z.object({
+  events: z.array(HistoryEvent).meta({ description: 'Newest first; limit keeps the newest.' }),
+  count: wireCount('Events in this answer.'),
+  detail: wireDetail(),
+  data_timestamp: wireDataTimestamp(),
+});
+export type HailHistory = z.infer<typeof HailHistory>;

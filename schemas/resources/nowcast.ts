@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { wireDataTimestamp, wireKm, wireLat, wireLon, wireProbability, wireTime } from './fields.ts';
+import { Motion } from './storm.ts';
+
+/** Leads of the nowcast, minutes, and how far each may be trusted. */
+export const NOWCAST_LEADS = [
+  { key: 't15', minutes: 15, quality: 'production', note: null },
+  { key: 't30', minutes: 30, quality: 'production', note: null },
+  {
+    key: 't45',
+    minutes: 45,
+    quality: 'experimental',
+    note: 'Beyond 30 minutes skill is limited by the growth and decay of storms.',
+  },
+] as const;
+
+const Lead = z.object({
+  minutes: z.int().positive().meta({ description: 'Lead.', unit: 'min' }),
+  probability: wireProbability(
+    'Probability of hail >= 19 mm within 1 km of the point at any time from now up to the lead; never below a shorter lead.',
+  ),
+  quality: z.enum(['production', 'experimental']).meta({ description: 'How far the lead may be trusted.' }),
+  note: z.string().nullable().meta({ description: 'What to know about an experimental lead.' }),
+});
+
+export const NearestStorm = z.object({
+  track_id: z.string().meta({ description: 'For GET /v1/storms/{track_id}.' }),
+  distance_km: wireKm('Geodesic distance from the point to the storm where it was seen last.'),
+  current_probability: wireProbability('ml_probability of the storm: hail >= 25.4 mm with it within 60 minutes.'),
+  data_timestamp: wireTime('Scan that saw the storm last.'),
+  motion: Motion,
+});
+
+/** Probability that hail strikes a point soon. */
+export const Nowcast = z.object({
+  active: z.boolean().meta({ description: 'True when a tracked storm is in range.' }),
+  location: z.object({ lat: wireLat(), lon: wireLon() }),
+  nearest_storm: NearestStorm.nullable().meta({ description: 'Nearest tracked storm in range; null without one.' }),
+  nowcast: z
+    .object({ t15: Lead, t30: Lead, t45: Lead })
+    .nullable()
+    .meta({ description: 'Null without a storm in range: a zero would be a forecast.' }),
+  model_version: z.string().meta({ description: 'Version of the model and its calibration.' }),
+  data_timestamp: wireDataTimestamp(),
+});
+export type Nowcast = z.infer<typeof Nowcast>;

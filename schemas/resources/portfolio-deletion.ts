@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+/** Most ids that one call deletes. */
+export const DELETED_IDS_MAX = 2000;
+
+/** Which locations to delete, as the body of the call. */
+export const PortfolioDeletion = z.object({
+  ids: z
+    .array(z.string())
+    .max(DELETED_IDS_MAX)
+    .meta({ description: 'Identifiers of locations; one that is repeated counts once.' }),
+});
+export type PortfolioDeletion = z.infer<typeof PortfolioDeletion>;
+
+/** What became of a deletion. */
+export const PortfolioDeleted = z.object({
+  deleted_count: z.int().nonnegative().meta({ description: 'Locations that are gone now.' }),
+  not_found_count: z.int().nonnegative().meta({ description: 'Ids without a location.' }),
+  deleted: z.array(z.string()).meta({ description: 'Ids of deleted locations, in the order asked.' }),
+  not_found: z.array(z.string()).meta({
+    description:
+      'Ids that do not exist, or belong to something other than a location of the business, in the order asked.',
+  }),
+});
+export type PortfolioDeleted = z.infer<typeof PortfolioDeleted>;

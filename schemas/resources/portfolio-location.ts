@@ -1,0 +1,22 @@
+import { z } from 'zod';
+
+/** A point that a business watches. */
+export const PortfolioLocation = z.object({
+  id: z.string().meta({ description: 'Identifier, `loc_` and a ULID.' }),
+  name: z.string().meta({ description: 'Label, at most 200 characters.' }),
+  lat: z.number().meta({ description: 'Latitude, 5 decimals.', unit: 'deg' }),
+  lon: z.number().meta({ description: 'Longitude, 5 decimals.', unit: 'deg' }),
+  address: z.string().meta({ description: 'Postal address as given; empty when none was.' }),
+  tags: z.array(z.string()).meta({ description: 'Labels to group by, in the order given; empty when none were.' }),
+  created_at: z.string().meta({ description: 'When the location was first accepted, ISO 8601 UTC.' }),
+  updated_at: z.string().meta({ description: 'When a row last replaced it, ISO 8601 UTC.' }),
+});
+export type PortfolioLocation = z.infer<typeof PortfolioLocation>;
+
+/** A page of a business's locations. */
+export const PortfolioLocations = z.object({
+  locations: z.array(PortfolioLocation).meta({ description: 'By name (code points), then id.' }),
+  count: z.int().nonnegative().meta({ description: 'Locations on this page.' }),
+  next_cursor: z.string().nullable().meta({ description: 'Cursor of the next page; null on the last one.' }),
+});
+export type PortfolioLocations = z.infer<typeof PortfolioLocations>;

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+
+/** Largest upload: rows, and bytes of its body. */
+export const UPLOAD_ROWS_MAX = 10_000;
+export const UPLOAD_BYTES_MAX = 5_000_000;
+
+/** Where point locations may lie, edges included: the interface's CONUS. */
+export const CONUS = { south: 24, north: 50, west: -125, east: -66 } as const;
+
+/** Limits of a row, in characters (code points) and in tags. */
+export const ROW_LIMITS = { name: 200, address: 500, tags: 20, tag: 64 } as const;
+
+const ROWS = [
+  'Rows with the fields id (optional; present: that location is replaced, which takes no quota), name, lat, lon, address, tags.',
+  'Every row is judged alone: a bad row is rejected, the others are accepted.',
+  'In a row with an id, address and tags that are absent are kept and empty ones are cleared.',
+].join(' ');
+
+/** A bulk upload of locations. */
+export const PortfolioUpload = z.discriminatedUnion('format', [
+  z.object({
+    format: z.literal('json').meta({ description: '`data` is an array of row objects.' }),
+    data: z.array(z.unknown()).meta({ description: ROWS }),
+  }),
+  z.object({
+    format: z.literal('csv').meta({ description: '`data` is CSV text.' }),
+    data: z.string().meta({
+      description: `CSV (RFC 4180) with a header row; column names in any case, unknown columns are ignored, tags are separated by a vertical bar. ${ROWS}`,
+    }),
+  }),
+]);
+export type PortfolioUpload = z.infer<typeof PortfolioUpload>;
+
+/** First word of every reason for which a row is rejected. */
+export const REJECTIONS = [
+  'malformed_row',
+  'missing_name',
+  'name_too_long',
+  'invalid_coordinates',
+  'outside_conus',
+  'address_too_long',
+  'invalid_tags',
+  'unknown_id',
+  'duplicate_id',
+  'quota_exceeded',
+] as const;
+export type Rejection = (typeof REJECTIONS)[number];
+
+export const AcceptedRow = z.object({
+  row_index: z.int().nonnegative().meta({ description: 'Position in the upload from 0; a CSV header is not counted.' }),
+  id: z.string().meta({ description: 'Identifier of the location.' }),
+  name: z.string().meta({ description: 'Name of the location.' }),
+  action: z.enum(['created', 'updated']).meta({ description: '`updated` when the row named an id.' }),
+});
+export type AcceptedRow = z.infer<typeof AcceptedRow>;
+
+export const RejectedRow = z.object({
+  row_index: z.int().nonnegative().meta({ description: 'Position in the upload from 0; a CSV header is not counted.' }),
+  name: z.string().nullable().meta({ description: 'The text found as name; null without one.' }),
+  reason: z.string().meta({
+    description: `Begins with a stable word (${REJECTIONS.join(', ')}), then a colon and the detail for people.`,
+  }),
+});
+export type RejectedRow = z.infer<typeof RejectedRow>;
+
+/** What became of an upload. */
+export const PortfolioUploaded = z.object({
+  total_rows: z.int().nonnegative().meta({ description: 'Rows of the upload.' }),
+  accepted_count: z.int().nonnegative().meta({ description: 'Rows that were stored.' }),
+  rejected_count: z.int().nonnegative().meta({ description: 'Rows that were not.' }),
+  accepted: z.array(AcceptedRow).meta({ description: 'In the order of the upload.' }),
+  rejected: z.array(RejectedRow).meta({ description: 'In the order of the upload.' }),
+  quota: z
+    .object({
+      point_locations_before: z.int().nonnegative().meta({ description: 'Locations before the upload.' }),
+      point_locations_after: z.int().nonnegative().meta({ description: 'Locations after the upload.' }),
+      limit: z.int().nonnegative().meta({ description: 'Locations that the plan allows.' }),
+    })
+    .meta({ description: 'Use of the quota of locations.' }),
+});
+export type PortfolioUploaded = z.infer<typeof PortfolioUploaded>;

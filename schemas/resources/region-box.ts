@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import type { Bbox } from '../geo/position.ts';
+import { wireLat, wireLon } from './fields.ts';
+
+/** The box a question was answered for. */
+export const RegionBox = z
+  .object({
+    minLat: wireLat('Southern edge.'),
+    maxLat: wireLat('Northern edge.'),
+    minLon: wireLon('Western edge.'),
+    maxLon: wireLon('Eastern edge.'),
+  })
+  .meta({ description: 'The box used: as asked, clipped to CONUS; that of the state; or CONUS.' });
+export type RegionBox = z.infer<typeof RegionBox>;
+
+const DECIMALS = 1e5;
+
+/** A box as the interface writes it: edges with five decimals. */
+export function regionBox([west, south, east, north]: Bbox): RegionBox {
+  const rounded = (deg: number) => Math.round(deg * DECIMALS) / DECIMALS;
+  return { minLat: rounded(south), maxLat: rounded(north), minLon: rounded(west), maxLon: rounded(east) };
+}

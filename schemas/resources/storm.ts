@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { TREND_WORDS } from '../tables/tracks.ts';
+import {
+  wireCategory,
+  wireCount,
+  wireDataAsOf,
+  wireDetail,
+  wireDirection,
+  wireKm,
+  wireKm2,
+  wireLat,
+  wireLon,
+  wireMinutes,
+  wireMm,
+  wireNumber,
+  wireProbability,
+  wireSpeed,
+  wireTime,
+} from './fields.ts';
+import { PointQuery } from './hail-cell.ts';
+import { RadarBlock } from './radar-block.ts';
+
+export const Motion = z.object({
+  speed_kmh: wireSpeed('Speed; null while unknown.').nullable(),
+  direction_deg: wireDirection(
+    'Direction towards which the storm moves, 0 = north, clockwise; null while unknown.',
+  ).nullable(),
+});
+
+/** What is said of a storm cell at one time. */
+const stormState = {
+  motion: Motion,
+  hail: z.object({
+    estimated_size_mm: wireMm('Largest MESH of the cell.'),
+    size_category: wireCategory('Category of estimated_size_mm.'),
+    ml_probability: wireProbability('Probability of hail >= 25.4 mm with this storm within 60 minutes.'),
+  }),
+  trend: z.enum(TREND_WORDS).meta({ description: 'Trend of the maximum size; steady before four scans.' }),
+  growth: z.object({
+    size_growth_rate_mm_per_min: wireNumber(
+      'Slope of the maximum size over ten minutes; null before four scans.',
+      'mm/min',
+    ).nullable(),
+  }),
+};
+const radarSignals = RadarBlock.nullable()
+  .optional()
+  .meta({ description: 'Products over the cell (advanced); null when the cell is not known any more.' });
+
+/** A tracked storm cell as the newest scan that saw it shows it. */
+export const StormCell = z.object({
+  track_id: z.string().meta({ description: 'Identifier of the track, stable over restarts and replays.' }),
+  lat: wireLat('Latitude of the MESH-weighted centroid of the core.'),
+  lon: wireLon('Longitude of the same.'),
+  distance_km: wireKm('Geodesic distance from the query point.'),
+  scan_time: wireTime('Scan that saw the cell last.'),
+  ...stormState,
+  track: z.object({
+    duration_min: wireMinutes('Last scan minus first scan of the track.'),
+    peak_estimated_size_mm: wireMm('Largest size so far.'),
+  }),
+  radar_signals: radarSignals,
+});
+export type StormCell = z.infer<typeof StormCell>;
+
+/** Tracked storms around a point. */
+export const Storms = z.object({
+  active: z.boolean().meta({ description: 'True when there is a storm in range.' }),
+  detail: wireDetail(),
+  data_as_of: wireDataAsOf(),
+  summary: z.object({
+    total_cells: wireCount('Storms in range.'),
+    closest_cell_km: wireKm('Distance of the nearest storm; null without storms.').nullable(),
+    max_size_category: wireCategory('Category of the largest estimated size.'),
+  }),
+  cells: z.array(StormCell).meta({ description: 'Nearest first.' }),
+  query: PointQuery,
+});
+export type Storms = z.infer<typeof Storms>;
+
+/** One scan that saw the storm. */
+export const TrackHistoryPoint = z.object({
+  scan_time: wireTime('Observation time of the scan.'),
+  lat: wireLat(),
+  lon: wireLon(),
+  ...stormState,
+  radar_signals: radarSignals,
+});
+export type TrackHistoryPoint = z.infer<typeof TrackHistoryPoint>;
+
+/** The whole life of a tracked storm cell. */
+export const StormTrack = z.object({
+  track_id: z.string().meta({ description: 'Identifier of the track.' }),
+  date: z.string().meta({ description: 'Storm date that selected the track.' }),
+  detail: wireDetail(),
+  data_as_of: wireDataAsOf(),
+  summary: z.object({
+    scan_count: wireCount('Scans that saw the storm.'),
+    first_detected: wireTime('First of them.'),
+    last_detected: wireTime('Last of them.'),
+    duration_min: wireMinutes('Last minus first.'),
+    peak_estimated_size_mm: wireMm('Largest size.'),
+    peak_size_category: wireCategory('Category of the largest size.'),
+    peak_ml_probability: wireProbability('Largest ml_probability.'),
+    size_km2: wireKm2('Largest area of the cell.'),
+  }),
+  points: z
+    .array(TrackHistoryPoint)
+    .meta({
+      description: 'Oldest first: the whole track, across midnight too; scans that missed the storm are left out.',
+    }),
+});
+export type StormTrack = z.infer<typeof StormTrack>;

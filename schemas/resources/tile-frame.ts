@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { wireCount, wireDataAsOf, wireLat, wireLon, wireMm, wireProbability, wireTime } from './fields.ts';
+
+/** Media type of tile archives. */
+export const PMTILES_TYPE = 'application/vnd.pmtiles' as const;
+/** How the archive of a scan may be cached: a rebuilt one has another address. */
+export const SCAN_CACHE_CONTROL = 'public, max-age=31536000, immutable' as const;
+/** How the archive of a day may be cached: it is redrawn under one address, with another ETag. */
+export const DAILY_CACHE_CONTROL = 'public, max-age=60, must-revalidate' as const;
+
+const contentType = z.literal(PMTILES_TYPE).meta({ description: 'PMTiles version 3 with vector tiles.' });
+const date = z.iso.date().meta({ description: 'Storm date.' });
+const available = z.boolean().meta({ description: 'False for a date without an archive.' });
+const note = z.string().meta({ description: 'Where the data come from and what the pictures are.' });
+
+/** The picture of one scan. */
+export const TileFrame = z.object({
+  scan_id: z.string().meta({ description: 'Compact scan time.' }),
+  scan_time: wireTime('Observation time.'),
+  url: z.url().meta({ description: 'Archive, readable by anyone with HTTP range requests.' }),
+  content_type: contentType,
+  cache_control: z.literal(SCAN_CACHE_CONTROL).meta({ description: 'As the archive is served.' }),
+  max_prob: wireProbability('Largest ml_probability of the scan; null without a storm cell.').nullable(),
+  max_size_mm: wireMm('Largest MESH of the scan; null without hail.').nullable(),
+  storms: z
+    .array(z.object({ lat: wireLat(), lon: wireLon(), mm: wireMm('Largest size of the storm.') }))
+    .meta({ description: 'Tracked storms, largest first.' }),
+});
+export type TileFrame = z.infer<typeof TileFrame>;
+
+/** Answer of GET /v1/tiles/scan. */
+export const ScanTiles = z.object({
+  layer: z.literal('scan'),
+  date: date
+    .nullable()
+    .meta({ description: 'Storm date as asked, or the latest with scans; null while there is none.' }),
+  available,
+  data_as_of: wireDataAsOf(),
+  frame_count: wireCount('Frames listed.'),
+  frames: z.array(TileFrame).meta({ description: 'Oldest first.' }),
+  note,
+});
+export type ScanTiles = z.infer<typeof ScanTiles>;
+
+/** Answer of GET /v1/tiles/daily. */
+export const DailyTiles = z.object({
+  layer: z.literal('daily'),
+  date,
+  available,
+  url: z.url().nullable().meta({ description: 'Archive of the day; null when unavailable.' }),
+  content_type: contentType,
+  cache_control: z.literal(DAILY_CACHE_CONTROL).meta({ description: 'As the archive is served; respect it.' }),
+  size_bytes: z
+    .int()
+    .positive()
+    .nullable()
+    .meta({ description: 'Size of the archive; null when unavailable.', unit: 'B' }),
+  data_as_of: wireDataAsOf(),
+  note,
+});
+export type DailyTiles = z.infer<typeof DailyTiles>;

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { nextCursor } from '../page.ts';
+
+const credits = (description: string) => z.number().meta({ description, unit: 'credits' });
+
+export const Operation = z.object({
+  operation: z.string().meta({ description: 'Name of the operation; every price has its own.' }),
+  count: z.int().meta({ description: 'Calls, or locations of batch calls.' }),
+  credits: credits('count x cost_per_call.'),
+  cost_per_call: credits('Price of one; negative in rows of refunds.'),
+});
+export type Operation = z.infer<typeof Operation>;
+
+/** What a business used in a month. */
+export const Usage = z
+  .object({
+    period: z.string().meta({ description: 'Month, YYYY-MM, UTC.' }),
+    plan: z.string().meta({ description: 'Name of the plan.' }),
+    credits: z.object({
+      limit: credits('Credits of the month; null: no limit.').nullable(),
+      used: credits('Credits used.'),
+      remaining: credits('Left of the limit, never below 0; null without a limit.').nullable(),
+      spend_cap: credits('Spend cap; null: none.').nullable(),
+      until_cap: credits('Left before calls are refused; null when they never are.').nullable(),
+    }),
+    overage: z.object({
+      credits: credits('Credits above the limit.'),
+      estimated_cost: z.number().meta({ description: 'credits x rate, two decimals.', unit: 'currency' }),
+      rate: z.number().meta({ description: 'Price of a credit above the limit.', unit: 'currency' }),
+    }),
+    overage_policy: z.object({
+      policy: z.enum(['allow', 'block']).meta({ description: 'Whether calls go on above the limit.' }),
+      spend_cap: credits('Spend cap; null: none.').nullable(),
+      per_key_overrides: z.array(z.unknown()).meta({ description: 'Always empty.' }),
+    }),
+    operations: z.object({
+      items: z.array(Operation).meta({ description: 'In name order.' }),
+      total_count: z.int().nonnegative().meta({ description: 'Rows on all pages.' }),
+      next_cursor: nextCursor,
+    }),
+    daily: z
+      .array(
+        z.object({
+          date: z.string().meta({ description: 'UTC day.', format: 'date' }),
+          credits: credits('Credits of the day.'),
+        }),
+      )
+      .meta({ description: 'Every day of the month so far.' }),
+    keys: z.object({
+      total_requests: z.int().nonnegative().meta({ description: 'Requests with any key, free and refused ones too.' }),
+      count: z.int().nonnegative().meta({ description: 'Keys listed.' }),
+      items: z
+        .array(
+          z.object({
+            id: z.string().meta({ description: 'Id of the key.' }),
+            name: z.string().meta({ description: 'Its name.' }),
+            status: z.enum(['active', 'rotating', 'expired', 'revoked']).meta({ description: 'State of the key.' }),
+            requests: z.int().nonnegative().meta({ description: 'Requests with it.' }),
+            scopes: z.array(z.string()).meta({ description: 'Its scopes.' }),
+          }),
+        )
+        .meta({ description: 'Keys that are alive or were used in the month.' }),
+    }),
+    last_updated: z
+      .string()
+      .nullable()
+      .meta({ description: 'Time of the last charge; null before the first.', format: 'date-time' }),
+  })
+  .meta({ id: 'Usage' });
+export type Usage = z.infer<typeof Usage>;

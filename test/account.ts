@@ -1,0 +1,62 @@
+import { createBusiness } from '../api/records/businesses.ts';
+import { createKey } from '../api/records/key-rows.ts';
+import { SELF_HOSTED } from '../api/records/plans.ts';
+import type { Plan } from '../api/records/records.ts';
+import type { RunningService } from './service.ts';
+
+/** A business of its own with one key. */
+export interface Account {
+  readonly business_id: string;
+  readonly key_id: string;
+  readonly key: string;
+}
+
+export interface AccountOptions {
+  readonly plan?: Partial<Plan>;
+  readonly kind?: 'live' | 'test';
+  readonly scopes?: readonly string[];
+  readonly expires_at?: string | null;
+}
+
+let businesses = 0;
+
+/** Makes a business with a key; the rate is far away unless the plan says otherwise. */
+export async function openAccount(
+  { records, services }: Pick<RunningService, 'records' | 'services'>,
+  { plan, kind = 'live', scopes = ['*'], expires_at = null }: AccountOptions = {},
+): Promise<Account> {
+  businesses += 1;
+  const name = `business ${businesses}`;
+  return await records.operate(async (rows) => {
+    const made = await createBusiness(
+      rows,
+      name,
+      { ...SELF_HOSTED, rate_per_minute: 1_000_000, ...plan },
+      services.now(),
+    );
+    if (made === null) throw new Error(`business '${name}' exists already`);
+    const key = await createKey(rows, { business_id: made.id, kind, name: 'key', scopes, expires_at }, services.now());
+    return { business_id: made.id, key_id: key.id, key: key.text };
+  });
+}
+
+/** Credits that a business used by every account of them: they must agree. Throws when they do not. */
+export async function creditsOf({ records }: Pick<RunningService, 'records'>, business_id: string): Promise<number> {
+  const sum = async (table: 'ledger' | 'usage') => {
+    const rows = await records.reader
+      .selectFrom(table)
+      .select('credits')
+      .where('business_id', '=', business_id)
+      .execute();
+    return rows.reduce((total, { credits }) => total + credits, 0);
+  };
+  const period = await records.reader
+    .selectFrom('periods')
+    .select('used')
+    .where('business_id', '=', business_id)
+    .execute();
+  const used = period.reduce((total, row) => total + row.used, 0);
+  const [ledger, usage] = [await sum('ledger'), await sum('usage')];
+  if (ledger !== used || usage !== used) throw new Error(`ledger ${ledger}, usage ${usage}, used ${used}`);
+  return used;
+}

@@ -1,0 +1,111 @@
+import test from 'ava';
+import { openRecords } from '../../../api/records/open.ts';
+import { operator } from './run.ts';
+
+test.serial('a business is made, listed, shown, suspended and resumed', async (t) => {
+  const { json, run } = operator(t);
+  const made = await json('business', 'create', 'acme');
+  t.regex(String(made.id), /^biz_/);
+  t.like(await json('business', 'list'), { businesses: [{ name: 'acme', status: 'active' }] });
+  t.like(await json('business', 'show', String(made.id)), {
+    name: 'acme',
+    plan: { name: 'self-hosted' },
+    members: [],
+    keys: [],
+  });
+  t.like(await json('business', 'suspend', 'acme'), { status: 'suspended', changed: true });
+  t.like(await json('business', 'suspend', 'acme'), { changed: false });
+  t.like(await json('business', 'resume', 'acme'), { status: 'active', changed: true });
+  t.regex((await run('business', 'list')).out, /^name +id +status +made\nacme +biz_/);
+});
+
+test.serial('a name that is taken is a conflict, an unknown business is not found', async (t) => {
+  const { run } = operator(t);
+  await run('business', 'create', 'acme');
+  t.like(await run('business', 'create', 'acme'), { code: 4, err: 'business acme: exists, expected a new name' });
+  t.like(await run('business', 'show', 'other'), { code: 3, err: 'business other: does not exist' });
+});
+
+test.serial('without records every command but those that make them says so', async (t) => {
+  const { run } = operator(t);
+  const { code, err } = await run('business', 'list');
+  t.is(code, 3);
+  t.regex(err, /hail\.sqlite: no such file/);
+  t.is((await run('business', 'create', 'acme')).code, 0);
+});
+
+test.serial('delete insists on --purge, and leaves nothing but the audit log', async (t) => {
+  const { json, run, config } = operator(t);
+  const { id } = await json('business', 'create', 'acme');
+  await json('key', 'create', 'acme', '--live');
+  t.is((await run('business', 'delete', 'acme')).code, 2);
+  t.like(await json('business', 'delete', 'acme', '--purge'), { deleted: true });
+  const { acts } = await json('business', 'audit', String(id));
+  t.deepEqual(
+    (acts as { act: string }[]).map(({ act }) => act),
+    ['business.create', 'key.create', 'business.purge'],
+  );
+  const records = await openRecords(config);
+  t.deepEqual(await records.reader.selectFrom('keys').selectAll().execute(), []);
+  await records.close();
+});
+
+test.serial('members are added, change role, and are removed; addresses do not mind case', async (t) => {
+  const { json, run } = operator(t);
+  await run('business', 'create', 'acme');
+  t.like(await json('member', 'add', 'acme', 'Anna@Example.com', '--role', 'admin'), { changed: true });
+  t.like(await json('member', 'add', 'acme', 'anna@example.com', '--role', 'manager'), { changed: true });
+  t.like(await json('member', 'list', 'acme'), { members: [{ email: 'anna@example.com', role: 'manager' }] });
+  t.like(await json('member', 'remove', 'acme', 'ANNA@example.com'), { removed: true });
+  t.is((await run('member', 'remove', 'acme', 'anna@example.com')).code, 3);
+  t.is((await run('member', 'add', 'acme', 'anna@example.com\r\nBcc: x@example.com')).code, 2);
+  t.is((await run('member', 'add', 'acme', 'anna@example.com', '--role', 'owner')).code, 2);
+});
+
+test.serial('a plan changes in what is named and keeps the rest', async (t) => {
+  const { json, run } = operator(t);
+  await run('business', 'create', 'acme');
+  const set = await json(
+    'plan',
+    'set',
+    'acme',
+    '--limit',
+    '1000',
+    '--cap',
+    '500',
+    '--overage',
+    'block',
+    '--rate',
+    '600',
+    '--feature',
+    'exports',
+    '--quota',
+    'locations=20000',
+    '--quota',
+    'webhooks=0',
+  );
+  t.like(set, {
+    changed: true,
+    plan: {
+      name: 'self-hosted',
+      monthly_limit: 1000,
+      spend_cap: 500,
+      overage_policy: 'block',
+      rate_per_minute: 600,
+      features: ['exports'],
+      quotas: { locations: 20_000, webhooks: 0, subscriptions: 100 },
+    },
+  });
+  t.like(await json('plan', 'set', 'acme', '--cap', 'none'), { plan: { spend_cap: null, monthly_limit: 1000 } });
+  t.like(await json('plan', 'set', 'acme', '--cap', 'none'), { changed: false });
+  t.like(await json('plan', 'show', 'acme'), { monthly_limit: 1000, features: ['exports'] });
+  for (const wrong of [
+    ['--limit', '-1'],
+    ['--limit', '1.5'],
+    ['--rate', '0'],
+    ['--quota', 'hats=3'],
+    ['--feature', 'all'],
+    [],
+  ])
+    t.is((await run('plan', 'set', 'acme', ...wrong)).code, 2, wrong.join(' '));
+});

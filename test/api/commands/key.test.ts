@@ -1,0 +1,87 @@
+import test from 'ava';
+import { openRecords } from '../../../api/records/open.ts';
+import { operator } from './run.ts';
+
+const DAY_MS = 86_400_000;
+
+test.serial('a key is printed once, and never again by any command', async (t) => {
+  const { json, run } = operator(t);
+  await run('business', 'create', 'acme');
+  const { out } = await run(
+    'key',
+    'create',
+    'acme',
+    '--live',
+    '--name',
+    'dashboard',
+    '--scopes',
+    'hail:read,portfolio:*',
+  );
+  t.regex(out, /^hs_live_[0-9A-Za-z]{46}\n$/);
+  const secret = out.trim().slice(16);
+  for (const args of [
+    ['key', 'list', 'acme'],
+    ['business', 'show', 'acme'],
+    ['business', 'audit'],
+  ]) {
+    t.false(JSON.stringify(await json(...args)).includes(secret));
+    t.false((await run(...args)).out.includes(secret));
+  }
+  t.like(await json('key', 'list', 'acme'), {
+    keys: [
+      { name: 'dashboard', kind: 'live', status: 'active', scopes: ['hail:read', 'portfolio:*'], last_used_at: null },
+    ],
+  });
+});
+
+test.serial('rotation prints the new key and ends the old one after the grace', async (t) => {
+  const { json, run, config } = operator(t);
+  await run('business', 'create', 'acme');
+  const old = await json('key', 'create', 'acme', '--live');
+  const rotated = await json('key', 'rotate', String(old.public_id), '--grace', '2d');
+  t.like(rotated, { status: 'active', old_key: { status: 'rotating', expires_at: '2026-05-22T12:00:00.000Z' } });
+  const records = await openRecords(config);
+  const opens = async (key: unknown, now_ms: number) => (await records.authenticate(String(key), now_ms)) !== null;
+  t.true(await opens(old.key, config.now_ms + 2 * DAY_MS - 1));
+  t.false(await opens(old.key, config.now_ms + 2 * DAY_MS));
+  t.true(await opens(rotated.key, config.now_ms + 2 * DAY_MS));
+  await records.close();
+  t.like(await run('key', 'rotate', String(old.id)), { code: 4, err: `key ${old.id}: is rotating, expected active` });
+});
+
+test.serial('grace 0 ends a leaked key at once, and the grace is 30 days when left out', async (t) => {
+  const { json, run } = operator(t);
+  await run('business', 'create', 'acme');
+  const leaked = await json('key', 'create', 'acme', '--live');
+  t.like(await json('key', 'rotate', String(leaked.id), '--grace', '0'), { old_key: { status: 'expired' } });
+  const other = await json('key', 'create', 'acme', '--live');
+  t.like(await json('key', 'rotate', String(other.id)), { old_key: { expires_at: '2026-06-19T12:00:00.000Z' } });
+});
+
+test.serial('a revoked key is listed as such; revoking it again changes nothing', async (t) => {
+  const { json, run } = operator(t);
+  await run('business', 'create', 'acme');
+  const { id } = await json('key', 'create', 'acme', '--test');
+  t.like(await json('key', 'revoke', String(id)), { status: 'revoked', changed: true });
+  t.like(await json('key', 'revoke', String(id)), { changed: false });
+  t.is((await run('key', 'rotate', String(id))).code, 4);
+});
+
+test.serial('a key needs one kind, known scopes and an end to come', async (t) => {
+  const { run } = operator(t);
+  await run('business', 'create', 'acme');
+  for (const wrong of [
+    [],
+    ['--live', '--test'],
+    ['--live', '--scopes', 'hail:write'],
+    ['--live', '--scopes', 'hats:read'],
+    ['--live', '--scopes', 'hail:read,'],
+    ['--live', '--scopes', 'hail:read:more'],
+    ['--live', '--expires', '2026-05-20'],
+    ['--live', '--expires', '2026-02-30'],
+    ['--live', '--expires', 'soon'],
+  ])
+    t.is((await run('key', 'create', 'acme', ...wrong)).code, 2, wrong.join(' '));
+  t.is((await run('key', 'revoke', 'key_none')).code, 3);
+  t.is((await run('key', 'create', 'nobody', '--live')).code, 3);
+});

@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { Command } from 'commander';
+import { backupCommand } from '../../../api/commands/backup.ts';
+import { businessCommand } from '../../../api/commands/business.ts';
+import { EXIT, explainError, type RecordsConfig } from '../../../api/commands/cli.ts';
+import { doctorCommand } from '../../../api/commands/doctor.ts';
+import { keyCommand } from '../../../api/commands/key.ts';
+import { memberCommand } from '../../../api/commands/member.ts';
+import { planCommand } from '../../../api/commands/plan.ts';
+import { seedCommand } from '../../../api/commands/seed.ts';
+import { usageCommand } from '../../../api/commands/usage.ts';
+
+const COMMANDS = [
+  backupCommand,
+  businessCommand,
+  doctorCommand,
+  keyCommand,
+  memberCommand,
+  planCommand,
+  seedCommand,
+  usageCommand,
+];
+
+/** What a command did. */
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs `hail-api` on a data root of its own. Tests that use it are serial: it listens to standard output. */
+export interface Operator {
+  readonly config: RecordsConfig & { now_ms: number };
+  readonly run: (...args: string[]) => Promise<Ran>;
+  /** Runs with --json and returns the object; fails on another exit code than 0. */
+  readonly json: (...args: string[]) => Promise<Record<string, unknown>>;
+  /** A path in the data root's folder. */
+  readonly path: (name: string) => string;
+}
+
+export function operator(t: ExecutionContext): Operator {
+  const data_root = mkdtempSync(join(tmpdir(), 'hail-operator-'));
+  t.teardown(() => rmSync(data_root, { recursive: true, force: true }));
+  const config = {
+    data_root,
+    database_url: null,
+    now_ms: Date.parse('2026-05-20T12:00:00Z'),
+    now: () => config.now_ms,
+  };
+  const run = (...args: string[]) => runProgram(config, args);
+  return {
+    config,
+    run,
+    json: async (...args) => {
+      const { code, out, err } = await run(...args, '--json');
+      if (code !== EXIT.done) throw new Error(`${args.join(' ')} ended with ${code}: ${err}`);
+      return JSON.parse(out);
+    },
+    path: (name) => join(data_root, name),
+  };
+}
+
+async function runProgram(config: RecordsConfig, args: readonly string[]): Promise<Ran> {
+  const program = new Command('hail-api');
+  for (const command of COMMANDS) program.addCommand(command(() => config));
+  for (const command of [program, ...program.commands.flatMap((each) => [each, ...each.commands])])
+    command.exitOverride().configureOutput({ writeErr: (text) => void process.stderr.write(text) });
+  const out = listen(process.stdout);
+  const err = listen(process.stderr);
+  let code: number = EXIT.done;
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    code = Number(process.exitCode ?? EXIT.done);
+  } catch (error) {
+    const explained = explainError(error);
+    code = explained.code;
+    process.stderr.write(explained.message);
+  } finally {
+    process.exitCode = undefined;
+  }
+  return { code, out: out(), err: err() };
+}
+
+/** Takes what is written to a stream; the function returns it and lets go. */
+function listen(stream: NodeJS.WriteStream): () => string {
+  const { write } = stream;
+  let text = '';
+  stream.write = (chunk: string | Uint8Array) => {
+    text += chunk.toString();
+    return true;
+  };
+  return () => {
+    stream.write = write;
+    return text;
+  };
+}

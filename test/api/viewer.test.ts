@@ -1,0 +1,432 @@
+import { createHash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
+import test from 'ava';
+import fc from 'fast-check';
+import { EtagMismatch } from 'pmtiles';
+import { ApiError } from '../../api/errors.ts';
+import { openViewer, type ViewerResponse } from '../../api/files/viewer.ts';
+import { stateOutlines } from '../../api/files/viewer-outlines.ts';
+import { BASEMAP, SIZE_COLORS } from '../../schemas/palette.ts';
+
+const viewer = openViewer('http://127.0.0.1:8080/v1');
+
+/** Asks for a path as a browser would. */
+function ask(path: string, { method = 'GET', headers = {}, from = viewer } = {}): Promise<ViewerResponse> {
+  return from.respond({ method, path, headers });
+}
+
+const text = async (path: string) => String((await ask(path)).body);
+const page = () => text('/viewer');
+
+/** Address of a file of the page. */
+async function addressOf(name: string): Promise<string> {
+  const [, folder] = /href="(\/viewer\/assets\/[0-9a-f]+)\//.exec(await page()) as unknown as [string, string];
+  return `${folder}/${name}`;
+}
+
+/** Modules of the page run in Node as they are, as long as they touch no document. */
+async function pageModule<Module>(name: string): Promise<Module> {
+  const module: Module = await import(new URL(`../../api/viewer/${name}`, import.meta.url).href);
+  return module;
+}
+
+test('GET /viewer is the page, with or without a trailing slash, checked for changes on every visit', async (t) => {
+  const plain = await ask('/viewer');
+  t.deepEqual(await ask('/viewer/'), plain);
+  t.is(plain.status, 200);
+  t.is(plain.headers['Content-Type'], 'text/html; charset=utf-8');
+  t.is(plain.headers['Cache-Control'], 'no-cache');
+  t.is(plain.headers['Content-Length'], String(plain.body?.length));
+});
+
+test('the page always says that sizes are radar estimates', async (t) => {
+  t.true((await page()).includes('Radar estimate, not a ground measurement'));
+});
+
+test('a visit with the tag of the page is answered 304 without a body', async (t) => {
+  const { headers } = await ask('/viewer');
+  const again = await ask('/viewer', { headers: { 'if-none-match': `"other", W/${headers.ETag}` } });
+  t.is(again.status, 304);
+  t.is(again.body, null);
+  t.is(again.headers.ETag, headers.ETag);
+});
+
+test('HEAD has the headers of GET and no body', async (t) => {
+  const head = await ask('/viewer', { method: 'HEAD' });
+  t.is(head.body, null);
+  t.deepEqual(head.headers, (await ask('/viewer')).headers);
+});
+
+test('whoever accepts gzip gets the same bytes in gzip, under a tag of their own', async (t) => {
+  const path = await addressOf('maplibre-gl.mjs');
+  const plain = await ask(path);
+  const zipped = await ask(path, { headers: { 'accept-encoding': 'br, gzip' } });
+  t.is(zipped.headers['Content-Encoding'], 'gzip');
+  t.is(zipped.headers.Vary, 'Accept-Encoding');
+  t.not(zipped.headers.ETag, plain.headers.ETag);
+  t.deepEqual(gunzipSync(zipped.body as Buffer), plain.body);
+  t.true((zipped.body as Buffer).length < (plain.body as Buffer).length / 2);
+  t.false('Content-Encoding' in (await ask(path, { headers: { 'accept-encoding': 'gzip;q=0' } })).headers);
+});
+
+test('every address in the page and every import of its modules is served, for good', async (t) => {
+  const html = await page();
+  const addresses = new Set([...html.matchAll(/"(\/viewer\/assets\/[^"]+)"/g)].map((match) => match[1] as string));
+  addresses.delete((await addressOf('')).slice(0, -1));
+  for (const address of addresses) {
+    const { status, headers, body } = await ask(address);
+    t.is(status, 200, address);
+    t.is(headers['Cache-Control'], 'public, max-age=31536000, immutable', address);
+    if (!address.endsWith('.js') || address.endsWith('pmtiles.js')) continue;
+    for (const [, name] of String(body).matchAll(/from '\.\/([a-z-]+\.js)'/g))
+      addresses.add(await addressOf(name as string));
+  }
+  t.true(addresses.has(await addressOf('pick.js')));
+  t.is((await ask(await addressOf('maplibre-gl-worker.mjs'))).status, 200);
+});
+
+test('the page and its own files name no address elsewhere', async (t) => {
+  const names = [
+    'viewer.js',
+    'map.js',
+    'layers.js',
+    'spot.js',
+    'archives.js',
+    'service.js',
+    'style.css',
+    'palette.json',
+    'states.json',
+  ];
+  for (const content of [await page(), ...(await Promise.all(names.map(async (name) => text(await addressOf(name)))))])
+    t.false(/https?:\/\//.test(content));
+});
+
+test('the policy lets the page load from here only, and names its import map by hash', async (t) => {
+  const { headers, body } = await ask('/viewer');
+  const policy = headers['Content-Security-Policy'] as string;
+  const [, map] = /<script type="importmap">([\s\S]*?)<\/script>/.exec(String(body)) as unknown as [string, string];
+  t.true(policy.includes(`script-src 'self' 'sha256-${createHash('sha256').update(map).digest('base64')}'`));
+  t.true(policy.startsWith("default-src 'none'"));
+  t.false(policy.includes('unsafe'));
+  t.deepEqual(Object.keys(JSON.parse(map).imports), ['maplibre-gl', 'pmtiles', 'fflate']);
+});
+
+test('archives at a public address elsewhere may be read, and a path in front of /v1 is kept', async (t) => {
+  const behind = openViewer('https://hail.example/service/v1');
+  const { headers, body } = await ask('/viewer', { from: behind });
+  t.true(headers['Content-Security-Policy']?.includes("connect-src 'self' https://hail.example;"));
+  t.true(String(body).includes('<meta name="hail-api" content="/service/v1">'));
+  t.true(String(body).includes('src="/service/viewer/assets/'));
+});
+
+for (const path of [
+  '/viewer/index.html',
+  '/viewer/viewer.js',
+  '/viewer/assets/0123456789abcdef/viewer.js',
+  '/viewer/assets/../../package.json',
+  '/viewer/assets/%2e%2e/package.json',
+  '/viewers',
+])
+  test(`${path} is not found`, async (t) => {
+    const error = await t.throwsAsync(ask(path), { instanceOf: ApiError });
+    t.is(error.code, 'not_found');
+  });
+
+test('only names of the page are served under its address: no settings, no page, no climbing', async (t) => {
+  for (const name of [
+    'tsconfig.json',
+    'index.html',
+    '..',
+    '../../../package.json',
+    'package.json',
+    '%2e%2e',
+    'VIEWER.JS',
+    'constructor',
+  ])
+    await t.throwsAsync(ask(await addressOf(name)), { instanceOf: ApiError }, name);
+});
+
+test('POST is refused with what is allowed', async (t) => {
+  const error = await t.throwsAsync(ask('/viewer', { method: 'POST' }), { instanceOf: ApiError });
+  t.is(error.code, 'method_not_allowed');
+  t.is(error.headers.Allow, 'GET, HEAD, OPTIONS');
+});
+
+test('the page colours sizes and map as every picture does', async (t) => {
+  const palette = JSON.parse(await text(await addressOf('palette.json')));
+  t.deepEqual(
+    palette.sizes.map(({ mm_min, category, color, ink }: (typeof SIZE_COLORS)[number]) => ({
+      mm_min,
+      category,
+      color,
+      ink,
+    })),
+    SIZE_COLORS,
+  );
+  t.deepEqual(palette.basemap, BASEMAP);
+  t.deepEqual(
+    palette.sizes.map(({ inches }: { inches: number | null }) => inches),
+    [null, null, 0.75, 1, 1.5, 2.5, 2.75, 4],
+  );
+});
+
+test('the base map has the 48 contiguous states and the District, each name inside its state', (t) => {
+  const { names, land, borders } = stateOutlines();
+  t.is(names.features.length, 49);
+  t.true(land.coordinates.length >= 49);
+  const kansasToOklahoma = borders.coordinates
+    .flat()
+    .filter(([lon, lat]) => Math.abs((lat as number) - 37) < 0.01 && (lon as number) > -102 && (lon as number) < -94.7);
+  t.true(kansasToOklahoma.length > 5);
+  const places = new Map(names.features.map(({ properties, geometry }) => [properties.name, geometry.coordinates]));
+  for (const [name, west, south, east, north] of [
+    ['Oklahoma', -100, 33.6, -94.4, 37],
+    ['Kansas', -102.05, 37, -94.6, 40],
+    ['Florida', -82.9, 25.1, -80, 30.8],
+    ['Michigan', -86.5, 41.7, -82.4, 46],
+  ] as const) {
+    const [lon, lat] = places.get(name) as [number, number];
+    t.true(lon > west && lon < east && lat > south && lat < north, `${name} ${lon} ${lat}`);
+  }
+});
+
+interface AddressModule {
+  readAddress(hash: string): Address;
+  writeAddress(address: Address): string;
+}
+interface Address {
+  readonly date: string | null;
+  readonly view: 'day' | 'scan';
+  readonly frame: string | null;
+  readonly place: { readonly zoom: number; readonly lat: number; readonly lon: number } | null;
+}
+const addressModule = () => pageModule<AddressModule>('address.js');
+
+test('an address brings back date, view, scan and place', async (t) => {
+  const { readAddress, writeAddress } = await addressModule();
+  const hash = '#view=scan&date=2026-11-21&frame=20261121T040511Z&map=6.20/36.1000/-98.5000';
+  const address = readAddress(hash);
+  t.deepEqual(address, {
+    date: '2026-11-21',
+    view: 'scan',
+    frame: '20261121T040511Z',
+    place: { zoom: 6.2, lat: 36.1, lon: -98.5 },
+  });
+  t.is(writeAddress(address), hash);
+});
+
+test('what an address says wrongly counts as not said', async (t) => {
+  const { readAddress } = await addressModule();
+  const nothing = { date: null, view: 'day', frame: null, place: null };
+  for (const hash of [
+    '',
+    '#',
+    '#date=2026-02-30',
+    '#date=today&view=radar',
+    '#frame=../x',
+    '#map=99/1/1',
+    '#map=5/95/0',
+    '#map=5/1',
+    '#map=1e9/a/b',
+    '#%',
+  ])
+    t.deepEqual(readAddress(hash), nothing, hash);
+});
+
+test('any text as an address gives something to show', async (t) => {
+  const { readAddress, writeAddress } = await addressModule();
+  fc.assert(
+    fc.property(fc.string(), (hash) => {
+      const address = readAddress(hash);
+      t.deepEqual(readAddress(writeAddress(address)), address);
+    }),
+  );
+});
+
+interface Palette {
+  readonly mm_per_inch: number;
+  readonly sizes: readonly { readonly mm_min: number; readonly category: string | null; readonly color: string }[];
+}
+interface WordsModule {
+  bandInWords(mm_min: number, palette: Palette): { mm: string; inches: string; category: string | null };
+  sizeInWords(mm: number, palette: Palette): string;
+  motionInWords(speed_kmh: number, direction_deg: number): string;
+  timeInWords(time: string): string;
+  addDays(date: string, days: number): string;
+}
+const wordsModule = () => pageModule<WordsModule>('words.js');
+const readPalette = async (): Promise<Palette> => JSON.parse(await text(await addressOf('palette.json')));
+
+for (const [mm_min, mm, inches, category] of [
+  [5, '5–10 mm', '0.2–0.4 in', null],
+  [10, '10–19 mm', '0.4–0.75 in', null],
+  [19, '19–25 mm', '0.75–1.00 in', 'nickel'],
+  [25, '25–38 mm', '1.00–1.50 in', 'quarter'],
+  [69, '69–101 mm', '2.75–4.00 in', 'baseball'],
+  [101, '101 mm or more', '4.00 in or more', 'softball'],
+] as const)
+  test(`a place in the step of ${mm_min} mm is said to have ${mm}`, async (t) => {
+    const { bandInWords } = await wordsModule();
+    const band = bandInWords(mm_min, await readPalette());
+    t.like(band, { mm, inches, category });
+  });
+
+test('sizes, motion and times read as people say them', async (t) => {
+  const words = await wordsModule();
+  const palette = await readPalette();
+  t.is(words.sizeInWords(44.4, palette), '1.7 in (44 mm)');
+  t.is(words.motionInWords(55, 44), '34 mph (55 km/h) towards the north-east');
+  t.is(words.motionInWords(55, 359), '34 mph (55 km/h) towards the north');
+  t.is(words.timeInWords('2026-11-21T04:05:11Z'), '21 Nov 2026 04:05 UTC');
+  t.is(words.addDays('2024-02-28', 2), '2024-03-01');
+});
+
+interface Drawn {
+  readonly properties: Readonly<Record<string, unknown>>;
+  readonly geometry?: { readonly coordinates: readonly [number, number] };
+}
+interface Finding {
+  readonly mm_min: number | null;
+  readonly storm: Readonly<Record<string, unknown>> | null;
+}
+interface PickModule {
+  pickAmong(bands: readonly Drawn[], storms: readonly Drawn[], distance: (lng: number, lat: number) => number): Finding;
+  findingInWords(
+    finding: Finding,
+    given: { view: 'day' | 'scan'; palette: Palette; coarse: boolean },
+  ): { headline: string; second: string | null; color: string | null; lines: string[] };
+}
+const pickModule = () => pageModule<PickModule>('pick.js');
+
+test('of the steps drawn over each other the largest counts, and of two storms the nearer one', async (t) => {
+  const pick = await pickModule();
+  const bands = [5, 25, 19].map((mm_min) => ({ properties: { mm_min } }));
+  const storms = [3, 1, 2].map((x): Drawn => ({ properties: { mm: x }, geometry: { coordinates: [x, 0] } }));
+  t.deepEqual(
+    pick.pickAmong(bands, storms, (lng) => lng),
+    { mm_min: 25, storm: { mm: 1 } },
+  );
+  t.deepEqual(
+    pick.pickAmong([], [], () => 0),
+    { mm_min: null, storm: null },
+  );
+});
+
+test('a place is told its step, a storm its exact size, and an empty place that it is not known to be dry', async (t) => {
+  const pick = await pickModule();
+  const palette = await readPalette();
+  const given = { view: 'day', palette, coarse: false } as const;
+  t.like(pick.findingInWords({ mm_min: 19, storm: null }, given), {
+    headline: '19–25 mm',
+    second: '0.75–1.00 in',
+    color: '#f4bf45',
+  });
+  t.is(pick.findingInWords({ mm_min: 19, storm: { peak_mm: 44.4 } }, given).headline, '1.7 in (44 mm)');
+  t.deepEqual(pick.findingInWords({ mm_min: null, storm: null }, given).lines, [
+    'Less than 19 mm, or no radar coverage.',
+  ]);
+  t.deepEqual(pick.findingInWords({ mm_min: null, storm: null }, { ...given, view: 'scan' }).lines, [
+    'Less than 5 mm, or no radar coverage.',
+  ]);
+});
+
+test('a storm without motion, trend or track says only what it knows', async (t) => {
+  const pick = await pickModule();
+  const palette = await readPalette();
+  const { lines } = pick.findingInWords(
+    { mm_min: null, storm: { mm: 17, prob: 0.25 } },
+    { view: 'scan', palette, coarse: false },
+  );
+  t.deepEqual(lines, ['Probability of severe hail 25 %']);
+});
+
+interface Source {
+  getBytes(
+    offset: number,
+    length: number,
+    signal?: AbortSignal,
+    etag?: string,
+  ): Promise<{ data: ArrayBuffer; etag?: string }>;
+}
+interface ArchivesModule {
+  openPieces(fetchRange: typeof fetch): { source(url: string): Source; forget(url: string): void };
+}
+const archivesModule = () => pageModule<ArchivesModule>('archives.js');
+const PIECE_BYTES = 65536;
+
+/** An archive of numbered bytes behind a fetch that counts its requests; it may change or fail. */
+async function numbered(bytes: number) {
+  const content = Uint8Array.from({ length: bytes }, (_, i) => (i * 7919) % 251);
+  const server = { etag: '"a"', status: 206, ranges: [] as string[], modes: [] as (string | undefined)[] };
+  const fetchRange = async (_: unknown, init?: RequestInit) => {
+    const range = new Headers(init?.headers).get('Range') as string;
+    const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(range) as unknown as [string, string, string];
+    server.ranges.push(range);
+    server.modes.push(init?.cache);
+    return new Response(content.slice(Number(from), Number(to) + 1), {
+      status: server.status,
+      headers: { ETag: server.etag },
+    });
+  };
+  return { content, server, pieces: (await archivesModule()).openPieces(fetchRange) };
+}
+
+test('any range of an archive is read exactly, and no piece twice', async (t) => {
+  const { content, server, pieces } = await numbered(3 * PIECE_BYTES + 100);
+  const source = pieces.source('archive');
+  for (const [offset, length] of [
+    [0, 16384],
+    [PIECE_BYTES - 1, 2],
+    [PIECE_BYTES, PIECE_BYTES],
+    [10, 3 * PIECE_BYTES + 90],
+    [content.length - 1, 1],
+  ] as const)
+    t.deepEqual(new Uint8Array((await source.getBytes(offset, length)).data), content.slice(offset, offset + length));
+  t.is(server.ranges.length, 4);
+  t.is(server.ranges[0], 'bytes=0-65535');
+});
+
+test('an archive that changed under its address is noticed and read anew, past the copies of the browser', async (t) => {
+  const { server, pieces } = await numbered(2 * PIECE_BYTES);
+  const source = pieces.source('archive');
+  await source.getBytes(0, 10);
+  server.etag = '"b"';
+  await t.throwsAsync(source.getBytes(PIECE_BYTES, 10, undefined, '"a"'), { instanceOf: EtagMismatch });
+  t.is((await source.getBytes(0, 10)).etag, '"b"');
+  t.deepEqual(server.modes, ['default', 'default', 'reload']);
+});
+
+test('a piece that failed is asked for again', async (t) => {
+  const { server, pieces } = await numbered(100);
+  server.status = 503;
+  await t.throwsAsync(pieces.source('archive').getBytes(0, 10), { message: /answered 503/ });
+  server.status = 206;
+  t.is((await pieces.source('archive').getBytes(0, 10)).data.byteLength, 10);
+});
+
+interface ServiceModule {
+  refusal(response: Response): Promise<Error & { needs_key: boolean; retry_s: number | null }>;
+}
+const serviceModule = () => pageModule<ServiceModule>('service.js');
+
+for (const [status, code, says, needs_key] of [
+  [401, 'unauthorized', /not accepted/, true],
+  [403, 'forbidden', /test keys cannot/, true],
+  [403, 'insufficient_scope', /tiles:read/, true],
+  [429, 'rate_limited', /Too many requests in one minute. Try again in 23 s/, false],
+  [429, 'spend_cap_exceeded', /spend cap of this month is reached/, false],
+  [429, 'too_many_failed_attempts', /wrong keys/, false],
+  [503, 'metering_unavailable', /nothing was served or charged/, false],
+] as const)
+  test(`${status} ${code} is told in words`, async (t) => {
+    const body = JSON.stringify({ error: code, message: 'for programmers', request_id: 'req_1' });
+    const { refusal } = await serviceModule();
+    const told = await refusal(new Response(body, { status, headers: { 'Retry-After': '23' } }));
+    t.regex(told.message, says);
+    t.is(told.needs_key, needs_key);
+  });
+
+test('an answer that is no error body is told by its status', async (t) => {
+  const { refusal } = await serviceModule();
+  t.is((await refusal(new Response('<html>', { status: 502 }))).message, 'The service answered 502.');
+});

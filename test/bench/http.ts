@@ -1,0 +1,125 @@
+import { execFile, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs, promisify } from 'node:util';
+import { ingest, midnight, NOW_MS } from '../world.ts';
+import type { Listening } from './http-server.ts';
+
+const run = promisify(execFile);
+const CANNON = fileURLToPath(new URL('../../node_modules/.bin/autocannon', import.meta.url));
+const SERVER = fileURLToPath(new URL('./http-server.ts', import.meta.url));
+
+const CONNECTIONS = 64;
+const GOAL_200 = 0.5;
+const GOAL_304 = 0.6;
+const GOAL_P99_MS = 50;
+const GOAL_STALL_MS = 50;
+
+interface Load {
+  readonly per_second: number;
+  readonly p99_ms: number;
+}
+
+/**
+ * hail/current with everything it does (key, rate, validation, tag, a charge that is on the disk before the answer leaves)
+ * against a bare Koa with a router that returns the same bytes, in one run, by turns. `--seconds N` per measurement,
+ * `--path /v1/…` for another question.
+ */
+export async function http(args: string[] = []): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      seconds: { type: 'string', default: '4' },
+      path: { type: 'string', default: '/v1/hail/current?lat=35.2&lon=-97.1&radius_km=20' },
+    },
+  });
+  const seconds = Number(values.seconds);
+  const root = await mkdtemp(join(tmpdir(), 'hail-bench-http-'));
+  await ingest(root, await midnight());
+  const server = fork(SERVER, [root, String(NOW_MS), values.path]);
+  try {
+    const [listening] = (await once(server, 'message')) as [Listening];
+    const ours = { url: `${listening.url}${values.path}`, key: listening.key };
+    const bare = { url: `${listening.bare_url}${values.path}`, key: null };
+    console.log(`http: ${values.path}, ${listening.bytes} bytes, ${CONNECTIONS} connections`);
+    await load(bare, 1, null);
+    await load(ours, 1, null);
+    const [best200, best304] = [
+      await compare(ours, bare, seconds, null),
+      await compare(ours, bare, seconds, listening.tag),
+    ];
+    tell('200', best200, GOAL_200);
+    tell('304', best304, GOAL_304);
+
+    server.send('reset');
+    const half = await load(ours, seconds, null, Math.round(best200.ours.per_second / 2));
+    server.send('delay');
+    const [{ longest_ms, failures }] = (await once(server, 'message')) as [{ longest_ms: number; failures: number }];
+    console.log(
+      `  at half of the peak rate: p99 ${half.p99_ms} ms (goal < ${GOAL_P99_MS}), longest stall ${longest_ms.toFixed(1)} ms (goal < ${GOAL_STALL_MS})`,
+    );
+    if (failures > 0) throw new Error(`${failures} answers failed`);
+  } finally {
+    server.send('stop');
+    await once(server, 'exit');
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+interface Target {
+  readonly url: string;
+  readonly key: string | null;
+}
+
+interface Compared {
+  readonly ours: Load;
+  readonly bare: Load;
+}
+
+/** The better of two turns each, by turns, so that what else the machine does hits both. */
+async function compare(ours: Target, bare: Target, seconds: number, tag: string | null): Promise<Compared> {
+  const rounds: Compared[] = [];
+  for (let round = 0; round < 2; round++)
+    rounds.push({ bare: await load(bare, seconds, tag), ours: await load(ours, seconds, tag) });
+  const best = (of: (round: Compared) => Load) =>
+    rounds.map(of).reduce((a, b) => (a.per_second >= b.per_second ? a : b));
+  return { ours: best((round) => round.ours), bare: best((round) => round.bare) };
+}
+
+function tell(what: string, { ours, bare }: Compared, goal: number): void {
+  const ratio = ours.per_second / bare.per_second;
+  console.log(
+    `  ${what}: ${Math.round(ours.per_second)}/s (p99 ${ours.p99_ms} ms), bare Koa ${Math.round(bare.per_second)}/s, ratio ${ratio.toFixed(2)} (goal ${goal})`,
+  );
+}
+
+/** One run of autocannon. `per_second`: the rate to keep, as fast as it goes when left out. */
+async function load({ url, key }: Target, seconds: number, tag: string | null, per_second?: number): Promise<Load> {
+  const { stdout } = await run(
+    process.execPath,
+    [
+      CANNON,
+      ...['--json', '--connections', String(CONNECTIONS), '--duration', String(seconds)],
+      ...(per_second === undefined ? [] : ['--overallRate', String(per_second)]),
+      ...(key === null ? [] : ['--headers', `authorization: Bearer ${key}`]),
+      ...(tag === null ? [] : ['--headers', `if-none-match: ${tag}`]),
+      url,
+    ],
+    { maxBuffer: 50_000_000 },
+  );
+  const result = JSON.parse(stdout) as {
+    requests: { average: number };
+    latency: { p99: number };
+    non2xx: number;
+    errors: number;
+    statusCodeStats: Record<string, { count: number }>;
+  };
+  const expected = tag === null ? '200' : '304';
+  const codes = Object.keys(result.statusCodeStats);
+  if (result.errors > 0 || codes.some((code) => code !== expected))
+    throw new Error(`${url} answered ${codes.join()} with ${result.errors} errors, expected ${expected}`);
+  return { per_second: result.requests.average, p99_ms: result.latency.p99 };
+}

@@ -1,0 +1,189 @@
+import anyTest, { type TestFn } from 'ava';
+import { CommitFailed, RecordsUnavailable } from '../../api/records/failures.ts';
+import { getHealth, livez, readyz } from '../../api/routes/health.ts';
+import { getUsage } from '../../api/routes/usage.ts';
+import { ERRORS, ErrorBody } from '../../schemas/errors.ts';
+import { creditsOf, openAccount } from '../account.ts';
+import { sendRaw } from '../raw-http.ts';
+import { type Samples, sampleEndpoints } from '../sample-endpoints.ts';
+import { type RunningService, startService } from '../service.ts';
+
+const test = anyTest as TestFn<{ service: RunningService; samples: Samples; broken: Set<string> }>;
+
+test.beforeEach(async (t) => {
+  const samples = sampleEndpoints();
+  const broken = new Set<string>();
+  const check = (name: string) => {
+    if (broken.has(name)) throw new RecordsUnavailable(`${name} is out of reach at /secret/path`);
+    if (broken.has(`${name} commit`)) throw new CommitFailed(`${name} failed at /secret/path`);
+  };
+  const service = await startService({
+    endpoints: [...samples.endpoints, getHealth, getUsage],
+    records: (records) => ({
+      ...records,
+      authenticate: async (...given) => {
+        check('authenticate');
+        return records.authenticate(...given);
+      },
+      charge: async (...given) => {
+        check('charge');
+        return records.charge(...given);
+      },
+      wouldExceed: async (...given) => {
+        check('wouldExceed');
+        return records.wouldExceed(...given);
+      },
+      write: async (...given) => {
+        check('write');
+        return records.write(...given);
+      },
+      health: async () => !broken.has('health') && records.health(),
+    }),
+    app: { openRoutes: [livez] },
+  });
+  t.context = { service, samples, broken };
+});
+test.afterEach.always(async (t) => {
+  await t.context.service.close();
+});
+
+const JSON_BODY = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"name":"a"}' };
+
+/** Status and code, after the body has been found to have exactly the three members. */
+async function outcome(t: { is: (a: unknown, b: unknown) => unknown }, reply: Response): Promise<string> {
+  const body = await reply.json();
+  const parsed = ErrorBody.strict().parse(body);
+  t.is(reply.status, ERRORS[parsed.error].status);
+  t.is(reply.headers.get('Content-Type'), 'application/json; charset=utf-8');
+  return `${reply.status} ${parsed.error}`;
+}
+
+test('a bug is 500 internal_error with one fixed sentence, reported whole and not charged', async (t) => {
+  const { service, samples } = t.context;
+  samples.failure = new Error('SELECT secret FROM /secret/path');
+  const account = await openAccount(service);
+  const reply = await service.call('/v1/sample/version', account);
+  const text = await reply.clone().text();
+  t.is(await outcome(t, reply), '500 internal_error');
+  t.false(text.includes('secret'));
+  t.deepEqual(service.failures, [samples.failure]);
+  t.is(await creditsOf(service, account.business_id), 0);
+});
+
+test('a reply that departs from its schema is 500 in tests, and not charged', async (t) => {
+  const { service } = t.context;
+  const account = await openAccount(service);
+  t.is(await outcome(t, await service.call('/v1/sample/lying', account)), '500 internal_error');
+  t.is(await creditsOf(service, account.business_id), 0);
+});
+
+test('a failure is forgotten: the next call is answered', async (t) => {
+  const { service, samples } = t.context;
+  samples.failure = new Error('once');
+  t.is((await service.call('/v1/sample/version')).status, 500);
+  samples.failure = null;
+  t.is((await service.call('/v1/sample/version')).status, 200);
+});
+
+for (const what of ['wouldExceed', 'charge', 'authenticate'])
+  test(`503 metering_unavailable with Retry-After and nothing served, while ${what} does not reach the records`, async (t) => {
+    const { service, broken } = t.context;
+    broken.add(what);
+    const reply = await service.call('/v1/sample/version');
+    t.is(reply.headers.get('Retry-After'), '5');
+    t.is(await outcome(t, reply), '503 metering_unavailable');
+    broken.clear();
+    t.is((await service.call('/v1/sample/version')).status, 200);
+  });
+
+test('a kept answer is not served without a charge', async (t) => {
+  const { service, broken } = t.context;
+  t.is((await service.call('/v1/sample/version')).status, 200);
+  broken.add('charge');
+  t.is(await outcome(t, await service.call('/v1/sample/version')), '503 metering_unavailable');
+});
+
+test('502 upstream_write_failed when a write or its commit fails', async (t) => {
+  const { service, broken } = t.context;
+  broken.add('write commit');
+  t.is(await outcome(t, await service.call('/v1/sample/locations', JSON_BODY)), '502 upstream_write_failed');
+});
+
+test('no failure of the records tells where they are', async (t) => {
+  const { service, broken } = t.context;
+  for (const what of ['charge', 'charge commit', 'authenticate']) {
+    broken.clear();
+    broken.add(what);
+    t.false((await (await service.call('/v1/sample/version')).text()).includes('secret'));
+  }
+});
+
+test('without records a key seen before opens health, degraded, and nothing else', async (t) => {
+  const { service, broken } = t.context;
+  t.is((await service.call('/v1/sample/items/known')).status, 200);
+  broken.add('authenticate').add('health');
+  const health = await service.call('/v1/health');
+  t.is(health.status, 200);
+  const { status, components } = (await health.json()) as {
+    status: string;
+    components: Record<string, { status: string }>;
+  };
+  t.deepEqual([status, components.database?.status, components.metering?.status], ['degraded', 'degraded', 'degraded']);
+  t.is(await outcome(t, await service.call('/v1/usage')), '503 metering_unavailable');
+  t.is(await outcome(t, await service.call('/v1/sample/items/known')), '503 metering_unavailable');
+  t.is(await outcome(t, await service.call('/v1/health', { key: service.test_key })), '503 metering_unavailable');
+});
+
+test('without records keyless routes live on, and readyz is 503', async (t) => {
+  const { service, broken } = t.context;
+  broken.add('authenticate').add('health');
+  t.is((await service.call('/livez', { key: null })).status, 200);
+  const probe = await readyz(service.services).answer({} as never);
+  t.is(probe.status, 503);
+  broken.clear();
+  t.is((await readyz(service.services).answer({} as never)).status, 200);
+});
+
+for (const [what, request, status, code] of [
+  [
+    'more than 64 headers',
+    `GET / HTTP/1.1\r\nHost: x\r\n${Array.from({ length: 70 }, (_, n) => `X-${n}: 1\r\n`).join('')}Connection: close\r\n\r\n`,
+    431,
+    'headers_too_large',
+  ],
+  [
+    'headers above 16 KB',
+    `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(17_000)}\r\n\r\n`,
+    431,
+    'headers_too_large',
+  ],
+  [
+    'a target above 8 KB',
+    `GET /${'x'.repeat(9000)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    414,
+    'uri_too_long',
+  ],
+  ['a target above 16 KB', `GET /${'x'.repeat(70_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414, 'uri_too_long'],
+  [
+    'both Transfer-Encoding and Content-Length',
+    'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n',
+    400,
+    'bad_request',
+  ],
+  [
+    'two Content-Length',
+    'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello',
+    400,
+    'bad_request',
+  ],
+  ['a folded header', 'GET / HTTP/1.1\r\nHost: x\r\nX-A: 1\r\n folded\r\n\r\n', 400, 'bad_request'],
+  ['nonsense', 'HELLO\r\n\r\n', 400, 'bad_request'],
+] as const)
+  test(`${what} is ${status} ${code} in the shape of every error`, async (t) => {
+    const reply = await sendRaw(t.context.service.url, request);
+    const body = ErrorBody.strict().parse(JSON.parse(reply.body));
+    t.deepEqual([reply.status, body.error], [status, code]);
+    t.is(reply.headers.get('x-request-id'), body.request_id);
+    t.truthy(reply.headers.get('x-ratelimit-remaining'));
+    t.is(reply.headers.get('connection'), 'close');
+  });

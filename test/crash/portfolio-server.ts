@@ -1,0 +1,65 @@
+import type { AddressInfo } from 'node:net';
+import { DatabaseSync, StatementSync } from 'node:sqlite';
+import { createApp } from '../../api/app.ts';
+import { openCatalog } from '../../api/catalog.ts';
+import { openEngine } from '../../api/duckdb.ts';
+import { openLive } from '../../api/live.ts';
+import { ensureFirstBusiness } from '../../api/records/first-business.ts';
+import { openRecords } from '../../api/records/open.ts';
+import { PORTFOLIO } from '../portfolio.ts';
+import { SERVICE_NOW_MS } from '../service.ts';
+
+/*
+ * Serves the portfolio over the records of a folder. Tells its parent the port, and at the first start the key. A number
+ * from the parent: kill this process, as kill -9 would, right after that many more statements.
+ */
+const data_root = process.argv[2] as string;
+let left = Number.POSITIVE_INFINITY;
+
+process.on('message', (statements: number) => {
+  left = statements;
+  process.send?.('armed');
+});
+
+/** Counts every call of a method that runs a statement. */
+function watch(target: object, name: string): void {
+  const original: (...args: unknown[]) => unknown = Reflect.get(target, name);
+  Reflect.set(target, name, function (this: unknown, ...args: unknown[]) {
+    const result = original.apply(this, args);
+    left -= 1;
+    if (left === 0) process.kill(process.pid, 'SIGKILL');
+    return result;
+  });
+}
+for (const name of ['run', 'all', 'get', 'iterate']) watch(StatementSync.prototype, name);
+watch(DatabaseSync.prototype, 'exec');
+const now = () => SERVICE_NOW_MS;
+const records = await openRecords({ data_root, database_url: null, now });
+const keys = await ensureFirstBusiness(records, now());
+await records.reader.updateTable('plans').set({ rate_per_minute: 1_000_000 }).execute();
+const catalog = await openCatalog(data_root, 0);
+const services = {
+  catalog,
+  live: await openLive(data_root, catalog),
+  engine: await openEngine(data_root),
+  records,
+  base_url: 'http://127.0.0.1:8080/v1',
+  storm_day_start_hour: 0,
+  now,
+};
+const server = createApp({
+  endpoints: PORTFOLIO,
+  openRoutes: [],
+  services,
+  trusted: null,
+  clock: { monotonic_ms: () => performance.now(), unix_ms: now },
+  check_replies: 'all',
+  watcher: {
+    answered: () => {},
+    failed: (_, error) => console.error(error),
+    departed: (route, faults) => console.error(route, faults),
+  },
+});
+server.listen(0, '127.0.0.1', () => {
+  process.send?.({ port: (server.address() as AddressInfo).port, key: keys?.live ?? null });
+});

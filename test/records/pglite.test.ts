@@ -1,0 +1,4 @@
+import { everySuite } from './suites/every.ts';
+import { onPglite } from './world.ts';
+
+everySuite(onPglite);

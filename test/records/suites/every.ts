@@ -1,0 +1,10 @@
+import type { Register } from '../world.ts';
+import { chargesSuite } from './charges.ts';
+import { idempotencySuite } from './idempotency.ts';
+import { keysSuite } from './keys.ts';
+import { portfolioSuite } from './portfolio.ts';
+
+/** Everything that must hold on every kind of database. */
+export function everySuite(test: Register): void {
+  for (const suite of [chargesSuite, keysSuite, idempotencySuite, portfolioSuite]) suite(test);
+}

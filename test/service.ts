@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { type AppOptions, createApp } from '../api/app.ts';
+import { openCatalog } from '../api/catalog.ts';
+import { openEngine } from '../api/duckdb.ts';
+import type { Endpoint } from '../api/endpoint.ts';
+import { openLive } from '../api/live.ts';
+import type { Watcher } from '../api/middleware/watcher.ts';
+import { ensureFirstBusiness } from '../api/records/first-business.ts';
+import { openRecords } from '../api/records/open.ts';
+import type { Records } from '../api/records/records.ts';
+import type { Services } from '../api/services.ts';
+import { SCRATCH } from './world.ts';
+
+/** The data clock of a service without data. */
+export const SERVICE_NOW_MS = Date.parse('2026-05-02T00:55:00Z');
+
+export interface ServiceOptions {
+  readonly endpoints: readonly Endpoint[];
+  /** Published data; an empty root when left out. */
+  readonly data_root?: string;
+  readonly now_ms?: number;
+  /** Parts that stand in for the real ones. */
+  readonly records?: (records: Records) => Records;
+  readonly app?: Partial<AppOptions>;
+}
+
+/** A service that listens, its first business, and a way to call it. */
+export interface RunningService {
+  /** Address without a path. */
+  readonly url: string;
+  readonly server: Server;
+  readonly services: Services;
+  readonly records: Records;
+  readonly live_key: string;
+  readonly test_key: string;
+  /** Failures that were reported; a test that expects none looks here. */
+  readonly failures: unknown[];
+  /** Calls a path with the live key; `headers` may replace it. */
+  readonly call: (path: string, init?: RequestInit & { readonly key?: string | null }) => Promise<Response>;
+  /** The same and its body of JSON. */
+  readonly json: (path: string, init?: RequestInit & { readonly key?: string | null }) => Promise<unknown>;
+  readonly close: () => Promise<void>;
+}
+
+const DEEP_POCKETS = 1_000_000;
+
+/** Starts a service over its own records; `close` removes them. Replies are all checked against their schemas. */
+export async function startService(options: ServiceOptions): Promise<RunningService> {
+  const scratch = mkdtempSync(join(SCRATCH, 'hail-service-'));
+  const data_root = options.data_root ?? scratch;
+  const now = () => options.now_ms ?? SERVICE_NOW_MS;
+  const opened = await openRecords({ data_root: scratch, database_url: null, now });
+  const keys = await ensureFirstBusiness(opened, now());
+  if (keys === null) throw new Error('the records of a new service hold a business already');
+  await opened.reader.updateTable('plans').set({ rate_per_minute: DEEP_POCKETS }).execute();
+  const records = options.records?.(opened) ?? opened;
+  const catalog = await openCatalog(data_root, 0);
+  const services: Services = {
+    catalog,
+    live: await openLive(data_root, catalog),
+    engine: await openEngine(data_root),
+    records,
+    base_url: 'http://127.0.0.1:8080/v1',
+    storm_day_start_hour: 0,
+    now,
+  };
+  const failures: unknown[] = [];
+  const watcher: Watcher = {
+    answered: () => {},
+    failed: (_, error) => failures.push(error),
+    departed: (route, faults) => failures.push(new Error(`${route} ${faults}`)),
+  };
+  const server = createApp({
+    endpoints: options.endpoints,
+    openRoutes: [],
+    services,
+    trusted: null,
+    clock: { monotonic_ms: () => performance.now(), unix_ms: now },
+    check_replies: 'all',
+    watcher,
+    ...options.app,
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const call: RunningService['call'] = (path, { key = keys.live, headers, ...init } = {}) =>
+    fetch(`${url}${path}`, {
+      ...init,
+      headers: {
+        ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
+        ...Object.fromEntries(new Headers(headers)),
+      },
+    });
+  return {
+    url,
+    server,
+    services,
+    records,
+    live_key: keys.live,
+    test_key: keys.test,
+    failures,
+    call,
+    json: async (path, init) => (await call(path, init)).json(),
+    close: async () => {
+      await new Promise((resolve) => {
+        server.close(resolve);
+        server.closeAllConnections();
+      });
+      services.engine.close();
+      catalog.close();
+      await opened.close();
+      rmSync(scratch, { recursive: true, force: true });
+    },
+  };
+}

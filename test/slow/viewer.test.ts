@@ -1,0 +1,401 @@
+import { existsSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { midnight, publishedRoot } from '../world.ts';
+import { serveViewer, type ViewerService } from './viewer-service.ts';
+
+const CHROMIUM = '/usr/bin/chromium';
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+  '--use-angle=swiftshader',
+  '--enable-unsafe-swiftshader',
+];
+/** Software drawing on a busy machine takes its time. */
+const PATIENCE_MS = 60_000;
+const DESKTOP = { viewport: { width: 1280, height: 800 } };
+const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
+const [FIRST_DATE, SECOND_DATE] = ['2026-05-01', '2026-05-02'];
+
+const pictures = mkdtempSync(join(tmpdir(), 'hail-viewer-'));
+const hasBrowser = existsSync(CHROMIUM);
+let browser: Browser;
+
+if (hasBrowser) {
+  test.before(async (t) => {
+    browser = await chromium.launch({ executablePath: CHROMIUM, headless: true, args: ARGUMENTS });
+    t.log(`screenshots in ${pictures}`);
+  });
+  test.after.always(() => browser.close());
+}
+
+/** What a test looks at: an opened page, and what it did and said. */
+interface Visit {
+  readonly page: Page;
+  readonly service: ViewerService;
+  /** Errors of the page and lines of its console that are errors; refused calls are not among them. */
+  readonly complaints: string[];
+  picture(name: string): Promise<void>;
+}
+
+interface Visitor extends BrowserContextOptions {
+  readonly hash?: string;
+  readonly key?: boolean;
+  readonly source?: 'simulated' | 'observed';
+  readonly refused?: Parameters<ViewerService['refuse']>;
+}
+
+/** Registers a test in a browser; where there is none it shows as skipped, with the reason in its title. */
+function browserTest(
+  title: string,
+  visitor: Visitor,
+  body: (t: ExecutionContext, visit: Visit) => Promise<void>,
+): void {
+  if (!hasBrowser) {
+    test.skip(`${title} (needs ${CHROMIUM}, which is absent)`, (t) => t.pass());
+    return;
+  }
+  test.serial(title, async (t) => {
+    const { hash = '', key = true, source = 'simulated', refused, ...screen } = visitor;
+    const service = await serveViewer(await publishedRoot(t, await midnight()), source);
+    if (refused) service.refuse(...refused);
+    const context = await browser.newContext({ ...DESKTOP, ...screen });
+    context.setDefaultTimeout(PATIENCE_MS);
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !message.text().includes('the server responded with a status'))
+        complaints.push(message.text());
+    });
+    if (key) await page.addInitScript((text) => localStorage.setItem('hail.key', text), service.key);
+    try {
+      await page.goto(`${service.origin}/viewer${hash}`);
+      await ready(page);
+      const picture = async (name: string) => void (await page.screenshot({ path: join(pictures, `${name}.png`) }));
+      await body(t, { page, service, complaints, picture });
+    } finally {
+      await context.close();
+      await service.close();
+    }
+  });
+}
+
+/** Waits until the page has shown what it opened with. */
+async function ready(page: Page): Promise<void> {
+  await page.waitForSelector('html[data-ready=true]', { state: 'attached' });
+}
+
+/** Waits until what was asked for is drawn. */
+async function drawn(page: Page): Promise<void> {
+  await page.waitForSelector('#panel:not(.busy)');
+  await page.waitForSelector('#clock:not(.loading)');
+}
+
+const said = async (page: Page, selector: string) => (await page.locator(selector).textContent()) ?? '';
+
+/** Colours of the middle of the map, as `r,g,b`, beside those of paper and lines. */
+async function colorsOf(
+  page: Page,
+  clip: { x: number; y: number; width: number; height: number },
+): Promise<Set<string>> {
+  const png = (await page.screenshot({ clip })).toString('base64');
+  const colors = await page.evaluate(async (base64) => {
+    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+    const image = await createImageBitmap(new Blob([bytes]));
+    const pen = new OffscreenCanvas(image.width, image.height).getContext('2d') as OffscreenCanvasRenderingContext2D;
+    pen.drawImage(image, 0, 0);
+    const { data } = pen.getImageData(0, 0, image.width, image.height);
+    const seen = new Set<string>();
+    for (let i = 0; i < data.length; i += 4) seen.add(`${data[i]},${data[i + 1]},${data[i + 2]}`);
+    return [...seen];
+  }, png);
+  return new Set(colors);
+}
+
+const CARD = '.maplibregl-popup-content';
+const HEADLINE = `${CARD} .headline`;
+const MIDDLE = { x: 330, y: 130, width: 380, height: 430 };
+const NICKEL = '244,191,69';
+
+browserTest(
+  'the newest date opens as a whole day: hail, legend, caution, time and origin of the data',
+  {},
+  async (t, { page, complaints, service, picture }) => {
+    await page.waitForTimeout(400);
+    await picture('day');
+    t.is(await page.locator('#date').inputValue(), SECOND_DATE as string);
+    t.is(await page.locator('#view-day').getAttribute('aria-pressed'), 'true');
+    t.is(await said(page, '#caution strong'), 'Radar estimate, not a ground measurement');
+    t.regex(await said(page, '#data-time'), /^Data until 2 May 2026 00:1\d UTC$/);
+    t.regex(await said(page, '#simulated'), /simulated · not real weather/i);
+    t.regex(await page.title(), /simulated/);
+    t.deepEqual(await page.locator('#legend .swatch').allTextContents(), [
+      '0.2 in',
+      '0.4 in',
+      '0.75 in',
+      '1.00 in',
+      '1.50 in',
+      '2.50 in',
+      '2.75 in',
+      '4.00 in',
+    ]);
+    t.regex(await said(page, '#summary'), /^Largest \d\.\d in \(\d+ mm\) at 00:\d\d UTC, \d+ scans\.$/);
+    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
+    t.deepEqual(complaints, []);
+    const asked = service.requests.filter((line) => line.includes('/v1/'));
+    t.deepEqual(asked, ['GET /v1/tiles/scan', `GET /v1/tiles/daily?date=${SECOND_DATE}`]);
+    t.true(service.requests.filter((line) => line.includes('.pmtiles')).every((line) => line.includes('bytes=')));
+  },
+);
+
+browserTest('observed data carry no badge and name their source', { source: 'observed' }, async (t, { page }) => {
+  t.false(await page.locator('#simulated').isVisible());
+  t.is(await said(page, '#source'), 'Source: NOAA MRMS');
+  t.notRegex(await page.title(), /simulated/);
+});
+
+browserTest(
+  'the arrow keys leaf through dates, the address follows, and a date without data says so',
+  {},
+  async (t, { page, service, picture }) => {
+    await page.keyboard.press('ArrowLeft');
+    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
+    await drawn(page);
+    t.is(await page.locator('#date').inputValue(), FIRST_DATE as string);
+    t.regex(await said(page, '#data-time'), /^Data until 1 May 2026 23:5\d UTC$/);
+
+    await page.keyboard.press('ArrowLeft');
+    await page.waitForFunction(() => document.getElementById('panel')?.classList.contains('empty'));
+    await drawn(page);
+    await picture('empty');
+    t.is(await said(page, '#summary'), 'Nothing is published for 30 Apr 2026: no scans, so hail or none is not known.');
+    t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
+    t.true(await page.locator('#play').isDisabled());
+
+    const before = service.requests.length;
+    await page.keyboard.press('ArrowRight');
+    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
+    await drawn(page);
+    const calls = service.requests.slice(before).filter((line) => line.includes('/v1/'));
+    t.deepEqual(calls, [], 'a date seen before is not paid for again');
+  },
+);
+
+browserTest(
+  'scans are stepped, scrubbed and played, and are there before they are asked for',
+  { hash: `#view=scan&date=${SECOND_DATE}` },
+  async (t, { page, service, complaints, picture }) => {
+    const scrubber = page.locator('#scrubber');
+    const last = Number(await scrubber.getAttribute('max'));
+    await scrubber.fill('0');
+    await drawn(page);
+    await page.waitForTimeout(1000);
+    const first = await said(page, '#clock-utc');
+    const before = service.requests.length;
+    await page.locator('#scrubber').blur();
+    await page.keyboard.press('.');
+    await drawn(page);
+    t.is(await scrubber.inputValue(), '1');
+    t.not(await said(page, '#clock-utc'), first);
+    t.regex((await scrubber.getAttribute('aria-valuetext')) as string, /^00:\d\d UTC, (largest \d\.\d in|no hail)/);
+    const shown = /frame=(\w+)/.exec(page.url())?.[1] as string;
+    t.false(
+      service.requests.slice(before).some((line) => line.includes(shown)),
+      'the neighbour was fetched ahead',
+    );
+
+    await page.keyboard.press(' ');
+    t.is(await page.locator('#play').getAttribute('aria-label'), 'Pause');
+    await page.waitForFunction(() => Number((document.getElementById('scrubber') as HTMLInputElement).value) >= 4);
+    await page.keyboard.press(' ');
+    t.is(await page.locator('#play').getAttribute('aria-label'), 'Play');
+    await scrubber.fill(String(last));
+    await drawn(page);
+    await page.waitForTimeout(400);
+    await picture('scan');
+    t.true(service.requests.filter((line) => line.includes('.pmtiles')).every((line) => line.includes('bytes=')));
+    t.deepEqual(complaints, []);
+  },
+);
+
+interface Listed {
+  readonly frames: readonly {
+    readonly scan_id: string;
+    readonly storms: readonly { lat: number; lon: number; mm: number }[];
+  }[];
+}
+
+browserTest(
+  'a click on a storm tells its exact size, one beside it the step drawn there or that there is none',
+  { hash: `#view=scan&date=${SECOND_DATE}` },
+  async (t, { page, service, picture }) => {
+    const response = await fetch(`${service.origin}/v1/tiles/scan?date=${SECOND_DATE}`, {
+      headers: { Authorization: `Bearer ${service.key}` },
+    });
+    const { frames } = (await response.json()) as Listed;
+    const scan = frames.findLast(({ storms }) => storms.length > 0) as Listed['frames'][number];
+    const storm = scan.storms.reduce((a, b) => (b.mm > a.mm ? b : a));
+    await page.goto(
+      `${service.origin}/viewer#view=scan&date=${SECOND_DATE}&frame=${scan.scan_id}&map=10/${storm.lat}/${storm.lon}`,
+    );
+    await page.reload();
+    await ready(page);
+    await page.waitForTimeout(400);
+    await page.mouse.click(640, 400);
+    t.is(await said(page, HEADLINE), `${(storm.mm / 25.4).toFixed(1)} in (${Math.round(storm.mm)} mm)`);
+    t.regex(await said(page, CARD), /Probability of severe hail \d+ %/);
+    await picture('storm');
+
+    await page.mouse.click(640, 430);
+    t.regex(await said(page, HEADLINE), /^(\d+–\d+ mm|\d+ mm or more)$/);
+    await page.mouse.click(1000, 200);
+    t.is(await said(page, HEADLINE), 'No hail drawn here');
+    t.regex(await said(page, CARD), /or no radar coverage/);
+  },
+);
+
+browserTest('enter tells the size at the middle of the map when the map has the focus', {}, async (t, { page }) => {
+  await page.locator('#map canvas').focus();
+  await page.keyboard.press('Enter');
+  t.true(await page.locator(HEADLINE).isVisible());
+  t.is(await page.locator(CARD).getByRole('status').count(), 1);
+});
+
+browserTest(
+  'an address shows the same to whoever opens it',
+  { hash: `#view=scan&date=${FIRST_DATE}&frame=20260501T999999Z&map=7.50/35.2000/-97.5000` },
+  async (t, { page }) => {
+    await page.locator('#scrubber').fill('2');
+    await drawn(page);
+    const address = page.url();
+    const time = await said(page, '#clock-utc');
+    t.regex(address, /#view=scan&date=2026-05-01&frame=20260501T\d{6}Z&map=7\.50\/35\.2000\/-97\.5000$/);
+    await page.goto('about:blank');
+    await page.goto(address);
+    await ready(page);
+    t.is(await said(page, '#clock-utc'), time);
+    t.is(page.url(), address);
+  },
+);
+
+browserTest(
+  'a key is asked for once, kept in the browser, and never part of an address',
+  { key: false },
+  async (t, { page, service, picture }) => {
+    await page.waitForTimeout(300);
+    await picture('no-key');
+    t.true(await page.locator('#key-dialog').isVisible());
+    t.deepEqual(
+      service.requests.filter((line) => line.includes('/v1/')),
+      [],
+    );
+
+    await page.fill('#key', 'hs_live_wrong');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => document.getElementById('key-trouble')?.textContent?.includes('not accepted'));
+
+    await page.fill('#key', service.key);
+    await page.keyboard.press('Enter');
+    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), SECOND_DATE);
+    await drawn(page);
+    await page.reload();
+    await ready(page);
+    t.false(await page.locator('#key-dialog').isVisible());
+    t.is(await page.locator('#date').inputValue(), SECOND_DATE as string);
+    t.false(service.requests.some((line) => line.includes('hs_live')));
+    t.false(page.url().includes('hs_live'));
+  },
+);
+
+browserTest(
+  'a refusal is told in words, takes the hail away, and can be tried again',
+  {},
+  async (t, { page, service, picture }) => {
+    service.refuse('rate_limited', { 'Retry-After': '23' });
+    await page.keyboard.press('ArrowLeft');
+    await page.waitForSelector('#trouble:not([hidden])');
+    await page.waitForTimeout(400);
+    await picture('refused');
+    t.is(await said(page, '#trouble-words'), 'Too many requests in one minute. Try again in 23 s.');
+    t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
+    service.refuse(null);
+    await page.click('#trouble-action');
+    await drawn(page);
+    t.false(await page.locator('#trouble').isVisible());
+    t.regex(await said(page, '#data-time'), /1 May 2026/);
+  },
+);
+
+browserTest(
+  'a key without the scope is told so, and another can be entered',
+  { refused: ['insufficient_scope'] },
+  async (t, { page, service }) => {
+    t.regex(await said(page, '#key-trouble'), /lacks the scope tiles:read/);
+    service.refuse(null);
+    await page.fill('#key', service.key);
+    await page.keyboard.press('Enter');
+    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), SECOND_DATE);
+    t.false(await page.locator('#key-dialog').isVisible());
+  },
+);
+
+browserTest(
+  'on a phone everything fits, and the map takes most of the screen between the cards',
+  PHONE,
+  async (t, { page, picture }) => {
+    await page.waitForTimeout(400);
+    await picture('phone');
+    t.is(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+    for (const id of ['panel', 'legend', 'dock', 'caution', 'play', 'date', 'scrubber', 'view-scan', 'open-help']) {
+      const box = await page.locator(`#${id}`).boundingBox();
+      t.true(box !== null && box.x >= 0 && box.y >= 0 && box.x + box.width <= 390 && box.y + box.height <= 844, id);
+    }
+    const [panel, legend] = [await page.locator('#panel').boundingBox(), await page.locator('#legend').boundingBox()];
+    t.true((legend?.y ?? 0) - ((panel?.y ?? 0) + (panel?.height ?? 0)) > 844 * 0.4);
+    await page.tap('#view-scan');
+    await drawn(page);
+    t.regex(await said(page, '#clock-utc'), /^00:\d\d UTC$/);
+  },
+);
+
+browserTest(
+  'everything is reached by the tab key, and dialogs give the focus back',
+  {},
+  async (t, { page, picture }) => {
+    const reached = new Set<string>();
+    for (let i = 0; i < 24; i++) {
+      await page.keyboard.press('Tab');
+      reached.add(await page.evaluate(() => document.activeElement?.id || (document.activeElement?.tagName ?? '')));
+    }
+    for (const id of [
+      'CANVAS',
+      'earlier',
+      'date',
+      'later',
+      'refresh',
+      'view-day',
+      'view-scan',
+      'fit',
+      'newest',
+      'open-help',
+      'play',
+      'scrubber',
+    ])
+      t.true(reached.has(id), id);
+    await page.focus('#open-help');
+    await page.keyboard.press('Enter');
+    t.true(await page.locator('#help').isVisible());
+    await page.waitForTimeout(200);
+    await picture('help');
+    await page.keyboard.press('Escape');
+    t.false(await page.locator('#help').isVisible());
+    t.is(await page.evaluate(() => document.activeElement?.id), 'open-help');
+  },
+);
