@@ -52,6 +52,7 @@ test-kill: install ## kill the pipeline at every single step of a commit (most o
 .PHONY: check
 check: install ## check types, lint and format
 	@tsc --noEmit
+	@tsc -p api/viewer
 	@biome check --error-on-warnings .
 
 .PHONY: bench

@@ -11,7 +11,7 @@ import { checkAccept, leavesBody, readBody } from './middleware/body.ts';
 import { asApiError, errorAnswer, errorReply } from './middleware/error-body.ts';
 import { type Exchange, splitTarget } from './middleware/exchange.ts';
 import { executor, storedReply } from './middleware/execute.ts';
-import { claimKey, settleFailure } from './middleware/idempotency.ts';
+import { type IdempotencyKeys, idempotencyKeys } from './middleware/idempotency.ts';
 import { checkHead, limitServer, SERVER_OPTIONS } from './middleware/limits.ts';
 import { type OpenRoute, openRouteOf } from './middleware/open-route.ts';
 import { checkPermission } from './middleware/permission.ts';
@@ -84,6 +84,7 @@ function open(
     rate_headers: [],
     caller: null,
     claim: null,
+    key_in_flight: null,
     charged: false,
     route: null,
   };
@@ -150,7 +151,7 @@ function life(
     const query = parseQuery(search);
 
     // 11 the same request again
-    const replay = await claimKey(records, exchange, endpoint, query, body);
+    const replay = await keys.claim(exchange, endpoint, query, body);
     if (replay !== null) return storedReply(replay, exchange, ['Idempotent-Replay', 'true']);
 
     // 12 typed values, 13 the spend cap, 14 the answer and its charge

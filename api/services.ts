@@ -1,5 +1,5 @@
-import type { Engine } from './duckdb.ts';
 import type { Catalog } from './catalog.ts';
+import type { Engine } from './duckdb.ts';
 import type { Live } from './live.ts';
 import type { Records } from './records/records.ts';
 

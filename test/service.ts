@@ -7,6 +7,7 @@ import { openCatalog } from '../api/catalog.ts';
 import { openEngine } from '../api/duckdb.ts';
 import type { Endpoint } from '../api/endpoint.ts';
 import { openLive } from '../api/live.ts';
+import type { OpenRoute } from '../api/middleware/open-route.ts';
 import type { Watcher } from '../api/middleware/watcher.ts';
 import { ensureFirstBusiness } from '../api/records/first-business.ts';
 import { openRecords } from '../api/records/open.ts';
@@ -22,10 +23,16 @@ export interface ServiceOptions {
   /** Published data; an empty root when left out. */
   readonly data_root?: string;
   readonly now_ms?: number;
+  /** A data clock that moves. */
+  readonly now?: () => number;
   /** Parts that stand in for the real ones. */
   readonly records?: (records: Records) => Records;
   readonly app?: Partial<AppOptions>;
+  readonly open_routes?: (services: Services) => readonly OpenRoute[];
 }
+
+/** `key` instead of the live key, null for none; `duplex` goes with a body that is a stream. */
+export type CallInit = RequestInit & { readonly key?: string | null; readonly duplex?: 'half' };
 
 /** A service that listens, its first business, and a way to call it. */
 export interface RunningService {
@@ -39,9 +46,9 @@ export interface RunningService {
   /** Failures that were reported; a test that expects none looks here. */
   readonly failures: unknown[];
   /** Calls a path with the live key; `headers` may replace it. */
-  readonly call: (path: string, init?: RequestInit & { readonly key?: string | null }) => Promise<Response>;
+  readonly call: (path: string, init?: CallInit) => Promise<Response>;
   /** The same and its body of JSON. */
-  readonly json: (path: string, init?: RequestInit & { readonly key?: string | null }) => Promise<unknown>;
+  readonly json: (path: string, init?: CallInit) => Promise<unknown>;
   readonly close: () => Promise<void>;
 }
 
@@ -51,7 +58,7 @@ const DEEP_POCKETS = 1_000_000;
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const scratch = mkdtempSync(join(SCRATCH, 'hail-service-'));
   const data_root = options.data_root ?? scratch;
-  const now = () => options.now_ms ?? SERVICE_NOW_MS;
+  const now = options.now ?? (() => options.now_ms ?? SERVICE_NOW_MS);
   const opened = await openRecords({ data_root: scratch, database_url: null, now });
   const keys = await ensureFirstBusiness(opened, now());
   if (keys === null) throw new Error('the records of a new service hold a business already');
@@ -75,7 +82,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   };
   const server = createApp({
     endpoints: options.endpoints,
-    openRoutes: [],
+    openRoutes: options.open_routes?.(services) ?? [],
     services,
     trusted: null,
     clock: { monotonic_ms: () => performance.now(), unix_ms: now },

@@ -12,7 +12,7 @@ import { listKeys } from '../records/key-rows.ts';
 import { listMembers } from '../records/members.ts';
 import { SELF_HOSTED } from '../records/plans.ts';
 import type { Records } from '../records/records.ts';
-import { businessNamed, CommandError, EXIT, print, type RecordsConfig, table, withRecords } from './cli.ts';
+import { businessNamed, CommandError, EXIT, label, print, type RecordsConfig, table, withRecords } from './cli.ts';
 import { planLines } from './plan.ts';
 
 interface Json {
@@ -24,7 +24,8 @@ export function businessCommand(config: () => RecordsConfig): Command {
   const command = new Command('business').description('create, list, show, suspend, resume and delete businesses');
 
   command
-    .command('create <name>')
+    .command('create')
+    .argument('<name>', 'up to 100 characters', label)
     .description('make a business on plan self-hosted; `plan set` changes what it may do')
     .option('--json', 'print one JSON object')
     .action(async (name: string, { json }: Json) => {

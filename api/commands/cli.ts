@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { CommanderError, InvalidArgumentError } from 'commander';
+import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { type Config, SettingsError } from '../config.ts';
-import { type Business, findBusiness } from '../records/businesses.ts';
+import { type Business, findBusiness, LABEL } from '../records/businesses.ts';
 import { recordsLocation } from '../records/database.ts';
 import { CommitFailed, RecordsUnavailable } from '../records/failures.ts';
 import { openRecords } from '../records/open.ts';
@@ -33,6 +33,25 @@ export function explainError(error: unknown): { code: number; message: string } 
   if (error instanceof RecordsUnavailable || error instanceof CommitFailed)
     return { code: EXIT.failure, message: error.message };
   return { code: EXIT.failure, message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+}
+
+/** Runs a program and returns its exit code; what went wrong is said on standard error. */
+export async function runProgram(program: Command, args: readonly string[]): Promise<number> {
+  overrideExits(program);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return Number(process.exitCode ?? EXIT.done);
+  } catch (error) {
+    const { code, message } = explainError(error);
+    if (message !== '') process.stderr.write(`${program.name()}: ${message}\n`);
+    return code;
+  }
+}
+
+/** A command that ends throws instead of ending the process. */
+function overrideExits(command: Command): void {
+  command.exitOverride();
+  for (const each of command.commands) overrideExits(each);
 }
 
 /**
@@ -101,6 +120,12 @@ export function wholeNumber(low: number, high: number): (text: string) => number
 /** Argument parser: a whole number, or `none`: commander turns null into an empty text. */
 export function wholeNumberOrNone(text: string): number | 'none' {
   return text === 'none' ? text : wholeNumber(0, Number.MAX_SAFE_INTEGER)(text);
+}
+
+/** Argument parser: what a business or a key may be called. */
+export function label(text: string): string {
+  if (!LABEL.test(text)) throw new InvalidArgumentError('Expected 1 to 100 printable characters.');
+  return text;
 }
 
 /** Argument parser: one of some words. */

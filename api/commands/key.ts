@@ -18,6 +18,7 @@ import {
   duration,
   EXIT,
   instant,
+  label,
   print,
   type RecordsConfig,
   table,
@@ -45,7 +46,7 @@ export function keyCommand(config: () => RecordsConfig): Command {
     .description('make a key and print it')
     .option('--live', 'a key that returns data and is billed')
     .option('--test', 'a key that opens health alone')
-    .option('--name <name>', 'what people call it', 'unnamed')
+    .option('--name <name>', 'what people call it', label, 'unnamed')
     .option(
       '--scopes <list>',
       "'*', 'hail:read', 'portfolio:*' and the like, between commas; '*' when left out",

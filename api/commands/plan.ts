@@ -7,6 +7,7 @@ import {
   CommandError,
   collectWords,
   EXIT,
+  label,
   print,
   type RecordsConfig,
   wholeNumber,
@@ -35,7 +36,7 @@ export function planCommand(config: () => RecordsConfig): Command {
   command
     .command('set <business>')
     .description('change the plan of a business; what is not named stays')
-    .option('--name <name>', 'name shown in usage answers')
+    .option('--name <name>', 'name shown in usage answers', label)
     .option('--limit <credits>', 'monthly limit, or none', wholeNumberOrNone)
     .option('--cap <credits>', 'monthly spend cap, or none', wholeNumberOrNone)
     .option('--overage <policy>', 'allow or block calls past the limit', wordOf(['allow', 'block'] as const))

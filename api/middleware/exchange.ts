@@ -22,6 +22,8 @@ export interface Exchange {
   caller: Caller | null;
   /** Claim of an idempotency key that still has to be settled. */
   claim: string | null;
+  /** Name of the idempotency key that this process works on for this request. */
+  key_in_flight: string | null;
   /** The call was charged, and so counted. */
   charged: boolean;
   /** Path of the endpoint that answers, for the metrics. */

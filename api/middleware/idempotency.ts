@@ -14,46 +14,67 @@ const ROWS_PER_TURN = 1000;
 /** Refusals that are kept under their key: the same request would be refused again. */
 const KEPT_REFUSALS: readonly number[] = [400, 404, 409];
 
-/**
- * Claims the request's idempotency key, where the endpoint honours one. Returns the answer to replay, or null when the
- * request is to be worked on, its claim being in the exchange. Throws `idempotency_key_in_progress`, and
- * `invalid_idempotency_key` for a malformed key or one that was used with a different request.
- */
-export async function claimKey(
-  records: Records,
-  exchange: Exchange,
-  endpoint: Endpoint,
-  query: QueryText,
-  body: JsonObject | null,
-): Promise<StoredAnswer | null> {
-  const key = endpoint.kind === 'write' && endpoint.idempotent ? keyOf(exchange) : null;
-  if (key === null || exchange.caller === null) return null;
-  const claim = await records.claim({
-    business_id: exchange.caller.business_id,
-    route: `${endpoint.method} ${endpoint.path}`,
-    key,
-    fingerprint: await fingerprint(query, body),
-  });
-  switch (claim.kind) {
-    case 'claimed':
-      exchange.claim = claim.token;
-      return null;
-    case 'replay':
-      return claim.answer;
-    case 'in_progress':
-      throw new ApiError('idempotency_key_in_progress', 'Idempotency-Key is that of a request still being processed');
-    case 'other_request':
-      throw new ApiError('invalid_idempotency_key', 'Idempotency-Key was used with a different request');
-  }
+/** Idempotency keys of requests, over the records. */
+export interface IdempotencyKeys {
+  /**
+   * Claims the request's key, where the endpoint honours one. Returns the answer to replay, or null when the request is to
+   * be worked on, its claim being in the exchange. Throws `idempotency_key_in_progress`, and `invalid_idempotency_key` for a
+   * malformed key or one that was used with a different request.
+   */
+  readonly claim: (
+    exchange: Exchange,
+    endpoint: Endpoint,
+    query: QueryText,
+    body: JsonObject | null,
+  ) => Promise<StoredAnswer | null>;
+  /** Ends the claim of a request that failed: keeps a refusal that would come again, forgets everything else. */
+  readonly settleFailure: (exchange: Exchange, answer: StoredAnswer) => Promise<void>;
+  /** The request is over, however it ended. */
+  readonly finish: (exchange: Exchange) => void;
 }
 
-/** Ends the claim of a request that failed: keeps a refusal that would come again, forgets everything else. */
-export async function settleFailure(records: Records, exchange: Exchange, answer: StoredAnswer): Promise<void> {
-  const { claim } = exchange;
-  if (claim === null) return;
-  exchange.claim = null;
-  if (KEPT_REFUSALS.includes(answer.status)) await records.storeRefusal(claim, answer);
-  else await records.releaseClaim(claim);
+/**
+ * What this process works on is known without asking the records, which may be busy with that very request: a second
+ * request with its key is told so at once.
+ */
+export function idempotencyKeys(records: Records): IdempotencyKeys {
+  const inFlight = new Set<string>();
+  const inProgress = () =>
+    new ApiError('idempotency_key_in_progress', 'Idempotency-Key is that of a request still being processed');
+  return {
+    claim: async (exchange, endpoint, query, body) => {
+      const key = endpoint.kind === 'write' && endpoint.idempotent ? keyOf(exchange) : null;
+      if (key === null || exchange.caller === null) return null;
+      const { business_id } = exchange.caller;
+      const route = `${endpoint.method} ${endpoint.path}`;
+      const name = `${business_id} ${route} ${key}`;
+      if (inFlight.has(name)) throw inProgress();
+      inFlight.add(name);
+      exchange.key_in_flight = name;
+      const claim = await records.claim({ business_id, route, key, fingerprint: await fingerprint(query, body) });
+      switch (claim.kind) {
+        case 'claimed':
+          exchange.claim = claim.token;
+          return null;
+        case 'replay':
+          return claim.answer;
+        case 'in_progress':
+          throw inProgress();
+        case 'other_request':
+          throw new ApiError('invalid_idempotency_key', 'Idempotency-Key was used with a different request');
+      }
+    },
+    settleFailure: async (exchange, answer) => {
+      const { claim } = exchange;
+      if (claim === null) return;
+      exchange.claim = null;
+      if (KEPT_REFUSALS.includes(answer.status)) await records.storeRefusal(claim, answer);
+      else await records.releaseClaim(claim);
+    },
+    finish: (exchange) => {
+      if (exchange.key_in_flight !== null) inFlight.delete(exchange.key_in_flight);
+    },
+  };
 }
 
 /** The key, null when there is none; throws when it is empty, longer than 255 code points, or given twice. */

@@ -8,6 +8,9 @@ import type { Database } from './tables.ts';
 export type Business = Omit<Selectable<Database['businesses']>, 'writes'>;
 const COLUMNS = ['id', 'name', 'status', 'created_at'] as const;
 
+/** What a business or a key may be called: up to 100 printable characters. */
+export const LABEL = /^[^\p{C}]{1,100}$/u;
+
 /** Every table with rows of a business, in an order in which they may be deleted. */
 const OWNED = [
   'portfolio_locations',

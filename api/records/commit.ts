@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Charged, Charging } from './charge.ts';
-import { CommitFailed, RecordsUnavailable } from './failures.ts';
+import { isOutage } from './failures.ts';
 import type { NoteBatch, Notes } from './notes.ts';
 import type { Charge } from './records.ts';
 import type { Database } from './tables.ts';
@@ -71,7 +71,7 @@ export function createCommitter(writer: Kysely<Database>, charging: Charging, no
       works = true;
       return outcomes;
     } catch (error) {
-      works = !(error instanceof RecordsUnavailable || error instanceof CommitFailed);
+      works = !isOutage(error);
       notes.putBack(batch);
       throw error;
     }
@@ -90,8 +90,7 @@ export function createCommitter(writer: Kysely<Database>, charging: Charging, no
         schedule();
       }),
     noted: () => {
-      // What fails is put back, which notes it again: health says meanwhile that commits fail.
-      timer ??= setTimeout(() => void flush().catch(() => {}), NOTES_WAIT_MS).unref();
+      timer ??= setTimeout(() => void flush().catch(ignoreOutage), NOTES_WAIT_MS).unref();
     },
     working: () => works,
     drain: async () => {
@@ -100,4 +99,9 @@ export function createCommitter(writer: Kysely<Database>, charging: Charging, no
       await flush();
     },
   };
+}
+
+/** What could not be written is put back, which notes it again; health says meanwhile that commits fail. */
+function ignoreOutage(error: unknown): void {
+  if (!isOutage(error)) throw error;
 }

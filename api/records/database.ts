@@ -145,11 +145,11 @@ async function exists(rows: Kysely<Database>, query: RawBuilder<unknown>): Promi
 export function sqlite(path: string): SqliteDatabase {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));
-  const database = new DatabaseSync(path);
+  // Processes that start together wait for the one that turns the new file to write-ahead logging.
+  const database = new DatabaseSync(path, { timeout: WRITE_WAIT_MS });
   // FULL: the last commits survive a power cut; NORMAL may lose them.
-  database.exec(
-    `pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma busy_timeout = ${BLOCKING_WAIT_MS}`,
-  );
+  database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
+  database.exec(`pragma busy_timeout = ${BLOCKING_WAIT_MS}`);
   const statements = new Map<string, SqliteStatement>();
   return {
     close: () => database.close(),

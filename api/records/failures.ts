@@ -13,3 +13,8 @@ export class CommitFailed extends Error {
     this.name = 'CommitFailed';
   }
 }
+
+/** True for the two failures that pass by themselves: anything else is a bug. */
+export function isOutage(error: unknown): error is RecordsUnavailable | CommitFailed {
+  return error instanceof RecordsUnavailable || error instanceof CommitFailed;
+}

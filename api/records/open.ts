@@ -3,7 +3,7 @@ import { type Charging, createCharging, periodOf } from './charge.ts';
 import { createCommitter } from './commit.ts';
 import { sweepCursors } from './cursors.ts';
 import { openDatabase, recordsLocation, type Store } from './database.ts';
-import { CommitFailed, RecordsUnavailable } from './failures.ts';
+import { CommitFailed, isOutage } from './failures.ts';
 import { claimKey, dropClaim, finishClaim, sweepClaims } from './idempotency.ts';
 import { createKeyring } from './keys.ts';
 import { migrate } from './migrations.ts';
@@ -159,7 +159,7 @@ async function sweep(db: Kysely<Database>, now_ms: number): Promise<void> {
 
 /** A sweep that finds the records out of reach is made up for by the next. */
 function ignoreUnreachable(error: unknown): void {
-  if (!(error instanceof RecordsUnavailable || error instanceof CommitFailed)) throw error;
+  if (!isOutage(error)) throw error;
 }
 
 /** Reads, and writes only when the newest commit failed: to see whether commits work again. */
@@ -169,7 +169,7 @@ async function isHealthy(store: Store, working: boolean, now_ms: number): Promis
     if (!working) await probe(store.writer, new Date(now_ms).toISOString());
     return true;
   } catch (error) {
-    if (error instanceof RecordsUnavailable || error instanceof CommitFailed) return false;
+    if (isOutage(error)) return false;
     throw error;
   }
 }

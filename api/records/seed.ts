@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import { z } from 'zod';
 import { recordAct } from './audit.ts';
-import { type Business, createBusiness, findBusiness, setPlan, setStatus } from './businesses.ts';
+import { type Business, createBusiness, findBusiness, LABEL, setPlan, setStatus } from './businesses.ts';
 import { createKey, type KeyInfo, listKeys } from './key-rows.ts';
 import { ROLES, setMember } from './members.ts';
 import { FEATURES, SELF_HOSTED } from './plans.ts';
@@ -11,6 +11,7 @@ import type { Database } from './tables.ts';
 
 const credits = z.int().nonnegative().nullable();
 const count = z.int().nonnegative();
+const label = z.string().regex(LABEL, 'expected 1 to 100 printable characters');
 
 const SeedPlan = z.strictObject({
   monthly_limit: credits.default(SELF_HOSTED.monthly_limit).meta({ description: 'Credits a month; null: none.' }),
@@ -34,7 +35,7 @@ const SeedPlan = z.strictObject({
 });
 
 const SeedKey = z.strictObject({
-  name: z.string().min(1),
+  name: label,
   kind: z.enum(['live', 'test']),
   scopes: z.array(z.string().refine(isScope, 'expected a scope such as hail:read')).min(1).default(['*']),
   expires_at: z.iso.datetime().nullable().default(null),
@@ -42,7 +43,7 @@ const SeedKey = z.strictObject({
 type SeedKey = z.infer<typeof SeedKey>;
 
 const SeedBusiness = z.strictObject({
-  name: z.string().min(1),
+  name: label,
   plan: z.string().default(SELF_HOSTED.name).meta({ description: 'Name of a plan of this file, or self-hosted.' }),
   suspended: z.boolean().default(false),
   members: z.array(z.strictObject({ email: z.email(), role: z.enum(ROLES).default('member') })).default([]),
@@ -53,7 +54,7 @@ type SeedBusiness = z.infer<typeof SeedBusiness>;
 /** The desired state of plans, businesses, members and keys. What it does not name is left alone. */
 export const Seed = z
   .strictObject({
-    plans: z.record(z.string().min(1), SeedPlan).default({}),
+    plans: z.record(label, SeedPlan).default({}),
     businesses: z.array(SeedBusiness).default([]),
   })
   .superRefine(({ plans, businesses }, context) => {

@@ -1,15 +1,25 @@
 import type { Endpoint } from '../endpoint.ts';
 import { coverage } from './coverage.ts';
 import { events } from './events.ts';
+import { hailCurrent, hailCurrentBatch } from './hail-current.ts';
+import { hailHistory } from './hail-history.ts';
+import { hailNowcast } from './hail-nowcast.ts';
 import { hailSwaths } from './hail-swaths.ts';
 import { getHealth } from './health.ts';
 import { portfolioImpacts } from './portfolio-impacts.ts';
 import { deletePortfolioLocations, listPortfolioLocations, uploadPortfolioLocations } from './portfolio-locations.ts';
+import { stormsGet, stormsList } from './storms.ts';
 import { tilesDaily, tilesScan } from './tiles.ts';
 import { getUsage, getUsageExport } from './usage.ts';
 
 /** Every endpoint that needs a key, in the order of the documentation. */
 export const ENDPOINTS: readonly Endpoint[] = [
+  hailCurrent,
+  hailCurrentBatch,
+  hailHistory,
+  hailNowcast,
+  stormsList,
+  stormsGet,
   coverage,
   hailSwaths,
   events,

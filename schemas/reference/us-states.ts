@@ -6,64 +6,16 @@ import type { Bbox } from '../geo/position.ts';
 import type { MultiPolygon } from '../geo/rings.ts';
 
 /** USPS code of every FIPS code: states, the District of Columbia, and the territories that have an outline. */
-const USPS_OF_FIPS: Readonly<Record<string, string>> = {
-  '01': 'AL',
-  '02': 'AK',
-  '04': 'AZ',
-  '05': 'AR',
-  '06': 'CA',
-  '08': 'CO',
-  '09': 'CT',
-  '10': 'DE',
-  '11': 'DC',
-  '12': 'FL',
-  '13': 'GA',
-  '15': 'HI',
-  '16': 'ID',
-  '17': 'IL',
-  '18': 'IN',
-  '19': 'IA',
-  '20': 'KS',
-  '21': 'KY',
-  '22': 'LA',
-  '23': 'ME',
-  '24': 'MD',
-  '25': 'MA',
-  '26': 'MI',
-  '27': 'MN',
-  '28': 'MS',
-  '29': 'MO',
-  '30': 'MT',
-  '31': 'NE',
-  '32': 'NV',
-  '33': 'NH',
-  '34': 'NJ',
-  '35': 'NM',
-  '36': 'NY',
-  '37': 'NC',
-  '38': 'ND',
-  '39': 'OH',
-  '40': 'OK',
-  '41': 'OR',
-  '42': 'PA',
-  '44': 'RI',
-  '45': 'SC',
-  '46': 'SD',
-  '47': 'TN',
-  '48': 'TX',
-  '49': 'UT',
-  '50': 'VT',
-  '51': 'VA',
-  '53': 'WA',
-  '54': 'WV',
-  '55': 'WI',
-  '56': 'WY',
-  '60': 'AS',
-  '66': 'GU',
-  '69': 'MP',
-  '72': 'PR',
-  '78': 'VI',
-};
+const USPS_OF_FIPS: ReadonlyMap<string, string> = new Map(
+  (
+    '01 AL, 02 AK, 04 AZ, 05 AR, 06 CA, 08 CO, 09 CT, 10 DE, 11 DC, 12 FL, 13 GA, 15 HI, 16 ID, 17 IL, ' +
+    '18 IN, 19 IA, 20 KS, 21 KY, 22 LA, 23 ME, 24 MD, 25 MA, 26 MI, 27 MN, 28 MS, 29 MO, 30 MT, 31 NE, ' +
+    '32 NV, 33 NH, 34 NJ, 35 NM, 36 NY, 37 NC, 38 ND, 39 OH, 40 OK, 41 OR, 42 PA, 44 RI, 45 SC, 46 SD, ' +
+    '47 TN, 48 TX, 49 UT, 50 VT, 51 VA, 53 WA, 54 WV, 55 WI, 56 WY, 60 AS, 66 GU, 69 MP, 72 PR, 78 VI'
+  )
+    .split(', ')
+    .map((pair) => pair.split(' ') as [fips: string, usps: string]),
+);
 
 /** The minor outlying islands (UM) have a code but no outline: from Jarvis to Midway, from Baker to Wake and Navassa. */
 const OUTLYING: UsState = { usps: 'UM', fips: '74', name: 'U.S. Minor Outlying Islands', polygons: [] };
@@ -90,7 +42,7 @@ export function usStates(): ReadonlyMap<string, UsState> {
 function unpack(): UsState[] {
   return feature(topology, topology.objects.states).features.map(({ id, properties, geometry }) => {
     const fips = String(id);
-    const usps = USPS_OF_FIPS[fips];
+    const usps = USPS_OF_FIPS.get(fips);
     if (usps === undefined) throw new RangeError(`outline has the FIPS code '${fips}', expected one of a state`);
     const polygons = geometry.type === 'Polygon' ? [geometry.coordinates] : geometry.coordinates;
     return { usps, fips, name: properties.name, polygons };

@@ -2,7 +2,11 @@ import { hasSharedData, sharedData } from '../shared-folder.ts';
 import { climate } from './climate.ts';
 import { day } from './day.ts';
 import { decode } from './decode.ts';
+import { http } from './http.ts';
+import { nowcast } from './nowcast.ts';
+import { portfolio } from './portfolio.ts';
 import { scan } from './scan.ts';
+import { swaths } from './swaths.ts';
 import { tracking } from './tracking.ts';
 
 const GOAL_FRAMES = ['--product', 'PrecipRate', '--threshold', '50', '--min-pixels', '8', '--bbox=-107,28.5,-97,36.5'];
@@ -13,6 +17,10 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   tracking,
   climate,
   day,
+  http,
+  swaths,
+  portfolio,
+  nowcast,
 };
 
 /** `npm run bench` runs all with their usual arguments; `npm run bench -- NAME …` one with its own. */
@@ -30,4 +38,8 @@ if (name !== undefined) {
   else console.log('tracking: needs ../shared/data, which is absent');
   await climate();
   await day([]);
+  await http();
+  await swaths([]);
+  await portfolio([]);
+  await nowcast([]);
 }

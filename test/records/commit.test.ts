@@ -1,7 +1,10 @@
+import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { openDatabase } from '../../api/records/database.ts';
@@ -232,4 +235,17 @@ test('the start says which migrations it applied, and the next one applies none'
   t.regex(said[0] ?? '', /^records: applied migration 001-.* to .*hail\.sqlite$/);
   await (await openRecords(options)).close();
   t.is(said.length, 1);
+});
+
+test('processes that start together on nothing migrate once and make one first business', async (t) => {
+  const path = fileFor(t);
+  const child = fileURLToPath(new URL('start-child.ts', import.meta.url));
+  const run = promisify(execFile);
+  const said = await Promise.all(
+    Array.from({ length: 4 }, async () =>
+      JSON.parse((await run(process.execPath, [child, join(path, '..', '..')])).stdout),
+    ),
+  );
+  t.is(said.filter(({ applied }) => applied === 1).length, 1);
+  t.is(said.filter(({ made }) => made).length, 1);
 });

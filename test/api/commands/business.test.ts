@@ -22,8 +22,12 @@ test.serial('a business is made, listed, shown, suspended and resumed', async (t
 test.serial('a name that is taken is a conflict, an unknown business is not found', async (t) => {
   const { run } = operator(t);
   await run('business', 'create', 'acme');
-  t.like(await run('business', 'create', 'acme'), { code: 4, err: 'business acme: exists, expected a new name' });
-  t.like(await run('business', 'show', 'other'), { code: 3, err: 'business other: does not exist' });
+  t.like(await run('business', 'create', 'acme'), {
+    code: 4,
+    err: 'hail-api: business acme: exists, expected a new name\n',
+  });
+  for (const name of ['', 'a\nb', 'x'.repeat(101)]) t.is((await run('business', 'create', name)).code, 2);
+  t.like(await run('business', 'show', 'other'), { code: 3, err: 'hail-api: business other: does not exist\n' });
 });
 
 test.serial('without records every command but those that make them says so', async (t) => {

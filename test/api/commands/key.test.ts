@@ -46,7 +46,10 @@ test.serial('rotation prints the new key and ends the old one after the grace', 
   t.false(await opens(old.key, config.now_ms + 2 * DAY_MS));
   t.true(await opens(rotated.key, config.now_ms + 2 * DAY_MS));
   await records.close();
-  t.like(await run('key', 'rotate', String(old.id)), { code: 4, err: `key ${old.id}: is rotating, expected active` });
+  t.like(await run('key', 'rotate', String(old.id)), {
+    code: 4,
+    err: `hail-api: key ${old.id}: is rotating, expected active\n`,
+  });
 });
 
 test.serial('grace 0 ends a leaked key at once, and the grace is 30 days when left out', async (t) => {

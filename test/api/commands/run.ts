@@ -5,7 +5,7 @@ import type { ExecutionContext } from 'ava';
 import { Command } from 'commander';
 import { backupCommand } from '../../../api/commands/backup.ts';
 import { businessCommand } from '../../../api/commands/business.ts';
-import { EXIT, explainError, type RecordsConfig } from '../../../api/commands/cli.ts';
+import { EXIT, type RecordsConfig, runProgram } from '../../../api/commands/cli.ts';
 import { doctorCommand } from '../../../api/commands/doctor.ts';
 import { keyCommand } from '../../../api/commands/key.ts';
 import { memberCommand } from '../../../api/commands/member.ts';
@@ -50,7 +50,7 @@ export function operator(t: ExecutionContext): Operator {
     now_ms: Date.parse('2026-05-20T12:00:00Z'),
     now: () => config.now_ms,
   };
-  const run = (...args: string[]) => runProgram(config, args);
+  const run = (...args: string[]) => runHere(config, args);
   return {
     config,
     run,
@@ -63,25 +63,17 @@ export function operator(t: ExecutionContext): Operator {
   };
 }
 
-async function runProgram(config: RecordsConfig, args: readonly string[]): Promise<Ran> {
+async function runHere(config: RecordsConfig, args: readonly string[]): Promise<Ran> {
   const program = new Command('hail-api');
   for (const command of COMMANDS) program.addCommand(command(() => config));
-  for (const command of [program, ...program.commands.flatMap((each) => [each, ...each.commands])])
-    command.exitOverride().configureOutput({ writeErr: (text) => void process.stderr.write(text) });
   const out = listen(process.stdout);
   const err = listen(process.stderr);
-  let code: number = EXIT.done;
   try {
-    await program.parseAsync(args, { from: 'user' });
-    code = Number(process.exitCode ?? EXIT.done);
-  } catch (error) {
-    const explained = explainError(error);
-    code = explained.code;
-    process.stderr.write(explained.message);
+    const code = await runProgram(program, args);
+    return { code, out: out(), err: err() };
   } finally {
     process.exitCode = undefined;
   }
-  return { code, out: out(), err: err() };
 }
 
 /** Takes what is written to a stream; the function returns it and lets go. */

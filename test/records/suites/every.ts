@@ -1,4 +1,5 @@
 import type { Register } from '../world.ts';
+import { backupSuite } from './backup.ts';
 import { chargesSuite } from './charges.ts';
 import { idempotencySuite } from './idempotency.ts';
 import { keysSuite } from './keys.ts';
@@ -6,5 +7,5 @@ import { portfolioSuite } from './portfolio.ts';
 
 /** Everything that must hold on every kind of database. */
 export function everySuite(test: Register): void {
-  for (const suite of [chargesSuite, keysSuite, idempotencySuite, portfolioSuite]) suite(test);
+  for (const suite of [chargesSuite, keysSuite, idempotencySuite, portfolioSuite, backupSuite]) suite(test);
 }

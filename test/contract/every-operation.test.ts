@@ -1,0 +1,147 @@
+import test from 'ava';
+import { openAccount } from '../account.ts';
+import {
+  type DescribedOperation,
+  type DescribedRequest,
+  departuresOf,
+  exampleRequest,
+  initOf,
+} from '../document.ts';
+import { startWholeService, type WholeService } from '../whole-service.ts';
+
+/** Rows of the interface's endpoint table: method and path, credits of the example, operation, scope, ETag. */
+const TABLE = [
+  ['GET /v1/hail/current', 15, 'hail.current', 'hail:read', 'tag'],
+  ['POST /v1/hail/current/batch', 8, 'hail.current.batch', 'hail:read', ''],
+  ['GET /v1/hail/history', 25, 'hail.history.90d', 'hail:read', 'tag'],
+  ['GET /v1/hail/nowcast', 10, 'hail.nowcast', 'hail:read', 'tag'],
+  ['GET /v1/storms', 15, 'storms.list', 'storms:read', 'tag'],
+  ['GET /v1/storms/{track_id}', 10, 'storms.get', 'storms:read', 'tag'],
+  ['GET /v1/coverage', 5, 'coverage.get', 'coverage:read', 'tag'],
+  ['GET /v1/hail/swaths', 30, 'hail.swaths', 'swaths:read', 'tag'],
+  ['GET /v1/events', 15, 'events.list', 'events:read', 'tag'],
+  ['GET /v1/tiles/scan', 3, 'tiles.scan', 'tiles:read', 'tag'],
+  ['GET /v1/tiles/daily', 2, 'tiles.daily', 'tiles:read', 'tag'],
+  ['POST /v1/portfolio/locations', 10, 'portfolio.locations.upsert', 'portfolio:write', ''],
+  ['GET /v1/portfolio/locations', 1, 'portfolio.locations.list', 'portfolio:read', ''],
+  ['DELETE /v1/portfolio/locations', 5, 'portfolio.locations.delete', 'portfolio:write', ''],
+  ['GET /v1/portfolio/impacts', 20, 'portfolio.impacts', 'portfolio:read', ''],
+  ['GET /v1/usage', 0, null, 'usage:read', ''],
+  ['GET /v1/usage/export', 0, null, 'usage:read', ''],
+  ['GET /v1/health', 0, null, null, ''],
+  ['GET /v1/openapi.json', 0, null, null, ''],
+] as const;
+const RATE_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit', 'RateLimit-Policy'];
+/** Data answers without a tag: they too say where their data come from. */
+const UNTAGGED_DATA = ['POST /v1/hail/current/batch', 'GET /v1/portfolio/impacts'];
+
+let whole: WholeService;
+
+test.before(async () => {
+  whole = await startWholeService();
+});
+test.after.always(async (t) => {
+  t.deepEqual(whole.service.failures, []);
+  await whole.service.close();
+});
+
+function operationOf(title: string): DescribedOperation {
+  const found = whole.operations.find((operation) => operation.title === title);
+  if (found === undefined) throw new Error(`the description has no ${title}`);
+  return found;
+}
+
+/** A key of a new business, and what it has used so far as its own usage tells. */
+async function newCaller() {
+  const { key } = await openAccount(whole.service);
+  const used = async () => ((await whole.service.json('/v1/usage', { key })) as { credits: { used: number } }).credits.used;
+  return { key, used };
+}
+
+function send(request: DescribedRequest, key: string | null, headers: Record<string, string> = {}): Promise<Response> {
+  return whole.service.call(request.target, { ...initOf(request, headers), key });
+}
+
+test('the description lists exactly the endpoints of the interface, with their price, operation and scope', (t) => {
+  const described = whole.operations.map((operation) => [
+    operation.title,
+    operation['x-credits'],
+    operation['x-operation'],
+    operation['x-scope'],
+    'ETag' in (operation.responses['200']?.headers ?? {}) ? 'tag' : '',
+  ]);
+  const byTitle = (rows: readonly (readonly unknown[])[]) => Object.fromEntries(rows.map((row) => [row[0], row]));
+  t.deepEqual(byTitle(described), byTitle(TABLE));
+  t.is(described.length, TABLE.length);
+});
+
+test('every operation id is there once', (t) => {
+  const ids = whole.operations.map(({ operationId }) => operationId);
+  t.deepEqual([...new Set(ids)], ids);
+});
+
+for (const [title, credits, operationName, , tagged] of TABLE) {
+  test(`${title} answers its example as described, for ${credits} credits`, async (t) => {
+    const operation = operationOf(title);
+    const caller = await newCaller();
+    const answer = await send(exampleRequest(operation, whole.ids), caller.key);
+    const text = await answer.text();
+    t.is(answer.status, 200, text);
+    t.deepEqual(departuresOf(whole.description, operation, answer, text), []);
+    t.is(await caller.used(), credits);
+    const usage = (await whole.service.json('/v1/usage', { key: caller.key })) as {
+      operations: { items: { operation: string; credits: number }[] };
+    };
+    t.deepEqual(
+      usage.operations.items.map((item) => [item.operation, item.credits]),
+      operationName === null ? [] : [[operationName, credits]],
+    );
+  });
+
+  test(`${title} carries its request id, both families of rate headers and what may be kept of it`, async (t) => {
+    const operation = operationOf(title);
+    const { headers } = await send(exampleRequest(operation, whole.ids), (await newCaller()).key);
+    t.regex(headers.get('X-Request-Id') ?? '', /^req_[0-9A-HJKMNP-TV-Z]{26}$/);
+    for (const name of RATE_HEADERS) t.not(headers.get(name), null, name);
+    if (operation.keyed) t.is(headers.get('Cache-Control'), tagged === '' ? 'no-store' : 'private, no-cache');
+    if (operation.keyed) t.is(headers.has('ETag'), tagged !== '');
+    const isData = tagged !== '' || UNTAGGED_DATA.includes(title);
+    t.is(headers.get('X-Data-Source'), isData ? 'simulated' : null);
+    for (const name of Object.keys(operation.responses['200']?.headers ?? {}))
+      if (name !== 'Idempotent-Replay') t.true(headers.has(name), `${name} is described`);
+  });
+
+  if (title.startsWith('GET'))
+    test(`${title} answers HEAD as it answers GET, without the body, for the same price`, async (t) => {
+      const request = exampleRequest(operationOf(title), whole.ids);
+      const { key, used } = await newCaller();
+      const get = await send(request, key);
+      await get.arrayBuffer();
+      const paid = await used();
+      const head = await send({ ...request, method: 'HEAD' }, key);
+      t.is(head.status, 200);
+      t.is(await head.text(), '');
+      const names = [...get.headers.keys()].filter((name) => !/ratelimit|x-request-id|^date$|^content-length$/.test(name));
+      for (const name of names) t.is(head.headers.get(name), get.headers.get(name), name);
+      t.is(await used(), 2 * paid);
+    });
+
+  if (tagged !== '')
+    test(`${title} answers its own tag with 304, for the same price`, async (t) => {
+      const request = exampleRequest(operationOf(title), whole.ids);
+      const { key, used } = await newCaller();
+      const first = await send(request, key);
+      const tag = first.headers.get('ETag') ?? '';
+      t.regex(tag, /^W\/"[^"]+"$/);
+      for (const given of [tag, `"other", ${tag.slice(2)}`, '*']) {
+        const again = await send(request, key, { 'If-None-Match': given });
+        t.is(again.status, 304, given);
+        t.is(await again.text(), '');
+        t.is(again.headers.get('ETag'), tag);
+        t.is(again.headers.get('Cache-Control'), 'private, no-cache');
+        for (const name of ['X-Request-Id', ...RATE_HEADERS]) t.true(again.headers.has(name), name);
+      }
+      t.is((await send(request, key, { 'If-None-Match': 'W/"other"' })).status, 200);
+      t.is(await used(), 5 * credits);
+    });
+}

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+
+const Schema = z.record(z.string(), z.unknown());
+const Content = z.record(z.string(), z.object({ schema: Schema, example: z.unknown().optional() }));
+const Parameter = z.object({
+  name: z.string(),
+  in: z.enum(['query', 'path', 'header']),
+  required: z.boolean().optional(),
+  schema: Schema,
+  example: z.unknown().optional(),
+});
+const Operation = z.object({
+  operationId: z.string(),
+  'x-scope': z.string().nullable(),
+  'x-feature': z.string().nullable(),
+  'x-test-key': z.boolean(),
+  'x-credits': z.number(),
+  'x-operation': z.string().nullable(),
+  security: z.array(z.unknown()).optional(),
+  parameters: z.array(Parameter).default([]),
+  requestBody: z.object({ required: z.boolean().optional(), content: Content }).optional(),
+  responses: z.record(
+    z.string(),
+    z.object({ headers: z.record(z.string(), z.unknown()).default({}), content: Content.default({}) }),
+  ),
+});
+const Document = z.object({
+  paths: z.record(z.string(), z.record(z.string(), Operation)),
+  components: z.object({ schemas: z.record(z.string(), Schema) }),
+});
+
+export type JsonSchema = z.infer<typeof Schema>;
+export type ApiDescription = z.infer<typeof Document>;
+export type Parameter = z.infer<typeof Parameter>;
+
+/** An operation of the description, with where it lives. */
+export interface DescribedOperation extends z.infer<typeof Operation> {
+  /** Upper case. */
+  readonly method: string;
+  readonly path: string;
+  /** `GET /v1/storms/{track_id}`. */
+  readonly title: string;
+  /** It needs a key. */
+  readonly keyed: boolean;
+}
+
+/** The description of the interface as a client reads it. */
+export function parseDescription(document: unknown): ApiDescription {
+  return Document.parse(document);
+}
+
+/** Every operation of a description. */
+export function operationsOf({ paths }: ApiDescription): DescribedOperation[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([name, operation]) => {
+      const method = name.toUpperCase();
+      const keyed = operation.security === undefined || operation.security.length > 0;
+      return { ...operation, method, path, title: `${method} ${path}`, keyed };
+    }),
+  );
+}
+
+/** A JSON schema of the description as something that checks, its references resolved. */
+export function checkerOf({ components }: ApiDescription, schema: JsonSchema): z.ZodType {
+  const whole = JSON.stringify({ ...schema, $defs: components.schemas });
+  return z.fromJSONSchema(JSON.parse(whole.replaceAll('#/components/schemas/', '#/$defs/')));
+}
+
+/** A request as it goes out. */
+export interface DescribedRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly body: unknown;
+}
+
+/** The request of an operation's example; `ids` are path parameters, which no example can know. */
+export function exampleRequest(
+  operation: DescribedOperation,
+  ids: Readonly<Record<string, string>> = {},
+): DescribedRequest {
+  const query = operation.parameters
+    .filter((parameter) => parameter.in === 'query' && parameter.example !== undefined)
+    .map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`);
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'unknown');
+  return {
+    method: operation.method,
+    target: query.length === 0 ? path : `${path}?${query.join('&')}`,
+    body: operation.requestBody?.content['application/json']?.example,
+  };
+}
+
+/** A request as `fetch` takes it. */
+export function initOf({ method, body }: DescribedRequest, headers: Readonly<Record<string, string>> = {}) {
+  if (body === undefined) return { method, headers };
+  return { method, headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify(body) };
+}
+
+/**
+ * In what an answer departs from the description: status, media type, body. Empty: in nothing.
+ */
+export function departuresOf(
+  description: ApiDescription,
+  operation: DescribedOperation,
+  answer: { readonly status: number; readonly headers: Headers },
+  text: string,
+): string[] {
+  const described = operation.responses[String(answer.status)];
+  if (described === undefined) return [`status ${answer.status}, expected ${Object.keys(operation.responses)}`];
+  const type = answer.headers.get('Content-Type')?.split(';')[0] ?? null;
+  const types = Object.keys(described.content);
+  if (type === null) return types.length === 0 ? [] : [`no content type, expected ${types}`];
+  const content = described.content[type];
+  if (content === undefined) return [`content type ${type}, expected ${types}`];
+  if (!type.endsWith('json')) return [];
+  const parsed = checkerOf(description, content.schema).safeParse(JSON.parse(text));
+  return parsed.success ? [] : parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+}

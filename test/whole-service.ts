@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describeApi } from '../api/openapi.ts';
+import { ENDPOINTS } from '../api/routes/index.ts';
+import { openApiDocument } from '../api/routes/openapi.ts';
+import { type ApiDescription, type DescribedOperation, operationsOf, parseDescription } from './document.ts';
+import { type RunningService, startService } from './service.ts';
+import { ingest, midnight, SCRATCH } from './world.ts';
+
+/** A data clock one minute after the last scan of the world around midnight: its hail is live. */
+export const WHOLE_NOW_MS = Date.parse('2026-05-02T00:12:00Z');
+const BASE_URL = 'http://127.0.0.1:8080/v1';
+
+/** The service with all its endpoints and its description, over the tiny world. */
+export interface WholeService {
+  readonly service: RunningService;
+  readonly description: ApiDescription;
+  readonly operations: readonly DescribedOperation[];
+  /** A storm that is there at the data clock, and locations of the first business. */
+  readonly ids: Readonly<Record<string, string>>;
+}
+
+let published: Promise<string> | undefined;
+
+/** A data root with twelve scans around a midnight; made once per test process, not to be written to. */
+export function wholeRoot(): Promise<string> {
+  published ??= publish();
+  return published;
+}
+
+async function publish(): Promise<string> {
+  const root = mkdtempSync(join(SCRATCH, 'hail-whole-'));
+  process.once('exit', () => rmSync(root, { recursive: true, force: true }));
+  await ingest(root, await midnight());
+  return root;
+}
+
+/** Starts the service with everything it has. */
+export async function startWholeService(): Promise<WholeService> {
+  const document = describeApi({ endpoints: ENDPOINTS, base_url: BASE_URL, version: '0.0.0' });
+  const service = await startService({
+    endpoints: ENDPOINTS,
+    data_root: await wholeRoot(),
+    now_ms: WHOLE_NOW_MS,
+    app: { openRoutes: [openApiDocument(document)] },
+  });
+  const description = parseDescription(await service.json('/v1/openapi.json', { key: null }));
+  return { service, description, operations: operationsOf(description), ids: await idsOf(service) };
+}
+
+async function idsOf(service: RunningService): Promise<Record<string, string>> {
+  const storms = await service.call('/v1/storms?lat=35.2&lon=-97&radius_km=150');
+  if (!storms.ok) throw new Error(`the list of storms answers ${storms.status} ${await storms.text()}`);
+  const { cells } = (await storms.json()) as { cells: { track_id: string }[] };
+  const [first] = cells;
+  if (first === undefined) throw new Error('the tiny world has no storm at its data clock');
+  return { track_id: first.track_id };
+}
