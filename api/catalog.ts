@@ -153,7 +153,12 @@ export async function openCatalog(dataRoot: string, storm_day_start_hour: number
     },
     follow: async (prepare) => {
       followers.push(prepare);
-      if ('edition' in state) await prepare(state.edition);
+      if (!('edition' in state)) return;
+      try {
+        await prepare(state.edition);
+      } catch (error) {
+        state = { failure: asUnavailable(error) };
+      }
     },
     close: () => clearInterval(timer),
   };

@@ -44,8 +44,13 @@ export async function startWholeService(): Promise<WholeService> {
     now_ms: WHOLE_NOW_MS,
     app: { openRoutes: [openApiDocument(document)] },
   });
-  const description = parseDescription(await service.json('/v1/openapi.json', { key: null }));
-  return { service, description, operations: operationsOf(description), ids: await idsOf(service) };
+  try {
+    const description = parseDescription(await service.json('/v1/openapi.json', { key: null }));
+    return { service, description, operations: operationsOf(description), ids: await idsOf(service) };
+  } catch (error) {
+    await service.close();
+    throw error;
+  }
 }
 
 async function idsOf(service: RunningService): Promise<Record<string, string>> {

@@ -1,3 +1,4 @@
+import { ApiError } from '../errors.ts';
 import { boundedMap } from './bounded-map.ts';
 
 /** The window of the rate, seconds. */
@@ -53,6 +54,12 @@ export function rateLimiter(clock: Clock): (bucket: string, limit: number) => Ad
       retry_after_s: admitted ? null : Math.max(1, Math.ceil(next_in_ms / 1000)),
     };
   };
+}
+
+/** The refusal of a request that was not admitted. */
+export function rateLimited(limit: number, { retry_after_s }: Admission): ApiError {
+  const headers = retry_after_s === null ? {} : { 'Retry-After': String(retry_after_s) };
+  return new ApiError('rate_limited', `more than ${limit} requests in ${RATE_WINDOW_S} seconds`, headers);
 }
 
 function headersOf(limit: number, remaining: number, full_in_ms: number, unix_ms: number): string[] {

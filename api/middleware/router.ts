@@ -1,5 +1,6 @@
 import { isPathId } from '../../schemas/ids.ts';
 import type { Endpoint } from '../endpoint.ts';
+import { ApiError } from '../errors.ts';
 
 /** What a path and method lead to. */
 export type Match =
@@ -64,6 +65,13 @@ export function router(endpoints: readonly Endpoint[]): Router {
     },
     allowed: (path) => find(path)?.place.allow ?? null,
   };
+}
+
+/** The refusal of a path or method that leads nowhere. */
+export function nowhere(match: Exclude<Match, { kind: 'found' }>, method: string): ApiError {
+  if (match.kind === 'nothing') return new ApiError('not_found', 'there is nothing at this path');
+  const message = `${method} is not served here, expected ${match.allow}`;
+  return new ApiError('method_not_allowed', message, { Allow: match.allow });
 }
 
 function allowHeader(methods: readonly string[]): string {

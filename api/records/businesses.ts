@@ -82,12 +82,26 @@ export async function setStatus(
   return true;
 }
 
+/**
+ * Holds the row of a business until the transaction ends, so that its writes take turns and a quota is counted by one of
+ * them at a time. False when there is no such business.
+ */
+export async function takeTurn(rows: Transaction<Database>, business_id: string): Promise<boolean> {
+  const { numUpdatedRows } = await rows
+    .updateTable('businesses')
+    .set((eb) => ({ writes: eb('writes', '+', 1) }))
+    .where('id', '=', business_id)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
 /** Removes a business and every row of it; its lines in the audit log stay. */
 export async function purgeBusiness(
   rows: Transaction<Database>,
   { id, name }: Pick<Business, 'id' | 'name'>,
   now_ms: number,
 ): Promise<void> {
+  await takeTurn(rows, id);
   const keys = rows.selectFrom('keys').select('id').where('business_id', '=', id);
   await rows.deleteFrom('request_counts').where('key_id', 'in', keys).execute();
   await rows.deleteFrom('keys').where('business_id', '=', id).execute();

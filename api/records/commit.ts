@@ -7,9 +7,6 @@ import type { Database } from './tables.ts';
 
 /** Charges of one commit; more than that wait for the next. */
 const LARGEST_GROUP = 256;
-/** How long counts of requests may wait. */
-const NOTES_WAIT_MS = 500;
-
 export interface Committer {
   /** Resolves once the charge is committed; rejects with RecordsUnavailable or CommitFailed when it is not. */
   readonly charge: (charge: Charge) => Promise<Charged>;
@@ -30,9 +27,15 @@ interface Waiting {
 /**
  * Group commit: the cost of a charge is the commit, and it can be shared. What arrives while a commit runs, or in the same
  * turn of the event loop, forms the next group: no timer, a lone charge is committed at once. A charge over its cap
- * changes nothing and leaves the others alone; when the commit fails, none of the group was charged.
+ * changes nothing and leaves the others alone; when the commit fails, none of the group was charged. What was noted is
+ * written at the latest `notes_wait_ms` later.
  */
-export function createCommitter(writer: Kysely<Database>, charging: Charging, notes: Notes): Committer {
+export function createCommitter(
+  writer: Kysely<Database>,
+  charging: Charging,
+  notes: Notes,
+  notes_wait_ms: number,
+): Committer {
   let waiting: Waiting[] = [];
   let scheduled: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
@@ -90,7 +93,7 @@ export function createCommitter(writer: Kysely<Database>, charging: Charging, no
         schedule();
       }),
     noted: () => {
-      timer ??= setTimeout(() => void flush().catch(ignoreOutage), NOTES_WAIT_MS).unref();
+      timer ??= setTimeout(() => void flush().catch(ignoreOutage), notes_wait_ms).unref();
     },
     working: () => works,
     drain: async () => {

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { takeTurn } from './businesses.ts';
 import { type Charging, createCharging, periodOf } from './charge.ts';
 import { createCommitter } from './commit.ts';
 import { sweepCursors } from './cursors.ts';
@@ -16,26 +17,33 @@ import type { Database } from './tables.ts';
 /** How often what is over its time is removed. */
 const SWEEP_EVERY_MS = 600_000;
 
-export interface RecordsOptions {
-  readonly data_root: string;
-  /** PostgreSQL; null: a SQLite file under the data root. */
-  readonly database_url: string | null;
+/** How long counts of requests may wait: well within the second in which they are promised. */
+const NOTES_WAIT_MS = 500;
+
+/** What the records need beside their database. */
+export interface RecordsSettings {
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
   /** Hears what was done at the start, a line each. */
   readonly report?: (line: string) => void;
+  readonly notes_wait_ms?: number;
+}
+
+export interface RecordsOptions extends RecordsSettings {
+  readonly data_root: string;
+  /** PostgreSQL; null: a SQLite file under the data root. */
+  readonly database_url: string | null;
 }
 
 /** Opens the records of a data root, makes or migrates their tables, and says so. Throws RecordsUnavailable. */
-export async function openRecords({ data_root, database_url, now, report }: RecordsOptions): Promise<Records> {
-  return await recordsOver(openDatabase(recordsLocation(data_root, database_url)), now, report);
+export async function openRecords({ data_root, database_url, ...settings }: RecordsOptions): Promise<Records> {
+  return await recordsOver(openDatabase(recordsLocation(data_root, database_url)), settings);
 }
 
 /** The records over an open store, which they close. */
 export async function recordsOver(
   store: Store,
-  now: () => number,
-  report: (line: string) => void = () => {},
+  { now, report = () => {}, notes_wait_ms = NOTES_WAIT_MS }: RecordsSettings,
 ): Promise<Records> {
   const { writer, reader } = store;
   try {
@@ -48,7 +56,7 @@ export async function recordsOver(
   const clocks = { now, machine: Date.now };
   const charging = createCharging(writer);
   const notes = createNotes(writer, () => committer.noted());
-  const committer = createCommitter(writer, charging, notes);
+  const committer = createCommitter(writer, charging, notes, notes_wait_ms);
   const keyring = createKeyring(reader);
   const usedOf = prepareUsed(reader);
   const sweeping = setInterval(() => void sweep(writer, now()).catch(ignoreUnreachable), SWEEP_EVERY_MS).unref();
@@ -114,7 +122,8 @@ async function writeCharged<Result extends StoredAnswer>(
 ): Promise<Result | 'over_cap'> {
   try {
     return await db.transaction().execute(async (rows) => {
-      await takeTurn(rows, business_id);
+      if (!(await takeTurn(rows, business_id)))
+        throw new CommitFailed(`business ${business_id} is gone, expected it to exist`);
       const result = await work({ rows, business_id, now_ms });
       // Last, because every other charge of the business waits while this row is held.
       if (charge && (await charging.chargeAll(rows, [charge]))[0] === 'over_cap') throw new OverCap();
@@ -125,16 +134,6 @@ async function writeCharged<Result extends StoredAnswer>(
     if (error instanceof OverCap) return 'over_cap';
     throw error;
   }
-}
-
-/** Holds the row of the business until the transaction ends, so that quotas are counted by one write at a time. */
-async function takeTurn(rows: Kysely<Database>, business_id: string): Promise<void> {
-  const { numUpdatedRows } = await rows
-    .updateTable('businesses')
-    .set((eb) => ({ writes: eb('writes', '+', 1) }))
-    .where('id', '=', business_id)
-    .executeTakeFirst();
-  if (numUpdatedRows !== 1n) throw new CommitFailed(`business ${business_id} is gone, expected it to exist`);
 }
 
 /** Credits used in the month of an instant. */

@@ -6,7 +6,7 @@ export interface CalibrationCurve {
   readonly probability: readonly number[];
 }
 
-/** Calibration of the strike nowcast by lead. Source: data/reference/README.md. */
+/** Calibration of the strike nowcast by lead, fitted on simulated evenings by `npm run bench -- nowcast --fit`. */
 export const NOWCAST_CALIBRATION: {
   /** Version of the model and this calibration. */
   readonly version: string;

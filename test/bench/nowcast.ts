@@ -193,7 +193,9 @@ function calibration(cases: readonly Case[]): Readonly<Record<LeadKey, Calibrati
       KNOTS,
     );
     const to4 = (value: number) => Math.round(value * 10_000) / 10_000;
-    return { raw: score.map(to4), probability: probability.map(to4) };
+    const knots = score.map((value, knot) => ({ raw: to4(value), probability: to4(probability[knot] as number) }));
+    const distinct = knots.filter((one, knot) => one.raw !== knots[knot + 1]?.raw);
+    return { raw: distinct.map((one) => one.raw), probability: distinct.map((one) => one.probability) };
   };
   return { t15: curve('t15'), t30: curve('t30'), t45: curve('t45') };
 }
@@ -236,13 +238,37 @@ function report(
   });
   const filled = bins.filter((bin) => bin.cases > 0);
   const error = filled.reduce((sum, bin) => sum + (bin.cases * Math.abs(bin.said - bin.came)) / cases.length, 0);
+  const { slope, intercept } = recalibration(said, came);
   return [
     `  t${minutes}: base rate ${base.toFixed(3)}, Brier ${model.toFixed(4)} (not calibrated ${raw.toFixed(4)}, persistence ${persistence.toFixed(4)}, base rate ${climate.toFixed(4)}),`,
-    `       skill ${(1 - model / persistence).toFixed(3)} over persistence, ${(1 - model / climate).toFixed(3)} over the base rate, calibration error ${error.toFixed(3)}`,
+    `       skill ${(1 - model / persistence).toFixed(3)} over persistence, ${(1 - model / climate).toFixed(3)} over the base rate,`,
+    `       calibration error ${error.toFixed(3)}, logistic recalibration slope ${slope.toFixed(2)}, intercept ${intercept.toFixed(2)}`,
     `       said  ${filled.map((bin) => bin.said.toFixed(2).padStart(6)).join('')}`,
     `       came  ${filled.map((bin) => bin.came.toFixed(2).padStart(6)).join('')}`,
     `       cases ${filled.map((bin) => String(bin.cases).padStart(6)).join('')}`,
   ].join('\n');
+}
+
+/** Slope and intercept of the logistic that turns the forecasts' logits into what came; 1 and 0 when nothing is left to mend. */
+function recalibration(said: readonly number[], came: readonly number[]): { slope: number; intercept: number } {
+  let [slope, intercept] = [1, 0];
+  const logits = said.map((value) => Math.log(value / (1 - value)));
+  for (let step = 0; step < 20; step++) {
+    let [g0, g1, h00, h01, h11] = [0, 0, 0, 0, 0];
+    for (const [index, x] of logits.entries()) {
+      const p = 1 / (1 + Math.exp(-(intercept + slope * x)));
+      const [miss, weight] = [(came[index] as number) - p, p * (1 - p)];
+      g0 += miss;
+      g1 += miss * x;
+      h00 += weight;
+      h01 += weight * x;
+      h11 += weight * x * x;
+    }
+    const determinant = h00 * h11 - h01 * h01;
+    intercept += (h11 * g0 - h01 * g1) / determinant;
+    slope += (h00 * g1 - h01 * g0) / determinant;
+  }
+  return { slope, intercept };
 }
 
 function mean(values: readonly number[]): number {

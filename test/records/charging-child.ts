@@ -7,7 +7,7 @@ import { recordsOver } from '../../api/records/open.ts';
  * <operation>` once a charge is acknowledged; each operation is charged once. Every tenth is a write with a row.
  */
 const [location = '', business_id = '', key_id = '', round = ''] = process.argv.slice(2);
-const records = await recordsOver(openDatabase(JSON.parse(location)), Date.now);
+const records = await recordsOver(openDatabase(JSON.parse(location)), { now: Date.now });
 const ANSWER = { status: 200, type: 'application/json', body: '{}' };
 let next = 0;
 

@@ -26,7 +26,11 @@ async function watchedTenant(t: ExecutionContext) {
   const path = fileFor(t);
   const world: World = { now_ms: Date.parse('2026-05-20T12:00:00Z'), location: { path }, open: () => Promise.reject() };
   const watch = newWatch();
-  const records = await recordsOver(watchedStore(path, watch), () => world.now_ms);
+  const records = await recordsOver(watchedStore(path, watch), {
+    now: () => world.now_ms,
+    // Nothing but the statements of the test.
+    notes_wait_ms: 600_000,
+  });
   t.teardown(() => records.close());
   const tenant = await makeTenant(records, world, 'acme');
   await records.charge(chargeOf(tenant, 1, world));
@@ -34,7 +38,7 @@ async function watchedTenant(t: ExecutionContext) {
   return { records, watch, world, tenant, path };
 }
 
-test('charges that arrive together share one commit, a lone one waits for no timer', async (t) => {
+test.serial('charges that arrive together share one commit, a lone one waits for no timer', async (t) => {
   const { records, watch, world, tenant } = await watchedTenant(t);
   await Promise.all(Array.from({ length: 64 }, () => records.charge(chargeOf(tenant, 3, world))));
   t.is(watch.statements.filter((statement) => statement === 'commit').length, 1);
@@ -156,7 +160,7 @@ test('health says that commits fail, until one works', async (t) => {
   t.true(await records.health());
 });
 
-test('while another process writes, charges wait without holding up the event loop', async (t) => {
+test.serial('while another process writes, charges wait without holding up the event loop', async (t) => {
   const { records, world, tenant, path } = await watchedTenant(t);
   const other = new DatabaseSync(path);
   other.exec('begin immediate');
@@ -184,10 +188,7 @@ test('records that cannot be reached are said to be unavailable', async (t) => {
   const path = fileFor(t);
   mkdirSync(dirname(path));
   writeFileSync(path, 'not a database, '.repeat(1000));
-  await t.throwsAsync(
-    recordsOver(openDatabase({ path }), () => 0),
-    { instanceOf: RecordsUnavailable },
-  );
+  await t.throwsAsync(recordsOver(openDatabase({ path }), { now: () => 0 }), { instanceOf: RecordsUnavailable });
   await t.throwsAsync(openRecords({ data_root: '/dev/null', database_url: null, now: () => 0 }), {
     instanceOf: RecordsUnavailable,
   });
@@ -210,15 +211,14 @@ test('the records are for their owner alone, and hold no text of a key anywhere'
 
 test('records of a newer version are refused, and stay as they are', async (t) => {
   const path = fileFor(t);
-  const records = await recordsOver(openDatabase({ path }), () => 0);
+  const records = await recordsOver(openDatabase({ path }), { now: () => 0 });
   await records.operate((rows) =>
     rows.insertInto('migrations').values({ name: '999-later', applied_at: '' }).execute(),
   );
   await records.close();
-  await t.throwsAsync(
-    recordsOver(openDatabase({ path }), () => 0),
-    { message: /hold 999-later, expected none newer/ },
-  );
+  await t.throwsAsync(recordsOver(openDatabase({ path }), { now: () => 0 }), {
+    message: /hold 999-later, expected none newer/,
+  });
 });
 
 test('the start says which migrations it applied, and the next one applies none', async (t) => {

@@ -81,7 +81,7 @@ async function runIn(
     now_ms: NOON_MS,
     location,
     open: async () => {
-      const records = await recordsOver(open(), () => world.now_ms);
+      const records = await recordsOver(open(), { now: () => world.now_ms });
       opened.push(records);
       return records;
     },

@@ -38,7 +38,7 @@ export function backupSuite(test: Register): void {
           {
             id: null,
             name: 'Scheune “Nord” 🐄',
-            lat: 35.123456789012345,
+            lat: 35.12345678901234,
             lon: -97.1,
             address: "it's\n\\n",
             tags: ['é'],
@@ -51,7 +51,7 @@ export function backupSuite(test: Register): void {
 
     const folder = mkdtempSync(join(tmpdir(), 'hail-dump-'));
     t.teardown(() => rmSync(folder, { recursive: true }));
-    const copy = await recordsOver(openDatabase({ path: join(folder, 'copy.sqlite') }), () => world.now_ms);
+    const copy = await recordsOver(openDatabase({ path: join(folder, 'copy.sqlite') }), { now: () => world.now_ms });
     await restoreRecords(copy.store, each(lines));
     t.deepEqual(await dump(copy.store), lines);
     t.is(await copy.charge(chargeOf(tenant, 3, world)), 'charged');

@@ -1,0 +1,189 @@
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { type Catalog, DataUnavailable, openCatalog } from '../../api/catalog.ts';
+import { layout } from '../../schemas/layout.ts';
+import { ingest, MONTH_LATER_MS, midnight, NOW_MS, onRoot, publishedRoot, scratch } from '../world.ts';
+
+const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
+
+async function open(t: ExecutionContext, root: string, startHour = 0): Promise<Catalog> {
+  const catalog = await openCatalog(root, startHour);
+  t.teardown(() => catalog.close());
+  return catalog;
+}
+
+/** A root whose dates are over, closed and joined into their month. */
+async function closedRoot(t: ExecutionContext): Promise<string> {
+  const root = await publishedRoot(t, await midnight());
+  await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: opened }) => {
+    for (const date of [FIRST, LAST]) await opened.closeDay(date, MONTH_LATER_MS);
+    await opened.joinMonth('2026-05', MONTH_LATER_MS);
+  });
+  return root;
+}
+
+test('a missing data root is an edition without dates', async (t) => {
+  const edition = (await open(t, await scratch(t, 'nothing'))).edition();
+  t.like(edition, { source: null, newest_scan_ms: null, live: null });
+  t.deepEqual(edition.dates, []);
+  t.deepEqual(edition.paths('detections', [FIRST]), []);
+  t.deepEqual(edition.dayMaxPaths(FIRST, LAST), []);
+  t.is(edition.manifest(FIRST), null);
+  t.is(edition.dataAsOf([FIRST]), null);
+});
+
+test('an edition tells what is published: dates, source, newest scan, files', async (t) => {
+  const scans = await midnight();
+  const edition = (await open(t, await publishedRoot(t, scans))).edition();
+  t.deepEqual(edition.dates, [FIRST, LAST]);
+  t.like(edition, { source: 'simulated', newest_scan_ms: scans.at(-1)?.time_ms });
+  t.is(edition.manifest(LAST)?.partition, LAST);
+  t.is(edition.manifest('2026-05-03'), null);
+  const paths = edition.paths('detections', [FIRST, LAST, '2026-05-03']);
+  t.true(paths.length >= 2);
+  for (const path of paths) await t.notThrowsAsync(fs.access(path));
+});
+
+test('the freshness of a past date is its own, of a date without data that of the newest scan', async (t) => {
+  const scans = await midnight();
+  const edition = (await open(t, await publishedRoot(t, scans))).edition();
+  const lastOfFirst = scans.filter(({ scan_id }) => scan_id.startsWith('20260501')).at(-1);
+  t.is(edition.dataAsOf([FIRST]), lastOfFirst?.time_ms ?? null);
+  t.is(edition.dataAsOf(['2026-04-01']), scans.at(-1)?.time_ms ?? null);
+});
+
+test('a new scan makes a new edition; one that is held stays as it was', async (t) => {
+  const scans = await midnight();
+  const root = await publishedRoot(t, scans.slice(0, -1));
+  const catalog = await open(t, root);
+  const held = catalog.edition();
+  const before = { paths: held.paths('detections', [LAST]), version: held.version(['detections'], [LAST]) };
+  await ingest(root, scans.slice(-1));
+  await catalog.refresh();
+  const next = catalog.edition();
+  t.is(next.newest_scan_ms, scans.at(-1)?.time_ms ?? null);
+  t.deepEqual(held.paths('detections', [LAST]), before.paths);
+  t.is(held.version(['detections'], [LAST]), before.version);
+  t.not(next.version(['detections'], [LAST]), before.version, 'the date of the scan changed');
+  t.is(next.version(['detections'], [FIRST]), held.version(['detections'], [FIRST]), 'the date before did not');
+});
+
+test('looking again without a change keeps the very same edition', async (t) => {
+  const catalog = await open(t, await publishedRoot(t, await midnight()));
+  const edition = catalog.edition();
+  await catalog.refresh();
+  t.is(catalog.edition(), edition);
+});
+
+test('the edition follows the switch by itself', async (t) => {
+  const scans = await midnight();
+  const root = await publishedRoot(t, scans.slice(0, -1));
+  const catalog = await open(t, root);
+  const seen = new Promise<number | null>((resolve) => {
+    let calls = 0;
+    const prepare = async ({ newest_scan_ms }: { readonly newest_scan_ms: number | null }) => {
+      calls += 1;
+      if (calls > 1) resolve(newest_scan_ms);
+    };
+    void catalog.follow(prepare);
+  });
+  const alive = setInterval(() => {}, 1000); // polls do not keep a process alive
+  await ingest(root, scans.slice(-1));
+  t.is(await seen, scans.at(-1)?.time_ms ?? null);
+  clearInterval(alive);
+});
+
+test('files whose box or largest size cannot matter are left out', async (t) => {
+  const edition = (await open(t, await publishedRoot(t, await midnight()))).edition();
+  const all = edition.paths('detections', [FIRST, LAST]);
+  const files = [FIRST, LAST].flatMap((date) => edition.manifest(date)?.files ?? []);
+  const [west, south, east, north] = files.find((file) => file.table === 'detections')?.bbox ?? [0, 0, 0, 0];
+  t.deepEqual(edition.paths('detections', [FIRST, LAST], { bbox: [-80, 25, -79, 26] }), []);
+  t.deepEqual(edition.paths('detections', [FIRST, LAST], { min_size_mm: 151 }), []);
+  t.true(edition.paths('detections', [FIRST], { bbox: [west, south, west, south] }).length > 0, 'a corner is inside');
+  t.true(edition.paths('detections', [FIRST], { bbox: [east, north, east + 1, north + 1] }).length > 0);
+  t.deepEqual(edition.paths('detections', [FIRST, LAST], { bbox: [-180, -90, 180, 90], min_size_mm: 10 }), all);
+});
+
+test('closed dates are read from their month, a running date from its own files', async (t) => {
+  const open_ = (await open(t, await publishedRoot(t, await midnight()))).edition();
+  t.true(open_.dayMaxPaths(FIRST, LAST).every((path) => path.includes('/date=')));
+  const closed = (await open(t, await closedRoot(t))).edition();
+  const paths = closed.dayMaxPaths(FIRST, LAST);
+  t.is(paths.length, 1);
+  t.true(paths[0]?.includes('/month=2026-05/'));
+  t.deepEqual(closed.dayMaxPaths('2026-06-01', '2026-06-30'), []);
+});
+
+test('a month is not read any more once a date in it was made anew', async (t) => {
+  const root = await closedRoot(t);
+  const head = join(root, layout.head(FIRST));
+  const manifest = JSON.parse(await fs.readFile(head, 'utf8'));
+  manifest.table_commits['day-max'] = manifest.commit + 1;
+  await fs.writeFile(head, JSON.stringify({ ...manifest, commit: manifest.commit + 1 }));
+  const paths = (await open(t, root)).edition().dayMaxPaths(FIRST, LAST);
+  t.is(paths.length, 2);
+  t.true(paths.every((path) => path.includes('/date=')));
+});
+
+async function failsWith(t: ExecutionContext, root: string, reason: RegExp): Promise<void> {
+  const catalog = await open(t, root);
+  const error = t.throws(() => catalog.edition(), { instanceOf: DataUnavailable });
+  t.regex(error?.message ?? '', reason);
+  t.is(catalog.failure(), error?.message ?? null);
+}
+
+test('a root without the list that its switch names has no edition', async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  await fs.rm(join(root, layout.manifestFolder(LAST)), { recursive: true });
+  await failsWith(t, root, /manifests\/2026-05-02\/\d+\.json is missing, and the switch names it/);
+});
+
+test('a root with scans and without its switch has no edition', async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  await fs.rm(join(root, layout.current));
+  await failsWith(t, root, /current\.json is missing, and 2026-05-0[12] holds \d+ scans/);
+});
+
+test('a root that lost a date of a month has no edition', async (t) => {
+  const root = await closedRoot(t);
+  await fs.rm(join(root, layout.manifestFolder(FIRST)), { recursive: true });
+  await failsWith(t, root, /2026-05-01\/head\.json is missing, and month 2026-05 names it/);
+});
+
+test('a switch that is half written has no edition, and the next look mends it', async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  const path = join(root, layout.current);
+  const whole = await fs.readFile(path, 'utf8');
+  await fs.writeFile(path, whole.slice(0, 80));
+  const catalog = await open(t, root);
+  t.regex(catalog.failure() ?? '', /current\.json is not JSON/);
+  await fs.writeFile(path, whole);
+  await catalog.refresh();
+  t.is(catalog.failure(), null);
+  t.deepEqual(catalog.edition().dates, [FIRST, LAST]);
+});
+
+test('a list of a newer version is refused by name', async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  const path = join(root, layout.current);
+  const current = JSON.parse(await fs.readFile(path, 'utf8'));
+  await fs.writeFile(path, JSON.stringify({ ...current, manifest_version: 2 }));
+  await failsWith(t, root, /current\.json has version 2, expected 1/);
+});
+
+test('a root with another start of the storm day is refused', async (t) => {
+  const catalog = await open(t, await publishedRoot(t, await midnight()), 12);
+  t.regex(catalog.failure() ?? '', /storm days that start at 0 UTC, expected 12 \(HAIL_STORM_DAY_START_HOUR\)/);
+});
+
+test('a date without scans counts as observed up to its last second', async (t) => {
+  const root = await scratch(t);
+  await onRoot(root, { now_ms: NOW_MS }, async ({ root: opened }) => {
+    await opened.publishDay('2026-04-30', 'simulated', [], [], true, NOW_MS);
+  });
+  const edition = (await open(t, root)).edition();
+  t.deepEqual(edition.dates, ['2026-04-30']);
+  t.is(edition.newest_scan_ms, null, 'nothing fell, nothing was observed');
+});
