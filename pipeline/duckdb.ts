@@ -17,8 +17,8 @@ export async function openEngine(spill_folder = tmpdir()): Promise<Engine> {
   const options = { threads: String(THREADS), memory_limit: MEMORY_LIMIT, temp_directory: spill_folder };
   const instance = await DuckDBInstance.create(':memory:', options);
   const connection = await instance.connect();
-  // Files are read once and never change under their name: their footers may be remembered.
-  await connection.run('SET parquet_metadata_cache = true');
+  // A published file is read once or twice: keeping its bytes would only fill the memory of a run of many dates.
+  await connection.run('SET enable_external_file_cache = false');
   return {
     connection,
     rows: async <Row>(sql: string, parameters: readonly (string | number | null)[] = []) => {
