@@ -52,6 +52,13 @@ interface Steps {
 
 /** The service as an HTTP server that does not listen yet. */
 export function createApp(options: AppOptions): Server {
+  const server = createServer(SERVER_OPTIONS);
+  attachApp(server, options);
+  return server;
+}
+
+/** Puts the service behind a server made with SERVER_OPTIONS. */
+export function attachApp(server: Server, options: AppOptions): void {
   const { clock, trusted } = options;
   const steps = prepareSteps(options);
   const koa = new Koa();
@@ -59,13 +66,13 @@ export function createApp(options: AppOptions): Server {
     context.respond = false; // answers are whole bytes under headers made once
     await answer(arrive(context.req, context.res, options), steps, options);
   });
-  const server = createServer(SERVER_OPTIONS, koa.callback());
+  const handle = koa.callback();
+  server.on('request', (request, response) => void handle(request, response));
   limitServer(server, trusted, {
     request_id: () => newId('request', clock.unix_ms()),
     common: steps.common,
     rateHeaders: steps.addressRate,
   });
-  return server;
 }
 
 function prepareSteps({ endpoints, services, clock, check_replies, watcher }: AppOptions): Steps {

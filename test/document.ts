@@ -73,15 +73,15 @@ export interface DescribedRequest {
   readonly body: unknown;
 }
 
-/** The request of an operation's example; `ids` are path parameters, which no example can know. */
+/** The request of an operation's example; `known` are values that no example can know, or instead of the example's. */
 export function exampleRequest(
   operation: DescribedOperation,
-  ids: Readonly<Record<string, string>> = {},
+  known: Readonly<Record<string, string>> = {},
 ): DescribedRequest {
   const query = operation.parameters
     .filter((parameter) => parameter.in === 'query' && parameter.example !== undefined)
-    .map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`);
-  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'unknown');
+    .map(({ name, example }) => `${name}=${encodeURIComponent(known[name] ?? String(example))}`);
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => known[name] ?? 'unknown');
   return {
     method: operation.method,
     target: query.length === 0 ? path : `${path}?${query.join('&')}`,

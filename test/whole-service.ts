@@ -16,8 +16,8 @@ export interface WholeService {
   readonly service: RunningService;
   readonly description: ApiDescription;
   readonly operations: readonly DescribedOperation[];
-  /** A storm that is there at the data clock, and locations of the first business. */
-  readonly ids: Readonly<Record<string, string>>;
+  /** Values for examples: a storm that is there at the data clock, and a last date that is not yet to come. */
+  readonly known: Readonly<Record<string, string>>;
 }
 
 let published: Promise<string> | undefined;
@@ -46,18 +46,18 @@ export async function startWholeService(): Promise<WholeService> {
   });
   try {
     const description = parseDescription(await service.json('/v1/openapi.json', { key: null }));
-    return { service, description, operations: operationsOf(description), ids: await idsOf(service) };
+    return { service, description, operations: operationsOf(description), known: await knownOf(service) };
   } catch (error) {
     await service.close();
     throw error;
   }
 }
 
-async function idsOf(service: RunningService): Promise<Record<string, string>> {
+async function knownOf(service: RunningService): Promise<Record<string, string>> {
   const storms = await service.call('/v1/storms?lat=35.2&lon=-97&radius_km=150');
   if (!storms.ok) throw new Error(`the list of storms answers ${storms.status} ${await storms.text()}`);
   const { cells } = (await storms.json()) as { cells: { track_id: string }[] };
   const [first] = cells;
   if (first === undefined) throw new Error('the tiny world has no storm at its data clock');
-  return { track_id: first.track_id };
+  return { track_id: first.track_id, date_end: '2026-05-02' };
 }

@@ -1,15 +1,15 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createServer as createSocketServer } from 'node:net';
 import { Command } from 'commander';
 import pino, { type Logger } from 'pino';
-import { createApp } from '../app.ts';
+import { attachApp } from '../app.ts';
 import { openCatalog } from '../catalog.ts';
 import { type Config, releaseVersion } from '../config.ts';
 import { openEngine } from '../duckdb.ts';
 import { openViewer } from '../files/viewer.ts';
 import { openLive } from '../live.ts';
 import { trustedProxies } from '../middleware/address.ts';
+import { SERVER_OPTIONS } from '../middleware/limits.ts';
 import { createMetrics, type Metrics } from '../middleware/metrics.ts';
 import type { OpenRoute } from '../middleware/open-route.ts';
 import { watcherOf } from '../middleware/watcher.ts';
@@ -26,6 +26,7 @@ import type { Services } from '../services.ts';
 
 /** How long requests may still take once the service was told to stop. */
 const DRAIN_MS = 25_000;
+const IDLE_CHECK_MS = 50;
 
 /** `hail-api serve`: migrates the records, listens, and serves until it is told to stop. */
 export function serveCommand(config: () => Config): Command {
@@ -36,8 +37,9 @@ export function serveCommand(config: () => Config): Command {
       '\nThe first start makes the business "default" with a live and a test key, and prints both once.',
     )
     .action(async () => {
+      const stopping = stopSignal(); // heard from the first moment on, also while everything is being opened
       const running = await startServing(config());
-      await stopSignal();
+      await stopping;
       await running.stop();
     });
 }
@@ -52,16 +54,19 @@ export interface Serving {
 }
 
 /** Opens everything that answers are made from, and listens. Says on standard output how to call it. */
-export async function startServing(config: Config, say: (line: string) => void = sayAloud): Promise<Serving> {
+export async function startServing(config: Config, say: (text: string) => void = sayAloud): Promise<Serving> {
   const log = pino(
     { level: config.log_level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
     pino.destination(2),
   );
-  const port = config.port === 0 ? await freePort(config.host) : config.port;
+  const server = createServer(SERVER_OPTIONS);
+  // A port that the system picks has to be known before anything can name the address.
+  if (config.port === 0) await listen(server, 0, config.host);
+  const port = config.port === 0 ? (server.address() as AddressInfo).port : config.port;
   const base_url = config.base_url ?? `http://${hostOf(config.host)}:${port}/v1`;
   const { services, close } = await openServices(config, base_url, log);
   const metrics = config.metrics_port === null ? null : createMetrics();
-  const server = createApp({
+  attachApp(server, {
     endpoints: ENDPOINTS,
     openRoutes: openRoutesOf(services),
     services,
@@ -73,13 +78,13 @@ export async function startServing(config: Config, say: (line: string) => void =
   const servers = [server];
   try {
     const first_keys = await ensureFirstBusiness(services.records, services.now());
-    await listen(server, port, config.host);
+    if (!server.listening) await listen(server, port, config.host);
     if (metrics !== null && config.metrics_port !== null) {
       const metricsServer = serveMetrics(metrics);
       await listen(metricsServer, config.metrics_port, config.host);
       servers.push(metricsServer);
     }
-    welcome(say, base_url, first_keys);
+    say(welcome(base_url, first_keys));
     log.info({ base_url, records: config.database_url === null ? 'sqlite' : 'postgresql' }, 'Service:Listen:Ready');
     return {
       base_url,
@@ -150,40 +155,37 @@ function serveMetrics({ registry }: Metrics): Server {
   });
 }
 
-function welcome(say: (line: string) => void, base_url: string, keys: FirstKeys | null): void {
+/** How to call the service, and its first keys. */
+function welcome(base_url: string, keys: FirstKeys | null): string {
   const root = base_url.replace(/\/v1$/, '');
   const key = keys?.live ?? '$HAIL_KEY';
-  say(`hail listens at ${root}  (documentation ${root}/docs, map ${root}/viewer)`);
-  if (keys) {
-    say('');
-    say('Keys of the business "default", shown this once:');
-    say(`  live  ${keys.live}`);
-    say(`  test  ${keys.test}`);
-  }
-  say('');
-  say('Try:');
-  say(`  curl -H 'Authorization: Bearer ${keys?.test ?? key}' '${base_url}/health'`);
-  say(`  curl -H 'Authorization: Bearer ${key}' '${base_url}/hail/current?lat=35.47&lon=-97.52&radius_km=150'`);
-  say(`  curl -H 'Authorization: Bearer ${key}' '${base_url}/usage'`);
-  say('');
+  const shownOnce =
+    keys === null
+      ? ''
+      : `
+Keys of the business "default", shown this once:
+  live  ${keys.live}
+  test  ${keys.test}
+`;
+  return `hail listens at ${root}  (documentation ${root}/docs, map ${root}/viewer)
+${shownOnce}
+Try:
+  curl -H 'Authorization: Bearer ${keys?.test ?? key}' '${base_url}/health'
+  curl -H 'Authorization: Bearer ${key}' '${base_url}/hail/current?lat=35.47&lon=-97.52&radius_km=150'
+  curl -H 'Authorization: Bearer ${key}' '${base_url}/usage'
+
+`;
 }
 
-function sayAloud(line: string): void {
-  process.stdout.write(`${line}\n`);
+/** In one piece: whoever reads it may close the pipe afterwards. */
+function sayAloud(text: string): void {
+  process.stdout.write(text);
 }
 
 /** Address that a client on this machine reaches the host by. */
 function hostOf(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;
-}
-
-async function freePort(host: string): Promise<number> {
-  const probe = createSocketServer();
-  await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(0, host, resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {
@@ -199,9 +201,11 @@ function listen(server: Server, port: number, host: string): Promise<void> {
 /** Lets requests under way end, and cuts those that take too long. */
 async function drain(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
-  server.closeIdleConnections();
+  // A connection is idle once its request was answered, and would otherwise be kept for the next one.
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const late = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   await closed;
+  clearInterval(idle);
   clearTimeout(late);
 }
 

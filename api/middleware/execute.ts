@@ -1,5 +1,6 @@
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import type { Edition } from '../catalog.ts';
 import type { Answer, Asked, Endpoint, Price } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import type { Caller, StoredAnswer } from '../records/records.ts';
@@ -91,7 +92,7 @@ export function executor(services: Services, options: ExecutorOptions): Executor
   };
 
   const prepare = async (endpoint: AnyRead, asked: AnyAsked, input: Input, tag: string | null): Promise<Prepared> => {
-    const { source } = services.catalog.edition();
+    const pinned = endpoint.cacheable ? services.catalog.edition() : null;
     const answer: Answer<unknown> = await endpoint.answer(asked);
     checkReply(endpoint, answer);
     const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
@@ -101,7 +102,7 @@ export function executor(services: Services, options: ExecutorOptions): Executor
       tag: endpoint.cacheable ? (tag ?? entityTag(endpoint.path, input, content)) : null,
       type: answer.type ?? JSON_TYPE,
       headers: [
-        ...(source !== null && isMarketData(endpoint, answer.body) ? ['X-Data-Source', source] : []),
+        ...(pinned !== null || isDated(answer.body) ? sourceHeader(pinned ?? services.catalog.edition()) : []),
         ...pairs(answer.headers ?? {}),
       ],
       bytes: Buffer.from(text),
@@ -117,13 +118,12 @@ export function executor(services: Services, options: ExecutorOptions): Executor
     const tag = version === null ? null : entityTag(endpoint.path, input, version);
     const asksFor = exchange.request.headers['if-none-match'];
     if (tag !== null && asksFor?.trim() !== '*' && matches(asksFor, tag)) {
-      const { source } = services.catalog.edition();
       await charge(price, exchange, caller);
-      return notModified(tag, source === null ? [] : ['X-Data-Source', source]);
+      return notModified(tag, sourceHeader(services.catalog.edition()));
     }
-    const edition = services.catalog.edition();
+    const edition = endpoint.cacheable ? services.catalog.edition() : null;
     const prepared = await prepare(endpoint, asked, input, tag);
-    if (endpoint.cacheable && endpoint.method === 'GET') {
+    if (edition !== null && endpoint.method === 'GET') {
       const second = Math.floor(exchange.now_ms / 1000);
       const until_ms = options.monotonic_ms() + KEPT_MS;
       kept.keep(
@@ -201,10 +201,14 @@ function targetOf({ path, search }: Exchange): string {
   return search === '' ? path : `${path}?${search}`;
 }
 
-/** Market data say in a header whether they were observed: what has an ETag, or a freshness field. */
-function isMarketData(endpoint: Endpoint, body: unknown): boolean {
-  if (endpoint.kind === 'read' && endpoint.cacheable) return true;
+/** Whether an answer carries a freshness field, and so rests on market data. */
+function isDated(body: unknown): boolean {
   return typeof body === 'object' && body !== null && FRESHNESS.some((field) => field in body);
+}
+
+/** Market data say in a header whether they were observed. */
+function sourceHeader({ source }: Pick<Edition, 'source'>): string[] {
+  return source === null ? [] : ['X-Data-Source', source];
 }
 
 /** In what a reply departs from the schema of its type, or null. */

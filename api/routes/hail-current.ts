@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DETAILS } from '../../schemas/resources/fields.ts';
 import { type BatchResult, HailBatchReply, HailBatchRequest } from '../../schemas/resources/hail-batch.ts';
-import { HailCurrent, LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
+import { type HailCell, HailCurrent, LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { booleanQuery, latitudeQuery, longitudeQuery, numberQuery, wordQuery } from '../decode.ts';
@@ -11,8 +11,11 @@ import { creditsLeft } from '../queries/credits-left.ts';
 import { advancedBlocks, hailCell, type PlaceHail, placeHail } from '../rules/hail-cells.ts';
 import { monthOfYear } from '../rules/place-quality.ts';
 import { rounded } from '../rules/rounded.ts';
+import { inSlices } from '../rules/slices.ts';
 
 const RADIUS_KM = { usual: 50, most: 150 } as const;
+/** Cells made before others may run: 10 ms of advanced blocks whose radar geometry is new. */
+const SLICE = 40;
 const CREDITS = { standard: 15, advanced: 25, batch: 8 } as const;
 
 export const hailCurrent = readEndpoint({
@@ -72,6 +75,10 @@ export const hailCurrent = readEndpoint({
     const since_ms = lookbackStart(now_ms);
     const places = hailAround(snapshot, query, since_ms);
     const blocks = advancedBlocks(snapshot, since_ms, now_ms);
+    const cells: HailCell[] = [];
+    await inSlices(places, SLICE, (hail) => {
+      cells.push({ ...hailCell(hail, now_ms), ...(detail === 'advanced' ? blocks(hail) : {}) });
+    });
     const max_size_mm = largestSize(places);
     const body: HailCurrent = {
       active: places.length > 0,
@@ -82,10 +89,7 @@ export const hailCurrent = readEndpoint({
         closest_cell_km: places[0] === undefined ? null : rounded(places[0].distance_km, 2),
         max_size_category: max_size_mm === null ? null : sizeCategory(max_size_mm),
       },
-      cells: places.map((hail) => ({
-        ...hailCell(hail, now_ms),
-        ...(detail === 'advanced' ? blocks(hail) : {}),
-      })),
+      cells,
       query: {
         lat: rounded(lat, 5),
         lon: rounded(lon, 5),

@@ -11,7 +11,10 @@ import { type DayHail, dayHail } from '../queries/history.ts';
 import { monthOfYear, pixelQuality } from '../rules/place-quality.ts';
 import { radarBlock } from '../rules/radar-block.ts';
 import { rounded } from '../rules/rounded.ts';
+import { inSlices } from '../rules/slices.ts';
 
+/** Events made before others may run: 10 ms of advanced blocks whose radar geometry is new. */
+const SLICE = 40;
 /** Price by the longest look-back of a band, days. */
 const BANDS = [
   { days: 30, standard: 15, advanced: 25 },
@@ -97,7 +100,10 @@ export const hailHistory = readEndpoint({
       products: detail === 'advanced',
     });
     const month = monthOfYear(now_ms);
-    const events = found.map((day) => ({ ...historyEvent(day), ...(detail === 'advanced' ? blocks(day, month) : {}) }));
+    const events: HistoryEvent[] = [];
+    await inSlices(found, SLICE, (day) => {
+      events.push({ ...historyEvent(day), ...(detail === 'advanced' ? blocks(day, month) : {}) });
+    });
     return { body: { events, count: events.length, detail, data_timestamp: freshness(edition) } };
   },
 });

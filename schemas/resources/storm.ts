@@ -104,10 +104,8 @@ export const StormTrack = z.object({
     peak_ml_probability: wireProbability('Largest ml_probability.'),
     size_km2: wireKm2('Largest area of the cell.'),
   }),
-  points: z
-    .array(TrackHistoryPoint)
-    .meta({
-      description: 'Oldest first: the whole track, across midnight too; scans that missed the storm are left out.',
-    }),
+  points: z.array(TrackHistoryPoint).meta({
+    description: 'Oldest first: the whole track, across midnight too; scans that missed the storm are left out.',
+  }),
 });
 export type StormTrack = z.infer<typeof StormTrack>;

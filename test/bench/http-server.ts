@@ -48,10 +48,27 @@ const bare = new Koa().use(router.routes()).listen(0, '127.0.0.1', () => {
   process.send?.(listening);
 });
 
+/** What the process did since the last `reset`. */
+export interface Spent {
+  readonly cpu_us: number;
+  readonly longest_stall_ms: number;
+  readonly failures: number;
+}
+
 const delay = monitorEventLoopDelay({ resolution: 5 });
 delay.enable();
+let cpu = process.cpuUsage();
 process.on('message', (message) => {
-  if (message === 'reset') delay.reset();
-  else if (message === 'delay') process.send?.({ longest_ms: delay.max / 1e6, failures: service.failures.length });
-  else process.exit(0);
+  if (message === 'reset') {
+    delay.reset();
+    cpu = process.cpuUsage();
+  } else if (message === 'spent') {
+    const { user, system } = process.cpuUsage(cpu);
+    const spent: Spent = {
+      cpu_us: user + system,
+      longest_stall_ms: delay.max / 1e6,
+      failures: service.failures.length,
+    };
+    process.send?.(spent);
+  } else process.exit(0);
 });

@@ -1,0 +1,220 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import pg from 'pg';
+import { type Catalog, openCatalog } from '../../api/catalog.ts';
+import { type Engine, openEngine } from '../../api/duckdb.ts';
+import { dayHail } from '../../api/queries/history.ts';
+import { FILES } from '../../api/queries/select.ts';
+import { openEngine as openWriter, sqlList, sqlText } from '../../pipeline/duckdb.ts';
+import { UsageError } from '../../pipeline/error.ts';
+import { publishClimate } from '../../pipeline/publish/climate.ts';
+import { openRoot } from '../../pipeline/publish/root.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+import { DETECTION_MIN_MM } from '../../schemas/size.ts';
+import { addDays } from '../../schemas/time.ts';
+
+const DAYS = 365;
+const POINTS = 50;
+/** Radius and the median that is the goal on two cores, ms. */
+const GOALS = [
+  { radius_km: 25, goal_ms: 30 },
+  { radius_km: 100, goal_ms: 50 },
+] as const;
+/** Where hail falls: the box of the points. */
+const BOX = { south: 28, north: 46, west: -105, east: -85 };
+/** Without --data a season is simulated: enough to see the shape, not the size. */
+const DEMO = { first: '2025-04-15', dates: 60, now_ms: Date.parse('2026-01-01T00:00:00Z') };
+
+/**
+ * History of 365 days around points that were never asked before: `--data` is a compacted climate root. `--postgres URL`
+ * puts the same rows into PostGIS and asks it the same.
+ */
+export async function history(args: string[]): Promise<void> {
+  const { data, postgres } = options(args);
+  const root = data ?? (await simulated());
+  const catalog = await openCatalog(root, 0);
+  const engine = await openEngine(root);
+  try {
+    const points = pointsOf(POINTS);
+    await describe(root, catalog, engine, data === undefined);
+    const ours = await measured((point, radius_km) => ask(engine, catalog, point, radius_km), points);
+    for (const [index, { radius_km, goal_ms }] of GOALS.entries())
+      console.log(`  ${radius_km} km: ${shown(ours[index] as Timing)} (goal: median under ${goal_ms} ms)`);
+    if (postgres === undefined) console.log('  PostGIS: no server given (--postgres URL), not measured');
+    else await peer(postgres, catalog, points, ours);
+  } finally {
+    engine.close();
+    catalog.close();
+    if (data === undefined) await rm(root, { recursive: true, force: true });
+  }
+}
+
+function options(args: string[]): { data?: string; postgres?: string } {
+  const command = new Command('history')
+    .option('--data <folder>', 'data root with a year of compacted climate (hail-pipeline simulate --climate 1)')
+    .option('--postgres <url>', 'server with PostGIS to compare with')
+    .exitOverride();
+  try {
+    return command.parse(args, { from: 'user' }).opts();
+  } catch (error) {
+    if (error instanceof CommanderError) throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+async function simulated(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'hail-bench-history-'));
+  const root = await openRoot(folder, 'bench', 0, DEMO.now_ms);
+  for await (const _ of publishClimate(root, 7, DEMO.first, DEMO.dates, 0, DEMO.now_ms));
+  await root.close();
+  return folder;
+}
+
+function datesOf(catalog: Catalog): { first: string; last: string } {
+  const last = catalog.edition().dates.at(-1);
+  if (last === undefined) throw new UsageError('--data holds no published date, expected a compacted climate root');
+  return { first: addDays(last, 1 - DAYS), last };
+}
+
+async function describe(root: string, catalog: Catalog, engine: Engine, isDemo: boolean): Promise<void> {
+  const { first, last } = datesOf(catalog);
+  const edition = catalog.edition();
+  const paths = edition.dayMaxPaths(first, last);
+  const [facts] = await engine.rows<{ rows: number; detections: number }>(
+    `SELECT count(*) AS rows, sum(detection_scans) AS detections FROM ${FILES}`,
+    [paths],
+  );
+  const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  console.log(
+    `history: ${DAYS} days around ${POINTS} fresh points; ${facts?.detections} detections as ${facts?.rows} day maxima in ` +
+      `${paths.length} files, ${(bytes / 1e6).toFixed(0)} MB${isDemo ? ' (a simulated season; give --data for a year)' : ` of ${root}`}`,
+  );
+}
+
+function ask(engine: Engine, catalog: Catalog, point: Position, radius_km: number) {
+  const question = { ...point, radius_km, ...datesOf(catalog), min_size_mm: DETECTION_MIN_MM, limit: DAYS };
+  return dayHail(engine, catalog.edition(), { ...question, products: false });
+}
+
+interface Timing {
+  readonly median_ms: number;
+  readonly p90_ms: number;
+  readonly again_ms: number;
+  readonly days: number;
+}
+
+/** Times each point twice in a row, point by point, after one that nobody counts. */
+async function measured(
+  asking: (point: Position, radius_km: number) => Promise<readonly unknown[]>,
+  points: readonly Position[],
+): Promise<Timing[]> {
+  const timings: Timing[] = [];
+  for (const { radius_km } of GOALS) {
+    await asking({ lat: 40, lon: -100 }, radius_km);
+    const first: number[] = [];
+    const again: number[] = [];
+    let days = 0;
+    for (const point of points)
+      for (const times of [first, again]) {
+        const started = performance.now();
+        const answer = await asking(point, radius_km);
+        times.push(performance.now() - started);
+        if (times === first) days += answer.length;
+      }
+    timings.push({
+      median_ms: quantile(first, 0.5),
+      p90_ms: quantile(first, 0.9),
+      again_ms: quantile(again, 0.5),
+      days,
+    });
+  }
+  return timings;
+}
+
+function quantile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(share * (values.length - 1))] as number;
+}
+
+function shown({ median_ms, p90_ms, again_ms, days }: Timing): string {
+  return `median ${median_ms.toFixed(1)} ms, p90 ${p90_ms.toFixed(1)} ms, asked again ${again_ms.toFixed(1)} ms, ${days} storm days found`;
+}
+
+/** Points spread evenly over the box, the same in every run. */
+function pointsOf(count: number): Position[] {
+  return Array.from({ length: count }, (_, index) => ({
+    lat: BOX.south + (BOX.north - BOX.south) * (((index + 1) * 0.7548776662) % 1),
+    lon: BOX.west + (BOX.east - BOX.west) * (((index + 1) * 0.569840291) % 1),
+  }));
+}
+
+const PEER_TABLE = 'hail_bench_day_max';
+/** The largest hail of each date within a radius, as somebody would write it for geography columns. */
+const PEER_SQL = `
+  SELECT DISTINCT ON (storm_date) storm_date, lat, lon, max_mm FROM ${PEER_TABLE}
+  WHERE ST_DWithin(place, ST_SetSRID(ST_MakePoint($2, $1), 4326)::geography, $3)
+  ORDER BY storm_date DESC, max_mm DESC`;
+
+async function peer(
+  url: string,
+  catalog: Catalog,
+  points: readonly Position[],
+  ours: readonly Timing[],
+): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query(`SELECT 1 FROM pg_available_extensions WHERE name = 'postgis'`);
+    if (rowCount === 0) return console.log('  PostGIS: the server does not have it, not measured');
+    await load(client, url, catalog);
+    const size = await client.query<{ bytes: string }>(`SELECT pg_total_relation_size('${PEER_TABLE}') AS bytes`);
+    const theirs = await measured(async ({ lat, lon }, radius_km) => {
+      return (await client.query(PEER_SQL, [lat, lon, radius_km * 1000])).rows;
+    }, points);
+    console.log(`  PostGIS, geography with a GiST index, ${(Number(size.rows[0]?.bytes) / 1e6).toFixed(0)} MB:`);
+    for (const [index, { radius_km }] of GOALS.entries()) {
+      const ratio = (theirs[index] as Timing).median_ms / (ours[index] as Timing).median_ms;
+      console.log(`  ${radius_km} km: ${shown(theirs[index] as Timing)}; ours is ${ratio.toFixed(1)} times as fast`);
+    }
+  } finally {
+    await client.query(`DROP TABLE IF EXISTS ${PEER_TABLE}`);
+    await client.end();
+  }
+}
+
+/** Copies the same rows into the server: one per date and pixel with a detection. */
+async function load(client: pg.Client, url: string, catalog: Catalog): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'hail-bench-postgis-'));
+  const csv = join(folder, 'rows.csv');
+  const { first, last } = datesOf(catalog);
+  const writer = await openWriter(folder);
+  try {
+    await writer.connection.run(
+      `COPY (SELECT storm_date, lat, lon, max_mm FROM read_parquet(${sqlList(catalog.edition().dayMaxPaths(first, last))})
+       WHERE max_mm >= ${DETECTION_MIN_MM} AND NOT interpolated AND storm_date BETWEEN DATE '${first}' AND DATE '${last}')
+       TO ${sqlText(csv)} (FORMAT csv, HEADER false)`,
+    );
+    await client.query('CREATE EXTENSION IF NOT EXISTS postgis');
+    await client.query(`DROP TABLE IF EXISTS ${PEER_TABLE}`);
+    await client.query(
+      `CREATE TABLE ${PEER_TABLE} (storm_date date, lat double precision, lon double precision, max_mm double precision,
+       place geography(Point, 4326) GENERATED ALWAYS AS (ST_SetSRID(ST_MakePoint(lon, lat), 4326)::geography) STORED)`,
+    );
+    await copyIn(url, csv);
+    await client.query(`CREATE INDEX ON ${PEER_TABLE} USING gist (place)`);
+    await client.query(`VACUUM ANALYZE ${PEER_TABLE}`);
+  } finally {
+    writer.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function copyIn(url: string, csv: string): Promise<void> {
+  const sql = `\\copy ${PEER_TABLE} (storm_date, lat, lon, max_mm) FROM '${csv}' WITH (FORMAT csv)`;
+  const psql = spawn('psql', ['--quiet', '--no-psqlrc', '--dbname', url, '--command', sql], { stdio: 'inherit' });
+  const code = await new Promise<number | null>((resolve, reject) => psql.on('error', reject).on('close', resolve));
+  if (code !== 0) throw new Error(`psql ended with ${code}, expected 0`);
+}
