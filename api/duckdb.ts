@@ -46,6 +46,7 @@ const THREADS_MAX = 4;
 const MEMORY_LIMIT = '320MB';
 /** Below the 30 s after which a request is given up. */
 const STATEMENT_LIMIT_MS = 20_000;
+const INTERRUPT_EVERY_MS = 100;
 
 /** Opens an engine over a data root. `limit_ms` bounds each statement. */
 export async function openEngine(dataRoot: string, limit_ms = STATEMENT_LIMIT_MS): Promise<Engine> {
@@ -112,9 +113,12 @@ async function withinTime(
   parameters: readonly Parameter[],
 ) {
   let late = false;
-  const timer = setTimeout(() => {
+  // An interrupt that comes before the statement has begun is forgotten: it is said again until the statement ends.
+  let again: NodeJS.Timeout | undefined;
+  const first = setTimeout(() => {
     late = true;
     connection.interrupt();
+    again = setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS);
   }, limit_ms);
   try {
     const reader = await connection.runAndReadAll(sql, parameters.map(bound), parameters.map(typeOf));
@@ -122,7 +126,8 @@ async function withinTime(
   } catch (error) {
     throw late ? new QueryTimeout(limit_ms) : error;
   } finally {
-    clearTimeout(timer);
+    clearTimeout(first);
+    clearInterval(again);
   }
 }
 

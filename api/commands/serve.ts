@@ -159,20 +159,20 @@ function serveMetrics({ registry }: Metrics): Server {
 function welcome(base_url: string, keys: FirstKeys | null): string {
   const root = base_url.replace(/\/v1$/, '');
   const key = keys?.live ?? '$HAIL_KEY';
-  const shownOnce =
+  const about =
     keys === null
-      ? ''
+      ? '\nHAIL_KEY stands for a key of yours; `hail-api key create` makes one.\n'
       : `
 Keys of the business "default", shown this once:
   live  ${keys.live}
   test  ${keys.test}
 `;
   return `hail listens at ${root}  (documentation ${root}/docs, map ${root}/viewer)
-${shownOnce}
+${about}
 Try:
-  curl -H 'Authorization: Bearer ${keys?.test ?? key}' '${base_url}/health'
-  curl -H 'Authorization: Bearer ${key}' '${base_url}/hail/current?lat=35.47&lon=-97.52&radius_km=150'
-  curl -H 'Authorization: Bearer ${key}' '${base_url}/usage'
+  curl -H "Authorization: Bearer ${keys?.test ?? key}" '${base_url}/health'
+  curl -H "Authorization: Bearer ${key}" '${base_url}/hail/current?lat=35.47&lon=-97.52&radius_km=150'
+  curl -H "Authorization: Bearer ${key}" '${base_url}/usage'
 
 `;
 }

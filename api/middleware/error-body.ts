@@ -1,6 +1,7 @@
 import type { ErrorBody } from '../../schemas/errors.ts';
 import { ApiError } from '../errors.ts';
 import { CommitFailed, RecordsUnavailable } from '../records/failures.ts';
+import { withoutSecrets } from '../records/key-text.ts';
 import type { StoredAnswer } from '../records/records.ts';
 import { JSON_TYPE, pairs, type Reply } from './reply.ts';
 
@@ -21,9 +22,9 @@ export function asApiError(error: unknown): ApiError {
   return new ApiError('internal_error', 'something went wrong on our side', {}, { cause: error });
 }
 
-/** The one body of every error. */
+/** The one body of every error. Messages quote what was sent, which may hold a key in the wrong place. */
 export function errorAnswer(error: ApiError, request_id: string): StoredAnswer {
-  const body: ErrorBody = { error: error.code, message: error.message, request_id };
+  const body: ErrorBody = { error: error.code, message: withoutSecrets(error.message), request_id };
   return { status: error.status, type: JSON_TYPE, body: JSON.stringify(body) };
 }
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { withoutSecrets } from '../records/key-text.ts';
 import type { Exchange } from './exchange.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -34,9 +35,11 @@ function fieldsOf({ request, request_id, path, address, caller }: Exchange, stat
   const client_id = request.headers['x-request-id'];
   return {
     request_id,
-    ...(client_id === undefined ? {} : { client_request_id: String(client_id).slice(0, LONGEST_CLIENT_ID) }),
+    ...(client_id === undefined
+      ? {}
+      : { client_request_id: withoutSecrets(String(client_id).slice(0, LONGEST_CLIENT_ID)) }),
     method: request.method,
-    path: path.slice(0, LONGEST_CLIENT_ID),
+    path: withoutSecrets(path.slice(0, LONGEST_CLIENT_ID)),
     status,
     took_ms: Math.round(took_ms * 10) / 10,
     address,

@@ -7,6 +7,8 @@ const PUBLIC_ID_CHARACTERS = 8;
 const SECRET_CHARACTERS = 32;
 const CHECKSUM_CHARACTERS = 6;
 const KEY = /^hs_(live|test)_([0-9A-Za-z]{8})[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/;
+/** Keys inside other text, cut short or with more after them. */
+const KEYS_WITHIN = /(hs_(?:live|test)_[0-9A-Za-z]{8})[0-9A-Za-z]+/g;
 
 export type KeyKind = 'live' | 'test';
 
@@ -31,6 +33,11 @@ export function parseKeyText(text: string): { readonly kind: KeyKind; readonly p
   if (kind === undefined || public_id === undefined) return null;
   const body = text.slice(0, -CHECKSUM_CHARACTERS);
   return text === body + checksum(body) ? { kind: kind as KeyKind, public_id } : null;
+}
+
+/** A text that a client chose, the secrets of keys in it left out: what may be logged or answered. */
+export function withoutSecrets(text: string): string {
+  return text.replace(KEYS_WITHIN, '$1…');
 }
 
 /** SHA-256 of a key. */

@@ -46,8 +46,9 @@ export function mergedDayMax(paths: readonly string[], detectionPaths: readonly 
 export function placeDurations(detectionRows: string | null): string {
   if (detectionRows === null)
     return 'SELECT NULL::VARCHAR AS geohash5, NULL::INTEGER AS place_scans, NULL::DOUBLE AS place_duration_min WHERE false';
+  // least() passes over NULL: without the filter the first scan, which has no gap before it, would count as a long one.
   return `
-    SELECT geohash5, count(*) AS place_scans, ${ONE_SCAN_MIN} + coalesce(sum(least(gap_min, ${LONGEST_GAP_MIN})), 0) AS place_duration_min
+    SELECT geohash5, count(*) AS place_scans, ${ONE_SCAN_MIN} + coalesce(sum(least(gap_min, ${LONGEST_GAP_MIN})) FILTER (gap_min IS NOT NULL), 0) AS place_duration_min
     FROM (
       SELECT geohash5, epoch_ms(scan_time - lag(scan_time) OVER (PARTITION BY geohash5 ORDER BY scan_time)) / 60000.0 AS gap_min
       FROM (SELECT DISTINCT geohash5, scan_time FROM (${detectionRows})))

@@ -2,6 +2,7 @@ import { hasSharedData, sharedData } from '../shared-folder.ts';
 import { climate } from './climate.ts';
 import { day } from './day.ts';
 import { decode } from './decode.ts';
+import { history } from './history.ts';
 import { http } from './http.ts';
 import { nowcast } from './nowcast.ts';
 import { portfolio } from './portfolio.ts';
@@ -20,6 +21,7 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   http,
   swaths,
   portfolio,
+  history,
   nowcast,
 };
 
@@ -41,5 +43,6 @@ if (name !== undefined) {
   await http();
   await swaths([]);
   await portfolio([]);
+  await history([]);
   await nowcast([]);
 }

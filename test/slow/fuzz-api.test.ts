@@ -119,6 +119,18 @@ const hostile = fc.oneof(
   fc.constantFrom(...DATES, ...STATES),
 );
 
+/** Parameters whose values only another answer tells, or that exclude the body. */
+const NEEDS_MORE = ['cursor', 'operations_cursor', 'ids'];
+
+/** Parameters that may stand together: no state beside a bbox, and a last date that is not before the first. */
+function together(given: readonly string[]): readonly string[] {
+  const start = given.find((part) => part.startsWith('date_start='))?.slice('date_start='.length) ?? '';
+  const hasBox = given.some((part) => part.startsWith('bbox='));
+  return given
+    .filter((part) => !(hasBox && part.startsWith('state=')))
+    .map((part) => (part.startsWith('date_end=') && part < `date_end=${start}` ? `date_end=${start}` : part));
+}
+
 function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
@@ -159,13 +171,17 @@ function bodies(example: unknown, isHostile: boolean): fc.Arbitrary<unknown> {
 
 /** Requests of an operation; each parameter is left out, allowed, or in the hostile kind anything. */
 function requests(operation: DescribedOperation, isHostile: boolean): fc.Arbitrary<DescribedRequest> {
-  const parts = operation.parameters.filter((parameter) => parameter.in === 'query');
+  const parts = operation.parameters.filter(
+    (parameter) => parameter.in === 'query' && (isHostile || !NEEDS_MORE.includes(parameter.name)),
+  );
   const query = fc.tuple(
     ...parts.map(({ name, schema, required = false }) => {
-      const value = isHostile ? fc.oneof(allowed(name, schema), hostile) : allowed(name, schema);
+      const value = isHostile
+        ? fc.oneof({ weight: 4, arbitrary: allowed(name, schema) }, hostile)
+        : allowed(name, schema);
       const given = value.map((text) => `${name}=${encoded(text)}`);
       const twice = fc.tuple(given, given).map((pair) => pair.join('&'));
-      if (isHostile) return fc.oneof({ weight: 8, arbitrary: given }, twice, fc.constant(''));
+      if (isHostile) return fc.oneof({ weight: 16, arbitrary: given }, twice, fc.constant(''));
       return required ? given : fc.oneof(given, fc.constant(''));
     }),
   );
@@ -175,7 +191,8 @@ function requests(operation: DescribedOperation, isHostile: boolean): fc.Arbitra
   return fc
     .record({ query, id, body: example === undefined ? fc.constant(undefined) : bodies(example, isHostile) })
     .map(({ query, id, body }) => {
-      const search = query.filter((part) => part !== '').join('&');
+      const given = query.filter((part) => part !== '');
+      const search = (isHostile ? given : together(given)).join('&');
       return {
         method: operation.method,
         target: `${operation.path.replace(/\{\w+\}/, encoded(id) || '-')}${search === '' ? '' : `?${search}`}`,
@@ -184,22 +201,25 @@ function requests(operation: DescribedOperation, isHostile: boolean): fc.Arbitra
     });
 }
 
-const hostileHeaders = fc.dictionary(
-  fc.constantFrom(
-    'Accept',
-    'Accept-Encoding',
-    'If-None-Match',
-    'Idempotency-Key',
-    'X-Forwarded-For',
-    'X-Request-Id',
-    'Content-Type',
-    'Content-Encoding',
+const hostileHeaders = fc.oneof(
+  { weight: 3, arbitrary: fc.constant({}) },
+  fc.dictionary(
+    fc.constantFrom(
+      'Accept',
+      'Accept-Encoding',
+      'If-None-Match',
+      'Idempotency-Key',
+      'X-Forwarded-For',
+      'X-Request-Id',
+      'Content-Type',
+      'Content-Encoding',
+    ),
+    fc.oneof(
+      fc.constantFrom('*/*', 'application/json', 'text/html', '*', 'W/"a"', 'gzip;q=0', 'identity', '""', ''),
+      fc.string({ maxLength: 60 }).map((text) => text.replaceAll(/[^\x20-\x7e]/g, '?')),
+    ),
+    { maxKeys: 3 },
   ),
-  fc.oneof(
-    fc.constantFrom('*/*', 'application/json', 'text/html', '*', 'W/"a"', 'gzip;q=0', 'identity', '""', ''),
-    fc.string({ maxLength: 60 }).map((text) => text.replaceAll(/[^\x20-\x7e]/g, '?')),
-  ),
-  { maxKeys: 3 },
 );
 
 async function answerOf(request: DescribedRequest, headers: Record<string, string>) {

@@ -31,7 +31,7 @@ async function serve(t: ExecutionContext, data_root: string, settings: Record<st
 
 /** Sends what a printed curl line would send. */
 async function curl(line: string): Promise<Response> {
-  const [, key, url] = /-H 'Authorization: Bearer ([^']+)' '([^']+)'/.exec(line) ?? [];
+  const [, key, url] = /-H "Authorization: Bearer ([^"]+)" '([^']+)'/.exec(line) ?? [];
   return fetch(url as string, { headers: { Authorization: `Bearer ${key}` } });
 }
 

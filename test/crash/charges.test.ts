@@ -1,0 +1,149 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { LOCATIONS, sending } from '../portfolio.ts';
+import { type ServeChild, startServe } from '../serve-child.ts';
+import { scratch } from '../world.ts';
+
+const ROUNDS = 3;
+/** How long a server lives under load, milliseconds; a little longer each round. */
+const LIVES_MS = 350;
+const READERS = 12;
+const WRITERS = 4;
+const PRICE = 5;
+const UPLOAD_PRICE = 10;
+const READ = '/v1/coverage?lat=35&lon=-97';
+
+interface Told {
+  /** Reads that were sent, and those whose whole answer arrived. */
+  sent: number;
+  answered: number;
+  /** Names of uploads that were sent, whatever became of them. */
+  readonly uploads: string[];
+}
+
+function openRows(folder: string): DatabaseSync {
+  return new DatabaseSync(join(folder, 'records', 'hail.sqlite'), { timeout: 5000 });
+}
+
+/** Lifts the rate and sets the cap, as an operator would. */
+function changePlan(folder: string, cap: number | null): void {
+  const rows = openRows(folder);
+  rows.prepare('UPDATE plans SET rate_per_minute = 1000000, spend_cap = ?, cap = ?').run(cap, cap);
+  rows.close();
+}
+
+/** Credits by each account of them, and calls of an operation in the ledger. */
+function booksOf(folder: string) {
+  const rows = openRows(folder);
+  const number = (sql: string, ...values: string[]) => Number(rows.prepare(sql).get(...values)?.n ?? 0);
+  const calls = (operation: string) => number('SELECT count(*) AS n FROM ledger WHERE operation = ?', operation);
+  const found = {
+    used: number('SELECT sum(used) AS n FROM periods'),
+    ledger: number('SELECT sum(credits) AS n FROM ledger'),
+    usage: number('SELECT sum(credits) AS n FROM usage'),
+    reads: calls('coverage.get'),
+    uploads: calls('portfolio.locations.upsert'),
+    names: rows
+      .prepare('SELECT name FROM portfolio_locations ORDER BY name')
+      .all()
+      .map(({ name }) => String(name)),
+  };
+  rows.close();
+  return found;
+}
+
+/** The status of an answer that arrived whole, or null. */
+async function statusOf(url: string, init: RequestInit): Promise<number | null> {
+  try {
+    const response = await fetch(url, init);
+    await response.text();
+    return response.status;
+  } catch {
+    return null;
+  }
+}
+
+function uploadOf(name: string, key: string): RequestInit {
+  const { headers, ...init } = sending('POST', { format: 'json', data: [{ name, lat: 35, lon: -97 }] });
+  return { ...init, headers: { ...headers, Authorization: `Bearer ${key}`, 'Idempotency-Key': name } };
+}
+
+/** Calls as fast as it can until the server is gone. */
+async function load(t: ExecutionContext, server: ServeChild, key: string, told: Told, round: number): Promise<void> {
+  let alive = true;
+  const reading = async () => {
+    while (alive) {
+      told.sent += 1;
+      const status = await statusOf(server.url + READ, { headers: { Authorization: `Bearer ${key}` } });
+      if (status === null) alive = false;
+      else t.is(status, 200);
+      if (status === 200) told.answered += 1;
+    }
+  };
+  const writing = async (writer: number) => {
+    for (let n = 0; alive; n++) {
+      const name = `upload ${round}.${writer}.${n}`;
+      told.uploads.push(name);
+      const status = await statusOf(server.url + LOCATIONS, uploadOf(name, key));
+      if (status === null) alive = false;
+      else t.is(status, 200);
+    }
+  };
+  await Promise.all([
+    ...Array.from({ length: READERS }, reading),
+    ...Array.from({ length: WRITERS }, (_, writer) => writing(writer)),
+    sleep(LIVES_MS + 70 * round).then(() => server.end('SIGKILL')),
+  ]);
+}
+
+test('servers killed under load lose no acknowledged charge, charge no call twice, and uploads sent again are made once', async (t) => {
+  const folder = await scratch(t);
+  const told: Told = { sent: 0, answered: 0, uploads: [] };
+  let server = await startServe(folder);
+  t.teardown(() => server.end('SIGKILL'));
+  const key = server.keys?.live ?? '';
+  changePlan(folder, null);
+  for (let round = 0; round < ROUNDS; round++) {
+    await load(t, server, key, told, round);
+    const { used, ledger, usage, reads } = booksOf(folder);
+    t.deepEqual([ledger, usage], [used, used]);
+    t.true(reads >= told.answered, `${reads} charged, ${told.answered} answered`);
+    t.true(reads <= told.sent, `${reads} charged, ${told.sent} sent`);
+    server = await startServe(folder);
+  }
+  for (const name of told.uploads) t.is(await statusOf(server.url + LOCATIONS, uploadOf(name, key)), 200, name);
+  const books = booksOf(folder);
+  t.log(`${told.sent} reads sent, ${told.answered} answered, ${books.reads} charged; ${told.uploads.length} uploads`);
+  t.true(told.answered > 100 && told.uploads.length > 10);
+  t.deepEqual(books.names, [...told.uploads].sort());
+  t.is(books.uploads, told.uploads.length);
+  t.is(books.used, books.reads * PRICE + books.uploads * UPLOAD_PRICE);
+  t.deepEqual([books.ledger, books.usage], [books.used, books.used]);
+  await server.end('SIGTERM');
+});
+
+test('of 64 calls at once at the last credits exactly those that fit are served', async (t) => {
+  const folder = await scratch(t);
+  const server = await startServe(folder);
+  t.teardown(() => server.end('SIGKILL'));
+  const fitting = 23;
+  changePlan(folder, fitting * PRICE + PRICE - 1);
+  const call = () => fetch(server.url + READ, { headers: { Authorization: `Bearer ${server.keys?.live}` } });
+  const replies = await Promise.all(Array.from({ length: 64 }, call));
+  const codes = await Promise.all(
+    replies.map(async (reply) => (reply.ok ? 'served' : ((await reply.json()) as { error: string }).error)),
+  );
+  t.deepEqual(
+    Object.fromEntries(
+      Map.groupBy(codes, (code) => code)
+        .entries()
+        .map(([code, all]) => [code, all.length]),
+    ),
+    { served: fitting, spend_cap_exceeded: 64 - fitting },
+  );
+  const { used, ledger, usage, reads } = booksOf(folder);
+  t.deepEqual([used, ledger, usage, reads], [fitting * PRICE, fitting * PRICE, fitting * PRICE, fitting]);
+  await server.end('SIGTERM');
+});

@@ -1,0 +1,59 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { WHOLE_NOW_MS } from './whole-service.ts';
+
+const MAIN = fileURLToPath(new URL('../api/main.ts', import.meta.url));
+
+/** `hail-api serve` as a process of its own. */
+export interface ServeChild {
+  readonly child: ChildProcess;
+  /** Address without a path. */
+  readonly url: string;
+  /** Keys it printed; only the first start on a data root prints some. */
+  readonly keys: { readonly live: string; readonly test: string } | null;
+  /** Everything it has written to standard error. */
+  readonly log: () => string;
+  /** Ends it with a signal and waits until it is gone. */
+  readonly end: (signal: 'SIGKILL' | 'SIGTERM') => Promise<void>;
+}
+
+/** Starts the real command on a data root, at the data clock of the tiny world, and waits until it listens. */
+export async function startServe(data_root: string): Promise<ServeChild> {
+  const { PATH = '' } = process.env;
+  const child = spawn(process.execPath, [MAIN, 'serve'], {
+    env: {
+      PATH,
+      HAIL_DATA: data_root,
+      HAIL_PORT: '0',
+      HAIL_LOG_LEVEL: 'debug',
+      HAIL_NOW: new Date(WHOLE_NOW_MS).toISOString(),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = once(child, 'exit');
+  let out = '';
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once('exit', () => reject(new Error(`serve ended before it listened: ${log}`)));
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text;
+      if (out.includes('/usage')) resolve();
+    });
+  });
+  const found = (pattern: RegExp) => pattern.exec(out)?.[1] ?? null;
+  const [live, test] = [found(/live +(hs_live_\w+)/), found(/test +(hs_test_\w+)/)];
+  return {
+    child,
+    url: found(/listens at (\S+)/) ?? '',
+    keys: live === null || test === null ? null : { live, test },
+    log: () => log,
+    end: async (signal) => {
+      child.kill(signal);
+      await ended;
+    },
+  };
+}
