@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Bbox } from '../schemas/geo/position.ts';
+import { usStates } from '../schemas/reference/us-states.ts';
 import { isCalendarDate } from '../schemas/time.ts';
 
 /**
@@ -152,7 +153,7 @@ export function stateQuery(options: Told = {}): Parameter<string | null> {
     expected: 'a two-letter USPS state code',
     schema: { type: 'string', pattern: '^[A-Z]{2}$', example: 'OK' },
     default: null,
-    read: (text) => (USPS_CODES.has(text) ? text : undefined),
+    read: (text) => (usStates().has(text) ? text : undefined),
   });
 }
 
@@ -255,11 +256,3 @@ function bbox(text: string): Bbox | undefined {
   if (west < -180 || east > 180 || south < -90 || north > 90) return undefined;
   return west < east && south < north ? [west, south, east, north] : undefined;
 }
-
-/** States, the District of Columbia and the territories, as the Postal Service writes them. */
-const USPS_CODES: ReadonlySet<string> = new Set(
-  (
-    'AL AK AZ AR CA CO CT DE DC FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA ' +
-    'RI SC SD TN TX UT VT VA WA WV WI WY AS GU MP PR VI UM'
-  ).split(' '),
-);

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { canonical } from './idempotency.ts';
+import { canonical } from './canonical.ts';
 import type { Input } from './validate.ts';
 
 /** Weak entity tag over route, typed parameters and what stands for the content: a version of the data, or the content. */

@@ -4,6 +4,7 @@ import { ApiError } from '../errors.ts';
 import type { Records, StoredAnswer } from '../records/records.ts';
 import { countOf } from './authenticate.ts';
 import { turn } from './body.ts';
+import { canonical } from './canonical.ts';
 import type { Exchange } from './exchange.ts';
 import type { JsonObject } from './json.ts';
 import type { QueryText } from './validate.ts';
@@ -108,16 +109,4 @@ async function fingerprint(query: QueryText, body: JsonObject | null): Promise<s
       }
   }
   return digest.digest('hex');
-}
-
-/** JSON with the members of every object in the order of their names. */
-export function canonical(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  const members = value as JsonObject;
-  const parts = Object.keys(members)
-    .sort()
-    .filter((name) => members[name] !== undefined)
-    .map((name) => `${JSON.stringify(name)}:${canonical(members[name])}`);
-  return `{${parts.join(',')}}`;
 }

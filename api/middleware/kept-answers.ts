@@ -23,9 +23,10 @@ export interface KeptAnswers {
   readonly keep: (target: string, prepared: Prepared, holds: () => boolean) => void;
 }
 
-/** Answers kept and their bytes altogether; an answer above the third is not kept. */
 const MOST = 5000;
+/** Of all that are kept. */
 const MOST_BYTES = 48_000_000;
+/** Of one; a larger answer is made again each time. */
 const LARGEST_BYTES = 8_000_000;
 
 /** Answers by path and query, as long as each holds; the oldest go first when there are too many. */

@@ -165,7 +165,7 @@ function facts(root: string): string {
     ],
     [
       'Limits are said',
-      'What is out of range is refused, never moved. The message begins with the parameter, or with the JSON pointer of the field.',
+      'What is out of range is refused. The message begins with the parameter, or with the JSON pointer of the field.',
     ],
   ];
   return `<div class="facts">${cards.map(([title, text]) => `<section><h3>${title}</h3><p>${text}</p></section>`).join('')}</div>`;

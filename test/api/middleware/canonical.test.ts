@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { canonical } from '../../../api/middleware/idempotency.ts';
+import { canonical } from '../../../api/middleware/canonical.ts';
 
 test('the order of members does not matter, that of items does', (t) => {
   t.is(canonical({ b: 1, a: [{ d: null, c: 'x' }] }), '{"a":[{"c":"x","d":null}],"b":1}');
