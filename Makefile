@@ -35,15 +35,15 @@ verify: install ## re-read everything that is published and say what is wrong
 
 .PHONY: test
 test: install ## run the fast tests
-	@ava
+	@ava 'test/*.test.ts' 'test/!(slow)/**'
 
 .PHONY: test-records
 test-records: install ## run the tests of the records on PostgreSQL as well: HAIL_TEST_DATABASE_URL=postgres://…
-	@ava 'test/records/**/*.test.ts'
+	@ava 'test/records/**'
 
 .PHONY: test-slow
 test-slow: install ## run the slow tests: full grids, fuzz, kills, a browser
-	@ava --timeout=20m 'test/slow/**/*.test.ts'
+	@ava --timeout=20m 'test/slow/**'
 
 .PHONY: test-kill
 test-kill: install ## kill the pipeline at every single step of a commit (most of an hour)
