@@ -1,6 +1,8 @@
 # The front door. Every target installs what it needs first and may be repeated.
 SHELL := /bin/sh
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+# Node keeps what it compiled: every later start is quicker.
+export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/compiled
 
 .DEFAULT_GOAL := help
 

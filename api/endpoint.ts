@@ -68,6 +68,11 @@ interface Common<P extends Schema, Q extends Schema, B extends Schema, R extends
     readonly body?: unknown;
     readonly reply: z.input<R>;
   } | null;
+  /**
+   * Questions that together show every price, as query strings over that of the example, such as `detail=advanced`; empty
+   * when there is one price.
+   */
+  readonly priced: readonly string[];
   /** Price of a call; null: free. */
   readonly price: (asked: Pick<Asked<Typed<P>, Typed<Q>, Typed<B>>, 'params' | 'query' | 'body'>) => Price | null;
 }
@@ -87,19 +92,25 @@ export interface ReadEndpoint<P extends Schema, Q extends Schema, B extends Sche
 }
 
 /** An endpoint that writes: its rows, its charge and its idempotency record commit together. */
-export interface WriteEndpoint<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType>
+export interface WriteEndpoint<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType, Ready>
   extends Common<P, Q, B, R> {
   readonly kind: 'write';
   /** Idempotency-Key is honoured. */
   readonly idempotent: boolean;
+  /** Before the transaction, which nobody else can write beside: what takes long and needs no records belongs here. */
+  readonly prepare: (asked: Asked<Typed<P>, Typed<Q>, Typed<B>>) => Promise<Ready>;
   /** Inside the transaction; must not wait for anything but the records. */
-  readonly write: (asked: Asked<Typed<P>, Typed<Q>, Typed<B>>, writer: Writer) => Promise<Answer<z.infer<R>>>;
+  readonly write: (
+    asked: Asked<Typed<P>, Typed<Q>, Typed<B>>,
+    writer: Writer,
+    ready: Ready,
+  ) => Promise<Answer<z.infer<R>>>;
 }
 
 /** Any endpoint, its types forgotten: what the router and the description walk over. */
 export type Endpoint =
   | ReadEndpoint<Schema, Schema, Schema, z.ZodType>
-  | WriteEndpoint<Schema, Schema, Schema, z.ZodType>;
+  | WriteEndpoint<Schema, Schema, Schema, z.ZodType, unknown>;
 
 /** Declares an endpoint that reads; types of its input and reply are inferred from its schemas. */
 export function readEndpoint<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType>(
@@ -110,9 +121,9 @@ export function readEndpoint<P extends Schema, Q extends Schema, B extends Schem
 }
 
 /** Declares an endpoint that writes. */
-export function writeEndpoint<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType>(
-  endpoint: Omit<WriteEndpoint<P, Q, B, R>, 'kind' | keyof typeof WRITE_DEFAULTS> &
-    Partial<Pick<WriteEndpoint<P, Q, B, R>, keyof typeof WRITE_DEFAULTS>>,
+export function writeEndpoint<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType, Ready = null>(
+  endpoint: Omit<WriteEndpoint<P, Q, B, R, Ready>, 'kind' | keyof typeof WRITE_DEFAULTS> &
+    Partial<Pick<WriteEndpoint<P, Q, B, R, Ready>, keyof typeof WRITE_DEFAULTS>>,
 ): Endpoint {
   return { kind: 'write', ...WRITE_DEFAULTS, ...endpoint } as unknown as Endpoint;
 }
@@ -124,6 +135,7 @@ const DEFAULTS = {
   other_replies: {},
   status: 200,
   example: null,
+  priced: [],
 } as const;
 const READ_DEFAULTS = { ...DEFAULTS, cacheable: true, version: null } as const;
-const WRITE_DEFAULTS = { ...DEFAULTS, idempotent: false } as const;
+const WRITE_DEFAULTS = { ...DEFAULTS, idempotent: false, prepare: async () => null } as const;

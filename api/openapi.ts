@@ -10,6 +10,7 @@ import {
 import { ERRORS, ErrorBody, type ErrorCode } from '../schemas/errors.ts';
 import { decimal } from './decode.ts';
 import type { Endpoint, Price } from './endpoint.ts';
+import { isDated } from './middleware/freshness.ts';
 
 /** An OpenAPI 3.1 document, as plain JSON. */
 export type ApiDocument = ReturnType<typeof createDocument>;
@@ -116,13 +117,21 @@ export function operationId({ method, path }: Pick<Endpoint, 'method' | 'path'>)
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-/** What a call as in the example costs; null: free, or there is no example to go by. */
-export function examplePrice(endpoint: Endpoint): Price | null {
+/** What a call as in the example costs, asked with another query string over its own; null: free, or no example to go by. */
+export function examplePrice(endpoint: Endpoint, otherwise = ''): Price | null {
   const { example } = endpoint;
-  const query = endpoint.query?.safeParse(example?.query ?? {});
+  const query = endpoint.query?.safeParse({ ...example?.query, ...Object.fromEntries(new URLSearchParams(otherwise)) });
   const body = endpoint.body?.safeParse(example?.body);
   if (query?.success === false || body?.success === false) return null;
   return endpoint.price({ params: exampleParams(endpoint), query: query?.data ?? null, body: body?.data ?? null });
+}
+
+/** Every price of an endpoint with the question it is for; a call costs `credits` for each of its `count`. */
+function prices(endpoint: Endpoint) {
+  return endpoint.priced.map((when) => {
+    const { operation = null, credits = 0, count = 1 } = examplePrice(endpoint, when) ?? {};
+    return { when, operation, credits: credits / count };
+  });
 }
 
 function exampleParams({ path }: Endpoint): Record<string, string> {
@@ -142,6 +151,7 @@ function operation(endpoint: Endpoint): ZodOpenApiOperationObject {
     'x-test-key': test_key,
     'x-credits': price?.credits ?? 0,
     'x-operation': price?.operation ?? null,
+    ...(endpoint.priced.length === 0 ? {} : { 'x-prices': prices(endpoint) }),
     requestParams: requestParams(endpoint),
     ...(endpoint.body === null ? {} : { requestBody: requestBody(endpoint, endpoint.body) }),
     responses: responses(endpoint),
@@ -192,7 +202,8 @@ function requestBody(endpoint: Endpoint, schema: z.ZodType): ZodOpenApiRequestBo
 function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
   const own = {
     ...COMMON_HEADERS,
-    ...(isCacheable(endpoint) ? headers(['ETag', 'X-Data-Source']) : {}),
+    ...(isCacheable(endpoint) ? headers(['ETag']) : {}),
+    ...(isCacheable(endpoint) || isDated(endpoint.example?.reply) ? headers(['X-Data-Source']) : {}),
     ...(takesKey(endpoint) ? headers(['Idempotent-Replay']) : {}),
   };
   const others = Object.entries(endpoint.other_replies).map(([type, schema]) => [type.split(';')[0], { schema }]);

@@ -16,6 +16,9 @@ const Operation = z.object({
   'x-test-key': z.boolean(),
   'x-credits': z.number(),
   'x-operation': z.string().nullable(),
+  'x-prices': z
+    .array(z.object({ when: z.string(), operation: z.string().nullable(), credits: z.number() }))
+    .default([]),
   security: z.array(z.unknown()).optional(),
   parameters: z.array(Parameter).default([]),
   requestBody: z.object({ required: z.boolean().optional(), content: Content }).optional(),

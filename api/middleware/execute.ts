@@ -7,7 +7,7 @@ import type { Caller, StoredAnswer } from '../records/records.ts';
 import type { Services } from '../services.ts';
 import { mediaType } from './body.ts';
 import type { Exchange } from './exchange.ts';
-import { entityTag, matches } from './freshness.ts';
+import { entityTag, isDated, matches } from './freshness.ts';
 import { type KeptAnswers, keptAnswers, type Prepared } from './kept-answers.ts';
 import { chargeOf, checkSpendCap, spendCapExceeded } from './metering.ts';
 import { acceptsGzip, admits } from './negotiate.ts';
@@ -22,7 +22,6 @@ const KEPT_MS = 1000;
 /** One reply in so many is checked against its schema where not all are. */
 const SAMPLE = 256;
 
-const FRESHNESS = ['data_timestamp', 'data_as_of'] as const;
 const compress = promisify(gzip);
 
 type AnyRead = Extract<Endpoint, { kind: 'read' }>;
@@ -145,8 +144,9 @@ export function executor(services: Services, options: ExecutorOptions): Executor
     const asked = askedOf(input, now_ms, caller, services);
     const price = endpoint.price(asked);
     await checkSpendCap(records, caller, price, now_ms);
+    const ready = await endpoint.prepare(asked as never);
     const work = async (writer: Parameters<typeof endpoint.write>[1]): Promise<StoredAnswer> => {
-      const answer: Answer<unknown> = await endpoint.write(asked as never, writer);
+      const answer: Answer<unknown> = await endpoint.write(asked as never, writer, ready);
       checkReply(endpoint, answer);
       return { status: endpoint.status, type: answer.type ?? JSON_TYPE, body: JSON.stringify(answer.body) };
     };
@@ -199,11 +199,6 @@ function askedOf(input: Input, now_ms: number, caller: Caller, services: Service
 
 function targetOf({ path, search }: Exchange): string {
   return search === '' ? path : `${path}?${search}`;
-}
-
-/** Whether an answer carries a freshness field, and so rests on market data. */
-function isDated(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && FRESHNESS.some((field) => field in body);
 }
 
 /** Market data say in a header whether they were observed. */

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../../schemas/errors.ts';
+import { isInConus } from '../../schemas/geo/position.ts';
 import { decimal, shown } from '../decode.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
@@ -14,9 +15,6 @@ export interface Input {
   readonly query: unknown;
   readonly body: unknown;
 }
-
-/** CONUS, in which swapped coordinates are recognised. */
-const CONUS = { south: 24, north: 50, west: -125, east: -66 };
 
 /** Parameters of a query string; throws `invalid_parameter` where it is no percent-encoded UTF-8. */
 export function parseQuery(search: string): QueryText {
@@ -119,6 +117,5 @@ function swapHint(issue: z.core.$ZodIssue, body: JsonObject): string {
 
 function swapped(issue: z.core.$ZodIssue, lat: number | null, lon: number | null): string {
   if (issue.path.at(-1) !== 'lat' || lat === null || lon === null) return '';
-  const looks = lat >= CONUS.west && lat <= CONUS.east && lon >= CONUS.south && lon <= CONUS.north;
-  return looks ? ' (lat and lon look swapped)' : '';
+  return isInConus({ lat: lon, lon: lat }) ? ' (lat and lon look swapped)' : '';
 }

@@ -39,11 +39,16 @@ function fieldsOf({ request, request_id, path, address, caller }: Exchange, stat
       ? {}
       : { client_request_id: withoutSecrets(String(client_id).slice(0, LONGEST_CLIENT_ID)) }),
     method: request.method,
-    path: withoutSecrets(path.slice(0, LONGEST_CLIENT_ID)),
+    path: withoutSecrets(plain(path).slice(0, LONGEST_CLIENT_ID)),
     status,
     took_ms: Math.round(took_ms * 10) / 10,
     address,
     business_id: caller?.business_id ?? null,
     key_id: caller?.key_id ?? null,
   };
+}
+
+/** A path without percent-encoding, byte by byte: what is malformed stays, so that no encoding hides a key. */
+function plain(path: string): string {
+  return path.replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }

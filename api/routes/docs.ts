@@ -17,6 +17,7 @@ interface Operation {
   readonly 'x-feature'?: string | null;
   readonly 'x-test-key'?: boolean;
   readonly 'x-credits'?: number;
+  readonly 'x-prices'?: readonly { readonly when: string; readonly credits: number }[];
   readonly security?: readonly unknown[];
 }
 
@@ -188,6 +189,7 @@ ${chips(operation)}
 <p>${prose(operation.description ?? '')}</p>
 ${parameters.length === 0 ? '' : `<h4>Parameters</h4>\n${parameterTable(parameters)}`}
 ${body?.schema ? `<h4>Body</h4>\n${fieldTable(fieldRows(body.schema, schemas))}` : ''}
+${priceTable(operation)}
 <h4>Example</h4>
 <pre><code>${html(curl({ method, path, operation, id }, root))}</code></pre>
 ${reply?.example === undefined ? '' : `<details><summary>Answer ${html(status ?? '')}</summary><pre><code>${html(exampleText(reply.example))}</code></pre></details>`}
@@ -196,11 +198,10 @@ ${fields.length === 0 ? '' : `<details><summary>Fields of the answer</summary>${
 }
 
 function chips(operation: Operation): string {
-  const credits = operation['x-credits'] ?? 0;
   const scope = operation['x-scope'];
   const takes = (name: string) => (operation.parameters ?? []).some((parameter) => parameter.name === name);
   const items = [
-    `<li class="price">${credits === 0 ? 'free' : `${credits} credit${credits === 1 ? '' : 's'}`}</li>`,
+    `<li class="price">${priceText(operation)}</li>`,
     operation.security?.length === 0 ? '<li>no key</li>' : '',
     scope ? `<li>scope <code>${html(scope)}</code></li>` : '',
     operation['x-feature'] ? `<li>needs ${html(operation['x-feature'])}</li>` : '',
@@ -209,6 +210,25 @@ function chips(operation: Operation): string {
     takes('Idempotency-Key') ? '<li>Idempotency-Key</li>' : '',
   ];
   return `<ul class="chips">${items.join('')}</ul>`;
+}
+
+/** `2 credits`, or from the least to the most where the question decides. */
+function priceText({ 'x-credits': credits = 0, 'x-prices': prices = [] }: Operation): string {
+  const each = prices.length === 0 ? [credits] : prices.map((price) => price.credits);
+  const [least, most] = [Math.min(...each), Math.max(...each)];
+  if (most === 0) return 'free';
+  const unit = most === 1 ? 'credit' : 'credits';
+  return least === most ? `${most} ${unit}` : `${least === 0 ? 'free' : least} to ${most} ${unit}`;
+}
+
+/** What each question costs, where it decides. */
+function priceTable({ 'x-prices': prices = [] }: Operation): string {
+  if (prices.length === 0) return '';
+  const rows = prices.map(
+    ({ when, credits }) =>
+      `<tr><td><code>${html(when.replaceAll('&', ' '))}</code></td><td>${credits || 'free'}</td></tr>`,
+  );
+  return `<details><summary>Prices in credits</summary><table><tbody>${rows.join('')}</tbody></table></details>`;
 }
 
 function parameterTable(parameters: readonly Parameter[]): string {

@@ -64,6 +64,7 @@ export const hailCurrent = readEndpoint({
       data_timestamp: '2026-05-01T20:12:38Z',
     },
   },
+  priced: DETAILS.map((detail) => `detail=${detail}`),
   price: ({ query: { detail } }) => ({
     operation: detail === 'advanced' ? 'hail.current.advanced' : 'hail.current',
     credits: CREDITS[detail],
@@ -136,6 +137,7 @@ export const hailCurrentBatch = readEndpoint({
       data_timestamp: '2026-05-01T20:12:38Z',
     },
   },
+  priced: ['estimate=false', 'estimate=true'],
   price: ({ query: { estimate }, body: { locations } }) =>
     estimate
       ? null

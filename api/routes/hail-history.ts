@@ -76,6 +76,7 @@ export const hailHistory = readEndpoint({
       data_timestamp: '2026-05-03T17:40:36Z',
     },
   },
+  priced: DETAILS.flatMap((detail) => BANDS.map(({ days }) => `days=${days}&detail=${detail}`)),
   price: ({ query: { days, detail } }) => {
     const band = BANDS.find((one) => days <= one.days) ?? BANDS[3];
     const advanced = detail === 'advanced' ? '.advanced' : '';

@@ -57,19 +57,18 @@ export const uploadPortfolioLocations = writeEndpoint({
     },
   },
   price: () => ({ operation: 'portfolio.locations.upsert', credits: 10, count: 1 }),
-  write: async ({ body, caller }, writer) => {
+  prepare: async ({ body }) => {
     const upload = await judgeUpload(body);
     if (upload.kind === 'bad_header') throw new ApiError('bad_request', `/data: ${upload.reason}`);
     if (upload.kind === 'too_many_rows')
       throw new ApiError('payload_too_large', `/data: more rows than the ${UPLOAD_ROWS_MAX} of one upload`);
+    return { rows: upload.rows, toStore: rowsToStore(upload.rows) };
+  },
+  write: async ({ caller }, writer, { rows, toStore }) => {
     const limit = caller.plan.quotas.locations;
-    const { outcomes, locations_before, locations_after } = await upsertLocations(
-      writer,
-      rowsToStore(upload.rows),
-      limit,
-    );
+    const { outcomes, locations_before, locations_after } = await upsertLocations(writer, toStore, limit);
     const quota = { point_locations_before: locations_before, point_locations_after: locations_after, limit };
-    return { body: uploadReport(upload.rows, outcomes, quota) };
+    return { body: uploadReport(rows, outcomes, quota) };
   },
 });
 

@@ -68,6 +68,7 @@ export const stormsList = readEndpoint({
       query: { lat: 35.22, lon: -97.44, radius_km: 50, lookback_minutes: 30 },
     },
   },
+  priced: DETAILS.map((detail) => `detail=${detail}`),
   price: ({ query: { detail } }) =>
     detail === 'advanced'
       ? { operation: 'storms.list.advanced', credits: 25, count: 1 }
@@ -141,6 +142,7 @@ export const stormsGet = readEndpoint({
       points: [{ scan_time: '2026-05-01T20:12:38Z', lat: 35.24813, lon: -97.57205, ...EXAMPLE_STATE }],
     },
   },
+  priced: DETAILS.map((detail) => `detail=${detail}`),
   price: ({ query: { detail } }) =>
     detail === 'advanced'
       ? { operation: 'storms.get.advanced', credits: 18, count: 1 }

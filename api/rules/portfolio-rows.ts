@@ -1,4 +1,5 @@
-import { CONUS, type RejectedRow, type Rejection, ROW_LIMITS } from '../../schemas/resources/portfolio-upload.ts';
+import { CONUS } from '../../schemas/geo/position.ts';
+import { type RejectedRow, type Rejection, ROW_LIMITS } from '../../schemas/resources/portfolio-upload.ts';
 import { decimal, shown } from '../decode.ts';
 import type { CsvRow } from './portfolio-csv.ts';
 

@@ -1,8 +1,7 @@
 import type { PixelRuns } from '../../schemas/geo/fill.ts';
 import type { Window } from '../../schemas/geo/lattice.ts';
-import type { Bbox } from '../../schemas/geo/position.ts';
+import { type Bbox, CONUS } from '../../schemas/geo/position.ts';
 import { stateBox, statePixels } from '../../schemas/reference/us-states.ts';
-import { CONUS } from '../../schemas/resources/portfolio-upload.ts';
 
 /** Pixels that a question is about. */
 export interface Region {

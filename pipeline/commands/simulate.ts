@@ -44,6 +44,7 @@ interface Options {
   readonly truth: boolean;
   readonly acceptance: boolean;
   readonly climate?: string;
+  readonly density?: string;
   readonly json: boolean;
 }
 
@@ -66,6 +67,7 @@ export function simulateCommand(config: () => Config): Command {
       '--climate <years>',
       'write no raw files: publish years of daily hail straight into the data root, up to yesterday',
     )
+    .option('--density <number>', 'with --climate: so many weathers at once, 1 to 10 (default: 1)')
     .option('--json', 'print one JSON object', false)
     .addHelpText(
       'after',
@@ -77,12 +79,16 @@ Examples:
   hail-pipeline simulate --out may1 --from 2026-05-01T20:00:00Z --to 2026-05-02T02:00:00Z --seed 7 --truth
   hail-pipeline simulate --out outbreak --region conus --day-type outbreak --products MESH --hours 6
   hail-pipeline simulate --acceptance --seed 3
-  hail-pipeline simulate --climate 2                                 two years into the tables, labelled simulated`,
+  hail-pipeline simulate --climate 2                                 two years into the tables, labelled simulated
+  hail-pipeline simulate --climate 1 --density 4                     a year of four times as much hail`,
     )
     .action(async (options: Options) => {
       const seed = wholeNumber('--seed', options.seed, 2 ** 32 - 1);
+      if (options.density !== undefined && options.climate === undefined)
+        throw new UsageError('--density is given without --climate, expected both');
       if (options.acceptance) acceptance(seed, options.json);
-      else if (options.climate !== undefined) await climate(options.climate, seed, options.json, config());
+      else if (options.climate !== undefined)
+        await climate(options.climate, seed, densityOf(options.density), options.json, config());
       else await simulate(options, seed, config());
     });
 }
@@ -139,19 +145,20 @@ function acceptance(seed: number, json: boolean): void {
   if (outside > 0) process.exitCode = EXIT.check_found;
 }
 
-async function climate(text: string, seed: number, json: boolean, config: Config): Promise<void> {
+async function climate(text: string, seed: number, density: number, json: boolean, config: Config): Promise<void> {
   const years = Number(text);
   if (!/^\d+(\.\d+)?$/.test(text) || years <= 0 || years > LONGEST_YEARS)
     throw new UsageError(`--climate is '${text}', expected a number of years above 0 and up to ${LONGEST_YEARS}`);
   const dates = Math.max(1, Math.round(years * 365.25));
   const { data_root, storm_day_start_hour, now, log_level } = config;
-  const first = addDays(stormDate(now(), storm_day_start_hour), -dates);
+  const first_date = addDays(stormDate(now(), storm_day_start_hour), -dates);
   const report = openReport(log_level, !json && process.stderr.isTTY);
   const root = await openRoot(data_root, 'hail-pipeline simulate --climate', storm_day_start_hour, now());
   const started = performance.now();
   const total = { dates: 0, detections: 0 };
   try {
-    for await (const day of publishClimate(root, seed, first, dates, storm_day_start_hour, now())) {
+    const years = { seed, density, first_date, dates, storm_day_start_hour };
+    for await (const day of publishClimate(root, years, now())) {
       total.dates += 1;
       total.detections += day.detections;
       report.progress('storm dates', day.number, day.of);
@@ -161,13 +168,18 @@ async function climate(text: string, seed: number, json: boolean, config: Config
     await root.close();
   }
   const seconds = Math.round((performance.now() - started) / 100) / 10;
-  if (json) print(JSON.stringify({ data_root, seed, first, ...total, seconds }));
-  else if (total.dates === 0) print(`Nothing to do: every storm date from ${first} on holds data already.`);
+  if (json) print(JSON.stringify({ data_root, seed, density, first: first_date, ...total, seconds }));
+  else if (total.dates === 0) print(`Nothing to do: every storm date from ${first_date} on holds data already.`);
   else
     print(
-      `Published ${counted(total.dates, 'simulated storm date')} from ${first} on, ${counted(total.detections, 'detection')} in ` +
+      `Published ${counted(total.dates, 'simulated storm date')} from ${first_date} on, ${counted(total.detections, 'detection')} in ` +
         `${seconds} s under ${data_root}. SIMULATED, not observed.`,
     );
+}
+
+function densityOf(text = '1'): number {
+  if (!/^([1-9]|10)$/.test(text)) throw new UsageError(`--density is '${text}', expected a whole number from 1 to 10`);
+  return Number(text);
 }
 
 function print(text: string): void {

@@ -21,6 +21,18 @@ import { stageQuery } from './tables.ts';
 /** Segment of a date that the climate wrote: no scans, only their sum. */
 const CLIMATE_SEGMENT = 'climate';
 const MS_PER_DAY = 86_400_000;
+/** Any odd number: keeps the further weathers of one seed apart from those of its neighbours. */
+const SEED_STEP = 0x9e3779b1;
+
+/** Which simulated years to publish. */
+export interface Climate {
+  readonly seed: number;
+  /** So many independent weathers fall on every date: 1 is a usual year, more fill a place as many years would. */
+  readonly density: number;
+  readonly first_date: string;
+  readonly dates: number;
+  readonly storm_day_start_hour: number;
+}
 
 export interface ClimateProgress {
   readonly storm_date: string;
@@ -35,35 +47,22 @@ export interface ClimateProgress {
  * radar fields, cells, tracks or pictures are made, and confidence assumes five scans and a good radar.
  * Dates that hold scans are left alone. Yields each date once it is published.
  */
-export async function* publishClimate(
-  root: Root,
-  seed: number,
-  first_date: string,
-  dates: number,
-  storm_day_start_hour: number,
-  now_ms: number,
-): AsyncGenerator<ClimateProgress> {
+export async function* publishClimate(root: Root, climate: Climate, now_ms: number): AsyncGenerator<ClimateProgress> {
+  const { first_date, dates } = climate;
   const all = Array.from({ length: dates }, (_, index) => addDays(first_date, index));
   for (const [index, storm_date] of all.entries()) {
     const head = root.heads.get(storm_date);
     if (head !== undefined && head.files.length > 0) continue;
-    const rows = await publishDate(root, seed, storm_date, storm_day_start_hour, now_ms);
+    const rows = await publishDate(root, climate, storm_date, now_ms);
     yield { storm_date, number: index + 1, of: dates, detections: rows };
   }
   for (const month of new Set(all.map(monthOf))) await root.joinMonth(month, now_ms);
 }
 
-async function publishDate(
-  root: Root,
-  seed: number,
-  storm_date: string,
-  startHour: number,
-  now_ms: number,
-): Promise<number> {
-  const from_ms = stormDateStart(storm_date, startHour);
+async function publishDate(root: Root, climate: Climate, storm_date: string, now_ms: number): Promise<number> {
   const { engine } = root;
-  await loadStates(root, seed, from_ms);
-  await engine.connection.run(`CREATE OR REPLACE TABLE climate_pixels AS ${pixelsSql(seed)}`);
+  await loadStates(root, climate, stormDateStart(storm_date, climate.storm_day_start_hour));
+  await engine.connection.run(`CREATE OR REPLACE TABLE climate_pixels AS ${pixelsSql(climate.seed)}`);
   const files: StagedFile[] = [];
   for (const [table, query] of [
     [detections, detectionsSql(storm_date)],
@@ -83,16 +82,17 @@ async function publishDate(
 }
 
 /** Every storm of a date at every scan that shows hail, as rows of the table climate_states. */
-async function loadStates(root: Root, seed: number, from_ms: number): Promise<void> {
+async function loadStates(root: Root, climate: Climate, from_ms: number): Promise<void> {
   const { connection } = root.engine;
   await connection.run(
     `CREATE OR REPLACE TABLE climate_states (scan_ms BIGINT, storm INTEGER, center_row DOUBLE, center_col DOUBLE, east_km DOUBLE,
        along_deg DOUBLE, peak_mm DOUBLE, long_km DOUBLE, short_km DOUBLE, reach_px INTEGER)`,
   );
-  const scenario = conusScenario(seed, 'climate', WSR88D);
-  const storms = stormsBetween(scenario, from_ms, from_ms + MS_PER_DAY);
+  const storms = seedsOf(climate).flatMap((seed) =>
+    stormsBetween(conusScenario(seed, 'climate', WSR88D), from_ms, from_ms + MS_PER_DAY),
+  );
   const appender = await connection.createAppender('climate_states');
-  for (const scan_ms of scanTimes(seed, from_ms, from_ms + MS_PER_DAY)) {
+  for (const scan_ms of scanTimes(climate.seed, from_ms, from_ms + MS_PER_DAY)) {
     for (const storm of storms) {
       if (scan_ms < storm.birth_ms || scan_ms > storm.birth_ms + storm.life_ms) continue;
       const state = stormAt(storm, scan_ms);
@@ -115,6 +115,11 @@ async function loadStates(root: Root, seed: number, from_ms: number): Promise<vo
     }
   }
   appender.closeSync();
+}
+
+/** Seeds of the weathers of a climate: its own first. */
+function seedsOf({ seed, density }: Climate): number[] {
+  return Array.from({ length: density }, (_, index) => (seed + index * SEED_STEP) % 2 ** 32);
 }
 
 /** Pixels >= 5 mm: an elliptical core exp(-(r/rc)^1.3) with a grain of its own at every pixel and scan. */

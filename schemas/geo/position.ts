@@ -6,3 +6,11 @@ export interface Position {
 
 /** West, south, east, north in degrees: minLon,minLat,maxLon,maxLat of the interface. */
 export type Bbox = readonly [west: number, south: number, east: number, north: number];
+
+/** The interface's CONUS, edges included, in degrees: a box around the 48 states that reaches over their borders. */
+export const CONUS = { south: 24, north: 50, west: -125, east: -66 } as const;
+
+/** True for a position in the interface's CONUS. */
+export function isInConus({ lat, lon }: Position): boolean {
+  return lat >= CONUS.south && lat <= CONUS.north && lon >= CONUS.west && lon <= CONUS.east;
+}

@@ -4,9 +4,6 @@ import { z } from 'zod';
 export const UPLOAD_ROWS_MAX = 10_000;
 export const UPLOAD_BYTES_MAX = 5_000_000;
 
-/** Where point locations may lie, edges included: the interface's CONUS. */
-export const CONUS = { south: 24, north: 50, west: -125, east: -66 } as const;
-
 /** Limits of a row, in characters (code points) and in tags. */
 export const ROW_LIMITS = { name: 200, address: 500, tags: 20, tag: 64 } as const;
 

@@ -28,6 +28,7 @@ function misplaced(key: string): string[] {
     request(`GET /v1/storms/${key}`, authorized),
     request(`GET /v1/${key}`, authorized),
     request(`GET /${key}`),
+    request(`GET /%68s%5flive${key.slice('hs_live'.length)}`),
     request(`GET /tiles/${key}`),
     request(`GET /tiles/daily/${key}.pmtiles`),
     request(`${key} /v1/usage`, authorized),

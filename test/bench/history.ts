@@ -26,7 +26,10 @@ const GOALS = [
 /** Where hail falls: the box of the points. */
 const BOX = { south: 28, north: 46, west: -105, east: -85 };
 /** Without --data a season is simulated: enough to see the shape, not the size. */
-const DEMO = { first: '2025-04-15', dates: 60, now_ms: Date.parse('2026-01-01T00:00:00Z') };
+const DEMO = {
+  climate: { seed: 7, density: 1, first_date: '2025-04-15', dates: 60, storm_day_start_hour: 0 },
+  now_ms: Date.parse('2026-01-01T00:00:00Z'),
+};
 
 /**
  * History of 365 days around points that were never asked before: `--data` is a compacted climate root. `--postgres URL`
@@ -54,7 +57,10 @@ export async function history(args: string[]): Promise<void> {
 
 function options(args: string[]): { data?: string; postgres?: string } {
   const command = new Command('history')
-    .option('--data <folder>', 'data root with a year of compacted climate (hail-pipeline simulate --climate 1)')
+    .option(
+      '--data <folder>',
+      'data root with a year of compacted climate (hail-pipeline simulate --climate 1 --density 4)',
+    )
     .option('--postgres <url>', 'server with PostGIS to compare with')
     .exitOverride();
   try {
@@ -68,7 +74,7 @@ function options(args: string[]): { data?: string; postgres?: string } {
 async function simulated(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'hail-bench-history-'));
   const root = await openRoot(folder, 'bench', 0, DEMO.now_ms);
-  for await (const _ of publishClimate(root, 7, DEMO.first, DEMO.dates, 0, DEMO.now_ms));
+  for await (const _ of publishClimate(root, DEMO.climate, DEMO.now_ms));
   await root.close();
   return folder;
 }

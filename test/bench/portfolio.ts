@@ -48,7 +48,11 @@ export async function portfolio(args: readonly string[]): Promise<void> {
 async function weekOfClimate(folder: string): Promise<string> {
   const now_ms = Date.parse('2026-01-01T00:00:00Z');
   const root = await openRoot(folder, 'bench', 0, now_ms);
-  for await (const _ of publishClimate(root, 7, '2025-05-18', 7, 0, now_ms));
+  for await (const _ of publishClimate(
+    root,
+    { seed: 7, density: 1, first_date: '2025-05-18', dates: 7, storm_day_start_hour: 0 },
+    now_ms,
+  ));
   await root.close();
   return folder;
 }

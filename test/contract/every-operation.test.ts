@@ -25,6 +25,35 @@ const TABLE = [
   ['GET /v1/health', 0, null, null, ''],
   ['GET /v1/openapi.json', 0, null, null, ''],
 ] as const;
+/** Prices of the interface's endpoint table where the question decides; of the batch, for each location. */
+const PRICES = {
+  'GET /v1/hail/current': [
+    ['detail=standard', 'hail.current', 15],
+    ['detail=advanced', 'hail.current.advanced', 25],
+  ],
+  'POST /v1/hail/current/batch': [
+    ['estimate=false', 'hail.current.batch', 8],
+    ['estimate=true', null, 0],
+  ],
+  'GET /v1/hail/history': [
+    ['days=30&detail=standard', 'hail.history.30d', 15],
+    ['days=90&detail=standard', 'hail.history.90d', 25],
+    ['days=180&detail=standard', 'hail.history.180d', 40],
+    ['days=365&detail=standard', 'hail.history.365d', 60],
+    ['days=30&detail=advanced', 'hail.history.30d.advanced', 25],
+    ['days=90&detail=advanced', 'hail.history.90d.advanced', 35],
+    ['days=180&detail=advanced', 'hail.history.180d.advanced', 55],
+    ['days=365&detail=advanced', 'hail.history.365d.advanced', 80],
+  ],
+  'GET /v1/storms': [
+    ['detail=standard', 'storms.list', 15],
+    ['detail=advanced', 'storms.list.advanced', 25],
+  ],
+  'GET /v1/storms/{track_id}': [
+    ['detail=standard', 'storms.get', 10],
+    ['detail=advanced', 'storms.get.advanced', 18],
+  ],
+};
 const RATE_HEADERS = [
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
@@ -76,6 +105,16 @@ test('the description lists exactly the endpoints of the interface, with their p
   t.is(described.length, TABLE.length);
 });
 
+test('the description lists every price where the question decides', (t) => {
+  const described = whole.operations
+    .filter((operation) => operation['x-prices'].length > 0)
+    .map((operation) => [
+      operation.title,
+      operation['x-prices'].map(({ when, operation: name, credits }) => [when, name, credits]),
+    ]);
+  t.deepEqual(Object.fromEntries(described), PRICES);
+});
+
 test('every operation id is there once', (t) => {
   const ids = whole.operations.map(({ operationId }) => operationId);
   t.deepEqual([...new Set(ids)], ids);
@@ -108,6 +147,7 @@ for (const [title, credits, operationName, , tagged] of TABLE) {
     if (operation.keyed) t.is(headers.has('ETag'), tagged !== '');
     const isData = tagged !== '' || UNTAGGED_DATA.includes(title);
     t.is(headers.get('X-Data-Source'), isData ? 'simulated' : null);
+    t.is('X-Data-Source' in (operation.responses['200']?.headers ?? {}), isData);
     for (const name of Object.keys(operation.responses['200']?.headers ?? {}))
       if (name !== 'Idempotent-Replay') t.true(headers.has(name), `${name} is described`);
   });
