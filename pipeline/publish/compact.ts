@@ -108,9 +108,12 @@ function byLastScan(a: PublishedFile, b: PublishedFile): number {
   return (a.last_scan ?? '') < (b.last_scan ?? '') ? -1 : 1;
 }
 
+/** A month is cut into squares of so many pixels: what a question about one place has no use for is not even opened. */
+const REGION_PX = 500;
+
 /**
- * Edit of a month partition: the day maxima of its closed dates in one file sorted by space, for questions about one
- * place over long times. `days` are the manifests of those dates; the list remembers the commit of each.
+ * Edit of a month partition: the day maxima of its closed dates, one file for each region with hail, for questions about
+ * one place over long times. `days` are the manifests of those dates; the list remembers the commit of each.
  */
 export async function monthEdit(
   engine: Engine,
@@ -122,10 +125,13 @@ export async function monthEdit(
 ): Promise<Edit> {
   const paths = days.flatMap((day) => tablePaths(dataRoot, day, dayMax.name));
   const add_files: StagedFile[] = [];
-  if (paths.length > 0) {
-    const staged = join(staging, `${dayMax.name}-month.parquet`);
-    const facts = await stageQuery(engine, dayMax, allRows(paths), staged);
-    const path = dataFileName(layout.monthTable(dayMax.name, month), 'month', facts.sha256, 'parquet');
+  for (const region of await regionsOf(engine, paths)) {
+    const query = `${allRows(paths)} WHERE "row" BETWEEN ${region.row} AND ${region.row + REGION_PX - 1}
+      AND col BETWEEN ${region.col} AND ${region.col + REGION_PX - 1}`;
+    const name = `r${region.row}c${region.col}`;
+    const staged = join(staging, `${dayMax.name}-month-${name}.parquet`);
+    const facts = await stageQuery(engine, dayMax, query, staged);
+    const path = dataFileName(layout.monthTable(dayMax.name, month), name, facts.sha256, 'parquet');
     add_files.push({
       staged,
       entry: { path, kind: 'table', table: dayMax.name, segment: 'month', first_scan: null, last_scan: null, ...facts },
@@ -143,4 +149,13 @@ export async function monthEdit(
     closed: true,
     dates: Object.fromEntries(days.map((day) => [day.partition, day.commit])),
   };
+}
+
+/** First row and column of every region that holds a row, from north-west to south-east. */
+async function regionsOf(engine: Engine, paths: readonly string[]): Promise<{ row: number; col: number }[]> {
+  if (paths.length === 0) return [];
+  const first = (column: string) => `(${column} // ${REGION_PX} * ${REGION_PX})::INTEGER`;
+  return engine.rows(
+    `SELECT DISTINCT ${first('"row"')} AS "row", ${first('col')} AS col FROM (${allRows(paths)}) ORDER BY ALL`,
+  );
 }

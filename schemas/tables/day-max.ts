@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { table } from '../columns.ts';
+import { DETECTION_MIN_MM } from '../size.ts';
 import {
   count,
   flag,
@@ -49,5 +50,6 @@ export const dayMax = table({
   name: 'day-max',
   row: DayMax,
   schema_version: 1,
-  order: 'row // 50, col // 50, row, col, interpolated',
+  // Most questions are about detections: the smaller rest comes last, in row groups that they skip.
+  order: `max_mm < ${DETECTION_MIN_MM}, row // 50, col // 50, row, col, interpolated`,
 });

@@ -111,8 +111,10 @@ test('closed dates are read from their month, a running date from its own files'
   t.true(open_.dayMaxPaths(FIRST, LAST).every((path) => path.includes('/date=')));
   const closed = (await open(t, await closedRoot(t))).edition();
   const paths = closed.dayMaxPaths(FIRST, LAST);
-  t.is(paths.length, 1);
-  t.true(paths[0]?.includes('/month=2026-05/'));
+  t.is(paths.length, 2);
+  t.true(paths.every((path) => path.includes('/month=2026-05/')));
+  const north = { bbox: [-97.5, 35.2, -97, 35.3] } as const;
+  t.is(closed.dayMaxPaths(FIRST, LAST, north).length, 1, 'a month is cut where latitude is 35');
   t.deepEqual(closed.dayMaxPaths('2026-06-01', '2026-06-30'), []);
 });
 
