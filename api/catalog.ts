@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { Bbox } from '../schemas/geo/position.ts';
+import { Head, headOf } from '../schemas/head.ts';
 import { layout } from '../schemas/layout.ts';
-import { CommittedScan, Current, MANIFEST_VERSION, Manifest, PublishedFile } from '../schemas/manifest.ts';
+import { Current, MANIFEST_VERSION, Manifest, type PublishedFile } from '../schemas/manifest.ts';
 import { dayMax } from '../schemas/tables/day-max.ts';
 import { TABLES } from '../schemas/tables/index.ts';
 import { addDays, monthOf, scanTime, stormDateStart } from '../schemas/time.ts';
@@ -70,36 +71,6 @@ const HEADS_POLL_MS = 2000;
 const MANIFESTS_KEPT = 16;
 
 const KNOWN_VERSIONS = new Map<string, number>(TABLES.map(({ name, schema_version }) => [name, schema_version]));
-
-/** What the catalog keeps of a manifest; the lists of scans and tiles are long and stay on disk. */
-const Listing = Manifest.pick({
-  partition: true,
-  commit: true,
-  source: true,
-  storm_day_start_hour: true,
-  closed: true,
-  table_commits: true,
-  dates: true,
-}).extend({
-  scans: z.array(CommittedScan.pick({ scan_id: true, inputs: true })),
-  files: z.array(z.looseObject({ kind: z.string() })),
-});
-
-interface Partition {
-  readonly name: string;
-  readonly commit: number;
-  readonly source: 'observed' | 'simulated';
-  readonly closed: boolean;
-  readonly table_commits: Readonly<Record<string, number>>;
-  /** Files of tables. */
-  readonly files: readonly PublishedFile[];
-  readonly scans: number;
-  readonly last_scan_ms: number | null;
-  /** Hash of what the partition was made from, the same however its files are grouped. */
-  readonly inputs: string;
-  /** Of a month: commit of each date in it. */
-  readonly dates: Readonly<Record<string, number>> | null;
-}
 
 /** Opens the catalog of a data root; an empty or missing root is an edition without dates. */
 export async function openCatalog(dataRoot: string, storm_day_start_hour: number): Promise<Catalog> {
@@ -193,23 +164,23 @@ function parsed<Shape extends z.ZodType>(path: string, text: string, shape: Shap
 }
 
 interface Partitions {
-  readonly dates: ReadonlyMap<string, Partition>;
-  readonly months: ReadonlyMap<string, Partition>;
+  readonly dates: ReadonlyMap<string, Head>;
+  readonly months: ReadonlyMap<string, Head>;
   /** Some list differs from the last look. */
   readonly changed: boolean;
 }
 
 /** Reads the lists that are in force, and again only those whose file was replaced. */
 function partitionReader(store: Store, storm_day_start_hour: number) {
-  let known = new Map<string, { mark: string; partition: Partition }>();
+  let known = new Map<string, { mark: string; partition: Head }>();
 
-  const load = async (path: string): Promise<{ mark: string; partition: Partition } | null> => {
+  const load = async (path: string): Promise<{ mark: string; partition: Head } | null> => {
     const mark = await store.mark(path);
     if (mark === null) return null;
     const last = known.get(path);
     if (last?.mark === mark) return last;
     const text = await store.text(path);
-    return text === null ? null : { mark, partition: partitionOf(path, text, storm_day_start_hour) };
+    return text === null ? null : { mark, partition: headIn(path, text, storm_day_start_hour) };
   };
 
   return async (current: Current | null): Promise<Partitions> => {
@@ -217,9 +188,9 @@ function partitionReader(store: Store, storm_day_start_hour: number) {
     const pinned = current?.open_dates ?? {};
     const monthFolder = layout.monthPartition('');
     const isDate = (name: string) => /^\d{4}-\d{2}-\d{2}$/.test(name);
-    const loaded = new Map<string, { mark: string; partition: Partition }>();
-    const dates = new Map<string, Partition>();
-    const months = new Map<string, Partition>();
+    const loaded = new Map<string, { mark: string; partition: Head }>();
+    const dates = new Map<string, Head>();
+    const months = new Map<string, Head>();
     const wanted = [...new Set([...names.filter(isDate), ...Object.keys(pinned)])].sort();
     await Promise.all(
       [...wanted, ...names.filter((name) => name.startsWith(monthFolder))].map(async (name) => {
@@ -256,41 +227,26 @@ function partitionReader(store: Store, storm_day_start_hour: number) {
  * True for a date that is read through its head: a closed one. An open date that the switch does not name is one whose
  * first commit was killed before the switch; when there were more commits, or no switch beside scans, files were lost.
  */
-function isReadable(date: Partition, current: Current | null): boolean {
-  if (current === null && date.scans > 0 && (date.closed || date.commit > 1))
-    throw new DataUnavailable(layout.current, `is missing, and ${date.name} holds ${date.scans} scans`);
+function isReadable(date: Head, current: Current | null): boolean {
+  if (current === null && date.scans.count > 0 && (date.closed || date.commit > 1))
+    throw new DataUnavailable(layout.current, `is missing, and ${date.partition} holds ${date.scans.count} scans`);
   return date.closed;
 }
 
-function partitionOf(path: string, text: string, storm_day_start_hour: number): Partition {
-  const listing = parsed(path, text, Listing);
-  if (listing.storm_day_start_hour !== storm_day_start_hour)
+function headIn(path: string, text: string, storm_day_start_hour: number): Head {
+  const head =
+    path === layout.head(path.split('/')[1] ?? '') ? parsed(path, text, Head) : headOf(parsed(path, text, Manifest));
+  if (head.storm_day_start_hour !== storm_day_start_hour)
     throw new DataUnavailable(
       path,
-      `has storm days that start at ${listing.storm_day_start_hour} UTC, expected ${storm_day_start_hour} (HAIL_STORM_DAY_START_HOUR)`,
+      `has storm days that start at ${head.storm_day_start_hour} UTC, expected ${storm_day_start_hour} (HAIL_STORM_DAY_START_HOUR)`,
     );
-  const files = listing.files.filter(({ kind }) => kind === 'table').map((file) => PublishedFile.parse(file));
-  for (const { table, schema_version, path: name } of files) {
+  for (const { table, schema_version, path: name } of head.files) {
     const expected = KNOWN_VERSIONS.get(table ?? '');
     if (expected !== undefined && schema_version !== expected)
       throw new DataUnavailable(name, `has schema version ${schema_version}, expected ${expected}`);
   }
-  const last = listing.scans.at(-1);
-  const inputs = createHash('sha256');
-  for (const scan of listing.scans) inputs.update(`${scan.scan_id} ${scan.inputs}\n`);
-  if (last === undefined) for (const { sha256 } of files) inputs.update(`${sha256}\n`);
-  return {
-    name: listing.partition,
-    commit: listing.commit,
-    source: listing.source,
-    closed: listing.closed,
-    table_commits: listing.table_commits,
-    files,
-    scans: listing.scans.length,
-    last_scan_ms: last === undefined ? null : scanTime(last.scan_id),
-    inputs: inputs.digest('hex').slice(0, 16),
-    dates: listing.dates,
-  };
+  return head;
 }
 
 function emptyEdition(): Edition {
@@ -311,16 +267,17 @@ function emptyEdition(): Edition {
 function makeEdition(
   store: Store,
   current: Current | null,
-  partitions: ReadonlyMap<string, Partition>,
-  months: ReadonlyMap<string, Partition>,
+  partitions: ReadonlyMap<string, Head>,
+  months: ReadonlyMap<string, Head>,
   storm_day_start_hour: number,
 ): Edition {
   const dates = [...partitions.keys()];
   const newestDate = partitions.get(dates.at(-1) ?? '');
-  const lastScan = (date: Partition): number | null => {
-    if (date.last_scan_ms !== null || date.files.length === 0) return date.last_scan_ms;
+  const lastScan = (date: Head): number | null => {
+    const { last } = date.scans;
+    if (last !== null || date.files.length === 0) return last === null ? null : scanTime(last);
     // A date without scans is the sum of a whole day: it was observed up to its last second.
-    return stormDateStart(addDays(date.name, 1), storm_day_start_hour) - 1000;
+    return stormDateStart(addDays(date.partition, 1), storm_day_start_hour) - 1000;
   };
   const newestOf = (names: readonly string[]) =>
     names.reduce<number | null>((newest_ms, name) => {
@@ -329,11 +286,11 @@ function makeEdition(
       return last_ms !== null && (newest_ms === null || last_ms > newest_ms) ? last_ms : newest_ms;
     }, null);
   const newest_scan_ms = newestOf(dates);
-  const filesOf = (partition: Partition | undefined, table: string, near: Near | undefined) =>
+  const filesOf = (partition: Head | undefined, table: string, near: Near | undefined) =>
     (partition?.files ?? [])
       .filter((file) => file.table === table && mayHold(file, near))
       .map((file) => store.absolute(file.path));
-  const currentMonth = (month: string): Partition | undefined => {
+  const currentMonth = (month: string): Head | undefined => {
     const partition = months.get(month);
     const isCurrent = Object.entries(partition?.dates ?? {}).every(
       ([date, commit]) => (partitions.get(date)?.table_commits[dayMax.name] ?? 0) <= commit,
@@ -365,7 +322,7 @@ function makeEdition(
         const date = partitions.get(name);
         if (date === undefined) continue;
         const commits = tables.map((table) => date.table_commits[table] ?? 0);
-        hash.update(`${name} ${date.source} ${date.inputs} ${commits.join(' ')}\n`);
+        hash.update(`${name} ${date.source} ${date.scans.inputs} ${commits.join(' ')}\n`);
       }
       return hash.digest('hex').slice(0, 24);
     },
@@ -382,7 +339,7 @@ function mayHold({ rows, bbox, max_size_mm }: PublishedFile, near: Near | undefi
   return bbox[0] <= east && bbox[2] >= west && bbox[1] <= north && bbox[3] >= south;
 }
 
-function manifestReader(store: Store, partitions: ReadonlyMap<string, Partition>) {
+function manifestReader(store: Store, partitions: ReadonlyMap<string, Head>) {
   const kept = new Map<string, Manifest>();
   return (date: string): Manifest | null => {
     const partition = partitions.get(date);

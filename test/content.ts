@@ -4,7 +4,7 @@ import { tableFromIPC } from 'apache-arrow';
 import type { ExecutionContext } from 'ava';
 import { type Engine, openEngine } from '../pipeline/duckdb.ts';
 import { tablePaths } from '../pipeline/publish/compact.ts';
-import { listPartitions, readCurrent, readHead, readManifest } from '../pipeline/publish/manifests.ts';
+import { listPartitions, readCurrent, readManifest, readNewest } from '../pipeline/publish/manifests.ts';
 import { mergedDayMax } from '../pipeline/publish/merge.ts';
 import { sha256 } from '../pipeline/publish/store.ts';
 import { readRows } from '../pipeline/publish/tables.ts';
@@ -72,7 +72,7 @@ export async function manifestsInForce(root: string, current: Current | null): P
   const found: Manifest[] = [];
   for (const date of (await listPartitions(root)).dates) {
     const pinned = current.open_dates[date];
-    const head = await readHead(root, date);
+    const head = await readNewest(root, date);
     const manifest = pinned === undefined ? (head?.closed ? head : null) : await readManifest(root, date, pinned);
     if (manifest !== null && manifest.scans.length > 0) found.push(manifest);
   }

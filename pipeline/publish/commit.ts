@@ -1,11 +1,12 @@
 import fs from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { headOf } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import {
   type CommittedScan,
   type Current,
   MANIFEST_VERSION,
-  type Manifest,
+  Manifest,
   type PublishedFile,
 } from '../../schemas/manifest.ts';
 import { timestamp } from '../../schemas/time.ts';
@@ -88,7 +89,7 @@ export async function commitEdits(dataRoot: string, changes: readonly Change[], 
   const pending = join(dataRoot, layout.pending);
   if (manifests.length > 1) await replaceFile(pending, listText(numbered));
   for (const manifest of manifests)
-    await replaceFile(join(dataRoot, layout.head(manifest.partition)), listText(manifest));
+    await replaceFile(join(dataRoot, layout.head(manifest.partition)), listText(headOf(manifest)));
   if (manifests.length > 1) await fs.rm(pending);
   return manifests;
 }
@@ -98,8 +99,8 @@ export async function finishHeads(dataRoot: string): Promise<void> {
   const pending = join(dataRoot, layout.pending);
   const numbered = JSON.parse((await readIfPresent(pending)) ?? '[]') as string[];
   for (const path of numbered) {
-    const content = await fs.readFile(join(dataRoot, path), 'utf8');
-    await replaceFile(join(dataRoot, layout.head(path.split('/')[1] as string)), content);
+    const manifest = Manifest.parse(JSON.parse(await fs.readFile(join(dataRoot, path), 'utf8')));
+    await replaceFile(join(dataRoot, layout.head(manifest.partition)), listText(headOf(manifest)));
   }
   await fs.rm(pending, { force: true });
 }

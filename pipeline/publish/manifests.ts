@@ -1,13 +1,24 @@
 import { join } from 'node:path';
 import type { z } from 'zod';
+import { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import { Current, Manifest } from '../../schemas/manifest.ts';
 import { PipelineError } from '../error.ts';
 import { namesIn, readIfPresent } from './store.ts';
 
 /** The newest manifest of a partition (a storm date, or `month-YYYY-MM`); null when nothing is published for it. */
-export async function readHead(dataRoot: string, partition: string): Promise<Manifest | null> {
-  return readRecord(dataRoot, layout.head(partition), Manifest);
+export async function readNewest(dataRoot: string, partition: string): Promise<Manifest | null> {
+  const head = await readHead(dataRoot, partition);
+  if (head === null) return null;
+  const manifest = await readManifest(dataRoot, partition, head.commit);
+  if (manifest === null)
+    throw new PipelineError('publish', layout.manifest(partition, head.commit), 'is missing, and its head names it');
+  return manifest;
+}
+
+/** The head of a partition; null when nothing is published for it. */
+export async function readHead(dataRoot: string, partition: string): Promise<Head | null> {
+  return readRecord(dataRoot, layout.head(partition), Head);
 }
 
 /** A manifest by its number; null when it does not exist. */

@@ -8,7 +8,7 @@ import { NotFound } from '../error.ts';
 import type { PictureData } from '../tiles/picture.ts';
 import { tablePaths } from './compact.ts';
 import { gridBounds, sourceNote } from './day.ts';
-import { readHead } from './manifests.ts';
+import { readNewest } from './manifests.ts';
 import { readRows } from './tables.ts';
 
 /** What a picture is asked of: a storm date or a scan. */
@@ -22,7 +22,7 @@ export async function readPicture(
 ): Promise<PictureData> {
   const date = 'date' in subject ? subject.date : stormDate(scanTime(subject.scan_id), storm_day_start_hour);
   const name = 'date' in subject ? subject.date : subject.scan_id;
-  const manifest = await readHead(dataRoot, date);
+  const manifest = await readNewest(dataRoot, date);
   const last =
     'date' in subject ? manifest?.scans.at(-1) : manifest?.scans.find((scan) => scan.scan_id === subject.scan_id);
   if (

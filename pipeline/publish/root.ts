@@ -13,7 +13,7 @@ import { monthEdit, regroup, unfinishedHours } from './compact.ts';
 import { DERIVED_SEGMENT, deriveDay } from './day.ts';
 import { type LiveScan, liveScan, liveScanIds, newestScan, readLiveScans, stageLive } from './live-window.ts';
 import { type Lock, takeLock } from './lock.ts';
-import { listPartitions, readCurrent, readHead } from './manifests.ts';
+import { listPartitions, readCurrent, readNewest } from './manifests.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
 import { isDiskRefusal } from './store.ts';
 import { clearStaging, type Swept, sweep } from './sweep.ts';
@@ -217,7 +217,7 @@ async function opened(path: string, lock: Lock, storm_day_start_hour: number, no
       guarded(async () => {
         const partition = layout.monthPartition(month);
         const days = [...heads.values()].filter((day) => day.closed && day.partition.startsWith(month));
-        const previous = await readHead(path, partition);
+        const previous = await readNewest(path, partition);
         if (days.every((day) => previous?.dates?.[day.partition] === day.commit)) return false;
         const edit = await monthEdit(engine, path, staging, month, days, previous);
         await commitEdits(path, [{ previous, edit }], at_ms);
@@ -243,7 +243,7 @@ async function opened(path: string, lock: Lock, storm_day_start_hour: number, no
 async function readHeads(path: string, storm_day_start_hour: number): Promise<Map<string, Manifest>> {
   const heads = new Map<string, Manifest>();
   for (const date of (await listPartitions(path)).dates) {
-    const head = await readHead(path, date);
+    const head = await readNewest(path, date);
     if (head === null) continue; // its first commit was killed before the head was moved
     if (head.storm_day_start_hour !== storm_day_start_hour)
       throw new PipelineError(

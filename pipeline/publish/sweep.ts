@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
-import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';
+import { listPartitions, readCurrent, readManifest, readNewest } from './manifests.ts';
 import { filesBelow, namesIn } from './store.ts';
 
 /** Longest request plus longest job: what a reader may still hold after its list was replaced, minutes. */
@@ -22,7 +22,7 @@ export async function sweep(dataRoot: string, now_ms: number, grace_min = READER
   const { dates, months } = await listPartitions(dataRoot);
   const wanted = new Set<string>(Object.values(current?.live ?? {}).map(String));
   for (const partition of [...dates, ...months.map(layout.monthPartition)]) {
-    const head = await readHead(dataRoot, partition);
+    const head = await readNewest(dataRoot, partition);
     const pinned = current?.open_dates[partition] ?? null;
     for (const file of head?.files ?? []) wanted.add(file.path);
     for (const commit of await manifestsInUse(dataRoot, partition, head?.commit ?? 0, pinned, oldest_ms)) {

@@ -1,7 +1,9 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { tableFromIPC } from 'apache-arrow';
 import { columns, type Table } from '../../schemas/columns.ts';
+import { headOf } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
 import { cells } from '../../schemas/tables/cells.ts';
@@ -48,8 +50,14 @@ export async function verifyRoot(
   const heads: Manifest[] = [];
   for (const name of names) {
     if (await isUnborn(dataRoot, name)) continue;
-    const manifest = await attempt(readHead(dataRoot, name), layout.head(name), faults);
-    if (manifest !== undefined) heads.push(manifest);
+    const head = await attempt(readHead(dataRoot, name), layout.head(name), faults);
+    if (head === undefined) continue;
+    const numbered = layout.manifest(name, head.commit);
+    const manifest = await attempt(readManifest(dataRoot, name, head.commit), numbered, faults);
+    if (manifest === undefined) continue;
+    if (!isDeepStrictEqual(head, headOf(manifest)))
+      faults.push({ path: layout.head(name), reason: `is not the head of ${numbered}` });
+    heads.push(manifest);
   }
   const total = heads.reduce((sum, head) => sum + head.files.length, 0);
   for (const manifest of heads) {

@@ -5,7 +5,7 @@ import test from 'ava';
 import { openEngine } from '../../pipeline/duckdb.ts';
 import { Conflict } from '../../pipeline/error.ts';
 import { tablePaths } from '../../pipeline/publish/compact.ts';
-import { readHead } from '../../pipeline/publish/manifests.ts';
+import { readNewest } from '../../pipeline/publish/manifests.ts';
 import { allRows } from '../../pipeline/publish/merge.ts';
 import { readRejections } from '../../pipeline/sources/archive.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
@@ -187,21 +187,21 @@ test('a redo ends as soon as the memory is what it was, and later segments stay 
   await onRoot(root, { each_scan: true }, async ({ session }) => {
     for (const scan of scans) await session.ingest(scan.files);
   });
-  const before = (await readHead(root, '2026-05-02'))?.scans;
+  const before = (await readNewest(root, '2026-05-02'))?.scans;
   const run = await ingest(root, [await packedAnew(t, scans[3])]);
   t.deepEqual([run.scans, run.redone], [0, 1]);
-  t.deepEqual((await readHead(root, '2026-05-02'))?.scans, before);
+  t.deepEqual((await readNewest(root, '2026-05-02'))?.scans, before);
 });
 
 test('a late scan beyond a gap of 30 minutes touches nothing of the other stretch', async (t) => {
   const early = await scansBetween('23:20', '23:34');
   const later = await scansBetween('00:10', '00:24');
   const { root } = await published(t, [...without(early, 2), ...later]);
-  const before = await readHead(root, '2026-05-02');
+  const before = await readNewest(root, '2026-05-02');
   const run = await ingest(root, early.slice(2, 3));
   t.is(run.scans, 1);
   t.deepEqual(run.dates, ['2026-05-01']);
-  const after = await readHead(root, '2026-05-02');
+  const after = await readNewest(root, '2026-05-02');
   t.is(after?.commit, before?.commit);
   const content = await contentOf([...early, ...later]);
   sameContent(t, await logicalContent(root), content);
@@ -232,7 +232,7 @@ test('hours that are rolled up, dates that are closed and months that are joined
   });
   const open = await logicalContent(root);
   await ingest(root, [], { now_ms: MONTH_LATER_MS });
-  const heads = [await readHead(root, '2026-05-01'), await readHead(root, '2026-05-02')];
+  const heads = [await readNewest(root, '2026-05-01'), await readNewest(root, '2026-05-02')];
   for (const head of heads) {
     t.true(head?.closed);
     t.is(new Set(head?.scans.map((scan) => scan.segment)).size, 1);
@@ -249,7 +249,7 @@ test('segments of a finished hour are joined; those of the hour of the newest sc
     for (const scan of scans) await session.ingest(scan.files);
     await session.settle();
   });
-  const segments = (await readHead(root, '2026-05-01'))?.scans.map(({ segment }) => segment) ?? [];
+  const segments = (await readNewest(root, '2026-05-01'))?.scans.map(({ segment }) => segment) ?? [];
   const [before, after] = [segments.slice(0, 6), segments.slice(6)];
   t.deepEqual([new Set(before).size, new Set(after).size], [1, scans.length - 6]);
   sameContent(t, await logicalContent(root), await contentOfFiles(filesOf(scans), { storm_day_start_hour: 12 }));
@@ -260,8 +260,8 @@ test('a scan that comes late for a closed date opens it, and settling closes it 
   const content = await contentOf(scans);
   const { root } = await published(t, without(scans, 8), MONTH_LATER_MS);
   await ingest(root, scans.slice(8, 9), { now_ms: MONTH_LATER_MS });
-  t.true((await readHead(root, '2026-05-01'))?.closed);
-  t.true((await readHead(root, '2026-05-02'))?.closed);
+  t.true((await readNewest(root, '2026-05-01'))?.closed);
+  t.true((await readNewest(root, '2026-05-02'))?.closed);
   sameContent(t, await logicalContent(root), content);
 });
 
@@ -281,7 +281,7 @@ test('a month whose join was missed after its dates closed is joined by the next
     for (const date of opened.heads.keys()) await opened.closeDay(date, MONTH_LATER_MS);
   });
   await ingest(root, [], { now_ms: MONTH_LATER_MS });
-  t.deepEqual(Object.keys((await readHead(root, 'month-2026-05'))?.dates ?? {}), ['2026-05-01', '2026-05-02']);
+  t.deepEqual(Object.keys((await readNewest(root, 'month-2026-05'))?.dates ?? {}), ['2026-05-01', '2026-05-02']);
   t.deepEqual(await faultsOf(root), []);
 });
 
@@ -290,7 +290,7 @@ test('the month holds the rows of its closed dates, no more and no less, cut by 
   const engine = await openEngine();
   t.teardown(() => engine.close());
   const rowsOf = async (partitions: readonly string[]) => {
-    const manifests = await Promise.all(partitions.map((partition) => readHead(root, partition)));
+    const manifests = await Promise.all(partitions.map((partition) => readNewest(root, partition)));
     const paths = manifests.flatMap((manifest) => (manifest === null ? [] : tablePaths(root, manifest, 'day-max')));
     return { files: paths.length, rows: await engine.rows(`${allRows(paths)} ORDER BY ALL`) };
   };

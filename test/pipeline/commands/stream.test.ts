@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { readHead } from '../../../pipeline/publish/manifests.ts';
+import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { filesBelow } from '../../../pipeline/publish/store.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../content.ts';
 import { type CommandSettings, ended, start } from '../../crash/killed.ts';
@@ -171,5 +171,5 @@ test('settles the dates of an earlier run, whatever arrives', async (t) => {
   const stream = follow(t, root, ['--from', from], { now_ms: Date.parse('2026-05-02T02:00:00Z') });
   await stream.event('Stream:Start');
   t.is((await stream.stop()).code, 0);
-  t.true((await readHead(root, '2026-05-01'))?.closed);
+  t.true((await readNewest(root, '2026-05-01'))?.closed);
 });

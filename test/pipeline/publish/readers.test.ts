@@ -5,7 +5,7 @@ import test from 'ava';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { openEngine, sqlList } from '../../../pipeline/duckdb.ts';
-import { readCurrent, readHead } from '../../../pipeline/publish/manifests.ts';
+import { readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { ROW_GROUP_ROWS, readRows, stageRows } from '../../../pipeline/publish/tables.ts';
 import { columns } from '../../../schemas/columns.ts';
 import type { Manifest } from '../../../schemas/manifest.ts';
@@ -20,7 +20,7 @@ const DATE = '2026-05-02';
 
 async function published(t: Parameters<typeof scratch>[0]) {
   const root = await publishedRoot(t, await scansBetween('00:00', '00:13'));
-  return { root, manifest: (await readHead(root, DATE)) as Manifest };
+  return { root, manifest: (await readNewest(root, DATE)) as Manifest };
 }
 
 test('hyparquet reads every table file: the rows of the list, the columns of the schema, its version', async (t) => {

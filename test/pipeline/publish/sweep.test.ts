@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { readCurrent, readHead } from '../../../pipeline/publish/manifests.ts';
+import { readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { filesBelow } from '../../../pipeline/publish/store.ts';
 import { READERS_GRACE_MIN, sweep } from '../../../pipeline/publish/sweep.ts';
 import { logicalContent, sameContent } from '../../content.ts';
@@ -38,7 +38,7 @@ test('deletes what no list in use names, once it is older than the grace', async
   const swept = await sweep(root, now_ms);
   t.true(swept.files > 10);
   t.true(swept.bytes > 0);
-  const head = await readHead(root, DATE);
+  const head = await readNewest(root, DATE);
   const current = await readCurrent(root);
   const data = (await filesBelow(root)).filter((name) => /^(tables|tiles|state|live)\//.test(name));
   const wanted = [
@@ -57,7 +57,7 @@ test('deletes what no list in use names, once it is older than the grace', async
 
 test('keeps what was replaced only just now: a request may still read it', async (t) => {
   const { root, scans, now_ms } = await agedRoot(t);
-  const before = await readHead(root, DATE);
+  const before = await readNewest(root, DATE);
   await onRoot(root, {}, ({ session }) => session.rebuild(DATE));
   t.true(scans.length > 0);
   await age(join(root, 'tables'), now_ms - 3 * HOUR_MS);
@@ -67,7 +67,7 @@ test('keeps what was replaced only just now: a request may still read it', async
 
 test('keeps what the head names when a killed commit left a newer list behind', async (t) => {
   const { root, now_ms } = await agedRoot(t);
-  const head = await readHead(root, DATE);
+  const head = await readNewest(root, DATE);
   const litter = join(root, 'manifests', DATE, `${String((head?.commit ?? 0) + 1).padStart(6, '0')}.json`);
   await fs.writeFile(litter, '{"manifest_version":1,"part');
   await age(root, now_ms - 3 * HOUR_MS);

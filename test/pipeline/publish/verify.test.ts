@@ -1,7 +1,9 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { readCurrent, readHead } from '../../../pipeline/publish/manifests.ts';
+import { readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
+import { headOf } from '../../../schemas/head.ts';
+import { layout } from '../../../schemas/layout.ts';
 import type { Current, Manifest, PublishedFile } from '../../../schemas/manifest.ts';
 import { faultsOf } from '../../crash/killed.ts';
 import { ingest, MONTH_LATER_MS, publishedRoot, scansBetween, scratch } from '../../world.ts';
@@ -17,15 +19,18 @@ interface Published {
 
 async function published(t: ExecutionContext): Promise<Published> {
   const root = await publishedRoot(t, await scansBetween('00:00', '00:09'));
-  return { root, manifest: (await readHead(root, DATE)) as Manifest, current: (await readCurrent(root)) as Current };
+  return { root, manifest: (await readNewest(root, DATE)) as Manifest, current: (await readCurrent(root)) as Current };
 }
 
 function fileOf({ manifest }: Published, kind: string): PublishedFile {
   return manifest.files.find((file) => file.table === kind || file.kind === kind) as PublishedFile;
 }
 
-async function rewriteHead({ root, manifest }: Published, change: (manifest: Manifest) => unknown): Promise<void> {
-  await fs.writeFile(join(root, HEAD), JSON.stringify(change(manifest)));
+/** Changes the newest list of the date, and its head with it. */
+async function rewriteList({ root, manifest }: Published, change: (manifest: Manifest) => Manifest): Promise<void> {
+  const changed = change(manifest);
+  await fs.writeFile(join(root, layout.manifest(DATE, manifest.commit)), JSON.stringify(changed));
+  await fs.writeFile(join(root, HEAD), JSON.stringify(headOf(changed)));
 }
 
 test('finds nothing wrong with what was just published, open or closed', async (t) => {
@@ -33,6 +38,20 @@ test('finds nothing wrong with what was just published, open or closed', async (
   t.deepEqual(await faultsOf(root), []);
   await ingest(root, [], { now_ms: MONTH_LATER_MS });
   t.deepEqual(await faultsOf(root), []);
+});
+
+test('finds a head that does not fit its manifest', async (t) => {
+  const { root, manifest } = await published(t);
+  const head = headOf(manifest);
+  await fs.writeFile(join(root, HEAD), JSON.stringify({ ...head, scans: { ...head.scans, count: 7 } }));
+  t.deepEqual(await faultsOf(root), [`${HEAD}: is not the head of ${layout.manifest(DATE, manifest.commit)}`]);
+});
+
+test('finds a head whose manifest is missing', async (t) => {
+  const { root, manifest } = await published(t);
+  const numbered = layout.manifest(DATE, manifest.commit);
+  await fs.rm(join(root, numbered));
+  t.true((await faultsOf(root)).includes(`${numbered}: is missing`));
 });
 
 test('finds a missing file', async (t) => {
@@ -68,7 +87,7 @@ test('finds a file that was swapped for another', async (t) => {
 test('finds a wrong number of rows in the list', async (t) => {
   const world = await published(t);
   const wrong = fileOf(world, 'tracks');
-  await rewriteHead(world, (manifest) => ({
+  await rewriteList(world, (manifest) => ({
     ...manifest,
     files: manifest.files.map((file) => (file === wrong ? { ...file, rows: file.rows + 1 } : file)),
   }));
@@ -79,7 +98,7 @@ test('finds a file whose times lie outside the range in the list', async (t) => 
   const world = await published(t);
   const wrong = fileOf(world, 'detections');
   const first_scan = world.manifest.scans[2]?.scan_id;
-  await rewriteHead(world, (manifest) => ({
+  await rewriteList(world, (manifest) => ({
     ...manifest,
     files: manifest.files.map((file) => (file === wrong ? { ...file, first_scan } : file)),
   }));
@@ -90,7 +109,7 @@ test('finds a file whose times lie outside the range in the list', async (t) => 
 test('finds a table file of another schema version', async (t) => {
   const world = await published(t);
   const wrong = fileOf(world, 'cells');
-  await rewriteHead(world, (manifest) => ({
+  await rewriteList(world, (manifest) => ({
     ...manifest,
     files: manifest.files.map((file) => (file === wrong ? { ...file, schema_version: 99 } : file)),
   }));
@@ -99,7 +118,8 @@ test('finds a table file of another schema version', async (t) => {
 
 test('finds a manifest of another version, and still looks at the rest', async (t) => {
   const world = await published(t);
-  await rewriteHead(world, (manifest) => ({ ...manifest, manifest_version: 99 }));
+  const head = { ...headOf(world.manifest), manifest_version: 99 };
+  await fs.writeFile(join(world.root, HEAD), JSON.stringify(head));
   t.deepEqual(await faultsOf(world.root), [`${HEAD}: is not a readable manifest of this version`]);
 });
 
@@ -117,7 +137,7 @@ test('finds a head that is gone', async (t) => {
 
 test('finds frames that are not the scans of the list', async (t) => {
   const world = await published(t);
-  await rewriteHead(world, (manifest) => ({ ...manifest, scans: manifest.scans.slice(1) }));
+  await rewriteList(world, (manifest) => ({ ...manifest, scans: manifest.scans.slice(1) }));
   const count = world.manifest.scans.length;
   t.deepEqual(await faultsOf(world.root), [
     `${HEAD}: frames name ${count} scans, expected the ${count - 1} scans of the list`,

@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { Manifest, PublishedFile } from './manifest.ts';
+
+/**
+ * What most readers need of the newest manifest of a partition: as small for a day of 720 scans as for one. The manifest of
+ * the same number lists the scans and the pictures.
+ */
+export const Head = Manifest.omit({ scans: true, files: true }).extend({
+  scans: z.object({
+    count: z.int().nonnegative(),
+    last: z.string().nullable().meta({ description: 'Newest scan of the date.' }),
+    inputs: z.string().meta({ description: 'Hash of what the rows were made from, however their files are grouped.' }),
+  }),
+  files: z.array(PublishedFile).meta({ description: 'Files of tables.' }),
+});
+export type Head = z.infer<typeof Head>;
+
+/** The head of a manifest. */
+export function headOf({ scans, files, ...rest }: Manifest): Head {
+  const tables = files.filter(({ kind }) => kind === 'table');
+  const inputs = createHash('sha256');
+  for (const scan of scans) inputs.update(`${scan.scan_id} ${scan.inputs}\n`);
+  if (scans.length === 0) for (const { sha256 } of tables) inputs.update(`${sha256}\n`);
+  return {
+    ...rest,
+    scans: { count: scans.length, last: scans.at(-1)?.scan_id ?? null, inputs: inputs.digest('hex').slice(0, 16) },
+    files: tables,
+  };
+}
