@@ -16,7 +16,10 @@ export interface Near {
   readonly min_size_mm?: number;
 }
 
-/** What is published at one moment: pinned for one request, immutable. Dates are storm dates. */
+/**
+ * What is published at one moment: pinned for one request, immutable. Dates are storm dates; `paths` and `version` also take
+ * `layout.undated`, for tables that belong to no date.
+ */
 export interface Edition {
   /** Kind of the newest data, for the header X-Data-Source; null while nothing is published. */
   readonly source: 'observed' | 'simulated' | null;
@@ -87,10 +90,10 @@ export async function openCatalog(dataRoot: string, storm_day_start_hour: number
     const elapsed_ms = performance.now() - heads_at_ms;
     if (mark === seen && elapsed_ms < HEADS_POLL_MS && 'edition' in state) return;
     const current = await readCurrent(store);
-    const { dates, months, changed } = await partitions(current);
+    const { changed, ...found } = await partitions(current);
     heads_at_ms = performance.now();
     if (mark !== seen || changed || 'failure' in state) {
-      const edition = makeEdition(store, current, dates, months, storm_day_start_hour);
+      const edition = makeEdition(store, current, found, storm_day_start_hour);
       for (const prepare of followers) await prepare(edition);
       state = { edition };
     }
@@ -166,6 +169,8 @@ function parsed<Shape extends z.ZodType>(path: string, text: string, shape: Shap
 interface Partitions {
   readonly dates: ReadonlyMap<string, Head>;
   readonly months: ReadonlyMap<string, Head>;
+  /** What belongs to no date. */
+  readonly undated: Head | null;
   /** Some list differs from the last look. */
   readonly changed: boolean;
 }
@@ -193,13 +198,15 @@ function partitionReader(store: Store, storm_day_start_hour: number) {
     const months = new Map<string, Head>();
     const wanted = [...new Set([...names.filter(isDate), ...Object.keys(pinned)])].sort();
     await Promise.all(
-      [...wanted, ...names.filter((name) => name.startsWith(monthFolder))].map(async (name) => {
-        const commit = pinned[name];
-        const path = commit === undefined ? layout.head(name) : layout.manifest(name, commit);
-        const found = await load(path);
-        if (found !== null) loaded.set(path, found);
-        else if (commit !== undefined) throw new DataUnavailable(path, 'is missing, and the switch names it');
-      }),
+      [...wanted, ...names.filter((name) => name.startsWith(monthFolder) || name === layout.undated)].map(
+        async (name) => {
+          const commit = pinned[name];
+          const path = commit === undefined ? layout.head(name) : layout.manifest(name, commit);
+          const found = await load(path);
+          if (found !== null) loaded.set(path, found);
+          else if (commit !== undefined) throw new DataUnavailable(path, 'is missing, and the switch names it');
+        },
+      ),
     );
     for (const name of wanted) {
       const commit = pinned[name];
@@ -219,7 +226,7 @@ function partitionReader(store: Store, storm_day_start_hour: number) {
     const changed =
       loaded.size !== known.size || [...loaded].some(([path, { mark }]) => known.get(path)?.mark !== mark);
     known = loaded;
-    return { dates, months, changed };
+    return { dates, months, undated: loaded.get(layout.head(layout.undated))?.partition ?? null, changed };
   };
 }
 
@@ -236,7 +243,7 @@ function isReadable(date: Head, current: Current | null): boolean {
 function headIn(path: string, text: string, storm_day_start_hour: number): Head {
   const head =
     path === layout.head(path.split('/')[1] ?? '') ? parsed(path, text, Head) : headOf(parsed(path, text, Manifest));
-  if (head.storm_day_start_hour !== storm_day_start_hour)
+  if (head.partition !== layout.undated && head.storm_day_start_hour !== storm_day_start_hour)
     throw new DataUnavailable(
       path,
       `has storm days that start at ${head.storm_day_start_hour} UTC, expected ${storm_day_start_hour} (HAIL_STORM_DAY_START_HOUR)`,
@@ -267,11 +274,11 @@ function emptyEdition(): Edition {
 function makeEdition(
   store: Store,
   current: Current | null,
-  partitions: ReadonlyMap<string, Head>,
-  months: ReadonlyMap<string, Head>,
+  { dates: partitions, months, undated }: Omit<Partitions, 'changed'>,
   storm_day_start_hour: number,
 ): Edition {
   const dates = [...partitions.keys()];
+  const named = (name: string) => (name === layout.undated ? (undated ?? undefined) : partitions.get(name));
   const newestDate = partitions.get(dates.at(-1) ?? '');
   const lastScan = (date: Head): number | null => {
     const { last } = date.scans;
@@ -305,7 +312,7 @@ function makeEdition(
     live: current?.live ?? null,
     dates,
     manifest: manifestReader(store, partitions),
-    paths: (table, names, near) => names.flatMap((name) => filesOf(partitions.get(name), table, near)),
+    paths: (table, names, near) => names.flatMap((name) => filesOf(named(name), table, near)),
     dayMaxPaths: (first, last, near) => {
       const asked = datesBetween(first, last);
       const used = [...new Set(asked.map(monthOf))].map((month) => joined.get(month));
@@ -319,7 +326,7 @@ function makeEdition(
     version: (tables, names) => {
       const hash = createHash('sha256');
       for (const name of names) {
-        const date = partitions.get(name);
+        const date = named(name);
         if (date === undefined) continue;
         const commits = tables.map((table) => date.table_commits[table] ?? 0);
         hash.update(`${name} ${date.source} ${date.scans.inputs} ${commits.join(' ')}\n`);

@@ -112,3 +112,17 @@ export function tenthsAt(field: HailField, row: number, col: number): number {
   const end = field.rowStart[row - field.window.row0 + 1] as number;
   return index < end && field.col[index] === col ? (field.tenths[index] as number) : 0;
 }
+
+/** Heights above sea level on a regular grid of latitudes and longitudes, read a few rows at a time; row 0 is the northernmost. */
+export interface HeightGrid {
+  readonly rows: number;
+  readonly cols: number;
+  /** Centre of the north-western cell. */
+  readonly north_lat: number;
+  readonly west_lon: number;
+  /** Between the centres of neighbouring cells. */
+  readonly lat_step_deg: number;
+  readonly lon_step_deg: number;
+  /** So many rows from a row on, west to east, m; NaN where the height is not known. */
+  readonly readRows: (first: number, count: number) => Promise<Float32Array[]>;
+}

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { explainError } from './commands/cli.ts';
 import { compactCommand } from './commands/compact.ts';
+import { deriveCommand } from './commands/derive.ts';
 import { ingestCommand } from './commands/ingest.ts';
 import { inspectCommand } from './commands/inspect.ts';
 import { pictureCommand } from './commands/picture.ts';
@@ -26,6 +27,7 @@ const program = new Command('hail-pipeline')
   .addCommand(verifyCommand(readConfig))
   .addCommand(compactCommand(readConfig))
   .addCommand(rebuildCommand(readConfig))
+  .addCommand(deriveCommand(readConfig))
   .addCommand(trainCommand())
   .addHelpText(
     'after',
@@ -34,7 +36,8 @@ Settings are environment variables that begin with HAIL_; README lists them.
 Exit codes: 0 done, 1 failure, 2 usage, 3 not found, 4 conflict, 5 a check found something.`,
   );
 
-for (const command of [program, ...program.commands]) command.exitOverride();
+for (const command of [program, ...program.commands, ...program.commands.flatMap((one) => one.commands)])
+  command.exitOverride();
 
 try {
   await program.parseAsync();

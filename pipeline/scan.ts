@@ -1,4 +1,5 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
+import type { Blockage } from '../schemas/geo/blockage.ts';
 import { windowBbox } from '../schemas/geo/lattice.ts';
 import { CELL_GROW_MM, SIZE_CAP_MM } from '../schemas/size.ts';
 import type { Cell } from '../schemas/tables/cells.ts';
@@ -65,11 +66,18 @@ export interface ScanResult {
 
 /**
  * One scan, told top to bottom: cells and detections, tracks, probabilities, rows, picture.
- * Pure: the same input, memory and date give the same products and memory. `inputs` is the fingerprint of the raw files.
+ * Pure: the same input, memory, date and terrain give the same products and memory. `inputs` is the fingerprint of the raw
+ * files, `terrain` what is known of beams that terrain blocks.
  */
-export function processScan(input: ScanInput, before: Memory, storm_date: string, inputs: string): ScanResult {
+export function processScan(
+  input: ScanInput,
+  before: Memory,
+  storm_date: string,
+  inputs: string,
+  terrain: Blockage | null,
+): ScanResult {
   const shapes = findCells(input);
-  const found = findDetections(input, shapes, before.detect);
+  const found = findDetections(input, shapes, before.detect, terrain);
   const matches = matchObjects(input.mesh, shapes, input.probsevere ?? [], input.scan_time);
   const step = track(input, shapes, matches, before);
   const points = new Map(step.points.map((point) => [point.track_id, point]));

@@ -1,10 +1,12 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Blockage } from '../schemas/geo/blockage.ts';
 import type { CommittedScan } from '../schemas/manifest.ts';
 import { addDays, monthOf, scanId, scanTime, stormDateStart, utcDate } from '../schemas/time.ts';
 import { type Chain, type HourOfScans, MEMORY_MAX_GAP_MS, planChains } from './chains.ts';
 import { PipelineError } from './error.ts';
 import { LIVE_WINDOW_MIN } from './publish/live.ts';
+import { readBlockage } from './publish/read-blockage.ts';
 import { type DateCommit, isUnsettled, type Root } from './publish/root.ts';
 import type { ScanProducts, Segment } from './publish/segment.ts';
 import { sha256 } from './publish/store.ts';
@@ -66,7 +68,10 @@ export interface Session {
 
 /** Opens a session on a root; one at a time. */
 export function openSession(root: Root, readers: Readers, settings: SessionSettings): Session {
-  const context: Context = { root, readers, settings, kept: new Map(), kinds: new Map(), memory: emptyMemory };
+  const context: Context = {
+    ...{ root, readers, settings },
+    ...{ kept: new Map(), kinds: new Map(), memory: emptyMemory, terrain: undefined },
+  };
   return {
     ingest: (files) => run(context, files, null),
     rebuild: (storm_date) => run(context, [], storm_date),
@@ -78,6 +83,8 @@ export function openSession(root: Root, readers: Readers, settings: SessionSetti
 interface Context extends RawFiles {
   /** Memory after the scan that was processed last. */
   memory: Memory;
+  /** What terrain blocks, read with the first scan: while a session holds the root nobody replaces it. */
+  terrain: Blockage | null | undefined;
 }
 
 /** What a run adds up while it goes. */
@@ -215,7 +222,8 @@ async function makeHour(
     refuseOtherKind(context.root, storm_date, input.simulated ? 'simulated' : 'observed');
     await Promise.all(filesOf(scan).map((file) => keep(context, file, input.simulated ? 'simulated' : 'observed')));
     const before = recent(context.memory, scan.scan_time);
-    const result = processScan(input, before, storm_date, scan.inputs);
+    if (context.terrain === undefined) context.terrain = await readBlockage(context.root.engine, context.root.path);
+    const result = processScan(input, before, storm_date, scan.inputs, context.terrain);
     raiseByScan(maximum, input, result, before);
     products.push(result.products);
     context.memory = result.memory;

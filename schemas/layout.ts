@@ -23,13 +23,17 @@ export const layout = {
   archive: (source: string) => `archive/${source}`,
   archiveDate: (source: string, date: string) => `archive/${source}/date=${date}`,
   table: (table: string, date: string) => `tables/${table}/date=${date}`,
+  /** Folder of a table that belongs to no date. */
+  undatedTable: (table: string) => `tables/${table}`,
   monthTable: (table: string, month: string) => `tables/${table}/month=${month}`,
   scanTiles: (date: string) => `tiles/scan/date=${date}`,
   dailyTiles: (date: string) => `tiles/daily/date=${date}`,
   stateDate: (date: string) => `state/date=${date}`,
-  /** Folder of the manifests of a partition: a storm date, or `month-YYYY-MM`. */
+  /** Folder of the manifests of a partition: a storm date, `month-YYYY-MM`, or `undated`. */
   manifestFolder: (partition: string) => `manifests/${partition}`,
   manifest: (partition: string, commit: number) => `manifests/${partition}/${String(commit).padStart(6, '0')}.json`,
   head: (partition: string) => `manifests/${partition}/head.json`,
   monthPartition: (month: string) => `month-${month}`,
+  /** Partition of what belongs to no date; read through its head. */
+  undated: 'undated',
 } as const;

@@ -10,7 +10,9 @@ export const PublishedFile = z.object({
   path: z.string().meta({ description: 'Relative to the data root.' }),
   kind: z.enum(['table', 'scan-tiles', 'daily-tiles', 'state']),
   table: z.string().nullable().meta({ description: 'Table name of a table file.' }),
-  segment: z.string().meta({ description: 'Group of scans, or `day` for what is derived from the whole date.' }),
+  segment: z.string().meta({
+    description: 'Group of scans, `day` for what is derived from the whole date, or the name of a table without dates.',
+  }),
   rows: z.int().nonnegative().meta({ description: 'Rows of a table, tiles of an archive, 1 for a state.' }),
   bytes: z.int().positive(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
@@ -33,7 +35,7 @@ export const CommittedScan = z.object({
 });
 export type CommittedScan = z.infer<typeof CommittedScan>;
 
-/** The list that defines what is published for one partition: a storm date, or a month of closed dates. */
+/** The list that defines what is published for one partition: a storm date, a month of closed dates, or what belongs to no date. */
 export const Manifest = z.object({
   manifest_version: z.literal(MANIFEST_VERSION),
   partition: z.string(),

@@ -43,6 +43,8 @@ export const bigCount = (what: string) =>
 export const latticeIndex = (what: string) => z.int().min(0).max(6999).meta({ description: what, column: 'USMALLINT' });
 export const text = (what: string) => z.string().meta({ description: what, column: 'VARCHAR' });
 export const flag = (what: string) => z.boolean().meta({ description: what, column: 'BOOLEAN' });
+export const wholeDegrees = (what: string) =>
+  z.int().min(0).max(359).meta({ description: what, unit: 'deg', column: 'USMALLINT' });
 /** Instant as epoch milliseconds in code, TIMESTAMP (UTC) on disk. */
 export const instant = (what: string) =>
   z.int().meta({ description: what, unit: 'ms since 1970 UTC', column: 'TIMESTAMP' });

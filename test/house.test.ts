@@ -10,7 +10,10 @@ const SIDES = ['schemas', 'pipeline', 'api'];
 const FLOORS: readonly (readonly RegExp[])[] = [
   [/^schemas\/[^/]+\.ts$/, /^schemas\/geo\//, /^schemas\/reference\//],
   [/^schemas\/tables\//, /^schemas\/resources\//],
-  [/^pipeline\/(error|grid|duckdb|report|config)\.ts$/, /^api\/(config|errors|decode|store|duckdb|catalog|live)\.ts$/],
+  [
+    /^pipeline\/(error|grid|duckdb|report|config)\.ts$/,
+    /^api\/(config|errors|decode|store|duckdb|catalog|live|terrain)\.ts$/,
+  ],
   [
     /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles)\//,
     /^api\/(rules|queries|files|records|queue)\//,

@@ -13,6 +13,7 @@ import { ensureFirstBusiness } from '../api/records/first-business.ts';
 import { openRecords } from '../api/records/open.ts';
 import type { Records } from '../api/records/records.ts';
 import type { Services } from '../api/services.ts';
+import { openTerrain } from '../api/terrain.ts';
 import { SCRATCH } from './world.ts';
 
 /** The data clock of a service without data. */
@@ -65,10 +66,12 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   await opened.reader.updateTable('plans').set({ rate_per_minute: DEEP_POCKETS }).execute();
   const records = options.records?.(opened) ?? opened;
   const catalog = await openCatalog(data_root, 0);
+  const engine = await openEngine(data_root);
   const services: Services = {
     catalog,
     live: await openLive(data_root, catalog),
-    engine: await openEngine(data_root),
+    terrain: await openTerrain(engine, catalog),
+    engine,
     records,
     base_url: 'http://127.0.0.1:8080/v1',
     storm_day_start_hour: 0,

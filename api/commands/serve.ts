@@ -23,6 +23,7 @@ import { ENDPOINTS } from '../routes/index.ts';
 import { openApiDocument } from '../routes/openapi.ts';
 import { frontPage, viewerPages } from '../routes/pages.ts';
 import type { Services } from '../services.ts';
+import { openTerrain } from '../terrain.ts';
 
 /** How long requests may still take once the service was told to stop. */
 const DRAIN_MS = 25_000;
@@ -118,8 +119,9 @@ async function openServices(
   const catalog = await openCatalog(data_root, storm_day_start_hour);
   const live = await openLive(data_root, catalog);
   const engine = await openEngine(data_root);
+  const terrain = await openTerrain(engine, catalog);
   return {
-    services: { catalog, live, engine, records, base_url, storm_day_start_hour, now },
+    services: { catalog, live, terrain, engine, records, base_url, storm_day_start_hour, now },
     close: async () => {
       catalog.close();
       engine.close();

@@ -2,13 +2,9 @@ import { z } from 'zod';
 import { Coverage } from '../../schemas/resources/coverage.ts';
 import { latitudeQuery, longitudeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
-import { qualityAt } from '../rules/detection-quality.ts';
+import { qualityAt, qualityNote } from '../rules/detection-quality.ts';
 import { monthOfYear } from '../rules/place-quality.ts';
 import { rounded } from '../rules/rounded.ts';
-
-const NOTE =
-  'A prior from radar geometry and the height of the freezing level, not a measured hit rate. ' +
-  'No terrain model is loaded: beam_blockage is 1.';
 
 export const coverage = readEndpoint({
   method: 'GET',
@@ -16,7 +12,7 @@ export const coverage = readEndpoint({
   group: 'Hail detection',
   summary: 'How well radar sees hail at a point',
   description:
-    'Radar-geometry detection-quality prior for a point in the present UTC month. It is the same for every day of the month and looks at no observation.',
+    'Radar-geometry detection-quality prior for a point in the present UTC month. It is the same for every day of the month and looks at no observation. beam_blockage is 1 until a terrain model is worked in; the note says which one is.',
   scope: 'coverage:read',
   params: null,
   query: z.object({ lat: latitudeQuery(), lon: longitudeQuery() }),
@@ -37,15 +33,16 @@ export const coverage = readEndpoint({
         beam_height_m: 246,
         freezing_level_m: 4278,
       },
-      note: NOTE,
+      note: qualityNote(null),
     },
   },
   price: () => ({ operation: 'coverage.get', credits: 5, count: 1 }),
-  version: ({ now_ms }) => `month ${monthOfYear(now_ms)}`,
-  answer: async ({ query: { lat, lon }, now_ms }) => {
+  version: ({ now_ms, services: { terrain } }) => `month ${monthOfYear(now_ms)} terrain ${terrain.model()?.version}`,
+  answer: async ({ query: { lat, lon }, now_ms, services: { terrain } }) => {
+    const model = terrain.model();
     const month = monthOfYear(now_ms);
-    const { covered, block } = qualityAt({ lat, lon }, month);
+    const { covered, block } = qualityAt({ lat, lon }, month, model);
     const location = { lat: rounded(lat, 5), lon: rounded(lon, 5) };
-    return { body: { location, covered, month, detection_quality: block, note: NOTE } };
+    return { body: { location, covered, month, detection_quality: block, note: qualityNote(model) } };
   },
 });

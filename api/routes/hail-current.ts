@@ -70,12 +70,13 @@ export const hailCurrent = readEndpoint({
     credits: CREDITS[detail],
     count: 1,
   }),
-  answer: async ({ query, now_ms, services: { live } }) => {
+  answer: async ({ query, now_ms, services: { live, terrain } }) => {
     const { lat, lon, radius_km, detail } = query;
     const snapshot = live.snapshot();
     const since_ms = lookbackStart(now_ms);
     const places = hailAround(snapshot, query, since_ms);
-    const blocks = advancedBlocks(snapshot, since_ms, now_ms);
+    const model = terrain.model();
+    const blocks = advancedBlocks(snapshot, since_ms, now_ms, model);
     const cells: HailCell[] = [];
     await inSlices(places, SLICE, (hail) => {
       cells.push({ ...hailCell(hail, now_ms), ...(detail === 'advanced' ? blocks(hail) : {}) });
@@ -99,7 +100,8 @@ export const hailCurrent = readEndpoint({
       },
       data_timestamp: timestampOrNull(snapshot.newest_scan_ms),
     };
-    return { body, tag: [snapshot.version, snapshot.oldestSince(since_ms), monthOfYear(now_ms)] };
+    const known = [snapshot.version, snapshot.oldestSince(since_ms), monthOfYear(now_ms), model?.version ?? null];
+    return { body, tag: known };
   },
 });
 

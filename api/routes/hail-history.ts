@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { DETAILS } from '../../schemas/resources/fields.ts';
 import { HailHistory, type HistoryEvent } from '../../schemas/resources/history-event.ts';
 import { DETECTION_MIN_MM, sizeCategory } from '../../schemas/size.ts';
@@ -82,13 +83,13 @@ export const hailHistory = readEndpoint({
     const advanced = detail === 'advanced' ? '.advanced' : '';
     return { operation: `hail.history.${band.days}d${advanced}`, credits: band[detail], count: 1 };
   },
-  version: ({ query: { days }, now_ms, services: { catalog, storm_day_start_hour } }) => {
+  version: ({ query: { days }, now_ms, services: { catalog, storm_day_start_hour, terrain } }) => {
     const edition = catalog.edition();
     const { first, last } = datesOf(days, now_ms, storm_day_start_hour);
     const rows = edition.version([dayMax.name, 'detections'], edition.datesBetween(first, last));
-    return `${first} ${last} ${rows} ${edition.newest_scan_ms} month ${monthOfYear(now_ms)}`;
+    return `${first} ${last} ${rows} ${edition.newest_scan_ms} month ${monthOfYear(now_ms)} terrain ${terrain.model()?.version}`;
   },
-  answer: async ({ query, now_ms, services: { catalog, engine, storm_day_start_hour } }) => {
+  answer: async ({ query, now_ms, services: { catalog, engine, storm_day_start_hour, terrain } }) => {
     const { lat, lon, radius_km, days, limit, detail } = query;
     const edition = catalog.edition();
     const found = await dayHail(engine, edition, {
@@ -101,9 +102,10 @@ export const hailHistory = readEndpoint({
       products: detail === 'advanced',
     });
     const month = monthOfYear(now_ms);
+    const model = terrain.model();
     const events: HistoryEvent[] = [];
     await inSlices(found, SLICE, (day) => {
-      events.push({ ...historyEvent(day), ...(detail === 'advanced' ? blocks(day, month) : {}) });
+      events.push({ ...historyEvent(day), ...(detail === 'advanced' ? blocks(day, month, model) : {}) });
     });
     return { body: { events, count: events.length, detail, data_timestamp: freshness(edition) } };
   },
@@ -136,6 +138,13 @@ function historyEvent(day: DayHail): HistoryEvent {
   };
 }
 
-function blocks(day: DayHail, month: number): Required<Pick<HistoryEvent, 'radar' | 'detection_quality'>> {
-  return { radar: radarBlock(day.max_mm, day, day, day.max_time), detection_quality: pixelQuality(day, month) };
+function blocks(
+  day: DayHail,
+  month: number,
+  terrain: Blockage | null,
+): Required<Pick<HistoryEvent, 'radar' | 'detection_quality'>> {
+  return {
+    radar: radarBlock(day.max_mm, day, day, day.max_time),
+    detection_quality: pixelQuality(day, month, terrain),
+  };
 }

@@ -51,7 +51,12 @@ export const portfolioImpacts = readEndpoint({
     },
   },
   price: () => ({ operation: 'portfolio.impacts', credits: 20, count: 1 }),
-  answer: async ({ query: { date, limit, cursor }, caller, now_ms, services: { catalog, engine, records } }) => {
+  answer: async ({
+    query: { date, limit, cursor },
+    caller,
+    now_ms,
+    services: { catalog, engine, records, terrain },
+  }) => {
     const edition = catalog.edition();
     await checkCursor(records.reader, caller, cursor, now_ms);
     const locations = await allLocations(records.reader, caller.business_id);
@@ -64,7 +69,7 @@ export const portfolioImpacts = readEndpoint({
         radius_mi: IMPACT_RADIUS_MI,
         assets_checked: locations.length,
         impacted_count: impacts.length,
-        ...(await impactsPage(impacts, date, cursor, limit)),
+        ...(await impactsPage(impacts, date, cursor, limit, terrain.model())),
         data_as_of: data_as_of_ms === null ? null : timestamp(data_as_of_ms),
       },
     };

@@ -1,8 +1,10 @@
 import { detectionQuality } from '../../schemas/geo/beam.ts';
+import type { Blockage } from '../../schemas/geo/blockage.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import type { DetectionQualityBlock } from '../../schemas/resources/detection-quality.ts';
+import type { TerrainModel } from '../terrain.ts';
 import { rounded } from './rounded.ts';
 
 /** The block as the interface writes it, and whether the place counts as covered. */
@@ -13,11 +15,15 @@ export interface PlaceQuality {
 
 /**
  * Detection quality of a place in a month, 1 to 12, from the WSR-88D sites and the table of freezing levels on days with
- * hail, which is what the pipeline's confidence rests on too. No terrain is known, so nothing is blocked.
+ * hail, which is what the pipeline's confidence rests on too. Where no terrain is known, nothing is blocked.
  */
-export function qualityAt(position: Position, month: number): PlaceQuality {
+export function qualityAt(position: Position, month: number, terrain: Blockage | null): PlaceQuality {
   const freezing_level_km = hailDayFreezingLevelKm(position.lat, month);
-  const { covered, ...block } = detectionQuality(position, { sites: WSR88D, freezing_level_km });
+  const { covered, ...block } = detectionQuality(position, {
+    sites: WSR88D,
+    freezing_level_km,
+    blockage: terrain?.blocked,
+  });
   const { sample_coverage, beam_blockage, dual_pol_availability } = block.components;
   return {
     covered,
@@ -34,4 +40,13 @@ export function qualityAt(position: Position, month: number): PlaceQuality {
       },
     },
   };
+}
+
+/** What the index is, and what it knows of terrain. */
+export function qualityNote(terrain: TerrainModel | null): string {
+  const prior = 'A prior from radar geometry and the height of the freezing level, not a measured hit rate. ';
+  if (terrain === null) return `${prior}No terrain model is loaded: beam_blockage is 1.`;
+  const outside = WSR88D.filter(({ id }) => !terrain.radars.has(id)).length;
+  const unknown = outside === 0 ? '' : `; ${outside} of ${WSR88D.length} radars lie outside it and count as unblocked`;
+  return `${prior}Beam blockage is computed from the terrain model ${terrain.file} (${Number(terrain.step_arcsec.toPrecision(3))} arc-seconds)${unknown}.`;
 }

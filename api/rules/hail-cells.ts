@@ -1,3 +1,4 @@
+import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { LATTICE, pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
 import type { HailCell, ImpactBlock, StormBlock } from '../../schemas/resources/hail-cell.ts';
 import { SIZE_BANDS, sizeCategory } from '../../schemas/size.ts';
@@ -72,11 +73,12 @@ export function hailCell(hail: PlaceHail, now_ms: number): HailCell {
 
 type Advanced = Required<Pick<HailCell, 'radar' | 'storm' | 'impact' | 'detection_quality'>>;
 
-/** Makes the advanced blocks of the places of one answer. */
+/** Makes the advanced blocks of the places of one answer; `terrain` is what is known of beams that terrain blocks. */
 export function advancedBlocks(
   snapshot: LiveSnapshot,
   since_ms: number,
   now_ms: number,
+  terrain: Blockage | null,
 ): (hail: PlaceHail) => Advanced {
   const areas = new Map<string, number>();
   const areaOf = (track_id: string) => {
@@ -91,7 +93,7 @@ export function advancedBlocks(
       radar: radarBlock(largest.estimated_size_mm, largest, largest, largest.scan_time),
       storm: stormBlock(newest, snapshot),
       impact: impactBlock(hail, newest.track_id === null ? null : areaOf(newest.track_id)),
-      detection_quality: pixelQuality(hail.place, monthOfYear(now_ms)),
+      detection_quality: pixelQuality(hail.place, monthOfYear(now_ms), terrain),
     };
   };
 }

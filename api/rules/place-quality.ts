@@ -1,3 +1,5 @@
+import { nearestSite } from '../../schemas/geo/beam.ts';
+import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
@@ -5,10 +7,13 @@ import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import type { DetectionQualityBlock } from '../../schemas/resources/detection-quality.ts';
 import { qualityAt } from './detection-quality.ts';
 
-/** Blocks remembered by pixel and month; when more are asked for, all are forgotten and made again to the same values. */
+/** Values remembered of each kind; when more are asked for, all are forgotten and made again to the same values. */
 const KEPT_MAX = 20_000;
-const kept = new Map<number, DetectionQualityBlock>();
-const groundOf = new Map(WSR88D.map(({ id, ground_m }) => [id, ground_m]));
+/** Blocks by terrain, then by pixel and month: those of a terrain that is replaced go with it. */
+const blocks = new WeakMap<object, Map<number, DetectionQualityBlock>>();
+const NO_TERRAIN = {};
+/** Height of the ground of the nearest radar by pixel, m. */
+const grounds = new Map<number, number>();
 
 /** Month of the year, 1 to 12, of an instant. */
 export function monthOfYear(time_ms: number): number {
@@ -16,20 +21,28 @@ export function monthOfYear(time_ms: number): number {
 }
 
 /** Detection-quality block at the centre of a pixel; remembered, because a busy answer asks for hundreds. */
-export function pixelQuality(position: Position, month: number): DetectionQualityBlock {
-  const key = (latRow(position.lat) * 7000 + lonCol(position.lon)) * 12 + month - 1;
-  const known = kept.get(key);
-  if (known !== undefined) return known;
-  if (kept.size >= KEPT_MAX) kept.clear();
-  const { block } = qualityAt(position, month);
-  kept.set(key, block);
-  return block;
+export function pixelQuality(position: Position, month: number, terrain: Blockage | null): DetectionQualityBlock {
+  const kept = blocks.get(terrain ?? NO_TERRAIN) ?? new Map<number, DetectionQualityBlock>();
+  blocks.set(terrain ?? NO_TERRAIN, kept);
+  return remembered(kept, pixelOf(position) * 12 + month - 1, () => qualityAt(position, month, terrain).block);
 }
 
 /** Climatological height of the 0 C level on a day with hail, km: above sea level, and above the ground of the nearest radar. */
 export function freezingLevel(position: Position, month: number): { sea_km: number; ground_km: number } {
   const sea_km = hailDayFreezingLevelKm(position.lat, month);
-  const { nearest_radar } = pixelQuality(position, month);
-  const ground_m = (nearest_radar && groundOf.get(nearest_radar.id)) ?? 0;
+  const ground_m = remembered(grounds, pixelOf(position), () => nearestSite(position, WSR88D)?.ground_m ?? 0);
   return { sea_km, ground_km: Math.max(0, sea_km - ground_m / 1000) };
+}
+
+function pixelOf(position: Position): number {
+  return latRow(position.lat) * 7000 + lonCol(position.lon);
+}
+
+function remembered<Value>(kept: Map<number, Value>, key: number, make: () => Value): Value {
+  const known = kept.get(key);
+  if (known !== undefined) return known;
+  if (kept.size >= KEPT_MAX) kept.clear();
+  const value = make();
+  kept.set(key, value);
+  return value;
 }

@@ -1,3 +1,4 @@
+import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import {
@@ -93,26 +94,31 @@ function withinRadius(location: Position, row: number, col: number, distance_m: 
 
 /**
  * A page of impacts, which are in ascending order of id: those behind the cursor, and the cursor of the next page. `date`
- * gives the month for the freezing level.
+ * gives the month for the freezing level, `terrain` what is known of beams that terrain blocks.
  */
 export async function impactsPage(
   impacts: readonly Impact<Asset>[],
   date: string,
   cursor: string | null,
   limit: number,
+  terrain: Blockage | null,
 ): Promise<Pick<PortfolioImpacts, 'impacts' | 'next_cursor'>> {
   const rest = cursor === null ? impacts : impacts.filter(({ location }) => location.id > cursor);
   const page: PortfolioImpact[] = [];
   await inSlices(rest.slice(0, limit), CONFIDENCES, (impact) => {
-    page.push(resourceOf(impact, date));
+    page.push(resourceOf(impact, date, terrain));
   });
   return { impacts: page, next_cursor: rest.length > limit ? (page.at(-1)?.asset_id ?? null) : null };
 }
 
 /** Without ground reports nothing is corroborated. */
-function resourceOf({ location, nearest_m, max_mm, detections }: Impact<Asset>, date: string): PortfolioImpact {
+function resourceOf(
+  { location, nearest_m, max_mm, detections }: Impact<Asset>,
+  date: string,
+  terrain: Blockage | null,
+): PortfolioImpact {
   const month = Number(date.slice('YYYY-'.length, 'YYYY-MM'.length));
-  const { hdqi } = qualityAt(location, month).block;
+  const { hdqi } = qualityAt(location, month, terrain).block;
   const evidence = { size_mm: max_mm, n_detections: detections, corroborated: false, hdqi };
   return {
     asset_id: location.id,

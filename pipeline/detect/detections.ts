@@ -1,3 +1,4 @@
+import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { geohash } from '../../schemas/geo/geohash.ts';
 import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import {
@@ -42,14 +43,21 @@ export interface Detections {
 
 /**
  * Detections of one scan. Flags and counts look back only, so that a replay gives the same rows.
- * Companions are null where the product is missing or has no value; sizes above 150 mm are stored as 150.
+ * Companions are null where the product is missing or has no value; sizes above 150 mm are stored as 150. `terrain` is what
+ * is known of beams that terrain blocks: confidence is lower behind mountains.
  */
-export function findDetections(input: ScanInput, cells: readonly CellShape[], memory: DetectMemory): Detections {
+export function findDetections(
+  input: ScanInput,
+  cells: readonly CellShape[],
+  memory: DetectMemory,
+  terrain: Blockage | null,
+): Detections {
   const { mesh: field, scan_time } = input;
   const known = recall(memory, scan_time);
   const labels = labelComponents(field, CELL_GROW_MM * 10, 8);
   const context: Context = {
     input,
+    terrain,
     known,
     labels,
     single: singleScanComponents(field, labels, known),
@@ -82,6 +90,7 @@ export function findDetections(input: ScanInput, cells: readonly CellShape[], me
 
 interface Context {
   readonly input: ScanInput;
+  readonly terrain: Blockage | null;
   readonly known: DetectMemory;
   readonly labels: Labels;
   /** 1 for components that are seen for the first time. */
@@ -92,7 +101,7 @@ interface Context {
   readonly melting_km: readonly (number | null)[];
 }
 
-function detectionAt({ input, known, labels, single, cellOf, melting_km }: Context, row: number, i: number) {
+function detectionAt({ input, terrain, known, labels, single, cellOf, melting_km }: Context, row: number, i: number) {
   const { mesh: field, scan_time, companions } = input;
   const col = field.col[i] as number;
   const lat = rowLat(row);
@@ -102,7 +111,7 @@ function detectionAt({ input, known, labels, single, cellOf, melting_km }: Conte
   const estimated_size_mm = Math.min(SIZE_CAP_MM, tenths / 10);
   const component = labels.label[i] as number;
   const cell = cellOf[i] as number;
-  const quality = placeQuality(row, col, scan_time);
+  const quality = placeQuality(row, col, scan_time, terrain);
   const scan_count = (known.places[geohash5]?.length ?? 0) + 1;
   const posh_pct = companionAt(companions.posh_pct, i);
   const flag_small =

@@ -38,6 +38,7 @@ export function detectionPredictors(detection: DetectionShape): Predictors {
   };
 }
 
+/** The freezing level has nothing to do with terrain. */
 function aboveFreezing(echo_top_50_km: number | null, row: number, col: number, scan_time: number): number | null {
-  return echo_top_50_km === null ? null : echo_top_50_km - placeQuality(row, col, scan_time).freezing_level_km;
+  return echo_top_50_km === null ? null : echo_top_50_km - placeQuality(row, col, scan_time, null).freezing_level_km;
 }

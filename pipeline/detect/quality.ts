@@ -1,4 +1,5 @@
 import { detectionQuality } from '../../schemas/geo/beam.ts';
+import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
@@ -19,10 +20,17 @@ export interface PlaceQuality {
 }
 
 const groundOf = new Map(WSR88D.map(({ id, ground_m }) => [id, ground_m]));
-const cache = new Map<number, PlaceQuality>();
+/** Blocks by terrain, then by place and month. */
+const caches = new WeakMap<object, Map<number, PlaceQuality>>();
+const NO_TERRAIN = {};
 
-/** Quality of the 0.1 degree block that holds a lattice pixel, in the UTC month of an instant. */
-export function placeQuality(row: number, col: number, time_ms: number): PlaceQuality {
+/**
+ * Quality of the 0.1 degree block that holds a lattice pixel, in the UTC month of an instant; `terrain` is what is known of
+ * beams that terrain blocks, null when nothing is.
+ */
+export function placeQuality(row: number, col: number, time_ms: number, terrain: Blockage | null): PlaceQuality {
+  const cache = caches.get(terrain ?? NO_TERRAIN) ?? new Map<number, PlaceQuality>();
+  caches.set(terrain ?? NO_TERRAIN, cache);
   const month = new Date(time_ms).getUTCMonth() + 1;
   const blockRow = Math.floor(row / BLOCK);
   const blockCol = Math.floor(col / BLOCK);
@@ -33,7 +41,11 @@ export function placeQuality(row: number, col: number, time_ms: number): PlaceQu
   const middle = (BLOCK - 1) / 2;
   const position = { lat: rowLat(blockRow * BLOCK + middle), lon: colLon(blockCol * BLOCK + middle) };
   const freezing_level_km = hailDayFreezingLevelKm(position.lat, month);
-  const { hdqi, nearest_radar } = detectionQuality(position, { sites: WSR88D, freezing_level_km });
+  const { hdqi, nearest_radar } = detectionQuality(position, {
+    sites: WSR88D,
+    freezing_level_km,
+    blockage: terrain?.blocked,
+  });
   const ground_m = (nearest_radar && groundOf.get(nearest_radar.id)) ?? 0;
   const quality = {
     hdqi,

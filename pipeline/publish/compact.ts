@@ -16,7 +16,7 @@ export function daySegment(date: string): string {
 }
 
 /** Absolute paths of a manifest's files of one table, in the order of their scans. */
-export function tablePaths(dataRoot: string, manifest: Manifest, table: string): string[] {
+export function tablePaths(dataRoot: string, manifest: Pick<Manifest, 'files'>, table: string): string[] {
   return manifest.files
     .filter((file) => file.table === table)
     .sort((a, b) => ((a.first_scan ?? '') < (b.first_scan ?? '') ? -1 : 1))

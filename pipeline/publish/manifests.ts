@@ -6,7 +6,7 @@ import { Current, Manifest } from '../../schemas/manifest.ts';
 import { PipelineError } from '../error.ts';
 import { namesIn, readIfPresent } from './store.ts';
 
-/** The newest manifest of a partition (a storm date, or `month-YYYY-MM`); null when nothing is published for it. */
+/** The newest manifest of a partition (a storm date, `month-YYYY-MM`, or `undated`); null when nothing is published for it. */
 export async function readNewest(dataRoot: string, partition: string): Promise<Manifest | null> {
   const head = await readHead(dataRoot, partition);
   if (head === null) return null;
@@ -31,13 +31,21 @@ export async function readCurrent(dataRoot: string): Promise<Current | null> {
   return readRecord(dataRoot, layout.current, Current);
 }
 
-/** Partitions that have manifests: storm dates first, then months, each in order. */
-export async function listPartitions(dataRoot: string): Promise<{ dates: string[]; months: string[] }> {
+/** What has manifests, each in order. */
+export interface Partitions {
+  readonly dates: string[];
+  readonly months: string[];
+  /** Names of the partitions: storm dates first, then months, then what belongs to no date. */
+  readonly all: string[];
+}
+
+/** Partitions that have manifests. */
+export async function listPartitions(dataRoot: string): Promise<Partitions> {
   const names = await namesIn(join(dataRoot, layout.manifests));
-  return {
-    dates: names.filter((name) => /^\d{4}-\d{2}-\d{2}$/.test(name)),
-    months: names.filter((name) => /^month-\d{4}-\d{2}$/.test(name)).map((name) => name.slice('month-'.length)),
-  };
+  const dates = names.filter((name) => /^\d{4}-\d{2}-\d{2}$/.test(name));
+  const months = names.filter((name) => /^month-\d{4}-\d{2}$/.test(name)).map((name) => name.slice('month-'.length));
+  const undated = names.filter((name) => name === layout.undated);
+  return { dates, months, all: [...dates, ...months.map(layout.monthPartition), ...undated] };
 }
 
 async function readRecord<Shape extends z.ZodType>(

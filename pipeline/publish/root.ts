@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Table } from '../../schemas/columns.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
 import type { DayMax } from '../../schemas/tables/day-max.ts';
@@ -17,6 +18,7 @@ import { listPartitions, readCurrent, readNewest } from './manifests.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
 import { isDiskRefusal } from './store.ts';
 import { clearStaging, type Swept, sweep } from './sweep.ts';
+import { type PublishedTable, publishUndated } from './undated.ts';
 
 /** Segments of one storm date that are published together, in place of others. */
 export interface DateCommit {
@@ -54,6 +56,12 @@ export interface Root {
   readonly closeDay: (storm_date: string, now_ms: number) => Promise<boolean>;
   /** Joins the closed dates of a month; false when nothing changed since. */
   readonly joinMonth: (month: string, now_ms: number) => Promise<boolean>;
+  /** Publishes the rows of a table that belongs to no date, in place of all it held. */
+  readonly publishUndated: (
+    table: Table,
+    rows: readonly Record<string, unknown>[],
+    now_ms: number,
+  ) => Promise<PublishedTable>;
   /** Takes everything of a date off its list, so that data of the other kind may take its place. */
   readonly clear: (storm_date: string, now_ms: number) => Promise<void>;
   readonly sweep: (now_ms: number) => Promise<Swept>;
@@ -223,6 +231,8 @@ async function opened(path: string, lock: Lock, storm_day_start_hour: number, no
         await commitEdits(path, [{ previous, edit }], at_ms);
         return true;
       }),
+    publishUndated: (table, rows, at_ms) =>
+      guarded(() => publishUndated(engine, path, staging, table, rows, storm_day_start_hour, at_ms)),
     clear: (storm_date, at_ms) =>
       guarded(async () => {
         const manifest = head(storm_date);

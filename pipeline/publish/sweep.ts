@@ -19,9 +19,8 @@ export interface Swept {
 export async function sweep(dataRoot: string, now_ms: number, grace_min = READERS_GRACE_MIN): Promise<Swept> {
   const oldest_ms = now_ms - grace_min * 60_000;
   const current = await readCurrent(dataRoot);
-  const { dates, months } = await listPartitions(dataRoot);
   const wanted = new Set<string>(Object.values(current?.live ?? {}).map(String));
-  for (const partition of [...dates, ...months.map(layout.monthPartition)]) {
+  for (const partition of (await listPartitions(dataRoot)).all) {
     const head = await readNewest(dataRoot, partition);
     const pinned = current?.open_dates[partition] ?? null;
     for (const file of head?.files ?? []) wanted.add(file.path);

@@ -34,7 +34,8 @@ export interface Verification {
 
 /**
  * Re-reads everything that the newest manifests list and says what is wrong with it: missing files, other bytes than
- * published, rows, schema versions, times and dates that do not fit, tiers that do not nest, a switch that points nowhere.
+ * published, rows, schema versions, times and dates that do not fit, tiers that do not nest, blocked shares that fall along
+ * a ray, a switch that points nowhere.
  * `onFile` is told how many files of how many are read.
  */
 export async function verifyRoot(
@@ -45,8 +46,7 @@ export async function verifyRoot(
 ): Promise<Verification> {
   const faults: Fault[] = [];
   let [files, rows, bytes, partitions] = [0, 0, 0, 0];
-  const { dates, months } = await listPartitions(dataRoot);
-  const names = [...dates, ...months.map(layout.monthPartition)].filter((name) => only === null || name === only);
+  const names = (await listPartitions(dataRoot)).all.filter((name) => only === null || name === only);
   const heads: Manifest[] = [];
   for (const name of names) {
     if (await isUnborn(dataRoot, name)) continue;
@@ -68,7 +68,7 @@ export async function verifyRoot(
       rows += file.kind === 'table' ? file.rows : 0;
       bytes += file.bytes;
     }
-    faults.push(...(await verifyDate(engine, dataRoot, manifest)));
+    faults.push(...(await verifyTogether(engine, dataRoot, manifest)));
   }
   if (only === null) faults.push(...(await verifyCurrent(dataRoot, heads)));
   return { partitions, files, rows, bytes, faults };
@@ -140,6 +140,7 @@ async function verifyTable(
   if (facts.schema_version !== file.schema_version)
     return fault(`has schema version ${facts.schema_version}, expected ${file.schema_version}`);
   const names = columns(table).map((column) => column.name);
+  if (!names.includes('storm_date')) return [];
   const time = names.includes('scan_time') ? 'scan_time' : names.includes('max_time') ? SEEN_TIME : null;
   const [range] = await engine.rows<{ low: number | null; high: number | null; low_date: string; high_date: string }>(
     `SELECT ${time === null ? 'NULL AS low, NULL AS high' : `epoch_ms(min(${time}))::DOUBLE AS low, epoch_ms(max(${time}))::DOUBLE AS high`},
@@ -158,8 +159,8 @@ async function verifyTable(
   return faults;
 }
 
-/** What must hold between the tables of one date. */
-async function verifyDate(engine: Engine, dataRoot: string, manifest: Manifest): Promise<Fault[]> {
+/** What must hold between the tables of one date, and in those without dates. */
+async function verifyTogether(engine: Engine, dataRoot: string, manifest: Manifest): Promise<Fault[]> {
   if (manifest.dates !== null) return [];
   const head = layout.head(manifest.partition);
   const list = (table: string) => tablePaths(dataRoot, manifest, table);
@@ -190,6 +191,13 @@ async function verifyDate(engine: Engine, dataRoot: string, manifest: Manifest):
         `SELECT count(*) AS wrong FROM (SELECT area_km2, lag(area_km2) OVER (ORDER BY threshold_mm) AS below FROM ${swaths}) WHERE area_km2 > below + 1e-6`,
     );
     await check(
+      'shares that terrain blocks do not rise along their ray',
+      ['blockage'],
+      ([steps]) =>
+        `SELECT count(*) AS wrong FROM (SELECT blocked, lag(blocked) OVER (PARTITION BY radar_id, tilt_deg, azimuth_deg ORDER BY distance_km) AS nearer
+         FROM ${steps}) WHERE blocked <= nearer OR blocked > 1`,
+    );
+    await check(
       'detections of a cell have no such cell',
       ['detections', 'cells'],
       ([detections, cellRows]) =>
@@ -212,7 +220,8 @@ async function verifyCurrent(dataRoot: string, heads: readonly Manifest[]): Prom
   const faults: Fault[] = [];
   const current = await attempt(readCurrent(dataRoot), layout.current, faults);
   // A process that is killed in its very first commit leaves lists without a switch; a second commit needs the first one's.
-  if (current === undefined) return heads.some((head) => head.commit > 1) ? faults : [];
+  if (current === undefined)
+    return heads.some(({ partition, commit }) => partition !== layout.undated && commit > 1) ? faults : [];
   for (const [date, commit] of Object.entries(current.open_dates))
     await attempt(readManifest(dataRoot, date, commit), layout.manifest(date, commit), faults);
   const live: readonly (readonly [string, Table])[] = [

@@ -1,9 +1,9 @@
-import { inflateSync } from 'node:zlib';
 import type { GeoTIFFImage } from 'geotiff';
 import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
 import { BadInput } from '../error.ts';
 import type { Grid } from '../grid.ts';
 import { PRODUCTS, type Product } from './mrms.ts';
+import { DEFLATE, tiffLibrary } from './tiff-library.ts';
 
 /** What a GeoTIFF does not say of itself. */
 export interface GeotiffOrigin {
@@ -16,7 +16,6 @@ export interface GeotiffOrigin {
 /** One row of tiles, or one strip, of more bytes than this is refused before it is unfolded; real ones have 15 MB. */
 const MAX_ROW_OF_BLOCKS_BYTES = 32 * 1024 * 1024;
 const UNCOMPRESSED = 1;
-const DEFLATE = [8, 32946];
 
 /**
  * One product on a window of the CONUS lattice from a GeoTIFF made of an MRMS grid: first band, values in tenths after
@@ -79,21 +78,8 @@ function checkDirectory(bytes: Uint8Array, subject: string): void {
   }
 }
 
-/** The library is loaded when a GeoTIFF is read, which is never on the MRMS path. */
 async function openImage(bytes: Uint8Array): Promise<GeoTIFFImage> {
-  const { addDecoder, BaseDecoder, fromArrayBuffer } = await import('geotiff');
-  // The library's own inflate has no bound: a small tile could unfold to gigabytes.
-  class BoundedDeflate extends BaseDecoder {
-    override decodeBlock(block: ArrayBufferLike): ArrayBufferLike {
-      const { tileWidth, tileHeight, bitsPerSample } = this.parameters;
-      const bits =
-        typeof bitsPerSample === 'number' ? bitsPerSample : Array.from(bitsPerSample).reduce((a, b) => a + b, 0);
-      const maxOutputLength = Math.max(1, Math.ceil((tileWidth * tileHeight * bits) / 8));
-      const unfolded = inflateSync(new Uint8Array(block), { maxOutputLength });
-      return new Uint8Array(unfolded).buffer;
-    }
-  }
-  addDecoder(DEFLATE, async () => BoundedDeflate);
+  const { fromArrayBuffer } = await tiffLibrary();
   const tiff = await fromArrayBuffer(new Uint8Array(bytes).buffer);
   return tiff.getImage();
 }

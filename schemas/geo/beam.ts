@@ -7,10 +7,10 @@ const BEAM_EARTH_KM = (4 / 3) * 6371;
 /** Half-power width of the WSR-88D beam, degrees. */
 const BEAM_WIDTH_DEG = 0.925;
 /** Tilts of the precipitation volumes VCP 12 and 212, degrees. */
-const TILTS_DEG = [0.5, 0.9, 1.3, 1.8, 2.4, 3.1, 4.0, 5.1, 6.4, 8.0, 10.0, 12.5, 15.6, 19.5] as const;
+export const TILTS_DEG = [0.5, 0.9, 1.3, 1.8, 2.4, 3.1, 4.0, 5.1, 6.4, 8.0, 10.0, 12.5, 15.6, 19.5] as const;
 const LOWEST_TILT_DEG = TILTS_DEG[0];
 /** Beyond this no radar measures, km. */
-const REACH_KM = 230;
+export const REACH_KM = 230;
 /** So many nearest radars are looked at. */
 const RADARS = 3;
 /** A beam blocked by more than this share is not used. */
@@ -78,15 +78,15 @@ export interface DetectionQuality {
   readonly freezing_level_m: number;
 }
 
+/** Share of a beam that terrain blocks on its way to a distance along the ground, 0..1: the running maximum along the ray. */
+export type BlockedShare = (site_id: string, azimuth_deg: number, distance_km: number, tilt_deg: number) => number;
+
 export interface QualityInput {
   readonly sites: readonly Antenna[];
   /** Height of the 0 C level above sea level, km. */
   readonly freezing_level_km: number;
-  /**
-   * Share of a beam that terrain blocks on its way, 0..1: the running maximum along the ray.
-   * Without it nothing is blocked.
-   */
-  readonly blockage?: (site_id: string, azimuth_deg: number, distance_km: number, tilt_deg: number) => number;
+  /** Without it nothing is blocked. */
+  readonly blockage?: BlockedShare | undefined;
 }
 
 /** A beam over a place: heights above its antenna, km; bottom and top lie half a width from the centre. */
@@ -137,7 +137,8 @@ interface View {
  * Detection quality at a place.
  *
  * The three nearest radars within 230 km are sampled with the tilts of VCP 12/212 in the layer where hail grows;
- * heights are above sea level, the ground at the place is taken to be that of the radar.
+ * heights are above sea level, the ground at the place is taken to be that of the radar. Radars whose lowest beam terrain
+ * blocks are left out where the others see more without them.
  */
 export function detectionQuality(position: Position, input: QualityInput): DetectionQuality {
   const { freezing_level_km } = input;
@@ -158,30 +159,60 @@ export function detectionQuality(position: Position, input: QualityInput): Detec
 
   const blocked = (view: View, tilt_deg: number) =>
     input.blockage?.(view.site.id, view.azimuth_deg, view.distance_km, tilt_deg) ?? 0;
-  const sample_coverage = sampleCoverage(views, freezing_level_km);
-  const beam_blockage = 1 - Math.min(...views.map((view) => blocked(view, LOWEST_TILT_DEG)));
-  const dual_pol_availability = Math.max(...views.map(({ distance_km }) => dualPol(distance_km)));
+  const { index, used, components } = bestSight(views, (view) => 1 - blocked(view, LOWEST_TILT_DEG), freezing_level_km);
+  const hdqi = Math.round(100 * Math.min(1, Math.max(0, index))) / 100;
+  const heights_km = views.flatMap((view) => lowestUsable(view, blocked));
+  const width_km = Math.min(...used.map((view) => beamAt(view.distance_km, LOWEST_TILT_DEG).width_km));
+  return {
+    hdqi,
+    covered: hdqi >= COVERED_MIN,
+    detection_word: WORDS.find(({ from }) => hdqi >= from)?.word ?? 'limited',
+    resolution: RESOLUTIONS.find(({ below_km }) => width_km < below_km)?.text ?? 'coarse (>2 km)',
+    components,
+    nearest_radar,
+    beam_height_m: heights_km.length > 0 ? Math.round(1000 * Math.min(...heights_km)) : null,
+    freezing_level_m,
+  };
+}
+
+/** What some of the radars see of a place together; the index is not yet rounded. */
+interface Sight {
+  readonly index: number;
+  readonly used: readonly View[];
+  readonly components: DetectionQuality['components'];
+}
+
+/**
+ * The best sight that some of the radars have, `free` being the share of a radar's lowest beam that terrain leaves. All of
+ * them see most; but the most blocked one in use lowers the index, so each share is tried as the least that counts. Then
+ * more blockage never raises the index, and one more radar never lowers it.
+ */
+function bestSight(views: readonly View[], free: (view: View) => number, freezing_level_km: number): Sight {
+  const shares = [...new Set(views.map(free))].sort((a, b) => b - a);
+  const sights = shares.map((share) => {
+    const used = views.filter((view) => free(view) >= share);
+    return sightOf(used, share, freezing_level_km);
+  });
+  return sights.reduce((best, sight) => (sight.index > best.index ? sight : best));
+}
+
+function sightOf(used: readonly View[], beam_blockage: number, freezing_level_km: number): Sight {
+  const sample_coverage = sampleCoverage(used, freezing_level_km);
+  const dual_pol_availability = Math.max(...used.map(({ distance_km }) => dualPol(distance_km)));
   const lowest_km = Math.min(
-    ...views.map((view) => aboveGround(view, beamAt(view.distance_km, LOWEST_TILT_DEG).bottom_km)),
+    ...used.map((view) => aboveGround(view, beamAt(view.distance_km, LOWEST_TILT_DEG).bottom_km)),
   );
   const index =
     (0.65 * sample_coverage * meltingSeen(lowest_km) +
       0.2 * sample_coverage * beam_blockage +
       0.15 * dual_pol_availability) *
     Math.sqrt(beam_blockage);
-  const hdqi = Math.round(100 * Math.min(1, Math.max(0, index))) / 100;
-  const heights_km = views.flatMap((view) => lowestUsable(view, blocked));
-  const width_km = Math.min(...views.map((view) => beamAt(view.distance_km, LOWEST_TILT_DEG).width_km));
-  return {
-    hdqi,
-    covered: hdqi >= COVERED_MIN,
-    detection_word: WORDS.find(({ from }) => hdqi >= from)?.word ?? 'limited',
-    resolution: RESOLUTIONS.find(({ below_km }) => width_km < below_km)?.text ?? 'coarse (>2 km)',
-    components: { sample_coverage, beam_blockage, dual_pol_availability },
-    nearest_radar,
-    beam_height_m: heights_km.length > 0 ? Math.round(1000 * Math.min(...heights_km)) : null,
-    freezing_level_m,
-  };
+  return { index, used, components: { sample_coverage, beam_blockage, dual_pol_availability } };
+}
+
+/** The nearest site at any distance, equal distances in the order of the list; null without any site. */
+export function nearestSite(position: Position, sites: readonly Antenna[]): Antenna | null {
+  return lookAround(position, sites).nearest?.site ?? null;
 }
 
 /** The nearest site, and the nearest few within reach, nearest first; equal distances in the order of the list. */

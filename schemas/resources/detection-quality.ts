@@ -13,7 +13,9 @@ export const DetectionQualityBlock = z
     resolution: z.enum(RESOLUTIONS).meta({ description: 'By the width of the lowest beam at the place.' }),
     components: z.object({
       sample_coverage: wireProbability('Share of the layer where hail grows that some radar samples.'),
-      beam_blockage: wireProbability('Share of the lowest beam that terrain leaves free; 1 without a terrain model.'),
+      beam_blockage: wireProbability(
+        'Share of the lowest beam that terrain leaves free, for the most blocked of the radars in use; 1 without a terrain model.',
+      ),
       dual_pol_availability: wireProbability('Value of dual polarisation at this distance.'),
     }),
     nearest_radar: z

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type Catalog, DataUnavailable, openCatalog } from '../../api/catalog.ts';
 import { layout } from '../../schemas/layout.ts';
+import { publishBlockage, raysOfKtlx } from '../terrain.ts';
 import { ingest, MONTH_LATER_MS, midnight, NOW_MS, onRoot, publishedRoot, scratch } from '../world.ts';
 
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
@@ -188,4 +189,27 @@ test('a date without scans counts as observed up to its last second', async (t) 
   const edition = (await open(t, root)).edition();
   t.deepEqual(edition.dates, ['2026-04-30']);
   t.is(edition.newest_scan_ms, null, 'nothing fell, nothing was observed');
+});
+
+test('a table without dates is in the edition, also before the first scan, and is no date', async (t) => {
+  const root = await scratch(t);
+  const catalog = await open(t, root);
+  const version = () => catalog.edition().version(['blockage'], [layout.undated]);
+  const none = version();
+  t.deepEqual(catalog.edition().paths('blockage', [layout.undated]), []);
+  await publishBlockage(root, raysOfKtlx([], 0, 0));
+  await catalog.refresh();
+  const [path] = catalog.edition().paths('blockage', [layout.undated]);
+  await t.notThrowsAsync(fs.access(path ?? ''));
+  t.deepEqual(catalog.edition().dates, []);
+  const first = version();
+  await publishBlockage(root, raysOfKtlx([{ tilt_deg: 0.5, distance_km: 9, blocked: 1 }], 0, 0));
+  await catalog.refresh();
+  t.is(new Set([none, first, version()]).size, 3);
+});
+
+test('a table without dates does not mind when the storm day starts', async (t) => {
+  const root = await scratch(t);
+  await publishBlockage(root, raysOfKtlx([], 0, 0));
+  t.is((await open(t, root, 12)).edition().paths('blockage', [layout.undated]).length, 1);
 });

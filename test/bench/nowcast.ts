@@ -101,7 +101,7 @@ function eveningCases(seed: number, evening: number): Case[] {
   let memory = emptyMemory;
   let next_ms = start_ms + PAST_MIN * MS_PER_MIN;
   for (const time_ms of scanTimes(scenario.seed, start_ms, end_ms)) {
-    const scan = processScan(scanInput(simulateScan(scenario, time_ms)), memory, utcDate(time_ms), '');
+    const scan = processScan(scanInput(simulateScan(scenario, time_ms)), memory, utcDate(time_ms), '', null);
     memory = scan.memory;
     const { detections, tracks } = scan.products;
     hail.push({ scan_time: time_ms, pixels: detections.filter((pixel) => pixel.estimated_size_mm >= STRIKE_MM) });

@@ -1,10 +1,14 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { coverage } from '../../api/routes/coverage.ts';
-import { distanceKm } from '../../schemas/geo/distance.ts';
+import { type BlockedShare, beamAt, detectionQuality } from '../../schemas/geo/beam.ts';
+import { distanceKm, travel } from '../../schemas/geo/distance.ts';
+import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { Coverage } from '../../schemas/resources/coverage.ts';
 import { creditsUsed } from '../portfolio.ts';
 import { type RunningService, startService } from '../service.ts';
+import { KTLX, publishBlockage, raysOfKtlx } from '../terrain.ts';
+import { scratch } from '../world.ts';
 
 const MAY_MS = Date.parse('2026-05-31T23:59:59Z');
 const COVERAGE = '/v1/coverage';
@@ -18,8 +22,8 @@ test.after.always(async (t) => {
   await service.close();
 });
 
-async function ask(lat: number, lon: number): Promise<Coverage> {
-  const response = await service.call(`${COVERAGE}?lat=${lat}&lon=${lon}`);
+async function ask(lat: number, lon: number, of = service): Promise<Coverage> {
+  const response = await of.call(`${COVERAGE}?lat=${lat}&lon=${lon}`);
   if (response.status !== 200) throw new Error(`coverage answers ${response.status} ${await response.text()}`);
   return Coverage.parse(await response.json());
 }
@@ -95,4 +99,80 @@ test.serial('GET /v1/coverage costs 5 credits and carries an ETag that lasts for
   } finally {
     await june.close();
   }
+});
+
+/** Behind 20 km to the west of KTLX terrain blocks 0.4 of the lowest beam. */
+const WEST_04 = raysOfKtlx([{ tilt_deg: 0.5, distance_km: 20, blocked: 0.4 }], 260, 280);
+/** There it blocks all of the two lowest, and half of the third. */
+const WEST_ALL = raysOfKtlx(
+  [
+    { tilt_deg: 0.5, distance_km: 20, blocked: 1 },
+    { tilt_deg: 0.9, distance_km: 20, blocked: 0.51 },
+    { tilt_deg: 1.3, distance_km: 20, blocked: 0.5 },
+  ].sort((a, b) => a.tilt_deg - b.tilt_deg),
+  260,
+  280,
+);
+const BEHIND = travel(KTLX, 270, 40);
+const BEFORE = travel(KTLX, 270, 19);
+const ASIDE = travel(KTLX, 90, 40);
+
+async function withTerrain(t: ExecutionContext, rays: typeof WEST_04): Promise<RunningService> {
+  const data_root = await scratch(t);
+  await publishBlockage(data_root, rays);
+  const running = await startService({ endpoints: [coverage], data_root, now_ms: MAY_MS });
+  t.teardown(() => running.close());
+  return running;
+}
+
+test('GET /v1/coverage behind a mountain has a lower index and the share that terrain leaves free', async (t) => {
+  const hills = await withTerrain(t, WEST_04);
+  const [free, blocked] = [await ask(BEHIND.lat, BEHIND.lon), await ask(BEHIND.lat, BEHIND.lon, hills)];
+  t.is(free.detection_quality.components.beam_blockage, 1);
+  t.is(blocked.detection_quality.components.beam_blockage, 0.6);
+  t.true(blocked.detection_quality.hdqi < free.detection_quality.hdqi);
+  const blockage: BlockedShare = (id, _, distance_km, tilt) =>
+    id === 'KTLX' && tilt === 0.5 && distance_km > 20 ? 0.4 : 0;
+  const freezing_level_km = hailDayFreezingLevelKm(BEHIND.lat, 5);
+  const expected = detectionQuality(BEHIND, { sites: WSR88D, freezing_level_km, blockage });
+  t.is(blocked.detection_quality.hdqi, expected.hdqi);
+  for (const { lat, lon } of [BEFORE, ASIDE])
+    t.deepEqual((await ask(lat, lon, hills)).detection_quality, (await ask(lat, lon)).detection_quality);
+});
+
+test('GET /v1/coverage gives the height of the lowest beam that terrain leaves usable', async (t) => {
+  const hills = await withTerrain(t, WEST_ALL);
+  const height = async (of = service) => (await ask(BEHIND.lat, BEHIND.lon, of)).detection_quality.beam_height_m;
+  const tower_m = 389.5 - 370;
+  t.is(await height(), Math.round(1000 * beamAt(40, 0.5).centre_km + tower_m));
+  t.is(await height(hills), Math.round(1000 * beamAt(40, 1.3).centre_km + tower_m));
+});
+
+test('GET /v1/coverage names the terrain model, and how many radars lie outside it', async (t) => {
+  const { note } = await ask(BEHIND.lat, BEHIND.lon, await withTerrain(t, WEST_04));
+  t.is(
+    note,
+    'A prior from radar geometry and the height of the freezing level, not a measured hit rate. ' +
+      'Beam blockage is computed from the terrain model wall.tif (18 arc-seconds); ' +
+      '159 of 160 radars lie outside it and count as unblocked.',
+  );
+});
+
+test('GET /v1/coverage follows a terrain model that is published while it runs: the ETag of before is stale', async (t) => {
+  const data_root = await scratch(t);
+  const running = await startService({ endpoints: [coverage], data_root, now_ms: MAY_MS });
+  t.teardown(() => running.close());
+  const path = `${COVERAGE}?lat=${BEHIND.lat}&lon=${BEHIND.lon}`;
+  const seen: (string | null)[] = [];
+  for (const rays of [null, WEST_04, WEST_ALL]) {
+    if (rays !== null) await publishBlockage(data_root, rays);
+    await running.services.catalog.refresh();
+    const headers = { 'If-None-Match': seen.at(-1) ?? '"none"' };
+    const response = await running.call(path, { headers });
+    t.is(response.status, 200);
+    await response.text();
+    seen.push(response.headers.get('etag'));
+    t.is((await running.call(path, { headers: { 'If-None-Match': seen.at(-1) ?? '' } })).status, 304);
+  }
+  t.is(new Set(seen).size, 3);
 });

@@ -6,6 +6,7 @@ import { openEngine } from '../../api/duckdb.ts';
 import { openLive } from '../../api/live.ts';
 import { ensureFirstBusiness } from '../../api/records/first-business.ts';
 import { openRecords } from '../../api/records/open.ts';
+import { openTerrain } from '../../api/terrain.ts';
 import { PORTFOLIO } from '../portfolio.ts';
 import { SERVICE_NOW_MS } from '../service.ts';
 
@@ -38,10 +39,12 @@ const records = await openRecords({ data_root, database_url: null, now });
 const keys = await ensureFirstBusiness(records, now());
 await records.reader.updateTable('plans').set({ rate_per_minute: 1_000_000 }).execute();
 const catalog = await openCatalog(data_root, 0);
+const engine = await openEngine(data_root);
 const services = {
   catalog,
   live: await openLive(data_root, catalog),
-  engine: await openEngine(data_root),
+  terrain: await openTerrain(engine, catalog),
+  engine,
   records,
   base_url: 'http://127.0.0.1:8080/v1',
   storm_day_start_hour: 0,

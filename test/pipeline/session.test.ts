@@ -7,10 +7,13 @@ import { Conflict } from '../../pipeline/error.ts';
 import { tablePaths } from '../../pipeline/publish/compact.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
 import { allRows } from '../../pipeline/publish/merge.ts';
+import { readRows } from '../../pipeline/publish/tables.ts';
 import { readRejections } from '../../pipeline/sources/archive.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
+import { type Detection, detections } from '../../schemas/tables/detections.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../content.ts';
 import { faultsOf } from '../crash/killed.ts';
+import { publishBlockage, raysOfKtlx } from '../terrain.ts';
 import {
   altered,
   asObserved,
@@ -429,4 +432,60 @@ async function packedAnew(t: Parameters<typeof scratch>[0], scan: RawScan | unde
   const mesh = scan?.files[0] as RawScan['files'][number];
   const anew = gzipSync(gunzipSync(await fs.readFile(mesh.location)), { level: 0 });
   return altered(await scratch(t, 'anew'), mesh, anew);
+}
+
+/** All around the radar in the middle of the tiny world 0.4 of the lowest beam is blocked. */
+const RING = raysOfKtlx([{ tilt_deg: 0.5, distance_km: 1, blocked: 0.4 }], 0, 359);
+
+test('behind mountains confidence is lower, and nothing else differs', async (t) => {
+  const scans = await scansBetween('00:00', '00:06');
+  const root = await scratch(t);
+  await publishBlockage(root, RING);
+  await ingest(root, scans);
+  const behind = await detectionRows(root);
+  const plain = await published(t, scans);
+  const free = await detectionRows(plain.root);
+  const without_ = (rows: typeof free) => rows.map(({ confidence: _, ...rest }) => rest);
+  t.deepEqual(without_(behind), without_(free));
+  t.true(behind.every(({ confidence }, row) => confidence <= (free[row]?.confidence ?? 0)));
+  t.true(behind.some(({ confidence }, row) => confidence < (free[row]?.confidence ?? 0)));
+  t.deepEqual(await faultsOf(root), []);
+});
+
+test('with a terrain model too the content does not depend on how the input is cut', async (t) => {
+  const scans = await midnight();
+  const [whole, cut] = [await scratch(t, 'whole'), await scratch(t, 'cut')];
+  for (const root of [whole, cut]) await publishBlockage(root, RING);
+  await ingest(whole, scans);
+  await ingest(cut, without(scans, 3, 4));
+  await ingest(cut, scans.slice(4));
+  await ingest(cut, scans.slice(0, 4));
+  sameContent(t, await logicalContent(cut), await logicalContent(whole));
+});
+
+test('a terrain model that comes later leaves published scans alone until they are made again', async (t) => {
+  const scans = await scansBetween('00:00', '00:06');
+  const { root, content } = await published(t, scans);
+  await publishBlockage(root, RING);
+  await ingest(root, scans);
+  sameContent(t, await logicalContent(root), content);
+  await onRoot(root, {}, async ({ session }) => {
+    await session.rebuild('2026-05-02');
+    await session.settle();
+  });
+  const first = await scratch(t, 'first');
+  await publishBlockage(first, RING);
+  await ingest(first, scans);
+  sameContent(t, await logicalContent(root), await logicalContent(first));
+  t.notDeepEqual(await logicalContent(root), content);
+});
+
+async function detectionRows(root: string): Promise<Detection[]> {
+  const engine = await openEngine();
+  try {
+    const head = await readNewest(root, '2026-05-02');
+    return await readRows<Detection>(engine, detections, head === null ? [] : tablePaths(root, head, detections.name));
+  } finally {
+    engine.close();
+  }
 }

@@ -94,9 +94,9 @@ const impactsOf = (count: number) =>
   }));
 
 test('a page shows whole metres, tenths of a millimetre and the confidence of methodology 1.0.0', async (t) => {
-  const { hdqi } = qualityAt({ lat: 35.3, lon: -97.3 }, 5).block;
+  const { hdqi } = qualityAt({ lat: 35.3, lon: -97.3 }, 5, null).block;
   const sum = -1.2 + 1.6 * Math.log(50.04 / 19) + 0.25 * Math.log(11) + 0.8 * (hdqi - 0.5);
-  t.deepEqual(await impactsPage(impactsOf(1), '2026-05-01', null, 50), {
+  t.deepEqual(await impactsPage(impactsOf(1), '2026-05-01', null, 50, null), {
     impacts: [
       {
         asset_id: 'loc_0',
@@ -113,7 +113,7 @@ test('a page shows whole metres, tenths of a millimetre and the confidence of me
 
 test('a page begins behind its cursor, whether or not that had an impact, and is never empty but for the first', async (t) => {
   const page = async (cursor: string | null, limit: number) => {
-    const { impacts, next_cursor } = await impactsPage(impactsOf(3), '2026-05-01', cursor, limit);
+    const { impacts, next_cursor } = await impactsPage(impactsOf(3), '2026-05-01', cursor, limit, null);
     return [...impacts.map(({ name }) => name), next_cursor];
   };
   t.deepEqual(await page(null, 2), ['asset 0', 'asset 1', 'loc_1']);
@@ -121,4 +121,12 @@ test('a page begins behind its cursor, whether or not that had an impact, and is
   t.deepEqual(await page('loc_00', 3), ['asset 1', 'asset 2', null]);
   t.deepEqual(await page(null, 3), ['asset 0', 'asset 1', 'asset 2', null]);
   t.deepEqual(await page('loc_2', 3), [null]);
+});
+
+test('terrain that blocks every beam lowers the confidence of an impact, and nothing else', async (t) => {
+  const mountains = { radars: new Set<string>(), blocked: () => 0.4 };
+  const [free] = (await impactsPage(impactsOf(1), '2026-05-01', null, 50, null)).impacts;
+  const [behind] = (await impactsPage(impactsOf(1), '2026-05-01', null, 50, mountains)).impacts;
+  t.true((behind?.ml_confidence ?? 1) < (free?.ml_confidence ?? 0));
+  t.deepEqual({ ...behind, ml_confidence: 0 }, { ...free, ml_confidence: 0 });
 });

@@ -25,7 +25,7 @@ const scan = (mesh: HailField, minute = 0, companions: Partial<CompanionValues> 
   products: ['MESH'],
 });
 const detect = (input: ScanInput, memory: DetectMemory = emptyDetectMemory) =>
-  findDetections(input, findCells(input), memory);
+  findDetections(input, findCells(input), memory, null);
 /** The last of some scans, two minutes apart, each with the memory of the one before. */
 function inTurn(fields: readonly HailField[], every_min = 2) {
   let memory = emptyDetectMemory;

@@ -35,7 +35,7 @@ test('predictors of a cell are its companions, its area and what its track knows
 });
 
 test('a detection outside every cell has no area and no past', (t) => {
-  const [detection] = findDetections(INPUT, [], emptyDetectMemory).detections;
+  const [detection] = findDetections(INPUT, [], emptyDetectMemory, null).detections;
   if (!detection) return t.fail('no detection');
   t.like(detectionPredictors(detection), {
     mesh_mm: 30,
@@ -70,7 +70,7 @@ test('without POSH the melting level of the matched ProbSevere object goes into 
       geometry: 'POLYGON ((-95.1 39.9, -94.8 39.9, -94.8 40.1, -95.1 40.1, -95.1 39.9))',
     } as ProbSevereObject;
     const input = { ...INPUT, companions: { ...INPUT.companions, posh_pct: null }, probsevere: [object] };
-    return findDetections(input, findCells(input), emptyDetectMemory).cellConfidence[0] as number;
+    return findDetections(input, findCells(input), emptyDetectMemory, null).cellConfidence[0] as number;
   };
   t.true(confidence(2.5) > confidence(4.5));
 });

@@ -3,7 +3,7 @@ import { placeQuality } from '../../../pipeline/detect/quality.ts';
 import { latRow, lonCol } from '../../../schemas/geo/lattice.ts';
 
 const JUNE = Date.UTC(2026, 5, 15);
-const at = (lat: number, lon: number, time_ms = JUNE) => placeQuality(latRow(lat), lonCol(lon), time_ms);
+const at = (lat: number, lon: number, time_ms = JUNE) => placeQuality(latRow(lat), lonCol(lon), time_ms, null);
 
 test('pixels of one 0.1 degree block share their quality', (t) => {
   t.is(at(35.5, -97.3), at(35.45, -97.25));

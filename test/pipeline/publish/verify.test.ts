@@ -6,6 +6,7 @@ import { headOf } from '../../../schemas/head.ts';
 import { layout } from '../../../schemas/layout.ts';
 import type { Current, Manifest, PublishedFile } from '../../../schemas/manifest.ts';
 import { faultsOf } from '../../crash/killed.ts';
+import { publishBlockage, raysOfKtlx } from '../../terrain.ts';
 import { ingest, MONTH_LATER_MS, publishedRoot, scansBetween, scratch } from '../../world.ts';
 
 const DATE = '2026-05-02';
@@ -172,4 +173,16 @@ test('finds a switch that is gone', async (t) => {
 
 test('finds nothing wrong with a data root on which nothing is published', async (t) => {
   t.deepEqual(await faultsOf(await scratch(t)), []);
+});
+
+test('finds shares of blocked beams that fall along a ray', async (t) => {
+  const root = await scratch(t);
+  const falling = [
+    { tilt_deg: 0.5, distance_km: 20, blocked: 0.5 },
+    { tilt_deg: 0.5, distance_km: 30, blocked: 0.4 },
+  ];
+  await publishBlockage(root, raysOfKtlx(falling, 10, 12));
+  t.deepEqual(await faultsOf(root), [
+    'manifests/undated/head.json: 3 shares that terrain blocks do not rise along their ray',
+  ]);
 });

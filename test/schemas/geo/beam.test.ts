@@ -4,6 +4,7 @@ import {
   beamAt,
   beamHeightKm,
   detectionQuality,
+  nearestSite,
   partialBlockage,
   type QualityInput,
 } from '../../../schemas/geo/beam.ts';
@@ -104,6 +105,37 @@ test('only the azimuth that terrain blocks is lowered', (t) => {
   const east = quality([radar('A', 60, 270)], { blockage });
   t.true(west.hdqi < east.hdqi);
   t.is(east.hdqi, quality([radar('A', 60, 270)]).hdqi);
+});
+
+test('blocking one of two radars lowers the index, the more the deeper, down to what the other sees alone', (t) => {
+  const sites = [radar('A', 40), radar('B', 150, 0)];
+  const withBlocked = (share: number) => quality(sites, { blockage: (id) => (id === 'A' ? share : 0) });
+  const indices = [0, 0.1, 0.3, 0.5, 0.8, 1].map((share) => withBlocked(share).hdqi);
+  t.deepEqual(
+    indices,
+    indices.toSorted((a, b) => b - a),
+  );
+  t.true((indices[2] as number) < (indices[0] as number));
+  t.is(withBlocked(1).hdqi, quality([radar('B', 150, 0)]).hdqi);
+  t.deepEqual(
+    [withBlocked(0.1), withBlocked(1)].map(({ components }) => components.beam_blockage),
+    [0.9, 1],
+  );
+});
+
+test('adding a blocked radar never lowers the index', (t) => {
+  const blockage = (id: string) => (id === 'C' ? 0.6 : 0.2);
+  for (const distance_km of [5, 40, 120, 220]) {
+    const sites = [radar('A', 60), radar('B', 130, 0), radar('C', distance_km, 200)];
+    t.true(quality(sites, { blockage }).hdqi >= quality(sites.slice(0, 2), { blockage }).hdqi, `${distance_km} km`);
+  }
+});
+
+test('the nearest site is the same with and without its quality', (t) => {
+  const sites = [radar('B', 400), radar('A', 231), radar('C', 20)];
+  t.is(nearestSite(HERE, sites)?.id, 'C');
+  t.is(nearestSite(HERE, sites)?.id, quality(sites).nearest_radar?.id);
+  t.is(nearestSite(HERE, []), null);
 });
 
 test('a lowest beam blocked by more than half is not used: the next one counts', (t) => {

@@ -1,0 +1,156 @@
+import { basename } from 'node:path';
+import type { GeoTIFFImage } from 'geotiff';
+import { BadInput } from '../error.ts';
+import type { HeightGrid } from '../grid.ts';
+import { checkBlocks, checkFits, readPieces } from './dem-blocks.ts';
+import { tiffLibrary } from './tiff-library.ts';
+
+/** Heights closer together than this are averaged: farther than 16 km from a radar its beam is wider, km. */
+const CELL_KM = 0.25;
+const KM_PER_DEG = 111.32;
+/** Nothing on land or sea floor lies outside these, m: what does is a void that the file does not declare. */
+const HEIGHT_MIN_M = -12_000;
+const HEIGHT_MAX_M = 9000;
+/** Geographic coordinate systems that are the same within 2 m: WGS84, NAD83, WGS84 with height. */
+const WGS84 = [4326, 4269, 4979];
+const GEOGRAPHIC = 2;
+const DEGREE = 9102;
+const METRE = 9001;
+const USER_DEFINED = 32767;
+const PIXEL_IS_POINT = 2;
+
+/** A terrain model that is open; `readRows` throws BadInput where the file turns out to be damaged. */
+export interface Dem extends HeightGrid {
+  /** File name without its folder. */
+  readonly file: string;
+  /** Spacing of its heights from north to south, arc-seconds, before any averaging. */
+  readonly step_arcsec: number;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Opens a terrain model: first band of a GeoTIFF, north up, on WGS84 longitudes and latitudes, heights in metres. Heights
+ * closer together than about 250 m are averaged in square groups; unknown ones (NaN, the file's nodata value, no height on
+ * earth) are left out of the average. `in_metres` vouches for the unit of a file that does not say it.
+ *
+ * Throws BadInput naming what was found when the file is anything else; errors of the file system pass through.
+ */
+export async function openDem(path: string, in_metres: boolean): Promise<Dem> {
+  const { fromFile } = await tiffLibrary();
+  return explained(path, async () => {
+    const tiff = await fromFile(path);
+    try {
+      const image = await tiff.getImage();
+      checkHeights(image, path, in_metres);
+      checkBlocks(image, path);
+      await checkFits(image, path);
+      return { file: basename(path), ...gridOf(image, path), close: async () => void (await tiff.close()) };
+    } catch (error) {
+      await tiff.close();
+      throw error;
+    }
+  });
+}
+
+/** Whatever the library says of a file is a fault of the file; what the file system says is not. */
+async function explained<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (cause) {
+    const isOfTheDisk = (cause as NodeJS.ErrnoException).syscall !== undefined;
+    if (cause instanceof BadInput || isOfTheDisk) throw cause;
+    throw new BadInput(
+      'read',
+      path,
+      `is no GeoTIFF that can be read: ${cause instanceof Error ? cause.message : cause}`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** Refuses what is not heights in metres on longitudes and latitudes. */
+function checkHeights(image: GeoTIFFImage, path: string, in_metres: boolean): void {
+  const bad = (reason: string) => new BadInput('read', path, reason);
+  const keys = image.getGeoKeys() ?? {};
+  const system = keys.GeographicTypeGeoKey;
+  if (keys.ProjectedCSTypeGeoKey !== undefined || (keys.GTModelTypeGeoKey ?? GEOGRAPHIC) !== GEOGRAPHIC)
+    throw bad(
+      `has a projected coordinate system (${keys.ProjectedCSTypeGeoKey ?? `model type ${keys.GTModelTypeGeoKey}`}), expected longitudes and latitudes on WGS84 (EPSG:4326)`,
+    );
+  if (system === undefined || !WGS84.includes(system))
+    throw bad(`has coordinate system ${system ?? 'none'}, expected EPSG:4326 or 4269`);
+  const angle = keys.GeogAngularUnitsGeoKey ?? DEGREE;
+  if (angle !== DEGREE && angle !== USER_DEFINED) throw bad(`has angular unit ${angle}, expected degrees (${DEGREE})`);
+  const unit = keys.VerticalUnitsGeoKey;
+  if (unit !== undefined && unit !== METRE) throw bad(`has heights in unit ${unit}, expected metres (${METRE})`);
+  if (unit === undefined && !in_metres)
+    throw bad('does not say the unit of its heights, expected metres; if they are, say so with --metres');
+  if (image.getSamplesPerPixel() !== 1) throw bad(`has ${image.getSamplesPerPixel()} bands, expected one of heights`);
+}
+
+function gridOf(image: GeoTIFFImage, path: string): HeightGrid & { readonly step_arcsec: number } {
+  const [rows, cols] = [image.getHeight(), image.getWidth()];
+  const turned = image.fileDirectory.getValue('ModelTransformation');
+  const [west, north] = image.getOrigin() as [number, number];
+  const [lon_step, down] = image.getResolution() as [number, number];
+  const lat_step = -down;
+  if (turned || !(lon_step > 0 && lat_step > 0 && rows * lat_step <= 181 && cols * lon_step <= 361))
+    throw new BadInput(
+      'read',
+      path,
+      turned
+        ? 'is placed by a transformation, expected a corner and a step'
+        : `has ${rows} x ${cols} pixels of ${lat_step} x ${lon_step} degrees from the north-west corner, expected no more than the earth`,
+    );
+  // The corner of an area, or the centre of a point: what follows counts from the centre of the first group.
+  const inset = image.getGeoKeys()?.GTRasterTypeGeoKey === PIXEL_IS_POINT ? 0.5 : 0;
+  const group = Math.max(1, Math.floor(CELL_KM / (lat_step * KM_PER_DEG)));
+  const across = Math.max(1, Math.floor(CELL_KM / (lon_step * KM_PER_DEG)));
+  const grid = { rows: Math.ceil(rows / group), cols: Math.ceil(cols / across) };
+  return {
+    ...grid,
+    north_lat: north - (group / 2 - inset) * lat_step,
+    west_lon: west + (across / 2 - inset) * lon_step,
+    lat_step_deg: group * lat_step,
+    lon_step_deg: across * lon_step,
+    step_arcsec: lat_step * 3600,
+    readRows: (first, count) =>
+      explained(path, () => averagedRows(image, { group, across, cols: grid.cols }, first, count)),
+  };
+}
+
+interface Groups {
+  /** Rows and columns of the file that make one of the grid. */
+  readonly group: number;
+  readonly across: number;
+  readonly cols: number;
+}
+
+/** Means of the known heights of each group; a group without any is NaN. */
+async function averagedRows(
+  image: GeoTIFFImage,
+  { group, across, cols }: Groups,
+  first: number,
+  count: number,
+): Promise<Float32Array[]> {
+  const sums = Array.from({ length: count }, () => new Float32Array(cols));
+  const known = Array.from({ length: count }, () => new Uint16Array(cols));
+  const nodata = image.getGDALNoData();
+  const top = first * group;
+  const bottom = Math.min(image.getHeight(), (first + count) * group);
+  for await (const { row0, col0, width, values } of readPieces(image, top, bottom)) {
+    for (let i = 0; i < values.length; i++) {
+      const height_m = values[i] as number;
+      if (!(height_m >= HEIGHT_MIN_M && height_m <= HEIGHT_MAX_M) || height_m === nodata) continue;
+      const row = Math.floor((row0 + Math.floor(i / width)) / group) - first;
+      const col = Math.floor((col0 + (i % width)) / across);
+      (sums[row] as Float32Array)[col] = ((sums[row] as Float32Array)[col] as number) + height_m;
+      (known[row] as Uint16Array)[col] = ((known[row] as Uint16Array)[col] as number) + 1;
+    }
+  }
+  for (const [row, sum] of sums.entries())
+    for (let col = 0; col < cols; col++) sum[col] = (sum[col] as number) / ((known[row] as Uint16Array)[col] as number);
+  return sums;
+}

@@ -1,0 +1,22 @@
+import { inflateSync } from 'node:zlib';
+
+/** TIFF compression codes of deflate. */
+export const DEFLATE = [8, 32946];
+
+/** The GeoTIFF library, loaded when the first GeoTIFF is read, which is never on the MRMS path; its deflate is bounded. */
+export async function tiffLibrary(): Promise<typeof import('geotiff')> {
+  const library = await import('geotiff');
+  // The library's own inflate has no bound: a small tile could unfold to gigabytes.
+  class BoundedDeflate extends library.BaseDecoder {
+    override decodeBlock(block: ArrayBufferLike): ArrayBufferLike {
+      const { tileWidth, tileHeight, bitsPerSample } = this.parameters;
+      const bits =
+        typeof bitsPerSample === 'number' ? bitsPerSample : Array.from(bitsPerSample).reduce((a, b) => a + b, 0);
+      const maxOutputLength = Math.max(1, Math.ceil((tileWidth * tileHeight * bits) / 8));
+      const unfolded = inflateSync(new Uint8Array(block), { maxOutputLength });
+      return new Uint8Array(unfolded).buffer;
+    }
+  }
+  library.addDecoder(DEFLATE, async () => BoundedDeflate);
+  return library;
+}
