@@ -88,6 +88,8 @@ export interface ReadEndpoint<P extends Schema, Q extends Schema, B extends Sche
    * follows from it and the parameters alone: a 304 then costs no query. Null: the tag is made from the content.
    */
   readonly version: ((asked: Asked<Typed<P>, Typed<Q>, Typed<B>>) => string | null) | null;
+  /** Query parameters that stay out of the tag: the clock decides their default, and the version or content shows it. */
+  readonly clocked: readonly string[];
   readonly answer: (asked: Asked<Typed<P>, Typed<Q>, Typed<B>>) => Promise<Answer<z.infer<R>> | OtherAnswer>;
 }
 
@@ -137,5 +139,5 @@ const DEFAULTS = {
   example: null,
   priced: [],
 } as const;
-const READ_DEFAULTS = { ...DEFAULTS, cacheable: true, version: null } as const;
+const READ_DEFAULTS = { ...DEFAULTS, cacheable: true, version: null, clocked: [] } as const;
 const WRITE_DEFAULTS = { ...DEFAULTS, idempotent: false, prepare: async () => null } as const;

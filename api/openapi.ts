@@ -38,6 +38,9 @@ const HEADERS = {
   'RateLimit-Policy': text('Requests per window, in the form of the IETF draft.'),
   ETag: text('Weak tag: equal tags mean equal answers apart from age_seconds.'),
   'X-Data-Source': text('observed, or simulated while the published data come from the simulator.'),
+  'Cache-Control': text('Whether, and by whom, the answer may be kept.'),
+  Vary: text('Request headers that the answer depends on.'),
+  'Content-Disposition': text('Name under which the answer may be saved.'),
   'Idempotent-Replay': text('true when this is the answer to an earlier request with the same Idempotency-Key.'),
   'WWW-Authenticate': text('Bearer realm="hail".'),
   'X-Required-Scope': text('The missing scope, with insufficient_scope.'),
@@ -53,6 +56,8 @@ const COMMON_HEADERS = headers([
   'X-RateLimit-Reset',
   'RateLimit',
   'RateLimit-Policy',
+  'Cache-Control',
+  'Vary',
 ]);
 /** Headers that come with one error. */
 const ERROR_HEADERS: Readonly<Partial<Record<string, ReturnType<typeof headers>>>> = {
@@ -200,14 +205,15 @@ function requestBody(endpoint: Endpoint, schema: z.ZodType): ZodOpenApiRequestBo
 }
 
 function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
+  const textOnly = endpoint.reply instanceof z.ZodString;
   const own = {
     ...COMMON_HEADERS,
     ...(isCacheable(endpoint) ? headers(['ETag']) : {}),
     ...(isCacheable(endpoint) || isDated(endpoint.example?.reply) ? headers(['X-Data-Source']) : {}),
     ...(takesKey(endpoint) ? headers(['Idempotent-Replay']) : {}),
+    ...(textOnly ? headers(['Content-Disposition']) : {}),
   };
   const others = Object.entries(endpoint.other_replies).map(([type, schema]) => [type.split(';')[0], { schema }]);
-  const textOnly = endpoint.reply instanceof z.ZodString;
   const example = endpoint.example?.reply;
   return {
     [String(endpoint.status)]: {
@@ -223,7 +229,7 @@ function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
     ...(isCacheable(endpoint)
       ? { '304': { description: 'The answer at hand is still right. Costs what the 200 costs.', headers: own } }
       : {}),
-    ...errors(codesOf(endpoint)),
+    ...errors(codesOf(endpoint), takesKey(endpoint) ? headers(['Idempotent-Replay']) : {}),
   };
 }
 
@@ -240,14 +246,14 @@ function codesOf(endpoint: Endpoint): readonly ErrorCode[] {
 }
 
 /** One response per status, naming the codes that come with it. */
-function errors(codes: readonly ErrorCode[]): ZodOpenApiResponsesObject {
+function errors(codes: readonly ErrorCode[], more: ReturnType<typeof headers> = {}): ZodOpenApiResponsesObject {
   const byStatus = Map.groupBy(codes, (code) => String(ERRORS[code].status));
   return Object.fromEntries(
     [...byStatus].map(([status, here]) => [
       status,
       {
         description: here.map((code) => `\`${code}\`: ${ERRORS[code].meaning}.`).join(' '),
-        headers: { ...COMMON_HEADERS, ...ERROR_HEADERS[status] },
+        headers: { ...COMMON_HEADERS, ...ERROR_HEADERS[status], ...more },
         content: {
           'application/json': {
             schema: ErrorBody,
@@ -264,6 +270,7 @@ function errors(codes: readonly ErrorCode[]): ZodOpenApiResponsesObject {
 }
 
 function ownOperation(): ZodOpenApiOperationObject {
+  const own = { ...COMMON_HEADERS, ...headers(['ETag']) };
   return {
     operationId: 'getOpenapiJson',
     tags: ['Account'],
@@ -278,10 +285,11 @@ function ownOperation(): ZodOpenApiOperationObject {
     responses: {
       '200': {
         description: 'The description.',
-        headers: COMMON_HEADERS,
+        headers: own,
         content: { 'application/json': { schema: { type: 'object' } } },
       },
-      '304': { description: 'The description at hand is still right.', headers: COMMON_HEADERS },
+      '304': { description: 'The description at hand is still right.', headers: own },
+      ...errors(['method_not_allowed', 'uri_too_long', 'headers_too_large']),
     },
   };
 }

@@ -28,9 +28,11 @@ export const ERRORS = {
   metering_unavailable: { status: 503, meaning: 'credits cannot be metered now; nothing was served' },
   method_not_allowed: { status: 405, meaning: 'the path exists, the method does not' },
   not_acceptable: { status: 406, meaning: 'no type that the Accept header admits' },
+  precondition_failed: { status: 412, meaning: 'If-Match names another content than there is' },
   payload_too_large: { status: 413, meaning: 'body larger than the route takes' },
   uri_too_long: { status: 414, meaning: 'request line too long' },
   unsupported_media_type: { status: 415, meaning: 'body of a type or encoding the route does not take' },
+  range_not_satisfiable: { status: 416, meaning: 'the range lies behind the end of the file' },
   headers_too_large: { status: 431, meaning: 'request headers too large' },
 } as const;
 

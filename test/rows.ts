@@ -32,6 +32,8 @@ export function dayMaxRow(fields: Partial<DayMax>): DayMax {
     severe_scans: 0,
     confidence: 0.5,
     ...NO_COMPANIONS,
+    place_first_detected: null,
+    place_last_detected: null,
     place_scans: null,
     place_duration_min: null,
     ...fields,

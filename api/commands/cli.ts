@@ -27,6 +27,8 @@ export class CommandError extends Error {
 
 /** Exit code of an error, and the line that people read. Errors we did not foresee show their stack. */
 export function explainError(error: unknown): { code: number; message: string } {
+  if (error instanceof InvalidArgumentError) return { code: EXIT.usage, message: error.message };
+  // Commander has told what was wrong with the command line.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? EXIT.done : EXIT.usage, message: '' };
   if (error instanceof CommandError) return { code: error.code, message: error.message };
   if (error instanceof SettingsError) return { code: EXIT.usage, message: error.message };

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import {
   createKey,
   findKey,
@@ -73,7 +73,11 @@ export function keyCommand(config: () => RecordsConfig): Command {
   command
     .command('rotate <key>')
     .description('make a key that takes over from another, by id or public id; the old one works on for the grace')
-    .option('--grace <duration>', 'how long the old key works on; 0 for one that leaked', duration, ROTATION_GRACE_MS)
+    .addOption(
+      new Option('--grace <duration>', 'how long the old key works on, at most a year; 0 for one that leaked')
+        .argParser(grace)
+        .default(ROTATION_GRACE_MS, '30d'),
+    )
     .option('--json', 'print one JSON object')
     .action(async (id: string, { json, grace }: Json & { readonly grace: number }) => {
       const settings = config();
@@ -149,6 +153,15 @@ function newKey({ live, test, name, scopes = ['*'], expires = undefined }: Creat
   if (expires !== undefined && Date.parse(expires) <= now_ms)
     throw new CommandError(EXIT.usage, `key: --expires is ${expires}, expected a time to come`);
   return { kind: live ? ('live' as const) : ('test' as const), name, scopes, expires_at: expires ?? null };
+}
+
+const LONGEST_GRACE_MS = 365 * 86_400_000;
+
+/** Argument: a duration of at most a year. */
+function grace(text: string): number {
+  const grace_ms = duration(text);
+  if (grace_ms > LONGEST_GRACE_MS) throw new InvalidArgumentError(`Found '${text}', expected at most 365d.`);
+  return grace_ms;
 }
 
 async function infoOf(records: Records, id: string, now_ms: number): Promise<KeyInfo> {

@@ -58,8 +58,8 @@ interface Archive {
 
 /**
  * Answers for tile archives under `/tiles/`, open to anyone: whole or by range, with strong tags made of their content. Only
- * what a manifest lists is served. Throws ApiError not_found and method_not_allowed, DataUnavailable for a listed archive
- * that is gone or was altered.
+ * what a manifest lists is served. Throws ApiError not_found, method_not_allowed, precondition_failed and range_not_satisfiable,
+ * DataUnavailable for a listed archive that is gone or was altered.
  */
 export async function archiveResponse(request: ArchiveRequest, edition: Edition): Promise<ArchiveResponse> {
   const { method, path, headers } = request;
@@ -81,8 +81,13 @@ export async function archiveResponse(request: ArchiveRequest, edition: Edition)
     'X-Content-Type-Options': 'nosniff',
   };
   if (!('bytes' in plan)) {
-    const unsatisfied = plan.status === 416 ? { 'Content-Range': `bytes */${file.bytes}` } : {};
-    return { status: plan.status, headers: { ...common, ...unsatisfied }, stream: null };
+    if (plan.status === 416)
+      throw new ApiError('range_not_satisfiable', `Range begins behind the end of ${file.bytes} bytes`, {
+        'Content-Range': `bytes */${file.bytes}`,
+      });
+    if (plan.status === 412)
+      throw new ApiError('precondition_failed', 'If-Match does not name this content', { ETag: etag });
+    return { status: plan.status, headers: common, stream: null };
   }
   const { bytes } = plan;
   const length = bytes === null ? 0 : bytes.last - bytes.first + 1;

@@ -47,7 +47,7 @@ export interface Executor {
 /** Runs endpoints: looks at the balance, makes the answer or takes a kept one, charges, and only then lets it go. */
 export function executor(services: Services, options: ExecutorOptions): Executor {
   const kept: KeptAnswers = keptAnswers();
-  const { records } = services;
+  const { records, base_url } = services;
   let checks = 0;
 
   const charge = async (price: Price | null, exchange: Exchange, caller: Caller): Promise<void> => {
@@ -98,7 +98,7 @@ export function executor(services: Services, options: ExecutorOptions): Executor
     const content = answer.tag === undefined ? text : JSON.stringify(answer.tag);
     return {
       price: endpoint.price(asked),
-      tag: endpoint.cacheable ? (tag ?? entityTag(endpoint.path, input, content)) : null,
+      tag: endpoint.cacheable ? (tag ?? entityTag(endpoint.path, taggedInput(endpoint, input), content)) : null,
       type: answer.type ?? JSON_TYPE,
       headers: [
         ...(pinned !== null || isDated(answer.body) ? sourceHeader(pinned ?? services.catalog.edition()) : []),
@@ -114,7 +114,8 @@ export function executor(services: Services, options: ExecutorOptions): Executor
     const price = endpoint.price(asked);
     await checkSpendCap(records, caller, price, exchange.now_ms);
     const version = endpoint.cacheable ? (endpoint.version?.(asked) ?? null) : null;
-    const tag = version === null ? null : entityTag(endpoint.path, input, version);
+    const tag =
+      version === null ? null : entityTag(endpoint.path, taggedInput(endpoint, input), `${base_url} ${version}`);
     const asksFor = exchange.request.headers['if-none-match'];
     if (tag !== null && asksFor?.trim() !== '*' && matches(asksFor, tag)) {
       await charge(price, exchange, caller);
@@ -195,6 +196,12 @@ function notModified(tag: string, headers: readonly string[]): Reply {
 
 function askedOf(input: Input, now_ms: number, caller: Caller, services: Services): AnyAsked {
   return { params: input.params, query: input.query, body: input.body, caller, now_ms, services };
+}
+
+/** What of a question goes into its tag. */
+function taggedInput({ clocked }: AnyRead, input: Input): Input {
+  const query = Object.entries(input.query ?? {}).filter(([name]) => !clocked.includes(name));
+  return { ...input, query: Object.fromEntries(query) };
 }
 
 function targetOf({ path, search }: Exchange): string {

@@ -71,7 +71,7 @@ function checkedBody(schema: z.ZodType, body: JsonObject | null): unknown {
     if (absent.success) return absent.data;
     throw new ApiError('bad_request', 'body is missing, expected a JSON object');
   }
-  return checked(schema, body, 'bad_request', (issue) => bodyMessage(issue) + swapHint(issue, body));
+  return checked(schema, body, 'bad_request', (issue) => bodyMessage(issue) + bodyHint(issue, body));
 }
 
 function checked(
@@ -107,11 +107,12 @@ function hint(issue: z.core.$ZodIssue, query: QueryText): string {
   return swapped(issue, lat ?? null, lon ?? null);
 }
 
-function swapHint(issue: z.core.$ZodIssue, body: JsonObject): string {
+function bodyHint(issue: z.core.$ZodIssue, body: JsonObject): string {
   const holder = issue.path
     .slice(0, -1)
     .reduce<unknown>((value, part) => (value as Record<PropertyKey, unknown>)?.[part], body);
-  const { lat, lon } = (holder ?? {}) as { lat?: unknown; lon?: unknown };
+  const { lat, lon, lng } = (holder ?? {}) as { lat?: unknown; lon?: unknown; lng?: unknown };
+  if (issue.path.at(-1) === 'lon' && lon === undefined && lng !== undefined) return ' (use lon)';
   return swapped(issue, typeof lat === 'number' ? lat : null, typeof lon === 'number' ? lon : null);
 }
 

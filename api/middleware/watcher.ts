@@ -15,13 +15,18 @@ export interface Watcher {
 
 const LONGEST_CLIENT_ID = 200;
 
-/** Tells a log and, where there are some, metrics. Requests are logged at `debug`, failures at `error`. */
+/**
+ * Tells a log and, where there are some, metrics. Answers that name a request id in their body, which are those of errors,
+ * are logged at `info`, the others at `debug`, failures of ours at `error`.
+ */
 export function watcherOf(log: Logger, metrics: Metrics | null): Watcher {
   const tellsAll = log.isLevelEnabled('debug');
+  const tellsErrors = log.isLevelEnabled('info');
   return {
     answered: (exchange, status, took_ms) => {
       metrics?.answered(exchange.route, exchange.request.method ?? '', status, took_ms);
-      if (tellsAll) log.debug(fieldsOf(exchange, status, took_ms), 'Request:Answer:Sent');
+      if (status >= 400 && tellsErrors) log.info(fieldsOf(exchange, status, took_ms), 'Request:Answer:Refused');
+      else if (tellsAll) log.debug(fieldsOf(exchange, status, took_ms), 'Request:Answer:Sent');
     },
     failed: (request_id, error) => {
       metrics?.failed();

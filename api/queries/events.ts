@@ -46,7 +46,13 @@ export async function eventDays(
   const events: RegionDay[] = [];
   await inSlices(days, HULLS_AT_A_TIME, ({ lines, ...day }) => {
     const { area_km2, centroid } = affectedArea(unpacked(lines));
-    events.push({ ...day, cell_count: storms.get(day.event_date) ?? 0, affected_area_km2: area_km2, centroid });
+    // Hail of a storm whose centre stayed outside is still that of one storm.
+    events.push({
+      ...day,
+      cell_count: Math.max(1, storms.get(day.event_date) ?? 0),
+      affected_area_km2: area_km2,
+      centroid,
+    });
   });
   return events;
 }

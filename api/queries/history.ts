@@ -37,18 +37,20 @@ export interface DayHail extends Companions {
   readonly max_mm: number;
   readonly max_time: number;
   readonly confidence: number;
-  readonly first_detected: number;
-  readonly last_detected: number;
-  /** Of the geohash5 on that date. */
+  /** Of the geohash5 on that date, as are those below. */
+  readonly place_first_detected: number;
+  readonly place_last_detected: number;
   readonly place_scans: number;
   readonly place_duration_min: number;
 }
 
+type PlaceFacts = Pick<DayHail, keyof DayHail & `place_${string}`>;
+
 const HAIL_COLUMNS = [
   'max_time',
-  'first_detected',
-  'last_detected',
   'confidence',
+  'place_first_detected',
+  'place_last_detected',
   'place_scans',
   'place_duration_min',
 ] as const satisfies readonly (keyof DayMax)[];
@@ -98,9 +100,9 @@ interface PixelRow extends Partial<Companions> {
   readonly c: number;
   readonly max_mm: number;
   readonly max_time: number;
-  readonly first_detected: number;
-  readonly last_detected: number;
   readonly confidence: number;
+  readonly place_first_detected: number | null;
+  readonly place_last_detected: number | null;
   readonly place_scans: number | null;
   readonly place_duration_min: number | null;
 }
@@ -170,44 +172,38 @@ function isLarger(a: Placed, b: Placed): boolean {
 
 /** Fills in what the day maxima of a running date do not know yet, from its detections. */
 async function completed(engine: Engine, edition: Edition, day: Placed): Promise<DayHail> {
-  const { r, c, place_scans, place_duration_min, ...rest } = day;
+  const { r, c, place_first_detected, place_last_detected, place_scans, place_duration_min, ...rest } = day;
   const known = { ...NO_PRODUCTS, ...rest, geohash5: geohash(day.lat, day.lon, 5) };
-  if (place_scans !== null && place_duration_min !== null) return { ...known, place_scans, place_duration_min };
-  return { ...known, ...(await placeFromDetections(engine, edition, { ...known, row: r, col: c })) };
+  if (
+    place_first_detected !== null &&
+    place_last_detected !== null &&
+    place_scans !== null &&
+    place_duration_min !== null
+  )
+    return { ...known, place_first_detected, place_last_detected, place_scans, place_duration_min };
+  return { ...known, ...(await placeFromDetections(engine, edition, known)) };
 }
 
+/** Side of a geohash5, degrees, rounded up: so far from a pixel other pixels of its place may lie. */
+const PLACE_DEG = 0.044;
+
 const PLACE_SQL = `
-  SELECT scan_time, bool_or("row" = $3 AND col = $4) AS pixel
-  FROM ${FILES} WHERE geohash5 = $2 AND storm_date = $5::DATE GROUP BY scan_time ORDER BY scan_time`;
+  SELECT DISTINCT scan_time FROM ${FILES} WHERE geohash5 = $2 AND storm_date = $3::DATE ORDER BY scan_time`;
 
 async function placeFromDetections(
   engine: Engine,
   edition: Edition,
-  {
-    storm_date,
-    geohash5,
-    row,
-    col,
-    lat,
-    lon,
-    max_time,
-  }: Position & {
-    readonly storm_date: string;
-    readonly geohash5: string;
-    readonly row: number;
-    readonly col: number;
-    readonly max_time: number;
-  },
-): Promise<Pick<DayHail, 'place_scans' | 'place_duration_min' | 'first_detected' | 'last_detected'>> {
-  const paths = edition.paths(detections.name, [storm_date], { bbox: [lon, lat, lon, lat] });
-  const parameters = [paths, geohash5, row, col, storm_date];
-  const scans =
-    paths.length === 0 ? [] : await engine.rows<{ scan_time: number; pixel: boolean }>(PLACE_SQL, parameters);
-  const ofPixel = scans.filter(({ pixel }) => pixel).map(({ scan_time }) => scan_time);
+  { storm_date, geohash5, lat, lon, max_time }: Pick<DayHail, 'storm_date' | 'geohash5' | 'max_time'> & Position,
+): Promise<PlaceFacts> {
+  const bbox: Bbox = [lon - PLACE_DEG, lat - PLACE_DEG, lon + PLACE_DEG, lat + PLACE_DEG];
+  const paths = edition.paths(detections.name, [storm_date], { bbox });
+  const rows =
+    paths.length === 0 ? [] : await engine.rows<{ scan_time: number }>(PLACE_SQL, [paths, geohash5, storm_date]);
+  const scans = rows.map(({ scan_time }) => scan_time);
   return {
+    place_first_detected: scans[0] ?? max_time,
+    place_last_detected: scans.at(-1) ?? max_time,
     place_scans: scans.length,
-    place_duration_min: hailDuration(scans.map(({ scan_time }) => scan_time)),
-    first_detected: ofPixel[0] ?? max_time,
-    last_detected: ofPixel.at(-1) ?? max_time,
+    place_duration_min: hailDuration(scans),
   };
 }

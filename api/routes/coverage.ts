@@ -43,6 +43,14 @@ export const coverage = readEndpoint({
     const month = monthOfYear(now_ms);
     const { covered, block } = qualityAt({ lat, lon }, month, model);
     const location = { lat: rounded(lat, 5), lon: rounded(lon, 5) };
-    return { body: { location, covered, month, detection_quality: block, note: qualityNote(model) } };
+    return {
+      body: {
+        location,
+        covered,
+        month,
+        detection_quality: block,
+        note: qualityNote(model, block.beam_height_m !== null),
+      },
+    };
   },
 });

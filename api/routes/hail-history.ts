@@ -126,8 +126,8 @@ function historyEvent(day: DayHail): HistoryEvent {
     storm_date: day.storm_date,
     location: { lat: rounded(day.lat, 5), lon: rounded(day.lon, 5), geohash5: day.geohash5 },
     distance_km: rounded(day.distance_km, 2),
-    first_detected: timestamp(day.first_detected),
-    last_detected: timestamp(day.last_detected),
+    first_detected: timestamp(day.place_first_detected),
+    last_detected: timestamp(day.place_last_detected),
     duration_minutes: rounded(day.place_duration_min, 1),
     scan_count: day.place_scans,
     hail: {

@@ -143,6 +143,7 @@ export const stormsGet = readEndpoint({
     },
   },
   priced: DETAILS.map((detail) => `detail=${detail}`),
+  clocked: ['date'],
   price: ({ query: { detail } }) =>
     detail === 'advanced'
       ? { operation: 'storms.get.advanced', credits: 18, count: 1 }

@@ -52,6 +52,7 @@ export const tilesScan = readEndpoint({
     },
   },
   price: () => ({ operation: 'tiles.scan', credits: 3, count: 1 }),
+  clocked: ['date'],
   version: ({ query, services }) => {
     const edition = services.catalog.edition();
     const date = scanDate(edition, query.date);
@@ -119,6 +120,7 @@ export const tilesDaily = readEndpoint({
     },
   },
   price: () => ({ operation: 'tiles.daily', credits: 2, count: 1 }),
+  clocked: ['date'],
   version: (asked) => {
     const edition = asked.services.catalog.edition();
     const date = dailyDate(asked);

@@ -43,8 +43,9 @@ export function qualityAt(position: Position, month: number, terrain: Blockage |
 }
 
 /** What the index is, and what it knows of terrain. */
-export function qualityNote(terrain: TerrainModel | null): string {
+export function qualityNote(terrain: TerrainModel | null, isReached = true): string {
   const prior = 'A prior from radar geometry and the height of the freezing level, not a measured hit rate. ';
+  if (!isReached) return `${prior}No radar lies within 230 km: nothing is sampled.`;
   if (terrain === null) return `${prior}No terrain model is loaded: beam_blockage is 1.`;
   const outside = WSR88D.filter(({ id }) => !terrain.radars.has(id)).length;
   const unknown = outside === 0 ? '' : `; ${outside} of ${WSR88D.length} radars lie outside it and count as unblocked`;

@@ -13,7 +13,7 @@ import { conusScenario } from '../simulate/scenario.ts';
 import { stormAt, stormsBetween } from '../simulate/storms.ts';
 import type { StagedFile } from './commit.ts';
 import { DERIVED_SEGMENT, deriveTables } from './day.ts';
-import { placeDurations } from './merge.ts';
+import { PLACE_COLUMNS, placeFacts } from './merge.ts';
 import type { Root } from './root.ts';
 import { dataFileName } from './segment.ts';
 import { stageQuery } from './tables.ts';
@@ -166,10 +166,10 @@ function dayMaxSql(storm_date: string): string {
         count(*) FILTER (mm >= ${DETECTION_MIN_MM}) AS detection_scans, count(*) FILTER (mm >= ${SIZE_BANDS[0].threshold_mm}) AS severe_scans
       FROM climate_pixels GROUP BY "row", col),
     hashed AS (SELECT *, ${geohash5Sql()} AS geohash5 FROM pixel),
-    place AS (${placeDurations(`SELECT ${geohash5Sql()} AS geohash5, make_timestamp(scan_ms * 1000) AS scan_time
+    place AS (${placeFacts(`SELECT ${geohash5Sql()} AS geohash5, make_timestamp(scan_ms * 1000) AS scan_time
       FROM (SELECT scan_ms, ${PLACE} FROM climate_pixels WHERE mm >= ${DETECTION_MIN_MM})`)})
     SELECT hashed.*, CASE WHEN max_mm >= ${DETECTION_MIN_MM} THEN round(${CONFIDENCE.replaceAll('mm /', 'max_mm /')}, 4) END AS confidence,
-      ${UNKNOWN_COMPANIONS}, place.place_scans, place.place_duration_min
+      ${UNKNOWN_COMPANIONS}, ${PLACE_COLUMNS}
     FROM hashed LEFT JOIN place ON place.geohash5 = hashed.geohash5`;
 }
 

@@ -30,27 +30,33 @@ export function mergedDayMax(paths: readonly string[], detectionPaths: readonly 
     kept AS (
       SELECT pixel.* FROM pixel LEFT JOIN seen ON seen."row" = pixel."row" AND seen.col = pixel.col
       WHERE NOT interpolated OR seen.max_mm IS NULL OR -best.size > seen.max_mm),
-    place AS (${placeDurations(detectionPaths === null || detectionPaths.length === 0 ? null : allRows(detectionPaths))}),
+    place AS (${placeFacts(detectionPaths === null || detectionPaths.length === 0 ? null : allRows(detectionPaths))}),
     day AS (
       SELECT storm_date, "row", col, lat, lon, kept.geohash5, -best.size AS max_mm, best.since AS max_time,
         interpolated, first_detected, last_detected, detection_scans, severe_scans, ${unpacked},
-        place.place_scans, place.place_duration_min
+        ${PLACE_COLUMNS}
       FROM kept LEFT JOIN place ON place.geohash5 = kept.geohash5)
     SELECT ${names.join(', ')} FROM day`;
 }
 
+/** What `placeFacts` tells of a place, as a select list from `place`. */
+export const PLACE_COLUMNS =
+  'place.place_first_detected, place.place_last_detected, place.place_scans, place.place_duration_min';
+
 /**
- * SQL of the scans and the duration of each geohash5 place, from a query with geohash5 and scan_time: gaps between scans
- * count up to 4 minutes, the first scan as 2. Without a query there are none.
+ * SQL of the first and the last scan, the number of scans and the duration of each geohash5 place, from a query with geohash5
+ * and scan_time: gaps between scans count up to 4 minutes, the first scan as 2. Without a query there are none.
  */
-export function placeDurations(detectionRows: string | null): string {
+export function placeFacts(detectionRows: string | null): string {
   if (detectionRows === null)
-    return 'SELECT NULL::VARCHAR AS geohash5, NULL::INTEGER AS place_scans, NULL::DOUBLE AS place_duration_min WHERE false';
+    return `SELECT NULL::VARCHAR AS geohash5, NULL::TIMESTAMP AS place_first_detected, NULL::TIMESTAMP AS place_last_detected,
+      NULL::INTEGER AS place_scans, NULL::DOUBLE AS place_duration_min WHERE false`;
   // least() passes over NULL: without the filter the first scan, which has no gap before it, would count as a long one.
   return `
-    SELECT geohash5, count(*) AS place_scans, ${ONE_SCAN_MIN} + coalesce(sum(least(gap_min, ${LONGEST_GAP_MIN})) FILTER (gap_min IS NOT NULL), 0) AS place_duration_min
+    SELECT geohash5, min(scan_time) AS place_first_detected, max(scan_time) AS place_last_detected, count(*) AS place_scans,
+      ${ONE_SCAN_MIN} + coalesce(sum(least(gap_min, ${LONGEST_GAP_MIN})) FILTER (gap_min IS NOT NULL), 0) AS place_duration_min
     FROM (
-      SELECT geohash5, epoch_ms(scan_time - lag(scan_time) OVER (PARTITION BY geohash5 ORDER BY scan_time)) / 60000.0 AS gap_min
+      SELECT geohash5, scan_time, epoch_ms(scan_time - lag(scan_time) OVER (PARTITION BY geohash5 ORDER BY scan_time)) / 60000.0 AS gap_min
       FROM (SELECT DISTINCT geohash5, scan_time FROM (${detectionRows})))
     GROUP BY geohash5`;
 }

@@ -8,7 +8,7 @@ import type { FilledPixel } from './fill.ts';
 const SEVERE_MM = SIZE_BANDS[0].threshold_mm;
 
 /** What one pixel contributes: a scan, an interpolation, or a published row of a stretch of scans. */
-type Contribution = Omit<DayMax, 'storm_date' | 'lat' | 'lon' | 'geohash5' | 'place_scans' | 'place_duration_min'>;
+type Contribution = Omit<DayMax, 'storm_date' | 'lat' | 'lon' | 'geohash5' | `place_${string}`>;
 
 /** What raising the maximum needs of one scan. */
 export interface ScanOfDay {
@@ -90,7 +90,7 @@ export function mergeRows(maximum: DayMaximum, rows: Iterable<DayMax>): void {
 
 /**
  * Rows of the table, in its order. A pixel has one row for what scans saw and, where more was filled between scans,
- * a second with `interpolated` true. `place_scans` and `place_duration_min` are null: they are set when the day is closed.
+ * a second with `interpolated` true. What is known of the place is null: it is set when the day is closed.
  */
 export function maximumRows(maximum: DayMaximum, storm_date: string): DayMax[] {
   const rows = [...maximum.seen.values()];
@@ -169,6 +169,8 @@ function toRow(pixel: Contribution, storm_date: string): DayMax {
     echo_top_18_km: pixel.echo_top_18_km,
     echo_top_50_km: pixel.echo_top_50_km,
     max_reflectivity_dbz: pixel.max_reflectivity_dbz,
+    place_first_detected: null,
+    place_last_detected: null,
     place_scans: null,
     place_duration_min: null,
   };

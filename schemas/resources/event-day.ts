@@ -8,7 +8,7 @@ const date = (description: string) => z.iso.date().meta({ description });
 export const EventDay = z.object({
   event_date: date('Storm date.'),
   cell_count: wireCount(
-    'Tracked storms, or cells without a track, that reached 19 mm with their position in the region.',
+    'Tracked storms, or cells without a track, that reached 19 mm with their position in the region; at least 1.',
   ),
   max_size_mm: wireMm('Largest detection of the region.'),
   n_detections: wireCount('Detections (>= 10 mm) of the region: pixels, counted in every scan.'),

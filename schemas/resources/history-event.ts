@@ -24,8 +24,8 @@ export const HistoryEvent = z.object({
     geohash5: z.string().meta({ description: 'Five-character geohash of the same.' }),
   }),
   distance_km: wireKm('Geodesic distance of that detection from the query point.'),
-  first_detected: wireTime('First detection of that pixel on the date.'),
-  last_detected: wireTime('Last detection of that pixel on the date.'),
+  first_detected: wireTime('First scan of the date with a detection in the geohash5.'),
+  last_detected: wireTime('Last scan of the date with one.'),
   duration_minutes: wireMinutes('Duration of hail in that geohash5, gaps between scans capped at 4 minutes.'),
   scan_count: wireCount('Scans with a detection in that geohash5.'),
   hail: z.object({

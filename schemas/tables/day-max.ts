@@ -39,7 +39,11 @@ export const DayMax = z.object({
   severe_scans: count('Scans >= 19 mm.'),
   confidence: probability('Confidence of the largest detection; null below 10 mm.').nullable(),
   ...companionFields,
-  place_scans: count('Scans with a detection in the geohash5 of the pixel; set when the day is closed.').nullable(),
+  place_first_detected: instant(
+    'First scan with a detection in the geohash5 of the pixel; set when the day is closed.',
+  ).nullable(),
+  place_last_detected: instant('Last scan with one; set when the day is closed.').nullable(),
+  place_scans: count('Scans with one; set when the day is closed.').nullable(),
   place_duration_min: minutes(
     'Duration of those scans, gaps capped at 4 minutes; set when the day is closed.',
   ).nullable(),
@@ -49,7 +53,7 @@ export type DayMax = z.infer<typeof DayMax>;
 export const dayMax = table({
   name: 'day-max',
   row: DayMax,
-  schema_version: 1,
+  schema_version: 2,
   // Most questions are about detections: the smaller rest comes last, in row groups that they skip.
   order: `max_mm < ${DETECTION_MIN_MM}, row // 50, col // 50, row, col, interpolated`,
 });

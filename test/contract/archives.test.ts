@@ -103,7 +103,8 @@ test('a range behind the end is answered 416 with the size', async (t) => {
   const response = await get(DAILY, { Range: `bytes=${bytes}-` });
   t.is(response.status, 416);
   t.is(response.headers.get('content-range'), `bytes */${bytes}`);
-  t.is(await response.text(), '');
+  t.is(response.headers.get('cache-control'), 'no-store');
+  t.like(await response.json(), { error: 'range_not_satisfiable' });
 });
 
 test('If-None-Match with the tag is answered 304 without a body, If-Match with another 412', async (t) => {
@@ -113,7 +114,9 @@ test('If-None-Match with the tag is answered 304 without a body, If-Match with a
   t.is(same.headers.get('etag'), etag);
   t.is(same.headers.get('cache-control'), 'public, max-age=60, must-revalidate');
   t.is(await same.text(), '');
-  t.is((await get(DAILY, { 'If-Match': '"other"' })).status, 412);
+  const other = await get(DAILY, { 'If-Match': '"other"' });
+  t.deepEqual([other.status, other.headers.get('cache-control')], [412, 'no-store']);
+  t.like(await other.json(), { error: 'precondition_failed' });
   t.is((await get(DAILY, { 'If-Match': etag })).status, 200);
 });
 

@@ -173,3 +173,12 @@ test('a public address of https asks for https from then on', async (t) => {
   );
   await secure.close();
 });
+
+test('lng in place of lon in a body gets the hint', async (t) => {
+  const reply = await t.context.service.call('/v1/sample/batch', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ locations: [{ lat: 35.4, lng: -97.5 }] }),
+  });
+  t.regex(await told(reply), /\/locations\/0\/lon: .*\(use lon\)$/);
+});

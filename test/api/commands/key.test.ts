@@ -34,6 +34,11 @@ test.serial('a key is printed once, and never again by any command', async (t) =
   });
 });
 
+test.serial('rotation refuses a grace of more than a year', async (t) => {
+  const { run } = operator(t);
+  t.regex((await run('key', 'rotate', 'any', '--grace', '366d')).err, /Found '366d', expected at most 365d/);
+});
+
 test.serial('rotation prints the new key and ends the old one after the grace', async (t) => {
   const { json, run, config } = operator(t);
   await run('business', 'create', 'acme');

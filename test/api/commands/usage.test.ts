@@ -43,6 +43,10 @@ test.serial('usage shows a month, and an adjustment with its reason', async (t) 
     detail: { credits: -5, reason: 'outage', period: '2026-05' },
   });
   t.is((await it.run('usage', 'adjust', 'acme', '5')).code, 2);
+  t.like(await it.run('usage', 'adjust', 'acme', '--reason', 'half', '1.5'), {
+    code: 2,
+    err: "hail-api: Found '1.5', expected a whole number from -1000000000 to 1000000000.\n",
+  });
   t.is((await it.run('usage', 'adjust', 'acme', '0', '--reason', 'none')).code, 2);
   t.is((await it.run('usage', 'show', 'acme', '--period', '2026-13')).code, 2);
 });

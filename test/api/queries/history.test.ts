@@ -65,7 +65,6 @@ function slowly(rows: readonly Detection[], question: HistoryQuestion) {
         .filter(({ row }) => row.estimated_size_mm === max_mm)
         .sort((a, b) => a.distance_km - b.distance_km) as [(typeof day)[0]];
       const ofDate = rows.filter((row) => row.storm_date === storm_date);
-      const ofPixel = ofDate.filter((row) => row.row === best.row.row && row.col === best.row.col);
       const place = [
         ...new Set(ofDate.filter((row) => row.geohash5 === best.row.geohash5).map((row) => row.scan_time)),
       ];
@@ -77,8 +76,8 @@ function slowly(rows: readonly Detection[], question: HistoryQuestion) {
         geohash5: best.row.geohash5,
         distance_km: best.distance_km,
         max_mm,
-        first_detected: ofPixel[0]?.scan_time,
-        last_detected: ofPixel.at(-1)?.scan_time,
+        place_first_detected: place[0],
+        place_last_detected: place.at(-1),
         place_scans: place.length,
         place_duration_min: 2 + gaps.reduce((sum, gap) => sum + gap, 0),
       };
