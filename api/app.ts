@@ -10,11 +10,13 @@ import { checkAccept, leavesBody, readBody } from './middleware/body.ts';
 import { asApiError, errorAnswer, errorReply } from './middleware/error-body.ts';
 import { type Exchange, splitTarget } from './middleware/exchange.ts';
 import { type Executor, executor, storedReply } from './middleware/execute.ts';
+import { checkHead } from './middleware/head.ts';
 import { type IdempotencyKeys, idempotencyKeys } from './middleware/idempotency.ts';
-import { checkHead, limitServer, SERVER_OPTIONS } from './middleware/limits.ts';
+import { limitServer, SERVER_OPTIONS } from './middleware/limits.ts';
 import { type OpenRoute, openReply, openRouteOf, preflight } from './middleware/open-route.ts';
 import { checkPermission } from './middleware/permission.ts';
 import { type Clock, rateLimited, rateLimiter } from './middleware/rate-limit.ts';
+import { answerStrays } from './middleware/raw-answers.ts';
 import { commonHeaders, type HeaderPairs, type Reply, send } from './middleware/reply.ts';
 import { nowhere, type Router, router } from './middleware/router.ts';
 import { parseQuery, validate } from './middleware/validate.ts';
@@ -67,8 +69,12 @@ export function attachApp(server: Server, options: AppOptions): void {
     await answer(arrive(context.req, context.res, options), steps, options);
   });
   const handle = koa.callback();
-  server.on('request', (request, response) => void handle(request, response));
-  limitServer(server, trusted, {
+  // A client that waits to be told to send its body is told by what reads the body. Other expectations are met by nobody, and
+  // passed over (RFC 9110 section 10.1.1).
+  for (const event of ['request', 'checkContinue', 'checkExpectation'])
+    server.on(event, (request: IncomingMessage, response: ServerResponse) => void handle(request, response));
+  limitServer(server, trusted);
+  answerStrays(server, {
     request_id: () => newId('request', clock.unix_ms()),
     common: steps.common,
     rateHeaders: steps.addressRate,
@@ -119,7 +125,7 @@ function arrive(
 async function live(exchange: Exchange, steps: Steps, openRoutes: readonly OpenRoute[]): Promise<Reply> {
   const { request, method, path, search } = exchange;
   // 1 the head of the request
-  checkHead(request.url ?? '', request.rawHeaders);
+  checkHead(request);
 
   // 2 what may be asked here, and what needs no key
   const openRoute = openRouteOf(openRoutes, path);
@@ -147,7 +153,7 @@ async function live(exchange: Exchange, steps: Steps, openRoutes: readonly OpenR
   checkAccept(request.headers.accept, endpoint);
   const kept = steps.runner.keptFor(endpoint, exchange);
   if (kept !== null) return steps.runner.again(kept, exchange, caller);
-  const body = await readBody(request, endpoint);
+  const body = await readBody(exchange, endpoint);
   const query = parseQuery(search);
 
   // 11 the same request again

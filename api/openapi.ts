@@ -71,6 +71,7 @@ const ERROR_HEADERS: Readonly<Partial<Record<string, ReturnType<typeof headers>>
 /** Codes that any call may meet, whatever the endpoint. */
 const EVERYWHERE: readonly ErrorCode[] = [
   'invalid_parameter',
+  'bad_request',
   'unauthorized',
   'forbidden',
   'insufficient_scope',
@@ -238,7 +239,7 @@ function codesOf(endpoint: Endpoint): readonly ErrorCode[] {
     ...EVERYWHERE,
     ...(endpoint.feature === null ? [] : (['feature_not_available'] as const)),
     ...(endpoint.path.includes('{') ? (['not_found'] as const) : []),
-    ...(endpoint.body === null ? [] : (['bad_request', 'payload_too_large', 'unsupported_media_type'] as const)),
+    ...(endpoint.body === null ? [] : (['payload_too_large', 'unsupported_media_type'] as const)),
     ...(takesKey(endpoint) ? (['invalid_idempotency_key', 'idempotency_key_in_progress'] as const) : []),
     ...(endpoint.kind === 'write' ? (['resource_exhausted'] as const) : []),
     ...(examplePrice(endpoint) === null ? [] : (['spend_cap_exceeded', 'upstream_write_failed'] as const)),
@@ -289,7 +290,7 @@ function ownOperation(): ZodOpenApiOperationObject {
         content: { 'application/json': { schema: { type: 'object' } } },
       },
       '304': { description: 'The description at hand is still right.', headers: own },
-      ...errors(['method_not_allowed', 'uri_too_long', 'headers_too_large']),
+      ...errors(['bad_request', 'method_not_allowed', 'uri_too_long', 'headers_too_large']),
     },
   };
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
  * Codes from `method_not_allowed` on extend the interface's own table.
  */
 export const ERRORS = {
-  bad_request: { status: 400, meaning: 'request body validation failed' },
+  bad_request: { status: 400, meaning: 'request body validation failed, or the request is not valid HTTP/1.1' },
   invalid_parameter: { status: 400, meaning: 'query or path parameter failed validation' },
   invalid_idempotency_key: {
     status: 400,

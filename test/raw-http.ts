@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 
 /** An answer as it came over the wire. */
 export interface RawAnswer {
@@ -8,11 +9,19 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Sends bytes to a service as they are, and reads until it closes the connection. */
-export async function sendRaw(url: string, text: string): Promise<RawAnswer> {
+/** Between pieces, so that they arrive one by one. */
+const PAUSE_MS = 20;
+
+/** Sends bytes to a service as they are, in one piece or several, and reads until it closes the connection. */
+export async function sendRaw(url: string, text: string, ...more: readonly string[]): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  socket.end(Buffer.from(text, 'latin1'));
+  const socket = connect({ port: Number(port), host: hostname, noDelay: true });
+  socket.write(Buffer.from(text, 'latin1'));
+  for (const piece of more) {
+    await pause(PAUSE_MS);
+    socket.write(Buffer.from(piece, 'latin1'));
+  }
+  socket.end();
   const chunks: Buffer[] = [];
   for await (const chunk of socket) chunks.push(chunk as Buffer);
   const answer = Buffer.concat(chunks).toString('utf8');

@@ -1,3 +1,5 @@
+import { namesTag } from './entity-tag.ts';
+
 /** Headers of a request that decide how much of a file is sent; names in lower case, as Node gives them. */
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -27,8 +29,8 @@ export function planFile(
 ): FilePlan {
   const ifMatch = one(headers['if-match']);
   const ifNoneMatch = one(headers['if-none-match']);
-  if (ifMatch !== null && !names(ifMatch, file.etag)) return { status: 412 };
-  if (ifNoneMatch !== null && names(ifNoneMatch, file.etag, 'weakly')) return { status: 304 };
+  if (ifMatch !== null && !namesTag(ifMatch, file.etag, 'strongly')) return { status: 412 };
+  if (ifNoneMatch !== null && namesTag(ifNoneMatch, file.etag, 'weakly')) return { status: 304 };
 
   const whole = file.size === 0 ? null : { first: 0, last: file.size - 1 };
   const range = one(headers.range);
@@ -45,14 +47,6 @@ export function planFile(
 function one(value: string | readonly string[] | undefined): string | null {
   if (value === undefined) return null;
   return typeof value === 'string' ? value : value.join(', ');
-}
-
-const TAG = /(W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
-
-/** True when a list of tags holds one; `*` holds any. A weak tag matches only when compared weakly. */
-function names(list: string, etag: string, how: 'strongly' | 'weakly' = 'strongly'): boolean {
-  if (list.trim() === '*') return true;
-  return (list.match(TAG) ?? []).some((tag) => (how === 'weakly' ? tag.replace(/^W\//, '') : tag) === etag);
 }
 
 /** The one satisfiable range asked for; 'nowhere' when it lies behind the end, 'whole' for several or for another grammar. */

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { ApiError } from '../errors.ts';
+import { namesTag } from './entity-tag.ts';
 import { type Asset, loadAssets } from './viewer-assets.ts';
 
 export interface ViewerRequest {
@@ -149,7 +150,7 @@ function answer(
   const zipped = acceptsGzip(headers['accept-encoding']);
   const etag = zipped ? `"${tag}-gzip"` : `"${tag}"`;
   const common = { ETag: etag, Vary: 'Accept-Encoding', 'X-Content-Type-Options': 'nosniff', ...own };
-  if (names(headers['if-none-match'], etag)) return { status: 304, headers: common, body: null };
+  if (namesTag(headers['if-none-match'] ?? '', etag, 'weakly')) return { status: 304, headers: common, body: null };
   const body = zipped ? gzipped : plain;
   return {
     status: 200,
@@ -167,9 +168,4 @@ function acceptsGzip(header: string | string[] | undefined): boolean {
   return String(header ?? '')
     .split(',')
     .some((coding) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(coding));
-}
-
-/** True when an If-None-Match header names the tag, weakly compared. */
-function names(header: string | undefined, etag: string): boolean {
-  return (header ?? '').split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')));
 }

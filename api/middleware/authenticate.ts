@@ -2,6 +2,7 @@ import { ApiError } from '../errors.ts';
 import { RecordsUnavailable } from '../records/failures.ts';
 import type { Caller, Records } from '../records/records.ts';
 import type { Exchange } from './exchange.ts';
+import { countOf } from './head.ts';
 import { lockout } from './lockout.ts';
 
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="hail"' } as const;
@@ -30,8 +31,8 @@ export function authenticator(
   };
 
   return async (exchange) => {
-    const keyText = bearerOf(exchange);
-    const caller = keyText.length > LONGEST_KEY ? null : await lookUp(keyText, exchange);
+    const { keyText, fault } = bearerOf(exchange);
+    const caller = keyText === null || keyText.length > LONGEST_KEY ? null : await lookUp(keyText, exchange);
     if (caller !== null) return caller;
     const locked_ms = locks.lockedFor_ms(exchange.address, keyText);
     if (locked_ms > 0)
@@ -39,28 +40,19 @@ export function authenticator(
         'Retry-After': String(Math.ceil(locked_ms / 1000)),
       });
     locks.fail(exchange.address, keyText);
-    throw new ApiError('unauthorized', 'the key is not valid', CHALLENGE);
+    throw new ApiError('unauthorized', fault, CHALLENGE);
   };
 }
 
-function bearerOf({ request }: Exchange): string {
+/** The text of the key, null in a malformed header, and what to say should nobody own it. Throws when there is no header. */
+function bearerOf({ request }: Exchange): { keyText: string | null; fault: string } {
   const header = request.headers.authorization;
   if (header === undefined)
     throw new ApiError('unauthorized', 'Authorization is missing, expected Bearer and a key', CHALLENGE);
   if (countOf(request.rawHeaders, 'authorization') > 1)
-    throw new ApiError('unauthorized', 'Authorization is given more than once', CHALLENGE);
+    return { keyText: null, fault: 'Authorization is given more than once' };
   const keyText = /^bearer +(\S+) *$/i.exec(header)?.[1];
-  if (keyText === undefined)
-    throw new ApiError('unauthorized', 'Authorization is not of the form Bearer and a key', CHALLENGE);
-  return keyText;
-}
-
-/** How often a header came; Node itself keeps only the first of some. */
-export function countOf(rawHeaders: readonly string[], name: string): number {
-  let count = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const given = rawHeaders[at] as string;
-    if (given.length === name.length && given.toLowerCase() === name) count += 1;
-  }
-  return count;
+  return keyText === undefined
+    ? { keyText: null, fault: 'Authorization is not of the form Bearer and a key' }
+    : { keyText, fault: 'the key is not valid' };
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
+import type { Exchange } from './exchange.ts';
 import { type JsonObject, parseJson } from './json.ts';
 import { admits } from './negotiate.ts';
 
@@ -8,6 +9,8 @@ const JSON_TYPE = /^application\/(?:[a-z0-9!#$&^_.-]+\+)?json$/;
 const CHARSETS: readonly string[] = ['utf-8', 'utf8', 'us-ascii'];
 /** Bodies above this are worked on in turns with other requests, bytes. */
 const LARGE = 65_536;
+/** Expect of a client that sends its body only once it is told to go on; what is refused before never is. */
+const WAITS = /\b100-continue\b/i;
 const NO_BYTES = new Uint8Array(0);
 
 /** Throws `not_acceptable` when the Accept header rules out everything that the endpoint can answer with. */
@@ -27,10 +30,11 @@ export function mediaType(type: string): string {
  * The JSON body of a request, null when there is none or the endpoint takes none. Throws what its type (415), its size (413)
  * or its syntax (400) call for.
  */
-export async function readBody(request: IncomingMessage, endpoint: Endpoint): Promise<JsonObject | null> {
+export async function readBody(exchange: Exchange, endpoint: Endpoint): Promise<JsonObject | null> {
+  const { request } = exchange;
   if (endpoint.body === null || !hasBody(request)) return null;
   checkType(request);
-  const bytes = await readBytes(request, endpoint.body_limit_bytes);
+  const bytes = await readBytes(exchange, endpoint.body_limit_bytes);
   if (bytes.length === 0) return null;
   if (bytes.length > LARGE) await turn();
   const body = parseJson(bytes, endpoint.method !== 'PATCH');
@@ -70,9 +74,10 @@ function checkType({ headers }: IncomingMessage): void {
     throw new ApiError('unsupported_media_type', 'Content-Type has a charset other than utf-8');
 }
 
-async function readBytes(request: IncomingMessage, limit_bytes: number): Promise<Uint8Array> {
+async function readBytes({ request, response }: Exchange, limit_bytes: number): Promise<Uint8Array> {
   const tooLarge = () => new ApiError('payload_too_large', `body is larger than ${limit_bytes} bytes`);
   if (Number(request.headers['content-length'] ?? 0) > limit_bytes) throw tooLarge();
+  if (WAITS.test(request.headers.expect ?? '')) response.writeContinue();
   const chunks: Buffer[] = [];
   let length = 0;
   // Leaving the loop early must not destroy the connection: the refusal still has to go out on it.

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { namesTag } from '../files/entity-tag.ts';
 import { canonical } from './canonical.ts';
 import type { Input } from './validate.ts';
 
@@ -17,8 +18,5 @@ export function entityTag(route: string, input: Input, content: string): string 
 
 /** True when If-None-Match names the tag, by weak comparison, or names every tag with `*`. */
 export function matches(ifNoneMatch: string | undefined, tag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch === tag || ifNoneMatch.trim() === '*') return true;
-  const opaque = tag.slice(2);
-  return (ifNoneMatch.match(/(?:W\/)?"[^"]*"/g) ?? []).some((given) => given.replace(/^W\//, '') === opaque);
+  return ifNoneMatch !== undefined && namesTag(ifNoneMatch, tag, 'weakly');
 }

@@ -2,14 +2,16 @@ import { createHash } from 'node:crypto';
 import type { Endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import type { Records, StoredAnswer } from '../records/records.ts';
-import { countOf } from './authenticate.ts';
 import { turn } from './body.ts';
 import { canonical } from './canonical.ts';
 import type { Exchange } from './exchange.ts';
+import { countOf } from './head.ts';
 import type { JsonObject } from './json.ts';
 import type { QueryText } from './validate.ts';
 
 const LONGEST = 255;
+/** Different bytes are different keys: nothing is replaced, and a byte order mark is kept. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** Rows of a list that are put into the fingerprint before other requests get their turn. */
 const ROWS_PER_TURN = 1000;
 /** Refusals that are kept under their key: the same request would be refused again. */
@@ -78,13 +80,13 @@ export function idempotencyKeys(records: Records): IdempotencyKeys {
   };
 }
 
-/** The key, null when there is none; throws when it is empty, longer than 255 code points, or given twice. */
+/** The key, null when there is none; throws when it is empty, no UTF-8, longer than 255 code points, or given twice. */
 function keyOf({ request }: Exchange): string | null {
   const header = request.headers['idempotency-key'];
   if (header === undefined) return null;
   if (countOf(request.rawHeaders, 'idempotency-key') > 1)
     throw new ApiError('invalid_idempotency_key', 'Idempotency-Key is given more than once');
-  const key = Buffer.from(String(header), 'latin1').toString('utf8').trim();
+  const key = utf8Of(String(header));
   const length = [...key].length;
   if (length === 0) throw new ApiError('invalid_idempotency_key', 'Idempotency-Key is empty');
   if (length > LONGEST)
@@ -93,6 +95,15 @@ function keyOf({ request }: Exchange): string | null {
       `Idempotency-Key has ${length} characters, expected at most ${LONGEST}`,
     );
   return key;
+}
+
+/** The text of a header: Node gives each of its bytes as a character. */
+function utf8Of(header: string): string {
+  try {
+    return UTF8.decode(Buffer.from(header, 'latin1'));
+  } catch (cause) {
+    throw new ApiError('invalid_idempotency_key', 'Idempotency-Key is not UTF-8', {}, { cause });
+  }
 }
 
 /** SHA-256 of query and body in canonical JSON; long lists in turns with other requests. */

@@ -26,9 +26,9 @@ interface Failures {
 
 export interface Lockout {
   /** Milliseconds for which the address or the guessed key is still locked; 0: neither is. */
-  readonly lockedFor_ms: (address: string, keyText: string) => number;
-  /** Remembers a failed attempt. */
-  readonly fail: (address: string, keyText: string) => void;
+  readonly lockedFor_ms: (address: string, keyText: string | null) => number;
+  /** Remembers a failed attempt. One that names no key (null) counts for its address only. */
+  readonly fail: (address: string, keyText: string | null) => void;
 }
 
 /**
@@ -42,14 +42,14 @@ export function lockout(monotonic_ms: () => number): Lockout {
     lockedFor_ms: (address, keyText) => {
       const until_ms = Math.max(
         addresses.get(address)?.until_ms ?? -Infinity,
-        keys.get(guessed(keyText))?.until_ms ?? -Infinity,
+        (keyText === null ? undefined : keys.get(guessed(keyText)))?.until_ms ?? -Infinity,
       );
       return Math.max(0, until_ms - monotonic_ms());
     },
     fail: (address, keyText) => {
       const now_ms = monotonic_ms();
       remember(addresses, address, BY_ADDRESS, now_ms);
-      remember(keys, guessed(keyText), BY_KEY, now_ms);
+      if (keyText !== null) remember(keys, guessed(keyText), BY_KEY, now_ms);
     },
   };
 }

@@ -45,9 +45,8 @@ export function rateLimiter(clock: Clock): (bucket: string, limit: number) => Ad
     dropOlder(bucket, now_ms - WINDOW_MS);
     const admitted = bucket.length < limit;
     if (admitted) append(bucket, now_ms);
-    const newest_ms = bucket.length === 0 ? now_ms - WINDOW_MS : timeAt(bucket, bucket.length - 1);
-    const full_in_ms = newest_ms + WINDOW_MS - now_ms;
-    const next_in_ms = admitted ? 0 : timeAt(bucket, bucket.length - Math.max(1, limit)) + WINDOW_MS - now_ms;
+    const full_in_ms = bucket.length === 0 ? 0 : leavesIn_ms(timeAt(bucket, bucket.length - 1), now_ms);
+    const next_in_ms = admitted ? 0 : leavesIn_ms(timeAt(bucket, bucket.length - Math.max(1, limit)), now_ms);
     return {
       admitted,
       headers: headersOf(limit, Math.max(0, limit - bucket.length), full_in_ms, clock.unix_ms()),
@@ -77,6 +76,14 @@ function headersOf(limit: number, remaining: number, full_in_ms: number, unix_ms
     'RateLimit',
     `"key";r=${left};t=${Math.ceil(full_in_ms / 1000)}`,
   ];
+}
+
+/**
+ * Until a request leaves the window. In this order, because the clock counts in fractions: `time + window - now` may be rounded
+ * to a little more than the window.
+ */
+function leavesIn_ms(time_ms: number, now_ms: number): number {
+  return WINDOW_MS - (now_ms - time_ms);
 }
 
 function dropOlder(bucket: Bucket, limit_ms: number): void {

@@ -159,6 +159,25 @@ test('ten failures lock the guessed key, and its real text is served all the sam
   t.is(await outcome(await call(FREE)), '200');
 });
 
+for (const [what, lines] of [
+  ['another scheme', ['Basic eDp5']],
+  ['no scheme', ['nonsense']],
+  ['an empty token', ['Bearer']],
+  ['nothing in it', ['']],
+  ['a second header', ['Bearer x', 'Bearer y']],
+] as const)
+  test(`twenty requests with ${what} for a key lock the address, and a valid key is served all the same`, async (t) => {
+    const { url, call } = t.context;
+    const headers = lines.map((line) => `Authorization: ${line}\r\n`).join('');
+    const ask = () => sendRaw(url, `GET ${FREE} HTTP/1.1\r\nHost: x\r\n${headers}Connection: close\r\n\r\n`);
+    for (let n = 0; n < 20; n++) t.is((await ask()).status, 401);
+    const locked = await ask();
+    t.deepEqual([locked.status, locked.headers.get('retry-after')], [429, '300']);
+    t.is((JSON.parse(locked.body) as { error: string }).error, 'too_many_failed_attempts');
+    t.is(await outcome(await call(FREE, { key: 'hs_live_anotherone' })), '429 too_many_failed_attempts');
+    t.is(await outcome(await call(FREE)), '200');
+  });
+
 test('requests without a header lock nobody out', async (t) => {
   for (let n = 0; n < 25; n++) t.is(await outcome(await t.context.call(FREE, { key: null })), '401 unauthorized');
 });

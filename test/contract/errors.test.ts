@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import anyTest, { type TestFn } from 'ava';
 import { CommitFailed, RecordsUnavailable } from '../../api/records/failures.ts';
 import { getHealth, livez, readyz } from '../../api/routes/health.ts';
@@ -162,7 +164,24 @@ for (const [what, request, status, code] of [
     414,
     'uri_too_long',
   ],
-  ['a target above 16 KB', `GET /${'x'.repeat(70_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414, 'uri_too_long'],
+  ['a target above 16 KB', `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414, 'uri_too_long'],
+  ['a target above 64 KB', `GET /${'x'.repeat(100_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414, 'uri_too_long'],
+  [
+    'headers above 64 KB',
+    `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(100_000)}\r\n\r\n`,
+    431,
+    'headers_too_large',
+  ],
+  ['a request of HTTP/1.1 without Host', 'GET / HTTP/1.1\r\n\r\n', 400, 'bad_request'],
+  ['a second Host', 'GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 400, 'bad_request'],
+  ['a request of HTTP/2.0', 'GET / HTTP/2.0\r\nHost: x\r\n\r\n', 400, 'bad_request'],
+  [
+    'a transfer coding beside chunked',
+    'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+    400,
+    'bad_request',
+  ],
+  ['a tunnel', 'CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n', 405, 'method_not_allowed'],
   [
     'both Transfer-Encoding and Content-Length',
     'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n',
@@ -186,3 +205,24 @@ for (const [what, request, status, code] of [
     t.truthy(reply.headers.get('x-ratelimit-remaining'));
     t.is(reply.headers.get('connection'), 'close');
   });
+
+for (const [what, pieces, status] of [
+  ['a target', ['GET /', 'x'.repeat(9000), 'x'.repeat(9000), ' HTTP/1.1\r\nHost: x\r\n\r\n'], 414],
+  ['a header', ['GET / HTTP/1.1\r\nHost: x\r\nX-Long: ', 'x'.repeat(9000), 'x'.repeat(9000), '\r\n\r\n'], 431],
+] as const)
+  test(`${what} that is too large is ${status}, in however many pieces it comes`, async (t) => {
+    const [first, ...more] = pieces;
+    t.is((await sendRaw(t.context.service.url, first, ...more)).status, status);
+  });
+
+test('a client that was refused a tunnel and leaves its side open is cut off', async (t) => {
+  const { url, server } = t.context.service;
+  const accepted = once(server, 'connection');
+  const { hostname, port } = new URL(url);
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+  socket.write('CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n');
+  socket.resume();
+  await once(socket, 'end');
+  await t.notThrowsAsync(once((await accepted)[0] as Socket, 'close', { signal: AbortSignal.timeout(20_000) }));
+  socket.destroy();
+});

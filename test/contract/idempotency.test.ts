@@ -155,6 +155,10 @@ for (const [what, key, status] of [
   ['256 characters beyond ASCII', Buffer.from('é'.repeat(256)).toString('latin1'), 400],
   ['blanks', '   ', 400],
   ['quotes', '"k"', 200],
+  ['bytes that are no UTF-8', 'caf\xe9', 400],
+  ['UTF-8 cut short', 'caf\xc3', 400],
+  ['a surrogate', '\xed\xa0\x80', 400],
+  ['a blank that is none to HTTP', '\xc2\xa0', 200],
 ] as const)
   test(`a key of ${what} is ${status}`, async (t) => {
     const { service, account } = t.context;
@@ -166,6 +170,19 @@ for (const [what, key, status] of [
     t.is(reply.status, status);
     if (status === 400) t.is((JSON.parse(reply.body) as { error: string }).error, 'invalid_idempotency_key');
   });
+
+test('keys that differ in any byte are different keys', async (t) => {
+  const { service, account } = t.context;
+  const body = '{"name":"a"}';
+  for (const key of ['k', '\xef\xbb\xbfk', 'k\xc2\xa0', 'caf\xc3\xa9', 'caf\xc3\xa8', 'cafe\xcc\x81']) {
+    const reply = await sendRaw(
+      service.url,
+      `POST ${PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nIdempotency-Key: ${key}\r\nConnection: close\r\n\r\n${body}`,
+    );
+    t.deepEqual([reply.status, reply.headers.get('idempotent-replay')], [200, undefined]);
+  }
+  t.is(await rowsOf(t.context), 6);
+});
 
 test('two Idempotency-Key headers are 400', async (t) => {
   const { service, account } = t.context;

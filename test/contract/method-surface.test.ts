@@ -1,5 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { creditsOf, openAccount } from '../account.ts';
+import { sendRaw } from '../raw-http.ts';
 import { sampleEndpoints } from '../sample-endpoints.ts';
 import { type RunningService, startService } from '../service.ts';
 
@@ -138,4 +139,33 @@ test('the type is checked before the syntax, the syntax before the fields', asyn
   t.regex(await send('text/plain', '{'), /^Content-Type/);
   t.is(await send('application/json', '{'), 'body is not valid JSON');
   t.regex(await send('application/json', '{}'), /^\/name: /);
+});
+
+test('an expectation that nobody knows is passed over', async (t) => {
+  const { url, live_key } = t.context;
+  const reply = await sendRaw(
+    url,
+    `GET /v1/sample/items/known HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${live_key}\r\nExpect: foo\r\nConnection: close\r\n\r\n`,
+  );
+  t.deepEqual([reply.status, reply.body], [200, '{"id":"known"}']);
+});
+
+/** Answer to a client that says it waits to be told to send its body. */
+function announce({ url }: RunningService, key: string, length: number, ...body: readonly string[]) {
+  return sendRaw(
+    url,
+    `POST ${WRITE} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n`,
+    ...body,
+  );
+}
+
+test('a client that waits with its body is told to go on', async (t) => {
+  const reply = await announce(t.context, t.context.live_key, 12, '{"name":"a"}');
+  t.is(reply.status, 100);
+  t.true(reply.body.startsWith('HTTP/1.1 200 OK\r\n'));
+});
+
+test('what is refused before its body is never told to go on', async (t) => {
+  t.is((await announce(t.context, 'hs_live_nonsense', 12)).status, 401);
+  t.is((await announce(t.context, t.context.live_key, 5001)).status, 413);
 });

@@ -47,6 +47,16 @@ test('every operation has a name of its own, a summary, and an error of every ki
   }
 });
 
+test('every operation tells that a request may be refused for its head', (t) => {
+  for (const { title, operation } of operations)
+    for (const [status, code] of [
+      ['400', 'bad_request'],
+      ['414', 'uri_too_long'],
+      ['431', 'headers_too_large'],
+    ] as const)
+      t.regex(operation.responses[status]?.description ?? '', new RegExp(`\`${code}\``), `${title} ${status}`);
+});
+
 test('every parameter says what it means', (t) => {
   for (const { title, operation } of operations)
     for (const parameter of operation.parameters ?? [])

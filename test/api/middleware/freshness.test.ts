@@ -10,6 +10,8 @@ for (const [header, matched] of [
   ['*', true],
   [' * ', true],
   ['"x", W/"abc" , "y"', true],
+  ['w/"abc"', false],
+  ['"x", w/"abc"', false],
   ['"x"', false],
   ['W/"abcd"', false],
   ['abc', false],

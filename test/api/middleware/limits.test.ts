@@ -1,9 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import test from 'ava';
-import { ApiError } from '../../../api/errors.ts';
 import { trustedProxies } from '../../../api/middleware/address.ts';
-import { checkHead } from '../../../api/middleware/limits.ts';
 import { type RunningService, startService } from '../../service.ts';
 
 /** Opens connections one after the other; how many of them were left open. */
@@ -40,13 +38,6 @@ test('connections of a trusted proxy are those of many clients', async (t) => {
   const service = await startService({ endpoints: [], app: { trusted: trustedProxies(['127.0.0.1']) } });
   t.is(await openMany(service, 203), 203);
   await service.close();
-});
-
-test('64 headers and a target of 8 KB are taken, more is refused by its code', (t) => {
-  const headers = (count: number) => Array.from({ length: count * 2 }, () => 'x');
-  t.notThrows(() => checkHead('/'.repeat(8192), headers(64)));
-  t.is(t.throws(() => checkHead('/', headers(65)), { instanceOf: ApiError })?.code, 'headers_too_large');
-  t.is(t.throws(() => checkHead('/'.repeat(8193), headers(1)), { instanceOf: ApiError })?.code, 'uri_too_long');
 });
 
 function connectionsOf({ server }: RunningService): Promise<number> {

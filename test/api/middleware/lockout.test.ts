@@ -34,6 +34,14 @@ test('text without a public id is told apart by its digest', (t) => {
   t.is(locks.lockedFor_ms('198.51.100.7', 'letmein2'), 0);
 });
 
+test('failures that name no key lock their address, and nothing else', (t) => {
+  const { locks } = locksAt();
+  for (let n = 0; n < 20; n++) locks.fail('192.0.2.1', null);
+  t.is(locks.lockedFor_ms('192.0.2.1', null), 5 * MINUTE_MS);
+  t.is(locks.lockedFor_ms('192.0.2.1', 'a guess'), 5 * MINUTE_MS);
+  t.is(locks.lockedFor_ms('192.0.2.2', null), 0);
+});
+
 test('failures that are spread out lock nothing', (t) => {
   const { clock, locks } = locksAt();
   for (let n = 0; n < 100; n++) {

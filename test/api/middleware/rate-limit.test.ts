@@ -59,6 +59,27 @@ test('remaining counts down, reset is the unix second at which the window is emp
   t.is(header(take('key', 60), 'X-RateLimit-Reset'), '1000000062');
 });
 
+test('at a moment that is no whole millisecond the window is still empty again in at most its length', (t) => {
+  const { clock, take, header } = limiterAt();
+  const now_ms = 5556.040000000001;
+  t.true(now_ms + 60_000 - now_ms > 60_000, 'a moment whose sums are rounded up');
+  clock.ms = now_ms;
+  const first = take('key', 1);
+  t.is(header(first, 'RateLimit'), '"key";r=0;t=60');
+  t.is(header(first, 'X-RateLimit-Reset'), '1000000066');
+  t.is(take('key', 1).retry_after_s, 60);
+  clock.ms = now_ms + 59_999.5;
+  t.is(header(take('key', 1), 'RateLimit'), '"key";r=0;t=1');
+});
+
+test('an empty window is empty now', (t) => {
+  const { clock, take, header } = limiterAt();
+  clock.ms = 5556.040000000001;
+  const refused = take('key', 0);
+  t.is(header(refused, 'RateLimit'), '"key";r=0;t=0');
+  t.is(header(refused, 'X-RateLimit-Reset'), '1000000006');
+});
+
 test('buckets do not share their windows', (t) => {
   const { take } = limiterAt();
   for (let n = 0; n < 60; n++) take('one', 60);
