@@ -53,6 +53,8 @@ export async function openEngine(dataRoot: string, limit_ms = STATEMENT_LIMIT_MS
   const instance = await DuckDBInstance.create(':memory:', {
     threads: String(Math.min(THREADS_MAX, Math.max(2, availableParallelism()))),
     memory_limit: MEMORY_LIMIT,
+    // The system's own cache holds the files as well, outside our memory.
+    enable_external_file_cache: 'false',
     temp_directory: join(tmpdir(), `hail-spill-${process.pid}`),
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',

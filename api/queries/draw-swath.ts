@@ -28,9 +28,12 @@ export function drawSwath(
   return thread.draw(pixels, min_size_mm, simplify_m);
 }
 
+/** Short-lived geometry: a small young generation keeps the thread's memory small at no cost in time. */
+const THREAD_LIMITS = { maxYoungGenerationSizeMb: 24 };
+
 /** Starts a thread that draws one swath after the other; `ended` is called once it is of no more use. */
 function startThread(ended: () => void) {
-  const worker = new Worker(new URL('./swath-thread.ts', import.meta.url));
+  const worker = new Worker(new URL('./swath-thread.ts', import.meta.url), { resourceLimits: THREAD_LIMITS });
   worker.unref();
   const waiting = new Map<number, Waiting>();
   let drawings = 0;

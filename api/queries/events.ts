@@ -1,6 +1,7 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
+import { monthOf } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 import type { Engine } from '../duckdb.ts';
 import { affectedArea, type PixelLines } from '../rules/event-hull.ts';
@@ -24,6 +25,7 @@ export interface RegionDay {
 export const EVENT_TABLES = ['day-max', 'cells'] as const;
 
 const SEVERE_MM = SIZE_BANDS[0].threshold_mm;
+const MONTHS_AT_A_TIME = 4;
 /** Hulls made before other requests get a turn: each takes a tenth of a millisecond. */
 const HULLS_AT_A_TIME = 32;
 
@@ -39,27 +41,36 @@ export async function eventDays(
   if (window === null) return [];
   const pixels = { window, runs };
   const near = { bbox, min_size_mm: SEVERE_MM };
-  const [days, storms] = await Promise.all([
-    severeDays(engine, edition.dayMaxPaths(first, last, near), pixels, first, last),
-    severeStorms(engine, edition.paths('cells', edition.datesBetween(first, last), near), pixels),
-  ]);
   const events: RegionDay[] = [];
-  await inSlices(days, HULLS_AT_A_TIME, ({ lines, ...day }) => {
-    const { area_km2, centroid } = affectedArea(unpacked(lines));
-    // Hail of a storm whose centre stayed outside is still that of one storm.
-    events.push({
-      ...day,
-      cell_count: Math.max(1, storms.get(day.event_date) ?? 0),
-      affected_area_km2: area_km2,
-      centroid,
+  for (const dates of stretches(edition.datesBetween(first, last))) {
+    const [from, to] = [dates[0] as string, dates.at(-1) as string];
+    const [days, storms] = await Promise.all([
+      severeDays(engine, edition.dayMaxPaths(from, to, near), pixels, from, to),
+      severeStorms(engine, edition.paths('cells', dates, near), pixels),
+    ]);
+    await inSlices(days, HULLS_AT_A_TIME, ({ lines, ...day }) => {
+      const { area_km2, centroid } = affectedArea(unpacked(lines));
+      // Hail of a storm whose centre stayed outside is still that of one storm.
+      const cell_count = Math.max(1, storms.get(day.event_date) ?? 0);
+      events.push({ ...day, cell_count, affected_area_km2: area_km2, centroid });
     });
-  });
+  }
   return events;
 }
 
+/** Dates by so many whole months: a month's files are read once, and a year of the whole country fits into memory. */
+function stretches(dates: readonly string[]): string[][] {
+  const months = [...new Set(dates.map(monthOf))];
+  const stretchOf = (date: string) => Math.floor(months.indexOf(monthOf(date)) / MONTHS_AT_A_TIME);
+  return [...Map.groupBy(dates, stretchOf).values()];
+}
+
 interface SevereDay extends Omit<RegionDay, 'cell_count' | 'affected_area_km2' | 'centroid'> {
-  /** One number per lattice row with pixels >= 19 mm: row, first and last column in the number system of LATTICE.cols. */
-  readonly lines: readonly number[];
+  /**
+   * One number per lattice row with pixels >= 19 mm, as text with blanks between: row, first and last column in the number
+   * system of LATTICE.cols. A list of numbers would take a hundred times the memory for a year of the whole country.
+   */
+  readonly lines: string;
 }
 
 /** Filled-in pixels never count. Files of a running date add up, and so do the rows here: largest, sum, first, last. */
@@ -81,14 +92,14 @@ async function severeDays(
        GROUP BY storm_date, "row")
      SELECT storm_date::VARCHAR AS event_date, max(mm) AS max_size_mm, sum(n)::DOUBLE AS n_detections,
        epoch_ms(min(since))::DOUBLE AS first_detected, epoch_ms(max(until))::DOUBLE AS last_detected,
-       list(("row" * ${LATTICE.cols}.0 + west) * ${LATTICE.cols}.0 + east) FILTER (west IS NOT NULL) AS lines
+       string_agg((("row"::BIGINT * ${LATTICE.cols} + west) * ${LATTICE.cols} + east)::VARCHAR, ' ') FILTER (west IS NOT NULL) AS lines
      FROM line GROUP BY storm_date HAVING max(mm) >= ${SEVERE_MM} ORDER BY storm_date`,
     [paths, first, last, ...filter.parameters],
   );
 }
 
-function unpacked(lines: readonly number[]): PixelLines {
-  const sorted = [...Float64Array.from(lines).sort()];
+function unpacked(lines: string): PixelLines {
+  const sorted = [...Float64Array.from(lines.split(' '), Number).sort()];
   return {
     row: sorted.map((line) => Math.floor(line / LATTICE.cols ** 2)),
     west: sorted.map((line) => Math.floor(line / LATTICE.cols) % LATTICE.cols),
