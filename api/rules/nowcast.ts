@@ -1,6 +1,6 @@
 import { offsetKm } from '../../schemas/geo/offset.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import { NOWCAST_CALIBRATION } from '../../schemas/reference/nowcast-calibration.ts';
+import { type CalibrationCurve, NOWCAST_CALIBRATION } from '../../schemas/reference/nowcast-calibration.ts';
 import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import type { Footprint } from './footprint.ts';
@@ -71,10 +71,17 @@ export function nowcast(
   storms: readonly NowcastStorm[],
   now_ms: number,
 ): Readonly<Record<LeadKey, number>> {
-  const raw = rawNowcast(point, storms, now_ms);
+  return calibrated(rawNowcast(point, storms, now_ms), NOWCAST_CALIBRATION.leads);
+}
+
+/** Raw probabilities on the curve of their lead; what a shorter lead holds likely, a longer one does at least. */
+export function calibrated(
+  raw: Readonly<Record<LeadKey, number>>,
+  curves: Readonly<Record<LeadKey, CalibrationCurve>>,
+): Readonly<Record<LeadKey, number>> {
   let least = 0;
   const leads = NOWCAST_LEADS.map(({ key }) => {
-    least = Math.max(least, onCurve(NOWCAST_CALIBRATION.leads[key], raw[key]));
+    least = Math.max(least, onCurve(curves[key], raw[key]));
     return [key, least] as const;
   });
   return Object.fromEntries(leads) as Record<LeadKey, number>;
@@ -100,10 +107,7 @@ function motionOf({ speed_kmh, direction_deg, scan_count }: TrackPoint): Uncerta
 }
 
 /** Value on a rising curve through knots: constant before the first and after the last, straight between two. */
-export function onCurve(
-  { raw, probability }: { readonly raw: readonly number[]; readonly probability: readonly number[] },
-  at: number,
-): number {
+export function onCurve({ raw, probability }: CalibrationCurve, at: number): number {
   const upper = raw.findIndex((knot) => knot >= at);
   if (upper === 0) return probability[0] as number;
   if (upper === -1) return probability.at(-1) as number;

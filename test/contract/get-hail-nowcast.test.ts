@@ -42,8 +42,11 @@ async function ask(query: string, at: RunningService = service): Promise<Nowcast
 
 const at = ({ lat, lon }: { lat: number; lon: number }) => `lat=${lat}&lon=${lon}`;
 
-test.serial('GET /v1/hail/nowcast under the largest storm is active and likely, for every lead', async (t) => {
-  const answer = await ask(at(storm));
+test.serial('GET /v1/hail/nowcast where the largest storm has moved to since is active and likely', async (t) => {
+  const { speed_kmh, direction_deg, scan_time } = storm;
+  const answer = await ask(
+    at(travel(storm, direction_deg ?? 0, ((speed_kmh ?? 0) * (NOW_MS - scan_time)) / 3_600_000)),
+  );
   t.true(answer.active);
   t.true((answer.nowcast?.t15.probability ?? 0) > 0.5);
   t.is(answer.model_version, NOWCAST_CALIBRATION.version);
