@@ -29,7 +29,7 @@ stream: install ## follow a source: SOURCE=dir FROM=folder, or the public bucket
 
 .PHONY: serve
 serve: install ## answer /v1 from the published data; the first start prints a key and three curl lines
-	@node api/main.ts serve
+	@node --max-semi-space-size=8 api/main.ts serve
 
 .PHONY: verify
 verify: install ## re-read everything that is published and say what is wrong

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { WHOLE_NOW_MS } from './whole-service.ts';
 
@@ -18,16 +19,19 @@ export interface ServeChild {
   readonly end: (signal: 'SIGKILL' | 'SIGTERM') => Promise<void>;
 }
 
-/** Starts the real command on a data root, at the data clock of the tiny world, and waits until it listens. */
-export async function startServe(data_root: string): Promise<ServeChild> {
+/** Flags that the command's first line gives to Node. */
+const FLAGS = readFileSync(MAIN, 'utf8').split('\n')[0]?.match(/--\S+/g) ?? [];
+
+/** Starts the real command on a data root, by default at the data clock of the tiny world, and waits until it listens. */
+export async function startServe(data_root: string, now_ms = WHOLE_NOW_MS, log_level = 'debug'): Promise<ServeChild> {
   const { PATH = '' } = process.env;
-  const child = spawn(process.execPath, [MAIN, 'serve'], {
+  const child = spawn(process.execPath, [...FLAGS, MAIN, 'serve'], {
     env: {
       PATH,
       HAIL_DATA: data_root,
       HAIL_PORT: '0',
-      HAIL_LOG_LEVEL: 'debug',
-      HAIL_NOW: new Date(WHOLE_NOW_MS).toISOString(),
+      HAIL_LOG_LEVEL: log_level,
+      HAIL_NOW: new Date(now_ms).toISOString(),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

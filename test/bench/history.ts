@@ -10,13 +10,12 @@ import { FILES } from '../../api/queries/select.ts';
 import { hailHistory } from '../../api/routes/hail-history.ts';
 import { openEngine as openWriter, sqlList, sqlText } from '../../pipeline/duckdb.ts';
 import { UsageError } from '../../pipeline/error.ts';
-import { publishClimate } from '../../pipeline/publish/climate.ts';
-import { openRoot } from '../../pipeline/publish/root.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { detections } from '../../schemas/tables/detections.ts';
 import { addDays, stormDateStart } from '../../schemas/time.ts';
 import { startService } from '../service.ts';
+import { simulatedSeason } from './season.ts';
 
 const DAYS = 365;
 const POINTS = 50;
@@ -29,19 +28,13 @@ const GOALS = [
 ] as const;
 /** Where hail falls: the box of the points. */
 const BOX = { south: 28, north: 46, west: -105, east: -85 };
-/** Without --data a season is simulated: enough to see the shape, not the size. */
-const DEMO = {
-  climate: { seed: 7, density: 1, first_date: '2025-04-15', dates: 60, storm_day_start_hour: 0 },
-  now_ms: Date.parse('2026-01-01T00:00:00Z'),
-};
-
 /**
  * GET /v1/hail/history of 365 days around points that were never asked before, and again: `--data` is a compacted climate
  * root. `--postgres URL` puts the same rows into PostGIS and asks it the same.
  */
 export async function history(args: string[]): Promise<void> {
   const { data, postgres } = options(args);
-  const root = data ?? (await simulated());
+  const root = data ?? (await simulatedSeason());
   const catalog = await openCatalog(root, 0);
   const engine = await openEngine(root);
   try {
@@ -73,14 +66,6 @@ function options(args: string[]): { data?: string; postgres?: string } {
     if (error instanceof CommanderError) throw new UsageError(error.message);
     throw error;
   }
-}
-
-async function simulated(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'hail-bench-history-'));
-  const root = await openRoot(folder, 'bench', 0, DEMO.now_ms);
-  for await (const _ of publishClimate(root, DEMO.climate, DEMO.now_ms));
-  await root.close();
-  return folder;
 }
 
 function datesOf(catalog: Catalog): { first: string; last: string } {

@@ -7,6 +7,7 @@ import { http } from './http.ts';
 import { nowcast } from './nowcast.ts';
 import { portfolio } from './portfolio.ts';
 import { scan } from './scan.ts';
+import { serve } from './serve.ts';
 import { swaths } from './swaths.ts';
 import { tracking } from './tracking.ts';
 
@@ -22,6 +23,7 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   swaths,
   portfolio,
   history,
+  serve,
   nowcast,
 };
 
@@ -44,5 +46,6 @@ if (name !== undefined) {
   await swaths([]);
   await portfolio([]);
   await history([]);
+  await serve([]);
   await nowcast([]);
 }
