@@ -11,6 +11,9 @@ import type { Records } from '../records/records.ts';
 /** Exit codes of every command. */
 export const EXIT = { done: 0, failure: 1, usage: 2, not_found: 3, conflict: 4, check_found: 5 } as const;
 
+/** How long a command waits for the server, which may be writing a large portfolio. */
+const WRITE_WAIT_MS = 5_000;
+
 /** What these commands need of the settings. */
 export type RecordsConfig = Pick<Config, 'data_root' | 'database_url' | 'now'>;
 
@@ -71,7 +74,11 @@ export async function withRecords<Result>(
       EXIT.not_found,
       `records ${location.path}: no such file, expected what 'hail-api serve' or 'hail-api seed apply' makes`,
     );
-  const records = await openRecords({ ...config, report: (line) => process.stderr.write(`${line}\n`) });
+  const records = await openRecords({
+    ...config,
+    write_wait_ms: WRITE_WAIT_MS,
+    report: (line) => process.stderr.write(`${line}\n`),
+  });
   try {
     return await work(records);
   } finally {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { Charged, Charging } from './charge.ts';
 import { isOutage } from './failures.ts';
@@ -7,14 +8,20 @@ import type { Database } from './tables.ts';
 
 /** Charges of one commit; more than that wait for the next. */
 const LARGEST_GROUP = 256;
+/** How long anybody waits to hear whether commits work again. */
+const PROBE_WAIT_MS = 100;
+
 export interface Committer {
   /** Resolves once the charge is committed; rejects with RecordsUnavailable or CommitFailed when it is not. */
   readonly charge: (charge: Charge) => Promise<Charged>;
   /** Says that something was noted that no charge will carry along. */
   readonly noted: () => void;
-  /** False while the newest commit failed. */
-  readonly working: () => boolean;
-  /** Commits everything that waits. */
+  /**
+   * Whether commits work: as the newest one showed or, when that failed, as one made to find out shows. False too when that
+   * one takes long; it is counted once it is through.
+   */
+  readonly works: (now_ms: number) => Promise<boolean>;
+  /** Commits everything that waits, the last that this does; what cannot be written then is lost. */
   readonly drain: () => Promise<void>;
 }
 
@@ -39,7 +46,9 @@ export function createCommitter(
   let waiting: Waiting[] = [];
   let scheduled: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
-  let works = true;
+  let ending = false;
+  let working = true;
+  let probing: Promise<boolean> | null = null;
 
   function schedule(): void {
     scheduled ??= new Promise<void>((resolve) => setImmediate(resolve)).then(run);
@@ -71,19 +80,29 @@ export function createCommitter(
         await notes.write(rows, batch);
         return charged;
       });
-      works = true;
+      working = true;
       return outcomes;
     } catch (error) {
-      works = !isOutage(error);
+      working = !isOutage(error);
       notes.putBack(batch);
       throw error;
     }
   }
 
+  async function probe(now_ms: number): Promise<boolean> {
+    try {
+      await writeProbe(writer, new Date(now_ms).toISOString());
+      working = true;
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+    }
+    return working;
+  }
+
   async function flush(): Promise<void> {
     timer = null;
     const batch = notes.takeAll();
-    if (batch.cursors.length + batch.keys.length > 0) await commit(batch, []);
+    if (batch.cursors.length + batch.keys.length + batch.claims.length > 0) await commit(batch, []);
   }
 
   return {
@@ -93,10 +112,17 @@ export function createCommitter(
         schedule();
       }),
     noted: () => {
-      timer ??= setTimeout(() => void flush().catch(ignoreOutage), notes_wait_ms).unref();
+      if (!ending) timer ??= setTimeout(() => void flush().catch(ignoreOutage), notes_wait_ms).unref();
     },
-    working: () => works,
+    works: async (now_ms) => {
+      if (working) return true;
+      probing ??= probe(now_ms).finally(() => {
+        probing = null;
+      });
+      return await Promise.race([probing, sleep(PROBE_WAIT_MS, false, { ref: false })]);
+    },
     drain: async () => {
+      ending = true;
       while (scheduled !== null) await scheduled;
       if (timer !== null) clearTimeout(timer);
       await flush();
@@ -107,4 +133,14 @@ export function createCommitter(
 /** What could not be written is put back, which notes it again; health says meanwhile that commits fail. */
 function ignoreOutage(error: unknown): void {
   if (!isOutage(error)) throw error;
+}
+
+async function writeProbe(db: Kysely<Database>, at: string): Promise<void> {
+  await db.transaction().execute((rows) =>
+    rows
+      .insertInto('probes')
+      .values({ name: 'health', at })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ at }))
+      .execute(),
+  );
 }

@@ -1,5 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
-import type { CursorNote } from './notes.ts';
+import type { CursorNote } from './records.ts';
 import type { Database } from './tables.ts';
 
 /** How long a cursor keeps the place at which it was handed out. */

@@ -1,23 +1,15 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { utcDate } from '../../schemas/time.ts';
+import { dropClaim } from './idempotency.ts';
 import { prepare, slot } from './prepare.ts';
+import type { CursorNote } from './records.ts';
 import type { Database } from './tables.ts';
-
-/** Where a page ended: what the next page starts after. */
-export interface CursorNote {
-  readonly business_id: string;
-  /** Rate bucket of the key that is given the cursor. */
-  readonly holder: string;
-  readonly list: string;
-  readonly item_id: string;
-  readonly sort_key: string;
-  readonly expires_at: string;
-}
 
 /** What was noted since the last batch. */
 export interface NoteBatch {
   readonly cursors: readonly CursorNote[];
   readonly keys: readonly KeyNote[];
+  readonly claims: readonly string[];
 }
 
 interface KeyNote {
@@ -30,12 +22,15 @@ interface KeyNote {
 
 /**
  * Small things that are written along with a group of charges: cursors with the next group, which holds the charge of the
- * very page that ends with them; counts of requests and last uses of keys about once a second.
+ * very page that ends with them; about once a second counts of requests, last uses of keys, and the end of claims that could
+ * not be ended with their request.
  */
 export interface Notes {
   readonly cursor: (note: CursorNote) => void;
   /** A request of a key: `free` when no charge will count it. */
   readonly request: (key_id: string, now_ms: number, free: boolean) => void;
+  /** Forgets a claim of an idempotency key that led to nothing. */
+  readonly release: (token: string) => void;
   readonly takeCursors: () => NoteBatch;
   readonly takeAll: () => NoteBatch;
   /** Back again, because it could not be written. */
@@ -47,6 +42,7 @@ export interface Notes {
 export function createNotes(db: Kysely<Database>, due: () => void): Notes {
   let cursors: CursorNote[] = [];
   let keys = new Map<string, KeyNote>();
+  let claims: string[] = [];
   const writeCursor = prepare(cursorUpsert(db));
   const writeCount = prepare(countUpsert(db));
   const writeLastUse = prepare(lastUseUpdate(db));
@@ -72,21 +68,28 @@ export function createNotes(db: Kysely<Database>, due: () => void): Notes {
       const at = new Date(now_ms).toISOString();
       add(key_id, utcDate(now_ms), free ? 1 : 0, at);
     },
+    release: (token) => {
+      claims.push(token);
+      due();
+    },
     takeCursors: () => {
-      const batch = { cursors, keys: [] };
+      const batch = { cursors, keys: [], claims: [] };
       cursors = [];
       return batch;
     },
     takeAll: () => {
       // Always in the same order, so that two processes never wait for each other.
-      const batch = { cursors, keys: [...keys.values()].sort((a, b) => (a.key_id < b.key_id ? -1 : 1)) };
+      const inOrder = [...keys.values()].sort((a, b) => (a.key_id < b.key_id ? -1 : 1));
+      const batch = { cursors, keys: inOrder, claims: claims.toSorted() };
       cursors = [];
       keys = new Map();
+      claims = [];
       return batch;
     },
     putBack: (batch) => {
-      if (batch.cursors.length > 0) due();
+      if (batch.cursors.length + batch.claims.length > 0) due();
       cursors = [...batch.cursors, ...cursors];
+      claims = [...batch.claims, ...claims];
       for (const { key_id, day, requests, last_used_at } of batch.keys) add(key_id, day, requests, last_used_at);
     },
     write: async (rows, batch) => {
@@ -95,6 +98,7 @@ export function createNotes(db: Kysely<Database>, due: () => void): Notes {
         if (requests > 0) await rows.executeQuery(writeCount({ key_id, day, requests }));
         await rows.executeQuery(writeLastUse({ key_id, last_used_at }));
       }
+      for (const token of batch.claims) await dropClaim(rows, token);
     },
   };
 }

@@ -1,10 +1,10 @@
-import type { Kysely } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import { takeTurn } from './businesses.ts';
 import { type Charging, createCharging, periodOf } from './charge.ts';
 import { createCommitter } from './commit.ts';
 import { sweepCursors } from './cursors.ts';
 import { openDatabase, recordsLocation, type Store } from './database.ts';
-import { CommitFailed, isOutage } from './failures.ts';
+import { CommitFailed, isOutage, RecordsUnavailable } from './failures.ts';
 import { claimKey, dropClaim, finishClaim, sweepClaims } from './idempotency.ts';
 import { createKeyring } from './keys.ts';
 import { migrate } from './migrations.ts';
@@ -20,6 +20,9 @@ const SWEEP_EVERY_MS = 600_000;
 /** How long counts of requests may wait: well within the second in which they are promised. */
 const NOTES_WAIT_MS = 500;
 
+/** How long calls wait while another process keeps writers out: several times what the largest upload takes to write. */
+const WRITE_WAIT_MS = 1_000;
+
 /** What the records need beside their database. */
 export interface RecordsSettings {
   /** Data clock, epoch milliseconds. */
@@ -27,6 +30,8 @@ export interface RecordsSettings {
   /** Hears what was done at the start, a line each. */
   readonly report?: (line: string) => void;
   readonly notes_wait_ms?: number;
+  /** How long writes wait for a SQLite file that another process writes to. */
+  readonly write_wait_ms?: number;
 }
 
 export interface RecordsOptions extends RecordsSettings {
@@ -43,27 +48,39 @@ export async function openRecords({ data_root, database_url, ...settings }: Reco
 /** The records over an open store, which they close. */
 export async function recordsOver(
   store: Store,
-  { now, report = () => {}, notes_wait_ms = NOTES_WAIT_MS }: RecordsSettings,
+  { now, report = () => {}, notes_wait_ms = NOTES_WAIT_MS, write_wait_ms = WRITE_WAIT_MS }: RecordsSettings,
 ): Promise<Records> {
-  const { writer, reader } = store;
+  const { writer, reader, lock } = store;
   try {
     for (const name of await migrate(store, now())) report(`records: applied migration ${name} to ${store.name}`);
   } catch (error) {
     await store.close();
     throw error;
   }
-
+  if (lock !== null) lock.wait_ms = write_wait_ms;
   const clocks = { now, machine: Date.now };
   const charging = createCharging(writer);
   const notes = createNotes(writer, () => committer.noted());
   const committer = createCommitter(writer, charging, notes, notes_wait_ms);
   const keyring = createKeyring(reader);
   const usedOf = prepareUsed(reader);
-  const sweeping = setInterval(() => void sweep(writer, now()).catch(ignoreUnreachable), SWEEP_EVERY_MS).unref();
+  const operate: Records['operate'] = (work) => writer.transaction().execute(work);
+  const sweeping = setInterval(
+    () => void operate((rows) => sweep(rows, now())).catch(ignoreUnreachable),
+    SWEEP_EVERY_MS,
+  ).unref();
 
   let closing: Promise<void> | null = null;
 
-  const operate: Records['operate'] = (work) => writer.transaction().execute(work);
+  /** Ends a claim under which nothing was done; where that is not possible now, it is noted to be forgotten. */
+  const endClaim = async (token: string, end: (rows: Transaction<Database>) => Promise<void>) => {
+    try {
+      await operate(end);
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      notes.release(token);
+    }
+  };
 
   return {
     ...keyring,
@@ -72,13 +89,14 @@ export async function recordsOver(
       return committer.charge(charge);
     },
     wouldExceed: async ({ plan, business_id }, credits, now_ms) => {
+      if (lock?.keptOut) throw new RecordsUnavailable('another process holds the write lock');
       const cap = effectiveCap(plan);
       return cap !== null && (await usedOf(business_id, now_ms)) + credits > cap;
     },
     countRequest: (key_id, now_ms) => notes.request(key_id, now_ms, true),
     claim: (request) => operate((rows) => claimKey(rows, request, clocks)),
-    releaseClaim: (token) => operate((rows) => dropClaim(rows, token)),
-    storeRefusal: (token, answer) => operate((rows) => finishClaim(rows, token, answer)),
+    releaseClaim: (token) => endClaim(token, (rows) => dropClaim(rows, token)),
+    storeRefusal: (token, answer) => endClaim(token, (rows) => finishClaim(rows, token, answer)),
     write: async (business_id, charge, claim, now_ms, work) => {
       if (charge) notes.request(charge.key_id, charge.at_ms, false);
       return await writeCharged(writer, charging, { business_id, now_ms, charge, claim }, work);
@@ -86,7 +104,7 @@ export async function recordsOver(
     operate,
     rememberCursor: notes.cursor,
     reader,
-    health: async () => await isHealthy(store, committer.working(), now()),
+    health: async () => !lock?.keptOut && (await isReadable(reader)) && (await committer.works(now())),
     store,
     close: async () => {
       closing ??= closeAfter(committer.drain(), sweeping, store);
@@ -151,7 +169,7 @@ function prepareUsed(reader: Kysely<Database>): (business_id: string, now_ms: nu
   };
 }
 
-async function sweep(db: Kysely<Database>, now_ms: number): Promise<void> {
+async function sweep(db: Transaction<Database>, now_ms: number): Promise<void> {
   await sweepClaims(db, now_ms);
   await sweepCursors(db, now_ms);
 }
@@ -161,24 +179,12 @@ function ignoreUnreachable(error: unknown): void {
   if (!isOutage(error)) throw error;
 }
 
-/** Reads, and writes only when the newest commit failed: to see whether commits work again. */
-async function isHealthy(store: Store, working: boolean, now_ms: number): Promise<boolean> {
+async function isReadable(reader: Kysely<Database>): Promise<boolean> {
   try {
-    await store.reader.selectFrom('probes').select('name').limit(1).execute();
-    if (!working) await probe(store.writer, new Date(now_ms).toISOString());
+    await reader.selectFrom('probes').select('name').limit(1).execute();
     return true;
   } catch (error) {
     if (isOutage(error)) return false;
     throw error;
   }
-}
-
-async function probe(db: Kysely<Database>, at: string): Promise<void> {
-  await db.transaction().execute((rows) =>
-    rows
-      .insertInto('probes')
-      .values({ name: 'health', at })
-      .onConflict((conflict) => conflict.column('name').doUpdateSet({ at }))
-      .execute(),
-  );
 }

@@ -2,8 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { cursorNote, cursorPlace, rememberDeleted, type Walk } from './cursors.ts';
-import type { CursorNote } from './notes.ts';
-import type { Writer } from './records.ts';
+import type { CursorNote, Writer } from './records.ts';
 import type { Database } from './tables.ts';
 
 const LIST = 'portfolio.locations';

@@ -1,6 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { Store } from './database.ts';
-import type { CursorNote } from './notes.ts';
 import type { Database } from './tables.ts';
 
 /** What a plan allows a business. Null limits: none. */
@@ -78,6 +77,17 @@ export interface ClaimRequest {
   readonly fingerprint: string;
 }
 
+/** Where a page ended: what the next page starts after. */
+export interface CursorNote {
+  readonly business_id: string;
+  /** Rate bucket of the key that is given the cursor. */
+  readonly holder: string;
+  readonly list: string;
+  readonly item_id: string;
+  readonly sort_key: string;
+  readonly expires_at: string;
+}
+
 /**
  * The businesses' rows. Every function throws RecordsUnavailable when the store cannot be reached before anything was
  * done, and CommitFailed when a commit failed and was rolled back.
@@ -92,7 +102,7 @@ export interface Records {
    * a commit runs are committed together with the next.
    */
   readonly charge: (charge: Charge) => Promise<'charged' | 'over_cap'>;
-  /** True when a charge would be refused now: a look, nothing is reserved. */
+  /** True when a charge would be refused now: a look, nothing is reserved. Throws RecordsUnavailable when none can be written. */
   readonly wouldExceed: (caller: Caller, credits: number, now_ms: number) => Promise<boolean>;
   /**
    * Counts a free, refused or replayed call in the key's total of requests; committed within a second, not before the
@@ -100,9 +110,9 @@ export interface Records {
    */
   readonly countRequest: (key_id: string, now_ms: number) => void;
   readonly claim: (request: ClaimRequest) => Promise<Claim>;
-  /** Forgets a claim whose request ended without anything to keep. */
+  /** Forgets a claim whose request ended without anything to keep; when it cannot now, as soon as it can. */
   readonly releaseClaim: (token: string) => Promise<void>;
-  /** Keeps a refusal (400, 404, 409) under its claim. */
+  /** Keeps a refusal (400, 404, 409) under its claim; when it cannot, it forgets the claim as soon as it can. */
   readonly storeRefusal: (token: string, answer: StoredAnswer) => Promise<void>;
   /**
    * One transaction: `work`, the charge, and the finished claim with the answer that `work` returned. `over_cap`: everything

@@ -1,5 +1,6 @@
-import { type DatabaseConnection, type Dialect, SqliteDialect } from 'kysely';
-import { type Store, sqlite, sqliteStore, WritingSqlite } from '../../api/records/database.ts';
+import type { DatabaseConnection, Dialect } from 'kysely';
+import { ReadingSqlite, type Store, sqliteStore, WritingSqlite } from '../../api/records/database.ts';
+import { WriteLock } from '../../api/records/write-lock.ts';
 
 /** Every statement that a store wrote, `begin` and `commit` among them; and where it fails. */
 export interface Watch {
@@ -16,11 +17,8 @@ export function newWatch(): Watch {
 
 /** A SQLite store whose writes are watched. */
 export function watchedStore(path: string, watch: Watch): Store {
-  return sqliteStore(
-    path,
-    watched(new WritingSqlite(path), watch),
-    new SqliteDialect({ database: async () => sqlite(path) }),
-  );
+  const lock = new WriteLock();
+  return sqliteStore(path, lock, watched(new WritingSqlite(path, lock), watch), new ReadingSqlite(path));
 }
 
 function diskBroken(): Error {

@@ -1,0 +1,188 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { openDatabase } from '../../api/records/database.ts';
+import { RecordsUnavailable } from '../../api/records/failures.ts';
+import { recordsOver } from '../../api/records/open.ts';
+import type { Records } from '../../api/records/records.ts';
+import { verifyLedger } from '../../api/records/verify.ts';
+import { chargeOf, makeTenant, usedBy, type World } from './world.ts';
+
+const WAIT_MS = 400;
+const NOTES_WAIT_MS = 100;
+const ANSWER = { status: 200, type: 'application/json', body: '{}' };
+
+async function tenantOnFile(t: ExecutionContext, notes_wait_ms = NOTES_WAIT_MS) {
+  const folder = mkdtempSync(join(tmpdir(), 'hail-locked-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'hail.sqlite');
+  const world: World = { now_ms: Date.parse('2026-05-20T12:00:00Z'), location: { path }, open: () => Promise.reject() };
+  const records = await recordsOver(openDatabase({ path }), {
+    now: () => world.now_ms,
+    notes_wait_ms,
+    write_wait_ms: WAIT_MS,
+  });
+  t.teardown(() => records.close());
+  const tenant = await makeTenant(records, world, 'acme');
+  await records.charge(chargeOf(tenant, 1, world));
+  const { business_id } = tenant.caller;
+  const request = { business_id, route: 'POST /v1/portfolio/locations', key: 'key-1', fingerprint: 'body' };
+  return { records, world, tenant, path, request, business_id };
+}
+
+/** Holds the write lock as another process would; returns what lets go of it. */
+function lock(path: string): () => void {
+  const other = new DatabaseSync(path);
+  other.exec('begin exclusive');
+  return () => {
+    other.exec('commit');
+    other.close();
+  };
+}
+
+/** How long something takes, whether it succeeds or not. */
+async function timed(run: () => Promise<unknown>): Promise<{ took_ms: number; error: unknown }> {
+  const started_ms = performance.now();
+  const error = await run().then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  return { took_ms: performance.now() - started_ms, error };
+}
+
+/** Waits for something to become true, at most a second. */
+async function soon(isSo: () => Promise<boolean>): Promise<boolean> {
+  for (const until_ms = performance.now() + 1000; performance.now() < until_ms; await sleep(20))
+    if (await isSo()) return true;
+  return false;
+}
+
+/** Makes it known that the lock is held. */
+async function findLocked(records: Records, run: () => Promise<unknown>): Promise<void> {
+  await run().catch(() => {});
+  if (await records.health()) throw new Error('health does not know of the lock, expected it to');
+}
+
+test.serial('everybody who waits for a file that another process keeps locked is refused together', async (t) => {
+  const { records, world, tenant, path, business_id } = await tenantOnFile(t);
+  const charge = chargeOf(tenant, 3, world);
+  const release = lock(path);
+  const waits = await Promise.all([
+    ...Array.from({ length: 300 }, () => timed(() => records.charge(charge))),
+    ...Array.from({ length: 20 }, () =>
+      timed(() => records.write(business_id, charge, null, world.now_ms, async () => ANSWER)),
+    ),
+    timed(() => records.operate(async () => {})),
+  ]);
+  t.true(waits.every(({ error }) => error instanceof RecordsUnavailable));
+  const took_ms = waits.map((wait) => wait.took_ms);
+  t.true(Math.min(...took_ms) >= WAIT_MS, `the first was refused after ${Math.min(...took_ms)} ms`);
+  t.true(Math.max(...took_ms) < WAIT_MS + 400, `the last was refused after ${Math.max(...took_ms)} ms`);
+
+  release();
+  t.true(await soon(() => records.health()), 'the lock is free, and nobody noticed');
+  t.is(await records.charge(charge), 'charged');
+  t.is(await usedBy(records, tenant), 4);
+  t.deepEqual((await verifyLedger(records.reader)).faults, []);
+});
+
+test.serial(
+  'once the lock is known to be held, charges are refused at once, and so is the look before them',
+  async (t) => {
+    const { records, world, tenant, path } = await tenantOnFile(t);
+    const release = lock(path);
+    await findLocked(records, () => records.charge(chargeOf(tenant, 3, world)));
+    for (const refused of [
+      () => records.charge(chargeOf(tenant, 3, world)),
+      () => records.wouldExceed(tenant.caller, 3, world.now_ms),
+    ]) {
+      const { took_ms, error } = await timed(refused);
+      t.true(error instanceof RecordsUnavailable);
+      t.true(took_ms < 50, `refused after ${took_ms} ms`);
+    }
+    release();
+    t.true(await soon(() => records.health()));
+    t.false(await records.wouldExceed(tenant.caller, 3, world.now_ms));
+  },
+);
+
+test.serial('waiting for the lock leaves the event loop to others', async (t) => {
+  const { records, world, tenant, path } = await tenantOnFile(t);
+  const release = lock(path);
+  const before = performance.eventLoopUtilization();
+  await t.throwsAsync(records.charge(chargeOf(tenant, 3, world)), { instanceOf: RecordsUnavailable });
+  const { utilization } = performance.eventLoopUtilization(before);
+  release();
+  t.true(utilization < 0.3, `the event loop was busy for ${Math.round(utilization * 100)} % of the wait`);
+});
+
+test.serial('a lock that is held again and again for moments refuses nobody', async (t) => {
+  const { records, world, tenant, path } = await tenantOnFile(t);
+  for (let round = 0; round < 4; round++) {
+    const release = lock(path);
+    const charges = Array.from({ length: 20 }, () => records.charge(chargeOf(tenant, 1, world)));
+    await sleep(WAIT_MS / 2);
+    release();
+    t.deepEqual(new Set(await Promise.all(charges)), new Set(['charged']));
+  }
+  t.is(await usedBy(records, tenant), 81);
+});
+
+test.serial('a lock that was let go without anybody asking is waited for anew', async (t) => {
+  const { records, world, tenant, path } = await tenantOnFile(t);
+  const release = lock(path);
+  await findLocked(records, () => records.charge(chargeOf(tenant, 1, world)));
+  release();
+  await sleep(300);
+  const releaseAgain = lock(path);
+  const charging = records.charge(chargeOf(tenant, 1, world));
+  await sleep(WAIT_MS / 2);
+  releaseAgain();
+  t.is(await charging, 'charged');
+});
+
+test.serial('health answers without waiting while it is not yet known whether commits work again', async (t) => {
+  const { records, world, tenant, path } = await tenantOnFile(t, 600_000);
+  const release = lock(path);
+  await findLocked(records, () => records.charge(chargeOf(tenant, 1, world)));
+  release();
+  await sleep(150);
+  const releaseAgain = lock(path); // no commit has worked since, and the lock is not known to be held
+  const { took_ms } = await timed(async () => t.false(await records.health()));
+  t.true(took_ms < 200, `health took ${took_ms} ms`);
+  releaseAgain();
+  t.true(await soon(() => records.health()));
+});
+
+for (const [end, run] of [
+  ['released', (records: Records, token: string) => records.releaseClaim(token)],
+  ['finished with a refusal', (records: Records, token: string) => records.storeRefusal(token, ANSWER)],
+] as const)
+  test.serial(`a claim that could not be ${end} is free again soon after the lock is`, async (t) => {
+    const { records, path, request } = await tenantOnFile(t);
+    const claim = await records.claim(request);
+    if (claim.kind !== 'claimed') throw new Error(`the claim is ${claim.kind}, expected claimed`);
+    const release = lock(path);
+    await findLocked(records, () => records.operate(async () => {}));
+    await run(records, claim.token);
+    release();
+    t.true(await soon(() => records.health()));
+    t.true(await soon(async () => (await records.claim(request)).kind === 'claimed'));
+  });
+
+test.serial('what was noted while the lock was held is written after it', async (t) => {
+  const { records, world, tenant, path } = await tenantOnFile(t);
+  const requests = async () =>
+    (await records.reader.selectFrom('request_counts').select('requests').executeTakeFirst())?.requests ?? 0;
+  const release = lock(path);
+  for (let k = 0; k < 5; k++) records.countRequest(tenant.caller.key_id, world.now_ms);
+  await sleep(NOTES_WAIT_MS + WAIT_MS + 100);
+  t.false(await records.health(), 'the notes were the first to find the lock');
+  t.is(await requests(), 0);
+  release();
+  t.true(await soon(async () => (await requests()) === 5));
+});
