@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { LOCATIONS, rows, sending } from '../portfolio.ts';
 import { scratch } from '../world.ts';
 
-const SERVER = fileURLToPath(new URL('portfolio-server.ts', import.meta.url));
+const SERVER = fileURLToPath(new URL('../crash/portfolio-server.ts', import.meta.url));
 /** Several statements' worth of rows. */
 const ROWS = 450;
 /** More statements than an upload runs. */
