@@ -34,6 +34,8 @@ import { filesOf, planScans, type ScanPlan } from './sources/plan.ts';
 import { emptyMaximum, maximumRows } from './swath/accumulate.ts';
 import type { Readers } from './workers.ts';
 
+/** Closed dates of the running month that wait to be joined: a question about a year opens a file for each of them. */
+const JOIN_RUNNING_AFTER = 7;
 /** A storm date is closed once the data clock is this far past its end. */
 const CLOSE_AFTER_MS = 60 * 60_000;
 const MS_PER_DAY = 24 * 60 * 60_000;
@@ -320,7 +322,7 @@ async function settle({ root, settings }: Context): Promise<void> {
   }
   const thisMonth = monthOf(utcDate(now_ms));
   const closed = [...root.heads.values()].filter((head) => head.closed).map((head) => monthOf(head.partition));
-  for (const month of new Set(closed)) if (month < thisMonth) await root.joinMonth(month, now_ms);
+  for (const month of new Set(closed)) await root.joinMonth(month, now_ms, month < thisMonth ? 1 : JOIN_RUNNING_AFTER);
 }
 
 /** Published scans from a day before an instant on, by time. */

@@ -54,8 +54,8 @@ export interface Root {
   readonly rollUp: (storm_date: string, now_ms: number) => Promise<number>;
   /** Turns a finished date into day files; false when it is closed already. */
   readonly closeDay: (storm_date: string, now_ms: number) => Promise<boolean>;
-  /** Joins the closed dates of a month; false when nothing changed since. */
-  readonly joinMonth: (month: string, now_ms: number) => Promise<boolean>;
+  /** Joins the closed dates of a month; false when fewer than `least` (default 1) closed or changed since. */
+  readonly joinMonth: (month: string, now_ms: number, least?: number) => Promise<boolean>;
   /** Publishes the rows of a table that belongs to no date, in place of all it held. */
   readonly publishUndated: (
     table: Table,
@@ -221,12 +221,12 @@ async function opened(path: string, lock: Lock, storm_day_start_hour: number, no
         await switchOver([], at_ms, false);
         return true;
       }),
-    joinMonth: (month, at_ms) =>
+    joinMonth: (month, at_ms, least = 1) =>
       guarded(async () => {
         const partition = layout.monthPartition(month);
         const days = [...heads.values()].filter((day) => day.closed && day.partition.startsWith(month));
         const previous = await readNewest(path, partition);
-        if (days.every((day) => previous?.dates?.[day.partition] === day.commit)) return false;
+        if (days.filter((day) => previous?.dates?.[day.partition] !== day.commit).length < least) return false;
         const edit = await monthEdit(engine, path, staging, month, days, previous);
         await commitEdits(path, [{ previous, edit }], at_ms);
         return true;

@@ -13,6 +13,8 @@ import { listFolder } from '../../pipeline/sources/folder.ts';
 import { type Detection, detections } from '../../schemas/tables/detections.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../content.ts';
 import { faultsOf } from '../crash/killed.ts';
+import { publishDays } from '../published-days.ts';
+import { dayMaxRow } from '../rows.ts';
 import { publishBlockage, raysOfKtlx } from '../terrain.ts';
 import {
   altered,
@@ -286,6 +288,23 @@ test('a month whose join was missed after its dates closed is joined by the next
   await ingest(root, [], { now_ms: MONTH_LATER_MS });
   t.deepEqual(Object.keys((await readNewest(root, 'month-2026-05'))?.dates ?? {}), ['2026-05-01', '2026-05-02']);
   t.deepEqual(await faultsOf(root), []);
+});
+
+test('the running month is joined as soon as seven closed dates wait for it', async (t) => {
+  const root = await scratch(t);
+  const now_ms = Date.parse('2026-05-20T12:00:00Z');
+  const dayOf = (storm_date: string) => ({
+    storm_date,
+    rows: { day_max: [dayMaxRow({ storm_date })], detections: [], cells: [] },
+  });
+  const joined = async () => Object.keys((await readNewest(root, 'month-2026-05'))?.dates ?? {}).length;
+  const dates = Array.from({ length: 7 }, (_, index) => `2026-05-0${index + 1}`);
+  await publishDays(root, dates.slice(0, 6).map(dayOf), 'observed', now_ms);
+  await ingest(root, [], { now_ms });
+  t.is(await joined(), 0);
+  await publishDays(root, dates.slice(6).map(dayOf), 'observed', now_ms);
+  await ingest(root, [], { now_ms });
+  t.is(await joined(), 7);
 });
 
 test('the month holds the rows of its closed dates, no more and no less, cut by region', async (t) => {
