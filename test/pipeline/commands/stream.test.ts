@@ -49,9 +49,9 @@ function follow(t: ExecutionContext, root: string, args: readonly string[], sett
   return { event, stop, events };
 }
 
-/** Puts a scan's files into a folder as a careful sender would: under another name first. */
+/** Puts a scan's files into a folder as a careful sender would: under another name first, and MESH, which makes the scan, last. */
 async function arrive(folder: string, scan: RawScan): Promise<void> {
-  for (const file of scan.files) {
+  for (const file of scan.files.toReversed()) {
     await fs.copyFile(file.location, join(folder, `.${file.name}`));
     await fs.rename(join(folder, `.${file.name}`), join(folder, file.name));
   }
