@@ -147,12 +147,12 @@ function ledgerInsert(db: Kysely<Database>, size: number) {
 }
 
 function ledgerValues(charges: readonly Charge[]): Values {
-  return Object.fromEntries(
-    charges.flatMap((charge, k) => {
-      const row = { ...charge, at: instant(charge.at_ms) };
-      return LEDGER_COLUMNS.map((column) => [`${column} ${k}`, row[column]] as const);
-    }),
-  );
+  const values: Record<string, Values[string]> = {};
+  for (const [k, charge] of charges.entries()) {
+    const row = { ...charge, at: instant(charge.at_ms) };
+    for (const column of LEDGER_COLUMNS) values[`${column} ${k}`] = row[column];
+  }
+  return values;
 }
 
 function usageUpsert(db: Kysely<Database>) {

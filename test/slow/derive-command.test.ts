@@ -1,18 +1,18 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { openEngine } from '../../../pipeline/duckdb.ts';
-import { takeLock } from '../../../pipeline/publish/lock.ts';
-import { readNewest } from '../../../pipeline/publish/manifests.ts';
-import { readBlockage } from '../../../pipeline/publish/read-blockage.ts';
-import { sweep } from '../../../pipeline/publish/sweep.ts';
-import { beamAt, partialBlockage } from '../../../schemas/geo/beam.ts';
-import { layout } from '../../../schemas/layout.ts';
-import type { Manifest } from '../../../schemas/manifest.ts';
-import { command, faultsOf, killedAt, pointsOf } from '../../crash/killed.ts';
-import { type DemFile, demFile, KEY } from '../../dem.ts';
-import { PLAIN, WALL } from '../../terrain.ts';
-import { ingest, NOW_MS, publishedRoot, scansBetween, scratch } from '../../world.ts';
+import { openEngine } from '../../pipeline/duckdb.ts';
+import { takeLock } from '../../pipeline/publish/lock.ts';
+import { readNewest } from '../../pipeline/publish/manifests.ts';
+import { readBlockage } from '../../pipeline/publish/read-blockage.ts';
+import { sweep } from '../../pipeline/publish/sweep.ts';
+import { beamAt, partialBlockage } from '../../schemas/geo/beam.ts';
+import { layout } from '../../schemas/layout.ts';
+import type { Manifest } from '../../schemas/manifest.ts';
+import { command, faultsOf, killedAt, pointsOf } from '../crash/killed.ts';
+import { type DemFile, demFile, KEY } from '../dem.ts';
+import { PLAIN, WALL } from '../terrain.ts';
+import { ingest, NOW_MS, publishedRoot, scansBetween, scratch } from '../world.ts';
 
 async function written(t: ExecutionContext, dem: DemFile, name = 'wall.tif'): Promise<string> {
   const folder = await scratch(t, 'dem');
