@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { Settings } from '../schemas/settings.ts';
+import { parseSettings, type Settings } from '../schemas/settings.ts';
 
 /** Settings of the service, read once from the environment and frozen. */
 export interface Config {
@@ -32,19 +32,7 @@ export class SettingsError extends Error {
 
 /** Reads the settings; throws SettingsError naming every one that does not fit. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
-  const given = Object.fromEntries(
-    Object.entries(environment).filter(
-      ([name, value]) => name in Settings.shape && value !== undefined && value !== '',
-    ),
-  );
-  const parsed = Settings.safeParse(given);
-  if (!parsed.success) {
-    const faults = parsed.error.issues.map(
-      (issue) => `${issue.path.join('.')} is '${given[String(issue.path[0])]}': ${issue.message}`,
-    );
-    throw new SettingsError(faults.join('; '));
-  }
-  const settings = parsed.data;
+  const settings = parseSettings(environment, (faults) => new SettingsError(faults));
   const fixed_ms = settings.HAIL_NOW === undefined ? null : Date.parse(settings.HAIL_NOW);
   return Object.freeze({
     data_root: resolve(settings.HAIL_DATA),

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { Settings } from '../schemas/settings.ts';
+import { parseSettings, type Settings } from '../schemas/settings.ts';
 import { UsageError } from './error.ts';
 
 /** Settings of the pipeline, read once from the environment and frozen. */
@@ -14,19 +14,7 @@ export interface Config {
 
 /** Reads the settings; throws UsageError naming every setting that does not fit. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
-  const given = Object.fromEntries(
-    Object.entries(environment).filter(
-      ([name, value]) => name in Settings.shape && value !== undefined && value !== '',
-    ),
-  );
-  const parsed = Settings.safeParse(given);
-  if (!parsed.success) {
-    const faults = parsed.error.issues.map(
-      (issue) => `${issue.path.join('.')} is '${given[String(issue.path[0])]}': ${issue.message}`,
-    );
-    throw new UsageError(faults.join('; '));
-  }
-  const settings = parsed.data;
+  const settings = parseSettings(environment, (faults) => new UsageError(faults));
   const fixed_ms = settings.HAIL_NOW === undefined ? null : Date.parse(settings.HAIL_NOW);
   return Object.freeze({
     data_root: resolve(settings.HAIL_DATA),

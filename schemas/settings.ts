@@ -58,3 +58,21 @@ export const Settings = z.object({
     .meta({ description: 'how much is logged' }),
 });
 export type Settings = z.infer<typeof Settings>;
+
+/** The settings of an environment, empty ones as if absent. Throws what `refusal` makes of the faults: all that do not fit. */
+export function parseSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  refusal: (faults: string) => Error,
+): Settings {
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(
+      ([name, value]) => name in Settings.shape && value !== undefined && value !== '',
+    ),
+  );
+  const parsed = Settings.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(
+    (issue) => `${issue.path.join('.')} is '${given[String(issue.path[0])]}': ${issue.message}`,
+  );
+  throw refusal(faults.join('; '));
+}

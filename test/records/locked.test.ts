@@ -63,7 +63,12 @@ async function soon(isSo: () => Promise<boolean>): Promise<boolean> {
 
 /** Makes it known that the lock is held. */
 async function findLocked(records: Records, run: () => Promise<unknown>): Promise<void> {
-  await run().catch(() => {});
+  const refused = await run().then(
+    () => null,
+    (error: unknown) => error,
+  );
+  if (!(refused instanceof RecordsUnavailable))
+    throw new Error('a locked file was written to, expected a refusal', { cause: refused });
   if (await records.health()) throw new Error('health does not know of the lock, expected it to');
 }
 
