@@ -80,11 +80,27 @@ export function companionAt(values: Float32Array | null, pixel: number): number 
   return Number.isNaN(value) ? null : Math.round(value * 1000) / 1000;
 }
 
+/**
+ * Blocks of a grid that no radar covers. Run `[row, start, end]` is blocks start .. end - 1 of a row of blocks, rows from north,
+ * columns from west; the corner of the first block is at `north`, `west`.
+ */
+export interface UncoveredBlocks {
+  readonly north: number;
+  readonly west: number;
+  /** Side of a block. */
+  readonly step_deg: number;
+  readonly rows: number;
+  readonly cols: number;
+  readonly runs: readonly (readonly [row: number, start: number, end: number])[];
+}
+
 /** Everything the stages need of one scan: plain data that can travel between threads. */
 export interface ScanInput {
   readonly scan_time: number;
   readonly simulated: boolean;
   readonly mesh: HailField;
+  /** Where no radar looked; null where that is not known. */
+  readonly uncovered: UncoveredBlocks | null;
   readonly companions: CompanionValues;
   /** Objects of the ProbSevere file that belongs to the scan; null without one. */
   readonly probsevere: readonly ProbSevereObject[] | null;

@@ -126,6 +126,7 @@ export function processScan(
         tracks,
         source_note: sourceNote(input.simulated ? 'simulated' : 'observed'),
         bounds: windowBbox(input.mesh.window),
+        uncovered: input.uncovered,
       }),
     },
     memory: {

@@ -138,6 +138,19 @@ export function openArchives() {
         .getHeader()
         .catch(() => forget(url));
     },
+    /**
+     * What an archive says of itself.
+     * @param {string} url
+     * @returns {Promise<import('./coverage.js').ArchiveNote>}
+     */
+    async describe(url) {
+      try {
+        return /** @type {import('./coverage.js').ArchiveNote} */ (await archive(url).getMetadata());
+      } catch (error) {
+        forget(url);
+        throw error;
+      }
+    },
     forget,
   };
 }

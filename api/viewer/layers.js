@@ -11,6 +11,7 @@ export const TOP = 'pick-halo';
 /** Sizes that are labelled, mm, from a zoom on: fewer where there is less room. */
 const LABEL_MIN_MM = { far: 38, from_zoom_6: 25, from_zoom_7: 19 };
 const ARROW = 'arrow';
+const HATCH = 'hatch';
 /** Slower storms stand, as far as a map can show; the arrow head stands off the dot by so much at full size. */
 const ARROW_MIN_KMH = 5;
 const ARROW_OFFSET_PX = 15;
@@ -244,4 +245,25 @@ export function arrowImage(color) {
   pen.closePath();
   pen.fill();
   return { name: ARROW, image: pen.getImageData(0, 0, side, side), pixelRatio: 2 };
+}
+
+/**
+ * Thin diagonal lines on nothing, to be repeated over an area.
+ * @param {string} color
+ */
+export function hatchImage(color) {
+  const side = 16;
+  const canvas = document.createElement('canvas');
+  canvas.width = side;
+  canvas.height = side;
+  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
+  pen.strokeStyle = color;
+  pen.lineWidth = 1.5;
+  pen.beginPath();
+  for (const from of [-side, 0, side]) {
+    pen.moveTo(from, side);
+    pen.lineTo(from + side, 0);
+  }
+  pen.stroke();
+  return { name: HATCH, image: pen.getImageData(0, 0, side, side), pixelRatio: 2 };
 }

@@ -1,5 +1,6 @@
 import { addProtocol, Map as MapLibre, NavigationControl, ScaleControl } from 'maplibre-gl';
-import { arrowImage, dayLayers, FONT, scanLayers, sizeLayers, TOP, UNDER_BORDERS } from './layers.js';
+import { isCovered, uncoveredArea } from './coverage.js';
+import { arrowImage, dayLayers, FONT, hatchImage, scanLayers, sizeLayers, TOP, UNDER_BORDERS } from './layers.js';
 import { pickAmong } from './pick.js';
 
 /**
@@ -49,6 +50,14 @@ export async function openMap(container, { palette, states, archives, place }) {
   await new Promise((resolve) => map.once('load', resolve));
   const arrow = arrowImage(palette.basemap.track);
   map.addImage(arrow.name, arrow.image, { pixelRatio: arrow.pixelRatio });
+  const hatch = hatchImage(palette.basemap.border);
+  map.addImage(hatch.name, hatch.image, { pixelRatio: hatch.pixelRatio });
+  map.addLayer(
+    { id: 'uncovered', type: 'fill', source: 'uncovered', paint: { 'fill-pattern': hatch.name, 'fill-opacity': 0.8 } },
+    'graticule',
+  );
+  /** @type {import('./coverage.js').Uncovered | null} */
+  let uncovered = null;
 
   /** @type {Record<View, string | null>} archive of each source */
   const shown = { day: null, scan: null };
@@ -74,6 +83,7 @@ export async function openMap(container, { palette, states, archives, place }) {
     clear() {
       remove('day');
       remove('scan');
+      this.hatch(null);
     },
     /**
      * Shows an archive instead of what was there; two scans change without a blank between them.
@@ -123,6 +133,28 @@ export async function openMap(container, { palette, states, archives, place }) {
     mark(at) {
       const source = /** @type {import('maplibre-gl').GeoJSONSource} */ (map.getSource('pick'));
       source.setData(at ? { type: 'Point', coordinates: [at.lng, at.lat] } : EMPTY);
+    },
+    /**
+     * Hatches what no radar looked at; null: not known, and nothing is hatched.
+     * @param {import('./coverage.js').Uncovered | null} blocks
+     */
+    hatch(blocks) {
+      uncovered = blocks;
+      const source = /** @type {import('maplibre-gl').GeoJSONSource} */ (map.getSource('uncovered'));
+      source.setData(uncoveredArea(blocks));
+    },
+    /**
+     * Whether radar looked at a place; null where that is not known.
+     * @param {{ lng: number, lat: number }} at
+     */
+    isCovered: (at) => isCovered(uncovered, at),
+    /**
+     * True when some of these places can be seen.
+     * @param {{ lat: number, lon: number }[]} places
+     */
+    shows(places) {
+      const view = map.getBounds();
+      return places.some(({ lat, lon }) => view.contains([lon, lat]));
     },
     /**
      * Moves so that all places are in view, beside the cards that lie over the map.
@@ -195,6 +227,7 @@ function baseStyle({ basemap }, { land, borders, coasts, names }) {
       coasts: geojson(coasts),
       names: geojson(names),
       pick: geojson(EMPTY),
+      uncovered: geojson(EMPTY),
     },
     layers: [
       { id: 'outside', type: 'background', paint: { 'background-color': basemap.outside } },

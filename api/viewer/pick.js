@@ -22,19 +22,16 @@ export function pickAmong(bands, storms, distance) {
 /**
  * A finding in words: a headline with its colour, and lines below it.
  * @param {Finding} finding
- * @param {{ view: 'day' | 'scan', palette: import('./words.js').Palette, coarse: boolean }} given `coarse`: outlines are simplified here
+ * @param {{ view: 'day' | 'scan', palette: import('./words.js').Palette, coarse: boolean, covered: boolean | null }} given
+ *   `coarse`: outlines are simplified here; `covered`: radar looked here in the scan, or in the newest of the day; null: not known
  * @returns {{ headline: string, second: string | null, color: string | null, lines: string[] }}
  */
-export function findingInWords({ mm_min, storm }, { view, palette, coarse }) {
+export function findingInWords({ mm_min, storm }, { view, palette, coarse, covered }) {
   if (storm) return stormInWords(storm, mm_min, palette);
   if (mm_min === null) {
     const least = view === 'day' ? palette.sizes.find(({ category }) => category !== null) : palette.sizes[0];
-    return {
-      headline: 'No hail drawn here',
-      second: null,
-      color: null,
-      lines: [`Less than ${least?.mm_min} mm, or no radar coverage.`, ...roughly(coarse)],
-    };
+    const { headline, line } = emptinessInWords(view, covered, least?.mm_min ?? 0);
+    return { headline, second: null, color: null, lines: [line, ...roughly(coarse)] };
   }
   const band = bandInWords(mm_min, palette);
   const what = view === 'day' ? 'Largest of the day here' : 'In this scan';
@@ -47,6 +44,23 @@ export function findingInWords({ mm_min, storm }, { view, palette, coarse }) {
       ...roughly(coarse),
     ],
   };
+}
+
+/**
+ * Why nothing is drawn at a place: no hail, or nobody looked.
+ * @param {'day' | 'scan'} view
+ * @param {boolean | null} covered
+ * @param {number} least_mm
+ */
+function emptinessInWords(view, covered, least_mm) {
+  if (covered === null)
+    return { headline: 'No hail drawn here', line: `Less than ${least_mm} mm, or no radar coverage.` };
+  const when = view === 'scan' ? 'in this scan' : 'in the newest scan of the day';
+  if (!covered)
+    return { headline: 'No radar coverage here', line: `No radar looked here ${when}: hail or none is not known.` };
+  return view === 'scan'
+    ? { headline: 'No hail here', line: `Radar looked and saw less than ${least_mm} mm.` }
+    : { headline: 'No hail here', line: `Less than ${least_mm} mm all day, as far as radar looked.` };
 }
 
 /** @param {boolean} coarse */

@@ -8,9 +8,9 @@
  *   max_size_mm: number | null,
  *   storms: { lat: number, lon: number, mm: number }[],
  * }} Frame
- * What there is to see of a date.
+ * What there is to see of a date; the date is null while nothing at all is published.
  * @typedef {{
- *   date: string,
+ *   date: string | null,
  *   frames: Frame[],
  *   daily_url: string | null,
  *   data_as_of: string | null,
@@ -53,7 +53,8 @@ export function openService(api, readKey) {
      */
     async newest() {
       const scans = await get(api, readKey, '/tiles/scan');
-      return keep(withDaily(api, readKey, scans), scans.body.date);
+      const asked = withDaily(api, readKey, scans);
+      return scans.body.date === null ? asked : keep(asked, scans.body.date);
     },
     /**
      * @param {string} date
@@ -85,6 +86,7 @@ async function askDay(api, readKey, date) {
  */
 async function withDaily(api, readKey, scans) {
   const { date, frames, data_as_of } = scans.body;
+  if (date === null) return { date, frames, daily_url: null, data_as_of, simulated: scans.simulated };
   const daily = await get(api, readKey, `/tiles/daily?date=${date}`);
   return {
     date,

@@ -23,7 +23,11 @@ export function openSpot(map, palette) {
     if (at === null) return;
     const finding = map.sizeAt(at) ?? { mm_min: null, storm: null };
     const coarse = map.place().zoom < EXACT_FROM_ZOOM;
-    popup.setLngLat(at).setDOMContent(card(findingInWords(finding, { view, palette, coarse }), placeInWords(at)));
+    popup
+      .setLngLat(at)
+      .setDOMContent(
+        card(findingInWords(finding, { view, palette, coarse, covered: map.isCovered(at) }), placeInWords(at)),
+      );
     if (!popup.isOpen()) popup.addTo(map.map);
   };
   return {

@@ -64,12 +64,16 @@ const state = {
   frame: null,
   /** @type {DayIndex | null} */
   day: null,
+  /** @type {string | null} scan that was asked for and is not shown yet: a refusal on the way does not lose it */
+  wanted: start.frame,
   placed: start.place !== null,
+  /** Some date was shown; the first is shown where the address says. */
+  shown: false,
 };
 
 /** The newest date with data: where everybody begins who names none. */
 async function openNewest() {
-  await open(service.newest(), start.frame);
+  await open(service.newest(), state.wanted);
 }
 
 /**
@@ -89,6 +93,7 @@ async function openDate(date, scan_id = null) {
  */
 async function open(asked, scan_id) {
   const turn = ++state.turn;
+  state.wanted = scan_id;
   timeline.pause();
   setTrouble(null);
   element('panel').classList.add('busy');
@@ -108,7 +113,8 @@ async function showDay(day, scan_id) {
   const isOther = day.date !== state.day?.date;
   state.day = day;
   state.date = day.date;
-  dateField.value = day.date;
+  state.wanted = null;
+  dateField.value = day.date ?? '';
   const asked = day.frames.findIndex((frame) => frame.scan_id === scan_id);
   state.frame =
     asked >= 0
@@ -119,8 +125,11 @@ async function showDay(day, scan_id) {
   if (isOther) map.clear();
   timeline.load(day.frames);
   tellDay(day);
-  if (!state.placed) fitHail(false);
+  const hail = day.frames.flatMap(({ storms }) => storms);
+  // A date whose hail lies elsewhere would leave the reader before an empty map.
+  if (!state.placed || (isOther && state.shown && hail.length > 0 && !map.shows(hail))) await fitHail(false);
   state.placed = true;
+  state.shown = true;
   await showView();
 }
 
@@ -139,7 +148,7 @@ async function showView() {
   timeline.pause();
   timeline.point(null);
   const last = day.frames[day.frames.length - 1];
-  setClock(dateInWords(day.date), `until ${clockInWords(last.scan_time)}`);
+  setClock(dateInWords(day.date ?? ''), `until ${clockInWords(last.scan_time)}`);
   remember();
   if (day.daily_url === null) return map.clear();
   await draw('day', day.daily_url);
@@ -183,8 +192,17 @@ async function draw(view, url) {
   const { day, frame } = state;
   const wanted = state.view === 'day' ? day?.daily_url : frame === null ? null : day?.frames[frame]?.url;
   if (wanted !== url) return;
+  await hatchUncovered();
   element('clock').classList.remove('loading');
   spot.tell(state.view);
+}
+
+/** Hatches what no radar looked at: in the scan that is shown, of a whole day in its newest. */
+async function hatchUncovered() {
+  const { day, view, frame } = state;
+  const url = day?.frames[view === 'day' ? day.frames.length - 1 : (frame ?? 0)]?.url;
+  const note = url === undefined ? null : await archives.describe(url);
+  if (day === state.day && view === state.view && frame === state.frame) map.hatch(note?.uncovered ?? null);
 }
 
 /** @param {'day' | 'scan'} view */
@@ -195,7 +213,9 @@ function choose(view) {
 }
 
 /** What the date holds, in a sentence; when the data are of, and whether they are real. */
-function tellDay(/** @type {DayIndex} */ { date, frames, data_as_of, simulated }) {
+function tellDay(/** @type {DayIndex} */ day) {
+  if (day.date === null) return tellNothing();
+  const { date, frames, data_as_of, simulated } = day;
   const largest = frames.reduce(
     (/** @type {Frame | null} */ a, b) => ((b.max_size_mm ?? 0) > (a?.max_size_mm ?? 0) ? b : a),
     null,
@@ -217,6 +237,17 @@ function tellDay(/** @type {DayIndex} */ { date, frames, data_as_of, simulated }
   element('source').textContent = simulated ? 'Source: simulated' : 'Source: NOAA MRMS';
   element('simulated').hidden = !simulated;
   document.title = `Hail of ${dateInWords(date)}${simulated ? ' (simulated)' : ''}`;
+}
+
+/** Before the first scan is published there is no date to name. */
+function tellNothing() {
+  element('summary').textContent =
+    'Nothing is published yet. Once the pipeline has published a scan, it can be seen here.';
+  element('panel').classList.add('empty');
+  element('data-time').textContent = 'no data yet';
+  element('source').textContent = '';
+  element('simulated').hidden = true;
+  document.title = 'Hail map: nothing published yet';
 }
 
 /** @param {string} utc @param {string} local */
@@ -243,7 +274,7 @@ function blame(error) {
 }
 
 function retry() {
-  void (state.date ? openDate(state.date) : openNewest());
+  void (state.date ? openDate(state.date, state.wanted) : openNewest());
 }
 
 /** @param {string | null} words @param {string} [label] @param {() => void} [act] */
@@ -258,7 +289,8 @@ function setTrouble(words, label = '', act = () => {}) {
 /** Keeps the address such that it shows the same to whoever gets it. */
 function remember() {
   const { date, view, frame, day } = state;
-  const scan_id = frame === null || day?.date !== date ? null : (day.frames[frame]?.scan_id ?? null);
+  const shown = frame === null || day?.date !== date ? null : (day?.frames[frame]?.scan_id ?? null);
+  const scan_id = state.wanted ?? shown;
   history.replaceState(null, '', writeAddress({ date, view, frame: scan_id, place: map.place() }));
 }
 
@@ -270,9 +302,24 @@ function padding() {
   return { top, bottom: Math.min(bottom, innerHeight / 2), left: narrow ? 30 : 360, right: narrow ? 30 : 90 };
 }
 
-/** @param {boolean} animate */
-function fitHail(animate) {
-  map.fit(state.day?.frames.flatMap(({ storms }) => storms) ?? [], padding(), animate);
+/**
+ * Brings all hail of the date into view: that of storms, and what the archives shown say of the rest.
+ * @param {boolean} animate
+ */
+async function fitHail(animate) {
+  const { day, frame } = state;
+  const urls = [day?.daily_url ?? null, frame === null ? null : (day?.frames[frame]?.url ?? null)];
+  const notes = await Promise.all(urls.map((url) => (url === null ? null : archives.describe(url))));
+  const corners = notes.flatMap((note) => {
+    if (!note?.hail_bounds) return [];
+    const [west, south, east, north] = note.hail_bounds;
+    return [
+      { lat: south, lon: west },
+      { lat: north, lon: east },
+    ];
+  });
+  if (day === state.day)
+    map.fit([...(day?.frames.flatMap(({ storms }) => storms) ?? []), ...corners], padding(), animate);
 }
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -311,7 +358,7 @@ listenToKeys({
   '.': () => timeline.step(1),
   ' ': () => timeline.toggle(),
   v: () => choose(state.view === 'day' ? 'scan' : 'day'),
-  f: () => fitHail(true),
+  f: () => void fitHail(true),
   r: refresh,
   '+': () => map.map.zoomIn(),
   '=': () => map.map.zoomIn(),
@@ -337,7 +384,7 @@ onClick('newest', () => {
   dropDay();
   void openNewest();
 });
-onClick('fit', () => fitHail(true));
+onClick('fit', () => void fitHail(true));
 onClick('open-help', () => help.showModal());
 onClick('close-help', () => help.close());
 onClick('change-key', () => {

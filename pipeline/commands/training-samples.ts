@@ -179,6 +179,7 @@ function scanInput({ scan_time, window, index, values }: SimulatedScan): ScanInp
       echo_top_50_km: companion('echo_top_50_km'),
       max_reflectivity_dbz: companion('max_reflectivity_dbz'),
     },
+    uncovered: null,
     probsevere: null,
     products: ['MESH'],
   };

@@ -13,6 +13,7 @@ import { readBounded } from './file.ts';
 import { MAX_UNZIPPED_BYTES } from './gunzip.ts';
 import { hailField, readGrid, sampleAtPixels } from './mrms.ts';
 import { type FileObject, MAX_PROBSEVERE_BYTES, readProbSevere } from './probsevere.ts';
+import { uncoveredBlocks } from './uncovered.ts';
 
 /** Paths of the raw files of one scan. */
 export interface ScanFiles {
@@ -60,6 +61,7 @@ export async function readScan(files: ScanFiles): Promise<ScanInput> {
     scan_time: files.scan_time,
     simulated: mesh.simulated,
     mesh: field,
+    uncovered: uncoveredBlocks(mesh),
     companions: companions satisfies CompanionValues,
     probsevere,
     products,

@@ -5,7 +5,7 @@ import { sizeCategory } from '../../schemas/size.ts';
 import type { Swath } from '../../schemas/tables/swaths.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { describeArchive, vectorLayer } from './metadata.ts';
+import { boundsOf, describeArchive, vectorLayer } from './metadata.ts';
 import { type StormPath, stormPaths } from './paths.ts';
 import { writePmtiles } from './pmtiles.ts';
 import { pyramid } from './pyramid.ts';
@@ -51,10 +51,12 @@ const LAYERS = [
  */
 export function dailyArchive(content: DailyContent): Uint8Array {
   const paths = stormPaths(content.tracks);
+  const peaks = paths.map(peakPoint);
+  const tiers = content.swaths.map(tierPolygons);
   const tiles = pyramid({
-    swaths: content.swaths.map(tierPolygons),
+    swaths: tiers,
     tracks: paths.filter((path) => path.line.length > 1).map(pathLine),
-    peaks: paths.map(peakPoint),
+    peaks,
   });
   const until = content.data_time === null ? 'no scans' : `scans until ${timestamp(content.data_time)}`;
   const note = {
@@ -62,6 +64,7 @@ export function dailyArchive(content: DailyContent): Uint8Array {
     description: `Radar-estimated hail swaths and storm tracks of ${content.storm_date}, ${until}; an estimate, not a ground measurement.`,
     attribution: content.source_note,
     layers: LAYERS,
+    hail_bounds: boundsOf([...tiers, ...peaks]),
   };
   return writePmtiles({ ...describeArchive(note, content.bounds), tiles });
 }

@@ -5,8 +5,8 @@ import { CELL_GROW_MM, DETECTION_MIN_MM, SIZE_BANDS, sizeCategory } from '../../
 import type { Cell } from '../../schemas/tables/cells.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { timestamp } from '../../schemas/time.ts';
-import type { HailField } from '../grid.ts';
-import { describeArchive, vectorLayer } from './metadata.ts';
+import type { HailField, UncoveredBlocks } from '../grid.ts';
+import { boundsOf, describeArchive, vectorLayer } from './metadata.ts';
 import { isPublished, MOTION_LEAD_MIN, positionAhead } from './paths.ts';
 import { writePmtiles } from './pmtiles.ts';
 import { pyramid } from './pyramid.ts';
@@ -21,6 +21,8 @@ export interface FrameContent {
   readonly source_note: string;
   /** What the grid covers. */
   readonly bounds: Bbox;
+  /** Where no radar looked; null where that is not known. */
+  readonly uncovered: UncoveredBlocks | null;
 }
 
 /** Lower bounds of the hail bands, mm: the cell threshold, the detection threshold, then the six size bands. */
@@ -58,8 +60,9 @@ export function frameArchive(content: FrameContent): Uint8Array {
   const time = timestamp(content.scan_time);
   const tracks = new Map(content.tracks.filter(isPublished).map((track) => [track.track_id, track]));
   const storms = content.cells.map((cell) => ({ cell, track: tracks.get(cell.track_id ?? '') ?? null }));
+  const bands = hailBands(content.mesh);
   const tiles = pyramid({
-    hail: hailBands(content.mesh),
+    hail: bands,
     motion: storms.flatMap(({ cell, track }) => motionLine(cell, track)),
     storms: storms.map(({ cell, track }) => stormPoint(cell, track)),
   });
@@ -68,6 +71,8 @@ export function frameArchive(content: FrameContent): Uint8Array {
     description: `Radar-estimated hail size (MESH) and storms at ${time}; an estimate, not a ground measurement.`,
     attribution: content.source_note,
     layers: LAYERS,
+    hail_bounds: boundsOf(bands),
+    uncovered: content.uncovered,
   };
   return writePmtiles({ ...describeArchive(note, content.bounds), tiles });
 }

@@ -1,4 +1,6 @@
+import type { Feature, Geometry } from 'geojson';
 import type { Bbox } from '../../schemas/geo/position.ts';
+import type { UncoveredBlocks } from '../grid.ts';
 import type { Archive } from './pmtiles.ts';
 import { MAX_ZOOM, MIN_ZOOM } from './pyramid.ts';
 
@@ -26,6 +28,10 @@ export interface ArchiveNote {
   /** Where the data comes from, for example `NOAA MRMS` or `simulated`. */
   readonly attribution: string;
   readonly layers: readonly VectorLayer[];
+  /** What all drawn hail lies in; null without hail. */
+  readonly hail_bounds: Bbox | null;
+  /** Where no radar looked; left out where an archive does not know. */
+  readonly uncovered?: UncoveredBlocks | null;
 }
 
 /** A bbox that covers CONUS comfortably shows at this zoom; a smaller one closer up. */
@@ -45,6 +51,8 @@ export function describeArchive(note: ArchiveNote, bounds: Bbox): Omit<Archive, 
       type: 'overlay',
       format: 'pbf',
       vector_layers: note.layers,
+      hail_bounds: note.hail_bounds,
+      ...(note.uncovered ? { uncovered: note.uncovered } : {}),
     },
     bounds,
     center: {
@@ -55,4 +63,25 @@ export function describeArchive(note: ArchiveNote, bounds: Bbox): Omit<Archive, 
     minZoom: MIN_ZOOM,
     maxZoom: MAX_ZOOM,
   };
+}
+
+/** What all features lie in, degrees; null for none. */
+export function boundsOf(features: readonly Feature[]): Bbox | null {
+  let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const [lon, lat] of features.flatMap(({ geometry }) => positionsOf(geometry))) {
+    west = Math.min(west, lon);
+    south = Math.min(south, lat);
+    east = Math.max(east, lon);
+    north = Math.max(north, lat);
+  }
+  return west <= east ? [west, south, east, north] : null;
+}
+
+function positionsOf(geometry: Geometry): (readonly [number, number])[] {
+  if (geometry.type === 'Point') return [[geometry.coordinates[0] as number, geometry.coordinates[1] as number]];
+  if (geometry.type !== 'MultiPolygon') throw new Error(`geometry is a ${geometry.type}, expected points and shells`);
+  // Holes lie inside their shell.
+  return geometry.coordinates.flatMap(([shell]) =>
+    (shell ?? []).map(([lon, lat]) => [lon as number, lat as number] as const),
+  );
 }

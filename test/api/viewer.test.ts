@@ -92,6 +92,7 @@ test('the page and its own files name no address elsewhere', async (t) => {
     'layers.js',
     'spot.js',
     'archives.js',
+    'coverage.js',
     'service.js',
     'style.css',
     'palette.json',
@@ -293,7 +294,7 @@ interface PickModule {
   pickAmong(bands: readonly Drawn[], storms: readonly Drawn[], distance: (lng: number, lat: number) => number): Finding;
   findingInWords(
     finding: Finding,
-    given: { view: 'day' | 'scan'; palette: Palette; coarse: boolean },
+    given: { view: 'day' | 'scan'; palette: Palette; coarse: boolean; covered: boolean | null },
   ): { headline: string; second: string | null; color: string | null; lines: string[] };
 }
 const pickModule = () => pageModule<PickModule>('pick.js');
@@ -312,10 +313,10 @@ test('of the steps drawn over each other the largest counts, and of two storms t
   );
 });
 
-test('a place is told its step, a storm its exact size, and an empty place that it is not known to be dry', async (t) => {
+test('a place is told its step, a storm its exact size, and an empty place of unknown coverage that it is not known to be dry', async (t) => {
   const pick = await pickModule();
   const palette = await readPalette();
-  const given = { view: 'day', palette, coarse: false } as const;
+  const given = { view: 'day', palette, coarse: false, covered: null } as const;
   t.like(pick.findingInWords({ mm_min: 19, storm: null }, given), {
     headline: '19–25 mm',
     second: '0.75–1.00 in',
@@ -330,12 +331,70 @@ test('a place is told its step, a storm its exact size, and an empty place that 
   ]);
 });
 
+test('an empty place where radar looked has no hail, one where none looked is not known', async (t) => {
+  const pick = await pickModule();
+  const palette = await readPalette();
+  const told = (view: 'day' | 'scan', covered: boolean) =>
+    pick.findingInWords({ mm_min: null, storm: null }, { view, palette, coarse: false, covered });
+  t.like(told('scan', true), { headline: 'No hail here', lines: ['Radar looked and saw less than 5 mm.'] });
+  t.like(told('day', true), { headline: 'No hail here', lines: ['Less than 19 mm all day, as far as radar looked.'] });
+  t.like(told('scan', false), {
+    headline: 'No radar coverage here',
+    lines: ['No radar looked here in this scan: hail or none is not known.'],
+  });
+  t.regex(told('day', false).lines.join(), /in the newest scan of the day: hail or none is not known/);
+});
+
+interface CoverageModule {
+  isCovered(uncovered: object | null, at: { lng: number; lat: number }): boolean | null;
+  uncoveredArea(uncovered: object | null): { type: string; coordinates: number[][][][] };
+}
+/** Two rows of three blocks of one degree from 40 N 100 W: the middle block of both rows, and the last of the second. */
+const UNCOVERED = {
+  ...{ north: 40, west: -100, step_deg: 1, rows: 2, cols: 3 },
+  runs: [
+    [0, 1, 2],
+    [1, 1, 2],
+    [1, 2, 3],
+  ],
+};
+
+test('a place is uncovered in a block that no radar sees and outside the grid, and of unknown coverage without blocks', async (t) => {
+  const { isCovered } = await pageModule<CoverageModule>('coverage.js');
+  for (const [lng, lat, expected] of [
+    [-99.5, 39.5, true],
+    [-98.5, 39.5, false],
+    [-97.5, 39.5, true],
+    [-97.5, 38.5, false],
+    [-100.1, 39.5, false],
+    [-99.5, 40.1, false],
+  ] as const)
+    t.is(isCovered(UNCOVERED, { lng, lat }), expected, `${lng} ${lat}`);
+  t.is(isCovered(null, { lng: -99.5, lat: 39.5 }), null);
+});
+
+test('uncovered blocks are drawn as rectangles, one for a run that repeats from row to row', async (t) => {
+  const { uncoveredArea } = await pageModule<CoverageModule>('coverage.js');
+  const corners = uncoveredArea(UNCOVERED).coordinates.map(([ring]) => [ring?.[0], ring?.[2]]);
+  t.deepEqual(corners, [
+    [
+      [-99, 38],
+      [-98, 40],
+    ],
+    [
+      [-98, 38],
+      [-97, 39],
+    ],
+  ]);
+  t.deepEqual(uncoveredArea(null).coordinates, []);
+});
+
 test('a storm without motion, trend or track says only what it knows', async (t) => {
   const pick = await pickModule();
   const palette = await readPalette();
   const { lines } = pick.findingInWords(
     { mm_min: null, storm: { mm: 17, prob: 0.25 } },
-    { view: 'scan', palette, coarse: false },
+    { view: 'scan', palette, coarse: false, covered: null },
   );
   t.deepEqual(lines, ['Probability of severe hail 25 %']);
 });

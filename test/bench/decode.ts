@@ -68,6 +68,7 @@ function cellsInput(grid: ReturnType<typeof readGrid>) {
     simulated: false,
     mesh: hailField(grid),
     companions: none,
+    uncovered: null,
     probsevere: null,
     products: ['MESH'],
   };

@@ -170,6 +170,7 @@ function scanInput({ scan_time, window, index, values }: SimulatedScan): ScanInp
       echo_top_50_km: null,
       max_reflectivity_dbz: null,
     },
+    uncovered: null,
     probsevere: null,
     products: ['MESH', 'POSH'],
   };

@@ -35,6 +35,7 @@ function reading(files: readonly SourceFile[], bad: readonly SourceFile[], failu
       simulated: false,
       mesh: draw('.'),
       companions,
+      uncovered: null,
       probsevere: null,
       products: ['MESH'],
     };

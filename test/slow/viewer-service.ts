@@ -31,9 +31,9 @@ const TILES = 'application/vnd.pmtiles';
 const SCAN_CACHE = 'public, max-age=31536000, immutable';
 const DAILY_CACHE = 'public, max-age=60, must-revalidate';
 
-/** Serves a published root on a free port, as simulated or as observed data. */
+/** Serves a published root, or one without anything published, on a free port, as simulated or as observed data. */
 export async function serveViewer(
-  root: string,
+  root: string | null,
   source: 'simulated' | 'observed' = 'simulated',
   port = 0,
 ): Promise<ViewerService> {
@@ -67,8 +67,10 @@ export async function serveViewer(
       );
     if (request.headers.authorization !== `Bearer ${key}`)
       return json(response, 401, { error: 'unauthorized', message: 'no such key', request_id: 'req_1' });
-    const date = url.searchParams.get('date') ?? ([...days.keys()].at(-1) as string);
-    const day = days.get(date);
+    const date = url.searchParams.get('date') ?? [...days.keys()].at(-1) ?? null;
+    if (url.searchParams.has('date') && !/^\d{4}-\d{2}-\d{2}$/.test(date ?? ''))
+      return json(response, 400, { error: 'invalid_parameter', message: `date is '${date}'`, request_id: 'req_1' });
+    const day = days.get(date ?? '');
     const data_as_of = day?.data_as_of ?? [...days.values()].at(-1)?.data_as_of ?? null;
     if (url.pathname === '/v1/tiles/scan')
       return json(response, 200, {
@@ -98,7 +100,7 @@ export async function serveViewer(
     response: ServerResponse,
     { path, cache }: { path: string; cache: string },
   ) => {
-    const bytes = await readFile(join(root, path));
+    const bytes = await readFile(join(root ?? '', path));
     const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
     const start = Number(from ?? 0);
     const end = Math.min(Number(to ?? bytes.length), bytes.length - 1);
@@ -132,7 +134,7 @@ export async function serveViewer(
   await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   viewer = openViewer(`${origin}/v1`);
-  for (const [date, day] of await readDays(root, origin, files)) days.set(date, day);
+  for (const [date, day] of root === null ? [] : await readDays(root, origin, files)) days.set(date, day);
   return {
     origin,
     key,

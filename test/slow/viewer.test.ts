@@ -48,6 +48,8 @@ interface Visitor extends BrowserContextOptions {
   readonly hash?: string;
   readonly key?: boolean;
   readonly source?: 'simulated' | 'observed';
+  /** Nothing is published. */
+  readonly empty?: boolean;
   readonly refused?: Parameters<ViewerService['refuse']>;
 }
 
@@ -62,8 +64,8 @@ function browserTest(
     return;
   }
   test.serial(title, async (t) => {
-    const { hash = '', key = true, source = 'simulated', refused, ...screen } = visitor;
-    const service = await serveViewer(await publishedRoot(t, await midnight()), source);
+    const { hash = '', key = true, source = 'simulated', refused, empty = false, ...screen } = visitor;
+    const service = await serveViewer(empty ? null : await publishedRoot(t, await midnight()), source);
     if (refused) service.refuse(...refused);
     const context = await browser.newContext({ ...DESKTOP, ...screen });
     context.setDefaultTimeout(PATIENCE_MS);
@@ -256,8 +258,77 @@ browserTest(
     await page.mouse.click(640, 430);
     t.regex(await said(page, HEADLINE), /^(\d+–\d+ mm|\d+ mm or more)$/);
     await page.mouse.click(1000, 200);
-    t.is(await said(page, HEADLINE), 'No hail drawn here');
-    t.regex(await said(page, CARD), /or no radar coverage/);
+    t.is(await said(page, HEADLINE), 'No hail here');
+    t.regex(await said(page, CARD), /Radar looked and saw less than 5 mm/);
+  },
+);
+
+browserTest(
+  'a click where no radar looked says that nothing is known there, and the place is hatched',
+  { hash: `#view=scan&date=${SECOND_DATE}&map=7/37.5/-97.0` },
+  async (t, { page, picture }) => {
+    // The world of the tests ends at 36 N: beyond it nothing was looked at.
+    await page.mouse.click(640, 400);
+    t.is(await said(page, HEADLINE), 'No radar coverage here');
+    t.regex(await said(page, CARD), /hail or none is not known/);
+    await picture('uncovered');
+  },
+);
+
+browserTest(
+  'before anything is published the page says so, without an error, and offers no date',
+  { empty: true },
+  async (t, { page, service, complaints, picture }) => {
+    t.regex(await said(page, '#summary'), /^Nothing is published yet/);
+    t.false(await page.locator('#trouble').isVisible());
+    t.is(await page.locator('#date').inputValue(), '');
+    t.deepEqual(
+      service.requests.filter((line) => line.includes('/v1/')),
+      ['GET /v1/tiles/scan'],
+    );
+    t.deepEqual(complaints, []);
+    await picture('nothing-published');
+  },
+);
+
+browserTest(
+  'an address with a scan that meets the key dialog shows that scan once the key is given',
+  { key: false, hash: `#view=scan&date=${FIRST_DATE}&frame=20260501T999999Z` },
+  async (t, { page, service }) => {
+    const response = await fetch(`${service.origin}/v1/tiles/scan?date=${FIRST_DATE}`, {
+      headers: { Authorization: `Bearer ${service.key}` },
+    });
+    const { frames } = (await response.json()) as Listed;
+    const wanted = frames[1]?.scan_id as string;
+    await page.goto('about:blank');
+    await page.goto(`${service.origin}/viewer#view=scan&date=${FIRST_DATE}&frame=${wanted}&map=7.50/35.2000/-97.5000`);
+    await ready(page);
+    t.true(page.url().includes(`frame=${wanted}`), 'the address keeps it while the key is asked for');
+    await page.fill('#key', 'hs_live_wrong');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => document.getElementById('key-trouble')?.textContent?.includes('not accepted'));
+    await page.fill('#key', service.key);
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => (document.getElementById('scrubber') as HTMLInputElement).value === '1');
+    await drawn(page);
+    t.true(page.url().includes(`frame=${wanted}`));
+  },
+);
+
+browserTest(
+  'another date brings its hail into view, and all hail is shown, storms and what no storm holds',
+  { hash: `#view=day&date=${SECOND_DATE}&map=9/46.0000/-120.0000` },
+  async (t, { page, picture }) => {
+    t.regex(page.url(), /map=9\.00\/46\.0000\/-120\.0000$/, 'an address shows the place it names');
+    await page.keyboard.press('ArrowLeft');
+    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
+    await drawn(page);
+    await page.waitForFunction(() => !location.hash.includes('map=9.00/46.0000'));
+    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
+    await page.click('#fit');
+    await page.waitForTimeout(1500);
+    await picture('all-hail');
+    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
   },
 );
 

@@ -18,6 +18,7 @@ const scan = (mesh: HailField, companions: Partial<CompanionValues> = {}): ScanI
   simulated: false,
   mesh,
   companions: { ...NONE, ...companions },
+  uncovered: null,
   probsevere: null,
   products: ['MESH'],
 });

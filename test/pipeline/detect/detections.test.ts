@@ -21,6 +21,7 @@ const scan = (mesh: HailField, minute = 0, companions: Partial<CompanionValues> 
   simulated: false,
   mesh,
   companions: { ...NONE, ...companions },
+  uncovered: null,
   probsevere: null,
   products: ['MESH'],
 });

@@ -20,6 +20,7 @@ const INPUT: ScanInput = {
     echo_top_50_km: pixels(9),
     max_reflectivity_dbz: null,
   },
+  uncovered: null,
   probsevere: null,
   products: ['MESH'],
 };

@@ -119,6 +119,7 @@ test('storm cells match like plain objects', (t) => {
       echo_top_50_km: null,
       max_reflectivity_dbz: null,
     },
+    uncovered: null,
     probsevere: null,
     products: ['MESH'],
   };

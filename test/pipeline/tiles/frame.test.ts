@@ -22,6 +22,7 @@ const FRAME: FrameContent = {
   tracks: [trackPoint({ speed_kmh: 80, direction_deg: 60, trend: 'intensifying' })],
   source_note: 'NOAA MRMS',
   bounds: [-130, 20, -60, 55],
+  uncovered: null,
 };
 /** The tile of zoom 10 that holds 40 N, 100 W. */
 const HERE = [10, 227, 387] as const;
@@ -98,6 +99,25 @@ test('metadata name the time, the source and every attribute', async (t) => {
   for (const layer of ['hail', 'motion', 'storms'])
     for (const feature of properties(tile, layer))
       for (const name of Object.keys(feature)) t.true(fields.get(layer)?.includes(name), `${layer}.${name}`);
+});
+
+test('metadata say where all hail lies and where no radar looked, so that readers tell "no hail" from "nobody looked"', async (t) => {
+  const uncovered = { north: 55, west: -130, step_deg: 0.1, rows: 350, cols: 700, runs: [[0, 0, 7]] as const };
+  const { metadata } = await openArchive(frameArchive({ ...FRAME, uncovered }));
+  t.deepEqual(metadata.uncovered, uncovered);
+  const [west, south, east, north] = metadata.hail_bounds as number[];
+  const { window } = STORM;
+  t.deepEqual(
+    [west, north].map((value) => Math.round((value as number) * 100)),
+    [-13000 + window.col0, 5500 - window.row0],
+  );
+  t.true((west as number) < (east as number) && (south as number) < (north as number));
+});
+
+test('a scan without hail has no bounds of hail', async (t) => {
+  const { metadata } = await openArchive(frameArchive({ ...FRAME, mesh: draw('. . .'), cells: [], tracks: [] }));
+  t.is(metadata.hail_bounds, null);
+  t.false('uncovered' in metadata);
 });
 
 test('the same rows give the same bytes', (t) => t.deepEqual(frameArchive(FRAME), frameArchive(FRAME)));

@@ -45,7 +45,7 @@ function scanInput(scan_time: number, mesh: HailField): ScanInput {
     echo_top_50_km: null,
     max_reflectivity_dbz: null,
   };
-  return { scan_time, simulated: true, mesh, companions, probsevere: null, products: ['MESH'] };
+  return { scan_time, simulated: true, mesh, uncovered: null, companions, probsevere: null, products: ['MESH'] };
 }
 
 function distanceKm(storm: StormTruth, track: LiveTrack): number {

@@ -1,0 +1,48 @@
+import { LATTICE } from '../../schemas/geo/lattice.ts';
+import type { Grid, UncoveredBlocks } from '../grid.ts';
+
+/** Pixels along the side of a block: 0.1 degree, about 10 km. */
+const BLOCK_PX = 10;
+
+/**
+ * Where no radar looks, as runs of blocks of 0.1 degree: a block counts as uncovered when its middle pixel has no coverage.
+ * Coarse on purpose: coverage ends along beams and ranges, and what readers need is the difference between "no hail" and
+ * "nobody looked". A product without a no-coverage value is covered throughout.
+ */
+export function uncoveredBlocks({ window, packed, ...grid }: Grid): UncoveredBlocks {
+  const rows = Math.ceil(window.rows / BLOCK_PX);
+  const cols = Math.ceil(window.cols / BLOCK_PX);
+  const none =
+    grid.no_coverage === null
+      ? null
+      : (grid.no_coverage * 10 ** grid.decimal_scale - grid.reference) / 2 ** grid.binary_scale;
+  const runs: [number, number, number][] = [];
+  for (let row = 0; row < rows && none !== null; row++) {
+    const line = middle(row, window.rows) * window.cols;
+    let start = -1;
+    for (let col = 0; col <= cols; col++) {
+      const bare = col < cols && packed[line + middle(col, window.cols)] === none;
+      if (bare && start < 0) start = col;
+      if (bare || start < 0) continue;
+      runs.push([row, start, col]);
+      start = -1;
+    }
+  }
+  return {
+    north: hundredths(LATTICE.north - window.row0 * LATTICE.step),
+    west: hundredths(LATTICE.west + window.col0 * LATTICE.step),
+    step_deg: BLOCK_PX * LATTICE.step,
+    rows,
+    cols,
+    runs,
+  };
+}
+
+/** Index of the middle pixel of a block; the last block may be cut. */
+function middle(block: number, length: number): number {
+  return Math.min(block * BLOCK_PX + BLOCK_PX / 2, length - 1);
+}
+
+function hundredths(degrees: number): number {
+  return Math.round(degrees * 100) / 100;
+}
