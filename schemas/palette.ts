@@ -15,7 +15,7 @@ const LIGHT = '#ffffff';
 const BAND_COLORS: Readonly<Record<SizeCategory, { color: string; ink: string }>> = {
   nickel: { color: '#f4bf45', ink: DARK },
   quarter: { color: '#f08a3c', ink: DARK },
-  golf_ball: { color: '#d6493f', ink: LIGHT },
+  golf_ball: { color: '#d04339', ink: LIGHT },
   tennis_ball: { color: '#a3205f', ink: LIGHT },
   baseball: { color: '#6a1570', ink: LIGHT },
   softball: { color: '#2c0b4a', ink: LIGHT },

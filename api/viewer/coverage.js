@@ -21,7 +21,8 @@ export function isCovered(uncovered, { lng, lat }) {
 }
 
 /**
- * The uncovered blocks as an area to draw; runs that repeat from row to row are one rectangle.
+ * What no radar covers as an area to draw: everything outside the grid, then the uncovered blocks; runs that repeat from
+ * row to row are one rectangle. Empty where coverage is not known.
  * @param {Uncovered | null} uncovered
  * @returns {GeoJSON.MultiPolygon}
  */
@@ -43,21 +44,25 @@ export function uncoveredArea(uncovered) {
       all.push(made);
     }
   }
-  const { north = 0, west = 0, step_deg = 1 } = uncovered ?? {};
-  return {
-    type: 'MultiPolygon',
-    coordinates: all.map(({ top, bottom, start, end }) => {
-      const [w, e] = [west + start * step_deg, west + end * step_deg];
-      const [n, s] = [north - top * step_deg, north - bottom * step_deg];
-      return [
-        [
-          [w, s],
-          [e, s],
-          [e, n],
-          [w, n],
-          [w, s],
-        ],
-      ];
-    }),
-  };
+  if (!uncovered) return { type: 'MultiPolygon', coordinates: [] };
+  const { north, west, step_deg, rows, cols } = uncovered;
+  /** @param {{ top: number, bottom: number, start: number, end: number }} blocks */
+  const ringOf = ({ top, bottom, start, end }) =>
+    ring(west + start * step_deg, north - bottom * step_deg, west + end * step_deg, north - top * step_deg);
+  const outside = [ring(...WORLD), ringOf({ top: 0, bottom: rows, start: 0, end: cols }).reverse()];
+  return { type: 'MultiPolygon', coordinates: [outside, ...all.map((blocks) => [ringOf(blocks)])] };
+}
+
+/** West, south, east, north of what the map can show. */
+const WORLD = /** @type {const} */ ([-180, -85, 180, 85]);
+
+/** @param {number} west @param {number} south @param {number} east @param {number} north */
+function ring(west, south, east, north) {
+  return [
+    [west, south],
+    [east, south],
+    [east, north],
+    [west, north],
+    [west, south],
+  ];
 }

@@ -10,7 +10,10 @@ export function drawLegend(element, palette) {
   title.textContent = 'Estimated hail size, this much or more';
   const list = document.createElement('ol');
   list.append(...palette.sizes.map((step) => swatch(step, palette)));
-  element.replaceChildren(title, list);
+  const hatched = document.createElement('p');
+  hatched.className = 'hatched';
+  hatched.textContent = 'No radar coverage: not known';
+  element.replaceChildren(title, list, hatched);
 }
 
 /** @param {import('./words.js').SizeStep} step @param {import('./words.js').Palette} palette */

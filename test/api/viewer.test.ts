@@ -375,7 +375,9 @@ test('a place is uncovered in a block that no radar sees and outside the grid, a
 
 test('uncovered blocks are drawn as rectangles, one for a run that repeats from row to row', async (t) => {
   const { uncoveredArea } = await pageModule<CoverageModule>('coverage.js');
-  const corners = uncoveredArea(UNCOVERED).coordinates.map(([ring]) => [ring?.[0], ring?.[2]]);
+  const [outside, ...blocks] = uncoveredArea(UNCOVERED).coordinates;
+  t.deepEqual(outside?.[1]?.[0], [-100, 38], 'the grid is a hole in what lies outside it');
+  const corners = blocks.map(([ring]) => [ring?.[0], ring?.[2]]);
   t.deepEqual(corners, [
     [
       [-99, 38],
