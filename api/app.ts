@@ -7,6 +7,7 @@ import { ApiError } from './errors.ts';
 import { clientAddress } from './middleware/address.ts';
 import { authenticator } from './middleware/authenticate.ts';
 import { checkAccept, leavesBody, readBody } from './middleware/body.ts';
+import { type Connections, serveInTurn } from './middleware/connections.ts';
 import { asApiError, errorAnswer, errorReply } from './middleware/error-body.ts';
 import { type Exchange, splitTarget } from './middleware/exchange.ts';
 import { type Executor, executor, storedReply } from './middleware/execute.ts';
@@ -60,7 +61,7 @@ export function createApp(options: AppOptions): Server {
 }
 
 /** Puts the service behind a server made with SERVER_OPTIONS. */
-export function attachApp(server: Server, options: AppOptions): void {
+export function attachApp(server: Server, options: AppOptions): Connections {
   const { clock, trusted } = options;
   const steps = prepareSteps(options);
   const koa = new Koa();
@@ -68,17 +69,15 @@ export function attachApp(server: Server, options: AppOptions): void {
     context.respond = false; // answers are whole bytes under headers made once
     await answer(arrive(context.req, context.res, options), steps, options);
   });
-  const handle = koa.callback();
-  // A client that waits to be told to send its body is told by what reads the body. Other expectations are met by nobody, and
-  // passed over (RFC 9110 section 10.1.1).
-  for (const event of ['request', 'checkContinue', 'checkExpectation'])
-    server.on(event, (request: IncomingMessage, response: ServerResponse) => void handle(request, response));
   limitServer(server, trusted);
+  const handle = koa.callback();
+  const connections = serveInTurn(server, (request, response) => void handle(request, response));
   answerStrays(server, {
     request_id: () => newId('request', clock.unix_ms()),
     common: steps.common,
     rateHeaders: steps.addressRate,
   });
+  return connections;
 }
 
 function prepareSteps({ endpoints, services, clock, check_replies, watcher }: AppOptions): Steps {

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Command } from 'commander';
 import pino, { type Logger } from 'pino';
@@ -9,6 +9,7 @@ import { openEngine } from '../duckdb.ts';
 import { openViewer } from '../files/viewer.ts';
 import { openLive } from '../live.ts';
 import { trustedProxies } from '../middleware/address.ts';
+import { serveInTurn } from '../middleware/connections.ts';
 import { SERVER_OPTIONS } from '../middleware/limits.ts';
 import { createMetrics, type Metrics } from '../middleware/metrics.ts';
 import type { OpenRoute } from '../middleware/open-route.ts';
@@ -27,7 +28,6 @@ import { openTerrain } from '../terrain.ts';
 
 /** How long requests may still take once the service was told to stop. */
 const DRAIN_MS = 25_000;
-const IDLE_CHECK_MS = 50;
 
 /** `hail-api serve`: migrates the records, listens, and serves until it is told to stop. */
 export function serveCommand(config: () => Config): Command {
@@ -67,7 +67,7 @@ export async function startServing(config: Config, say: (text: string) => void =
   const base_url = config.base_url ?? `http://${hostOf(config.host)}:${port}/v1`;
   const { services, close } = await openServices(config, base_url, log);
   const metrics = config.metrics_port === null ? null : createMetrics();
-  attachApp(server, {
+  const connections = attachApp(server, {
     endpoints: ENDPOINTS,
     openRoutes: openRoutesOf(services),
     services,
@@ -76,14 +76,14 @@ export async function startServing(config: Config, say: (text: string) => void =
     check_replies: 'sample',
     watcher: watcherOf(log, metrics),
   });
-  const servers = [server];
+  const listening = [{ server, connections }];
   try {
     const first_keys = await ensureFirstBusiness(services.records, services.now());
     if (!server.listening) await listen(server, port, config.host);
     if (metrics !== null && config.metrics_port !== null) {
-      const metricsServer = serveMetrics(metrics);
+      const metricsServer = createServer();
+      listening.push({ server: metricsServer, connections: serveInTurn(metricsServer, metricsPage(metrics)) });
       await listen(metricsServer, config.metrics_port, config.host);
-      servers.push(metricsServer);
     }
     say(welcome(base_url, first_keys));
     log.info({ base_url, records: config.database_url === null ? 'sqlite' : 'postgresql' }, 'Service:Listen:Ready');
@@ -92,13 +92,13 @@ export async function startServing(config: Config, say: (text: string) => void =
       first_keys,
       stop: async () => {
         log.info({}, 'Service:Stop:Begun');
-        await Promise.all(servers.map(drain));
+        await Promise.all(listening.map(({ connections }) => connections.drain(DRAIN_MS)));
         await close();
         log.info({}, 'Service:Stop:Done');
       },
     };
   } catch (error) {
-    for (const each of servers) each.close();
+    for (const each of listening) each.server.close();
     await close();
     throw error;
   }
@@ -144,8 +144,8 @@ function openRoutesOf(services: Services): readonly OpenRoute[] {
   ];
 }
 
-function serveMetrics({ registry }: Metrics): Server {
-  return createServer((request, response) => {
+function metricsPage({ registry }: Metrics): RequestListener {
+  return (request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end();
       return;
@@ -154,7 +154,7 @@ function serveMetrics({ registry }: Metrics): Server {
       (text) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(text),
       () => response.writeHead(500).end(),
     );
-  });
+  };
 }
 
 /** How to call the service, and its first keys. */
@@ -198,17 +198,6 @@ function listen(server: Server, port: number, host: string): Promise<void> {
       resolve();
     });
   });
-}
-
-/** Lets requests under way end, and cuts those that take too long. */
-async function drain(server: Server): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
-  // A connection is idle once its request was answered, and would otherwise be kept for the next one.
-  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
-  const late = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-  await closed;
-  clearInterval(idle);
-  clearTimeout(late);
 }
 
 function stopSignal(): Promise<void> {

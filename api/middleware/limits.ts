@@ -10,6 +10,10 @@ import { HEADERS_BYTES, LONGEST_TARGET } from './head.ts';
 export const HEAD_BYTES = HEADERS_BYTES + 2 * LONGEST_TARGET;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** How long a connection is kept after an answer; each answer says so. */
+const KEEP_ALIVE_MS = 5000;
+/** How long nothing may move while a request is answered: a client that does not read what it asked for is cut off. */
+const STANDSTILL_MS = 30_000;
 const CONNECTIONS_PER_ADDRESS = 200;
 const REQUESTS_PER_CHECK_MS = 1000;
 
@@ -18,15 +22,17 @@ export const SERVER_OPTIONS = {
   maxHeaderSize: HEAD_BYTES,
   headersTimeout: HEADERS_TIMEOUT_MS,
   requestTimeout: REQUEST_TIMEOUT_MS,
+  keepAliveTimeout: KEEP_ALIVE_MS,
   connectionsCheckingInterval: REQUESTS_PER_CHECK_MS,
   // Node would refuse a request without Host with an empty answer; `checkHead` does it with a body.
   requireHostHeader: false,
   noDelay: true,
 } as const;
 
-/** Applies the limits beside the options: at most 200 connections per address that is no trusted proxy. */
+/** Applies the limits beside the options: an answer that stands still, 200 connections per address that is no trusted proxy. */
 export function limitServer(server: Server, trusted: BlockList | null): void {
   server.maxHeadersCount = 0;
+  server.timeout = STANDSTILL_MS;
   const connections = new Map<string, number>();
   server.on('connection', (socket: Socket) => {
     const address = socket.remoteAddress ?? '';
