@@ -34,6 +34,7 @@ export const ERRORS = {
   unsupported_media_type: { status: 415, meaning: 'body of a type or encoding the route does not take' },
   range_not_satisfiable: { status: 416, meaning: 'the range lies behind the end of the file' },
   headers_too_large: { status: 431, meaning: 'request headers too large' },
+  overloaded: { status: 503, meaning: 'more is asked at once than is served; nothing was charged' },
 } as const;
 
 export type ErrorCode = keyof typeof ERRORS;

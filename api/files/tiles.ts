@@ -58,10 +58,14 @@ interface Archive {
 
 /**
  * Answers for tile archives under `/tiles/`, open to anyone: whole or by range, with strong tags made of their content. Only
- * what a manifest lists is served. Throws ApiError not_found, method_not_allowed, precondition_failed and range_not_satisfiable,
- * DataUnavailable for a listed archive that is gone or was altered.
+ * what a manifest lists is served. `admit` opens the file, or refuses to. Throws ApiError not_found, method_not_allowed,
+ * precondition_failed and range_not_satisfiable, DataUnavailable for a listed archive that is gone or was altered.
  */
-export async function archiveResponse(request: ArchiveRequest, edition: Edition): Promise<ArchiveResponse> {
+export async function archiveResponse(
+  request: ArchiveRequest,
+  edition: Edition,
+  admit: (open: () => Promise<Readable>) => Promise<Readable> = (open) => open(),
+): Promise<ArchiveResponse> {
   const { method, path, headers } = request;
   const archive = archiveAt(path, edition);
   if (archive === null) throw new ApiError('not_found', 'no such archive');
@@ -98,7 +102,7 @@ export async function archiveResponse(request: ArchiveRequest, edition: Edition)
   return {
     status: plan.status,
     headers: { ...common, ...part, 'Content-Type': PMTILES_TYPE, 'Content-Length': String(length) },
-    stream: method === 'HEAD' || bytes === null ? null : await openFile(archive, edition, bytes),
+    stream: method === 'HEAD' || bytes === null ? null : await admit(() => openFile(archive, edition, bytes)),
   };
 }
 

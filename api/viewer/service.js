@@ -128,6 +128,7 @@ const REFUSALS = {
     'The spend cap of this month is reached; nothing more can be opened until it is raised or the month ends.',
   too_many_failed_attempts: 'Too many wrong keys were tried from here; new attempts are refused for a while.',
   metering_unavailable: 'Credits cannot be counted at the moment, so nothing was served or charged.',
+  overloaded: 'The service is busy.',
 };
 /** With these another key helps. */
 const KEY_REFUSALS = new Set(['unauthorized', 'forbidden', 'insufficient_scope', 'feature_not_available']);

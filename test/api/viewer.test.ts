@@ -478,6 +478,7 @@ for (const [status, code, says, needs_key] of [
   [429, 'spend_cap_exceeded', /spend cap of this month is reached/, false],
   [429, 'too_many_failed_attempts', /wrong keys/, false],
   [503, 'metering_unavailable', /nothing was served or charged/, false],
+  [503, 'overloaded', /busy. Try again in 23 s/, false],
 ] as const)
   test(`${status} ${code} is told in words`, async (t) => {
     const body = JSON.stringify({ error: code, message: 'for programmers', request_id: 'req_1' });

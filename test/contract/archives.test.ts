@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, unlinkSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import test from 'ava';
 import { FetchSource, PMTiles, tileTypeExt } from 'pmtiles';
 import { type Catalog, openCatalog } from '../../api/catalog.ts';
+import { type OpenStreams, openStreams } from '../../api/files/open-streams.ts';
 import { archiveResponse } from '../../api/files/tiles.ts';
 import { archives } from '../../api/routes/archives.ts';
 import { tilesDaily, tilesScan } from '../../api/routes/tiles.ts';
@@ -209,6 +212,38 @@ test('an archive that is gone, was cut short, or leads out of the data root is a
   await t.throwsAsync(read, { name: 'DataUnavailable', message: /is missing/ });
   symlinkSync('/etc/hostname', path);
   await t.throwsAsync(read, { name: 'DataUnavailable', message: /leads out of the data root/ });
+});
+
+test('503 overloaded with Retry-After when too many archives are being read; what needs no file is still answered', async (t) => {
+  const full = await startService({
+    endpoints: [],
+    app: { openRoutes: [archives(catalog, openStreams(0, 0))] },
+  });
+  t.teardown(full.close);
+  const reply = await full.call(DAILY, { key: null });
+  t.deepEqual([reply.status, reply.headers.get('Retry-After')], [503, '1']);
+  t.like(await reply.json(), { error: 'overloaded' });
+  t.is((await full.call(DAILY, { key: null, method: 'HEAD' })).status, 200);
+  const etag = `"${listed('daily-tiles').sha256}"`;
+  t.is((await full.call(DAILY, { key: null, headers: { 'If-None-Match': etag } })).status, 304);
+});
+
+test('the file of an archive is closed after its answer, read or not', async (t) => {
+  const opened: Readable[] = [];
+  const streams: OpenStreams = {
+    open: async (_, make) => {
+      const stream = await make();
+      opened.push(stream);
+      return stream;
+    },
+  };
+  const own = await startService({ endpoints: [], app: { openRoutes: [archives(catalog, streams)] } });
+  t.teardown(own.close);
+  await (await own.call(DAILY, { key: null })).arrayBuffer();
+  await (await own.call(DAILY, { key: null })).body?.cancel();
+  t.is(opened.length, 2);
+  for (const stream of opened) if (!stream.closed) await once(stream, 'close');
+  t.true(opened.every(({ closed }) => closed));
 });
 
 test('the pmtiles reader reads the archives of scans and of the day over HTTP', async (t) => {
