@@ -4,10 +4,11 @@ import { z } from 'zod';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
 import { layout } from '../schemas/layout.ts';
-import { Current, MANIFEST_VERSION, Manifest, type PublishedFile } from '../schemas/manifest.ts';
+import { Current, MANIFEST_VERSION, Manifest, type PublishedFile, RootName } from '../schemas/manifest.ts';
 import { dayMax } from '../schemas/tables/day-max.ts';
 import { TABLES } from '../schemas/tables/index.ts';
 import { addDays, monthOf, scanTime, stormDateStart } from '../schemas/time.ts';
+import { lossOf, processMemory, type RootMemory, type RootState } from './root-memory.ts';
 import { openStore, type Store } from './store.ts';
 
 /** Where rows must lie, and how large they must be, to matter to a question. */
@@ -75,8 +76,15 @@ const MANIFESTS_KEPT = 16;
 
 const KNOWN_VERSIONS = new Map<string, number>(TABLES.map(({ name, schema_version }) => [name, schema_version]));
 
-/** Opens the catalog of a data root; an empty or missing root is an edition without dates. */
-export async function openCatalog(dataRoot: string, storm_day_start_hour: number): Promise<Catalog> {
+/**
+ * Opens the catalog of a data root. A root that never held anything, empty or missing, is an edition without dates; one that
+ * has lost what it held has no edition, until that is back or the memory was told to forget it.
+ */
+export async function openCatalog(
+  dataRoot: string,
+  storm_day_start_hour: number,
+  memory: RootMemory = processMemory(),
+): Promise<Catalog> {
   const store = openStore(dataRoot);
   const partitions = partitionReader(store, storm_day_start_hour);
   const followers: ((edition: Edition) => Promise<void>)[] = [];
@@ -84,6 +92,28 @@ export async function openCatalog(dataRoot: string, storm_day_start_hour: number
   let seen: string | null | undefined;
   let heads_at_ms = Number.NEGATIVE_INFINITY;
   let running: Promise<void> | null = null;
+  let last: RootState = (await memory.recall()) ?? { root_id: null, commits: {} };
+  let noted = last;
+  let noting = false;
+
+  /** Absent is not empty: throws when the root lacks what it held, before this process or in it. */
+  const missNothing = async (found: RootState) => {
+    if (lossOf(last, found) === null) return;
+    // Asked for anew: what was noted may have been forgotten on purpose.
+    const before = noted === last ? await memory.recall() : last;
+    const loss = before === null ? null : lossOf(before, found);
+    if (loss !== null) throw new DataUnavailable(store.root, loss);
+  };
+  /** In the background: answers do not wait for it, and what cannot be noted now is at a later look. */
+  const note = () => {
+    if (noted === last || noting) return;
+    noting = true;
+    const state = last;
+    void memory.remember(state).then((done) => {
+      if (done) noted = state;
+      noting = false;
+    });
+  };
 
   const look = async () => {
     const mark = await store.mark(layout.current);
@@ -91,13 +121,17 @@ export async function openCatalog(dataRoot: string, storm_day_start_hour: number
     if (mark === seen && elapsed_ms < HEADS_POLL_MS && 'edition' in state) return;
     const current = await readCurrent(store);
     const { changed, ...found } = await partitions(current);
+    const root: RootState = { root_id: await readName(store), commits: commitsOf(found) };
+    await missNothing(root);
     heads_at_ms = performance.now();
     if (mark !== seen || changed || 'failure' in state) {
       const edition = makeEdition(store, current, found, storm_day_start_hour);
       for (const prepare of followers) await prepare(edition);
       state = { edition };
+      last = root;
     }
     seen = mark;
+    note();
   };
   const refresh = () => {
     running ??= look()
@@ -146,6 +180,17 @@ function asUnavailable(cause: unknown): DataUnavailable {
 async function readCurrent(store: Store): Promise<Current | null> {
   const text = await store.text(layout.current);
   return text === null ? null : parsed(layout.current, text, Current);
+}
+
+/** Name of the data root; null where no pipeline has opened it. */
+async function readName(store: Store): Promise<string | null> {
+  const text = await store.text(layout.root);
+  return text === null ? null : parsed(layout.root, text, RootName).root_id;
+}
+
+function commitsOf({ dates, months, undated }: Omit<Partitions, 'changed'>): Record<string, number> {
+  const heads = [...dates.values(), ...months.values(), ...(undated === null ? [] : [undated])];
+  return Object.fromEntries(heads.map(({ partition, commit }) => [partition, commit]));
 }
 
 function parsed<Shape extends z.ZodType>(path: string, text: string, shape: Shape): z.infer<Shape> {
@@ -212,8 +257,15 @@ function partitionReader(store: Store, storm_day_start_hour: number) {
       const commit = pinned[name];
       const found = loaded.get(commit === undefined ? layout.head(name) : layout.manifest(name, commit));
       if (found === undefined) continue; // its first commit was killed before the head was moved
-      if (commit === undefined && !isReadable(found.partition, current)) continue;
-      dates.set(name, found.partition);
+      if (commit !== undefined || isReadable(found.partition, current)) dates.set(name, found.partition);
+      else {
+        // A closed date that gets late data is open again before the switch says so: until then it is read as it was.
+        const path = layout.manifest(name, found.partition.commit - 1);
+        const before = found.partition.commit > 1 ? await load(path) : null;
+        if (before === null || !before.partition.closed) continue;
+        loaded.set(path, before);
+        dates.set(name, before.partition);
+      }
     }
     for (const name of names) {
       const found = name.startsWith(monthFolder) ? loaded.get(layout.head(name)) : undefined;

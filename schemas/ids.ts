@@ -14,6 +14,7 @@ export const ID_PREFIXES = {
   report: 'rpt',
   export: 'exp',
   request: 'req',
+  root: 'root',
 } as const;
 export type IdKind = keyof typeof ID_PREFIXES;
 

@@ -6,6 +6,8 @@
 export const layout = {
   /** The one switch: which scan, which manifests, which live files. */
   current: 'current.json',
+  /** Name of the data root: tells it from an empty folder in its place, and from another root. */
+  root: 'root.json',
   /** Held by the one pipeline that may write here. */
   lock: 'pipeline.lock',
   lockHolder: 'pipeline.lock.json',

@@ -72,3 +72,11 @@ export const Current = z.object({
   }),
 });
 export type Current = z.infer<typeof Current>;
+
+/** The name of a data root, written once by the first pipeline that opens it. */
+export const RootName = z.object({
+  manifest_version: z.literal(MANIFEST_VERSION),
+  root_id: z.string().meta({ description: '`root_` and a ULID; never changes.' }),
+  created_at: z.string(),
+});
+export type RootName = z.infer<typeof RootName>;

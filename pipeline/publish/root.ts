@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Table } from '../../schemas/columns.ts';
+import { newId } from '../../schemas/ids.ts';
 import { layout } from '../../schemas/layout.ts';
-import type { Manifest } from '../../schemas/manifest.ts';
+import { MANIFEST_VERSION, type Manifest, type RootName } from '../../schemas/manifest.ts';
 import type { DayMax } from '../../schemas/tables/day-max.ts';
 import { DAY_TABLES } from '../../schemas/tables/index.ts';
-import { scanId } from '../../schemas/time.ts';
+import { scanId, timestamp } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
 import { commitEdits, type Edit, finishHeads, placeFiles, type StagedFile, switchCurrent } from './commit.ts';
@@ -16,7 +17,7 @@ import { type LiveScan, liveScan, liveScanIds, newestScan, readLiveScans, stageL
 import { type Lock, takeLock } from './lock.ts';
 import { listPartitions, readCurrent, readNewest } from './manifests.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
-import { isDiskRefusal } from './store.ts';
+import { isDiskRefusal, readIfPresent, replaceFile } from './store.ts';
 import { clearStaging, type Swept, sweep } from './sweep.ts';
 import { type PublishedTable, publishUndated } from './undated.ts';
 
@@ -69,7 +70,7 @@ export interface Root {
 }
 
 /**
- * Opens a data root for writing: takes its lock, removes what dead runs left in staging, and finishes a commit whose
+ * Opens a data root for writing: takes its lock, names it, removes what dead runs left in staging, and finishes a commit whose
  * process was killed between its manifests and the switch. Throws Conflict naming the holder when the root is taken.
  */
 export async function openRoot(
@@ -81,6 +82,7 @@ export async function openRoot(
   let lock: Lock | undefined;
   try {
     lock = takeLock(path, command, now_ms);
+    await nameRoot(path, now_ms);
     await clearStaging(path);
     await finishHeads(path);
     return await opened(path, lock, storm_day_start_hour, now_ms);
@@ -248,6 +250,18 @@ async function opened(path: string, lock: Lock, storm_day_start_hour: number, no
       lock.release();
     },
   };
+}
+
+/** Gives a data root its name, once: readers tell by it a root that vanished from one that never held anything. */
+async function nameRoot(path: string, now_ms: number): Promise<void> {
+  const file = join(path, layout.root);
+  if ((await readIfPresent(file)) !== null) return;
+  const name: RootName = {
+    manifest_version: MANIFEST_VERSION,
+    root_id: newId('root', now_ms),
+    created_at: timestamp(now_ms),
+  };
+  await replaceFile(file, `${JSON.stringify(name)}\n`);
 }
 
 async function readHeads(path: string, storm_day_start_hour: number): Promise<Map<string, Manifest>> {

@@ -2,9 +2,10 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type Catalog, DataUnavailable, openCatalog } from '../../api/catalog.ts';
+import { processMemory, type RootMemory, type RootState } from '../../api/root-memory.ts';
 import { layout } from '../../schemas/layout.ts';
 import { publishBlockage, raysOfKtlx } from '../terrain.ts';
-import { ingest, MONTH_LATER_MS, midnight, NOW_MS, onRoot, publishedRoot, scratch } from '../world.ts';
+import { ingest, MONTH_LATER_MS, midnight, NOW_MS, onRoot, publishedRoot, SCRATCH, scratch } from '../world.ts';
 
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
 
@@ -14,9 +15,22 @@ async function open(t: ExecutionContext, root: string, startHour = 0): Promise<C
   return catalog;
 }
 
-/** A root whose dates are over, closed and joined into their month. */
+let closed: Promise<string> | undefined;
+test.after.always(async () => {
+  if (closed !== undefined) await fs.rm(await closed, { recursive: true, force: true });
+});
+
+/** A root whose dates are over, closed and joined into their month; made once, each test gets a copy. */
 async function closedRoot(t: ExecutionContext): Promise<string> {
-  const root = await publishedRoot(t, await midnight());
+  closed ??= makeClosedRoot();
+  const root = await scratch(t, 'closed');
+  await fs.cp(await closed, root, { recursive: true });
+  return root;
+}
+
+async function makeClosedRoot(): Promise<string> {
+  const root = await fs.mkdtemp(join(SCRATCH, 'hail-closed-'));
+  await ingest(root, await midnight());
   await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: opened }) => {
     for (const date of [FIRST, LAST]) await opened.closeDay(date, MONTH_LATER_MS);
     await opened.joinMonth('2026-05', MONTH_LATER_MS);
@@ -212,4 +226,121 @@ test('a table without dates does not mind when the storm day starts', async (t) 
   const root = await scratch(t);
   await publishBlockage(root, raysOfKtlx([], 0, 0));
   t.is((await open(t, root, 12)).edition().paths('blockage', [layout.undated]).length, 1);
+});
+
+/** Ways to lose data, each with what is said of it. Closed dates: no switch names them. */
+const LOSSES: readonly (readonly [what: string, lose: (root: string) => Promise<void>, reason: RegExp])[] = [
+  ['moved away', (root) => fs.rename(root, `${root}-away`), /holds nothing, and held 3 partitions before/],
+  [
+    'replaced by an empty folder',
+    async (root) => {
+      await fs.rename(root, `${root}-away`);
+      await fs.mkdir(root);
+    },
+    /holds nothing/,
+  ],
+  [
+    'without its lists and its switch',
+    async (root) => {
+      await fs.rm(join(root, layout.manifests), { recursive: true });
+      await fs.rm(join(root, layout.current));
+    },
+    /holds nothing/,
+  ],
+  [
+    'without the lists of a date and its month',
+    async (root) => {
+      for (const name of [FIRST, 'month-2026-05']) await fs.rm(join(root, layout.head(name)));
+    },
+    /has lost 2026-05-01, which was there before \(commit \d+\)/,
+  ],
+  [
+    'with an older list of a date',
+    async (root) => {
+      const head = JSON.parse(await fs.readFile(join(root, layout.head(FIRST)), 'utf8'));
+      await fs.writeFile(join(root, layout.head(FIRST)), JSON.stringify({ ...head, commit: head.commit - 1 }));
+    },
+    /went back to commit \d+ of 2026-05-01, and was at \d+ before/,
+  ],
+  ['without its name', (root) => fs.rm(join(root, layout.root)), /is a root without a name, expected root_\w+/],
+  [
+    'with another name',
+    async (root) => {
+      const path = join(root, layout.root);
+      await fs.writeFile(path, (await fs.readFile(path, 'utf8')).replace(/root_[0-9A-Z]+/, 'root_OTHER'));
+    },
+    /is root_OTHER, expected root_\w+/,
+  ],
+];
+
+for (const [what, lose, reason] of LOSSES) {
+  test(`a root that is ${what} has no edition, and has one again once it is back`, async (t) => {
+    const root = await closedRoot(t);
+    const copy = await scratch(t, 'copy');
+    await fs.cp(root, copy, { recursive: true });
+    const catalog = await open(t, root);
+    const { dates } = catalog.edition();
+    await lose(root);
+    await catalog.refresh();
+    t.regex(catalog.failure() ?? '', reason);
+    t.throws(() => catalog.edition(), { instanceOf: DataUnavailable });
+    await fs.rm(root, { recursive: true, force: true });
+    await fs.rename(copy, root);
+    await catalog.refresh();
+    t.is(catalog.failure(), null);
+    t.deepEqual(catalog.edition().dates, dates);
+    await fs.rm(`${root}-away`, { recursive: true, force: true });
+  });
+
+  test(`a root that is ${what} is missed by a catalog that was told what it held`, async (t) => {
+    const root = await closedRoot(t);
+    const memory = processMemory();
+    (await openCatalog(root, 0, memory)).close();
+    await lose(root);
+    const catalog = await openCatalog(root, 0, memory);
+    t.teardown(() => catalog.close());
+    t.regex(catalog.failure() ?? '', reason);
+    await memory.remember({ root_id: null, commits: {} });
+    await catalog.refresh();
+    t.is(catalog.failure(), null, 'it was told to forget');
+    await fs.rm(`${root}-away`, { recursive: true, force: true });
+  });
+}
+
+test('what cannot be noted now is noted at a later look', async (t) => {
+  let refusals = 2;
+  const states: RootState[] = [];
+  const memory: RootMemory = {
+    recall: async () => null,
+    remember: async (state) => {
+      if (refusals === 0) states.push(state);
+      else refusals -= 1;
+      return refusals === 0 && states.length > 0;
+    },
+  };
+  const catalog = await openCatalog(await publishedRoot(t, await midnight()), 0, memory);
+  t.teardown(() => catalog.close());
+  while (states.length === 0) await catalog.refresh();
+  t.deepEqual(Object.keys(states[0]?.commits ?? {}), [FIRST, LAST]);
+  await catalog.refresh();
+  t.is(states.length, 1);
+});
+
+test('a closed date that is being opened again is read as it was until the switch names it', async (t) => {
+  const root = await closedRoot(t);
+  const catalog = await open(t, root);
+  const before = catalog.edition().paths('detections', [FIRST]);
+  t.true(before.length > 0);
+  const manifest = catalog.edition().manifest(FIRST);
+  const commit = (manifest?.commit ?? 0) + 1;
+  const reopened = { ...manifest, commit, closed: false, files: [], scans: [] };
+  await fs.writeFile(join(root, layout.manifest(FIRST, commit)), JSON.stringify(reopened));
+  const head = JSON.parse(await fs.readFile(join(root, layout.head(FIRST)), 'utf8'));
+  await fs.writeFile(join(root, layout.head(FIRST)), JSON.stringify({ ...head, commit, closed: false, files: [] }));
+  for (const each of [catalog, await open(t, root)]) {
+    await each.refresh();
+    t.is(each.failure(), null);
+    t.deepEqual(each.edition().paths('detections', [FIRST]), before);
+    t.is(each.edition().manifest(FIRST)?.commit, commit - 1);
+  }
 });
