@@ -112,6 +112,8 @@ export function executor(services: Services, options: ExecutorOptions): Executor
   const read = async (endpoint: AnyRead, exchange: Exchange, caller: Caller, input: Input): Promise<Reply> => {
     const asked = askedOf(input, exchange.now_ms, caller, services);
     const price = endpoint.price(asked);
+    // First of all: where there is no edition nothing is answered, and nothing charged.
+    const edition = endpoint.cacheable ? services.catalog.edition() : null;
     await checkSpendCap(records, caller, price, exchange.now_ms);
     const version = endpoint.cacheable ? (endpoint.version?.(asked) ?? null) : null;
     const tag =
@@ -119,9 +121,8 @@ export function executor(services: Services, options: ExecutorOptions): Executor
     const asksFor = exchange.request.headers['if-none-match'];
     if (tag !== null && asksFor?.trim() !== '*' && matches(asksFor, tag)) {
       await charge(price, exchange, caller);
-      return notModified(tag, sourceHeader(services.catalog.edition()));
+      return notModified(tag, sourceHeader(edition ?? services.catalog.edition()));
     }
-    const edition = endpoint.cacheable ? services.catalog.edition() : null;
     const prepared = await prepare(endpoint, asked, input, tag);
     if (edition !== null && endpoint.method === 'GET') {
       const second = Math.floor(exchange.now_ms / 1000);
@@ -134,7 +135,9 @@ export function executor(services: Services, options: ExecutorOptions): Executor
               Math.floor(services.now() / 1000) === second &&
               options.monotonic_ms() < until_ms &&
               services.catalog.edition() === edition
-          : () => endpoint.version?.({ ...asked, now_ms: services.now() }) === version,
+          : () =>
+              services.catalog.failure() === null &&
+              endpoint.version?.({ ...asked, now_ms: services.now() }) === version,
       );
     }
     return again(prepared, exchange, caller);
