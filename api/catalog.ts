@@ -57,7 +57,8 @@ export interface Catalog {
   readonly refresh: () => Promise<void>;
   /** Registers what must be ready before a new edition is handed out, and runs it for the present one. */
   readonly follow: (prepare: (edition: Edition) => Promise<void>) => Promise<void>;
-  readonly close: () => void;
+  /** Looks no more, once what the root holds has been noted. */
+  readonly close: () => Promise<void>;
 }
 
 /** The data root names what is not there, or what this version cannot read: better no answer than a wrong number. */
@@ -94,7 +95,7 @@ export async function openCatalog(
   let running: Promise<void> | null = null;
   let last: RootState = (await memory.recall()) ?? { root_id: null, commits: {} };
   let noted = last;
-  let noting = false;
+  let noting: Promise<void> | null = null;
 
   /** Absent is not empty: throws when the root lacks what it held, before this process or in it. */
   const missNothing = async (found: RootState) => {
@@ -106,12 +107,12 @@ export async function openCatalog(
   };
   /** In the background: answers do not wait for it, and what cannot be noted now is at a later look. */
   const note = () => {
-    if (noted === last || noting) return;
-    noting = true;
     const state = last;
-    void memory.remember(state).then((done) => {
+    const holdsNothing = Object.keys(state.commits).length === 0;
+    if (noted === state || noting !== null || holdsNothing) return;
+    noting = memory.remember(state).then((done) => {
       if (done) noted = state;
-      noting = false;
+      noting = null;
     });
   };
 
@@ -168,7 +169,10 @@ export async function openCatalog(
         state = { failure: asUnavailable(error) };
       }
     },
-    close: () => clearInterval(timer),
+    close: async () => {
+      clearInterval(timer);
+      await noting;
+    },
   };
 }
 

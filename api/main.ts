@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { backupCommand } from './commands/backup.ts';
 import { businessCommand } from './commands/business.ts';
 import { runProgram } from './commands/cli.ts';
+import { dataCommand } from './commands/data.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { keyCommand } from './commands/key.ts';
 import { memberCommand } from './commands/member.ts';
@@ -23,6 +24,7 @@ const program = new Command('hail-api')
   .addCommand(planCommand(readConfig))
   .addCommand(keyCommand(readConfig))
   .addCommand(usageCommand(readConfig))
+  .addCommand(dataCommand(readConfig))
   .addCommand(doctorCommand(readConfig))
   .addCommand(backupCommand(readConfig))
   .addHelpText(

@@ -17,6 +17,7 @@ import { watcherOf } from '../middleware/watcher.ts';
 import { describeApi } from '../openapi.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../records/first-business.ts';
 import { openRecords } from '../records/open.ts';
+import { rootMemory } from '../records/remembered-root.ts';
 import { archives } from '../routes/archives.ts';
 import { docsPage } from '../routes/docs.ts';
 import { livez, readyz } from '../routes/health.ts';
@@ -116,14 +117,16 @@ async function openServices(
     now,
     report: (line) => log.info({ line }, 'Records:Open:Told'),
   });
-  const catalog = await openCatalog(data_root, storm_day_start_hour);
+  const memory = rootMemory(records, now, (error) => log.warn({ err: error }, 'Data:Remember:Failed'));
+  const catalog = await openCatalog(data_root, storm_day_start_hour, memory);
+  if (catalog.failure() !== null) log.error({ reason: catalog.failure() }, 'Data:Open:Unavailable');
   const live = await openLive(data_root, catalog);
   const engine = await openEngine(data_root);
   const terrain = await openTerrain(engine, catalog);
   return {
     services: { catalog, live, terrain, engine, records, base_url, storm_day_start_hour, now },
     close: async () => {
-      catalog.close();
+      await catalog.close();
       engine.close();
       await records.close();
     },

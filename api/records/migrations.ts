@@ -10,7 +10,10 @@ interface Migration {
 }
 
 /** Every change of the tables, oldest first. Released ones never change: the next change is a new entry. */
-const MIGRATIONS: readonly Migration[] = [{ name: '001-businesses-keys-credits-portfolio', up: firstTables }];
+const MIGRATIONS: readonly Migration[] = [
+  { name: '001-businesses-keys-credits-portfolio', up: firstTables },
+  { name: '002-data-root', up: dataRoot },
+];
 
 /** How long one process waits for another that is migrating. */
 const MIGRATION_WAIT_MS = 60_000;
@@ -223,5 +226,14 @@ async function firstTables(rows: Transaction<Database>, store: Store): Promise<v
     .createTable('probes')
     .addColumn('name', text, (c) => c.primaryKey())
     .addColumn('at', text, (c) => c.notNull())
+    .execute();
+}
+
+async function dataRoot({ schema }: Transaction<Database>, { text }: Store): Promise<void> {
+  await schema
+    .createTable('data_root')
+    .addColumn('name', text, (c) => c.primaryKey())
+    .addColumn('state', text, (c) => c.notNull())
+    .addColumn('noted_at', text, (c) => c.notNull())
     .execute();
 }

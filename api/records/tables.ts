@@ -19,6 +19,7 @@ export interface Database {
   readonly cursors: CursorsTable;
   readonly audit: AuditTable;
   readonly probes: ProbesTable;
+  readonly data_root: DataRootTable;
 }
 
 interface MigrationsTable {
@@ -185,4 +186,12 @@ interface AuditTable {
 interface ProbesTable {
   name: string;
   at: string;
+}
+
+/** What the data root held when it was served last: one row. It belongs to the place, not to the records: no backup holds it. */
+interface DataRootTable {
+  name: string;
+  /** JSON object. */
+  state: string;
+  noted_at: string;
 }

@@ -295,7 +295,7 @@ for (const [what, lose, reason] of LOSSES) {
   test(`a root that is ${what} is missed by a catalog that was told what it held`, async (t) => {
     const root = await closedRoot(t);
     const memory = processMemory();
-    (await openCatalog(root, 0, memory)).close();
+    await (await openCatalog(root, 0, memory)).close();
     await lose(root);
     const catalog = await openCatalog(root, 0, memory);
     t.teardown(() => catalog.close());

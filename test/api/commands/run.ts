@@ -6,6 +6,7 @@ import { Command } from 'commander';
 import { backupCommand } from '../../../api/commands/backup.ts';
 import { businessCommand } from '../../../api/commands/business.ts';
 import { EXIT, type RecordsConfig, runProgram } from '../../../api/commands/cli.ts';
+import { dataCommand } from '../../../api/commands/data.ts';
 import { doctorCommand } from '../../../api/commands/doctor.ts';
 import { keyCommand } from '../../../api/commands/key.ts';
 import { memberCommand } from '../../../api/commands/member.ts';
@@ -16,6 +17,7 @@ import { usageCommand } from '../../../api/commands/usage.ts';
 const COMMANDS = [
   backupCommand,
   businessCommand,
+  dataCommand,
   doctorCommand,
   keyCommand,
   memberCommand,

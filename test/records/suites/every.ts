@@ -4,8 +4,10 @@ import { chargesSuite } from './charges.ts';
 import { idempotencySuite } from './idempotency.ts';
 import { keysSuite } from './keys.ts';
 import { portfolioSuite } from './portfolio.ts';
+import { rememberedRootSuite } from './remembered-root.ts';
 
 /** Everything that must hold on every kind of database. */
 export function everySuite(test: Register): void {
-  for (const suite of [chargesSuite, keysSuite, idempotencySuite, portfolioSuite, backupSuite]) suite(test);
+  for (const suite of [chargesSuite, keysSuite, idempotencySuite, portfolioSuite, backupSuite, rememberedRootSuite])
+    suite(test);
 }
