@@ -119,7 +119,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
         server.closeAllConnections();
       });
       services.engine.close();
-      catalog.close();
+      await catalog.close();
       await opened.close();
       rmSync(scratch, { recursive: true, force: true });
     },

@@ -13,8 +13,8 @@ async function open(t: ExecutionContext, root: string) {
   await fs.mkdir(root, { recursive: true });
   const catalog = await openCatalog(root, 0);
   const engine = await openEngine(root);
-  t.teardown(() => {
-    catalog.close();
+  t.teardown(async () => {
+    await catalog.close();
     engine.close();
   });
   return { catalog, terrain: await openTerrain(engine, catalog) };

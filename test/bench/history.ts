@@ -47,7 +47,7 @@ export async function history(args: string[]): Promise<void> {
     else await peer(postgres, catalog, points, ours);
   } finally {
     engine.close();
-    catalog.close();
+    await catalog.close();
     if (data === undefined) await rm(root, { recursive: true, force: true });
   }
 }

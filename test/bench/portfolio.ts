@@ -72,7 +72,7 @@ async function biggestDay(data_root: string) {
     const pixels = await engine.rows<Omit<Place, 'name'>>(sql, [edition.paths(dayMax.name, [date])]);
     return { date, pixels };
   } finally {
-    catalog.close();
+    await catalog.close();
     engine.close();
   }
 }

@@ -21,7 +21,7 @@ export async function serve(args: string[]): Promise<void> {
   try {
     const catalog = await openCatalog(root, 0);
     const { dates } = catalog.edition();
-    catalog.close();
+    await catalog.close();
     const last = dates.at(-1);
     if (last === undefined) throw new UsageError('--data holds no published date, expected a compacted climate root');
     const now_ms = stormDateStart(addDays(last, 1), 0) - 1;

@@ -35,7 +35,7 @@ test.before(async () => {
 test.after.always(async (t) => {
   t.deepEqual(service.failures, []);
   await service.close();
-  catalog.close();
+  await catalog.close();
   rmSync(data_root, { recursive: true, force: true });
 });
 

@@ -9,6 +9,7 @@ import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { openDatabase } from '../../api/records/database.ts';
 import { CommitFailed, RecordsUnavailable } from '../../api/records/failures.ts';
+import { MIGRATION_NAMES } from '../../api/records/migrations.ts';
 import { openRecords, recordsOver } from '../../api/records/open.ts';
 import { verifyLedger } from '../../api/records/verify.ts';
 import { newWatch, watchedStore } from './watched.ts';
@@ -46,9 +47,8 @@ test.serial('charges that arrive together share one commit, a lone one waits for
   t.is(inserts.length, 2);
   t.is(watch.statements.filter((statement) => statement.startsWith('update "periods"')).length, 1);
 
-  const started = performance.now();
-  await records.charge(chargeOf(tenant, 3, world));
-  t.true(performance.now() - started < 400, 'a lone charge waited');
+  // The only timer here is longer than any test may take.
+  t.is(await records.charge(chargeOf(tenant, 3, world)), 'charged');
 });
 
 test('when a statement of a group or its commit fails, none of it was charged, and the next group is', async (t) => {
@@ -165,13 +165,11 @@ test.serial('while another process writes, charges wait without holding up the e
   const other = new DatabaseSync(path);
   other.exec('begin immediate');
   const charging = records.charge(chargeOf(tenant, 3, world));
-  let turns = 0;
-  for (const end = performance.now() + 300; performance.now() < end; turns++)
-    await new Promise((resolve) => setImmediate(resolve));
+  // Held up, the loop would not come to the commit that lets the charge through.
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
   other.exec('commit');
   other.close();
   t.is(await charging, 'charged');
-  t.true(turns > 10, `the event loop turned ${turns} times in 300 ms`);
 });
 
 test('a fault of a statement itself is passed on as the bug it is', async (t) => {
@@ -231,10 +229,10 @@ test('the start says which migrations it applied, and the next one applies none'
     report: (line: string) => said.push(line),
   };
   await (await openRecords(options)).close();
-  t.is(said.length, 1);
+  t.is(said.length, MIGRATION_NAMES.length);
   t.regex(said[0] ?? '', /^records: applied migration 001-.* to .*hail\.sqlite$/);
   await (await openRecords(options)).close();
-  t.is(said.length, 1);
+  t.is(said.length, MIGRATION_NAMES.length);
 });
 
 test('processes that start together on nothing migrate once and make one first business', async (t) => {
@@ -246,6 +244,6 @@ test('processes that start together on nothing migrate once and make one first b
       JSON.parse((await run(process.execPath, [child, join(path, '..', '..')])).stdout),
     ),
   );
-  t.is(said.filter(({ applied }) => applied === 1).length, 1);
+  t.is(said.filter(({ applied }) => applied === MIGRATION_NAMES.length).length, 1);
   t.is(said.filter(({ made }) => made).length, 1);
 });

@@ -46,7 +46,7 @@ async function onPublished<Result>(
     return await work((question) => dayHail(engine, edition, question), rows);
   } finally {
     engine.close();
-    catalog.close();
+    await catalog.close();
   }
 }
 

@@ -53,8 +53,8 @@ for (const [state, closed] of [
     if (closed) await ingest(root, [], { now_ms: MONTH_LATER_MS });
     const catalog = await openCatalog(root, 0);
     const engine = await openEngine(root);
-    t.teardown(() => {
-      catalog.close();
+    t.teardown(async () => {
+      await catalog.close();
       engine.close();
     });
     const edition = catalog.edition();

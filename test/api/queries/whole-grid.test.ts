@@ -15,8 +15,8 @@ async function runningRoot(t: ExecutionContext) {
   const root = await scratch(t);
   await ingest(root, await scansBetween('23:54', '00:08'), { each_scan: true });
   const [catalog, engine] = [await openCatalog(root, 0), await openEngine(root)];
-  t.teardown(() => {
-    catalog.close();
+  t.teardown(async () => {
+    await catalog.close();
     engine.close();
   });
   return { edition: catalog.edition(), engine };

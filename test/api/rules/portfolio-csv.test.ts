@@ -83,6 +83,7 @@ test('a row may have as many cells as the limit and no more', (t) => {
   t.deepEqual(read(`${commas}\n${commas},\nok`), [Array(CELLS_MAX).fill(''), 'the row has over 1000 cells', ['ok']]);
 });
 
+// In more than linear time these would take hours; how long they do take is the bench's to say.
 for (const [what, unit] of [
   ['quotes in an unquoted cell', (n: number) => `a${'"'.repeat(n)}`],
   ['doubled quotes', (n: number) => `"${'""'.repeat(n / 2)}"`],
@@ -93,10 +94,8 @@ for (const [what, unit] of [
   ['carriage returns', (n: number) => '\r'.repeat(n)],
   ['empty lines', (n: number) => '\n'.repeat(n)],
 ] as const)
-  test(`5 MB of ${what} take under two seconds`, (t) => {
-    const from_ms = performance.now();
-    for (const row of csvRows(unit(5_000_000))) t.true(Array.isArray(row.cells) || row.fault !== null);
-    t.true(performance.now() - from_ms < 2000);
+  test(`5 MB of ${what} are read to their end`, (t) => {
+    t.true([...csvRows(unit(5_000_000))].every((row) => Array.isArray(row.cells) || row.fault !== null));
   });
 
 const cell = fc.string({ unit: fc.constantFrom('a', 'ß', '😀', ' ', ',', '"', '\n', '\r\n', '|', '='), maxLength: 8 });
