@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { openCatalog } from '../../api/catalog.ts';
 import { openEngine } from '../../api/duckdb.ts';
+import { csvRows } from '../../api/rules/portfolio-csv.ts';
 import { publishClimate } from '../../pipeline/publish/climate.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
 import type { PortfolioImpacts } from '../../schemas/resources/portfolio-impact.ts';
@@ -40,9 +41,28 @@ export async function portfolio(args: readonly string[]): Promise<void> {
     const { date, pixels } = await biggestDay(data_root);
     console.log(`portfolio: biggest day ${date}, ${pixels.length} pixels with a detection`);
     await measure(data_root, date, placesAmong(pixels));
+    readAwkward();
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
+}
+
+/** Texts near the limit of an upload on which a careless reader of CSV takes more than linear time. */
+const AWKWARD: readonly (readonly [what: string, unit: string])[] = [
+  ['quotes in a cell', '"'],
+  ['lines of one quote', '"\n'],
+  ['commas', ','],
+  ['empty lines', '\n'],
+];
+
+function readAwkward(): void {
+  const times = AWKWARD.map(([what, unit]) => {
+    const text = `a${unit.repeat(5_000_000 / unit.length)}`;
+    const started = performance.now();
+    for (const row of csvRows(text)) row.cells?.at(0);
+    return `${what} ${(performance.now() - started).toFixed(0)} ms`;
+  });
+  console.log(`  5 MB of awkward CSV: ${times.join(', ')} (goal: under 2000 ms each)`);
 }
 
 async function weekOfClimate(folder: string): Promise<string> {
