@@ -145,8 +145,7 @@ async function exists(rows: Kysely<Database>, query: RawBuilder<unknown>): Promi
 
 /** A connection to the SQLite file, as Kysely takes it; statements are prepared once, and wait for locks for `wait_ms`. */
 function sqlite(path: string, wait_ms: number): SqliteDatabase {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  closeSync(openSync(path, 'a', 0o600));
+  createFile(path);
   // Processes that start together wait for the one that turns the new file to write-ahead logging.
   const database = new DatabaseSync(path, { timeout: OPENING_WAIT_MS });
   // FULL: the last commits survive a power cut; NORMAL may lose them.
@@ -166,6 +165,20 @@ function sqlite(path: string, wait_ms: number): SqliteDatabase {
       return statement;
     },
   };
+}
+
+/**
+ * Makes the file, where there is none, for its owner only. An existing one is never opened here, not even to close it again:
+ * POSIX then drops every lock that this process holds on it, and the next process to close it would believe itself the last
+ * user and delete the write-ahead log. `wx` fails on an existing file without opening it.
+ */
+function createFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }
 
 const STATEMENTS_KEPT = 500;

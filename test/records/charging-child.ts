@@ -8,6 +8,8 @@ import { recordsOver } from '../../api/records/open.ts';
  */
 const [location = '', business_id = '', key_id = '', round = ''] = process.argv.slice(2);
 const records = await recordsOver(openDatabase(JSON.parse(location)), { now: Date.now });
+// As in a server, the connection that reads is open too.
+await records.reader.selectFrom('probes').select('name').execute();
 const ANSWER = { status: 200, type: 'application/json', body: '{}' };
 let next = 0;
 
