@@ -116,6 +116,7 @@ async function openServices(
     database_url,
     now,
     report: (line) => log.info({ line }, 'Records:Open:Told'),
+    alarm: (line) => log.error({ line }, 'Records:Store:Failed'),
   });
   const memory = rootMemory(records, now, (error) => log.warn({ err: error }, 'Data:Remember:Failed'));
   const catalog = await openCatalog(data_root, storm_day_start_hour, memory);

@@ -8,8 +8,12 @@ import type { Database } from './tables.ts';
 
 /** Charges of one commit; more than that wait for the next. */
 const LARGEST_GROUP = 256;
-/** How long anybody waits to hear whether commits work again. */
+/** How long anybody waits to hear whether commits work. */
 const PROBE_WAIT_MS = 100;
+/** How long a commit speaks for those after it. */
+const PROOF_LASTS_MS = 1_000;
+/** A probe that takes longer than this has failed, until it is through. */
+const PROBE_LIMIT_MS = 1_000;
 
 export interface Committer {
   /** Resolves once the charge is committed; rejects with RecordsUnavailable or CommitFailed when it is not. */
@@ -17,10 +21,10 @@ export interface Committer {
   /** Says that something was noted that no charge will carry along. */
   readonly noted: () => void;
   /**
-   * Whether commits work: as the newest one showed or, when that failed, as one made to find out shows. False too when that
-   * one takes long; it is counted once it is through.
+   * Whether commits work: as one within the last second showed, else as one made to find out shows. While that one takes long,
+   * the commit before it speaks, for a second; it is counted once it is through.
    */
-  readonly works: (now_ms: number) => Promise<boolean>;
+  readonly works: (machine_ms: number) => Promise<boolean>;
   /** Commits everything that waits, the last that this does; what cannot be written then is lost. */
   readonly drain: () => Promise<void>;
 }
@@ -48,7 +52,9 @@ export function createCommitter(
   let timer: NodeJS.Timeout | null = null;
   let ending = false;
   let working = true;
-  let probing: Promise<boolean> | null = null;
+  /** Monotonic, milliseconds: when a commit last worked. */
+  let proved_ms = Number.NEGATIVE_INFINITY;
+  let probing: { readonly outcome: Promise<boolean>; readonly since_ms: number } | null = null;
 
   function schedule(): void {
     scheduled ??= new Promise<void>((resolve) => setImmediate(resolve)).then(run);
@@ -80,7 +86,7 @@ export function createCommitter(
         await notes.write(rows, batch);
         return charged;
       });
-      working = true;
+      proved();
       return outcomes;
     } catch (error) {
       working = !isOutage(error);
@@ -89,14 +95,27 @@ export function createCommitter(
     }
   }
 
-  async function probe(now_ms: number): Promise<boolean> {
+  function proved(): void {
+    working = true;
+    proved_ms = performance.now();
+  }
+
+  async function probe(machine_ms: number): Promise<boolean> {
     try {
-      await writeProbe(writer, new Date(now_ms).toISOString());
-      working = true;
+      await writeProbe(writer, new Date(machine_ms).toISOString());
+      proved();
     } catch (error) {
       if (!isOutage(error)) throw error;
+      working = false;
     }
     return working;
+  }
+
+  function beginProbe(machine_ms: number) {
+    const outcome = probe(machine_ms).finally(() => {
+      probing = null;
+    });
+    return { outcome, since_ms: performance.now() };
   }
 
   async function flush(): Promise<void> {
@@ -114,16 +133,17 @@ export function createCommitter(
     noted: () => {
       if (!ending) timer ??= setTimeout(() => void flush().catch(ignoreOutage), notes_wait_ms).unref();
     },
-    works: async (now_ms) => {
-      if (working) return true;
-      probing ??= probe(now_ms).finally(() => {
-        probing = null;
-      });
-      return await Promise.race([probing, sleep(PROBE_WAIT_MS, false, { ref: false })]);
+    works: async (machine_ms) => {
+      if (working && performance.now() - proved_ms < PROOF_LASTS_MS) return true;
+      probing ??= beginProbe(machine_ms);
+      const { outcome, since_ms } = probing;
+      const soon = await Promise.race([outcome, sleep(PROBE_WAIT_MS, null, { ref: false })]);
+      return soon ?? (working && performance.now() - since_ms < PROBE_LIMIT_MS);
     },
     drain: async () => {
       ending = true;
       while (scheduled !== null) await scheduled;
+      await probing?.outcome;
       if (timer !== null) clearTimeout(timer);
       await flush();
     },

@@ -1,5 +1,7 @@
 import type { DatabaseConnection, Dialect, Driver, TransactionSettings } from 'kysely';
 import { CommitFailed, RecordsUnavailable } from './failures.ts';
+import type { OpenFiles } from './open-files.ts';
+import type { Troubles } from './troubles.ts';
 
 /** SQLite result codes that speak of the store, not of the statement: busy, locked, memory, read-only, I/O, corrupt, full, cannot open, not a database. */
 const SQLITE_TROUBLE: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 11, 13, 14, 26]);
@@ -8,32 +10,47 @@ const SQLSTATE_BUGS = /^(0A|21|22|23|26|2F|34|42)/;
 
 /**
  * A dialect whose failures say what they mean for the caller: RecordsUnavailable while nothing was done, CommitFailed
- * once a transaction has begun (it is rolled back). Faults of a statement itself pass unchanged: they are bugs.
+ * once a transaction has begun (it is rolled back). Faults of a statement itself pass unchanged: they are bugs. Nothing is
+ * done while the `files` beneath are not those that their names stand for.
  */
-export function guarded(dialect: Dialect, use: 'reading' | 'writing'): Dialect {
+export function guarded(
+  dialect: Dialect,
+  use: 'reading' | 'writing',
+  troubles: Troubles,
+  files: OpenFiles | null = null,
+): Dialect {
   return {
     createAdapter: () => dialect.createAdapter(),
     createQueryCompiler: () => dialect.createQueryCompiler(),
     createIntrospector: (db) => dialect.createIntrospector(db),
-    createDriver: () => guardDriver(dialect.createDriver(), use),
+    createDriver: () => guardDriver(dialect.createDriver(), use, troubles, files),
   };
 }
 
-function guardDriver(driver: Driver, use: 'reading' | 'writing'): Driver {
+function guardDriver(driver: Driver, use: 'reading' | 'writing', troubles: Troubles, files: OpenFiles | null): Driver {
   const connections = new WeakMap<DatabaseConnection, DatabaseConnection>();
   const inner = new WeakMap<DatabaseConnection, DatabaseConnection>();
   const failed = (error: unknown) =>
     use === 'writing' ? commitFailed('a write failed', error) : unavailable('a read failed', error);
 
+  /** A write looks at the files itself, so that none goes into a file that is gone; a read takes the word of the last look. */
+  const checkFiles = () => {
+    const fault = use === 'writing' ? files?.look() : files?.fault;
+    if (fault) throw new RecordsUnavailable(fault);
+  };
   const guardConnection = (connection: DatabaseConnection): DatabaseConnection => {
     const known = connections.get(connection);
     if (known) return known;
     const guard: DatabaseConnection = {
       executeQuery: async (query, options) => {
+        if (use === 'reading') checkFiles();
         try {
           return await connection.executeQuery(query, options);
         } catch (error) {
-          throw isTrouble(error) ? failed(error) : error;
+          if (!isTrouble(error)) throw error;
+          troubles.note(error);
+          if (use === 'reading') troubles.readFailed(query);
+          throw failed(error);
         }
       },
       streamQuery: (query, chunkSize, options) => connection.streamQuery(query, chunkSize, options),
@@ -47,6 +64,7 @@ function guardDriver(driver: Driver, use: 'reading' | 'writing'): Driver {
     try {
       return await run();
     } catch (error) {
+      troubles.note(error);
       throw explain(error);
     }
   };
@@ -64,11 +82,13 @@ function guardDriver(driver: Driver, use: 'reading' | 'writing'): Driver {
           (error) => unavailable('cannot be reached', error),
         ),
       ),
-    beginTransaction: (connection: DatabaseConnection, settings: TransactionSettings) =>
-      orElse(
+    beginTransaction: async (connection: DatabaseConnection, settings: TransactionSettings) => {
+      checkFiles();
+      await orElse(
         () => driver.beginTransaction(bare(connection), settings),
         (error) => unavailable('cannot begin', error),
-      ),
+      );
+    },
     commitTransaction: (connection: DatabaseConnection) =>
       orElse(
         () => driver.commitTransaction(bare(connection)),

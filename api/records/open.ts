@@ -29,6 +29,8 @@ export interface RecordsSettings {
   readonly now: () => number;
   /** Hears what was done at the start, a line each. */
   readonly report?: (line: string) => void;
+  /** Hears what an operator has to see to at once: files that were deleted or replaced, damaged data. */
+  readonly alarm?: (line: string) => void;
   readonly notes_wait_ms?: number;
   /** How long writes wait for a SQLite file that another process writes to. */
   readonly write_wait_ms?: number;
@@ -48,9 +50,19 @@ export async function openRecords({ data_root, database_url, ...settings }: Reco
 /** The records over an open store, which they close. */
 export async function recordsOver(
   store: Store,
-  { now, report = () => {}, notes_wait_ms = NOTES_WAIT_MS, write_wait_ms = WRITE_WAIT_MS }: RecordsSettings,
+  {
+    now,
+    report = () => {},
+    alarm = () => {},
+    notes_wait_ms = NOTES_WAIT_MS,
+    write_wait_ms = WRITE_WAIT_MS,
+  }: RecordsSettings,
 ): Promise<Records> {
-  const { writer, reader, lock } = store;
+  const { writer, reader, lock, files, troubles } = store;
+  troubles.onDamage = (reason) => alarm(`records: ${store.name} is damaged (${reason})`);
+  if (files !== null)
+    files.onChange = (fault) =>
+      fault === null ? report(`records: ${store.name} is in its place again`) : alarm(`records: ${fault}`);
   try {
     for (const name of await migrate(store, now())) report(`records: applied migration ${name} to ${store.name}`);
   } catch (error) {
@@ -104,7 +116,8 @@ export async function recordsOver(
     operate,
     rememberCursor: notes.cursor,
     reader,
-    health: async () => !lock?.keptOut && (await isReadable(reader)) && (await committer.works(now())),
+    health: async () =>
+      !lock?.keptOut && troubles.damage === null && (await isReadable(store)) && (await committer.works(Date.now())),
     store,
     close: async () => {
       closing ??= closeAfter(committer.drain(), sweeping, store);
@@ -179,10 +192,16 @@ function ignoreUnreachable(error: unknown): void {
   if (!isOutage(error)) throw error;
 }
 
-async function isReadable(reader: Kysely<Database>): Promise<boolean> {
+/** Whether reads work: the one that failed last tells, else any. */
+async function isReadable({ reader, troubles }: Store): Promise<boolean> {
+  const failed = troubles.failedRead;
   try {
-    await reader.selectFrom('probes').select('name').limit(1).execute();
-    return true;
+    if (failed === null) await reader.selectFrom('probes').select('name').limit(1).execute();
+    else {
+      await reader.executeQuery(failed);
+      troubles.readWorked(failed);
+    }
+    return troubles.failedRead === null;
   } catch (error) {
     if (isOutage(error)) return false;
     throw error;

@@ -131,7 +131,7 @@ export interface Records {
   readonly rememberCursor: (note: CursorNote) => void;
   /** Reads outside any transaction. */
   readonly reader: Kysely<Database>;
-  /** False when the records cannot be read, or commits failed and still do. */
+  /** False when the records cannot be read, what was read or written last failed and still does, or their file is gone or damaged. */
   readonly health: () => Promise<boolean>;
   /** The database beneath, for operators' commands. */
   readonly store: Store;

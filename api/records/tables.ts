@@ -182,7 +182,7 @@ interface AuditTable {
   detail: string;
 }
 
-/** One row that health writes when commits have failed, to see whether they work again. */
+/** One row that health writes with another time each time, to see whether commits work. */
 interface ProbesTable {
   name: string;
   at: string;
