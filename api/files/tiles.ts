@@ -82,6 +82,8 @@ export async function archiveResponse(
     'Cache-Control': cache_control,
     'Accept-Ranges': 'bytes',
     'X-Data-Source': manifest.source,
+    // Open to anyone: shared caches keep one copy, whoever asks.
+    Vary: 'Accept-Encoding',
     'X-Content-Type-Options': 'nosniff',
   };
   if (!('bytes' in plan)) {

@@ -261,3 +261,16 @@ test('the pmtiles reader reads the archives of scans and of the day over HTTP', 
     t.true((tile?.data.byteLength ?? 0) > 0, path);
   }
 });
+
+test('archives are the same for every caller, and do not vary by Authorization', async (t) => {
+  const first = await get(DAILY);
+  await first.arrayBuffer();
+  const etag = first.headers.get('ETag') ?? '';
+  for (const path of [DAILY, await scanPath()]) {
+    const part = await get(path, { Range: 'bytes=0-9' });
+    await part.arrayBuffer();
+    for (const reply of [part, await get(path, {}, 'HEAD')]) t.is(reply.headers.get('Vary'), 'Accept-Encoding', path);
+  }
+  const unchanged = await get(DAILY, { 'If-None-Match': etag });
+  t.deepEqual([unchanged.status, unchanged.headers.get('Vary')], [304, 'Accept-Encoding']);
+});
