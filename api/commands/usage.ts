@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { periodOf } from '../records/charge.ts';
 import { adjustUsage, type MonthUsage, readUsage } from '../records/usage.ts';
 import { type LedgerCheck, verifyLedger } from '../records/verify.ts';
@@ -20,6 +20,8 @@ interface Json {
 }
 
 const LARGEST_ADJUSTMENT = 1_000_000_000;
+/** 1 to 500 printable characters that begin and end with something to see. */
+const REASON = /^(?=\S)[^\p{C}]{1,500}(?<=\S)$/u;
 
 /** `hail-api usage`: credits, whether they add up, and corrections. */
 export function usageCommand(config: () => RecordsConfig): Command {
@@ -53,7 +55,7 @@ export function usageCommand(config: () => RecordsConfig): Command {
   command
     .command('adjust <business> <credits>')
     .description('give credits back (negative) or take them (positive) this month, as a ledger row of its own')
-    .requiredOption('--reason <text>', 'why: kept in the ledger and the audit log')
+    .requiredOption('--reason <text>', 'why: kept in the ledger and the audit log', reasonOf)
     .option('--json', 'print one JSON object')
     .addHelpText('after', "\nExample:\n  hail-api usage adjust acme --reason 'outage of 19 May' -- -500")
     .action(async (nameOrId: string, text: string, { json, reason }: Json & { readonly reason: string }) => {
@@ -71,6 +73,13 @@ export function usageCommand(config: () => RecordsConfig): Command {
     });
 
   return command;
+}
+
+/** Argument parser: why something was done, in words. */
+function reasonOf(text: string): string {
+  const reason = text.trim();
+  if (!REASON.test(reason)) throw new InvalidArgumentError('Expected a reason of 1 to 500 printable characters.');
+  return reason;
 }
 
 function usageLines(period: string, usage: MonthUsage): readonly string[] {

@@ -51,6 +51,17 @@ test.serial('usage shows a month, and an adjustment with its reason', async (t) 
   t.is((await it.run('usage', 'show', 'acme', '--period', '2026-13')).code, 2);
 });
 
+test.serial('an adjustment without a reason that says something is refused, and nothing is written', async (t) => {
+  const it = operator(t);
+  await charged(it);
+  for (const reason of ['', '   ', '\t\n', 'x'.repeat(501)])
+    t.is((await it.run('usage', 'adjust', 'acme', '5', '--reason', reason)).code, 2);
+  t.like(await it.json('usage', 'show', 'acme'), { used: 15 });
+  await it.json('usage', 'adjust', 'acme', '5', '--reason', '  outage ');
+  const { acts } = await it.json('business', 'audit', 'acme');
+  t.like((acts as object[]).at(-1), { detail: { reason: 'outage' } });
+});
+
 test.serial('verify and doctor end with 5 when somebody changed a sum, and name it', async (t) => {
   const it = operator(t);
   await charged(it);
