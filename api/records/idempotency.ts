@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { ExpressionBuilder, Kysely, Selectable, Transaction } from 'kysely';
 import { CommitFailed } from './failures.ts';
@@ -116,7 +116,7 @@ function newClaim({ business_id, route, key, fingerprint }: ClaimRequest, { now,
   return {
     business_id,
     route,
-    key,
+    key: storedKey(key),
     fingerprint,
     token: randomUUID(),
     owner: OWNER,
@@ -130,5 +130,10 @@ function newClaim({ business_id, route, key, fingerprint }: ClaimRequest, { now,
 }
 
 function sameKey({ business_id, route, key }: ClaimRequest) {
-  return ({ and }: ExpressionBuilder<Database, 'idempotency'>) => and({ business_id, route, key });
+  return ({ and }: ExpressionBuilder<Database, 'idempotency'>) => and({ business_id, route, key: storedKey(key) });
+}
+
+/** What stands for an idempotency key in the records: clients may send secrets as keys, their API key among them. */
+export function storedKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
 import type { Store } from './database.ts';
 import { RecordsUnavailable } from './failures.ts';
+import { storedKey } from './idempotency.ts';
 import type { Database } from './tables.ts';
 
 interface Migration {
@@ -13,6 +14,7 @@ interface Migration {
 const MIGRATIONS: readonly Migration[] = [
   { name: '001-businesses-keys-credits-portfolio', up: firstTables },
   { name: '002-data-root', up: dataRoot },
+  { name: '003-idempotency-key-digests', up: digestKeys },
 ];
 
 /** How long one process waits for another that is migrating. */
@@ -236,4 +238,14 @@ async function dataRoot({ schema }: Transaction<Database>, { text }: Store): Pro
     .addColumn('state', text, (c) => c.notNull())
     .addColumn('noted_at', text, (c) => c.notNull())
     .execute();
+}
+
+/** Idempotency keys were stored as clients sent them. */
+async function digestKeys(rows: Transaction<Database>): Promise<void> {
+  for (const { token, key } of await rows.selectFrom('idempotency').select(['token', 'key']).execute())
+    await rows
+      .updateTable('idempotency')
+      .set({ key: storedKey(key) })
+      .where('token', '=', token)
+      .execute();
 }

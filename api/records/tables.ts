@@ -130,6 +130,7 @@ interface IdempotencyTable {
   business_id: string;
   /** Method and route. */
   route: string;
+  /** SHA-256 of the idempotency key, hex. */
   key: string;
   fingerprint: string;
   /** Names one claim: a later claim of the same key has another. */

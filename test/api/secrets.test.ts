@@ -46,6 +46,12 @@ function misplaced(key: string): string[] {
     request('POST /v1/portfolio/locations\n{"format":"json","data":[]}', authorized, `Content-Type: ${key}`),
     request('POST /v1/portfolio/locations\n{"format":"json","data":[]}', authorized, json, `Content-Encoding: ${key}`),
     request(`GET /v1/usage?a=%${key}`, authorized),
+    request(
+      'POST /v1/portfolio/locations\n{"format":"json","data":[{"name":"Depot","lat":35,"lon":-97}]}',
+      authorized,
+      json,
+      `Idempotency-Key: ${key}`,
+    ),
   ];
 }
 

@@ -244,6 +244,6 @@ test('processes that start together on nothing migrate once and make one first b
       JSON.parse((await run(process.execPath, [child, join(path, '..', '..')])).stdout),
     ),
   );
-  t.is(said.filter(({ applied }) => applied === MIGRATION_NAMES.length).length, 1);
+  t.deepEqual(said.map(({ applied }) => applied).sort(), [0, 0, 0, MIGRATION_NAMES.length]);
   t.is(said.filter(({ made }) => made).length, 1);
 });

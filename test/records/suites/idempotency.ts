@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { LEASE_MS, REPLAY_WINDOW_MS, sweepClaims } from '../../../api/records/idempotency.ts';
 import type { ClaimRequest, Records } from '../../../api/records/records.ts';
@@ -44,6 +45,39 @@ export function idempotencySuite(test: Register): void {
     );
     t.deepEqual(await (await world.open()).claim(request(tenant)), { kind: 'replay', answer: ANSWER });
     t.is(await usedBy(records, tenant), 10);
+  });
+
+  test('an idempotency key is stored as its digest alone, for a client may have put a secret there', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    await claimed(records, request(tenant, { key: tenant.key }));
+    t.deepEqual(await records.claim(request(tenant, { key: tenant.key })), { kind: 'in_progress' });
+    const rows = await records.reader.selectFrom('idempotency').selectAll().execute();
+    t.is(rows.length, 1);
+    t.false(JSON.stringify(rows).includes(tenant.key));
+    t.is(rows[0]?.key, createHash('sha256').update(tenant.key).digest('hex'));
+  });
+
+  test('answers under keys that an earlier version stored in clear are replayed, and their keys become digests', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    for (const key of ['key-1', tenant.key])
+      await records.storeRefusal(await claimed(records, request(tenant, { key })), REFUSAL);
+    const { token } = await records.reader
+      .selectFrom('idempotency')
+      .select('token')
+      .where('key', '=', createHash('sha256').update(tenant.key).digest('hex'))
+      .executeTakeFirstOrThrow();
+    await records.operate(async (rows) => {
+      await rows.updateTable('idempotency').set({ key: 'key-1' }).where('token', '!=', token).execute();
+      await rows.updateTable('idempotency').set({ key: tenant.key }).where('token', '=', token).execute();
+      await rows.deleteFrom('migrations').where('name', 'like', '%idempotency-key-digests').execute();
+    });
+    const upgraded = await world.open();
+    for (const key of ['key-1', tenant.key])
+      t.deepEqual(await upgraded.claim(request(tenant, { key })), { kind: 'replay', answer: REFUSAL });
+    const rows = await upgraded.reader.selectFrom('idempotency').select('key').execute();
+    t.true(rows.every(({ key }) => /^[0-9a-f]{64}$/.test(key)));
   });
 
   test('of a hundred parallel claims of one key exactly one is granted', async (t, world) => {
