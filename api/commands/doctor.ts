@@ -1,11 +1,16 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { layout } from '../../schemas/layout.ts';
 import { Current } from '../../schemas/manifest.ts';
 import { recordsLocation } from '../records/database.ts';
+import { isOutage } from '../records/failures.ts';
+import { type Holder, holdersOf } from '../records/holders.ts';
 import { abandonedClaims } from '../records/idempotency.ts';
+import { orphans, planFaults, scopeFaults, tagFaults } from '../records/integrity.ts';
 import type { Records } from '../records/records.ts';
+import { isDamage } from '../records/troubles.ts';
 import { verifyLedger } from '../records/verify.ts';
 import { counted, EXIT, print, type RecordsConfig, withRecords } from './cli.ts';
 import { ledgerLines } from './usage.ts';
@@ -24,12 +29,11 @@ const STALE_AFTER_MS = 10 * 60_000;
 export function doctorCommand(config: () => RecordsConfig): Command {
   return new Command('doctor')
     .description(
-      'check the records, the ledger, file modes and the age of the data; exit code 5 when something is wrong',
+      'check the records, their file and its lock, the ledger, the data root and the age of the data; exit code 5 when something is wrong',
     )
     .option('--json', 'print one JSON object')
     .action(async ({ json }: { readonly json?: true }) => {
-      const settings = config();
-      const findings = await withRecords(settings, (records) => examine(records, settings));
+      const findings = await examine(config());
       print(
         json,
         { findings },
@@ -39,20 +43,110 @@ export function doctorCommand(config: () => RecordsConfig): Command {
     });
 }
 
-async function examine(records: Records, config: RecordsConfig): Promise<readonly Finding[]> {
+async function examine(config: RecordsConfig): Promise<readonly Finding[]> {
+  const held = await fileLock(config);
+  // Before the records are opened, which removes the log that a killed process left.
+  const modes = fileModes(config);
   return [
-    await database(records),
-    await ledger(records),
-    await claims(records),
-    ...fileModes(config),
+    ...held,
+    ...(held.some(({ status }) => status === 'fault') ? [leftClosed(config)] : await inRecords(config)),
+    ...modes,
+    folders(config.data_root),
     dataAge(config.data_root, config.now()),
   ];
 }
 
+/** Whether each process that has the SQLite file open holds its lock, and has the very files open that are there. */
+async function fileLock({ data_root, database_url }: RecordsConfig): Promise<readonly Finding[]> {
+  const location = recordsLocation(data_root, database_url);
+  if (!('path' in location) || !existsSync(dirname(location.path))) return [];
+  const { path } = location;
+  // A process that is just opening or closing the file is between two states: what is wrong with it passes.
+  if (holdersOf(path)?.some(isUnsafe)) await sleep(HOLDER_PASSES_MS);
+  const holders = holdersOf(path);
+  const check = 'file lock';
+  if (holders === null)
+    return [{ check, status: 'note', message: `${process.platform} does not tell who holds ${path}` }];
+  if (holders.length === 0) return [{ check, status: 'ok', message: `no other process has ${path} open` }];
+  return holders.map((holder): Finding => {
+    const { pid, locked, deleted } = holder;
+    if (!isUnsafe(holder)) return { check, status: 'ok', message: `process ${pid} holds the lock of ${path}` };
+    const faults = [
+      ...(locked ? [] : [`holds no lock on ${path}, so that the next to close it deletes its log`]),
+      ...deleted.map((name) => `has ${name} open, which was deleted or replaced`),
+    ];
+    return { check, status: 'fault', message: `process ${pid} ${faults.join('; ')}` };
+  });
+}
+
+const HOLDER_PASSES_MS = 100;
+
+function isUnsafe({ locked, deleted }: Holder): boolean {
+  return !locked || deleted.length > 0;
+}
+
+/** SQLite deletes the log when it believes that it closes the file as its last user. */
+function leftClosed(config: RecordsConfig): Finding {
+  const name = nameOf(config);
+  return {
+    check: 'database',
+    status: 'note',
+    message: `${name} was not opened: closing it could delete the log in use`,
+  };
+}
+
+async function inRecords(config: RecordsConfig): Promise<readonly Finding[]> {
+  try {
+    return await withRecords(config, async (records) => {
+      const found = await database(records);
+      if (found.status === 'fault') return [found];
+      const { reader } = records;
+      return [
+        found,
+        await ledger(records),
+        listed('plans', await planFaults(reader), 'every business has a plan that fits together'),
+        ...(await orphanedRows(records)),
+        listed('scopes', await scopeFaults(reader), 'every key has scopes that can be read'),
+        listed('tags', await tagFaults(reader), 'every location has tags that can be read'),
+        await claims(records),
+      ];
+    });
+  } catch (error) {
+    if (!isOutage(error) || !isDamage(error.cause)) throw error;
+    const reason = error.cause instanceof Error ? error.cause.message : String(error.cause);
+    return [{ check: 'database', status: 'fault', message: `${nameOf(config)} is malformed (${reason})` }];
+  }
+}
+
+function nameOf({ data_root, database_url }: RecordsConfig): string {
+  const location = recordsLocation(data_root, database_url);
+  return 'path' in location ? location.path : new URL(location.url).host;
+}
+
 async function database({ store }: Records): Promise<Finding> {
   const faults = await store.selfCheck();
-  if (faults.length > 0) return { check: 'database', status: 'fault', message: faults.join('; ') };
+  if (faults.length > 0) return listed('database', [`${store.name} is malformed`, ...faults], '');
   return { check: 'database', status: 'ok', message: `${store.kind} ${store.name}` };
+}
+
+/** Faults that are named in one finding. */
+const NAMED = 3;
+
+function listed(check: string, faults: readonly string[], well: string): Finding {
+  if (faults.length === 0) return { check, status: 'ok', message: well };
+  const more = faults.length > NAMED ? [`${faults.length - NAMED} more`] : [];
+  return { check, status: 'fault', message: [...faults.slice(0, NAMED), ...more].join('; ') };
+}
+
+async function orphanedRows({ reader }: Records): Promise<readonly Finding[]> {
+  const check = 'orphaned rows';
+  const found = await orphans(reader);
+  if (found.length === 0) return [{ check, status: 'ok', message: 'none' }];
+  return found.map(({ table, rows, missing, passing }) => ({
+    check,
+    status: passing ? 'note' : 'fault',
+    message: `${counted(rows, 'row')} of ${table} without their ${missing}`,
+  }));
 }
 
 async function ledger({ reader }: Records): Promise<Finding> {
@@ -79,18 +173,36 @@ async function claims({ reader }: Records): Promise<Finding> {
 function fileModes({ data_root, database_url }: RecordsConfig): readonly Finding[] {
   const location = recordsLocation(data_root, database_url);
   if (!('path' in location)) return [];
-  return [
-    [location.path, 0o600],
-    [dirname(location.path), 0o700],
-  ].map(([path, most]): Finding => {
-    const mode = statSync(String(path)).mode & 0o777;
-    const open = (mode & ~Number(most)) !== 0;
-    return {
-      check: 'file mode',
-      status: open ? 'fault' : 'ok',
-      message: `${path} is ${mode.toString(8)}${open ? `, expected at most ${Number(most).toString(8)}` : ''}`,
-    };
+  const { path } = location;
+  const files = ['', '-wal', '-shm'].map((suffix) => ({ path: path + suffix, most: 0o600 }));
+  return [...files, { path: dirname(path), most: 0o700 }].flatMap(({ path, most }): Finding[] => {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) return [];
+    const mode = stat.mode & 0o777;
+    const open = (mode & ~most) !== 0;
+    return [
+      {
+        check: 'file mode',
+        status: open ? 'fault' : 'ok',
+        message: `${path} is ${mode.toString(8)}${open ? `, expected at most ${most.toString(8)}` : ''}`,
+      },
+    ];
   });
+}
+
+/** What the pipeline leaves in a data root that it has published to. */
+const PUBLISHED = [layout.current, layout.manifests, layout.tables, layout.tiles, layout.live, layout.state];
+
+/** Without its lists and tables a data root looks like one without hail. */
+function folders(data_root: string): Finding {
+  const isThere = (name: string) => existsSync(join(data_root, name));
+  if (!PUBLISHED.some(isThere)) return { check: 'data root', status: 'ok', message: `${data_root} is not yet used` };
+  const missing = [layout.manifests, layout.tables].filter((name) => !isThere(name));
+  return listed(
+    'data root',
+    missing.map((name) => `${join(data_root, name)} is missing, and the data root has been used`),
+    `${data_root} has its lists and tables`,
+  );
 }
 
 function dataAge(data_root: string, now_ms: number): Finding {

@@ -101,9 +101,12 @@ export function ledgerLines({ rows, credits, faults }: LedgerCheck): readonly st
   if (faults.length === 0) return [`The ledger adds up: ${read}.`];
   return [
     `${counted(faults.length, 'sum')} of ${read} differ:`,
-    ...faults.map(
-      ({ business_id, subject, what, ledger_credits, found_credits }) =>
-        `  ${business_id} ${subject}: ${what} says ${found_credits}, the ledger ${ledger_credits}`,
-    ),
+    ...faults.map((fault) => {
+      const [found, ledger] =
+        'found_credits' in fault
+          ? [fault.found_credits, fault.ledger_credits]
+          : [fault.found_count, fault.ledger_count];
+      return `  ${fault.business_id} ${fault.subject}: ${fault.what} says ${found}, the ledger ${ledger}`;
+    }),
   ];
 }

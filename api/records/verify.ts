@@ -1,15 +1,26 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, type Selectable, sql } from 'kysely';
 import { snapshot } from './snapshot.ts';
 import type { Database } from './tables.ts';
 
 /** Two sums that should be equal and are not. */
-export interface LedgerFault {
+export type LedgerFault = CreditsFault | CountFault;
+
+interface CreditsFault {
   readonly business_id: string;
   /** What was summed: a month, or a day with key and operation. */
   readonly subject: string;
   readonly what: 'used' | 'usage';
   readonly ledger_credits: number;
   readonly found_credits: number;
+}
+
+/** Requests (`calls`) or units of the price (`count`) that differ, where the credits do not. */
+interface CountFault {
+  readonly business_id: string;
+  readonly subject: string;
+  readonly what: 'calls' | 'count';
+  readonly ledger_count: number;
+  readonly found_count: number;
 }
 
 /** What the check of the ledger read. */
@@ -28,7 +39,7 @@ interface Sum {
 
 /**
  * Adds the ledger up and compares it with what was counted beside it: the months' `used`, and the sums by day, key and
- * operation that usage answers are made of. All at one moment, so it may run while charges are written.
+ * operation that usage answers are made of, their credits, calls and counts. All at one moment, so it may run while charges are written.
  */
 export async function verifyLedger(reader: Kysely<Database>): Promise<LedgerCheck> {
   return await snapshot(reader, async (rows) => {
@@ -51,6 +62,7 @@ export async function verifyLedger(reader: Kysely<Database>): Promise<LedgerChec
           ledger.map((row) => sum(row.business_id, usageSubject(row), row.credits)),
           counted,
         ),
+        ...compareCounts(ledger, usage),
       ],
     };
   });
@@ -65,6 +77,9 @@ async function ledgerSums(rows: Kysely<Database>) {
       fn.coalesce('key_id', val('')).as('key_id'),
       'operation',
       fn.sum<number>('credits').as('credits'),
+      fn.sum<number>('count').as('count'),
+      // An adjustment is nobody's call, and a refund takes one back.
+      sql<number>`sum(case when key_id is null then 0 when count < 0 then -1 else 1 end)`.as('calls'),
     ])
     .groupBy(['business_id', 'day', 'key_id', 'operation'])
     .execute();
@@ -83,7 +98,7 @@ function byMonth(ledger: Awaited<ReturnType<typeof ledgerSums>>): readonly Sum[]
   });
 }
 
-function compare(what: LedgerFault['what'], ledger: readonly Sum[], found: readonly Sum[]): readonly LedgerFault[] {
+function compare(what: CreditsFault['what'], ledger: readonly Sum[], found: readonly Sum[]): readonly CreditsFault[] {
   const expected = new Map(ledger.map((row) => [row.name, row]));
   const present = new Map(found.map((row) => [row.name, row]));
   return [...new Map([...present, ...expected]).values()]
@@ -95,6 +110,23 @@ function compare(what: LedgerFault['what'], ledger: readonly Sum[], found: reado
       found_credits: present.get(name)?.credits ?? 0,
     }))
     .filter(({ ledger_credits, found_credits }) => ledger_credits !== found_credits);
+}
+
+type UsageSum = Omit<Selectable<Database['usage']>, 'key_id'> & { readonly key_id: string };
+
+/** What `compare` found wrong already, because its credits differ, is left alone. */
+function compareCounts(ledger: readonly UsageSum[], usage: readonly UsageSum[]): readonly CountFault[] {
+  const expected = new Map(ledger.map((row) => [`${row.business_id} ${usageSubject(row)}`, row]));
+  return usage.flatMap((row) => {
+    const subject = usageSubject(row);
+    const { business_id } = row;
+    const { credits = 0, calls = 0, count = 0 } = expected.get(`${business_id} ${subject}`) ?? {};
+    if (credits !== row.credits) return [];
+    return [
+      { business_id, subject, what: 'calls' as const, ledger_count: calls, found_count: row.calls },
+      { business_id, subject, what: 'count' as const, ledger_count: count, found_count: row.count },
+    ].filter(({ ledger_count, found_count }) => ledger_count !== found_count);
+  });
 }
 
 function sum(business_id: string, subject: string, credits: number): Sum {
