@@ -1,11 +1,14 @@
 import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { verifyLedger } from '../../api/records/verify.ts';
 import { livez, readyz } from '../../api/routes/health.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import type { Health } from '../../schemas/resources/health.ts';
+import { startServe } from '../serve-child.ts';
 import { startService } from '../service.ts';
+import { scratch } from '../world.ts';
 
 const COVERAGE = '/v1/coverage?lat=35&lon=-97';
 const UPLOAD = {
@@ -53,4 +56,28 @@ test('with its records file moved away, the service is not ready and refuses bil
   t.is((await service.call(COVERAGE)).status, 200);
   t.is((await service.records.reader.selectFrom('ledger').selectAll().execute()).length, 2);
   t.deepEqual((await verifyLedger(service.records.reader)).faults, []);
+});
+
+test('a server whose records file is moved away says so in its log, as an error, and when it is back', async (t) => {
+  const root = await scratch(t);
+  const server = await startServe(root, undefined, 'info');
+  t.teardown(() => server.end('SIGKILL'));
+  const file = join(root, 'records', 'hail.sqlite');
+  const told = async (pattern: RegExp) => {
+    for (const until_ms = performance.now() + 10_000; performance.now() < until_ms; await sleep(50))
+      if (
+        server
+          .log()
+          .split('\n')
+          .some((line) => pattern.test(line))
+      )
+        return true;
+    return false;
+  };
+  renameSync(file, `${file}.away`);
+  t.true(await told(/"level":50.*hail\.sqlite is not there any more.*Records:Store:Failed/));
+  t.is((await fetch(`${server.url}/readyz`)).status, 503);
+  renameSync(`${file}.away`, file);
+  t.true(await told(/hail\.sqlite is in its place again/));
+  await server.end('SIGTERM');
 });

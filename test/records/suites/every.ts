@@ -2,12 +2,21 @@ import type { Register } from '../world.ts';
 import { backupSuite } from './backup.ts';
 import { chargesSuite } from './charges.ts';
 import { idempotencySuite } from './idempotency.ts';
+import { integritySuite } from './integrity.ts';
 import { keysSuite } from './keys.ts';
 import { portfolioSuite } from './portfolio.ts';
 import { rememberedRootSuite } from './remembered-root.ts';
 
 /** Everything that must hold on every kind of database. */
 export function everySuite(test: Register): void {
-  for (const suite of [chargesSuite, keysSuite, idempotencySuite, portfolioSuite, backupSuite, rememberedRootSuite])
+  for (const suite of [
+    chargesSuite,
+    keysSuite,
+    idempotencySuite,
+    portfolioSuite,
+    backupSuite,
+    integritySuite,
+    rememberedRootSuite,
+  ])
     suite(test);
 }
