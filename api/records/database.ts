@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import {
   type Dialect,
   Kysely,
@@ -157,11 +158,13 @@ async function exists(rows: Kysely<Database>, query: RawBuilder<unknown>): Promi
   return (await query.execute(rows)).rows.length > 0;
 }
 
-/** A connection to the SQLite file, as Kysely takes it; statements are prepared once, and wait for locks for `wait_ms`. */
+/** A connection to the SQLite file, which must be there, as Kysely takes it; statements are prepared once, and wait for locks for `wait_ms`. */
 function sqlite(path: string, wait_ms: number): SqliteDatabase {
-  createFile(path);
+  // Not to be made by whoever comes late: beside the log of another file it would be the end of both.
+  const address = pathToFileURL(path);
+  address.searchParams.set('mode', 'rw');
   // Processes that start together wait for the one that turns the new file to write-ahead logging.
-  const database = new DatabaseSync(path, { timeout: OPENING_WAIT_MS });
+  const database = new DatabaseSync(address, { timeout: OPENING_WAIT_MS });
   // FULL: the last commits survive a power cut; NORMAL may lose them.
   database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
   database.exec(`pragma busy_timeout = ${wait_ms}`);
@@ -213,7 +216,7 @@ function sqliteStatement(statement: StatementSync): SqliteStatement {
   };
 }
 
-/** SQLite whose statements see what is committed. */
+/** SQLite whose statements see what is committed; opened once there is a connection that writes. */
 export class ReadingSqlite extends SqliteDialect {
   constructor(path: string) {
     super({ database: async () => sqlite(path, READING_WAIT_MS) });
@@ -227,7 +230,10 @@ export class WritingSqlite extends SqliteDialect {
 
   constructor(path: string, lock: WriteLock) {
     // Waiting is the lock's part: no statement of a writer holds up the event loop.
-    const open = async () => lock.of(sqlite(path, 0));
+    const open = async () => {
+      createFile(path);
+      return lock.of(sqlite(path, 0));
+    };
     super({ database: open });
     this.#open = open;
     this.#lock = lock;

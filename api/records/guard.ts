@@ -70,11 +70,15 @@ function guardDriver(driver: Driver, use: 'reading' | 'writing', troubles: Troub
   };
 
   return {
-    init: (options) =>
-      orElse(
+    init: async (options) => {
+      // The connection that reads is opened late, and must not open what was put in the place of the file.
+      const fault = use === 'reading' ? files?.look() : null;
+      if (fault) throw new RecordsUnavailable(fault);
+      await orElse(
         () => driver.init(options),
         (error) => unavailable('cannot be opened', error),
-      ),
+      );
+    },
     acquireConnection: async (options) =>
       guardConnection(
         await orElse(

@@ -1,6 +1,7 @@
 import {
   closeSync,
   copyFileSync,
+  existsSync,
   mkdtempSync,
   openSync,
   renameSync,
@@ -78,6 +79,21 @@ test('files that disappear while nothing is written are noticed, and reads are r
   t.true(await healthBecomes(records.health, false));
   await t.throwsAsync(usedBy(records, tenant), { instanceOf: RecordsUnavailable });
   t.is(alarms.length, 1);
+});
+
+test('a connection that is opened after the file was moved away makes no new file in its place', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'hail-vanished-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'hail.sqlite');
+  // Migrations write; nothing was read yet.
+  const records = await recordsOver(openDatabase({ path }), { now: () => 0 });
+  renameSync(path, `${path}.away`);
+  await t.throwsAsync(records.reader.selectFrom('keys').selectAll().execute(), { instanceOf: RecordsUnavailable });
+  t.false(existsSync(path));
+  renameSync(`${path}.away`, path);
+  t.true(await healthBecomes(records.health, true));
+  t.deepEqual(await records.reader.selectFrom('keys').selectAll().execute(), []);
+  await records.close();
 });
 
 test('records whose very file is put back work again, and what was acknowledged is in it', async (t) => {
