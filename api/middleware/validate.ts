@@ -16,7 +16,7 @@ export interface Input {
   readonly body: unknown;
 }
 
-/** Parameters of a query string; throws `invalid_parameter` where it is no percent-encoded UTF-8. */
+/** Parameters of a query string; throws `invalid_parameter` where it is no percent-encoded UTF-8, or holds a NUL. */
 export function parseQuery(search: string): QueryText {
   const query: Record<string, string | string[]> = Object.create(null);
   if (search === '') return query;
@@ -35,6 +35,9 @@ export function parseQuery(search: string): QueryText {
 
 function decoded(text: string): string {
   if (!text.includes('%') && !text.includes('+')) return text;
+  // The same rule as for strings in bodies: no name or value has one, and PostgreSQL cannot hold it.
+  if (text.includes('%00'))
+    throw new ApiError('invalid_parameter', `query holds '${shown(text)}', expected no NUL character`);
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch (cause) {

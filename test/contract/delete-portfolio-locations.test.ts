@@ -51,6 +51,16 @@ test("another business's id is not found, and stays", async (t) => {
   t.is((await walk(t.context, 50, key))[0]?.count, 1);
 });
 
+test('an id with a NUL is 400 in the query as in the body, deletes nothing and costs nothing', async (t) => {
+  const ids = await uploaded(t.context, 1);
+  const before = await creditsUsed(t.context);
+  const inQuery = await t.context.call(`${LOCATIONS}?ids=${ids[0]}&ids=a%00b`, { method: 'DELETE' });
+  t.deepEqual([inQuery.status, ((await inQuery.json()) as { error: string }).error], [400, 'invalid_parameter']);
+  t.is((await t.context.call(LOCATIONS, sending('DELETE', { ids: [...ids, 'a\0b'] }))).status, 400);
+  t.is(await creditsUsed(t.context), before);
+  t.is((await walk(t.context, 50))[0]?.count, 1);
+});
+
 test('ids come as repeated query parameters too', async (t) => {
   const [a, b] = await uploaded(t.context, 2);
   t.like(await t.context.json(`${LOCATIONS}?ids=${a}&ids=${b}&ids=${a}`, { method: 'DELETE' }), { deleted: [a, b] });
