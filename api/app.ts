@@ -16,7 +16,7 @@ import { type IdempotencyKeys, idempotencyKeys } from './middleware/idempotency.
 import { limitServer, SERVER_OPTIONS } from './middleware/limits.ts';
 import { type OpenRoute, openReply, openRouteOf, preflight } from './middleware/open-route.ts';
 import { checkPermission } from './middleware/permission.ts';
-import { type Clock, rateLimited, rateLimiter } from './middleware/rate-limit.ts';
+import { ADDRESS_WINDOWS, type Clock, type RateLimiter, rateLimited, rateLimiter } from './middleware/rate-limit.ts';
 import { answerStrays } from './middleware/raw-answers.ts';
 import { commonHeaders, type HeaderPairs, type Reply, send } from './middleware/reply.ts';
 import { nowhere, type Router, router } from './middleware/router.ts';
@@ -44,7 +44,7 @@ const SURVIVES: readonly string[] = ['/v1/health'];
 interface Steps {
   readonly routes: Router;
   readonly authenticate: ReturnType<typeof authenticator>;
-  readonly admit: ReturnType<typeof rateLimiter>;
+  readonly admit: RateLimiter;
   readonly keys: IdempotencyKeys;
   readonly runner: Executor;
   /** Headers of every answer. */
@@ -82,11 +82,12 @@ export function attachApp(server: Server, options: AppOptions): Connections {
 
 function prepareSteps({ endpoints, services, clock, check_replies, watcher }: AppOptions): Steps {
   const { records, base_url } = services;
-  const admit = rateLimiter(clock);
+  // Apart from those of keys: whoever has many addresses must not push windows of keys out of memory.
+  const admitAddress = rateLimiter(clock, ADDRESS_WINDOWS);
   return {
     routes: router(endpoints),
     authenticate: authenticator(records, clock.monotonic_ms, (path) => SURVIVES.includes(path)),
-    admit,
+    admit: rateLimiter(clock),
     keys: idempotencyKeys(records),
     runner: executor(services, {
       check_replies,
@@ -94,7 +95,7 @@ function prepareSteps({ endpoints, services, clock, check_replies, watcher }: Ap
       reportDeparture: watcher.departed,
     }),
     common: commonHeaders(base_url),
-    addressRate: (address) => admit(`address ${address}`, ADDRESS_RATE).headers,
+    addressRate: (address) => admitAddress(address, ADDRESS_RATE).headers,
   };
 }
 

@@ -1,11 +1,10 @@
 import { ApiError } from '../errors.ts';
-import { boundedMap } from './bounded-map.ts';
 
 /** The window of the rate, seconds. */
 export const RATE_WINDOW_S = 60;
 const WINDOW_MS = RATE_WINDOW_S * 1000;
-/** Buckets kept: addresses are strangers' to choose, so the oldest are forgotten. */
-const BUCKETS = 20_000;
+/** Windows of addresses that are kept: addresses are strangers' to choose, so the oldest are forgotten. */
+export const ADDRESS_WINDOWS = 20_000;
 const FIRST_CAPACITY = 64;
 
 /** Clocks of waiting: the monotonic one decides, the other is only shown. */
@@ -29,22 +28,38 @@ export interface Admission {
   readonly retry_after_s: number | null;
 }
 
+/** Admits requests, or refuses them, each counted in the window of its bucket. */
+export type RateLimiter = (bucket: string, limit: number) => Admission;
+
 /**
  * Counts requests in a rolling window of 60 s per bucket: at any moment at most `limit` were admitted in the minute before,
  * where a fixed window would let twice as many through at its edge. A refused request does not extend the wait.
+ *
+ * A window is forgotten when nothing counts in it any more, not before: there are as many as callers of the last minute.
+ * Where strangers choose the buckets, `most` bounds them, and the one that admitted nothing for longest goes first.
  */
-export function rateLimiter(clock: Clock): (bucket: string, limit: number) => Admission {
-  const buckets = boundedMap<Bucket>(BUCKETS);
+export function rateLimiter(clock: Clock, most = Number.POSITIVE_INFINITY): RateLimiter {
+  // In the order of their newest requests.
+  const buckets = new Map<string, Bucket>();
+
+  function forget(limit_ms: number): void {
+    for (const [name, bucket] of buckets) {
+      if (buckets.size <= most && timeAt(bucket, bucket.length - 1) > limit_ms) return;
+      buckets.delete(name);
+    }
+  }
+
   return (name, limit) => {
     const now_ms = clock.monotonic_ms();
-    let bucket = buckets.get(name);
-    if (bucket === undefined) {
-      bucket = { times_ms: new Float64Array(FIRST_CAPACITY), first: 0, length: 0 };
-      buckets.set(name, bucket);
-    }
+    const bucket = buckets.get(name) ?? { times_ms: new Float64Array(FIRST_CAPACITY), first: 0, length: 0 };
     dropOlder(bucket, now_ms - WINDOW_MS);
     const admitted = bucket.length < limit;
-    if (admitted) append(bucket, now_ms);
+    if (admitted) {
+      append(bucket, now_ms);
+      buckets.delete(name);
+      buckets.set(name, bucket);
+      forget(now_ms - WINDOW_MS);
+    }
     const full_in_ms = bucket.length === 0 ? 0 : leavesIn_ms(timeAt(bucket, bucket.length - 1), now_ms);
     const next_in_ms = admitted ? 0 : leavesIn_ms(timeAt(bucket, bucket.length - Math.max(1, limit)), now_ms);
     return {

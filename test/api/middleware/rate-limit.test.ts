@@ -2,9 +2,9 @@ import test from 'ava';
 import { rateLimiter } from '../../../api/middleware/rate-limit.ts';
 
 /** A limiter whose clocks are moved by hand. */
-function limiterAt() {
+function limiterAt(most?: number) {
   const clock = { ms: 0 };
-  const take = rateLimiter({ monotonic_ms: () => clock.ms, unix_ms: () => 1_000_000_000_000 + clock.ms });
+  const take = rateLimiter({ monotonic_ms: () => clock.ms, unix_ms: () => 1_000_000_000_000 + clock.ms }, most);
   const header = (admission: ReturnType<typeof take>, name: string) =>
     admission.headers[admission.headers.indexOf(name) + 1];
   return { clock, take, header };
@@ -85,6 +85,25 @@ test('buckets do not share their windows', (t) => {
   for (let n = 0; n < 60; n++) take('one', 60);
   t.false(take('one', 60).admitted);
   t.true(take('other', 60).admitted);
+});
+
+test('a window is kept for as long as it counts, however many others there are', (t) => {
+  const { clock, take } = limiterAt();
+  for (let n = 0; n < 60; n++) take('key', 60);
+  for (let n = 0; n < 50_000; n++) take(`other ${n}`, 60);
+  t.false(take('key', 60).admitted);
+  clock.ms = 59_999;
+  for (let n = 0; n < 50_000; n++) take(`another ${n}`, 60);
+  t.false(take('key', 60).admitted);
+});
+
+test('of windows that are bounded the one that admitted nothing for longest is forgotten first', (t) => {
+  const { take } = limiterAt(3);
+  for (const name of ['first', 'second', 'third', 'first', 'fourth']) take(name, 2);
+  t.deepEqual(
+    ['first', 'third', 'fourth', 'second'].map((name) => take(name, 1).admitted),
+    [false, false, false, true],
+  );
 });
 
 test('a raised limit holds at once, beyond the first capacity of a bucket', (t) => {

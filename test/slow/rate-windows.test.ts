@@ -1,0 +1,40 @@
+import { Agent, request } from 'node:http';
+import test from 'ava';
+import { trustedProxies } from '../../api/middleware/address.ts';
+import { ADDRESS_WINDOWS } from '../../api/middleware/rate-limit.ts';
+import { openAccount } from '../account.ts';
+import { sampleEndpoints } from '../sample-endpoints.ts';
+import { startService } from '../service.ts';
+
+const FREE = '/v1/sample/items/known';
+const CONNECTIONS = 20;
+
+test('requests without a key from more addresses than are remembered open no window of a key again', async (t) => {
+  const service = await startService({
+    endpoints: sampleEndpoints().endpoints,
+    app: { trusted: trustedProxies(['127.0.0.1']), clock: { monotonic_ms: () => 0, unix_ms: () => 0 } },
+  });
+  t.teardown(service.close);
+  const { key } = await openAccount(service, { plan: { rate_per_minute: 60 } });
+  for (let n = 0; n < 60; n++) t.is((await service.call(FREE, { key })).status, 200);
+
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  t.teardown(() => agent.destroy());
+  const knock = (n: number) =>
+    new Promise<number>((resolve, reject) => {
+      const headers = { 'X-Forwarded-For': `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}` };
+      request(`${service.url}${FREE}`, { agent, headers }, (reply) => {
+        reply.resume();
+        reply.on('end', () => resolve(reply.statusCode ?? 0));
+      })
+        .on('error', reject)
+        .end();
+    });
+  const statuses = new Set<number>();
+  for (let n = 0; n <= ADDRESS_WINDOWS; n += CONNECTIONS)
+    for (const status of await Promise.all(Array.from({ length: CONNECTIONS }, (_, k) => knock(n + k))))
+      statuses.add(status);
+  t.deepEqual([...statuses], [401]);
+  t.is((await service.call(FREE, { key })).status, 429);
+  t.deepEqual(service.failures, []);
+});
