@@ -11,17 +11,21 @@ interface LockoutRule {
 const MINUTE_MS = 60_000;
 const BY_ADDRESS: LockoutRule = { attempts: 20, window_ms: 5 * MINUTE_MS, lock_ms: 5 * MINUTE_MS };
 const BY_KEY: LockoutRule = { attempts: 10, window_ms: 10 * MINUTE_MS, lock_ms: 15 * MINUTE_MS };
-/** Addresses and guessed keys remembered. */
+/** Addresses, and guessed keys, whose failures are remembered; and as many again that are locked. */
 const REMEMBERED = 20_000;
 
 /** `hs_live_` or `hs_test_`, then the eight characters that name a key. */
 const PUBLIC_ID = /^hs_(?:live|test)_([A-Za-z0-9]{8})/;
 
-interface Failures {
+/**
+ * Whose attempts failed. Locks have their own map: a lock takes many failures, so that a flood of single ones, which is
+ * cheap to whoever has many addresses, pushes none of them out.
+ */
+interface Offenders {
   /** Monotonic times of the last failures, oldest first. */
-  readonly times_ms: readonly number[];
-  /** Locked until; -Infinity when it is not. */
-  readonly until_ms: number;
+  readonly failures: BoundedMap<readonly number[]>;
+  /** Monotonic times until which they are locked. */
+  readonly locks: BoundedMap<number>;
 }
 
 export interface Lockout {
@@ -36,13 +40,13 @@ export interface Lockout {
  * valid key is served from anywhere, so that one bad client takes nobody else down. Bounded: the oldest entry is forgotten.
  */
 export function lockout(monotonic_ms: () => number): Lockout {
-  const addresses = boundedMap<Failures>(REMEMBERED);
-  const keys = boundedMap<Failures>(REMEMBERED);
+  const addresses = offenders();
+  const keys = offenders();
   return {
     lockedFor_ms: (address, keyText) => {
       const until_ms = Math.max(
-        addresses.get(address)?.until_ms ?? -Infinity,
-        (keyText === null ? undefined : keys.get(guessed(keyText)))?.until_ms ?? -Infinity,
+        addresses.locks.get(address) ?? -Infinity,
+        (keyText === null ? undefined : keys.locks.get(guessed(keyText))) ?? -Infinity,
       );
       return Math.max(0, until_ms - monotonic_ms());
     },
@@ -54,11 +58,19 @@ export function lockout(monotonic_ms: () => number): Lockout {
   };
 }
 
-function remember(failures: BoundedMap<Failures>, name: string, rule: LockoutRule, now_ms: number): void {
-  const recent = (failures.get(name)?.times_ms ?? []).filter((time_ms) => time_ms > now_ms - rule.window_ms);
+function offenders(): Offenders {
+  return { failures: boundedMap(REMEMBERED), locks: boundedMap(REMEMBERED) };
+}
+
+function remember({ failures, locks }: Offenders, name: string, rule: LockoutRule, now_ms: number): void {
+  const recent = (failures.get(name) ?? []).filter((time_ms) => time_ms > now_ms - rule.window_ms);
   const times_ms = [...recent, now_ms];
-  const locks = times_ms.length >= rule.attempts;
-  failures.set(name, locks ? { times_ms: [], until_ms: now_ms + rule.lock_ms } : { times_ms, until_ms: -Infinity });
+  if (times_ms.length < rule.attempts) {
+    failures.set(name, times_ms);
+    return;
+  }
+  failures.delete(name);
+  locks.set(name, now_ms + rule.lock_ms);
 }
 
 /** What names the key that is guessed: its public id, else the digest of the text. */

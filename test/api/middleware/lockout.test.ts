@@ -50,3 +50,12 @@ test('failures that are spread out lock nothing', (t) => {
     t.is(locks.lockedFor_ms('192.0.2.1', 'another'), 0);
   }
 });
+
+test('a flood of single failures from other addresses against other keys lifts no lock', (t) => {
+  const { locks } = locksAt();
+  for (let n = 0; n < 20; n++) locks.fail('192.0.2.1', null);
+  for (let n = 0; n < 10; n++) locks.fail(`192.0.2.${100 + n}`, 'letmein');
+  for (let n = 0; n < 25_000; n++) locks.fail(`2001:db8:${n.toString(16)}::/64`, `guess ${n}`);
+  t.is(locks.lockedFor_ms('192.0.2.1', null), 5 * MINUTE_MS);
+  t.is(locks.lockedFor_ms('198.51.100.7', 'letmein'), 15 * MINUTE_MS);
+});
