@@ -24,7 +24,10 @@ export const ERRORS = {
   spend_cap_exceeded: { status: 429, meaning: 'the call would exceed the monthly spend cap' },
   too_many_failed_attempts: { status: 429, meaning: 'locked out after failed authentication' },
   internal_error: { status: 500, meaning: 'unhandled server error' },
-  upstream_write_failed: { status: 502, meaning: 'a write to a data store failed; nothing was charged' },
+  upstream_write_failed: {
+    status: 502,
+    meaning: 'a write to a data store failed; nothing was charged, or the message says that this is not known yet',
+  },
   metering_unavailable: { status: 503, meaning: 'credits cannot be metered now; nothing was served' },
   method_not_allowed: { status: 405, meaning: 'the path exists, the method does not' },
   not_acceptable: { status: 406, meaning: 'no type that the Accept header admits' },

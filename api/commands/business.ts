@@ -105,7 +105,7 @@ export function businessCommand(config: () => RecordsConfig): Command {
       const settings = config();
       const business = await withRecords(settings, async (records) => {
         const found = await businessNamed(records, nameOrId);
-        await records.operate((rows) => purgeBusiness(rows, found, settings.now()));
+        await records.operate((rows) => purgeBusiness(rows, records.store, found, settings.now()));
         return found;
       });
       print(json, { id: business.id, deleted: true }, [`Deleted business ${business.name} (${business.id}).`]);

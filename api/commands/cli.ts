@@ -13,6 +13,8 @@ export const EXIT = { done: 0, failure: 1, usage: 2, not_found: 3, conflict: 4, 
 
 /** How long a command waits for the server, which may be writing a large portfolio. */
 const WRITE_WAIT_MS = 5_000;
+/** How long one statement of a command may take: some read every row. */
+const STATEMENT_WAIT_MS = 600_000;
 
 /** What these commands need of the settings. */
 export type RecordsConfig = Pick<Config, 'data_root' | 'database_url' | 'now'>;
@@ -77,6 +79,7 @@ export async function withRecords<Result>(
   const records = await openRecords({
     ...config,
     write_wait_ms: WRITE_WAIT_MS,
+    statement_wait_ms: STATEMENT_WAIT_MS,
     report: (line) => process.stderr.write(`${line}\n`),
   });
   try {

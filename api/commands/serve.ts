@@ -15,6 +15,7 @@ import { createMetrics, type Metrics } from '../middleware/metrics.ts';
 import type { OpenRoute } from '../middleware/open-route.ts';
 import { watcherOf } from '../middleware/watcher.ts';
 import { describeApi } from '../openapi.ts';
+import { journalPath } from '../records/database.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../records/first-business.ts';
 import { openRecords } from '../records/open.ts';
 import { rootMemory } from '../records/remembered-root.ts';
@@ -115,6 +116,7 @@ async function openServices(
     data_root,
     database_url,
     now,
+    journal: journalPath(data_root),
     report: (line) => log.info({ line }, 'Records:Open:Told'),
     alarm: (line) => log.error({ line }, 'Records:Store:Failed'),
   });

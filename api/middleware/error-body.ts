@@ -1,8 +1,9 @@
 import type { ErrorBody } from '../../schemas/errors.ts';
 import { ApiError } from '../errors.ts';
-import { CommitFailed, RecordsUnavailable } from '../records/failures.ts';
+import { BusinessGone, CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../records/failures.ts';
 import { withoutSecrets } from '../records/key-text.ts';
 import type { StoredAnswer } from '../records/records.ts';
+import { keyInvalid } from './authenticate.ts';
 import { JSON_TYPE, pairs, type Reply } from './reply.ts';
 
 const METER_RETRY_S = 5;
@@ -15,6 +16,14 @@ export function asApiError(error: unknown): ApiError {
       'metering_unavailable',
       'credits cannot be metered now, nothing was served',
       { 'Retry-After': String(METER_RETRY_S) },
+      { cause: error },
+    );
+  if (error instanceof BusinessGone) return keyInvalid({ cause: error });
+  if (error instanceof OutcomeUnknown)
+    return new ApiError(
+      'upstream_write_failed',
+      'the answer to a write was lost, and whether it was made is not known yet: what was read is not charged, or refunded soon; what was written stands or falls together with its charge',
+      {},
       { cause: error },
     );
   if (error instanceof CommitFailed)

@@ -1,6 +1,7 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { recordAct } from './audit.ts';
+import type { Store } from './database.ts';
 import { planOf, planRow } from './plans.ts';
 import type { Plan } from './records.ts';
 import type { Database } from './tables.ts';
@@ -10,18 +11,6 @@ const COLUMNS = ['id', 'name', 'status', 'created_at'] as const;
 
 /** What a business or a key may be called: up to 100 printable characters. */
 export const LABEL = /^[^\p{C}]{1,100}$/u;
-
-/** Every table with rows of a business, in an order in which they may be deleted. */
-const OWNED = [
-  'portfolio_locations',
-  'cursors',
-  'idempotency',
-  'ledger',
-  'usage',
-  'periods',
-  'members',
-  'plans',
-] as const;
 
 /** Makes a business with its plan. Null when the name is taken. */
 export async function createBusiness(
@@ -95,17 +84,27 @@ export async function takeTurn(rows: Transaction<Database>, business_id: string)
   return numUpdatedRows === 1n;
 }
 
-/** Removes a business and every row of it; its lines in the audit log stay. */
+/**
+ * Removes a business and every row of it; its lines in the audit log stay. Holds the rows that charges and counts of requests
+ * change in the order in which those take them, and before them the row of the business, so that nothing new is begun.
+ */
 export async function purgeBusiness(
   rows: Transaction<Database>,
+  { forUpdate }: Pick<Store, 'forUpdate'>,
   { id, name }: Pick<Business, 'id' | 'name'>,
   now_ms: number,
 ): Promise<void> {
-  await takeTurn(rows, id);
+  await rows.selectFrom('businesses').select('id').where('id', '=', id).modifyEnd(forUpdate).execute();
+  await rows.deleteFrom('portfolio_locations').where('business_id', '=', id).execute();
+  const months = rows.selectFrom('periods').select('period').where('business_id', '=', id).orderBy('period');
+  await months.modifyEnd(forUpdate).execute();
+  for (const table of ['periods', 'ledger', 'usage', 'cursors'] as const)
+    await rows.deleteFrom(table).where('business_id', '=', id).execute();
   const keys = rows.selectFrom('keys').select('id').where('business_id', '=', id);
+  await keys.orderBy('id').modifyEnd(forUpdate).execute();
   await rows.deleteFrom('request_counts').where('key_id', 'in', keys).execute();
-  await rows.deleteFrom('keys').where('business_id', '=', id).execute();
-  for (const table of OWNED) await rows.deleteFrom(table).where('business_id', '=', id).execute();
+  for (const table of ['keys', 'idempotency', 'members', 'plans'] as const)
+    await rows.deleteFrom(table).where('business_id', '=', id).execute();
   await rows.deleteFrom('businesses').where('id', '=', id).execute();
   await recordAct(rows, now_ms, { act: 'business.purge', business_id: id, subject: name });
 }

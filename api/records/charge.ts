@@ -1,10 +1,12 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { utcDate } from '../../schemas/time.ts';
+import type { Store } from './database.ts';
 import { prepare, slot, type Values } from './prepare.ts';
 import type { Charge } from './records.ts';
 import type { Database } from './tables.ts';
 
-export type Charged = 'charged' | 'over_cap';
+/** What became of a charge; `gone`: there is no such business any more. */
+export type Charged = 'charged' | 'over_cap' | 'gone';
 
 /** Charges within a transaction. */
 export interface Charging {
@@ -23,9 +25,9 @@ export function periodOf(time_ms: number): string {
 }
 
 /** Prepares the statements of a charge. */
-export function createCharging(db: Kysely<Database>): Charging {
+export function createCharging({ writer: db, forKeyShare }: Pick<Store, 'writer' | 'forKeyShare'>): Charging {
   const use = prepare(guardedUpdate(db));
-  const openPeriod = prepare(openingPeriod(db));
+  const openPeriod = prepare(openingPeriod(db, forKeyShare));
   const ledger = LEDGER_CHUNKS.map((size) => ({ size, insert: prepare(ledgerInsert(db, size)) }));
   const raise = prepare(usageUpsert(db));
 
@@ -39,15 +41,19 @@ export function createCharging(db: Kysely<Database>): Charging {
     rows: Transaction<Database>,
     account: Account,
     charges: readonly Charge[],
-  ): Promise<readonly boolean[]> {
+  ): Promise<readonly Charged[]> {
     const total = charges.reduce((sum, { credits }) => sum + credits, 0);
     const at = instant(Math.max(...charges.map(({ at_ms }) => at_ms)));
-    if (await take(rows, account, total, at)) return charges.map(() => true);
+    if (await take(rows, account, total, at)) return charges.map(() => 'charged');
     // The first charge of the month finds no row to count in.
     const { numAffectedRows } = await rows.executeQuery(openPeriod({ ...account, at }));
-    if (numAffectedRows === 1n && (await take(rows, account, total, at))) return charges.map(() => true);
-    const taken: boolean[] = [];
-    for (const { credits, at_ms } of charges) taken.push(await take(rows, account, credits, instant(at_ms)));
+    if (numAffectedRows === 1n && (await take(rows, account, total, at))) return charges.map(() => 'charged');
+    const { business_id } = account;
+    const found = await rows.selectFrom('businesses').select('id').where('id', '=', business_id).executeTakeFirst();
+    if (found === undefined) return charges.map(() => 'gone');
+    const taken: Charged[] = [];
+    for (const { credits, at_ms } of charges)
+      taken.push((await take(rows, account, credits, instant(at_ms))) ? 'charged' : 'over_cap');
     return taken;
   }
 
@@ -71,7 +77,7 @@ export function createCharging(db: Kysely<Database>): Charging {
           members.map((k) => charges[k] as Charge),
         );
         members.forEach((k, i) => {
-          if (taken[i]) outcomes[k] = 'charged';
+          outcomes[k] = taken[i] ?? 'over_cap';
         });
       }
       await write(
@@ -81,6 +87,50 @@ export function createCharging(db: Kysely<Database>): Charging {
       return outcomes;
     },
   };
+}
+
+/**
+ * Takes charges back, each by a ledger row of its own that says why, in the month and on the day of the charge: every sum is
+ * as if they had not been made. Those of a business that is gone went with it.
+ */
+export async function refundAll(
+  rows: Transaction<Database>,
+  charges: readonly Charge[],
+  reason: string,
+): Promise<void> {
+  const accounts = [...Map.groupBy(charges, accountOf)].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [account, members] of accounts) {
+    const { business_id, period } = parseAccount(account);
+    const credits = members.reduce((sum, charge) => sum + charge.credits, 0);
+    const { numUpdatedRows } = await rows
+      .updateTable('periods')
+      .set((eb) => ({ used: eb('used', '-', credits) }))
+      .where('business_id', '=', business_id)
+      .where('period', '=', period)
+      .executeTakeFirst();
+    if (numUpdatedRows === 1n) await writeRefunds(rows, members, reason);
+  }
+}
+
+async function writeRefunds(rows: Transaction<Database>, charges: readonly Charge[], reason: string): Promise<void> {
+  for (const { business_id, key_id, operation, credits, count, at_ms } of charges) {
+    await rows
+      .insertInto('ledger')
+      .values({ business_id, key_id, operation, count: -count, credits: -credits, at: instant(at_ms), reason })
+      .execute();
+    await rows
+      .updateTable('usage')
+      .set((eb) => ({
+        calls: eb('calls', '-', 1),
+        count: eb('count', '-', count),
+        credits: eb('credits', '-', credits),
+      }))
+      .where('business_id', '=', business_id)
+      .where('day', '=', utcDate(at_ms))
+      .where('key_id', '=', key_id)
+      .where('operation', '=', operation)
+      .execute();
+  }
 }
 
 type Account = { readonly business_id: string; readonly period: string };
@@ -113,7 +163,8 @@ function guardedUpdate(db: Kysely<Database>) {
     );
 }
 
-function openingPeriod(db: Kysely<Database>) {
+/** The row of a month, for a business that is there and stays there until the transaction ends. */
+function openingPeriod(db: Kysely<Database>, forKeyShare: RawBuilder<unknown>) {
   return db
     .insertInto('periods')
     .columns(['business_id', 'period', 'used', 'updated_at'])
@@ -126,7 +177,8 @@ function openingPeriod(db: Kysely<Database>) {
           sql.lit(0).as('used'),
           slot<string>('at').as('updated_at'),
         ])
-        .where('businesses.id', '=', slot<string>('business_id')),
+        .where('businesses.id', '=', slot<string>('business_id'))
+        .modifyEnd(forKeyShare),
     )
     .onConflict((conflict) => conflict.doNothing());
 }

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { Charged, Charging } from './charge.ts';
-import { isOutage } from './failures.ts';
+import type { Doubts } from './doubts.ts';
+import { BusinessGone, isOutage, OutcomeUnknown } from './failures.ts';
+import type { Marks } from './marks.ts';
 import type { NoteBatch, Notes } from './notes.ts';
 import type { Charge } from './records.ts';
 import type { Database } from './tables.ts';
@@ -16,8 +18,11 @@ const PROOF_LASTS_MS = 1_000;
 const PROBE_LIMIT_MS = 1_000;
 
 export interface Committer {
-  /** Resolves once the charge is committed; rejects with RecordsUnavailable or CommitFailed when it is not. */
-  readonly charge: (charge: Charge) => Promise<Charged>;
+  /**
+   * Resolves once the charge is committed; rejects with RecordsUnavailable or CommitFailed when it is not, with OutcomeUnknown
+   * when that could not be found out: then it is refunded should it turn out to be made.
+   */
+  readonly charge: (charge: Charge) => Promise<Exclude<Charged, 'gone'>>;
   /** Says that something was noted that no charge will carry along. */
   readonly noted: () => void;
   /**
@@ -29,9 +34,20 @@ export interface Committer {
   readonly drain: () => Promise<void>;
 }
 
+/** What a committer is made of. */
+export interface CommitterParts {
+  readonly writer: Kysely<Database>;
+  readonly marks: Marks;
+  readonly doubts: Doubts;
+  readonly charging: Charging;
+  readonly notes: Notes;
+  /** How long what was noted waits for a charge to carry it along. */
+  readonly notes_wait_ms: number;
+}
+
 interface Waiting {
   readonly charge: Charge;
-  readonly resolve: (outcome: Charged) => void;
+  readonly resolve: (outcome: Exclude<Charged, 'gone'>) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -41,12 +57,7 @@ interface Waiting {
  * changes nothing and leaves the others alone; when the commit fails, none of the group was charged. What was noted is
  * written at the latest `notes_wait_ms` later.
  */
-export function createCommitter(
-  writer: Kysely<Database>,
-  charging: Charging,
-  notes: Notes,
-  notes_wait_ms: number,
-): Committer {
+export function createCommitter({ writer, marks, doubts, charging, notes, notes_wait_ms }: CommitterParts): Committer {
   let waiting: Waiting[] = [];
   let scheduled: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
@@ -73,24 +84,31 @@ export function createCommitter(
     try {
       const charges = group.map(({ charge }) => charge);
       const outcomes = await commit(notes.takeCursors(), charges);
-      group.forEach(({ resolve }, k) => void resolve(outcomes[k] ?? 'over_cap'));
+      group.forEach(({ charge, resolve, reject }, k) => {
+        const outcome = outcomes[k] ?? 'over_cap';
+        if (outcome === 'gone') reject(new BusinessGone(charge.business_id));
+        else resolve(outcome);
+      });
     } catch (error) {
       for (const { reject } of group) reject(error);
     }
   }
 
   async function commit(batch: NoteBatch, charges: readonly Charge[]): Promise<readonly Charged[]> {
+    let outcomes: readonly Charged[] = [];
     try {
-      const outcomes = await writer.transaction().execute(async (rows) => {
-        const charged = await charging.chargeAll(rows, charges);
+      await marks.transact(async (rows) => {
+        outcomes = await charging.chargeAll(rows, charges);
         await notes.write(rows, batch);
-        return charged;
       });
       proved();
       return outcomes;
     } catch (error) {
       working = !isOutage(error);
-      notes.putBack(batch);
+      if (error instanceof OutcomeUnknown) {
+        const charged = charges.filter((_, k) => outcomes[k] === 'charged');
+        doubts.add(error.id, charged, (committed) => committed || notes.putBack(batch));
+      } else notes.putBack(batch);
       throw error;
     }
   }

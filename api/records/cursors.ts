@@ -1,4 +1,5 @@
-import type { Kysely, Transaction } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
+import type { Store } from './database.ts';
 import type { CursorNote } from './records.ts';
 import type { Database } from './tables.ts';
 
@@ -71,10 +72,19 @@ export async function rememberDeleted(
 }
 
 /** Removes places whose time is over; returns how many. */
-export async function sweepCursors(rows: Kysely<Database>, now_ms: number): Promise<number> {
+export async function sweepCursors(
+  rows: Kysely<Database>,
+  { skipLocked }: Pick<Store, 'skipLocked'>,
+  now_ms: number,
+): Promise<number> {
+  const over = rows
+    .selectFrom('cursors')
+    .select(['business_id', 'list', 'item_id', 'holder'])
+    .where('expires_at', '<=', new Date(now_ms).toISOString())
+    .modifyEnd(skipLocked);
   const { numDeletedRows } = await rows
     .deleteFrom('cursors')
-    .where('expires_at', '<=', new Date(now_ms).toISOString())
+    .where(({ refTuple }) => sql<boolean>`${refTuple('business_id', 'list', 'item_id', 'holder')} in ${over}`)
     .executeTakeFirst();
   return Number(numDeletedRows);
 }

@@ -5,7 +5,6 @@ import { pathToFileURL } from 'node:url';
 import {
   type Dialect,
   Kysely,
-  PostgresDialect,
   type RawBuilder,
   type SqliteDatabase,
   SqliteDialect,
@@ -13,10 +12,10 @@ import {
   type SqliteStatement,
   sql,
 } from 'kysely';
-import pg from 'pg';
 import { guarded } from './guard.ts';
 import { OpenFiles } from './open-files.ts';
-import type { Database } from './tables.ts';
+import { PostgresServer, type Waits } from './postgres.ts';
+import { type Database, TABLES } from './tables.ts';
 import { Troubles } from './troubles.ts';
 import { WriteLock } from './write-lock.ts';
 
@@ -32,12 +31,22 @@ export interface Store {
   readonly writer: Kysely<Database>;
   /** Sees what is committed. */
   readonly reader: Kysely<Database>;
-  /** What the writers of several processes take turns with on SQLite; null on PostgreSQL, which locks rows. */
-  readonly lock: WriteLock | null;
   /** The open files of SQLite, compared with their names; null on PostgreSQL. */
   readonly files: OpenFiles | null;
   /** What the database was seen to fail at. */
   readonly troubles: Troubles;
+  /** Refuses nobody, and ends no transaction with a commit: for finding out what became of one. */
+  readonly aside: Kysely<Database>;
+  /** True while writers are known to be kept out: they are refused at once. */
+  readonly keptOut: () => boolean;
+  /** Waits like this from now on, not as at the start. */
+  readonly setWaits: (waits: Waits) => void;
+  /** What keeps the rows that a SELECT found from being changed until the transaction ends; nothing on SQLite, which has one writer. */
+  readonly forUpdate: RawBuilder<unknown>;
+  /** The same, passing over rows that another transaction holds. */
+  readonly skipLocked: RawBuilder<unknown>;
+  /** What keeps the rows that a SELECT found from being deleted until the transaction ends. */
+  readonly forKeyShare: RawBuilder<unknown>;
   /** Column type of text that sorts by code points. */
   readonly text: RawBuilder<string>;
   /** Column type of a number that counts up by itself. */
@@ -55,15 +64,17 @@ export interface Store {
 const OPENING_WAIT_MS = 5_000;
 /** How long a read may hold up the event loop. Writers never keep readers out; the repair after another's death does, briefly. */
 const READING_WAIT_MS = 10;
-const POSTGRES_CONNECTIONS = 10;
-const POSTGRES_CONNECT_TIMEOUT_MS = 3_000;
-const POSTGRES_QUERY_TIMEOUT_MS = 15_000;
 /** Any number will do, as long as it is always the same. */
 const MIGRATION_LOCK = 7_241_901;
 
 /** The records of a data root: PostgreSQL where an address is set, else a SQLite file under the root. */
 export function recordsLocation(dataRoot: string, databaseUrl: string | null): Location {
   return databaseUrl === null ? { path: join(dataRoot, 'records', 'hail.sqlite') } : { url: databaseUrl };
+}
+
+/** File of a data root that keeps commits in doubt over a restart: where the database cannot be reached, the disk can. */
+export function journalPath(dataRoot: string): string {
+  return join(dataRoot, 'records', 'commits-in-doubt.jsonl');
 }
 
 /** Opens the records. PostgreSQL is not contacted before the first statement; a SQLite file is made with mode 0600. */
@@ -87,9 +98,17 @@ export function sqliteStore(path: string, lock: WriteLock, writing: Dialect, rea
     name: path,
     writer,
     reader,
-    lock,
     files,
     troubles,
+    // One writer at a time: what its transaction left is what a read sees.
+    aside: reader,
+    keptOut: () => lock.keptOut,
+    setWaits: ({ lock_ms }) => {
+      lock.wait_ms = lock_ms;
+    },
+    forUpdate: sql``,
+    skipLocked: sql``,
+    forKeyShare: sql``,
     text: sql`text`,
     counter: sql`integer primary key autoincrement`,
     // The writing transaction is begun immediate: it is the lock.
@@ -108,36 +127,37 @@ export function sqliteStore(path: string, lock: WriteLock, writing: Dialect, rea
 }
 
 function openPostgres(url: string): Store {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: POSTGRES_CONNECTIONS,
-    connectionTimeoutMillis: POSTGRES_CONNECT_TIMEOUT_MS,
-    query_timeout: POSTGRES_QUERY_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: POSTGRES_QUERY_TIMEOUT_MS,
-    types: { getTypeParser },
-  });
-  // A connection that breaks is replaced by the pool, and its statement is rejected; without listeners the event, which
-  // comes for idle and for busy ones, would end the process.
-  pool.on('error', () => {});
-  pool.on('connect', (client) => client.on('error', () => {}));
+  const server = new PostgresServer(url, TABLES);
   const { host, pathname } = new URL(url);
-  return postgresStore(`postgres://${host}${pathname}`, new PostgresDialect({ pool }), () => pool.end());
+  return {
+    ...postgresStore(`postgres://${host}${pathname}`, server, () => server.close()),
+    keptOut: () => server.keptOut,
+    setWaits: (waits) => server.setWaits(waits),
+  };
 }
 
+/** Dialects of the same PostgreSQL database: for writing, for reading, and for what must not be refused. */
+type Dialects = Pick<PostgresServer, 'writing' | 'reading' | 'aside'>;
+
 /**
- * The records over any dialect of PostgreSQL. `name` is for people; `close` ends the connections that the dialect was
+ * The records over dialects of PostgreSQL. `name` is for people; `close` ends the connections that the dialects were
  * given. Sums and counts must arrive as numbers.
  */
-export function postgresStore(name: string, dialect: Dialect, close: () => Promise<void>): Store {
+export function postgresStore(name: string, { writing, reading, aside }: Dialects, close: () => Promise<void>): Store {
   const troubles = new Troubles();
   return {
     kind: 'postgres',
     name,
-    writer: new Kysely<Database>({ dialect: guarded(dialect, 'writing', troubles) }),
-    reader: new Kysely<Database>({ dialect: guarded(dialect, 'reading', troubles) }),
-    lock: null,
+    writer: new Kysely<Database>({ dialect: guarded(writing, 'writing', troubles) }),
+    reader: new Kysely<Database>({ dialect: guarded(reading, 'reading', troubles) }),
+    aside: new Kysely<Database>({ dialect: guarded(aside, 'reading', troubles) }),
     files: null,
     troubles,
+    keptOut: () => false,
+    setWaits: () => {},
+    forUpdate: sql`for update`,
+    skipLocked: sql`for update skip locked`,
+    forKeyShare: sql`for key share`,
     text: sql`text collate "C"`,
     counter: sql`bigint generated by default as identity primary key`,
     lockMigrations: async (rows) => {
@@ -149,10 +169,6 @@ export function postgresStore(name: string, dialect: Dialect, close: () => Promi
     close,
   };
 }
-
-/** BIGINT and NUMERIC as numbers: credits and sums stay far below 2 ** 53. */
-const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (oid, format) =>
-  oid === pg.types.builtins.INT8 || oid === pg.types.builtins.NUMERIC ? Number : pg.types.getTypeParser(oid, format);
 
 async function exists(rows: Kysely<Database>, query: RawBuilder<unknown>): Promise<boolean> {
   return (await query.execute(rows)).rows.length > 0;

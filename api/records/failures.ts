@@ -14,7 +14,33 @@ export class CommitFailed extends Error {
   }
 }
 
-/** True for the two failures that pass by themselves: anything else is a bug. */
-export function isOutage(error: unknown): error is RecordsUnavailable | CommitFailed {
-  return error instanceof RecordsUnavailable || error instanceof CommitFailed;
+/** The answer to a commit was lost, or was a failure: what became of it has to be looked up. */
+export class CommitInDoubt extends CommitFailed {}
+
+/** The answer to a commit was lost, and what became of it could not be looked up in time. */
+export class OutcomeUnknown extends Error {
+  /** The mark of the transaction. */
+  readonly id: string;
+
+  constructor(id: string, options?: ErrorOptions) {
+    super(`records: whether commit ${id} was made is not known yet`, options);
+    this.name = 'OutcomeUnknown';
+    this.id = id;
+  }
+}
+
+/** The database kept us waiting in vain; the statement was given up, and its transaction is rolled back. */
+export class NoAnswer extends Error {}
+
+/** The business of a key that was remembered for a moment is gone, and the key with it. */
+export class BusinessGone extends Error {
+  constructor(business_id: string) {
+    super(`business ${business_id} is gone, expected it to exist`);
+    this.name = 'BusinessGone';
+  }
+}
+
+/** True for failures that pass by themselves: anything else is a bug. */
+export function isOutage(error: unknown): error is RecordsUnavailable | CommitFailed | OutcomeUnknown {
+  return error instanceof RecordsUnavailable || error instanceof CommitFailed || error instanceof OutcomeUnknown;
 }

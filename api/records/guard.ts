@@ -1,5 +1,5 @@
 import type { DatabaseConnection, Dialect, Driver, TransactionSettings } from 'kysely';
-import { CommitFailed, RecordsUnavailable } from './failures.ts';
+import { CommitFailed, CommitInDoubt, NoAnswer, RecordsUnavailable } from './failures.ts';
 import type { OpenFiles } from './open-files.ts';
 import type { Troubles } from './troubles.ts';
 
@@ -7,11 +7,14 @@ import type { Troubles } from './troubles.ts';
 const SQLITE_TROUBLE: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 11, 13, 14, 26]);
 /** Classes of SQLSTATE that are faults of the statement: they are bugs of ours. */
 const SQLSTATE_BUGS = /^(0A|21|22|23|26|2F|34|42)/;
+/** SQLSTATEs of a server that lets nobody write now: read-only, a lock that is not given, a statement that took too long. */
+const SQLSTATE_KEPT_OUT: ReadonlySet<unknown> = new Set(['25006', '55P03', '57014']);
 
 /**
- * A dialect whose failures say what they mean for the caller: RecordsUnavailable while nothing was done, CommitFailed
- * once a transaction has begun (it is rolled back). Faults of a statement itself pass unchanged: they are bugs. Nothing is
- * done while the `files` beneath are not those that their names stand for.
+ * A dialect whose failures say what they mean for the caller: RecordsUnavailable while nothing was done, or where nobody
+ * could have written; CommitFailed once a transaction has begun (it is rolled back), CommitInDoubt when the commit itself
+ * failed. Faults of a statement itself pass unchanged: they are bugs. Nothing is done while the `files` beneath are not
+ * those that their names stand for.
  */
 export function guarded(
   dialect: Dialect,
@@ -30,8 +33,11 @@ export function guarded(
 function guardDriver(driver: Driver, use: 'reading' | 'writing', troubles: Troubles, files: OpenFiles | null): Driver {
   const connections = new WeakMap<DatabaseConnection, DatabaseConnection>();
   const inner = new WeakMap<DatabaseConnection, DatabaseConnection>();
-  const failed = (error: unknown) =>
-    use === 'writing' ? commitFailed('a write failed', error) : unavailable('a read failed', error);
+  const failed = (error: unknown) => {
+    if (use === 'reading') return unavailable('a read failed', error);
+    if (isKeptOut(error)) return unavailable('a write was not let in', error);
+    return new CommitFailed(`a write failed (${reasonOf(error)})`, { cause: error });
+  };
 
   /** A write looks at the files itself, so that none goes into a file that is gone; a read takes the word of the last look. */
   const checkFiles = () => {
@@ -96,13 +102,16 @@ function guardDriver(driver: Driver, use: 'reading' | 'writing', troubles: Troub
     commitTransaction: (connection: DatabaseConnection) =>
       orElse(
         () => driver.commitTransaction(bare(connection)),
-        (error) => commitFailed('a commit failed', error),
+        (error) => new CommitInDoubt(`a commit failed (${reasonOf(error)})`, { cause: error }),
       ),
-    rollbackTransaction: (connection: DatabaseConnection) =>
-      orElse(
-        () => driver.rollbackTransaction(bare(connection)),
-        (error) => commitFailed('a rollback failed', error),
-      ),
+    rollbackTransaction: async (connection: DatabaseConnection) => {
+      try {
+        await driver.rollbackTransaction(bare(connection));
+      } catch (error) {
+        // What led to the rollback is thrown next, and says more. A lost connection takes its transaction with it.
+        if (!isTrouble(error)) throw error;
+      }
+    },
     releaseConnection: (connection, options) => driver.releaseConnection(bare(connection), options),
     destroy: (options) => driver.destroy(options),
   };
@@ -116,12 +125,13 @@ function isTrouble(error: unknown): boolean {
   return !(error instanceof TypeError || error instanceof RangeError);
 }
 
-function unavailable(what: string, cause: unknown): RecordsUnavailable {
-  return new RecordsUnavailable(`${what} (${reasonOf(cause)})`, { cause });
+/** True when nobody could write now, and nothing of the transaction was done. */
+function isKeptOut(error: unknown): boolean {
+  return error instanceof NoAnswer || SQLSTATE_KEPT_OUT.has((error as { readonly code?: unknown }).code);
 }
 
-function commitFailed(what: string, cause: unknown): CommitFailed {
-  return new CommitFailed(`${what} (${reasonOf(cause)})`, { cause });
+function unavailable(what: string, cause: unknown): RecordsUnavailable {
+  return new RecordsUnavailable(`${what} (${reasonOf(cause)})`, { cause });
 }
 
 function reasonOf(cause: unknown): string {

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { ExpressionBuilder, Kysely, Selectable, Transaction } from 'kysely';
+import type { Store } from './database.ts';
 import { CommitFailed } from './failures.ts';
 import type { Claim, ClaimRequest, StoredAnswer } from './records.ts';
 import type { Database } from './tables.ts';
@@ -21,10 +22,15 @@ export interface Clocks {
 
 /**
  * Claims an idempotency key for one request. The claim of a dead process, one whose lease is over, a stored refusal of
- * another request, and whatever is older than the window are taken over.
+ * another request, and whatever is older than the window are taken over. `token` names the claim.
  */
-export async function claimKey(rows: Transaction<Database>, request: ClaimRequest, clocks: Clocks): Promise<Claim> {
-  const row = newClaim(request, clocks);
+export async function claimKey(
+  rows: Transaction<Database>,
+  request: ClaimRequest,
+  token: string,
+  clocks: Clocks,
+): Promise<Claim> {
+  const row = newClaim(request, token, clocks);
   const inserted = await rows
     .insertInto('idempotency')
     .values(row)
@@ -63,11 +69,17 @@ export async function dropClaim(rows: Kysely<Database>, token: string): Promise<
 }
 
 /** Removes answers whose window is over; returns how many. */
-export async function sweepClaims(rows: Kysely<Database>, now_ms: number): Promise<number> {
-  const { numDeletedRows } = await rows
-    .deleteFrom('idempotency')
+export async function sweepClaims(
+  rows: Kysely<Database>,
+  { skipLocked }: Pick<Store, 'skipLocked'>,
+  now_ms: number,
+): Promise<number> {
+  const over = rows
+    .selectFrom('idempotency')
+    .select('token')
     .where('created_at', '<=', new Date(now_ms - REPLAY_WINDOW_MS).toISOString())
-    .executeTakeFirst();
+    .modifyEnd(skipLocked);
+  const { numDeletedRows } = await rows.deleteFrom('idempotency').where('token', 'in', over).executeTakeFirst();
   return Number(numDeletedRows);
 }
 
@@ -112,13 +124,13 @@ function isDead(owner: string): boolean {
   }
 }
 
-function newClaim({ business_id, route, key, fingerprint }: ClaimRequest, { now, machine }: Clocks) {
+function newClaim({ business_id, route, key, fingerprint }: ClaimRequest, token: string, { now, machine }: Clocks) {
   return {
     business_id,
     route,
     key: storedKey(key),
     fingerprint,
-    token: randomUUID(),
+    token,
     owner: OWNER,
     lease_until_ms: machine() + LEASE_MS,
     state: 'pending' as const,

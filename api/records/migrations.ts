@@ -15,6 +15,7 @@ const MIGRATIONS: readonly Migration[] = [
   { name: '001-businesses-keys-credits-portfolio', up: firstTables },
   { name: '002-data-root', up: dataRoot },
   { name: '003-idempotency-key-digests', up: digestKeys },
+  { name: '004-commits', up: commits },
 ];
 
 /** How long one process waits for another that is migrating. */
@@ -248,4 +249,12 @@ async function digestKeys(rows: Transaction<Database>): Promise<void> {
       .set({ key: storedKey(key) })
       .where('token', '=', token)
       .execute();
+}
+
+async function commits(rows: Transaction<Database>, { text }: Store): Promise<void> {
+  await rows.schema
+    .createTable('commits')
+    .addColumn('id', text, (c) => c.primaryKey())
+    .addColumn('at', text, (c) => c.notNull())
+    .execute();
 }

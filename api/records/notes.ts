@@ -1,5 +1,6 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { utcDate } from '../../schemas/time.ts';
+import type { Store } from './database.ts';
 import { dropClaim } from './idempotency.ts';
 import { prepare, slot } from './prepare.ts';
 import type { CursorNote } from './records.ts';
@@ -39,12 +40,15 @@ export interface Notes {
 }
 
 /** `due` is called with each first note after a batch. */
-export function createNotes(db: Kysely<Database>, due: () => void): Notes {
+export function createNotes(
+  { writer: db, forKeyShare }: Pick<Store, 'writer' | 'forKeyShare'>,
+  due: () => void,
+): Notes {
   let cursors: CursorNote[] = [];
   let keys = new Map<string, KeyNote>();
   let claims: string[] = [];
   const writeCursor = prepare(cursorUpsert(db));
-  const writeCount = prepare(countUpsert(db));
+  const writeCount = prepare(countUpsert(db, forKeyShare));
   const writeLastUse = prepare(lastUseUpdate(db));
 
   function add(key_id: string, day: string, requests: number, last_used_at: string): void {
@@ -73,14 +77,16 @@ export function createNotes(db: Kysely<Database>, due: () => void): Notes {
       due();
     },
     takeCursors: () => {
-      const batch = { cursors, keys: [], claims: [] };
+      const batch = { cursors: inOrder(cursors, cursorName), keys: [], claims: [] };
       cursors = [];
       return batch;
     },
     takeAll: () => {
-      // Always in the same order, so that two processes never wait for each other.
-      const inOrder = [...keys.values()].sort((a, b) => (a.key_id < b.key_id ? -1 : 1));
-      const batch = { cursors, keys: inOrder, claims: claims.toSorted() };
+      const batch = {
+        cursors: inOrder(cursors, cursorName),
+        keys: inOrder([...keys.values()], ({ key_id, day }) => `${key_id} ${day}`),
+        claims: claims.toSorted(),
+      };
       cursors = [];
       keys = new Map();
       claims = [];
@@ -103,6 +109,15 @@ export function createNotes(db: Kysely<Database>, due: () => void): Notes {
   };
 }
 
+/** Always in the same order, so that two processes never wait for each other. */
+function inOrder<Note>(notes: readonly Note[], nameOf: (note: Note) => string): readonly Note[] {
+  return notes.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+}
+
+function cursorName({ business_id, list, item_id, holder }: CursorNote): string {
+  return `${business_id} ${list} ${item_id} ${holder}`;
+}
+
 function cursorUpsert(db: Kysely<Database>) {
   return db
     .insertInto('cursors')
@@ -122,10 +137,18 @@ function cursorUpsert(db: Kysely<Database>) {
     );
 }
 
-function countUpsert(db: Kysely<Database>) {
+/** Counts for a key that is there, and stays there until the transaction ends. */
+function countUpsert(db: Kysely<Database>, forKeyShare: RawBuilder<unknown>) {
   return db
     .insertInto('request_counts')
-    .values({ key_id: slot<string>('key_id'), day: slot<string>('day'), requests: slot<number>('requests') })
+    .columns(['key_id', 'day', 'requests'])
+    .expression((eb) =>
+      eb
+        .selectFrom('keys')
+        .select(['keys.id', slot<string>('day').as('day'), slot<number>('requests').as('requests')])
+        .where('keys.id', '=', slot<string>('key_id'))
+        .modifyEnd(forKeyShare),
+    )
     .onConflict((conflict) =>
       conflict
         .columns(['key_id', 'day'])

@@ -1,12 +1,16 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
 import { takeTurn } from './businesses.ts';
 import { type Charging, createCharging, periodOf } from './charge.ts';
 import { createCommitter } from './commit.ts';
 import { sweepCursors } from './cursors.ts';
 import { openDatabase, recordsLocation, type Store } from './database.ts';
-import { CommitFailed, isOutage, RecordsUnavailable } from './failures.ts';
+import { openDoubts } from './doubts.ts';
+import { BusinessGone, isOutage, OutcomeUnknown, RecordsUnavailable } from './failures.ts';
 import { claimKey, dropClaim, finishClaim, sweepClaims } from './idempotency.ts';
 import { createKeyring } from './keys.ts';
+import { createMarks, type Marks, sweepMarks } from './marks.ts';
 import { migrate } from './migrations.ts';
 import { createNotes } from './notes.ts';
 import { effectiveCap } from './plans.ts';
@@ -23,17 +27,26 @@ const NOTES_WAIT_MS = 500;
 /** How long calls wait while another process keeps writers out: several times what the largest upload takes to write. */
 const WRITE_WAIT_MS = 1_000;
 
+/** How long one statement of a call may take on a PostgreSQL server. */
+const STATEMENT_WAIT_MS = 1_500;
+/** How long anybody waits to hear how the records are. */
+const HEALTH_WAIT_MS = 1_000;
+
 /** What the records need beside their database. */
 export interface RecordsSettings {
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
-  /** Hears what was done at the start, a line each. */
+  /** Hears what was done at the start, and about commits that were in doubt, a line each. */
   readonly report?: (line: string) => void;
   /** Hears what an operator has to see to at once: files that were deleted or replaced, damaged data. */
   readonly alarm?: (line: string) => void;
   readonly notes_wait_ms?: number;
-  /** How long writes wait for a SQLite file that another process writes to. */
+  /** How long writes wait for a SQLite file that another process writes to, or for a lock of another on PostgreSQL. */
   readonly write_wait_ms?: number;
+  /** How long one statement may take on a PostgreSQL server. */
+  readonly statement_wait_ms?: number;
+  /** File that keeps commits in doubt over a restart; null: they are forgotten with the process. */
+  readonly journal?: string | null;
 }
 
 export interface RecordsOptions extends RecordsSettings {
@@ -48,17 +61,10 @@ export async function openRecords({ data_root, database_url, ...settings }: Reco
 }
 
 /** The records over an open store, which they close. */
-export async function recordsOver(
-  store: Store,
-  {
-    now,
-    report = () => {},
-    alarm = () => {},
-    notes_wait_ms = NOTES_WAIT_MS,
-    write_wait_ms = WRITE_WAIT_MS,
-  }: RecordsSettings,
-): Promise<Records> {
-  const { writer, reader, lock, files, troubles } = store;
+export async function recordsOver(store: Store, settings: RecordsSettings): Promise<Records> {
+  const { now, report = () => {}, alarm = () => {}, notes_wait_ms = NOTES_WAIT_MS, journal = null } = settings;
+  const { write_wait_ms = WRITE_WAIT_MS, statement_wait_ms = STATEMENT_WAIT_MS } = settings;
+  const { writer, reader, files, troubles } = store;
   troubles.onDamage = (reason) => alarm(`records: ${store.name} is damaged (${reason})`);
   if (files !== null)
     files.onChange = (fault) =>
@@ -69,20 +75,25 @@ export async function recordsOver(
     await store.close();
     throw error;
   }
-  if (lock !== null) lock.wait_ms = write_wait_ms;
+  store.setWaits({ lock_ms: write_wait_ms, statement_ms: statement_wait_ms });
   const clocks = { now, machine: Date.now };
-  const charging = createCharging(writer);
-  const notes = createNotes(writer, () => committer.noted());
-  const committer = createCommitter(writer, charging, notes, notes_wait_ms);
+  const marks = createMarks(store, now);
+  const doubts = openDoubts({ store, journal, report });
+  const charging = createCharging(store);
+  const notes = createNotes(store, () => committer.noted());
+  const committer = createCommitter({ writer, marks, doubts, charging, notes, notes_wait_ms });
   const keyring = createKeyring(reader);
   const usedOf = prepareUsed(reader);
-  const operate: Records['operate'] = (work) => writer.transaction().execute(work);
+  const operate: Records['operate'] = marks.transact;
   const sweeping = setInterval(
-    () => void operate((rows) => sweep(rows, now())).catch(ignoreUnreachable),
+    () => void operate((rows) => sweep(rows, store, now())).catch(ignoreUnreachable),
     SWEEP_EVERY_MS,
   ).unref();
 
   let closing: Promise<void> | null = null;
+  let looking: Promise<boolean> | null = null;
+
+  const look = async () => (await Promise.all([isReadable(store), committer.works(Date.now())])).every(Boolean);
 
   /** Ends a claim under which nothing was done; where that is not possible now, it is noted to be forgotten. */
   const endClaim = async (token: string, end: (rows: Transaction<Database>) => Promise<void>) => {
@@ -101,26 +112,43 @@ export async function recordsOver(
       return committer.charge(charge);
     },
     wouldExceed: async ({ plan, business_id }, credits, now_ms) => {
-      if (lock?.keptOut) throw new RecordsUnavailable('another process holds the write lock');
+      if (store.keptOut()) throw new RecordsUnavailable('writers are kept out');
       const cap = effectiveCap(plan);
       return cap !== null && (await usedOf(business_id, now_ms)) + credits > cap;
     },
     countRequest: (key_id, now_ms) => notes.request(key_id, now_ms, true),
-    claim: (request) => operate((rows) => claimKey(rows, request, clocks)),
+    claim: async (request) => {
+      const token = randomUUID();
+      try {
+        return await operate((rows) => claimKey(rows, request, token, clocks));
+      } catch (error) {
+        if (error instanceof OutcomeUnknown) notes.release(token);
+        throw error;
+      }
+    },
     releaseClaim: (token) => endClaim(token, (rows) => dropClaim(rows, token)),
     storeRefusal: (token, answer) => endClaim(token, (rows) => finishClaim(rows, token, answer)),
     write: async (business_id, charge, claim, now_ms, work) => {
       if (charge) notes.request(charge.key_id, charge.at_ms, false);
-      return await writeCharged(writer, charging, { business_id, now_ms, charge, claim }, work);
+      return await writeCharged(marks, charging, { business_id, now_ms, charge, claim }, work);
     },
     operate,
     rememberCursor: notes.cursor,
     reader,
-    health: async () =>
-      !lock?.keptOut && troubles.damage === null && (await isReadable(store)) && (await committer.works(Date.now())),
+    health: async () => {
+      if (store.keptOut() || troubles.damage !== null) return false;
+      looking ??= Promise.race([look(), sleep(HEALTH_WAIT_MS, false, { ref: false })]).finally(() => {
+        looking = null;
+      });
+      return await looking;
+    },
     store,
     close: async () => {
-      closing ??= closeAfter(committer.drain(), sweeping, store);
+      closing ??= closeAfter(
+        committer.drain().finally(() => doubts.close()),
+        sweeping,
+        store,
+      );
       await closing;
     },
   };
@@ -146,15 +174,14 @@ interface ChargedWrite {
 class OverCap extends Error {}
 
 async function writeCharged<Result extends StoredAnswer>(
-  db: Kysely<Database>,
+  marks: Marks,
   charging: Charging,
   { business_id, now_ms, charge, claim }: ChargedWrite,
   work: (writer: Writer) => Promise<Result>,
 ): Promise<Result | 'over_cap'> {
   try {
-    return await db.transaction().execute(async (rows) => {
-      if (!(await takeTurn(rows, business_id)))
-        throw new CommitFailed(`business ${business_id} is gone, expected it to exist`);
+    return await marks.transact(async (rows) => {
+      if (!(await takeTurn(rows, business_id))) throw new BusinessGone(business_id);
       const result = await work({ rows, business_id, now_ms });
       // Last, because every other charge of the business waits while this row is held.
       if (charge && (await charging.chargeAll(rows, [charge]))[0] === 'over_cap') throw new OverCap();
@@ -182,9 +209,10 @@ function prepareUsed(reader: Kysely<Database>): (business_id: string, now_ms: nu
   };
 }
 
-async function sweep(db: Transaction<Database>, now_ms: number): Promise<void> {
-  await sweepClaims(db, now_ms);
-  await sweepCursors(db, now_ms);
+async function sweep(rows: Transaction<Database>, store: Store, now_ms: number): Promise<void> {
+  await sweepCursors(rows, store, now_ms);
+  await sweepClaims(rows, store, now_ms);
+  await sweepMarks(rows, store, now_ms);
 }
 
 /** A sweep that finds the records out of reach is made up for by the next. */

@@ -89,8 +89,9 @@ export interface CursorNote {
 }
 
 /**
- * The businesses' rows. Every function throws RecordsUnavailable when the store cannot be reached before anything was
- * done, and CommitFailed when a commit failed and was rolled back.
+ * The businesses' rows. Every function throws RecordsUnavailable when the store cannot be reached and nothing was done,
+ * CommitFailed when a commit failed and was rolled back, and OutcomeUnknown when the answer to a commit was lost and what
+ * became of it could not be looked up in time.
  */
 export interface Records {
   /** Key by its text; null when no such key is alive. Remembered for at most a second. */
@@ -99,7 +100,7 @@ export interface Records {
   readonly remembered: (keyText: string, now_ms: number) => Caller | null;
   /**
    * Charges a call; resolves once the charge is committed. `over_cap`: nothing was charged. Charges that arrive while
-   * a commit runs are committed together with the next.
+   * a commit runs are committed together with the next. Throws BusinessGone; after OutcomeUnknown it is refunded if made.
    */
   readonly charge: (charge: Charge) => Promise<'charged' | 'over_cap'>;
   /** True when a charge would be refused now: a look, nothing is reserved. Throws RecordsUnavailable when none can be written. */
@@ -116,7 +117,8 @@ export interface Records {
   readonly storeRefusal: (token: string, answer: StoredAnswer) => Promise<void>;
   /**
    * One transaction: `work`, the charge, and the finished claim with the answer that `work` returned. `over_cap`: everything
-   * was rolled back. What `work` throws rolls back and is thrown again. Writes of one business take turns.
+   * was rolled back. What `work` throws rolls back and is thrown again. Writes of one business take turns. Throws
+   * BusinessGone; after OutcomeUnknown rows and charge stand or fall together.
    */
   readonly write: <Result extends StoredAnswer>(
     business_id: string,

@@ -20,7 +20,30 @@ export interface Database {
   readonly audit: AuditTable;
   readonly probes: ProbesTable;
   readonly data_root: DataRootTable;
+  readonly commits: CommitsTable;
 }
+
+/**
+ * Every table but the list of migrations, in the order in which a transaction locks rows of one business; within a table in
+ * the order of their primary keys. Transactions that keep to it never wait for each other in a circle.
+ */
+export const TABLES = [
+  'businesses',
+  'plans',
+  'members',
+  'portfolio_locations',
+  'periods',
+  'ledger',
+  'usage',
+  'cursors',
+  'keys',
+  'request_counts',
+  'idempotency',
+  'audit',
+  'commits',
+  'probes',
+  'data_root',
+] as const satisfies readonly Exclude<keyof Database, 'migrations'>[];
 
 interface MigrationsTable {
   name: string;
@@ -195,4 +218,10 @@ interface DataRootTable {
   /** JSON object. */
   state: string;
   noted_at: string;
+}
+
+/** A row for each transaction whose commit was not yet heard to have gone well: it is there when the transaction is. */
+interface CommitsTable {
+  id: string;
+  at: string;
 }

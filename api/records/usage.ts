@@ -80,7 +80,8 @@ export async function operationUsage(
     .groupBy('operation')
     .orderBy('operation')
     .execute();
-  return found.map((row) => ({ ...row, cost_per_call: row.credits / row.count }));
+  // What was refunded whole was not used.
+  return found.filter(({ count }) => count !== 0).map((row) => ({ ...row, cost_per_call: row.credits / row.count }));
 }
 
 async function dailyUsage(rows: Kysely<Database>, business_id: string, period: string, now_ms: number) {

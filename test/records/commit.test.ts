@@ -75,6 +75,26 @@ test('when a statement of a group or its commit fails, none of it was charged, a
   }
 });
 
+test('a commit that was made although it failed is found by its mark, and answered as made', async (t) => {
+  const { records, watch, world, tenant } = await watchedTenant(t);
+  const { business_id } = tenant.caller;
+  watch.loseCommits = true;
+  t.is(await records.charge(chargeOf(tenant, 3, world)), 'charged');
+  t.deepEqual(
+    await records.write(business_id, chargeOf(tenant, 10, world), null, world.now_ms, async () => ANSWER),
+    ANSWER,
+  );
+  watch.loseCommits = false;
+  t.is(await usedBy(records, tenant), 14);
+  t.deepEqual((await verifyLedger(records.reader)).faults, []);
+});
+
+test('marks of commits are removed by the next one', async (t) => {
+  const { records, world, tenant } = await watchedTenant(t);
+  for (let n = 0; n < 5; n++) await records.charge(chargeOf(tenant, 1, world));
+  t.is((await records.reader.selectFrom('commits').select('id').execute()).length, 1);
+});
+
 test('a write whose statement fails anywhere leaves the state before it, and its claim free', async (t) => {
   const { records, watch, world, tenant } = await watchedTenant(t);
   const { business_id } = tenant.caller;

@@ -7,12 +7,14 @@ export interface Watch {
   readonly statements: string[];
   /** Fails the statement of this number from now on, 0 being the next; null: none. */
   failAt: number | null;
+  /** Commits are made, and fail all the same: as when the answer is lost. */
+  loseCommits: boolean;
   /** The failure: as SQLite reports a broken disk. */
   failure: () => Error;
 }
 
 export function newWatch(): Watch {
-  return { statements: [], failAt: null, failure: diskBroken };
+  return { statements: [], failAt: null, loseCommits: false, failure: diskBroken };
 }
 
 /** A SQLite store whose writes are watched. */
@@ -55,7 +57,10 @@ function watched(dialect: Dialect, watch: Watch): Dialect {
         },
         beginTransaction: (connection, settings) =>
           step('begin', () => driver.beginTransaction(bare(connection), settings)),
-        commitTransaction: (connection) => step('commit', () => driver.commitTransaction(bare(connection))),
+        commitTransaction: async (connection) => {
+          await step('commit', () => driver.commitTransaction(bare(connection)));
+          if (watch.loseCommits) throw watch.failure();
+        },
         rollbackTransaction: (connection) => driver.rollbackTransaction(bare(connection)),
         releaseConnection: (connection, options) => driver.releaseConnection(bare(connection), options),
         destroy: (options) => driver.destroy(options),

@@ -44,7 +44,9 @@ export const onPglite: Register = (title, body) =>
     pglite ??= new PGlite({ parsers: { [pg.types.builtins.NUMERIC]: Number, [pg.types.builtins.INT8]: Number } });
     const database = pglite;
     await database.exec('drop schema public cascade; create schema public');
-    const open = () => postgresStore('pglite', new PGliteDialect({ pglite: database }), async () => {});
+    const dialect = new PGliteDialect({ pglite: database });
+    const dialects = { writing: dialect, reading: dialect, aside: dialect };
+    const open = () => postgresStore('pglite', dialects, async () => {});
     await runIn(t, body, { path: 'pglite' }, open);
   });
 

@@ -59,7 +59,7 @@ export function backupSuite(test: Register): void {
 
     await t.throwsAsync(restoreRecords(records.store, each(lines)), { message: /hold businesses, expected none/ });
     await records.operate(async (rows) => {
-      await purgeBusiness(rows, { id: business_id, name: 'acme' }, world.now_ms);
+      await purgeBusiness(rows, records.store, { id: business_id, name: 'acme' }, world.now_ms);
       await rows.deleteFrom('audit').execute();
     });
     t.is(await restoreRecords(records.store, each(lines)), lines.length - 2);

@@ -181,9 +181,9 @@ export function idempotencySuite(test: Register): void {
     await records.write(tenant.caller.business_id, null, token, world.now_ms, async () => ANSWER);
     world.now_ms += REPLAY_WINDOW_MS - 1;
     t.is((await records.claim(request(tenant))).kind, 'replay');
-    t.is(await records.operate((rows) => sweepClaims(rows, world.now_ms)), 0);
+    t.is(await records.operate((rows) => sweepClaims(rows, records.store, world.now_ms)), 0);
     world.now_ms += 1;
-    t.is(await records.operate((rows) => sweepClaims(rows, world.now_ms)), 1);
+    t.is(await records.operate((rows) => sweepClaims(rows, records.store, world.now_ms)), 1);
     t.is((await records.claim(request(tenant))).kind, 'claimed');
   });
 

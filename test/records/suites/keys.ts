@@ -98,7 +98,7 @@ export function keysSuite(test: Register): void {
     await records.charge(chargeOf(tenant, 15, world));
     await records.operate((rows) => setStatus(rows, business, 'suspended', world.now_ms));
     t.true((await (await world.open()).authenticate(tenant.key, world.now_ms))?.suspended);
-    await records.operate((rows) => purgeBusiness(rows, business, world.now_ms));
+    await records.operate((rows) => purgeBusiness(rows, records.store, business, world.now_ms));
     t.is(await (await world.open()).authenticate(tenant.key, world.now_ms), null);
     t.deepEqual(await records.reader.selectFrom('ledger').selectAll().execute(), []);
     const acts = await records.reader.selectFrom('audit').select('act').orderBy('id').execute();

@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** What becomes of a COMMIT on its way to the server. */
+type Fate =
+  /** It arrives, and so does its answer. */
+  | 'passes'
+  /** It arrives; the connection is cut before its answer. */
+  | 'cut after'
+  /** The connection is cut before it arrives. */
+  | 'cut before'
+  /** It arrives; from then on nothing passes any more, on any connection. */
+  | 'silent after'
+  /** It is held back; from then on nothing passes any more, on any connection. */
+  | 'silent before';
+
+/** A TCP proxy before a PostgreSQL server, which may cut or silence connections. */
+export interface PostgresProxy {
+  /** The address of the database through the proxy. */
+  readonly url: string;
+  /** What becomes of the next commits. */
+  commits: Fate;
+  /** True: nothing passes, on connections that are open and on new ones; false: it does again. */
+  silent: boolean;
+  /** Cuts what was silent, as a firewall that has forgotten its connections. */
+  readonly cut: () => void;
+  readonly close: () => Promise<void>;
+}
+
+/** The simple query `commit` of the protocol: type, length, text, NUL. */
+const COMMIT = Buffer.from('Q\0\0\0\u000bcommit\0', 'latin1');
+
+/** Starts a proxy before the server of a URL, on a port of its own. */
+export async function startProxy(server_url: string): Promise<PostgresProxy> {
+  const target = new URL(server_url);
+  const sockets = new Set<Socket>();
+  let silent = false;
+
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const keep = (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.once('close', () => sockets.delete(socket));
+    return socket;
+  };
+
+  const server = createServer((socket) => {
+    const client = keep(socket);
+    const upstream = keep(connect(Number(target.port), target.hostname));
+    client.once('close', () => upstream.destroy());
+    upstream.once('close', () => client.destroy());
+    let answerLost = false;
+    client.on('data', (bytes) => {
+      if (silent) return;
+      const fate = bytes.includes(COMMIT) ? proxy.commits : 'passes';
+      if (fate === 'cut before') client.destroy();
+      else if (fate === 'silent before') silent = true;
+      else {
+        answerLost = fate !== 'passes';
+        upstream.write(bytes);
+      }
+    });
+    upstream.on('data', (bytes) => {
+      if (silent) return;
+      if (!answerLost) client.write(bytes);
+      else if (proxy.commits === 'cut after') client.destroy();
+      else silent = true;
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = new URL(server_url);
+  url.port = String((server.address() as AddressInfo).port);
+  url.hostname = '127.0.0.1';
+  const proxy: PostgresProxy = {
+    url: url.href,
+    commits: 'passes',
+    get silent() {
+      return silent;
+    },
+    set silent(value) {
+      silent = value;
+    },
+    cut,
+    close: async () => {
+      cut();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  return proxy;
+}
