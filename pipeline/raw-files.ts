@@ -1,5 +1,7 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
+import { contains } from '../schemas/contains.ts';
+import { layout } from '../schemas/layout.ts';
 import { addDays, scanId, scanTime, stormDate, timestamp, utcDate } from '../schemas/time.ts';
 import { BadInput, Conflict } from './error.ts';
 import type { Root } from './publish/root.ts';
@@ -99,7 +101,7 @@ export async function putAside(
 
 /** Kind of a file that was not read, as far as its place or its date say it. */
 function sourceOf(context: RawFiles, file: SourceFile): RawSource | undefined {
-  if (file.location.startsWith(join(context.root.path, 'inbox', 'simulated'))) return 'simulated';
+  if (contains(join(context.root.path, layout.inbox('simulated')), file.location)) return 'simulated';
   return kindOn(context, dateOf(context, scanId(file.time_ms)));
 }
 
@@ -117,7 +119,7 @@ async function ownKind({ location, product }: SourceFile): Promise<RawSource> {
 
 /** True for a file that lies in the archive. */
 export function isKept(root: Root, file: SourceFile): boolean {
-  return file.location.startsWith(join(root.path, 'archive'));
+  return contains(join(root.path, layout.raw), file.location);
 }
 
 /** Raw files kept before, from the day before the earliest of some instants on: what is late may change what follows. */

@@ -22,6 +22,8 @@ export const layout = {
   staged: (run: string) => `staging/${run}`,
   inbox: (source: string) => `inbox/${source}`,
   rejected: (source: string) => `inbox/rejected/${source}`,
+  /** Raw files as they came, of every source. */
+  raw: 'archive',
   archive: (source: string) => `archive/${source}`,
   archiveDate: (source: string, date: string) => `archive/${source}/date=${date}`,
   table: (table: string, date: string) => `tables/${table}/date=${date}`,

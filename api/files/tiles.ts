@@ -1,6 +1,7 @@
 import { open, realpath } from 'node:fs/promises';
-import { basename, sep } from 'node:path';
+import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
+import { contains } from '../../schemas/contains.ts';
 import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
 import { DAILY_CACHE_CONTROL, PMTILES_TYPE, SCAN_CACHE_CONTROL } from '../../schemas/resources/tile-frame.ts';
 import { DataUnavailable, type Edition } from '../catalog.ts';
@@ -146,7 +147,7 @@ async function openFile({ file, manifest }: Archive, edition: Edition, { first, 
   const path = await realpath(`${root}/${file.path}`).catch((cause: unknown) => {
     throw new DataUnavailable(file.path, 'is missing, and its manifest names it', { cause });
   });
-  if (!path.startsWith(root + sep)) throw new DataUnavailable(file.path, 'leads out of the data root');
+  if (!contains(root, path)) throw new DataUnavailable(file.path, 'leads out of the data root');
   const handle = await open(path, 'r');
   try {
     const { size } = await handle.stat();

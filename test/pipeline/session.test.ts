@@ -403,6 +403,23 @@ test('a file that was put aside is reported once and not looked at again', async
   t.is((await readRejections(root, 'simulated')).length + (await readRejections(root, 'observed')).length, 1);
 });
 
+for (const neighbour of ['archive-old', 'inbox/simulated-old'])
+  test(`a bad file of a folder beside our own, such as ${neighbour}, stays where it is`, async (t) => {
+    const scans = await scansBetween('23:50', '23:56');
+    const mesh = scans[1]?.files[0];
+    if (mesh === undefined) return t.fail();
+    const root = await scratch(t);
+    const cut = await altered(join(root, neighbour), mesh, (await fs.readFile(mesh.location)).subarray(0, 500));
+    const run = await ingest(root, await asObserved(t, scans.slice(2)));
+    t.deepEqual(run.rejected, []);
+    await ingest(root, [cut]);
+    t.is((await fs.stat(cut.location)).size, 500);
+    t.deepEqual(
+      (await readRejections(root, 'observed')).map(({ file }) => file),
+      [mesh.name],
+    );
+  });
+
 test('a file from the future is put aside, and the rest is published', async (t) => {
   const scans = await scansBetween('23:50', '00:10');
   const root = await scratch(t);
