@@ -21,6 +21,8 @@ export type PutAside = (file: SourceFile, stage: string, reason: string) => Prom
 export interface Reading {
   /** The scan, read; null when its MESH file cannot be used. `upcoming` are the scans that will be asked for next. */
   readonly read: (scan: ScanPlan, upcoming: readonly ScanPlan[]) => Promise<ReadScan | null>;
+  /** Puts a file aside that was read and turned out to be of no use. */
+  readonly refuse: (file: SourceFile, fault: BadInput) => Promise<void>;
 }
 
 /**
@@ -46,6 +48,10 @@ export function openReading(
     if (filesOf(scan).every((file) => files.has(file))) return scan;
     return planScans([...files]).scans.find(({ scan_id }) => scan_id === scan.scan_id) ?? null;
   };
+  const refuse = async (file: SourceFile, { stage, reason }: BadInput) => {
+    await putAside(file, stage, reason);
+    files.delete(file);
+  };
   const read = async (planned: ScanPlan, upcoming: readonly ScanPlan[]): Promise<ReadScan | null> => {
     const scan = current(planned);
     if (scan === null) return null;
@@ -56,14 +62,13 @@ export function openReading(
     } catch (error) {
       const bad = error instanceof BadInput ? filesOf(scan).find((file) => file.location === error.subject) : undefined;
       if (!(error instanceof BadInput) || bad === undefined) throw error;
-      await putAside(bad, error.stage, error.reason);
-      files.delete(bad);
+      await refuse(bad, error);
       return read(planned, upcoming);
     } finally {
       running.delete(`${scan.scan_id} ${scan.inputs}`);
     }
   };
-  return { read };
+  return { read, refuse };
 }
 
 function scanFiles(scan: ScanPlan, storm_day_start_hour: number): ScanFiles {

@@ -4,7 +4,7 @@ import type { Blockage } from '../schemas/geo/blockage.ts';
 import type { CommittedScan } from '../schemas/manifest.ts';
 import { addDays, monthOf, scanId, scanTime, stormDateStart, utcDate } from '../schemas/time.ts';
 import { type Chain, type HourOfScans, MEMORY_MAX_GAP_MS, planChains } from './chains.ts';
-import { PipelineError } from './error.ts';
+import { BadInput, PipelineError } from './error.ts';
 import { LIVE_WINDOW_MIN } from './publish/live.ts';
 import { readBlockage } from './publish/read-blockage.ts';
 import { type DateCommit, isUnsettled, type Root } from './publish/root.ts';
@@ -28,7 +28,7 @@ import {
   scansByDate,
 } from './raw-files.ts';
 import { openReading, type Reading } from './read-ahead.ts';
-import { emptyMemory, type Memory, packMemory, processScan, raiseByScan, unpackMemory } from './scan.ts';
+import { emptyMemory, type Memory, packMemory, processScan, raiseByScan, type ScanResult, unpackMemory } from './scan.ts';
 import type { SourceFile } from './sources/names.ts';
 import { filesOf, planScans, type ScanPlan } from './sources/plan.ts';
 import { emptyMaximum, maximumRows } from './swath/accumulate.ts';
@@ -222,10 +222,15 @@ async function makeHour(
     const { scan, input } = found;
     const storm_date = dateOf(context, scan.scan_id);
     refuseOtherKind(context.root, storm_date, input.simulated ? 'simulated' : 'observed');
-    await Promise.all(filesOf(scan).map((file) => keep(context, file, input.simulated ? 'simulated' : 'observed')));
     const before = recent(context.memory, scan.scan_time);
     if (context.terrain === undefined) context.terrain = await readBlockage(context.root.engine, context.root.path);
-    const result = processScan(input, before, storm_date, scan.inputs, context.terrain);
+    const terrain = context.terrain;
+    const result = processed(() => processScan(input, before, storm_date, scan.inputs, terrain));
+    if (result instanceof BadInput) {
+      await reading.refuse(scan.mesh, result);
+      continue;
+    }
+    await Promise.all(filesOf(scan).map((file) => keep(context, file, input.simulated ? 'simulated' : 'observed')));
     raiseByScan(maximum, input, result, before);
     products.push(result.products);
     context.memory = result.memory;
@@ -243,6 +248,16 @@ async function makeHour(
       fresh: products,
     },
   ];
+}
+
+/** A scan's result, or why the scan cannot be used. */
+function processed(work: () => ScanResult): ScanResult | BadInput {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof BadInput) return error;
+    throw error;
+  }
 }
 
 /** Publishes staged segments in place of the dropped scans' segments. */

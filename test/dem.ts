@@ -111,3 +111,20 @@ function fieldBytes(type: keyof typeof FIELD_BYTES, values: readonly number[]): 
     else content.writeUIntLE(value, index * size, size);
   return content;
 }
+
+/** A TIFF in which one number of its first directory is written as a float instead: such as a height of strips of 1e-300. */
+export function withFloat(tiff: Uint8Array, tag: number, value: number): Uint8Array {
+  const bytes = Buffer.concat([tiff, Buffer.alloc(8)]);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const little = bytes.toString('latin1', 0, 2) === 'II';
+  const start = view.getUint32(4, little);
+  for (let k = 0; k < view.getUint16(start, little); k++) {
+    const at = start + 2 + 12 * k;
+    if (view.getUint16(at, little) !== tag) continue;
+    view.setUint16(at + 2, DOUBLE, little);
+    view.setUint32(at + 8, tiff.length, little);
+    view.setFloat64(tiff.length, value, little);
+    return bytes;
+  }
+  throw new RangeError(`tiff has no entry ${tag}`);
+}

@@ -1,6 +1,8 @@
 import { geohash } from '../../schemas/geo/geohash.ts';
 import { CELL_GROW_MM, CELL_PEAK_MIN_MM, EXTREME_MM, SIZE_CAP_MM } from '../../schemas/size.ts';
 import type { Cell } from '../../schemas/tables/cells.ts';
+import { scanId } from '../../schemas/time.ts';
+import { BadInput } from '../error.ts';
 import { type Companion, type CompanionValues, companionAt, type HailField, type ScanInput } from '../grid.ts';
 import { type Labels, labelComponents } from './label.ts';
 import { latticeRows } from './rows.ts';
@@ -11,6 +13,12 @@ import { splitComponent } from './split.ts';
 const CELL_AREA_MIN_KM2 = 4;
 /** Components from this area on are looked at for several storms, km2. */
 const SPLIT_AREA_MIN_KM2 = 30;
+
+/**
+ * More storm cells than this are no weather. The maximum of a whole real day has 95, the fullest ProbSevere file we know 223
+ * objects; what follows is solved exactly, at a cost that grows with the cube of cells within reach of each other.
+ */
+const MAX_CELLS = 1000;
 
 type GridColumn =
   | 'cell_index'
@@ -53,6 +61,7 @@ const NO_COMPANIONS: CompanionValues = {
 /**
  * Storm cells of one scan, by first pixel: components >= 5 mm that reach 15 mm over at least 4 km2, large ones split
  * where several storms touch. A companion is its largest value over the cell; null without the product or a value.
+ * Throws BadInput about the scan when there are more than any weather has.
  */
 export function findCells(input: ScanInput): CellShape[] {
   const field = input.mesh;
@@ -66,6 +75,12 @@ export function findCells(input: ScanInput): CellShape[] {
   const cells = [...components].flatMap(([component, pixels]) =>
     (labels.area_km2[component] as number) >= SPLIT_AREA_MIN_KM2 ? splitComponent(field, pixels) : [pixels],
   );
+  if (cells.length > MAX_CELLS)
+    throw new BadInput(
+      'detect',
+      scanId(input.scan_time),
+      `${cells.length} storm cells, expected at most ${MAX_CELLS} in one scan`,
+    );
   cells.sort((a, b) => (a[0] as number) - (b[0] as number));
   return cells.map((pixels, cell_index) => cellShape(field, pixels, cell_index, input.companions));
 }

@@ -3,7 +3,7 @@ import type { GeoTIFFImage } from 'geotiff';
 import { BadInput } from '../error.ts';
 import type { HeightGrid } from '../grid.ts';
 import { checkBlocks, checkFits, readPieces } from './dem-blocks.ts';
-import { tiffLibrary } from './tiff-library.ts';
+import { checkSides, tiffLibrary } from './tiff-library.ts';
 
 /** Heights closer together than this are averaged: farther than 16 km from a radar its beam is wider, km. */
 const CELL_KM = 0.25;
@@ -41,6 +41,7 @@ export async function openDem(path: string, in_metres: boolean): Promise<Dem> {
     const tiff = await fromFile(path);
     try {
       const image = await tiff.getImage();
+      checkSides(image, path);
       checkHeights(image, path, in_metres);
       checkBlocks(image, path);
       await checkFits(image, path);

@@ -3,7 +3,7 @@ import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
 import { BadInput } from '../error.ts';
 import type { Grid } from '../grid.ts';
 import { PRODUCTS, type Product } from './mrms.ts';
-import { DEFLATE, tiffLibrary } from './tiff-library.ts';
+import { checkSides, DEFLATE, tiffLibrary } from './tiff-library.ts';
 
 /** What a GeoTIFF does not say of itself. */
 export interface GeotiffOrigin {
@@ -30,6 +30,7 @@ export async function readGeotiff(bytes: Uint8Array, subject: string, origin: Ge
   checkDirectory(bytes, subject);
   try {
     const image = await openImage(bytes);
+    checkSides(image, subject);
     const window = latticeWindow(image, subject);
     checkBlocks(image, subject);
     return {

@@ -184,9 +184,13 @@ function northWestFirst<A extends Grid['packed']>(packed: A, { grid }: Field): A
  *
  * Takes any product in tenths (decimal scale 1, binary scale 0, whole reference), so that a rain rate can stand in for
  * hail. "Covered, no hail" and "no coverage" are counted apart. Throws BadInput, about `subject` (the file, where there
- * is one), on another packing law and on values beyond 16 bits.
+ * is one), on another packing law, on values beyond 16 bits, and as soon as more than `most_px` pixels are above 0.
  */
-export function hailField(grid: Grid, subject: string = grid.product): HailField {
+export function hailField(
+  grid: Grid,
+  subject: string = grid.product,
+  most_px: number = grid.packed.length,
+): HailField {
   const { packed, window, reference } = grid;
   if (grid.decimal_scale !== 1 || grid.binary_scale !== 0 || !Number.isInteger(reference))
     throw new BadInput(
@@ -196,7 +200,9 @@ export function hailField(grid: Grid, subject: string = grid.product): HailField
     );
   const zero = -reference;
   const none = grid.no_coverage === null ? -1 : 10 * grid.no_coverage - reference;
-  const { hits, found, uncovered_px } = scanPacked(packed, zero, none);
+  const { hits, found, uncovered_px } = scanPacked(packed, zero, none, most_px);
+  if (found > most_px)
+    throw new BadInput('read', subject, `more than ${most_px} pixels above 0, expected at most that many in one scan`);
   const rowStart = new Uint32Array(window.rows + 1);
   const col = new Uint16Array(found);
   const tenths = new Uint16Array(found);
@@ -221,11 +227,11 @@ interface PackedScan {
 }
 
 /**
- * Finds the values above `zero` and counts those equal to `none`.
+ * Finds the values above `zero` and counts those equal to `none`; ends early once more than `most` are above zero.
  * Nearly every word of four bytes repeats one without news or says "no coverage" throughout: those are told from a
  * look at the word, the others value by value.
  */
-function scanPacked(packed: Grid['packed'], zero: number, none: number): PackedScan {
+function scanPacked(packed: Grid['packed'], zero: number, none: number, most: number): PackedScan {
   const perWord = 4 / packed.BYTES_PER_ELEMENT;
   const whole = packed.byteOffset % 4 === 0 ? Math.floor(packed.length / perWord) : 0;
   const words = whole > 0 ? new Uint32Array(packed.buffer, packed.byteOffset, whole) : new Uint32Array(0);
@@ -247,7 +253,7 @@ function scanPacked(packed: Grid['packed'], zero: number, none: number): PackedS
   };
   let dull = -1;
   let bare = -1;
-  for (let k = 0; k < whole; k++) {
+  for (let k = 0; k < whole && found <= most; k++) {
     const word = words[k] as number;
     if (word === dull) continue;
     if (word === bare) {
@@ -258,7 +264,7 @@ function scanPacked(packed: Grid['packed'], zero: number, none: number): PackedS
     if (look(k * perWord, (k + 1) * perWord)) dull = word;
     else if (uncovered_px === gaps + perWord) bare = word;
   }
-  look(whole * perWord, packed.length);
+  if (found <= most) look(whole * perWord, packed.length);
   return { hits, found, uncovered_px };
 }
 

@@ -26,6 +26,9 @@ const BOUNDS: JsonBounds = {
   max_depth: 32,
 };
 
+/** Real files reach 223 objects. */
+const MAX_OBJECTS = 3000;
+
 /** Motions above this are outliers of the feed. */
 const FASTEST_M_S = 40;
 
@@ -59,6 +62,8 @@ export function readProbSevere(bytes: Uint8Array, subject: string): ProbSevereFi
   const model = modelOf(file.product);
   if (model === null)
     throw new BadInput('read', subject, `product '${file.product}', expected ProbSevere or ProbSevere 3.0`);
+  if (file.features.length > MAX_OBJECTS)
+    throw new BadInput('read', subject, `${file.features.length} objects, expected at most ${MAX_OBJECTS}`);
   const objects = file.features.map((feature, index) => {
     const place = `feature ${index + 1}`;
     return readObject(

@@ -1,4 +1,6 @@
 import { inflateSync } from 'node:zlib';
+import type { GeoTIFFImage } from 'geotiff';
+import { BadInput } from '../error.ts';
 
 /** TIFF compression codes of deflate. */
 export const DEFLATE = [8, 32946];
@@ -19,4 +21,19 @@ export async function tiffLibrary(): Promise<typeof import('geotiff')> {
   }
   library.addDecoder(DEFLATE, async () => BoundedDeflate);
   return library;
+}
+
+/**
+ * Throws BadInput unless image and blocks (tiles or strips) are whole numbers of pixels. A directory may state any of them
+ * as a float: over blocks of 1e-300 pixels the library walks for ever, although their bytes come to a reasonable number.
+ */
+export function checkSides(image: GeoTIFFImage, subject: string): void {
+  for (const [name, pixels] of [
+    ['width', image.getWidth()],
+    ['height', image.getHeight()],
+    ['block width', image.getTileWidth()],
+    ['block height', image.getTileHeight()],
+  ] as const)
+    if (!Number.isInteger(pixels) || pixels < 1)
+      throw new BadInput('read', subject, `tiff ${name} of ${pixels} pixels, expected a whole number from 1`);
 }

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
@@ -14,7 +14,8 @@ const SEARCH_BYTES = 64;
 /**
  * Why the file at `path` is not whole, or null when it is. `name` tells the format:
  * `.gz` unpacks to its end with the CRC and length its trailer states; `.grib2` holds messages of the length
- * they state, each closed by `7777` (a few stray bytes between or after them are no fault); `.json` parses. Says nothing about the meaning of the content.
+ * they state, each closed by `7777` (a few stray bytes between or after them are no fault); `.json` closes the bracket it
+ * begins with, at its end. Says nothing about the meaning of the content.
  */
 export async function faultOf(path: string, name: string): Promise<string | null> {
   if (name.endsWith('.gz')) return gzipFault(path);
@@ -79,14 +80,44 @@ async function messageEnd(handle: FileHandle, offset: number, size: number): Pro
 }
 
 async function jsonFault(path: string): Promise<string | null> {
-  const handle = await open(path, 'r');
-  const { size } = await handle.stat().finally(() => handle.close());
+  const { size } = await stat(path);
   if (size > MAX_JSON_BYTES) return `JSON file has ${size} bytes, expected at most ${MAX_JSON_BYTES}`;
-  try {
-    JSON.parse(await readFile(path, 'utf8'));
-    return null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return 'JSON does not parse';
-    throw error;
+  const scan: JsonScan = { level: 0, isText: false, isEscaped: false, state: 'before' };
+  for await (const chunk of createReadStream(path)) scanJson(scan, chunk);
+  return scan.state === 'behind' ? null : 'JSON does not begin and end as one object or list';
+}
+
+/** How far a JSON text is read: before its first bracket, within, behind the one that closes it, or no such text. */
+interface JsonScan {
+  level: number;
+  isText: boolean;
+  isEscaped: boolean;
+  state: 'before' | 'within' | 'behind' | 'wrong';
+}
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const OPENING = [0x5b, 0x7b];
+const CLOSING = [0x5d, 0x7d];
+const SPACES = [0x09, 0x0a, 0x0d, 0x20];
+
+/**
+ * Follows brackets and strings. A text that was cut off never closes its first bracket, and finding that out must not cost
+ * what parsing does: 63 MB of brackets are gigabytes once parsed.
+ */
+function scanJson(scan: JsonScan, bytes: Uint8Array): void {
+  for (const byte of bytes) {
+    if (scan.isText) {
+      if (scan.isEscaped) scan.isEscaped = false;
+      else if (byte === BACKSLASH) scan.isEscaped = true;
+      else if (byte === QUOTE) scan.isText = false;
+    } else if (SPACES.includes(byte)) continue;
+    else if (scan.state === 'within') {
+      if (byte === QUOTE) scan.isText = true;
+      else if (OPENING.includes(byte)) scan.level++;
+      else if (CLOSING.includes(byte) && --scan.level === 0) scan.state = 'behind';
+    } else if (scan.state === 'before' && OPENING.includes(byte)) {
+      scan.state = 'within';
+      scan.level = 1;
+    } else scan.state = 'wrong';
   }
 }

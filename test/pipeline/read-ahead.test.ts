@@ -82,3 +82,13 @@ test('a failure that is no fault of a file stops the run', async (t) => {
   await t.throwsAsync(open.read(scans[0] as (typeof scans)[0], []), { message: 'out of memory' });
   t.deepEqual(aside, []);
 });
+
+test('a MESH file that is refused after it was read is put aside, and its scan is none from then on', async (t) => {
+  const mesh = named('MESH', '02:00:00');
+  const { open, aside, scans } = reading([mesh], []);
+  const scan = scans[0] as (typeof scans)[0];
+  t.not(await open.read(scan, []), null);
+  await open.refuse(mesh, new BadInput('detect', scan.scan_id, 'too many storm cells'));
+  t.deepEqual(aside, ['MESH detect too many storm cells']);
+  t.is(await open.read(scan, []), null);
+});

@@ -10,6 +10,7 @@ import { allRows } from '../../pipeline/publish/merge.ts';
 import { readRows } from '../../pipeline/publish/tables.ts';
 import { readRejections } from '../../pipeline/sources/archive.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
+import type { SourceFile } from '../../pipeline/sources/names.ts';
 import { type Detection, detections } from '../../schemas/tables/detections.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../content.ts';
 import { faultsOf } from '../crash/killed.ts';
@@ -30,6 +31,7 @@ import {
   scansBetween,
   scratch,
 } from '../world.ts';
+import { constantPacking, gribFile, simplePacking } from './read/grib2-files.ts';
 
 /** The scans without some of them, by number. */
 function without(scans: readonly RawScan[], ...numbers: number[]): RawScan[] {
@@ -402,6 +404,46 @@ test('a file that was put aside is reported once and not looked at again', async
   t.deepEqual([first.rejected.length, second.rejected.length], [1, 0]);
   t.is((await readRejections(root, 'simulated')).length + (await readRejections(root, 'observed')).length, 1);
 });
+
+/** MESH of a scan in which the same storm of nine pixels stands 77 x 13 times. */
+function crowded(time_ms: number): Buffer {
+  const [columns, rows] = [4 * 77, 4 * 13];
+  const values = Array.from({ length: rows * columns }, (_, at) =>
+    at % 4 < 3 && Math.floor(at / columns) % 4 < 3 ? 230 : 20,
+  );
+  return gribFile(simplePacking(values, 8), { columns, rows }, { time: clockOf(time_ms), production_status: 192 });
+}
+
+/** 30 mm on every pixel of the lattice, in 179 bytes. */
+function everywhere(time_ms: number): Buffer {
+  const [columns, rows] = [7000, 3500];
+  const packed = constantPacking(columns * rows, { reference: 300 });
+  return gribFile(packed, { columns, rows }, { time: clockOf(time_ms), production_status: 192 });
+}
+
+function clockOf(time_ms: number): [number, number, number, number, number, number] {
+  const at = new Date(time_ms);
+  const date = [at.getUTCFullYear(), at.getUTCMonth() + 1, at.getUTCDate()] as const;
+  return [...date, at.getUTCHours(), at.getUTCMinutes(), at.getUTCSeconds()];
+}
+
+for (const [title, make, reason] of [
+  ['hail on the whole lattice', everywhere, /more than 490000 pixels above 0/],
+  ['a thousand and one storm cells', crowded, /1001 storm cells, expected at most 1000/],
+] as const)
+  test(`a scan with ${title} costs nothing else: it is put aside with its reason, and the rest is published`, async (t) => {
+    const scans = await scansBetween('23:50', '00:04');
+    const bad = scans[3] as RawScan;
+    const mesh = bad.files[0] as SourceFile;
+    const poisoned = await altered(await scratch(t, 'poisoned'), mesh, gzipSync(make(bad.time_ms)));
+    const root = await scratch(t);
+    const run = await ingest(root, [...filesOf(without(scans, 3)), poisoned, ...bad.files.slice(1)]);
+    t.deepEqual([run.scans, run.rejected.length], [scans.length - 1, 1]);
+    t.regex(run.rejected[0]?.reason ?? '', reason);
+    t.is((await readRejections(root, 'simulated'))[0]?.file, mesh.name);
+    sameContent(t, await logicalContent(root), await contentOf(without(scans, 3)));
+    t.deepEqual(await faultsOf(root), []);
+  });
 
 for (const neighbour of ['archive-old', 'inbox/simulated-old'])
   test(`a bad file of a folder beside our own, such as ${neighbour}, stays where it is`, async (t) => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { findCells, findObjects } from '../../../pipeline/detect/cells.ts';
+import { BadInput } from '../../../pipeline/error.ts';
 import type { CompanionValues, HailField, ScanInput } from '../../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { draw, drawTenths } from '../../draw.ts';
@@ -133,3 +134,15 @@ for (const [time, objects, large] of [
     const field = hailField(readGrid(readFileSync(path), path));
     t.deepEqual([findObjects(field, 500, 1).length, findObjects(field, 500, 8).length], [objects, large]);
   });
+
+/** Storms of nine pixels, `across` beside each other in each of `down` rows. */
+function storms(across: number, down: number): HailField {
+  const line = (wet: boolean) => Array.from({ length: 4 * across }, (_, col) => (wet && col % 4 < 3 ? 200 : 0));
+  return drawTenths(Array.from({ length: 4 * down }, (_, row) => line(row % 4 < 3)));
+}
+
+test('a thousand storm cells are taken, and more are refused: no weather has so many', (t) => {
+  t.is(findCells(scan(storms(40, 25))).length, 1000);
+  const error = t.throws(() => findCells(scan(storms(77, 13))), { instanceOf: BadInput });
+  t.is(error.message, 'detect 20260501T201200Z: 1001 storm cells, expected at most 1000 in one scan');
+});

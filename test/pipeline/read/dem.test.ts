@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { writeArrayBuffer } from 'geotiff';
 import { BadInput } from '../../../pipeline/error.ts';
 import { openDem } from '../../../pipeline/read/dem.ts';
-import { type DemFile, demFile, KEY } from '../../dem.ts';
+import { type DemFile, demFile, KEY, withFloat } from '../../dem.ts';
 import { scratch } from '../../world.ts';
 
 /** Six rows of eight pixels of half a degree from 50 N 100 W; heights tell their row and column. */
@@ -187,3 +187,10 @@ test('a damaged block is a fault of the file', async (t) => {
 test('a file that is not there is an error of the file system', async (t) => {
   await t.throwsAsync(openDem('/nowhere/dem.tif', false), { code: 'ENOENT' });
 });
+
+for (const rows of [1e-300, 5e-324, 0.5, 2.5, -1])
+  test(`strips of ${rows} rows are refused before they are walked through`, async (t) => {
+    const path = await written(t, withFloat(demFile(PLAIN), 278, rows));
+    const error = await t.throwsAsync(openDem(path, false), { instanceOf: BadInput });
+    t.is(error.subject, path);
+  });

@@ -4,6 +4,7 @@ import { writeArrayBuffer } from 'geotiff';
 import { BadInput } from '../../../pipeline/error.ts';
 import { readGeotiff } from '../../../pipeline/read/geotiff.ts';
 import { readGrid } from '../../../pipeline/read/mrms.ts';
+import { withFloat } from '../../dem.ts';
 import { sharedData, sharedTest } from '../../shared-data.ts';
 
 const ORIGIN = { product: 'MESH', scan_time: Date.parse('2024-05-01T20:12:34Z') };
@@ -35,6 +36,9 @@ test('NaN is no coverage', async (t) => {
 });
 
 for (const [title, file, reason] of [
+  ['strips of 1e-300 rows', withFloat(made(VALUES), 278, 1e-300), /block height of 1e-300 pixels, expected a whole number/],
+  ['strips of half a row', withFloat(made(VALUES), 278, 0.5), /block height of 0.5 pixels, expected a whole number/],
+  ['a width of 2.5 pixels', withFloat(made(VALUES), 256, 2.5), /width of 2.5 pixels, expected a whole number/],
   ['a step that is not the lattice', made(VALUES, { step: 0.02 }), /expected a window of the 0.01 degree lattice/],
   [
     'edges between the pixels of the lattice',

@@ -72,6 +72,11 @@ export function simplePacking(values: readonly number[], bits: number, law: Law 
   };
 }
 
+/** A constant field: every value is the reference, section 7 is empty, and 179 bytes stand for a grid of any size. */
+export function constantPacking(count: number, law: Law): Packed {
+  return { representation: section(5, [...octets(count, 4), 0, 0, ...lawOctets(law, 0)]), data: section(7, []) };
+}
+
 export function floatPacking(values: readonly number[]): Packed {
   return {
     representation: section(5, [...octets(values.length, 4), 0, 4, 1]),

@@ -308,3 +308,11 @@ sharedTest('nine objects of the real files are distrusted, all with a hail proba
   t.deepEqual([objects.length, distrusted.length], [2030, 9]);
   t.true(distrusted.every((object) => object.prob_hail === 0 && (object.mesh_mm ?? 0) >= 12.7));
 });
+
+test('a file of more objects than any weather has is refused before they are read', (t) => {
+  const { features } = JSON.parse(made().toString()) as { features: object[] };
+  const error = t.throws(() => readProbSevere(made({ top: { features: Array(3001).fill(features[0]) } }), 'x'), {
+    instanceOf: BadInput,
+  });
+  t.is(error.message, 'read x: 3001 objects, expected at most 3000');
+});

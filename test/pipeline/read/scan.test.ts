@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { BadInput } from '../../../pipeline/error.ts';
 import { readScan, type ScanFiles } from '../../../pipeline/read/scan.ts';
 import { sharedData, sharedTest } from '../../shared-data.ts';
-import { gribFile, type ProductOptions, simplePacking } from './grib2-files.ts';
+import { constantPacking, gribFile, type GridOptions, type ProductOptions, simplePacking } from './grib2-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'hail-read-scan-'));
 test.after.always(() => rmSync(folder, { recursive: true }));
@@ -17,6 +17,14 @@ const SCAN_TIME = Date.parse('2024-05-01T20:12:34Z');
 function written(name: string, values: readonly number[], product: ProductOptions = {}): string {
   const path = join(folder, name);
   writeFileSync(path, gribFile(simplePacking(values, 16), { columns: 2, rows: 2 }, { time: TIME, ...product }));
+  return path;
+}
+
+/** Path of a file in which every pixel has the same MESH. */
+function constant(name: string, grid: GridOptions, tenths: number): string {
+  const path = join(folder, name);
+  const packing = constantPacking(grid.rows * grid.columns, { reference: tenths });
+  writeFileSync(path, gribFile(packing, grid, { time: TIME }));
   return path;
 }
 
@@ -154,4 +162,39 @@ sharedTest('of the real objects that appear in two files in a row, 77 and 193 re
     before = new Map(objects.map(({ probsevere_id, geometry }) => [probsevere_id, geometry]));
   }
   t.deepEqual(counts, { 20211011: { again: 622, same: 77 }, 20220720: { again: 906, same: 193 } });
+});
+
+for (const [title, grid, tenths, reason] of [
+  ['30 mm on the whole lattice', { rows: 3500, columns: 7000 }, 300, /more than 490000 pixels above 0/],
+  ['0.1 mm on more than 2 % of it', { rows: 500, columns: 1000 }, 1, /more than 490000 pixels above 0/],
+  ['5 mm on more than 0.6 % of it', { rows: 301, columns: 500 }, 50, /150500 pixels of 5 mm and more/],
+  ['10 mm on more than 0.2 % of it', { rows: 201, columns: 250 }, 100, /50250 pixels of 10 mm and more/],
+] as const)
+  test(`${title} is refused by name: no scan has so much hail`, async (t) => {
+    const path = constant(`${tenths}-tenths`, grid, tenths);
+    const error = await t.throwsAsync(readScan(files({ mesh: path })), { instanceOf: BadInput });
+    t.deepEqual([error.subject, error.stage], [path, 'read']);
+    t.regex(error.reason, reason);
+  });
+
+for (const [grid, tenths] of [
+  [{ rows: 490, columns: 1000 }, 49],
+  [{ rows: 300, columns: 500 }, 99],
+  [{ rows: 200, columns: 250 }, 800],
+] as const)
+  test(`${grid.rows * grid.columns} pixels of ${tenths / 10} mm are taken: the bound itself belongs to the scan`, async (t) => {
+    const scan = await readScan(files({ mesh: constant(`${tenths}-at-most`, grid, tenths) }));
+    t.is(scan.mesh.tenths.length, grid.rows * grid.columns);
+  });
+
+sharedTest('a real file whose reference lost its sign is refused: nothing would be hail everywhere', async (t) => {
+  const bytes = readFileSync(sharedData('mrms', 'MRMS_MESH_00.50_20240228-025239.grib2'));
+  // Section 5 begins with its length, 21 bytes, and its number; the reference stands at octet 12, its sign in the first bit.
+  const at = bytes.indexOf(Buffer.from([0, 0, 0, 21, 5])) + 11;
+  bytes[at] = (bytes[at] as number) ^ 0x80;
+  const path = join(folder, 'flipped');
+  writeFileSync(path, bytes);
+  const scan_time = Date.parse('2024-02-28T02:52:39Z');
+  const error = await t.throwsAsync(readScan(files({ mesh: path, scan_time })), { instanceOf: BadInput });
+  t.regex(error.reason, /more than 490000 pixels above 0/);
 });

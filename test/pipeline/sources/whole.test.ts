@@ -16,6 +16,8 @@ function flipped(bytes: Buffer, index: number): Buffer {
   return copy;
 }
 
+const NOT_ONE = 'JSON does not begin and end as one object or list';
+
 for (const [title, name, content, fault] of [
   ['a packed grid', 'a.grib2.gz', grid, null],
   ['two packed members', 'a.grib2.gz', Buffer.concat([grid, grid]), null],
@@ -47,7 +49,12 @@ for (const [title, name, content, fault] of [
   ['no message at all', 'a.grib2', 'plain text', 'no message begins at byte 0'],
   ['an empty grid file', 'a.grib2', '', 'file is empty'],
   ['objects', 'a.json', '{"features": []}', null],
-  ['objects cut short', 'a.json', '{"features": [', 'JSON does not parse'],
+  ['objects with brackets and quotes in their texts', 'a.json', '{"a": "]}\\"}", "b": ["\\\\"]}\n', null],
+  ['objects cut short', 'a.json', '{"features": [', NOT_ONE],
+  ['objects cut within a text', 'a.json', '{"features": "]}', NOT_ONE],
+  ['objects with something behind them', 'a.json', '{"features": []} <html>', NOT_ONE],
+  ['a page that says sorry', 'a.json', '<html>[try later]</html>', NOT_ONE],
+  ['an empty object file', 'a.json', '', NOT_ONE],
   ['another format', 'a.tif', 'II', "'a.tif' ends in no known format, expected .grib2, .grib2.gz or .json"],
 ] as const)
   test(`${title}: ${fault ?? 'whole'}`, async (t) => {

@@ -3,20 +3,28 @@ import { BadInput } from '../../../pipeline/error.ts';
 import { openFile } from '../../../pipeline/read/inspect.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
+import { readScan } from '../../../pipeline/read/scan.ts';
+import { faultOf } from '../../../pipeline/sources/whole.ts';
 
 /** Reads one file the way its kind says and prints the outcome and the peak memory of this process in MB. */
+let outcome = 'value';
 const [kind, path] = process.argv.slice(2) as [string, string];
+
+/** Time that files of these tests carry. */
+const SCAN_TIME = Date.parse('2024-05-01T20:12:34Z');
+const NO_COMPANIONS = { companions: {}, probsevere: null, previous_probsevere: null };
 
 async function read(bytes: Uint8Array): Promise<void> {
   if (kind === 'grid') hailField(readGrid(bytes, path), path);
   else if (kind === 'probsevere') readProbSevere(bytes, path);
+  else if (kind === 'scan') await readScan({ scan_time: SCAN_TIME, mesh: path, ...NO_COMPANIONS });
+  else if (kind === 'arrival') outcome = (await faultOf(path, path)) ?? 'whole';
   else {
     const opened = await openFile(bytes, path);
     if (opened.format !== 'ProbSevere') opened.layer(1);
   }
 }
 
-let outcome = 'value';
 try {
   await read(readFileSync(path));
 } catch (error) {

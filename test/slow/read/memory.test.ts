@@ -7,6 +7,8 @@ import { crc32, deflateSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import {
   bitmapSection,
+  constantPacking,
+  gribFile,
   latLonSection,
   message,
   octets,
@@ -21,13 +23,15 @@ const CHILD = fileURLToPath(new URL('memory-child.ts', import.meta.url));
 const FULL = { columns: 7000, rows: 3500 };
 const POINTS = FULL.columns * FULL.rows;
 
+type Kind = 'grid' | 'file' | 'probsevere' | 'scan' | 'arrival';
+
 interface Peak {
   readonly outcome: string;
   readonly peak_mb: number;
 }
 
 /** Reads the bytes in a process of their own, so that its peak is the peak of this one file. */
-function measure(kind: 'grid' | 'file' | 'probsevere', name: string, bytes: Uint8Array): Peak {
+function measure(kind: Kind, name: string, bytes: Uint8Array): Peak {
   const path = join(folder, name);
   writeFileSync(path, bytes);
   const child = spawnSync(process.execPath, [CHILD, kind, path], { encoding: 'utf8', timeout: 60_000 });
@@ -160,7 +164,7 @@ const TIFF = 'MESH_20240501-201234.tif';
 
 const HOSTILE: readonly (readonly [
   title: string,
-  kind: 'grid' | 'file' | 'probsevere',
+  kind: Kind,
   name: string,
   make: () => Uint8Array,
 ])[] = [
@@ -216,6 +220,14 @@ const HOSTILE: readonly (readonly [
     'probsevere',
     'objects.json',
     () => Buffer.from(`{"features":[${'{},'.repeat(5_300_000)}{}]}`),
+  ],
+  ['63 MB of brackets that arrive as JSON', 'arrival', 'brackets.json', () => Buffer.alloc(63_000_000, '[')],
+  ['63 MB of lists that arrive as JSON', 'arrival', 'lists.json', () => Buffer.from(`[${'[],'.repeat(21_000_000)}[]]`)],
+  [
+    '30 mm on the whole lattice in 179 bytes',
+    'scan',
+    'everywhere.grib2',
+    () => gribFile(constantPacking(POINTS, { reference: 300 }), FULL),
   ],
   ['16 MB of nested JSON', 'probsevere', 'nested.json', () => Buffer.from('['.repeat(16_000_000))],
   ['GeoTIFF tiles as they should be', 'file', TIFF, () => tiffOfTiles(256, 4 * 256 * 256)],
