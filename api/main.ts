@@ -1,5 +1,3 @@
-#!/usr/bin/env -S node --max-semi-space-size=8
-// Requests leave short-lived objects behind; the usual young generation would grow to 100 MB over them, at no gain in speed.
 import { Command } from 'commander';
 import { backupCommand } from './commands/backup.ts';
 import { businessCommand } from './commands/business.ts';

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { Command } from 'commander';
 import { explainError } from './commands/cli.ts';
 import { compactCommand } from './commands/compact.ts';

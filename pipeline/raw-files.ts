@@ -11,6 +11,7 @@ import { readGrid } from './read/mrms.ts';
 import { readProbSevere } from './read/probsevere.ts';
 import type { Report } from './report.ts';
 import {
+  asCorrection,
   isRejected,
   keepRaw,
   listArchive,
@@ -153,6 +154,21 @@ function keptOn({ root, kept }: RawFiles, source: RawSource, date: string): Prom
 
 async function listKept(root: Root, source: RawSource, date: string): Promise<Map<string, SourceFile>> {
   return new Map((await listArchive(root.path, source, [date])).map((file) => [file.location, file]));
+}
+
+/** Given files, with those marked that correct the one kept under their name. */
+export async function corrected(
+  root: Root,
+  given: readonly SourceFile[],
+  kept: readonly SourceFile[],
+): Promise<SourceFile[]> {
+  const byName = new Map(kept.map((file) => [file.name, file]));
+  const files: SourceFile[] = [];
+  for (const file of given) {
+    const before = isKept(root, file) ? undefined : byName.get(file.name);
+    files.push(before === undefined ? file : await asCorrection(file, before));
+  }
+  return files;
 }
 
 /** Copies a raw file into the archive, unless it is there. */

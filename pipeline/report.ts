@@ -27,6 +27,49 @@ export function openReport(level: string, progress: boolean): Report {
   return progress ? barReport() : lineReport(logger);
 }
 
+/** The report of a stream on standard error: lines for people on a terminal, elsewhere the events as JSON. */
+export function openStreamReport(level: string, isTerminal: boolean): Report {
+  return isTerminal ? spokenReport((line) => process.stderr.write(`${line}\n`)) : openReport(level, false);
+}
+
+/** A report in lines for people: one for every scan that was published, and every warning. */
+export function spokenReport(say: (line: string) => void): Report {
+  const words: Readonly<Record<string, (fields: Fields) => string>> = {
+    'Stream:Start': ({ source, data }) => `Following ${source}, publishing under ${data}. Ctrl-C stops it.`,
+    'Scan:Commit:Done': (fields) => (fields.redone === 0 ? published(fields) : madeAgain(fields)),
+    'Stream:Stop': () => 'Stopped.',
+  };
+  return {
+    info: (event, fields) => {
+      const line = words[event]?.(fields);
+      if (line !== undefined) say(line);
+    },
+    warn: (event, fields) => say(`${event} ${spelled(fields)}`),
+    progress: () => {},
+    close: () => {},
+  };
+}
+
+function published({ newest, scans, detections, cells }: Fields): string {
+  const more = Number(scans) > 1 ? ` and ${Number(scans) - 1} before it` : '';
+  return `${newest}${more}  ${counted(detections, 'detection')}, ${counted(cells, 'storm cell')}`;
+}
+
+function madeAgain({ newest, scans, redone, detections, cells }: Fields): string {
+  const again = `${redone} of ${counted(scans, 'scan')} made again because something came late`;
+  return `${newest}  ${counted(detections, 'detection')}, ${counted(cells, 'storm cell')}  (${again})`;
+}
+
+function counted(count: Fields[string] | undefined, noun: string): string {
+  return `${Number(count).toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function spelled(fields: Fields): string {
+  return Object.entries(fields)
+    .map(([name, value]) => `${name}=${String(value)}`)
+    .join(' ');
+}
+
 function lineReport(logger: Logger): Report {
   let lastTenth = -1;
   return {
@@ -56,11 +99,7 @@ function barReport(): Report {
   return {
     info: () => {},
     warn: (event, fields) => {
-      bars.log(
-        `${event} ${Object.entries(fields)
-          .map(([name, value]) => `${name}=${String(value)}`)
-          .join(' ')}\n`,
-      );
+      bars.log(`${event} ${spelled(fields)}\n`);
     },
     progress: (what, done, total) => {
       const bar = open.get(what) ?? bars.create(total, done, { what: what.padEnd(12) });

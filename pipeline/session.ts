@@ -12,6 +12,7 @@ import type { ScanProducts, Segment } from './publish/segment.ts';
 import { sha256 } from './publish/store.ts';
 import {
   admit,
+  corrected,
   dateOf,
   emptyInbox,
   isKept,
@@ -28,7 +29,15 @@ import {
   scansByDate,
 } from './raw-files.ts';
 import { openReading, type Reading } from './read-ahead.ts';
-import { emptyMemory, type Memory, packMemory, processScan, raiseByScan, type ScanResult, unpackMemory } from './scan.ts';
+import {
+  emptyMemory,
+  type Memory,
+  packMemory,
+  processScan,
+  raiseByScan,
+  type ScanResult,
+  unpackMemory,
+} from './scan.ts';
 import type { SourceFile } from './sources/names.ts';
 import { filesOf, planScans, type ScanPlan } from './sources/plan.ts';
 import { emptyMaximum, maximumRows } from './swath/accumulate.ts';
@@ -106,11 +115,13 @@ interface Tally {
 async function run(context: Context, given: readonly SourceFile[], rebuild: string | null): Promise<RunSummary> {
   const { root, settings } = context;
   const rejected: Rejected = [];
-  const admitted = await admit(context, given, rejected);
-  await refuseOtherKinds(context, admitted);
-  const times = admitted.map((file) => file.time_ms);
+  const worthwhile = await admit(context, given, rejected);
+  await refuseOtherKinds(context, worthwhile);
+  const times = worthwhile.map((file) => file.time_ms);
   if (rebuild !== null) times.push(stormDateStart(rebuild, settings.storm_day_start_hour));
-  const files = new Set([...admitted, ...(await keptAround(context, times))]);
+  const kept = await keptAround(context, times);
+  const admitted = await corrected(root, worthwhile, kept);
+  const files = new Set([...admitted, ...kept]);
   const plans = planScans([...files]);
   const committed = committedSince(root, plans.scans[0]?.scan_time ?? 0).map((scan) =>
     rebuild !== null && dateOf(context, scan.scan_id) === rebuild ? { ...scan, inputs: 'to be made again' } : scan,
@@ -296,13 +307,14 @@ async function publish(
   const again = new Set(dropped.map(({ scan_id }) => scan_id));
   const redone = scans.filter((scan_id) => again.has(scan_id)).length;
   const detections = made.reduce((sum, one) => sum + one.detections, 0);
+  const cells = made.reduce((sum, one) => sum + one.cells, 0);
   tally.redone += redone;
   tally.scans += scans.length - redone;
   tally.detections += detections;
-  tally.cells += made.reduce((sum, one) => sum + one.cells, 0);
+  tally.cells += cells;
   for (const date of dates) tally.dates.add(date);
   settings.report.info('Scan:Commit:Done', {
-    ...{ scans: scans.length, redone, newest: scans.at(-1) ?? null, detections },
+    ...{ scans: scans.length, redone, newest: scans.at(-1) ?? null, detections, cells },
     dates: [...dates].sort(),
   });
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nearestWord } from './nearest-word.ts';
 
 const wholeNumber = (low: number, high: number) =>
   z
@@ -59,7 +60,13 @@ export const Settings = z.object({
 });
 export type Settings = z.infer<typeof Settings>;
 
-/** The settings of an environment, empty ones as if absent. Throws what `refusal` makes of the faults: all that do not fit. */
+/** Names that begin alike and are no settings: the key in the examples that we print, and what only tests read. */
+const NO_SETTING = /^HAIL_(KEY$|TEST_)/;
+
+/**
+ * The settings of an environment, empty ones as if absent. Throws what `refusal` makes of the faults: all that do not fit,
+ * and every HAIL_ name that is no setting, because a slip of the pen would otherwise be a default without a word.
+ */
 export function parseSettings(
   environment: Readonly<Record<string, string | undefined>>,
   refusal: (faults: string) => Error,
@@ -69,10 +76,21 @@ export function parseSettings(
       ([name, value]) => name in Settings.shape && value !== undefined && value !== '',
     ),
   );
-  const parsed = Settings.safeParse(given);
-  if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map(
-    (issue) => `${issue.path.join('.')} is '${given[String(issue.path[0])]}': ${issue.message}`,
+  const unknown = Object.keys(environment).filter(
+    (name) => name.startsWith('HAIL_') && !(name in Settings.shape) && !NO_SETTING.test(name),
   );
+  const parsed = Settings.safeParse(given);
+  if (parsed.success && unknown.length === 0) return parsed.data;
+  const faults = [
+    ...unknown.sort().map(unknownFault),
+    ...(parsed.error?.issues ?? []).map(
+      (issue) => `${issue.path.join('.')} is '${given[String(issue.path[0])]}': ${issue.message}`,
+    ),
+  ];
   throw refusal(faults.join('; '));
+}
+
+function unknownFault(name: string): string {
+  const near = nearestWord(name, Object.keys(Settings.shape));
+  return `${name} is no setting, expected ${near === null ? 'one that README lists' : near}`;
 }

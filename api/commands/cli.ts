@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
+import { systemFault } from '../../schemas/system-fault.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { type Config, SettingsError } from '../config.ts';
 import { type Business, findBusiness, LABEL } from '../records/businesses.ts';
@@ -39,6 +40,8 @@ export function explainError(error: unknown): { code: number; message: string } 
   if (error instanceof SettingsError) return { code: EXIT.usage, message: error.message };
   if (error instanceof RecordsUnavailable || error instanceof CommitFailed)
     return { code: EXIT.failure, message: error.message };
+  const refused = systemFault(error);
+  if (refused !== null) return { code: EXIT.failure, message: refused };
   return { code: EXIT.failure, message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
 }
 

@@ -1,4 +1,5 @@
 import { CommanderError, InvalidArgumentError } from 'commander';
+import { systemFault } from '../../schemas/system-fault.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { Conflict, NotFound, PipelineError, UsageError } from '../error.ts';
 
@@ -12,6 +13,8 @@ export function explainError(error: unknown): { code: number; message: string } 
   if (error instanceof NotFound) return { code: EXIT.not_found, message: error.message };
   if (error instanceof Conflict) return { code: EXIT.conflict, message: error.message };
   if (error instanceof PipelineError) return { code: EXIT.failure, message: error.message };
+  const refused = systemFault(error);
+  if (refused !== null) return { code: EXIT.failure, message: refused };
   return { code: EXIT.failure, message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
 }
 

@@ -5,7 +5,7 @@ import { Command, Option } from 'commander';
 import { layout } from '../../schemas/layout.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { sizeCategory } from '../../schemas/size.ts';
-import { addDays, stormDate, utcDate } from '../../schemas/time.ts';
+import { addDays, stormDate } from '../../schemas/time.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import type { Config } from '../config.ts';
 import { PipelineError, UsageError } from '../error.ts';
@@ -20,9 +20,9 @@ import { listArchive, readRejections, withoutKnown } from '../sources/archive.ts
 import { downloadAll, listBucket } from '../sources/bucket.ts';
 import { listFolder } from '../sources/folder.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { DEFAULT_PRODUCTS } from '../sources/plan.ts';
+import { DEFAULT_PRODUCTS, lookBack } from '../sources/plan.ts';
 import { startReaders } from '../workers.ts';
-import { calendarDate, counted, grouped, plainNumber, readableBytes, wholeNumber } from './cli.ts';
+import { calendarDate, counted, EXIT, grouped, plainNumber, readableBytes, wholeNumber } from './cli.ts';
 
 const SOURCES = ['simulate', 'dir', 'noaa'] as const;
 const MS_PER_HOUR = 60 * 60_000;
@@ -132,14 +132,15 @@ async function ingest(config: Config, options: Checked): Promise<void> {
       move_raw: options.input.kind !== 'dir',
       each_scan: false,
     });
-    const { files, unknown } = await gather(config, options, root, report);
+    const { files, unknown, missing } = await gather(config, options, root, report);
     const replaced = options.replace ? await session.replace(files) : [];
     const run = await session.ingest(files);
     await session.settle();
     // Files carry the time of the machine, whatever the data clock says.
     const swept = await root.sweep(Date.now());
-    const dates = run.dates.length > 0 ? run.dates : datesOf(files, config);
-    const heads = dates.flatMap((date) => root.heads.get(date) ?? []);
+    const touched = run.dates.length > 0 ? run.dates : datesOf(files, config);
+    const heads = touched.flatMap((date) => root.heads.get(date) ?? []).filter((head) => head.scans.length > 0);
+    const dates = heads.map((head) => head.partition);
     const summary = await summarize(root.engine, root.path, heads);
     report.close();
     const seconds = Math.round((performance.now() - started) / 100) / 10;
@@ -152,6 +153,7 @@ async function ingest(config: Config, options: Checked): Promise<void> {
         published: summary,
         replaced,
         unknown_files: unknown,
+        missing_files: missing,
         swept_files: swept.files,
         seconds,
       },
@@ -159,8 +161,10 @@ async function ingest(config: Config, options: Checked): Promise<void> {
     process.stdout.write(
       options.json
         ? `${JSON.stringify(result)}\n`
-        : tell(config, options, run, summary, dates, source, unknown, seconds),
+        : tell(config, options, run, summary, dates, source, unknown, missing, seconds),
     );
+    // What is there is published, and yet it is not all that was asked for.
+    if (missing.length > 0) process.exitCode = EXIT.failure;
   } finally {
     report.close();
     await readers.close();
@@ -172,16 +176,23 @@ function datesOf(files: readonly SourceFile[], config: Config): string[] {
   return [...new Set(files.map((file) => stormDate(file.time_ms, config.storm_day_start_hour)))].sort();
 }
 
+/** A file that the source lists and does not deliver. */
+interface Missing {
+  readonly file: string;
+  readonly reason: string;
+}
+
+interface Gathered {
+  readonly files: readonly SourceFile[];
+  readonly unknown: readonly string[];
+  readonly missing: readonly Missing[];
+}
+
 /** The raw files of the source; simulating or fetching them into the inbox first where they are not there. */
-async function gather(
-  config: Config,
-  options: Checked,
-  root: Root,
-  report: Report,
-): Promise<{ files: readonly SourceFile[]; unknown: readonly string[] }> {
+async function gather(config: Config, options: Checked, root: Root, report: Report): Promise<Gathered> {
   switch (options.input.kind) {
     case 'dir':
-      return listFolder(options.input.folder);
+      return { ...(await listFolder(options.input.folder)), missing: [] };
     case 'noaa':
       return fetchDate(config, options.input.date, options.products ?? DEFAULT_PRODUCTS, root, report);
     case 'simulate':
@@ -189,7 +200,13 @@ async function gather(
   }
 }
 
-async function fetchDate(config: Config, date: string, products: readonly string[], root: Root, report: Report) {
+async function fetchDate(
+  config: Config,
+  date: string,
+  products: readonly string[],
+  root: Root,
+  report: Report,
+): Promise<Gathered> {
   const from_ms = Date.parse(`${date}T00:00:00Z`);
   const listing = await listBucket({ base_url: config.mrms_url, products, from_ms, to_ms: from_ms + MS_PER_DAY - 1 });
   const kept = await listArchive(root.path, 'observed', [addDays(date, -1), date]);
@@ -197,32 +214,36 @@ async function fetchDate(config: Config, date: string, products: readonly string
   let done = 0;
   const folder = join(root.path, layout.inbox('noaa'));
   await mkdir(folder, { recursive: true });
-  const { files, failed } = await downloadAll({
+  const { failed } = await downloadAll({
     files: wanted,
     folder,
     onFile: () => report.progress('files', ++done, wanted.length),
   });
   for (const { file, error } of failed) report.warn('File:Fetch:Failed', { file: file.key, reason: error.message });
-  if (files.length === 0 && failed.length > 0)
+  // What a killed run had fetched or kept without publishing it is part of the date, too.
+  const to_ms = from_ms + MS_PER_DAY - 1;
+  // The first scans of a date take companions from before midnight.
+  const belongs = ({ product, time_ms }: SourceFile) => time_ms >= from_ms - lookBack(product) && time_ms <= to_ms;
+  const here = [...(await listFolder(folder)).files, ...kept].filter(belongs);
+  if (here.length === 0 && failed.length > 0)
     throw new PipelineError(
       'sources',
       date,
       `none of ${wanted.length} files could be fetched, the first because ${failed[0]?.error.message}`,
     );
-  // What a killed run had fetched or kept without publishing it is part of the date, too.
-  const here = [...(await listFolder(folder)).files, ...kept].filter((file) => utcDate(file.time_ms) === date);
-  return { files: here, unknown: listing.unknown };
+  const missing = failed.map(({ file, error }) => ({ file: file.key, reason: error.message }));
+  return { files: here, unknown: listing.unknown, missing };
 }
 
 /** Simulates what is missing of the hours up to now: an hour later the same evening goes on. */
-async function simulate(config: Config, options: Checked, root: Root, report: Report) {
+async function simulate(config: Config, options: Checked, root: Root, report: Report): Promise<Gathered> {
   const to_ms = config.now();
   const newest_ms = newestScan([...root.heads.values()].filter((head) => head.source === 'simulated')) ?? 0;
   const from_ms = Math.max(to_ms - options.hours * MS_PER_HOUR, Math.min(newest_ms + 1000, to_ms));
   const out = join(root.path, layout.inbox('simulated'));
   for await (const scan of writeEvening(defaultScenario(options.seed, WSR88D), { from_ms, to_ms, out }))
     report.progress('simulated', scan.number, scan.of);
-  return { files: (await listFolder(out)).files, unknown: [] };
+  return { files: (await listFolder(out)).files, unknown: [], missing: [] };
 }
 
 function tell(
@@ -233,6 +254,7 @@ function tell(
   dates: readonly string[],
   source: string | null,
   unknown: readonly string[],
+  missing: readonly Missing[],
   seconds: number,
 ): string {
   const lines: string[] = [];
@@ -271,12 +293,23 @@ function tell(
     for (const { file, reason } of run.rejected.slice(0, 5)) lines.push(`  ${file}: ${reason}`);
     if (run.rejected.length > 5) lines.push(`  and ${run.rejected.length - 5} more`);
   }
+  if (missing.length > 0) {
+    lines.push(
+      '',
+      `${counted(missing.length, 'file')} could not be fetched; the same command fetches what is missing:`,
+    );
+    for (const { file, reason } of missing.slice(0, 5)) lines.push(`  ${file}: ${reason}`);
+    if (missing.length > 5) lines.push(`  and ${missing.length - 5} more`);
+  }
   if (run.unused > 0) lines.push('', `${counted(run.unused, 'file')} of other products kept, used by no scan.`);
   if (unknown.length > 0)
     lines.push('', `${counted(unknown.length, 'file')} not recognised by name and left alone, such as ${unknown[0]}.`);
   const last = dates.at(-1);
   if (last !== undefined && summary.scans > 0) {
     lines.push('', 'Next:');
+    lines.push(
+      '  make serve                                                answer questions about it; the map is at /viewer',
+    );
     lines.push(`  npx hail-pipeline picture --date ${last} --out day.svg   draw the day`);
     lines.push('  npx hail-pipeline verify                                  re-read everything published');
     lines.push(

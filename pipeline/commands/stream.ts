@@ -9,7 +9,7 @@ import { UsageError } from '../error.ts';
 import { COMPANION_PRODUCTS } from '../grid.ts';
 import { newestScan } from '../publish/live-window.ts';
 import { openRoot, type Root } from '../publish/root.ts';
-import { openReport, type Report } from '../report.ts';
+import { openStreamReport, type Report } from '../report.ts';
 import { openSession, type Session } from '../session.ts';
 import { listArchive, readRejections, withoutKnown } from '../sources/archive.ts';
 import { downloadAll, listBucket } from '../sources/bucket.ts';
@@ -72,7 +72,7 @@ export function streamCommand(config: () => Config): Command {
 async function stream(config: Config, options: Options, word: 'dir' | 'noaa'): Promise<void> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-  const report = openReport(config.log_level, false);
+  const report = openStreamReport(config.log_level, process.stderr.isTTY === true);
   const root = await openRoot(config.data_root, 'hail-pipeline stream', config.storm_day_start_hour, config.now());
   const readers = startReaders(readerThreads());
   try {

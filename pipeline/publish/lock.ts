@@ -3,27 +3,32 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { layout } from '../../schemas/layout.ts';
+import { systemFault } from '../../schemas/system-fault.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { Conflict } from '../error.ts';
+import { Conflict, PipelineError } from '../error.ts';
+
+/** Result codes of SQLite. */
+const BUSY = 5;
+const NOT_A_DATABASE = 26;
 
 export interface Lock {
   readonly release: () => void;
 }
 
 /**
- * Takes the one writer's lock of a data root; throws Conflict that names the holder when somebody has it.
+ * Takes the one writer's lock of a data root; throws Conflict that names the holder when somebody has it, and PipelineError
+ * when the root cannot be used at all.
  *
  * The lock is an exclusive transaction on a small SQLite file, because the operating system gives such a lock back however
  * its holder dies: a file with a process number in it cannot tell a dead holder from a number used again.
  */
 export function takeLock(dataRoot: string, command: string, now_ms: number): Lock {
-  mkdirSync(dataRoot, { recursive: true });
-  const database = new DatabaseSync(join(dataRoot, layout.lock));
+  const database = openLock(dataRoot);
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   } catch (error) {
     database.close();
-    if ((error as { errcode?: number }).errcode !== 5) throw error;
+    if ((error as { errcode?: number }).errcode !== BUSY) throw unusable(dataRoot, error);
     throw new Conflict('lock', dataRoot, `held by ${holderOf(dataRoot)}, expected no other pipeline on this data root`);
   }
   const release = () => {
@@ -38,6 +43,30 @@ export function takeLock(dataRoot: string, command: string, now_ms: number): Loc
     throw error;
   }
   return { release };
+}
+
+function openLock(dataRoot: string): DatabaseSync {
+  try {
+    mkdirSync(dataRoot, { recursive: true });
+    return new DatabaseSync(join(dataRoot, layout.lock));
+  } catch (error) {
+    throw unusable(dataRoot, error);
+  }
+}
+
+/** A data root that cannot be locked, in one sentence: a file in its place, no permission, a lock file of other content. */
+function unusable(dataRoot: string, cause: unknown): PipelineError {
+  if ((cause as { errcode?: number }).errcode === NOT_A_DATABASE)
+    return new PipelineError(
+      'lock',
+      join(dataRoot, layout.lock),
+      'is not what a pipeline writes, expected its lock; remove the file if nothing else needs it',
+      { cause },
+    );
+  const reason = systemFault(cause) ?? (cause as Error).message;
+  return new PipelineError('lock', dataRoot, `cannot be used (${reason}), expected a folder that we may write`, {
+    cause,
+  });
 }
 
 function holderOf(dataRoot: string): string {

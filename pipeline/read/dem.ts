@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { GeoTIFFImage } from 'geotiff';
 import { BadInput } from '../error.ts';
@@ -38,6 +39,8 @@ export interface Dem extends HeightGrid {
 export async function openDem(path: string, in_metres: boolean): Promise<Dem> {
   const { fromFile } = await tiffLibrary();
   return explained(path, async () => {
+    // A pipe would keep the library waiting for ever.
+    if (!(await stat(path)).isFile()) throw new BadInput('read', path, 'not a regular file, expected one');
     const tiff = await fromFile(path);
     try {
       const image = await tiff.getImage();

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { BadInput } from '../error.ts';
 
@@ -6,7 +7,8 @@ import { BadInput } from '../error.ts';
  * Errors of the file system (absent, not readable) pass through: they are not the content's fault.
  */
 export async function readBounded(path: string, max_bytes: number): Promise<Uint8Array> {
-  const file = await open(path);
+  // Opening a pipe waits until somebody writes into it, unless it is told not to.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = await file.stat();
     // A device or a pipe has no size to check, and may never end.

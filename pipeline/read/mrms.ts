@@ -186,11 +186,7 @@ function northWestFirst<A extends Grid['packed']>(packed: A, { grid }: Field): A
  * hail. "Covered, no hail" and "no coverage" are counted apart. Throws BadInput, about `subject` (the file, where there
  * is one), on another packing law, on values beyond 16 bits, and as soon as more than `most_px` pixels are above 0.
  */
-export function hailField(
-  grid: Grid,
-  subject: string = grid.product,
-  most_px: number = grid.packed.length,
-): HailField {
+export function hailField(grid: Grid, subject: string = grid.product, most_px: number = grid.packed.length): HailField {
   const { packed, window, reference } = grid;
   if (grid.decimal_scale !== 1 || grid.binary_scale !== 0 || !Number.isInteger(reference))
     throw new BadInput(

@@ -1,10 +1,10 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { layout } from '../../schemas/layout.ts';
 import { timestamp, utcDate } from '../../schemas/time.ts';
 import { copyDurably, hashOf, isGone, makeFolder, sizeOf, writeDurably } from './disk.ts';
-import { listFolder } from './folder.ts';
+import { type FolderFile, listFolder } from './folder.ts';
 import type { SourceFile } from './names.ts';
 
 /** Where raw files come from; the two kinds never share a storm date. */
@@ -22,6 +22,7 @@ export const Rejection = z.object({
 export type Rejection = z.infer<typeof Rejection>;
 
 const REASON_SUFFIX = '.reason.json';
+const MARK_SUFFIX = '.correction';
 
 /**
  * Keeps a raw file under `archive/<source>/date=YYYY-MM-DD/` (UTC date of its name, as in the bucket) and returns it
@@ -30,8 +31,42 @@ const REASON_SUFFIX = '.reason.json';
 export async function keepRaw(file: SourceFile, dataRoot: string, source: RawSource): Promise<SourceFile> {
   const key = `date=${utcDate(file.time_ms)}/${file.name}`;
   const location = join(dataRoot, layout.archive(source), key);
-  if (location !== file.location && !(await sameContent(file, location))) await copyDurably(file.location, location);
-  return { product: file.product, time_ms: file.time_ms, name: file.name, key, bytes: file.bytes, location };
+  const { product, time_ms, name, bytes, correction } = file;
+  if (location !== file.location && !(await sameContent(file, location))) {
+    // Before the content: a mark that does not fit the file beside it says nothing.
+    if (correction !== undefined) await writeDurably(markOf(location), `${correction.sha256}\n`);
+    await copyDurably(file.location, location);
+  }
+  return { product, time_ms, name, key, bytes, location, ...(correction === undefined ? {} : { correction }) };
+}
+
+/** Place of the mark of a kept file that took the place of another one of its name: hidden, so no listing takes it for a raw file. */
+function markOf(location: string): string {
+  return join(dirname(location), `.${basename(location)}${MARK_SUFFIX}`);
+}
+
+/**
+ * A given file beside the one that is kept under its name. When their contents differ and the given one is the newer, it is
+ * returned as a correction. Files of the same size and time count as the same and are not read; the same content with a
+ * newer time gives the kept file that time, so that it is not compared, or fetched, again.
+ */
+export async function asCorrection(file: SourceFile, kept: SourceFile): Promise<SourceFile> {
+  const [given, before] = await Promise.all([stat(file.location), stat(kept.location)]);
+  if (given.mtimeMs <= before.mtimeMs) return file;
+  const sha256 = await hashOf(file.location);
+  if (given.size !== before.size || sha256 !== (await hashOf(kept.location)))
+    return { ...file, correction: { time_ms: given.mtimeMs, sha256 } };
+  await utimes(kept.location, given.atime, given.mtime);
+  return file;
+}
+
+/** A kept file with what its mark says of it, where there is one that fits. */
+async function withCorrection(file: FolderFile, marks: ReadonlySet<string>): Promise<SourceFile> {
+  const mark = markOf(file.location);
+  if (!marks.has(basename(mark))) return file;
+  const sha256 = (await readFile(mark, 'utf8')).trim();
+  if (sha256 !== (await hashOf(file.location))) return file;
+  return { ...file, correction: { time_ms: file.modified_ms, sha256 } };
 }
 
 /** Raw files kept of a source, in order of date and name; `dates` (UTC) narrows it. Nothing kept: an empty list. */
@@ -46,22 +81,27 @@ export async function listArchive(
   const files: SourceFile[] = [];
   for (const folder of wanted) {
     const listing = await listFolder(join(root, folder));
-    files.push(...listing.files.map((file) => ({ ...file, key: `${folder}/${file.key}` })));
+    const marks = new Set((await namesIn(join(root, folder))).filter((name) => name.endsWith(MARK_SUFFIX)));
+    for (const file of listing.files)
+      files.push({ ...(await withCorrection(file, marks)), key: `${folder}/${file.key}` });
   }
   return files;
 }
 
-/** Listed files that are neither kept nor refused yet, by name and size: what is still to be fetched. */
+/** Listed files that are neither kept nor refused yet, by name and size, or changed after they were kept: what is still to be fetched. */
 export function withoutKnown<F extends SourceFile>(
   listed: readonly F[],
   kept: readonly SourceFile[],
   rejections: readonly Rejection[],
 ): F[] {
-  const known = new Set([
-    ...kept.map((file) => `${file.bytes} ${file.name}`),
-    ...rejections.map((rejection) => `${rejection.bytes} ${rejection.file}`),
+  const known = new Map([
+    ...kept.map((file) => [`${file.bytes} ${file.name}`, file.modified_ms ?? Number.POSITIVE_INFINITY] as const),
+    ...rejections.map(({ bytes, file }) => [`${bytes} ${file}`, Number.POSITIVE_INFINITY] as const),
   ]);
-  return listed.filter((file) => !known.has(`${file.bytes} ${file.name}`));
+  return listed.filter((file) => {
+    const kept_ms = known.get(`${file.bytes} ${file.name}`);
+    return kept_ms === undefined || (file.modified_ms ?? 0) > kept_ms;
+  });
 }
 
 export interface RejectRaw {

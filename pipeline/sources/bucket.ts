@@ -62,12 +62,15 @@ export async function listBucket(ask: ListBucket): Promise<BucketListing> {
   const files: BucketFile[] = [];
   const unknown: string[] = [];
   for (const { object, product, prefix, from_ms } of pages.flat()) {
-    const { key, bytes, etag } = object;
+    const { key, bytes, etag, modified_ms } = object;
     const named = parseName(key);
     // The key becomes a path of ours: only a plain name directly below its own folder is taken.
     if (named?.product !== product || key !== `${prefix}${baseName(key)}`) unknown.push(key);
     else if (named.time_ms >= from_ms && named.time_ms <= ask.to_ms)
-      files.push({ ...named, name: baseName(key), key, bytes, location: objectUrl(ask.base_url, key), etag });
+      files.push({
+        ...{ ...named, name: baseName(key), key, bytes, location: objectUrl(ask.base_url, key), etag },
+        ...(modified_ms === null ? {} : { modified_ms }),
+      });
   }
   return { files: files.sort((a, b) => a.time_ms - b.time_ms || (a.key < b.key ? -1 : 1)), unknown: unknown.sort() };
 }

@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
-import { copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdir, open, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { PipelineError } from '../error.ts';
 
-/** Copies a file, sharing its blocks where the file system can; afterwards `to` is whole and on disk, or unchanged. */
+/** Copies a file and its time, sharing its blocks where the file system can; afterwards `to` is whole and on disk, or unchanged. */
 export async function copyDurably(from: string, to: string): Promise<void> {
-  await replaceDurably(to, (part) => copyFile(from, part, constants.COPYFILE_FICLONE));
+  await replaceDurably(to, async (part) => {
+    await copyFile(from, part, constants.COPYFILE_FICLONE);
+    const { atime, mtime } = await stat(from);
+    await utimes(part, atime, mtime);
+  });
 }
 
 /** Writes a small text file; afterwards `to` is whole and on disk, or unchanged. */

@@ -4,6 +4,8 @@ export interface ListedObject {
   readonly bytes: number;
   /** Entity tag with its quotes; null when the listing has none. */
   readonly etag: string | null;
+  /** Epoch milliseconds; null when the listing has none. */
+  readonly modified_ms: number | null;
 }
 
 export interface ListingPage {
@@ -33,7 +35,13 @@ function parseObject(xml: string): ListedObject | null {
   const key = text(xml, 'Key');
   const size = text(xml, 'Size');
   if (key === null || size === null || !/^\d+$/.test(size)) return null;
-  return { key, bytes: Number(size), etag: text(xml, 'ETag') };
+  const modified_ms = Date.parse(text(xml, 'LastModified') ?? '');
+  return {
+    key,
+    bytes: Number(size),
+    etag: text(xml, 'ETag'),
+    modified_ms: Number.isNaN(modified_ms) ? null : modified_ms,
+  };
 }
 
 function text(xml: string, tag: string): string | null {

@@ -13,6 +13,10 @@ export interface SourceFile {
   readonly bytes: number;
   /** Absolute path, or the URL of a file that is still in the bucket. */
   readonly location: string;
+  /** Time of the last change to its content, epoch milliseconds, where the source says it. */
+  readonly modified_ms?: number;
+  /** What a file that took the place of another one of its name is told by: such a file goes before its predecessor. */
+  readonly correction?: { readonly time_ms: number; readonly sha256: string };
 }
 
 /** The product whose files are the scans; every other product accompanies it. */

@@ -25,7 +25,7 @@ export interface ScanPlan {
   readonly probsevere: SourceFile | null;
   /** The ProbSevere file before that one, at most 5 minutes older: it shows which objects were only carried over. */
   readonly previous_probsevere: SourceFile | null;
-  /** 16 hex digits: hash of the names and sizes of all inputs, in their roles. Places play no part. */
+  /** 16 hex digits: hash of the names and sizes of all inputs, of corrections the content too, in their roles. Places play no part. */
   readonly inputs: string;
 }
 
@@ -42,7 +42,8 @@ export interface ScanPlans {
  * What to make from these files: one scan per MESH file with its companions, the newest of each product
  * that is not after the scan and at most 150 s older (ProbSevere: 5 min). A pure function of the set of files:
  * neither order nor repetition matters. Of several files of one product and second the largest is taken
- * (a cut-off copy never wins), then the first by name, key and place.
+ * (a cut-off copy never wins), then the first by name, key and place; but a correction goes before what it corrects, the
+ * latest first.
  */
 export function planScans(files: readonly SourceFile[]): ScanPlans {
   const { kept, duplicates } = withoutDuplicates(files);
@@ -121,6 +122,7 @@ function preferred(a: SourceFile, b: SourceFile): number {
   return (
     a.time_ms - b.time_ms ||
     textOrder(a.product, b.product) ||
+    (b.correction?.time_ms ?? 0) - (a.correction?.time_ms ?? 0) ||
     b.bytes - a.bytes ||
     textOrder(a.name, b.name) ||
     textOrder(a.key, b.key) ||
@@ -173,7 +175,10 @@ function roles(scan: Omit<ScanPlan, 'inputs'>): [string, SourceFile][] {
 }
 
 function inputsHash(scan: Omit<ScanPlan, 'inputs'>): string {
-  const lines = roles(scan).map(([role, file]) => `${role}\t${file.name}\t${file.bytes}\n`);
+  const lines = roles(scan).map(([role, { name, bytes, correction }]) => {
+    const content = correction === undefined ? bytes : `${bytes}\t${correction.sha256}`;
+    return `${role}\t${name}\t${content}\n`;
+  });
   return createHash('sha256').update(lines.join('')).digest('hex').slice(0, 16);
 }
 

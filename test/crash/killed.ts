@@ -7,7 +7,7 @@ import { verifyRoot } from '../../pipeline/publish/verify.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { NOW_MS, scratch } from '../world.ts';
 
-export const MAIN = fileURLToPath(new URL('../../pipeline/main.ts', import.meta.url));
+export const MAIN = fileURLToPath(new URL('../../pipeline/start.js', import.meta.url));
 const PRELOAD = fileURLToPath(new URL('kill-at.ts', import.meta.url));
 
 export interface Ended {

@@ -12,7 +12,7 @@ import { readRejections } from '../../pipeline/sources/archive.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../pipeline/sources/names.ts';
 import { type Detection, detections } from '../../schemas/tables/detections.ts';
-import { contentOf, contentOfFiles, logicalContent, sameContent } from '../content.ts';
+import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../content.ts';
 import { faultsOf } from '../crash/killed.ts';
 import { publishDays } from '../published-days.ts';
 import { dayMaxRow } from '../rows.ts';
@@ -444,6 +444,71 @@ for (const [title, make, reason] of [
     sameContent(t, await logicalContent(root), await contentOf(without(scans, 3)));
     t.deepEqual(await faultsOf(root), []);
   });
+
+/** A raw file with a byte of its gzip head changed or with other content, that was written at a time. */
+async function rewritten(t: Parameters<typeof scratch>[0], file: SourceFile, content: Uint8Array, time_ms: number) {
+  const made = await altered(await scratch(t, 'rewritten'), file, content);
+  await fs.utimes(made.location, time_ms / 1000, time_ms / 1000);
+  return made;
+}
+
+function withoutFingerprints(content: Content): Content {
+  return Object.fromEntries(Object.entries(content).filter(([part]) => !part.endsWith(' scans')));
+}
+
+const SOON_MS = Date.now() + 3_600_000;
+
+/** MESH of a scan without any hail, of just as many bytes as it has. */
+async function withoutHail(file: SourceFile): Promise<Buffer> {
+  const raw = gunzipSync(await fs.readFile(file.location));
+  const time_ms = file.time_ms;
+  const [rows, columns] = [150, 200];
+  const [la1, lo1] = [54_995_000 - 1900 * 10_000, 230_005_000 + 3200 * 10_000];
+  const dry = gzipSync(
+    gribFile(
+      constantPacking(rows * columns, { reference: -10 }),
+      { rows, columns, la1, lo1 },
+      { time: clockOf(time_ms), production_status: raw[35] as number },
+    ),
+  );
+  return dry;
+}
+
+for (const [title, padded] of [
+  ['smaller', false],
+  ['of the same size', true],
+] as const)
+  test(`a corrected file that is ${title} replaces its predecessor, once; an older one does not take its place`, async (t) => {
+    const scans = await scansBetween('23:50', '00:00');
+    const { root, content } = await published(t, scans);
+    const mesh = (scans[2] as RawScan).files[0] as SourceFile;
+    const dry = await withoutHail(mesh);
+    // Bytes behind a gzip stream that are zeros are padding.
+    const bytes = padded ? Buffer.concat([dry, Buffer.alloc(mesh.bytes - dry.length)]) : dry;
+    const newer = await rewritten(t, mesh, bytes, SOON_MS);
+    const run = await ingest(root, [newer]);
+    t.deepEqual([run.scans, run.rejected], [0, []]);
+    t.true(run.redone > 0);
+    const after = await logicalContent(root);
+    t.notDeepEqual(after, content);
+    // A root that never saw the predecessor has nothing to tell the correction by: its fingerprints are others.
+    const anew = await contentOfFiles([...filesOf(scans).filter((file) => file !== mesh), newer]);
+    sameContent(t, withoutFingerprints(after), withoutFingerprints(anew));
+    for (const again of [[newer], filesOf(scans), [await rewritten(t, mesh, bytes, SOON_MS + 60_000)]])
+      t.is((await ingest(root, again)).redone, 0);
+    sameContent(t, await logicalContent(root), after);
+    t.deepEqual(await faultsOf(root), []);
+  });
+
+test('a corrected file that cannot be read leaves its predecessor in force', async (t) => {
+  const scans = await scansBetween('23:50', '00:00');
+  const { root, content } = await published(t, scans);
+  const mesh = (scans[2] as RawScan).files[0] as SourceFile;
+  const cut = await rewritten(t, mesh, (await fs.readFile(mesh.location)).subarray(0, 500), SOON_MS);
+  const run = await ingest(root, [cut]);
+  t.is(run.rejected.length, 1);
+  sameContent(t, await logicalContent(root), content);
+});
 
 for (const neighbour of ['archive-old', 'inbox/simulated-old'])
   test(`a bad file of a folder beside our own, such as ${neighbour}, stays where it is`, async (t) => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { midnight, publishedRoot, type RawScan, scratch } from '../../world.ts';
 
-const MAIN = fileURLToPath(new URL('../../../api/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../../api/start.js', import.meta.url));
 
 interface Served {
   readonly child: ChildProcess;

@@ -1,10 +1,16 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
+import { openEngine } from '../../../pipeline/duckdb.ts';
+import { tablePaths } from '../../../pipeline/publish/compact.ts';
 import { takeLock } from '../../../pipeline/publish/lock.ts';
-import { readCurrent } from '../../../pipeline/publish/manifests.ts';
+import { readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { filesBelow } from '../../../pipeline/publish/store.ts';
+import { readRows } from '../../../pipeline/publish/tables.ts';
+import { bucketKey, type SourceFile } from '../../../pipeline/sources/names.ts';
+import type { Manifest } from '../../../schemas/manifest.ts';
+import { type Frame, frames } from '../../../schemas/tables/frames.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../content.ts';
 import { command, ended, start } from '../../crash/killed.ts';
 import {
@@ -244,3 +250,71 @@ test('a UTC date is fetched from the bucket and published like the same files in
     [],
   );
 });
+
+test('ingest of a date takes the companions of its first scan from before midnight', async (t) => {
+  const scans = await asObserved(t, await evening());
+  const first = scans[0] as RawScan;
+  // The MESH file of 00:00 is late, as in the bucket: its companions carry a time of the day before.
+  const before = first.time_ms - 140_000;
+  const bucket = await startBucket({ pageSize: 50 });
+  t.teardown(bucket.close);
+  const mesh = first.files[0] as SourceFile;
+  bucket.put(bucketKey('MESH', mesh.time_ms), await fs.readFile(mesh.location));
+  const vil = first.files.find((file) => file.product === 'VIL') as SourceFile;
+  bucket.put(bucketKey('VIL', before), await withTime(vil, before));
+  const root = await scratch(t);
+  const args = ['ingest', '--source', 'noaa', '--date', '2026-05-02', '--json', '--no-progress'];
+  const run = await command(root, args, { environment: { HAIL_MRMS_URL: bucket.url } });
+  t.is(run.code, 0, run.stderr);
+  const { dates } = JSON.parse(run.stdout);
+  t.deepEqual(dates, ['2026-05-02']);
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const head = await readNewest(root, '2026-05-02');
+  const [frame] = await readRows<Frame>(engine, frames, tablePaths(root, head as Manifest, 'frames'));
+  t.is(frame?.products, 'MESH,VIL');
+  t.deepEqual(await filesBelow(join(root, 'inbox', 'noaa')), []);
+});
+
+test('ingest with a file that cannot be fetched publishes the rest, names it, and ends with 1; again, it is complete', async (t) => {
+  const scans = await asObserved(t, (await evening()).slice(0, 3));
+  const bucket = await startBucket({ pageSize: 50 });
+  t.teardown(bucket.close);
+  const files = filesOf(scans);
+  for (const file of files) bucket.put(file.key, await fs.readFile(file.location));
+  const lost = files.at(-1) as SourceFile;
+  bucket.fail(lost.key, ...Array(3).fill({ kind: 'status', status: 404 }));
+  const root = await scratch(t);
+  const args = ['ingest', '--source', 'noaa', '--date', '2026-05-02', '--no-progress'];
+  const environment = { HAIL_MRMS_URL: bucket.url };
+  const run = await command(root, [...args, '--json'], { environment });
+  t.is(run.code, 1);
+  const { missing_files, run: summary } = JSON.parse(run.stdout);
+  t.deepEqual([summary.scans, missing_files.length, missing_files[0].file], [3, 1, lost.key]);
+  const told = await command(root, args, { environment });
+  t.is(told.code, 1);
+  t.regex(told.stdout, /^1 file could not be fetched; the same command fetches what is missing:\n {2}\S+: .*404/m);
+  await command(root, args, { environment });
+  const whole = await command(root, [...args, '--json'], { environment });
+  t.deepEqual([whole.code, JSON.parse(whole.stdout).missing_files], [0, []]);
+  sameContent(t, await logicalContent(root), await contentOfFiles(files));
+});
+
+test('the next step it names is the service', async (t) => {
+  const run = await command(await scratch(t), [
+    'ingest',
+    '--from',
+    await delivered(t, (await evening()).slice(0, 2)),
+    '--no-progress',
+  ]);
+  t.regex(run.stdout, /Next:\n {2}make serve /);
+});
+
+/** A GRIB2 file of another time: year to second stand at octets 13 to 19 of section 1, which begins at byte 16. */
+async function withTime(file: SourceFile, time_ms: number): Promise<Buffer> {
+  const bytes = gunzipSync(await fs.readFile(file.location));
+  const at = new Date(time_ms);
+  bytes.writeUInt16BE(at.getUTCFullYear(), 28);
+  bytes.set([at.getUTCMonth() + 1, at.getUTCDate(), at.getUTCHours(), at.getUTCMinutes(), at.getUTCSeconds()], 30);
+  return gzipSync(bytes);
+}

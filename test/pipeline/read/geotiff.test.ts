@@ -36,7 +36,11 @@ test('NaN is no coverage', async (t) => {
 });
 
 for (const [title, file, reason] of [
-  ['strips of 1e-300 rows', withFloat(made(VALUES), 278, 1e-300), /block height of 1e-300 pixels, expected a whole number/],
+  [
+    'strips of 1e-300 rows',
+    withFloat(made(VALUES), 278, 1e-300),
+    /block height of 1e-300 pixels, expected a whole number/,
+  ],
   ['strips of half a row', withFloat(made(VALUES), 278, 0.5), /block height of 0.5 pixels, expected a whole number/],
   ['a width of 2.5 pixels', withFloat(made(VALUES), 256, 2.5), /width of 2.5 pixels, expected a whole number/],
   ['a step that is not the lattice', made(VALUES, { step: 0.02 }), /expected a window of the 0.01 degree lattice/],

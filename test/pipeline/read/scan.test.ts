@@ -5,7 +5,7 @@ import test from 'ava';
 import { BadInput } from '../../../pipeline/error.ts';
 import { readScan, type ScanFiles } from '../../../pipeline/read/scan.ts';
 import { sharedData, sharedTest } from '../../shared-data.ts';
-import { constantPacking, gribFile, type GridOptions, type ProductOptions, simplePacking } from './grib2-files.ts';
+import { constantPacking, type GridOptions, gribFile, type ProductOptions, simplePacking } from './grib2-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'hail-read-scan-'));
 test.after.always(() => rmSync(folder, { recursive: true }));

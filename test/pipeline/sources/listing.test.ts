@@ -9,7 +9,14 @@ test('reads keys, sizes, entity tags and the token of a page as S3 writes it', (
   const xml = `<?xml version="1.0" encoding="UTF-8"?>
 <ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>noaa-mrms-pds</Name><Prefix>CONUS/</Prefix><NextContinuationToken>1ueG&amp;==</NextContinuationToken><KeyCount>1</KeyCount><MaxKeys>1</MaxKeys><IsTruncated>true</IsTruncated><Contents><Key>CONUS/a.grib2.gz</Key><LastModified>2024-02-28T02:54:01.000Z</LastModified><ETag>&quot;0cc175b9c0f1b6a831c399e269772661&quot;</ETag><Size>362811</Size><StorageClass>INTELLIGENT_TIERING</StorageClass></Contents></ListBucketResult>`;
   t.deepEqual(parseListing(xml), {
-    objects: [{ key: 'CONUS/a.grib2.gz', bytes: 362811, etag: '"0cc175b9c0f1b6a831c399e269772661"' }],
+    objects: [
+      {
+        key: 'CONUS/a.grib2.gz',
+        bytes: 362811,
+        etag: '"0cc175b9c0f1b6a831c399e269772661"',
+        modified_ms: 1_709_088_841_000,
+      },
+    ],
     next_token: '1ueG&==',
   });
 });
@@ -19,7 +26,10 @@ test('order, white space, attributes, name-space prefixes and unknown elements d
     xmlns:s3="x"> <s3:Contents note="a"><s3:Owner><s3:ID>7</s3:ID></s3:Owner><s3:Size>5</s3:Size>
       <s3:Key >k</s3:Key ></s3:Contents> <s3:CommonPrefixes><s3:Prefix>p/</s3:Prefix></s3:CommonPrefixes>
     </s3:ListBucketResult >`;
-  t.deepEqual(parseListing(xml), { objects: [{ key: 'k', bytes: 5, etag: null }], next_token: null });
+  t.deepEqual(parseListing(xml), {
+    objects: [{ key: 'k', bytes: 5, etag: null, modified_ms: null }],
+    next_token: null,
+  });
 });
 
 test('a listing of nothing has no objects', (t) => {

@@ -162,12 +162,7 @@ function tiffNumber(value: number, type: 3 | 4 | 12): Buffer {
 
 const TIFF = 'MESH_20240501-201234.tif';
 
-const HOSTILE: readonly (readonly [
-  title: string,
-  kind: Kind,
-  name: string,
-  make: () => Uint8Array,
-])[] = [
+const HOSTILE: readonly (readonly [title: string, kind: Kind, name: string, make: () => Uint8Array])[] = [
   ['a gzip bomb that tells its size', 'grid', 'bomb.gz', () => gzipSync(Buffer.alloc(1_500_000_000))],
   ['a gzip bomb that hides its size', 'grid', 'liar.gz', () => hidden(gzipSync(Buffer.alloc(1_500_000_000)))],
   ['a gzip bomb of exactly the limit', 'grid', 'limit.gz', () => gzipSync(Buffer.alloc(64 * 1024 * 1024))],
