@@ -45,3 +45,5 @@ try {
   if (message !== '') process.stderr.write(`hail-pipeline: ${message}\n`);
   process.exitCode = code;
 }
+// A command that has ended ends its process: no thread, watcher or timer that is left may keep it alive without its lock.
+process.stdout.write('', () => process.stderr.write('', () => process.exit()));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { contains } from '../schemas/contains.ts';
 import { layout } from '../schemas/layout.ts';
 import { addDays, scanId, scanTime, stormDate, timestamp, utcDate } from '../schemas/time.ts';
-import { BadInput, Conflict } from './error.ts';
+import { BadInput, Conflict, Unreadable } from './error.ts';
 import type { Root } from './publish/root.ts';
 import { readBounded } from './read/file.ts';
 import { MAX_UNZIPPED_BYTES } from './read/gunzip.ts';
@@ -52,30 +52,70 @@ export interface RawFiles {
   readonly kept: Map<string, Promise<Map<string, SourceFile>>>;
   /** Kind of the scans that were given for a storm date, as their files say it. */
   readonly kinds: Map<string, RawSource>;
+  /** What was said of files that wait, so that it is said once: place and reason. */
+  readonly said: Set<string>;
 }
 
 /** What was put aside in a run. */
 export type Rejected = Pick<Rejection, 'file' | 'reason'>[];
 
+/** A file that a run could not work on and a later one may: nothing of it is remembered, it stays where it is. */
+export interface Postponed {
+  readonly file: string;
+  readonly location: string;
+  /** `plan`: it is ahead of the clock, or what it changes cannot be made again now. `read`: the file system does not give it. */
+  readonly stage: 'plan' | 'read';
+  readonly reason: string;
+  /** True when it has gone. */
+  readonly is_gone: boolean;
+}
+
 /** Files worth planning with: not refused before, and not from the future. */
 export async function admit(
   context: RawFiles,
   files: readonly SourceFile[],
-  rejected: Rejected,
+  postponed: Postponed[],
 ): Promise<SourceFile[]> {
   const { root, settings } = context;
-  const refused = [...(await readRejections(root.path, 'observed')), ...(await readRejections(root.path, 'simulated'))];
+  const refused = [
+    ...(await readRejections(root.path, 'observed', files)),
+    ...(await readRejections(root.path, 'simulated', files)),
+  ];
   const latest_ms = settings.now() + FUTURE_MAX_MS;
   const admitted: SourceFile[] = [];
   for (const file of files) {
-    if (await isRejected(file, refused)) continue;
-    if (file.time_ms <= latest_ms) admitted.push(file);
-    else {
+    if (file.time_ms > latest_ms) {
+      // Judged by the clock of this moment, and so anew each time: the clock may be wrong, and time goes on.
       const reason = `time ${timestamp(file.time_ms)} is ahead of the clock, expected at most ${timestamp(latest_ms)}`;
-      await putAside(context, file, 'plan', reason, rejected);
+      postpone(context, file, { stage: 'plan', reason }, postponed);
+      continue;
+    }
+    try {
+      if (!(await isRejected(file, refused))) admitted.push(file);
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      postpone(context, file, { stage: 'read', reason: error.reason, is_gone: error.is_gone }, postponed);
     }
   }
   return admitted;
+}
+
+/** Leaves a file for a later run, and reports why unless that was reported before. */
+export function postpone(
+  context: RawFiles,
+  { name, location }: SourceFile,
+  why: Pick<Postponed, 'stage' | 'reason'> & { readonly is_gone?: boolean },
+  postponed: Postponed[],
+): void {
+  const { stage, reason } = why;
+  postponed.push({ file: name, location, stage, reason, is_gone: why.is_gone ?? false });
+  const said = `${location} ${reason.split(',')[0]}`;
+  if (context.said.has(said)) return;
+  context.said.add(said);
+  context.settings.report.warn(stage === 'plan' ? 'File:Plan:Postponed' : 'File:Read:Postponed', {
+    file: name,
+    reason,
+  });
 }
 
 /** Puts a file that cannot be used aside with the reason, and reports it unless it was reported before. */
@@ -87,6 +127,7 @@ export async function putAside(
   rejected: Rejected,
 ): Promise<void> {
   const { root, settings } = context;
+  root.check();
   const { rejection, isNew } = await rejectRaw({
     file,
     dataRoot: root.path,
@@ -174,6 +215,7 @@ export async function corrected(
 /** Copies a raw file into the archive, unless it is there. */
 export async function keep(context: RawFiles, file: SourceFile, source: RawSource): Promise<void> {
   if (isKept(context.root, file)) return;
+  context.root.check();
   const kept = await keepRaw(file, context.root.path, source);
   (await keptOn(context, source, utcDate(file.time_ms))).set(kept.location, kept);
 }
@@ -183,11 +225,20 @@ export async function keepUnused(
   context: RawFiles,
   given: readonly SourceFile[],
   unused: readonly SourceFile[],
+  postponed: Postponed[],
 ): Promise<number> {
   const places = new Set(given.map((file) => file.location));
-  const own = unused.filter((file) => places.has(file.location));
-  for (const file of own) await keep(context, file, sourceOf(context, file) ?? (await ownKind(file)));
-  return own.length;
+  let kept = 0;
+  for (const file of unused.filter((one) => places.has(one.location))) {
+    try {
+      await keep(context, file, sourceOf(context, file) ?? (await ownKind(file)));
+      kept += 1;
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      postpone(context, file, { stage: 'read', reason: error.reason, is_gone: error.is_gone }, postponed);
+    }
+  }
+  return kept;
 }
 
 /** Takes files that are kept or known twice out of the inbox they came in. */
@@ -215,8 +266,8 @@ export async function kindOf(readers: Readers, scans: readonly ScanPlan[]): Prom
       const { simulated } = await readers.read({ ...NO_COMPANIONS, scan_time, mesh: mesh.location });
       return simulated ? 'simulated' : 'observed';
     } catch (error) {
-      // It is put aside when its turn comes.
-      if (!(error instanceof BadInput)) throw error;
+      // It is met when its turn comes.
+      if (!(error instanceof BadInput || error instanceof Unreadable)) throw error;
     }
   }
   return null;

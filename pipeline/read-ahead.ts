@@ -1,12 +1,13 @@
-import { BadInput } from './error.ts';
+import { BadInput, Unreadable } from './error.ts';
 import type { ScanInput } from './grid.ts';
 import type { ScanFiles } from './read/scan.ts';
 import type { SourceFile } from './sources/names.ts';
-import { filesOf, planScans, type ScanPlan } from './sources/plan.ts';
+import type { Pile } from './sources/pile.ts';
+import { filesOf, type ScanPlan } from './sources/plan.ts';
 import type { Readers } from './workers.ts';
 
 /** Scans that are being read while an earlier one is worked on. */
-const READ_AHEAD = 3;
+export const READ_AHEAD = 3;
 
 /** A scan with what was read of it; `scan` names the files that were really used. */
 export interface ReadScan {
@@ -14,27 +15,24 @@ export interface ReadScan {
   readonly input: ScanInput;
 }
 
-/** What to do with a file that cannot be used. */
-export type PutAside = (file: SourceFile, stage: string, reason: string) => Promise<void>;
+/** Called with a file that cannot be used (BadInput) or not be read (Unreadable). An error thrown here ends the reading. */
+export type Drop = (file: SourceFile, fault: BadInput | Unreadable) => void;
 
 /** Reads planned scans, some ahead of the one asked for. */
 export interface Reading {
-  /** The scan, read; null when its MESH file cannot be used. `upcoming` are the scans that will be asked for next. */
-  readonly read: (scan: ScanPlan, upcoming: readonly ScanPlan[]) => Promise<ReadScan | null>;
-  /** Puts a file aside that was read and turned out to be of no use. */
-  readonly refuse: (file: SourceFile, fault: BadInput) => Promise<void>;
+  /**
+   * What `work` makes of the scan that was read; null when its MESH file cannot be used. `upcoming` are the scans that will
+   * be asked for next. A fault that `work` finds in a file is met like one found while reading.
+   */
+  readonly read: <Result>(
+    scan: ScanPlan,
+    upcoming: readonly ScanPlan[],
+    work: (read: ReadScan) => Promise<Result>,
+  ) => Promise<Result | null>;
 }
 
-/**
- * Opens a reading of scans planned from `files`. A file that cannot be used is put aside and leaves `files`; a scan that
- * wanted it is planned again without it.
- */
-export function openReading(
-  readers: Readers,
-  files: Set<SourceFile>,
-  storm_day_start_hour: number,
-  putAside: PutAside,
-): Reading {
+/** Opens a reading of scans planned from `pile`. A file at fault leaves it; a scan that wanted it is planned again without it. */
+export function openReading(readers: Readers, pile: Pile, storm_day_start_hour: number, drop: Drop): Reading {
   const running = new Map<string, Promise<ScanInput>>();
   const start = (scan: ScanPlan): Promise<ScanInput> => {
     const key = `${scan.scan_id} ${scan.inputs}`;
@@ -44,31 +42,27 @@ export function openReading(
     read.catch(() => {});
     return read;
   };
-  const current = (scan: ScanPlan): ScanPlan | null => {
-    if (filesOf(scan).every((file) => files.has(file))) return scan;
-    return planScans([...files]).scans.find(({ scan_id }) => scan_id === scan.scan_id) ?? null;
-  };
-  const refuse = async (file: SourceFile, { stage, reason }: BadInput) => {
-    await putAside(file, stage, reason);
-    files.delete(file);
-  };
-  const read = async (planned: ScanPlan, upcoming: readonly ScanPlan[]): Promise<ReadScan | null> => {
+  const current = (scan: ScanPlan): ScanPlan | null =>
+    filesOf(scan).every(pile.has) ? scan : pile.planAt(scan.scan_time);
+  const read: Reading['read'] = async (planned, upcoming, work) => {
     const scan = current(planned);
     if (scan === null) return null;
     const input = start(scan);
     for (const ahead of upcoming.slice(0, READ_AHEAD)) void start(ahead);
     try {
-      return { scan, input: await input };
+      return await work({ scan, input: await input });
     } catch (error) {
-      const bad = error instanceof BadInput ? filesOf(scan).find((file) => file.location === error.subject) : undefined;
-      if (!(error instanceof BadInput) || bad === undefined) throw error;
-      await refuse(bad, error);
-      return read(planned, upcoming);
+      if (!(error instanceof BadInput || error instanceof Unreadable)) throw error;
+      const dropped = filesOf(scan).find((file) => file.location === error.subject);
+      if (dropped === undefined) throw error;
+      drop(dropped, error);
+      pile.remove(dropped);
+      return read(planned, upcoming, work);
     } finally {
       running.delete(`${scan.scan_id} ${scan.inputs}`);
     }
   };
-  return { read, refuse };
+  return { read };
 }
 
 function scanFiles(scan: ScanPlan, storm_day_start_hour: number): ScanFiles {

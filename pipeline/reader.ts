@@ -1,11 +1,15 @@
 import { parentPort } from 'node:worker_threads';
-import { BadInput } from './error.ts';
+import { BadInput, Unreadable } from './error.ts';
 import { readScan, type ScanFiles } from './read/scan.ts';
 
 /** What a reader thread answers to one request. */
 export type ReaderAnswer =
   | { readonly id: number; readonly input: Awaited<ReturnType<typeof readScan>> }
   | { readonly id: number; readonly bad: { readonly stage: string; readonly subject: string; readonly reason: string } }
+  | {
+      readonly id: number;
+      readonly unreadable: { readonly subject: string; readonly reason: string; readonly is_gone: boolean };
+    }
   | { readonly id: number; readonly failure: { readonly message: string; readonly stack: string } };
 
 /** The body of a reader thread: scans are asked for by their files and answered as plain data. */
@@ -19,6 +23,8 @@ parentPort?.on('message', ({ id, files }: { id: number; files: ScanFiles }) => {
 function explain(id: number, error: unknown): ReaderAnswer {
   if (error instanceof BadInput)
     return { id, bad: { stage: error.stage, subject: error.subject, reason: error.reason } };
+  if (error instanceof Unreadable)
+    return { id, unreadable: { subject: error.subject, reason: error.reason, is_gone: error.is_gone } };
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   return { id, failure: { message, stack: stack ?? message } };
 }

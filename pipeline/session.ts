@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Blockage } from '../schemas/geo/blockage.ts';
 import type { CommittedScan } from '../schemas/manifest.ts';
 import { addDays, monthOf, scanId, scanTime, stormDateStart, utcDate } from '../schemas/time.ts';
-import { type Chain, type HourOfScans, MEMORY_MAX_GAP_MS, planChains } from './chains.ts';
-import { BadInput, PipelineError } from './error.ts';
+import { type Chain, type HourOfScans, MEMORY_MAX_GAP_MS, planChains, type Redo } from './chains.ts';
+import { BadInput, PipelineError, Unreadable } from './error.ts';
 import { LIVE_WINDOW_MIN } from './publish/live.ts';
 import { readBlockage } from './publish/read-blockage.ts';
 import { type DateCommit, isUnsettled, type Root } from './publish/root.ts';
@@ -20,6 +20,8 @@ import {
   keepUnused,
   keptAround,
   kindOf,
+  type Postponed,
+  postpone,
   putAside,
   type RawFiles,
   type Rejected,
@@ -28,7 +30,7 @@ import {
   type SessionSettings,
   scansByDate,
 } from './raw-files.ts';
-import { openReading, type Reading } from './read-ahead.ts';
+import { openReading, READ_AHEAD, type Reading } from './read-ahead.ts';
 import {
   emptyMemory,
   type Memory,
@@ -39,6 +41,7 @@ import {
   unpackMemory,
 } from './scan.ts';
 import type { SourceFile } from './sources/names.ts';
+import { openPile, type Pile } from './sources/pile.ts';
 import { filesOf, planScans, type ScanPlan } from './sources/plan.ts';
 import { emptyMaximum, maximumRows } from './swath/accumulate.ts';
 import type { Readers } from './workers.ts';
@@ -58,6 +61,8 @@ export interface RunSummary {
   readonly detections: number;
   readonly cells: number;
   readonly rejected: Readonly<Rejected>;
+  /** Files that wait for a later run: ahead of the clock, or not to be read at present. */
+  readonly postponed: readonly Postponed[];
   /** Files of known products that no scan takes; they are kept. */
   readonly unused: number;
   readonly duplicates: number;
@@ -67,27 +72,36 @@ export interface RunSummary {
 
 /** Works raw files into a data root: plans, reads ahead, processes in order, publishes. */
 export interface Session {
-  /** Brings the root up to date with these files and everything kept before. */
-  readonly ingest: (files: readonly SourceFile[]) => Promise<RunSummary>;
+  /**
+   * Brings the root up to date with these files and everything kept before. While scans are made again and files put aside,
+   * `arrived` is asked for what came since: new scans among it are published at once, they wait for nothing that is late.
+   */
+  readonly ingest: (files: readonly SourceFile[], arrived?: Arrived) => Promise<RunSummary>;
   /** Makes every scan of a storm date again from the raw files that were kept. */
   readonly rebuild: (storm_date: string) => Promise<RunSummary>;
   /** Takes data of the other kind off the storm dates of these files, so that they can take their place. */
   readonly replace: (files: readonly SourceFile[]) => Promise<string[]>;
-  /** Draws what follows from whole dates, joins finished hours, and turns dates that are over into day files. */
-  readonly settle: () => Promise<void>;
+  /**
+   * Draws what follows from whole dates, joins finished hours, and turns dates that are over into day files. Stops between
+   * two of them when `isPressed` says that something else has become more urgent; true when nothing is left.
+   */
+  readonly settle: (isPressed?: () => boolean) => Promise<boolean>;
 }
+
+/** Files that arrived since the last call; never waits for any. */
+export type Arrived = () => readonly SourceFile[];
 
 /** Opens a session on a root; one at a time. */
 export function openSession(root: Root, readers: Readers, settings: SessionSettings): Session {
   const context: Context = {
     ...{ root, readers, settings },
-    ...{ kept: new Map(), kinds: new Map(), memory: emptyMemory, terrain: undefined },
+    ...{ kept: new Map(), kinds: new Map(), said: new Set<string>(), memory: emptyMemory, terrain: undefined },
   };
   return {
-    ingest: (files) => run(context, files, null),
-    rebuild: (storm_date) => run(context, [], storm_date),
+    ingest: (files, arrived = () => []) => run(context, files, null, arrived),
+    rebuild: (storm_date) => run(context, [], storm_date, () => []),
     replace: (files) => replaceOtherKind(context, files),
-    settle: () => settle(context),
+    settle: (isPressed = () => false) => settle(context, isPressed),
   };
 }
 
@@ -109,92 +123,265 @@ interface Tally {
   /** Scans that the run expects to work on. */
   all: number;
   readonly rejected: Rejected;
+  readonly postponed: Postponed[];
   readonly dates: Set<string>;
 }
 
-async function run(context: Context, given: readonly SourceFile[], rebuild: string | null): Promise<RunSummary> {
+/** A run while it goes. */
+interface Run {
+  readonly context: Context;
+  /** Storm date whose scans are all made again. */
+  readonly rebuild: string | null;
+  readonly arrived: Arrived;
+  readonly pile: Pile;
+  readonly reading: Reading;
+  readonly given: SourceFile[];
+  readonly admitted: SourceFile[];
+  /** Files that cannot be used: they are put aside once every scan that can be made is published. */
+  readonly unusable: { readonly file: SourceFile; readonly fault: BadInput }[];
+  readonly tally: Tally;
+  /** True while published scans are made again. */
+  redoing: boolean;
+}
+
+async function run(
+  context: Context,
+  given: readonly SourceFile[],
+  rebuild: string | null,
+  arrived: Arrived,
+): Promise<RunSummary> {
   const { root, settings } = context;
-  const rejected: Rejected = [];
-  const worthwhile = await admit(context, given, rejected);
-  await refuseOtherKinds(context, worthwhile);
-  const times = worthwhile.map((file) => file.time_ms);
-  if (rebuild !== null) times.push(stormDateStart(rebuild, settings.storm_day_start_hour));
-  const kept = await keptAround(context, times);
-  const admitted = await corrected(root, worthwhile, kept);
-  const files = new Set([...admitted, ...kept]);
-  const plans = planScans([...files]);
-  const committed = committedSince(root, plans.scans[0]?.scan_time ?? 0).map((scan) =>
-    rebuild !== null && dateOf(context, scan.scan_id) === rebuild ? { ...scan, inputs: 'to be made again' } : scan,
-  );
-  const chains = planChains(plans.scans, committed, settings.storm_day_start_hour);
-  const all = chains.flatMap((chain) => [...chain.redo.flatMap((redo) => redo.hours), ...chain.append]).flat().length;
-  const tally: Tally = {
-    scans: 0,
-    redone: 0,
-    detections: 0,
-    cells: 0,
-    done: new Set(),
-    all,
-    rejected,
-    dates: new Set(),
-  };
-  const reading = openReading(context.readers, files, settings.storm_day_start_hour, (file, stage, reason) =>
-    putAside(context, file, stage, reason, rejected),
-  );
-  for (const chain of chains) await runChain(context, reading, chain, tally);
-  const unused = await keepUnused(context, given, rejected.length > 0 ? planScans([...files]).unused : plans.unused);
+  const run = startRun(context, rebuild, arrived);
+  await take(run, given);
+  if (settings.each_scan) await workByUrgency(run);
+  else for (const chain of plannedChains(run)) await workThrough(run, chain);
+  await putAsideUnusable(run);
+  const plans = planScans(run.pile.all());
+  const { admitted, tally } = run;
+  const unused = await keepUnused(context, run.given, plans.unused, tally.postponed);
   if (settings.move_raw) await emptyInbox(context, admitted, plans.duplicates);
-  const { scans, redone, detections, cells } = tally;
+  const { scans, redone, detections, cells, rejected, postponed } = tally;
+  const waits = new Set(postponed.map(({ location }) => location));
   return {
-    ...{ scans, redone, detections, cells, rejected, unused },
+    ...{ scans, redone, detections, cells, rejected, postponed, unused },
     // Given files and their copies in the archive are the same thing, not duplicates.
     duplicates: planScans(admitted.filter((file) => !isKept(root, file))).duplicates.length,
-    skipped: planScans(admitted).scans.filter(({ scan_id }) => !tally.done.has(scan_id)).length,
+    skipped: planScans(admitted).scans.filter(
+      ({ scan_id, mesh }) => !tally.done.has(scan_id) && !waits.has(mesh.location),
+    ).length,
     dates: [...tally.dates].sort(),
   };
 }
 
-/** One stretch of scans that depend on each other: what must be made again first, in one commit; then what is new. */
-async function runChain(context: Context, reading: Reading, chain: Chain, tally: Tally): Promise<void> {
-  const order = [...chain.redo.flatMap((redo) => redo.hours), ...chain.append].flat();
-  const upcoming = (scan: ScanPlan) => order.slice(order.indexOf(scan) + 1);
-  await redoChain(context, reading, chain, upcoming, tally);
-  // A redo that ended early left the memory of an earlier scan behind.
-  const next = chain.append[0]?.[0];
-  if (next !== undefined) context.memory = await memoryBefore(context, next.scan_time, new Set());
-  for (const hour of chain.append) {
-    const pieces = context.settings.each_scan ? hour.map((scan) => [scan]) : [hour];
-    for (const piece of pieces) {
-      if (context.settings.signal?.aborted) return;
-      await publish(context, await makeHour(context, reading, piece, upcoming, tally), [], tally);
-    }
+function startRun(context: Context, rebuild: string | null, arrived: Arrived): Run {
+  const pile = openPile();
+  const tally: Tally = {
+    ...{ scans: 0, redone: 0, detections: 0, cells: 0, done: new Set(), all: 0 },
+    ...{ rejected: [], postponed: [], dates: new Set() },
+  };
+  const reading = openReading(context.readers, pile, context.settings.storm_day_start_hour, (file, fault) => {
+    if (!(fault instanceof Unreadable)) run.unusable.push({ file, fault });
+    // A published scan is not made again from less than it was made from.
+    else if (run.redoing && isKept(context.root, file)) throw fault;
+    else postpone(context, file, { stage: 'read', reason: fault.reason, is_gone: fault.is_gone }, tally.postponed);
+  });
+  const run: Run = {
+    ...{ context, rebuild, arrived, pile, reading, tally },
+    ...{ given: [], admitted: [], unusable: [], redoing: false },
+  };
+  return run;
+}
+
+/** Takes files, and those kept around their times, into a run. */
+async function take(run: Run, files: readonly SourceFile[]): Promise<void> {
+  const { context, rebuild } = run;
+  context.root.check();
+  const worthwhile = await admit(context, files, run.tally.postponed);
+  await refuseOtherKinds(context, worthwhile);
+  const times = worthwhile.map((file) => file.time_ms);
+  if (rebuild !== null) times.push(stormDateStart(rebuild, context.settings.storm_day_start_hour));
+  const kept = await keptAround(context, times);
+  const admitted = await corrected(context.root, worthwhile, kept);
+  run.given.push(...files);
+  run.admitted.push(...admitted);
+  run.pile.add([...admitted, ...kept]);
+}
+
+/** What there is to do with the files of a run, given what is published by now. */
+function plannedChains(run: Run): Chain[] {
+  const { context, rebuild, pile, tally } = run;
+  const plans = planScans(pile.all()).scans;
+  const committed = committedSince(context.root, plans[0]?.scan_time ?? 0).map((scan) =>
+    rebuild !== null && dateOf(context, scan.scan_id) === rebuild ? { ...scan, inputs: 'to be made again' } : scan,
+  );
+  const chains = planChains(plans, committed, context.settings.storm_day_start_hour, (fault, changed) => {
+    if (rebuild !== null) throw fault;
+    postponeLate(run, changed, fault);
+  });
+  tally.all = tally.done.size + chains.flatMap(scansOf).filter(({ scan_id }) => !tally.done.has(scan_id)).length;
+  return chains;
+}
+
+function scansOf(chain: Chain): ScanPlan[] {
+  return [...chain.redo.flatMap((redo) => redo.hours), ...chain.append].flat();
+}
+
+/** Works through a stretch in order of time: what must be made again first, then what is new. */
+async function workThrough(run: Run, chain: Chain): Promise<void> {
+  await redoChain(run, chain);
+  await append(run, chain);
+}
+
+/**
+ * Publishes what is new first, then makes again what late files have changed, one stretch after the other. What was
+ * published meanwhile has changed the plan.
+ */
+async function workByUrgency(run: Run): Promise<void> {
+  const tried = new Set<string>();
+  while (!run.context.settings.signal?.aborted) {
+    const chains = plannedChains(run);
+    for (const chain of chains) await append(run, chain);
+    if (!chains.some(({ redo }) => redo.length > 0)) return;
+    const late = plannedChains(run).find((chain) => chain.redo.length > 0 && !tried.has(nameOf(chain)));
+    if (late === undefined) return;
+    tried.add(nameOf(late));
+    await redoChain(run, late);
   }
 }
 
-async function redoChain(
-  context: Context,
-  reading: Reading,
-  { redo, last_changed }: Chain,
-  upcoming: (scan: ScanPlan) => readonly ScanPlan[],
-  tally: Tally,
-): Promise<void> {
-  const first = redo.flatMap(({ hours }) => hours).flat()[0];
-  if (first === undefined) return;
-  const replaced = new Set(redo.flatMap(({ replaces }) => replaces.map((scan) => scan.scan_id)));
-  context.memory = await memoryBefore(context, first.scan_time, replaced);
+/** A name that two chains share when there is the same to do. */
+function nameOf(chain: Chain): string {
+  return scansOf(chain)
+    .map(({ scan_id, inputs }) => `${scan_id} ${inputs}`)
+    .join();
+}
+
+/** Publishes the scans of a stretch that come after everything published there. Returns them as segments. */
+async function append(run: Run, { append: hours }: Chain): Promise<Redo[]> {
+  const { context } = run;
+  const published: Redo[] = [];
+  const upcoming = aheadIn(hours.flat());
+  const first = hours[0]?.[0];
+  if (first === undefined) return published;
+  context.memory = await memoryBefore(context, first.scan_time, new Set());
+  for (const hour of hours) {
+    const pieces = context.settings.each_scan ? hour.map((scan) => [scan]) : [hour];
+    for (const piece of pieces) {
+      if (context.settings.signal?.aborted) return published;
+      const { made, memory } = await makeHour(run, piece, upcoming, context.memory);
+      await publish(context, made, [], run.tally);
+      context.memory = memory;
+      published.push(...made.map(({ segment }) => ({ replaces: segment.scans, hours: [piece] })));
+    }
+  }
+  return published;
+}
+
+/** Makes published scans again from the first that late files change on, and publishes them in one commit. */
+async function redoChain(run: Run, chain: Chain): Promise<void> {
+  if (chain.redo.length === 0) return;
+  run.redoing = true;
+  try {
+    await redo(run, chain);
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    // What is published stays as it is; the late files wait until it can be made again.
+    postponeLate(run, scansOf(chain), error);
+  } finally {
+    run.redoing = false;
+  }
+}
+
+/** Leaves the files of scans that are late for a time at which what is published can be made again. */
+function postponeLate({ context, pile, tally }: Run, scans: readonly ScanPlan[], fault: PipelineError): void {
+  const reason = `what it changes cannot be made again: ${fault.message}`;
+  const waiting = new Set(tally.postponed.map(({ location }) => location));
+  for (const file of new Set(scans.flatMap(filesOf)))
+    if (pile.has(file) && !isKept(context.root, file) && !waiting.has(file.location))
+      postpone(context, file, { stage: 'plan', reason }, tally.postponed);
+}
+
+async function redo(run: Run, { redo: planned, last_changed }: Chain): Promise<void> {
+  const { context, tally } = run;
+  const segments = [...planned];
+  const first = segments.flatMap(({ hours }) => hours).flat()[0];
+  const replaced = new Set(segments.flatMap(({ replaces }) => replaces.map((scan) => scan.scan_id)));
+  let memory = first === undefined ? emptyMemory : await memoryBefore(context, first.scan_time, replaced);
   let made: readonly Made[] = [];
   const dropped: CommittedScan[] = [];
-  for (const [index, { replaces, hours }] of redo.entries()) {
-    for (const hour of hours) made = withNewest(made, await makeHour(context, reading, hour, upcoming, tally));
+  const upcoming = aheadIn(segments.flatMap(({ hours }) => hours).flat());
+  for (let index = 0; index < segments.length; index++) {
+    const { replaces, hours } = segments[index] as Redo;
+    for (const hour of hours) {
+      const next = await makeHour(run, hour, upcoming, memory, async () => {
+        for (const segment of await publishArrived(run)) if (isNextTo(segments, segment)) segments.push(segment);
+      });
+      if (context.settings.signal?.aborted) return;
+      made = withNewest(made, next.made);
+      memory = next.memory;
+    }
     dropped.push(...replaces);
     const last = replaces.at(-1)?.scan_id ?? '';
     // When the next scan would remember just what it remembered before, everything from there on stays as it is.
-    if (last >= last_changed && checkpointAfter(context.root, last)?.sha256 === sha256(packMemory(context.memory))) {
-      tally.all -= redo.slice(index + 1).flatMap((later) => later.hours.flat()).length;
+    if (last >= last_changed && checkpointAfter(context.root, last)?.sha256 === sha256(packMemory(memory))) {
+      tally.all -= segments.slice(index + 1).flatMap((later) => later.hours.flat()).length;
       break;
     }
   }
   await publish(context, made, dropped, tally);
+  // What was remembered of the newest scan came from before the redo.
+  context.memory = emptyMemory;
+}
+
+/** True for a segment that follows others so closely that its scans depend on theirs. */
+function isNextTo(segments: readonly Redo[], { replaces }: Redo): boolean {
+  const last = segments.at(-1)?.replaces.at(-1)?.scan_id;
+  const first = replaces[0]?.scan_id;
+  if (last === undefined || first === undefined) return false;
+  return first > last && scanTime(first) - scanTime(last) <= MEMORY_MAX_GAP_MS;
+}
+
+/** Publishes the new scans among what arrived since, and leaves what is late to the next plan. */
+async function publishArrived(run: Run): Promise<Redo[]> {
+  const files = run.arrived();
+  if (files.length === 0) return [];
+  const { redoing } = run;
+  run.redoing = false;
+  await take(run, files);
+  const published: Redo[] = [];
+  for (const chain of plannedChains(run)) published.push(...(await append(run, chain)));
+  run.redoing = redoing;
+  return published;
+}
+
+/** Puts aside what cannot be used, and publishes in between what arrives. */
+async function putAsideUnusable(run: Run): Promise<void> {
+  const { context, unusable, tally } = run;
+  for (let next = unusable.shift(); next !== undefined; next = unusable.shift()) {
+    const { file, fault } = next;
+    try {
+      await putAside(context, file, fault.stage, fault.reason, tally.rejected);
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      postpone(context, file, { stage: 'read', reason: error.reason, is_gone: error.is_gone }, tally.postponed);
+    }
+    await publishArrived(run);
+  }
+}
+
+/** The scans after one of them that are worth reading ahead. */
+function aheadIn(order: readonly ScanPlan[]): (scan: ScanPlan) => readonly ScanPlan[] {
+  const places = new Map(order.map((scan, index) => [scan, index]));
+  return (scan) => {
+    const next = (places.get(scan) ?? order.length) + 1;
+    return order.slice(next, next + READ_AHEAD);
+  };
+}
+
+/** Waits for all, then throws the first failure: nothing is left running behind an error. */
+async function settled(work: readonly Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(work)).find((outcome) => outcome.status === 'rejected');
+  if (failed) throw failed.reason;
 }
 
 /** A staged segment and the scans in it. */
@@ -215,58 +402,63 @@ function withNewest(made: readonly Made[], newest: readonly Made[]): Made[] {
   return [...made.map((one) => ({ ...one, fresh: one.fresh.filter(isLive) })), ...newest];
 }
 
-/** Reads and processes scans of one hour and stages them as a segment; nothing when none of them can be read. */
+/**
+ * Reads and processes scans of one hour and stages them as a segment; nothing when none of them can be read. `before` is
+ * the memory before the first of them, `between` is called before each.
+ */
 async function makeHour(
-  context: Context,
-  reading: Reading,
+  run: Run,
   hour: HourOfScans,
   upcoming: (scan: ScanPlan) => readonly ScanPlan[],
-  tally: Tally,
-): Promise<Made[]> {
+  before: Memory,
+  between: () => Promise<void> = async () => {},
+): Promise<{ readonly made: Made[]; readonly memory: Memory }> {
+  const { context, reading, tally } = run;
   const products: ScanProducts[] = [];
   const maximum = emptyMaximum();
+  let memory = before;
   for (const planned of hour) {
-    const found = await reading.read(planned, upcoming(planned));
-    tally.done.add(planned.scan_id);
-    context.settings.report.progress('scans', tally.done.size, tally.all);
-    if (found === null) continue;
-    const { scan, input } = found;
-    const storm_date = dateOf(context, scan.scan_id);
-    refuseOtherKind(context.root, storm_date, input.simulated ? 'simulated' : 'observed');
-    const before = recent(context.memory, scan.scan_time);
+    await between();
+    if (context.settings.signal?.aborted) break;
     if (context.terrain === undefined) context.terrain = await readBlockage(context.root.engine, context.root.path);
     const terrain = context.terrain;
-    const result = processed(() => processScan(input, before, storm_date, scan.inputs, terrain));
-    if (result instanceof BadInput) {
-      await reading.refuse(scan.mesh, result);
-      continue;
-    }
-    await Promise.all(filesOf(scan).map((file) => keep(context, file, input.simulated ? 'simulated' : 'observed')));
-    raiseByScan(maximum, input, result, before);
+    const worked = await reading.read(planned, upcoming(planned), async ({ scan, input }) => {
+      const kind = input.simulated ? 'simulated' : 'observed';
+      const storm_date = dateOf(context, scan.scan_id);
+      refuseOtherKind(context.root, storm_date, kind);
+      const known = recent(memory, scan.scan_time);
+      const result = processed(scan, () => processScan(input, known, storm_date, scan.inputs, terrain));
+      await settled(filesOf(scan).map((file) => keep(context, file, kind)));
+      return { input, known, result };
+    });
+    tally.done.add(planned.scan_id);
+    context.settings.report.progress('scans', tally.done.size, tally.all);
+    if (worked === null) continue;
+    const { input, known, result } = worked;
+    raiseByScan(maximum, input, result, known);
     products.push(result.products);
-    context.memory = result.memory;
+    memory = result.memory;
   }
   const first = products[0];
-  if (first === undefined) return [];
+  if (first === undefined) return { made: [], memory };
   const { storm_date, simulated } = first;
-  const segment = await context.root.stage(products, maximumRows(maximum, storm_date), packMemory(context.memory));
+  const segment = await context.root.stage(products, maximumRows(maximum, storm_date), packMemory(memory));
   const sum = (of: (scan: ScanProducts) => number) => products.reduce((total, scan) => total + of(scan), 0);
-  return [
-    {
-      ...{ storm_date, simulated, segment },
-      detections: sum((scan) => scan.detections.length),
-      cells: sum((scan) => scan.cells.length),
-      fresh: products,
-    },
-  ];
+  const made = {
+    ...{ storm_date, simulated, segment },
+    detections: sum((scan) => scan.detections.length),
+    cells: sum((scan) => scan.cells.length),
+    fresh: products,
+  };
+  return { made: [made], memory };
 }
 
-/** A scan's result, or why the scan cannot be used. */
-function processed(work: () => ScanResult): ScanResult | BadInput {
+/** What the work makes of a scan; what it finds wrong is the fault of the MESH file. */
+function processed({ mesh }: ScanPlan, work: () => ScanResult): ScanResult {
   try {
     return work();
   } catch (error) {
-    if (error instanceof BadInput) return error;
+    if (error instanceof BadInput) throw new BadInput(error.stage, mesh.location, error.reason, { cause: error });
     throw error;
   }
 }
@@ -332,7 +524,7 @@ async function replaceOtherKind(context: Context, files: readonly SourceFile[]):
   return cleared;
 }
 
-async function settle({ root, settings }: Context): Promise<void> {
+async function settle({ root, settings }: Context, isPressed: () => boolean): Promise<boolean> {
   const now_ms = settings.now();
   const isOver = (date: string) =>
     now_ms >= stormDateStart(addDays(date, 1), settings.storm_day_start_hour) + CLOSE_AFTER_MS;
@@ -340,16 +532,22 @@ async function settle({ root, settings }: Context): Promise<void> {
     .filter((head) => (isOver(head.partition) ? !head.closed : isUnsettled(head)))
     .map((head) => head.partition);
   for (const [index, date] of work.entries()) {
+    if (isPressed()) return false;
     if (isOver(date)) await root.closeDay(date, now_ms);
     else {
       await root.rollUp(date, now_ms);
+      if (isPressed()) return false;
       await root.derive(date, now_ms);
     }
     settings.report.progress('storm dates', index + 1, work.length);
   }
   const thisMonth = monthOf(utcDate(now_ms));
   const closed = [...root.heads.values()].filter((head) => head.closed).map((head) => monthOf(head.partition));
-  for (const month of new Set(closed)) await root.joinMonth(month, now_ms, month < thisMonth ? 1 : JOIN_RUNNING_AFTER);
+  for (const month of new Set(closed)) {
+    if (isPressed()) return false;
+    await root.joinMonth(month, now_ms, month < thisMonth ? 1 : JOIN_RUNNING_AFTER);
+  }
+  return true;
 }
 
 /** Published scans from a day before an instant on, by time. */

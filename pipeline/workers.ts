@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { BadInput } from './error.ts';
+import { BadInput, Unreadable } from './error.ts';
 import type { ScanInput } from './grid.ts';
 import type { ScanFiles } from './read/scan.ts';
 import type { ReaderAnswer } from './reader.ts';
@@ -17,7 +17,7 @@ export interface Readers {
 
 /**
  * Starts `threads` reader threads; requests go round among them.
- * A read fails with BadInput when a file cannot be used; a thread that dies fails every read it owed.
+ * A read fails with BadInput when a file cannot be used; a thread that dies fails every read it owed, and every later one.
  */
 export function startReaders(threads: number): Readers {
   const lanes = Array.from({ length: threads }, startLane);
@@ -34,7 +34,9 @@ function startLane() {
   const worker = new Worker(new URL('./reader.ts', import.meta.url));
   const waiting = new Map<number, Waiting>();
   let requests = 0;
+  let dead: Error | null = null;
   const failAll = (error: Error) => {
+    dead ??= error;
     for (const { reject } of waiting.values()) reject(error);
     waiting.clear();
   };
@@ -43,13 +45,18 @@ function startLane() {
     waiting.delete(answer.id);
     if ('input' in answer) owed?.resolve(answer.input);
     else if ('bad' in answer) owed?.reject(new BadInput(answer.bad.stage, answer.bad.subject, answer.bad.reason));
-    else owed?.reject(Object.assign(new Error(answer.failure.message), { stack: answer.failure.stack }));
+    else if ('unreadable' in answer) {
+      const { subject, reason, is_gone } = answer.unreadable;
+      owed?.reject(new Unreadable(subject, reason, { is_gone }));
+    } else owed?.reject(Object.assign(new Error(answer.failure.message), { stack: answer.failure.stack }));
   });
   worker.on('error', failAll);
   worker.on('exit', (code) => failAll(new Error(`reader thread ended with code ${code}`)));
   return {
     read: (files: ScanFiles) =>
       new Promise<ScanInput>((resolve, reject) => {
+        // Nobody would answer.
+        if (dead !== null) return reject(dead);
         const id = requests++;
         waiting.set(id, { resolve, reject });
         worker.postMessage({ id, files });

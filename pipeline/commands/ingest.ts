@@ -19,6 +19,7 @@ import { defaultScenario } from '../simulate/scenario.ts';
 import { listArchive, readRejections, withoutKnown } from '../sources/archive.ts';
 import { downloadAll, listBucket } from '../sources/bucket.ts';
 import { listFolder } from '../sources/folder.ts';
+import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { DEFAULT_PRODUCTS, lookBack } from '../sources/plan.ts';
 import { startReaders } from '../workers.ts';
@@ -132,7 +133,8 @@ async function ingest(config: Config, options: Checked): Promise<void> {
       move_raw: options.input.kind !== 'dir',
       each_scan: false,
     });
-    const { files, unknown, missing } = await gather(config, options, root, report);
+    const { files, unknown, unreadable, missing } = await gather(config, options, root, report);
+    for (const { key, reason } of unreadable) report.warn('File:Read:Postponed', { file: key, reason });
     const replaced = options.replace ? await session.replace(files) : [];
     const run = await session.ingest(files);
     await session.settle();
@@ -154,6 +156,7 @@ async function ingest(config: Config, options: Checked): Promise<void> {
         replaced,
         unknown_files: unknown,
         missing_files: missing,
+        unreadable_files: unreadable,
         swept_files: swept.files,
         seconds,
       },
@@ -161,7 +164,7 @@ async function ingest(config: Config, options: Checked): Promise<void> {
     process.stdout.write(
       options.json
         ? `${JSON.stringify(result)}\n`
-        : tell(config, options, run, summary, dates, source, unknown, missing, seconds),
+        : tell(config, options, run, summary, dates, source, { unknown, unreadable, missing }, seconds),
     );
     // What is there is published, and yet it is not all that was asked for.
     if (missing.length > 0) process.exitCode = EXIT.failure;
@@ -182,9 +185,7 @@ interface Missing {
   readonly reason: string;
 }
 
-interface Gathered {
-  readonly files: readonly SourceFile[];
-  readonly unknown: readonly string[];
+interface Gathered extends Arrival {
   readonly missing: readonly Missing[];
 }
 
@@ -224,7 +225,8 @@ async function fetchDate(
   const to_ms = from_ms + MS_PER_DAY - 1;
   // The first scans of a date take companions from before midnight.
   const belongs = ({ product, time_ms }: SourceFile) => time_ms >= from_ms - lookBack(product) && time_ms <= to_ms;
-  const here = [...(await listFolder(folder)).files, ...kept].filter(belongs);
+  const fetched = await listFolder(folder);
+  const here = [...fetched.files, ...kept].filter(belongs);
   if (here.length === 0 && failed.length > 0)
     throw new PipelineError(
       'sources',
@@ -232,7 +234,7 @@ async function fetchDate(
       `none of ${wanted.length} files could be fetched, the first because ${failed[0]?.error.message}`,
     );
   const missing = failed.map(({ file, error }) => ({ file: file.key, reason: error.message }));
-  return { files: here, unknown: listing.unknown, missing };
+  return { files: here, unknown: listing.unknown, unreadable: fetched.unreadable, missing };
 }
 
 /** Simulates what is missing of the hours up to now: an hour later the same evening goes on. */
@@ -243,7 +245,7 @@ async function simulate(config: Config, options: Checked, root: Root, report: Re
   const out = join(root.path, layout.inbox('simulated'));
   for await (const scan of writeEvening(defaultScenario(options.seed, WSR88D), { from_ms, to_ms, out }))
     report.progress('simulated', scan.number, scan.of);
-  return { files: (await listFolder(out)).files, unknown: [], missing: [] };
+  return { ...(await listFolder(out)), unknown: [], missing: [] };
 }
 
 function tell(
@@ -253,8 +255,7 @@ function tell(
   summary: DatesSummary,
   dates: readonly string[],
   source: string | null,
-  unknown: readonly string[],
-  missing: readonly Missing[],
+  { unknown, unreadable, missing }: Pick<Gathered, 'unknown' | 'unreadable' | 'missing'>,
   seconds: number,
 ): string {
   const lines: string[] = [];
@@ -301,6 +302,15 @@ function tell(
     for (const { file, reason } of missing.slice(0, 5)) lines.push(`  ${file}: ${reason}`);
     if (missing.length > 5) lines.push(`  and ${missing.length - 5} more`);
   }
+  const waiting = [
+    ...run.postponed.map(({ file, reason }) => `${file}: ${reason}`),
+    ...unreadable.map(({ key, reason }) => `${key}: ${reason}`),
+  ];
+  if (waiting.length > 0) {
+    lines.push('', `${counted(waiting.length, 'file')} left where found, for a later run:`);
+    for (const one of waiting.slice(0, 5)) lines.push(`  ${one}`);
+    if (waiting.length > 5) lines.push(`  and ${waiting.length - 5} more`);
+  }
   if (run.unused > 0) lines.push('', `${counted(run.unused, 'file')} of other products kept, used by no scan.`);
   if (unknown.length > 0)
     lines.push('', `${counted(unknown.length, 'file')} not recognised by name and left alone, such as ${unknown[0]}.`);
@@ -321,7 +331,9 @@ function tell(
   return `${lines.join('\n')}\n`;
 }
 
-function nothingToDo({ input }: Checked, { skipped }: RunSummary): string {
-  if (input.kind === 'simulate') return 'the simulated evening is up to date';
-  return skipped > 0 ? `${counted(skipped, 'scan')} found, all of them published already` : 'no MESH scan found';
+function nothingToDo({ input }: Checked, { skipped, postponed }: RunSummary): string {
+  const all = postponed.length > 0 ? 'every scan that can be made now is' : 'all of them';
+  if (skipped > 0 && input.kind !== 'simulate') return `${counted(skipped, 'scan')} found, ${all} published already`;
+  if (postponed.length > 0) return `${counted(postponed.length, 'file')} found that cannot be worked on now`;
+  return input.kind === 'simulate' ? 'the simulated evening is up to date' : 'no MESH scan found';
 }

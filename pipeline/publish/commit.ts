@@ -75,17 +75,26 @@ export interface Change {
 /**
  * Publishes edits of different partitions together: data files to the disk and to their final names, then the manifests,
  * then the heads. A process killed in between leaves litter that no list names, never a list that names a missing file;
- * killed between two heads, `finishHeads` moves the others.
+ * killed between two heads, `finishHeads` moves the others. `check` throws when the data root is no longer ours: no list
+ * may name files that went elsewhere.
  */
-export async function commitEdits(dataRoot: string, changes: readonly Change[], now_ms: number): Promise<Manifest[]> {
+export async function commitEdits(
+  dataRoot: string,
+  changes: readonly Change[],
+  now_ms: number,
+  check: () => void,
+): Promise<Manifest[]> {
   const manifests = changes.map(({ previous, edit }) => nextManifest(previous, edit, now_ms));
+  check();
   await placeFiles(
     dataRoot,
     changes.flatMap(({ edit }) => edit.add_files.map(({ staged, entry }) => ({ staged, path: entry.path }))),
   );
+  check();
   const numbered = manifests.map(({ partition, commit }) => layout.manifest(partition, commit));
   for (const [index, path] of numbered.entries()) await replaceFile(join(dataRoot, path), listText(manifests[index]));
   await syncFolders(dataRoot, numbered);
+  check();
   const pending = join(dataRoot, layout.pending);
   if (manifests.length > 1) await replaceFile(pending, listText(numbered));
   for (const manifest of manifests)

@@ -1,17 +1,22 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { layout } from '../../schemas/layout.ts';
 import { systemFault } from '../../schemas/system-fault.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { Conflict, PipelineError } from '../error.ts';
+import { Conflict, PipelineError, RootLost } from '../error.ts';
 
 /** Result codes of SQLite. */
 const BUSY = 5;
 const NOT_A_DATABASE = 26;
 
 export interface Lock {
+  /**
+   * Throws RootLost unless root and lock file are still the ones that were locked. A lock holds a file, not a name: once the
+   * root was moved away or the file deleted, another pipeline may have locked what lies in its place.
+   */
+  readonly check: () => void;
   readonly release: () => void;
 }
 
@@ -32,8 +37,11 @@ export function takeLock(dataRoot: string, command: string, now_ms: number): Loc
     throw new Conflict('lock', dataRoot, `held by ${holderOf(dataRoot)}, expected no other pipeline on this data root`);
   }
   const release = () => {
-    database.exec('ROLLBACK');
-    database.close();
+    try {
+      database.exec('ROLLBACK');
+    } finally {
+      database.close();
+    }
   };
   const holder = { pid: process.pid, host: hostname(), command, since: timestamp(now_ms) };
   try {
@@ -42,7 +50,24 @@ export function takeLock(dataRoot: string, command: string, now_ms: number): Loc
     release();
     throw error;
   }
-  return { release };
+  const places = [join(dataRoot, layout.lock), dataRoot].map((path) => ({ path, locked: identityOf(path) }));
+  const check = () => {
+    for (const { path, locked } of places) {
+      const found = identityOf(path);
+      if (found !== locked)
+        throw new RootLost(
+          path,
+          `${found === null ? 'is gone' : 'was replaced'}, expected the ${path === dataRoot ? 'folder' : 'file'} that this pipeline locked`,
+        );
+    }
+  };
+  return { check, release };
+}
+
+/** What a path leads to, whatever its name: device and inode; null when nothing is there. */
+function identityOf(path: string): string | null {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? null : `${found.dev} ${found.ino}`;
 }
 
 function openLock(dataRoot: string): DatabaseSync {

@@ -9,7 +9,7 @@ import type { DayMax } from '../../schemas/tables/day-max.ts';
 import { DAY_TABLES } from '../../schemas/tables/index.ts';
 import { scanId, timestamp } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
-import { PipelineError } from '../error.ts';
+import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
 import { commitEdits, type Edit, finishHeads, placeFiles, type StagedFile, switchCurrent } from './commit.ts';
 import { monthEdit, regroup, unfinishedHours } from './compact.ts';
 import { DERIVED_SEGMENT, deriveDay } from './day.ts';
@@ -17,7 +17,7 @@ import { type LiveScan, liveScan, liveScanIds, newestScan, readLiveScans, stageL
 import { type Lock, takeLock } from './lock.ts';
 import { listPartitions, readCurrent, readNewest } from './manifests.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
-import { isDiskRefusal, readIfPresent, replaceFile } from './store.ts';
+import { readIfPresent, replaceFile } from './store.ts';
 import { clearStaging, type Swept, sweep } from './sweep.ts';
 import { type PublishedTable, publishUndated } from './undated.ts';
 
@@ -66,6 +66,8 @@ export interface Root {
   /** Takes everything of a date off its list, so that data of the other kind may take its place. */
   readonly clear: (storm_date: string, now_ms: number) => Promise<void>;
   readonly sweep: (now_ms: number) => Promise<Swept>;
+  /** Throws RootLost when the root was moved away or its lock was deleted; every write below it must come after such a look. */
+  readonly check: () => void;
   readonly close: () => Promise<void>;
 }
 
@@ -119,19 +121,23 @@ async function opened(path: string, lock: Lock, storm_day_start_hour: number, no
     live = wanted.map((id) => known.get(id) as LiveScan);
     liveIsOurs = true;
     const { current, files } = await stageLive(staging, live, heads.values(), at_ms);
+    lock.check();
     await placeFiles(path, files);
     await switchCurrent(path, current);
   };
 
   const publish = async (edits: readonly Edit[], at_ms: number) => {
     const changes = edits.map((edit) => ({ previous: heads.get(edit.partition) ?? null, edit }));
-    for (const manifest of await commitEdits(path, changes, at_ms)) heads.set(manifest.partition, manifest);
+    for (const manifest of await commitEdits(path, changes, at_ms, lock.check)) heads.set(manifest.partition, manifest);
   };
 
   const guarded = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     try {
+      lock.check();
       return await work();
     } catch (error) {
+      // What fails because the root has gone fails for that reason.
+      lock.check();
       throw explainDisk(path, error);
     }
   };
@@ -230,11 +236,11 @@ async function opened(path: string, lock: Lock, storm_day_start_hour: number, no
         const previous = await readNewest(path, partition);
         if (days.filter((day) => previous?.dates?.[day.partition] !== day.commit).length < least) return false;
         const edit = await monthEdit(engine, path, staging, month, days, previous);
-        await commitEdits(path, [{ previous, edit }], at_ms);
+        await commitEdits(path, [{ previous, edit }], at_ms, lock.check);
         return true;
       }),
     publishUndated: (table, rows, at_ms) =>
-      guarded(() => publishUndated(engine, path, staging, table, rows, storm_day_start_hour, at_ms)),
+      guarded(() => publishUndated(engine, path, staging, table, rows, storm_day_start_hour, at_ms, lock.check)),
     clear: (storm_date, at_ms) =>
       guarded(async () => {
         const manifest = head(storm_date);
@@ -243,11 +249,15 @@ async function opened(path: string, lock: Lock, storm_day_start_hour: number, no
         await publish([{ ...regroupNothing(manifest), closed: false, drop_segments: segments, changed_tables }], at_ms);
         await switchOver([], at_ms, true);
       }),
-    sweep: (at_ms) => sweep(path, at_ms),
+    sweep: (at_ms) => guarded(() => sweep(path, at_ms)),
+    check: lock.check,
     close: async () => {
-      engine.close();
-      await fs.rm(staging, { recursive: true, force: true });
-      lock.release();
+      try {
+        engine.close();
+        await fs.rm(staging, { recursive: true, force: true });
+      } finally {
+        lock.release();
+      }
     },
   };
 }
@@ -357,17 +367,5 @@ function changedDayTables(
 }
 
 function explainDisk(path: string, error: unknown): unknown {
-  const text = error instanceof Error ? error.message : String(error);
-  // DuckDB and SQLite report the refusal of the disk in words, without a code.
-  if (
-    !isDiskRefusal(error) &&
-    !/No space left on device|disk is full|File too large|Disk quota exceeded|Read-only file system/i.test(text)
-  )
-    return error;
-  return new PipelineError(
-    'publish',
-    path,
-    `the disk takes no more (${text.split('\n')[0]}); nothing was published by half`,
-    { cause: error },
-  );
+  return isDiskRefusal(error) && !(error instanceof DiskRefusal) ? new DiskRefusal('publish', path, error) : error;
 }

@@ -58,11 +58,6 @@ export function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
-/** True for the errors of a disk that takes no more: full, over quota, file too large, read-only. */
-export function isDiskRefusal(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '');
-}
-
 /** Names in a folder, sorted; empty when the folder does not exist. */
 export async function namesIn(folder: string): Promise<string[]> {
   try {

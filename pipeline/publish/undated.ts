@@ -24,6 +24,7 @@ export async function publishUndated(
   rows: readonly Record<string, unknown>[],
   storm_day_start_hour: number,
   now_ms: number,
+  check: () => void,
 ): Promise<PublishedTable> {
   const staged = join(staging, `${table.name}.parquet`);
   const facts = await stageRows(engine, table, rows, staged);
@@ -44,6 +45,6 @@ export async function publishUndated(
     closed: true,
     dates: null,
   };
-  await commitEdits(dataRoot, [{ previous, edit }], now_ms);
+  await commitEdits(dataRoot, [{ previous, edit }], now_ms, check);
   return { file, changed: true };
 }

@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { layout } from '../../schemas/layout.ts';
 import { timestamp, utcDate } from '../../schemas/time.ts';
+import { Unreadable } from '../error.ts';
 import { copyDurably, hashOf, isGone, makeFolder, sizeOf, writeDurably } from './disk.ts';
 import { type FolderFile, listFolder } from './folder.ts';
 import type { SourceFile } from './names.ts';
@@ -23,6 +24,8 @@ export type Rejection = z.infer<typeof Rejection>;
 
 const REASON_SUFFIX = '.reason.json';
 const MARK_SUFFIX = '.correction';
+/** Eight digits of the hash and a hyphen. */
+const HASH_PREFIX = 9;
 
 /**
  * Keeps a raw file under `archive/<source>/date=YYYY-MM-DD/` (UTC date of its name, as in the bucket) and returns it
@@ -81,6 +84,9 @@ export async function listArchive(
   const files: SourceFile[] = [];
   for (const folder of wanted) {
     const listing = await listFolder(join(root, folder));
+    // Without a file that was kept its scan would come out otherwise, or not at all: nothing is made from a part of them.
+    const [lost] = listing.unreadable;
+    if (lost !== undefined) throw new Unreadable(join(root, folder, lost.key), lost.reason);
     const marks = new Set((await namesIn(join(root, folder))).filter((name) => name.endsWith(MARK_SUFFIX)));
     for (const file of listing.files)
       files.push({ ...(await withCorrection(file, marks)), key: `${folder}/${file.key}` });
@@ -125,7 +131,7 @@ export async function rejectRaw(given: RejectRaw): Promise<{ readonly rejection:
   const { file, dataRoot, source, stage, reason, found_at_ms, move } = given;
   const folder = join(dataRoot, layout.rejected(source));
   const sha256 = await hashOf(file.location);
-  const known = (await readRejections(dataRoot, source)).find((one) => one.sha256 === sha256 && one.file === file.name);
+  const known = await knownRejection(folder, file.name, sha256);
   const rejection = known ?? {
     file: file.name,
     stage,
@@ -140,16 +146,38 @@ export async function rejectRaw(given: RejectRaw): Promise<{ readonly rejection:
     await copyDurably(file.location, place);
     await writeDurably(`${place}${REASON_SUFFIX}`, `${JSON.stringify(rejection, null, 2)}\n`);
   }
-  if (move) await rm(file.location);
+  if (move) await rm(file.location, { force: true });
   return { rejection, isNew: !known };
 }
 
-/** What was put aside of a source so far, by name; a reason that cannot be read counts as not written. */
-export async function readRejections(dataRoot: string, source: RawSource): Promise<Rejection[]> {
+/**
+ * What was put aside of a source so far, by name; a reason that cannot be read counts as not written. `of` narrows it to
+ * files of these names: of the thousands that may lie there only their reasons are read.
+ */
+export async function readRejections(
+  dataRoot: string,
+  source: RawSource,
+  of?: readonly { readonly name: string }[],
+): Promise<Rejection[]> {
   const folder = join(dataRoot, layout.rejected(source));
-  const names = (await namesIn(folder)).filter((name) => name.endsWith(REASON_SUFFIX)).sort();
+  const wanted = of && new Set(of.map(({ name }) => name));
+  const names = (await namesIn(folder))
+    .filter((name) => name.endsWith(REASON_SUFFIX))
+    .filter((name) => !wanted || wanted.has(refusedName(name)) || wanted.has(refusedName(name).slice(HASH_PREFIX)))
+    .sort();
   const read = await Promise.all(names.map((name) => readRejection(join(folder, name))));
   return read.filter((rejection) => rejection !== null);
+}
+
+function refusedName(reasonName: string): string {
+  return reasonName.slice(0, -REASON_SUFFIX.length);
+}
+
+/** What was recorded of this very content; a look at the only two places where it can lie. */
+async function knownRejection(folder: string, name: string, sha256: string): Promise<Rejection | undefined> {
+  const places = [name, hashedName(name, sha256)].map((place) => join(folder, `${place}${REASON_SUFFIX}`));
+  const found = await Promise.all(places.map(readRejection));
+  return found.find((one) => one !== null && one.sha256 === sha256 && one.file === name) ?? undefined;
 }
 
 /** True when this very content was put aside before. Only files of a recorded name and size are read. */
@@ -162,7 +190,9 @@ export async function isRejected(file: SourceFile, rejections: readonly Rejectio
 
 async function readRejection(path: string): Promise<Rejection | null> {
   try {
-    return Rejection.parse(JSON.parse(await readFile(path, 'utf8')));
+    const rejection = Rejection.parse(JSON.parse(await readFile(path, 'utf8')));
+    // Written by earlier versions for files ahead of the clock: such a refusal holds for its moment only.
+    return rejection.stage === 'plan' ? null : rejection;
   } catch (error) {
     // The file would only be refused and written down once more, which costs less than a stream that stops.
     if (error instanceof SyntaxError || error instanceof z.ZodError || isGone(error)) return null;
@@ -174,7 +204,11 @@ async function readRejection(path: string): Promise<Rejection | null> {
 async function freeName(folder: string, name: string, sha256: string): Promise<string> {
   const path = join(folder, name);
   const taken = (await sizeOf(path)) !== null && (await hashOf(path)) !== sha256;
-  return taken ? `${sha256.slice(0, 8)}-${name}` : name;
+  return taken ? hashedName(name, sha256) : name;
+}
+
+function hashedName(name: string, sha256: string): string {
+  return `${sha256.slice(0, HASH_PREFIX - 1)}-${name}`;
 }
 
 async function sameContent(file: SourceFile, path: string): Promise<boolean> {

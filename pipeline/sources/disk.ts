@@ -1,17 +1,31 @@
 import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
-import { copyFile, mkdir, open, rename, rm, stat, utimes } from 'node:fs/promises';
+import { access, copyFile, mkdir, open, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { PipelineError } from '../error.ts';
+import { asUnreadable, DiskRefusal, isDiskRefusal, PipelineError, Unreadable } from '../error.ts';
 
-/** Copies a file and its time, sharing its blocks where the file system can; afterwards `to` is whole and on disk, or unchanged. */
+/**
+ * Copies a file and its time, sharing its blocks where the file system can; afterwards `to` is whole and on disk, or
+ * unchanged. Throws Unreadable when `from` cannot be read.
+ */
 export async function copyDurably(from: string, to: string): Promise<void> {
   await replaceDurably(to, async (part) => {
+    // An error of copyFile does not say which of its two files it means.
+    await readable(from, () => access(from, constants.R_OK));
     await copyFile(from, part, constants.COPYFILE_FICLONE);
-    const { atime, mtime } = await stat(from);
+    const { atime, mtime } = await readable(from, () => stat(from));
     await utimes(part, atime, mtime);
   });
+}
+
+/** What `work` does with the file at `path`; throws Unreadable when the file system does not give that file. */
+export async function readable<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw asUnreadable(path, error);
+  }
 }
 
 /** Writes a small text file; afterwards `to` is whole and on disk, or unchanged. */
@@ -39,6 +53,7 @@ export async function makeFolder(path: string): Promise<void> {
 
 /** The error of a file that could not be written. */
 export function writeFault(path: string, cause: unknown): PipelineError {
+  if (isDiskRefusal(cause)) return new DiskRefusal('sources', path, cause);
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new PipelineError('sources', path, `cannot be written: ${reason}`, { cause });
 }
@@ -53,10 +68,10 @@ export async function sizeOf(path: string): Promise<number | null> {
   }
 }
 
-/** Hexadecimal SHA-256 of a file's content. */
+/** Hexadecimal SHA-256 of a file's content; throws Unreadable when it cannot be read. */
 export async function hashOf(path: string): Promise<string> {
   const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash);
+  await readable(path, () => pipeline(createReadStream(path), hash));
   return hash.digest('hex');
 }
 
@@ -75,7 +90,7 @@ async function replaceDurably(to: string, write: (part: string) => Promise<void>
     await settle(part, to);
   } catch (cause) {
     await rm(part, { force: true });
-    throw writeFault(to, cause);
+    throw cause instanceof Unreadable ? cause : writeFault(to, cause);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { PipelineError } from '../error.ts';
+import { asUnreadable, PipelineError, Unreadable } from '../error.ts';
 import { isGone } from './disk.ts';
 import { baseName, parseName, type SourceFile } from './names.ts';
 
@@ -16,31 +16,47 @@ export interface FolderListing {
   readonly files: readonly FolderFile[];
   /** Keys of everything else, in order: for the report, never an error. */
   readonly unknown: readonly string[];
+  /** What the file system does not give, in order of the keys: folders that may not be read, links in a circle. */
+  readonly unreadable: readonly UnreadableEntry[];
+}
+
+/** A file or folder that could not be looked at, and why. */
+export interface UnreadableEntry {
+  readonly key: string;
+  readonly reason: string;
 }
 
 /**
  * All raw files below a folder, at any depth.
  * Hidden entries and unfinished `.part` files are not looked at. A link to a file counts as the file;
- * a link to a folder is reported as unknown, because it may lead in a circle.
+ * a link to a folder is reported as unknown, because it may lead in a circle. What cannot be read costs itself only.
  * Throws PipelineError when `root` is not a folder that can be read.
  */
 export async function listFolder(root: string): Promise<FolderListing> {
   const absolute = resolve(root);
   const files: FolderFile[] = [];
   const unknown: string[] = [];
-  for (const key of await keysBelow(absolute)) {
+  const unreadable: UnreadableEntry[] = [];
+  for (const key of await keysBelow(absolute, unreadable)) {
     const file = await describe(absolute, key);
-    if (file) files.push(file);
+    if (file instanceof Unreadable) unreadable.push({ key, reason: file.reason });
+    else if (file) files.push(file);
     else unknown.push(key);
   }
-  return { files, unknown };
+  return { files, unknown, unreadable: unreadable.sort((a, b) => (a.key < b.key ? -1 : 1)) };
 }
 
-async function keysBelow(root: string): Promise<string[]> {
+/** Keys of all files below a folder; folders that cannot be read are added to `unreadable`. */
+async function keysBelow(root: string, unreadable: UnreadableEntry[]): Promise<string[]> {
   const keys: string[] = [];
   const folders = [''];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for (const entry of await entriesOf(root, folder)) {
+    const entries = await entriesOf(root, folder);
+    if (entries instanceof Unreadable) {
+      unreadable.push({ key: folder.slice(0, -1), reason: entries.reason });
+      continue;
+    }
+    for (const entry of entries) {
       if (entry.name.startsWith('.') || entry.name.endsWith('.part')) continue;
       if (entry.isDirectory()) folders.push(`${folder}${entry.name}/`);
       else keys.push(`${folder}${entry.name}`);
@@ -49,17 +65,19 @@ async function keysBelow(root: string): Promise<string[]> {
   return keys.sort();
 }
 
-async function entriesOf(root: string, folder: string): Promise<Dirent[]> {
+async function entriesOf(root: string, folder: string): Promise<Dirent[] | Unreadable> {
   try {
     return await readdir(join(root, folder), { withFileTypes: true });
   } catch (cause) {
     // A folder below the root may be tidied away while we walk; the root itself must be there.
     if (folder !== '' && isGone(cause)) return [];
+    const unreadable = asUnreadable(join(root, folder), cause);
+    if (folder !== '' && unreadable instanceof Unreadable) return unreadable;
     throw new PipelineError('sources', join(root, folder), 'is not a folder that can be read', { cause });
   }
 }
 
-async function describe(root: string, key: string): Promise<FolderFile | null> {
+async function describe(root: string, key: string): Promise<FolderFile | Unreadable | null> {
   const named = parseName(key);
   if (!named) return null;
   const location = join(root, key);
@@ -69,6 +87,8 @@ async function describe(root: string, key: string): Promise<FolderFile | null> {
     return { ...named, name: baseName(key), key, bytes: found.size, location, modified_ms: found.mtimeMs };
   } catch (cause) {
     if (isGone(cause)) return null;
+    const unreadable = asUnreadable(location, cause);
+    if (unreadable instanceof Unreadable) return unreadable;
     throw new PipelineError('sources', location, 'cannot be looked at', { cause });
   }
 }

@@ -1,7 +1,7 @@
 import { watch as watchFolder } from 'node:fs';
 import { setTimeout as sleepFor } from 'node:timers/promises';
-import { isGone } from './disk.ts';
-import { type FolderFile, listFolder } from './folder.ts';
+import { asUnreadable, PipelineError, Unreadable } from '../error.ts';
+import { type FolderFile, type FolderListing, listFolder, type UnreadableEntry } from './folder.ts';
 import type { SourceFile } from './names.ts';
 import { faultOf } from './whole.ts';
 
@@ -11,6 +11,8 @@ export interface Arrival {
   readonly files: readonly SourceFile[];
   /** Keys of files that are none of ours. */
   readonly unknown: readonly string[];
+  /** What cannot be read at present, each reported once; it arrives when it can. */
+  readonly unreadable: readonly UnreadableEntry[];
 }
 
 export interface WatchInbox {
@@ -35,18 +37,20 @@ const AFTER_HINT_MS = 100;
 /**
  * Arrivals in a folder, at any depth, until the signal aborts; the first look reports what lies there already.
  * A file that is whole arrives with the next look. One that is still being written is waited for. A file whose size or
- * time of change moves on arrives again. Hints of the operating system shorten the wait; where it gives none, polling does.
+ * time of change moves on arrives again. What cannot be read, the folder itself after the first look included, is reported
+ * and looked at again. Hints of the operating system shorten the wait; where it gives none, polling does.
  */
 export async function* watch(given: WatchInbox): AsyncGenerator<Arrival, void, undefined> {
   const { folder, poll_ms = POLL_MS, settle_ms = SETTLE_MS, signal, now = () => performance.now() } = given;
   const hints = given.pause ? null : watchHints(folder, signal);
   const pause = given.pause ?? hints?.pause ?? (async () => {});
-  let memory: Memory = { files: new Map(), unknown: new Set() };
+  let memory: Memory | null = null;
   try {
     while (!signal?.aborted) {
-      const seen = await look(folder, memory, now(), settle_ms);
+      const seen: Look = await look(folder, memory, now(), settle_ms);
       memory = seen.memory;
-      if (seen.arrival.files.length + seen.arrival.unknown.length > 0) yield seen.arrival;
+      const { files, unknown, unreadable } = seen.arrival;
+      if (files.length + unknown.length + unreadable.length > 0) yield seen.arrival;
       if (!signal?.aborted) await pause(poll_ms);
     }
   } finally {
@@ -65,37 +69,82 @@ interface Remembered {
 interface Memory {
   readonly files: ReadonlyMap<string, Remembered>;
   readonly unknown: ReadonlySet<string>;
+  /** Key -> reason. */
+  readonly unreadable: ReadonlyMap<string, string>;
 }
 
-async function look(folder: string, memory: Memory, now_ms: number, settle_ms: number) {
-  const listing = await listFolder(folder);
+interface Look {
+  readonly memory: Memory;
+  readonly arrival: Arrival;
+}
+
+/** A look into the folder; `known` is null at the first. */
+async function look(folder: string, known: Memory | null, now_ms: number, settle_ms: number): Promise<Look> {
+  const memory = known ?? { files: new Map(), unknown: new Set(), unreadable: new Map() };
+  const listing = await listed(folder, known === null);
+  // What lay in a folder that is out of reach for now is not new when it comes back.
+  if (listing === null) return outOfReach(memory, folder);
   const files: SourceFile[] = [];
+  const unreadable = [...listing.unreadable];
   const remembered = new Map<string, Remembered>();
   for (const file of listing.files) {
     const before = memory.files.get(file.key);
     const after = await lookAt(file, before, now_ms, settle_ms);
-    if (after === null) continue;
+    if (after instanceof Unreadable) {
+      if (!after.is_gone) unreadable.push({ key: file.key, reason: after.reason });
+      continue;
+    }
     remembered.set(file.key, after);
     if (after.arrived && !(before?.arrived && isSame(file, before))) files.push(file);
   }
   const unknown = listing.unknown.filter((key) => !memory.unknown.has(key));
-  return { memory: { files: remembered, unknown: new Set(listing.unknown) }, arrival: { files, unknown } };
+  return {
+    memory: {
+      files: remembered,
+      unknown: new Set(listing.unknown),
+      unreadable: new Map(unreadable.map(({ key, reason }) => [key, reason])),
+    },
+    arrival: {
+      ...{ files, unknown },
+      unreadable: unreadable.filter(({ key, reason }) => memory.unreadable.get(key) !== reason),
+    },
+  };
 }
 
-/** What to remember of a file after this look; null when it has gone meanwhile. */
+/** What lies in the folder; null when it is out of reach after it was there once. */
+async function listed(folder: string, isFirst: boolean): Promise<FolderListing | null> {
+  try {
+    return await listFolder(folder);
+  } catch (error) {
+    if (isFirst || !(error instanceof PipelineError)) throw error;
+    return null;
+  }
+}
+
+function outOfReach(memory: Memory, folder: string): Look {
+  const reason = 'is not a folder that can be read';
+  const isKnown = memory.unreadable.get(folder) === reason;
+  return {
+    memory: { ...memory, unreadable: new Map([[folder, reason]]) },
+    arrival: { files: [], unknown: [], unreadable: isKnown ? [] : [{ key: folder, reason }] },
+  };
+}
+
+/** What to remember of a file after this look, or why it cannot be read. */
 async function lookAt(
   file: FolderFile,
   before: Remembered | undefined,
   now_ms: number,
   settle_ms: number,
-): Promise<Remembered | null> {
+): Promise<Remembered | Unreadable> {
   if (before && isSame(file, before))
     return { ...before, arrived: before.arrived || now_ms - before.since_ms >= settle_ms };
   const { bytes, modified_ms } = file;
   try {
     return { bytes, modified_ms, since_ms: now_ms, arrived: (await faultOf(file.location, file.name)) === null };
   } catch (error) {
-    if (isGone(error)) return null;
+    const unreadable = asUnreadable(file.location, error);
+    if (unreadable instanceof Unreadable) return unreadable;
     throw error;
   }
 }

@@ -1,16 +1,24 @@
+import { renameSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { openEngine } from '../../pipeline/duckdb.ts';
-import { Conflict } from '../../pipeline/error.ts';
+import { BadInput, Conflict, RootLost } from '../../pipeline/error.ts';
+import { commitEdits } from '../../pipeline/publish/commit.ts';
 import { tablePaths } from '../../pipeline/publish/compact.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
 import { allRows } from '../../pipeline/publish/merge.ts';
+import { filesBelow } from '../../pipeline/publish/store.ts';
 import { readRows } from '../../pipeline/publish/tables.ts';
-import { readRejections } from '../../pipeline/sources/archive.ts';
+import type { ScanFiles } from '../../pipeline/read/scan.ts';
+import { openReading } from '../../pipeline/read-ahead.ts';
+import { type Fields, silent } from '../../pipeline/report.ts';
+import { readRejections, rejectRaw } from '../../pipeline/sources/archive.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../pipeline/sources/names.ts';
+import { openPile } from '../../pipeline/sources/pile.ts';
+import { planScans } from '../../pipeline/sources/plan.ts';
 import { type Detection, detections } from '../../schemas/tables/detections.ts';
 import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../content.ts';
 import { faultsOf } from '../crash/killed.ts';
@@ -393,6 +401,126 @@ test('a bad companion leaves its values unknown, and comes into its own when it 
   sameContent(t, await logicalContent(root), content);
 });
 
+/** A report that writes down commits and refusals in their order. */
+function diary() {
+  const lines: string[] = [];
+  const word = (event: string, fields: Fields) =>
+    event === 'Scan:Commit:Done' ? `${fields.redone === 0 ? 'new' : 'again'} ${fields.newest}` : event;
+  const note = (event: string, fields: Fields) => lines.push(word(event, fields));
+  return { lines, report: { ...silent, info: note, warn: note } };
+}
+
+test('scans that arrive while late data is worked in are published first, and the content is that of the right order', async (t) => {
+  const scans = await scansBetween('23:44', '00:12');
+  const root = await scratch(t);
+  const { lines, report } = diary();
+  const [late, later] = [1, 4];
+  const first = without(scans, late, later).slice(0, 8);
+  const rest = without(scans, late, later).slice(8);
+  await onRoot(root, { each_scan: true, report }, async ({ session }) => {
+    for (const scan of first) await session.ingest(scan.files);
+    lines.length = 0;
+    // One by one between the scans of the redo; the second late scan comes while the first is worked in.
+    const arrivals = [
+      [],
+      filesOf([rest[0] as RawScan]),
+      filesOf([scans[later] as RawScan]),
+      ...rest.slice(1).map((scan) => scan.files),
+    ];
+    const run = await session.ingest(filesOf([scans[late] as RawScan]), () => arrivals.shift() ?? []);
+    t.deepEqual(arrivals, []);
+    t.is(run.scans, rest.length + 2);
+    await session.settle();
+  });
+  const newest = scans.at(-1)?.scan_id;
+  t.deepEqual(lines, [...rest.map(({ scan_id }) => `new ${scan_id}`), `again ${newest}`, `again ${newest}`]);
+  sameContent(t, await logicalContent(root), await contentOf(scans));
+});
+
+test('new scans beside late data in one arrival are published first', async (t) => {
+  const scans = await scansBetween('23:50', '00:08');
+  const root = await scratch(t);
+  const { lines, report } = diary();
+  await onRoot(root, { each_scan: true, report }, async ({ session }) => {
+    for (const scan of without(scans, 1).slice(0, 4)) await session.ingest(scan.files);
+    lines.length = 0;
+    await session.ingest(filesOf(scans));
+    await session.settle();
+  });
+  const fresh = scans.slice(5).map(({ scan_id }) => `new ${scan_id}`);
+  t.deepEqual(lines, [...fresh, `again ${scans.at(-1)?.scan_id}`]);
+  sameContent(t, await logicalContent(root), await contentOf(scans));
+});
+
+test('a redo that is told to stop publishes nothing by half, and the next run makes it whole', async (t) => {
+  const scans = await scansBetween('23:50', '00:06');
+  const { root } = await published(t, without(scans, 1));
+  const before = await logicalContent(root);
+  const stop = new AbortController();
+  await onRoot(root, { each_scan: true, signal: stop.signal }, ({ session }) =>
+    session.ingest(filesOf(scans.slice(1, 2)), () => {
+      stop.abort();
+      return [];
+    }),
+  );
+  sameContent(t, await logicalContent(root), before);
+  await ingest(root, scans.slice(1, 2));
+  sameContent(t, await logicalContent(root), await contentOf(scans));
+});
+
+test('good scans are published before bad files are put aside, and so are those that arrive meanwhile', async (t) => {
+  const scans = await scansBetween('23:50', '00:06');
+  const root = await scratch(t);
+  const { lines, report } = diary();
+  const folder = await scratch(t, 'bad');
+  const bad = await Promise.all(
+    scans.slice(0, 3).map(({ files: [mesh] }) => altered(folder, mesh as SourceFile, gzipSync(Buffer.from('no grid')))),
+  );
+  await onRoot(root, { each_scan: true, report }, async ({ session }) => {
+    const arrivals = [scans[4]?.files ?? []];
+    const run = await session.ingest([...bad, ...filesOf(scans.slice(3, 4))], () => arrivals.shift() ?? []);
+    t.deepEqual([run.scans, run.rejected.length], [2, 3]);
+  });
+  t.deepEqual(lines, [
+    `new ${scans[3]?.scan_id}`,
+    'File:Read:Rejected',
+    `new ${scans[4]?.scan_id}`,
+    'File:Read:Rejected',
+    'File:Read:Rejected',
+  ]);
+});
+
+test('the work that bad files cause grows with their number, not with its square', async (t) => {
+  const [scan] = await scansBetween('23:50', '23:53');
+  const mesh = scan?.files[0];
+  if (mesh === undefined) return t.fail();
+  /** How often any of `count` files is looked at while all of them are read and found bad. */
+  const looksAt = async (count: number) => {
+    let looks = 0;
+    const files = Array.from({ length: count }, (_, index) => {
+      const time_ms = mesh.time_ms + index * 120_000;
+      const file = { ...mesh, location: `/nowhere/${index}`, key: String(index) };
+      return Object.defineProperty(file, 'time_ms', {
+        get: () => {
+          looks += 1;
+          return time_ms;
+        },
+      });
+    });
+    const pile = openPile();
+    pile.add(files);
+    const read = async ({ mesh: location }: ScanFiles) => {
+      throw new BadInput('read', location, 'is bad');
+    };
+    const reading = openReading({ read, close: async () => {} }, pile, 0, () => {});
+    const { scans } = planScans(files);
+    looks = 0;
+    for (const one of scans) t.is(await reading.read(one, [], async () => 'read'), null);
+    return looks;
+  };
+  t.true((await looksAt(400)) < 5 * (await looksAt(100)));
+});
+
 test('a file that was put aside is reported once and not looked at again', async (t) => {
   const scans = await scansBetween('23:50', '23:56');
   const mesh = scans[1]?.files[0];
@@ -527,14 +655,122 @@ for (const neighbour of ['archive-old', 'inbox/simulated-old'])
     );
   });
 
-test('a file from the future is put aside, and the rest is published', async (t) => {
+test('files ahead of the clock are left for later, and published by the run whose clock has come to them', async (t) => {
   const scans = await scansBetween('23:50', '00:10');
   const root = await scratch(t);
+  const inbox = join(root, 'inbox', 'noaa');
+  await deliver(inbox, filesOf(scans));
   const noon = (scans[4]?.time_ms ?? 0) + 1;
-  const run = await ingest(root, scans, { now_ms: noon - 10 * 60_000 });
-  t.is(run.scans, scans.filter((scan) => scan.time_ms <= noon).length);
-  t.true(run.rejected.length > 0);
-  t.regex(run.rejected[0]?.reason ?? '', /ahead of the clock/);
+  const given = async () => (await listFolder(inbox)).files;
+  const run = await ingest(root, await given(), { now_ms: noon - 10 * 60_000, move_raw: true });
+  const ahead = scans.filter((scan) => scan.time_ms > noon);
+  t.is(run.scans, scans.length - ahead.length);
+  t.is(run.postponed.length, filesOf(ahead).length, 'companions are judged by the same clock');
+  for (const { reason } of run.postponed) t.regex(reason, /ahead of the clock/);
+  t.deepEqual([run.rejected, await readRejections(root, 'observed')], [[], []]);
+  const later = await ingest(root, await given(), { move_raw: true });
+  t.deepEqual([later.scans, later.redone, later.postponed], [ahead.length, 0, []]);
+  sameContent(t, await logicalContent(root), await contentOf(scans));
+});
+
+test('a file that earlier versions put aside because of the clock is judged anew', async (t) => {
+  const [scan] = await scansBetween('23:50', '23:53');
+  const mesh = scan?.files[0];
+  if (mesh === undefined) return t.fail();
+  const root = await scratch(t);
+  const reason = 'time 2026-05-01T23:50:00Z is ahead of the clock, expected at most 2026-05-01T23:40:00Z';
+  await rejectRaw({
+    ...{ file: mesh, dataRoot: root, source: 'observed', stage: 'plan', reason },
+    ...{ found_at_ms: NOW_MS, move: false },
+  });
+  t.is((await ingest(root, [mesh])).scans, 1);
+});
+
+test('a file that has gone or cannot be read costs itself only, and is made good by a later run', async (t) => {
+  const scans = await scansBetween('23:50', '00:06');
+  const root = await scratch(t);
+  const [gone, refused, companion] = [scans[1], scans[2], scans[3]?.files.find(({ product }) => product === 'VIL')];
+  const place = await scratch(t, 'place');
+  await fs.writeFile(place, 'a file where a folder is expected');
+  const elsewhere = new Map<unknown, string>([
+    [gone?.files[0], join(root, 'nowhere')],
+    [refused?.files[0], `${place}/${'x'.repeat(300)}`],
+    [companion, join(place, 'below-a-file')],
+  ]);
+  const given = filesOf(scans).map((file) => ({ ...file, location: elsewhere.get(file) ?? file.location }));
+  const run = await ingest(root, given);
+  t.is(run.scans, scans.length - 2);
+  t.deepEqual([run.postponed.length, run.rejected.length], [3, 0]);
+  t.deepEqual(
+    run.postponed.map(({ file }) => file).sort(),
+    [...elsewhere.keys()].map((file) => (file as SourceFile).name).sort(),
+  );
+  t.deepEqual(await faultsOf(root), []);
+  const later = await ingest(root, scans);
+  t.deepEqual([later.scans, later.postponed], [2, []]);
+  sameContent(t, await logicalContent(root), await contentOf(scans));
+});
+
+test('a late scan whose neighbours cannot be made again waits, and costs the new scans nothing', async (t) => {
+  const scans = await scansBetween('23:50', '00:10');
+  const { root } = await published(t, [...scans.slice(0, 2), ...scans.slice(3, 6)]);
+  const lost = scans[4]?.files[0]?.name ?? '';
+  const archived = (await filesBelow(root)).find((path) => path.endsWith(lost)) ?? '';
+  const away = await scratch(t, 'away');
+  await fs.rename(join(root, archived), away);
+  const run = await ingest(root, [...filesOf(scans.slice(2, 3)), ...filesOf(scans.slice(6))]);
+  t.deepEqual([run.scans, run.redone], [scans.length - 6, 0]);
+  t.regex(run.postponed[0]?.reason ?? '', /cannot be made again: .*raw files are gone/);
+  t.deepEqual(await faultsOf(root), []);
+  await fs.rename(away, join(root, archived));
+  await ingest(root, scans.slice(2, 3));
+  sameContent(t, await logicalContent(root), await contentOf(scans));
+});
+
+test('after the data root was moved away nothing is written in its place', async (t) => {
+  const scans = await scansBetween('23:50', '00:06');
+  const root = await scratch(t);
+  await onRoot(root, { each_scan: true }, async ({ session }) => {
+    await session.ingest(filesOf(scans.slice(0, 2)));
+    await session.settle();
+    await fs.rename(root, `${root}-away`);
+    await t.throwsAsync(session.ingest(filesOf(scans.slice(2))), { instanceOf: RootLost, message: /is gone/ });
+    await t.throwsAsync(fs.stat(root), { code: 'ENOENT' });
+  });
+  t.deepEqual(await faultsOf(`${root}-away`), []);
+  sameContent(t, await logicalContent(`${root}-away`), await contentOf(scans.slice(0, 2)));
+});
+
+test('a pipeline whose lock was deleted stops before a second one and it write to the same lists', async (t) => {
+  const scans = await scansBetween('23:50', '00:06');
+  const root = await scratch(t);
+  await onRoot(root, { each_scan: true }, async ({ session }) => {
+    await session.ingest(filesOf(scans.slice(0, 1)));
+    await fs.rm(join(root, 'pipeline.lock'));
+    await ingest(root, scans.slice(1, 2));
+    await t.throwsAsync(session.ingest(filesOf(scans.slice(2))), { instanceOf: RootLost, message: /was replaced/ });
+  });
+  sameContent(t, await logicalContent(root), await contentOf(scans.slice(0, 2)));
+});
+
+test('a root that is moved away in the middle of a commit gets no list that names missing files', async (t) => {
+  const scans = await scansBetween('23:50', '00:00');
+  const root = await scratch(t);
+  await onRoot(root, { each_scan: true }, async ({ root: opened, session }) => {
+    await session.ingest(filesOf(scans.slice(0, 1)));
+    const head = opened.heads.get('2026-05-01');
+    if (head === undefined) return t.fail();
+    let looks = 0;
+    const check = () => {
+      looks += 1;
+      if (looks === 2) renameSync(root, `${root}-away`);
+      opened.check();
+    };
+    const edit = { ...head, drop_segments: [], add_scans: [], add_files: [], relist_files: [], changed_tables: [] };
+    await t.throwsAsync(commitEdits(root, [{ previous: head, edit }], NOW_MS, check), { instanceOf: RootLost });
+    await t.throwsAsync(fs.stat(root), { code: 'ENOENT' });
+  });
+  t.deepEqual(await faultsOf(`${root}-away`), []);
 });
 
 test('observed and simulated scans never share a storm date, until one takes the place of the other', async (t) => {

@@ -1,13 +1,16 @@
 import fs from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { filesBelow } from '../../../pipeline/publish/store.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../content.ts';
-import { type CommandSettings, ended, start } from '../../crash/killed.ts';
+import { type CommandSettings, ended, faultsOf, start } from '../../crash/killed.ts';
 import { asObserved, deliver, filesOf, ingest, type RawScan, scansBetween, scratch } from '../../world.ts';
 import { startBucket } from '../sources/bucket-server.ts';
 
+const FULL_DISK = fileURLToPath(new URL('../../crash/full-disk.ts', import.meta.url));
+const CLOCK = fileURLToPath(new URL('../../crash/clock.ts', import.meta.url));
 const evening = () => scansBetween('23:55', '00:09');
 
 interface Event {
@@ -46,7 +49,7 @@ function follow(t: ExecutionContext, root: string, args: readonly string[], sett
     child.kill(signal);
     return end;
   };
-  return { event, stop, events };
+  return { event, stop, events, end };
 }
 
 /** Puts a scan's files into a folder as a careful sender would: under another name first, and MESH, which makes the scan, last. */
@@ -159,6 +162,106 @@ test('follows the public bucket: what is there first, then what is new, late fil
     (await filesBelow(inbox)).filter((name) => name.endsWith('.gz')),
     [],
   );
+});
+
+test('ends with its exit code when it meets data of the other kind, although its folder is still being watched', async (t) => {
+  const scans = await evening();
+  const [root, from] = [await scratch(t), await scratch(t, 'from')];
+  await ingest(root, scans.slice(0, 1));
+  await deliver(from, filesOf(await asObserved(t, scans.slice(1, 2))));
+  const end = await follow(t, root, ['--from', from]).end;
+  t.deepEqual([end.code, end.signal], [4, null]);
+  t.regex(end.stderr.trimEnd().split('\n').at(-1) ?? '', /^hail-pipeline: publish 2026-05-01: holds simulated data/);
+  // Nothing keeps the lock: the next pipeline finds the root free.
+  await ingest(root, scans.slice(1, 2));
+});
+
+test('ends with an error soon after its data root has gone, and writes nothing in its place', async (t) => {
+  const scans = await evening();
+  const [root, from] = [await scratch(t), await scratch(t, 'from')];
+  await deliver(from, filesOf(scans.slice(0, 1)));
+  const stream = follow(t, root, ['--from', from]);
+  await stream.event('Stream:Publish:Done');
+  await fs.rename(root, `${root}-away`);
+  await arrive(from, scans[1] as RawScan);
+  const end = await stream.end;
+  t.is(end.code, 1, end.stderr);
+  t.regex(end.stderr, /hail-pipeline: lock .*pipeline\.lock: is gone, expected the file that this pipeline locked\n$/);
+  await t.throwsAsync(fs.stat(root), { code: 'ENOENT' });
+  t.deepEqual(await faultsOf(`${root}-away`), []);
+});
+
+test('waits while the disk takes no more and says so, then publishes what came meanwhile', async (t) => {
+  const scans = await evening();
+  const [root, from, full] = [await scratch(t), await scratch(t, 'from'), await scratch(t, 'full')];
+  await deliver(from, filesOf(scans.slice(0, 1)));
+  const stream = follow(t, root, ['--from', from], {
+    node: ['--import', FULL_DISK],
+    environment: { DISK_FULL_WHILE: full, DISK_FULL_UNDER: root },
+  });
+  await stream.event('Stream:Publish:Done');
+  await fs.writeFile(full, '');
+  await arrive(from, scans[1] as RawScan);
+  const waiting = await stream.event('Stream:Wait:Begin');
+  t.regex(String(waiting.reason), /the disk takes no more/);
+  await stream.event('Stream:Wait:Begin', 3);
+  await arrive(from, scans[2] as RawScan);
+  await fs.rm(full);
+  await stream.event('Stream:Wait:Done');
+  for (let commit = 1; (await stream.event('Scan:Commit:Done', commit)).newest !== scans[2]?.scan_id; ) commit += 1;
+  t.is((await stream.stop()).code, 0);
+  t.deepEqual(await faultsOf(root), []);
+  sameContent(t, await logicalContent(root), await contentOf(scans.slice(0, 3)));
+});
+
+test('ends on SIGTERM while it waits for a full disk', async (t) => {
+  const scans = await evening();
+  const [root, from, full] = [await scratch(t), await scratch(t, 'from'), await scratch(t, 'full')];
+  await deliver(from, filesOf(scans.slice(0, 1)));
+  await fs.writeFile(full, '');
+  const stream = follow(t, root, ['--from', from], {
+    node: ['--import', FULL_DISK],
+    environment: { DISK_FULL_WHILE: full, DISK_FULL_UNDER: join(root, 'manifests') },
+  });
+  await stream.event('Stream:Wait:Begin');
+  const end = await stream.stop();
+  t.deepEqual([end.code, end.signal], [0, null]);
+});
+
+test('publishes a scan ahead of the clock once the clock has come to it', async (t) => {
+  const scans = await evening();
+  const [root, from, clock] = [await scratch(t), await scratch(t, 'from'), await scratch(t, 'clock')];
+  await deliver(from, filesOf(scans.slice(0, 3)));
+  const from_ms = (scans[2]?.time_ms ?? 0) - 11 * 60_000;
+  await fs.writeFile(clock, '0');
+  const stream = follow(t, root, ['--from', from], {
+    node: ['--import', CLOCK],
+    environment: { CLOCK_FROM_MS: String(from_ms), CLOCK_AHEAD_MS_IN: clock },
+  });
+  await stream.event('File:Plan:Postponed');
+  await stream.event('Scan:Commit:Done', 2);
+  await fs.writeFile(clock, String(11 * 60_000));
+  t.is((await stream.event('Scan:Commit:Done', 3)).newest, scans[2]?.scan_id);
+  t.is((await stream.stop()).code, 0);
+  sameContent(t, await logicalContent(root), await contentOf(scans.slice(0, 3)));
+});
+
+test('goes on beside a link in a circle and a file that vanishes, and takes the file when it comes', async (t) => {
+  const scans = await evening();
+  const [root, from] = [await scratch(t), await scratch(t, 'from')];
+  await fs.mkdir(from);
+  const [first, second] = [scans[0] as RawScan, scans[1] as RawScan];
+  const circle = join(from, second.files[0]?.name as string);
+  await fs.symlink(circle, circle);
+  const stream = follow(t, root, ['--from', from]);
+  t.regex(String((await stream.event('File:Read:Postponed')).reason), /ELOOP/);
+  await arrive(from, first);
+  await stream.event('Stream:Publish:Done');
+  await fs.rm(circle);
+  await arrive(from, second);
+  for (let commit = 1; (await stream.event('Scan:Commit:Done', commit)).newest !== second.scan_id; ) commit += 1;
+  t.is((await stream.stop()).code, 0);
+  sameContent(t, await logicalContent(root), await contentOf([first, second]));
 });
 
 test('settles the dates of an earlier run, whatever arrives', async (t) => {

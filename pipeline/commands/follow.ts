@@ -1,0 +1,159 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isPassing } from '../error.ts';
+import type { Root } from '../publish/root.ts';
+import type { Report } from '../report.ts';
+import type { RunSummary, Session } from '../session.ts';
+import { type Feed, openFeed } from '../sources/feed.ts';
+import type { Arrival } from '../sources/inbox.ts';
+import type { SourceFile } from '../sources/names.ts';
+
+/** What follows from a whole date is drawn again at most this often. */
+const SETTLE_EVERY_MS = 5 * 60_000;
+const SWEEP_EVERY_MS = 60 * 60_000;
+/** What may pass is tried again after the time between two looks, then after twice as long each time, up to this. */
+const LONGEST_WAIT_MS = 30_000;
+
+export interface OpenedRoot {
+  readonly root: Root;
+  readonly session: Session;
+}
+
+export interface Follow {
+  /** Opens the data root as after a crash; called again after every fault that may pass. */
+  readonly open: () => Promise<OpenedRoot>;
+  /** The source, begun once the root is open; `root` is the one opened last. */
+  readonly arrivals: (root: () => Root) => AsyncIterable<Arrival>;
+  readonly report: Report;
+  /** Says at a terminal what the stream waits for. */
+  readonly tell: (line: string) => void;
+  /** Time between two looks, milliseconds. */
+  readonly every_ms: number;
+  /** Ends the stream between two commits. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Publishes what a source brings, until it ends or the signal aborts. What may pass (a full disk, a file that cannot be
+ * read, a scan ahead of the clock) is waited out: its files are remembered and tried again. Any other error is thrown.
+ */
+export async function follow({ open, arrivals, report, tell, every_ms, signal }: Follow): Promise<void> {
+  const queue = openQueue(report, every_ms);
+  const chores = openChores(report);
+  let feed: Feed | null = null;
+  let opened: OpenedRoot | null = null;
+  let last: Root | null = null;
+  let faults = 0;
+  const close = async () => {
+    const root = opened?.root;
+    opened = null;
+    await root?.close();
+  };
+  try {
+    while (!signal.aborted && feed?.isOver() !== true) {
+      try {
+        opened ??= await open();
+        const { root, session } = opened;
+        last = root;
+        feed ??= openFeed(
+          arrivals(() => last as Root),
+          signal,
+        );
+        root.check();
+        await queue.workOff(feed, session);
+        await chores.doDue(opened, feed, queue.hasWorked());
+        if (faults > 0) {
+          report.info('Stream:Wait:Done', { faults });
+          tell('goes on');
+          faults = 0;
+        }
+        await feed.wait(every_ms);
+      } catch (error) {
+        // What fails because the root has gone fails for that reason.
+        opened?.root.check();
+        if (!isPassing(error)) throw error;
+        const wait_ms = Math.min(LONGEST_WAIT_MS, every_ms * 2 ** faults);
+        faults += 1;
+        report.warn('Stream:Wait:Begin', { reason: error.message, seconds: wait_ms / 1000 });
+        tell(`waits: ${error.message}; tries again in ${wait_ms / 1000} s`);
+        await pause(wait_ms, signal);
+        await close();
+      }
+    }
+    await opened?.session.settle();
+  } finally {
+    await close();
+  }
+}
+
+/** Files on their way into the root: none is forgotten before it is published, put aside, or gone. */
+function openQueue(report: Report, every_ms: number) {
+  /** By place. */
+  const waiting = new Map<string, SourceFile>();
+  let retry_ms = every_ms;
+  let retryAt_ms = 0;
+  let hasWorked = false;
+  const arrived = (feed: Feed, inWork: Set<string>): readonly SourceFile[] => {
+    const arrival = feed.take();
+    if (arrival === null) return [];
+    for (const key of arrival.unknown) report.info('File:Name:Unknown', { file: key });
+    for (const { key, reason } of arrival.unreadable) report.warn('File:Read:Postponed', { file: key, reason });
+    for (const file of arrival.files) {
+      waiting.set(file.location, file);
+      inWork.add(file.location);
+    }
+    return arrival.files;
+  };
+  const workOff = async (feed: Feed, session: Session): Promise<void> => {
+    const inWork = new Set<string>();
+    const fresh = arrived(feed, inWork);
+    const isRetry = waiting.size > fresh.length && performance.now() >= retryAt_ms;
+    if (isRetry) for (const place of waiting.keys()) inWork.add(place);
+    const files = [...waiting.values()].filter((file) => inWork.has(file.location));
+    if (files.length === 0) return;
+    // Until it is worked off a failure is followed by a try with everything that waits.
+    retryAt_ms = 0;
+    const begun_ms = performance.now();
+    const run = await session.ingest(files, () => arrived(feed, inWork));
+    reportRun(run, begun_ms, report);
+    hasWorked = true;
+    const still = new Set(run.postponed.filter((one) => !one.is_gone).map(({ location }) => location));
+    for (const place of inWork) if (!still.has(place)) waiting.delete(place);
+    retry_ms = isRetry ? Math.min(LONGEST_WAIT_MS, 2 * retry_ms) : every_ms;
+    retryAt_ms = performance.now() + retry_ms;
+  };
+  return { workOff, hasWorked: () => hasWorked };
+}
+
+function reportRun(run: RunSummary, begun_ms: number, report: Report): void {
+  const seconds = Math.round(performance.now() - begun_ms) / 1000;
+  if (run.scans + run.redone > 0) report.info('Stream:Publish:Done', { scans: run.scans, redone: run.redone, seconds });
+}
+
+/** What is due from time to time, in pieces: arrivals come first. */
+function openChores(report: Report) {
+  const begun_ms = performance.now();
+  let settled_ms: number | null = null;
+  let swept_ms = begun_ms;
+  const doDue = async ({ root, session }: OpenedRoot, feed: Feed, hasWorked: boolean): Promise<void> => {
+    const isQuiet = performance.now() - (settled_ms ?? begun_ms) >= SETTLE_EVERY_MS;
+    if ((isQuiet || (settled_ms === null && hasWorked)) && !feed.hasNews()) {
+      if (await session.settle(feed.hasNews)) settled_ms = performance.now();
+    }
+    if (performance.now() - swept_ms >= SWEEP_EVERY_MS) {
+      // Files carry the time of the machine, whatever the data clock says.
+      const { files: swept, bytes } = await root.sweep(Date.now());
+      report.info('Root:Sweep:Done', { files: swept, bytes });
+      swept_ms = performance.now();
+    }
+  };
+  return { doDue };
+}
+
+/** Waits, but not longer than until the signal aborts. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
