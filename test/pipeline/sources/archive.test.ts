@@ -1,7 +1,7 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { PipelineError } from '../../../pipeline/error.ts';
+import { PipelineError, Unreadable } from '../../../pipeline/error.ts';
 import {
   isRejected,
   keepRaw,
@@ -147,6 +147,50 @@ test('other content under a refused name is another case: new to us, and put bes
   t.true((await rejectRaw(refuse(second, root, false))).isNew);
   t.is((await readRejections(root, 'observed')).length, 2);
   t.is(await readFile(join(root, 'inbox/rejected/observed', MESH), 'utf8'), 'broken');
+});
+
+test('a file is put aside without a look at the files that were put aside before', async (t) => {
+  const [from, root] = [await scratch(t), await scratch(t)];
+  for (let number = 10; number < 40; number++) {
+    const name = `MRMS_MESH_00.50_20240228-0252${number}.grib2`;
+    await rejectRaw(refuse(await deliver(from, name, `broken ${number}`), root, false));
+  }
+  const file = await deliver(from, MESH.replace('025239', '025300'), 'broken too');
+  const folder = join(root, 'inbox/rejected/observed');
+  // Every reason written so far would stop whoever reads it.
+  for (const name of await readdir(folder)) {
+    if (!name.endsWith('.reason.json')) continue;
+    await rm(join(folder, name));
+    await mkdir(join(folder, name));
+  }
+  t.true((await rejectRaw(refuse(file, root, false))).isNew);
+  t.is((await readRejections(root, 'observed', [file])).length, 1);
+  t.true(await isRejected(file, await readRejections(root, 'observed', [file])));
+});
+
+test('a refusal under a name with the start of the hash is found by the name of the file', async (t) => {
+  const [from, root] = [await scratch(t), await scratch(t)];
+  await rejectRaw(refuse(await deliver(from, MESH, 'broken'), root, false));
+  const second = await deliver(from, MESH, 'BROKEN');
+  await rejectRaw(refuse(second, root, false));
+  t.is((await readRejections(root, 'observed', [second])).length, 2);
+  t.false((await rejectRaw(refuse(second, root, false))).isNew);
+});
+
+test('an archive of which a part cannot be read is refused: nothing may be made from the rest', async (t) => {
+  const root = await scratch(t);
+  const place = await put(root, 'archive/observed/date=2024-02-28/MRMS_VIL_00.50_20240228-000039.grib2', 'vil');
+  await rm(place);
+  await symlink(place, place);
+  await t.throwsAsync(listArchive(root, 'observed'), { instanceOf: Unreadable, message: /ELOOP/ });
+});
+
+test('a copy of a file that has gone is the fault of that file', async (t) => {
+  const [from, root] = [await scratch(t), await scratch(t)];
+  const file = await deliver(from, MESH, 'mesh');
+  await rm(file.location);
+  const error = await t.throwsAsync(keepRaw(file, root, 'observed'), { instanceOf: Unreadable });
+  t.deepEqual([error.subject, error.is_gone], [file.location, true]);
 });
 
 test('killed before the reason was written, the file is refused again and recorded once', async (t) => {

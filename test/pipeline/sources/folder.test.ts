@@ -50,8 +50,20 @@ test('a link to a file is the file, a link to a folder is reported, a link to no
   t.deepEqual(unknown, ['MRMS_MESH_00.50_20240228-030000.grib2', 'circle']);
 });
 
+test('a link in a circle costs itself only', async (t) => {
+  const root = await scratch(t);
+  await symlink(
+    join(root, 'MRMS_MESH_00.50_20240228-025239.grib2'),
+    join(root, 'MRMS_MESH_00.50_20240228-025239.grib2'),
+  );
+  await put(root, 'MRMS_MESH_00.50_20240228-030000.grib2', 'mesh');
+  const { files, unknown, unreadable } = await listFolder(root);
+  t.deepEqual([files.map(({ key }) => key), unknown], [['MRMS_MESH_00.50_20240228-030000.grib2'], []]);
+  t.deepEqual(unreadable, [{ key: 'MRMS_MESH_00.50_20240228-025239.grib2', reason: 'cannot be read (ELOOP)' }]);
+});
+
 test('an empty folder has no files', async (t) => {
-  t.deepEqual(await listFolder(await scratch(t)), { files: [], unknown: [] });
+  t.deepEqual(await listFolder(await scratch(t)), { files: [], unknown: [], unreadable: [] });
 });
 
 test('a folder that does not exist and a file in place of a folder are refused by name', async (t) => {

@@ -1,5 +1,5 @@
-import { appendFile, rename, rm, utimes } from 'node:fs/promises';
-import { join } from 'node:path';
+import { appendFile, chmod, rename, rm, symlink, utimes } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { PipelineError } from '../../../pipeline/error.ts';
 import { type Arrival, watch } from '../../../pipeline/sources/inbox.ts';
@@ -27,7 +27,11 @@ async function watched(t: ExecutionContext, steps: readonly Step[], folder?: str
     looks.push(
       found === null
         ? ''
-        : [...found.files.map((file) => file.key), ...found.unknown.map((key) => `[${key}]`)].join(' '),
+        : [
+            ...found.files.map((file) => file.key),
+            ...found.unknown.map((key) => `[${key}]`),
+            ...found.unreadable.map(({ key, reason }) => `!${key.replace(root, '')} ${reason}`),
+          ].join(' '),
     );
     found = null;
     now_ms += 1000;
@@ -113,6 +117,66 @@ test('an unfinished download is not seen until it has its name', async (t) => {
   ]);
   t.deepEqual(looks, ['', '', MESH]);
 });
+
+test('a link in a circle is reported once, and arrives when it has become a file', async (t) => {
+  const looks = await watched(t, [
+    async (folder) => {
+      await symlink(join(folder, MESH), join(folder, MESH));
+      await put(folder, POSH, tinyGrib('posh'));
+    },
+    nothing,
+    async (folder) => {
+      await rm(join(folder, MESH));
+      await put(folder, MESH, GRID);
+    },
+  ]);
+  t.deepEqual(looks, ['', `${POSH} !${MESH} cannot be read (ELOOP)`, '', MESH]);
+});
+
+test('a watched folder that is out of reach for a while is reported once, and nothing of it arrives twice', async (t) => {
+  const looks = await watched(t, [
+    (folder) => put(folder, MESH, GRID),
+    (folder) => rename(folder, `${folder}-away`),
+    nothing,
+    (folder) => rename(`${folder}-away`, folder),
+    (folder) => put(folder, POSH, tinyGrib('posh')),
+  ]);
+  t.deepEqual(looks, ['', MESH, '! is not a folder that can be read', '', '', POSH]);
+});
+
+test.serial('a file and a folder that may not be read are reported once, and arrive when they may', async (t) => {
+  const folder = await scratch(t);
+  const [mesh, below] = [await put(folder, MESH, GRID), await put(folder, `below/${POSH}`, tinyGrib('posh'))];
+  await chmod(mesh, 0);
+  await chmod(dirname(below), 0);
+  await chmod(folder, 0o755);
+  const looks = await asNobody(() =>
+    watched(
+      t,
+      [nothing, () => asOwner(() => chmod(mesh, 0o644)), () => asOwner(() => chmod(dirname(below), 0o755))],
+      folder,
+    ),
+  );
+  const refused = `!${MESH} cannot be read (EACCES)`;
+  t.deepEqual(looks, [`!below cannot be read (EACCES) ${refused}`, '', MESH, `below/${POSH}`]);
+});
+
+/** Root may read everything: as root the work is done by a user who may not. */
+async function asNobody<Result>(work: () => Promise<Result>): Promise<Result> {
+  if (process.geteuid?.() !== 0) return work();
+  process.seteuid?.(65_534);
+  try {
+    return await work();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
+
+async function asOwner(work: () => Promise<void>): Promise<void> {
+  if (process.getuid?.() !== 0) return work();
+  process.seteuid?.(0);
+  await work().finally(() => process.seteuid?.(65_534));
+}
 
 test('a folder that is not there is refused by name', async (t) => {
   const folder = join(await scratch(t), 'nowhere');
