@@ -17,6 +17,8 @@ export interface Config {
   /** Port of the metrics; null: none. */
   readonly metrics_port: number | null;
   readonly storm_day_start_hour: number;
+  /** Days that raw files are kept after they came; null: for ever. */
+  readonly raw_keep_days: number | null;
   readonly log_level: Settings['HAIL_LOG_LEVEL'];
   /** The data clock, epoch milliseconds. */
   readonly now: () => number;
@@ -43,6 +45,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     trusted_proxies: settings.HAIL_TRUST_PROXY ?? [],
     metrics_port: settings.HAIL_METRICS_PORT ?? null,
     storm_day_start_hour: settings.HAIL_STORM_DAY_START_HOUR,
+    raw_keep_days: settings.HAIL_RAW_KEEP_DAYS ?? null,
     log_level: settings.HAIL_LOG_LEVEL,
     now: () => fixed_ms ?? Date.now(),
   });

@@ -1,7 +1,6 @@
 import type { CommittedScan } from '../schemas/manifest.ts';
 import { scanTime, stormDate } from '../schemas/time.ts';
-import { PipelineError } from './error.ts';
-import { planRun, type RunPlan, type ScanPlan } from './sources/plan.ts';
+import { LostInputs, planRun, type RunPlan, type ScanPlan } from './sources/plan.ts';
 
 /** After a gap this long nothing that the stages remember matters any more: scans beyond it stand on their own. */
 export const MEMORY_MAX_GAP_MS = 30 * 60_000;
@@ -28,37 +27,36 @@ export interface Chain {
 /**
  * Plans every stretch of scans on its own. Stretches are parted by gaps of more than 30 minutes that no segment bridges,
  * so that a late scan of one never touches another. Stretches without work are left out.
- * A stretch in which a published scan that must be made again has lost its raw files goes to `onLoss`, with what is new or
- * changed in it; unless that throws, what is published of the stretch stays as it is and what follows it is appended.
+ * A scan that came late or changed, for which published scans would have to be made again whose raw files are gone, is told
+ * to `onLoss` and left out: what is published stays, and the rest is planned without it.
  */
 export function planChains(
   scans: readonly ScanPlan[],
   committed: readonly CommittedScan[],
   storm_day_start_hour: number,
-  onLoss: (fault: PipelineError, changed: readonly ScanPlan[]) => void = (fault) => {
-    throw fault;
-  },
+  onLoss: (scan: ScanPlan, loss: LostInputs) => void,
 ): Chain[] {
   const plans = new Map(scans.map((scan) => [scan.scan_id, scan]));
   const published = new Map(committed.map((scan) => [scan.scan_id, scan]));
   const ids = [...new Set([...plans.keys(), ...published.keys()])].sort();
   return stretches(ids, published).flatMap((stretch): Chain[] => {
-    const own = stretch.flatMap((id) => plans.get(id) ?? []);
     const listed = stretch.flatMap((id) => published.get(id) ?? []);
-    const changed = own.filter((scan) => published.get(scan.scan_id)?.inputs !== scan.inputs);
-    if (changed.length === 0) return [];
-    const lastListed = listed.at(-1)?.scan_id ?? '';
-    const isNew = ({ scan_id }: ScanPlan) => scan_id > lastListed;
-    const planned = planStretch(own, listed);
-    if (planned instanceof PipelineError) {
-      onLoss(
-        planned,
-        changed.filter((scan) => !isNew(scan)),
-      );
-      return [{ redo: [], append: hoursOf(own.filter(isNew), storm_day_start_hour), last_changed: '' }];
+    const isChanged = (scan: ScanPlan) => published.get(scan.scan_id)?.inputs !== scan.inputs;
+    let own = stretch.flatMap((id) => plans.get(id) ?? []);
+    let planned = planUnlessLost(own, listed);
+    while (planned instanceof LostInputs) {
+      // The first one asks for the longest redo.
+      const first = own.find(isChanged);
+      if (first === undefined) throw planned;
+      onLoss(first, planned);
+      own = own.filter((scan) => scan !== first);
+      planned = planUnlessLost(own, listed);
     }
+    const changed = own.filter(isChanged);
+    if (changed.length === 0) return [];
     const { run, drop_segments } = planned;
     const segments = drop_segments.map((segment) => listed.filter((scan) => scan.segment === segment));
+    const lastListed = listed.at(-1)?.scan_id ?? '';
     const redo = segments.map((replaces, index): Redo => {
       const after = segments[index - 1]?.at(-1)?.scan_id ?? '';
       const last = replaces.at(-1)?.scan_id ?? '';
@@ -68,19 +66,21 @@ export function planChains(
     return [
       {
         redo,
-        append: hoursOf(run.filter(isNew), storm_day_start_hour),
+        append: hoursOf(
+          run.filter(({ scan_id }) => scan_id > lastListed),
+          storm_day_start_hour,
+        ),
         last_changed: changed.findLast(({ scan_id }) => scan_id <= lastListed)?.scan_id ?? '',
       },
     ];
   });
 }
 
-/** What a run has to do in a stretch, or why published scans of it cannot be made again. */
-function planStretch(scans: readonly ScanPlan[], committed: readonly CommittedScan[]): RunPlan | PipelineError {
+function planUnlessLost(own: readonly ScanPlan[], listed: readonly CommittedScan[]): RunPlan | LostInputs {
   try {
-    return planRun(scans, committed);
+    return planRun(own, listed);
   } catch (error) {
-    if (error instanceof PipelineError) return error;
+    if (error instanceof LostInputs) return error;
     throw error;
   }
 }

@@ -7,6 +7,8 @@ export interface Config {
   readonly data_root: string;
   readonly mrms_url: string;
   readonly storm_day_start_hour: number;
+  /** Days that raw files are kept after they came; null: for ever. */
+  readonly raw_keep_days: number | null;
   readonly log_level: Settings['HAIL_LOG_LEVEL'];
   /** The data clock, epoch milliseconds. */
   readonly now: () => number;
@@ -20,6 +22,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     data_root: resolve(settings.HAIL_DATA),
     mrms_url: settings.HAIL_MRMS_URL.replace(/\/+$/, ''),
     storm_day_start_hour: settings.HAIL_STORM_DAY_START_HOUR,
+    raw_keep_days: settings.HAIL_RAW_KEEP_DAYS ?? null,
     log_level: settings.HAIL_LOG_LEVEL,
     now: () => fixed_ms ?? Date.now(),
   });

@@ -39,6 +39,8 @@ export interface SessionSettings {
   readonly move_raw: boolean;
   /** Every scan is published as soon as it is done; otherwise an hour of scans at a time. */
   readonly each_scan: boolean;
+  /** Days after which raw files are deleted; null: never. */
+  readonly raw_keep_days: number | null;
   /** Ends a run between two commits. What was not reached is found again by the next run. */
   readonly signal?: AbortSignal;
 }

@@ -214,9 +214,10 @@ function plannedChains(run: Run): Chain[] {
   const committed = committedSince(context.root, plans[0]?.scan_time ?? 0).map((scan) =>
     rebuild !== null && dateOf(context, scan.scan_id) === rebuild ? { ...scan, inputs: 'to be made again' } : scan,
   );
-  const chains = planChains(plans, committed, context.settings.storm_day_start_hour, (fault, changed) => {
-    if (rebuild !== null) throw fault;
-    postponeLate(run, changed, fault);
+  const chains = planChains(plans, committed, context.settings.storm_day_start_hour, (scan, loss) => {
+    if (rebuild !== null) throw loss;
+    if (isSwept(context, scan)) dropLate(run, scan, loss);
+    else postponeLate(run, [scan], loss);
   });
   tally.all = tally.done.size + chains.flatMap(scansOf).filter(({ scan_id }) => !tally.done.has(scan_id)).length;
   return chains;
@@ -290,6 +291,20 @@ async function redoChain(run: Run, chain: Chain): Promise<void> {
   } finally {
     run.redoing = false;
   }
+}
+
+/** True for a scan so old that raw files of its time have been deleted by their age: what it changes can never be made again. */
+function isSwept({ settings: { raw_keep_days, now } }: Context, { scan_time }: ScanPlan): boolean {
+  return raw_keep_days !== null && now() - scan_time > raw_keep_days * MS_PER_DAY;
+}
+
+/** Leaves a late scan out of the run for good: its own files are put aside at the end. */
+function dropLate({ context, pile, unusable }: Run, scan: ScanPlan, { stage, subject, reason }: PipelineError): void {
+  for (const file of filesOf(scan))
+    if (pile.has(file) && !isKept(context.root, file)) {
+      pile.remove(file);
+      unusable.push({ file, fault: new BadInput(stage, file.location, `${subject} ${reason}`) });
+    }
 }
 
 /** Leaves the files of scans that are late for a time at which what is published can be made again. */

@@ -34,6 +34,9 @@ export const Settings = z.object({
     .url({ protocol: /^https?$/ })
     .default('https://noaa-mrms-pds.s3.amazonaws.com')
     .meta({ description: 'base address of the public MRMS bucket' }),
+  HAIL_RAW_KEEP_DAYS: wholeNumber(2, 36_500).optional().meta({
+    description: 'raw files in archive/ are deleted so many days after they came; kept for ever when left out',
+  }),
   HAIL_HOST: z.string().min(1).default('127.0.0.1').meta({ description: 'address the service listens on' }),
   HAIL_PORT: wholeNumber(0, 65_535)
     .default(8080)

@@ -110,6 +110,7 @@ export interface OpenSettings {
   readonly storm_day_start_hour?: number;
   readonly report?: Report;
   readonly readers?: Readers;
+  readonly raw_keep_days?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -131,6 +132,7 @@ export async function onRoot<Result>(
       report: settings.report ?? silent,
       move_raw: settings.move_raw ?? false,
       each_scan: settings.each_scan ?? false,
+      raw_keep_days: settings.raw_keep_days ?? null,
       ...(settings.signal === undefined ? {} : { signal: settings.signal }),
     });
     return await work({ root, session });

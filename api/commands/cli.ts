@@ -18,7 +18,7 @@ const WRITE_WAIT_MS = 5_000;
 const STATEMENT_WAIT_MS = 600_000;
 
 /** What these commands need of the settings. */
-export type RecordsConfig = Pick<Config, 'data_root' | 'database_url' | 'now'>;
+export type RecordsConfig = Pick<Config, 'data_root' | 'database_url' | 'raw_keep_days' | 'now'>;
 
 /** A command cannot do what it was asked: subject, found, expected; and the exit code that says so. */
 export class CommandError extends Error {

@@ -13,6 +13,7 @@ import type { Records } from '../records/records.ts';
 import { isDamage } from '../records/troubles.ts';
 import { verifyLedger } from '../records/verify.ts';
 import { counted, EXIT, print, type RecordsConfig, withRecords } from './cli.ts';
+import { growthFinding } from './growth.ts';
 import { ledgerLines } from './usage.ts';
 
 /** What one check found. `note`: worth knowing, nothing to mend. */
@@ -29,7 +30,7 @@ const STALE_AFTER_MS = 10 * 60_000;
 export function doctorCommand(config: () => RecordsConfig): Command {
   return new Command('doctor')
     .description(
-      'check the records, their file and its lock, the ledger, the data root and the age of the data; exit code 5 when something is wrong',
+      'check the records, their file and its lock, the ledger, the data root, the age of the data and how long the disk lasts; exit code 5 when something is wrong',
     )
     .option('--json', 'print one JSON object')
     .action(async ({ json }: { readonly json?: true }) => {
@@ -53,6 +54,7 @@ async function examine(config: RecordsConfig): Promise<readonly Finding[]> {
     ...modes,
     folders(config.data_root),
     dataAge(config.data_root, config.now()),
+    { check: 'disk', ...growthFinding(config.data_root, config.raw_keep_days) },
   ];
 }
 

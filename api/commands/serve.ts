@@ -67,7 +67,11 @@ export async function startServing(config: Config, say: (text: string) => void =
   if (config.port === 0) await listen(server, 0, config.host);
   const port = config.port === 0 ? (server.address() as AddressInfo).port : config.port;
   const base_url = config.base_url ?? `http://${hostOf(config.host)}:${port}/v1`;
-  const { services, close } = await openServices(config, base_url, log);
+  const { services, close } = await openServices(config, base_url, log).catch((error: unknown) => {
+    // A server that listens already would keep the failed process alive.
+    server.close();
+    throw error;
+  });
   const metrics = config.metrics_port === null ? null : createMetrics();
   const connections = attachApp(server, {
     endpoints: ENDPOINTS,

@@ -1,11 +1,12 @@
 import { Command } from 'commander';
+import { readableBytes } from '../../schemas/readable-bytes.ts';
 import { monthOf } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { openRoot } from '../publish/root.ts';
 import { openReport } from '../report.ts';
 import { openSession } from '../session.ts';
 import { startReaders } from '../workers.ts';
-import { counted, readableBytes } from './cli.ts';
+import { counted } from './cli.ts';
 
 interface Options {
   readonly json?: true;
@@ -18,7 +19,7 @@ export function compactCommand(config: () => Config): Command {
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExample:\n  hail-pipeline compact')
     .action(async (options: Options) => {
-      const { data_root, log_level, storm_day_start_hour, now } = config();
+      const { data_root, log_level, storm_day_start_hour, raw_keep_days, now } = config();
       const report = openReport(log_level, false);
       const root = await openRoot(data_root, 'hail-pipeline compact', storm_day_start_hour, now());
       const readers = startReaders(1);
@@ -29,12 +30,13 @@ export function compactCommand(config: () => Config): Command {
           report,
           move_raw: false,
           each_scan: false,
+          raw_keep_days,
         }).settle();
         const closed = [...root.heads.values()].filter((head) => head.closed).map((head) => head.partition);
         const joined: string[] = [];
         for (const month of new Set(closed.map(monthOf))) if (await root.joinMonth(month, now())) joined.push(month);
         // Files carry the time of the machine, whatever the data clock says.
-        const swept = await root.sweep(Date.now());
+        const swept = await root.sweep(Date.now(), raw_keep_days);
         const result = {
           closed_dates: closed.length,
           joined_months: joined,

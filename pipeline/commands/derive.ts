@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { readableBytes } from '../../schemas/readable-bytes.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { type BlockageStep, blockage } from '../../schemas/tables/blockage.ts';
 import type { Config } from '../config.ts';
@@ -7,7 +8,7 @@ import { BadInput, NotFound, PipelineError } from '../error.ts';
 import { openRoot } from '../publish/root.ts';
 import { type Dem, openDem } from '../read/dem.ts';
 import { openReport, type Report } from '../report.ts';
-import { counted, readableBytes } from './cli.ts';
+import { counted } from './cli.ts';
 
 interface Options {
   readonly dem: string;

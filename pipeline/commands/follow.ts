@@ -28,6 +28,8 @@ export interface Follow {
   readonly tell: (line: string) => void;
   /** Time between two looks, milliseconds. */
   readonly every_ms: number;
+  /** Days after which raw files are deleted; null: never. */
+  readonly raw_keep_days: number | null;
   /** Ends the stream between two commits. */
   readonly signal: AbortSignal;
 }
@@ -36,9 +38,9 @@ export interface Follow {
  * Publishes what a source brings, until it ends or the signal aborts. What may pass (a full disk, a file that cannot be
  * read, a scan ahead of the clock) is waited out: its files are remembered and tried again. Any other error is thrown.
  */
-export async function follow({ open, arrivals, report, tell, every_ms, signal }: Follow): Promise<void> {
+export async function follow({ open, arrivals, report, tell, every_ms, raw_keep_days, signal }: Follow): Promise<void> {
   const queue = openQueue(report, every_ms);
-  const chores = openChores(report);
+  const chores = openChores(report, raw_keep_days);
   let feed: Feed | null = null;
   let opened: OpenedRoot | null = null;
   let last: Root | null = null;
@@ -130,7 +132,7 @@ function reportRun(run: RunSummary, begun_ms: number, report: Report): void {
 }
 
 /** What is due from time to time, in pieces: arrivals come first. */
-function openChores(report: Report) {
+function openChores(report: Report, raw_keep_days: number | null) {
   const begun_ms = performance.now();
   let settled_ms: number | null = null;
   let swept_ms = begun_ms;
@@ -141,7 +143,7 @@ function openChores(report: Report) {
     }
     if (performance.now() - swept_ms >= SWEEP_EVERY_MS) {
       // Files carry the time of the machine, whatever the data clock says.
-      const { files: swept, bytes } = await root.sweep(Date.now());
+      const { files: swept, bytes } = await root.sweep(Date.now(), raw_keep_days);
       report.info('Root:Sweep:Done', { files: swept, bytes });
       swept_ms = performance.now();
     }

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { layout } from '../../schemas/layout.ts';
+import { readableBytes } from '../../schemas/readable-bytes.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { addDays, stormDate } from '../../schemas/time.ts';
@@ -23,7 +24,7 @@ import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { DEFAULT_PRODUCTS, lookBack } from '../sources/plan.ts';
 import { startReaders } from '../workers.ts';
-import { calendarDate, counted, EXIT, grouped, plainNumber, readableBytes, wholeNumber } from './cli.ts';
+import { calendarDate, counted, EXIT, grouped, plainNumber, wholeNumber } from './cli.ts';
 
 const SOURCES = ['simulate', 'dir', 'noaa'] as const;
 const MS_PER_HOUR = 60 * 60_000;
@@ -132,6 +133,7 @@ async function ingest(config: Config, options: Checked): Promise<void> {
       report,
       move_raw: options.input.kind !== 'dir',
       each_scan: false,
+      raw_keep_days: config.raw_keep_days,
     });
     const { files, unknown, unreadable, missing } = await gather(config, options, root, report);
     for (const { key, reason } of unreadable) report.warn('File:Read:Postponed', { file: key, reason });
@@ -139,7 +141,7 @@ async function ingest(config: Config, options: Checked): Promise<void> {
     const run = await session.ingest(files);
     await session.settle();
     // Files carry the time of the machine, whatever the data clock says.
-    const swept = await root.sweep(Date.now());
+    const swept = await root.sweep(Date.now(), config.raw_keep_days);
     const touched = run.dates.length > 0 ? run.dates : datesOf(files, config);
     const heads = touched.flatMap((date) => root.heads.get(date) ?? []).filter((head) => head.scans.length > 0);
     const dates = heads.map((head) => head.partition);

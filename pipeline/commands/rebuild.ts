@@ -23,7 +23,7 @@ export function rebuildCommand(config: () => Config): Command {
     .option('--no-progress', 'no bars, also on a terminal')
     .addHelpText('after', '\nExample:\n  hail-pipeline rebuild --date 2024-05-01')
     .action(async (options: Options) => {
-      const { data_root, log_level, storm_day_start_hour, now } = config();
+      const { data_root, log_level, storm_day_start_hour, raw_keep_days, now } = config();
       const report = openReport(log_level, options.progress && process.stderr.isTTY === true);
       const root = await openRoot(data_root, 'hail-pipeline rebuild', storm_day_start_hour, now());
       const readers = startReaders(readerThreads());
@@ -36,6 +36,7 @@ export function rebuildCommand(config: () => Config): Command {
           report,
           move_raw: false,
           each_scan: false,
+          raw_keep_days,
         });
         const run = await session.rebuild(options.date);
         await session.settle();

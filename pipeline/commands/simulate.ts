@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { LATTICE, latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
+import { readableBytes } from '../../schemas/readable-bytes.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { addDays, stormDate, timestamp } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
@@ -22,7 +23,7 @@ import { writeEvening } from '../simulate/evening.ts';
 import { SIMULATED_PRODUCTS, type SimulatedProduct } from '../simulate/fields.ts';
 import { conusScenario, DAY_TYPES, type DayType, PLAINS, type Scenario } from '../simulate/scenario.ts';
 import { measureSeasons } from '../simulate/season.ts';
-import { counted, EXIT, readableBytes } from './cli.ts';
+import { counted, EXIT } from './cli.ts';
 
 const MS_PER_HOUR = 3_600_000;
 const LONGEST_HOURS = 24 * 31;

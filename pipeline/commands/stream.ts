@@ -71,13 +71,13 @@ async function stream(config: Config, options: Options, word: 'dir' | 'noaa'): P
   const report = openStreamReport(config.log_level, process.stderr.isTTY === true);
   const readers = startReaders(readerThreads());
   const every_ms = options.every * 1000;
-  const { storm_day_start_hour, now } = config;
+  const { storm_day_start_hour, now, raw_keep_days } = config;
   try {
     await follow({
       open: async () => {
         const root = await openRoot(config.data_root, 'hail-pipeline stream', storm_day_start_hour, now());
         const session = openSession(root, readers, {
-          ...{ storm_day_start_hour, now, report },
+          ...{ storm_day_start_hour, now, report, raw_keep_days },
           move_raw: word === 'noaa',
           each_scan: true,
           signal: stop.signal,
@@ -97,6 +97,7 @@ async function stream(config: Config, options: Options, word: 'dir' | 'noaa'): P
         if (process.stderr.isTTY) process.stderr.write(`hail-pipeline: ${line}\n`);
       },
       every_ms,
+      raw_keep_days,
       signal: stop.signal,
     });
     report.info('Stream:Stop', {});

@@ -1,10 +1,11 @@
 import { Command } from 'commander';
+import { readableBytes } from '../../schemas/readable-bytes.ts';
 import type { Config } from '../config.ts';
 import { openEngine } from '../duckdb.ts';
 import { NotFound } from '../error.ts';
 import { type Verification, verifyRoot } from '../publish/verify.ts';
 import { openReport } from '../report.ts';
-import { calendarDate, counted, EXIT, readableBytes } from './cli.ts';
+import { calendarDate, counted, EXIT } from './cli.ts';
 
 interface Options {
   readonly date?: string;

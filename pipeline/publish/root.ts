@@ -19,6 +19,7 @@ import { listPartitions, readCurrent, readNewest } from './manifests.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
 import { readIfPresent, replaceFile } from './store.ts';
 import { clearStaging, type Swept, sweep } from './sweep.ts';
+import { sweepRaw } from './sweep-raw.ts';
 import { type PublishedTable, publishUndated } from './undated.ts';
 
 /** Segments of one storm date that are published together, in place of others. */
@@ -65,7 +66,8 @@ export interface Root {
   ) => Promise<PublishedTable>;
   /** Takes everything of a date off its list, so that data of the other kind may take its place. */
   readonly clear: (storm_date: string, now_ms: number) => Promise<void>;
-  readonly sweep: (now_ms: number) => Promise<Swept>;
+  /** Deletes what nobody needs any more, and raw files that came so many days ago; null keeps those for ever. */
+  readonly sweep: (now_ms: number, raw_keep_days: number | null) => Promise<Swept>;
   /** Throws RootLost when the root was moved away or its lock was deleted; every write below it must come after such a look. */
   readonly check: () => void;
   readonly close: () => Promise<void>;
@@ -249,7 +251,13 @@ async function opened(path: string, lock: Lock, storm_day_start_hour: number, no
         await publish([{ ...regroupNothing(manifest), closed: false, drop_segments: segments, changed_tables }], at_ms);
         await switchOver([], at_ms, true);
       }),
-    sweep: (at_ms) => guarded(() => sweep(path, at_ms)),
+    sweep: (at_ms, raw_keep_days) =>
+      guarded(async () => {
+        const swept = await sweep(path, at_ms);
+        if (raw_keep_days === null) return swept;
+        const raw = await sweepRaw(path, heads, raw_keep_days, at_ms);
+        return { files: swept.files + raw.files, bytes: swept.bytes + raw.bytes };
+      }),
     check: lock.check,
     close: async () => {
       try {

@@ -22,6 +22,9 @@ export const Rejection = z.object({
 });
 export type Rejection = z.infer<typeof Rejection>;
 
+/** What is written beside a kept file that took the place of another one. */
+const Mark = z.object({ sha256: z.string(), same_size: z.boolean() });
+
 const REASON_SUFFIX = '.reason.json';
 const MARK_SUFFIX = '.correction';
 /** Eight digits of the hash and a hyphen. */
@@ -37,7 +40,7 @@ export async function keepRaw(file: SourceFile, dataRoot: string, source: RawSou
   const { product, time_ms, name, bytes, correction } = file;
   if (location !== file.location && !(await sameContent(file, location))) {
     // Before the content: a mark that does not fit the file beside it says nothing.
-    if (correction !== undefined) await writeDurably(markOf(location), `${correction.sha256}\n`);
+    if (correction !== undefined) await writeDurably(markOf(location), `${JSON.stringify(Mark.parse(correction))}\n`);
     await copyDurably(file.location, location);
   }
   return { product, time_ms, name, key, bytes, location, ...(correction === undefined ? {} : { correction }) };
@@ -57,8 +60,9 @@ export async function asCorrection(file: SourceFile, kept: SourceFile): Promise<
   const [given, before] = await Promise.all([stat(file.location), stat(kept.location)]);
   if (given.mtimeMs <= before.mtimeMs) return file;
   const sha256 = await hashOf(file.location);
-  if (given.size !== before.size || sha256 !== (await hashOf(kept.location)))
-    return { ...file, correction: { time_ms: given.mtimeMs, sha256 } };
+  const same_size = given.size === before.size;
+  if (!same_size || sha256 !== (await hashOf(kept.location)))
+    return { ...file, correction: { time_ms: given.mtimeMs, sha256, same_size } };
   await utimes(kept.location, given.atime, given.mtime);
   return file;
 }
@@ -67,9 +71,9 @@ export async function asCorrection(file: SourceFile, kept: SourceFile): Promise<
 async function withCorrection(file: FolderFile, marks: ReadonlySet<string>): Promise<SourceFile> {
   const mark = markOf(file.location);
   if (!marks.has(basename(mark))) return file;
-  const sha256 = (await readFile(mark, 'utf8')).trim();
+  const { sha256, same_size } = Mark.parse(JSON.parse(await readFile(mark, 'utf8')));
   if (sha256 !== (await hashOf(file.location))) return file;
-  return { ...file, correction: { time_ms: file.modified_ms, sha256 } };
+  return { ...file, correction: { time_ms: file.modified_ms, sha256, same_size } };
 }
 
 /** Raw files kept of a source, in order of date and name; `dates` (UTC) narrows it. Nothing kept: an empty list. */

@@ -15,8 +15,16 @@ export interface SourceFile {
   readonly location: string;
   /** Time of the last change to its content, epoch milliseconds, where the source says it. */
   readonly modified_ms?: number;
-  /** What a file that took the place of another one of its name is told by: such a file goes before its predecessor. */
-  readonly correction?: { readonly time_ms: number; readonly sha256: string };
+  /** Of a file that took the place of another one of its name: it goes before its predecessor. */
+  readonly correction?: Correction;
+}
+
+/** What a corrected file is told by. */
+export interface Correction {
+  readonly time_ms: number;
+  readonly sha256: string;
+  /** Its predecessor has as many bytes: only the content tells them apart. */
+  readonly same_size: boolean;
 }
 
 /** The product whose files are the scans; every other product accompanies it. */

@@ -25,7 +25,7 @@ export interface ScanPlan {
   readonly probsevere: SourceFile | null;
   /** The ProbSevere file before that one, at most 5 minutes older: it shows which objects were only carried over. */
   readonly previous_probsevere: SourceFile | null;
-  /** 16 hex digits: hash of the names and sizes of all inputs, of corrections the content too, in their roles. Places play no part. */
+  /** 16 hex digits: hash of the names and sizes of all inputs, of corrections of the same size the content too. Places play no part. */
   readonly inputs: string;
 }
 
@@ -64,6 +64,14 @@ export function lookBack(product: string): number {
   return Object.values(COMPANION_PRODUCTS).includes(product) ? MAX_COMPANION_AGE_MS : 0;
 }
 
+/** A published scan must be made again, and its raw files are gone. */
+export class LostInputs extends PipelineError {
+  constructor(stage: string, subject: string, reason: string, options?: ErrorOptions) {
+    super(stage, subject, reason, options);
+    this.name = 'LostInputs';
+  }
+}
+
 /** A scan that the manifests already list. */
 export interface Committed {
   readonly scan_id: string;
@@ -87,7 +95,7 @@ export interface RunPlan {
  * What a run has to do, given the scans that can be made (by time) and those that are published.
  * A scan after everything published drops nothing. A new or changed scan at a published time drops every segment that
  * ends at or after it; all scans of those segments and after run again, because tracks depend on what came before.
- * Throws PipelineError when a published scan of a dropped segment cannot be made any more.
+ * Throws LostInputs when a published scan of a dropped segment cannot be made any more.
  */
 export function planRun(scans: readonly ScanPlan[], committed: readonly Committed[]): RunPlan {
   const published = new Map(committed.map((scan) => [scan.scan_id, scan.inputs]));
@@ -176,7 +184,7 @@ function roles(scan: Omit<ScanPlan, 'inputs'>): [string, SourceFile][] {
 
 function inputsHash(scan: Omit<ScanPlan, 'inputs'>): string {
   const lines = roles(scan).map(([role, { name, bytes, correction }]) => {
-    const content = correction === undefined ? bytes : `${bytes}\t${correction.sha256}`;
+    const content = correction?.same_size ? `${bytes}\t${correction.sha256}` : bytes;
     return `${role}\t${name}\t${content}\n`;
   });
   return createHash('sha256').update(lines.join('')).digest('hex').slice(0, 16);
@@ -217,7 +225,7 @@ function refuseLoss(from: number, scans: readonly ScanPlan[], committed: readonl
     .sort();
   if (lost.length === 0) return;
   const others = lost.length > 1 ? ` (and ${lost.length - 1} more)` : '';
-  throw new PipelineError(
+  throw new LostInputs(
     'sources',
     `${lost[0]}${others}`,
     `must be made again from ${scanId(from)} on, but its raw files are gone, expected them in the archive`,

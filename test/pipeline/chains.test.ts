@@ -1,6 +1,6 @@
 import test from 'ava';
 import { planChains } from '../../pipeline/chains.ts';
-import { planScans } from '../../pipeline/sources/plan.ts';
+import { type LostInputs, planScans, type ScanPlan } from '../../pipeline/sources/plan.ts';
 import type { CommittedScan } from '../../schemas/manifest.ts';
 import { named } from './sources/files.ts';
 
@@ -21,15 +21,19 @@ function published(picture: string): CommittedScan[] {
   });
 }
 
+function refuse(_: ScanPlan, loss: LostInputs): void {
+  throw loss;
+}
+
 /** What is planned, in the words of the pictures. */
-function planned(given: string, before: string, startHour = 0) {
+function planned(given: string, before: string, startHour = 0, onLoss = refuse) {
   const scans = plans(
     ...given
       .trim()
       .split(/\s+/)
       .map((time) => `${time}:00`),
   );
-  return planChains(scans, before === '' ? [] : published(before), startHour).map((chain) => ({
+  return planChains(scans, before === '' ? [] : published(before), startHour, onLoss).map((chain) => ({
     replaces: chain.redo.map((redo) => redo.replaces.map((scan) => clock(scan.scan_id)).join(' ')),
     redo: chain.redo.map((redo) =>
       redo.hours
@@ -92,4 +96,13 @@ test('a segment that bridges a gap keeps its stretches together', (t) => {
 
 test('a published scan that must be made again and has lost its raw files is an error', (t) => {
   t.throws(() => planned('02:00 02:02', '02:00 02:04'), { message: /raw files are gone/ });
+});
+
+test('scans that came too late to be made with others whose raw files are gone are left out, and the rest is planned', (t) => {
+  const lost: string[] = [];
+  const plan = planned('02:02 02:06 02:08 02:10 02:12', '02:00 02:04 | 02:08', 0, (scan, loss) => {
+    lost.push(`${clock(scan.scan_id)} ${loss.subject}`);
+  });
+  t.deepEqual(plan, [{ replaces: ['02:08'], redo: ['02:06 02:08'], append: ['02:10 02:12'] }]);
+  t.deepEqual(lost, ['02:02 20240228T020000Z (and 1 more)']);
 });

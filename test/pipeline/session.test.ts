@@ -621,7 +621,8 @@ for (const [title, padded] of [
     t.notDeepEqual(after, content);
     // A root that never saw the predecessor has nothing to tell the correction by: its fingerprints are others.
     const anew = await contentOfFiles([...filesOf(scans).filter((file) => file !== mesh), newer]);
-    sameContent(t, withoutFingerprints(after), withoutFingerprints(anew));
+    if (padded) sameContent(t, withoutFingerprints(after), withoutFingerprints(anew));
+    else sameContent(t, after, anew);
     for (const again of [[newer], filesOf(scans), [await rewritten(t, mesh, bytes, SOON_MS + 60_000)]])
       t.is((await ingest(root, again)).redone, 0);
     sameContent(t, await logicalContent(root), after);

@@ -49,6 +49,7 @@ export function operator(t: ExecutionContext): Operator {
   const config = {
     data_root,
     database_url: null,
+    raw_keep_days: null,
     now_ms: Date.parse('2026-05-20T12:00:00Z'),
     now: () => config.now_ms,
   };

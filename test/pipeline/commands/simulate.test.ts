@@ -10,6 +10,7 @@ const config = (): Config => ({
   data_root: '/nowhere',
   mrms_url: 'https://mrms.example',
   storm_day_start_hour: 0,
+  raw_keep_days: null,
   log_level: 'silent',
   now: () => Date.parse('2026-05-02T01:00:00Z'),
 });

@@ -1,0 +1,83 @@
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import { filesBelow } from '../../../pipeline/publish/store.ts';
+import { logicalContent, sameContent } from '../../content.ts';
+import { faultsOf } from '../../crash/killed.ts';
+import { ingest, MONTH_LATER_MS, midnight, onRoot, type RawScan, scratch } from '../../world.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const rawOf = async (root: string) =>
+  (await filesBelow(join(root, 'archive'))).map((name) => name.replace(/^simulated\//, ''));
+
+test('raw files stay while a storm date around them is open, however old they are', async (t) => {
+  const root = await scratch(t);
+  await ingest(root, await midnight());
+  const before = await rawOf(root);
+  t.true(before.length > 0);
+  await onRoot(root, {}, async ({ root: open }) => {
+    await open.sweep(Date.now() + 100 * DAY_MS, 2);
+  });
+  t.deepEqual(await rawOf(root), before);
+});
+
+test('raw files of closed dates go so many days after they came, and stay for ever without a setting', async (t) => {
+  const root = await scratch(t);
+  await ingest(root, await midnight(), { now_ms: MONTH_LATER_MS });
+  const content = await logicalContent(root);
+  const before = await rawOf(root);
+  await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: open }) => {
+    await open.sweep(Date.now() + 100 * DAY_MS, null);
+    t.deepEqual(await rawOf(root), before);
+    await open.sweep(Date.now() + 9.9 * DAY_MS, 10);
+    t.deepEqual(await rawOf(root), before);
+    const swept = await open.sweep(Date.now() + 10.1 * DAY_MS, 10);
+    t.true(swept.files >= before.length);
+  });
+  t.deepEqual(await rawOf(root), []);
+  sameContent(t, await logicalContent(root), content);
+  t.deepEqual(await faultsOf(root), []);
+});
+
+test('the companions that the first scans of a date take from before midnight stay as long as that date', async (t) => {
+  const root = await scratch(t);
+  await ingest(root, await midnight(), { now_ms: MONTH_LATER_MS });
+  const late = join(root, 'archive', 'simulated', 'date=2026-05-02', '.came-late');
+  await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: open }) => {
+    await fs.writeFile(late, '');
+    // Only the younger date has a file that came after the limit.
+    const { ctimeMs } = await fs.stat(late);
+    await open.sweep(ctimeMs - 0.5 + 10 * DAY_MS, 10);
+  });
+  const names = (await rawOf(root)).filter((name) => name.startsWith('date=2026-05-01/'));
+  t.true(names.length > 0);
+  for (const name of names) t.regex(name, /_20260501-235[789]\d\d|PROBSEVERE_20260501_23[45]\d\d\d/);
+  t.false(names.some((name) => name.includes('MRMS_MESH_')));
+});
+
+for (const [title, raw_keep_days] of [
+  ['swept by their age is put aside with the reason', 1],
+  ['lost waits for them, and says so', undefined],
+] as const)
+  test(`a scan that comes after the raw files around it were ${title}; new ones are published`, async (t) => {
+    const scans = await midnight();
+    const root = await scratch(t);
+    const [late, newest] = [scans[3] as RawScan, scans.at(-1) as RawScan];
+    await ingest(
+      root,
+      scans.filter((scan) => scan !== late && scan !== newest),
+    );
+    const before = await logicalContent(root);
+    await fs.rm(join(root, 'archive', 'simulated', 'date=2026-05-01'), { recursive: true });
+    const settings = { now_ms: MONTH_LATER_MS, ...(raw_keep_days === undefined ? {} : { raw_keep_days }) };
+    const run = await ingest(root, [late, newest], settings);
+    t.deepEqual([run.scans, run.redone], [1, 0]);
+    const [told, other] = raw_keep_days === undefined ? [run.postponed, run.rejected] : [run.rejected, run.postponed];
+    t.true(told.length > 0);
+    t.deepEqual(other, []);
+    for (const { reason } of told) t.regex(reason, /raw files are gone/);
+    const after = await logicalContent(root);
+    t.deepEqual(after['2026-05-01 detections'], before['2026-05-01 detections']);
+    t.deepEqual(await faultsOf(root), []);
+    t.deepEqual((await ingest(root, [late], settings)).rejected, [], 'said once');
+  });
