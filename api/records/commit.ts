@@ -91,6 +91,8 @@ export function createCommitter({ writer, marks, doubts, charging, notes, notes_
       });
     } catch (error) {
       for (const { reject } of group) reject(error);
+      // Refusals come without any waiting: whoever answers one by asking again must not keep everybody else out.
+      await new Promise((resolve) => setImmediate(resolve));
     }
   }
 

@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { trustedProxies } from '../../api/middleware/address.ts';
-import { setStatus } from '../../api/records/businesses.ts';
+import { purgeBusiness, setStatus } from '../../api/records/businesses.ts';
 import { getHealth } from '../../api/routes/health.ts';
 import { openAccount } from '../account.ts';
 import { sendRaw } from '../raw-http.ts';
@@ -26,6 +26,20 @@ async function outcome(reply: Response): Promise<string> {
 
 test('a valid live key opens an endpoint', async (t) => {
   t.is(await outcome(await t.context.call(FREE)), '200');
+});
+
+test('a key that is remembered for a moment after its business was purged is 401, also on what is billed', async (t) => {
+  const { records, services } = t.context;
+  const { business_id, key } = await openAccount(t.context);
+  const item = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"name":"roof"}' };
+  t.is(await outcome(await t.context.call(FREE, { key })), '200');
+  await records.operate((rows) =>
+    purgeBusiness(rows, records.store, { id: business_id, name: 'gone' }, services.now()),
+  );
+  t.is(await outcome(await t.context.call('/v1/sample/point?lat=35&lon=-97', { key })), '401 unauthorized');
+  const reply = await t.context.call('/v1/sample/locations', { ...item, key });
+  t.is(reply.headers.get('WWW-Authenticate'), 'Bearer realm="hail"');
+  t.is(await outcome(reply), '401 unauthorized');
 });
 
 test('the scheme may be written in any case', async (t) => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import anyTest, { type TestFn } from 'ava';
-import { CommitFailed, RecordsUnavailable } from '../../api/records/failures.ts';
+import { CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../../api/records/failures.ts';
 import { getHealth, livez, readyz } from '../../api/routes/health.ts';
 import { getUsage } from '../../api/routes/usage.ts';
 import { ERRORS, ErrorBody } from '../../schemas/errors.ts';
@@ -17,6 +17,7 @@ test.beforeEach(async (t) => {
   const broken = new Set<string>();
   const check = (name: string) => {
     if (broken.has(name)) throw new RecordsUnavailable(`${name} is out of reach at /secret/path`);
+    if (broken.has(`${name} outcome`)) throw new OutcomeUnknown('mark of a commit');
     if (broken.has(`${name} commit`)) throw new CommitFailed(`${name} failed at /secret/path`);
   };
   const service = await startService({
@@ -109,6 +110,22 @@ test('502 upstream_write_failed when a write or its commit fails', async (t) => 
   const { service, broken } = t.context;
   broken.add('write commit');
   t.is(await outcome(t, await service.call('/v1/sample/locations', JSON_BODY)), '502 upstream_write_failed');
+});
+
+test('502 upstream_write_failed says so when it is not known whether a call was charged, and never that it was not', async (t) => {
+  const { service, broken } = t.context;
+  for (const [name, path, init] of [
+    ['charge', '/v1/sample/version', {}],
+    ['write', '/v1/sample/locations', JSON_BODY],
+  ] as const) {
+    broken.clear();
+    broken.add(`${name} outcome`);
+    const reply = await service.call(path, init);
+    const { error, message } = ErrorBody.parse(await reply.json());
+    t.deepEqual([reply.status, error], [502, 'upstream_write_failed']);
+    t.regex(message, /whether it was made is not known yet/);
+    t.false(message.includes('nothing was charged'));
+  }
 });
 
 test('no failure of the records tells where they are', async (t) => {

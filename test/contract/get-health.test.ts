@@ -58,3 +58,21 @@ test('GET /v1/health is free and says nothing of any business', async (t) => {
   t.is((await service.records.reader.selectFrom('ledger').selectAll().execute()).length, 0);
   await service.close();
 });
+
+test('GET /v1/health with records that never answer is 200 degraded for a key seen before, without waiting for them', async (t) => {
+  let silent = false;
+  const never = new Promise<never>(() => {});
+  const service = await startService({
+    endpoints: [getHealth],
+    records: (records) => ({
+      ...records,
+      authenticate: (...asked) => (silent ? never : records.authenticate(...asked)),
+      health: async () => !silent && (await records.health()),
+    }),
+  });
+  t.is((await service.call('/v1/health')).status, 200);
+  silent = true;
+  const { status, components } = (await service.json('/v1/health')) as Health;
+  t.deepEqual([status, components.database.status], ['degraded', 'degraded']);
+  await service.close();
+});

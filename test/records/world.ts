@@ -9,7 +9,7 @@ import pg from 'pg';
 import { createBusiness } from '../../api/records/businesses.ts';
 import { type Location, openDatabase, postgresStore, type Store } from '../../api/records/database.ts';
 import { createKey } from '../../api/records/key-rows.ts';
-import { recordsOver } from '../../api/records/open.ts';
+import { type RecordsSettings, recordsOver } from '../../api/records/open.ts';
 import { SELF_HOSTED } from '../../api/records/plans.ts';
 import type { Caller, Charge, Plan, Records } from '../../api/records/records.ts';
 
@@ -18,7 +18,7 @@ export interface World {
   /** The data clock, epoch milliseconds. */
   now_ms: number;
   /** The records; each call is another process as far as the records can tell, except on PGlite. */
-  readonly open: () => Promise<Records>;
+  readonly open: (settings?: Partial<RecordsSettings>) => Promise<Records>;
   /** Where other processes find it; PGlite lives in this one alone. */
   readonly location: Location;
 }
@@ -82,8 +82,8 @@ async function runIn(
   const world: World = {
     now_ms: NOON_MS,
     location,
-    open: async () => {
-      const records = await recordsOver(open(), { now: () => world.now_ms });
+    open: async (settings) => {
+      const records = await recordsOver(open(), { now: () => world.now_ms, ...settings });
       opened.push(records);
       return records;
     },

@@ -5,6 +5,7 @@ import { idempotencySuite } from './idempotency.ts';
 import { integritySuite } from './integrity.ts';
 import { keysSuite } from './keys.ts';
 import { portfolioSuite } from './portfolio.ts';
+import { purgeSuite } from './purge.ts';
 import { rememberedRootSuite } from './remembered-root.ts';
 
 /** Everything that must hold on every kind of database. */
@@ -14,6 +15,7 @@ export function everySuite(test: Register): void {
     keysSuite,
     idempotencySuite,
     portfolioSuite,
+    purgeSuite,
     backupSuite,
     integritySuite,
     rememberedRootSuite,
