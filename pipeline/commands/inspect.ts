@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { labelComponents } from '../detect/label.ts';
-import { NotFound, PipelineError, UsageError } from '../error.ts';
+import { NotFound, PipelineError, Unreadable, UsageError } from '../error.ts';
 import { readBounded } from '../read/file.ts';
 import {
   type Exceedance,
@@ -105,10 +105,9 @@ async function readNamed(path: string): Promise<Uint8Array> {
   try {
     return await readBounded(path, MAX_INSPECTED_BYTES);
   } catch (cause) {
-    if (cause instanceof PipelineError) throw cause;
-    const code = (cause as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT') throw new NotFound('inspect', path, 'no such file', { cause });
-    throw new PipelineError('inspect', path, `cannot be read (${code})`, { cause });
+    if (!(cause instanceof Unreadable)) throw cause;
+    if (cause.is_gone) throw new NotFound('inspect', path, 'no such file', { cause });
+    throw new PipelineError('inspect', path, cause.reason, { cause });
   }
 }
 
