@@ -5,7 +5,7 @@ import { scanId } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { divideCells } from './divide.ts';
 import { equivalentRadius, MATURE_SCANS, type Prediction } from './gate.ts';
-import { centroidVariance, firstMotion, predictMotion, updateMotion } from './kalman.ts';
+import { branchMotion, centroidVariance, firstMotion, predictMotion, updateMotion } from './kalman.ts';
 import type { Vector } from './local-plane.ts';
 import { maskOf } from './mask.ts';
 import { matchPieces, strength } from './match.ts';
@@ -21,6 +21,8 @@ const COAST_MAX_MIN = 10;
 const MISSED_SCANS_MAX = 2;
 const NEW_VELOCITY_SD_KM_MIN = 25 / 60;
 const UNKNOWN_VELOCITY_SD_KM_MIN = 60 / 60;
+/** How differently from the whole a branch of it may move; 30 km/h is what a supercell deviates from the mean wind. */
+const PARTING_VELOCITY_SD_KM_MIN = 30 / 60;
 
 /** One scan as the tracker sees it. */
 export interface TrackScan {
@@ -86,8 +88,9 @@ export function advanceTracks(memory: TrackMemory, scan: TrackScan): TrackStep {
   );
 
   const seen = pieces.map((piece, index) => {
-    const before: Prediction | undefined = live[matches.trackOfPiece[index] as number];
-    if (before) return continueTrack(before, piece, scan_time, flowOf(piece));
+    const at = matches.trackOfPiece[index] as number;
+    const before: Prediction | undefined = live[at];
+    if (before) return continueTrack(before, piece, scan_time, flowOf(piece), matches.branched[at] === 1);
     const parent: Prediction | undefined = live[matches.parentOfPiece[index] as number];
     return openTrack(piece, scan_time, flowOf(piece), parent);
   });
@@ -170,9 +173,11 @@ function publishedMotion(own: Vector, scan_count: number, flow: Flow) {
 function openTrack(cell: Piece, scan_time: number, flow: Flow, parent: Prediction | undefined): LiveTrack {
   const variance_km2 = centroidVariance(equivalentRadius(cell.area_km2));
   const at = { lat: cell.centroid_lat, lon: cell.centroid_lon };
-  const velocity = parent ? mover(parent).velocity : flow.velocity;
-  const known_sd = flow.source === 'none' ? UNKNOWN_VELOCITY_SD_KM_MIN : NEW_VELOCITY_SD_KM_MIN;
-  const velocity_sd = parent ? Math.sqrt(parent.motion.vv) : known_sd;
+  const velocity_sd = flow.source === 'none' ? UNKNOWN_VELOCITY_SD_KM_MIN : NEW_VELOCITY_SD_KM_MIN;
+  const motion = parent
+    ? branchMotion(parent.motion, at, variance_km2, PARTING_VELOCITY_SD_KM_MIN)
+    : firstMotion(at, variance_km2, flow.velocity, velocity_sd);
+  const velocity = { east: motion.east_km_min, north: motion.north_km_min };
   return {
     track_id: trackId(scan_time, cell.cell_index, cell.part),
     parent_track_id: parent?.track.track_id ?? null,
@@ -180,7 +185,8 @@ function openTrack(cell: Piece, scan_time: number, flow: Flow, parent: Predictio
     last_seen: scan_time,
     missed_scans: 0,
     scan_count: 1,
-    motion: firstMotion(at, variance_km2, velocity, velocity_sd),
+    settled_scans: 1,
+    motion,
     ...lastCell(cell),
     peak_area_km2: cell.area_km2,
     peak_estimated_size_mm: cell.estimated_size_mm,
@@ -191,9 +197,18 @@ function openTrack(cell: Piece, scan_time: number, flow: Flow, parent: Predictio
   };
 }
 
-function continueTrack({ track, motion }: Prediction, cell: TrackCell, scan_time: number, flow: Flow): LiveTrack {
+function continueTrack(
+  { track, motion }: Prediction,
+  cell: TrackCell,
+  scan_time: number,
+  flow: Flow,
+  branched: boolean,
+): LiveTrack {
   const at = { lat: cell.centroid_lat, lon: cell.centroid_lon };
-  const corrected = updateMotion(motion, at, centroidVariance(equivalentRadius(cell.area_km2)));
+  const variance_km2 = centroidVariance(equivalentRadius(cell.area_km2));
+  const corrected = branched
+    ? branchMotion(motion, at, variance_km2, PARTING_VELOCITY_SD_KM_MIN)
+    : updateMotion(motion, at, variance_km2);
   const scan_count = track.scan_count + 1;
   const sizes = [...recentSizes(track.sizes, scan_time), { scan_time, size_mm: cell.estimated_size_mm }];
   const growth = growthRate(sizes);
@@ -202,6 +217,7 @@ function continueTrack({ track, motion }: Prediction, cell: TrackCell, scan_time
     last_seen: scan_time,
     missed_scans: 0,
     scan_count,
+    settled_scans: branched ? 1 : track.settled_scans + 1,
     motion: corrected,
     ...lastCell(cell),
     peak_area_km2: Math.max(track.peak_area_km2, cell.area_km2),

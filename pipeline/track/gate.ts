@@ -33,7 +33,8 @@ export interface Prediction {
   readonly cols_east: number;
 }
 
-interface Body {
+/** A cell, a track's last cell, or several cells as one. */
+export interface Body {
   readonly centroid_lat: number;
   readonly centroid_lon: number;
   readonly area_km2: number;
@@ -51,18 +52,22 @@ export function centroidOf(body: Body): Position {
 /** Furthest that a cell of this radius may lie from the predicted centroid, km. */
 export function reachKm({ track, minutes }: Prediction, radius_km: number): number {
   const track_radius_km = equivalentRadius(track.area_km2);
-  if (track.scan_count < MATURE_SCANS)
+  if (track.settled_scans < MATURE_SCANS)
     return YOUNG_REACH_KM + YOUNG_REACH_PER_RADIUS * track_radius_km + YOUNG_REACH_KM_MIN * minutes;
   const variance_km2 = centroidVariance(Math.max(radius_km, track_radius_km));
   return REACH_SDS * Math.sqrt(variance_km2) + REACH_KM_MIN * minutes;
 }
 
-/** True when a cell may continue a track: within its reach, and not too fast for the flow (km/min) at the cell. */
+/**
+ * True when a cell may continue a track: within its reach, and not too fast for the flow (km/min) at the cell. The flow
+ * at the branches of a storm that broke is each other's motion, so they may differ from it by twice as much.
+ */
 export function mayContinue(prediction: Prediction, cell: Body, flow: Vector): boolean {
   const { track, motion, minutes } = prediction;
   const off = offsetKm(motion, centroidOf(cell));
   if (Math.hypot(off.east, off.north) > reachKm(prediction, equivalentRadius(cell.area_km2))) return false;
   const step = offsetKm(centroidOf(track), centroidOf(cell));
   const relative_km = Math.hypot(step.east - flow.east * minutes, step.north - flow.north * minutes);
-  return relative_km <= RELATIVE_SPEED_MAX_KM_MIN * minutes;
+  const broke = track.parent_track_id !== null || track.settled_scans < track.scan_count;
+  return relative_km <= (broke ? 2 : 1) * RELATIVE_SPEED_MAX_KM_MIN * minutes;
 }

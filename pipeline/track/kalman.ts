@@ -75,3 +75,12 @@ export function updateMotion(predicted: Motion, measured: Position, variance_km2
     vv: vv - velocityGain * pv,
   };
 }
+
+/**
+ * State of a branch at `at` of a whole that was predicted: the way from the centre of the whole to that of the branch is
+ * no motion, so the velocity stays; branches part, so it is less certain, by `parting_sd` km/min.
+ */
+export function branchMotion(whole: Motion, at: Position, variance_km2: number, parting_sd: number): Motion {
+  const velocity = { east: whole.east_km_min, north: whole.north_km_min };
+  return firstMotion(at, variance_km2, velocity, Math.sqrt(whole.vv + parting_sd ** 2));
+}

@@ -1,5 +1,5 @@
 import { assign } from './assignment.ts';
-import { centroidOf, equivalentRadius, mayContinue, type Prediction, reachKm } from './gate.ts';
+import { type Body, centroidOf, equivalentRadius, mayContinue, type Prediction, reachKm } from './gate.ts';
 import { centroidVariance, mahalanobis2 } from './kalman.ts';
 import { kmPerDegree, type Vector } from './local-plane.ts';
 import { cellAtPixel, maskPixels, sharedPixels } from './mask.ts';
@@ -8,6 +8,14 @@ import type { Piece } from './track-cell.ts';
 
 /** Overlap that makes a split or a merger, as a share of the part that appears or disappears. */
 const ANCESTRY_SHARE = 0.3;
+/** A track that no centroid within reach continues goes on in a piece that shares this much of both their pixels. */
+const SAME_SHARE = 0.65;
+/**
+ * A track breaks into branches when at least two of them have this share of its area x size, and all together cover
+ * this share of its moved mask: less is a storm that fades, of which scraps are left.
+ */
+const BRANCH_STRENGTH_SHARE = 0.2;
+const BRANCHES_COVER_SHARE = 0.6;
 /** Cost of leaving a track without a piece. */
 const ALONE_COST = 9;
 const MISMATCH_WEIGHT = 2;
@@ -24,6 +32,8 @@ export interface Matches {
   readonly mergedInto: Int32Array;
   /** For a piece without a track: the track it split from. */
   readonly parentOfPiece: Int32Array;
+  /** 1 for a track that goes on in a branch out of its reach: the way from the whole's centre to the branch's is no motion. */
+  readonly branched: Uint8Array;
 }
 
 interface Pair {
@@ -57,6 +67,7 @@ export function matchPieces(
     trackOfPiece: new Int32Array(pieces.length).fill(-1),
     mergedInto: new Int32Array(predictions.length).fill(-1),
     parentOfPiece: new Int32Array(pieces.length).fill(-1),
+    branched: new Uint8Array(predictions.length),
   };
   pieces.forEach((piece, index) => {
     if (piece.held_by !== null) link(matches, piece.held_by, index);
@@ -67,8 +78,8 @@ export function matchPieces(
 
   const allowed = new Set(pairs.map((pair) => pair.track * pieces.length + pair.piece));
   const mayLink = (track: number, piece: number) => allowed.has(track * pieces.length + piece);
+  followBranches(predictions, pieces, flow, overlaps, matches);
   findMergers(predictions, overlaps, matches, mayLink);
-  findSplits(pieces, overlaps, matches, mayLink);
   return matches;
 }
 
@@ -173,59 +184,129 @@ export function strength(body: { readonly area_km2: number; readonly estimated_s
   return body.area_km2 * body.estimated_size_mm;
 }
 
-/** Mergers: a track without a piece whose mask lies under the piece of another; the stronger of the two goes on. */
+/**
+ * Splits, judged by what each moved mask covers: the centroid of a whole jumps when it breaks, its pixels do not.
+ * The strongest branch keeps the id, the others have it as their parent. A part that a track holds stays with it.
+ */
+function followBranches(
+  predictions: readonly Prediction[],
+  pieces: readonly Piece[],
+  flow: readonly Vector[],
+  overlaps: Overlaps,
+  matches: Matches,
+): void {
+  const { pieceOfTrack, trackOfPiece, parentOfPiece, branched } = matches;
+  const strengthOf = (piece: number) => strength(pieces[piece] as Piece);
+  branchesOf(pieces, overlaps).forEach((branches, track) => {
+    const free = branches.filter((piece) => trackOfPiece[piece] === -1);
+    const [first] = free;
+    if (first === undefined) return;
+    const own = pieceOfTrack[track] as number;
+    const prediction = predictions[track] as Prediction;
+    if (own === -1 && !breaksInto(prediction, track, free, pieces, flow, overlaps)) {
+      if (free.length === 1 && isSame(track, first, pieces, overlaps)) link(matches, track, first);
+      return;
+    }
+    const movable = own === -1 || (branches.includes(own) && (pieces[own] as Piece).held_by === null);
+    const rivals = own === -1 ? free : [own, ...free];
+    const strongest = movable ? rivals.reduce((best, at) => (strengthOf(at) > strengthOf(best) ? at : best)) : own;
+    if (strongest !== own) {
+      if (own !== -1) trackOfPiece[own] = -1;
+      branched[track] = 1;
+      link(matches, track, strongest);
+    }
+    for (const piece of rivals) if (piece !== strongest) parentOfPiece[piece] = track;
+  });
+}
+
+/** Pieces of each track, ascending: those of which its moved mask covers enough, and more than any other mask does. */
+function branchesOf(pieces: readonly Piece[], { shared }: Overlaps): number[][] {
+  const most = new Int32Array(pieces.length);
+  const from = new Int32Array(pieces.length).fill(-1);
+  shared.forEach((of, track) => {
+    for (const [piece, common] of of) {
+      if (common <= (most[piece] as number)) continue;
+      most[piece] = common;
+      from[piece] = track;
+    }
+  });
+  const branches: number[][] = shared.map(() => []);
+  pieces.forEach(({ rows }, piece) => {
+    if ((most[piece] as number) >= ANCESTRY_SHARE * rows.length) branches[from[piece] as number]?.push(piece);
+  });
+  return branches;
+}
+
+/** True when some pieces together are a storm that went on as a whole: enough of it is there, where it was to be. */
+function breaksInto(
+  prediction: Prediction,
+  track: number,
+  branches: readonly number[],
+  pieces: readonly Piece[],
+  flow: readonly Vector[],
+  { shared, pixels }: Overlaps,
+): boolean {
+  const parts = branches.map((piece) => pieces[piece] as Piece);
+  const strong = parts.filter((part) => strength(part) >= BRANCH_STRENGTH_SHARE * strength(prediction.track));
+  if (strong.length < 2) return false;
+  const covered = branches.reduce((sum, piece) => sum + (shared[track]?.get(piece) ?? 0), 0);
+  if (covered < BRANCHES_COVER_SHARE * (pixels[track] as number)) return false;
+  return mayContinue(prediction, together(parts), flow[branches[0] as number] as Vector);
+}
+
+/** Centre of gravity and area of some pieces as one. */
+function together(parts: readonly Piece[]): Body {
+  let weight = 0;
+  let lat = 0;
+  let lon = 0;
+  let area_km2 = 0;
+  for (const part of parts) {
+    const tenths = part.tenths.reduce((sum, value) => sum + value, 0);
+    weight += tenths;
+    lat += tenths * part.centroid_lat;
+    lon += tenths * part.centroid_lon;
+    area_km2 += part.area_km2;
+  }
+  return { centroid_lat: lat / weight, centroid_lon: lon / weight, area_km2 };
+}
+
+/** True when a moved mask and a piece are nearly the same pixels. */
+function isSame(track: number, piece: number, pieces: readonly Piece[], { shared, pixels }: Overlaps): boolean {
+  const common = shared[track]?.get(piece) ?? 0;
+  return common >= SAME_SHARE * Math.max(pixels[track] as number, (pieces[piece] as Piece).rows.length);
+}
+
+/**
+ * Mergers: a track without a piece whose mask lies under the piece of another; the stronger of the two goes on, but a
+ * parent before its child. Nothing merges into a track that was born when it vanished.
+ */
 function findMergers(
   predictions: readonly Prediction[],
   { shared, pixels }: Overlaps,
   matches: Matches,
   mayLink: (track: number, piece: number) => boolean,
 ): void {
-  const { pieceOfTrack, trackOfPiece, mergedInto } = matches;
+  const { pieceOfTrack, trackOfPiece, mergedInto, branched } = matches;
   const trackAt = (index: number): LiveTrack => (predictions[index] as Prediction).track;
+  const isChild = (child: number, of: number) => trackAt(child).parent_track_id === trackAt(of).track_id;
+  const mayEndIn = (lost: number, survivor: number) =>
+    trackAt(survivor).first_detected <= trackAt(lost).last_seen && !isChild(survivor, lost);
   predictions.forEach(({ track }, index) => {
     if (pieceOfTrack[index] !== -1) return;
     const taken = [...(shared[index] as ReadonlyMap<number, number>)].filter(([piece]) => trackOfPiece[piece] !== -1);
     const [into, common] = largest(taken);
     if (into === -1 || common < ANCESTRY_SHARE * (pixels[index] as number)) return;
     const other = trackOfPiece[into] as number;
-    if (strength(track) > strength(trackAt(other)) && mayLink(index, into)) {
+    const goesOn = strength(track) > strength(trackAt(other)) && mayLink(index, into) && !isChild(index, other);
+    if (goesOn || isChild(other, index)) {
       pieceOfTrack[other] = -1;
       mergedInto.forEach((survivor, lost) => {
-        if (survivor === other) mergedInto[lost] = index;
+        if (survivor === other) mergedInto[lost] = mayEndIn(lost, index) ? index : -1;
       });
-      mergedInto[other] = index;
+      mergedInto[other] = mayEndIn(other, index) ? index : -1;
+      branched[index] = mayLink(index, into) ? 0 : 1;
       link(matches, index, into);
-    } else mergedInto[index] = other;
-  });
-}
-
-/** Splits: a piece without a track on the mask of a track that goes on elsewhere; the stronger piece keeps the id. */
-function findSplits(
-  pieces: readonly Piece[],
-  { shared }: Overlaps,
-  matches: Matches,
-  mayLink: (track: number, piece: number) => boolean,
-): void {
-  const { pieceOfTrack, trackOfPiece, parentOfPiece } = matches;
-  const common = (track: number, piece: number) => shared[track]?.get(piece) ?? 0;
-  const splitsFrom = (piece: number, track: number) =>
-    common(track, piece) >= ANCESTRY_SHARE * (pieces[piece] as Piece).rows.length;
-  const tracksOn = Map.groupBy(
-    shared.flatMap((of, track) => [...of.keys()].map((piece) => ({ track, piece }))),
-    (overlap) => overlap.piece,
-  );
-  pieces.forEach((piece, index) => {
-    if (trackOfPiece[index] !== -1) return;
-    const goingOn = (tracksOn.get(index) ?? []).filter(({ track }) => pieceOfTrack[track] !== -1);
-    const [from] = largest(goingOn.map(({ track }) => [track, common(track, index)]));
-    if (from === -1 || !splitsFrom(index, from)) return;
-    const sibling = pieceOfTrack[from] as number;
-    const stronger = strength(piece) > strength(pieces[sibling] as Piece);
-    if (stronger && splitsFrom(sibling, from) && mayLink(from, index)) {
-      trackOfPiece[sibling] = -1;
-      parentOfPiece[sibling] = from;
-      link(matches, from, index);
-    } else parentOfPiece[index] = from;
+    } else if (mayEndIn(index, other)) mergedInto[index] = other;
   });
 }
 

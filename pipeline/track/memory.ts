@@ -14,6 +14,8 @@ export interface LiveTrack {
   /** Scans that arrived since then without a cell for it. */
   readonly missed_scans: number;
   readonly scan_count: number;
+  /** Scans with a cell since it last broke into branches: before some of them its velocity is a guess, that of the whole. */
+  readonly settled_scans: number;
   readonly motion: Motion;
   /** Published position and centroid of the last cell. */
   readonly lat: number;
