@@ -103,7 +103,10 @@ export function processScan(
       flag_out_of_range: out_of_range,
     };
   });
-  const detections = found.detections.map((detection): Detection => completeDetection(detection, cells, storm_date));
+  const detections = found.detections.map(
+    (detection, index): Detection =>
+      completeDetection(detection, found.component_area_km2[index] as number, cells, storm_date),
+  );
   const tracks = step.points.map(
     (point): TrackPoint => ({ ...point, storm_date, ...(judged[point.track_id] as Judged) }),
   );
@@ -235,13 +238,19 @@ function judge(
   return judged;
 }
 
-function completeDetection(detection: DetectionShape, cells: readonly Cell[], storm_date: string): Detection {
+function completeDetection(
+  detection: DetectionShape,
+  component_area_km2: number,
+  cells: readonly Cell[],
+  storm_date: string,
+): Detection {
   const cell = detection.cell_index === null ? null : (cells[detection.cell_index] as Cell);
   return {
     ...detection,
     storm_date,
     track_id: cell?.track_id ?? null,
-    ml_probability: cell?.ml_probability ?? hailProbability(detectionPredictors(detection)).probability,
+    ml_probability:
+      cell?.ml_probability ?? hailProbability(detectionPredictors(detection, component_area_km2)).probability,
   };
 }
 

@@ -35,6 +35,8 @@ export type DetectionShape = Omit<Detection, 'storm_date' | 'track_id' | 'ml_pro
 export interface Detections {
   /** One per pixel >= 10 mm, in the order of the field: rows from north, columns from west. */
   readonly detections: DetectionShape[];
+  /** Area of the component >= 5 mm that holds each of them, km2. */
+  readonly component_area_km2: number[];
   /** Confidence of each cell: that of the detection at its largest pixel. */
   readonly cellConfidence: number[];
   /** Memory for the next scan. */
@@ -60,11 +62,12 @@ export function findDetections(
     terrain,
     known,
     labels,
-    single: singleScanComponents(field, labels, known),
+    unseen: unseenComponents(field, labels, known),
     cellOf: cellOfPixel(field.tenths.length, cells),
     melting_km: meltingLevels(input, cells),
   };
   const detections: DetectionShape[] = [];
+  const component_area_km2: number[] = [];
   const confidenceOf = new Map<number, number>();
   for (let r = 0; r < field.window.rows; r++) {
     const end = field.rowStart[r + 1] as number;
@@ -72,11 +75,13 @@ export function findDetections(
       if ((field.tenths[i] as number) < DETECTION_MIN_MM * 10) continue;
       const detection = detectionAt(context, field.window.row0 + r, i);
       detections.push(detection);
+      component_area_km2.push(labels.area_km2[labels.label[i] as number] as number);
       confidenceOf.set(i, detection.confidence);
     }
   }
   return {
     detections,
+    component_area_km2,
     cellConfidence: cells.map(({ peakIndex }) => confidenceOf.get(peakIndex) as number),
     memory: remember(
       known,
@@ -93,15 +98,15 @@ interface Context {
   readonly terrain: Blockage | null;
   readonly known: DetectMemory;
   readonly labels: Labels;
-  /** 1 for components that are seen for the first time. */
-  readonly single: Uint8Array;
+  /** 1 for components without an echo near them in the scans before. */
+  readonly unseen: Uint8Array;
   /** Cell of each pixel of the field, -1 outside any. */
   readonly cellOf: Int32Array;
   /** Melting level above the ground at each cell, null where the scan does not tell. */
   readonly melting_km: readonly (number | null)[];
 }
 
-function detectionAt({ input, terrain, known, labels, single, cellOf, melting_km }: Context, row: number, i: number) {
+function detectionAt({ input, terrain, known, labels, unseen, cellOf, melting_km }: Context, row: number, i: number) {
   const { mesh: field, scan_time, companions } = input;
   const col = field.col[i] as number;
   const lat = rowLat(row);
@@ -114,9 +119,9 @@ function detectionAt({ input, terrain, known, labels, single, cellOf, melting_km
   const quality = placeQuality(row, col, scan_time, terrain);
   const scan_count = (known.places[geohash5]?.length ?? 0) + 1;
   const posh_pct = companionAt(companions.posh_pct, i);
-  const flag_small =
-    (labels.pixels[component] as number) < SMALL_PIXELS &&
-    (labels.max_tenths[component] as number) < CELL_PEAK_MIN_MM * 10;
+  const few = (labels.pixels[component] as number) < SMALL_PIXELS;
+  const flag_small = few && (labels.max_tenths[component] as number) < CELL_PEAK_MIN_MM * 10;
+  const believed = (labels.max_tenths[component] as number) >= BELIEVED_MM * 10;
   const melting = (cell < 0 ? null : melting_km[cell]) ?? quality.freezing_above_ground_km;
   const confidence = detectionConfidence({
     mesh_mm: estimated_size_mm,
@@ -124,6 +129,7 @@ function detectionAt({ input, terrain, known, labels, single, cellOf, melting_km
     posh_pct: posh_pct ?? poshOfShi(shiOfMesh(estimated_size_mm), melting),
     hdqi: quality.hdqi,
     small: flag_small,
+    spike: few && believed && unseen[component] === 1,
   });
   return {
     scan_time,
@@ -143,7 +149,7 @@ function detectionAt({ input, terrain, known, labels, single, cellOf, melting_km
     echo_top_50_km: companionAt(companions.echo_top_50_km, i),
     max_reflectivity_dbz: companionAt(companions.max_reflectivity_dbz, i),
     flag_small,
-    flag_single_scan: single[component] === 1,
+    flag_single_scan: !believed && unseen[component] === 1,
     flag_extreme: tenths > EXTREME_MM * 10,
   };
 }
@@ -155,25 +161,24 @@ function cellOfPixel(pixels: number, cells: readonly CellShape[]): Int32Array {
 }
 
 /**
- * 1 for each component below 19 mm that has no echo near any of its pixels in the two previous scans.
+ * 1 for each component that has no echo near any of its pixels in the two previous scans.
  * Without an earlier scan nothing is held against an echo.
  */
-function singleScanComponents(field: HailField, labels: Labels, known: DetectMemory): Uint8Array {
-  const single = new Uint8Array(labels.count);
-  if (known.scans.length === 0) return single;
-  for (let component = 0; component < labels.count; component++)
-    if ((labels.max_tenths[component] as number) < BELIEVED_MM * 10) single[component] = 1;
+function unseenComponents(field: HailField, labels: Labels, known: DetectMemory): Uint8Array {
+  const unseen = new Uint8Array(labels.count);
+  if (known.scans.length === 0) return unseen;
+  unseen.fill(1);
   for (let r = 0; r < field.window.rows; r++) {
     const end = field.rowStart[r + 1] as number;
     for (let i = field.rowStart[r] as number; i < end; i++) {
       const component = labels.label[i] as number;
-      if (component < 0 || single[component] === 0) continue;
+      if (component < 0 || unseen[component] === 0) continue;
       const row = field.window.row0 + r;
       const col = field.col[i] as number;
-      if (known.scans.some(({ pixels }) => anyNear(pixels, row, col, LASTING_REACH_PX))) single[component] = 0;
+      if (known.scans.some(({ pixels }) => anyNear(pixels, row, col, LASTING_REACH_PX))) unseen[component] = 0;
     }
   }
-  return single;
+  return unseen;
 }
 
 /** Melting level above the ground that ProbSevere gives for each cell, km; only needed where POSH is missing. */

@@ -24,15 +24,15 @@ export function cellPredictors(cell: CellShape, scan_time: number, history: Cell
   };
 }
 
-/** The same for a detection outside every cell, which has no area and no past. */
-export function detectionPredictors(detection: DetectionShape): Predictors {
+/** The same for a detection outside every cell, in a component of this area; it has no past. */
+export function detectionPredictors(detection: DetectionShape, area_km2: number): Predictors {
   const { row, col, scan_time } = detection;
   return {
     mesh_mm: detection.estimated_size_mm,
     posh_pct: detection.posh_pct,
     vil_density_g_m3: vilDensity(detection.vil_kg_m2, detection.echo_top_18_km),
     echo_top_50_above_freezing_km: aboveFreezing(detection.echo_top_50_km, row, col, scan_time),
-    area_km2: null,
+    area_km2,
     growth_mm_per_min: null,
     duration_min: null,
   };

@@ -9,11 +9,11 @@ for (const [mesh_mm, scan_count, posh_pct, hdqi, confidence] of [
   [63, 5, 100, 0.9, 0.81],
 ] as const)
   test(`${mesh_mm} mm in ${scan_count} scans with POSH ${posh_pct} and quality ${hdqi} has confidence ${confidence}`, (t) => {
-    const found = detectionConfidence({ mesh_mm, scan_count, posh_pct, hdqi, small: false });
+    const found = detectionConfidence({ mesh_mm, scan_count, posh_pct, hdqi, small: false, spike: false });
     t.is(Math.round(found * 1000) / 1000, confidence);
   });
 
-const EVIDENCE: Evidence = { mesh_mm: 25, scan_count: 2, posh_pct: 50, hdqi: 0.7, small: false };
+const EVIDENCE: Evidence = { mesh_mm: 25, scan_count: 2, posh_pct: 50, hdqi: 0.7, small: false, spike: false };
 
 for (const more of [{ mesh_mm: 26 }, { scan_count: 3 }, { posh_pct: 60 }, { hdqi: 0.8 }] as const)
   test(`confidence rises with ${Object.keys(more)[0]}`, (t) => {

@@ -223,3 +223,13 @@ sharedTest('the real scan of 28 Feb 2024 has 153 detections, two of them of 19 m
   t.like(largest, { row: 1343, col: 4230, lat: 41.565, lon: -87.695, estimated_size_mm: 20.8 });
   t.true(detections.every(({ confidence }) => confidence > 0 && confidence < 1));
 });
+
+test('a few extreme pixels where it was dry have less confidence than where an echo lasts, or a wide one', (t) => {
+  const confidence = (...fields: readonly HailField[]) => inTurn(fields).detections[0]?.confidence ?? Number.NaN;
+  const spike = draw('. . . . 9');
+  const dry = confidence(DRY, DRY, spike);
+  t.true(dry < 0.5, `${dry}`);
+  t.true(confidence(DRY, draw('. . . . 1'), spike) > dry + 0.3);
+  t.true(confidence(DRY, DRY, draw('. . 9 9 9 9 9')) > dry + 0.3);
+  t.true(confidence(spike) > dry + 0.3, 'without an earlier scan nothing is held against an echo');
+});

@@ -2,6 +2,7 @@ import test from 'ava';
 import { findCells } from '../../../pipeline/detect/cells.ts';
 import { findDetections } from '../../../pipeline/detect/detections.ts';
 import { emptyDetectMemory } from '../../../pipeline/detect/memory.ts';
+import { hailProbability } from '../../../pipeline/detect/predict.ts';
 import { cellPredictors, detectionPredictors } from '../../../pipeline/detect/predictors.ts';
 import type { ScanInput } from '../../../pipeline/grid.ts';
 import type { ProbSevereObject } from '../../../schemas/tables/probsevere.ts';
@@ -35,14 +36,17 @@ test('predictors of a cell are its companions, its area and what its track knows
   t.true(Math.abs((predictors.echo_top_50_above_freezing_km ?? 0) - (9 - 4.4)) < 0.02);
 });
 
-test('a detection outside every cell has no area and no past', (t) => {
-  const [detection] = findDetections(INPUT, [], emptyDetectMemory, null).detections;
-  if (!detection) return t.fail('no detection');
-  t.like(detectionPredictors(detection), {
+test('a detection outside every cell has the area of its component and no past', (t) => {
+  const { detections, component_area_km2 } = findDetections(INPUT, [], emptyDetectMemory, null);
+  const [detection] = detections;
+  const [area_km2] = component_area_km2;
+  if (!detection || area_km2 === undefined) return t.fail('no detection');
+  t.true(Math.abs(area_km2 - 5 * 0.949) < 0.02, `${area_km2} km2`); // five pixels at 40 N
+  t.like(detectionPredictors(detection, area_km2), {
     mesh_mm: 30,
     posh_pct: 60,
     vil_density_g_m3: 3.5,
-    area_km2: null,
+    area_km2,
     growth_mm_per_min: null,
     duration_min: null,
   });
@@ -74,4 +78,14 @@ test('without POSH the melting level of the matched ProbSevere object goes into 
     return findDetections(input, findCells(input), emptyDetectMemory, null).cellConfidence[0] as number;
   };
   t.true(confidence(2.5) > confidence(4.5));
+});
+
+test('the probability of a detection outside every cell is that of a cell of the same size, not of a large one', (t) => {
+  const { detections, component_area_km2 } = findDetections(INPUT, [], emptyDetectMemory, null);
+  const [cell] = findCells(INPUT);
+  const [detection] = detections;
+  if (!detection || !cell) return t.fail('no detection');
+  const alone = hailProbability(detectionPredictors(detection, component_area_km2[0] as number)).probability;
+  const past = { growth_mm_per_min: null, duration_min: null };
+  t.is(alone, hailProbability(cellPredictors(cell, SCAN_TIME, past)).probability);
 });
