@@ -14,6 +14,7 @@ import { DETECTION_MIN_MM, SIZE_BANDS } from '../schemas/size.ts';
 import { type Cell, cells } from '../schemas/tables/cells.ts';
 import { type DayMax, dayMax } from '../schemas/tables/day-max.ts';
 import { type Detection, detections } from '../schemas/tables/detections.ts';
+import { type TrackPoint, tracks } from '../schemas/tables/tracks.ts';
 import { dayMaxRow } from './rows.ts';
 import { sharedData } from './shared-folder.ts';
 
@@ -22,6 +23,7 @@ export interface DayRows {
   readonly day_max: readonly DayMax[];
   readonly detections: readonly Detection[];
   readonly cells: readonly Cell[];
+  readonly tracks?: readonly TrackPoint[];
 }
 
 export interface PublishedDay {
@@ -51,6 +53,7 @@ export async function publishDays(
         ...(await stage(dayMax, rows.day_max)),
         ...(await stage(detections, rows.detections)),
         ...(await stage(cells, rows.cells)),
+        ...(await stage(tracks, rows.tracks ?? [])),
       ];
       await root.publishDay(storm_date, source, ['test'], files, true, now_ms);
       const head = root.heads.get(storm_date);

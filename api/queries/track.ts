@@ -16,30 +16,38 @@ const POINTS_SQL = `
   SELECT ${selectList(tracks)} FROM ${FILES}
   WHERE track_id = $2 AND state = 'tracked' ORDER BY scan_time`;
 
+/** Published storm dates on which a track may begin: its id opens with the UTC date of its first scan. */
+function birthDates(edition: Edition, track_id: string): readonly string[] {
+  const [, year, month, day] = /^(\d{4})(\d{2})(\d{2})-/.exec(track_id) ?? [];
+  if (year === undefined) return [];
+  const utc_date = `${year}-${month}-${day}`;
+  return edition.dates.filter((date) => date <= utc_date).slice(-2); // a storm date begins on its UTC date or ends on it
+}
+
 /**
- * The whole life of a track that has a point on a storm date, over midnights too; null when there is none. A track seen by
- * one scan only is not published.
+ * The whole life of a track that has a point on a storm date, over midnights too, of any track when the date is null; null
+ * when there is none. A track seen by one scan only is not published.
  */
 export async function trackHistory(
   engine: Engine,
   edition: Edition,
   storm_day_start_hour: number,
   track_id: string,
-  date: string,
+  date: string | null,
 ): Promise<TrackHistory | null> {
   const pointsOn = async (dates: readonly string[]): Promise<TrackPoint[]> => {
     const paths = edition.paths(tracks.name, dates);
     return paths.length === 0 ? [] : engine.rows<TrackPoint>(POINTS_SQL, [paths, track_id]);
   };
-  const selected = await pointsOn([date]);
-  const [seen] = selected;
-  if (seen === undefined) return null;
+  const selected = await pointsOn(date === null ? birthDates(edition, track_id) : [date]);
+  const [seen, last] = [selected[0], selected.at(-1)];
+  if (seen === undefined || last === undefined) return null;
 
   const born = stormDate(seen.first_detected, storm_day_start_hour);
   const before: string[] = [];
-  for (let day = addDays(date, -1); day >= born; day = addDays(day, -1)) before.unshift(day);
+  for (let day = addDays(seen.storm_date, -1); day >= born; day = addDays(day, -1)) before.unshift(day);
   const points = [...(await pointsOn(before)), ...selected];
-  for (let day = addDays(date, 1); ; day = addDays(day, 1)) {
+  for (let day = addDays(last.storm_date, 1); ; day = addDays(day, 1)) {
     const more = await pointsOn([day]);
     if (more.length === 0) break;
     points.push(...more);

@@ -4,7 +4,7 @@ import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import { type StormCell, Storms, StormTrack } from '../../schemas/resources/storm.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
-import { stormDate, timestamp } from '../../schemas/time.ts';
+import { timestamp } from '../../schemas/time.ts';
 import { dateQuery, latitudeQuery, longitudeQuery, numberQuery, wordQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
@@ -29,7 +29,7 @@ export const stormsList = readEndpoint({
   group: 'Storms',
   summary: 'Tracked storm cells around a point',
   description:
-    'Storm cells that at least two scans saw and whose track goes on, as the newest scan that saw them shows them, nearest first. direction_deg is the direction towards which a storm moves; meteorologists often give the direction it comes from, which differs by 180.',
+    'Storm cells that at least two scans saw and whose track goes on, as the newest scan that saw them shows them, nearest first. A storm leaves the list with the scan that ends or merges its track, however short ago that was; lookback_minutes is how long ago a track that goes on may have been seen, which counts when no scans arrive. GET /v1/storms/{track_id} answers for all of them. direction_deg is the direction towards which a storm moves; meteorologists often give the direction it comes from, which differs by 180.',
   scope: 'storms:read',
   params: null,
   query: z.object({
@@ -103,11 +103,13 @@ export const stormsList = readEndpoint({
   },
 });
 
-function liveSignals(snapshot: LiveSnapshot, { scan_time, cell_index }: TrackPoint): StormCell['radar_signals'] {
+/** Products over the cell of a storm; its size is that of the track's own part where tracks share a cell. */
+function liveSignals(snapshot: LiveSnapshot, seen: TrackPoint): StormCell['radar_signals'] {
+  const { scan_time, cell_index } = seen;
   const at = cell_index === null ? undefined : snapshot.cellIndex(scan_time, cell_index);
   if (at === undefined) return null;
   const cell = snapshot.cells.at(at);
-  return radarBlock(cell.estimated_size_mm, cell, cell, scan_time);
+  return radarBlock(seen.estimated_size_mm, cell, seen, scan_time);
 }
 
 export const stormsGet = readEndpoint({
@@ -119,7 +121,10 @@ export const stormsGet = readEndpoint({
     'Every scan that saw the storm, oldest first, over midnights too; the date only selects a track that has a point on it. A track without a point on the date, or seen by one scan only, is not found.',
   scope: 'storms:read',
   params: z.object({ track_id: z.string().meta({ description: 'From GET /v1/storms.' }) }),
-  query: z.object({ date: dateQuery({ description: 'Storm date, YYYY-MM-DD; default today.' }), detail: DETAIL }),
+  query: z.object({
+    date: dateQuery({ description: 'Storm date, YYYY-MM-DD; default: the newest on which the track has a point.' }),
+    detail: DETAIL,
+  }),
   body: null,
   reply: StormTrack,
   example: {
@@ -148,16 +153,18 @@ export const stormsGet = readEndpoint({
     detail === 'advanced'
       ? { operation: 'storms.get.advanced', credits: 18, count: 1 }
       : { operation: 'storms.get', credits: 10, count: 1 },
-  answer: async ({ params: { track_id }, query, now_ms, services: { catalog, engine, storm_day_start_hour } }) => {
+  answer: async ({ params: { track_id }, query, services: { catalog, engine, storm_day_start_hour } }) => {
     const { detail } = query;
-    const date = query.date ?? stormDate(now_ms, storm_day_start_hour);
+    const asked = query.date ?? null;
     const edition = catalog.edition();
-    const track = await trackHistory(engine, edition, storm_day_start_hour, track_id, date);
-    if (track === null) throw new ApiError('not_found', `no track ${track_id} on ${date}`);
+    const track = await trackHistory(engine, edition, storm_day_start_hour, track_id, asked);
+    const date = asked ?? track?.dates.at(-1);
+    if (track === null || date === undefined)
+      throw new ApiError('not_found', `no track ${track_id}${asked === null ? '' : ` on ${asked}`}`);
     const cells = detail === 'advanced' ? await trackCells(engine, edition, track_id, track.dates) : null;
-    const signals = ({ scan_time }: TrackPoint): StormCell['radar_signals'] => {
-      const cell = cells?.get(scan_time);
-      return cell === undefined ? null : radarBlock(cell.estimated_size_mm, cell, cell, scan_time);
+    const signals = (point: TrackPoint): StormCell['radar_signals'] => {
+      const cell = cells?.get(point.scan_time);
+      return cell === undefined ? null : radarBlock(point.estimated_size_mm, cell, point, point.scan_time);
     };
     const as_of_ms = edition.dataAsOf(track.dates);
     const body: StormTrack = {

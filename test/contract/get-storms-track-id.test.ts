@@ -1,16 +1,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { selectList } from '../../api/queries/select.ts';
 import { stormsGet } from '../../api/routes/storms.ts';
 import { StormTrack } from '../../schemas/resources/storm.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
 import { creditsUsed } from '../portfolio.ts';
+import { publishDays } from '../published-days.ts';
+import { cell, trackPoint } from '../rows.ts';
 import { type RunningService, startService } from '../service.ts';
 import { ingest, MONTH_LATER_MS, midnight, NOW_MS, onRoot, SCRATCH } from '../world.ts';
 
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
+const NO_HAIL = { day_max: [], detections: [], cells: [] };
 const data_root = mkdtempSync(join(SCRATCH, 'hail-track-'));
 let service: RunningService;
 let rows: TrackPoint[];
@@ -81,6 +84,79 @@ test.serial('GET /v1/storms/{track_id} answers the same points whichever of its 
   t.deepEqual(first.points, last.points);
   t.deepEqual([first.date, last.date], [FIRST, LAST]);
 });
+
+/** A service on made rows: a storm of one date, and one over a midnight whose cell another shares. */
+async function onMadeRows(t: ExecutionContext, now_ms: number): Promise<RunningService> {
+  const made = mkdtempSync(join(SCRATCH, 'hail-track-'));
+  const before = Date.parse(`${LAST}T00:00:00Z`) - 60_000;
+  const after = before + 120_000;
+  const life = { first_detected: before, duration_min: 2 };
+  const over = { ...life, track_id: '20260501-over', estimated_size_mm: 50 };
+  const part = { ...life, track_id: '20260501-part', estimated_size_mm: 20 };
+  const short = { track_id: '20260501-short', cell_index: 1, first_detected: before - 120_000 };
+  const shared = { track_id: over.track_id, estimated_size_mm: 50, posh_pct: 80 };
+  await publishDays(
+    made,
+    [
+      {
+        storm_date: FIRST,
+        rows: {
+          ...NO_HAIL,
+          cells: [cell({ ...shared, storm_date: FIRST, scan_time: before })],
+          tracks: [
+            trackPoint({ ...short, storm_date: FIRST, scan_time: before - 120_000 }),
+            ...[over, part, short].map((own) => trackPoint({ ...own, storm_date: FIRST, scan_time: before })),
+          ],
+        },
+      },
+      {
+        storm_date: LAST,
+        rows: {
+          ...NO_HAIL,
+          cells: [cell({ ...shared, storm_date: LAST, scan_time: after })],
+          tracks: [over, part].map((own) => trackPoint({ ...own, storm_date: LAST, scan_time: after })),
+        },
+      },
+    ],
+    'simulated',
+    now_ms,
+  );
+  const other = await startService({ endpoints: [stormsGet], data_root: made, now_ms });
+  t.teardown(async () => {
+    await other.close();
+    rmSync(made, { recursive: true, force: true });
+  });
+  return other;
+}
+
+test.serial(
+  'GET /v1/storms/{track_id} without a date answers the newest date on which the track has a point',
+  async (t) => {
+    const other = await onMadeRows(t, Date.parse('2026-05-03T00:00:30Z'));
+    t.is((await ask('20260501-short', '', other)).date, FIRST);
+    const over = await ask('20260501-over', '', other);
+    t.is(over.date, LAST);
+    t.deepEqual(over.points, (await ask('20260501-over', `?date=${FIRST}`, other)).points);
+    t.is(over.points.length, 2);
+  },
+);
+
+test.serial(
+  'GET /v1/storms/{track_id} gives radar_signals the size of its own part of a cell that tracks share',
+  async (t) => {
+    const other = await onMadeRows(t, NOW_MS);
+    for (const [track_id, mm] of [
+      ['20260501-over', 50],
+      ['20260501-part', 20],
+    ] as const) {
+      const { points } = await ask(track_id, '?detail=advanced', other);
+      t.deepEqual(
+        points.map(({ radar_signals }) => radar_signals?.mesh_mm),
+        [mm, mm],
+      );
+    }
+  },
+);
 
 test.serial('GET /v1/storms/{track_id} answers the same once its dates are closed', async (t) => {
   const closed = mkdtempSync(join(SCRATCH, 'hail-track-'));

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { selectList } from '../../api/queries/select.ts';
-import { stormsList } from '../../api/routes/storms.ts';
+import { stormsGet, stormsList } from '../../api/routes/storms.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
-import { Storms } from '../../schemas/resources/storm.ts';
+import { Storms, StormTrack } from '../../schemas/resources/storm.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { type Cell, cells } from '../../schemas/tables/cells.ts';
 import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
@@ -26,7 +26,7 @@ test.before(async () => {
   const scans = await midnight();
   newest_ms = scans.at(-1)?.time_ms ?? 0;
   await ingest(data_root, scans);
-  service = await startService({ endpoints: [stormsList], data_root, now_ms: NOW_MS });
+  service = await startService({ endpoints: [stormsList, stormsGet], data_root, now_ms: NOW_MS });
   const { catalog, engine } = service.services;
   const edition = catalog.edition();
   rows = await engine.rows<TrackPoint>(
@@ -130,6 +130,19 @@ test.serial('GET /v1/storms with detail=advanced adds the radar products of the 
     t.is(radar_signals?.echo_top_50_km, round(cell?.echo_top_50_km as number, 2));
   }
   t.true((await ask()).cells.every((cell) => !('radar_signals' in cell)));
+});
+
+test.serial('GET /v1/storms shows of each storm what its track answers for the last point and the whole', async (t) => {
+  for (const cell of (await ask(`${ALL}&detail=advanced`)).cells) {
+    const response = await service.call(`/v1/storms/${cell.track_id}?detail=advanced`);
+    const { points, summary } = StormTrack.parse(await response.json());
+    const { track_id: _, distance_km: __, track, ...state } = cell;
+    t.deepEqual<unknown, unknown>(state, points.at(-1));
+    t.deepEqual(track, {
+      duration_min: summary.duration_min,
+      peak_estimated_size_mm: summary.peak_estimated_size_mm,
+    });
+  }
 });
 
 test.serial('GET /v1/storms costs 15 credits, 25 with detail=advanced', async (t) => {
