@@ -21,6 +21,8 @@ export function sizeCategory(size_mm: number): SizeCategory | null {
 
 /** A pixel of a scan with at least this MESH is a detection. */
 export const DETECTION_MIN_MM = 10;
+/** A storm date with such a detection is an event day; every figure of an event day counts detections from this size on. */
+export const EVENT_MIN_MM = SIZE_BANDS[0].threshold_mm;
 /** Storm cells grow at this MESH, and the day maximum keeps pixels from it. */
 export const CELL_GROW_MM = 5;
 /** A storm cell has at least this peak. */

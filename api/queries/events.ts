@@ -1,6 +1,6 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import { SIZE_BANDS } from '../../schemas/size.ts';
+import { EVENT_MIN_MM } from '../../schemas/size.ts';
 import { monthOf } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 import type { Engine } from '../duckdb.ts';
@@ -9,7 +9,7 @@ import type { Region } from '../rules/region.ts';
 import { inSlices } from '../rules/slices.ts';
 import { type Pixels, within } from './within.ts';
 
-/** A storm date on which a region had a detection of at least 19 mm; instants in epoch milliseconds. */
+/** A storm date on which a region had a detection of at least 19 mm; all of it counts such detections, instants in epoch ms. */
 export interface RegionDay {
   readonly event_date: string;
   readonly cell_count: number;
@@ -21,10 +21,9 @@ export interface RegionDay {
   readonly last_detected: number;
 }
 
-/** Tables that events are made of. */
-export const EVENT_TABLES = ['day-max', 'cells'] as const;
+/** Tables that events are made of: figures are counted from detections, as those of swaths are, so that both are equal. */
+export const EVENT_TABLES = ['day-max', 'detections'] as const;
 
-const SEVERE_MM = SIZE_BANDS[0].threshold_mm;
 const MONTHS_AT_A_TIME = 4;
 /** Hulls made before other requests get a turn: each takes a tenth of a millisecond. */
 const HULLS_AT_A_TIME = 32;
@@ -40,32 +39,29 @@ export async function eventDays(
   const { window, runs, bbox } = region;
   if (window === null) return [];
   const pixels = { window, runs };
-  const near = { bbox, min_size_mm: SEVERE_MM };
+  const near = { bbox, min_size_mm: EVENT_MIN_MM };
   const events: RegionDay[] = [];
   for (const dates of stretches(edition.datesBetween(first, last))) {
     const [from, to] = [dates[0] as string, dates.at(-1) as string];
-    const [days, storms] = await Promise.all([
-      severeDays(engine, edition.dayMaxPaths(from, to, near), pixels, from, to),
-      severeStorms(engine, edition.paths('cells', dates, near), pixels),
-    ]);
+    const severe = await severeDates(engine, edition.dayMaxPaths(from, to, near), pixels);
+    const asked = dates.filter((date) => severe.has(date));
+    const days = await severeDays(engine, edition.paths('detections', asked, near), pixels);
     await inSlices(days, HULLS_AT_A_TIME, ({ lines, ...day }) => {
       const { area_km2, centroid } = affectedArea(unpacked(lines));
-      // Hail of a storm whose centre stayed outside is still that of one storm.
-      const cell_count = Math.max(1, storms.get(day.event_date) ?? 0);
-      events.push({ ...day, cell_count, affected_area_km2: area_km2, centroid });
+      events.push({ ...day, affected_area_km2: area_km2, centroid });
     });
   }
   return events;
 }
 
-/** Dates by so many whole months: a month's files are read once, and a year of the whole country fits into memory. */
+/** Dates by so many whole months, so that a year of the whole country fits into memory. */
 function stretches(dates: readonly string[]): string[][] {
   const months = [...new Set(dates.map(monthOf))];
   const stretchOf = (date: string) => Math.floor(months.indexOf(monthOf(date)) / MONTHS_AT_A_TIME);
   return [...Map.groupBy(dates, stretchOf).values()];
 }
 
-interface SevereDay extends Omit<RegionDay, 'cell_count' | 'affected_area_km2' | 'centroid'> {
+interface SevereDay extends Omit<RegionDay, 'affected_area_km2' | 'centroid'> {
   /**
    * One number per lattice row with pixels >= 19 mm, as text with blanks between: row, first and last column in the number
    * system of LATTICE.cols. A list of numbers would take a hundred times the memory for a year of the whole country.
@@ -73,28 +69,38 @@ interface SevereDay extends Omit<RegionDay, 'cell_count' | 'affected_area_km2' |
   readonly lines: string;
 }
 
-/** Filled-in pixels never count. Files of a running date add up, and so do the rows here: largest, sum, first, last. */
-async function severeDays(
-  engine: Engine,
-  paths: readonly string[],
-  region: Pixels,
-  first: string,
-  last: string,
-): Promise<SevereDay[]> {
+/**
+ * Dates with a pixel >= 19 mm in the region: those of which a scan saw one, as the day maxima know without looking at every
+ * scan. Small regions have few of them.
+ */
+async function severeDates(engine: Engine, paths: readonly string[], region: Pixels): Promise<ReadonlySet<string>> {
+  if (paths.length === 0) return new Set();
+  const filter = within(region, 2);
+  const rows = await engine.rows<{ storm_date: string }>(
+    `SELECT DISTINCT storm_date::VARCHAR AS storm_date FROM read_parquet($1::VARCHAR[], hive_partitioning = false)
+     ${filter.sql} AND max_mm >= ${EVENT_MIN_MM} AND NOT interpolated`,
+    [paths, ...filter.parameters],
+  );
+  return new Set(rows.map(({ storm_date }) => storm_date));
+}
+
+/** What the detections >= 19 mm of the region add up to. A cell without a track is a storm of its scan; a pixel of no cell is of none. */
+async function severeDays(engine: Engine, paths: readonly string[], region: Pixels): Promise<SevereDay[]> {
   if (paths.length === 0) return [];
-  const filter = within(region, 4);
+  const filter = within(region, 2);
   return engine.rows<SevereDay>(
     `WITH line AS (
-       SELECT storm_date, "row", max(max_mm) AS mm, sum(detection_scans) AS n, min(first_detected) AS since, max(last_detected) AS until,
-         min(col) FILTER (max_mm >= ${SEVERE_MM}) AS west, max(col) FILTER (max_mm >= ${SEVERE_MM}) AS east
-       FROM read_parquet($1::VARCHAR[], hive_partitioning = false) ${filter.sql}
-         AND storm_date BETWEEN $2::VARCHAR::DATE AND $3::VARCHAR::DATE AND detection_scans > 0 AND NOT interpolated
+       SELECT storm_date, "row", max(estimated_size_mm) AS mm, count(*) AS n, min(scan_time) AS since, max(scan_time) AS until,
+         min(col) AS west, max(col) AS east,
+         list(DISTINCT coalesce(track_id, concat(scan_time, ' ', cell_index))) FILTER (cell_index IS NOT NULL) AS storms
+       FROM read_parquet($1::VARCHAR[], hive_partitioning = false) ${filter.sql} AND estimated_size_mm >= ${EVENT_MIN_MM}
        GROUP BY storm_date, "row")
      SELECT storm_date::VARCHAR AS event_date, max(mm) AS max_size_mm, sum(n)::DOUBLE AS n_detections,
+       coalesce(len(list_distinct(flatten(list(storms) FILTER (storms IS NOT NULL)))), 0)::DOUBLE AS cell_count,
        epoch_ms(min(since))::DOUBLE AS first_detected, epoch_ms(max(until))::DOUBLE AS last_detected,
-       string_agg((("row"::BIGINT * ${LATTICE.cols} + west) * ${LATTICE.cols} + east)::VARCHAR, ' ') FILTER (west IS NOT NULL) AS lines
-     FROM line GROUP BY storm_date HAVING max(mm) >= ${SEVERE_MM} ORDER BY storm_date`,
-    [paths, first, last, ...filter.parameters],
+       string_agg((("row"::BIGINT * ${LATTICE.cols} + west) * ${LATTICE.cols} + east)::VARCHAR, ' ') AS lines
+     FROM line GROUP BY storm_date ORDER BY storm_date`,
+    [paths, ...filter.parameters],
   );
 }
 
@@ -105,25 +111,4 @@ function unpacked(lines: string): PixelLines {
     west: sorted.map((line) => Math.floor(line / LATTICE.cols) % LATTICE.cols),
     east: sorted.map((line) => line % LATTICE.cols),
   };
-}
-
-/** Tracks, and cells without one, that reached 19 mm while their position lay in the region, by storm date. */
-async function severeStorms(
-  engine: Engine,
-  paths: readonly string[],
-  region: Pixels,
-): Promise<ReadonlyMap<string, number>> {
-  if (paths.length === 0) return new Map();
-  const filter = within(region, 2);
-  const rows = await engine.rows<{ event_date: string; storms: number }>(
-    `SELECT storm_date::VARCHAR AS event_date,
-       (count(DISTINCT track_id) + count(*) FILTER (track_id IS NULL))::DOUBLE AS storms
-     FROM (
-       SELECT storm_date, track_id, floor((${LATTICE.north} - lat) / ${LATTICE.step} + 1e-9)::INTEGER AS "row",
-         floor((lon - (${LATTICE.west})) / ${LATTICE.step} + 1e-9)::INTEGER AS col
-       FROM read_parquet($1::VARCHAR[], hive_partitioning = false) WHERE estimated_size_mm >= ${SEVERE_MM}
-     ) ${filter.sql} GROUP BY storm_date`,
-    [paths, ...filter.parameters],
-  );
-  return new Map(rows.map(({ event_date, storms }) => [event_date, storms]));
 }

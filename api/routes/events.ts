@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import { Events } from '../../schemas/resources/event-day.ts';
 import { regionBox } from '../../schemas/resources/region-box.ts';
+import { EVENT_MIN_MM } from '../../schemas/size.ts';
 import { addDays, timestamp, utcDate } from '../../schemas/time.ts';
 import { bboxQuery, dateQuery, stateQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
@@ -39,7 +40,7 @@ export const events = readEndpoint({
   group: 'Hail detection',
   summary: 'Storm days with hail in a region',
   description:
-    'One row per storm date on which the region had a detection of at least 19 mm, oldest first, at most 365 days. Without bbox or state the region is CONUS. A pixel belongs to the state whose outline holds its centre.',
+    'One row per storm date on which the region had a detection of at least 19 mm, oldest first, at most 365 days. Every figure of a row counts detections of at least 19 mm, as the swaths it leads to do. Without bbox or state the region is CONUS. A pixel belongs to the state whose outline holds its centre.',
   scope: 'events:read',
   params: null,
   query: EventsQuery,
@@ -50,6 +51,7 @@ export const events = readEndpoint({
     reply: {
       date_range: { start: '2026-05-01', end: '2026-05-31' },
       area_method: 'convex_hull',
+      min_size_mm: 19,
       region: { bbox: { minLat: 34, maxLat: 36, minLon: -98, maxLon: -96 } },
       events: [
         {
@@ -86,6 +88,7 @@ export const events = readEndpoint({
       body: {
         date_range: { start: date_start, end: date_end },
         area_method: 'convex_hull' as const,
+        min_size_mm: EVENT_MIN_MM,
         region: { bbox: regionBox(region.bbox) },
         events: days.map((day) => ({
           event_date: day.event_date,

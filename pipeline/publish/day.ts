@@ -3,12 +3,12 @@ import { LATTICE, windowBbox } from '../../schemas/geo/lattice.ts';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
-import { SIZE_BANDS } from '../../schemas/size.ts';
-import { eventDays } from '../../schemas/tables/event-days.ts';
+import { EVENT_MIN_MM, SIZE_BANDS } from '../../schemas/size.ts';
+import { type EventDay, eventDays } from '../../schemas/tables/event-days.ts';
 import { type Swath, swaths } from '../../schemas/tables/swaths.ts';
 import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
 import { scanTime } from '../../schemas/time.ts';
-import { type EventPixel, eventDay } from '../derive/event-days.ts';
+import { type EventFacts, eventDay } from '../derive/event-days.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
 import { drawTiers, type PixelScans, type TierPixel } from '../swath/tiers.ts';
 import { dailyArchive } from '../tiles/daily.ts';
@@ -64,7 +64,7 @@ export async function deriveTables(
   const paths = (table: string) => tablePaths(dataRoot, manifest, table);
   const rows = await readDayMax(engine, paths('day-max'));
   const tiers = drawTiers(rows, storm_date, await pixelScans(engine, paths('detections')));
-  const event = eventDay(rows, { storm_date, cell_count: await severeStorms(engine, paths('cells')) });
+  const event = await readEventDay(engine, paths('detections'), storm_date);
   const files: StagedFile[] = [];
   const stage = async (table: typeof swaths | typeof eventDays, tableRows: readonly Record<string, unknown>[]) => {
     if (tableRows.length === 0) return;
@@ -104,11 +104,11 @@ async function stageArchive(
   return { staged, entry: { ...entry, sha256: hash, schema_version: 3, bbox: null, max_size_mm: null } };
 }
 
-/** What tiers and event days look at: pixels of the day maximum that a detection or a tier stands on. */
-async function readDayMax(engine: Engine, paths: readonly string[]): Promise<(TierPixel & EventPixel)[]> {
+/** What tiers look at: pixels of the day maximum that a detection or a tier stands on. */
+async function readDayMax(engine: Engine, paths: readonly string[]): Promise<TierPixel[]> {
   if (paths.length === 0) return [];
-  return engine.rows<TierPixel & EventPixel>(
-    `SELECT "row", col, max_mm, interpolated, detection_scans,
+  return engine.rows<TierPixel>(
+    `SELECT "row", col, max_mm, interpolated,
        epoch_ms(first_detected)::DOUBLE AS first_detected, epoch_ms(last_detected)::DOUBLE AS last_detected
      FROM (${mergedDayMax(paths, null)}) WHERE detection_scans > 0 OR max_mm >= ${SIZE_BANDS[0].threshold_mm}
      ORDER BY "row", col, interpolated`,
@@ -127,14 +127,22 @@ async function pixelScans(engine: Engine, paths: readonly string[]): Promise<Pix
   return new Map(bounds.map((mm) => [mm, row?.[mm] ?? 0]));
 }
 
-/** Tracked storms, and cells without a track, that reached the smallest size band. */
-async function severeStorms(engine: Engine, paths: readonly string[]): Promise<number> {
-  if (paths.length === 0) return 0;
-  const [row] = await engine.rows<{ storms: number }>(
-    `SELECT count(DISTINCT track_id) + count(*) FILTER (track_id IS NULL) AS storms
-     FROM read_parquet(${sqlList(paths)}, hive_partitioning = false) WHERE estimated_size_mm >= ${SIZE_BANDS[0].threshold_mm}`,
+/** The event day of the detections of a storm date; null when none reaches the size of one. */
+async function readEventDay(engine: Engine, paths: readonly string[], storm_date: string): Promise<EventDay | null> {
+  if (paths.length === 0) return null;
+  const severe = `FROM read_parquet(${sqlList(paths)}, hive_partitioning = false) WHERE estimated_size_mm >= ${EVENT_MIN_MM}`;
+  const [facts] = await engine.rows<Omit<EventFacts, 'storm_date'>>(
+    `SELECT count(DISTINCT track_id) + count(DISTINCT (scan_time, cell_index)) FILTER (track_id IS NULL AND cell_index IS NOT NULL) AS cell_count,
+       max(estimated_size_mm) AS max_size_mm, count(*) AS n_detections,
+       epoch_ms(min(scan_time))::DOUBLE AS first_detected, epoch_ms(max(scan_time))::DOUBLE AS last_detected
+     ${severe} HAVING count(*) > 0`,
   );
-  return row?.storms ?? 0;
+  if (facts === undefined) return null;
+  const pixels = await engine.rows<{ row: number; col: number }>(
+    `SELECT "row", col ${severe} GROUP BY "row", col ORDER BY "row", col`,
+  );
+  const [rows, cols] = [pixels.map(({ row }) => row), pixels.map(({ col }) => col)];
+  return eventDay({ rows, cols }, { storm_date, ...facts });
 }
 
 /** What the grids of a date cover; the whole lattice when no frame says it. */

@@ -12,17 +12,17 @@ import {
   stormDateColumn,
 } from '../units.ts';
 
-/** One storm date with at least one detection >= 19 mm, whole grid. */
+/** One storm date with at least one detection >= 19 mm, whole grid; every column counts such detections only. */
 export const EventDay = z.object({
   storm_date: stormDateColumn('Storm date.'),
-  cell_count: count('Tracked storms, or untracked cells, that reached 19 mm.'),
+  cell_count: count('Tracked storms, or untracked cells, with a detection >= 19 mm.'),
   max_size_mm: millimetres('Largest size of the day.'),
-  n_detections: bigCount('Pixel-scans >= 10 mm.'),
+  n_detections: bigCount('Pixel-scans >= 19 mm.'),
   affected_area_km2: squareKilometres('Geodesic area of the convex hull of the corners of all pixels >= 19 mm.'),
   centroid_lat: latitude('Centroid of the hull.'),
   centroid_lon: longitude('Centroid of the hull.'),
-  first_detected: instant('First scan with a detection.'),
-  last_detected: instant('Last scan with a detection.'),
+  first_detected: instant('First scan with a detection >= 19 mm.'),
+  last_detected: instant('Last scan with a detection >= 19 mm.'),
   hull: geometry('Convex hull.'),
 });
 export type EventDay = z.infer<typeof EventDay>;

@@ -1,25 +1,26 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { events } from '../../api/routes/events.ts';
 import { hailSwaths } from '../../api/routes/hail-swaths.ts';
-import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import { type EventDay, Events } from '../../schemas/resources/event-day.ts';
 import { Swaths } from '../../schemas/resources/swath-tier.ts';
+import type { Detection } from '../../schemas/tables/detections.ts';
 import { addDays } from '../../schemas/time.ts';
 import { drawTenths } from '../draw.ts';
 import { creditsUsed } from '../portfolio.ts';
 import { publishDays, REAL_DATE, realDay, standingHail } from '../published-days.ts';
-import { cell, dayMaxRow } from '../rows.ts';
+import { dayMaxRow } from '../rows.ts';
 import { type RunningService, startService } from '../service.ts';
 import { hasSharedData, sharedTest } from '../shared-data.ts';
-import { SCRATCH } from '../world.ts';
+import { ingest, MONTH_LATER_MS, onRoot, SCRATCH, scansBetween, scratch } from '../world.ts';
 
 const FIRST = '2026-05-01';
 const WEAK = '2026-05-02';
 const SECOND = '2026-05-04';
 const NOW_MS = Date.parse('2026-05-10T06:00:00Z');
 const EVENTS = '/v1/events';
+const TINY_DAYS = 'date_start=2026-05-01&date_end=2026-05-02';
 const MAY = 'date_start=2026-05-01&date_end=2026-05-10';
 
 const data_root = mkdtempSync(join(SCRATCH, 'hail-events-'));
@@ -34,6 +35,13 @@ const FIELD = drawTenths(
   ],
   { row0: 1499, col0: 3000 },
 );
+
+/** Two storms in Kansas, one of them weak at its rim; in Nebraska a cell without a track, of no cell in the second scan. */
+function stormOf({ row, col, scan_time }: Detection): Pick<Detection, 'track_id' | 'cell_index'> {
+  if (row === 1499) return { track_id: null, cell_index: scan_time === Date.parse('2026-05-01T20:00:00Z') ? 2 : null };
+  if (row === 1501) return { track_id: 'b', cell_index: 1 };
+  return col === 3000 ? { track_id: 'weak', cell_index: 3 } : { track_id: 'a', cell_index: 0 };
+}
 
 function at(date: string, ...clocks: string[]): number[] {
   return clocks.map((clock) => Date.parse(`${date}T${clock}:00Z`));
@@ -50,17 +58,10 @@ test.before(async () => {
     last_detected: null,
     detection_scans: 0,
   });
-  const here = (fields: object) => cell({ storm_date: FIRST, lat: rowLat(1500), lon: colLon(3002), ...fields });
-  const storms = [
-    here({ scan_time: at(FIRST, '20:00')[0], track_id: 'a', estimated_size_mm: 26 }),
-    here({ scan_time: at(FIRST, '20:02')[0], track_id: 'a', estimated_size_mm: 39 }),
-    here({ scan_time: at(FIRST, '20:02')[0], track_id: 'b', estimated_size_mm: 18.9 }),
-    here({ scan_time: at(FIRST, '20:02')[0], track_id: null, estimated_size_mm: 19 }),
-    here({ scan_time: at(FIRST, '20:02')[0], track_id: 'far', estimated_size_mm: 50, lat: 31, lon: -90 }),
-  ];
+  const seen = hail.detections.map((detection) => ({ ...detection, ...stormOf(detection) }));
   const days = [
     ...(hasSharedData ? [realDay()] : []),
-    { storm_date: FIRST, rows: { ...hail, day_max: [...hail.day_max, filled], cells: storms } },
+    { storm_date: FIRST, rows: { ...hail, day_max: [...hail.day_max, filled], detections: seen } },
     {
       storm_date: WEAK,
       rows: standingHail(WEAK, drawTenths([[189, 180]], { row0: 1500, col0: 3000 }), at(WEAK, '20:00')),
@@ -96,6 +97,7 @@ test('GET /v1/events lists days with hail of at least 19 mm, oldest first, and n
   t.like(answer, {
     date_range: { start: '2026-05-01', end: '2026-05-10' },
     area_method: 'convex_hull',
+    min_size_mm: 19,
     region: { bbox: { minLat: 24, maxLat: 50, minLon: -125, maxLon: -66 } },
     event_count: 2,
     data_as_of: '2026-05-04T23:59:59Z',
@@ -106,12 +108,12 @@ test('GET /v1/events lists days with hail of at least 19 mm, oldest first, and n
   );
 });
 
-test('GET /v1/events counts detections and storms, and never what was filled in between scans', async (t) => {
+test('GET /v1/events counts detections of at least 19 mm and their storms, never what was filled in between scans', async (t) => {
   const [first] = (await ask(MAY)).events as [EventDay];
   t.like(first, {
-    cell_count: 3, // tracks a and far, and the cell without a track
+    cell_count: 3, // tracks a and b, and the cell without a track
     max_size_mm: 39,
-    n_detections: 14,
+    n_detections: 10, // five pixels in two scans
     first_detected: '2026-05-01T20:00:00Z',
     last_detected: '2026-05-01T20:02:00Z',
     swath_url: '/v1/hail/swaths?date=2026-05-01',
@@ -127,21 +129,18 @@ test('GET /v1/events measures the hull of the pixels of at least 19 mm', async (
   t.deepEqual(second.centroid, { lat: 39.995, lon: -99.995 });
 });
 
-test('GET /v1/events counts storms whose position lies in the region', async (t) => {
-  const [near] = (await ask(`${MAY}&bbox=-101,39,-99,41`)).events as [EventDay];
-  t.is(near.cell_count, 2);
-  t.is(near.swath_url, '/v1/hail/swaths?date=2026-05-01&bbox=-101,39,-99,41');
-  t.deepEqual(
-    (await ask(`${MAY}&bbox=-91,30,-89,32`)).events,
-    [],
-    'a storm without a detection in the region is no event',
-  );
+test('GET /v1/events counts the storms whose hail fell in the region, however many and wherever their centres', async (t) => {
+  const count = async (region: string) => (await ask(`${MAY}${region}`)).events.map(({ cell_count }) => cell_count);
+  t.deepEqual(await count('&bbox=-101,39,-99,41'), [3, 0], 'hail of no storm cell is hail of no storm');
+  t.deepEqual(await count('&state=KS'), [2, 0]);
+  t.deepEqual(await count('&bbox=-99.98,39.99,-99.97,40'), [1], 'the pixel of 26 mm alone');
+  t.deepEqual(await count('&bbox=-91,30,-89,32'), [], 'no detection, no event');
 });
 
 test('GET /v1/events gives each pixel to the state whose outline holds its centre', async (t) => {
   const [kansas] = (await ask(`${MAY}&state=KS`)).events as [EventDay];
   const [nebraska] = (await ask(`${MAY}&state=NE`)).events as [EventDay];
-  t.like(kansas, { n_detections: 12, max_size_mm: 39, swath_url: '/v1/hail/swaths?date=2026-05-01&state=KS' });
+  t.like(kansas, { n_detections: 8, max_size_mm: 39, swath_url: '/v1/hail/swaths?date=2026-05-01&state=KS' });
   t.like(nebraska, { n_detections: 2, max_size_mm: 20, cell_count: 1 });
 });
 
@@ -155,11 +154,45 @@ test('GET /v1/events echoes the box of the state', async (t) => {
 
 test('GET /v1/events gives a swath_url that answers an active swath of the same hail', async (t) => {
   for (const region of ['', '&state=KS', '&bbox=-101,39,-99,41', '&bbox=-180,1e-7,-66,90'])
-    for (const { swath_url, max_size_mm } of (await ask(`${MAY}${region}`)).events) {
-      const swath = Swaths.parse(await service.json(swath_url));
-      t.true(swath.active, swath_url);
-      t.is(swath.max_size_mm, max_size_mm, swath_url);
+    await sameAsSwaths(t, service, `${MAY}${region}`);
+});
+
+/** Every row must say what the swaths it leads to say; returns the rows. */
+async function sameAsSwaths(t: ExecutionContext, { json }: RunningService, query: string): Promise<EventDay[]> {
+  const { events: rows, min_size_mm } = Events.parse(await json(`${EVENTS}?${query}`));
+  for (const { swath_url, max_size_mm, n_detections } of rows) {
+    const swath = Swaths.parse(await json(swath_url));
+    t.like(swath, { active: true, max_size_mm, n_detections }, swath_url);
+    t.is(swath.query.min_size_mm, min_size_mm);
+  }
+  return rows;
+}
+
+test('GET /v1/events equals its swaths on running, closed and joined dates alike, and never changes between them', async (t) => {
+  const root = await scratch(t);
+  await ingest(root, await scansBetween('23:40', '00:20'), { each_scan: true });
+  const regions = ['', '&state=OK', '&bbox=-97.6,35,-97,35.6', '&bbox=-97.3,34.5,-96,36', '&bbox=-98,34.6,-97.2,35.2'];
+  const look = async () => {
+    const running = await startService({ endpoints: [events, hailSwaths], data_root: root, now_ms: MONTH_LATER_MS });
+    try {
+      const rows: EventDay[][] = [];
+      for (const region of regions) rows.push(await sameAsSwaths(t, running, `${TINY_DAYS}${region}`));
+      const { headers } = await running.call(`${EVENTS}?${TINY_DAYS}`);
+      return { rows, etag: headers.get('etag') };
+    } finally {
+      t.deepEqual(running.failures, []);
+      await running.close();
     }
+  };
+  const running = await look();
+  t.true(running.rows.every(({ length }) => length > 0));
+  await onRoot(root, {}, async ({ root: opened }) => {
+    for (const date of ['2026-05-01', '2026-05-02']) t.true(await opened.closeDay(date, MONTH_LATER_MS));
+  });
+  const closed = await look();
+  t.deepEqual(closed.rows, running.rows);
+  await onRoot(root, {}, async ({ root: opened }) => t.true(await opened.joinMonth('2026-05', MONTH_LATER_MS)));
+  t.deepEqual(await look(), closed, 'nor does the tag');
 });
 
 test('GET /v1/events takes one day, with both ends the same', async (t) => {
@@ -222,10 +255,10 @@ sharedTest('GET /v1/events of the real day has the hulls measured independently'
   const [whole] = (await ask(day)).events as [EventDay];
   t.like(whole, { max_size_mm: 82.8, affected_area_km2: 2_850_762.7 });
   const [illinois] = (await ask(`${day}&bbox=-91.52,36.97,-87.01,42.51`)).events as [EventDay];
-  t.like(illinois, { max_size_mm: 50.1, n_detections: 9111, affected_area_km2: 98_399.8 });
+  t.like(illinois, { max_size_mm: 50.1, n_detections: 2235, affected_area_km2: 98_399.8 });
   const [michigan] = (await ask(`${day}&bbox=-90.42,41.69,-82.12,48.31`)).events as [EventDay];
-  t.like(michigan, { max_size_mm: 44.1, n_detections: 8601, affected_area_km2: 99_828 });
+  t.like(michigan, { max_size_mm: 44.1, n_detections: 1254, affected_area_km2: 99_828 });
   const [ohio] = (await ask(`${day}&bbox=-84.83,38.4,-80.51,41.98`)).events as [EventDay];
-  t.like(ohio, { max_size_mm: 31.9, n_detections: 193 });
+  t.like(ohio, { max_size_mm: 31.9, n_detections: 2 });
   t.true(ohio.affected_area_km2 >= 1.9 && ohio.affected_area_km2 < 3.9, 'two pixels that touch at a corner');
 });
