@@ -26,15 +26,20 @@ export function tierBounds(min_size_mm: number): (typeof SIZE_BANDS)[number][] {
 
 /**
  * Cumulative tiers at the bounds of at least `min_size_mm`, smallest first; one without pixels is absent. Outlines run
- * along pixel edges and are simplified by at most `simplify_m`; 0 leaves them exact. Always valid MultiPolygons.
+ * along pixel edges and are simplified by at most `simplify_m`; 0 leaves them exact. Always valid MultiPolygons, with every
+ * footprint of the tier, and none reaches out of the tier below by more than `simplify_m`.
  */
 export function drawTiers(pixels: MaximumPixels, min_size_mm: number, simplify_m: number): DrawnTier[] {
-  return tierBounds(min_size_mm).flatMap(({ threshold_mm, category }) => {
+  const tiers: DrawnTier[] = [];
+  for (const { threshold_mm, category } of tierBounds(min_size_mm)) {
     const tier = pixelsFrom(pixels, threshold_mm);
-    if (tier.rows.length === 0) return [];
+    if (tier.rows.length === 0) break; // larger hail would be in this tier too
     const area_km2 = tier.rows.reduce((sum, row) => sum + pixelAreaKm2(row), 0);
-    return [{ threshold_mm, category, area_km2, geometry: simplifyMultiPolygon(traceMultiPolygon(tier), simplify_m) }];
-  });
+    const below = tiers.at(-1)?.geometry ?? null;
+    const geometry = simplifyMultiPolygon(traceMultiPolygon(tier), simplify_m, below);
+    tiers.push({ threshold_mm, category, area_km2, geometry });
+  }
+  return tiers;
 }
 
 /** Distinct pixels at or above a size, from north and west. */

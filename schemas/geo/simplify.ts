@@ -1,9 +1,8 @@
 import simplifyLine from 'simplify-js';
-import type { MultiPolygon, Polygon, Ring } from './rings.ts';
+import { METRES_PER_DEGREE, surrounding } from './nesting.ts';
+import type { MultiPolygon, Ring } from './rings.ts';
 import { findConflicts } from './validity.ts';
 
-/** Not less than a degree is anywhere on WGS84, so that no distance is taken for shorter than it is. */
-const METRES_PER_DEGREE = 111_700;
 /** How often the tolerance of a ring in conflict is halved before the ring stays as it was. */
 const MAX_HALVINGS = 6;
 
@@ -14,25 +13,40 @@ interface Draft {
   ring: Ring;
   tolerance_m: number;
   halvings: number;
+  /** The ring that was found to stay near the polygons around it. */
+  settled: Ring;
 }
 
 /**
  * The MultiPolygon with fewer vertices, each at most `tolerance_m` from where it ran before, and still valid: a ring that
- * would cross itself or another is simplified with half the tolerance, up to six times, and else stays as it was.
- * Vertices are a subset of the given ones. Polygons smaller than tolerance_m^2 / 2 are dropped, except the largest.
- * Expects a valid MultiPolygon as `traceMultiPolygon` gives it; a tolerance of 0 or less returns it as it is.
+ * would cross itself or another is simplified with half the tolerance, up to six times, and else stays as it was. So is one
+ * that would reach farther than `tolerance_m` out of `around`: the simplified outline, at the same tolerance, of something
+ * that holds all of the given polygons. Vertices are a subset of the given ones, and no ring goes: what is smaller than the
+ * tolerance is drawn by its outermost vertices. Expects a valid MultiPolygon as `traceMultiPolygon` gives it; a tolerance of
+ * 0 or less returns it as it is.
  * Source: Douglas & Peucker 1973, in local metres between the four outermost vertices of each ring.
  */
-export function simplifyMultiPolygon(polygons: MultiPolygon, tolerance_m: number): MultiPolygon {
+export function simplifyMultiPolygon(
+  polygons: MultiPolygon,
+  tolerance_m: number,
+  around: MultiPolygon | null = null,
+): MultiPolygon {
   if (!(tolerance_m > 0)) return polygons;
-  const drafts = withoutSpecks(polygons, tolerance_m).flatMap((rings, polygon) =>
-    rings.map(
-      (original): Draft => ({ polygon, original, ring: simplifyRing(original, tolerance_m), tolerance_m, halvings: 0 }),
-    ),
+  const drafts = polygons.flatMap((rings, polygon) =>
+    rings.map((original): Draft => {
+      const ring = simplifyRing(original, tolerance_m);
+      return { polygon, original, ring, tolerance_m, halvings: 0, settled: original };
+    }),
   );
+  const outer = around === null ? null : surrounding(around);
   for (;;) {
     const result = assemble(drafts);
     const involved = new Set(findConflicts(result).flatMap((conflict) => conflict.rings));
+    for (const [index, draft] of drafts.entries()) {
+      if (outer === null || draft.ring === draft.settled) continue;
+      if (outer.reachesOut(draft.ring, tolerance_m)) involved.add(index);
+      else draft.settled = draft.ring;
+    }
     const relaxed = [...involved].filter((ring) => relax(drafts[ring] as Draft));
     if (relaxed.length === 0) return result;
   }
@@ -49,23 +63,6 @@ function relax(draft: Draft): boolean {
 
 function assemble(drafts: readonly Draft[]): MultiPolygon {
   return [...Map.groupBy(drafts, (draft) => draft.polygon).values()].map((rings) => rings.map((draft) => draft.ring));
-}
-
-function withoutSpecks(polygons: MultiPolygon, tolerance_m: number): MultiPolygon {
-  const least_km2 = tolerance_m ** 2 / 2 / 1e6;
-  const areas = polygons.map((polygon) => shellAreaKm2(polygon));
-  const kept = polygons.filter((_, i) => (areas[i] as number) >= least_km2);
-  return kept.length > 0 ? kept : polygons.slice(areas.indexOf(Math.max(...areas))).slice(0, 1);
-}
-
-/** Area inside the outer ring, flat in local metres: good enough to tell specks. */
-function shellAreaKm2([shell]: Polygon): number {
-  const points = toMetres(shell as Ring);
-  const sum = points.reduce((total, b, i) => {
-    const a = points.at(i - 1) as Metres;
-    return total + a.x * b.y - b.x * a.y;
-  }, 0);
-  return Math.abs(sum) / 2 / 1e6;
 }
 
 interface Metres {

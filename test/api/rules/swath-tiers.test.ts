@@ -1,6 +1,8 @@
 import test from 'ava';
+import fc from 'fast-check';
 import { drawTiers, type MaximumPixels } from '../../../api/rules/swath-tiers.ts';
 import { drawTiers as publishedTiers } from '../../../pipeline/swath/tiers.ts';
+import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
 import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
@@ -89,4 +91,111 @@ sharedTest('unsimplified tiers of the real day are those the pipeline publishes'
       geometry: multiPolygonFromWkt(geometry),
     })) as never,
   );
+});
+
+/** Metres of a degree of latitude, not less than anywhere. */
+const METRES_PER_DEGREE = 111_700;
+/** How closely points are sampled, metres. */
+const SAMPLED_M = 300;
+
+/** Points of a MultiPolygon: along every ring, and a grid over each polygon. */
+function* samples(polygons: MultiPolygon): Generator<[number, number]> {
+  for (const rings of polygons) {
+    for (const ring of rings)
+      for (const [i, to] of ring.slice(1).entries()) {
+        const from = ring[i] as number[];
+        const [dx, dy] = [(to[0] as number) - (from[0] as number), (to[1] as number) - (from[1] as number)];
+        const steps = Math.ceil((Math.hypot(dx, dy) * METRES_PER_DEGREE) / SAMPLED_M);
+        for (let k = 0; k < steps; k++)
+          yield [(from[0] as number) + (dx * k) / steps, (from[1] as number) + (dy * k) / steps];
+      }
+    const [west, south, east, north] = boxOf(rings);
+    for (let x = west; x < east; x += 0.005)
+      for (let y = south; y < north; y += 0.005) if (isInside(rings, x, y)) yield [x, y];
+  }
+}
+
+function boxOf(rings: readonly Ring[]): [number, number, number, number] {
+  const on = (axis: number) => rings.flat().map((position) => position[axis] as number);
+  return [Math.min(...on(0)), Math.min(...on(1)), Math.max(...on(0)), Math.max(...on(1))];
+}
+
+function isInside(rings: readonly Ring[], x: number, y: number): boolean {
+  let within = false;
+  for (const ring of rings)
+    for (const [i, to] of ring.slice(1).entries()) {
+      const [ax, ay, bx, by] = [...(ring[i] as number[]), ...to] as [number, number, number, number];
+      if (ay > y !== by > y && x < ax + ((y - ay) * (bx - ax)) / (by - ay)) within = !within;
+    }
+  return within;
+}
+
+function distance_m(rings: readonly Ring[], x: number, y: number): number {
+  const perLon = METRES_PER_DEGREE * Math.cos((y * Math.PI) / 180);
+  let least = Number.POSITIVE_INFINITY;
+  for (const ring of rings)
+    for (const [i, to] of ring.slice(1).entries()) {
+      const from = ring[i] as number[];
+      const [ax, ay] = [((from[0] as number) - x) * perLon, ((from[1] as number) - y) * METRES_PER_DEGREE];
+      const [dx, dy] = [
+        ((to[0] as number) - (from[0] as number)) * perLon,
+        ((to[1] as number) - (from[1] as number)) * METRES_PER_DEGREE,
+      ];
+      const share = Math.max(0, Math.min(1, -(ax * dx + ay * dy) / (dx * dx + dy * dy)));
+      least = Math.min(least, Math.hypot(ax + share * dx, ay + share * dy));
+    }
+  return least;
+}
+
+/** How far a tier reaches out of the one below, metres. */
+function reach_m(tier: MultiPolygon, below: MultiPolygon): number {
+  const boxes = below.map((rings) => ({ rings, box: boxOf(rings) }));
+  let reach = 0;
+  for (const [x, y] of samples(tier)) {
+    const near = boxes.filter(
+      ({ box: [west, south, east, north] }) => x > west - 0.2 && x < east + 0.2 && y > south - 0.2 && y < north + 0.2,
+    );
+    if (near.some(({ rings }) => isInside(rings, x, y))) continue;
+    reach = Math.max(
+      reach,
+      near.reduce((least, { rings }) => Math.min(least, distance_m(rings, x, y)), Infinity),
+    );
+  }
+  return reach;
+}
+
+/** What the note of an answer promises; null when it holds. */
+function brokenPromise(pixels: MaximumPixels, simplify_m: number): string | null {
+  const exact = drawTiers(pixels, 19, 0);
+  const tiers = drawTiers(pixels, 19, simplify_m);
+  for (const [index, { threshold_mm, geometry }] of tiers.entries()) {
+    const invalid = isValidMultiPolygon(geometry);
+    if (invalid !== null) return `${threshold_mm} mm is not valid: ${invalid}`;
+    const footprints = exact[index]?.geometry.length;
+    if (geometry.length !== footprints) return `${threshold_mm} mm has ${geometry.length} of ${footprints} footprints`;
+    const below = tiers[index - 1];
+    const reach = below === undefined ? 0 : reach_m(geometry, below.geometry);
+    if (reach > simplify_m + 1) return `${threshold_mm} mm reaches ${reach} m out of the tier below`;
+  }
+  return null;
+}
+
+test('footprints of any shape are all drawn in every tier, valid, and within the tier below up to simplify_m', (t) => {
+  const side = 10;
+  const sizes = fc.array(fc.constantFrom(0, 0, 190, 190, 250, 380, 630, 690, 1010), {
+    minLength: side * side,
+    maxLength: side * side,
+  });
+  fc.assert(
+    fc.property(sizes, fc.integer({ min: 0, max: 5000 }), (tenths, simplify_m) => {
+      const rows = Array.from({ length: side }, (_, r) => tenths.slice(r * side, (r + 1) * side));
+      t.is(brokenPromise(pixelsOf(drawTenths(rows)), simplify_m), null);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+sharedTest('footprints of the real day are all drawn in every tier, within the tier below up to simplify_m', (t) => {
+  const pixels = pixelsOf(realField(REAL_DAY));
+  for (const simplify_m of [0, 500, 1300, 2000, 3500, 5000]) t.is(brokenPromise(pixels, simplify_m), null);
 });

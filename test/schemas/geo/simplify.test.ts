@@ -2,6 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { geodesicAreaKm2 } from '../../../schemas/geo/hull.ts';
+import { surrounding } from '../../../schemas/geo/nesting.ts';
 import { type MultiPolygon, type Ring, traceMultiPolygon } from '../../../schemas/geo/rings.ts';
 import { simplifyMultiPolygon } from '../../../schemas/geo/simplify.ts';
 import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
@@ -78,15 +79,17 @@ for (const tolerance_m of [300, 800, 1500])
     t.true(farthest_m(after, before) <= tolerance_m + 60);
   });
 
-test('polygons smaller than half the squared tolerance go, but never the largest', (t) => {
+test('polygons far smaller than the tolerance stay, drawn by their outermost vertices', (t) => {
   const polygons = traceMultiPolygon(
     drawPixels(`
     1 . 1 1 . . 1
     . . 1 1 . . .`),
   );
-  t.is(simplifyMultiPolygon(polygons, 2000).length, 1);
-  t.is(simplifyMultiPolygon(polygons, 99_999).length, 1);
-  t.is(simplifyMultiPolygon(polygons, 1000).length, 3);
+  for (const tolerance_m of [1000, 2000, 99_999]) {
+    const simple = simplifyMultiPolygon(polygons, tolerance_m);
+    t.is(simple.length, 3);
+    t.true(simple.every(([shell]) => (shell as Ring).length <= 5));
+  }
 });
 
 test('a ring that would cross its hole keeps its shape', (t) => {
@@ -101,6 +104,20 @@ test('a ring that would cross its hole keeps its shape', (t) => {
   const simple = simplifyMultiPolygon(donut, 2000);
   t.is(isValidMultiPolygon(simple), null);
   t.is(simple[0]?.length, 2);
+});
+
+test('a ring that would reach out of what lies around it stays nearer to its shape', (t) => {
+  const bay = traceMultiPolygon(
+    drawPixels(`
+    1 . . . . 1
+    1 1 1 1 1 1`),
+  );
+  const filled = simplifyMultiPolygon(bay, 1200);
+  t.true(surrounding(bay).reachesOut(filled[0]?.[0] as Ring, 1000), 'the bay is a row deep: 1117 m');
+  t.deepEqual(simplifyMultiPolygon(bay, 1200, filled), filled);
+  const floor = traceMultiPolygon(drawPixels('1 1 1 1 1 1', { row0: 1502, col0: 3000 }));
+  const held = simplifyMultiPolygon(bay, 1200, floor);
+  t.deepEqual(held, bay, 'filled, it would reach two rows out');
 });
 
 test('any pixels at any tolerance stay valid', (t) => {
