@@ -3,6 +3,7 @@ import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { labelComponents } from '../detect/label.ts';
 import { NotFound, PipelineError, Unreadable, UsageError } from '../error.ts';
+import { gridWords, packingWords } from '../read/describe.ts';
 import { readBounded } from '../read/file.ts';
 import {
   type Exceedance,
@@ -212,8 +213,8 @@ function printList(fields: readonly FieldHead[]): string {
     level,
     time,
     valid_time ?? '-',
-    packing.split(',', 1)[0] as string,
-    grid.split(', step', 1)[0] as string,
+    packingWords(packing).split(',', 1)[0] as string,
+    gridWords(grid).split(', step', 1)[0] as string,
   ]);
   return columns([['field', 'name', 'unit', 'level', 'reference time', 'valid time', 'packing', 'grid'], ...rows], 'r');
 }
@@ -223,9 +224,9 @@ function printDetail(detail: FieldReport): string {
   const facts = [
     ['product', `${detail.name} (${detail.parameter})${unit ? `, ${unit}` : ''}, ${detail.level}`],
     ['time', timeWords(detail)],
-    ['grid', detail.grid],
+    ['grid', gridWords(detail.grid)],
     ...(detail.first.lat === null ? [] : [['', `from ${place(detail.first)} to ${place(detail.last)}`]]),
-    ['packing', detail.packing],
+    ['packing', packingWords(detail.packing)],
     ...(detail.bbox ? [['box', `${detail.bbox.join(',')} (west, south, east, north)`]] : []),
   ];
   const parts = [columns(facts), printCounts(summary), printExtremes(summary, unit)];

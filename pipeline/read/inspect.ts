@@ -1,19 +1,20 @@
 import { basename } from 'node:path';
 import { cellAreaKm2 } from '../../schemas/geo/area.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
-import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { BadInput } from '../error.ts';
 import type { Grid, HailField } from '../grid.ts';
+import { type GridNumbers, gridNumbers, gridWords, type PackingNumbers, packingNumbers } from './describe.ts';
 import { readGeotiff } from './geotiff.ts';
-import { type Decoded, decodeField, type Field, type Packing, type PackingLaw, parseGrib2 } from './grib2.ts';
+import { type Decoded, decodeField, type Field, type PackingLaw, parseGrib2 } from './grib2.ts';
 import { gunzip } from './gunzip.ts';
-import { productOf, SIMULATED_STATUS } from './mrms.ts';
+import { listedProduct, SIMULATED_STATUS } from './mrms.ts';
 import { parameterOf, surfaceWords } from './parameters.ts';
 import { type FileObject, type ProbSevereFile, readProbSevere } from './probsevere.ts';
-import { type GridDefinition, nearestPoint, positionOf } from './projection.ts';
+import { nearestPoint, positionOf } from './projection.ts';
 
 /** One field of a file in a line: what `--field` picks from. */
 export interface FieldHead {
@@ -29,8 +30,8 @@ export interface FieldHead {
   /** Time the values are for, null where the product does not say it. */
   readonly valid_time: string | null;
   readonly simulated: boolean;
-  readonly grid: string;
-  readonly packing: string;
+  readonly grid: GridNumbers;
+  readonly packing: PackingNumbers;
 }
 
 /** A point of a grid: row and column of the file from 0, and its position where the grid has one. */
@@ -151,7 +152,7 @@ function originOf(name: string): { product: string; scan_time: number } {
 function headOf(field: Field, index: number): FieldHead {
   const { discipline, category, number } = field;
   const numbers = `${discipline}/${category}/${number}`;
-  const known = productOf(field) ?? parameterOf(discipline, category, number);
+  const known = listedProduct(field) ?? parameterOf(discipline, category, number);
   return {
     field: index + 1,
     name: known?.name ?? numbers,
@@ -161,39 +162,9 @@ function headOf(field: Field, index: number): FieldHead {
     time: timestamp(field.reference_time),
     valid_time: field.valid_time === null ? null : timestamp(field.valid_time),
     simulated: field.production_status === SIMULATED_STATUS,
-    grid: gridWords(field.grid),
-    packing: packingWords(field.packing),
+    grid: gridNumbers(field.grid),
+    packing: packingNumbers(field.packing),
   };
-}
-
-function gridWords({ template, columns, rows, projection }: GridDefinition): string {
-  const size = `${columns} x ${rows}`;
-  if (projection?.template === 0)
-    return `3.0 latitude-longitude, ${size}, step ${projection.di} x ${projection.dj} deg`;
-  if (projection?.template === 30) return `3.30 Lambert, ${size}, step ${projection.dx_m} x ${projection.dy_m} m`;
-  return `3.${template}, ${size}, positions not supported`;
-}
-
-const PACKING_NAMES: Readonly<Record<number, string>> = {
-  0: 'simple',
-  2: 'complex',
-  3: 'complex with differences',
-  4: 'floats',
-  40: 'JPEG 2000',
-  41: 'PNG',
-};
-
-function packingWords(packing: Packing): string {
-  const name = `5.${packing.template} ${PACKING_NAMES[packing.template] ?? 'not supported'}`;
-  if ('precision' in packing) return `${name}, ${32 * packing.precision} bits`;
-  return 'bits' in packing ? `${name}, ${packing.bits} bits, ${lawWords(packing)}` : name;
-}
-
-function lawWords({ reference, binary_scale, decimal_scale }: PackingLaw): string {
-  const scaled = binary_scale === 0 ? 'x' : `x * 2^${binary_scale}`;
-  const sum = reference === 0 ? scaled : `(${Number(reference.toPrecision(9))} + ${scaled})`;
-  if (decimal_scale === 0) return `value = ${sum}`;
-  return `value = ${sum} ${decimal_scale > 0 ? '/' : '*'} ${10 ** Math.abs(decimal_scale)}`;
 }
 
 /** The value law with its powers worked out once: it runs for every point of a grid. */
@@ -207,7 +178,7 @@ function valueReader(law: PackingLaw, packed: Decoded['packed'], missing: Uint8A
 
 function fieldLayer(field: Field, index: number): Layer {
   const decoded = decodeField(field);
-  const product = productOf(field);
+  const product = listedProduct(field);
   const { grid } = field;
   const { projection } = grid;
   const latLon = projection?.template === 0 ? projection : null;
@@ -244,8 +215,22 @@ function gridLayer(grid: Grid): Layer {
       time: timestamp(grid.scan_time),
       valid_time: timestamp(grid.scan_time),
       simulated: grid.simulated,
-      grid: `latitude-longitude, ${window.cols} x ${window.rows}, step 0.01 x 0.01 deg`,
-      packing: 'GeoTIFF, rounded to tenths',
+      grid: {
+        template: null,
+        columns: window.cols,
+        rows: window.rows,
+        projection: 'latitude-longitude',
+        step_lon_deg: LATTICE.step,
+        step_lat_deg: LATTICE.step,
+      },
+      packing: {
+        template: null,
+        name: 'GeoTIFF, rounded to tenths',
+        bits: null,
+        reference: null,
+        binary_scale: null,
+        decimal_scale: null,
+      },
     },
     columns: window.cols,
     rows: window.rows,
@@ -265,7 +250,8 @@ function gridLayer(grid: Grid): Layer {
 export function maskOf(layer: Layer, bbox: Bbox | null): Uint8Array | null {
   if (bbox === null) return null;
   const { position, rows, columns } = layer;
-  if (position === null) throw new BadInput('read', layer.head.name, `no positions on grid ${layer.head.grid}`);
+  if (position === null)
+    throw new BadInput('read', layer.head.name, `no positions on grid ${gridWords(layer.head.grid)}`);
   const [west, south, east, north] = bbox;
   const isInside = ({ lat, lon }: Position) => lat >= south && lat <= north && lon >= west && lon <= east;
   const mask = new Uint8Array(rows * columns);

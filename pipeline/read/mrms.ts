@@ -1,4 +1,5 @@
 import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
+import { MRMS_PRODUCTS } from '../../schemas/reference/mrms-products.ts';
 import { BadInput } from '../error.ts';
 import { type Grid, type HailField, sampleGrid } from '../grid.ts';
 import { type Decoded, decodeField, type Field, parseGrib2 } from './grib2.ts';
@@ -80,6 +81,18 @@ export const SIMULATED_STATUS = 192;
 export function productOf(field: Field): Product | null {
   if (field.discipline !== MRMS_DISCIPLINE) return null;
   return PRODUCTS.find(({ category, number }) => category === field.category && number === field.number) ?? null;
+}
+
+/** What any MRMS file may hold: the products we read as those have been measured, the others as NOAA's table has them. */
+export function listedProduct(field: Field): Pick<Product, 'name' | 'unit' | 'no_coverage' | 'nothing'> | null {
+  const known = productOf(field);
+  if (known !== null || field.discipline !== MRMS_DISCIPLINE) return known;
+  const row = MRMS_PRODUCTS.find(({ category, number }) => category === field.category && number === field.number);
+  if (row === undefined) return null;
+  const { name, unit, missing, no_coverage } = row;
+  if (missing !== no_coverage) return { name, unit, no_coverage, nothing: missing };
+  // One value for both: 0 is what a quiet place has, any other says that nothing is known.
+  return missing === 0 ? { name, unit, no_coverage: null, nothing: 0 } : { name, unit, no_coverage, nothing: null };
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   type Report,
 } from '../../../pipeline/commands/inspect.ts';
 import { BadInput, NotFound, UsageError } from '../../../pipeline/error.ts';
+import type { FieldHead } from '../../../pipeline/read/inspect.ts';
 import { sharedData, sharedTest } from '../../shared-data.ts';
 import { floatPacking, gribFile, pngPacking, simplePacking } from '../read/grib2-files.ts';
 
@@ -76,6 +77,65 @@ test('a box takes the points whose centres lie in it, edges included', async (t)
   const detail = await detailOf(MESH, { thresholds: [10], bbox: [-129.99, 54.975, -129.965, 54.99] });
   t.is(detail.summary.points, 6);
   t.is(detail.thresholds[0]?.pixels, 2);
+});
+
+// 3/0 has 0 for both kinds of nothing, 12/0 has -9999: nothing is known there.
+for (const [category, number, packed, head, figures] of [
+  [3, 44, [-3, -1, 9], { name: 'EchoTop_18', unit: 'km' }, { no_coverage: -3, nothing: -1 }],
+  [2, 7, [-99903, -99900, 9], { name: 'LightningJumpGrid', unit: 'non-dim' }, { no_coverage: -99903, nothing: -99900 }],
+  [3, 0, [0, 0, 9], { name: 'MergedAzShear0to2kmAGL', unit: '0.001/s' }, { no_coverage: null, nothing: 0 }],
+  [
+    2,
+    0,
+    [-3, -1, 9],
+    { name: 'NLDN_CG_001min_AvgDensity', unit: 'flashes/km^2/min' },
+    { no_coverage: -3, nothing: -1 },
+  ],
+  [
+    12,
+    0,
+    [-9999, 0, 9],
+    { name: 'FLASH_CREST_MAXUNITSTREAMFLOW', unit: 'm^3/s/km^2' },
+    { no_coverage: -9999, nothing: null },
+  ],
+  [11, 2, [-99, -999, 9], { name: 'MergedReflectivityQComposite', unit: 'dBZ' }, { no_coverage: -999, nothing: -99 }],
+] as const)
+  test(`sentinels of ${head.name} are no values, as the table of products has them`, async (t) => {
+    const least = Math.min(...packed);
+    const offsets = packed.map((value) => value - least);
+    const bytes = gribFile(
+      simplePacking(offsets, 24, { reference: least, decimal_scale: 0 }),
+      { columns: 3, rows: 1 },
+      { category, number },
+    );
+    const detail = await detailOf(written(`${head.name}.grib2`, bytes));
+    t.like(detail, head);
+    const { no_coverage, nothing, values, max } = detail.summary;
+    t.deepEqual({ no_coverage: no_coverage?.value ?? null, nothing: nothing?.value ?? null }, figures);
+    t.deepEqual(
+      [values, max?.value],
+      [packed.filter((value) => value !== no_coverage?.value && value !== nothing?.value).length, 9],
+    );
+  });
+
+test('grid and packing are numbers in the JSON report', async (t) => {
+  const { grid, packing } = JSON.parse(JSON.stringify(await detailOf(MESH))) as FieldHead;
+  t.deepEqual(grid, {
+    template: 0,
+    columns: 4,
+    rows: 3,
+    projection: 'latitude-longitude',
+    step_lon_deg: 0.01,
+    step_lat_deg: 0.01,
+  });
+  t.deepEqual(packing, {
+    template: 41,
+    name: 'PNG',
+    bits: 16,
+    reference: -30,
+    binary_scale: 0,
+    decimal_scale: 1,
+  });
 });
 
 test('samples tell a value from no coverage, nothing there and outside', async (t) => {
@@ -228,6 +288,34 @@ sharedTest('the 24 h maximum: pixels, exact areas and component counts are those
     const figure = expected.thresholds_mm[threshold];
     t.deepEqual([pixels, components_8, components_4], [figure?.pixels, figure?.components_8, figure?.components_4]);
     t.true(Math.abs((area_km2 as number) - (figure?.area_km2 as number)) <= 1e-4 + 1e-6 * (figure?.area_km2 as number));
+  }
+});
+
+interface MrmsFigures {
+  readonly product: string;
+  readonly grid: { readonly ni: number; readonly nj: number; readonly di: number; readonly dj: number };
+  readonly packing: Readonly<
+    Record<'template' | 'bits' | 'reference_value' | 'binary_scale' | 'decimal_scale', number>
+  >;
+  readonly sentinels: { readonly counts: Readonly<Record<string, number>> };
+  readonly valid: Readonly<Record<'count' | 'min' | 'max' | 'zeros' | 'negative', number>>;
+}
+
+sharedTest('every MRMS file has the grid, the packing, the sentinels and the values of the figures', async (t) => {
+  const { mrms } = JSON.parse(readFileSync(sharedData('expected.json'), 'utf8')) as {
+    mrms: Record<string, MrmsFigures>;
+  };
+  t.true(Object.keys(mrms).length >= 7);
+  for (const [name, figures] of Object.entries(mrms)) {
+    const { grid, packing, summary } = await detailOf(sharedData('mrms', name));
+    const { template, bits, reference_value, binary_scale, decimal_scale } = figures.packing;
+    t.like(packing, { template, bits, reference: reference_value, binary_scale, decimal_scale }, name);
+    const { ni, nj, di, dj } = figures.grid;
+    t.like(grid, { columns: ni, rows: nj, step_lon_deg: di, step_lat_deg: dj }, name);
+    for (const found of [summary.no_coverage, summary.nothing])
+      if (found !== null) t.is(figures.sentinels.counts[found.value], found.points, `${name} ${found.value}`);
+    const { count, min, max, zeros, negative } = figures.valid;
+    t.like(summary, { values: count, zeros, negative, min: { value: min }, max: { value: max } }, name);
   }
 });
 
