@@ -73,6 +73,8 @@ interface Common<P extends Schema, Q extends Schema, B extends Schema, R extends
    * when there is one price.
    */
   readonly priced: readonly string[];
+  /** What the price is for, in the singular, when a call has several of them (`location`); null: the call. */
+  readonly priced_per: string | null;
   /** Price of a call; null: free. */
   readonly price: (asked: Pick<Asked<Typed<P>, Typed<Q>, Typed<B>>, 'params' | 'query' | 'body'>) => Price | null;
 }
@@ -138,6 +140,7 @@ const DEFAULTS = {
   status: 200,
   example: null,
   priced: [],
+  priced_per: null,
 } as const;
 const READ_DEFAULTS = { ...DEFAULTS, cacheable: true, version: null, clocked: [] } as const;
 const WRITE_DEFAULTS = { ...DEFAULTS, idempotent: false, prepare: async () => null } as const;

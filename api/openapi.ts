@@ -1,16 +1,23 @@
 import { z } from 'zod';
 import {
   createDocument,
+  type ZodOpenApiObject,
   type ZodOpenApiOperationObject,
+  type ZodOpenApiOverride,
   type ZodOpenApiParameters,
   type ZodOpenApiPathsObject,
   type ZodOpenApiRequestBodyObject,
+  type ZodOpenApiResponseObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
-import { ERRORS, ErrorBody, type ErrorCode } from '../schemas/errors.ts';
+import { ERROR_MESSAGES, ERRORS, ErrorBody, type ErrorCode } from '../schemas/errors.ts';
+import { nameResources } from '../schemas/resources/index.ts';
 import { decimal } from './decode.ts';
 import type { Endpoint, Price } from './endpoint.ts';
+import { ApiError } from './errors.ts';
 import { isDated } from './middleware/freshness.ts';
+import { allowHeader, nowhere } from './middleware/router.ts';
+import { parseQuery, validate } from './middleware/validate.ts';
 
 /** An OpenAPI 3.1 document, as plain JSON. */
 export type ApiDocument = ReturnType<typeof createDocument>;
@@ -26,7 +33,10 @@ const INTRODUCTION = `Hail intelligence for the contiguous United States, answer
 
 Every call carries \`Authorization: Bearer <API_KEY>\`. Calls cost credits: a 304 costs what the 200 it mirrors costs, refusals
 and failures cost nothing. Sizes are millimetres, distances kilometres, times UTC, unless a name ends in another unit. Sizes
-are radar estimates, not ground measurements.`;
+are radar estimates, not ground measurements.
+
+HEAD answers as GET does, without the body and for the same price. Words in answers may grow in number: those known today stand
+in \`x-extensible-enum\`, and a client must expect others. \`x-unit\` is the unit of a number.`;
 
 /** Every header of an answer that is part of the interface. */
 const HEADERS = {
@@ -87,19 +97,23 @@ const EVERYWHERE: readonly ErrorCode[] = [
 
 /** The description of the interface, made from the same values that route, validate and answer. */
 export function describeApi({ endpoints, base_url, version }: DocumentOptions): ApiDocument {
+  nameResources();
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const endpoint of endpoints) {
     const place = paths[endpoint.path] ?? {};
-    place[endpoint.method.toLowerCase()] = operation(endpoint);
+    const described = operation(endpoint, endpoints);
+    place[endpoint.method.toLowerCase()] = described;
+    if (endpoint.method === 'GET') place.head = headOf(described);
     paths[endpoint.path] = place;
   }
-  return createDocument({
+  const own = ownOperation();
+  const document: ZodOpenApiObject = {
     openapi: '3.1.0',
     info: { title: 'hail', version, description: INTRODUCTION, license: { name: 'MIT', identifier: 'MIT' } },
     servers: [{ url: base_url.replace(/\/v1$/, '') }],
     security: [{ key: [] }],
     tags: [...new Set(endpoints.map(({ group }) => group))].map((name) => ({ name })),
-    paths: { ...paths, '/v1/openapi.json': { get: ownOperation() } } as ZodOpenApiPathsObject,
+    paths: { ...paths, '/v1/openapi.json': { get: own, head: headOf(own) } } as ZodOpenApiPathsObject,
     components: {
       headers: HEADERS,
       securitySchemes: {
@@ -110,7 +124,34 @@ export function describeApi({ endpoints, base_url, version }: DocumentOptions): 
         },
       },
     },
-  });
+  };
+  return createDocument(document, { override: asPublished });
+}
+
+/** A unit is an extension of JSON Schema, and the words of an answer are open. */
+const asPublished: ZodOpenApiOverride = ({ jsonSchema, io }) => {
+  const { unit, enum: words } = jsonSchema as { unit?: string; enum?: unknown[] };
+  if (unit !== undefined) Object.assign(jsonSchema, { 'x-unit': unit });
+  Reflect.deleteProperty(jsonSchema, 'unit');
+  if (io === 'input' || words === undefined) return;
+  Object.assign(jsonSchema, { 'x-extensible-enum': words });
+  delete jsonSchema.enum;
+};
+
+/** The same without its body. */
+function headOf(operation: ZodOpenApiOperationObject): ZodOpenApiOperationObject {
+  const { operationId = '', summary = '', responses } = operation;
+  return {
+    ...operation,
+    operationId: operationId.replace(/^get/, 'head'),
+    summary: `${summary}: head only`,
+    responses: Object.fromEntries(
+      Object.entries(responses as Record<string, ZodOpenApiResponseObject>).map(([status, { content: _, ...rest }]) => [
+        status,
+        rest,
+      ]),
+    ) as ZodOpenApiResponsesObject,
+  };
 }
 
 /** `get /v1/storms/{track_id}` → `getStormsByTrackId`. */
@@ -144,8 +185,8 @@ function exampleParams({ path }: Endpoint): Record<string, string> {
   return Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name as string, 'example']));
 }
 
-function operation(endpoint: Endpoint): ZodOpenApiOperationObject {
-  const { scope, feature, test_key } = endpoint;
+function operation(endpoint: Endpoint, endpoints: readonly Endpoint[]): ZodOpenApiOperationObject {
+  const { scope, feature, test_key, priced_per } = endpoint;
   const price = examplePrice(endpoint);
   return {
     operationId: operationId(endpoint),
@@ -155,12 +196,13 @@ function operation(endpoint: Endpoint): ZodOpenApiOperationObject {
     'x-scope': scope,
     'x-feature': feature,
     'x-test-key': test_key,
-    'x-credits': price?.credits ?? 0,
+    'x-credits': price === null ? 0 : price.credits / price.count,
+    'x-credits-per': priced_per ?? 'call',
     'x-operation': price?.operation ?? null,
     ...(endpoint.priced.length === 0 ? {} : { 'x-prices': prices(endpoint) }),
     requestParams: requestParams(endpoint),
     ...(endpoint.body === null ? {} : { requestBody: requestBody(endpoint, endpoint.body) }),
-    responses: responses(endpoint),
+    responses: responses(endpoint, endpoints),
   };
 }
 
@@ -205,7 +247,7 @@ function requestBody(endpoint: Endpoint, schema: z.ZodType): ZodOpenApiRequestBo
   };
 }
 
-function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
+function responses(endpoint: Endpoint, endpoints: readonly Endpoint[]): ZodOpenApiResponsesObject {
   const textOnly = endpoint.reply instanceof z.ZodString;
   const own = {
     ...COMMON_HEADERS,
@@ -230,7 +272,11 @@ function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
     ...(isCacheable(endpoint)
       ? { '304': { description: 'The answer at hand is still right. Costs what the 200 costs.', headers: own } }
       : {}),
-    ...errors(codesOf(endpoint), takesKey(endpoint) ? headers(['Idempotent-Replay']) : {}),
+    ...errors(
+      codesOf(endpoint),
+      (code) => messageOf(code, endpoint, endpoints),
+      takesKey(endpoint) ? headers(['Idempotent-Replay']) : {},
+    ),
   };
 }
 
@@ -246,8 +292,12 @@ function codesOf(endpoint: Endpoint): readonly ErrorCode[] {
   ];
 }
 
-/** One response per status, naming the codes that come with it. */
-function errors(codes: readonly ErrorCode[], more: ReturnType<typeof headers> = {}): ZodOpenApiResponsesObject {
+/** One response per status, naming the codes that come with it, each with what the service says then. */
+function errors(
+  codes: readonly ErrorCode[],
+  messageFor: (code: ErrorCode) => string,
+  more: ReturnType<typeof headers> = {},
+): ZodOpenApiResponsesObject {
   const byStatus = Map.groupBy(codes, (code) => String(ERRORS[code].status));
   return Object.fromEntries(
     [...byStatus].map(([status, here]) => [
@@ -258,16 +308,75 @@ function errors(codes: readonly ErrorCode[], more: ReturnType<typeof headers> = 
         content: {
           'application/json': {
             schema: ErrorBody,
-            example: {
-              error: here[0],
-              message: ERRORS[here[0] as ErrorCode].meaning,
-              request_id: 'req_01KQHS8V6ZJ6J2C4T2W9M8N7QX',
-            },
+            examples: Object.fromEntries(
+              here.map((code) => [
+                code,
+                { value: { error: code, message: messageFor(code), request_id: EXAMPLE_REQUEST_ID } },
+              ]),
+            ),
           },
         },
       },
     ]),
   );
+}
+
+const EXAMPLE_REQUEST_ID = 'req_01KQHS8V6ZJ6J2C4T2W9M8N7QX';
+
+/** What an endpoint says with a code, for instance. */
+function messageOf(code: ErrorCode, endpoint: Endpoint, endpoints: readonly Endpoint[]): string {
+  switch (code) {
+    case 'invalid_parameter':
+      return parameterFault(endpoint);
+    case 'bad_request':
+      return endpoint.body === null ? ERROR_MESSAGES.bad_request : bodyFault(endpoint);
+    case 'insufficient_scope':
+      return `the key lacks the scope ${endpoint.scope}`;
+    case 'feature_not_available':
+      return `the plan has no ${endpoint.feature}`;
+    case 'payload_too_large':
+      return `body is larger than ${endpoint.body_limit_bytes} bytes`;
+    case 'method_not_allowed':
+      return methodFault(endpoints.filter(({ path }) => path === endpoint.path).map(({ method }) => method));
+    default:
+      return fixedMessage(code);
+  }
+}
+
+function fixedMessage(code: ErrorCode): string {
+  const messages: Readonly<Partial<Record<ErrorCode, string>>> = ERROR_MESSAGES;
+  return messages[code] ?? ERRORS[code].meaning;
+}
+
+function methodFault(methods: readonly string[]): string {
+  return nowhere({ kind: 'wrong_method', allow: allowHeader(methods) }, 'TRACE').message;
+}
+
+/** The refusal of the first question that an endpoint does not take: none at all, or a parameter that makes no sense. */
+function parameterFault(endpoint: Endpoint): string {
+  const names = endpoint.query instanceof z.ZodObject ? Object.keys(endpoint.query.shape) : [];
+  const questions = ['', ...names.map((name) => `${name}=?`), 'a=%FF'];
+  const faults = questions.map((question) =>
+    refusal(() => validate(endpoint, exampleParams(endpoint), parseQuery(question), null)),
+  );
+  return faults.find((fault) => fault?.code === 'invalid_parameter')?.message ?? ERRORS.invalid_parameter.meaning;
+}
+
+/** The refusal of the example without its body, or with one of nothing. */
+function bodyFault(endpoint: Endpoint): string {
+  const query = { ...endpoint.example?.query };
+  const faults = [null, {}].map((body) => refusal(() => validate(endpoint, exampleParams(endpoint), query, body)));
+  return faults.find((fault) => fault?.code === 'bad_request')?.message ?? ERROR_MESSAGES.bad_request;
+}
+
+function refusal(check: () => unknown): ApiError | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
 }
 
 function ownOperation(): ZodOpenApiOperationObject {
@@ -282,6 +391,7 @@ function ownOperation(): ZodOpenApiOperationObject {
     'x-feature': null,
     'x-test-key': true,
     'x-credits': 0,
+    'x-credits-per': 'call',
     'x-operation': null,
     responses: {
       '200': {
@@ -290,7 +400,9 @@ function ownOperation(): ZodOpenApiOperationObject {
         content: { 'application/json': { schema: { type: 'object' } } },
       },
       '304': { description: 'The description at hand is still right.', headers: own },
-      ...errors(['bad_request', 'method_not_allowed', 'uri_too_long', 'headers_too_large']),
+      ...errors(['bad_request', 'method_not_allowed', 'uri_too_long', 'headers_too_large'], (code) =>
+        code === 'method_not_allowed' ? methodFault(['GET']) : fixedMessage(code),
+      ),
     },
   };
 }

@@ -42,6 +42,25 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+/** What the service says with each code whose message does not depend on the endpoint. */
+export const ERROR_MESSAGES = {
+  bad_request: 'request is not valid HTTP',
+  invalid_idempotency_key: 'Idempotency-Key was used with a different request',
+  unauthorized: 'Authorization is missing, expected Bearer and a key',
+  forbidden: 'test keys open /v1/health only, use a live key (hs_live_…)',
+  idempotency_key_in_progress: 'Idempotency-Key is that of a request still being processed',
+  rate_limited: 'more than 60 requests in 60 seconds',
+  spend_cap_exceeded: "the call would exceed the month's spend cap",
+  too_many_failed_attempts: 'too many failed attempts, wait before the next',
+  internal_error: 'something went wrong on our side',
+  upstream_write_failed: 'a write failed, nothing was charged',
+  metering_unavailable: 'credits cannot be metered now, nothing was served',
+  not_acceptable: 'Accept rules out application/json',
+  uri_too_long: 'target is 9034 bytes, expected at most 8192',
+  unsupported_media_type: 'Content-Type is not application/json',
+  headers_too_large: 'headers are 20480 bytes, expected at most 16384',
+} as const satisfies Partial<Record<ErrorCode, string>>;
+
 export const ErrorBody = z
   .object({
     error: z

@@ -15,6 +15,7 @@ const Operation = z.object({
   'x-feature': z.string().nullable(),
   'x-test-key': z.boolean(),
   'x-credits': z.number(),
+  'x-credits-per': z.string(),
   'x-operation': z.string().nullable(),
   'x-prices': z
     .array(z.object({ when: z.string(), operation: z.string().nullable(), credits: z.number() }))
@@ -52,9 +53,9 @@ export function parseDescription(document: unknown): ApiDescription {
   return Document.parse(document);
 }
 
-/** Every operation of a description. */
+/** Every operation of a description; those of HEAD are the ones of GET without bodies and are left out. */
 export function operationsOf({ paths }: ApiDescription): DescribedOperation[] {
-  return Object.entries(paths).flatMap(([path, methods]) =>
+  return Object.entries(paths).flatMap(([path, { head: _, ...methods }]) =>
     Object.entries(methods).map(([name, operation]) => {
       const method = name.toUpperCase();
       const keyed = operation.security === undefined || operation.security.length > 0;

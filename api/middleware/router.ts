@@ -74,7 +74,8 @@ export function nowhere(match: Exclude<Match, { kind: 'found' }>, method: string
   return new ApiError('method_not_allowed', message, { Allow: match.allow });
 }
 
-function allowHeader(methods: readonly string[]): string {
+/** Value of the header Allow of a path that takes some methods. */
+export function allowHeader(methods: readonly string[]): string {
   return ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
     .filter((method) => method === 'OPTIONS' || methods.includes(method === 'HEAD' ? 'GET' : method))
     .join(', ');

@@ -17,6 +17,7 @@ interface Operation {
   readonly 'x-feature'?: string | null;
   readonly 'x-test-key'?: boolean;
   readonly 'x-credits'?: number;
+  readonly 'x-credits-per'?: string;
   readonly 'x-prices'?: readonly { readonly when: string; readonly credits: number }[];
   readonly security?: readonly unknown[];
 }
@@ -42,16 +43,20 @@ interface Schema {
   readonly minimum?: number;
   readonly exclusiveMinimum?: number;
   readonly maximum?: number;
+  readonly minItems?: number;
   readonly maxItems?: number;
   readonly maxLength?: number;
   readonly minLength?: number;
   readonly format?: string;
-  readonly unit?: string;
+  readonly 'x-unit'?: string;
+  readonly 'x-extensible-enum'?: readonly unknown[];
+  readonly const?: unknown;
   readonly description?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
 }
 
 /** What the page is made from: an OpenAPI document. */
@@ -122,9 +127,10 @@ ${errorTable()}
 `;
 }
 
+/** Operations to show; HEAD is that of GET without its body, which is said once for all. */
 function entriesOf({ paths }: DocsSource): readonly Entry[] {
   return Object.entries((paths ?? {}) as Readonly<Record<string, Readonly<Record<string, Operation>>>>).flatMap(
-    ([path, methods]) =>
+    ([path, { head: _, ...methods }]) =>
       Object.entries(methods).map(([method, operation]) => ({
         method: method.toUpperCase(),
         path,
@@ -158,7 +164,7 @@ function facts(root: string): string {
     ],
     [
       'Fresh or unchanged',
-      'Market data carry an <code>ETag</code> and the time of the scan they rest on. Send the tag as <code>If-None-Match</code> and an unchanged answer is an empty 304.',
+      'Market data carry an <code>ETag</code> and the time of the scan they rest on. Send the tag as <code>If-None-Match</code> and an unchanged answer is an empty 304. <code>HEAD</code> answers as <code>GET</code> does, without the body and for the same price.',
     ],
     [
       'Safe repeats',
@@ -166,7 +172,7 @@ function facts(root: string): string {
     ],
     [
       'Limits are said',
-      'What is out of range is refused. The message begins with the parameter, or with the JSON pointer of the field.',
+      'What is out of range is refused. The message begins with the parameter, or with the JSON pointer of the field. Lists of words in answers that end in <code>…</code> may grow: expect new ones.',
     ],
   ];
   return `<div class="facts">${cards.map(([title, text]) => `<section><h3>${title}</h3><p>${text}</p></section>`).join('')}</div>`;
@@ -181,19 +187,19 @@ function article(
   const [status, success] = Object.entries(operation.responses ?? {}).find(([code]) => code.startsWith('2')) ?? [];
   const reply = Object.values(success?.content ?? {})[0];
   const body = operation.requestBody?.content?.['application/json'];
-  const fields = reply?.schema ? fieldRows(reply.schema, schemas) : [];
+  const fields = reply?.schema ? fieldTables(reply.schema, schemas, sometimes) : '';
   return `<article id="${id}">
 <h3>${html(operation.summary ?? '')}</h3>
 <p class="address">${badge(method)}<span class="path">${breakable(path)}</span></p>
 ${chips(operation)}
 <p>${prose(operation.description ?? '')}</p>
 ${parameters.length === 0 ? '' : `<h4>Parameters</h4>\n${parameterTable(parameters)}`}
-${body?.schema ? `<h4>Body</h4>\n${fieldTable(fieldRows(body.schema, schemas))}` : ''}
+${body?.schema ? `<h4>Body</h4>\n${fieldTables(body.schema, schemas, need)}` : ''}
 ${priceTable(operation)}
 <h4>Example</h4>
 <pre><code>${html(curl({ method, path, operation, id }, root))}</code></pre>
 ${reply?.example === undefined ? '' : `<details><summary>Answer ${html(status ?? '')}</summary><pre><code>${html(exampleText(reply.example))}</code></pre></details>`}
-${fields.length === 0 ? '' : `<details><summary>Fields of the answer</summary>${fieldTable(fields)}</details>`}
+${fields === '' ? '' : `<details><summary>Fields of the answer</summary>${fields}</details>`}
 </article>`;
 }
 
@@ -212,13 +218,14 @@ function chips(operation: Operation): string {
   return `<ul class="chips">${items.join('')}</ul>`;
 }
 
-/** `2 credits`, or from the least to the most where the question decides. */
-function priceText({ 'x-credits': credits = 0, 'x-prices': prices = [] }: Operation): string {
-  const each = prices.length === 0 ? [credits] : prices.map((price) => price.credits);
-  const [least, most] = [Math.min(...each), Math.max(...each)];
+/** `2 credits`, or from the least to the most where the question decides; the price of one where a call holds several. */
+function priceText(operation: Operation): string {
+  const { 'x-credits': credits = 0, 'x-credits-per': per = 'call', 'x-prices': prices = [] } = operation;
+  const unit = (amount: number) => `${amount} ${amount === 1 ? 'credit' : 'credits'}`;
+  if (per !== 'call') return `${unit(credits)} per ${html(per)}`;
+  const most = Math.max(credits, ...prices.map((price) => price.credits));
   if (most === 0) return 'free';
-  const unit = most === 1 ? 'credit' : 'credits';
-  return least === most ? `${most} ${unit}` : `${least === 0 ? 'free' : least} to ${most} ${unit}`;
+  return most === credits ? unit(credits) : `${unit(credits)}, up to ${most}`;
 }
 
 /** What each question costs, where it decides. */
@@ -234,7 +241,7 @@ function priceTable({ 'x-prices': prices = [] }: Operation): string {
 function parameterTable(parameters: readonly Parameter[]): string {
   const rows = parameters.map(
     ({ name, required, description, schema }) =>
-      `<tr><td><code>${html(name)}</code>${required ? '<span class="required">required</span>' : ''}</td><td class="limits">${html(limits(schema))}</td><td>${prose(description ?? schema.description ?? '')}</td></tr>`,
+      `<tr><td><code>${html(name)}</code>${need(required)}</td><td class="limits">${html(limits(schema))}</td><td>${prose(description ?? schema.description ?? '')}</td></tr>`,
   );
   return `<div class="scroll"><table><thead><tr><th>Name</th><th>Values</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
 }
@@ -245,30 +252,63 @@ interface Field {
   readonly schema: Schema;
 }
 
-/** Members of an object, those of objects and lists within under dotted names. */
+/** The shapes that a value may have: one, or those of a union; null is none. */
+function shapesOf(schema: Schema, schemas: Readonly<Record<string, Schema>>): readonly Schema[] {
+  const known = resolve(schema, schemas);
+  const several = known.oneOf ?? known.anyOf;
+  return several === undefined
+    ? [known]
+    : several.filter(({ type }) => type !== 'null').flatMap((one) => shapesOf(one, schemas));
+}
+
+/** Members of an object, those of objects and lists within under dotted names; of a union those of every shape. */
 function fieldRows(
   schema: Schema,
   schemas: Readonly<Record<string, Schema>>,
   prefix = '',
   depth = 0,
 ): readonly Field[] {
-  const known = resolve(schema, schemas);
-  if (known.items) return fieldRows(known.items, schemas, `${prefix}[]`, depth);
-  if (known.anyOf) return fieldRows(known.anyOf.find(({ type }) => type !== 'null') ?? {}, schemas, prefix, depth);
-  if (depth >= DEEPEST) return [];
-  return Object.entries(known.properties ?? {}).flatMap(([name, member]) => {
-    const path = prefix === '' ? name : `${prefix}.${name}`;
-    const field = { name: path, required: known.required?.includes(name) ?? false, schema: resolve(member, schemas) };
-    return [field, ...fieldRows(member, schemas, path, depth + 1)];
+  return shapesOf(schema, schemas).flatMap((known) => {
+    if (known.items) return fieldRows(known.items, schemas, `${prefix}[]`, depth);
+    if (depth >= DEEPEST) return [];
+    return Object.entries(known.properties ?? {}).flatMap(([name, member]) => {
+      const path = prefix === '' ? name : `${prefix}.${name}`;
+      const field = { name: path, required: known.required?.includes(name) ?? false, schema: resolve(member, schemas) };
+      return [field, ...fieldRows(member, schemas, path, depth + 1)];
+    });
   });
 }
 
-function fieldTable(fields: readonly Field[]): string {
+/** The fields of a body or an answer; a table for each shape where there are several. */
+function fieldTables(schema: Schema, schemas: Readonly<Record<string, Schema>>, mark: typeof need): string {
+  const shapes = shapesOf(schema, schemas).filter((shape) => fieldRows(shape, schemas).length > 0);
+  const tables = shapes.map((shape) => fieldTable(fieldRows(shape, schemas), mark));
+  return tables.length < 2
+    ? tables.join('')
+    : tables.map((table, k) => `<p>${k === 0 ? 'Either' : 'Or'}</p>\n${table}`).join('\n');
+}
+
+function fieldTable(fields: readonly Field[], mark: typeof need): string {
   const rows = fields.map(
-    ({ name, schema }) =>
-      `<tr><td><code>${html(name)}</code></td><td class="limits">${html(limits(schema))}</td><td>${prose(schema.description ?? '')}</td></tr>`,
+    ({ name, required, schema }) =>
+      `<tr><td><code>${html(name)}</code>${mark(required)}</td><td class="limits">${html(limits(schema))}</td><td>${prose(meaning(schema))}</td></tr>`,
   );
   return `<div class="scroll"><table><thead><tr><th>Name</th><th>Values</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
+}
+
+/** The description of a schema, or of what may stand there when it may be null. */
+function meaning({ description, anyOf = [] }: Schema): string {
+  return description ?? anyOf.find((one) => one.description !== undefined)?.description ?? '';
+}
+
+/** A mark beside what an answer does not always have. */
+function sometimes(required: boolean | undefined): string {
+  return required ? '' : '<span class="optional">not always</span>';
+}
+
+/** A mark beside what must be given, and what need not. */
+function need(required: boolean | undefined): string {
+  return required ? '<span class="required">required</span>' : '<span class="optional">optional</span>';
 }
 
 function resolve(schema: Schema, schemas: Readonly<Record<string, Schema>>): Schema {
@@ -277,25 +317,40 @@ function resolve(schema: Schema, schemas: Readonly<Record<string, Schema>>): Sch
 
 /** What values a schema admits, in a few words. */
 function limits(schema: Schema): string {
-  const some = schema.anyOf?.find(({ type }) => type !== 'null');
-  if (schema.anyOf) return [some ? limits(some) : '', 'or null'].filter((part) => part !== '').join(' ');
+  const several = schema.anyOf ?? schema.oneOf;
+  if (several) return several.map((one) => (one.type === 'null' ? 'null' : limits(one))).join(' or ');
+  if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1) ?? '';
   const kind = [schema.type]
     .flat()
     .filter((type) => type !== undefined)
     .join(' or ');
   const isWide = schema.maximum === undefined || schema.maximum >= Number.MAX_SAFE_INTEGER;
   const low = schema.exclusiveMinimum ?? schema.minimum;
+  const unit = schema['x-unit'];
   return [
-    schema.enum ? schema.enum.join(' | ') : (schema.format ?? kind),
+    words(schema) ?? schema.format ?? kind,
     low !== undefined && low > Number.MIN_SAFE_INTEGER && !isWide
       ? `${schema.exclusiveMinimum === undefined ? '' : 'above '}${low} to ${schema.maximum}`
       : '',
-    schema.maxItems === undefined ? '' : `up to ${schema.maxItems}`,
-    schema.unit === undefined || schema.unit === '1' ? '' : `in ${schema.unit}`,
+    span(schema.minItems, schema.maxItems, ''),
+    span(schema.minLength, schema.maxLength, ' characters'),
+    unit === undefined || unit === '1' ? '' : `in ${unit}`,
     schema.default === undefined ? '' : `default ${schema.default}`,
   ]
     .filter((part) => part !== '')
     .join(', ');
+}
+
+/** The words that a schema names: those of an answer may grow in number. */
+function words({ const: only, enum: closed, 'x-extensible-enum': open }: Schema): string | null {
+  if (only !== undefined) return String(only);
+  if (closed) return closed.join(' | ');
+  return open ? `${open.join(' | ')} | …` : null;
+}
+
+function span(least: number | undefined, most: number | undefined, of: string): string {
+  if (most === undefined) return least === undefined ? '' : `at least ${least}${of}`;
+  return least === undefined ? `up to ${most}${of}` : `${least} to ${most}${of}`;
 }
 
 function curl({ method, path, operation }: Entry, root: string): string {

@@ -111,7 +111,7 @@ export const hailCurrentBatch = readEndpoint({
   group: 'Hail detection',
   summary: 'The same check for up to 50 points',
   description:
-    'Answers for each location what GET /v1/hail/current would, in short and in the order given. One location that is wrong fails the call. With estimate=true the call is free and says what it would cost.',
+    'Answers for each location what GET /v1/hail/current would, in short and in the order given, for 8 credits each. One location that is wrong fails the call. With estimate=true the call is free and says what it would cost.',
   scope: 'hail:read',
   cacheable: false,
   params: null,
@@ -140,6 +140,7 @@ export const hailCurrentBatch = readEndpoint({
     },
   },
   priced: ['estimate=false', 'estimate=true'],
+  priced_per: 'location',
   price: ({ query: { estimate }, body: { locations } }) =>
     estimate
       ? null

@@ -58,7 +58,7 @@ export const hailHistory = readEndpoint({
   body: null,
   reply: HailHistory,
   example: {
-    query: { lat: '35.22', lon: '-97.44', days: '90', min_size_mm: '25' },
+    query: { lat: '35.22', lon: '-97.44', min_size_mm: '25' },
     reply: {
       events: [
         {

@@ -13,11 +13,40 @@ const ROWS = [
   'In a row with an id, address and tags that are absent are kept and empty ones are cleared.',
 ].join(' ');
 
+const DEGREES = 'decimal degrees, WGS84';
+
+/**
+ * A row of an upload as it should be; rows are judged one by one against `rules/portfolio-rows`, so that a wrong one rejects
+ * itself alone: any value passes here, and this is what the description tells of it.
+ */
+export const UploadedRow = z.unknown().meta({
+  type: 'object',
+  description: 'A location; fields of other names are ignored.',
+  properties: {
+    id: { type: ['string', 'null'], description: 'Location to replace, which takes no quota; a new one without.' },
+    name: { type: 'string', minLength: 1, maxLength: ROW_LIMITS.name, description: 'Name, not blank.' },
+    lat: { type: 'number', minimum: 24, maximum: 50, description: `Latitude, ${DEGREES}, in CONUS.` },
+    lon: { type: 'number', minimum: -125, maximum: -66, description: `Longitude, ${DEGREES}, negative in CONUS.` },
+    address: {
+      type: ['string', 'null'],
+      maxLength: ROW_LIMITS.address,
+      description: 'Address; absent in a row with an id, it is kept, empty it is cleared.',
+    },
+    tags: {
+      type: ['array', 'null'],
+      items: { type: 'string', maxLength: ROW_LIMITS.tag },
+      maxItems: ROW_LIMITS.tags,
+      description: 'Tags; absent in a row with an id, they are kept, an empty list clears them.',
+    },
+  },
+  required: ['name', 'lat', 'lon'],
+});
+
 /** A bulk upload of locations. */
 export const PortfolioUpload = z.discriminatedUnion('format', [
   z.object({
     format: z.literal('json').meta({ description: '`data` is an array of row objects.' }),
-    data: z.array(z.unknown()).meta({ description: ROWS }),
+    data: z.array(UploadedRow).meta({ description: ROWS, maxItems: UPLOAD_ROWS_MAX }),
   }),
   z.object({
     format: z.literal('csv').meta({ description: '`data` is CSV text.' }),

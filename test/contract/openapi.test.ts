@@ -1,10 +1,12 @@
 import test from 'ava';
+import { z } from 'zod';
 import { describeApi, operationId } from '../../api/openapi.ts';
 import { docsPage } from '../../api/routes/docs.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import { openApiDocument } from '../../api/routes/openapi.ts';
-import { ERRORS } from '../../schemas/errors.ts';
-import { startService } from '../service.ts';
+import { ERRORS, ErrorBody, type ErrorCode } from '../../schemas/errors.ts';
+import { openAccount } from '../account.ts';
+import { type CallInit, startService } from '../service.ts';
 
 /** What these tests read of the document. */
 interface Described {
@@ -31,17 +33,16 @@ const operations = Object.entries(described.paths).flatMap(([path, methods]) =>
 );
 
 test('the description lists every endpoint once, and itself', (t) => {
-  t.deepEqual(
-    operations.map(({ title }) => title).sort(),
-    [...ENDPOINTS.map(({ method, path }) => `${method} ${path}`), 'GET /v1/openapi.json'].sort(),
-  );
+  const titles = [...ENDPOINTS.map(({ method, path }) => `${method} ${path}`), 'GET /v1/openapi.json'];
+  const heads = titles.filter((title) => title.startsWith('GET ')).map((title) => title.replace('GET', 'HEAD'));
+  t.deepEqual(operations.map(({ title }) => title).sort(), [...titles, ...heads].sort());
 });
 
 test('every operation has a name of its own, a summary, and an error of every kind any call may meet', (t) => {
   t.is(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length);
   for (const { title, operation } of operations) {
     t.truthy(operation.summary, title);
-    if (title === 'GET /v1/openapi.json') continue;
+    if (title.endsWith(' /v1/openapi.json')) continue;
     for (const status of ['400', '401', '403', '405', '406', '414', '429', '431', '500', '503'])
       t.truthy(operation.responses[status], `${title} ${status}`);
   }
@@ -72,6 +73,88 @@ test('every reference in the description leads somewhere', (t) => {
       .reduce<unknown>((value, name) => (value as Record<string, unknown>)?.[name], document);
     t.truthy(target, reference);
   }
+});
+
+test('HEAD is described as GET is, without a body', (t) => {
+  for (const methods of Object.values(described.paths)) {
+    const { get, head } = methods as Readonly<Record<'get' | 'head', Operation | undefined>>;
+    t.deepEqual(head?.parameters, get?.parameters);
+    t.deepEqual(Object.keys(head?.responses ?? {}), Object.keys(get?.responses ?? {}));
+    t.true(Object.values(head?.responses ?? {}).every(({ content }) => content === undefined));
+  }
+});
+
+/** Every schema of the description, with its place in it. */
+function* schemasIn(value: unknown, place = '#'): Generator<[string, Readonly<Record<string, unknown>>]> {
+  if (typeof value !== 'object' || value === null) return;
+  if ('type' in value || 'properties' in value) yield [place, value as Readonly<Record<string, unknown>>];
+  for (const [name, member] of Object.entries(value))
+    if (name !== 'example' && name !== 'examples') yield* schemasIn(member, `${place}/${name}`);
+}
+
+test('no schema has members that JSON Schema does not know: a unit is an extension', (t) => {
+  const units = [...schemasIn(described)].filter(([, schema]) => 'x-unit' in schema);
+  t.true(units.length > 100);
+  t.deepEqual(
+    [...schemasIn(described)].filter(([, { unit, column }]) => typeof unit === 'string' || column !== undefined),
+    [],
+  );
+});
+
+test('words of questions are closed, those of answers are open', (t) => {
+  const answers = [...schemasIn(described)].filter(
+    ([place]) =>
+      place.includes('/responses/') ||
+      /^#\/components\/schemas\/(?!HailBatchRequest|BatchLocation|Portfolio(Upload|Deletion)$)/.test(place),
+  );
+  t.deepEqual(
+    answers.filter(([, schema]) => 'enum' in schema).map(([place]) => place),
+    [],
+  );
+  t.true(answers.some(([, schema]) => 'x-extensible-enum' in schema));
+  const questions = [...schemasIn(described)].filter(([place]) => place.includes('/parameters/'));
+  t.true(questions.some(([, schema]) => 'enum' in schema));
+  t.false(questions.some(([, schema]) => 'x-extensible-enum' in schema));
+});
+
+test('every resource is a component of its own name, and every answer refers to one', (t) => {
+  const components = (document.components as { schemas: Record<string, unknown> }).schemas;
+  for (const name of [
+    'HailCell',
+    'Storm',
+    'HistoryEvent',
+    'SwathTier',
+    'EventDay',
+    'TileFrame',
+    'PortfolioLocation',
+    'UploadedRow',
+  ])
+    t.truthy(components[name], name);
+  for (const { title, operation } of operations)
+    for (const [status, { content }] of Object.entries(operation.responses))
+      for (const { schema } of Object.values((content ?? {}) as Record<string, { schema: Record<string, unknown> }>)) {
+        const isText = schema.type === 'string' || title.endsWith('/v1/openapi.json');
+        t.true(isText || '$ref' in schema || 'anyOf' in schema, `${title} ${status}`);
+      }
+});
+
+test('a row of an upload is described field by field, with what it must have', (t) => {
+  const { UploadedRow } = (
+    document.components as { schemas: Record<string, { properties: object; required: string[] }> }
+  ).schemas;
+  t.deepEqual(Object.keys(UploadedRow?.properties ?? {}), ['id', 'name', 'lat', 'lon', 'address', 'tags']);
+  t.deepEqual(UploadedRow?.required, ['name', 'lat', 'lon']);
+});
+
+test('the price is that of a call without what is optional, and of one location of a batch', (t) => {
+  const price = (title: string) => {
+    const { 'x-credits': credits, 'x-credits-per': per } = z
+      .looseObject({ 'x-credits': z.number(), 'x-credits-per': z.string() })
+      .parse(operations.find((one) => one.title === title)?.operation);
+    return [credits, per];
+  };
+  t.deepEqual(price('POST /v1/hail/current/batch'), [8, 'location']);
+  t.deepEqual(price('GET /v1/hail/history'), [15, 'call']);
 });
 
 test('operations are named after method and path', (t) => {
@@ -106,6 +189,58 @@ test('the page names every endpoint, price and error, and asks nobody else for a
   for (const endpoint of ENDPOINTS) t.true(html.includes(`id="${operationId(endpoint)}"`), endpoint.path);
   for (const code of Object.keys(ERRORS)) t.true(html.includes(`<code>${code}</code>`), code);
   t.true(html.includes('30 credits'));
+  t.true(html.includes('8 credits per location'));
+  t.true(html.includes('15 credits, up to 80'));
+  const upload = html.slice(html.indexOf('id="postPortfolioLocations"'));
+  const body = upload.slice(upload.indexOf('<h4>Body</h4>'), upload.indexOf('<h4>Example</h4>'));
+  for (const name of ['format', 'data', 'data[].name', 'data[].lat', 'data[].lon'])
+    t.true(body.includes(`<code>${name}</code><span class="required">required</span>`), name);
+  t.true(body.includes('<code>data[].address</code><span class="optional">optional</span>'));
+  t.true(body.includes('<p>Or</p>') && body.includes('CSV (RFC 4180)'), 'both shapes');
   t.false(/<(script|img|link|iframe)|@import|url\(/.test(html));
   await service.close();
 });
+
+test('the examples of errors are what the service says', async (t) => {
+  const service = await startService({ endpoints: ENDPOINTS });
+  t.teardown(service.close);
+  const narrow = await openAccount(service, { scopes: ['usage:read'] });
+  const json = { 'Content-Type': 'application/json' };
+  const point = '/v1/hail/current?lat=35&lon=-97';
+  const batch = '/v1/hail/current/batch';
+  const calls: readonly (readonly [code: ErrorCode, operation: string, path: string, init: CallInit])[] = [
+    ['invalid_parameter', 'GET /v1/hail/current', '/v1/hail/current', {}],
+    ['invalid_parameter', 'GET /v1/usage', '/v1/usage?period=?', {}],
+    ['unauthorized', 'GET /v1/hail/current', point, { key: null }],
+    ['forbidden', 'GET /v1/hail/current', point, { key: service.test_key }],
+    ['insufficient_scope', 'GET /v1/hail/current', point, { key: narrow.key }],
+    ['not_acceptable', 'GET /v1/hail/current', point, { headers: { Accept: 'text/html' } }],
+    ['uri_too_long', 'GET /v1/hail/current', `${point}&x=${'x'.repeat(9000)}`, {}],
+    ['bad_request', `POST ${batch}`, batch, { method: 'POST', headers: json }],
+    [
+      'unsupported_media_type',
+      `POST ${batch}`,
+      batch,
+      { method: 'POST', headers: { 'Content-Type': 'text/plain' }, body: 'x' },
+    ],
+    ['payload_too_large', `POST ${batch}`, batch, { method: 'POST', headers: json, body: 'x'.repeat(1_000_001) }],
+    [
+      'bad_request',
+      'DELETE /v1/portfolio/locations',
+      '/v1/portfolio/locations',
+      { method: 'DELETE', headers: json, body: '{}' },
+    ],
+  ];
+  for (const [code, title, path, init] of calls) {
+    const { error, message } = ErrorBody.parse(await service.json(path, init));
+    const described = operations.find((one) => one.title === title)?.operation.responses[ERRORS[code].status];
+    const content = described?.content as Readonly<Record<string, ErrorContent>> | undefined;
+    t.is(error, code, title);
+    t.is(content?.['application/json']?.examples[code]?.value.message, message, `${title} ${code}`);
+  }
+  t.deepEqual(service.failures, []);
+});
+
+interface ErrorContent {
+  readonly examples: Readonly<Record<string, { readonly value: { readonly message: string } }>>;
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { Coverage } from './coverage.ts';
+import { DetectionQualityBlock } from './detection-quality.ts';
+import { EventDay, Events } from './event-day.ts';
+import { BatchLocation, BatchResult, HailBatch, HailBatchEstimate, HailBatchRequest } from './hail-batch.ts';
+import { HailCell, HailCurrent, ImpactBlock, PointQuery, StormBlock } from './hail-cell.ts';
+import { HailHistory, HistoryEvent } from './history-event.ts';
+import { NearestStorm, Nowcast } from './nowcast.ts';
+import { PortfolioDeleted, PortfolioDeletion } from './portfolio-deletion.ts';
+import { PortfolioImpact, PortfolioImpacts } from './portfolio-impact.ts';
+import { PortfolioLocation, PortfolioLocations } from './portfolio-location.ts';
+import { AcceptedRow, PortfolioUpload, PortfolioUploaded, RejectedRow, UploadedRow } from './portfolio-upload.ts';
+import { RadarBlock } from './radar-block.ts';
+import { RegionBox } from './region-box.ts';
+import { Motion, StormCell, Storms, StormTrack, TrackHistoryPoint } from './storm.ts';
+import { SwathCollection, Swaths, SwathTier } from './swath-tier.ts';
+import { DailyTiles, ScanTiles, TileFrame } from './tile-frame.ts';
+import { Operation } from './usage.ts';
+
+/** Resources by the name under which the description of the interface has them, beside those that carry an id themselves. */
+const RESOURCES = {
+  AcceptedRow,
+  BatchLocation,
+  BatchResult,
+  Coverage,
+  DailyTiles,
+  DetectionQuality: DetectionQualityBlock,
+  EventDay,
+  Events,
+  HailBatch,
+  HailBatchEstimate,
+  HailBatchRequest,
+  HailCell,
+  HailCurrent,
+  HailHistory,
+  HistoryEvent,
+  ImpactBlock,
+  Motion,
+  NearestStorm,
+  Nowcast,
+  PointQuery,
+  PortfolioDeleted,
+  PortfolioDeletion,
+  PortfolioImpact,
+  PortfolioImpacts,
+  PortfolioLocation,
+  PortfolioLocations,
+  PortfolioUpload,
+  PortfolioUploaded,
+  RadarBlock,
+  RegionBox,
+  RejectedRow,
+  ScanTiles,
+  Storm: StormCell,
+  StormBlock,
+  StormTrack,
+  Storms,
+  SwathCollection,
+  SwathTier,
+  Swaths,
+  TileFrame,
+  TrackHistoryPoint,
+  UploadedRow,
+  UsageOperation: Operation,
+} as const;
+
+/** Gives every resource its name, so that the description refers to it instead of repeating it; once or often. */
+export function nameResources(): void {
+  for (const [id, schema] of Object.entries<z.ZodType>(RESOURCES))
+    schema.register(z.globalRegistry, { ...schema.meta(), id });
+}
