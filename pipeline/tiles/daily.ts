@@ -1,4 +1,6 @@
 import type { Feature } from 'geojson';
+import { fillPolygons, type PixelRuns } from '../../schemas/geo/fill.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
 import { sizeCategory } from '../../schemas/size.ts';
@@ -7,6 +9,7 @@ import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { boundsOf, describeArchive, vectorLayer } from './metadata.ts';
 import { type StormPath, stormPaths } from './paths.ts';
+import type { PixelArea } from './pixel-tiles.ts';
 import { writePmtiles } from './pmtiles.ts';
 import { pyramid } from './pyramid.ts';
 
@@ -51,12 +54,11 @@ const LAYERS = [
  */
 export function dailyArchive(content: DailyContent): Uint8Array {
   const paths = stormPaths(content.tracks);
-  const peaks = paths.map(peakPoint);
-  const tiers = content.swaths.map(tierPolygons);
+  const tiers = content.swaths.map(tierArea);
   const tiles = pyramid({
-    swaths: tiers,
-    tracks: paths.filter((path) => path.line.length > 1).map(pathLine),
-    peaks,
+    swaths: { areas: tiers },
+    tracks: { shapes: paths.filter((path) => path.line.length > 1).map(pathLine) },
+    peaks: { shapes: paths.map(peakPoint) },
   });
   const until = content.data_time === null ? 'no scans' : `scans until ${timestamp(content.data_time)}`;
   const note = {
@@ -64,14 +66,20 @@ export function dailyArchive(content: DailyContent): Uint8Array {
     description: `Radar-estimated hail swaths and storm tracks of ${content.storm_date}, ${until}; an estimate, not a ground measurement.`,
     attribution: content.source_note,
     layers: LAYERS,
-    hail_bounds: boundsOf([...tiers, ...peaks]),
+    hail_bounds: boundsOf(
+      tiers.map(({ pixels }) => pixels),
+      paths.map(({ peak }) => peak),
+    ),
   };
   return writePmtiles({ ...describeArchive(note, content.bounds), tiles });
 }
 
-function tierPolygons(swath: Swath): Feature {
+const WHOLE = { row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols };
+
+/** A tier is published as the outline of its pixels, so that filling it gives them back. */
+function tierArea(swath: Swath): PixelArea {
   return {
-    type: 'Feature',
+    pixels: pixelsIn(fillPolygons(multiPolygonFromWkt(swath.geometry), WHOLE)),
     properties: {
       mm_min: swath.threshold_mm,
       category: swath.category,
@@ -79,8 +87,19 @@ function tierPolygons(swath: Swath): Feature {
       n_detections: swath.n_detections,
       max_size_mm: swath.max_size_mm,
     },
-    geometry: { type: 'MultiPolygon', coordinates: multiPolygonFromWkt(swath.geometry) },
   };
+}
+
+function pixelsIn({ row, start, end }: PixelRuns): { rows: number[]; cols: number[] } {
+  const rows: number[] = [];
+  const cols: number[] = [];
+  row.forEach((line, run) => {
+    for (let col = start[run] as number; col < (end[run] as number); col++) {
+      rows.push(line);
+      cols.push(col);
+    }
+  });
+  return { rows, cols };
 }
 
 function pathProperties({ track_id, peak_mm, prob, first_detected, last_detected }: StormPath) {

@@ -1,6 +1,5 @@
 import type { Feature, Point } from 'geojson';
 import type { Bbox } from '../../schemas/geo/position.ts';
-import { traceMultiPolygon } from '../../schemas/geo/rings.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM, SIZE_BANDS, sizeCategory } from '../../schemas/size.ts';
 import type { Cell } from '../../schemas/tables/cells.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
@@ -8,6 +7,7 @@ import { timestamp } from '../../schemas/time.ts';
 import type { HailField, UncoveredBlocks } from '../grid.ts';
 import { boundsOf, describeArchive, vectorLayer } from './metadata.ts';
 import { isPublished, MOTION_LEAD_MIN, positionAhead } from './paths.ts';
+import type { PixelArea } from './pixel-tiles.ts';
 import { writePmtiles } from './pmtiles.ts';
 import { pyramid } from './pyramid.ts';
 
@@ -62,34 +62,28 @@ export function frameArchive(content: FrameContent): Uint8Array {
   const storms = content.cells.map((cell) => ({ cell, track: tracks.get(cell.track_id ?? '') ?? null }));
   const bands = hailBands(content.mesh);
   const tiles = pyramid({
-    hail: bands,
-    motion: storms.flatMap(({ cell, track }) => motionLine(cell, track)),
-    storms: storms.map(({ cell, track }) => stormPoint(cell, track)),
+    hail: { areas: bands },
+    motion: { shapes: storms.flatMap(({ cell, track }) => motionLine(cell, track)) },
+    storms: { shapes: storms.map(({ cell, track }) => stormPoint(cell, track)) },
   });
   const note = {
     name: `Hail ${time}`,
     description: `Radar-estimated hail size (MESH) and storms at ${time}; an estimate, not a ground measurement.`,
     attribution: content.source_note,
     layers: LAYERS,
-    hail_bounds: boundsOf(bands),
+    hail_bounds: boundsOf(bands.map(({ pixels }) => pixels)),
     uncovered: content.uncovered,
   };
   return writePmtiles({ ...describeArchive(note, content.bounds), tiles });
 }
 
-/** Bands of MESH as polygons, cumulative, smallest bound first, so that the largest draws on top. */
-function hailBands(mesh: HailField): Feature[] {
-  return BANDS_MM.flatMap((mm_min): Feature[] => {
+/** Bands of MESH, cumulative, smallest bound first, so that the largest draws on top. */
+function hailBands(mesh: HailField): PixelArea[] {
+  return BANDS_MM.flatMap((mm_min): PixelArea[] => {
     const pixels = pixelsFrom(mesh, mm_min);
     if (pixels.rows.length === 0) return [];
     const category = sizeCategory(mm_min);
-    return [
-      {
-        type: 'Feature',
-        properties: category === null ? { mm_min } : { mm_min, category },
-        geometry: { type: 'MultiPolygon', coordinates: traceMultiPolygon(pixels) },
-      },
-    ];
+    return [{ pixels, properties: category === null ? { mm_min } : { mm_min, category } }];
   });
 }
 

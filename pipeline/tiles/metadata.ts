@@ -1,5 +1,6 @@
-import type { Feature, Geometry } from 'geojson';
-import type { Bbox } from '../../schemas/geo/position.ts';
+import { windowBbox } from '../../schemas/geo/lattice.ts';
+import type { Bbox, Position } from '../../schemas/geo/position.ts';
+import type { PixelSet } from '../../schemas/geo/rings.ts';
 import type { UncoveredBlocks } from '../grid.ts';
 import type { Archive } from './pmtiles.ts';
 import { MAX_ZOOM, MIN_ZOOM } from './pyramid.ts';
@@ -65,23 +66,18 @@ export function describeArchive(note: ArchiveNote, bounds: Bbox): Omit<Archive, 
   };
 }
 
-/** What all features lie in, degrees; null for none. */
-export function boundsOf(features: readonly Feature[]): Bbox | null {
+/** What all these pixels and places lie in, degrees; null for none. */
+export function boundsOf(areas: readonly PixelSet[], places: readonly Position[] = []): Bbox | null {
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
-  for (const [lon, lat] of features.flatMap(({ geometry }) => positionsOf(geometry))) {
-    west = Math.min(west, lon);
-    south = Math.min(south, lat);
-    east = Math.max(east, lon);
-    north = Math.max(north, lat);
-  }
+  const take = ([w, s, e, n]: Bbox) => {
+    west = Math.min(west, w);
+    south = Math.min(south, s);
+    east = Math.max(east, e);
+    north = Math.max(north, n);
+  };
+  for (const { rows, cols } of areas)
+    for (let i = 0; i < rows.length; i++)
+      take(windowBbox({ row0: rows[i] as number, col0: cols[i] as number, rows: 1, cols: 1 }));
+  for (const { lon, lat } of places) take([lon, lat, lon, lat]);
   return west <= east ? [west, south, east, north] : null;
-}
-
-function positionsOf(geometry: Geometry): (readonly [number, number])[] {
-  if (geometry.type === 'Point') return [[geometry.coordinates[0] as number, geometry.coordinates[1] as number]];
-  if (geometry.type !== 'MultiPolygon') throw new Error(`geometry is a ${geometry.type}, expected points and shells`);
-  // Holes lie inside their shell.
-  return geometry.coordinates.flatMap(([shell]) =>
-    (shell ?? []).map(([lon, lat]) => [lon as number, lat as number] as const),
-  );
 }

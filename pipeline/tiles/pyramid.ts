@@ -2,17 +2,29 @@ import { fromGeojsonVt } from '@maplibre/vt-pbf';
 import type { Feature, FeatureCollection } from 'geojson';
 import GeoJSONVT, { type LegacyTile } from 'geojson-vt';
 import { gzip } from './gzip.ts';
+import { areaTiles, type PixelArea } from './pixel-tiles.ts';
 import type { ArchiveTile } from './pmtiles.ts';
 
 export const MIN_ZOOM = 0;
-/** A pixel of the grid is 29 tile units of 4096 at this zoom; clients stretch it further. */
+/** A pixel of the grid is 117 tile units of 4096 wide at this zoom; clients stretch it further. */
 export const MAX_ZOOM = 10;
 
 const EXTENT = 4096;
+const BUFFER = 64;
 const TILE_VERSION = 2;
 
-/** Features of one layer, by layer name in drawing order. */
-export type Layers = Readonly<Record<string, readonly Feature[]>>;
+/** Points and lines of a layer, or areas of pixels. */
+export type LayerContent = { readonly shapes: readonly Feature[] } | { readonly areas: readonly PixelArea[] };
+
+/** Contents by layer name in drawing order. */
+export type Layers = Readonly<Record<string, LayerContent>>;
+
+interface LayerTile {
+  readonly z: number;
+  readonly x: number;
+  readonly y: number;
+  readonly tile: LegacyTile;
+}
 
 /**
  * Gzipped vector tiles of all layers at zooms 0 to 10: every tile that holds something, and always the tile of zoom 0,
@@ -22,23 +34,34 @@ export function pyramid(layers: Layers): ArchiveTile[] {
   const empty = Object.fromEntries(Object.keys(layers).map((name): [string, LegacyTile] => [name, { features: [] }]));
   const tiles = new Map<string, { z: number; x: number; y: number; layers: Record<string, LegacyTile> }>();
   tiles.set('0/0/0', { z: 0, x: 0, y: 0, layers: empty });
-  for (const [name, features] of Object.entries(layers)) {
-    const index = indexOf(features);
-    for (const { z, x, y } of index.tileCoords) {
-      const tile = index.getTile(z, x, y);
-      if (!tile?.features.length) continue;
+  for (const [name, content] of Object.entries(layers))
+    for (const { z, x, y, tile } of 'areas' in content ? tilesOfAreas(content.areas) : tilesOfShapes(content.shapes)) {
       const key = `${z}/${x}/${y}`;
       const filled = tiles.get(key) ?? { z, x, y, layers: {} };
       filled.layers[name] = tile;
       tiles.set(key, filled);
     }
-  }
   return Array.from(tiles.values(), ({ z, x, y, layers }) => ({
     z,
     x,
     y,
     data: gzip(fromGeojsonVt(layers, { version: TILE_VERSION, extent: EXTENT })),
   }));
+}
+
+function tilesOfAreas(areas: readonly PixelArea[]): LayerTile[] {
+  const zooms = Array.from({ length: MAX_ZOOM - MIN_ZOOM + 1 }, (_, step) => MIN_ZOOM + step);
+  return zooms.flatMap((z) =>
+    areaTiles(areas, z, { extent: EXTENT, buffer: BUFFER }).map((found) => ({ z, ...found })),
+  );
+}
+
+function tilesOfShapes(features: readonly Feature[]): LayerTile[] {
+  const index = indexOf(features);
+  return index.tileCoords.flatMap(({ z, x, y }) => {
+    const tile = index.getTile(z, x, y);
+    return tile?.features.length ? [{ z, x, y, tile }] : [];
+  });
 }
 
 /** Splits down to the last zoom at once wherever there is a point, and nowhere else. */
@@ -49,5 +72,6 @@ function indexOf(features: readonly Feature[]): GeoJSONVT {
     indexMaxZoom: MAX_ZOOM,
     indexMaxPoints: 0,
     extent: EXTENT,
+    buffer: BUFFER,
   });
 }

@@ -1,0 +1,140 @@
+import type { LegacyFeature, LegacyTile } from 'geojson-vt';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { type PixelSet, type Ring, traceMultiPolygon } from '../../schemas/geo/rings.ts';
+
+/** An area of whole pixels of the lattice, with what is said of it. */
+export interface PixelArea {
+  readonly pixels: PixelSet;
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+/** Tiles in units of a tile, and how far beyond its edge a tile reaches so that outlines do not show there. */
+export interface TileGrid {
+  readonly extent: number;
+  readonly buffer: number;
+}
+
+export interface AreaTile {
+  readonly x: number;
+  readonly y: number;
+  readonly tile: LegacyTile;
+}
+
+/** Tiles are told apart up to this zoom. */
+const MAX_ZOOM = 16;
+/** From this zoom on a pixel is three tile units wide or more, and drawn as it is. */
+const PIXEL_ZOOM = 5;
+
+/**
+ * Areas of pixels as the polygons of the tiles of one zoom. Every polygon is valid in the whole numbers of its tile: what a tile
+ * holds is chosen by pixels and traced, not cut. Below zoom 5, where pixels are smaller than a unit, squares of 2, 4, 8, …
+ * pixels stand for those with any pixel in them: an outline grows by less than the side of a square, and nothing vanishes.
+ */
+export function areaTiles(areas: readonly PixelArea[], zoom: number, grid: TileGrid): AreaTile[] {
+  const tiles = new Map<number, AreaTile>();
+  const squares = squareGrid(zoom, grid);
+  for (const { pixels, properties } of areas)
+    for (const { x, y, rows, cols } of squaresByTile(pixels, squares)) {
+      const key = x * 2 ** MAX_ZOOM + y;
+      const found = tiles.get(key) ?? { x, y, tile: { features: [] } };
+      const origin = { x: x * grid.extent, y: y * grid.extent };
+      found.tile.features.push(feature({ rows, cols }, properties, squares, origin));
+      tiles.set(key, found);
+    }
+  return [...tiles.values()];
+}
+
+/** Squares of pixels at a zoom: where their edges lie, in tile units from the north-west corner of the world, and in which tiles. */
+interface SquareGrid {
+  /** Pixels along a side of a square. */
+  readonly side: number;
+  /** Western edge of each column, and the eastern one of the last. */
+  readonly x: Int32Array;
+  /** Northern edge of each row, and the southern one of the last. */
+  readonly y: Int32Array;
+  /** First and last tile that holds a column, and a row. */
+  readonly west: Int32Array;
+  readonly east: Int32Array;
+  readonly north: Int32Array;
+  readonly south: Int32Array;
+}
+
+/** Made once for each zoom: an outbreak has thousands of pixels in every scan. */
+const squareGrids = new Map<string, SquareGrid>();
+
+function squareGrid(zoom: number, { extent, buffer }: TileGrid): SquareGrid {
+  const key = `${zoom} ${extent} ${buffer}`;
+  const known = squareGrids.get(key);
+  if (known !== undefined) return known;
+  const side = 2 ** Math.max(0, PIXEL_ZOOM - zoom);
+  const world = extent * 2 ** zoom;
+  const edges = (pixels: number, place: (pixel: number) => number) =>
+    Int32Array.from({ length: Math.ceil(pixels / side) + 1 }, (_, k) => Math.round(world * place(k * side)));
+  const x = edges(LATTICE.cols, (col) => (LATTICE.west + col * LATTICE.step) / 360 + 0.5);
+  const y = edges(LATTICE.rows, (row) => mercator(LATTICE.north - row * LATTICE.step));
+  const tileOf = (unit: number) => Math.floor(unit / extent);
+  const first = (units: Int32Array) => units.map((unit) => tileOf(unit - buffer));
+  const last = (units: Int32Array) => units.subarray(1).map((unit) => tileOf(unit + buffer));
+  const made = { side, x, y, west: first(x), east: last(x), north: first(y), south: last(y) };
+  squareGrids.set(key, made);
+  return made;
+}
+
+/** Share of the world from the north down to a latitude, in web Mercator. */
+function mercator(lat: number): number {
+  const sine = Math.sin((lat * Math.PI) / 180);
+  return 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI);
+}
+
+interface TileSquares {
+  readonly x: number;
+  readonly y: number;
+  readonly rows: number[];
+  readonly cols: number[];
+}
+
+/** Squares of some pixels by the tiles that hold them; one at an edge belongs to several. */
+function squaresByTile(pixels: PixelSet, { side, west, east, north, south }: SquareGrid): Iterable<TileSquares> {
+  const tiles = new Map<number, TileSquares>();
+  const seen = new Set<number>();
+  for (let i = 0; i < pixels.rows.length; i++) {
+    const row = Math.floor((pixels.rows[i] as number) / side);
+    const col = Math.floor((pixels.cols[i] as number) / side);
+    if (side > 1) {
+      const square = row * LATTICE.cols + col;
+      if (seen.has(square)) continue;
+      seen.add(square);
+    }
+    for (let x = west[col] as number; x <= (east[col] as number); x++)
+      for (let y = north[row] as number; y <= (south[row] as number); y++) {
+        const key = x * 2 ** MAX_ZOOM + y;
+        let tile = tiles.get(key);
+        if (tile === undefined) {
+          tile = { x, y, rows: [], cols: [] };
+          tiles.set(key, tile);
+        }
+        tile.rows.push(row);
+        tile.cols.push(col);
+      }
+  }
+  return tiles.values();
+}
+
+function feature(
+  squares: PixelSet,
+  properties: PixelArea['properties'],
+  { x, y }: SquareGrid,
+  origin: { readonly x: number; readonly y: number },
+): LegacyFeature {
+  const inTile = ([lon, lat]: readonly number[]): [number, number] => [
+    (x[Math.round(((lon as number) - LATTICE.west) / LATTICE.step)] as number) - origin.x,
+    (y[Math.round((LATTICE.north - (lat as number)) / LATTICE.step)] as number) - origin.y,
+  ];
+  // Latitude grows to the north, tile units to the south: rings turn round, as the format wants it.
+  const ringOf = (ring: Ring) => ring.map(inTile).reverse();
+  return {
+    type: 3,
+    geometry: traceMultiPolygon(squares).flatMap((rings) => rings.map(ringOf)),
+    tags: { ...properties },
+  };
+}
