@@ -275,14 +275,12 @@ export async function kindOf(readers: Readers, scans: readonly ScanPlan[]): Prom
   return null;
 }
 
-/** Refuses scans of the other kind before any work; the first scan of a storm date speaks for all that follow. */
+/** Refuses dates whose first scan is of the other kind before any work. */
 export async function refuseOtherKinds(context: RawFiles, files: readonly SourceFile[]): Promise<void> {
   for (const [date, scans] of scansByDate(context, files)) {
     if (context.kinds.has(date)) continue;
     const kind = await kindOf(context.readers, scans);
-    if (kind === null) continue;
-    refuseOtherKind(context.root, date, kind);
-    context.kinds.set(date, kind);
+    if (kind !== null) refuseOtherKind(context, date, scans[0]?.scan_id ?? date, kind);
   }
 }
 
@@ -297,13 +295,20 @@ export function dateOf({ settings }: RawFiles, scan_id: string): string {
   return stormDate(scanTime(scan_id), settings.storm_day_start_hour);
 }
 
-/** Throws Conflict when a storm date holds scans of the other kind. */
-export function refuseOtherKind(root: Root, storm_date: string, given: RawSource): void {
-  const head = root.heads.get(storm_date);
-  if (head === undefined || head.scans.length === 0 || head.source === given) return;
+/**
+ * Throws Conflict when a scan is not of the kind that its storm date takes: that of what is published, and before anything is,
+ * that of the first scan looked at, which then speaks for the date.
+ */
+export function refuseOtherKind(context: RawFiles, storm_date: string, scan_id: string, given: RawSource): void {
+  const expected = kindOn(context, storm_date);
+  context.kinds.set(storm_date, expected ?? given);
+  if (expected === undefined || expected === given) return;
+  const isPublished = (context.root.heads.get(storm_date)?.scans.length ?? 0) > 0;
   throw new Conflict(
     'publish',
     storm_date,
-    `holds ${head.source} data and the new scan is ${given}, expected one kind per storm date (--replace takes the ${head.source} data away first)`,
+    isPublished
+      ? `holds ${expected} data and the new scan is ${given}, expected one kind per storm date (--replace takes the ${expected} data away first)`
+      : `scan ${scan_id} is ${given} and another of the date is ${expected}, expected one kind per storm date`,
   );
 }

@@ -440,7 +440,7 @@ async function makeHour(
     const worked = await reading.read(planned, upcoming(planned), async ({ scan, input }) => {
       const kind = input.simulated ? 'simulated' : 'observed';
       const storm_date = dateOf(context, scan.scan_id);
-      refuseOtherKind(context.root, storm_date, kind);
+      refuseOtherKind(context, storm_date, scan.scan_id, kind);
       const known = recent(memory, scan.scan_time);
       const result = processed(scan, () => processScan(input, known, storm_date, scan.inputs, terrain));
       await settled(filesOf(scan).map((file) => keep(context, file, kind)));
@@ -534,6 +534,7 @@ async function replaceOtherKind(context: Context, files: readonly SourceFile[]):
     const head = root.heads.get(date);
     if (kind === null || head === undefined || head.scans.length === 0 || head.source === kind) continue;
     await root.clear(date, settings.now());
+    context.kinds.set(date, kind);
     cleared.push(date);
   }
   return cleared;

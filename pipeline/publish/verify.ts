@@ -185,6 +185,11 @@ async function verifyTogether(engine: Engine, dataRoot: string, manifest: Manife
         reason: `frames name ${published.length} scans, expected the ${listed.length} scans of the list`,
       });
     await check(
+      `frames are not of ${manifest.source} data, which the list is of`,
+      ['frames'],
+      ([rows]) => `SELECT count(*) AS wrong FROM ${rows} WHERE simulated <> ${manifest.source === 'simulated'}`,
+    );
+    await check(
       'swath tiers are larger than the tier below them',
       ['swaths'],
       ([swaths]) =>

@@ -793,6 +793,38 @@ test('observed and simulated scans never share a storm date, until one takes the
   sameContent(t, await logicalContent(root), content);
 });
 
+test('scans of both kinds that arrive in one uncommitted hour are refused, and nothing of the hour is published', async (t) => {
+  const scans = await scansBetween('00:00', '00:10');
+  const [second] = await asObserved(t, scans.slice(1, 2));
+  const root = await scratch(t);
+  const mixed = [...scans.slice(0, 1), second as RawScan, ...scans.slice(2)];
+  const error = await t.throwsAsync(ingest(root, mixed), { instanceOf: Conflict });
+  t.regex(
+    error?.message ?? '',
+    new RegExp(`${second?.scan_id} is observed and another of the date is simulated, expected one kind`),
+  );
+  t.is(await readNewest(root, '2026-05-02'), null);
+  await ingest(root, scans);
+  t.deepEqual(await faultsOf(root), []);
+  await onRoot(root, {}, ({ session }) => session.rebuild('2026-05-02'));
+  sameContent(t, await logicalContent(root), await contentOf(scans));
+});
+
+test('a date that was given over to the other kind takes that kind alone from then on', async (t) => {
+  const scans = await scansBetween('00:00', '00:10');
+  const observed = await asObserved(t, scans);
+  const { root } = await published(t, scans.slice(0, 2));
+  await onRoot(root, {}, async ({ session }) => {
+    await session.ingest(scans.slice(2, 3).flatMap(({ files }) => files));
+    await session.replace(filesOf(observed));
+    const mixed = [...filesOf(observed.slice(0, 1)), ...filesOf(scans.slice(1, 2))];
+    await t.throwsAsync(session.ingest(mixed), { instanceOf: Conflict });
+    await session.ingest(filesOf(observed));
+    await session.settle();
+  });
+  sameContent(t, await logicalContent(root), await contentOfFiles(filesOf(observed)));
+});
+
 test('files of an inbox leave it once they are kept; nothing of a scan is lost', async (t) => {
   const scans = await scansBetween('23:50', '00:06');
   const root = await scratch(t);

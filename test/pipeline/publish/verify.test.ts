@@ -145,6 +145,16 @@ test('finds frames that are not the scans of the list', async (t) => {
   ]);
 });
 
+test('finds scans of the other kind than their list is of', async (t) => {
+  const world = await published(t);
+  await rewriteList(world, (manifest) => ({ ...manifest, source: 'observed' }));
+  const faults = await faultsOf(world.root);
+  t.true(
+    faults.includes(`${HEAD}: ${world.manifest.scans.length} frames are not of observed data, which the list is of`),
+    faults.join('\n'),
+  );
+});
+
 test('finds a switch that names a list that does not exist', async (t) => {
   const world = await published(t);
   await fs.writeFile(
