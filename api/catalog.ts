@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { type DataSource, type MixedSource, mixedSource } from '../schemas/data-source.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
 import { layout } from '../schemas/layout.ts';
-import { Current, MANIFEST_VERSION, Manifest, type PublishedFile, RootName } from '../schemas/manifest.ts';
+import { Current, MANIFEST_VERSION, Manifest, type PublishedFile, RootName, sourceOfDate } from '../schemas/manifest.ts';
 import { dayMax } from '../schemas/tables/day-max.ts';
 import { TABLES } from '../schemas/tables/index.ts';
 import { addDays, monthOf, scanTime, stormDateStart } from '../schemas/time.ts';
@@ -22,8 +23,8 @@ export interface Near {
  * `layout.undated`, for tables that belong to no date.
  */
 export interface Edition {
-  /** Kind of the newest data, for the header X-Data-Source; null while nothing is published. */
-  readonly source: 'observed' | 'simulated' | null;
+  /** Kind of the newest data, which says nothing about other dates; null while nothing is published. */
+  readonly newest_source: DataSource | null;
   /** Observation time of the newest scan, epoch milliseconds; null while nothing is published. */
   readonly newest_scan_ms: number | null;
   /** Names of the live snapshot's files; null while there is none. */
@@ -43,6 +44,10 @@ export interface Edition {
   readonly datesBetween: (first: string, last: string) => string[];
   /** Changes when the rows of some tables on some dates change; what an ETag is made of. */
   readonly version: (tables: readonly string[], dates: readonly string[]) => string;
+  /** Kind of the data of some dates, as far as they are published; null when none is. */
+  readonly sourceOf: (dates: readonly string[]) => MixedSource | null;
+  /** Dates of the live window's scans from an instant on; that of the newest scan is always among them. */
+  readonly liveDates: (since_ms: number) => string[];
   /** Observation time of the newest scan of some dates; of the newest scan at all when they have none. */
   readonly dataAsOf: (dates: readonly string[]) => number | null;
 }
@@ -89,7 +94,7 @@ export async function openCatalog(
   const store = openStore(dataRoot);
   const partitions = partitionReader(store, storm_day_start_hour);
   const followers: ((edition: Edition) => Promise<void>)[] = [];
-  let state: { edition: Edition } | { failure: DataUnavailable } = { edition: emptyEdition() };
+  let state: { edition: Edition } | { failure: DataUnavailable } = { edition: NOTHING_PUBLISHED };
   let seen: string | null | undefined;
   let heads_at_ms = Number.NEGATIVE_INFINITY;
   let running: Promise<void> | null = null;
@@ -312,20 +317,21 @@ function headIn(path: string, text: string, storm_day_start_hour: number): Head 
   return head;
 }
 
-function emptyEdition(): Edition {
-  return {
-    source: null,
-    newest_scan_ms: null,
-    live: null,
-    dates: [],
-    manifest: () => null,
-    paths: () => [],
-    dayMaxPaths: () => [],
-    datesBetween: () => [],
-    version: () => 'empty',
-    dataAsOf: () => null,
-  };
-}
+/** The edition of an empty root. */
+export const NOTHING_PUBLISHED: Edition = {
+  newest_source: null,
+  newest_scan_ms: null,
+  live: null,
+  dates: [],
+  manifest: () => null,
+  paths: () => [],
+  dayMaxPaths: () => [],
+  datesBetween: () => [],
+  version: () => 'empty',
+  sourceOf: () => null,
+  liveDates: () => [],
+  dataAsOf: () => null,
+};
 
 function makeEdition(
   store: Store,
@@ -335,7 +341,6 @@ function makeEdition(
 ): Edition {
   const dates = [...partitions.keys()];
   const named = (name: string) => (name === layout.undated ? (undated ?? undefined) : partitions.get(name));
-  const newestDate = partitions.get(dates.at(-1) ?? '');
   const lastScan = (date: Head): number | null => {
     const { last } = date.scans;
     if (last !== null || date.files.length === 0) return last === null ? null : scanTime(last);
@@ -343,12 +348,29 @@ function makeEdition(
     return stormDateStart(addDays(date.partition, 1), storm_day_start_hour) - 1000;
   };
   const newestOf = (names: readonly string[]) =>
-    names.reduce<number | null>((newest_ms, name) => {
+    names.reduce<{ date: string; last_ms: number } | null>((newest, name) => {
       const date = partitions.get(name);
       const last_ms = date === undefined ? null : lastScan(date);
-      return last_ms !== null && (newest_ms === null || last_ms > newest_ms) ? last_ms : newest_ms;
+      return last_ms !== null && (newest === null || last_ms > newest.last_ms) ? { date: name, last_ms } : newest;
     }, null);
-  const newest_scan_ms = newestOf(dates);
+  const newest = newestOf(dates);
+  const newest_scan_ms = newest?.last_ms ?? null;
+  const newestDate = partitions.get(newest?.date ?? '');
+  const live = current?.live ?? null;
+  const live_from_ms = live === null ? Number.POSITIVE_INFINITY : scanTime(live.first_scan);
+  const liveDates = dates.flatMap((date) => {
+    const { last } = partitions.get(date)?.scans ?? { last: null };
+    const last_ms = last === null ? Number.NEGATIVE_INFINITY : scanTime(last);
+    return date === newest?.date || last_ms >= live_from_ms ? [{ date, last_ms }] : [];
+  });
+  const sourceOf = (names: readonly string[]) =>
+    mixedSource(
+      names.flatMap((name) => {
+        const date = partitions.get(name);
+        // An open date without scans was cleared: there is nothing of either kind.
+        return date === undefined || (!date.closed && date.scans.count === 0) ? [] : date.source;
+      }),
+    );
   const filesOf = (partition: Head | undefined, table: string, near: Near | undefined) =>
     (partition?.files ?? [])
       .filter((file) => file.table === table && mayHold(file, near))
@@ -363,9 +385,9 @@ function makeEdition(
   const joined = new Map([...months.keys()].map((month) => [month, currentMonth(month)]));
   const datesBetween = (first: string, last: string) => dates.filter((date) => date >= first && date <= last);
   return {
-    source: current?.source ?? newestDate?.source ?? null,
+    newest_source: current?.source ?? (newestDate === undefined ? null : sourceOfDate(newestDate)),
     newest_scan_ms,
-    live: current?.live ?? null,
+    live,
     dates,
     manifest: manifestReader(store, partitions),
     paths: (table, names, near) => names.flatMap((name) => filesOf(named(name), table, near)),
@@ -389,7 +411,10 @@ function makeEdition(
       }
       return hash.digest('hex').slice(0, 24);
     },
-    dataAsOf: (names) => newestOf(names) ?? newest_scan_ms,
+    sourceOf,
+    liveDates: (since_ms) =>
+      liveDates.filter(({ date, last_ms }) => date === newest?.date || last_ms >= since_ms).map(({ date }) => date),
+    dataAsOf: (names) => newestOf(names)?.last_ms ?? newest_scan_ms,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Edition } from './catalog.ts';
 import type { Caller, Writer } from './records/records.ts';
 import type { Services } from './services.ts';
 
@@ -18,15 +19,21 @@ export interface Asked<Params, Query, Body> {
   /** Data clock when the request was accepted, epoch milliseconds. */
   readonly now_ms: number;
   readonly services: Services;
+  /** What is published, pinned for the request; nothing where an endpoint does not read it. */
+  readonly edition: Edition;
+  /** Storm dates that the answer reads, as its endpoint says. */
+  readonly dates: readonly string[];
 }
 
 /**
  * A success. `body` is the resource itself. `tag` is the content that an ETag stands for, without what only the clock
- * changes; left out, it is the body. `type` and `headers` override those of the endpoint.
+ * changes; left out, it is the body. `dates` are the storm dates it was made of, where only the answer knows them. `type` and
+ * `headers` override those of the endpoint.
  */
 export interface Answer<Reply> {
   readonly body: Reply;
   readonly tag?: unknown;
+  readonly dates?: readonly string[];
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -86,6 +93,11 @@ export interface ReadEndpoint<P extends Schema, Q extends Schema, B extends Sche
   /** ETag and 304 are served; the answer is the same for every caller. */
   readonly cacheable: boolean;
   /**
+   * Storm dates that the answer reads; what is not published among them counts for nothing. X-Data-Source says of which kind
+   * they are. Null: the answer rests on no published data.
+   */
+  readonly dates: ((asked: Omit<Asked<Typed<P>, Typed<Q>, Typed<B>>, 'dates'>) => readonly string[]) | null;
+  /**
    * Version of the data that the answer is made of, with whatever the clock decided (a date left out), when the answer
    * follows from it and the parameters alone: a 304 then costs no query. Null: the tag is made from the content.
    */
@@ -142,5 +154,5 @@ const DEFAULTS = {
   priced: [],
   priced_per: null,
 } as const;
-const READ_DEFAULTS = { ...DEFAULTS, cacheable: true, version: null, clocked: [] } as const;
+const READ_DEFAULTS = { ...DEFAULTS, cacheable: true, dates: null, version: null, clocked: [] } as const;
 const WRITE_DEFAULTS = { ...DEFAULTS, idempotent: false, prepare: async () => null } as const;

@@ -74,8 +74,8 @@ export interface LiveSnapshot {
 }
 
 export interface Live {
-  /** The newest snapshot; throws DataUnavailable like the catalog. */
-  readonly snapshot: () => LiveSnapshot;
+  /** The snapshot of an edition, by default of the newest; throws DataUnavailable like the catalog. */
+  readonly snapshot: (edition?: Edition) => LiveSnapshot;
 }
 
 /** Opens the live snapshot of a data root; it follows the catalog's editions and is swapped whole, before they are. */
@@ -83,15 +83,20 @@ export async function openLive(dataRoot: string, catalog: Catalog): Promise<Live
   const store = openStore(dataRoot);
   let files: Edition['live'] = null;
   let snapshot = await snapshotOf(store, null, null);
-  await catalog.follow(async ({ live, newest_scan_ms }) => {
-    if (JSON.stringify(live) === JSON.stringify(files) && newest_scan_ms === snapshot.newest_scan_ms) return;
-    snapshot = await snapshotOf(store, live, newest_scan_ms);
-    files = live;
+  const snapshots = new WeakMap<Edition, LiveSnapshot>();
+  await catalog.follow(async (edition) => {
+    const { live, newest_scan_ms } = edition;
+    if (JSON.stringify(live) !== JSON.stringify(files) || newest_scan_ms !== snapshot.newest_scan_ms) {
+      snapshot = await snapshotOf(store, live, newest_scan_ms);
+      files = live;
+    }
+    snapshots.set(edition, snapshot);
   });
   return {
-    snapshot: () => {
-      catalog.edition();
-      return snapshot;
+    snapshot: (edition = catalog.edition()) => {
+      const prepared = snapshots.get(edition);
+      if (prepared === undefined) throw new DataUnavailable('the live snapshot', 'was not made ready with its edition');
+      return prepared;
     },
   };
 }

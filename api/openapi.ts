@@ -15,7 +15,6 @@ import { nameResources } from '../schemas/resources/index.ts';
 import { decimal } from './decode.ts';
 import type { Endpoint, Price } from './endpoint.ts';
 import { ApiError } from './errors.ts';
-import { isDated } from './middleware/freshness.ts';
 import { allowHeader, nowhere } from './middleware/router.ts';
 import { parseQuery, validate } from './middleware/validate.ts';
 
@@ -47,7 +46,9 @@ const HEADERS = {
   RateLimit: text('Requests left and seconds until the window is empty again, in the form of the IETF draft.'),
   'RateLimit-Policy': text('Requests per window, in the form of the IETF draft.'),
   ETag: text('Weak tag: equal tags mean equal answers apart from age_seconds.'),
-  'X-Data-Source': text('observed, or simulated while the published data come from the simulator.'),
+  'X-Data-Source': text(
+    'What the dates are that the answer read: observed, simulated, or mixed where it read both. Absent when none of them is published.',
+  ),
   'Cache-Control': text('Whether, and by whom, the answer may be kept.'),
   Vary: text('Request headers that the answer depends on.'),
   'Content-Disposition': text('Name under which the answer may be saved.'),
@@ -252,7 +253,7 @@ function responses(endpoint: Endpoint, endpoints: readonly Endpoint[]): ZodOpenA
   const own = {
     ...COMMON_HEADERS,
     ...(isCacheable(endpoint) ? headers(['ETag']) : {}),
-    ...(isCacheable(endpoint) || isDated(endpoint.example?.reply) ? headers(['X-Data-Source']) : {}),
+    ...(endpoint.kind === 'read' && endpoint.dates !== null ? headers(['X-Data-Source']) : {}),
     ...(takesKey(endpoint) ? headers(['Idempotent-Replay']) : {}),
     ...(textOnly ? headers(['Content-Disposition']) : {}),
   };

@@ -1,7 +1,9 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { contains } from '../schemas/contains.ts';
+import type { DataSource } from '../schemas/data-source.ts';
 import { layout } from '../schemas/layout.ts';
+import { sourceOfDate } from '../schemas/manifest.ts';
 import { addDays, scanId, scanTime, stormDate, timestamp, utcDate } from '../schemas/time.ts';
 import { BadInput, Conflict, Unreadable } from './error.ts';
 import type { Root } from './publish/root.ts';
@@ -15,7 +17,6 @@ import {
   isRejected,
   keepRaw,
   listArchive,
-  type RawSource,
   type Rejection,
   readRejections,
   rejectRaw,
@@ -53,7 +54,7 @@ export interface RawFiles {
   /** Raw files kept under the root, by source and UTC date, as far as they were looked at: place -> file. */
   readonly kept: Map<string, Promise<Map<string, SourceFile>>>;
   /** Kind of the scans that were given for a storm date, as their files say it. */
-  readonly kinds: Map<string, RawSource>;
+  readonly kinds: Map<string, DataSource>;
   /** What was said of files that wait, so that it is said once: place and reason. */
   readonly said: Set<string>;
 }
@@ -144,13 +145,13 @@ export async function putAside(
 }
 
 /** Kind of a file that was not read, as far as its place or its date say it. */
-function sourceOf(context: RawFiles, file: SourceFile): RawSource | undefined {
+function sourceOf(context: RawFiles, file: SourceFile): DataSource | undefined {
   if (contains(join(context.root.path, layout.inbox('simulated')), file.location)) return 'simulated';
   return kindOn(context, dateOf(context, scanId(file.time_ms)));
 }
 
 /** Kind of a file that came before any scan of its date, as its content says it. */
-async function ownKind({ location, product }: SourceFile): Promise<RawSource> {
+async function ownKind({ location, product }: SourceFile): Promise<DataSource> {
   try {
     const read = product === PROBSEVERE_PRODUCT ? readProbSevere : readGrid;
     return read(await readBounded(location, MAX_UNZIPPED_BYTES), location).simulated ? 'simulated' : 'observed';
@@ -188,14 +189,14 @@ export async function keptAround(context: RawFiles, times_ms: readonly number[])
   return kept;
 }
 
-function keptOn({ root, kept }: RawFiles, source: RawSource, date: string): Promise<Map<string, SourceFile>> {
+function keptOn({ root, kept }: RawFiles, source: DataSource, date: string): Promise<Map<string, SourceFile>> {
   const key = `${source} ${date}`;
   const known = kept.get(key) ?? listKept(root, source, date);
   kept.set(key, known);
   return known;
 }
 
-async function listKept(root: Root, source: RawSource, date: string): Promise<Map<string, SourceFile>> {
+async function listKept(root: Root, source: DataSource, date: string): Promise<Map<string, SourceFile>> {
   return new Map((await listArchive(root.path, source, [date])).map((file) => [file.location, file]));
 }
 
@@ -215,7 +216,7 @@ export async function corrected(
 }
 
 /** Copies a raw file into the archive, unless it is there. */
-export async function keep(context: RawFiles, file: SourceFile, source: RawSource): Promise<void> {
+export async function keep(context: RawFiles, file: SourceFile, source: DataSource): Promise<void> {
   if (isKept(context.root, file)) return;
   context.root.check();
   const kept = await keepRaw(file, context.root.path, source);
@@ -262,7 +263,7 @@ export function scansByDate(context: RawFiles, files: readonly SourceFile[]): Ma
 }
 
 /** Kind of the first of these scans that can be read; null when none can. */
-export async function kindOf(readers: Readers, scans: readonly ScanPlan[]): Promise<RawSource | null> {
+export async function kindOf(readers: Readers, scans: readonly ScanPlan[]): Promise<DataSource | null> {
   for (const { scan_time, mesh } of scans) {
     try {
       const { simulated } = await readers.read({ ...NO_COMPANIONS, scan_time, mesh: mesh.location });
@@ -285,9 +286,9 @@ export async function refuseOtherKinds(context: RawFiles, files: readonly Source
 }
 
 /** Kind of raw files that a storm date takes: that of its published scans, else that of the scans given for it. */
-function kindOn({ root, kinds }: RawFiles, date: string): RawSource | undefined {
+function kindOn({ root, kinds }: RawFiles, date: string): DataSource | undefined {
   const head = root.heads.get(date);
-  return head !== undefined && head.scans.length > 0 ? head.source : kinds.get(date);
+  return head !== undefined && head.scans.length > 0 ? sourceOfDate(head) : kinds.get(date);
 }
 
 /** Storm date of a scan. */
@@ -299,7 +300,7 @@ export function dateOf({ settings }: RawFiles, scan_id: string): string {
  * Throws Conflict when a scan is not of the kind that its storm date takes: that of what is published, and before anything is,
  * that of the first scan looked at, which then speaks for the date.
  */
-export function refuseOtherKind(context: RawFiles, storm_date: string, scan_id: string, given: RawSource): void {
+export function refuseOtherKind(context: RawFiles, storm_date: string, scan_id: string, given: DataSource): void {
   const expected = kindOn(context, storm_date);
   context.kinds.set(storm_date, expected ?? given);
   if (expected === undefined || expected === given) return;

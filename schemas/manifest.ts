@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DataSource, MixedSource } from './data-source.ts';
 
 /** Version of the shapes in this file; readers refuse a newer one. */
 export const MANIFEST_VERSION = 1;
@@ -40,7 +41,7 @@ export const Manifest = z.object({
   manifest_version: z.literal(MANIFEST_VERSION),
   partition: z.string(),
   commit: z.int().positive(),
-  source: z.enum(['observed', 'simulated']),
+  source: MixedSource.meta({ description: 'Kind of the data; mixed only for a month whose dates are of both kinds.' }),
   storm_day_start_hour: z.int().min(0).max(23),
   /** When the pipeline committed it: ingest time, the source of `data_as_of` on closed dates. */
   committed_at: z.string(),
@@ -54,13 +55,19 @@ export const Manifest = z.object({
 });
 export type Manifest = z.infer<typeof Manifest>;
 
+/** Kind of the data of a storm date; throws for a month of both kinds. */
+export function sourceOfDate({ partition, source }: Pick<Manifest, 'partition' | 'source'>): DataSource {
+  if (source === 'mixed') throw new TypeError(`${partition} is mixed, expected one kind per storm date`);
+  return source;
+}
+
 /** The switch that readers follow: replaced last, by rename. */
 export const Current = z.object({
   manifest_version: z.literal(MANIFEST_VERSION),
   scan_id: z.string().meta({ description: 'Newest published scan.' }),
   data_timestamp: z.string().meta({ description: 'Observation time of that scan.' }),
   data_as_of: z.string().meta({ description: 'When it was committed.' }),
-  source: z.enum(['observed', 'simulated']),
+  source: DataSource.meta({ description: 'Kind of that scan.' }),
   open_dates: z
     .record(isoDate, z.int().positive())
     .meta({ description: 'Commit to read of each date that is not closed; closed dates are read through head.json.' }),

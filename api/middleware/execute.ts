@@ -1,13 +1,13 @@
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Edition } from '../catalog.ts';
+import { type Edition, NOTHING_PUBLISHED } from '../catalog.ts';
 import type { Answer, Asked, Endpoint, Price } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import type { Caller, StoredAnswer } from '../records/records.ts';
 import type { Services } from '../services.ts';
 import { mediaType } from './body.ts';
 import type { Exchange } from './exchange.ts';
-import { entityTag, isDated, matches } from './freshness.ts';
+import { entityTag, matches } from './freshness.ts';
 import { type KeptAnswers, keptAnswers, type Prepared } from './kept-answers.ts';
 import { chargeOf, checkSpendCap, spendCapExceeded } from './metering.ts';
 import { acceptsGzip, admits } from './negotiate.ts';
@@ -91,40 +91,36 @@ export function executor(services: Services, options: ExecutorOptions): Executor
   };
 
   const prepare = async (endpoint: AnyRead, asked: AnyAsked, input: Input, tag: string | null): Promise<Prepared> => {
-    const pinned = endpoint.cacheable ? services.catalog.edition() : null;
     const answer: Answer<unknown> = await endpoint.answer(asked);
     checkReply(endpoint, answer);
     const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
-    const content = answer.tag === undefined ? text : JSON.stringify(answer.tag);
+    const source = asked.edition.sourceOf(answer.dates ?? asked.dates);
+    const content = `${source} ${answer.tag === undefined ? text : JSON.stringify(answer.tag)}`;
     return {
       price: endpoint.price(asked),
       tag: endpoint.cacheable ? (tag ?? entityTag(endpoint.path, taggedInput(endpoint, input), content)) : null,
       type: answer.type ?? JSON_TYPE,
-      headers: [
-        ...(pinned !== null || isDated(answer.body) ? sourceHeader(pinned ?? services.catalog.edition()) : []),
-        ...pairs(answer.headers ?? {}),
-      ],
+      headers: [...sourceHeader(source), ...pairs(answer.headers ?? {})],
       bytes: Buffer.from(text),
       gzipped: null,
     };
   };
 
   const read = async (endpoint: AnyRead, exchange: Exchange, caller: Caller, input: Input): Promise<Reply> => {
-    const asked = askedOf(input, exchange.now_ms, caller, services);
-    const price = endpoint.price(asked);
     // First of all: where there is no edition nothing is answered, and nothing charged.
-    const edition = endpoint.cacheable ? services.catalog.edition() : null;
+    const asked = askedOf(endpoint, input, exchange.now_ms, caller, services);
+    const price = endpoint.price(asked);
     await checkSpendCap(records, caller, price, exchange.now_ms);
-    const version = endpoint.cacheable ? (endpoint.version?.(asked) ?? null) : null;
+    const version = versionOf(endpoint, asked);
     const tag =
       version === null ? null : entityTag(endpoint.path, taggedInput(endpoint, input), `${base_url} ${version}`);
     const asksFor = exchange.request.headers['if-none-match'];
     if (tag !== null && asksFor?.trim() !== '*' && matches(asksFor, tag)) {
       await charge(price, exchange, caller);
-      return notModified(tag, sourceHeader(edition ?? services.catalog.edition()));
+      return notModified(tag, sourceHeader(asked.edition.sourceOf(asked.dates)));
     }
     const prepared = await prepare(endpoint, asked, input, tag);
-    if (edition !== null && endpoint.method === 'GET') {
+    if (endpoint.cacheable && endpoint.method === 'GET') {
       const second = Math.floor(exchange.now_ms / 1000);
       const until_ms = options.monotonic_ms() + KEPT_MS;
       kept.keep(
@@ -134,10 +130,10 @@ export function executor(services: Services, options: ExecutorOptions): Executor
           ? () =>
               Math.floor(services.now() / 1000) === second &&
               options.monotonic_ms() < until_ms &&
-              services.catalog.edition() === edition
+              services.catalog.edition() === asked.edition
           : () =>
               services.catalog.failure() === null &&
-              endpoint.version?.({ ...asked, now_ms: services.now() }) === version,
+              versionOf(endpoint, askedOf(endpoint, input, services.now(), caller, services)) === version,
       );
     }
     return again(prepared, exchange, caller);
@@ -145,7 +141,7 @@ export function executor(services: Services, options: ExecutorOptions): Executor
 
   const write = async (endpoint: AnyWrite, exchange: Exchange, caller: Caller, input: Input): Promise<Reply> => {
     const { now_ms } = exchange;
-    const asked = askedOf(input, now_ms, caller, services);
+    const asked = askedOf(endpoint, input, now_ms, caller, services);
     const price = endpoint.price(asked);
     await checkSpendCap(records, caller, price, now_ms);
     const ready = await endpoint.prepare(asked as never);
@@ -197,8 +193,19 @@ function notModified(tag: string, headers: readonly string[]): Reply {
   return { status: 304, headers: ['ETag', tag, 'Cache-Control', 'private, no-cache', ...headers], body: null };
 }
 
-function askedOf(input: Input, now_ms: number, caller: Caller, services: Services): AnyAsked {
-  return { params: input.params, query: input.query, body: input.body, caller, now_ms, services };
+/** The question with what it will be answered from: one edition, and the storm dates that are read of it. */
+function askedOf(endpoint: Endpoint, input: Input, now_ms: number, caller: Caller, services: Services): AnyAsked {
+  const readsData = endpoint.kind === 'read' && (endpoint.cacheable || endpoint.dates !== null);
+  const edition = readsData ? services.catalog.edition() : NOTHING_PUBLISHED;
+  const { params, query, body } = input;
+  const asked = { params, query, body, caller, now_ms, services, edition };
+  return { ...asked, dates: endpoint.kind === 'read' ? (endpoint.dates?.(asked) ?? []) : [] };
+}
+
+/** What stands for an answer that follows from the data and the question alone; null for any other. */
+function versionOf(endpoint: AnyRead, asked: AnyAsked): string | null {
+  const version = endpoint.cacheable ? (endpoint.version?.(asked) ?? null) : null;
+  return version === null ? null : `${asked.edition.sourceOf(asked.dates)} ${version}`;
 }
 
 /** What of a question goes into its tag. */
@@ -211,8 +218,8 @@ function targetOf({ path, search }: Exchange): string {
   return search === '' ? path : `${path}?${search}`;
 }
 
-/** Market data say in a header whether they were observed. */
-function sourceHeader({ source }: Pick<Edition, 'source'>): string[] {
+/** Answers made of published data say in a header whether the dates they read were observed. */
+function sourceHeader(source: ReturnType<Edition['sourceOf']>): string[] {
   return source === null ? [] : ['X-Data-Source', source];
 }
 

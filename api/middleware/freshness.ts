@@ -3,13 +3,6 @@ import { namesTag } from '../files/entity-tag.ts';
 import { canonical } from './canonical.ts';
 import type { Input } from './validate.ts';
 
-const FRESHNESS = ['data_timestamp', 'data_as_of'] as const;
-
-/** Whether an answer carries a freshness field, and so rests on market data. */
-export function isDated(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && FRESHNESS.some((field) => field in body);
-}
-
 /** Weak entity tag over route, typed parameters and what stands for the content: a version of the data, or the content. */
 export function entityTag(route: string, input: Input, content: string): string {
   const source = `${route}\n${canonical(input.params)}\n${canonical(input.query)}\n${content}`;

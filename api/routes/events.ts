@@ -71,19 +71,16 @@ export const events = readEndpoint({
     },
   },
   price: () => ({ operation: 'events.list', credits: 15, count: 1 }),
-  version: ({ query, services, now_ms }) => {
+  dates: ({ query, edition, now_ms }) => {
     checkDates(query, now_ms);
-    const edition = services.catalog.edition();
-    const dates = edition.datesBetween(query.date_start, query.date_end);
-    return `${edition.version(EVENT_TABLES, dates)} ${edition.dataAsOf(dates)}`;
+    return edition.datesBetween(query.date_start, query.date_end);
   },
-  answer: async ({ query, services, now_ms }) => {
-    checkDates(query, now_ms);
+  version: ({ edition, dates }) => `${edition.version(EVENT_TABLES, dates)} ${edition.dataAsOf(dates)}`,
+  answer: async ({ query, services, edition, dates }) => {
     const { date_start, date_end } = query;
-    const edition = services.catalog.edition();
     const region = regionOf(query);
     const days = await eventDays(services.engine, edition, region, date_start, date_end);
-    const as_of_ms = edition.dataAsOf(edition.datesBetween(date_start, date_end));
+    const as_of_ms = edition.dataAsOf(dates);
     return {
       body: {
         date_range: { start: date_start, end: date_end },

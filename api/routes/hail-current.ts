@@ -9,6 +9,7 @@ import { readEndpoint } from '../endpoint.ts';
 import type { LiveSnapshot } from '../live.ts';
 import { creditsLeft } from '../queries/credits-left.ts';
 import { advancedBlocks, hailCell, type PlaceHail, placeHail } from '../rules/hail-cells.ts';
+import { lookbackStart } from '../rules/lookback.ts';
 import { monthOfYear } from '../rules/place-quality.ts';
 import { rounded } from '../rules/rounded.ts';
 import { inSlices } from '../rules/slices.ts';
@@ -70,9 +71,10 @@ export const hailCurrent = readEndpoint({
     credits: CREDITS[detail],
     count: 1,
   }),
-  answer: async ({ query, now_ms, services: { live, terrain } }) => {
+  dates: ({ now_ms, edition }) => edition.liveDates(lookbackStart(now_ms)),
+  answer: async ({ query, now_ms, edition, services: { live, terrain } }) => {
     const { lat, lon, radius_km, detail } = query;
-    const snapshot = live.snapshot();
+    const snapshot = live.snapshot(edition);
     const since_ms = lookbackStart(now_ms);
     const places = hailAround(snapshot, query, since_ms);
     const model = terrain.model();
@@ -95,7 +97,7 @@ export const hailCurrent = readEndpoint({
       query: {
         lat: rounded(lat, 5),
         lon: rounded(lon, 5),
-        radius_km: rounded(radius_km, 2),
+        radius_km,
         lookback_minutes: LOOKBACK_MIN,
       },
       data_timestamp: timestampOrNull(snapshot.newest_scan_ms),
@@ -145,10 +147,18 @@ export const hailCurrentBatch = readEndpoint({
     estimate
       ? null
       : { operation: 'hail.current.batch', credits: CREDITS.batch * locations.length, count: locations.length },
-  answer: async ({ query: { estimate }, body: { locations }, caller, now_ms, services: { live, records } }) => {
+  dates: ({ query: { estimate }, now_ms, edition }) => (estimate ? [] : edition.liveDates(lookbackStart(now_ms))),
+  answer: async ({
+    query: { estimate },
+    body: { locations },
+    caller,
+    now_ms,
+    edition,
+    services: { live, records },
+  }) => {
     const body: HailBatchReply = estimate
       ? batchEstimate(locations.length, await creditsLeft(records.reader, caller, now_ms))
-      : batchAnswer(live.snapshot(), locations, now_ms);
+      : batchAnswer(live.snapshot(edition), locations, now_ms);
     return { body };
   },
 });
@@ -189,10 +199,6 @@ function radiusQuery() {
     description: 'Search radius.',
     unit: 'km',
   });
-}
-
-function lookbackStart(now_ms: number): number {
-  return now_ms - LOOKBACK_MIN * 60_000;
 }
 
 interface Circle {

@@ -83,15 +83,17 @@ export const hailHistory = readEndpoint({
     const advanced = detail === 'advanced' ? '.advanced' : '';
     return { operation: `hail.history.${band.days}d${advanced}`, credits: band[detail], count: 1 };
   },
-  version: ({ query: { days }, now_ms, services: { catalog, storm_day_start_hour, terrain } }) => {
-    const edition = catalog.edition();
+  dates: ({ query: { days }, now_ms, edition, services: { storm_day_start_hour } }) => {
     const { first, last } = datesOf(days, now_ms, storm_day_start_hour);
-    const rows = edition.version([dayMax.name, 'detections'], edition.datesBetween(first, last));
+    return edition.datesBetween(first, last);
+  },
+  version: ({ query: { days }, now_ms, edition, dates, services: { storm_day_start_hour, terrain } }) => {
+    const { first, last } = datesOf(days, now_ms, storm_day_start_hour);
+    const rows = edition.version([dayMax.name, 'detections'], dates);
     return `${first} ${last} ${rows} ${edition.newest_scan_ms} month ${monthOfYear(now_ms)} terrain ${terrain.model()?.version}`;
   },
-  answer: async ({ query, now_ms, services: { catalog, engine, storm_day_start_hour, terrain } }) => {
+  answer: async ({ query, now_ms, edition, services: { engine, storm_day_start_hour, terrain } }) => {
     const { lat, lon, radius_km, days, limit, detail } = query;
-    const edition = catalog.edition();
     const found = await dayHail(engine, edition, {
       lat,
       lon,

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { NOWCAST_CALIBRATION } from '../../schemas/reference/nowcast-calibration.ts';
-import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import { NOWCAST_LEADS, Nowcast } from '../../schemas/resources/nowcast.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { latitudeQuery, longitudeQuery, numberQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import type { Found, LiveSnapshot, Storm } from '../live.ts';
 import { footprint } from '../rules/footprint.ts';
+import { lookbackStart } from '../rules/lookback.ts';
 import { type LeadKey, type NowcastStorm, nowcast, REACH_KM, STRIKE_MM } from '../rules/nowcast.ts';
 import { rounded } from '../rules/rounded.ts';
 import { motionOf } from '../rules/storms.ts';
@@ -59,10 +59,11 @@ export const hailNowcast = readEndpoint({
     },
   },
   price: () => ({ operation: 'hail.nowcast', credits: 10, count: 1 }),
-  answer: async ({ query, now_ms, services: { live } }) => {
+  dates: ({ now_ms, edition }) => edition.liveDates(lookbackStart(now_ms)),
+  answer: async ({ query, now_ms, edition, services: { live } }) => {
     const { lat, lon, radius_km } = query;
-    const snapshot = live.snapshot();
-    const since_ms = now_ms - LOOKBACK_MIN * 60_000;
+    const snapshot = live.snapshot(edition);
+    const since_ms = lookbackStart(now_ms);
     const storms = snapshot.stormsWithin(query, REACH_KM, since_ms);
     const nearest = storms[0] !== undefined && storms[0].distance_km <= radius_km ? storms[0] : null;
     const at_ms = Math.floor(now_ms / STEP_MS) * STEP_MS;

@@ -92,16 +92,13 @@ export const hailSwaths = readEndpoint({
     },
   },
   price: () => ({ operation: 'hail.swaths', credits: 30, count: 1 }),
-  version: ({ query, services }) => {
-    const edition = services.catalog.edition();
-    return `${edition.version(SWATH_TABLES, [query.date])} ${edition.dataAsOf([query.date])}`;
-  },
-  answer: async ({ query, services }) => {
+  dates: ({ query: { date } }) => [date],
+  version: ({ edition, dates }) => `${edition.version(SWATH_TABLES, dates)} ${edition.dataAsOf(dates)}`,
+  answer: async ({ query, services, edition, dates }) => {
     const { date, min_size_mm, simplify_m } = query;
-    const edition = services.catalog.edition();
     const region = regionOf(query);
     const swath = await swathOf(services.engine, edition, { date, region, min_size_mm, simplify_m });
-    const as_of_ms = edition.dataAsOf([date]);
+    const as_of_ms = edition.dataAsOf(dates);
     const data_as_of = as_of_ms === null ? null : timestamp(as_of_ms);
     const echo = { bbox: regionBox(region.bbox), state: region.state, min_size_mm, simplify_m };
     if (query.format === 'geojson')

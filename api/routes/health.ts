@@ -53,7 +53,7 @@ export const getHealth = readEndpoint({
     const records = stateOf(await services.records.health());
     const readable = services.catalog.failure() === null;
     const edition = readable ? services.catalog.edition() : null;
-    const ingest = ingestHealth(edition?.source ?? null, edition?.newest_scan_ms ?? null, now_ms);
+    const ingest = ingestHealth(edition?.newest_source ?? null, edition?.newest_scan_ms ?? null, now_ms);
     const status = stateOf(records === 'ok' && ingest.status === 'ok');
     return {
       body: {

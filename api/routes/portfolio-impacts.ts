@@ -51,18 +51,20 @@ export const portfolioImpacts = readEndpoint({
     },
   },
   price: () => ({ operation: 'portfolio.impacts', credits: 20, count: 1 }),
+  dates: ({ query: { date } }) => [date],
   answer: async ({
     query: { date, limit, cursor },
     caller,
     now_ms,
-    services: { catalog, engine, records, terrain },
+    edition,
+    dates,
+    services: { engine, records, terrain },
   }) => {
-    const edition = catalog.edition();
     await checkCursor(records.reader, caller, cursor, now_ms);
     const locations = await allLocations(records.reader, caller.business_id);
-    const paths = edition.paths(dayMax.name, [date], { min_size_mm: DETECTION_MIN_MM });
+    const paths = edition.paths(dayMax.name, dates, { min_size_mm: DETECTION_MIN_MM });
     const impacts = await findImpacts(locations, await readHailPixels(engine, paths, date, locations));
-    const data_as_of_ms = edition.dataAsOf([date]);
+    const data_as_of_ms = edition.dataAsOf(dates);
     return {
       body: {
         date,

@@ -10,6 +10,7 @@ import { readEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import type { LiveSnapshot } from '../live.ts';
 import { trackCells, trackHistory } from '../queries/track.ts';
+import { lookbackStart } from '../rules/lookback.ts';
 import { monthOfYear } from '../rules/place-quality.ts';
 import { radarBlock } from '../rules/radar-block.ts';
 import { rounded } from '../rules/rounded.ts';
@@ -73,10 +74,11 @@ export const stormsList = readEndpoint({
     detail === 'advanced'
       ? { operation: 'storms.list.advanced', credits: 25, count: 1 }
       : { operation: 'storms.list', credits: 15, count: 1 },
-  answer: async ({ query, now_ms, services: { live } }) => {
+  dates: ({ now_ms, edition }) => edition.liveDates(lookbackStart(now_ms)),
+  answer: async ({ query, now_ms, edition, services: { live } }) => {
     const { lat, lon, radius_km, detail } = query;
-    const snapshot = live.snapshot();
-    const since_ms = now_ms - LOOKBACK_MIN * 60_000;
+    const snapshot = live.snapshot(edition);
+    const since_ms = lookbackStart(now_ms);
     const storms = snapshot.stormsWithin(query, radius_km, since_ms);
     const largest_mm = Math.max(0, ...storms.map(({ item }) => item.seen.estimated_size_mm));
     const body: Storms = {
@@ -95,7 +97,7 @@ export const stormsList = readEndpoint({
       query: {
         lat: rounded(lat, 5),
         lon: rounded(lon, 5),
-        radius_km: rounded(radius_km, 2),
+        radius_km,
         lookback_minutes: LOOKBACK_MIN,
       },
     };
@@ -149,14 +151,14 @@ export const stormsGet = readEndpoint({
   },
   priced: DETAILS.map((detail) => `detail=${detail}`),
   clocked: ['date'],
+  dates: ({ query: { date } }) => (date === null ? [] : [date]),
   price: ({ query: { detail } }) =>
     detail === 'advanced'
       ? { operation: 'storms.get.advanced', credits: 18, count: 1 }
       : { operation: 'storms.get', credits: 10, count: 1 },
-  answer: async ({ params: { track_id }, query, services: { catalog, engine, storm_day_start_hour } }) => {
+  answer: async ({ params: { track_id }, query, edition, services: { engine, storm_day_start_hour } }) => {
     const { detail } = query;
     const asked = query.date ?? null;
-    const edition = catalog.edition();
     const track = await trackHistory(engine, edition, storm_day_start_hour, track_id, asked);
     const date = asked ?? track?.dates.at(-1);
     if (track === null || date === undefined)
@@ -178,6 +180,6 @@ export const stormsGet = readEndpoint({
         ...(detail === 'advanced' ? { radar_signals: signals(point) } : {}),
       })),
     };
-    return { body };
+    return { body, dates: track.dates };
   },
 });

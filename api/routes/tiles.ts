@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { MixedSource } from '../../schemas/data-source.ts';
+import type { PublishedFile } from '../../schemas/manifest.ts';
 import {
   DAILY_CACHE_CONTROL,
   DailyTiles,
@@ -6,15 +8,16 @@ import {
   SCAN_CACHE_CONTROL,
   ScanTiles,
 } from '../../schemas/resources/tile-frame.ts';
-import { stormDate, timestamp } from '../../schemas/time.ts';
+import { scanTime, stormDate, timestamp } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 import { dateQuery } from '../decode.ts';
-import { type Asked, readEndpoint } from '../endpoint.ts';
+import { readEndpoint } from '../endpoint.ts';
 import { dailyArchive, dailyTilesPath, scanTilesPath, tilesUrl } from '../files/tiles.ts';
 import { readFrames } from '../queries/frames.ts';
 import { rounded } from '../rules/rounded.ts';
 
-const OBSERVED_NOTE = 'Radar estimate, not a ground measurement. Source: NOAA MRMS.';
+const ESTIMATE = 'Radar estimate, not a ground measurement.';
+const OBSERVED_NOTE = `${ESTIMATE} Source: NOAA MRMS.`;
 
 export const tilesScan = readEndpoint({
   method: 'GET',
@@ -53,23 +56,21 @@ export const tilesScan = readEndpoint({
   },
   price: () => ({ operation: 'tiles.scan', credits: 3, count: 1 }),
   clocked: ['date'],
-  version: ({ query, services }) => {
-    const edition = services.catalog.edition();
-    const date = scanDate(edition, query.date);
-    const dates = date === null ? [] : [date];
-    return `${date} ${edition.version(['frames'], dates)} ${edition.dataAsOf(dates)}`;
+  dates: ({ query, edition }) => {
+    const date = query.date ?? scanDate(edition);
+    return date === null ? [] : [date];
   },
-  answer: async ({ query, services }) => {
-    const edition = services.catalog.edition();
-    const date = scanDate(edition, query.date);
-    const frames = date === null ? [] : await readFrames(services.engine, edition.paths('frames', [date]));
+  version: ({ edition, dates }) => `${dates} ${edition.version(['frames'], dates)} ${edition.dataAsOf(dates)}`,
+  answer: async ({ services, edition, dates }) => {
+    const [date = null] = dates;
+    const frames = await readFrames(services.engine, edition.paths('frames', dates));
     const base = tilesUrl(services.base_url);
     return {
       body: {
         layer: 'scan' as const,
         date,
         available: frames.length > 0,
-        data_as_of: asOf(edition, date),
+        data_as_of: timestampOrNull(edition.dataAsOf(dates)),
         frame_count: frames.length,
         frames: frames.map(({ scan_id, scan_time, max_prob, max_size_mm, storms, tile_path }) => ({
           scan_id,
@@ -85,13 +86,11 @@ export const tilesScan = readEndpoint({
             mm: rounded(mm, 1),
           })),
         })),
-        note: noteOf(edition, date),
+        note: noteOf(edition.sourceOf(dates)),
       },
     };
   },
 });
-
-type DailyAsked = Pick<Asked<null, { date: string | null }, null>, 'query' | 'services' | 'now_ms'>;
 
 export const tilesDaily = readEndpoint({
   method: 'GET',
@@ -121,16 +120,13 @@ export const tilesDaily = readEndpoint({
   },
   price: () => ({ operation: 'tiles.daily', credits: 2, count: 1 }),
   clocked: ['date'],
-  version: (asked) => {
-    const edition = asked.services.catalog.edition();
-    const date = dailyDate(asked);
-    const drawn = dailyArchive(edition.manifest(date))?.sha256 ?? 'none';
-    return `${date} ${drawn} ${edition.dataAsOf([date])}`;
+  dates: ({ query, services, now_ms }) => [query.date ?? stormDate(now_ms, services.storm_day_start_hour)],
+  version: ({ edition, dates }) => {
+    const drawn = dates.map((date) => dailyArchive(edition.manifest(date))?.sha256 ?? 'none');
+    return `${dates} ${drawn} ${edition.dataAsOf(dates)}`;
   },
-  answer: async (asked) => {
-    const { services } = asked;
-    const edition = services.catalog.edition();
-    const date = dailyDate(asked);
+  answer: async ({ services, edition, dates }) => {
+    const date = dates[0] as string;
     const archive = dailyArchive(edition.manifest(date));
     return {
       body: {
@@ -141,30 +137,34 @@ export const tilesDaily = readEndpoint({
         content_type: PMTILES_TYPE,
         cache_control: DAILY_CACHE_CONTROL,
         size_bytes: archive?.bytes ?? null,
-        data_as_of: asOf(edition, date),
-        note: noteOf(edition, date),
+        data_as_of: timestampOrNull(archiveTime(archive) ?? edition.dataAsOf(dates)),
+        note: noteOf(edition.sourceOf(dates)),
       },
     };
   },
 });
 
-/** The date asked for, or the latest with scans. */
-function scanDate(edition: Edition, asked: string | null): string | null {
-  return asked ?? edition.dates.findLast((date) => edition.paths('frames', [date]).length > 0) ?? null;
+/** The latest date with scans. */
+function scanDate(edition: Edition): string | null {
+  return edition.dates.findLast((date) => edition.paths('frames', [date]).length > 0) ?? null;
 }
 
-function dailyDate({ query, services, now_ms }: DailyAsked): string {
-  return query.date ?? stormDate(now_ms, services.storm_day_start_hour);
+/** Observation time of the newest scan that an archive shows; null without an archive, and where it was not made of scans. */
+function archiveTime(archive: PublishedFile | null): number | null {
+  const last = archive?.last_scan ?? null;
+  return last === null ? null : scanTime(last);
 }
 
-function asOf(edition: Edition, date: string | null): string | null {
-  const as_of_ms = edition.dataAsOf(date === null ? [] : [date]);
-  return as_of_ms === null ? null : timestamp(as_of_ms);
+function timestampOrNull(time_ms: number | null): string | null {
+  return time_ms === null ? null : timestamp(time_ms);
 }
 
-/** Simulated data say so here too; a date without data speaks for the newest. */
-function noteOf(edition: Edition, date: string | null): string {
-  const source = (date === null ? null : edition.manifest(date)?.source) ?? edition.source;
-  if (source === 'simulated') return 'SIMULATED, not observed. Estimates in the form radar would give them.';
-  return OBSERVED_NOTE;
+const NOTES = {
+  observed: OBSERVED_NOTE,
+  simulated: 'SIMULATED, not observed. Estimates in the form radar would give them.',
+} as const;
+
+/** What the data of an answer are; a date without data says nothing of their kind. */
+function noteOf(source: MixedSource | null): string {
+  return source === null || source === 'mixed' ? ESTIMATE : NOTES[source];
 }

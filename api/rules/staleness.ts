@@ -1,3 +1,4 @@
+import type { DataSource } from '../../schemas/data-source.ts';
 import type { Health } from '../../schemas/resources/health.ts';
 import { timestamp } from '../../schemas/time.ts';
 
@@ -8,7 +9,7 @@ const SCANS = 'mrms';
 
 /** How fresh the published data are at an instant; without any they are stale. */
 export function ingestHealth(
-  source: 'observed' | 'simulated' | null,
+  source: DataSource | null,
   newest_scan_ms: number | null,
   now_ms: number,
 ): Health['components']['ingest'] {

@@ -14,7 +14,7 @@
  *   frames: Frame[],
  *   daily_url: string | null,
  *   data_as_of: string | null,
- *   simulated: boolean,
+ *   source: string | null,
  * }} DayIndex
  */
 
@@ -86,18 +86,21 @@ async function askDay(api, readKey, date) {
  */
 async function withDaily(api, readKey, scans) {
   const { date, frames, data_as_of } = scans.body;
-  if (date === null) return { date, frames, daily_url: null, data_as_of, simulated: scans.simulated };
+  if (date === null) return { date, frames, daily_url: null, data_as_of, source: scans.source };
   const daily = await get(api, readKey, `/tiles/daily?date=${date}`);
   return {
     date,
     frames,
     daily_url: daily.body.available ? daily.body.url : null,
     data_as_of: daily.body.data_as_of ?? data_as_of,
-    simulated: scans.simulated || daily.simulated,
+    source: scans.source ?? daily.source,
   };
 }
 
-/** @typedef {{ body: any, simulated: boolean }} Answer */
+/**
+ * `source` is what the data of the answer are: observed, simulated or mixed; null when there are none.
+ * @typedef {{ body: any, source: string | null }} Answer
+ */
 
 /**
  * @param {string} api
@@ -112,7 +115,7 @@ async function get(api, readKey, path) {
     throw new ServiceError('The service cannot be reached. Is it running, and are you online?', { cause });
   });
   if (!response.ok) throw await refusal(response);
-  return { body: await response.json(), simulated: response.headers.get('X-Data-Source') === 'simulated' };
+  return { body: await response.json(), source: response.headers.get('X-Data-Source') };
 }
 
 /** @type {Record<string, string>} */

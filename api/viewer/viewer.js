@@ -7,7 +7,16 @@ import { openMap } from './map.js';
 import { openService, ServiceError } from './service.js';
 import { openSpot } from './spot.js';
 import { openTimeline } from './timeline.js';
-import { addDays, clockInWords, counted, dateInWords, localInWords, sizeInWords, timeInWords } from './words.js';
+import {
+  addDays,
+  clockInWords,
+  counted,
+  dateInWords,
+  localInWords,
+  sizeInWords,
+  sourceInWords,
+  timeInWords,
+} from './words.js';
 
 /**
  * @typedef {import('./service.js').DayIndex} DayIndex
@@ -215,7 +224,7 @@ function choose(view) {
 /** What the date holds, in a sentence; when the data are of, and whether they are real. */
 function tellDay(/** @type {DayIndex} */ day) {
   if (day.date === null) return tellNothing();
-  const { date, frames, data_as_of, simulated } = day;
+  const { date, frames, data_as_of, source } = day;
   const largest = frames.reduce(
     (/** @type {Frame | null} */ a, b) => ((b.max_size_mm ?? 0) > (a?.max_size_mm ?? 0) ? b : a),
     null,
@@ -234,7 +243,8 @@ function tellDay(/** @type {DayIndex} */ day) {
   element('data-time').textContent = data_as_of
     ? `${frames.length === 0 ? 'Newest data' : 'Data until'} ${timeInWords(data_as_of)}`
     : 'no data yet';
-  element('source').textContent = simulated ? 'Source: simulated' : 'Source: NOAA MRMS';
+  const simulated = source !== null && source !== 'observed';
+  element('source').textContent = sourceInWords(source);
   element('simulated').hidden = !simulated;
   document.title = `Hail of ${dateInWords(date)}${simulated ? ' (simulated)' : ''}`;
 }

@@ -148,3 +148,18 @@ export function placeInWords({ lat, lng }) {
 export function counted(count, what) {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
+
+/** @type {Record<string, string>} */
+const SOURCES = {
+  observed: 'Source: NOAA MRMS',
+  simulated: 'Source: simulated',
+  mixed: 'Source: NOAA MRMS and simulated',
+};
+
+/**
+ * Where the data of a date come from, as X-Data-Source says it; nothing for a date without data.
+ * @param {string | null} source
+ */
+export function sourceInWords(source) {
+  return SOURCES[source ?? ''] ?? '';
+}

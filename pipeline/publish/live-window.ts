@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { RecordBatch } from 'apache-arrow';
 import type { Table } from '../../schemas/columns.ts';
 import { layout } from '../../schemas/layout.ts';
-import { type Current, MANIFEST_VERSION, type Manifest } from '../../schemas/manifest.ts';
+import { type Current, MANIFEST_VERSION, type Manifest, sourceOfDate } from '../../schemas/manifest.ts';
 import { cells } from '../../schemas/tables/cells.ts';
 import { detections } from '../../schemas/tables/detections.ts';
 import { tracks } from '../../schemas/tables/tracks.ts';
@@ -123,7 +123,7 @@ export async function stageLive(
       scan_id: id,
       data_timestamp: timestamp(newest.scan_time),
       data_as_of: timestamp(now_ms),
-      source: holder?.source ?? 'observed',
+      source: holder === undefined ? 'observed' : sourceOfDate(holder),
       open_dates: Object.fromEntries(all.filter((head) => !head.closed).map((head) => [head.partition, head.commit])),
       live,
     },

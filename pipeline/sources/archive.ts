@@ -1,6 +1,7 @@
 import { readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
+import type { DataSource } from '../../schemas/data-source.ts';
 import { layout } from '../../schemas/layout.ts';
 import { timestamp, utcDate } from '../../schemas/time.ts';
 import { Unreadable } from '../error.ts';
@@ -8,8 +9,6 @@ import { copyDurably, hashOf, isGone, makeFolder, sizeOf, writeDurably } from '.
 import { type FolderFile, listFolder } from './folder.ts';
 import type { SourceFile } from './names.ts';
 
-/** Where raw files come from; the two kinds never share a storm date. */
-export type RawSource = 'observed' | 'simulated';
 
 /** Why a file was moved aside: the content of `<name>.reason.json` beside it. */
 export const Rejection = z.object({
@@ -34,7 +33,7 @@ const HASH_PREFIX = 9;
  * Keeps a raw file under `archive/<source>/date=YYYY-MM-DD/` (UTC date of its name, as in the bucket) and returns it
  * there. The same content again changes nothing; other content under the same name takes its place whole.
  */
-export async function keepRaw(file: SourceFile, dataRoot: string, source: RawSource): Promise<SourceFile> {
+export async function keepRaw(file: SourceFile, dataRoot: string, source: DataSource): Promise<SourceFile> {
   const key = `date=${utcDate(file.time_ms)}/${file.name}`;
   const location = join(dataRoot, layout.archive(source), key);
   const { product, time_ms, name, bytes, correction } = file;
@@ -79,7 +78,7 @@ async function withCorrection(file: FolderFile, marks: ReadonlySet<string>): Pro
 /** Raw files kept of a source, in order of date and name; `dates` (UTC) narrows it. Nothing kept: an empty list. */
 export async function listArchive(
   dataRoot: string,
-  source: RawSource,
+  source: DataSource,
   dates?: readonly string[],
 ): Promise<SourceFile[]> {
   const root = join(dataRoot, layout.archive(source));
@@ -117,7 +116,7 @@ export function withoutKnown<F extends SourceFile>(
 export interface RejectRaw {
   readonly file: SourceFile;
   readonly dataRoot: string;
-  readonly source: RawSource;
+  readonly source: DataSource;
   readonly stage: string;
   readonly reason: string;
   /** Data clock, epoch milliseconds. */
@@ -160,7 +159,7 @@ export async function rejectRaw(given: RejectRaw): Promise<{ readonly rejection:
  */
 export async function readRejections(
   dataRoot: string,
-  source: RawSource,
+  source: DataSource,
   of?: readonly { readonly name: string }[],
 ): Promise<Rejection[]> {
   const folder = join(dataRoot, layout.rejected(source));

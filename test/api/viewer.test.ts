@@ -249,6 +249,7 @@ interface Palette {
   readonly sizes: readonly { readonly mm_min: number; readonly category: string | null; readonly color: string }[];
 }
 interface WordsModule {
+  sourceInWords(source: string | null): string;
   bandInWords(mm_min: number, palette: Palette): { mm: string; inches: string; category: string | null };
   sizeInWords(mm: number, palette: Palette): string;
   motionInWords(speed_kmh: number, direction_deg: number): string;
@@ -281,6 +282,15 @@ test('sizes, motion and times read as people say them', async (t) => {
   t.is(words.timeInWords('2026-11-21T04:05:11Z'), '21 Nov 2026 04:05 UTC');
   t.is(words.addDays('2024-02-28', 2), '2024-03-01');
 });
+
+for (const [source, words] of [
+  ['observed', 'Source: NOAA MRMS'],
+  ['simulated', 'Source: simulated'],
+  ['mixed', 'Source: NOAA MRMS and simulated'],
+  [null, ''],
+] as const)
+  test(`a date whose data are ${source ?? 'not there'} is said to have '${words}'`, async (t) =>
+    t.is((await wordsModule()).sourceInWords(source), words));
 
 interface Drawn {
   readonly properties: Readonly<Record<string, unknown>>;

@@ -61,6 +61,8 @@ const RATE_HEADERS = [
   'RateLimit',
   'RateLimit-Policy',
 ];
+/** Its answer follows from where radars stand: no storm date is read. */
+const WITHOUT_DATES = ['GET /v1/coverage'];
 /** Data answers without a tag: they too say where their data come from. */
 const UNTAGGED_DATA = ['POST /v1/hail/current/batch', 'GET /v1/portfolio/impacts'];
 
@@ -145,7 +147,7 @@ for (const [title, credits, operationName, , tagged] of TABLE) {
     for (const name of RATE_HEADERS) t.not(headers.get(name), null, name);
     if (operation.keyed) t.is(headers.get('Cache-Control'), tagged === '' ? 'no-store' : 'private, no-cache');
     if (operation.keyed) t.is(headers.has('ETag'), tagged !== '');
-    const isData = tagged !== '' || UNTAGGED_DATA.includes(title);
+    const isData = (tagged !== '' && !WITHOUT_DATES.includes(title)) || UNTAGGED_DATA.includes(title);
     t.is(headers.get('X-Data-Source'), isData ? 'simulated' : null);
     t.is('X-Data-Source' in (operation.responses['200']?.headers ?? {}), isData);
     for (const name of Object.keys(operation.responses['200']?.headers ?? {}))

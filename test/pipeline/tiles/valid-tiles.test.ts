@@ -16,7 +16,7 @@ import { sharedTest } from '../../shared-data.ts';
 const SHOWN = { source_note: 'NOAA MRMS', bounds: [-130, 20, -60, 55] as [number, number, number, number] };
 
 function frame(mesh: ReturnType<typeof realField>): Uint8Array {
-  return frameArchive({ scan_time: DAY_MS, mesh, cells: [], tracks: [], ...SHOWN });
+  return frameArchive({ scan_time: DAY_MS, mesh, cells: [], tracks: [], uncovered: null, ...SHOWN });
 }
 
 /** Rings of a feature as polygons: by the format a ring of positive area in tile coordinates is a shell, others are its holes. */

@@ -1,0 +1,16 @@
+import { z } from 'zod';
+
+/** Where the data of a storm date come from; the two kinds never share a date. */
+export const DATA_SOURCES = ['observed', 'simulated'] as const;
+export const DataSource = z.enum(DATA_SOURCES);
+export type DataSource = z.infer<typeof DataSource>;
+
+/** Where the data of several dates come from. */
+export const MixedSource = z.enum([...DATA_SOURCES, 'mixed']);
+export type MixedSource = z.infer<typeof MixedSource>;
+
+/** One word for the data of several dates: theirs where they agree, else `mixed`; null for none. */
+export function mixedSource(sources: Iterable<MixedSource>): MixedSource | null {
+  const [first = null, ...others] = new Set(sources);
+  return others.length === 0 ? first : 'mixed';
+}
