@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import { Coverage } from '../../schemas/resources/coverage.ts';
 import { latitudeQuery, longitudeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
@@ -49,7 +50,7 @@ export const coverage = readEndpoint({
         covered,
         month,
         detection_quality: block,
-        note: qualityNote(model, block.beam_height_m !== null),
+        note: qualityNote(model, block.beam_height_m !== null, isOnLattice({ lat, lon })),
       },
     };
   },

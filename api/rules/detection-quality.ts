@@ -1,5 +1,6 @@
 import { detectionQuality } from '../../schemas/geo/beam.ts';
 import type { Blockage } from '../../schemas/geo/blockage.ts';
+import { isOnLattice, LATTICE_BBOX } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
@@ -7,8 +8,12 @@ import type { DetectionQualityBlock } from '../../schemas/resources/detection-qu
 import type { TerrainModel } from '../terrain.ts';
 import { rounded } from './rounded.ts';
 
+const [WEST, SOUTH, EAST, NORTH] = LATTICE_BBOX;
+const OFF_LATTICE = `The point lies outside the published area, ${SOUTH} to ${NORTH} N and ${-WEST} to ${-EAST} W: no data can exist there.`;
+
 /** The block as the interface writes it, and whether the place counts as covered. */
 export interface PlaceQuality {
+  /** False off the lattice too, where no data can exist however near a radar is. */
   readonly covered: boolean;
   readonly block: DetectionQualityBlock;
 }
@@ -26,7 +31,7 @@ export function qualityAt(position: Position, month: number, terrain: Blockage |
   });
   const { sample_coverage, beam_blockage, dual_pol_availability } = block.components;
   return {
-    covered,
+    covered: covered && isOnLattice(position),
     block: {
       ...block,
       components: {
@@ -42,8 +47,9 @@ export function qualityAt(position: Position, month: number, terrain: Blockage |
   };
 }
 
-/** What the index is, and what it knows of terrain. */
-export function qualityNote(terrain: TerrainModel | null, isReached = true): string {
+/** What the index is, what it knows of terrain, and why a place off the lattice is not covered. */
+export function qualityNote(terrain: TerrainModel | null, isReached = true, isPublished = true): string {
+  if (!isPublished) return `${qualityNote(terrain, isReached)} ${OFF_LATTICE}`;
   const prior = 'A prior from radar geometry and the height of the freezing level, not a measured hit rate. ';
   if (!isReached) return `${prior}No radar lies within 230 km: nothing is sampled.`;
   if (terrain === null) return `${prior}No terrain model is loaded: beam_blockage is 1.`;

@@ -1,5 +1,5 @@
 import { cellAreaKm2 } from './area.ts';
-import type { Bbox } from './position.ts';
+import type { Bbox, Position } from './position.ts';
 
 /**
  * The 0.01 degree CONUS lattice of MRMS: 3500 rows from north, 7000 columns from west; pixel centres end in 5.
@@ -13,6 +13,15 @@ export interface Window {
   readonly col0: number;
   readonly rows: number;
   readonly cols: number;
+}
+
+/** Outer edges of the lattice. */
+export const LATTICE_BBOX: Bbox = [-130, 20, -60, 55];
+
+/** True for a point on the lattice, its outer edges included: elsewhere no data can exist. */
+export function isOnLattice({ lat, lon }: Position): boolean {
+  const [west, south, east, north] = LATTICE_BBOX;
+  return lat >= south && lat <= north && lon >= west && lon <= east;
 }
 
 /** Latitude of the centre of a lattice row, exact to three decimals. */

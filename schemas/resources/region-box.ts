@@ -15,8 +15,14 @@ export type RegionBox = z.infer<typeof RegionBox>;
 
 const DECIMALS = 1e5;
 
-/** A box as the interface writes it: edges with five decimals. */
+/** A box as the interface writes it: edges with five decimals, or as they are where nothing would be left between them. */
 export function regionBox([west, south, east, north]: Bbox): RegionBox {
+  const [minLat, maxLat] = edges(south, north);
+  const [minLon, maxLon] = edges(west, east);
+  return { minLat, maxLat, minLon, maxLon };
+}
+
+function edges(low: number, high: number): [number, number] {
   const rounded = (deg: number) => Math.round(deg * DECIMALS) / DECIMALS;
-  return { minLat: rounded(south), maxLat: rounded(north), minLon: rounded(west), maxLon: rounded(east) };
+  return rounded(low) < rounded(high) ? [rounded(low), rounded(high)] : [low, high];
 }

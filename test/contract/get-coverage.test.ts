@@ -68,6 +68,23 @@ for (const [lat, lon] of [
 ] as const)
   test(`GET /v1/coverage answers ${lat} ${lon} with 200`, async (t) => t.false((await ask(lat, lon)).covered));
 
+for (const [place, lat, lon] of [
+  ['Honolulu', 21.31, -157.86],
+  ['San Juan', 18.44, -66.0],
+  ['Fairbanks', 64.84, -147.72],
+] as const)
+  test(`GET /v1/coverage of ${place} is not covered, because nothing is published there, and keeps its block`, async (t) => {
+    const { covered, detection_quality, note } = await ask(lat, lon);
+    t.false(covered);
+    t.true(detection_quality.hdqi > 0.1);
+    t.regex(note, /outside the published area, 20 to 55 N and 130 to 60 W/);
+  });
+
+test('GET /v1/coverage counts the edge of the published area as inside', async (t) => {
+  t.notRegex((await ask(49, -60)).note, /outside the published area/);
+  t.regex((await ask(49, -59.99999)).note, /outside the published area/);
+});
+
 test('GET /v1/coverage gets no better farther from the only radars', async (t) => {
   const at = async (lon: number) => (await ask(47.5, lon)).detection_quality.hdqi;
   const west = [await at(-125.5), await at(-126), await at(-126.5), await at(-127)];

@@ -103,6 +103,10 @@ test.serial('GET /v1/hail/current echoes the query with its look-back and tells 
   t.is(Date.parse(answer.data_timestamp as string), newest_ms);
 });
 
+test.serial('GET /v1/hail/current echoes a radius of a metre as it was asked', async (t) => {
+  t.is((await ask('lat=35.2&lon=-97&radius_km=0.001')).query.radius_km, 0.001);
+});
+
 test.serial('GET /v1/hail/current returns inactive when no cell is in range, and charges it', async (t) => {
   const before = await creditsUsed(service);
   const answer = await ask('lat=45&lon=-80&radius_km=10');

@@ -104,6 +104,10 @@ test.serial(
   },
 );
 
+test.serial('GET /v1/storms echoes a radius of a metre as it was asked', async (t) => {
+  t.is((await ask('lat=35.2&lon=-97&radius_km=0.001')).query.radius_km, 0.001);
+});
+
 test.serial('GET /v1/storms echoes the query with its defaults', async (t) => {
   const { query } = await ask('lat=35.2&lon=-97');
   t.deepEqual(query, { lat: 35.2, lon: -97, radius_km: 50, lookback_minutes: 30 });

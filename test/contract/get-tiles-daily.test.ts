@@ -5,7 +5,7 @@ import { tilesDaily } from '../../api/routes/tiles.ts';
 import { DailyTiles } from '../../schemas/resources/tile-frame.ts';
 import { creditsUsed } from '../portfolio.ts';
 import { type RunningService, startService } from '../service.ts';
-import { ingest, NOW_MS, SCRATCH, scansBetween } from '../world.ts';
+import { filesOf, ingest, NOW_MS, onRoot, SCRATCH, scansBetween, scratch } from '../world.ts';
 
 const DAILY = '/v1/tiles/daily';
 const data_root = mkdtempSync(join(SCRATCH, 'hail-tiles-daily-'));
@@ -44,6 +44,17 @@ test('GET /v1/tiles/daily tells the size of the archive', async (t) => {
   const manifest = service.services.catalog.edition().manifest('2026-05-01');
   const listed = manifest?.files.find(({ kind }) => kind === 'daily-tiles');
   t.is((await ask('?date=2026-05-01')).size_bytes, listed?.bytes ?? null);
+});
+
+test('GET /v1/tiles/daily is as fresh as its archive, not as the scans that came after it was drawn', async (t) => {
+  const root = await scratch(t);
+  const scans = await scansBetween('00:00', '00:10');
+  await ingest(root, scans.slice(0, 2));
+  await onRoot(root, {}, ({ session }) => session.ingest(filesOf(scans)));
+  const running = await startService({ endpoints: [tilesDaily], data_root: root, now_ms: NOW_MS });
+  t.teardown(() => running.close());
+  const { data_as_of } = (await running.json(DAILY)) as DailyTiles;
+  t.is(Date.parse(data_as_of ?? ''), scans[1]?.time_ms ?? 0);
 });
 
 test('GET /v1/tiles/daily of a past date keeps its own freshness', async (t) => {

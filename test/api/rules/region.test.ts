@@ -5,6 +5,7 @@ import { regionOf } from '../../../api/rules/region.ts';
 import { LATTICE, latRow, lonCol } from '../../../schemas/geo/lattice.ts';
 import type { Bbox } from '../../../schemas/geo/position.ts';
 import { stateBox, usStates } from '../../../schemas/reference/us-states.ts';
+import { regionBox } from '../../../schemas/resources/region-box.ts';
 import { sharedData, sharedTest } from '../../shared-data.ts';
 
 const box = (...bbox: [number, number, number, number]) => regionOf({ bbox, state: null });
@@ -35,6 +36,16 @@ test('a box is clipped to CONUS and echoed as used', (t) => {
   const { bbox, window } = box(-180, -90, 180, 90);
   t.deepEqual(bbox, [-125, 24, -66, 50]);
   t.deepEqual(window, regionOf({ bbox: null, state: null }).window);
+});
+
+test('a box too small for five decimals is written so that it can be asked for again', (t) => {
+  t.deepEqual(regionBox([-97.0000041, 35.000001, -97.0000039, 35.000002]), {
+    minLat: 35.000001,
+    maxLat: 35.000002,
+    minLon: -97.0000041,
+    maxLon: -97.0000039,
+  });
+  t.deepEqual(regionBox([-97.1234567, 35.000001, -97, 36]), { minLat: 35, maxLat: 36, minLon: -97.12346, maxLon: -97 });
 });
 
 test('a box outside CONUS has no pixels and is echoed as asked', (t) => {
