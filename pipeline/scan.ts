@@ -13,7 +13,6 @@ import { cellProbability, type HailProbability, hailProbability, predictedSize }
 import { cellPredictors, detectionPredictors } from './detect/predictors.ts';
 import { matchObjects, type ObjectMatch } from './detect/probsevere.ts';
 import type { HailField, ScanInput } from './grid.ts';
-import { sourceNote } from './publish/day.ts';
 import type { ScanProducts } from './publish/segment.ts';
 import { type DayMaximum, fillMaximum, raiseMaximum } from './swath/accumulate.ts';
 import { fillBetween, type StormMotion } from './swath/fill.ts';
@@ -127,7 +126,7 @@ export function processScan(
         mesh: input.mesh,
         cells,
         tracks,
-        source_note: sourceNote(input.simulated ? 'simulated' : 'observed'),
+        source: input.simulated ? 'simulated' : 'observed',
         bounds: windowBbox(input.mesh.window),
         uncovered: input.uncovered,
       }),

@@ -9,6 +9,13 @@ export type DataSource = z.infer<typeof DataSource>;
 export const MixedSource = z.enum([...DATA_SOURCES, 'mixed']);
 export type MixedSource = z.infer<typeof MixedSource>;
 
+/** How pictures and archives name where their data come from. */
+export const ATTRIBUTIONS: Readonly<Record<MixedSource, string>> = {
+  observed: 'NOAA MRMS',
+  simulated: 'simulated',
+  mixed: 'NOAA MRMS and simulated',
+};
+
 /** One word for the data of several dates: theirs where they agree, else `mixed`; null for none. */
 export function mixedSource(sources: Iterable<MixedSource>): MixedSource | null {
   const [first = null, ...others] = new Set(sources);

@@ -44,7 +44,7 @@ export async function publishDays(
       const stage = async (table: Table, tableRows: readonly Record<string, unknown>[]) => {
         if (tableRows.length === 0) return [];
         const staged = join(root.staging, `${table.name}-${storm_date}.parquet`);
-        const facts = await stageRows(root.engine, table, tableRows, staged);
+        const facts = await stageRows(root.engine, table, tableRows, staged, source);
         const name = dataFileName(layout.table(table.name, storm_date), 'day', facts.sha256, 'parquet');
         const covers = { segment: 'test', first_scan: null, last_scan: null };
         return [{ staged, entry: { path: name, kind: 'table' as const, table: table.name, ...covers, ...facts } }];

@@ -191,7 +191,7 @@ function geohash5Sql(): string {
 
 async function stageDay(root: Root, storm_date: string, table: Table, query: string): Promise<StagedFile> {
   const staged = join(root.staging, `${table.name}-${storm_date}.parquet`);
-  const facts = await stageQuery(root.engine, table, query, staged);
+  const facts = await stageQuery(root.engine, table, query, staged, 'simulated');
   const covers: Pick<PublishedFile, 'segment' | 'first_scan' | 'last_scan'> = {
     segment: CLIMATE_SEGMENT,
     first_scan: null,

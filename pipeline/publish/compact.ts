@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Table } from '../../schemas/columns.ts';
+import { mixedSource } from '../../schemas/data-source.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
@@ -64,7 +65,7 @@ export async function regroup(
     const paths = pathsOf(table.name);
     if (paths.length === 0) continue;
     const query = table === dayMax ? mergedDayMax(paths, closing ? pathsOf('detections') : null) : allRows(paths);
-    staged.push(await stageJoined(engine, staging, manifest.partition, table, query, covers));
+    staged.push(await stageJoined(engine, staging, manifest, table, query, covers));
   }
   const checkpoint = files
     .filter((file) => file.kind === 'state')
@@ -88,13 +89,13 @@ export async function regroup(
 async function stageJoined(
   engine: Engine,
   staging: string,
-  date: string,
+  { partition: date, source }: Manifest,
   table: Table,
   query: string,
   covers: Pick<PublishedFile, 'segment' | 'first_scan' | 'last_scan'>,
 ): Promise<StagedFile> {
   const staged = join(staging, `${table.name}-${covers.segment}.parquet`);
-  const facts = await stageQuery(engine, table, query, staged);
+  const facts = await stageQuery(engine, table, query, staged, source);
   const path = dataFileName(
     layout.table(table.name, date),
     covers.segment === daySegment(date) ? 'day' : covers.segment,
@@ -124,13 +125,14 @@ export async function monthEdit(
   previous: Manifest | null,
 ): Promise<Edit> {
   const paths = days.flatMap((day) => tablePaths(dataRoot, day, dayMax.name));
+  const source = mixedSource(days.map((day) => day.source)) ?? 'observed';
   const add_files: StagedFile[] = [];
   for (const region of await regionsOf(engine, paths)) {
     const query = `${allRows(paths)} WHERE "row" BETWEEN ${region.row} AND ${region.row + REGION_PX - 1}
       AND col BETWEEN ${region.col} AND ${region.col + REGION_PX - 1}`;
     const name = `r${region.row}c${region.col}`;
     const staged = join(staging, `${dayMax.name}-month-${name}.parquet`);
-    const facts = await stageQuery(engine, dayMax, query, staged);
+    const facts = await stageQuery(engine, dayMax, query, staged, source);
     const path = dataFileName(layout.monthTable(dayMax.name, month), name, facts.sha256, 'parquet');
     add_files.push({
       staged,
@@ -139,7 +141,7 @@ export async function monthEdit(
   }
   return {
     partition: layout.monthPartition(month),
-    source: days[0]?.source ?? 'observed',
+    source,
     storm_day_start_hour: days[0]?.storm_day_start_hour ?? 0,
     drop_segments: previous === null ? [] : ['month'],
     add_scans: [],

@@ -23,11 +23,6 @@ import { readRows, type StagedTable, stageRows } from './tables.ts';
 /** Segment of the files that follow from a whole date: tiers, the event day, the daily archive. */
 export const DERIVED_SEGMENT = 'derived';
 
-/** How an archive names where its data come from. */
-export function sourceNote(source: Manifest['source']): string {
-  return source === 'simulated' ? 'simulated' : 'NOAA MRMS';
-}
-
 /**
  * Draws what follows from a whole storm date as far as it is published: swath tiers, the event-day row, the daily
  * archive. Returns staged files; the caller commits them in place of the segment `derived`.
@@ -47,7 +42,7 @@ export async function deriveDay(
     swaths: tiers,
     tracks: await readRows<TrackPoint>(engine, tracks, paths('tracks')),
     data_time: lastScan === null ? null : scanTime(lastScan),
-    source_note: sourceNote(manifest.source),
+    source: manifest.source,
     bounds: await gridBounds(engine, paths('frames')),
   });
   return [...files, await stageArchive(staging, storm_date, archive, coverOf(manifest))];
@@ -69,7 +64,7 @@ export async function deriveTables(
   const stage = async (table: typeof swaths | typeof eventDays, tableRows: readonly Record<string, unknown>[]) => {
     if (tableRows.length === 0) return;
     const staged = join(staging, `${table.name}-${storm_date}.parquet`);
-    const facts: StagedTable = await stageRows(engine, table, tableRows, staged);
+    const facts: StagedTable = await stageRows(engine, table, tableRows, staged, manifest.source);
     const path = dataFileName(layout.table(table.name, storm_date), 'day', facts.sha256, 'parquet');
     files.push({ staged, entry: { path, kind: 'table', table: table.name, ...coverOf(manifest), ...facts } });
   };

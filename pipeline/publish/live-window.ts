@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { RecordBatch } from 'apache-arrow';
 import type { Table } from '../../schemas/columns.ts';
+import { mixedSource } from '../../schemas/data-source.ts';
 import { layout } from '../../schemas/layout.ts';
 import { type Current, MANIFEST_VERSION, type Manifest, sourceOfDate } from '../../schemas/manifest.ts';
 import { cells } from '../../schemas/tables/cells.ts';
@@ -84,6 +85,12 @@ export async function readLiveScans(
   });
 }
 
+/** Manifests of the dates that some scans belong to. */
+function holdersOf(heads: readonly Manifest[], scans: readonly LiveScan[]): Manifest[] {
+  const ids = new Set(scans.map((scan) => scanId(scan.scan_time)));
+  return heads.filter((head) => head.scans.some((scan) => ids.has(scan.scan_id)));
+}
+
 /**
  * Writes the live snapshot into staging and says what the switch must become.
  * `scans` are those of the window, oldest first; `heads` the newest manifest of every date.
@@ -97,10 +104,14 @@ export async function stageLive(
   const newest = scans.at(-1) as LiveScan;
   const id = scanId(newest.scan_time);
   const files: { staged: string; path: string }[] = [];
+  const all = [...heads];
+  const holders = holdersOf(all, scans);
+  const source = mixedSource(holders.map((head) => head.source)) ?? 'observed';
   const stage = async (name: LiveTable) => {
     const content = await arrowFile(
       LIVE_TABLES[name],
       scans.map((scan) => scan.batches[name]),
+      source,
     );
     const staged = join(staging, `live-${name}.arrow`);
     await writeSynced(staged, content);
@@ -114,8 +125,7 @@ export async function stageLive(
     tracks: await stage('tracks'),
     first_scan: scanId((scans[0] as LiveScan).scan_time),
   };
-  const all = [...heads];
-  const holder = all.find((head) => head.scans.some((scan) => scan.scan_id === id));
+  const holder = holders.find((head) => head.scans.some((scan) => scan.scan_id === id));
   return {
     files,
     current: {

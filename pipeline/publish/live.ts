@@ -14,15 +14,29 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { type Column, columns, type Table } from '../../schemas/columns.ts';
+import type { MixedSource } from '../../schemas/data-source.ts';
+import { fileNotes } from '../../schemas/file-notes.ts';
 
 /** Minutes of detections, cells and tracks that the live snapshot holds before its newest scan. */
 export const LIVE_WINDOW_MIN = 30;
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Arrow schema of a table: the same names, order and meaning as its Parquet columns. */
-export function arrowSchema(table: Table): Schema {
-  return new Schema(columns(table).map((field) => new Field(field.name, arrowType(field), field.nullable)));
+/** Arrow schema of a table: the same names, order and meaning as its Parquet columns, which say their unit and description. */
+export function arrowSchema(table: Table, notes: Readonly<Record<string, string>> = {}): Schema {
+  const fields = columns(table).map(
+    (field) =>
+      new Field(
+        field.name,
+        arrowType(field),
+        field.nullable,
+        new Map([
+          ...(field.unit === null ? [] : ([['unit', field.unit]] as const)),
+          ['description', field.description],
+        ]),
+      ),
+  );
+  return new Schema(fields, new Map(Object.entries(notes)));
 }
 
 function arrowType({ type }: Column) {
@@ -58,10 +72,14 @@ export function recordBatch(table: Table, rows: readonly Values[]): RecordBatch 
   );
 }
 
-/** Arrow IPC file of some scans' batches; a file without rows still carries the schema. */
-export async function arrowFile(table: Table, batches: readonly RecordBatch[]): Promise<Uint8Array> {
+/** Arrow IPC file of some scans' batches of some kind of data; a file without rows still carries the schema. */
+export async function arrowFile(
+  table: Table,
+  batches: readonly RecordBatch[],
+  source: MixedSource,
+): Promise<Uint8Array> {
   const writer = new RecordBatchFileWriter();
-  writer.reset(undefined, arrowSchema(table));
+  writer.reset(undefined, arrowSchema(table, fileNotes(table, source)));
   for (const batch of batches) writer.write(batch);
   writer.finish();
   return writer.toUint8Array();

@@ -1,3 +1,4 @@
+import { ATTRIBUTIONS } from '../../schemas/data-source.ts';
 import { type Cell, cells } from '../../schemas/tables/cells.ts';
 import { type Detection, detections } from '../../schemas/tables/detections.ts';
 import { type Swath, swaths } from '../../schemas/tables/swaths.ts';
@@ -7,7 +8,7 @@ import { type Engine, openEngine } from '../duckdb.ts';
 import { NotFound } from '../error.ts';
 import type { PictureData } from '../tiles/picture.ts';
 import { tablePaths } from './compact.ts';
-import { gridBounds, sourceNote } from './day.ts';
+import { gridBounds } from './day.ts';
 import { readNewest } from './manifests.ts';
 import { readRows } from './tables.ts';
 
@@ -43,7 +44,7 @@ export async function readPicture(
     const basics = {
       data_time,
       simulated: manifest.source === 'simulated',
-      source_note: sourceNote(manifest.source),
+      source_note: ATTRIBUTIONS[manifest.source],
       tracks: await readRows<TrackPoint>(engine, tracks, paths('tracks'), until),
       bounds: await gridBounds(engine, paths('frames')),
     };

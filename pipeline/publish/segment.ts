@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Table } from '../../schemas/columns.ts';
+import type { DataSource } from '../../schemas/data-source.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { CommittedScan, PublishedFile } from '../../schemas/manifest.ts';
 import type { Cell } from '../../schemas/tables/cells.ts';
@@ -63,6 +64,7 @@ export async function stageSegment(
   const [firstScan, lastScan] = [scanId(first.scan_time), scanId(last.scan_time)];
   const name = segmentName(firstScan, lastScan);
   const date = first.storm_date;
+  const source = first.simulated ? 'simulated' : 'observed';
   const covers = { segment: name, first_scan: firstScan, last_scan: lastScan };
 
   const pictures = await Promise.all(products.map((scan) => stagePicture(staging, scan, name)));
@@ -81,7 +83,7 @@ export async function stageSegment(
   const files: StagedFile[] = [...pictures, await stageState(staging, date, state, covers)];
   for (const table of SCAN_TABLES) {
     if (rows[table.name].length > 0)
-      files.push(await stageTable(engine, staging, table, rows[table.name], date, covers));
+      files.push(await stageTable(engine, staging, table, rows[table.name], date, source, covers));
   }
   return {
     name,
@@ -96,10 +98,11 @@ async function stageTable(
   table: Table,
   rows: readonly Record<string, unknown>[],
   date: string,
+  source: DataSource,
   covers: Pick<PublishedFile, 'segment' | 'first_scan' | 'last_scan'>,
 ): Promise<StagedFile> {
   const staged = join(staging, `${table.name}-${covers.segment}.parquet`);
-  const facts = await stageRows(engine, table, rows, staged);
+  const facts = await stageRows(engine, table, rows, staged, source);
   const path = dataFileName(layout.table(table.name, date), covers.segment, facts.sha256, 'parquet');
   return { staged, entry: { path, kind: 'table', table: table.name, ...covers, ...facts } };
 }

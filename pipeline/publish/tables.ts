@@ -2,6 +2,8 @@ import fs from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DuckDBAppender, DuckDBDateValue, DuckDBTimestampValue } from '@duckdb/node-api';
 import { type Column, columns, type Table } from '../../schemas/columns.ts';
+import type { MixedSource } from '../../schemas/data-source.ts';
+import { fileNotes } from '../../schemas/file-notes.ts';
 import type { ColumnType } from '../../schemas/units.ts';
 import { type Engine, sqlList, sqlText } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
@@ -23,12 +25,13 @@ export interface StagedTable {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Writes rows as one Parquet file and reads it back; the file is sorted as its table says. */
+/** Writes rows of some kind of data as one Parquet file and reads it back; the file is sorted as its table says. */
 export async function stageRows(
   engine: Engine,
   table: Table,
   rows: readonly Values[],
   path: string,
+  source: MixedSource,
 ): Promise<StagedTable> {
   const name = `staging_${table.name.replaceAll('-', '_')}`;
   const fields = columns(table);
@@ -45,7 +48,7 @@ export async function stageRows(
   } finally {
     appender.closeSync();
   }
-  const staged = await stageQuery(engine, table, `SELECT * FROM ${name}`, path);
+  const staged = await stageQuery(engine, table, `SELECT * FROM ${name}`, path, source);
   await engine.connection.run(`DROP TABLE ${name}`);
   if (staged.rows !== rows.length)
     throw new PipelineError('publish', path, `read back ${staged.rows} rows, expected ${rows.length}`);
@@ -53,15 +56,22 @@ export async function stageRows(
 }
 
 /** Writes the rows of a query with a table's columns as one Parquet file and reads it back. */
-export async function stageQuery(engine: Engine, table: Table, query: string, path: string): Promise<StagedTable> {
+export async function stageQuery(
+  engine: Engine,
+  table: Table,
+  query: string,
+  path: string,
+  source: MixedSource,
+): Promise<StagedTable> {
   await fs.mkdir(dirname(path), { recursive: true });
   const select = columns(table)
     .map((field) => `"${field.name}"::${field.type} AS "${field.name}"`)
     .join(', ');
+  const notes = Object.entries(fileNotes(table, source)).map(([key, value]) => `${key}: ${sqlText(value)}`);
   await engine.connection.run(
     `COPY (SELECT ${select} FROM (${query}) ORDER BY ${table.order}) TO ${sqlText(path)} ` +
       `(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, ` +
-      `KV_METADATA {hail_table: ${sqlText(table.name)}, schema_version: '${table.schema_version}'})`,
+      `KV_METADATA {${notes.join(', ')}})`,
   );
   return readBack(engine, table, path);
 }
@@ -83,14 +93,12 @@ export async function readBack(engine: Engine, table: Table, path: string): Prom
   }>(
     `SELECT count(*) AS rows, ${box}, ${size === undefined ? 'NULL' : `max(${size})`} AS size FROM read_parquet(${sqlText(path)})`,
   );
-  const [version] = await engine.rows<{ value: string }>(
-    `SELECT decode(value) AS value FROM parquet_kv_metadata(${sqlText(path)}) WHERE decode(key) = 'schema_version'`,
-  );
-  if (facts === undefined || Number(version?.value) !== table.schema_version)
+  const version = (await readNotes(engine, path)).get('schema_version');
+  if (facts === undefined || Number(version) !== table.schema_version)
     throw new PipelineError(
       'publish',
       path,
-      `has schema version ${version?.value ?? 'none'}, expected ${table.schema_version}`,
+      `has schema version ${version ?? 'none'}, expected ${table.schema_version}`,
     );
   const bytes = await fs.readFile(path);
   return {
@@ -101,6 +109,14 @@ export async function readBack(engine: Engine, table: Table, path: string): Prom
     bbox: facts.west === null ? null : [facts.west, facts.south, facts.east, facts.north],
     max_size_mm: facts.size,
   };
+}
+
+/** What a Parquet file says of itself, by key. */
+export async function readNotes(engine: Engine, path: string): Promise<ReadonlyMap<string, string>> {
+  const notes = await engine.rows<{ key: string; value: string }>(
+    `SELECT decode(key) AS key, decode(value) AS value FROM parquet_kv_metadata(${sqlText(path)}) WHERE decode(key) <> 'geo'`,
+  );
+  return new Map(notes.map(({ key, value }) => [key, value]));
 }
 
 /** Rows of published files of a table, in the table's order: instants in epoch milliseconds, dates and geometries as text. */

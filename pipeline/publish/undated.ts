@@ -27,7 +27,7 @@ export async function publishUndated(
   check: () => void,
 ): Promise<PublishedTable> {
   const staged = join(staging, `${table.name}.parquet`);
-  const facts = await stageRows(engine, table, rows, staged);
+  const facts = await stageRows(engine, table, rows, staged, 'observed');
   const covers = { segment: table.name, first_scan: null, last_scan: null };
   const path = dataFileName(layout.undatedTable(table.name), table.name, facts.sha256, 'parquet');
   const file: PublishedFile = { path, kind: 'table', table: table.name, ...covers, ...facts };

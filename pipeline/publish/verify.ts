@@ -16,7 +16,7 @@ import { addressedTiles, isPmtiles } from './archives.ts';
 import { tablePaths } from './compact.ts';
 import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';
 import { DRAFT_SUFFIX, isMissing, namesIn, sha256 } from './store.ts';
-import { readBack } from './tables.ts';
+import { readBack, readNotes } from './tables.ts';
 
 /** One thing that is not as its list says. */
 export interface Fault {
@@ -124,6 +124,11 @@ function verifyArchive(content: Uint8Array, file: PublishedFile, fault: (reason:
   return tiles === file.rows ? [] : fault(`addresses ${tiles} tiles, expected ${file.rows}`);
 }
 
+/** True when data of a kind may stand in a list of a kind; a month of both kinds has files of either. */
+function isPartOf(source: string, list: Manifest['source']): boolean {
+  return source === list || list === 'mixed';
+}
+
 /** What was filled in between two scans may lie before the first scan of a file. */
 const SEEN_TIME = 'CASE WHEN NOT interpolated THEN max_time END';
 
@@ -136,6 +141,10 @@ async function verifyTable(
   fault: (reason: string) => Fault[],
 ): Promise<Fault[]> {
   const facts = await readBack(engine, table, path);
+  const source = (await readNotes(engine, path)).get('source');
+  // Files published before they said it are of the kind of their list.
+  if (source !== undefined && !isPartOf(source, manifest.source))
+    return fault(`says that its data are ${source}, expected ${manifest.source}`);
   if (facts.rows !== file.rows) return fault(`has ${facts.rows} rows, expected ${file.rows}`);
   if (facts.schema_version !== file.schema_version)
     return fault(`has schema version ${facts.schema_version}, expected ${file.schema_version}`);

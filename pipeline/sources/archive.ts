@@ -9,7 +9,6 @@ import { copyDurably, hashOf, isGone, makeFolder, sizeOf, writeDurably } from '.
 import { type FolderFile, listFolder } from './folder.ts';
 import type { SourceFile } from './names.ts';
 
-
 /** Why a file was moved aside: the content of `<name>.reason.json` beside it. */
 export const Rejection = z.object({
   file: z.string().meta({ description: 'Base name as delivered.' }),

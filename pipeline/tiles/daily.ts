@@ -1,4 +1,5 @@
 import type { Feature } from 'geojson';
+import type { MixedSource } from '../../schemas/data-source.ts';
 import { fillPolygons, type PixelRuns } from '../../schemas/geo/fill.ts';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Bbox } from '../../schemas/geo/position.ts';
@@ -20,8 +21,7 @@ export interface DailyContent {
   readonly tracks: readonly TrackPoint[];
   /** Newest scan that went in; null on a date without scans. */
   readonly data_time: number | null;
-  /** Attribution: `NOAA MRMS`, or `simulated`. */
-  readonly source_note: string;
+  readonly source: MixedSource;
   /** What the grid covers. */
   readonly bounds: Bbox;
 }
@@ -64,7 +64,7 @@ export function dailyArchive(content: DailyContent): Uint8Array {
   const note = {
     name: `Hail ${content.storm_date}`,
     description: `Radar-estimated hail swaths and storm tracks of ${content.storm_date}, ${until}; an estimate, not a ground measurement.`,
-    attribution: content.source_note,
+    source: content.source,
     layers: LAYERS,
     hail_bounds: boundsOf(
       tiers.map(({ pixels }) => pixels),

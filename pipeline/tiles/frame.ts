@@ -1,4 +1,5 @@
 import type { Feature, Point } from 'geojson';
+import type { MixedSource } from '../../schemas/data-source.ts';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM, SIZE_BANDS, sizeCategory } from '../../schemas/size.ts';
 import type { Cell } from '../../schemas/tables/cells.ts';
@@ -17,8 +18,7 @@ export interface FrameContent {
   readonly mesh: HailField;
   readonly cells: readonly Cell[];
   readonly tracks: readonly TrackPoint[];
-  /** Attribution: `NOAA MRMS`, or `simulated`. */
-  readonly source_note: string;
+  readonly source: MixedSource;
   /** What the grid covers. */
   readonly bounds: Bbox;
   /** Where no radar looked; null where that is not known. */
@@ -69,7 +69,7 @@ export function frameArchive(content: FrameContent): Uint8Array {
   const note = {
     name: `Hail ${time}`,
     description: `Radar-estimated hail size (MESH) and storms at ${time}; an estimate, not a ground measurement.`,
-    attribution: content.source_note,
+    source: content.source,
     layers: LAYERS,
     hail_bounds: boundsOf(bands.map(({ pixels }) => pixels)),
     uncovered: content.uncovered,

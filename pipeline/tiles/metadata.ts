@@ -1,3 +1,4 @@
+import { ATTRIBUTIONS, type MixedSource } from '../../schemas/data-source.ts';
 import { windowBbox } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { PixelSet } from '../../schemas/geo/rings.ts';
@@ -26,8 +27,8 @@ export function vectorLayer(id: string, description: string, fields: Readonly<Re
 export interface ArchiveNote {
   readonly name: string;
   readonly description: string;
-  /** Where the data comes from, for example `NOAA MRMS` or `simulated`. */
-  readonly attribution: string;
+  /** Kind of the data. */
+  readonly source: MixedSource;
   readonly layers: readonly VectorLayer[];
   /** What all drawn hail lies in; null without hail. */
   readonly hail_bounds: Bbox | null;
@@ -47,7 +48,8 @@ export function describeArchive(note: ArchiveNote, bounds: Bbox): Omit<Archive, 
     metadata: {
       name: note.name,
       description: note.description,
-      attribution: note.attribution,
+      attribution: ATTRIBUTIONS[note.source],
+      source: note.source,
       version: '1',
       type: 'overlay',
       format: 'pbf',

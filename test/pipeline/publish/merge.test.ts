@@ -16,7 +16,7 @@ async function merged(t: ExecutionContext, ...files: readonly (readonly Partial<
   const folder = await scratch(t);
   const paths = files.map((_, index) => join(folder, `${index}.parquet`));
   for (const [index, rows] of files.entries())
-    await stageRows(engine, dayMax, rows.map(dayMaxRow), paths[index] as string);
+    await stageRows(engine, dayMax, rows.map(dayMaxRow), paths[index] as string, 'observed');
   const rows = await engine.rows<DayMax>(`${mergedDayMax(paths, null)} ORDER BY "row", col, interpolated`);
   return rows.map((row) => ({ ...row, storm_date: DAY }));
 }

@@ -1,20 +1,21 @@
 import fs from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
 import test from 'ava';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { openEngine, sqlList } from '../../../pipeline/duckdb.ts';
 import { readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
-import { ROW_GROUP_ROWS, readRows, stageRows } from '../../../pipeline/publish/tables.ts';
-import { columns } from '../../../schemas/columns.ts';
-import type { Manifest } from '../../../schemas/manifest.ts';
+import { ROW_GROUP_ROWS, readNotes, readRows, stageRows } from '../../../pipeline/publish/tables.ts';
+import { columns, type Table } from '../../../schemas/columns.ts';
+import type { Current, Manifest } from '../../../schemas/manifest.ts';
 import { dayMax } from '../../../schemas/tables/day-max.ts';
 import { detections } from '../../../schemas/tables/detections.ts';
 import { TABLES } from '../../../schemas/tables/index.ts';
 import { openArchive } from '../../archive.ts';
+import { faultsOf } from '../../crash/killed.ts';
 import { dayMaxRow } from '../../rows.ts';
-import { publishedRoot, scansBetween, scratch } from '../../world.ts';
+import { asObserved, ingest, MONTH_LATER_MS, publishedRoot, scansBetween, scratch } from '../../world.ts';
 
 const DATE = '2026-05-02';
 
@@ -40,12 +41,71 @@ test('hyparquet reads every table file: the rows of the list, the columns of the
     const notes = new Map(metadata.key_value_metadata?.map(({ key, value }) => [key, value]));
     t.is(notes.get('hail_table'), table.name);
     t.is(notes.get('schema_version'), String(table.schema_version));
+    t.is(notes.get('source'), 'simulated', path);
+    t.deepEqual(JSON.parse(notes.get('columns') ?? ''), columnNotes(table), path);
     t.deepEqual(
       [...new Set(metadata.row_groups.flatMap((group) => group.columns.map((one) => one.meta_data?.codec)))],
       ['ZSTD'],
     );
     t.is((await parquetReadObjects({ file, compressors })).length, rows);
   }
+});
+
+/** Unit and description of every column of a table, as its schema declares them. */
+function columnNotes(table: Table): object {
+  return Object.fromEntries(columns(table).map(({ name, unit, description }) => [name, { unit, description }]));
+}
+
+test('DuckDB reads in a file that travelled alone what it holds, in which units, and that it is simulated', async (t) => {
+  const { root, manifest } = await published(t);
+  const file = manifest.files.find(({ table }) => table === 'detections')?.path as string;
+  const alone = join(await scratch(t, 'elsewhere'), 'detections.parquet');
+  await fs.mkdir(dirname(alone));
+  await fs.copyFile(join(root, file), alone);
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const notes = await engine.rows<{ key: string; value: string }>(
+    `SELECT decode(key) AS key, decode(value) AS value FROM parquet_kv_metadata('${alone}') ORDER BY key`,
+  );
+  t.deepEqual(
+    notes.map(({ key }) => key),
+    ['columns', 'hail_table', 'schema_version', 'source'],
+  );
+  t.is(notes[3]?.value, 'simulated');
+  t.like(JSON.parse(notes[0]?.value ?? ''), {
+    estimated_size_mm: {
+      unit: 'mm',
+      description: 'MRMS MESH of the pixel as NOAA publishes it; above 150 mm stored as 150.',
+    },
+  });
+});
+
+test('files of a month say that both kinds are in it, those of its dates say their own', async (t) => {
+  const root = await scratch(t);
+  await ingest(root, await scansBetween('23:50', '00:00'));
+  await ingest(root, await asObserved(t, await scansBetween('00:00', '00:10')));
+  await ingest(root, [], { now_ms: MONTH_LATER_MS });
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  for (const [partition, source] of [
+    ['2026-05-01', 'simulated'],
+    ['2026-05-02', 'observed'],
+    ['month-2026-05', 'mixed'],
+  ] as const) {
+    const manifest = (await readNewest(root, partition)) as Manifest;
+    t.is(manifest.source, source);
+    for (const { path } of manifest.files.filter(({ kind }) => kind === 'table'))
+      t.is((await readNotes(engine, join(root, path))).get('source'), source, path);
+    for (const { path } of manifest.files.filter(({ kind }) => kind.endsWith('tiles'))) {
+      const { metadata } = await openArchive(new Uint8Array(await fs.readFile(join(root, path))));
+      t.is(metadata.source, source, path);
+    }
+  }
+  const { live, source } = (await readCurrent(root)) as Current;
+  t.is(source, 'observed');
+  const { schema } = tableFromIPC(await fs.readFile(join(root, live.tracks)));
+  t.is(schema.metadata.get('source'), 'mixed');
+  t.deepEqual(await faultsOf(root), []);
 });
 
 test('hyparquet and DuckDB read the same detections', async (t) => {
@@ -122,7 +182,7 @@ test('rows are sorted in space, so that a question about one place skips most ro
     return dayMaxRow({ row: 1500 + (shuffled >> 8), col: 3000 + (shuffled & 255) });
   });
   const path = join(await scratch(t), 'day-max.parquet');
-  const facts = await stageRows(engine, dayMax, pixels, path);
+  const facts = await stageRows(engine, dayMax, pixels, path, 'observed');
   t.is(facts.rows, pixels.length);
   const { row_groups } = await parquetMetadataAsync(await asyncBufferFromFile(path));
   t.is(row_groups.length, 4);
@@ -141,7 +201,9 @@ test('rows with a missing value where one must be are refused', async (t) => {
   t.teardown(() => engine.close());
   const path = join(await scratch(t), 'x.parquet');
   const bad = { ...dayMaxRow({}), max_mm: Number.NaN };
-  await t.throwsAsync(stageRows(engine, dayMax, [bad], path), { message: /max_mm is NaN, expected a value/ });
+  await t.throwsAsync(stageRows(engine, dayMax, [bad], path, 'observed'), {
+    message: /max_mm is NaN, expected a value/,
+  });
 });
 
 test('the pmtiles reader opens every archive, and every tile it addresses decodes', async (t) => {
@@ -152,7 +214,7 @@ test('the pmtiles reader opens every archive, and every tile it addresses decode
     const archive = await openArchive(new Uint8Array(await fs.readFile(join(root, path))));
     t.is(archive.coords.length, rows);
     t.is(archive.header.maxZoom, 10);
-    t.is(archive.metadata.attribution, 'simulated');
+    t.deepEqual([archive.metadata.attribution, archive.metadata.source], ['simulated', 'simulated']);
     for (const { z, x, y } of archive.coords.slice(0, 20)) t.truthy(await archive.tile(z, x, y));
   }
 });
@@ -167,6 +229,14 @@ test('the live snapshot opens in Arrow with the columns of its tables and the ro
     const table = tableFromIPC(await fs.readFile(join(root, current.live[name])));
     const published = manifest.files.filter((file) => file.table === name).reduce((sum, file) => sum + file.rows, 0);
     t.is(table.numRows, published);
+    const declared = TABLES.find((candidate) => candidate.name === name) ?? detections;
+    const { metadata, fields } = table.schema;
+    t.deepEqual([metadata.get('hail_table'), metadata.get('source')], [name, 'simulated']);
+    t.deepEqual(JSON.parse(metadata.get('columns') ?? ''), columnNotes(declared));
+    t.deepEqual(
+      fields.map((field) => [field.metadata.get('unit') ?? null, field.metadata.get('description')]),
+      columns(declared).map(({ unit, description }) => [unit, description]),
+    );
     t.deepEqual(
       table.schema.names,
       columns(TABLES.find((candidate) => candidate.name === name) ?? detections).map((column) => column.name),

@@ -155,6 +155,13 @@ test('finds scans of the other kind than their list is of', async (t) => {
   );
 });
 
+test('finds table files that say they are of the other kind', async (t) => {
+  const world = await published(t);
+  await rewriteList(world, (manifest) => ({ ...manifest, source: 'observed' }));
+  const { path } = fileOf(world, 'cells');
+  t.true((await faultsOf(world.root)).includes(`${path}: says that its data are simulated, expected observed`));
+});
+
 test('finds a switch that names a list that does not exist', async (t) => {
   const world = await published(t);
   await fs.writeFile(

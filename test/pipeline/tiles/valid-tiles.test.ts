@@ -13,7 +13,7 @@ import { pixelsOf, REAL_DAY, REAL_SCAN, realField } from '../../pixels.ts';
 import { DAY, DAY_MS, dayMaxRow } from '../../rows.ts';
 import { sharedTest } from '../../shared-data.ts';
 
-const SHOWN = { source_note: 'NOAA MRMS', bounds: [-130, 20, -60, 55] as [number, number, number, number] };
+const SHOWN = { source: 'observed' as const, bounds: [-130, 20, -60, 55] as [number, number, number, number] };
 
 function frame(mesh: ReturnType<typeof realField>): Uint8Array {
   return frameArchive({ scan_time: DAY_MS, mesh, cells: [], tracks: [], uncovered: null, ...SHOWN });
