@@ -27,6 +27,8 @@ export interface Edition {
   readonly newest_source: DataSource | null;
   /** Observation time of the newest scan, epoch milliseconds; null while nothing is published. */
   readonly newest_scan_ms: number | null;
+  /** Observation time of the newest file of each product that went into data of the newest kind, epoch milliseconds. */
+  readonly feeds: ReadonlyMap<string, number>;
   /** Names of the live snapshot's files; null while there is none. */
   readonly live: Current['live'] | null;
   /** Published dates, ascending. */
@@ -321,6 +323,7 @@ function headIn(path: string, text: string, storm_day_start_hour: number): Head 
 export const NOTHING_PUBLISHED: Edition = {
   newest_source: null,
   newest_scan_ms: null,
+  feeds: new Map(),
   live: null,
   dates: [],
   manifest: () => null,
@@ -356,6 +359,11 @@ function makeEdition(
   const newest = newestOf(dates);
   const newest_scan_ms = newest?.last_ms ?? null;
   const newestDate = partitions.get(newest?.date ?? '');
+  const newest_source = current?.source ?? (newestDate === undefined ? null : sourceOfDate(newestDate));
+  const feeds = new Map<string, number>();
+  for (const { source, feeds: seen } of partitions.values())
+    for (const [product, time] of source === newest_source ? Object.entries(seen) : [])
+      feeds.set(product, Math.max(Date.parse(time), feeds.get(product) ?? Number.NEGATIVE_INFINITY));
   const live = current?.live ?? null;
   const live_from_ms = live === null ? Number.POSITIVE_INFINITY : scanTime(live.first_scan);
   const liveDates = dates.flatMap((date) => {
@@ -385,8 +393,9 @@ function makeEdition(
   const joined = new Map([...months.keys()].map((month) => [month, currentMonth(month)]));
   const datesBetween = (first: string, last: string) => dates.filter((date) => date >= first && date <= last);
   return {
-    newest_source: current?.source ?? (newestDate === undefined ? null : sourceOfDate(newestDate)),
+    newest_source,
     newest_scan_ms,
+    feeds,
     live,
     dates,
     manifest: manifestReader(store, partitions),

@@ -5,6 +5,7 @@ import type { CommittedScan } from '../schemas/manifest.ts';
 import { addDays, monthOf, scanId, scanTime, stormDateStart, utcDate } from '../schemas/time.ts';
 import { type Chain, type HourOfScans, MEMORY_MAX_GAP_MS, planChains, type Redo } from './chains.ts';
 import { BadInput, PipelineError, Unreadable } from './error.ts';
+import type { Feeds } from './publish/commit.ts';
 import { LIVE_WINDOW_MIN } from './publish/live.ts';
 import { readBlockage } from './publish/read-blockage.ts';
 import { type DateCommit, isUnsettled, type Root } from './publish/root.ts';
@@ -404,6 +405,7 @@ interface Made {
   readonly storm_date: string;
   readonly simulated: boolean;
   readonly segment: Segment;
+  readonly feeds: Feeds;
   readonly detections: number;
   readonly cells: number;
   /** Scans that the live window may want; a day that is made again must not be held in memory as a whole. */
@@ -430,6 +432,7 @@ async function makeHour(
 ): Promise<{ readonly made: Made[]; readonly memory: Memory }> {
   const { context, reading, tally } = run;
   const products: ScanProducts[] = [];
+  const files: SourceFile[] = [];
   const maximum = emptyMaximum();
   let memory = before;
   for (const planned of hour) {
@@ -444,14 +447,15 @@ async function makeHour(
       const known = recent(memory, scan.scan_time);
       const result = processed(scan, () => processScan(input, known, storm_date, scan.inputs, terrain));
       await settled(filesOf(scan).map((file) => keep(context, file, kind)));
-      return { input, known, result };
+      return { scan, input, known, result };
     });
     tally.done.add(planned.scan_id);
     context.settings.report.progress('scans', tally.done.size, tally.all);
     if (worked === null) continue;
-    const { input, known, result } = worked;
+    const { scan, input, known, result } = worked;
     raiseByScan(maximum, input, result, known);
     products.push(result.products);
+    files.push(...filesOf(scan));
     memory = result.memory;
   }
   const first = products[0];
@@ -460,7 +464,7 @@ async function makeHour(
   const segment = await context.root.stage(products, maximumRows(maximum, storm_date), packMemory(memory));
   const sum = (of: (scan: ScanProducts) => number) => products.reduce((total, scan) => total + of(scan), 0);
   const made = {
-    ...{ storm_date, simulated, segment },
+    ...{ storm_date, simulated, segment, feeds: newestOfEach(files) },
     detections: sum((scan) => scan.detections.length),
     cells: sum((scan) => scan.cells.length),
     fresh: products,
@@ -476,6 +480,13 @@ function processed({ mesh }: ScanPlan, work: () => ScanResult): ScanResult {
     if (error instanceof BadInput) throw new BadInput(error.stage, mesh.location, error.reason, { cause: error });
     throw error;
   }
+}
+
+/** Newest time of each product among some files. */
+function newestOfEach(files: readonly SourceFile[]): Feeds {
+  const feeds: Record<string, number> = {};
+  for (const { product, time_ms } of files) feeds[product] = Math.max(time_ms, feeds[product] ?? time_ms);
+  return feeds;
 }
 
 /** Publishes staged segments in place of the dropped scans' segments. */
@@ -503,6 +514,8 @@ async function publish(
         ),
       ],
       segments: own.map(({ segment }) => segment),
+      // Those of an hour come after those of the hour before.
+      feeds: Object.assign({}, ...own.map(({ feeds }) => feeds)),
     };
   });
   await root.commit(

@@ -49,6 +49,10 @@ export const Manifest = z.object({
   /** Commit that last changed a table, by table name: what an ETag is made of. */
   table_commits: z.record(z.string(), z.int().positive()),
   scans: z.array(CommittedScan),
+  feeds: z
+    .record(z.string(), z.string())
+    .default({})
+    .meta({ description: 'Time of the newest file of each product that the scans of the date were made of.' }),
   files: z.array(PublishedFile),
   /** Of a month: commit of each date that went into its files; a date whose commit moved on is stale there. */
   dates: z.record(isoDate, z.int().positive()).nullable(),

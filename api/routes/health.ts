@@ -1,5 +1,6 @@
 import { Health } from '../../schemas/resources/health.ts';
 import { timestamp } from '../../schemas/time.ts';
+import { NOTHING_PUBLISHED } from '../catalog.ts';
 import { releaseVersion } from '../config.ts';
 import { readEndpoint } from '../endpoint.ts';
 import type { OpenRoute } from '../middleware/open-route.ts';
@@ -41,7 +42,8 @@ export const getHealth = readEndpoint({
           lag_seconds: 127,
           stale: false,
           sources: [
-            { name: 'mrms', status: 'ok', last_success_at: '2026-05-01T20:12:00Z', lag_seconds: 127, stale: false },
+            { name: 'MESH', status: 'ok', last_success_at: '2026-05-01T20:12:00Z', lag_seconds: 127, stale: false },
+            { name: 'POSH', status: 'ok', last_success_at: '2026-05-01T20:11:58Z', lag_seconds: 129, stale: false },
           ],
         },
         webhooks: null,
@@ -53,7 +55,7 @@ export const getHealth = readEndpoint({
     const records = stateOf(await services.records.health());
     const readable = services.catalog.failure() === null;
     const edition = readable ? services.catalog.edition() : null;
-    const ingest = ingestHealth(edition?.newest_source ?? null, edition?.newest_scan_ms ?? null, now_ms);
+    const ingest = ingestHealth(edition ?? NOTHING_PUBLISHED, now_ms);
     const status = stateOf(records === 'ok' && ingest.status === 'ok');
     return {
       body: {

@@ -2,27 +2,45 @@ import type { DataSource } from '../../schemas/data-source.ts';
 import type { Health } from '../../schemas/resources/health.ts';
 import { timestamp } from '../../schemas/time.ts';
 
-/** Scans come every two minutes and take up to five to be published; twice that is late. */
+/** Every product comes about every two minutes and takes up to five to be published; twice that is late. */
 const STALE_AFTER_S = 600;
-/** Name of the feed that scans come from. */
-const SCANS = 'mrms';
+/** The product that scans are made of. */
+const SCANS = 'MESH';
 
-/** How fresh the published data are at an instant; without any they are stale. */
-export function ingestHealth(
-  source: DataSource | null,
-  newest_scan_ms: number | null,
-  now_ms: number,
-): Health['components']['ingest'] {
-  const lag_seconds = newest_scan_ms === null ? null : Math.max(0, Math.round((now_ms - newest_scan_ms) / 1000));
+type Ingest = Health['components']['ingest'];
+
+/** What is known of the feeds that the published data were made of. */
+export interface Feeds {
+  /** Kind of the newest data. */
+  readonly newest_source: DataSource | null;
+  readonly newest_scan_ms: number | null;
+  /** Time of the newest file of each product, epoch milliseconds. */
+  readonly feeds: ReadonlyMap<string, number>;
+}
+
+/**
+ * How fresh the published data and each of their feeds are at an instant; without any they are stale. One late feed is enough
+ * for `degraded`: scans go on without it, but their values are missing.
+ */
+export function ingestHealth({ newest_source, newest_scan_ms, feeds }: Feeds, now_ms: number): Ingest {
+  const companions = [...feeds.keys()].filter((name) => name !== SCANS).sort();
+  const sources = [
+    feedHealth(SCANS, newest_scan_ms, now_ms),
+    ...companions.map((name) => feedHealth(name, feeds.get(name) ?? null, now_ms)),
+  ];
+  const { last_success_at, lag_seconds, stale } = sources[0] as Ingest['sources'][number];
+  const status = sources.every((feed) => feed.status === 'ok') ? 'ok' : 'degraded';
+  return { status, source: newest_source, last_scan_at: last_success_at, lag_seconds, stale, sources };
+}
+
+function feedHealth(name: string, newest_ms: number | null, now_ms: number): Ingest['sources'][number] {
+  const lag_seconds = newest_ms === null ? null : Math.max(0, Math.round((now_ms - newest_ms) / 1000));
   const stale = lag_seconds === null || lag_seconds > STALE_AFTER_S;
-  const last = newest_scan_ms === null ? null : timestamp(newest_scan_ms);
-  const status = stale ? 'degraded' : 'ok';
   return {
-    status,
-    source,
-    last_scan_at: last,
+    name,
+    status: stale ? 'degraded' : 'ok',
+    last_success_at: newest_ms === null ? null : timestamp(newest_ms),
     lag_seconds,
     stale,
-    sources: [{ name: SCANS, status, last_success_at: last, lag_seconds, stale }],
   };
 }

@@ -18,6 +18,9 @@ export interface StagedFile {
   readonly entry: PublishedFile;
 }
 
+/** Newest time of some products, epoch milliseconds, by name. */
+export type Feeds = Readonly<Record<string, number>>;
+
 /** What a commit changes in the list of one partition. */
 export interface Edit {
   readonly partition: string;
@@ -27,6 +30,8 @@ export interface Edit {
   readonly drop_segments: readonly string[];
   readonly add_scans: readonly CommittedScan[];
   readonly add_files: readonly StagedFile[];
+  /** Newest time of each product that the added scans were made of, epoch milliseconds. */
+  readonly feeds: Feeds;
   /** Files already in place that the list names again, for instance pictures that moved to another segment. */
   readonly relist_files: readonly PublishedFile[];
   /** Tables whose rows this commit changes; a mere regrouping of files changes none. */
@@ -58,12 +63,19 @@ export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: numb
       ...(previous?.scans ?? []).filter((scan) => !dropped.has(scan.segment) && !scanIds.has(scan.scan_id)),
       ...edit.add_scans,
     ].sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1)),
+    // What one kind of data was made of says nothing about the feeds of the other.
+    feeds: newestFeeds(previous?.source === edit.source ? previous.feeds : {}, edit.feeds),
     files: [
       ...(previous?.files ?? []).filter((file) => !dropped.has(file.segment) && !added.has(file.path)),
       ...entries,
     ],
     dates: edit.dates,
   };
+}
+
+function newestFeeds(known: Manifest['feeds'], added: Feeds): Manifest['feeds'] {
+  const newer = Object.entries(added).filter(([product, time_ms]) => !(Date.parse(known[product] ?? '') >= time_ms));
+  return { ...known, ...Object.fromEntries(newer.map(([product, time_ms]) => [product, timestamp(time_ms)])) };
 }
 
 /** An edit, and the newest list of its partition that it applies to. */

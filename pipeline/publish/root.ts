@@ -10,7 +10,15 @@ import { DAY_TABLES } from '../../schemas/tables/index.ts';
 import { scanId, timestamp } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
-import { commitEdits, type Edit, finishHeads, placeFiles, type StagedFile, switchCurrent } from './commit.ts';
+import {
+  commitEdits,
+  type Edit,
+  type Feeds,
+  finishHeads,
+  placeFiles,
+  type StagedFile,
+  switchCurrent,
+} from './commit.ts';
 import { monthEdit, regroup, unfinishedHours } from './compact.ts';
 import { DERIVED_SEGMENT, deriveDay } from './day.ts';
 import { type LiveScan, liveScan, liveScanIds, newestScan, readLiveScans, stageLive } from './live-window.ts';
@@ -28,6 +36,7 @@ export interface DateCommit {
   readonly source: Manifest['source'];
   readonly drop_segments: readonly string[];
   readonly segments: readonly Segment[];
+  readonly feeds: Feeds;
 }
 
 /** A data root that this process may write: it holds the lock, the newest lists, and the live window. */
@@ -176,6 +185,7 @@ async function opened(path: string, lock: Lock, storm_day_start_hour: number, no
           storm_day_start_hour,
           drop_segments,
           add_scans: [],
+          feeds: {},
           add_files,
           relist_files: [],
           changed_tables,
@@ -326,6 +336,7 @@ function scanEdit(date: DateCommit, storm_day_start_hour: number): Edit {
     drop_segments: date.drop_segments,
     add_scans: date.segments.flatMap((segment) => segment.scans),
     add_files: files,
+    feeds: date.feeds,
     relist_files: [],
     // A scan without hail still changes what is known of every table: its absence is an answer.
     changed_tables: [...new Set([...tables, 'detections', 'cells', 'tracks', 'day-max'])],
@@ -343,6 +354,7 @@ function regroupNothing(manifest: Manifest): Edit {
     closed,
     drop_segments: [],
     add_scans: [],
+    feeds: {},
     add_files: [],
     relist_files: [],
     changed_tables: [],

@@ -39,6 +39,7 @@ export async function publishUndated(
     storm_day_start_hour,
     drop_segments: [table.name],
     add_scans: [],
+    feeds: {},
     add_files: [{ staged, entry: file }],
     relist_files: [],
     changed_tables: [table.name],

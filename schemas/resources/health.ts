@@ -17,7 +17,7 @@ export const Health = z
       metering: z.object({ status: state }).meta({ description: 'Whether calls can be charged.' }),
       ingest: z
         .object({
-          status: state,
+          status: state.meta({ description: 'degraded when a feed is late; the scans go on without a companion.' }),
           source: DataSource.nullable().meta({ description: 'Kind of the newest data.' }),
           last_scan_at: time('Observation time of the newest scan.'),
           lag_seconds: seconds('Age of the newest scan.'),
@@ -25,14 +25,14 @@ export const Health = z
           sources: z
             .array(
               z.object({
-                name: z.string().meta({ description: 'Product or feed.' }),
+                name: z.string().meta({ description: 'Product or feed, by the name NOAA gives it.' }),
                 status: state,
                 last_success_at: time('Observation time of the newest data.'),
                 lag_seconds: seconds('Age of the newest data.'),
                 stale: z.boolean().meta({ description: 'Older than the feed should be.' }),
               }),
             )
-            .meta({ description: 'Each feed by itself.' }),
+            .meta({ description: 'Each feed by itself: every product that went into the published data, MESH first.' }),
         })
         .meta({ description: 'What the pipeline has published.' }),
       webhooks: z

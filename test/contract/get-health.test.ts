@@ -4,7 +4,7 @@ import test from 'ava';
 import { getHealth } from '../../api/routes/health.ts';
 import type { Health } from '../../schemas/resources/health.ts';
 import { startService } from '../service.ts';
-import { midnight, NOW_MS, publishedRoot } from '../world.ts';
+import { asObserved, ingest, midnight, NOW_MS, publishedRoot, scansBetween, scratch } from '../world.ts';
 
 test('GET /v1/health with fresh data is ok, for a live and for a test key', async (t) => {
   const root = await publishedRoot(t, (await midnight()).slice(0, 2));
@@ -35,6 +35,47 @@ test('GET /v1/health with old data is degraded and says how old', async (t) => {
   t.true(components.ingest.stale);
   t.true((components.ingest.lag_seconds ?? 0) > 3600);
   await service.close();
+});
+
+test('GET /v1/health lists every product that was ingested, and tells which one stopped', async (t) => {
+  const scans = await scansBetween('23:50', '00:20');
+  const root = await scratch(t);
+  await ingest(root, scans.slice(0, 3));
+  const later = scans
+    .slice(3)
+    .map((scan) => ({ ...scan, files: scan.files.filter(({ product }) => product !== 'VIL') }));
+  await ingest(root, later);
+  const newest_ms = scans.at(-1)?.time_ms as number;
+  const service = await startService({ endpoints: [getHealth], data_root: root, now_ms: newest_ms + 60_000 });
+  t.teardown(() => service.close());
+  const { status, components } = (await service.json('/v1/health')) as Health;
+  const { sources, stale, lag_seconds } = components.ingest;
+  t.deepEqual([status, stale, lag_seconds], ['degraded', false, 60]);
+  t.deepEqual(
+    sources.map(({ name, status }) => `${name} ${status}`),
+    [...['MESH ok', 'EchoTop_18 ok', 'EchoTop_50 ok', 'MergedReflectivityQCComposite ok', 'POSH ok'], 'VIL degraded'],
+  );
+  const vil = scans[2]?.files.find(({ product }) => product === 'VIL')?.time_ms as number;
+  t.is(Date.parse(sources.at(-1)?.last_success_at ?? ''), vil);
+});
+
+test('GET /v1/health tells the feeds of the newest kind of data, not those of a simulation before it', async (t) => {
+  const root = await scratch(t);
+  await ingest(root, await scansBetween('23:50', '00:00'));
+  const mesh = (await asObserved(t, await scansBetween('00:00', '00:10'))).map(({ files, ...scan }) => ({
+    ...scan,
+    files: files.slice(0, 1),
+  }));
+  await ingest(root, mesh);
+  const now_ms = mesh.at(-1)?.time_ms as number;
+  const service = await startService({ endpoints: [getHealth], data_root: root, now_ms });
+  t.teardown(() => service.close());
+  const { status, components } = (await service.json('/v1/health')) as Health;
+  t.is(status, 'ok');
+  t.deepEqual(
+    components.ingest.sources.map(({ name }) => name),
+    ['MESH'],
+  );
 });
 
 test('GET /v1/health without any data, or with a root that lost its lists, is 200 degraded', async (t) => {

@@ -1,11 +1,12 @@
 import test from 'ava';
-import { ingestHealth } from '../../../api/rules/staleness.ts';
+import { type Feeds, ingestHealth } from '../../../api/rules/staleness.ts';
 
 const SCAN_MS = Date.parse('2026-05-01T20:12:00Z');
+const SCANS: Feeds = { newest_source: 'observed', newest_scan_ms: SCAN_MS, feeds: new Map([['MESH', SCAN_MS]]) };
 
 test('a scan of ten minutes ago is fresh, one second more is stale', (t) => {
-  t.is(ingestHealth('observed', SCAN_MS, SCAN_MS + 600_000).status, 'ok');
-  const late = ingestHealth('observed', SCAN_MS, SCAN_MS + 601_000);
+  t.is(ingestHealth(SCANS, SCAN_MS + 600_000).status, 'ok');
+  const late = ingestHealth(SCANS, SCAN_MS + 601_000);
   t.deepEqual(
     [late.status, late.stale, late.lag_seconds, late.last_scan_at],
     ['degraded', true, 601, '2026-05-01T20:12:00Z'],
@@ -13,10 +14,28 @@ test('a scan of ten minutes ago is fresh, one second more is stale', (t) => {
 });
 
 test('without any scan there is nothing fresh', (t) => {
-  const none = ingestHealth(null, null, SCAN_MS);
+  const none = ingestHealth({ newest_source: null, newest_scan_ms: null, feeds: new Map() }, SCAN_MS);
   t.deepEqual([none.status, none.last_scan_at, none.lag_seconds, none.sources.length], ['degraded', null, null, 1]);
 });
 
 test('a scan from a clock ahead of ours has no negative lag', (t) => {
-  t.is(ingestHealth('observed', SCAN_MS, SCAN_MS - 5000).lag_seconds, 0);
+  t.is(ingestHealth(SCANS, SCAN_MS - 5000).lag_seconds, 0);
+});
+
+test('a companion feed that stopped shows with its own lag, while the scans are fresh', (t) => {
+  const feeds = new Map([
+    ['VIL', SCAN_MS - 3_600_000],
+    ['MESH', SCAN_MS],
+    ['POSH', SCAN_MS - 120_000],
+  ]);
+  const { status, stale, lag_seconds, sources } = ingestHealth({ ...SCANS, feeds }, SCAN_MS + 60_000);
+  t.deepEqual([status, stale, lag_seconds], ['degraded', false, 60]);
+  t.deepEqual(
+    sources.map((feed) => [feed.name, feed.status, feed.lag_seconds, feed.stale, feed.last_success_at]),
+    [
+      ['MESH', 'ok', 60, false, '2026-05-01T20:12:00Z'],
+      ['POSH', 'ok', 180, false, '2026-05-01T20:10:00Z'],
+      ['VIL', 'degraded', 3660, true, '2026-05-01T19:12:00Z'],
+    ],
+  );
 });
