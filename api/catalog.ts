@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { isReadableVersion, type Table } from '../schemas/columns.ts';
 import { type DataSource, type MixedSource, mixedSource } from '../schemas/data-source.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
@@ -31,6 +32,8 @@ export interface Edition {
   readonly feeds: ReadonlyMap<string, number>;
   /** Names of the live snapshot's files; null while there is none. */
   readonly live: Current['live'] | null;
+  /** True when files of a table are published that are older than its schema, and lack columns. */
+  readonly holdsOlder: (table: Table) => boolean;
   /** Published dates, ascending. */
   readonly dates: readonly string[];
   /** Everything a date lists; null for a date that is not published. Throws DataUnavailable when the list is gone. */
@@ -82,7 +85,7 @@ const HEADS_POLL_MS = 2000;
 /** Whole manifests remembered; a day of scans has 1,500 entries. */
 const MANIFESTS_KEPT = 16;
 
-const KNOWN_VERSIONS = new Map<string, number>(TABLES.map(({ name, schema_version }) => [name, schema_version]));
+const KNOWN_TABLES = new Map<string, Table>(TABLES.map((table) => [table.name, table]));
 
 /**
  * Opens the catalog of a data root. A root that never held anything, empty or missing, is an edition without dates; one that
@@ -312,9 +315,9 @@ function headIn(path: string, text: string, storm_day_start_hour: number): Head 
       `has storm days that start at ${head.storm_day_start_hour} UTC, expected ${storm_day_start_hour} (HAIL_STORM_DAY_START_HOUR)`,
     );
   for (const { table, schema_version, path: name } of head.files) {
-    const expected = KNOWN_VERSIONS.get(table ?? '');
-    if (expected !== undefined && schema_version !== expected)
-      throw new DataUnavailable(name, `has schema version ${schema_version}, expected ${expected}`);
+    const known = KNOWN_TABLES.get(table ?? '');
+    if (known !== undefined && !isReadableVersion(known, schema_version))
+      throw new DataUnavailable(name, `has schema version ${schema_version}, expected ${known.schema_version}`);
   }
   return head;
 }
@@ -325,6 +328,7 @@ export const NOTHING_PUBLISHED: Edition = {
   newest_scan_ms: null,
   feeds: new Map(),
   live: null,
+  holdsOlder: () => false,
   dates: [],
   manifest: () => null,
   paths: () => [],
@@ -364,6 +368,10 @@ function makeEdition(
   for (const { source, feeds: seen } of partitions.values())
     for (const [product, time] of source === newest_source ? Object.entries(seen) : [])
       feeds.set(product, Math.max(Date.parse(time), feeds.get(product) ?? Number.NEGATIVE_INFINITY));
+  const older = new Set<string>();
+  for (const { files } of [...partitions.values(), ...months.values()])
+    for (const { table, schema_version } of files)
+      if (table !== null && schema_version < (KNOWN_TABLES.get(table)?.schema_version ?? 0)) older.add(table);
   const live = current?.live ?? null;
   const live_from_ms = live === null ? Number.POSITIVE_INFINITY : scanTime(live.first_scan);
   const liveDates = dates.flatMap((date) => {
@@ -397,6 +405,7 @@ function makeEdition(
     newest_scan_ms,
     feeds,
     live,
+    holdsOlder: ({ name }) => older.has(name),
     dates,
     manifest: manifestReader(store, partitions),
     paths: (table, names, near) => names.flatMap((name) => filesOf(named(name), table, near)),

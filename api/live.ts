@@ -150,7 +150,7 @@ async function readTable<Row extends z.ZodObject>(
     throw new DataUnavailable(path, 'is named by the switch and cannot be read', { cause });
   }
   const names = new Set(arrow.schema.names.map(String));
-  const missing = columns(table).find(({ name }) => !names.has(name));
+  const missing = columns(table).find(({ name }) => !names.has(name) && !table.older?.without.includes(name));
   if (missing !== undefined) throw new DataUnavailable(path, `has no column ${missing.name}`);
   await nextTurn();
   return liveTable(table, arrow);
@@ -174,7 +174,7 @@ function liveTable<Row extends z.ZodObject>(table: Table<Row>, arrow: ArrowTable
 /** Values of a column: a typed array where nothing can be missing, else an array with nulls; instants as milliseconds. */
 function plainColumn(arrow: ArrowTable | null, name: string): ArrayLike<unknown> {
   const vector = arrow?.getChild(name) ?? null;
-  if (vector === null) return [];
+  if (vector === null) return new Array<null>(arrow?.numRows ?? 0).fill(null); // a column that older files lack
   const raw: unknown = vector.nullCount === 0 ? vector.toArray() : null;
   return raw instanceof Float64Array || raw instanceof Uint16Array || raw instanceof Int32Array ? raw : [...vector];
 }

@@ -52,13 +52,17 @@ export interface HailField {
   readonly uncovered_px: number;
 }
 
-export const COMPANIONS = [
+/** Companions that every source delivers unless it is narrowed. */
+export const USUAL_COMPANIONS = [
   'posh_pct',
   'vil_kg_m2',
   'echo_top_18_km',
   'echo_top_50_km',
   'max_reflectivity_dbz',
 ] as const;
+/** Companions that are taken where they are given, and fetched where they are asked for. */
+const OPTIONAL_COMPANIONS = ['reflectivity_minus20c_dbz', 'azshear_0_2km_per_s', 'lowest_reflectivity_dbz'] as const;
+export const COMPANIONS = [...USUAL_COMPANIONS, ...OPTIONAL_COMPANIONS] as const;
 export type Companion = (typeof COMPANIONS)[number];
 
 /** Product that gives each companion value. */
@@ -68,16 +72,42 @@ export const COMPANION_PRODUCTS: Readonly<Record<Companion, string>> = {
   echo_top_18_km: 'EchoTop_18',
   echo_top_50_km: 'EchoTop_50',
   max_reflectivity_dbz: 'MergedReflectivityQCComposite',
+  reflectivity_minus20c_dbz: 'Reflectivity_-20C',
+  azshear_0_2km_per_s: 'MergedAzShear_0-2kmAGL',
+  lowest_reflectivity_dbz: 'ReflectivityAtLowestAltitude',
 };
 
-/** Companion values at the pixels of a HailField, NaN where unknown; null where the product is missing. */
-export type CompanionValues = Readonly<Record<Companion, Float32Array | null>>;
+/**
+ * Companion values at the pixels of a HailField in the unit of their product, NaN where unknown; null where the product is
+ * missing.
+ */
+export type CompanionValues = Readonly<
+  Record<(typeof USUAL_COMPANIONS)[number], Float32Array | null> &
+    Partial<Record<(typeof OPTIONAL_COMPANIONS)[number], Float32Array | null>>
+>;
 
-/** Value of a companion at a pixel as its product gives it, to three decimals; null where unknown or missing. */
-export function companionAt(values: Float32Array | null, pixel: number): number | null {
-  const value = values?.[pixel] ?? Number.NaN;
+/** Units of a product in one unit of its companion, where they differ: shear comes in thousandths of 1/s. */
+const PER_UNIT: Readonly<Partial<Record<Companion, number>>> = { azshear_0_2km_per_s: 1000 };
+
+/** Value of a companion at a pixel, to three decimals of its product's unit; null where unknown or missing. */
+export function companionAt(companions: CompanionValues, name: Companion, pixel: number): number | null {
+  const value = companions[name]?.[pixel] ?? Number.NaN;
   // The values travel in single precision: 9.344 arrives as 9.34399986.
-  return Number.isNaN(value) ? null : Math.round(value * 1000) / 1000;
+  return Number.isNaN(value) ? null : Math.round(value * 1000) / (1000 * (PER_UNIT[name] ?? 1));
+}
+
+/** A value for every companion, as the tables have them. */
+export function everyCompanion(take: (name: Companion) => number | null): Record<Companion, number | null> {
+  return {
+    posh_pct: take('posh_pct'),
+    vil_kg_m2: take('vil_kg_m2'),
+    echo_top_18_km: take('echo_top_18_km'),
+    echo_top_50_km: take('echo_top_50_km'),
+    max_reflectivity_dbz: take('max_reflectivity_dbz'),
+    reflectivity_minus20c_dbz: take('reflectivity_minus20c_dbz'),
+    azshear_0_2km_per_s: take('azshear_0_2km_per_s'),
+    lowest_reflectivity_dbz: take('lowest_reflectivity_dbz'),
+  };
 }
 
 /**

@@ -15,6 +15,8 @@ export interface Table<Row extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly row: Row;
   readonly schema_version: number;
+  /** What files of older versions lack that are still read, where any are; it reads as null there. */
+  readonly older?: { readonly readable_from: number; readonly without: readonly string[] };
   /** SQL ORDER BY of a file's rows, so that row groups prune in space. */
   readonly order: string;
 }
@@ -22,6 +24,20 @@ export interface Table<Row extends z.ZodObject = z.ZodObject> {
 /** Declares a table; the row type is inferred from its zod object. */
 export function table<Row extends z.ZodObject>(definition: Table<Row>): Table<Row> {
   return definition;
+}
+
+/** True for a version of a table's files that can be read. */
+export function isReadableVersion({ schema_version, older }: Table, version: number): boolean {
+  return version <= schema_version && version >= (older?.readable_from ?? schema_version);
+}
+
+/** SQL of the rows of a list of files of a table, which is itself SQL; older versions among them have null for what they lack. */
+export function rowsSql(definition: Table, files: string): string {
+  const lacking = columns(definition).filter(({ name }) => definition.older?.without.includes(name));
+  if (lacking.length === 0) return `SELECT * FROM read_parquet(${files}, hive_partitioning = false)`;
+  const nulls = lacking.map(({ name, type }) => `NULL::${type} AS "${name}"`).join(', ');
+  return `SELECT * FROM read_parquet(${files}, hive_partitioning = false, union_by_name = true)
+    UNION ALL BY NAME SELECT ${nulls} WHERE false`;
 }
 
 /** Columns of a table in declaration order; throws when a field has no column type. */

@@ -12,6 +12,9 @@ const NO_COMPANIONS = {
   echo_top_18_km: null,
   echo_top_50_km: null,
   max_reflectivity_dbz: null,
+  reflectivity_minus20c_dbz: null,
+  azshear_0_2km_per_s: null,
+  lowest_reflectivity_dbz: null,
 };
 
 /** A row of the day maximum that nothing but the given fields tells apart. */

@@ -4,13 +4,13 @@ import { geohash } from '../../schemas/geo/geohash.ts';
 import { colLon, LATTICE, latRow, lonCol, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
-import type { DayMax } from '../../schemas/tables/day-max.ts';
+import { type DayMax, dayMax } from '../../schemas/tables/day-max.ts';
 import { companionFields, detections } from '../../schemas/tables/detections.ts';
 import type { Edition } from '../catalog.ts';
 import type { Engine } from '../duckdb.ts';
 import { hailDuration } from '../rules/damage.ts';
 import { LOCAL_SLACK, localScale } from '../rules/local-distance.ts';
-import { FILES } from './select.ts';
+import { FILES, filesOfAnyVersion } from './select.ts';
 
 /** What is asked: the largest hail of each storm date around a point. */
 export interface HistoryQuestion extends Position {
@@ -60,13 +60,13 @@ const COMPANION_COLUMNS = Object.keys(companionFields);
  * One pass over the box: of each date the largest pixel that is certainly inside, and every pixel so close to the rim that
  * only the geodesic can tell. Rows and columns are small integers, so less is read than of latitudes and longitudes.
  */
-function largestSql(columns: readonly string[]): string {
+function largestSql(columns: readonly string[], files = FILES): string {
   const details = columns.map((name) => `"${name}"`).join(', ');
   return `
   WITH boxed AS (
     SELECT storm_date, "row"::INTEGER AS r, col::INTEGER AS c, max_mm, ${details},
       (54995 - 10 * "row"::INTEGER) / 1000.0 - $8 AS dy, (-129995 + 10 * col::INTEGER) / 1000.0 - $9 AS dx
-    FROM ${FILES}
+    FROM ${files}
     WHERE "row" BETWEEN $2::USMALLINT AND $3::USMALLINT AND col BETWEEN $4::USMALLINT AND $5::USMALLINT
       AND max_mm >= $10 AND NOT interpolated AND storm_date BETWEEN $6::DATE AND $7::DATE),
   measured AS (
@@ -84,12 +84,16 @@ function largestSql(columns: readonly string[]): string {
 const LARGEST_SQL = largestSql(HAIL_COLUMNS);
 /** With the radar products, which take as long again to read. */
 const LARGEST_WITH_PRODUCTS_SQL = largestSql([...HAIL_COLUMNS, ...COMPANION_COLUMNS]);
+const LARGEST_OF_ANY_VERSION_SQL = largestSql([...HAIL_COLUMNS, ...COMPANION_COLUMNS], filesOfAnyVersion(dayMax));
 const NO_PRODUCTS: Companions = {
   posh_pct: null,
   vil_kg_m2: null,
   echo_top_18_km: null,
   echo_top_50_km: null,
   max_reflectivity_dbz: null,
+  reflectivity_minus20c_dbz: null,
+  azshear_0_2km_per_s: null,
+  lowest_reflectivity_dbz: null,
 };
 
 /** A pixel of 10 mm or more that a scan saw: its times and confidence are known. */
@@ -131,7 +135,8 @@ export async function dayHail(engine: Engine, edition: Edition, question: Histor
     (radius_km * (1 - LOCAL_SLACK)) ** 2,
     (radius_km * (1 + LOCAL_SLACK)) ** 2,
   ];
-  const sql = question.products ? LARGEST_WITH_PRODUCTS_SQL : LARGEST_SQL;
+  const withProducts = edition.holdsOlder(dayMax) ? LARGEST_OF_ANY_VERSION_SQL : LARGEST_WITH_PRODUCTS_SQL;
+  const sql = question.products ? withProducts : LARGEST_SQL;
   const halves = [0, 1]
     .map((half) => paths.filter((_, index) => index % 2 === half))
     .filter(({ length }) => length > 0);

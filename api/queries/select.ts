@@ -1,4 +1,4 @@
-import { columns, type Table } from '../../schemas/columns.ts';
+import { columns, rowsSql, type Table } from '../../schemas/columns.ts';
 import type { ColumnType } from '../../schemas/units.ts';
 
 /**
@@ -16,6 +16,11 @@ export function selectList<Name extends string>(table: Table, names?: readonly N
 function expression(column: string, type: ColumnType): string {
   if (type === 'DATE') return `${column}::VARCHAR`;
   return type === 'GEOMETRY' ? `ST_AsText(${column})` : column;
+}
+
+/** The same with null for the columns that older files lack, which have to be looked at one by one first. */
+export function filesOfAnyVersion(table: Table): string {
+  return `(${rowsSql(table, '$1::VARCHAR[]')})`;
 }
 
 /** The rows of a list of files, given as the first parameter; the list must not be empty. */

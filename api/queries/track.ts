@@ -4,7 +4,7 @@ import { addDays, stormDate } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 import type { Engine } from '../duckdb.ts';
 import type { Products } from '../rules/radar-block.ts';
-import { FILES, selectList } from './select.ts';
+import { FILES, filesOfAnyVersion, selectList } from './select.ts';
 
 /** The scans that saw a storm cell, oldest first, and the storm dates they lie on. */
 export interface TrackHistory {
@@ -76,12 +76,14 @@ const PRODUCT_COLUMNS = [
   'echo_top_18_km',
   'echo_top_50_km',
   'max_reflectivity_dbz',
+  'reflectivity_minus20c_dbz',
+  'azshear_0_2km_per_s',
 ] as const;
 
 /** By scan and index: a cell that several tracks share names only one of them. */
-const CELLS_SQL = `
+const cellsSql = (files: string) => `
   SELECT ${selectList(cells, PRODUCT_COLUMNS, 'cell.')}
-  FROM ${FILES} AS cell
+  FROM ${files} AS cell
   JOIN (
     SELECT scan_time, cell_index FROM read_parquet($2::VARCHAR[], hive_partitioning = false)
     WHERE track_id = $3 AND state = 'tracked') AS point
@@ -96,6 +98,7 @@ export async function trackCells(
 ): Promise<Map<number, CellProducts>> {
   const [cellPaths, trackPaths] = [edition.paths(cells.name, dates), edition.paths(tracks.name, dates)];
   if (cellPaths.length === 0 || trackPaths.length === 0) return new Map();
-  const rows = await engine.rows<CellProducts>(CELLS_SQL, [cellPaths, trackPaths, track_id]);
+  const sql = cellsSql(edition.holdsOlder(cells) ? filesOfAnyVersion(cells) : FILES);
+  const rows = await engine.rows<CellProducts>(sql, [cellPaths, trackPaths, track_id]);
   return new Map(rows.map((row) => [row.scan_time, row]));
 }

@@ -31,7 +31,43 @@ const ONE_SCAN_MIN = 2;
 
 /** Minutes that scans with hail stand for, instants in ascending order: gaps count up to 4 minutes, the first scan as 2. */
 export function hailDuration(scan_times: readonly number[]): number {
-  if (scan_times.length === 0) return 0;
-  const gaps = scan_times.slice(1).map((time, index) => (time - (scan_times[index] as number)) / 60_000);
-  return gaps.reduce((sum, gap_min) => sum + Math.min(gap_min, LONGEST_GAP_MIN), ONE_SCAN_MIN);
+  return minutesOfScans(scan_times).reduce((sum, minutes) => sum + minutes, 0);
+}
+
+/** Minutes that each of some scans stands for, instants in ascending order. */
+function minutesOfScans(scan_times: readonly number[]): number[] {
+  return scan_times.map((time, index) => {
+    const before = scan_times[index - 1];
+    return before === undefined ? ONE_SCAN_MIN : Math.min((time - before) / 60_000, LONGEST_GAP_MIN);
+  });
+}
+
+/** Reflectivities between which an echo turns from rain to hail, dBZ. */
+const HAIL_DBZ = { none: 40, all: 50 } as const;
+
+/**
+ * Flux of hail kinetic energy at a reflectivity in dBZ, J m-2 s-1: 5e-6 x 10^(0.084 Z) W(Z), where W rises from 0 at 40 dBZ to
+ * 1 at 50. Source: Waldvogel et al. 1978; weights of Witt et al. 1998, Weather and Forecasting 13, 286-303.
+ */
+export function kineticEnergyFlux(reflectivity_dbz: number): number {
+  const weight = (reflectivity_dbz - HAIL_DBZ.none) / (HAIL_DBZ.all - HAIL_DBZ.none);
+  return 5e-6 * 10 ** (0.084 * reflectivity_dbz) * Math.min(1, Math.max(0, weight));
+}
+
+/** What a scan saw at the lowest altitude over a place. */
+export interface LowestEcho {
+  readonly scan_time: number;
+  /** Null without the product, or without an echo there. */
+  readonly reflectivity_dbz: number | null;
+}
+
+/** Kinetic energy of the hail of some scans, oldest first, J/m2; null when the reflectivity of none is known. */
+export function kineticEnergy(scans: readonly LowestEcho[]): number | null {
+  if (scans.every(({ reflectivity_dbz }) => reflectivity_dbz === null)) return null;
+  const minutes = minutesOfScans(scans.map(({ scan_time }) => scan_time));
+  return scans.reduce(
+    (sum, { reflectivity_dbz }, index) =>
+      sum + (reflectivity_dbz === null ? 0 : kineticEnergyFlux(reflectivity_dbz) * (minutes[index] as number) * 60),
+    0,
+  );
 }

@@ -5,7 +5,7 @@ import { SIZE_BANDS, sizeCategory } from '../../schemas/size.ts';
 import type { Detection } from '../../schemas/tables/detections.ts';
 import { timestamp } from '../../schemas/time.ts';
 import type { Found, LiveSnapshot, Place } from '../live.ts';
-import { hailDuration, roofDamage, terminalVelocity, vehicleDamage } from './damage.ts';
+import { hailDuration, kineticEnergy, type LowestEcho, roofDamage, terminalVelocity, vehicleDamage } from './damage.ts';
 import { monthOfYear, pixelQuality } from './place-quality.ts';
 import { radarBlock, roundedOrNull } from './radar-block.ts';
 import { rounded } from './rounded.ts';
@@ -92,7 +92,11 @@ export function advancedBlocks(
     return {
       radar: radarBlock(largest.estimated_size_mm, largest, largest, largest.scan_time),
       storm: stormBlock(newest, snapshot),
-      impact: impactBlock(hail, newest.track_id === null ? null : areaOf(newest.track_id)),
+      impact: impactBlock(
+        hail,
+        lowestEchoes(hail, snapshot, since_ms),
+        newest.track_id === null ? null : areaOf(newest.track_id),
+      ),
       detection_quality: pixelQuality(hail.place, monthOfYear(now_ms), terrain),
     };
   };
@@ -121,10 +125,22 @@ export function wholeDirection(direction_deg: number | null): number | null {
   return direction_deg === null ? null : rounded(direction_deg, 0) % 360;
 }
 
-function impactBlock({ estimated_size_mm, severe_scans }: PlaceHail, swath_area_km2: number | null): ImpactBlock {
+/** What the lowest beams saw where the hail of a place was largest, scan by scan of the look-back. */
+function lowestEchoes({ place }: PlaceHail, { detections }: LiveSnapshot, since_ms: number): LowestEcho[] {
+  const reflectivities = detections.column('lowest_reflectivity_dbz');
+  return place.scans
+    .filter(({ scan_time }) => scan_time >= since_ms)
+    .map(({ scan_time, largest }) => ({ scan_time, reflectivity_dbz: reflectivities[largest] ?? null }));
+}
+
+function impactBlock(
+  { estimated_size_mm, severe_scans }: PlaceHail,
+  echoes: readonly LowestEcho[],
+  swath_area_km2: number | null,
+): ImpactBlock {
   return {
     hail_duration_min: rounded(hailDuration(severe_scans), 1),
-    kinetic_energy_j_m2: null,
+    kinetic_energy_j_m2: roundedOrNull(kineticEnergy(echoes), 1),
     terminal_velocity_m_s: rounded(terminalVelocity(estimated_size_mm), 1),
     swath_area_km2: roundedOrNull(swath_area_km2, 1),
     roof_damage_potential: roofDamage(estimated_size_mm),

@@ -11,6 +11,8 @@ export interface Products {
   readonly echo_top_18_km: number | null;
   readonly echo_top_50_km: number | null;
   readonly max_reflectivity_dbz: number | null;
+  readonly reflectivity_minus20c_dbz: number | null;
+  readonly azshear_0_2km_per_s: number | null;
 }
 
 /**
@@ -32,11 +34,11 @@ export function radarBlock(mesh_mm: number, products: Products, position: Positi
     vil_kg_m2: roundedOrNull(vil_kg_m2, 1),
     vil_density_g_m3: roundedOrNull(vil_density, 2),
     max_reflectivity_dbz: roundedOrNull(max_reflectivity_dbz, 1),
-    reflectivity_minus20c_dbz: null,
+    reflectivity_minus20c_dbz: roundedOrNull(products.reflectivity_minus20c_dbz, 1),
     echo_top_18_km: roundedOrNull(echo_top_18_km, 2),
     echo_top_50_km: roundedOrNull(echo_top_50_km, 2),
     h50_above_0c_km: roundedOrNull(echo_top_50_km === null ? null : echo_top_50_km - freezing.sea_km, 2),
-    azshear_0_2km_per_s: null,
+    azshear_0_2km_per_s: roundedOrNull(products.azshear_0_2km_per_s, 4),
   };
 }
 

@@ -22,7 +22,7 @@ import { downloadAll, listBucket } from '../sources/bucket.ts';
 import { listFolder } from '../sources/folder.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { DEFAULT_PRODUCTS, lookBack } from '../sources/plan.ts';
+import { DEFAULT_PRODUCTS, lookBack, SCAN_PRODUCTS } from '../sources/plan.ts';
 import { startReaders } from '../workers.ts';
 import { calendarDate, counted, EXIT, grouped, plainNumber, wholeNumber } from './cli.ts';
 
@@ -106,10 +106,10 @@ function checked(options: Options): Checked {
 /** Argument parser: known products, comma-separated. */
 export function productList(text: string): string[] {
   const products = text.split(',').filter((product) => product !== '');
-  const unknown = products.filter((product) => !DEFAULT_PRODUCTS.includes(product));
+  const unknown = products.filter((product) => !SCAN_PRODUCTS.includes(product));
   if (products.length === 0 || unknown.length > 0)
     throw new UsageError(
-      `--products names ${unknown.join(', ') || 'nothing'}, expected some of ${DEFAULT_PRODUCTS.join(', ')}`,
+      `--products names ${unknown.join(', ') || 'nothing'}, expected some of ${SCAN_PRODUCTS.join(', ')}`,
     );
   if (!products.includes('MESH'))
     throw new UsageError('--products leaves out MESH, expected it among them: its files are the scans');

@@ -6,7 +6,7 @@ import { type CellShape, findCells } from '../detect/cells.ts';
 import { cellPredictors } from '../detect/predictors.ts';
 import type { TrainingSample } from '../detect/train-model.ts';
 import { PipelineError } from '../error.ts';
-import type { Companion, ScanInput } from '../grid.ts';
+import type { ScanInput, USUAL_COMPANIONS } from '../grid.ts';
 import { MAX_PROBSEVERE_BYTES, readProbSevere } from '../read/probsevere.ts';
 import { NOTHING, type SimulatedProduct, type SimulatedScan, simulateScan } from '../simulate/fields.ts';
 import { scanTimes } from '../simulate/scan-times.ts';
@@ -136,7 +136,9 @@ function normalShare(z: number): number {
   return z > 0 ? 1 - tail : tail;
 }
 
-const COMPANION_OF: Readonly<Record<Companion, { product: SimulatedProduct; per_unit: number }>> = {
+const COMPANION_OF: Readonly<
+  Record<(typeof USUAL_COMPANIONS)[number], { product: SimulatedProduct; per_unit: number }>
+> = {
   posh_pct: { product: 'POSH', per_unit: 10 },
   vil_kg_m2: { product: 'VIL', per_unit: 10 },
   echo_top_18_km: { product: 'EchoTop_18', per_unit: 1000 },
@@ -154,7 +156,7 @@ function scanInput({ scan_time, window, index, values }: SimulatedScan): ScanInp
   }
   for (let row = 0; row < window.rows; row++)
     rowStart[row + 1] = (rowStart[row + 1] as number) + (rowStart[row] as number);
-  const companion = (name: Companion) => {
+  const companion = (name: keyof typeof COMPANION_OF) => {
     const { product, per_unit } = COMPANION_OF[name];
     return Float32Array.from(kept, (n) => {
       const value = values[product][n] as number;

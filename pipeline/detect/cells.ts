@@ -3,7 +3,14 @@ import { CELL_GROW_MM, CELL_PEAK_MIN_MM, EXTREME_MM, SIZE_CAP_MM } from '../../s
 import type { Cell } from '../../schemas/tables/cells.ts';
 import { scanId } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
-import { type Companion, type CompanionValues, companionAt, type HailField, type ScanInput } from '../grid.ts';
+import {
+  type Companion,
+  type CompanionValues,
+  companionAt,
+  everyCompanion,
+  type HailField,
+  type ScanInput,
+} from '../grid.ts';
 import { type Labels, labelComponents } from './label.ts';
 import { latticeRows } from './rows.ts';
 import { measureShape } from './shape.ts';
@@ -119,7 +126,6 @@ function cellShape(
   companions: CompanionValues,
 ): CellShape {
   const shape = measureShape(field, pixelIndex, latticeRows(field, pixelIndex));
-  const largest = (companion: Companion) => largestValue(companions[companion], pixelIndex);
   return {
     cell_index,
     lat: shape.core.lat,
@@ -134,11 +140,7 @@ function cellShape(
     major_axis_km: shape.major_axis_km,
     minor_axis_km: shape.minor_axis_km,
     orientation_deg: shape.orientation_deg,
-    posh_pct: largest('posh_pct'),
-    vil_kg_m2: largest('vil_kg_m2'),
-    echo_top_18_km: largest('echo_top_18_km'),
-    echo_top_50_km: largest('echo_top_50_km'),
-    max_reflectivity_dbz: largest('max_reflectivity_dbz'),
+    ...everyCompanion((name) => largestValue(companions, name, pixelIndex)),
     row_min: shape.row_min,
     row_max: shape.row_max,
     col_min: shape.col_min,
@@ -151,11 +153,11 @@ function cellShape(
 }
 
 /** Largest known value at some pixels; null without the product, or when it is unknown at every one of them. */
-function largestValue(values: Float32Array | null, pixels: Uint32Array): number | null {
-  if (!values) return null;
+function largestValue(companions: CompanionValues, name: Companion, pixels: Uint32Array): number | null {
+  if (!companions[name]) return null;
   let largest: number | null = null;
   for (const pixel of pixels) {
-    const value = companionAt(values, pixel);
+    const value = companionAt(companions, name, pixel);
     if (value !== null && (largest === null || value > largest)) largest = value;
   }
   return largest;

@@ -11,7 +11,7 @@ import {
   shiOfMesh,
 } from '../../schemas/size.ts';
 import type { Detection } from '../../schemas/tables/detections.ts';
-import { companionAt, type HailField, type ScanInput } from '../grid.ts';
+import { companionAt, everyCompanion, type HailField, type ScanInput } from '../grid.ts';
 import type { CellShape } from './cells.ts';
 import { detectionConfidence } from './confidence.ts';
 import { type Labels, labelComponents } from './label.ts';
@@ -118,7 +118,7 @@ function detectionAt({ input, terrain, known, labels, unseen, cellOf, melting_km
   const cell = cellOf[i] as number;
   const quality = placeQuality(row, col, scan_time, terrain);
   const scan_count = (known.places[geohash5]?.length ?? 0) + 1;
-  const posh_pct = companionAt(companions.posh_pct, i);
+  const companionValues = everyCompanion((name) => companionAt(companions, name, i));
   const few = (labels.pixels[component] as number) < SMALL_PIXELS;
   const flag_small = few && (labels.max_tenths[component] as number) < CELL_PEAK_MIN_MM * 10;
   const believed = (labels.max_tenths[component] as number) >= BELIEVED_MM * 10;
@@ -126,7 +126,7 @@ function detectionAt({ input, terrain, known, labels, unseen, cellOf, melting_km
   const confidence = detectionConfidence({
     mesh_mm: estimated_size_mm,
     scan_count,
-    posh_pct: posh_pct ?? poshOfShi(shiOfMesh(estimated_size_mm), melting),
+    posh_pct: companionValues.posh_pct ?? poshOfShi(shiOfMesh(estimated_size_mm), melting),
     hdqi: quality.hdqi,
     small: flag_small,
     spike: few && believed && unseen[component] === 1,
@@ -143,11 +143,7 @@ function detectionAt({ input, terrain, known, labels, unseen, cellOf, melting_km
     confidence: Math.round(confidence * CONFIDENCE_STEPS) / CONFIDENCE_STEPS,
     scan_count,
     cell_index: cell < 0 ? null : cell,
-    posh_pct,
-    vil_kg_m2: companionAt(companions.vil_kg_m2, i),
-    echo_top_18_km: companionAt(companions.echo_top_18_km, i),
-    echo_top_50_km: companionAt(companions.echo_top_50_km, i),
-    max_reflectivity_dbz: companionAt(companions.max_reflectivity_dbz, i),
+    ...companionValues,
     flag_small,
     flag_single_scan: !believed && unseen[component] === 1,
     flag_extreme: tenths > EXTREME_MM * 10,

@@ -8,6 +8,7 @@ import { CELL_GROW_MM, DETECTION_MIN_MM, EXTREME_MM, SIZE_BANDS, SIZE_CAP_MM } f
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { detections } from '../../schemas/tables/detections.ts';
 import { addDays, monthOf, stormDateStart } from '../../schemas/time.ts';
+import { COMPANIONS } from '../grid.ts';
 import { scanTimes } from '../simulate/scan-times.ts';
 import { conusScenario } from '../simulate/scenario.ts';
 import { stormAt, stormsBetween } from '../simulate/storms.ts';
@@ -143,8 +144,7 @@ function pixelsSql(seed: number): string {
 
 const PLACE = `"row", col, (54995 - 10 * "row") / 1000.0 AS lat, (-129995 + 10 * col) / 1000.0 AS lon`;
 const CONFIDENCE = '1 / (1 + exp(-(-2.2 + 1.1 * ln(mm / 19) + 0.9 + 0.4 + 0.49)))';
-const UNKNOWN_COMPANIONS =
-  'NULL AS posh_pct, NULL AS vil_kg_m2, NULL AS echo_top_18_km, NULL AS echo_top_50_km, NULL AS max_reflectivity_dbz';
+const UNKNOWN_COMPANIONS = COMPANIONS.map((name) => `NULL AS ${name}`).join(', ');
 
 function detectionsSql(storm_date: string): string {
   return `

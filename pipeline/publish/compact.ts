@@ -64,7 +64,8 @@ export async function regroup(
       files.filter((file) => file.table === name).map((file) => join(dataRoot, file.path));
     const paths = pathsOf(table.name);
     if (paths.length === 0) continue;
-    const query = table === dayMax ? mergedDayMax(paths, closing ? pathsOf('detections') : null) : allRows(paths);
+    const query =
+      table === dayMax ? mergedDayMax(paths, closing ? pathsOf('detections') : null) : allRows(table, paths);
     staged.push(await stageJoined(engine, staging, manifest, table, query, covers));
   }
   const checkpoint = files
@@ -129,7 +130,7 @@ export async function monthEdit(
   const source = mixedSource(days.map((day) => day.source)) ?? 'observed';
   const add_files: StagedFile[] = [];
   for (const region of await regionsOf(engine, paths)) {
-    const query = `${allRows(paths)} WHERE "row" BETWEEN ${region.row} AND ${region.row + REGION_PX - 1}
+    const query = `SELECT * FROM (${allRows(dayMax, paths)}) WHERE "row" BETWEEN ${region.row} AND ${region.row + REGION_PX - 1}
       AND col BETWEEN ${region.col} AND ${region.col + REGION_PX - 1}`;
     const name = `r${region.row}c${region.col}`;
     const staged = join(staging, `${dayMax.name}-month-${name}.parquet`);
@@ -160,6 +161,6 @@ async function regionsOf(engine: Engine, paths: readonly string[]): Promise<{ ro
   if (paths.length === 0) return [];
   const first = (column: string) => `(${column} // ${REGION_PX} * ${REGION_PX})::INTEGER`;
   return engine.rows(
-    `SELECT DISTINCT ${first('"row"')} AS "row", ${first('col')} AS col FROM (${allRows(paths)}) ORDER BY ALL`,
+    `SELECT DISTINCT ${first('"row"')} AS "row", ${first('col')} AS col FROM (${allRows(dayMax, paths)}) ORDER BY ALL`,
   );
 }

@@ -1,6 +1,6 @@
-import { columns } from '../../schemas/columns.ts';
+import { columns, rowsSql, type Table } from '../../schemas/columns.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
-import { companionFields } from '../../schemas/tables/detections.ts';
+import { companionFields, detections } from '../../schemas/tables/detections.ts';
 import { sqlList } from '../duckdb.ts';
 
 /** Longest gap between two scans that counts as lasting hail, minutes; one scan alone counts as half of it. */
@@ -19,7 +19,7 @@ export function mergedDayMax(paths: readonly string[], detectionPaths: readonly 
   const unpacked = OF_THE_LARGEST.map((name) => `best."${name}" AS "${name}"`).join(', ');
   const names = columns(dayMax).map(({ name }) => `"${name}"`);
   return `
-    WITH stretch AS (SELECT * FROM read_parquet(${sqlList(paths)}, hive_partitioning = false)),
+    WITH stretch AS (${allRows(dayMax, paths)}),
     pixel AS (
       SELECT any_value(storm_date) AS storm_date, "row", col, interpolated, any_value(lat) AS lat, any_value(lon) AS lon,
         any_value(geohash5) AS geohash5, min(struct_pack(size := -max_mm, since := max_time${carried})) AS best,
@@ -30,7 +30,7 @@ export function mergedDayMax(paths: readonly string[], detectionPaths: readonly 
     kept AS (
       SELECT pixel.* FROM pixel LEFT JOIN seen ON seen."row" = pixel."row" AND seen.col = pixel.col
       WHERE NOT interpolated OR seen.max_mm IS NULL OR -best.size > seen.max_mm),
-    place AS (${placeFacts(detectionPaths === null || detectionPaths.length === 0 ? null : allRows(detectionPaths))}),
+    place AS (${placeFacts(detectionPaths === null || detectionPaths.length === 0 ? null : allRows(detections, detectionPaths))}),
     day AS (
       SELECT storm_date, "row", col, lat, lon, kept.geohash5, -best.size AS max_mm, best.since AS max_time,
         interpolated, first_detected, last_detected, detection_scans, severe_scans, ${unpacked},
@@ -62,6 +62,6 @@ export function placeFacts(detectionRows: string | null): string {
 }
 
 /** SQL of all rows of some files of a table. */
-export function allRows(paths: readonly string[]): string {
-  return `SELECT * FROM read_parquet(${sqlList(paths)}, hive_partitioning = false)`;
+export function allRows(table: Table, paths: readonly string[]): string {
+  return rowsSql(table, sqlList(paths));
 }

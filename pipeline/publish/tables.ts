@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DuckDBAppender, DuckDBDateValue, DuckDBTimestampValue } from '@duckdb/node-api';
-import { type Column, columns, type Table } from '../../schemas/columns.ts';
+import { type Column, columns, isReadableVersion, rowsSql, type Table } from '../../schemas/columns.ts';
 import type { MixedSource } from '../../schemas/data-source.ts';
 import { fileNotes } from '../../schemas/file-notes.ts';
 import type { ColumnType } from '../../schemas/units.ts';
@@ -94,7 +94,7 @@ export async function readBack(engine: Engine, table: Table, path: string): Prom
     `SELECT count(*) AS rows, ${box}, ${size === undefined ? 'NULL' : `max(${size})`} AS size FROM read_parquet(${sqlText(path)})`,
   );
   const version = (await readNotes(engine, path)).get('schema_version');
-  if (facts === undefined || Number(version) !== table.schema_version)
+  if (facts === undefined || !isReadableVersion(table, Number(version)))
     throw new PipelineError(
       'publish',
       path,
@@ -105,7 +105,7 @@ export async function readBack(engine: Engine, table: Table, path: string): Prom
     rows: facts.rows,
     bytes: bytes.length,
     sha256: sha256(bytes),
-    schema_version: table.schema_version,
+    schema_version: Number(version),
     bbox: facts.west === null ? null : [facts.west, facts.south, facts.east, facts.north],
     max_size_mm: facts.size,
   };
@@ -129,7 +129,7 @@ export async function readRows<Row>(
   if (paths.length === 0) return [];
   const select = columns(table).map(readExpression).join(', ');
   return engine.rows<Row>(
-    `SELECT ${select} FROM (SELECT * FROM read_parquet(${sqlList(paths)}, hive_partitioning = false) WHERE ${where} ORDER BY ${table.order})`,
+    `SELECT ${select} FROM (SELECT * FROM (${rowsSql(table, sqlList(paths))}) WHERE ${where} ORDER BY ${table.order})`,
   );
 }
 

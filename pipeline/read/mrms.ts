@@ -30,6 +30,7 @@ const NO_VALUE = Number.NaN;
 export const PRODUCTS: readonly Product[] = (
   [
     // name, category, number, unit, no coverage, nothing, nothing as
+    ['MergedAzShear_0-2kmAGL', 3, 0, '0.001/s', 0, null, 0],
     ['SHI', 3, 26, 'J/m/s', -3, -1, 0],
     ['POSH', 3, 27, '%', -3, -1, 0],
     ['MESH', 3, 28, 'mm', -3, -1, 0],
@@ -55,6 +56,7 @@ export const PRODUCTS: readonly Product[] = (
     ['Reflectivity_-10C', 3, 54, 'dBZ', -999, -99, NO_VALUE],
     ['Reflectivity_-15C', 3, 55, 'dBZ', -999, -99, NO_VALUE],
     ['Reflectivity_-20C', 3, 56, 'dBZ', -999, -99, NO_VALUE],
+    ['ReflectivityAtLowestAltitude', 3, 57, 'dBZ', -999, -99, NO_VALUE],
     ['PrecipRate', 6, 1, 'mm/h', -3, null, 0],
     ['RadarOnly_QPE_01H', 6, 2, 'mm', -3, null, 0],
     ['MultiSensor_QPE_01H_Pass1', 6, 30, 'mm', -3, null, 0],

@@ -52,7 +52,7 @@ export async function readScan(files: ScanFiles): Promise<ScanInput> {
     throw new BadInput('read', files.mesh, `time ${timestamp(mesh.scan_time)}, expected ${timestamp(files.scan_time)}`);
   const field = hailField(mesh, files.mesh, MAX_ECHO_PX);
   refuseTooMuchHail(field, files.mesh);
-  const companions: Record<Companion, Float32Array | null> = {
+  const companions: { -readonly [Name in keyof CompanionValues]: CompanionValues[Name] } = {
     posh_pct: null,
     vil_kg_m2: null,
     echo_top_18_km: null,

@@ -2,7 +2,7 @@ import { geohash } from '../../schemas/geo/geohash.ts';
 import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM, SIZE_BANDS, SIZE_CAP_MM } from '../../schemas/size.ts';
 import type { DayMax } from '../../schemas/tables/day-max.ts';
-import { COMPANIONS, type Companion, type CompanionValues, companionAt, type HailField } from '../grid.ts';
+import { type CompanionValues, companionAt, everyCompanion, type HailField } from '../grid.ts';
 import type { FilledPixel } from './fill.ts';
 
 const SEVERE_MM = SIZE_BANDS[0].threshold_mm;
@@ -55,11 +55,7 @@ export function raiseMaximum(maximum: DayMaximum, scan: ScanOfDay): void {
         detection_scans: detected ? 1 : 0,
         severe_scans: mm >= SEVERE_MM ? 1 : 0,
         confidence: detected ? (confidences.get(pixelKey(row, col)) ?? null) : null,
-        posh_pct: companionAt(scan.companions.posh_pct, i),
-        vil_kg_m2: companionAt(scan.companions.vil_kg_m2, i),
-        echo_top_18_km: companionAt(scan.companions.echo_top_18_km, i),
-        echo_top_50_km: companionAt(scan.companions.echo_top_50_km, i),
-        max_reflectivity_dbz: companionAt(scan.companions.max_reflectivity_dbz, i),
+        ...everyCompanion((name) => companionAt(scan.companions, name, i)),
       });
     }
   }
@@ -101,7 +97,7 @@ export function maximumRows(maximum: DayMaximum, storm_date: string): DayMax[] {
   return rows.sort(inTableOrder).map((row) => toRow(row, storm_date));
 }
 
-const UNKNOWN_COMPANIONS = Object.fromEntries(COMPANIONS.map((name) => [name, null])) as Record<Companion, null>;
+const UNKNOWN_COMPANIONS = everyCompanion(() => null);
 
 function pixelKey(row: number, col: number): number {
   return row * LATTICE.cols + col;
@@ -164,11 +160,7 @@ function toRow(pixel: Contribution, storm_date: string): DayMax {
     detection_scans: pixel.detection_scans,
     severe_scans: pixel.severe_scans,
     confidence: pixel.confidence,
-    posh_pct: pixel.posh_pct,
-    vil_kg_m2: pixel.vil_kg_m2,
-    echo_top_18_km: pixel.echo_top_18_km,
-    echo_top_50_km: pixel.echo_top_50_km,
-    max_reflectivity_dbz: pixel.max_reflectivity_dbz,
+    ...everyCompanion((name) => pixel[name]),
     place_first_detected: null,
     place_last_detected: null,
     place_scans: null,

@@ -46,7 +46,7 @@ export type StormBlock = z.infer<typeof StormBlock>;
 export const ImpactBlock = z.object({
   hail_duration_min: wireMinutes('Scans >= 19 mm at the place in the look-back, gaps capped at 4 minutes.'),
   kinetic_energy_j_m2: wireNumber(
-    'Kinetic energy of the hail; null without low-level reflectivity.',
+    'Kinetic energy of the hail in the look-back, from the reflectivity at the lowest altitude where the hail of each scan was largest; null without that product.',
     'J/m2',
   ).nullable(),
   terminal_velocity_m_s: wireNumber('Fall speed of a stone of the estimated size.', 'm/s'),

@@ -15,7 +15,7 @@ import {
   stormDateColumn,
   text,
 } from '../units.ts';
-import { companionFields } from './detections.ts';
+import { ADDED_COMPANIONS, companionFields } from './detections.ts';
 
 /** One storm cell in one scan: a group of pixels >= 5 mm that reaches 15 mm over at least 4 km2. */
 export const Cell = z.object({
@@ -53,4 +53,10 @@ export const Cell = z.object({
 });
 export type Cell = z.infer<typeof Cell>;
 
-export const cells = table({ name: 'cells', row: Cell, schema_version: 1, order: 'scan_time, cell_index' });
+export const cells = table({
+  name: 'cells',
+  row: Cell,
+  schema_version: 2,
+  older: { readable_from: 1, without: ADDED_COMPANIONS },
+  order: 'scan_time, cell_index',
+});

@@ -14,7 +14,7 @@ import {
   stormDateColumn,
   text,
 } from '../units.ts';
-import { companionFields } from './detections.ts';
+import { ADDED_COMPANIONS, companionFields } from './detections.ts';
 
 /**
  * Largest MESH of one pixel over a stretch of scans of one storm date (a scan, an hour, the day): pixels >= 5 mm. A pixel has
@@ -53,7 +53,8 @@ export type DayMax = z.infer<typeof DayMax>;
 export const dayMax = table({
   name: 'day-max',
   row: DayMax,
-  schema_version: 2,
+  schema_version: 3,
+  older: { readable_from: 2, without: ADDED_COMPANIONS },
   // Most questions are about detections: the smaller rest comes last, in row groups that they skip.
   order: `max_mm < ${DETECTION_MIN_MM}, row // 50, col // 50, row, col, interpolated`,
 });

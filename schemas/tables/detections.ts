@@ -23,7 +23,17 @@ export const companionFields = {
   echo_top_18_km: kilometres('Height above sea level of the highest 18 dBZ echo.').nullable(),
   echo_top_50_km: kilometres('Height above sea level of the highest 50 dBZ echo.').nullable(),
   max_reflectivity_dbz: plainNumber('Quality-controlled composite reflectivity.', 'dBZ').nullable(),
+  reflectivity_minus20c_dbz: plainNumber('Reflectivity at the height of -20 C.', 'dBZ').nullable(),
+  azshear_0_2km_per_s: plainNumber('Azimuthal shear, 0 to 2 km above the ground.', '1/s').nullable(),
+  lowest_reflectivity_dbz: plainNumber('Reflectivity at the lowest altitude a radar sees.', 'dBZ').nullable(),
 };
+
+/** Companions that files of an older version lack. */
+export const ADDED_COMPANIONS = [
+  'reflectivity_minus20c_dbz',
+  'azshear_0_2km_per_s',
+  'lowest_reflectivity_dbz',
+] as const satisfies readonly (keyof typeof companionFields)[];
 
 /** One pixel whose MESH reached 10 mm in one scan. */
 export const Detection = z.object({
@@ -53,6 +63,7 @@ export type Detection = z.infer<typeof Detection>;
 export const detections = table({
   name: 'detections',
   row: Detection,
-  schema_version: 1,
+  schema_version: 2,
+  older: { readable_from: 1, without: ADDED_COMPANIONS },
   order: 'scan_time, row, col',
 });

@@ -19,6 +19,7 @@ import { listFolder } from '../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../pipeline/sources/names.ts';
 import { openPile } from '../../pipeline/sources/pile.ts';
 import { planScans } from '../../pipeline/sources/plan.ts';
+import { dayMax } from '../../schemas/tables/day-max.ts';
 import { type Detection, detections } from '../../schemas/tables/detections.ts';
 import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../content.ts';
 import { faultsOf } from '../crash/killed.ts';
@@ -324,7 +325,7 @@ test('the month holds the rows of its closed dates, no more and no less, cut by 
   const rowsOf = async (partitions: readonly string[]) => {
     const manifests = await Promise.all(partitions.map((partition) => readNewest(root, partition)));
     const paths = manifests.flatMap((manifest) => (manifest === null ? [] : tablePaths(root, manifest, 'day-max')));
-    return { files: paths.length, rows: await engine.rows(`${allRows(paths)} ORDER BY ALL`) };
+    return { files: paths.length, rows: await engine.rows(`${allRows(dayMax, paths)} ORDER BY ALL`) };
   };
   const days = await rowsOf(['2026-05-01', '2026-05-02']);
   const month = await rowsOf(['month-2026-05']);
@@ -767,7 +768,7 @@ test('a root that is moved away in the middle of a commit gets no list that name
       if (looks === 2) renameSync(root, `${root}-away`);
       opened.check();
     };
-    const edit = { ...head, drop_segments: [], add_scans: [], add_files: [], relist_files: [], changed_tables: [] };
+    const edit = { ...head, feeds: {}, drop_segments: [], add_scans: [], add_files: [], relist_files: [], changed_tables: [] };
     await t.throwsAsync(commitEdits(root, [{ previous: head, edit }], NOW_MS, check), { instanceOf: RootLost });
     await t.throwsAsync(fs.stat(root), { code: 'ENOENT' });
   });

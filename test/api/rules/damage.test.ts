@@ -1,5 +1,5 @@
 import test from 'ava';
-import { hailDuration, roofDamage, terminalVelocity, vehicleDamage } from '../../../api/rules/damage.ts';
+import { hailDuration, kineticEnergy, roofDamage, terminalVelocity, vehicleDamage } from '../../../api/rules/damage.ts';
 
 for (const [size_mm, roof, vehicle] of [
   [18.9, 'none', 'none'],
@@ -34,4 +34,26 @@ test('a gap counts up to four minutes, one scan alone as two, none as nothing', 
   t.is(hailDuration(minutes(0, 2, 20)), 8);
   t.is(hailDuration(minutes(7)), 2);
   t.is(hailDuration([]), 0);
+});
+
+/** Scans every two minutes over a place. */
+const echoes = (...reflectivities: readonly (number | null)[]) =>
+  reflectivities.map((reflectivity_dbz, index) => ({ scan_time: index * 120_000, reflectivity_dbz }));
+
+for (const [dbz, j_m2] of [
+  [60, 329],
+  [50, 47.5],
+  [45, 9],
+  [40, 0],
+  [10, 0],
+] as const)
+  test(`ten minutes of ${dbz} dBZ bring ${j_m2} J per square metre`, (t) => {
+    const energy = kineticEnergy(echoes(dbz, dbz, dbz, dbz, dbz)) ?? Number.NaN;
+    t.true(Math.abs(energy - j_m2) < 0.6, `${energy}`);
+  });
+
+test('the energy of hail is not known without the product, and a scan without it adds nothing', (t) => {
+  t.is(kineticEnergy(echoes(null, null)), null);
+  t.is(kineticEnergy([]), null);
+  t.is(kineticEnergy(echoes(60, null)), kineticEnergy(echoes(60)));
 });

@@ -9,6 +9,8 @@ const NOTHING = {
   echo_top_18_km: null,
   echo_top_50_km: null,
   max_reflectivity_dbz: null,
+  reflectivity_minus20c_dbz: null,
+  azshear_0_2km_per_s: null,
 };
 const OKLAHOMA = { lat: 35.3, lon: -97.3 };
 const MAY_MS = Date.parse('2026-05-01T20:12:38Z');
@@ -55,4 +57,9 @@ test('VIL density is VIL over the 18 dBZ echo top, and the 50 dBZ echo stands ab
 test('the freezing level of Oklahoma in May is that of the table, 0.2 km warmer on a day with hail', (t) => {
   // 4.1 km at 35 N and 3.5 km at 40 N: 4.064 km at 35.3 N.
   t.is(freezingLevel(OKLAHOMA, 5).sea_km.toFixed(3), '4.264');
+});
+
+test('reflectivity at -20 C and shear below 2 km are those of their products', (t) => {
+  const products = { ...NOTHING, reflectivity_minus20c_dbz: 57.25, azshear_0_2km_per_s: 0.00512 };
+  t.like(radarBlock(48, products, OKLAHOMA, MAY_MS), { reflectivity_minus20c_dbz: 57.3, azshear_0_2km_per_s: 0.0051 });
 });
