@@ -6,7 +6,14 @@ import { type DataSource, type MixedSource, mixedSource } from '../schemas/data-
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
 import { layout } from '../schemas/layout.ts';
-import { Current, MANIFEST_VERSION, Manifest, type PublishedFile, RootName, sourceOfDate } from '../schemas/manifest.ts';
+import {
+  Current,
+  MANIFEST_VERSION,
+  Manifest,
+  type PublishedFile,
+  RootName,
+  sourceOfDate,
+} from '../schemas/manifest.ts';
 import { dayMax } from '../schemas/tables/day-max.ts';
 import { TABLES } from '../schemas/tables/index.ts';
 import { addDays, monthOf, scanTime, stormDateStart } from '../schemas/time.ts';

@@ -30,7 +30,7 @@ const NO_VALUE = Number.NaN;
 export const PRODUCTS: readonly Product[] = (
   [
     // name, category, number, unit, no coverage, nothing, nothing as
-    ['MergedAzShear_0-2kmAGL', 3, 0, '0.001/s', 0, null, 0],
+    ['MergedAzShear_0-2kmAGL', 3, 0, '0.001/s', 0, 0, NO_VALUE],
     ['SHI', 3, 26, 'J/m/s', -3, -1, 0],
     ['POSH', 3, 27, '%', -3, -1, 0],
     ['MESH', 3, 28, 'mm', -3, -1, 0],

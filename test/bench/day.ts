@@ -46,7 +46,14 @@ export async function day(args: readonly string[]): Promise<void> {
       },
     };
     const now = () => START + 30 * 3_600_000;
-    const session = openSession(root, readers, { storm_day_start_hour: 0, now, report, move_raw: false, each_scan, raw_keep_days: null });
+    const session = openSession(root, readers, {
+      storm_day_start_hour: 0,
+      now,
+      report,
+      move_raw: false,
+      each_scan,
+      raw_keep_days: null,
+    });
     const started = performance.now();
     const run = await session.ingest((await listFolder(raw)).files);
     const ingested = seconds(started);

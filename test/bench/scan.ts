@@ -27,7 +27,14 @@ export async function scan(): Promise<void> {
       roots.push(await openRoot(folders.at(-1) as string, 'bench', 0, NOW));
     };
     const ours = await timeOurs(async () => {
-      const settings = { storm_day_start_hour: 0, now: () => NOW, report: silent, move_raw: false, each_scan: true, raw_keep_days: null };
+      const settings = {
+        storm_day_start_hour: 0,
+        now: () => NOW,
+        report: silent,
+        move_raw: false,
+        each_scan: true,
+        raw_keep_days: null,
+      };
       const run = await openSession(roots.at(-1) as Root, readers, settings).ingest(file);
       if (run.scans !== 1 || run.detections !== 153)
         throw new Error(`published ${JSON.stringify(run)}, expected 1 scan with 153 detections`);

@@ -768,7 +768,15 @@ test('a root that is moved away in the middle of a commit gets no list that name
       if (looks === 2) renameSync(root, `${root}-away`);
       opened.check();
     };
-    const edit = { ...head, feeds: {}, drop_segments: [], add_scans: [], add_files: [], relist_files: [], changed_tables: [] };
+    const edit = {
+      ...head,
+      feeds: {},
+      drop_segments: [],
+      add_scans: [],
+      add_files: [],
+      relist_files: [],
+      changed_tables: [],
+    };
     await t.throwsAsync(commitEdits(root, [{ previous: head, edit }], NOW_MS, check), { instanceOf: RootLost });
     await t.throwsAsync(fs.stat(root), { code: 'ENOENT' });
   });

@@ -239,7 +239,8 @@ sharedTest('numbers, units and sentinels of the products are those of the table 
     const key = `${category}/${number}`;
     if (!table.has(key)) table.set(key, { name, unit, missing: Number(missing), no_coverage: Number(no_coverage) });
   }
-  const plain = (name: string) => name.replaceAll(/[_-]/g, '').replace('M20C', '20C').toLowerCase();
+  const plain = (name: string) =>
+    name.replaceAll(/[_-]/g, '').replace('M20C', '20C').replace('0to2km', '02km').toLowerCase();
   for (const { name, category, number, no_coverage, nothing } of PRODUCTS) {
     const row = table.get(`${category}/${number}`);
     t.is(plain(name), plain(row?.name ?? ''));
