@@ -1,4 +1,4 @@
-import { readdirSync, statfsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
 import { readableBytes } from '../../schemas/readable-bytes.ts';
@@ -34,6 +34,8 @@ export interface GrowthFinding {
 
 /** Says how fast the data root grows and how many days are left on its disk. */
 export function growthFinding(data_root: string, raw_keep_days: number | null): GrowthFinding {
+  if (!existsSync(data_root))
+    return { status: 'note', message: `${data_root} is not there: nothing can be said of its disk` };
   const disk = statfsSync(data_root);
   const growth = growthOf(bytesByDate(data_root), disk.bavail * disk.bsize, raw_keep_days);
   const free = `${readableBytes(growth.free_bytes)} are free`;

@@ -54,3 +54,10 @@ test('a date takes its raw files, tables, tiles and state, and what belongs to n
   );
   t.regex(growthFinding(root, 30).message, /raw files that are kept for 30 days; /);
 });
+
+test('a data root that is not there is noted, not an error', (t) => {
+  t.deepEqual(growthFinding('/nowhere/at/all', null), {
+    status: 'note',
+    message: '/nowhere/at/all is not there: nothing can be said of its disk',
+  });
+});
