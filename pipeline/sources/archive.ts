@@ -55,6 +55,16 @@ function markOf(location: string): string {
  * newer time gives the kept file that time, so that it is not compared, or fetched, again.
  */
 export async function asCorrection(file: SourceFile, kept: SourceFile): Promise<SourceFile> {
+  try {
+    return await comparedWith(kept, file);
+  } catch (error) {
+    // The run before took it out of the inbox once it was kept, or somebody tidied up: then it corrects nothing.
+    if (isGone(error)) return file;
+    throw error;
+  }
+}
+
+async function comparedWith(kept: SourceFile, file: SourceFile): Promise<SourceFile> {
   const [given, before] = await Promise.all([stat(file.location), stat(kept.location)]);
   if (given.mtimeMs <= before.mtimeMs) return file;
   const sha256 = await hashOf(file.location);

@@ -630,6 +630,15 @@ for (const [title, padded] of [
     t.deepEqual(await faultsOf(root), []);
   });
 
+test('a companion that left the inbox after it was kept is no correction, and stops nothing', async (t) => {
+  const scans = await scansBetween('23:50', '00:00');
+  const { root, content } = await published(t, scans);
+  const vil = (scans[2] as RawScan).files.find((file) => file.product === 'VIL') as SourceFile;
+  const run = await ingest(root, [{ ...vil, location: join(root, 'inbox', 'noaa', vil.name) }]);
+  t.deepEqual([run.scans, run.redone, run.rejected], [0, 0, []]);
+  sameContent(t, await logicalContent(root), content);
+});
+
 test('a corrected file that cannot be read leaves its predecessor in force', async (t) => {
   const scans = await scansBetween('23:50', '00:00');
   const { root, content } = await published(t, scans);
