@@ -68,19 +68,21 @@ export function createCommitter({ writer, marks, doubts, charging, notes, notes_
   let probing: { readonly outcome: Promise<boolean>; readonly since_ms: number } | null = null;
 
   function schedule(): void {
-    scheduled ??= new Promise<void>((resolve) => setImmediate(resolve)).then(run);
+    scheduled ??= turn().then(run);
   }
 
   async function run(): Promise<void> {
     while (waiting.length > 0) {
       const group = waiting.slice(0, LARGEST_GROUP);
       waiting = waiting.slice(LARGEST_GROUP);
-      await commitGroup(group);
+      // Refusals come without any waiting: whoever answers one by asking again must not keep everybody else out.
+      if (!(await commitGroup(group)) && waiting.length > 0) await turn();
     }
     scheduled = null;
   }
 
-  async function commitGroup(group: readonly Waiting[]): Promise<void> {
+  /** False when the group was refused. */
+  async function commitGroup(group: readonly Waiting[]): Promise<boolean> {
     try {
       const charges = group.map(({ charge }) => charge);
       const outcomes = await commit(notes.takeCursors(), charges);
@@ -89,10 +91,10 @@ export function createCommitter({ writer, marks, doubts, charging, notes, notes_
         if (outcome === 'gone') reject(new BusinessGone(charge.business_id));
         else resolve(outcome);
       });
+      return true;
     } catch (error) {
       for (const { reject } of group) reject(error);
-      // Refusals come without any waiting: whoever answers one by asking again must not keep everybody else out.
-      await new Promise((resolve) => setImmediate(resolve));
+      return false;
     }
   }
 
@@ -168,6 +170,11 @@ export function createCommitter({ writer, marks, doubts, charging, notes, notes_
       await flush();
     },
   };
+}
+
+/** Lets others go on. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** What could not be written is put back, which notes it again; health says meanwhile that commits fail. */
