@@ -79,11 +79,11 @@ test('a box takes the points whose centres lie in it, edges included', async (t)
   t.is(detail.thresholds[0]?.pixels, 2);
 });
 
-// 3/0 has 0 for both kinds of nothing, 12/0 has -9999: nothing is known there.
+// 3/2 has 0 for both kinds of nothing, 12/0 has -9999: nothing is known there.
 for (const [category, number, packed, head, figures] of [
   [3, 44, [-3, -1, 9], { name: 'EchoTop_18', unit: 'km' }, { no_coverage: -3, nothing: -1 }],
   [2, 7, [-99903, -99900, 9], { name: 'LightningJumpGrid', unit: 'non-dim' }, { no_coverage: -99903, nothing: -99900 }],
-  [3, 0, [0, 0, 9], { name: 'MergedAzShear0to2kmAGL', unit: '0.001/s' }, { no_coverage: null, nothing: 0 }],
+  [3, 2, [0, 0, 9], { name: 'RotationTrack30min', unit: '0.001/s' }, { no_coverage: null, nothing: 0 }],
   [
     2,
     0,
