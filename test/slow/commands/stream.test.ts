@@ -6,8 +6,8 @@ import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { filesBelow } from '../../../pipeline/publish/store.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../content.ts';
 import { type CommandSettings, ended, faultsOf, start } from '../../crash/killed.ts';
+import { startBucket } from '../../pipeline/sources/bucket-server.ts';
 import { asObserved, deliver, filesOf, ingest, type RawScan, scansBetween, scratch } from '../../world.ts';
-import { startBucket } from '../sources/bucket-server.ts';
 
 const FULL_DISK = fileURLToPath(new URL('../../crash/full-disk.ts', import.meta.url));
 const CLOCK = fileURLToPath(new URL('../../crash/clock.ts', import.meta.url));

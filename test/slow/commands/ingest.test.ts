@@ -13,6 +13,7 @@ import type { Manifest } from '../../../schemas/manifest.ts';
 import { type Frame, frames } from '../../../schemas/tables/frames.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../content.ts';
 import { command, ended, start } from '../../crash/killed.ts';
+import { startBucket } from '../../pipeline/sources/bucket-server.ts';
 import {
   asObserved,
   deliver,
@@ -23,7 +24,6 @@ import {
   scansBetween,
   scratch,
 } from '../../world.ts';
-import { startBucket } from '../sources/bucket-server.ts';
 
 const evening = () => scansBetween('00:00', '00:13');
 
