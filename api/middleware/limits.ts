@@ -12,7 +12,10 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** How long a connection is kept after an answer; each answer says so. */
 const KEEP_ALIVE_MS = 5000;
-/** How long nothing may move while a request is answered: a client that does not read what it asked for is cut off. */
+/**
+ * How long nothing may move while a request is answered: a client that does not read what it asked for is cut off. Node counts
+ * anew after a write that was taken in part, so it may be twice as long.
+ */
 const STANDSTILL_MS = 30_000;
 const CONNECTIONS_PER_ADDRESS = 200;
 const REQUESTS_PER_CHECK_MS = 1000;
