@@ -154,6 +154,7 @@ async function run(
   const { root, settings } = context;
   const run = startRun(context, rebuild, arrived);
   await take(run, given);
+  if (rebuild !== null) refuseLostScans(run, rebuild);
   if (settings.each_scan) await workByUrgency(run);
   else for (const chain of plannedChains(run)) await workThrough(run, chain);
   await putAsideUnusable(run);
@@ -206,6 +207,18 @@ async function take(run: Run, files: readonly SourceFile[]): Promise<void> {
   run.given.push(...files);
   run.admitted.push(...admitted);
   run.pile.add([...admitted, ...kept]);
+}
+
+/** Throws when a published scan of a date cannot be made again: a date is rebuilt as a whole or left as it is. */
+function refuseLostScans({ context, pile }: Run, storm_date: string): void {
+  const planned = new Set(planScans(pile.all()).scans.map(({ scan_id }) => scan_id));
+  const lost = (context.root.heads.get(storm_date)?.scans ?? []).filter(({ scan_id }) => !planned.has(scan_id));
+  if (lost.length === 0) return;
+  throw new PipelineError(
+    'rebuild',
+    storm_date,
+    `raw files of ${lost.length} published scans are gone (${lost[0]?.scan_id} first), expected them in the archive`,
+  );
 }
 
 /** What there is to do with the files of a run, given what is published by now. */

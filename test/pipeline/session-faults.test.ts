@@ -459,3 +459,21 @@ test('a root that is moved away in the middle of a commit gets no list that name
   });
   t.deepEqual(await faultsOf(`${root}-away`), []);
 });
+
+for (const [title, keep] of [
+  ['all', 0],
+  ['some', 3],
+] as const)
+  test(`a date of which ${title} raw files are gone cannot be rebuilt, and stays as it is`, async (t) => {
+    const scans = await scansBetween('23:50', '00:00');
+    const { root, content } = await published(t, scans);
+    const folder = join(root, 'archive', 'simulated', 'date=2026-05-01');
+    const kept = new Set(scans.slice(0, keep).map(({ files }) => files[0]?.name));
+    for (const name of await fs.readdir(folder))
+      if (name.includes('_MESH_') && !kept.has(name)) await fs.rm(join(folder, name));
+    await onRoot(root, {}, async ({ session }) => {
+      const error = await t.throwsAsync(session.rebuild('2026-05-01'));
+      t.regex(error?.message ?? '', /2026-05-01: raw files of \d+ published scans are gone/);
+    });
+    sameContent(t, await logicalContent(root), content);
+  });
