@@ -68,6 +68,8 @@ export interface LiveSnapshot {
   readonly storm: (track_id: string) => Storm | undefined;
   /** Index of a storm cell in `cells`; undefined when the window does not hold it. */
   readonly cellIndex: (scan_time: number, cell_index: number) => number | undefined;
+  /** True for a storm cell that several tracks share: its figures are of none of them. */
+  readonly isShared: (scan_time: number, cell_index: number) => boolean;
   /** Indices of the detections of a storm cell, and of a track over the whole window. */
   readonly detectionsOfCell: (scan_time: number, cell_index: number) => readonly number[];
   readonly detectionsOfTrack: (track_id: string) => readonly number[];
@@ -111,6 +113,7 @@ async function snapshotOf(store: Store, files: Edition['live'], newest_scan_ms: 
   const scanTimes = [...new Set([...unique(detectionRows), ...unique(trackRows)])].sort((a, b) => a - b);
   const byTrack = new Map(storms.map((storm) => [storm.seen.track_id, storm]));
   const cellAt = groupBy(cellRows, (index) => cellKey(cellRows, index));
+  const tracksOfCell = groupBy(trackRows, (index) => cellKey(trackRows, index));
   const ofCell = groupBy(detectionRows, (index) => cellKey(detectionRows, index));
   const trackIds = detectionRows.column('track_id');
   const ofTrack = groupBy(detectionRows, (index) => trackIds[index] ?? null);
@@ -128,6 +131,7 @@ async function snapshotOf(store: Store, files: Edition['live'], newest_scan_ms: 
     oldestSince: (since_ms) => scanTimes.find((scan_time) => scan_time >= since_ms) ?? null,
     storm: (track_id) => byTrack.get(track_id),
     cellIndex: (scan_time, cell_index) => cellAt().get(`${scan_time} ${cell_index}`)?.[0],
+    isShared: (scan_time, cell_index) => (tracksOfCell().get(`${scan_time} ${cell_index}`)?.length ?? 0) > 1,
     detectionsOfCell: (scan_time, cell_index) => ofCell().get(`${scan_time} ${cell_index}`) ?? [],
     detectionsOfTrack: (track_id) => ofTrack().get(track_id) ?? [],
   };

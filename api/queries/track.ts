@@ -63,6 +63,8 @@ export interface CellProducts extends Products {
   readonly estimated_size_mm: number;
   readonly lat: number;
   readonly lon: number;
+  /** Other tracks have a part of the cell, too: the products are of none of them. */
+  readonly shared: boolean;
 }
 
 const PRODUCT_COLUMNS = [
@@ -82,11 +84,12 @@ const PRODUCT_COLUMNS = [
 
 /** By scan and index: a cell that several tracks share names only one of them. */
 const cellsSql = (files: string) => `
-  SELECT ${selectList(cells, PRODUCT_COLUMNS, 'cell.')}
+  SELECT ${selectList(cells, PRODUCT_COLUMNS, 'cell.')}, point.shared
   FROM ${files} AS cell
   JOIN (
-    SELECT scan_time, cell_index FROM read_parquet($2::VARCHAR[], hive_partitioning = false)
-    WHERE track_id = $3 AND state = 'tracked') AS point
+    SELECT scan_time, cell_index, count(*) OVER (PARTITION BY scan_time, cell_index) > 1 AS shared
+    FROM read_parquet($2::VARCHAR[], hive_partitioning = false)
+    WHERE state = 'tracked' QUALIFY track_id = $3) AS point
   ON cell.scan_time = point.scan_time AND cell.cell_index = point.cell_index`;
 
 /** Products over the cells of a track on some storm dates, by scan time. */

@@ -12,7 +12,7 @@ import type { LiveSnapshot } from '../live.ts';
 import { trackCells, trackHistory } from '../queries/track.ts';
 import { lookbackStart } from '../rules/lookback.ts';
 import { monthOfYear } from '../rules/place-quality.ts';
-import { radarBlock } from '../rules/radar-block.ts';
+import { NO_PRODUCTS, radarBlock } from '../rules/radar-block.ts';
 import { rounded } from '../rules/rounded.ts';
 import { stormCell, stormState, trackSummary } from '../rules/storms.ts';
 
@@ -105,13 +105,13 @@ export const stormsList = readEndpoint({
   },
 });
 
-/** Products over the cell of a storm; its size is that of the track's own part where tracks share a cell. */
+/** Products over the cell of a storm; where tracks share a cell, what is known of the track's own part. */
 function liveSignals(snapshot: LiveSnapshot, seen: TrackPoint): StormCell['radar_signals'] {
   const { scan_time, cell_index } = seen;
   const at = cell_index === null ? undefined : snapshot.cellIndex(scan_time, cell_index);
   if (at === undefined) return null;
-  const cell = snapshot.cells.at(at);
-  return radarBlock(seen.estimated_size_mm, cell, seen, scan_time);
+  const products = snapshot.isShared(scan_time, cell_index as number) ? NO_PRODUCTS : snapshot.cells.at(at);
+  return radarBlock(seen.estimated_size_mm, products, seen, scan_time);
 }
 
 export const stormsGet = readEndpoint({
@@ -166,7 +166,9 @@ export const stormsGet = readEndpoint({
     const cells = detail === 'advanced' ? await trackCells(engine, edition, track_id, track.dates) : null;
     const signals = (point: TrackPoint): StormCell['radar_signals'] => {
       const cell = cells?.get(point.scan_time);
-      return cell === undefined ? null : radarBlock(point.estimated_size_mm, cell, point, point.scan_time);
+      return cell === undefined
+        ? null
+        : radarBlock(point.estimated_size_mm, cell.shared ? NO_PRODUCTS : cell, point, point.scan_time);
     };
     const as_of_ms = edition.dataAsOf(track.dates);
     const body: StormTrack = {

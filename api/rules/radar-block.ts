@@ -15,6 +15,17 @@ export interface Products {
   readonly azshear_0_2km_per_s: number | null;
 }
 
+/** Of a part of a cell that several tracks share nothing is known but its size: the products are those of the whole cell. */
+export const NO_PRODUCTS: Products = {
+  posh_pct: null,
+  vil_kg_m2: null,
+  echo_top_18_km: null,
+  echo_top_50_km: null,
+  max_reflectivity_dbz: null,
+  reflectivity_minus20c_dbz: null,
+  azshear_0_2km_per_s: null,
+};
+
 /**
  * Radar block of a size with its companion products. The index and the percentile sizes follow from MESH; POSH falls back to
  * the index and the freezing level of the month; products that are not ingested are null.

@@ -154,6 +154,11 @@ test.serial(
         points.map(({ radar_signals }) => radar_signals?.mesh_mm),
         [mm, mm],
       );
+      t.deepEqual(
+        points.map(({ radar_signals }) => [radar_signals?.vil_kg_m2, radar_signals?.max_reflectivity_dbz]),
+        Array(points.length).fill([null, null]),
+        'products of the whole cell are those of neither part',
+      );
     }
   },
 );
