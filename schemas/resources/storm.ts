@@ -43,12 +43,10 @@ const stormState = {
     ).nullable(),
   }),
 };
-const radarSignals = RadarBlock.nullable()
-  .optional()
-  .meta({
-    description:
-      'Products over the cell (advanced); null when the cell is not known any more. Where tracks share a cell, only what follows from the size of the own part is given.',
-  });
+const radarSignals = RadarBlock.nullable().optional().meta({
+  description:
+    'Products over the cell (advanced); null when the cell is not known any more. Where tracks share a cell, only what follows from the size of the own part is given.',
+});
 
 /** A tracked storm cell as the newest scan that saw it shows it. */
 export const StormCell = z.object({
