@@ -197,7 +197,7 @@ function placesOf(rows: LiveTable<z.infer<typeof detections.row>>): Place[] {
   const scansOf = new Map<string, Growing[]>();
   for (let index = 0; index < rows.length; index++) {
     const place = geohash[index] as string;
-    const scan_time = time[index] as number;
+    const scan_time = time[index];
     const scans = scansOf.get(place) ?? [];
     if (scans.length === 0) scansOf.set(place, scans);
     const last = scans.at(-1);
@@ -205,18 +205,18 @@ function placesOf(rows: LiveTable<z.infer<typeof detections.row>>): Place[] {
       scans.push({
         scan_time,
         largest: index,
-        max_ml_mm: ml[index] as number,
-        max_confidence: confidence[index] as number,
+        max_ml_mm: ml[index],
+        max_confidence: confidence[index],
       });
       continue;
     }
-    if ((size[index] as number) > (size[last.largest] as number)) last.largest = index;
-    last.max_ml_mm = Math.max(last.max_ml_mm, ml[index] as number);
-    last.max_confidence = Math.max(last.max_confidence, confidence[index] as number);
+    if (size[index] > size[last.largest]) last.largest = index;
+    last.max_ml_mm = Math.max(last.max_ml_mm, ml[index]);
+    last.max_confidence = Math.max(last.max_confidence, confidence[index]);
   }
   return Array.from(scansOf, ([geohash5, scans]) => {
     const { largest, scan_time } = scans.at(-1) as Growing;
-    return { geohash5, lat: lat[largest] as number, lon: lon[largest] as number, last_detected: scan_time, scans };
+    return { geohash5, lat: lat[largest], lon: lon[largest], last_detected: scan_time, scans };
   });
 }
 

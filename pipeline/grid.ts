@@ -30,7 +30,7 @@ export function sampleGrid(grid: Grid, row: number, col: number): number {
   const r = row - grid.window.row0;
   const c = col - grid.window.col0;
   if (r < 0 || c < 0 || r >= grid.window.rows || c >= grid.window.cols) return Number.NaN;
-  const packed = grid.packed[r * grid.window.cols + c] as number;
+  const packed = grid.packed[r * grid.window.cols + c];
   const value = (grid.reference + packed * 2 ** grid.binary_scale) / 10 ** grid.decimal_scale;
   if (value === grid.no_coverage) return Number.NaN;
   return value === grid.nothing ? grid.nothing_as : value;
@@ -141,11 +141,11 @@ export interface ScanInput {
 /** Index of the first pixel of a lattice row at or after a lattice column. */
 export function lowerBound(field: HailField, row: number, col: number): number {
   const r = row - field.window.row0;
-  let low = field.rowStart[r] as number;
-  let high = field.rowStart[r + 1] as number;
+  let low = field.rowStart[r];
+  let high = field.rowStart[r + 1];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((field.col[middle] as number) < col) low = middle + 1;
+    if (field.col[middle] < col) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -155,8 +155,8 @@ export function lowerBound(field: HailField, row: number, col: number): number {
 export function tenthsAt(field: HailField, row: number, col: number): number {
   if (row < field.window.row0 || row >= field.window.row0 + field.window.rows) return 0;
   const index = lowerBound(field, row, col);
-  const end = field.rowStart[row - field.window.row0 + 1] as number;
-  return index < end && field.col[index] === col ? (field.tenths[index] as number) : 0;
+  const end = field.rowStart[row - field.window.row0 + 1];
+  return index < end && field.col[index] === col ? field.tenths[index] : 0;
 }
 
 /** Heights above sea level on a regular grid of latitudes and longitudes, read a few rows at a time; row 0 is the northernmost. */

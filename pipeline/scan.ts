@@ -98,13 +98,12 @@ export function processScan(
       ml_probability: probability,
       model_version,
       probsevere_id: matches[index]?.probsevere_id ?? null,
-      confidence: found.cellConfidence[index] as number,
+      confidence: found.cellConfidence[index],
       flag_out_of_range: out_of_range,
     };
   });
   const detections = found.detections.map(
-    (detection, index): Detection =>
-      completeDetection(detection, found.component_area_km2[index] as number, cells, storm_date),
+    (detection, index): Detection => completeDetection(detection, found.component_area_km2[index], cells, storm_date),
   );
   const tracks = step.points.map(
     (point): TrackPoint => ({ ...point, storm_date, ...(judged[point.track_id] as Judged) }),
@@ -192,10 +191,10 @@ function pixelsOf(mesh: HailField, shape: CellShape): { rows: Uint16Array; cols:
   const tenths = new Uint16Array(shape.pixelIndex.length);
   let row = shape.row_min;
   shape.pixelIndex.forEach((pixel, index) => {
-    while (pixel >= (mesh.rowStart[row - mesh.window.row0 + 1] as number)) row++;
+    while (pixel >= mesh.rowStart[row - mesh.window.row0 + 1]) row++;
     rows[index] = row;
-    cols[index] = mesh.col[pixel] as number;
-    tenths[index] = mesh.tenths[pixel] as number;
+    cols[index] = mesh.col[pixel];
+    tenths[index] = mesh.tenths[pixel];
   });
   return { rows, cols, tenths };
 }
@@ -230,7 +229,7 @@ function judge(
     const ml_probability = (probabilities[cell_index] as HailProbability).probability;
     judged[track_id] = {
       ml_probability,
-      confidence: confidences[cell_index] as number,
+      confidence: confidences[cell_index],
       peak_ml_probability: Math.max(ml_probability, last?.peak_ml_probability ?? 0),
     };
   }
@@ -313,11 +312,11 @@ function echoOf({ scan_time, mesh }: ScanInput): Echo {
   const cols: number[] = [];
   const tenths: number[] = [];
   for (let r = 0; r < mesh.window.rows; r++) {
-    for (let i = mesh.rowStart[r] as number; i < (mesh.rowStart[r + 1] as number); i++) {
-      if ((mesh.tenths[i] as number) < CELL_GROW_MM * 10) continue;
+    for (let i = mesh.rowStart[r]; i < mesh.rowStart[r + 1]; i++) {
+      if (mesh.tenths[i] < CELL_GROW_MM * 10) continue;
       rows.push(mesh.window.row0 + r);
-      cols.push(mesh.col[i] as number);
-      tenths.push(mesh.tenths[i] as number);
+      cols.push(mesh.col[i]);
+      tenths.push(mesh.tenths[i]);
     }
   }
   return { scan_time, window: mesh.window, rows, cols, tenths };
@@ -325,8 +324,8 @@ function echoOf({ scan_time, mesh }: ScanInput): Echo {
 
 function fieldOf({ window, rows, cols, tenths }: Echo): HailField {
   const rowStart = new Uint32Array(window.rows + 1);
-  for (const row of rows) (rowStart[row - window.row0 + 1] as number)++;
-  for (let r = 0; r < window.rows; r++) rowStart[r + 1] = (rowStart[r + 1] as number) + (rowStart[r] as number);
+  for (const row of rows) rowStart[row - window.row0 + 1]++;
+  for (let r = 0; r < window.rows; r++) rowStart[r + 1] = rowStart[r + 1] + rowStart[r];
   return {
     window,
     rowStart,

@@ -14,14 +14,8 @@ function editsBetween(a: string, b: string): number {
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     for (let k = 1; k <= b.length; k++)
-      row.push(
-        Math.min(
-          (above[k] as number) + 1,
-          (row[k - 1] as number) + 1,
-          (above[k - 1] as number) + (a[i - 1] === b[k - 1] ? 0 : 1),
-        ),
-      );
+      row.push(Math.min(above[k] + 1, row[k - 1] + 1, above[k - 1] + (a[i - 1] === b[k - 1] ? 0 : 1)));
     above = row;
   }
-  return above[b.length] as number;
+  return above[b.length];
 }

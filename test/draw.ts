@@ -33,7 +33,7 @@ export function drawTenths(values: readonly (readonly number[])[], origin: Origi
   const wet = values.map((row) => row.flatMap((value, col) => (value > 0 ? [{ col: col0 + col, value }] : [])));
   const uncovered_px = flat.filter((value) => value === UNCOVERED).length;
   const rowStart = new Uint32Array(rows + 1);
-  for (let row = 0; row < rows; row++) rowStart[row + 1] = (rowStart[row] as number) + (wet[row]?.length ?? 0);
+  for (let row = 0; row < rows; row++) rowStart[row + 1] = rowStart[row] + (wet[row]?.length ?? 0);
   return {
     window: { row0, col0, rows, cols },
     rowStart,

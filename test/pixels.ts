@@ -28,10 +28,10 @@ export function realField(name: string): HailField {
 export function pixelsOf(field: HailField, min_mm: number): Pixels {
   const pixels: Pixels = { rows: [], cols: [] };
   for (let r = 0; r < field.window.rows; r++)
-    for (let i = field.rowStart[r] as number; i < (field.rowStart[r + 1] as number); i++)
-      if ((field.tenths[i] as number) >= 10 * min_mm) {
+    for (let i = field.rowStart[r]; i < field.rowStart[r + 1]; i++)
+      if (field.tenths[i] >= 10 * min_mm) {
         pixels.rows.push(field.window.row0 + r);
-        pixels.cols.push(field.col[i] as number);
+        pixels.cols.push(field.col[i]);
       }
   return pixels;
 }

@@ -70,12 +70,12 @@ export async function publishDays(
 export function standingHail(storm_date: string, field: HailField, scan_times: readonly number[]): DayRows {
   const day_max: DayMax[] = [];
   const seen: Detection[] = [];
-  const [first_ms, last_ms] = [scan_times[0] as number, scan_times.at(-1) as number];
+  const [first_ms, last_ms] = [scan_times[0], scan_times.at(-1) as number];
   for (let r = 0; r < field.window.rows; r++)
-    for (let i = field.rowStart[r] as number; i < (field.rowStart[r + 1] as number); i++) {
-      const max_mm = (field.tenths[i] as number) / 10;
+    for (let i = field.rowStart[r]; i < field.rowStart[r + 1]; i++) {
+      const max_mm = field.tenths[i] / 10;
       if (max_mm < 5) continue;
-      const [row, col] = [field.window.row0 + r, field.col[i] as number];
+      const [row, col] = [field.window.row0 + r, field.col[i]];
       const [lat, lon] = [rowLat(row), colLon(col)];
       const place = { row, col, lat, lon, geohash5: geohash(lat, lon, 5) };
       const isSeen = max_mm >= DETECTION_MIN_MM;

@@ -15,9 +15,9 @@ export function trackCells(field: HailField, cells: readonly CellShape[]): Track
     centroid_lon: cell.centroid_lon,
     area_km2: cell.area_km2,
     estimated_size_mm: cell.estimated_size_mm,
-    rows: Uint16Array.from(cell.pixelIndex, (pixel) => rowOfPixel[pixel] as number),
-    cols: Uint16Array.from(cell.pixelIndex, (pixel) => field.col[pixel] as number),
-    tenths: Uint16Array.from(cell.pixelIndex, (pixel) => field.tenths[pixel] as number),
+    rows: Uint16Array.from(cell.pixelIndex, (pixel) => rowOfPixel[pixel]),
+    cols: Uint16Array.from(cell.pixelIndex, (pixel) => field.col[pixel]),
+    tenths: Uint16Array.from(cell.pixelIndex, (pixel) => field.tenths[pixel]),
     motion_hint: null,
   }));
 }
@@ -29,9 +29,9 @@ export function cropField(field: HailField, window: HailField['window'], min_ten
   for (let row = 0; row < window.rows; row++) {
     const from = window.row0 + row - field.window.row0;
     if (from >= 0 && from < field.window.rows)
-      for (let i = field.rowStart[from] as number; i < (field.rowStart[from + 1] as number); i++) {
-        const col = (field.col[i] as number) - window.col0;
-        if (col >= 0 && col < window.cols && (field.tenths[i] as number) >= min_tenths) kept.push(i);
+      for (let i = field.rowStart[from]; i < field.rowStart[from + 1]; i++) {
+        const col = field.col[i] - window.col0;
+        if (col >= 0 && col < window.cols && field.tenths[i] >= min_tenths) kept.push(i);
       }
     rowStart[row + 1] = kept.length;
   }
@@ -39,7 +39,7 @@ export function cropField(field: HailField, window: HailField['window'], min_ten
     ...field,
     window,
     rowStart,
-    col: Uint16Array.from(kept, (i) => field.col[i] as number),
-    tenths: Uint16Array.from(kept, (i) => field.tenths[i] as number),
+    col: Uint16Array.from(kept, (i) => field.col[i]),
+    tenths: Uint16Array.from(kept, (i) => field.tenths[i]),
   };
 }

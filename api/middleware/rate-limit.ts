@@ -102,7 +102,7 @@ function leavesIn_ms(time_ms: number, now_ms: number): number {
 }
 
 function dropOlder(bucket: Bucket, limit_ms: number): void {
-  while (bucket.length > 0 && (bucket.times_ms[bucket.first] as number) <= limit_ms) {
+  while (bucket.length > 0 && bucket.times_ms[bucket.first] <= limit_ms) {
     bucket.first = (bucket.first + 1) % bucket.times_ms.length;
     bucket.length -= 1;
   }
@@ -122,5 +122,5 @@ function grow(bucket: Bucket): void {
 }
 
 function timeAt(bucket: Bucket, at: number): number {
-  return bucket.times_ms[(bucket.first + at) % bucket.times_ms.length] as number;
+  return bucket.times_ms[(bucket.first + at) % bucket.times_ms.length];
 }

@@ -106,8 +106,8 @@ function nowcastStorm({ detections, detectionsOfCell }: LiveSnapshot, { seen }: 
     detections.column('lon'),
   ];
   const pixels = (cell_index === null ? [] : detectionsOfCell(scan_time, cell_index))
-    .filter((index) => (sizes[index] as number) >= STRIKE_MM)
-    .map((index) => ({ lat: lats[index] as number, lon: lons[index] as number }));
+    .filter((index) => sizes[index] >= STRIKE_MM)
+    .map((index) => ({ lat: lats[index], lon: lons[index] }));
   return { seen, footprint: footprint(pixels, seen) };
 }
 

@@ -67,7 +67,7 @@ export function kineticEnergy(scans: readonly LowestEcho[]): number | null {
   const minutes = minutesOfScans(scans.map(({ scan_time }) => scan_time));
   return scans.reduce(
     (sum, { reflectivity_dbz }, index) =>
-      sum + (reflectivity_dbz === null ? 0 : kineticEnergyFlux(reflectivity_dbz) * (minutes[index] as number) * 60),
+      sum + (reflectivity_dbz === null ? 0 : kineticEnergyFlux(reflectivity_dbz) * minutes[index] * 60),
     0,
   );
 }

@@ -16,7 +16,7 @@ export function affectedArea({ row, west, east }: PixelLines): { area_km2: numbe
     row,
     east.map((col) => -col),
   );
-  const at = (values: readonly number[], indices: readonly number[]) => indices.map((i) => values[i] as number);
+  const at = (values: readonly number[], indices: readonly number[]) => indices.map((i) => values[i]);
   const hull = pixelHull({
     rows: [...at(row, western), ...at(row, eastern)],
     cols: [...at(west, western), ...at(east, eastern)],

@@ -21,7 +21,7 @@ export function footprint(pixels: readonly Position[], centre: Position): Footpr
   const y = pixels.map(({ lat }) => (lat - middle.lat) * north[0]);
   const xx = mean(x.map((value) => value * value));
   const yy = mean(y.map((value) => value * value));
-  const xy = mean(x.map((value, index) => value * (y[index] as number)));
+  const xy = mean(x.map((value, index) => value * y[index]));
   const spread = Math.hypot((xx - yy) / 2, xy);
   const semiAxis = (variance: number) => Math.max(RADIUS_MIN_KM, 2 * Math.sqrt(Math.max(0, variance)));
   const angle = Math.atan2(2 * xy, xx - yy) / 2; // of the major axis, counter-clockwise from east

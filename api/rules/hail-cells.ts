@@ -34,7 +34,7 @@ export function placeHail(
   since_ms: number,
 ): PlaceHail {
   const scans = place.scans.filter(({ scan_time }) => scan_time >= since_ms);
-  const sizeOf = (index: number) => sizes[index] as number;
+  const sizeOf = (index: number) => sizes[index];
   const largest = scans.reduce(
     (best, scan) => (sizeOf(scan.largest) >= sizeOf(best) ? scan.largest : best),
     scans[0]?.largest ?? 0,
@@ -154,8 +154,8 @@ function severeArea(track_id: string, { detections, detectionsOfTrack }: LiveSna
   const [sizes, times] = [detections.column('estimated_size_mm'), detections.column('scan_time')];
   const pixels = new Set<number>();
   for (const index of detectionsOfTrack(track_id)) {
-    if ((sizes[index] as number) < SEVERE_MM || (times[index] as number) < since_ms) continue;
-    pixels.add((rows[index] as number) * LATTICE.cols + (cols[index] as number));
+    if (sizes[index] < SEVERE_MM || times[index] < since_ms) continue;
+    pixels.add(rows[index] * LATTICE.cols + cols[index]);
   }
   let area_km2 = 0;
   for (const pixel of pixels) area_km2 += pixelAreaKm2(Math.floor(pixel / LATTICE.cols));

@@ -59,7 +59,7 @@ export function rawNowcast(
 ): Readonly<Record<LeadKey, number>> {
   const strikes = storms.map((storm) => stormStrikes(point, storm, now_ms));
   const raw = NOWCAST_LEADS.map(({ key }, lead) => {
-    const spared = strikes.reduce((product, strike) => product * (1 - (strike[lead] as number)), 1);
+    const spared = strikes.reduce((product, strike) => product * (1 - strike[lead]), 1);
     return [key, 1 - spared] as const;
   });
   return Object.fromEntries(raw) as Record<LeadKey, number>;
@@ -109,9 +109,9 @@ function motionOf({ speed_kmh, direction_deg, scan_count }: TrackPoint): Uncerta
 /** Value on a rising curve through knots: constant before the first and after the last, straight between two. */
 export function onCurve({ raw, probability }: CalibrationCurve, at: number): number {
   const upper = raw.findIndex((knot) => knot >= at);
-  if (upper === 0) return probability[0] as number;
+  if (upper === 0) return probability[0];
   if (upper === -1) return probability.at(-1) as number;
-  const [low, high] = [raw[upper - 1] as number, raw[upper] as number];
-  const [from, to] = [probability[upper - 1] as number, probability[upper] as number];
+  const [low, high] = [raw[upper - 1], raw[upper]];
+  const [from, to] = [probability[upper - 1], probability[upper]];
   return from + ((to - from) * (at - low)) / (high - low);
 }

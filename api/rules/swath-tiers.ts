@@ -45,8 +45,7 @@ export function drawTiers(pixels: MaximumPixels, min_size_mm: number, simplify_m
 /** Distinct pixels at or above a size, from north and west. */
 function pixelsFrom({ row, col, mm }: MaximumPixels, threshold_mm: number): { rows: Uint16Array; cols: Uint16Array } {
   const keys = new Set<number>();
-  for (let i = 0; i < mm.length; i++)
-    if ((mm[i] as number) >= threshold_mm) keys.add((row[i] as number) * LATTICE.cols + (col[i] as number));
+  for (let i = 0; i < mm.length; i++) if (mm[i] >= threshold_mm) keys.add(row[i] * LATTICE.cols + col[i]);
   const sorted = Uint32Array.from(keys).sort();
   return {
     rows: Uint16Array.from(sorted, (key) => Math.floor(key / LATTICE.cols)),

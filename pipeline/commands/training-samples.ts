@@ -148,18 +148,17 @@ const COMPANION_OF: Readonly<
 
 /** A simulated scan as the reader would hand it over. */
 function scanInput({ scan_time, window, index, values }: SimulatedScan): ScanInput {
-  const kept = Uint32Array.from(index.keys().filter((n) => (values.MESH[n] as number) > 0));
+  const kept = Uint32Array.from(index.keys().filter((n) => values.MESH[n] > 0));
   const rowStart = new Uint32Array(window.rows + 1);
   for (const n of kept) {
-    const next = Math.floor((index[n] as number) / window.cols) + 1;
-    rowStart[next] = (rowStart[next] as number) + 1;
+    const next = Math.floor(index[n] / window.cols) + 1;
+    rowStart[next] = rowStart[next] + 1;
   }
-  for (let row = 0; row < window.rows; row++)
-    rowStart[row + 1] = (rowStart[row + 1] as number) + (rowStart[row] as number);
+  for (let row = 0; row < window.rows; row++) rowStart[row + 1] = rowStart[row + 1] + rowStart[row];
   const companion = (name: keyof typeof COMPANION_OF) => {
     const { product, per_unit } = COMPANION_OF[name];
     return Float32Array.from(kept, (n) => {
-      const value = values[product][n] as number;
+      const value = values[product][n];
       return value === NOTHING ? Number.NaN : value / per_unit;
     });
   };
@@ -169,8 +168,8 @@ function scanInput({ scan_time, window, index, values }: SimulatedScan): ScanInp
     mesh: {
       window,
       rowStart,
-      col: Uint16Array.from(kept, (n) => window.col0 + ((index[n] as number) % window.cols)),
-      tenths: Uint16Array.from(kept, (n) => values.MESH[n] as number),
+      col: Uint16Array.from(kept, (n) => window.col0 + (index[n] % window.cols)),
+      tenths: Uint16Array.from(kept, (n) => values.MESH[n]),
       covered_px: window.rows * window.cols,
       uncovered_px: 0,
     },

@@ -102,8 +102,8 @@ function risesAlong(
   const rises: { distance_km: number; blocked: number }[] = [];
   let percent = 0;
   for (let sample = nearest; sample <= SAMPLES; sample++) {
-    const over_m = (heights[sample] as number) - antenna_m - (centre_m[sample] as number);
-    const radius = radius_m[sample] as number;
+    const over_m = heights[sample] - antenna_m - centre_m[sample];
+    const radius = radius_m[sample];
     if (!(over_m > -radius)) continue;
     const here = Math.round(100 * partialBlockage(over_m, radius));
     if (here <= percent) continue;

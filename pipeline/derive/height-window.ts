@@ -42,8 +42,8 @@ function interpolated(
   const lower = rows[row + 1];
   if (upper === undefined || lower === undefined || col < 0 || col + 1 >= cols) return Number.NaN;
   const [down, right] = [y - row, x - col];
-  const north_m = (upper[col] as number) * (1 - right) + (upper[col + 1] as number) * right;
-  const south_m = (lower[col] as number) * (1 - right) + (lower[col + 1] as number) * right;
+  const north_m = upper[col] * (1 - right) + upper[col + 1] * right;
+  const south_m = lower[col] * (1 - right) + lower[col + 1] * right;
   return north_m * (1 - down) + south_m * down;
 }
 

@@ -76,11 +76,10 @@ export function findCells(input: ScanInput): CellShape[] {
   const components = pixelsOfComponents(
     labels,
     (component) =>
-      (labels.max_tenths[component] as number) >= CELL_PEAK_MIN_MM * 10 &&
-      (labels.area_km2[component] as number) >= CELL_AREA_MIN_KM2,
+      labels.max_tenths[component] >= CELL_PEAK_MIN_MM * 10 && labels.area_km2[component] >= CELL_AREA_MIN_KM2,
   );
   const cells = [...components].flatMap(([component, pixels]) =>
-    (labels.area_km2[component] as number) >= SPLIT_AREA_MIN_KM2 ? splitComponent(field, pixels) : [pixels],
+    labels.area_km2[component] >= SPLIT_AREA_MIN_KM2 ? splitComponent(field, pixels) : [pixels],
   );
   if (cells.length > MAX_CELLS)
     throw new BadInput(
@@ -88,7 +87,7 @@ export function findCells(input: ScanInput): CellShape[] {
       scanId(input.scan_time),
       `${cells.length} storm cells, expected at most ${MAX_CELLS} in one scan`,
     );
-  cells.sort((a, b) => (a[0] as number) - (b[0] as number));
+  cells.sort((a, b) => a[0] - b[0]);
   return cells.map((pixels, cell_index) => cellShape(field, pixels, cell_index, input.companions));
 }
 
@@ -98,7 +97,7 @@ export function findCells(input: ScanInput): CellShape[] {
  */
 export function findObjects(field: HailField, min_tenths: number, min_pixels: number): CellShape[] {
   const labels = labelComponents(field, min_tenths, 8);
-  const components = pixelsOfComponents(labels, (component) => (labels.pixels[component] as number) >= min_pixels);
+  const components = pixelsOfComponents(labels, (component) => labels.pixels[component] >= min_pixels);
   return [...components.values()].map((pixels, cell_index) => cellShape(field, pixels, cell_index, NO_COMPANIONS));
 }
 
@@ -106,13 +105,13 @@ export function findObjects(field: HailField, min_tenths: number, min_pixels: nu
 function pixelsOfComponents(labels: Labels, wanted: (component: number) => boolean): Map<number, Uint32Array> {
   const lists = new Map<number, Uint32Array>();
   for (let component = 0; component < labels.count; component++)
-    if (wanted(component)) lists.set(component, new Uint32Array(labels.pixels[component] as number));
+    if (wanted(component)) lists.set(component, new Uint32Array(labels.pixels[component]));
   const filled = new Uint32Array(labels.count);
   for (let pixel = 0; pixel < labels.label.length; pixel++) {
-    const component = labels.label[pixel] as number;
+    const component = labels.label[pixel];
     const list = component < 0 ? undefined : lists.get(component);
     if (!list) continue;
-    const at = filled[component] as number;
+    const at = filled[component];
     list[at] = pixel;
     filled[component] = at + 1;
   }

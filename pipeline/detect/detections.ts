@@ -70,12 +70,12 @@ export function findDetections(
   const component_area_km2: number[] = [];
   const confidenceOf = new Map<number, number>();
   for (let r = 0; r < field.window.rows; r++) {
-    const end = field.rowStart[r + 1] as number;
-    for (let i = field.rowStart[r] as number; i < end; i++) {
-      if ((field.tenths[i] as number) < DETECTION_MIN_MM * 10) continue;
+    const end = field.rowStart[r + 1];
+    for (let i = field.rowStart[r]; i < end; i++) {
+      if (field.tenths[i] < DETECTION_MIN_MM * 10) continue;
       const detection = detectionAt(context, field.window.row0 + r, i);
       detections.push(detection);
-      component_area_km2.push(labels.area_km2[labels.label[i] as number] as number);
+      component_area_km2.push(labels.area_km2[labels.label[i]]);
       confidenceOf.set(i, detection.confidence);
     }
   }
@@ -108,20 +108,20 @@ interface Context {
 
 function detectionAt({ input, terrain, known, labels, unseen, cellOf, melting_km }: Context, row: number, i: number) {
   const { mesh: field, scan_time, companions } = input;
-  const col = field.col[i] as number;
+  const col = field.col[i];
   const lat = rowLat(row);
   const lon = colLon(col);
   const geohash5 = geohash(lat, lon, 5);
-  const tenths = field.tenths[i] as number;
+  const tenths = field.tenths[i];
   const estimated_size_mm = Math.min(SIZE_CAP_MM, tenths / 10);
-  const component = labels.label[i] as number;
-  const cell = cellOf[i] as number;
+  const component = labels.label[i];
+  const cell = cellOf[i];
   const quality = placeQuality(row, col, scan_time, terrain);
   const scan_count = (known.places[geohash5]?.length ?? 0) + 1;
   const companionValues = everyCompanion((name) => companionAt(companions, name, i));
-  const few = (labels.pixels[component] as number) < SMALL_PIXELS;
-  const flag_small = few && (labels.max_tenths[component] as number) < CELL_PEAK_MIN_MM * 10;
-  const believed = (labels.max_tenths[component] as number) >= BELIEVED_MM * 10;
+  const few = labels.pixels[component] < SMALL_PIXELS;
+  const flag_small = few && labels.max_tenths[component] < CELL_PEAK_MIN_MM * 10;
+  const believed = labels.max_tenths[component] >= BELIEVED_MM * 10;
   const melting = (cell < 0 ? null : melting_km[cell]) ?? quality.freezing_above_ground_km;
   const confidence = detectionConfidence({
     mesh_mm: estimated_size_mm,
@@ -165,12 +165,12 @@ function unseenComponents(field: HailField, labels: Labels, known: DetectMemory)
   if (known.scans.length === 0) return unseen;
   unseen.fill(1);
   for (let r = 0; r < field.window.rows; r++) {
-    const end = field.rowStart[r + 1] as number;
-    for (let i = field.rowStart[r] as number; i < end; i++) {
-      const component = labels.label[i] as number;
+    const end = field.rowStart[r + 1];
+    for (let i = field.rowStart[r]; i < end; i++) {
+      const component = labels.label[i];
       if (component < 0 || unseen[component] === 0) continue;
       const row = field.window.row0 + r;
-      const col = field.col[i] as number;
+      const col = field.col[i];
       if (known.scans.some(({ pixels }) => anyNear(pixels, row, col, LASTING_REACH_PX))) unseen[component] = 0;
     }
   }

@@ -21,7 +21,7 @@ interface Block {
 export function poolAdjacent(values: readonly number[], weights: readonly number[]): number[] {
   const blocks: Block[] = [];
   values.forEach((value, n) => {
-    const weight = weights[n] as number;
+    const weight = weights[n];
     let block: Block = { sum: value * weight, weight, items: 1 };
     for (let last = blocks.at(-1); last && last.sum / last.weight > block.sum / block.weight; last = blocks.at(-1)) {
       blocks.pop();
@@ -42,17 +42,17 @@ export function fitCurve(
   weights: readonly number[],
   knots: number,
 ): Curve {
-  const order = scores.map((_, n) => n).sort((a, b) => (scores[a] as number) - (scores[b] as number) || a - b);
+  const order = scores.map((_, n) => n).sort((a, b) => scores[a] - scores[b] || a - b);
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   const groups = Array.from({ length: knots }, () => ({ score: 0, target: 0, weight: 0 }));
   let before = 0;
   for (const n of order) {
-    const weight = weights[n] as number;
+    const weight = weights[n];
     const group = groups[Math.min(knots - 1, Math.floor((knots * (before + weight / 2)) / total))];
     before += weight;
     if (!group) continue;
-    group.score += weight * (scores[n] as number);
-    group.target += weight * (targets[n] as number);
+    group.score += weight * scores[n];
+    group.target += weight * targets[n];
     group.weight += weight;
   }
   const filled = groups.filter(({ weight }) => weight > 0);
@@ -80,7 +80,7 @@ function blockCentres(groups: readonly { score: number; weight: number }[], pool
       weight += group.weight;
     }
     score.push(sum / weight);
-    probability.push(Math.min(PROBABILITY_MAX, Math.max(PROBABILITY_MIN, pooled[from] as number)));
+    probability.push(Math.min(PROBABILITY_MAX, Math.max(PROBABILITY_MIN, pooled[from])));
     from = to;
   }
   return { score, probability };
@@ -89,10 +89,10 @@ function blockCentres(groups: readonly { score: number; weight: number }[], pool
 /** Probability on a curve. */
 export function onCurve({ score, probability }: Curve, at: number): number {
   const upper = score.findIndex((knot) => knot >= at);
-  if (upper === 0) return probability[0] as number;
+  if (upper === 0) return probability[0];
   if (upper < 0) return probability.at(-1) as number;
-  const low = score[upper - 1] as number;
-  const share = (at - low) / ((score[upper] as number) - low);
-  const from = probability[upper - 1] as number;
-  return from + ((probability[upper] as number) - from) * share;
+  const low = score[upper - 1];
+  const share = (at - low) / (score[upper] - low);
+  const from = probability[upper - 1];
+  return from + (probability[upper] - from) * share;
 }

@@ -30,14 +30,14 @@ function findRuns(field: HailField, min_tenths: number): Runs {
   let count = 0;
   for (let row = 0; row < rows; row++) {
     rowStart[row] = count;
-    const stop = pixelStart[row + 1] as number;
+    const stop = pixelStart[row + 1];
     let next = -1; // column that would continue the open run
-    for (let i = pixelStart[row] as number; i < stop; i++) {
-      if ((tenths[i] as number) < min_tenths) {
+    for (let i = pixelStart[row]; i < stop; i++) {
+      if (tenths[i] < min_tenths) {
         next = -1;
         continue;
       }
-      const column = col[i] as number;
+      const column = col[i];
       if (column !== next) first[count++] = i;
       end[count - 1] = i + 1;
       next = column + 1;
@@ -51,7 +51,7 @@ function findRuns(field: HailField, min_tenths: number): Runs {
 function root(parent: Int32Array, run: number): number {
   let at = run;
   while (parent[at] !== at) {
-    const up = parent[parent[at] as number] as number;
+    const up = parent[parent[at]];
     parent[at] = up;
     at = up;
   }
@@ -65,15 +65,15 @@ function joinRuns(field: HailField, runs: Runs, connectivity: 4 | 8): Int32Array
   const parent = new Int32Array(runs.count);
   for (let run = 0; run < runs.count; run++) parent[run] = run;
   for (let row = 1; row < field.window.rows; row++) {
-    let above = runs.rowStart[row - 1] as number;
-    let below = runs.rowStart[row] as number;
+    let above = runs.rowStart[row - 1];
+    let below = runs.rowStart[row];
     const aboveStop = below;
-    const belowStop = runs.rowStart[row + 1] as number;
+    const belowStop = runs.rowStart[row + 1];
     while (above < aboveStop && below < belowStop) {
-      const aboveLast = col[(runs.end[above] as number) - 1] as number;
-      const belowLast = col[(runs.end[below] as number) - 1] as number;
-      const aboveFirst = col[runs.first[above] as number] as number;
-      const belowFirst = col[runs.first[below] as number] as number;
+      const aboveLast = col[runs.end[above] - 1];
+      const belowLast = col[runs.end[below] - 1];
+      const aboveFirst = col[runs.first[above]];
+      const belowFirst = col[runs.first[below]];
       if (aboveFirst <= belowLast + reach && belowFirst <= aboveLast + reach) {
         const a = root(parent, above);
         const b = root(parent, below);
@@ -99,7 +99,7 @@ export function labelComponents(field: HailField, min_tenths: number, connectivi
   const componentOfRun = new Int32Array(runs.count);
   let count = 0;
   for (let run = 0; run < runs.count; run++)
-    componentOfRun[run] = parent[run] === run ? count++ : (componentOfRun[root(parent, run)] as number);
+    componentOfRun[run] = parent[run] === run ? count++ : componentOfRun[root(parent, run)];
 
   const label = new Int32Array(field.tenths.length).fill(-1);
   const pixels = new Uint32Array(count);
@@ -107,17 +107,17 @@ export function labelComponents(field: HailField, min_tenths: number, connectivi
   const area_km2 = new Float64Array(count);
   for (let row = 0; row < field.window.rows; row++) {
     const pixel_km2 = pixelAreaKm2(field.window.row0 + row);
-    const stop = runs.rowStart[row + 1] as number;
-    for (let run = runs.rowStart[row] as number; run < stop; run++) {
-      const component = componentOfRun[run] as number;
-      const first = runs.first[run] as number;
-      const end = runs.end[run] as number;
-      let max = max_tenths[component] as number;
-      for (let i = first; i < end; i++) if ((field.tenths[i] as number) > max) max = field.tenths[i] as number;
+    const stop = runs.rowStart[row + 1];
+    for (let run = runs.rowStart[row]; run < stop; run++) {
+      const component = componentOfRun[run];
+      const first = runs.first[run];
+      const end = runs.end[run];
+      let max = max_tenths[component];
+      for (let i = first; i < end; i++) if (field.tenths[i] > max) max = field.tenths[i];
       label.fill(component, first, end);
       max_tenths[component] = max;
-      pixels[component] = (pixels[component] as number) + end - first;
-      area_km2[component] = (area_km2[component] as number) + (end - first) * pixel_km2;
+      pixels[component] = pixels[component] + end - first;
+      area_km2[component] = area_km2[component] + (end - first) * pixel_km2;
     }
   }
   return { count, label, pixels, max_tenths, area_km2 };

@@ -29,29 +29,29 @@ export function fitLogistic(
     const hessian = Array.from({ length: width }, () => new Float64Array(width));
     rows.forEach((row, n) => {
       const x = [1, ...row];
-      const p = sigmoid(x.reduce((sum, value, j) => sum + value * (beta[j] as number), 0));
-      const weight = caseWeights[n] as number;
-      const error = weight * ((targets[n] as number) - p);
+      const p = sigmoid(x.reduce((sum, value, j) => sum + value * beta[j], 0));
+      const weight = caseWeights[n];
+      const error = weight * (targets[n] - p);
       const curvature = weight * Math.max(p * (1 - p), 1e-12);
       for (let j = 0; j < width; j++) {
-        const xj = x[j] as number;
-        gradient[j] = (gradient[j] as number) + error * xj;
+        const xj = x[j];
+        gradient[j] = gradient[j] + error * xj;
         const line = hessian[j] as Float64Array;
-        for (let k = 0; k < width; k++) line[k] = (line[k] as number) + curvature * xj * (x[k] as number);
+        for (let k = 0; k < width; k++) line[k] = line[k] + curvature * xj * x[k];
       }
     });
     for (let j = 1; j < width; j++) {
-      gradient[j] = (gradient[j] as number) - ridge * (beta[j] as number);
+      gradient[j] = gradient[j] - ridge * beta[j];
       const line = hessian[j] as Float64Array;
-      line[j] = (line[j] as number) + ridge;
+      line[j] = line[j] + ridge;
     }
     const step = solve(hessian, gradient);
     let largest = 0;
     for (let j = 0; j < width; j++) {
-      beta[j] = (beta[j] as number) + (step[j] as number);
-      largest = Math.max(largest, Math.abs(step[j] as number));
+      beta[j] = beta[j] + step[j];
+      largest = Math.max(largest, Math.abs(step[j]));
     }
-    if (largest < STEP_TOLERANCE) return { intercept: beta[0] as number, weights: Array.from(beta.subarray(1)) };
+    if (largest < STEP_TOLERANCE) return { intercept: beta[0], weights: Array.from(beta.subarray(1)) };
   }
   throw new PipelineError('train', 'logistic regression', `no convergence in ${ITERATIONS_MAX} steps`);
 }
@@ -59,15 +59,14 @@ export function fitLogistic(
 /** Solution of a symmetric linear system by Gaussian elimination with row pivots. */
 function solve(matrix: readonly Float64Array[], right: Float64Array): Float64Array {
   const n = right.length;
-  const lines: Float64Array[] = matrix.map((line, j) => Float64Array.from([...line, right[j] as number]));
+  const lines: Float64Array[] = matrix.map((line, j) => Float64Array.from([...line, right[j]]));
   for (let column = 0; column < n; column++) {
     let pivot = column;
-    for (let j = column + 1; j < n; j++)
-      if (Math.abs(lines[j]?.[column] as number) > Math.abs(lines[pivot]?.[column] as number)) pivot = j;
+    for (let j = column + 1; j < n; j++) if (Math.abs(lines[j]?.[column]) > Math.abs(lines[pivot]?.[column])) pivot = j;
     const line = lines[pivot] as Float64Array;
     lines[pivot] = lines[column] as Float64Array;
     lines[column] = line;
-    if (Math.abs(line[column] as number) < 1e-300)
+    if (Math.abs(line[column]) < 1e-300)
       throw new PipelineError(
         'train',
         'logistic regression',
@@ -76,9 +75,9 @@ function solve(matrix: readonly Float64Array[], right: Float64Array): Float64Arr
     for (let j = 0; j < n; j++) {
       if (j === column) continue;
       const other = lines[j] as Float64Array;
-      const factor = (other[column] as number) / (line[column] as number);
-      for (let k = column; k <= n; k++) other[k] = (other[k] as number) - factor * (line[k] as number);
+      const factor = other[column] / line[column];
+      for (let k = column; k <= n; k++) other[k] = other[k] - factor * line[k];
     }
   }
-  return Float64Array.from(lines, (line, j) => (line[n] as number) / (line[j] as number));
+  return Float64Array.from(lines, (line, j) => line[n] / line[j]);
 }

@@ -56,10 +56,9 @@ export function remember(
 function placesOf(field: HailField, min_tenths: number): number[] {
   const places: number[] = [];
   for (let r = 0; r < field.window.rows; r++) {
-    const end = field.rowStart[r + 1] as number;
-    for (let i = field.rowStart[r] as number; i < end; i++)
-      if ((field.tenths[i] as number) >= min_tenths)
-        places.push(latticePlace(field.window.row0 + r, field.col[i] as number));
+    const end = field.rowStart[r + 1];
+    for (let i = field.rowStart[r]; i < end; i++)
+      if (field.tenths[i] >= min_tenths) places.push(latticePlace(field.window.row0 + r, field.col[i]));
   }
   return places;
 }
@@ -70,7 +69,7 @@ export function anyNear(places: readonly number[], row: number, col: number, rea
     const from = latticePlace(r, Math.max(0, col - reach));
     const to = latticePlace(r, Math.min(LATTICE.cols - 1, col + reach));
     const at = lowerBound(places, from);
-    if (at < places.length && (places[at] as number) <= to) return true;
+    if (at < places.length && places[at] <= to) return true;
   }
   return false;
 }
@@ -80,7 +79,7 @@ function lowerBound(sorted: readonly number[], value: number): number {
   let high = sorted.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((sorted[middle] as number) < value) low = middle + 1;
+    if (sorted[middle] < value) low = middle + 1;
     else high = middle;
   }
   return low;

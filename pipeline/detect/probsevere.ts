@@ -97,8 +97,8 @@ function ringOf(field: HailField, cell: CellShape, rings: readonly Ring[]): Ring
     let inside = 0;
     let edge_km = Number.POSITIVE_INFINITY;
     cell.pixelIndex.forEach((pixel, k) => {
-      const lat = rowLat(rows[k] as number);
-      const lon = colLon(field.col[pixel] as number);
+      const lat = rowLat(rows[k]);
+      const lon = colLon(field.col[pixel]);
       const distance_deg = distanceToEdgeDeg(ring, lon, lat);
       if (distance_deg <= DILATION_DEG || contains(ring, lon, lat)) inside++;
       edge_km = Math.min(edge_km, distance_deg * KM_PER_DEG);
@@ -131,11 +131,11 @@ function boxesNear(cell: CellShape, ring: Ring): boolean {
 function contains({ lon, lat }: Ring, x: number, y: number): boolean {
   let inside = false;
   for (let i = 0, j = lon.length - 1; i < lon.length; j = i++) {
-    const yi = lat[i] as number;
-    const yj = lat[j] as number;
+    const yi = lat[i];
+    const yj = lat[j];
     if (yi > y === yj > y) continue;
-    const xi = lon[i] as number;
-    if (x < xi + (((lon[j] as number) - xi) * (y - yi)) / (yj - yi)) inside = !inside;
+    const xi = lon[i];
+    if (x < xi + ((lon[j] - xi) * (y - yi)) / (yj - yi)) inside = !inside;
   }
   return inside;
 }
@@ -145,10 +145,10 @@ function distanceToEdgeDeg({ lon, lat }: Ring, x: number, y: number): number {
   const shrink = Math.cos((y * Math.PI) / 180);
   let nearest = Number.POSITIVE_INFINITY;
   for (let i = 0, j = lon.length - 1; i < lon.length; j = i++) {
-    const ax = ((lon[j] as number) - x) * shrink;
-    const ay = (lat[j] as number) - y;
-    const dx = ((lon[i] as number) - (lon[j] as number)) * shrink;
-    const dy = (lat[i] as number) - (lat[j] as number);
+    const ax = (lon[j] - x) * shrink;
+    const ay = lat[j] - y;
+    const dx = (lon[i] - lon[j]) * shrink;
+    const dy = lat[i] - lat[j];
     const length = dx * dx + dy * dy;
     const along = length > 0 ? Math.min(1, Math.max(0, -(ax * dx + ay * dy) / length)) : 0;
     nearest = Math.min(nearest, Math.hypot(ax + along * dx, ay + along * dy));

@@ -36,10 +36,10 @@ export interface Shape {
  */
 export function measureShape(field: HailField, pixels: Uint32Array, rows: Uint16Array): Shape {
   const n = pixels.length;
-  const col0 = field.col[pixels[0] as number] as number;
-  const row0 = rows[0] as number;
+  const col0 = field.col[pixels[0]];
+  const row0 = rows[0];
   let area_km2 = 0;
-  let peakIndex = pixels[0] as number;
+  let peakIndex = pixels[0];
   let weight = 0;
   let weightedRow = 0;
   let weightedCol = 0;
@@ -51,13 +51,13 @@ export function measureShape(field: HailField, pixels: Uint32Array, rows: Uint16
   let col_min = col0;
   let col_max = col0;
   for (let k = 0; k < n; k++) {
-    const pixel = pixels[k] as number;
-    const column = field.col[pixel] as number;
-    const value = field.tenths[pixel] as number;
-    const r = (rows[k] as number) - row0;
+    const pixel = pixels[k];
+    const column = field.col[pixel];
+    const value = field.tenths[pixel];
+    const r = rows[k] - row0;
     const c = column - col0;
-    area_km2 += pixelAreaKm2(rows[k] as number);
-    if (value > (field.tenths[peakIndex] as number)) peakIndex = pixel;
+    area_km2 += pixelAreaKm2(rows[k]);
+    if (value > field.tenths[peakIndex]) peakIndex = pixel;
     weight += value;
     weightedRow += value * r;
     weightedCol += value * c;
@@ -72,7 +72,7 @@ export function measureShape(field: HailField, pixels: Uint32Array, rows: Uint16
   const centroid = position(row0 + weightedRow / weight, col0 + weightedCol / weight);
   const width_km = PIXEL_WIDTH_KM * Math.cos((centroid.lat * Math.PI) / 180);
   const variance = (square: number, sum: number) => square / n - (sum / n) ** 2 + 1 / 12;
-  const max_tenths = field.tenths[peakIndex] as number;
+  const max_tenths = field.tenths[peakIndex];
   return {
     area_km2,
     peakIndex,
@@ -86,7 +86,7 @@ export function measureShape(field: HailField, pixels: Uint32Array, rows: Uint16
       -(sumRowCol / n - (sumRow / n) * (sumCol / n)) * width_km * PIXEL_HEIGHT_KM,
     ),
     row_min: row0,
-    row_max: rows[n - 1] as number,
+    row_max: rows[n - 1],
     col_min,
     col_max,
   };
@@ -105,16 +105,16 @@ function ellipse(east: number, north: number, both: number) {
 }
 
 function coreCentre(field: HailField, pixels: Uint32Array, rows: Uint16Array, max_tenths: number): Position {
-  const row0 = rows[0] as number;
+  const row0 = rows[0];
   let weight = 0;
   let weightedRow = 0;
   let weightedCol = 0;
   for (let k = 0; k < pixels.length; k++) {
-    const value = field.tenths[pixels[k] as number] as number;
+    const value = field.tenths[pixels[k]];
     if (value * 100 < CORE_SHARE_PCT * max_tenths) continue;
     weight += value;
-    weightedRow += value * ((rows[k] as number) - row0);
-    weightedCol += value * (field.col[pixels[k] as number] as number);
+    weightedRow += value * (rows[k] - row0);
+    weightedCol += value * field.col[pixels[k]];
   }
   return position(row0 + weightedRow / weight, weightedCol / weight);
 }
@@ -125,13 +125,13 @@ function position(row: number, col: number): Position {
 }
 
 function values(field: HailField, pixels: Uint32Array): Uint16Array {
-  return Uint16Array.from(pixels, (pixel) => field.tenths[pixel] as number);
+  return Uint16Array.from(pixels, (pixel) => field.tenths[pixel]);
 }
 
 /** Quantile of sorted values, interpolated linearly between ranks. */
 function quantile(sorted: Uint16Array, q: number): number {
   const rank = q * (sorted.length - 1);
-  const low = sorted[Math.floor(rank)] as number;
-  const high = sorted[Math.ceil(rank)] as number;
+  const low = sorted[Math.floor(rank)];
+  const high = sorted[Math.ceil(rank)];
   return low + (high - low) * (rank % 1);
 }

@@ -38,7 +38,7 @@ export function measure(cases: readonly HeldOut[], seed: number): Metrics {
   );
   const interval = (values: number[]): [number, number] => {
     values.sort((a, b) => a - b);
-    const at = (share: number) => values[Math.round(share * (values.length - 1))] as number;
+    const at = (share: number) => values[Math.round(share * (values.length - 1))];
     return [at(0.05), at(0.95)];
   };
   return {

@@ -38,17 +38,17 @@ function neighbourhoodSums({ field, pixels, rows }: Patch): Uint32Array {
     let at = 0;
     let stop = 0;
     for (let k = 0; k < pixels.length; k++) {
-      const west = (field.col[pixels[k] as number] as number) - 1;
+      const west = field.col[pixels[k]] - 1;
       if (rows[k] !== row) {
-        row = rows[k] as number;
+        row = rows[k];
         const r = row + dRow - field.window.row0;
         const inside = r >= 0 && r < field.window.rows;
         at = inside ? lowerBound(field, row + dRow, west) : 0;
-        stop = inside ? (field.rowStart[r + 1] as number) : 0;
+        stop = inside ? field.rowStart[r + 1] : 0;
       }
-      while (at < stop && (field.col[at] as number) < west) at++;
-      let sum = sums[k] as number;
-      for (let i = at; i < stop && (field.col[i] as number) <= west + 2; i++) sum += field.tenths[i] as number;
+      while (at < stop && field.col[at] < west) at++;
+      let sum = sums[k];
+      for (let i = at; i < stop && field.col[i] <= west + 2; i++) sum += field.tenths[i];
       sums[k] = sum;
     }
   }
@@ -60,20 +60,16 @@ function neighbourPlaces({ field, pixels, rows }: Patch): Int32Array {
   const places = new Int32Array(pixels.length * 8).fill(-1);
   let above = 0;
   for (let k = 0; k < pixels.length; k++) {
-    const row = rows[k] as number;
-    const col = field.col[pixels[k] as number] as number;
-    if (k > 0 && rows[k - 1] === row && field.col[pixels[k - 1] as number] === col - 1) {
+    const row = rows[k];
+    const col = field.col[pixels[k]];
+    if (k > 0 && rows[k - 1] === row && field.col[pixels[k - 1]] === col - 1) {
       places[k * 8 + 3] = k - 1;
       places[(k - 1) * 8 + 4] = k;
     }
-    while (
-      above < k &&
-      ((rows[above] as number) < row - 1 ||
-        (rows[above] === row - 1 && (field.col[pixels[above] as number] as number) < col - 1))
-    )
+    while (above < k && (rows[above] < row - 1 || (rows[above] === row - 1 && field.col[pixels[above]] < col - 1)))
       above++;
     for (let m = above; m < k && rows[m] === row - 1; m++) {
-      const offset = (field.col[pixels[m] as number] as number) - col;
+      const offset = field.col[pixels[m]] - col;
       if (offset > 1) break;
       places[k * 8 + 1 + offset] = m;
       places[m * 8 + 6 - offset] = k;
@@ -85,11 +81,11 @@ function neighbourPlaces({ field, pixels, rows }: Patch): Int32Array {
 /** Places of the patch by falling value, ties by lowest place. */
 function floodOrder(values: Uint32Array): Uint32Array {
   const keys = new Float64Array(values.length);
-  for (let k = 0; k < values.length; k++) keys[k] = k - (values[k] as number) * 2 ** 32;
+  for (let k = 0; k < values.length; k++) keys[k] = k - values[k] * 2 ** 32;
   keys.sort();
   const order = new Uint32Array(values.length);
   for (let n = 0; n < order.length; n++) {
-    const key = keys[n] as number;
+    const key = keys[n];
     order[n] = key - Math.floor(key / 2 ** 32) * 2 ** 32;
   }
   return order;
@@ -118,15 +114,15 @@ function openBasin(basins: Basins, place: number): number {
 }
 
 function growBasin(basins: Basins, basin: number, area_km2: number, max_tenths: number): void {
-  basins.area_km2[basin] = (basins.area_km2[basin] as number) + area_km2;
-  basins.max_tenths[basin] = Math.max(basins.max_tenths[basin] as number, max_tenths);
+  basins.area_km2[basin] = basins.area_km2[basin] + area_km2;
+  basins.max_tenths[basin] = Math.max(basins.max_tenths[basin], max_tenths);
 }
 
 /** Basin that a basin has become part of, halving the path on the way. */
 function findBasin({ parent }: Basins, basin: number): number {
   let at = basin;
   while (parent[at] !== at) {
-    const up = parent[parent[at] as number] as number;
+    const up = parent[parent[at]];
     parent[at] = up;
     at = up;
   }
@@ -138,21 +134,21 @@ function joinBasins(basins: Basins, a: number, b: number): number {
   const high = Math.min(a, b);
   const low = Math.max(a, b);
   basins.parent[low] = high;
-  growBasin(basins, high, basins.area_km2[low] as number, basins.max_tenths[low] as number);
+  growBasin(basins, high, basins.area_km2[low], basins.max_tenths[low]);
   return high;
 }
 
 /** True when two basins that meet at `saddle` are two cells; once true for a pair it stays true. */
 function apart(basins: Basins, a: number, b: number, saddle: number): boolean {
   const low = Math.max(a, b);
-  const peak = basins.values[basins.peak[low] as number] as number;
+  const peak = basins.values[basins.peak[low]];
   const depth = peak - saddle;
   return (
     depth >= DEPTH_MIN_SUM &&
     depth >= DEPTH_MIN_SHARE * peak &&
-    (basins.area_km2[low] as number) >= BASIN_MIN_KM2 &&
-    (basins.max_tenths[a] as number) >= CELL_PEAK_MIN_MM * 10 &&
-    (basins.max_tenths[b] as number) >= CELL_PEAK_MIN_MM * 10 &&
+    basins.area_km2[low] >= BASIN_MIN_KM2 &&
+    basins.max_tenths[a] >= CELL_PEAK_MIN_MM * 10 &&
+    basins.max_tenths[b] >= CELL_PEAK_MIN_MM * 10 &&
     peaksDistant(basins, Math.min(a, b), low)
   );
 }
@@ -167,8 +163,8 @@ function peaksDistant(basins: Basins, a: number, b: number): boolean {
 }
 
 function peakPosition({ peak, patch: { field, pixels, rows } }: Basins, basin: number): Position {
-  const place = peak[basin] as number;
-  return { lat: rowLat(rows[place] as number), lon: colLon(field.col[pixels[place] as number] as number) };
+  const place = peak[basin];
+  return { lat: rowLat(rows[place]), lon: colLon(field.col[pixels[place]]) };
 }
 
 /** Basin of every place after flooding from the highest value down. */
@@ -188,29 +184,24 @@ function flood(patch: Patch, values: Uint32Array): Int32Array {
     const met: number[] = [];
     let highest = -1;
     for (let n = place * 8; n < place * 8 + 8; n++) {
-      const other = neighbours[n] as number;
-      if (other < 0 || (basinOf[other] as number) < 0) continue;
-      met.push(basinOf[other] as number);
-      if (highest < 0 || (values[other] as number) > (values[highest] as number)) highest = other;
+      const other = neighbours[n];
+      if (other < 0 || basinOf[other] < 0) continue;
+      met.push(basinOf[other]);
+      if (highest < 0 || values[other] > values[highest]) highest = other;
     }
     // The pixel belongs to the basin of its highest neighbour; through it that basin meets the other ones.
-    let home = highest < 0 ? openBasin(basins, place) : findBasin(basins, basinOf[highest] as number);
+    let home = highest < 0 ? openBasin(basins, place) : findBasin(basins, basinOf[highest]);
     for (let joined = true; joined; ) {
       joined = false;
       for (const basin of met) {
         const other = findBasin(basins, basin);
-        if (other === home || apart(basins, home, other, values[place] as number)) continue;
+        if (other === home || apart(basins, home, other, values[place])) continue;
         home = joinBasins(basins, home, other);
         joined = true;
       }
     }
     basinOf[place] = home;
-    growBasin(
-      basins,
-      home,
-      pixelAreaKm2(patch.rows[place] as number),
-      patch.field.tenths[patch.pixels[place] as number] as number,
-    );
+    growBasin(basins, home, pixelAreaKm2(patch.rows[place]), patch.field.tenths[patch.pixels[place]]);
   }
   return basinOf.map((basin) => findBasin(basins, basin));
 }
@@ -230,10 +221,10 @@ export function splitComponent(field: HailField, pixels: Uint32Array): Uint32Arr
   const basinOf = flood(patch, neighbourhoodSums(patch));
   const cells = new Map<number, number[]>();
   for (let k = 0; k < pixels.length; k++) {
-    const basin = basinOf[k] as number;
+    const basin = basinOf[k];
     const cell = cells.get(basin);
-    if (cell) cell.push(pixels[k] as number);
-    else cells.set(basin, [pixels[k] as number]);
+    if (cell) cell.push(pixels[k]);
+    else cells.set(basin, [pixels[k]]);
   }
   return [...cells.values()].map((cell) => Uint32Array.from(cell));
 }

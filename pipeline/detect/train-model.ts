@@ -139,7 +139,7 @@ function fitTerms(
     samples.map(() => 1),
     RIDGE,
   );
-  const weightOf = new Map(active.map(({ feature }, n) => [feature, fit.weights[n] as number]));
+  const weightOf = new Map(active.map(({ feature }, n) => [feature, fit.weights[n]]));
   const terms = FEATURES.map(
     (feature, n) => [feature, { ...(drafts[n] as Term), weight: weightOf.get(feature) ?? 0 }] as const,
   );

@@ -146,15 +146,15 @@ async function averagedRows(
   const bottom = Math.min(image.getHeight(), (first + count) * group);
   for await (const { row0, col0, width, values } of readPieces(image, top, bottom)) {
     for (let i = 0; i < values.length; i++) {
-      const height_m = values[i] as number;
+      const height_m = values[i];
       if (!(height_m >= HEIGHT_MIN_M && height_m <= HEIGHT_MAX_M) || height_m === nodata) continue;
       const row = Math.floor((row0 + Math.floor(i / width)) / group) - first;
       const col = Math.floor((col0 + (i % width)) / across);
-      (sums[row] as Float32Array)[col] = ((sums[row] as Float32Array)[col] as number) + height_m;
-      (known[row] as Uint16Array)[col] = ((known[row] as Uint16Array)[col] as number) + 1;
+      (sums[row] as Float32Array)[col] = (sums[row] as Float32Array)[col] + height_m;
+      (known[row] as Uint16Array)[col] = (known[row] as Uint16Array)[col] + 1;
     }
   }
   for (const [row, sum] of sums.entries())
-    for (let col = 0; col < cols; col++) sum[col] = (sum[col] as number) / ((known[row] as Uint16Array)[col] as number);
+    for (let col = 0; col < cols; col++) sum[col] = sum[col] / (known[row] as Uint16Array)[col];
   return sums;
 }

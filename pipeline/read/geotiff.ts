@@ -62,7 +62,7 @@ const TYPE_BYTES = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8];
 function checkDirectory(bytes: Uint8Array, subject: string): void {
   const bad = (reason: string) => new BadInput('read', subject, `tiff ${reason}`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const mark = bytes.length < 8 ? '' : String.fromCharCode(bytes[0] as number, bytes[1] as number);
+  const mark = bytes.length < 8 ? '' : String.fromCharCode(bytes[0], bytes[1]);
   const little = mark === 'II';
   if ((mark !== 'II' && mark !== 'MM') || view.getUint16(2, little) !== 42)
     throw bad('has no header, expected II or MM and 42');
@@ -145,7 +145,7 @@ async function packTenths(
     const [band] = await image.readRasters({ window: [0, top, cols, bottom], samples: [0] });
     const values = band as Float64Array;
     for (let i = 0; i < values.length; i++) {
-      const value = values[i] as number;
+      const value = values[i];
       const gone = Number.isNaN(value) || value === nodata;
       const tenths = gone ? 10 * (product.no_coverage ?? Number.NaN) : Math.round(10 * value);
       const x = tenths - reference;

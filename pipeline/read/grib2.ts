@@ -135,7 +135,7 @@ function readMessage(bytes: Uint8Array, subject: string, message: number, fields
     if (section.number === 7) {
       if (fields.length === MAX_FIELDS) throw refuse(section, `more than ${MAX_FIELDS} fields in the file`);
       inMessage++;
-      fields.push(readField(open, bytes[6] as number, bitmap, inMessage));
+      fields.push(readField(open, bytes[6], bitmap, inMessage));
     }
     previous = section;
   }
@@ -323,14 +323,14 @@ function spreadOverBitmap(
     if (!hasValue(bitmap, i)) missing[i] = 1;
     else {
       missing[i] = gone?.[next] ?? 0;
-      spread[i] = packed[next++] as number;
+      spread[i] = packed[next++];
     }
   }
   return { packed: spread, missing };
 }
 
 function hasValue(bitmap: Uint8Array, point: number): boolean {
-  return ((bitmap[point >> 3] as number) & (0x80 >> (point & 7))) !== 0;
+  return (bitmap[point >> 3] & (0x80 >> (point & 7))) !== 0;
 }
 
 function countOnes(bitmap: Uint8Array, points: number): number {
@@ -355,7 +355,7 @@ function rowByRow<A extends Decoded['packed']>(values: A, { columns, rows, scann
   for (let line = 0; line < lines; line++)
     for (let k = 0; k < length; k++) {
       const along = (scanning_mode & ALTERNATING) !== 0 && line % 2 === 1 ? length - 1 - k : k;
-      turned[columnWise ? along * columns + line : line * columns + along] = values[line * length + k] as number;
+      turned[columnWise ? along * columns + line : line * columns + along] = values[line * length + k];
     }
   return turned;
 }
@@ -363,7 +363,7 @@ function rowByRow<A extends Decoded['packed']>(values: A, { columns, rows, scann
 /** Value of the point at an index (row x columns + column, file order); NaN when it is missing. */
 export function valueAt(decoded: Decoded, index: number): number {
   if (decoded.missing?.[index] === 1) return Number.NaN;
-  return unpackedValue(decoded, decoded.packed[index] as number);
+  return unpackedValue(decoded, decoded.packed[index]);
 }
 
 /** Value of a packed number. Dividing by a power of ten keeps tenths exact: 3 / 10, never 3 x 0.1. */

@@ -172,8 +172,7 @@ function valueReader(law: PackingLaw, packed: Decoded['packed'], missing: Uint8A
   const { reference } = law;
   const factor = 2 ** law.binary_scale;
   const [times, divisor] = law.decimal_scale >= 0 ? [1, 10 ** law.decimal_scale] : [10 ** -law.decimal_scale, 1];
-  return (index) =>
-    missing?.[index] === 1 ? Number.NaN : ((reference + (packed[index] as number) * factor) * times) / divisor;
+  return (index) => (missing?.[index] === 1 ? Number.NaN : ((reference + packed[index] * factor) * times) / divisor);
 }
 
 function fieldLayer(field: Field, index: number): Layer {
@@ -299,14 +298,13 @@ export function summarise(layer: Layer, thresholds: readonly number[], mask: Uin
         if (x > max.value) max = { value: x, index, points: 0 };
         if (x === min.value) min.points++;
         if (x === max.value) max.points++;
-        for (let k = 0; k < thresholds.length; k++)
-          if (x >= (thresholds[k] as number)) inRow[k] = (inRow[k] as number) + 1;
+        for (let k = 0; k < thresholds.length; k++) if (x >= thresholds[k]) inRow[k] = inRow[k] + 1;
       }
     }
     const cell_km2 = layer.cell_area_km2?.(row) ?? 0;
     above.forEach((total, k) => {
-      total.pixels += inRow[k] as number;
-      total.area_km2 += cell_km2 * (inRow[k] as number);
+      total.pixels += inRow[k];
+      total.area_km2 += cell_km2 * inRow[k];
     });
   }
   const extreme = ({ value: x, index, points }: typeof min): Extreme | null =>

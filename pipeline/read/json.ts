@@ -37,7 +37,7 @@ function measure(bytes: Uint8Array): { containers: number; values: number; depth
   let level = 0;
   let isText = false;
   for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i] as number;
+    const byte = bytes[i];
     if (isText) {
       if (byte === BACKSLASH) i++;
       else if (byte === QUOTE) isText = false;

@@ -219,8 +219,8 @@ export function hailField(grid: Grid, subject: string = grid.product, most_px: n
   const tenths = new Uint16Array(found);
   let row = 0;
   for (let k = 0; k < found; k++) {
-    const at = hits[k] as number;
-    const value = (packed[at] as number) - zero;
+    const at = hits[k];
+    const value = packed[at] - zero;
     if (value > 0xffff) throw new BadInput('read', subject, `value of ${value} tenths, expected at most 65535`);
     while (at >= (row + 1) * window.cols) rowStart[++row] = k;
     col[k] = window.col0 + at - row * window.cols;
@@ -253,7 +253,7 @@ function scanPacked(packed: Grid['packed'], zero: number, none: number, most: nu
   const look = (from: number, to: number): boolean => {
     const before = found + uncovered_px;
     for (let at = from; at < to; at++) {
-      const value = packed[at] as number;
+      const value = packed[at];
       if (value === none) uncovered_px++;
       else if (value > zero) {
         if (found === hits.length) hits = doubled(hits);
@@ -265,7 +265,7 @@ function scanPacked(packed: Grid['packed'], zero: number, none: number, most: nu
   let dull = -1;
   let bare = -1;
   for (let k = 0; k < whole && found <= most; k++) {
-    const word = words[k] as number;
+    const word = words[k];
     if (word === dull) continue;
     if (word === bare) {
       uncovered_px += perWord;
@@ -292,7 +292,7 @@ function doubled(array: Uint32Array): Uint32Array<ArrayBuffer> {
 export function sampleAtPixels(grid: Grid, field: HailField): Float32Array {
   const values = new Float32Array(field.col.length);
   for (let r = 0; r < field.window.rows; r++)
-    for (let i = field.rowStart[r] as number; i < (field.rowStart[r + 1] as number); i++)
-      values[i] = sampleGrid(grid, field.window.row0 + r, field.col[i] as number);
+    for (let i = field.rowStart[r]; i < field.rowStart[r + 1]; i++)
+      values[i] = sampleGrid(grid, field.window.row0 + r, field.col[i]);
   return values;
 }

@@ -35,13 +35,13 @@ function take(cursor: Cursor, width: number): number {
   const skip = cursor.bit & 7;
   cursor.bit += width;
   if (width + skip <= 24) {
-    const word = ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number);
+    const word = (bytes[at] << 16) | (bytes[at + 1] << 8) | bytes[at + 2];
     return (word >> (24 - skip - width)) & ((1 << width) - 1);
   }
-  let value = (bytes[at] as number) & (0xff >> skip);
+  let value = bytes[at] & (0xff >> skip);
   let left = width + skip - 8;
-  for (; left >= 8; left -= 8) value = value * 256 + (bytes[++at] as number);
-  return left > 0 ? value * 2 ** left + ((bytes[++at] as number) >> (8 - left)) : value;
+  for (; left >= 8; left -= 8) value = value * 256 + bytes[++at];
+  return left > 0 ? value * 2 ** left + (bytes[++at] >> (8 - left)) : value;
 }
 
 /**
@@ -175,7 +175,7 @@ function undoDifferences(
       step = second - first;
       last = second;
     } else {
-      const difference = (packed[i] as number) + minimum;
+      const difference = packed[i] + minimum;
       step = order === 2 ? step + difference : difference;
       last += step;
     }

@@ -36,7 +36,7 @@ export function decodePng(data: Section, count: number): PackedIntegers {
   const { header, compressed } = readChunks(png, bad);
   if (header.width * header.height !== count)
     throw bad(`is ${header.width} x ${header.height} pixels, expected ${count} in all`);
-  const bits = header.bit_depth * (CHANNELS[header.colour_type] as number);
+  const bits = header.bit_depth * CHANNELS[header.colour_type];
   const rowBytes = Math.ceil((header.width * bits) / 8);
   const size = header.height * (rowBytes + 1);
   const raw = inflate(compressed, size, bad);
@@ -111,7 +111,7 @@ function unfilter(raw: Buffer, height: number, rowBytes: number, step: number, b
   let above = scratchRow(rowBytes);
   for (let index = 0; index < height; index++) {
     const from = index * (rowBytes + 1) + 1;
-    const filter = raw[from - 1] as number;
+    const filter = raw[from - 1];
     if (filter > 4) throw bad(`row ${index} has filter ${filter}, expected 0 to 4`);
     raw.copy(row.bytes, 0, from, from + rowBytes);
     if (filter === 2) undoUp(row.words, above.words);
@@ -141,8 +141,8 @@ const UNDO: Readonly<Record<number, (row: ScratchRow, above: ScratchRow, step: n
 /** Adds four bytes at a time: the low seven bits without carry into the neighbour, the top bit by exclusive or. */
 function undoUp(row: Uint32Array, above: Uint32Array): void {
   for (let k = 0; k < row.length; k++) {
-    const a = row[k] as number;
-    const b = above[k] as number;
+    const a = row[k];
+    const b = above[k];
     row[k] = ((a & 0x7f7f7f7f) + (b & 0x7f7f7f7f)) ^ ((a ^ b) & 0x80808080);
   }
 }
@@ -166,9 +166,8 @@ function undoSub({ bytes, words }: ScratchRow, _above: ScratchRow, step: number)
       words[k] = left;
       continue;
     }
-    for (let i = 4 * k; i < 4 * k + 4; i++)
-      if (i >= step) bytes[i] = (bytes[i] as number) + (bytes[i - step] as number);
-    left = repeatLast(words[k] as number, step);
+    for (let i = 4 * k; i < 4 * k + 4; i++) if (i >= step) bytes[i] = bytes[i] + bytes[i - step];
+    left = repeatLast(words[k], step);
   }
 }
 
@@ -180,10 +179,10 @@ function undoAverage({ bytes, words }: ScratchRow, above: ScratchRow, step: numb
       continue;
     }
     for (let i = 4 * k; i < 4 * k + 4; i++) {
-      const before = i < step ? 0 : (bytes[i - step] as number);
-      bytes[i] = (bytes[i] as number) + ((before + (above.bytes[i] as number)) >> 1);
+      const before = i < step ? 0 : bytes[i - step];
+      bytes[i] = bytes[i] + ((before + above.bytes[i]) >> 1);
     }
-    left = repeatLast(words[k] as number, step);
+    left = repeatLast(words[k], step);
   }
 }
 
@@ -191,18 +190,18 @@ function undoPaeth({ bytes, words }: ScratchRow, above: ScratchRow, step: number
   let left = 0;
   let corner = 0;
   for (let k = 0; k < words.length; k++) {
-    const up = above.words[k] as number;
+    const up = above.words[k];
     // Where the row above does not change, the nearest neighbour is the left one.
     if (words[k] === 0 && up === corner && step !== 3) {
       words[k] = left;
       continue;
     }
     for (let i = 4 * k; i < 4 * k + 4; i++) {
-      const before = i < step ? 0 : (bytes[i - step] as number);
-      const diagonal = i < step ? 0 : (above.bytes[i - step] as number);
-      bytes[i] = (bytes[i] as number) + paeth(before, above.bytes[i] as number, diagonal);
+      const before = i < step ? 0 : bytes[i - step];
+      const diagonal = i < step ? 0 : above.bytes[i - step];
+      bytes[i] = bytes[i] + paeth(before, above.bytes[i], diagonal);
     }
-    left = repeatLast(words[k] as number, step);
+    left = repeatLast(words[k], step);
     corner = repeatLast(up, step);
   }
 }
@@ -223,8 +222,7 @@ function integers(raw: Buffer, header: PngHeader, bits: number, rowBytes: number
   if (bits === 8) return new Uint8Array(raw.buffer, raw.byteOffset, count);
   if (bits === 24) {
     const values = new Uint32Array(count);
-    for (let i = 0, at = 0; i < count; i++, at += 3)
-      values[i] = ((raw[at] as number) << 16) | ((raw[at + 1] as number) << 8) | (raw[at + 2] as number);
+    for (let i = 0, at = 0; i < count; i++, at += 3) values[i] = (raw[at] << 16) | (raw[at + 1] << 8) | raw[at + 2];
     return values;
   }
   const size = bits / 8;
@@ -241,7 +239,7 @@ function smallIntegers(raw: Uint8Array, { width, height }: PngHeader, bits: numb
   for (let row = 0; row < height; row++)
     for (let col = 0; col < width; col++) {
       const bit = col * bits;
-      values[row * width + col] = ((raw[row * rowBytes + (bit >> 3)] as number) >> (8 - bits - (bit & 7))) & mask;
+      values[row * width + col] = (raw[row * rowBytes + (bit >> 3)] >> (8 - bits - (bit & 7))) & mask;
     }
   return values;
 }

@@ -22,7 +22,7 @@ export function unsigned(section: Section, octet: number, octets: number): numbe
   const end = octet - 1 + octets;
   if (end > section.bytes.length) throw refuse(section, `${section.bytes.length} bytes long, expected at least ${end}`);
   let value = 0;
-  for (let i = octet - 1; i < end; i++) value = value * 256 + (section.bytes[i] as number);
+  for (let i = octet - 1; i < end; i++) value = value * 256 + section.bytes[i];
   return value;
 }
 

@@ -62,7 +62,7 @@ export function outbreakRows(day: EveningStatistics): AcceptanceRow[] {
 
 function commonRows(day: EveningStatistics): AcceptanceRow[] {
   return [
-    row('core area at 19 mm in a scan, median, km2', day.core_area_km2[0] as number, 5, 60, 'expected 5-60'),
+    row('core area at 19 mm in a scan, median, km2', day.core_area_km2[0], 5, 60, 'expected 5-60'),
     row('hail at a point, median, min', day.duration_median_min, 4, 10, 'expected 4-10'),
     row('hail at a point, p95, min', day.duration_p95_min, 8, 25, 'expected < 25'),
     row('speed of storms, median, km/h', day.speed_median_kmh, 33, 60, 'expected 35-60'),
@@ -86,7 +86,7 @@ export function medianRows(days: readonly (readonly AcceptanceRow[])[]): Accepta
   const [first = []] = days;
   return first.map((one, i) => {
     const figures = days.map((rows) => (rows[i] as AcceptanceRow).simulated).sort((a, b) => a - b);
-    return { ...one, simulated: figures[(figures.length - 1) >> 1] as number };
+    return { ...one, simulated: figures[(figures.length - 1) >> 1] };
   });
 }
 
@@ -108,9 +108,7 @@ export function formatRows(rows: readonly AcceptanceRow[]): string {
   return all
     .map((line) =>
       line
-        .map((cell, column) =>
-          column === 0 ? cell.padEnd(widths[0] as number) : cell.padStart(widths[column] as number),
-        )
+        .map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])))
         .join('  ')
         .trimEnd(),
     )

@@ -121,9 +121,9 @@ function countScan(tally: Tally, scenario: Scenario, scan: SimulatedScan): void 
   const mesh = scan.values.MESH;
   const strong: number[] = [];
   for (let i = 0; i < mesh.length; i += 1) {
-    const tenths = mesh[i] as number;
+    const tenths = mesh[i];
     if (tenths <= 0) continue;
-    const pixel = scan.index[i] as number;
+    const pixel = scan.index[i];
     tally.dense[pixel] = tenths;
     if (tenths > (tally.maximum.get(pixel) ?? 0)) tally.maximum.set(pixel, tenths);
     if (tenths >= 100) tally.scans_10_mm.set(pixel, (tally.scans_10_mm.get(pixel) ?? 0) + 1);
@@ -154,7 +154,7 @@ function largestAround(dense: Int16Array, window: Window, lat: number, lon: numb
   let largest = 0;
   for (let r = Math.max(0, row - 4); r <= Math.min(window.rows - 1, row + 4); r += 1)
     for (let c = Math.max(0, col - 4); c <= Math.min(window.cols - 1, col + 4); c += 1)
-      largest = Math.max(largest, dense[r * window.cols + c] as number);
+      largest = Math.max(largest, dense[r * window.cols + c]);
   return largest;
 }
 
@@ -172,7 +172,7 @@ function areaKm2(tally: Tally, window: Window, mm: number): number {
 /** Value below which a part of sorted values lies; NaN without values. */
 function quantileOf(sorted: readonly number[], part: number): number {
   if (sorted.length === 0) return Number.NaN;
-  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] as number;
+  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))];
 }
 
 /** Largest value of each storm and hour that is severe by the older bound, 19 mm. */

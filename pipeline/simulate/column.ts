@@ -126,10 +126,10 @@ function coreTables(freezing_level_km: number, depth_km: number): ColumnTables['
   let i = 0;
   for (let tenths = 1; tenths <= MAX_TENTHS; tenths += 1) {
     const wanted = shiOfMesh(tenths / 10);
-    while (i < CORE_STEPS - 1 && (shi[i] as number) < wanted) i += 1;
+    while (i < CORE_STEPS - 1 && shi[i] < wanted) i += 1;
     const profile = profiles[i] as Profile;
     core.dbz_tenths[tenths] = 5 * Math.round(2 * profile.dbz);
-    core.vil_tenths[tenths] = Math.round(10 * (vil[i] as number));
+    core.vil_tenths[tenths] = Math.round(10 * vil[i]);
     core.echo_top_18_m[tenths] = echoTopM(profile, 18);
     core.echo_top_50_m[tenths] = echoTopM(profile, 50);
     core.posh_pct[tenths] = 10 * Math.round(poshOfShi(wanted, freezing_level_km) / 10);

@@ -22,7 +22,7 @@ export function coreDistance(along: number, across: number): number {
 
 /** Share of the largest MESH that is left at a distance in core lengths; 0 from 8 on. */
 export function coreFall(distance: number): number {
-  return distance < REACH ? (FALL[(distance * STEPS) | 0] as number) : 0;
+  return distance < REACH ? FALL[(distance * STEPS) | 0] : 0;
 }
 
 /** Distance in core lengths at which a MESH has fallen to another; 0 when it is not larger. */

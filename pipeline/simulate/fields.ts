@@ -107,8 +107,7 @@ function brushOf(scenario: Scenario, state: StormState, tables: ColumnTables): B
   const peak_mm = state.peak_mm * (1 - 0.1 * (beam_km / 4) ** 2);
   const smallest_mm = SMALLEST_TENTHS / 10;
   const edge = coreReach(peak_mm, smallest_mm);
-  const edge_dbz =
-    (tables.core.dbz_tenths[SMALLEST_TENTHS] as number) / 10 - 1 + Math.min(0, 8 * Math.log(peak_mm / smallest_mm));
+  const edge_dbz = tables.core.dbz_tenths[SMALLEST_TENTHS] / 10 - 1 + Math.min(0, 8 * Math.log(peak_mm / smallest_mm));
   const fall_db = (storm.kind === 'ordinary' ? 3.5 : 3) * core_km;
   const heading = (state.direction_deg * Math.PI) / 180;
   const along_km = core_km * Math.sqrt(storm.aspect);
@@ -179,11 +178,11 @@ function paintRow(canvas: Canvas, brush: Brush, texture: Texture, r: number, lef
 }
 
 function keepStrongest(tile: Tile, at: number, mesh_mm: number, dbz: number, owner: number): void {
-  if (mesh_mm > (tile.mesh_mm[at] as number)) {
+  if (mesh_mm > tile.mesh_mm[at]) {
     tile.mesh_mm[at] = mesh_mm;
     tile.owner[at] = owner;
   }
-  if (dbz > (tile.dbz[at] as number)) tile.dbz[at] = dbz;
+  if (dbz > tile.dbz[at]) tile.dbz[at] = dbz;
 }
 
 /** Products while their pixels are being collected. */
@@ -235,8 +234,8 @@ function readTileRow(canvas: Canvas, covered: Uint8Array, number: number, row: n
     const pixel = row * window.cols + left + c;
     if (covered[pixel] === 0) continue;
     const at = (row % TILE) * TILE + c;
-    const tables = canvas.columns[tile.owner[at] as number] as ColumnTables;
-    if (!readColumn(collected, tables, tile.mesh_mm[at] as number, tile.dbz[at] as number)) continue;
+    const tables = canvas.columns[tile.owner[at]] as ColumnTables;
+    if (!readColumn(collected, tables, tile.mesh_mm[at], tile.dbz[at])) continue;
     collected.index[collected.count] = pixel;
     collected.count += 1;
   }
@@ -252,19 +251,19 @@ function readColumn(
   const tenths = Math.min(MAX_TENTHS, Math.round(10 * mesh_mm));
   if (tenths >= SMALLEST_TENTHS) {
     values.MESH[i] = tenths;
-    values.POSH[i] = 10 * (core.posh_pct[tenths] as number);
-    values.VIL[i] = core.vil_tenths[tenths] as number;
-    values.EchoTop_18[i] = orNothing(core.echo_top_18_m[tenths] as number);
-    values.EchoTop_50[i] = orNothing(core.echo_top_50_m[tenths] as number);
-    values.MergedReflectivityQCComposite[i] = core.dbz_tenths[tenths] as number;
+    values.POSH[i] = 10 * core.posh_pct[tenths];
+    values.VIL[i] = core.vil_tenths[tenths];
+    values.EchoTop_18[i] = orNothing(core.echo_top_18_m[tenths]);
+    values.EchoTop_50[i] = orNothing(core.echo_top_50_m[tenths]);
+    values.MergedReflectivityQCComposite[i] = core.dbz_tenths[tenths];
     return true;
   }
   const level = Math.round(dbz) - SKIRT_MIN_DBZ;
   if (level < 0) return false;
   values.MESH[i] = NOTHING;
   values.POSH[i] = NOTHING;
-  values.VIL[i] = skirt.vil_tenths[level] as number;
-  values.EchoTop_18[i] = orNothing(skirt.echo_top_18_m[level] as number);
+  values.VIL[i] = skirt.vil_tenths[level];
+  values.EchoTop_18[i] = orNothing(skirt.echo_top_18_m[level]);
   values.EchoTop_50[i] = NOTHING;
   values.MergedReflectivityQCComposite[i] = 5 * Math.round(2 * dbz);
   return true;

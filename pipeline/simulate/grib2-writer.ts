@@ -28,7 +28,7 @@ export function writeGrib2(scan: SimulatedScan, product: SimulatedProduct, cover
   const packed = new Uint16Array(values.length);
   let largest = file.nothing - reference;
   for (let i = 0; i < values.length; i += 1) {
-    const value = values[i] as number;
+    const value = values[i];
     const x = (value === NOTHING ? file.nothing : value) - reference;
     packed[i] = x;
     if (x > largest) largest = x;
@@ -64,8 +64,8 @@ function dropBackground(
   let count = 0;
   for (let i = 0; i < index.length; i += 1) {
     if (packed[i] === background) continue;
-    kept[count] = index[i] as number;
-    value[count] = packed[i] as number;
+    kept[count] = index[i];
+    value[count] = packed[i];
     count += 1;
   }
   return { index: kept.subarray(0, count), value: value.subarray(0, count) };

@@ -39,7 +39,7 @@ export function writePng(image: SparseImage): Uint8Array {
     const rows = Math.min(BAND_ROWS, image.rows - row);
     const start = next;
     const limit = (row + rows) * image.cols;
-    while (next < image.index.length && (image.index[next] as number) < limit) next += 1;
+    while (next < image.index.length && image.index[next] < limit) next += 1;
     bands.push(next === start ? backgroundBand(image, row, rows) : deflateBand(image, row, rows, start, next));
   }
   return pngFile(image, zlibStream(bands));
@@ -69,8 +69,8 @@ function deflateBand(image: SparseImage, row: number, rows: number, start: numbe
   for (let r = 0; r < rows; r += 1) {
     const first = (row + r) * image.cols;
     for (let c = 0; c < image.cols; c += 1) current[c] = image.mask[first + c] === 1 ? image.inside : image.outside;
-    for (; next < end && (image.index[next] as number) < first + image.cols; next += 1)
-      current[(image.index[next] as number) - first] = image.value[next] as number;
+    for (; next < end && image.index[next] < first + image.cols; next += 1)
+      current[image.index[next] - first] = image.value[next];
     const out = filtered.subarray(r * stride, (r + 1) * stride);
     // The first row of a band leans on nothing above it, so that bands do not depend on each other.
     if (r === 0) filterSub(out, current, bytes);
@@ -88,7 +88,7 @@ function filterSub(out: Uint8Array, row: Uint16Array, bytes: number): void {
   out[0] = FILTER_SUB;
   let before = 0;
   for (let c = 0; c < row.length; c += 1) {
-    const value = row[c] as number;
+    const value = row[c];
     if (bytes === 1) out[1 + c] = value - before;
     else {
       out[1 + 2 * c] = (value >> 8) - (before >> 8);
@@ -101,8 +101,8 @@ function filterSub(out: Uint8Array, row: Uint16Array, bytes: number): void {
 function filterUp(out: Uint8Array, row: Uint16Array, above: Uint16Array, bytes: number): void {
   out[0] = FILTER_UP;
   for (let c = 0; c < row.length; c += 1) {
-    const value = row[c] as number;
-    const over = above[c] as number;
+    const value = row[c];
+    const over = above[c];
     if (value === over) continue;
     if (bytes === 1) out[1 + c] = value - over;
     else {
@@ -119,7 +119,7 @@ function adler32(bytes: Uint8Array): number {
   for (let start = 0; start < bytes.length; start += 3800) {
     const end = Math.min(bytes.length, start + 3800);
     for (let i = start; i < end; i += 1) {
-      a += bytes[i] as number;
+      a += bytes[i];
       b += a;
     }
     a %= ADLER_PRIME;

@@ -159,7 +159,7 @@ function withFollowUps(first: HailReport, draw: Draw): HailReport[] {
   const issued_ms = first.issued_ms + Math.round(between(draw, 7, 90)) * MS_PER_MINUTE;
   if (fate < 0.04) {
     const place = OBJECTS_IN.indexOf(first.size_in) + (draw() < 0.7 ? 1 : -1);
-    const size_in = OBJECTS_IN[Math.min(OBJECTS_IN.length - 1, Math.max(0, place))] as number;
+    const size_in = OBJECTS_IN[Math.min(OBJECTS_IN.length - 1, Math.max(0, place))];
     return [first, { ...first, issued_ms, size_in, kind: 'corrects' }];
   }
   return fate < 0.07 ? [first, { ...first, issued_ms, kind: 'repeats' }] : [first];

@@ -41,10 +41,10 @@ export function measureSeasons(scenario: Scenario, first_year: number, years: nu
 }
 
 function add(counts: number[], at: number): void {
-  counts[at] = (counts[at] as number) + 1;
+  counts[at] = counts[at] + 1;
 }
 
 function share(counts: readonly number[], chosen: readonly number[]): number {
   const total = counts.reduce((sum, count) => sum + count, 0);
-  return chosen.reduce((sum, at) => sum + (counts[at] as number), 0) / total;
+  return chosen.reduce((sum, at) => sum + counts[at], 0) / total;
 }

@@ -45,8 +45,8 @@ export function textureValue({ knots, side, reach_km }: Texture, east_km: number
   const fx = x - i;
   const fy = y - j;
   const at = j * side + i;
-  const south = (knots[at] as number) * (1 - fx) + (knots[at + 1] as number) * fx;
-  const north = (knots[at + side] as number) * (1 - fx) + (knots[at + side + 1] as number) * fx;
+  const south = knots[at] * (1 - fx) + knots[at + 1] * fx;
+  const north = knots[at + side] * (1 - fx) + knots[at + side + 1] * fx;
   return south * (1 - fy) + north * fy;
 }
 

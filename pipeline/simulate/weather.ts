@@ -201,7 +201,7 @@ function placeInWindow({ window }: Scenario, draw: Draw, i: number, count: numbe
 
 function placeInCountry(period: number, draw: Draw): Position {
   const month = monthOf(period);
-  const weights = HOMELANDS.map((home) => home.weight[month] as number);
+  const weights = HOMELANDS.map((home) => home.weight[month]);
   let rest = draw() * weights.reduce((sum, weight) => sum + weight, 0);
   const chosen = Math.max(
     0,

@@ -207,7 +207,7 @@ function segmentsOf(committed: readonly Committed[]): Segment[] {
   const groups = Map.groupBy(committed, (scan) => scan.segment);
   return Array.from(groups, ([name, scans]) => {
     const times = scans.map((scan) => scanTime(scan.scan_id)).sort((a, b) => a - b);
-    return { name, first: times[0] as number, last: times.at(-1) as number };
+    return { name, first: times[0], last: times.at(-1) as number };
   }).sort((a, b) => a.first - b.first);
 }
 

@@ -39,10 +39,10 @@ export function raiseMaximum(maximum: DayMaximum, scan: ScanOfDay): void {
   const { window, rowStart, col: cols, tenths } = scan.mesh;
   for (let r = 0; r < window.rows; r++) {
     const row = window.row0 + r;
-    for (let i = rowStart[r] as number; i < (rowStart[r + 1] as number); i++) {
-      const mm = Math.min(SIZE_CAP_MM, (tenths[i] as number) / 10);
+    for (let i = rowStart[r]; i < rowStart[r + 1]; i++) {
+      const mm = Math.min(SIZE_CAP_MM, tenths[i] / 10);
       if (mm < CELL_GROW_MM) continue;
-      const col = cols[i] as number;
+      const col = cols[i];
       const detected = mm >= DETECTION_MIN_MM;
       add(maximum.seen, {
         row,

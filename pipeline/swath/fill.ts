@@ -89,9 +89,9 @@ function* pathsTo(previous: ScanEcho, next: ScanEcho, motions: readonly StormMot
 
 function* echoes(mesh: HailField): Generator<{ row: number; col: number; mm: number }> {
   for (let r = 0; r < mesh.window.rows; r++)
-    for (let i = mesh.rowStart[r] as number; i < (mesh.rowStart[r + 1] as number); i++) {
-      const mm = toMm(mesh.tenths[i] as number);
-      if (mm >= CELL_GROW_MM) yield { row: mesh.window.row0 + r, col: mesh.col[i] as number, mm };
+    for (let i = mesh.rowStart[r]; i < mesh.rowStart[r + 1]; i++) {
+      const mm = toMm(mesh.tenths[i]);
+      if (mm >= CELL_GROW_MM) yield { row: mesh.window.row0 + r, col: mesh.col[i], mm };
     }
 }
 

@@ -94,7 +94,7 @@ function pixelsIn({ row, start, end }: PixelRuns): { rows: number[]; cols: numbe
   const rows: number[] = [];
   const cols: number[] = [];
   row.forEach((line, run) => {
-    for (let col = start[run] as number; col < (end[run] as number); col++) {
+    for (let col = start[run]; col < end[run]; col++) {
       rows.push(line);
       cols.push(col);
     }

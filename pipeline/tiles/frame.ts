@@ -91,10 +91,10 @@ function pixelsFrom({ window, rowStart, col, tenths }: HailField, mm_min: number
   const rows: number[] = [];
   const cols: number[] = [];
   for (let r = 0; r < window.rows; r++)
-    for (let i = rowStart[r] as number; i < (rowStart[r + 1] as number); i++)
-      if ((tenths[i] as number) >= 10 * mm_min) {
+    for (let i = rowStart[r]; i < rowStart[r + 1]; i++)
+      if (tenths[i] >= 10 * mm_min) {
         rows.push(window.row0 + r);
-        cols.push(col[i] as number);
+        cols.push(col[i]);
       }
   return { rows, cols };
 }

@@ -188,8 +188,8 @@ function around({ bands, paths, storms }: Scene, bounds: Bbox): Bbox {
   const span = (axis: 0 | 1): [number, number] => {
     let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
     for (const point of points) {
-      low = Math.min(low, point[axis] as number);
-      high = Math.max(high, point[axis] as number);
+      low = Math.min(low, point[axis]);
+      high = Math.max(high, point[axis]);
     }
     const half = Math.max(((high - low) / 2) * (1 + 2 * MARGIN), MIN_SPAN_DEG / 2);
     return [(low + high) / 2 - half, (low + high) / 2 + half];

@@ -98,15 +98,15 @@ function squaresByTile(pixels: PixelSet, { side, west, east, north, south }: Squ
   const tiles = new Map<number, TileSquares>();
   const seen = new Set<number>();
   for (let i = 0; i < pixels.rows.length; i++) {
-    const row = Math.floor((pixels.rows[i] as number) / side);
-    const col = Math.floor((pixels.cols[i] as number) / side);
+    const row = Math.floor(pixels.rows[i] / side);
+    const col = Math.floor(pixels.cols[i] / side);
     if (side > 1) {
       const square = row * LATTICE.cols + col;
       if (seen.has(square)) continue;
       seen.add(square);
     }
-    for (let x = west[col] as number; x <= (east[col] as number); x++)
-      for (let y = north[row] as number; y <= (south[row] as number); y++) {
+    for (let x = west[col]; x <= east[col]; x++)
+      for (let y = north[row]; y <= south[row]; y++) {
         const key = x * 2 ** MAX_ZOOM + y;
         let tile = tiles.get(key);
         if (tile === undefined) {
@@ -127,8 +127,8 @@ function feature(
   origin: { readonly x: number; readonly y: number },
 ): LegacyFeature {
   const inTile = ([lon, lat]: readonly number[]): [number, number] => [
-    (x[Math.round(((lon as number) - LATTICE.west) / LATTICE.step)] as number) - origin.x,
-    (y[Math.round((LATTICE.north - (lat as number)) / LATTICE.step)] as number) - origin.y,
+    x[Math.round(((lon as number) - LATTICE.west) / LATTICE.step)] - origin.x,
+    y[Math.round((LATTICE.north - (lat as number)) / LATTICE.step)] - origin.y,
   ];
   // Latitude grows to the north, tile units to the south: rings turn round, as the format wants it.
   const ringOf = (ring: Ring) => ring.map(inTile).reverse();

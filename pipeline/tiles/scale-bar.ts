@@ -13,7 +13,7 @@ export function scaleBox({ x, y, width, height }: Rectangle): Rectangle {
 
 /** A bar of a round number of kilometres, true in the middle of the map. */
 export function drawScaleBar(view: MapView): string {
-  const km = SCALE_STEPS_KM.findLast((step) => step / view.km_per_px <= SCALE_MAX_PX) ?? (SCALE_STEPS_KM[0] as number);
+  const km = SCALE_STEPS_KM.findLast((step) => step / view.km_per_px <= SCALE_MAX_PX) ?? SCALE_STEPS_KM[0];
   const length = km / view.km_per_px;
   const right = view.frame.x + view.frame.width - 24;
   const y = view.frame.y + view.frame.height - 32;

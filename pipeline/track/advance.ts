@@ -88,14 +88,14 @@ export function advanceTracks(memory: TrackMemory, scan: TrackScan): TrackStep {
   );
 
   const seen = pieces.map((piece, index) => {
-    const at = matches.trackOfPiece[index] as number;
+    const at = matches.trackOfPiece[index];
     const before: Prediction | undefined = live[at];
     if (before) return continueTrack(before, piece, scan_time, flowOf(piece), matches.branched[at] === 1);
-    const parent: Prediction | undefined = live[matches.parentOfPiece[index] as number];
+    const parent: Prediction | undefined = live[matches.parentOfPiece[index]];
     return openTrack(piece, scan_time, flowOf(piece), parent);
   });
   const missed = live.flatMap((prediction, index) =>
-    matches.pieceOfTrack[index] === -1 ? [missTrack(prediction, live[matches.mergedInto[index] as number])] : [],
+    matches.pieceOfTrack[index] === -1 ? [missTrack(prediction, live[matches.mergedInto[index]])] : [],
   );
 
   const points = [

@@ -14,7 +14,7 @@ export function assign(cost: Float64Array, rows: number, columns: number, alone:
   const cameFrom = new Int32Array(all);
   const done = new Uint8Array(all);
   const costAt = (row: number, column: number): number => {
-    if (column < columns) return cost[row * columns + column] as number;
+    if (column < columns) return cost[row * columns + column];
     return column - columns === row ? alone : Number.POSITIVE_INFINITY;
   };
 
@@ -25,38 +25,38 @@ export function assign(cost: Float64Array, rows: number, columns: number, alone:
     let reached = -1;
     let travelled = 0;
     while (reached < 0 || rowOfColumn[reached] !== -1) {
-      if (reached >= 0) row = rowOfColumn[reached] as number;
+      if (reached >= 0) row = rowOfColumn[reached];
       let nearest = -1;
       for (let column = 0; column < all; column++) {
         if (done[column]) continue;
-        const reduced = costAt(row, column) - (rowPrice[row] as number) - (columnPrice[column] as number);
-        if (travelled + reduced < (distance[column] as number)) {
+        const reduced = costAt(row, column) - rowPrice[row] - columnPrice[column];
+        if (travelled + reduced < distance[column]) {
           distance[column] = travelled + reduced;
           cameFrom[column] = reached;
         }
-        if (nearest < 0 || (distance[column] as number) < (distance[nearest] as number)) nearest = column;
+        if (nearest < 0 || distance[column] < distance[nearest]) nearest = column;
       }
       reached = nearest;
-      travelled = distance[reached] as number;
+      travelled = distance[reached];
       done[reached] = 1;
     }
-    rowPrice[start] = (rowPrice[start] as number) + travelled;
+    rowPrice[start] = rowPrice[start] + travelled;
     for (let column = 0; column < all; column++) {
       if (!done[column] || column === reached) continue;
-      const slack = travelled - (distance[column] as number);
-      const owner = rowOfColumn[column] as number;
-      rowPrice[owner] = (rowPrice[owner] as number) + slack;
-      columnPrice[column] = (columnPrice[column] as number) - slack;
+      const slack = travelled - distance[column];
+      const owner = rowOfColumn[column];
+      rowPrice[owner] = rowPrice[owner] + slack;
+      columnPrice[column] = columnPrice[column] - slack;
     }
     while (reached >= 0) {
-      const before = cameFrom[reached] as number;
-      rowOfColumn[reached] = before >= 0 ? (rowOfColumn[before] as number) : start;
+      const before = cameFrom[reached];
+      rowOfColumn[reached] = before >= 0 ? rowOfColumn[before] : start;
       reached = before;
     }
   }
 
   const columnOfRow = new Int32Array(rows).fill(-1);
   for (let column = 0; column < columns; column++)
-    if ((rowOfColumn[column] as number) >= 0) columnOfRow[rowOfColumn[column] as number] = column;
+    if (rowOfColumn[column] >= 0) columnOfRow[rowOfColumn[column]] = column;
   return columnOfRow;
 }

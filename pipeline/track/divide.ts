@@ -74,7 +74,7 @@ function divide(whole: Piece, claimants: readonly number[], predictions: readonl
   }
   return parts.map((part, k) => {
     const holds = mayContinue(holders[k] as Prediction, part, flow);
-    return holds ? { ...part, held_by: claimants[k] as number } : part;
+    return holds ? { ...part, held_by: claimants[k] } : part;
   });
 }
 
@@ -85,7 +85,7 @@ function smallestPartKm2({ track }: Prediction): number {
 /** Indices of the cell's pixels that each holder gets, ascending. */
 function shareOut(cell: TrackCell, holders: readonly Prediction[]): number[][] {
   const indexAt = new Map<number, number>();
-  for (let i = 0; i < cell.rows.length; i++) indexAt.set(pixelKey(cell.rows[i] as number, cell.cols[i] as number), i);
+  for (let i = 0; i < cell.rows.length; i++) indexAt.set(pixelKey(cell.rows[i], cell.cols[i]), i);
   const holder = claimMasks(cell, holders, indexAt);
   grow(cell, holder, indexAt);
   const shares: number[][] = holders.map(() => []);
@@ -104,9 +104,9 @@ function claimMasks(cell: TrackCell, holders: readonly Prediction[], indexAt: Re
     eachPixel(track.mask, rows_south, cols_east, (key) => {
       const i = indexAt.get(key);
       if (i === undefined) return;
-      const off = offsetKm(motion, { lat: rowLat(cell.rows[i] as number), lon: colLon(cell.cols[i] as number) });
+      const off = offsetKm(motion, { lat: rowLat(cell.rows[i]), lon: colLon(cell.cols[i]) });
       const radii = Math.hypot(off.east, off.north) / radius_km;
-      if (radii >= (distance[i] as number)) return;
+      if (radii >= distance[i]) return;
       distance[i] = radii;
       holder[i] = k;
     });
@@ -122,9 +122,9 @@ function grow(cell: TrackCell, holder: Int32Array, indexAt: ReadonlyMap<number, 
     for (const from of front)
       for (let south = -1; south <= 1; south++)
         for (let east = -1; east <= 1; east++) {
-          const to = indexAt.get(pixelKey((cell.rows[from] as number) + south, (cell.cols[from] as number) + east));
+          const to = indexAt.get(pixelKey(cell.rows[from] + south, cell.cols[from] + east));
           if (to === undefined || holder[to] !== -1) continue;
-          holder[to] = holder[from] as number;
+          holder[to] = holder[from];
           next.push(to);
         }
     front = next;
@@ -139,11 +139,11 @@ function partOf(whole: Piece, pixels: readonly number[], part: number): Piece {
   let area_km2 = 0;
   let max_tenths = 0;
   for (const i of pixels) {
-    const tenths = whole.tenths[i] as number;
+    const tenths = whole.tenths[i];
     weight += tenths;
-    lat += tenths * rowLat(whole.rows[i] as number);
-    lon += tenths * colLon(whole.cols[i] as number);
-    area_km2 += pixelAreaKm2(whole.rows[i] as number);
+    lat += tenths * rowLat(whole.rows[i]);
+    lon += tenths * colLon(whole.cols[i]);
+    area_km2 += pixelAreaKm2(whole.rows[i]);
     max_tenths = Math.max(max_tenths, tenths);
   }
   const centroid = { lat: lat / weight, lon: lon / weight };
@@ -154,9 +154,9 @@ function partOf(whole: Piece, pixels: readonly number[], part: number): Piece {
     centroid_lon: centroid.lon,
     area_km2,
     estimated_size_mm: Math.min(whole.estimated_size_mm, max_tenths / 10),
-    rows: Uint16Array.from(pixels, (i) => whole.rows[i] as number),
-    cols: Uint16Array.from(pixels, (i) => whole.cols[i] as number),
-    tenths: Uint16Array.from(pixels, (i) => whole.tenths[i] as number),
+    rows: Uint16Array.from(pixels, (i) => whole.rows[i]),
+    cols: Uint16Array.from(pixels, (i) => whole.cols[i]),
+    tenths: Uint16Array.from(pixels, (i) => whole.tenths[i]),
     part,
   };
 }

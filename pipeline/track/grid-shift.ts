@@ -42,12 +42,12 @@ function busyBlocks({ window, rowStart, col }: HailField): { readonly row: numbe
   const across = Math.ceil(window.cols / BLOCK_PX);
   const pixels = new Uint32Array(across * Math.ceil(window.rows / BLOCK_PX));
   for (let r = 0; r < window.rows; r++)
-    for (let i = rowStart[r] as number; i < (rowStart[r + 1] as number); i++) {
-      const block = Math.floor(r / BLOCK_PX) * across + Math.floor(((col[i] as number) - window.col0) / BLOCK_PX);
-      pixels[block] = (pixels[block] as number) + 1;
+    for (let i = rowStart[r]; i < rowStart[r + 1]; i++) {
+      const block = Math.floor(r / BLOCK_PX) * across + Math.floor((col[i] - window.col0) / BLOCK_PX);
+      pixels[block] = pixels[block] + 1;
     }
   return [...pixels.keys()]
-    .filter((block) => (pixels[block] as number) >= BLOCK_PIXELS_MIN)
+    .filter((block) => pixels[block] >= BLOCK_PIXELS_MIN)
     .map((block) => ({
       row: window.row0 + Math.floor(block / across) * BLOCK_PX,
       col: window.col0 + (block % across) * BLOCK_PX,
@@ -63,7 +63,7 @@ function blockVelocity(
   minutes: number,
 ): Vector | null {
   const block = patch(after, row, col, BLOCK_PX);
-  const pixels = [...block.values.keys()].filter((i) => (block.values[i] as number) > 0);
+  const pixels = [...block.values.keys()].filter((i) => block.values[i] > 0);
   const around = patch(before, row - reach, col - reach, BLOCK_PX + 2 * reach);
   const similarity = similarities(block, pixels, around, reach);
   const side = 2 * reach + 1;
@@ -71,8 +71,8 @@ function blockVelocity(
   const south = Math.floor(best / side);
   const east = best % side;
   const onEdge = south === 0 || east === 0 || south === side - 1 || east === side - 1;
-  if ((similarity[best] as number) < SIMILARITY_MIN || onEdge) return null;
-  const at = (i: number) => similarity[i] as number;
+  if (similarity[best] < SIMILARITY_MIN || onEdge) return null;
+  const at = (i: number) => similarity[i];
   // The block came from `reach - index` pixels further south and east: its own motion is the opposite.
   const pixelsSouth = reach - (south + vertex(at(best - side), at(best), at(best + side)));
   const pixelsEast = reach - (east + vertex(at(best - 1), at(best), at(best + 1)));
@@ -87,11 +87,11 @@ function patch(field: HailField, row: number, col: number, side: number): Patch 
   const first = Math.max(row, field.window.row0);
   const end = Math.min(row + side, field.window.row0 + field.window.rows);
   for (let r = first; r < end; r++) {
-    const stop = field.rowStart[r - field.window.row0 + 1] as number;
+    const stop = field.rowStart[r - field.window.row0 + 1];
     for (let i = lowerBound(field, r, Math.max(0, col)); i < stop; i++) {
-      const c = (field.col[i] as number) - col;
+      const c = field.col[i] - col;
       if (c >= side) break;
-      values[(r - row) * side + c] = field.tenths[i] as number;
+      values[(r - row) * side + c] = field.tenths[i];
     }
   }
   return { values, side };
@@ -108,8 +108,7 @@ function similarities(block: Patch, pixels: readonly number[], around: Patch, re
       let common = 0;
       for (const i of pixels) {
         const r = Math.floor(i / block.side);
-        common +=
-          (block.values[i] as number) * (around.values[(r + south) * around.side + (i % block.side) + east] as number);
+        common += block.values[i] * around.values[(r + south) * around.side + (i % block.side) + east];
       }
       const other = boxSum(squares, around.side + 1, south, east, block.side);
       similarity[south * side + east] = (2 * common) / (own + other);
@@ -124,15 +123,15 @@ function sumTable({ values, side }: Patch): Float64Array {
   for (let r = 0; r < side; r++) {
     let row = 0;
     for (let c = 0; c < side; c++) {
-      row += (values[r * side + c] as number) ** 2;
-      sums[(r + 1) * width + c + 1] = (sums[r * width + c + 1] as number) + row;
+      row += values[r * side + c] ** 2;
+      sums[(r + 1) * width + c + 1] = sums[r * width + c + 1] + row;
     }
   }
   return sums;
 }
 
 function boxSum(sums: Float64Array, width: number, row: number, col: number, side: number): number {
-  const at = (r: number, c: number) => sums[r * width + c] as number;
+  const at = (r: number, c: number) => sums[r * width + c];
   return at(row + side, col + side) - at(row, col + side) - at(row + side, col) + at(row, col);
 }
 

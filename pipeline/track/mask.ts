@@ -19,10 +19,9 @@ export function maskOf(rows: Uint16Array, cols: Uint16Array): number[] {
   const runs: number[] = [];
   for (let i = 0; i < rows.length; i++) {
     const end = runs.length;
-    const continues =
-      end > 0 && runs[end - 3] === rows[i] && (runs[end - 2] as number) + (runs[end - 1] as number) === cols[i];
-    if (continues) runs[end - 1] = (runs[end - 1] as number) + 1;
-    else runs.push(rows[i] as number, cols[i] as number, 1);
+    const continues = end > 0 && runs[end - 3] === rows[i] && runs[end - 2] + runs[end - 1] === cols[i];
+    if (continues) runs[end - 1] = runs[end - 1] + 1;
+    else runs.push(rows[i], cols[i], 1);
   }
   return runs;
 }
@@ -30,7 +29,7 @@ export function maskOf(rows: Uint16Array, cols: Uint16Array): number[] {
 /** Pixels of a mask. */
 export function maskPixels(mask: Mask): number {
   let pixels = 0;
-  for (let i = 2; i < mask.length; i += 3) pixels += mask[i] as number;
+  for (let i = 2; i < mask.length; i += 3) pixels += mask[i];
   return pixels;
 }
 
@@ -38,8 +37,7 @@ export function maskPixels(mask: Mask): number {
 export function cellAtPixel(cells: readonly { readonly rows: Uint16Array; readonly cols: Uint16Array }[]): CellAtPixel {
   const owner = new Map<number, number>();
   cells.forEach((cell, index) => {
-    for (let i = 0; i < cell.rows.length; i++)
-      owner.set(pixelKey(cell.rows[i] as number, cell.cols[i] as number), index);
+    for (let i = 0; i < cell.rows.length; i++) owner.set(pixelKey(cell.rows[i], cell.cols[i]), index);
   });
   return owner;
 }
@@ -47,8 +45,8 @@ export function cellAtPixel(cells: readonly { readonly rows: Uint16Array; readon
 /** Calls `visit` with the key of every pixel of a mask moved by whole rows and columns. */
 export function eachPixel(mask: Mask, rows_south: number, cols_east: number, visit: (key: number) => void): void {
   for (let i = 0; i < mask.length; i += 3) {
-    const first = pixelKey((mask[i] as number) + rows_south, (mask[i + 1] as number) + cols_east);
-    const end = first + (mask[i + 2] as number);
+    const first = pixelKey(mask[i] + rows_south, mask[i + 1] + cols_east);
+    const end = first + mask[i + 2];
     for (let key = first; key < end; key++) visit(key);
   }
 }

@@ -104,7 +104,7 @@ function candidatePairs(
       const piece = pieces[index] as Piece;
       if (piece.held_by !== null || !mayContinue(prediction, piece, flow[index] as Vector)) return [];
       const common = overlaps.shared[track]?.get(index) ?? 0;
-      const iou = common / ((overlaps.pixels[track] as number) + piece.rows.length - common);
+      const iou = common / (overlaps.pixels[track] + piece.rows.length - common);
       return [{ track, piece: index, cost: linkCost(prediction, piece, iou) }];
     });
   });
@@ -147,8 +147,8 @@ function clusters(pairs: readonly Pair[], tracks: number, pieces: number): Pair[
   const root = (i: number): number => {
     let at = i;
     while (parent[at] !== at) {
-      parent[at] = parent[parent[at] as number] as number;
-      at = parent[at] as number;
+      parent[at] = parent[parent[at]];
+      at = parent[at];
     }
     return at;
   };
@@ -201,7 +201,7 @@ function followBranches(
     const free = branches.filter((piece) => trackOfPiece[piece] === -1);
     const [first] = free;
     if (first === undefined) return;
-    const own = pieceOfTrack[track] as number;
+    const own = pieceOfTrack[track];
     const prediction = predictions[track] as Prediction;
     if (own === -1 && !breaksInto(prediction, track, free, pieces, flow, overlaps)) {
       if (free.length === 1 && isSame(track, first, pieces, overlaps)) link(matches, track, first);
@@ -225,14 +225,14 @@ function branchesOf(pieces: readonly Piece[], { shared }: Overlaps): number[][] 
   const from = new Int32Array(pieces.length).fill(-1);
   shared.forEach((of, track) => {
     for (const [piece, common] of of) {
-      if (common <= (most[piece] as number)) continue;
+      if (common <= most[piece]) continue;
       most[piece] = common;
       from[piece] = track;
     }
   });
   const branches: number[][] = shared.map(() => []);
   pieces.forEach(({ rows }, piece) => {
-    if ((most[piece] as number) >= ANCESTRY_SHARE * rows.length) branches[from[piece] as number]?.push(piece);
+    if (most[piece] >= ANCESTRY_SHARE * rows.length) branches[from[piece]]?.push(piece);
   });
   return branches;
 }
@@ -250,8 +250,8 @@ function breaksInto(
   const strong = parts.filter((part) => strength(part) >= BRANCH_STRENGTH_SHARE * strength(prediction.track));
   if (strong.length < 2) return false;
   const covered = branches.reduce((sum, piece) => sum + (shared[track]?.get(piece) ?? 0), 0);
-  if (covered < BRANCHES_COVER_SHARE * (pixels[track] as number)) return false;
-  return mayContinue(prediction, together(parts), flow[branches[0] as number] as Vector);
+  if (covered < BRANCHES_COVER_SHARE * pixels[track]) return false;
+  return mayContinue(prediction, together(parts), flow[branches[0]] as Vector);
 }
 
 /** Centre of gravity and area of some pieces as one. */
@@ -273,7 +273,7 @@ function together(parts: readonly Piece[]): Body {
 /** True when a moved mask and a piece are nearly the same pixels. */
 function isSame(track: number, piece: number, pieces: readonly Piece[], { shared, pixels }: Overlaps): boolean {
   const common = shared[track]?.get(piece) ?? 0;
-  return common >= SAME_SHARE * Math.max(pixels[track] as number, (pieces[piece] as Piece).rows.length);
+  return common >= SAME_SHARE * Math.max(pixels[track], (pieces[piece] as Piece).rows.length);
 }
 
 /**
@@ -295,8 +295,8 @@ function findMergers(
     if (pieceOfTrack[index] !== -1) return;
     const taken = [...(shared[index] as ReadonlyMap<number, number>)].filter(([piece]) => trackOfPiece[piece] !== -1);
     const [into, common] = largest(taken);
-    if (into === -1 || common < ANCESTRY_SHARE * (pixels[index] as number)) return;
-    const other = trackOfPiece[into] as number;
+    if (into === -1 || common < ANCESTRY_SHARE * pixels[index]) return;
+    const other = trackOfPiece[into];
     const goesOn = strength(track) > strength(trackAt(other)) && mayLink(index, into) && !isChild(index, other);
     if (goesOn || isChild(other, index)) {
       pieceOfTrack[other] = -1;

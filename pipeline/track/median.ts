@@ -2,8 +2,8 @@
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
-  const upper = sorted[middle] as number;
-  return sorted.length % 2 ? upper : ((sorted[middle - 1] as number) + upper) / 2;
+  const upper = sorted[middle];
+  return sorted.length % 2 ? upper : (sorted[middle - 1] + upper) / 2;
 }
 
 /** Quantile of a list that is not empty, linear between its ordered values. */
@@ -12,5 +12,5 @@ export function quantile(values: readonly number[], share: number): number {
   const at = share * (sorted.length - 1);
   const low = Math.floor(at);
   const high = Math.min(low + 1, sorted.length - 1);
-  return (sorted[low] as number) + (at - low) * ((sorted[high] as number) - (sorted[low] as number));
+  return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
 }

@@ -30,9 +30,9 @@ export function blockageOf(columns: BlockageColumns): Blockage {
       const starts = radars.get(site_id)?.get(tilt_deg);
       if (starts === undefined) return 0;
       const azimuth = Math.round(azimuth_deg) % AZIMUTHS;
-      const first = starts[azimuth] as number;
-      const last = lastUpTo(distance_km, asked_km, first, starts[azimuth + 1] as number);
-      return last < first ? 0 : (percent[last] as number) / 100;
+      const first = starts[azimuth];
+      const last = lastUpTo(distance_km, asked_km, first, starts[azimuth + 1]);
+      return last < first ? 0 : percent[last] / 100;
     },
   };
 }
@@ -44,7 +44,7 @@ export function blockageOf(columns: BlockageColumns): Blockage {
 function raysOf({ radar_id, tilt_deg, azimuth_deg }: BlockageColumns): Map<string, Map<number, Uint32Array>> {
   const radars = new Map<string, Map<number, Uint32Array>>();
   for (let begin = 0; begin < radar_id.length; ) {
-    const [radar, tilt] = [radar_id[begin] as string, tilt_deg[begin] as number];
+    const [radar, tilt] = [radar_id[begin] as string, tilt_deg[begin]];
     const starts = new Uint32Array(AZIMUTHS + 1);
     let index = begin;
     for (let azimuth = 0; azimuth < AZIMUTHS; azimuth++) {
@@ -65,7 +65,7 @@ function lastUpTo(distance_km: Float32Array, asked_km: number, first: number, en
   let [low, high] = [first, end];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((distance_km[middle] as number) <= asked_km) low = middle + 1;
+    if (distance_km[middle] <= asked_km) low = middle + 1;
     else high = middle;
   }
   return low - 1;

@@ -26,8 +26,8 @@ export function fillPolygons(polygons: MultiPolygon, window: Window): PixelRuns 
   crossings.forEach((columns, r) => {
     columns.sort((a, b) => a - b);
     for (let k = 0; k + 1 < columns.length; k += 2) {
-      const start = Math.max(window.col0, columns[k] as number);
-      const end = Math.min(lastCol, columns[k + 1] as number);
+      const start = Math.max(window.col0, columns[k]);
+      const end = Math.min(lastCol, columns[k + 1]);
       if (start < end) runs.push([window.row0 + r, start, end]);
     }
   });
@@ -40,7 +40,7 @@ export function fillPolygons(polygons: MultiPolygon, window: Window): PixelRuns 
 
 /** Notes, for every row whose centres an edge crosses, the first column with its centre at or east of the crossing. */
 function cross(from: number[], to: number[], { row0, rows }: Window, crossings: number[][]): void {
-  const [low, high] = (from[1] as number) < (to[1] as number) ? [from, to] : [to, from];
+  const [low, high] = from[1] < to[1] ? [from, to] : [to, from];
   const [x0, y0, x1, y1] = [low[0], low[1], high[0], high[1]] as [number, number, number, number];
   const first = Math.max(row0, firstRowBelow(y1));
   const end = Math.min(row0 + rows, firstRowBelow(y0));

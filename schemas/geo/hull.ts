@@ -9,7 +9,7 @@ import type { PixelSet, Ring } from './rings.ts';
  * Source: Andrew's monotone chain, 1979.
  */
 export function convexHull(points: readonly number[][]): Ring {
-  const sorted = points.toSorted((a, b) => (a[0] as number) - (b[0] as number) || (a[1] as number) - (b[1] as number));
+  const sorted = points.toSorted((a, b) => a[0] - b[0] || a[1] - b[1]);
   const lower = chain(sorted);
   const upper = chain(sorted.reverse());
   return [...lower, ...upper.slice(1)];
@@ -38,8 +38,8 @@ export function pixelHull({ rows, cols }: PixelSet): Ring {
   const west = new Map<number, number>();
   const east = new Map<number, number>();
   for (let i = 0; i < rows.length; i++) {
-    const row = rows[i] as number;
-    const col = cols[i] as number;
+    const row = rows[i];
+    const col = cols[i];
     west.set(row, Math.min(west.get(row) ?? col, col));
     east.set(row, Math.max(east.get(row) ?? col, col));
   }
@@ -80,8 +80,8 @@ export function hullCentroid(ring: Ring): Position {
     const area = turn(...triangle);
     triangle.forEach((a, k) => {
       const b = triangle[(k + 1) % 3] as number[];
-      const middleLon = ((a[0] as number) + (b[0] as number)) / 2;
-      const middleLat = ((a[1] as number) + (b[1] as number)) / 2;
+      const middleLon = (a[0] + b[0]) / 2;
+      const middleLat = (a[1] + b[1]) / 2;
       const share = area * Math.cos((middleLat * Math.PI) / 180);
       weight += share;
       lon += share * middleLon;

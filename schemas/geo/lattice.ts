@@ -50,7 +50,7 @@ const rowAreas = Float64Array.from({ length: LATTICE.rows }, (_, row) =>
 
 /** Area of any pixel of a lattice row on the WGS84 ellipsoid, km2. */
 export function pixelAreaKm2(row: number): number {
-  return rowAreas[row] as number;
+  return rowAreas[row];
 }
 
 /** Outer edges of a window, exact to two decimals. */

@@ -33,14 +33,14 @@ export function surrounding(polygons: MultiPolygon): { reachesOut: (ring: Ring, 
 function outerOf(polygon: Polygon): Outer {
   const from = polygon.flatMap((ring) => ring.slice(0, -1));
   const to = polygon.flatMap((ring) => ring.slice(1));
-  const [lons, lats] = [0, 1].map((axis) => from.map((position) => position[axis] as number)) as [number[], number[]];
+  const [lons, lats] = [0, 1].map((axis) => from.map((position) => position[axis])) as [number[], number[]];
   const least = (values: readonly number[]) => values.reduce((a, b) => Math.min(a, b));
   const most = (values: readonly number[]) => values.reduce((a, b) => Math.max(a, b));
   return {
     x1: Float64Array.from(lons),
     y1: Float64Array.from(lats),
-    x2: Float64Array.from(to, (position) => position[0] as number),
-    y2: Float64Array.from(to, (position) => position[1] as number),
+    x2: Float64Array.from(to, (position) => position[0]),
+    y2: Float64Array.from(to, (position) => position[1]),
     west: least(lons),
     south: least(lats),
     east: most(lons),
@@ -51,8 +51,8 @@ function outerOf(polygon: Polygon): Outer {
 /** Edges of a polygon that decide how far from it a point of the ring lies; null where all of it is too far away to matter. */
 function edgesNear(outer: Outer, ring: Ring, slack_m: number): Edges | null {
   const { x1, y1, x2, y2 } = outer;
-  const lats = ring.map((position) => position[1] as number);
-  const lons = ring.map((position) => position[0] as number);
+  const lats = ring.map((position) => position[1]);
+  const lons = ring.map((position) => position[0]);
   const slack_lat = slack_m / METRES_PER_DEGREE;
   const [south, north] = [Math.min(...lats) - slack_lat, Math.max(...lats) + slack_lat];
   const slack_lon = slack_lat / Math.cos((Math.max(Math.abs(south), Math.abs(north)) * Math.PI) / 180);
@@ -60,10 +60,10 @@ function edgesNear(outer: Outer, ring: Ring, slack_m: number): Edges | null {
   if (outer.west > east || outer.east < west || outer.south > north || outer.north < south) return null;
   const chosen: number[] = [];
   for (let i = 0; i < x1.length; i++) {
-    const [a, b] = [y1[i] as number, y2[i] as number];
+    const [a, b] = [y1[i], y2[i]];
     if (Math.min(a, b) <= north && Math.max(a, b) >= south) chosen.push(i);
   }
-  const at = (values: Float64Array) => Float64Array.from(chosen, (i) => values[i] as number);
+  const at = (values: Float64Array) => Float64Array.from(chosen, (i) => values[i]);
   return { x1: at(x1), y1: at(y1), x2: at(x2), y2: at(y2) };
 }
 
@@ -91,10 +91,10 @@ function gapM([x, y]: readonly [number, number], { x1, y1, x2, y2 }: Edges, perL
   let inside = false;
   let least = Number.POSITIVE_INFINITY;
   for (let i = 0; i < x1.length; i++) {
-    const ax = ((x1[i] as number) - x) * perLon;
-    const ay = ((y1[i] as number) - y) * METRES_PER_DEGREE;
-    const bx = ((x2[i] as number) - x) * perLon;
-    const by = ((y2[i] as number) - y) * METRES_PER_DEGREE;
+    const ax = (x1[i] - x) * perLon;
+    const ay = (y1[i] - y) * METRES_PER_DEGREE;
+    const bx = (x2[i] - x) * perLon;
+    const by = (y2[i] - y) * METRES_PER_DEGREE;
     if (ay > 0 !== by > 0 && ax - (ay * (bx - ax)) / (by - ay) > 0) inside = !inside;
     const [dx, dy] = [bx - ax, by - ay];
     const share = Math.max(0, Math.min(1, -(ax * dx + ay * dy) / (dx * dx + dy * dy)));

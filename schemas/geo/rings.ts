@@ -49,8 +49,8 @@ function sortedKeys({ rows, cols }: PixelSet): Uint32Array {
   const keys = new Uint32Array(rows.length);
   let sorted = true;
   for (let i = 0; i < keys.length; i++) {
-    keys[i] = (rows[i] as number) * LATTICE.cols + (cols[i] as number);
-    if (i > 0 && (keys[i] as number) < (keys[i - 1] as number)) sorted = false;
+    keys[i] = rows[i] * LATTICE.cols + cols[i];
+    if (i > 0 && keys[i] < keys[i - 1]) sorted = false;
   }
   return sorted ? keys : keys.sort();
 }
@@ -64,7 +64,7 @@ function runsOf(keys: Uint32Array): Runs {
   for (const key of keys) {
     const r = Math.floor(key / LATTICE.cols);
     const c = key - r * LATTICE.cols;
-    if (open >= 0 && row[open] === r && c <= (end[open] as number)) {
+    if (open >= 0 && row[open] === r && c <= end[open]) {
       end[open] = c + 1;
       continue;
     }
@@ -80,8 +80,8 @@ function runsOf(keys: Uint32Array): Runs {
 function find(component: Int32Array, run: number): number {
   let i = run;
   while (component[i] !== i) {
-    component[i] = component[component[i] as number] as number;
-    i = component[i] as number;
+    component[i] = component[component[i]];
+    i = component[i];
   }
   return i;
 }
@@ -105,7 +105,7 @@ function linkCorners(runs: Runs, component: Int32Array): Corners {
     return count++;
   };
   const joinVertical = (lower: number, insideWest: boolean): void => {
-    const upper = hanging[col[lower] as number] as number;
+    const upper = hanging[col[lower]];
     if (insideWest) next[lower] = upper;
     else next[upper] = lower;
   };
@@ -159,16 +159,16 @@ function linkCorners(runs: Runs, component: Int32Array): Corners {
   let previousFrom = 0;
   let from = 0;
   while (from < runs.count) {
-    const r = runs.row[from] as number;
+    const r = runs.row[from];
     let to = from;
     while (to < runs.count && runs.row[to] === r) to++;
     const adjacent = from > previousFrom && runs.row[previousFrom] === r - 1;
-    if (from > previousFrom && !adjacent) walkLine((runs.row[previousFrom] as number) + 1, previousFrom, from, 0, 0);
+    if (from > previousFrom && !adjacent) walkLine(runs.row[previousFrom] + 1, previousFrom, from, 0, 0);
     walkLine(r, adjacent ? previousFrom : from, from, from, to);
     previousFrom = from;
     from = to;
   }
-  if (runs.count > 0) walkLine((runs.row[previousFrom] as number) + 1, previousFrom, runs.count, 0, 0);
+  if (runs.count > 0) walkLine(runs.row[previousFrom] + 1, previousFrom, runs.count, 0, 0);
   return { count, row, col, next, run };
 }
 
@@ -179,7 +179,7 @@ function assemble(corners: Corners, component: Int32Array): MultiPolygon {
   const holes: { owner: number; ring: Ring }[] = [];
   for (const path of simplePaths(corners)) {
     const ring = ringOf(corners, path);
-    const owner = find(component, corners.run[path[0] as number] as number);
+    const owner = find(component, corners.run[path[0]]);
     if (signedArea(corners, path) < 0) holes.push({ owner, ring });
     else {
       const polygon = [ring];
@@ -208,14 +208,14 @@ function simplePaths(corners: Corners): number[][] {
     do {
       walked[i] = 1;
       const twin = samePlace(i, i - 1) ? i - 1 : samePlace(i, i + 1) ? i + 1 : -1;
-      if (twin >= 0 && (position[twin] as number) >= 0) {
-        const loop = path.splice(position[twin] as number);
+      if (twin >= 0 && position[twin] >= 0) {
+        const loop = path.splice(position[twin]);
         for (const j of loop) position[j] = -1;
         paths.push(loop);
       }
       position[i] = path.length;
       path.push(i);
-      i = next[i] as number;
+      i = next[i];
     } while (i !== first);
     for (const j of path) position[j] = -1;
     paths.push(path);
@@ -228,17 +228,14 @@ function signedArea({ row, col }: Corners, path: readonly number[]): number {
   let sum = 0;
   let previous = path.at(-1) as number;
   for (const i of path) {
-    sum += (row[previous] as number) * (col[i] as number) - (col[previous] as number) * (row[i] as number);
+    sum += row[previous] * col[i] - col[previous] * row[i];
     previous = i;
   }
   return sum;
 }
 
 function ringOf({ row, col }: Corners, path: readonly number[]): Ring {
-  const ring = path.map((i) => [
-    (100 * LATTICE.west + (col[i] as number)) / 100,
-    (100 * LATTICE.north - (row[i] as number)) / 100,
-  ]);
+  const ring = path.map((i) => [(100 * LATTICE.west + col[i]) / 100, (100 * LATTICE.north - row[i]) / 100]);
   ring.push([...(ring[0] as number[])]);
   return ring;
 }

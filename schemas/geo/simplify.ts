@@ -74,12 +74,12 @@ interface Metres {
 
 /** Vertices in metres from the first one, degrees of longitude as wide as where the ring is nearest the equator. */
 function toMetres(ring: Ring): Metres[] {
-  const nearest = ring.reduce((lat, position) => Math.min(lat, Math.abs(position[1] as number)), 90);
+  const nearest = ring.reduce((lat, position) => Math.min(lat, Math.abs(position[1])), 90);
   const [lon0, lat0] = ring[0] as [number, number];
   const metresPerLon = METRES_PER_DEGREE * Math.cos((nearest * Math.PI) / 180);
   return ring.map((position, i) => ({
-    x: ((position[0] as number) - lon0) * metresPerLon,
-    y: ((position[1] as number) - lat0) * METRES_PER_DEGREE,
+    x: (position[0] - lon0) * metresPerLon,
+    y: (position[1] - lat0) * METRES_PER_DEGREE,
     i,
   }));
 }
@@ -89,7 +89,7 @@ function simplifyRing(ring: Ring, tolerance_m: number): Ring {
   const points = toMetres(ring);
   const fixed = outermost(points);
   const kept = fixed.flatMap((from, k) => {
-    const to = fixed[k + 1] ?? (fixed[0] as number) + points.length - 1;
+    const to = fixed[k + 1] ?? fixed[0] + points.length - 1;
     const arc = points.slice(from, to + 1).concat(points.slice(1, Math.max(0, to - points.length + 2)));
     return (simplifyLine(arc, tolerance_m, true) as Metres[]).slice(0, -1);
   });
@@ -102,7 +102,7 @@ function simplifyRing(ring: Ring, tolerance_m: number): Ring {
 function outermost(points: readonly Metres[]): number[] {
   const found = [0, 0, 0, 0];
   points.forEach((point, i) => {
-    const at = (k: number) => points[found[k] as number] as Metres;
+    const at = (k: number) => points[found[k]] as Metres;
     if (point.x < at(0).x) found[0] = i;
     if (point.y < at(1).y) found[1] = i;
     if (point.x > at(2).x) found[2] = i;

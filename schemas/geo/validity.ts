@@ -68,8 +68,8 @@ function outlinesOf(polygons: MultiPolygon): Outline[] {
   return polygons.flatMap((rings, polygon) =>
     rings.map((positions, place) => {
       const open = positions.slice(0, -1);
-      const x = Float64Array.from(open, (position) => hundredths(position[0] as number));
-      const y = Float64Array.from(open, (position) => hundredths(position[1] as number));
+      const x = Float64Array.from(open, (position) => hundredths(position[0]));
+      const y = Float64Array.from(open, (position) => hundredths(position[1]));
       return { ring: ring++, polygon, hole: place > 0, x, y, box: boxOf(x, y) };
     }),
   );
@@ -119,10 +119,10 @@ function meetings(outlines: readonly Outline[]): { conflicts: Conflict[]; touche
 
 function edgesOf(outline: Outline): Edge[] {
   return Array.from(outline.x, (x1, index) => {
-    const y1 = outline.y[index] as number;
+    const y1 = outline.y[index];
     const after = (index + 1) % outline.x.length;
-    const x2 = outline.x[after] as number;
-    const y2 = outline.y[after] as number;
+    const x2 = outline.x[after];
+    const y2 = outline.y[after];
     return { outline, index, box: [Math.min(x1, x2), Math.min(y1, y2), Math.max(x1, x2), Math.max(y1, y2)] };
   });
 }
@@ -133,11 +133,11 @@ function vertexOf({ outline, index }: Edge, end: 0 | 1): number {
 }
 
 function edgeX(edge: Edge, end: 0 | 1): number {
-  return edge.outline.x[vertexOf(edge, end)] as number;
+  return edge.outline.x[vertexOf(edge, end)];
 }
 
 function edgeY(edge: Edge, end: 0 | 1): number {
-  return edge.outline.y[vertexOf(edge, end)] as number;
+  return edge.outline.y[vertexOf(edge, end)];
 }
 
 /** Sign of the turn from a to b to c: positive to the left. */
@@ -164,7 +164,7 @@ function meetOnLine(a: Edge, b: Edge): 'conflict' | { ai: number; bi: number } {
   if (!end) return 'conflict';
   const [ax, ay] = [edgeX(a, 0) + edgeX(a, 1), edgeY(a, 0) + edgeY(a, 1)];
   const [bx, by] = [edgeX(b, 0) + edgeX(b, 1), edgeY(b, 0) + edgeY(b, 1)];
-  const [x, y] = [2 * (a.outline.x[end.ai] as number), 2 * (a.outline.y[end.ai] as number)];
+  const [x, y] = [2 * a.outline.x[end.ai], 2 * a.outline.y[end.ai]];
   return (ax - x) * (bx - x) + (ay - y) * (by - y) > 0 ? 'conflict' : end;
 }
 
@@ -186,7 +186,7 @@ function touchConflicts(touches: readonly Touch[]): Conflict[] {
   };
   const seen = new Set<string>();
   for (const { a, ai, b, bi } of touches) {
-    const place = `${(a.x[ai] as number) / 100} ${(a.y[ai] as number) / 100}`;
+    const place = `${a.x[ai] / 100} ${a.y[ai] / 100}`;
     const rings = [a.ring, b.ring];
     if (seen.has(`${rings} ${place}`)) continue;
     seen.add(`${rings} ${place}`).add(`${[b.ring, a.ring]} ${place}`);
@@ -206,11 +206,11 @@ function touchConflicts(touches: readonly Touch[]): Conflict[] {
 
 /** True when, around a common vertex, one of b's two edges lies on each side of a. */
 function passThrough(a: Outline, ai: number, b: Outline, bi: number): boolean {
-  const x = a.x[ai] as number;
-  const y = a.y[ai] as number;
+  const x = a.x[ai];
+  const y = a.y[ai];
   const angle = (outline: Outline, vertex: number): number => {
     const i = (vertex + outline.x.length) % outline.x.length;
-    return Math.atan2((outline.y[i] as number) - y, (outline.x[i] as number) - x);
+    return Math.atan2(outline.y[i] - y, outline.x[i] - x);
   };
   const from = angle(a, ai - 1);
   const between = (edge: number): boolean => {
@@ -268,8 +268,7 @@ function boxesMeet(a: Box, b: Box): boolean {
 
 function signedArea({ x, y }: Outline): number {
   let sum = 0;
-  for (let i = 0, j = x.length - 1; i < x.length; j = i++)
-    sum += (x[j] as number) * (y[i] as number) - (x[i] as number) * (y[j] as number);
+  for (let i = 0, j = x.length - 1; i < x.length; j = i++) sum += x[j] * y[i] - x[i] * y[j];
   return sum;
 }
 
@@ -279,8 +278,8 @@ function inside(inner: Outline, outer: Outline): boolean {
   const { x, y } = inner;
   for (const share of [0, 1 / 2])
     for (let i = 0; i < x.length; i++) {
-      const [ax, ay] = [x[i] as number, y[i] as number];
-      const [bx, by] = [x[(i + 1) % x.length] as number, y[(i + 1) % x.length] as number];
+      const [ax, ay] = [x[i], y[i]];
+      const [bx, by] = [x[(i + 1) % x.length], y[(i + 1) % x.length]];
       const side = sideOf(outer, ax + share * (bx - ax), ay + share * (by - ay));
       if (side !== 0) return side > 0;
     }

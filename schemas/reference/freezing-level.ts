@@ -10,13 +10,13 @@ const HAIL_DAY_WARMTH_KM = { winter: 0.4, summer: 0.2 } as const;
 export function freezingLevelKm(lat: number, month: number): number {
   const { lats, km } = table;
   const last = lats.length - 1;
-  const at = Math.min(Math.max(lat, lats[0] as number), lats[last] as number);
+  const at = Math.min(Math.max(lat, lats[0]), lats[last]);
   const upper = Math.max(
     1,
     lats.findIndex((bound) => bound >= at),
   );
-  const south = lats[upper - 1] as number;
-  const share = (at - south) / ((lats[upper] as number) - south);
+  const south = lats[upper - 1];
+  const share = (at - south) / (lats[upper] - south);
   const low = km[upper - 1]?.[month - 1];
   const high = km[upper]?.[month - 1];
   if (low === undefined || high === undefined) throw new RangeError(`month is ${month}, expected 1 to 12`);

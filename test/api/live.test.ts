@@ -89,7 +89,7 @@ test('places come nearest first, the radius included', async (t) => {
     distances,
     distances.toSorted((a, b) => a - b),
   );
-  const middle = distances[Math.floor(distances.length / 2)] as number;
+  const middle = distances[Math.floor(distances.length / 2)];
   const inside = distances.filter((km) => km <= middle).length;
   t.is(snapshot.placesWithin(EVERYWHERE, middle, 0).length, inside);
   t.is(

@@ -61,7 +61,7 @@ export async function day(args: readonly string[]): Promise<void> {
     const total = seconds(started);
     await root.close();
     const tenth = Math.max(1, Math.floor(marks.length / 10));
-    const perScan = (part: readonly number[]) => ((part.at(-1) as number) - (part[0] as number)) / (part.length - 1);
+    const perScan = (part: readonly number[]) => ((part.at(-1) as number) - part[0]) / (part.length - 1);
     console.log(
       `day: ${run.scans} full-CONUS scans, ${run.detections} detections in ${ingested} s = ${(run.scans / Number(ingested)).toFixed(1)} scans/s` +
         `${each_scan ? ' scan by scan' : ' hour by hour'}; with the day closed ${total} s; peak memory ${(peak / 2 ** 30).toFixed(2)} GB`,

@@ -146,7 +146,7 @@ async function measured(
 }
 
 function quantile(values: readonly number[], share: number): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(share * (values.length - 1))] as number;
+  return values.toSorted((a, b) => a - b)[Math.floor(share * (values.length - 1))];
 }
 
 function shown({ median_ms, p90_ms, again_ms, days }: Timing): string {

@@ -46,12 +46,12 @@ export function fitCalibration(raw: readonly number[], struck: readonly boolean[
 
 /** Cases by rising raw probability, in groups of about equal mass; what is left over joins the last. */
 function grouped(raw: readonly number[], struck: readonly boolean[]): Group[] {
-  const order = raw.map((_, index) => index).sort((a, b) => (raw[a] as number) - (raw[b] as number) || a - b);
+  const order = raw.map((_, index) => index).sort((a, b) => raw[a] - raw[b] || a - b);
   const mass = raw.reduce((sum, value) => sum + WEIGHT_MIN + value, 0) / GROUPS;
   const groups: Group[] = [];
   let [group, weight] = [{ raw: 0, struck: 0, cases: 0 }, 0];
   for (const [place, index] of order.entries()) {
-    const value = raw[index] as number;
+    const value = raw[index];
     group.raw += value;
     group.struck += struck[index] ? 1 : 0;
     group.cases += 1;
@@ -98,8 +98,8 @@ export function recalibration(
     let [g0, g1, h00, h01, h11] = [0, 0, 0, 0, 0];
     for (const [index, x] of logits.entries()) {
       const p = 1 / (1 + Math.exp(-(intercept + slope * x)));
-      const count = weights === null ? 1 : (weights[index] as number);
-      const miss = count * ((came[index] as number) - p);
+      const count = weights === null ? 1 : weights[index];
+      const miss = count * (came[index] - p);
       const curvature = count * p * (1 - p);
       g0 += miss;
       g1 += miss * x;

@@ -144,27 +144,26 @@ function pointsAround(storms: readonly NowcastStorm[], from: number): Position[]
 
 /** A simulated scan as the reader would hand it over, with POSH as its only companion. */
 function scanInput({ scan_time, window, index, values }: SimulatedScan): ScanInput {
-  const kept = Uint32Array.from(index.keys().filter((n) => (values.MESH[n] as number) > 0));
+  const kept = Uint32Array.from(index.keys().filter((n) => values.MESH[n] > 0));
   const rowStart = new Uint32Array(window.rows + 1);
   for (const n of kept) {
-    const next = Math.floor((index[n] as number) / window.cols) + 1;
-    rowStart[next] = (rowStart[next] as number) + 1;
+    const next = Math.floor(index[n] / window.cols) + 1;
+    rowStart[next] = rowStart[next] + 1;
   }
-  for (let row = 0; row < window.rows; row++)
-    rowStart[row + 1] = (rowStart[row + 1] as number) + (rowStart[row] as number);
+  for (let row = 0; row < window.rows; row++) rowStart[row + 1] = rowStart[row + 1] + rowStart[row];
   return {
     scan_time,
     simulated: true,
     mesh: {
       window,
       rowStart,
-      col: Uint16Array.from(kept, (n) => window.col0 + ((index[n] as number) % window.cols)),
-      tenths: Uint16Array.from(kept, (n) => values.MESH[n] as number),
+      col: Uint16Array.from(kept, (n) => window.col0 + (index[n] % window.cols)),
+      tenths: Uint16Array.from(kept, (n) => values.MESH[n]),
       covered_px: window.rows * window.cols,
       uncovered_px: 0,
     },
     companions: {
-      posh_pct: Float32Array.from(kept, (n) => Math.max(0, values.POSH[n] as number) / 10),
+      posh_pct: Float32Array.from(kept, (n) => Math.max(0, values.POSH[n]) / 10),
       vil_kg_m2: null,
       echo_top_18_km: null,
       echo_top_50_km: null,

@@ -94,7 +94,7 @@ function report(key: LeadKey, minutes: number, cases: readonly Case[], said: rea
   const base = mean(came);
   const brier = (forecast: (index: number) => number) =>
     mean(came.map((event, index) => (forecast(index) - event) ** 2));
-  const model = brier((index) => said[index] as number);
+  const model = brier((index) => said[index]);
   const raw = brier((index) => cases[index]?.raw[key] ?? 0);
   const persistence = brier((index) => (cases[index]?.now ? 1 : 0));
   const climate = brier(() => base);
@@ -121,14 +121,12 @@ function reliability(
   came: readonly number[],
 ): { cases: number; said: number; came: number }[] {
   return BINS.slice(0, -1)
-    .map((low, bin) =>
-      said.flatMap((value, index) => (value >= low && value < (BINS[bin + 1] as number) ? [index] : [])),
-    )
+    .map((low, bin) => said.flatMap((value, index) => (value >= low && value < BINS[bin + 1] ? [index] : [])))
     .filter((members) => members.length > 0)
     .map((members) => ({
       cases: members.length,
-      said: mean(members.map((index) => said[index] as number)),
-      came: mean(members.map((index) => came[index] as number)),
+      said: mean(members.map((index) => said[index])),
+      came: mean(members.map((index) => came[index])),
     }));
 }
 
@@ -145,12 +143,12 @@ function intervals(
     const times = new Uint16Array(evenings);
     for (let n = 0; n < evenings; n++) {
       const evening = Math.floor(evenings * draw());
-      times[evening] = (times[evening] as number) + 1;
+      times[evening] = times[evening] + 1;
     }
-    const weights = cases.map(({ evening }) => times[evening] as number);
+    const weights = cases.map(({ evening }) => times[evening]);
     const squares = (forecast: (index: number) => number) =>
-      came.reduce((sum, event, index) => sum + (weights[index] as number) * (forecast(index) - event) ** 2, 0);
-    const skill = 1 - squares((index) => said[index] as number) / squares((index) => (cases[index]?.now ? 1 : 0));
+      came.reduce((sum, event, index) => sum + weights[index] * (forecast(index) - event) ** 2, 0);
+    const skill = 1 - squares((index) => said[index]) / squares((index) => (cases[index]?.now ? 1 : 0));
     return { skill, ...recalibration(said, came, weights, { from: whole, steps: 4 }) };
   });
   return {
@@ -162,7 +160,7 @@ function intervals(
 
 function middle(values: readonly number[]): string {
   const sorted = values.toSorted((a, b) => a - b);
-  const at = (share: number) => (sorted[Math.floor(share * (sorted.length - 1))] as number).toFixed(2);
+  const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))].toFixed(2);
   return `[${at(0.05)}, ${at(0.95)}]`;
 }
 

@@ -42,7 +42,7 @@ export async function timeOurs(work: () => unknown, prepare: () => unknown = () 
     await work();
     if (run > 0) times.push(performance.now() - start);
   }
-  return times.sort((a, b) => a - b)[Math.floor(RUNS / 2)] as number;
+  return times.sort((a, b) => a - b)[Math.floor(RUNS / 2)];
 }
 
 /** One line of a comparison: ours, the peer's, the ratio and the goal. */

@@ -79,5 +79,5 @@ async function ask(service: RunningService, date: string, simplify_m: number): P
 }
 
 function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number;
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 }

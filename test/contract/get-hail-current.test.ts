@@ -168,7 +168,7 @@ test.serial(
         t.truthy(storm.trend);
       }
       const severe = [...new Set(own.filter((row) => row.estimated_size_mm >= 19).map((row) => row.scan_time))];
-      const gaps = severe.slice(1).map((time, index) => Math.min(4, (time - (severe[index] as number)) / 60_000));
+      const gaps = severe.slice(1).map((time, index) => Math.min(4, (time - severe[index]) / 60_000));
       const duration = severe.length === 0 ? 0 : 2 + gaps.reduce((sum, gap) => sum + gap, 0);
       t.is(impact?.hail_duration_min, round(duration, 1));
       const swath = rows.filter((row) => row.track_id === newest.track_id && row.estimated_size_mm >= 19);

@@ -66,12 +66,12 @@ test.serial('GET /v1/hail/history tells place, times, duration and confidence of
   );
   const own = rows.filter((row) => row.storm_date === FIRST);
   const place = [...new Set(own.filter((row) => row.geohash5 === at.geohash5).map((row) => row.scan_time))];
-  const gaps = place.slice(1).map((scan, index) => Math.min(4, (scan - (place[index] as number)) / 60_000));
+  const gaps = place.slice(1).map((scan, index) => Math.min(4, (scan - place[index]) / 60_000));
   t.deepEqual(event as unknown, {
     storm_date: FIRST,
     location: { lat: round(at.lat, 5), lon: round(at.lon, 5), geohash5: at.geohash5 },
     distance_km: 0,
-    first_detected: time(place[0] as number),
+    first_detected: time(place[0]),
     last_detected: time(place.at(-1) as number),
     duration_minutes: round(2 + gaps.reduce((sum, gap) => sum + gap, 0), 1),
     scan_count: place.length,

@@ -265,7 +265,7 @@ async function withoutHail(file: SourceFile): Promise<Buffer> {
     gribFile(
       constantPacking(rows * columns, { reference: -10 }),
       { rows, columns, la1, lo1 },
-      { time: clockOf(time_ms), production_status: raw[35] as number },
+      { time: clockOf(time_ms), production_status: raw[35] },
     ),
   );
   return dry;

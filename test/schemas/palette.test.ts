@@ -19,7 +19,7 @@ test('every size step has a colour: cell and detection threshold, then the six b
 
 test('larger hail is darker, so that the order reads without colour vision', (t) => {
   const bands = SIZE_COLORS.filter(({ category }) => category !== null).map(({ color }) => luminance(color));
-  for (let i = 1; i < bands.length; i++) t.true((bands[i] as number) < 0.75 * (bands[i - 1] as number));
+  for (let i = 1; i < bands.length; i++) t.true(bands[i] < 0.75 * bands[i - 1]);
 });
 
 test('text reads on every colour', (t) => {

@@ -68,7 +68,7 @@ function slowly(rows: readonly Detection[], question: HistoryQuestion) {
       const place = [
         ...new Set(ofDate.filter((row) => row.geohash5 === best.row.geohash5).map((row) => row.scan_time)),
       ];
-      const gaps = place.slice(1).map((time, index) => Math.min(4, (time - (place[index] as number)) / 60_000));
+      const gaps = place.slice(1).map((time, index) => Math.min(4, (time - place[index]) / 60_000));
       return {
         storm_date,
         lat: best.row.lat,

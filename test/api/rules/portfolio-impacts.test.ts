@@ -11,8 +11,8 @@ function hail(picture: string): HailPixels {
   const { window, rowStart, col, tenths } = draw(picture);
   const pixels = new Map<number, { max_mm: number; detections: number }>();
   for (let row = 0; row < window.rows; row++)
-    for (let k = rowStart[row] as number; k < (rowStart[row + 1] as number); k++)
-      pixels.set(pixelKey(window.row0 + row, col[k] as number), { max_mm: (tenths[k] as number) / 10, detections: 1 });
+    for (let k = rowStart[row]; k < rowStart[row + 1]; k++)
+      pixels.set(pixelKey(window.row0 + row, col[k]), { max_mm: tenths[k] / 10, detections: 1 });
   return pixels;
 }
 

@@ -16,10 +16,10 @@ function pixelsOf(
 ): MaximumPixels & { row: number[]; col: number[]; mm: number[] } {
   const pixels = { row: [] as number[], col: [] as number[], mm: [] as number[] };
   for (let r = 0; r < field.window.rows; r++)
-    for (let i = field.rowStart[r] as number; i < (field.rowStart[r + 1] as number); i++) {
+    for (let i = field.rowStart[r]; i < field.rowStart[r + 1]; i++) {
       pixels.row.push(field.window.row0 + r);
-      pixels.col.push(field.col[i] as number);
-      pixels.mm.push((field.tenths[i] as number) / 10);
+      pixels.col.push(field.col[i]);
+      pixels.mm.push(field.tenths[i] / 10);
     }
   return pixels;
 }
@@ -79,9 +79,7 @@ sharedTest(
 
 sharedTest('unsimplified tiers of the real day are those the pipeline publishes', (t) => {
   const pixels = pixelsOf(realField(REAL_DAY));
-  const rows = pixels.mm.map((max_mm, i) =>
-    dayMaxRow({ row: pixels.row[i] as number, col: pixels.col[i] as number, max_mm }),
-  );
+  const rows = pixels.mm.map((max_mm, i) => dayMaxRow({ row: pixels.row[i], col: pixels.col[i], max_mm }));
   const published = publishedTiers(rows, DAY, new Map(SIZE_BANDS.map(({ threshold_mm }) => [threshold_mm, 0])));
   t.deepEqual(
     drawTiers(pixels, 19, 0).map(({ threshold_mm, category, geometry }) => ({ threshold_mm, category, geometry })),
@@ -104,10 +102,9 @@ function* samples(polygons: MultiPolygon): Generator<[number, number]> {
     for (const ring of rings)
       for (const [i, to] of ring.slice(1).entries()) {
         const from = ring[i] as number[];
-        const [dx, dy] = [(to[0] as number) - (from[0] as number), (to[1] as number) - (from[1] as number)];
+        const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
         const steps = Math.ceil((Math.hypot(dx, dy) * METRES_PER_DEGREE) / SAMPLED_M);
-        for (let k = 0; k < steps; k++)
-          yield [(from[0] as number) + (dx * k) / steps, (from[1] as number) + (dy * k) / steps];
+        for (let k = 0; k < steps; k++) yield [from[0] + (dx * k) / steps, from[1] + (dy * k) / steps];
       }
     const [west, south, east, north] = boxOf(rings);
     for (let x = west; x < east; x += 0.005)
@@ -116,7 +113,7 @@ function* samples(polygons: MultiPolygon): Generator<[number, number]> {
 }
 
 function boxOf(rings: readonly Ring[]): [number, number, number, number] {
-  const on = (axis: number) => rings.flat().map((position) => position[axis] as number);
+  const on = (axis: number) => rings.flat().map((position) => position[axis]);
   return [Math.min(...on(0)), Math.min(...on(1)), Math.max(...on(0)), Math.max(...on(1))];
 }
 
@@ -136,11 +133,8 @@ function distance_m(rings: readonly Ring[], x: number, y: number): number {
   for (const ring of rings)
     for (const [i, to] of ring.slice(1).entries()) {
       const from = ring[i] as number[];
-      const [ax, ay] = [((from[0] as number) - x) * perLon, ((from[1] as number) - y) * METRES_PER_DEGREE];
-      const [dx, dy] = [
-        ((to[0] as number) - (from[0] as number)) * perLon,
-        ((to[1] as number) - (from[1] as number)) * METRES_PER_DEGREE,
-      ];
+      const [ax, ay] = [(from[0] - x) * perLon, (from[1] - y) * METRES_PER_DEGREE];
+      const [dx, dy] = [(to[0] - from[0]) * perLon, (to[1] - from[1]) * METRES_PER_DEGREE];
       const share = Math.max(0, Math.min(1, -(ax * dx + ay * dy) / (dx * dx + dy * dy)));
       least = Math.min(least, Math.hypot(ax + share * dx, ay + share * dy));
     }

@@ -21,7 +21,7 @@ function etopo(): number[][] {
 async function asGeotiff(t: ExecutionContext): Promise<string> {
   const south = etopo();
   const height = (lat: number, lon: number) =>
-    (south[Math.floor((lat + 90) * 3)] as number[])[Math.floor((lon - 20) * 3)] as number;
+    (south[Math.floor((lat + 90) * 3)] as number[])[Math.floor((lon - 20) * 3)];
   const path = `${await scratch(t, 'etopo')}.tif`;
   const world = { rows: 540, cols: 1080, west: 20, north: 90, step_deg: 1 / 3 };
   await fs.writeFile(path, demFile({ ...world, height, type: 'float32', deflate: true }));

@@ -76,7 +76,7 @@ test('the confidence of a cell is that of its largest pixel', (t) => {
   const input = scan(draw('2 3 4 3 2 . . 2 2 2 3 2'));
   const { detections, cellConfidence } = detect(input);
   t.deepEqual(cellConfidence, [detections[2]?.confidence, detections[8]?.confidence]);
-  t.true((cellConfidence[0] as number) > (cellConfidence[1] as number));
+  t.true(cellConfidence[0] > cellConfidence[1]);
 });
 
 test('companions are those of the pixel; missing products and unknown values are null', (t) => {

@@ -9,7 +9,7 @@ for (const [ridge, expected] of Object.entries(fits))
   test(`with a ridge of ${ridge} the coefficients are those of a general minimiser`, (t) => {
     const fit = fitLogistic(rows, targets, weights, Number(ridge));
     [fit.intercept, ...fit.weights].forEach((value, n) => {
-      t.true(Math.abs(value - (expected[n] as number)) < 1e-6, `coefficient ${n}`);
+      t.true(Math.abs(value - expected[n]) < 1e-6, `coefficient ${n}`);
     });
   });
 
@@ -33,5 +33,5 @@ test('predictors that copy one another are an error without a ridge, and share t
   ];
   t.throws(() => fitLogistic(copies, [0, 1, 0, 1], [1, 1, 1, 1], 0), { instanceOf: PipelineError });
   const { weights: shared } = fitLogistic(copies, [0, 1, 0, 1], [1, 1, 1, 1], 1);
-  t.true(Math.abs((shared[0] as number) - (shared[1] as number)) < 1e-9);
+  t.true(Math.abs(shared[0] - shared[1]) < 1e-9);
 });

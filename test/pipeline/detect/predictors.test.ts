@@ -75,7 +75,7 @@ test('without POSH the melting level of the matched ProbSevere object goes into 
       geometry: 'POLYGON ((-95.1 39.9, -94.8 39.9, -94.8 40.1, -95.1 40.1, -95.1 39.9))',
     } as ProbSevereObject;
     const input = { ...INPUT, companions: { ...INPUT.companions, posh_pct: null }, probsevere: [object] };
-    return findDetections(input, findCells(input), emptyDetectMemory, null).cellConfidence[0] as number;
+    return findDetections(input, findCells(input), emptyDetectMemory, null).cellConfidence[0];
   };
   t.true(confidence(2.5) > confidence(4.5));
 });
@@ -85,7 +85,7 @@ test('the probability of a detection outside every cell is that of a cell of the
   const [cell] = findCells(INPUT);
   const [detection] = detections;
   if (!detection || !cell) return t.fail('no detection');
-  const alone = hailProbability(detectionPredictors(detection, component_area_km2[0] as number)).probability;
+  const alone = hailProbability(detectionPredictors(detection, component_area_km2[0])).probability;
   const past = { growth_mm_per_min: null, duration_min: null };
   t.is(alone, hailProbability(cellPredictors(cell, SCAN_TIME, past)).probability);
 });

@@ -15,7 +15,7 @@ const KM_PER_COL = 1.1132 * Math.cos((LAT * Math.PI) / 180) * 1.0014;
 const everything = (field: HailField) => Uint32Array.from(field.tenths.keys());
 /** Largest MESH of each cell, mm. */
 const peaks = (field: HailField, cells: readonly Uint32Array[]) =>
-  cells.map((cell) => Math.max(...Array.from(cell, (pixel) => field.tenths[pixel] as number)) / 10);
+  cells.map((cell) => Math.max(...Array.from(cell, (pixel) => field.tenths[pixel])) / 10);
 
 /** Two round storms of 40 mm and sigma 4 km side by side near 40 N, values from 5 mm. */
 function twoStorms(distance_km: number): { field: HailField; mm: (east_km: number) => number } {
@@ -115,7 +115,7 @@ test('pixels below the cell threshold that touch a pixel count in its mean', (t)
     { mm_per_digit: 1 },
   );
   const labels = labelComponents(field, 50, 8);
-  const pixels = Uint32Array.from([...labels.label.keys()].filter((n) => (labels.label[n] as number) >= 0));
+  const pixels = Uint32Array.from([...labels.label.keys()].filter((n) => labels.label[n] >= 0));
   t.is(pixels.length, 28);
   t.deepEqual(
     splitComponent(field, pixels).map((cell) => cell.length),
@@ -128,7 +128,7 @@ const rough = fc
   .map((coarse) =>
     // Three pixels to a value, so that peaks have room.
     Array.from({ length: 27 }, (_, r) =>
-      Array.from({ length: 42 }, (_, c) => (coarse[Math.floor(r / 3)] as number[])[Math.floor(c / 3)] as number),
+      Array.from({ length: 42 }, (_, c) => (coarse[Math.floor(r / 3)] as number[])[Math.floor(c / 3)]),
     ),
   );
 
@@ -169,7 +169,7 @@ test('a mirrored picture without equal values has mirrored cells', (t) => {
     return splitComponent(field, everything(field))
       .map((cell) => Array.from(cell, (n) => (mirrored ? 23 - (n % 24) : n % 24) + 24 * Math.floor(n / 24)))
       .map((cell) => cell.sort((a, b) => a - b))
-      .sort((a, b) => (a[0] as number) - (b[0] as number));
+      .sort((a, b) => a[0] - b[0]);
   };
   t.is(columns(false).length, 2);
   t.deepEqual(columns(true), columns(false));
@@ -179,11 +179,11 @@ sharedTest('the 91 cells of a real day split into 145, in the order of the refer
   const path = sharedData('mrms', 'MRMS_MESH_Max_1440min_00.50_20240228-100000.grib2');
   const field = hailField(readGrid(readFileSync(path), path));
   const labels = labelComponents(field, 50, 8);
-  const members = Map.groupBy(labels.label.keys(), (pixel) => labels.label[pixel] as number);
+  const members = Map.groupBy(labels.label.keys(), (pixel) => labels.label[pixel]);
   let cells = 0;
   for (const [component, pixels] of members) {
-    if (component < 0 || (labels.max_tenths[component] as number) < 150) continue;
-    const area_km2 = labels.area_km2[component] as number;
+    if (component < 0 || labels.max_tenths[component] < 150) continue;
+    const area_km2 = labels.area_km2[component];
     if (area_km2 < 4) continue;
     cells += area_km2 < 30 ? 1 : splitComponent(field, Uint32Array.from(pixels)).length;
   }

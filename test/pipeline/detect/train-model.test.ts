@@ -123,7 +123,7 @@ test('the Brier score of the handbook is .116 at a base rate of .4', (t) => {
   const probabilities = [0.1, 0.1, 0.4, 0.4, 0.8];
   const targets = [0, 0, 0, 1, 1];
   const metrics = measure(
-    probabilities.map((probability, n) => ({ group: 'g', target: targets[n] as number, probability, start: 0.4 })),
+    probabilities.map((probability, n) => ({ group: 'g', target: targets[n], probability, start: 0.4 })),
     1,
   );
   t.true(Math.abs(metrics.brier - 0.116) < 1e-12);

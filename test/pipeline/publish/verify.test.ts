@@ -67,7 +67,7 @@ for (const kind of ['cells', 'scan-tiles', 'daily-tiles', 'state'])
     const world = await published(t);
     const { path, sha256 } = fileOf(world, kind);
     const content = await fs.readFile(join(world.root, path));
-    content[content.length >> 1] = (content[content.length >> 1] as number) ^ 1;
+    content[content.length >> 1] = content[content.length >> 1] ^ 1;
     await fs.writeFile(join(world.root, path), content);
     const faults = await faultsOf(world.root);
     t.true(faults[0]?.startsWith(`${path}: has sha256`) && faults[0].endsWith(`expected ${sha256}`), faults[0]);

@@ -62,7 +62,7 @@ test('what is not a height is not known: the nodata value, NaN, and what no plac
     rows: 2,
     type: 'float32',
     nodata: '-9999',
-    height: (_, lon) => values[Math.floor((lon + 100) / 0.5)] as number,
+    height: (_, lon) => values[Math.floor((lon + 100) / 0.5)],
   });
   const NONE = Number.NaN;
   t.deepEqual([...((await row.readRows(0, 1))[0] as Float32Array)], [12, NONE, NONE, NONE, NONE, NONE, -11_000, 8848]);

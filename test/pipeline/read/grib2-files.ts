@@ -105,7 +105,7 @@ export function complexPacking(values: readonly ComplexValue[], options: Complex
   const minimum = Math.min(0, ...steps.slice(order));
   const shifted = steps.map((step, k) => (k < order ? 0 : step - minimum));
   let next = 0;
-  const packed = values.map((value) => (typeof value === 'number' ? (shifted[next++] as number) : value));
+  const packed = values.map((value) => (typeof value === 'number' ? shifted[next++] : value));
   const groups = Array.from({ length: Math.ceil(packed.length / group_length) }, (_, g) =>
     encodeGroup(packed.slice(g * group_length, (g + 1) * group_length), missing_management),
   );
@@ -135,8 +135,7 @@ export function complexPacking(values: readonly ComplexValue[], options: Complex
 
 function differences(values: readonly number[], order: number): number[] {
   let result = [...values];
-  for (let k = 0; k < order; k++)
-    result = result.map((value, i) => (i <= k ? value : value - (result[i - 1] as number)));
+  for (let k = 0; k < order; k++) result = result.map((value, i) => (i <= k ? value : value - result[i - 1]));
   return result;
 }
 
@@ -185,14 +184,14 @@ export function encodePng(
       : bitString(values.slice(row * columns, (row + 1) * columns).map((value) => [value, bits] as const));
   const body: number[] = [];
   for (let row = 0; row < rows; row++) {
-    const filter = filters[row % filters.length] as number;
+    const filter = filters[row % filters.length];
     const bytes = rowOf(row) as number[];
     const above = rowOf(row - 1) ?? bytes.map(() => 0);
     body.push(filter);
     bytes.forEach((byte, i) => {
       const left = bytes[i - step] ?? 0;
-      const up = above[i] as number;
-      const corner = i < step ? 0 : (above[i - step] as number);
+      const up = above[i];
+      const corner = i < step ? 0 : above[i - step];
       body.push((byte - prediction(filter, left, up, corner)) & 0xff);
     });
   }

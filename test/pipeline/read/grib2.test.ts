@@ -219,9 +219,9 @@ function fieldsOf(...path: string[]): Field[] {
 /** How often each value occurs, in units of 10^-D, which all MRMS values are whole multiples of. */
 function countValues({ packed, reference }: Decoded): Map<number, number> {
   let largest = 0;
-  for (let i = 0; i < packed.length; i++) largest = Math.max(largest, packed[i] as number);
+  for (let i = 0; i < packed.length; i++) largest = Math.max(largest, packed[i]);
   const tally = new Uint32Array(largest + 1);
-  for (let i = 0; i < packed.length; i++) tally[packed[i] as number] = (tally[packed[i] as number] as number) + 1;
+  for (let i = 0; i < packed.length; i++) tally[packed[i]] = tally[packed[i]] + 1;
   return new Map(Array.from(tally, (count, x) => [reference + x, count] as const).filter(([, count]) => count > 0));
 }
 

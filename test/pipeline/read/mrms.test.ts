@@ -178,7 +178,7 @@ for (const [title, kind] of [
 ] as const)
   test(`a hail field of ${title} values is what a look at every pixel finds, whatever the row length`, (t) => {
     for (const cols of [1, 3, 4, 7, 8, 13]) {
-      const packed = new kind(21 * cols).map((_, i) => MARKS[(i * i) % MARKS.length] as number);
+      const packed = new kind(21 * cols).map((_, i) => MARKS[(i * i) % MARKS.length]);
       const field = hailField(gridOf(packed, cols));
       t.is(field.uncovered_px, packed.filter((x) => x === 0).length);
       t.is(field.covered_px, packed.filter((x) => x !== 0).length);

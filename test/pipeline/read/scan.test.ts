@@ -194,7 +194,7 @@ sharedTest('a real file whose reference lost its sign is refused: nothing would 
   const bytes = readFileSync(sharedData('mrms', 'MRMS_MESH_00.50_20240228-025239.grib2'));
   // Section 5 begins with its length, 21 bytes, and its number; the reference stands at octet 12, its sign in the first bit.
   const at = bytes.indexOf(Buffer.from([0, 0, 0, 21, 5])) + 11;
-  bytes[at] = (bytes[at] as number) ^ 0x80;
+  bytes[at] = bytes[at] ^ 0x80;
   const path = join(folder, 'flipped');
   writeFileSync(path, bytes);
   const scan_time = Date.parse('2024-02-28T02:52:39Z');

@@ -33,12 +33,12 @@ for (const [freezing_level_km, depth_km] of [
   test(`a column painted for a MESH has that MESH: 0 C at ${freezing_level_km} km, depth ${depth_km} km`, (t) => {
     const { core } = columnTables(freezing_level_km, depth_km);
     for (let tenths = 20; tenths <= 1200; tenths += 20) {
-      const profile = coreProfile((core.dbz_tenths[tenths] as number) / 10, freezing_level_km, depth_km);
+      const profile = coreProfile(core.dbz_tenths[tenths] / 10, freezing_level_km, depth_km);
       // Reflectivity is published in steps of 0.5 dBZ: a quarter to either side is 2.5 % of MESH and more where W(Z) is steep.
       const mesh_mm = meshOfShi(shiOfProfile(profile, freezing_level_km));
       t.true(Math.abs(mesh_mm / (tenths / 10) - 1) < 0.1, `${tenths / 10} mm came back as ${mesh_mm}`);
-      t.true(Math.abs((core.vil_tenths[tenths] as number) / 10 / vilOfProfile(profile) - 1) < 0.07);
-      t.true(Math.abs((core.echo_top_18_m[tenths] as number) - echoTopM(profile, 18)) <= 110);
+      t.true(Math.abs(core.vil_tenths[tenths] / 10 / vilOfProfile(profile) - 1) < 0.07);
+      t.true(Math.abs(core.echo_top_18_m[tenths] - echoTopM(profile, 18)) <= 110);
     }
   });
 
@@ -46,12 +46,12 @@ test('severe columns have the VIL, echo tops and reflectivity that forecasters k
   const { core } = columnTables(4, 3);
   for (const mm of [25.4, 38, 50.8, 63]) {
     const at = Math.round(10 * mm);
-    const vil = (core.vil_tenths[at] as number) / 10;
-    const top_km = (core.echo_top_18_m[at] as number) / 1000;
-    const dbz = (core.dbz_tenths[at] as number) / 10;
+    const vil = core.vil_tenths[at] / 10;
+    const top_km = core.echo_top_18_m[at] / 1000;
+    const dbz = core.dbz_tenths[at] / 10;
     t.true(vil >= 30 && vil <= 75, `VIL ${vil} at ${mm} mm`);
     t.true(top_km >= 11 && top_km <= 17.5, `echo top ${top_km} km at ${mm} mm`);
-    t.true((core.echo_top_50_m[at] as number) > 7000);
+    t.true(core.echo_top_50_m[at] > 7000);
     t.true(dbz >= 55 && dbz <= 70, `${dbz} dBZ at ${mm} mm`);
   }
 });
@@ -67,7 +67,7 @@ test('every product grows with MESH', (t) => {
   const { core } = columnTables(3.6, 2.5);
   for (const table of Object.values(core))
     for (let tenths = 2; tenths <= MAX_TENTHS; tenths += 1)
-      if ((table[tenths] as number) < (table[tenths - 1] as number)) t.fail(`falls at ${tenths}`);
+      if (table[tenths] < table[tenths - 1]) t.fail(`falls at ${tenths}`);
   t.pass();
 });
 
@@ -80,5 +80,5 @@ test('weak echoes have no 18 dBZ top and a VIL of zero', (t) => {
   const { skirt } = columnTables(4, 3);
   const at = (dbz: number) => dbz - SKIRT_MIN_DBZ;
   t.deepEqual([skirt.echo_top_18_m[at(17)], skirt.vil_tenths[at(-10)]], [-1, 0]);
-  t.true((skirt.echo_top_18_m[at(30)] as number) > 3000);
+  t.true(skirt.echo_top_18_m[at(30)] > 3000);
 });

@@ -22,7 +22,7 @@ test('another number gives other fields', (t) => {
 test('pixels come in order, once each, and only where a radar sees', (t) => {
   const covered = coverageOf(SMALL);
   t.true(scan.index.length > 1000);
-  t.true(scan.index.every((pixel, i) => i === 0 || pixel > (scan.index[i - 1] as number)));
+  t.true(scan.index.every((pixel, i) => i === 0 || pixel > scan.index[i - 1]));
   t.true(scan.index.every((pixel) => covered[pixel] === 1));
   for (const product of SIMULATED_PRODUCTS) t.is(scan.values[product].length, scan.index.length);
 });
@@ -49,17 +49,17 @@ test('the country in a window is a piece of the country', (t) => {
 
 test('MESH has no zeros: the smallest value is 0.8 mm', (t) => {
   t.true(hail.length > 100);
-  t.true(hail.every((i) => (scan.values.MESH[i] as number) >= 8));
+  t.true(hail.every((i) => scan.values.MESH[i] >= 8));
 });
 
 test('hail pixels have every other product, from the same column', (t) => {
   for (const i of hail) {
-    const mesh_mm = (scan.values.MESH[i] as number) / 10;
-    t.true((scan.values.POSH[i] as number) >= 0 && (scan.values.POSH[i] as number) <= 1000);
-    t.true((scan.values.VIL[i] as number) > 0);
-    t.true((scan.values.EchoTop_18[i] as number) > 5000);
-    t.true((scan.values.MergedReflectivityQCComposite[i] as number) >= 350);
-    if (shiOfMesh(mesh_mm) > 60) t.true((scan.values.EchoTop_50[i] as number) > 0);
+    const mesh_mm = scan.values.MESH[i] / 10;
+    t.true(scan.values.POSH[i] >= 0 && scan.values.POSH[i] <= 1000);
+    t.true(scan.values.VIL[i] > 0);
+    t.true(scan.values.EchoTop_18[i] > 5000);
+    t.true(scan.values.MergedReflectivityQCComposite[i] >= 350);
+    if (shiOfMesh(mesh_mm) > 60) t.true(scan.values.EchoTop_50[i] > 0);
   }
 });
 
@@ -68,7 +68,7 @@ test('around the hail there is rain: echoes without hail, weak ones with a VIL o
   const rain = [...MESH.keys()].filter((i) => MESH[i] === NOTHING);
   t.true(rain.length > 2 * hail.length);
   t.true(rain.some((i) => VIL[i] === 0));
-  t.true(rain.some((i) => (dbz[i] as number) < 0));
+  t.true(rain.some((i) => dbz[i] < 0));
   t.true(dbz.every((value) => value % 5 === 0));
 });
 
@@ -88,10 +88,10 @@ test('a lone strong storm stands where the truth says, about as strong', (t) => 
       let largest = 0;
       let at = 0;
       for (let i = 0; i < index.length; i += 1) {
-        const pixel = index[i] as number;
+        const pixel = index[i];
         const near = Math.hypot(Math.floor(pixel / 400) - row, (pixel % 400) - col) < 12;
-        if (near && (values.MESH[i] as number) > largest) {
-          largest = values.MESH[i] as number;
+        if (near && values.MESH[i] > largest) {
+          largest = values.MESH[i];
           at = pixel;
         }
       }
@@ -109,8 +109,8 @@ test('the core falls to half its peak within 2 to 5 pixels, and texture keeps fr
   const largest = (one: SimulatedScan) => Math.max(...one.values.MESH);
   t.true(Math.abs(largest(later) / largest(scan) - 1) < 0.4);
   const peak = scan.values.MESH.indexOf(largest(scan));
-  const pixel = scan.index[peak] as number;
-  const value = new Map([...scan.index].map((place, i) => [place, scan.values.MESH[i] as number]));
+  const pixel = scan.index[peak];
+  const value = new Map([...scan.index].map((place, i) => [place, scan.values.MESH[i]]));
   const southwards = Array.from({ length: 12 }, (_, step) => value.get(pixel + step * SMALL.window.cols) ?? 0);
   const half = southwards.findIndex((one) => one < largest(scan) / 2);
   t.true(half >= 1 && half <= 6, `${southwards.join(' ')}`);

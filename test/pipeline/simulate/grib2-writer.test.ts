@@ -20,7 +20,7 @@ function sectionsOf(file: Uint8Array): Map<number, Buffer> {
   const bytes = Buffer.from(file);
   const sections = new Map<number, Buffer>();
   for (let at = 16; bytes.toString('latin1', at, at + 4) !== '7777'; at += bytes.readUInt32BE(at))
-    sections.set(bytes[at + 4] as number, bytes.subarray(at + 5, at + bytes.readUInt32BE(at)));
+    sections.set(bytes[at + 4], bytes.subarray(at + 5, at + bytes.readUInt32BE(at)));
   return sections;
 }
 
@@ -93,7 +93,7 @@ for (const [largest_tenths, bits] of [
     const file = writeGrib2({ ...scan, index: pixel, values }, 'MESH', covered);
     t.is(law(sectionsOf(file).get(5) as Buffer)[3], bits);
     const grid = readGrid(file, 'one pixel');
-    t.is((grid.packed[pixel[0] as number] as number) + grid.reference, largest_tenths);
+    t.is(grid.packed[pixel[0]] + grid.reference, largest_tenths);
   });
 
 for (const product of SIMULATED_PRODUCTS)
@@ -108,7 +108,7 @@ for (const product of SIMULATED_PRODUCTS)
     const no_coverage = Math.round((grid.no_coverage as number) * steps);
     const expected = Int32Array.from(covered, (one) => (one === 1 ? nothing : no_coverage));
     for (const [i, pixel] of scan.index.entries())
-      if (scan.values[product][i] !== NOTHING) expected[pixel] = scan.values[product][i] as number;
+      if (scan.values[product][i] !== NOTHING) expected[pixel] = scan.values[product][i];
     t.deepEqual(
       Int32Array.from(grid.packed, (x) => x + grid.reference),
       expected,

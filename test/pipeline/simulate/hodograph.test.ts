@@ -10,8 +10,8 @@ const SPEED_KT = [5, 15, 20, 30, 50, 60];
 test('supercell motion of the reference sounding is that of the handbook, in knots', (t) => {
   const profile = PRESSURE.map((pressure_hpa, i) => ({
     pressure_hpa,
-    height_m: HEIGHT[i] as number,
-    ...windTowards((FROM_DEG[i] as number) + 180, SPEED_KT[i] as number),
+    height_m: HEIGHT[i],
+    ...windTowards(FROM_DEG[i] + 180, SPEED_KT[i]),
   }));
   const motion = supercellMotion(profile, 7.5 * KNOTS_PER_MS);
   const rounded = ({ east, north }: { east: number; north: number }) => [east, north].map((v) => Number(v.toFixed(3)));

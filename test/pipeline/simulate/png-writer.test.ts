@@ -31,16 +31,14 @@ function readPng(png: Uint8Array, { rows, cols, bits }: SparseImage): number[] {
     const line = [...raw.subarray(at + 1, at + 1 + cols * bytes)];
     const filter = raw[at];
     for (let i = 0; i < line.length; i += 1) {
-      const left = i < bytes ? 0 : (line[i - bytes] as number);
-      const above = r === 0 ? 0 : (lines[r - 1]?.[i] as number);
-      line[i] = ((line[i] as number) + (filter === 1 ? left : filter === 2 ? above : Number.NaN)) % 256;
+      const left = i < bytes ? 0 : line[i - bytes];
+      const above = r === 0 ? 0 : lines[r - 1]?.[i];
+      line[i] = (line[i] + (filter === 1 ? left : filter === 2 ? above : Number.NaN)) % 256;
     }
     lines.push(line);
   }
   const all = lines.flat();
-  return Array.from({ length: rows * cols }, (_, i) =>
-    bytes === 1 ? (all[i] as number) : (all[2 * i] as number) * 256 + (all[2 * i + 1] as number),
-  );
+  return Array.from({ length: rows * cols }, (_, i) => (bytes === 1 ? all[i] : all[2 * i] * 256 + all[2 * i + 1]));
 }
 
 function randomImage(seed: number, rows: number, cols: number, bits: 8 | 16, density: number): SparseImage {
@@ -53,7 +51,7 @@ function randomImage(seed: number, rows: number, cols: number, bits: 8 | 16, den
 
 function drawn({ mask, inside, outside, index, value }: SparseImage): number[] {
   const pixels = [...mask].map((one) => (one === 1 ? inside : outside));
-  for (const [i, at] of index.entries()) pixels[at] = value[i] as number;
+  for (const [i, at] of index.entries()) pixels[at] = value[i];
   return pixels;
 }
 

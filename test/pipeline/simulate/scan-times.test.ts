@@ -19,7 +19,7 @@ test('a scan at the first instant belongs to the stretch, one at its end does no
 
 test('scans come about every 120 s at whole seconds, not aligned with the clock, and one in a hundred is missing', (t) => {
   const times = scanTimes(5, START, START + 240 * HOUR);
-  const gaps = times.slice(1).map((time, i) => (time - (times[i] as number)) / 1000);
+  const gaps = times.slice(1).map((time, i) => (time - times[i]) / 1000);
   t.true(times.every((time) => time % 1000 === 0));
   t.true(gaps.every((gap) => [120, 240, 360].some((turn) => Math.abs(gap - turn) <= 10)));
   t.true(new Set(times.map((time) => time % 60_000)).size > 5);

@@ -260,7 +260,7 @@ test('an object that is replaced between two attempts is never mixed from both v
 test('content with a wrong check sum is fetched again from the beginning', async (t) => {
   const { server, file, folder, network, retries } = await oneGrid(t);
   const wrong = Buffer.from(GRID);
-  wrong[500] = (wrong[500] as number) ^ 1;
+  wrong[500] = wrong[500] ^ 1;
   server.fail(KEY, { kind: 'body', body: wrong });
   t.deepEqual(await readFile((await downloadFile(file, folder, network)).location), GRID);
   t.deepEqual(retries, ['gzip incorrect data check; wait 100 ms']);

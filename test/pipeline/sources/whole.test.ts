@@ -12,7 +12,7 @@ const grib = tinyGrib('some grid');
 function flipped(bytes: Buffer, index: number): Buffer {
   const copy = Buffer.from(bytes);
   const place = index < 0 ? copy.length + index : index;
-  copy[place] = (copy[place] as number) ^ 0xff;
+  copy[place] = copy[place] ^ 0xff;
   return copy;
 }
 

@@ -76,7 +76,7 @@ sharedTest('the tiers of the real day open at every zoom and every tile decodes'
   const { rows, cols } = pixelsOf(realField(REAL_DAY), 19);
   const tenths = (i: number) => 19 + (i % 7);
   const swaths = drawTiers(
-    rows.map((row, i) => dayMaxRow({ row, col: cols[i] as number, max_mm: tenths(i) })),
+    rows.map((row, i) => dayMaxRow({ row, col: cols[i], max_mm: tenths(i) })),
     DAY,
     COUNTS,
   );

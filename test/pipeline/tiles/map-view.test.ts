@@ -19,9 +19,7 @@ for (const bbox of [
     ];
     for (const [x, y] of corners) t.true(x >= 23.9 && x <= 1176.1 && y >= 95.9 && y <= 816.1);
     const [width, height] = [0, 1].map(
-      (axis) =>
-        Math.max(...corners.map((corner) => corner[axis] as number)) -
-        Math.min(...corners.map((corner) => corner[axis] as number)),
+      (axis) => Math.max(...corners.map((corner) => corner[axis])) - Math.min(...corners.map((corner) => corner[axis])),
     );
     t.true((width as number) > 1100 || (height as number) > 600);
   });

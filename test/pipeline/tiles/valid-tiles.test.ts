@@ -62,7 +62,7 @@ sharedTest('every hail polygon in every tile of a real scan is valid as decoded,
 sharedTest('every tier in every tile of a real day is valid as decoded, at every zoom', async (t) => {
   const { rows, cols } = pixelsOf(realField(REAL_DAY), 19);
   const swaths = drawTiers(
-    Array.from(rows, (row, i) => dayMaxRow({ row, col: cols[i] as number, max_mm: 19 + ((7 * row + 3 * i) % 30) })),
+    Array.from(rows, (row, i) => dayMaxRow({ row, col: cols[i], max_mm: 19 + ((7 * row + 3 * i) % 30) })),
     DAY,
     new Map(SIZE_BANDS.map(({ threshold_mm }) => [threshold_mm, 1])),
   );

@@ -11,7 +11,7 @@ function solve(cost: readonly (readonly number[])[], alone = ALONE): number[] {
 }
 
 function totalOf(cost: readonly (readonly number[])[], columnOfRow: readonly number[]): number {
-  return columnOfRow.reduce((sum, column, row) => sum + (column < 0 ? ALONE : (cost[row]?.[column] as number)), 0);
+  return columnOfRow.reduce((sum, column, row) => sum + (column < 0 ? ALONE : cost[row]?.[column]), 0);
 }
 
 /** Cheapest total by trying every choice: the slow and obvious way. */

@@ -55,7 +55,7 @@ function frame(storms: readonly Storm[], k: number, noise: () => number) {
         const d2 = (r - row - south * k) ** 2 + (c - col - east * k) ** 2;
         const mm = d2 < 25 * sigma ** 2 ? amplitude * life * Math.exp(-d2 / (2 * sigma ** 2)) : 0;
         const line = values[r] as number[];
-        line[c] = Math.max(line[c] as number, mm);
+        line[c] = Math.max(line[c], mm);
       }
   const tenths = values.map((line) => line.map((mm) => (mm > 2 ? Math.max(0, Math.round(10 * (mm + noise()))) : 0)));
   return drawTenths(tenths, { row0: ROW0, col0: COL0 });
@@ -115,7 +115,7 @@ test('velocities of mature tracks are within 5 km/h of the truth in the median',
     }),
   );
   t.true(errors.length > 70);
-  t.true((errors.sort((a, b) => a - b)[errors.length >> 1] as number) < 5);
+  t.true(errors.sort((a, b) => a - b)[errors.length >> 1] < 5);
 });
 
 test('two storms whose paths cross keep their ids', (t) => {

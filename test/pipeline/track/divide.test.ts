@@ -126,9 +126,7 @@ test('whatever the picture, each pixel of a cell is in exactly one piece', (t) =
         cells.map(() => STILL),
       );
       const pixels = (list: readonly TrackCell[]) =>
-        list
-          .flatMap((piece) => Array.from(piece.rows, (row, i) => row * 7000 + (piece.cols[i] as number)))
-          .sort((a, b) => a - b);
+        list.flatMap((piece) => Array.from(piece.rows, (row, i) => row * 7000 + piece.cols[i])).sort((a, b) => a - b);
       t.deepEqual(pixels(pieces), pixels(cells));
       t.deepEqual(pixels(pieces).length, new Set(pixels(pieces)).size);
     }),

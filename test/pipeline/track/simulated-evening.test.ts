@@ -19,19 +19,18 @@ const START = Date.parse('2026-05-01T20:00:00Z');
 const NEAR_KM = 8;
 
 function meshOf({ window, index, values }: SimulatedScan): HailField {
-  const hits = [...index.keys()].filter((k) => (values.MESH[k] as number) > 0);
+  const hits = [...index.keys()].filter((k) => values.MESH[k] > 0);
   const rowStart = new Uint32Array(window.rows + 1);
   for (const k of hits) {
-    const row = Math.floor((index[k] as number) / window.cols);
-    rowStart[row + 1] = (rowStart[row + 1] as number) + 1;
+    const row = Math.floor(index[k] / window.cols);
+    rowStart[row + 1] = rowStart[row + 1] + 1;
   }
-  for (let row = 0; row < window.rows; row++)
-    rowStart[row + 1] = (rowStart[row + 1] as number) + (rowStart[row] as number);
+  for (let row = 0; row < window.rows; row++) rowStart[row + 1] = rowStart[row + 1] + rowStart[row];
   return {
     window,
     rowStart,
-    col: Uint16Array.from(hits, (k) => window.col0 + ((index[k] as number) % window.cols)),
-    tenths: Uint16Array.from(hits, (k) => values.MESH[k] as number),
+    col: Uint16Array.from(hits, (k) => window.col0 + (index[k] % window.cols)),
+    tenths: Uint16Array.from(hits, (k) => values.MESH[k]),
     covered_px: 0,
     uncovered_px: 0,
   };

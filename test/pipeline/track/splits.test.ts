@@ -69,7 +69,7 @@ function frame(parting: Parting, scan: number): TrackCell[] {
   middles(parting, scan).forEach(({ row, col }, index) => {
     for (const { south, east, tenths } of parting.patches[index] as Patch) {
       const line = values[row + south] as number[];
-      line[col + east] = Math.max(line[col + east] as number, tenths);
+      line[col + east] = Math.max(line[col + east], tenths);
     }
   });
   const field = drawTenths(values, { row0: ROW0, col0: COL0 });
@@ -134,8 +134,8 @@ function texture({ rows, cols, tenths }: TrackCell): Patch {
   const middle = (values: Uint16Array) => Math.round(values.reduce((sum, value) => sum + value, 0) / values.length);
   const [row0, col0] = [middle(rows), middle(cols)];
   return Array.from(tenths, (value, i) => ({
-    south: (rows[i] as number) - row0,
-    east: (cols[i] as number) - col0,
+    south: rows[i] - row0,
+    east: cols[i] - col0,
     tenths: value,
   }));
 }

@@ -115,7 +115,7 @@ test('blocking one of two radars lowers the index, the more the deeper, down to 
     indices,
     indices.toSorted((a, b) => b - a),
   );
-  t.true((indices[2] as number) < (indices[0] as number));
+  t.true(indices[2] < indices[0]);
   t.is(withBlocked(1).hdqi, quality([radar('B', 150, 0)]).hdqi);
   t.deepEqual(
     [withBlocked(0.1), withBlocked(1)].map(({ components }) => components.beam_blockage),

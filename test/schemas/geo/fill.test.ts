@@ -10,9 +10,7 @@ const WHOLE = { row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols };
 const WINDOW = { row0: 1500, col0: 3000, rows: 40, cols: 40 };
 
 function pixelsOf({ row, start, end }: PixelRuns): string[] {
-  return [...row].flatMap((r, k) =>
-    Array.from({ length: (end[k] as number) - (start[k] as number) }, (_, i) => `${r} ${(start[k] as number) + i}`),
-  );
+  return [...row].flatMap((r, k) => Array.from({ length: end[k] - start[k] }, (_, i) => `${r} ${start[k] + i}`));
 }
 
 /** Even-odd rule for one point, as slow and obvious as it can be. */

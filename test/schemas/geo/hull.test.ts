@@ -71,7 +71,7 @@ test('the hull holds every corner and at least the area of the pixels', (t) => {
       [1, -1],
       [1, 1],
     ] as const)
-      t.true(depth(hull, colLon(SCATTERED.cols[i] as number) + 0.005 * dx, rowLat(row) + 0.005 * dy) > -1e-12);
+      t.true(depth(hull, colLon(SCATTERED.cols[i]) + 0.005 * dx, rowLat(row) + 0.005 * dy) > -1e-12);
   });
   t.true(geodesicAreaKm2(hull) > SCATTERED.rows.reduce((sum, row) => sum + pixelAreaKm2(row), 0));
 });
@@ -129,7 +129,7 @@ for (const name of ['whole_grid', 'IL', 'MI'])
       const all = pixelsOf(realField(REAL_DAY), 19);
       const pixels = within(all, bbox ?? [-130, 20, -60, 55]);
       t.is(pixels.rows.length, expected.pixels);
-      const centres = convexHull(pixels.rows.map((row, i) => [colLon(pixels.cols[i] as number), rowLat(row)]));
+      const centres = convexHull(pixels.rows.map((row, i) => [colLon(pixels.cols[i]), rowLat(row)]));
       t.deepEqual([...new Set(centres.map(String))].sort(), [...new Set(expected.hull_lonlat.map(String))].sort());
       const relative = (area: number, figure: number) => Math.abs(area / figure - 1);
       t.true(
@@ -142,8 +142,8 @@ for (const name of ['whole_grid', 'IL', 'MI'])
 
 function within({ rows, cols }: Pixels, [west, south, east, north]: readonly [number, number, number, number]): Pixels {
   const chosen = rows.flatMap((row, i) => {
-    const [lat, lon] = [rowLat(row), colLon(cols[i] as number)];
+    const [lat, lon] = [rowLat(row), colLon(cols[i])];
     return lat >= south && lat <= north && lon >= west && lon <= east ? [i] : [];
   });
-  return { rows: chosen.map((i) => rows[i] as number), cols: chosen.map((i) => cols[i] as number) };
+  return { rows: chosen.map((i) => rows[i]), cols: chosen.map((i) => cols[i]) };
 }

@@ -21,9 +21,7 @@ const STAIRS = drawPixels(`
 function pointsAlong(ring: Ring): number[][] {
   return ring.slice(1).flatMap((b, i) => {
     const a = ring[i] as number[];
-    return Array.from({ length: 10 }, (_, k) =>
-      [0, 1].map((axis) => (a[axis] as number) + (((b[axis] as number) - (a[axis] as number)) * k) / 10),
-    );
+    return Array.from({ length: 10 }, (_, k) => [0, 1].map((axis) => a[axis] + ((b[axis] - a[axis]) * k) / 10));
   });
 }
 
@@ -37,18 +35,14 @@ function farthest_m(from: Ring, to: Ring): number {
         .slice(0, 4);
       return (
         1000 *
-        Math.min(
-          ...near.map((b) =>
-            distanceKm({ lat: lat as number, lon: lon as number }, { lat: b[1] as number, lon: b[0] as number }),
-          ),
-        )
+        Math.min(...near.map((b) => distanceKm({ lat: lat as number, lon: lon as number }, { lat: b[1], lon: b[0] })))
       );
     }),
   );
 }
 
 function rough(point: readonly number[], lon: number, lat: number): number {
-  return Math.hypot(((point[0] as number) - lon) * Math.cos((lat * Math.PI) / 180), (point[1] as number) - lat);
+  return Math.hypot((point[0] - lon) * Math.cos((lat * Math.PI) / 180), point[1] - lat);
 }
 
 test('a tolerance of zero or less returns the very same polygons', (t) => {
@@ -65,10 +59,7 @@ test('stairs become slopes: fewer vertices, all of them old ones, the outermost 
   t.true(after.every((position) => old.has(String(position))));
   for (const axis of [0, 1] as const)
     for (const pick of [Math.min, Math.max])
-      t.is(
-        pick(...after.map((position) => position[axis] as number)),
-        pick(...before.map((position) => position[axis] as number)),
-      );
+      t.is(pick(...after.map((position) => position[axis])), pick(...before.map((position) => position[axis])));
 });
 
 for (const tolerance_m of [300, 800, 1500])

@@ -6,14 +6,14 @@ const OUTSIDE_THE_LATTICE = ['AK', 'HI', 'AS', 'GU', 'MP', 'PR', 'UM', 'VI'];
 
 function areaKm2(usps: string): number {
   const { row, start, end } = statePixels(usps);
-  return row.reduce((sum, r, k) => sum + ((end[k] as number) - (start[k] as number)) * pixelAreaKm2(r), 0);
+  return row.reduce((sum, r, k) => sum + (end[k] - start[k]) * pixelAreaKm2(r), 0);
 }
 
 function stateAt(lat: number, lon: number): string | null {
   const [r, c] = [latRow(lat), lonCol(lon)];
   for (const usps of usStates().keys()) {
     const { row, start, end } = statePixels(usps);
-    if (row.some((at, k) => at === r && c >= (start[k] as number) && c < (end[k] as number))) return usps;
+    if (row.some((at, k) => at === r && c >= start[k] && c < end[k])) return usps;
   }
   return null;
 }
@@ -47,9 +47,9 @@ test('no pixel belongs to two states, and those within the states leave no gap',
   for (const usps of usStates().keys()) {
     const { row, start, end } = statePixels(usps);
     row.forEach((r, k) => {
-      for (let c = start[k] as number; c < (end[k] as number); c++) {
+      for (let c = start[k]; c < end[k]; c++) {
         const i = r * LATTICE.cols + c;
-        doubles += owner[i] as number;
+        doubles += owner[i];
         owner[i] = 1;
       }
     });
