@@ -5,7 +5,7 @@ import test from 'ava';
 import { parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { readNewest } from '../pipeline/publish/manifests.ts';
-import { midnight, publishedRoot } from './world.ts';
+import { midnight, publishedRoot } from './support/data/world.ts';
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 const DATE = '2026-05-01';

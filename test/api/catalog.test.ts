@@ -4,8 +4,17 @@ import test, { type ExecutionContext } from 'ava';
 import { type Catalog, DataUnavailable, openCatalog } from '../../api/catalog.ts';
 import { processMemory, type RootMemory, type RootState } from '../../api/root-memory.ts';
 import { layout } from '../../schemas/layout.ts';
-import { publishBlockage, raysOfKtlx } from '../terrain.ts';
-import { ingest, MONTH_LATER_MS, midnight, NOW_MS, onRoot, publishedRoot, SCRATCH, scratch } from '../world.ts';
+import { publishBlockage, raysOfKtlx } from '../support/data/terrain.ts';
+import {
+  ingest,
+  MONTH_LATER_MS,
+  midnight,
+  NOW_MS,
+  onRoot,
+  publishedRoot,
+  SCRATCH,
+  scratch,
+} from '../support/data/world.ts';
 
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
 

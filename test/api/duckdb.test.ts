@@ -2,7 +2,7 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type Engine, openEngine, QueryTimeout } from '../../api/duckdb.ts';
-import { midnight, publishedRoot, scratch } from '../world.ts';
+import { midnight, publishedRoot, scratch } from '../support/data/world.ts';
 
 async function open(t: ExecutionContext, root: string, limit_ms?: number): Promise<Engine> {
   const engine = await openEngine(root, limit_ms);

@@ -9,7 +9,7 @@ import type { Table } from '../../schemas/columns.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
 import { type Detection, detections } from '../../schemas/tables/detections.ts';
 import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
-import { ingest, midnight, publishedRoot, scratch } from '../world.ts';
+import { ingest, midnight, publishedRoot, scratch } from '../support/data/world.ts';
 
 const EVERYWHERE = { lat: 35, lon: -97 };
 

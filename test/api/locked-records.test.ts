@@ -6,7 +6,7 @@ import { verifyLedger } from '../../api/records/verify.ts';
 import { livez, readyz } from '../../api/routes/health.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import type { Health } from '../../schemas/resources/health.ts';
-import { type CallInit, type RunningService, type ServiceOptions, startService } from '../service.ts';
+import { type CallInit, type RunningService, type ServiceOptions, startService } from '../support/service/service.ts';
 
 const COVERAGE = '/v1/coverage?lat=35&lon=-97';
 const LOCATIONS = '/v1/portfolio/locations';

@@ -6,9 +6,9 @@ import { verifyLedger } from '../../api/records/verify.ts';
 import { livez, readyz } from '../../api/routes/health.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import type { Health } from '../../schemas/resources/health.ts';
-import { startServe } from '../serve-child.ts';
-import { startService } from '../service.ts';
-import { scratch } from '../world.ts';
+import { scratch } from '../support/data/world.ts';
+import { startServe } from '../support/service/serve-child.ts';
+import { startService } from '../support/service/service.ts';
 
 const COVERAGE = '/v1/coverage?lat=35&lon=-97';
 const UPLOAD = {

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { sendRaw } from '../raw-http.ts';
-import { startServe } from '../serve-child.ts';
-import { scratch } from '../world.ts';
+import { scratch } from '../support/data/world.ts';
+import { sendRaw } from '../support/service/raw-http.ts';
+import { startServe } from '../support/service/serve-child.ts';
 
 /** Characters of a key that are secret: what follows the kind and the public id. */
 const SECRET_FROM = 'hs_live_'.length + 8;

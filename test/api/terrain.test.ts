@@ -6,8 +6,8 @@ import { openEngine } from '../../api/duckdb.ts';
 import { pixelQuality } from '../../api/rules/place-quality.ts';
 import { openTerrain } from '../../api/terrain.ts';
 import { travel } from '../../schemas/geo/distance.ts';
-import { KTLX, publishBlockage, raysOfKtlx } from '../terrain.ts';
-import { scratch } from '../world.ts';
+import { KTLX, publishBlockage, raysOfKtlx } from '../support/data/terrain.ts';
+import { scratch } from '../support/data/world.ts';
 
 async function open(t: ExecutionContext, root: string) {
   await fs.mkdir(root, { recursive: true });

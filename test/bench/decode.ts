@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { findCells } from '../../pipeline/detect/cells.ts';
 import { labelComponents } from '../../pipeline/detect/label.ts';
 import { hailField, readGrid } from '../../pipeline/read/mrms.ts';
-import { hasSharedData, sharedData } from '../shared-folder.ts';
+import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
 import { compare, timeOurs, timePython } from './peers.ts';
 
 const FILES = ['MRMS_MESH_00.50_20240228-025239.grib2', 'MRMS_MESH_Max_1440min_00.50_20240228-100000.grib2'];

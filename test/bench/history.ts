@@ -14,7 +14,7 @@ import type { Position } from '../../schemas/geo/position.ts';
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { detections } from '../../schemas/tables/detections.ts';
 import { addDays, stormDateStart } from '../../schemas/time.ts';
-import { startService } from '../service.ts';
+import { startService } from '../support/service/service.ts';
 import { simulatedSeason } from './season.ts';
 
 const DAYS = 365;

@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { ENDPOINTS } from '../../api/routes/index.ts';
-import { startService } from '../service.ts';
+import { startService } from '../support/service/service.ts';
 
 /** What the bench is told once both services listen. */
 export interface Listening {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
-import { ingest, midnight, type RawScan } from '../world.ts';
+import { ingest, midnight, type RawScan } from '../support/data/world.ts';
 import type { Listening, Spent } from './http-server.ts';
 
 const run = promisify(execFile);

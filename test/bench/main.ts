@@ -1,4 +1,4 @@
-import { hasSharedData, sharedData } from '../shared-folder.ts';
+import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
 import { climate } from './climate.ts';
 import { day } from './day.ts';
 import { decode } from './decode.ts';

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { PORTFOLIO } from '../portfolio.ts';
-import { startService } from '../service.ts';
+import { PORTFOLIO } from '../support/service/portfolio.ts';
+import { startService } from '../support/service/service.ts';
 
 /*
  * The service of the portfolio bench, in a process of its own. Tells its parent address and key; `measure` starts a new

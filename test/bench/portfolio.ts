@@ -14,7 +14,7 @@ import type { PortfolioImpacts } from '../../schemas/resources/portfolio-impact.
 import type { PortfolioLocations } from '../../schemas/resources/portfolio-location.ts';
 import type { PortfolioUploaded } from '../../schemas/resources/portfolio-upload.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
-import { IMPACTS, LOCATIONS, sending } from '../portfolio.ts';
+import { IMPACTS, LOCATIONS, sending } from '../support/service/portfolio.ts';
 
 const ROWS = 10_000;
 const RUNS = 5;

@@ -6,7 +6,7 @@ import { silent } from '../../pipeline/report.ts';
 import { openSession } from '../../pipeline/session.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
 import { startReaders } from '../../pipeline/workers.ts';
-import { hasSharedData, sharedData } from '../shared-folder.ts';
+import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
 import { timeEccodes } from './decode.ts';
 import { compare, timeOurs } from './peers.ts';
 

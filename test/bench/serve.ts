@@ -6,7 +6,7 @@ import { createKey } from '../../api/records/key-rows.ts';
 import { openRecords } from '../../api/records/open.ts';
 import { UsageError } from '../../pipeline/error.ts';
 import { addDays, stormDateStart } from '../../schemas/time.ts';
-import { startServe } from '../serve-child.ts';
+import { startServe } from '../support/service/serve-child.ts';
 import { simulatedSeason } from './season.ts';
 
 const STARTS = 3;

@@ -5,9 +5,9 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { hailSwaths } from '../../api/routes/hail-swaths.ts';
 import { publishClimate } from '../../pipeline/publish/climate.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
-import { publishDays, REAL_DATE, realDay } from '../published-days.ts';
-import { type RunningService, startService } from '../service.ts';
-import { hasSharedData } from '../shared-folder.ts';
+import { publishDays, REAL_DATE, realDay } from '../support/data/published-days.ts';
+import { hasSharedData } from '../support/data/shared-folder.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 /** The largest day of the simulated climate with this seed. */
 const OUTBREAK = { seed: 1, density: 1, first_date: '2026-05-21', dates: 1, storm_day_start_hour: 0 };

@@ -16,7 +16,7 @@ import {
 import { type ScoredPoint, type TrackScores, trackScores } from '../../pipeline/track/scores.ts';
 import { LATTICE, latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { cropField, trackCells } from '../track-cells.ts';
+import { cropField, trackCells } from '../support/data/track-cells.ts';
 
 /** What other trackers do on the 20 frames of shared/data/mrms-sequence with the arguments of the project's goal. */
 const PEERS =

@@ -13,8 +13,8 @@ import { archives } from '../../api/routes/archives.ts';
 import { tilesDaily, tilesScan } from '../../api/routes/tiles.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { DailyTiles, ScanTiles } from '../../schemas/resources/tile-frame.ts';
-import { type RunningService, startService } from '../service.ts';
-import { ingest, NOW_MS, publishedRoot, SCRATCH, scansBetween } from '../world.ts';
+import { ingest, NOW_MS, publishedRoot, SCRATCH, scansBetween } from '../support/data/world.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const DATE = '2026-05-01';
 const DAILY = `/tiles/daily/${DATE}.pmtiles`;

@@ -2,10 +2,10 @@ import anyTest, { type TestFn } from 'ava';
 import { trustedProxies } from '../../api/middleware/address.ts';
 import { purgeBusiness, setStatus } from '../../api/records/businesses.ts';
 import { getHealth } from '../../api/routes/health.ts';
-import { openAccount } from '../account.ts';
-import { sendRaw } from '../raw-http.ts';
-import { sampleEndpoints } from '../sample-endpoints.ts';
-import { type RunningService, startService } from '../service.ts';
+import { openAccount } from '../support/service/account.ts';
+import { sendRaw } from '../support/service/raw-http.ts';
+import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const test = anyTest as TestFn<RunningService>;
 const FREE = '/v1/sample/items/known';

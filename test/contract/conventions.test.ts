@@ -1,7 +1,7 @@
 import anyTest, { type TestFn } from 'ava';
-import { sendRaw } from '../raw-http.ts';
-import { type Samples, sampleEndpoints } from '../sample-endpoints.ts';
-import { type RunningService, startService } from '../service.ts';
+import { sendRaw } from '../support/service/raw-http.ts';
+import { type Samples, sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const test = anyTest as TestFn<{ service: RunningService; samples: Samples }>;
 const POINT = '/v1/sample/point';

@@ -1,7 +1,7 @@
 import anyTest, { type TestFn } from 'ava';
-import { creditsOf, openAccount } from '../account.ts';
-import { type Samples, sampleEndpoints } from '../sample-endpoints.ts';
-import { type RunningService, startService } from '../service.ts';
+import { creditsOf, openAccount } from '../support/service/account.ts';
+import { type Samples, sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const test = anyTest as TestFn<{ service: RunningService; samples: Samples }>;
 const VERSION = '/v1/sample/version';

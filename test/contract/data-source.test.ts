@@ -9,8 +9,8 @@ import { portfolioImpacts } from '../../api/routes/portfolio-impacts.ts';
 import { stormsGet, stormsList } from '../../api/routes/storms.ts';
 import { tilesDaily, tilesScan } from '../../api/routes/tiles.ts';
 import type { StormTrack } from '../../schemas/resources/storm.ts';
-import { type RunningService, startService } from '../service.ts';
-import { asObserved, ingest, publishedRoot, scansBetween, scratch } from '../world.ts';
+import { asObserved, ingest, publishedRoot, scansBetween, scratch } from '../support/data/world.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const endpoints = [
   ...[hailCurrent, hailCurrentBatch, hailHistory, hailNowcast, hailSwaths, stormsList, stormsGet],

@@ -1,6 +1,15 @@
 import anyTest, { type TestFn } from 'ava';
-import { creditsUsed, LOCATIONS, PORTFOLIO, rows, sending, strangersKey, upload, walk } from '../portfolio.ts';
-import { type RunningService, startService } from '../service.ts';
+import {
+  creditsUsed,
+  LOCATIONS,
+  PORTFOLIO,
+  rows,
+  sending,
+  strangersKey,
+  upload,
+  walk,
+} from '../support/service/portfolio.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const test = anyTest as TestFn<RunningService>;
 

@@ -5,10 +5,10 @@ import { CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../../api/reco
 import { getHealth, livez, readyz } from '../../api/routes/health.ts';
 import { getUsage } from '../../api/routes/usage.ts';
 import { ERRORS, ErrorBody } from '../../schemas/errors.ts';
-import { creditsOf, openAccount } from '../account.ts';
-import { sendRaw } from '../raw-http.ts';
-import { type Samples, sampleEndpoints } from '../sample-endpoints.ts';
-import { type RunningService, startService } from '../service.ts';
+import { creditsOf, openAccount } from '../support/service/account.ts';
+import { sendRaw } from '../support/service/raw-http.ts';
+import { type Samples, sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const test = anyTest as TestFn<{ service: RunningService; samples: Samples; broken: Set<string> }>;
 

@@ -1,7 +1,7 @@
 import anyTest, { type TestFn } from 'ava';
-import { type Samples, sampleEndpoints } from '../sample-endpoints.ts';
-import { type RunningService, SERVICE_NOW_MS, startService } from '../service.ts';
-import { midnight, NOW_MS, publishedRoot } from '../world.ts';
+import { midnight, NOW_MS, publishedRoot } from '../support/data/world.ts';
+import { type Samples, sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { type RunningService, SERVICE_NOW_MS, startService } from '../support/service/service.ts';
 
 const test = anyTest as TestFn<{ service: RunningService; samples: Samples; clock: { ms: number } }>;
 const POINT = '/v1/sample/point?lat=1&lon=1';

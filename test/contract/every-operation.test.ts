@@ -1,7 +1,13 @@
 import test from 'ava';
-import { openAccount } from '../account.ts';
-import { type DescribedOperation, type DescribedRequest, departuresOf, exampleRequest, initOf } from '../document.ts';
-import { startWholeService, type WholeService } from '../whole-service.ts';
+import { openAccount } from '../support/service/account.ts';
+import {
+  type DescribedOperation,
+  type DescribedRequest,
+  departuresOf,
+  exampleRequest,
+  initOf,
+} from '../support/service/document.ts';
+import { startWholeService, type WholeService } from '../support/service/whole-service.ts';
 
 /** Rows of the interface's endpoint table: method and path, credits of the example, operation, scope, ETag. */
 const TABLE = [

@@ -5,10 +5,10 @@ import { distanceKm, travel } from '../../schemas/geo/distance.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { Coverage } from '../../schemas/resources/coverage.ts';
-import { creditsUsed } from '../portfolio.ts';
-import { type RunningService, startService } from '../service.ts';
-import { KTLX, publishBlockage, raysOfKtlx } from '../terrain.ts';
-import { scratch } from '../world.ts';
+import { KTLX, publishBlockage, raysOfKtlx } from '../support/data/terrain.ts';
+import { scratch } from '../support/data/world.ts';
+import { creditsUsed } from '../support/service/portfolio.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const MAY_MS = Date.parse('2026-05-31T23:59:59Z');
 const COVERAGE = '/v1/coverage';

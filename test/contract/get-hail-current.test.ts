@@ -9,9 +9,9 @@ import { HailCurrent } from '../../schemas/resources/hail-cell.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { type Cell, cells } from '../../schemas/tables/cells.ts';
 import { type Detection, detections } from '../../schemas/tables/detections.ts';
-import { creditsUsed } from '../portfolio.ts';
-import { type RunningService, startService } from '../service.ts';
-import { ingest, midnight, SCRATCH } from '../world.ts';
+import { ingest, midnight, SCRATCH } from '../support/data/world.ts';
+import { creditsUsed } from '../support/service/portfolio.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const PATH = '/v1/hail/current';
 /** Middle of the tiny world; 150 km reach all of it. */

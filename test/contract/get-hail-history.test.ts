@@ -6,9 +6,9 @@ import { hailHistory } from '../../api/routes/hail-history.ts';
 import { HailHistory } from '../../schemas/resources/history-event.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { type Detection, detections } from '../../schemas/tables/detections.ts';
-import { creditsUsed } from '../portfolio.ts';
-import { type RunningService, startService } from '../service.ts';
-import { ingest, midnight, NOW_MS, SCRATCH } from '../world.ts';
+import { ingest, midnight, NOW_MS, SCRATCH } from '../support/data/world.ts';
+import { creditsUsed } from '../support/service/portfolio.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const PATH = '/v1/hail/history';
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];

@@ -6,9 +6,9 @@ import { distanceKm, travel } from '../../schemas/geo/distance.ts';
 import { NOWCAST_CALIBRATION } from '../../schemas/reference/nowcast-calibration.ts';
 import { Nowcast } from '../../schemas/resources/nowcast.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
-import { creditsUsed } from '../portfolio.ts';
-import { type RunningService, startService } from '../service.ts';
-import { ingest, midnight, SCRATCH } from '../world.ts';
+import { ingest, midnight, SCRATCH } from '../support/data/world.ts';
+import { creditsUsed } from '../support/service/portfolio.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const PATH = '/v1/hail/nowcast';
 const NOW_MS = Date.parse('2026-05-02T00:20:30Z');

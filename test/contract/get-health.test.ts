@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import test from 'ava';
 import { getHealth } from '../../api/routes/health.ts';
 import type { Health } from '../../schemas/resources/health.ts';
-import { startService } from '../service.ts';
-import { asObserved, ingest, midnight, NOW_MS, publishedRoot, scansBetween, scratch } from '../world.ts';
+import { asObserved, ingest, midnight, NOW_MS, publishedRoot, scansBetween, scratch } from '../support/data/world.ts';
+import { startService } from '../support/service/service.ts';
 
 test('GET /v1/health with fresh data is ok, for a live and for a test key', async (t) => {
   const root = await publishedRoot(t, (await midnight()).slice(0, 2));

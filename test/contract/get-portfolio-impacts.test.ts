@@ -2,9 +2,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { PortfolioImpacts } from '../../schemas/resources/portfolio-impact.ts';
-import { creditsUsed, IMPACTS, LOCATIONS, PORTFOLIO, rows, sending, strangersKey, upload } from '../portfolio.ts';
-import { type RunningService, startService } from '../service.ts';
-import { ingest, midnight, SCRATCH } from '../world.ts';
+import { ingest, midnight, SCRATCH } from '../support/data/world.ts';
+import {
+  creditsUsed,
+  IMPACTS,
+  LOCATIONS,
+  PORTFOLIO,
+  rows,
+  sending,
+  strangersKey,
+  upload,
+} from '../support/service/portfolio.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const test = anyTest as TestFn<RunningService>;
 const DATE = '2026-05-01';

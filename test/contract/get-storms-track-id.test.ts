@@ -6,11 +6,11 @@ import { stormsGet } from '../../api/routes/storms.ts';
 import { StormTrack } from '../../schemas/resources/storm.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
-import { creditsUsed } from '../portfolio.ts';
-import { publishDays } from '../published-days.ts';
-import { cell, trackPoint } from '../rows.ts';
-import { type RunningService, startService } from '../service.ts';
-import { ingest, MONTH_LATER_MS, midnight, NOW_MS, onRoot, SCRATCH } from '../world.ts';
+import { publishDays } from '../support/data/published-days.ts';
+import { cell, trackPoint } from '../support/data/rows.ts';
+import { ingest, MONTH_LATER_MS, midnight, NOW_MS, onRoot, SCRATCH } from '../support/data/world.ts';
+import { creditsUsed } from '../support/service/portfolio.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
 const NO_HAIL = { day_max: [], detections: [], cells: [] };

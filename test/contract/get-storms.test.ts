@@ -8,9 +8,9 @@ import { Storms, StormTrack } from '../../schemas/resources/storm.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { type Cell, cells } from '../../schemas/tables/cells.ts';
 import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
-import { creditsUsed } from '../portfolio.ts';
-import { type RunningService, startService } from '../service.ts';
-import { ingest, midnight, SCRATCH } from '../world.ts';
+import { ingest, midnight, SCRATCH } from '../support/data/world.ts';
+import { creditsUsed } from '../support/service/portfolio.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const PATH = '/v1/storms';
 const MIDDLE = { lat: 35.2, lon: -97.0 };

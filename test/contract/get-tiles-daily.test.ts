@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import test from 'ava';
 import { tilesDaily } from '../../api/routes/tiles.ts';
 import { DailyTiles } from '../../schemas/resources/tile-frame.ts';
-import { creditsUsed } from '../portfolio.ts';
-import { type RunningService, startService } from '../service.ts';
-import { filesOf, ingest, NOW_MS, onRoot, SCRATCH, scansBetween, scratch } from '../world.ts';
+import { filesOf, ingest, NOW_MS, onRoot, SCRATCH, scansBetween, scratch } from '../support/data/world.ts';
+import { creditsUsed } from '../support/service/portfolio.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const DAILY = '/v1/tiles/daily';
 const data_root = mkdtempSync(join(SCRATCH, 'hail-tiles-daily-'));

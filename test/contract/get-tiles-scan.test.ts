@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import test from 'ava';
 import { tilesScan } from '../../api/routes/tiles.ts';
 import { ScanTiles } from '../../schemas/resources/tile-frame.ts';
-import { creditsUsed } from '../portfolio.ts';
-import { type RunningService, startService } from '../service.ts';
-import { ingest, NOW_MS, SCRATCH, scansBetween } from '../world.ts';
+import { ingest, NOW_MS, SCRATCH, scansBetween } from '../support/data/world.ts';
+import { creditsUsed } from '../support/service/portfolio.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const SCAN = '/v1/tiles/scan';
 const data_root = mkdtempSync(join(SCRATCH, 'hail-tiles-scan-'));

@@ -1,8 +1,8 @@
 import anyTest, { type TestFn } from 'ava';
 import { getUsageExport } from '../../api/routes/usage.ts';
-import { openAccount } from '../account.ts';
-import { sampleEndpoints } from '../sample-endpoints.ts';
-import { type RunningService, startService } from '../service.ts';
+import { openAccount } from '../support/service/account.ts';
+import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const test = anyTest as TestFn<RunningService>;
 

@@ -1,9 +1,9 @@
 import anyTest, { type TestFn } from 'ava';
 import { getUsage } from '../../api/routes/usage.ts';
 import type { Usage } from '../../schemas/resources/usage.ts';
-import { type Account, openAccount } from '../account.ts';
-import { sampleEndpoints } from '../sample-endpoints.ts';
-import { type RunningService, startService } from '../service.ts';
+import { type Account, openAccount } from '../support/service/account.ts';
+import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const test = anyTest as TestFn<RunningService>;
 

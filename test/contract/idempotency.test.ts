@@ -1,8 +1,8 @@
 import anyTest, { type TestFn } from 'ava';
-import { type Account, creditsOf, openAccount } from '../account.ts';
-import { sendRaw } from '../raw-http.ts';
-import { type Samples, sampleEndpoints } from '../sample-endpoints.ts';
-import { type RunningService, startService } from '../service.ts';
+import { type Account, creditsOf, openAccount } from '../support/service/account.ts';
+import { sendRaw } from '../support/service/raw-http.ts';
+import { type Samples, sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const test = anyTest as TestFn<{ service: RunningService; samples: Samples; account: Account }>;
 const PATH = '/v1/sample/locations';

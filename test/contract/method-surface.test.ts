@@ -1,8 +1,8 @@
 import anyTest, { type TestFn } from 'ava';
-import { creditsOf, openAccount } from '../account.ts';
-import { sendRaw } from '../raw-http.ts';
-import { sampleEndpoints } from '../sample-endpoints.ts';
-import { type RunningService, startService } from '../service.ts';
+import { creditsOf, openAccount } from '../support/service/account.ts';
+import { sendRaw } from '../support/service/raw-http.ts';
+import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const test = anyTest as TestFn<RunningService>;
 const WRITE = '/v1/sample/locations';

@@ -5,8 +5,8 @@ import { docsPage } from '../../api/routes/docs.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import { openApiDocument } from '../../api/routes/openapi.ts';
 import { ERRORS, ErrorBody, type ErrorCode } from '../../schemas/errors.ts';
-import { openAccount } from '../account.ts';
-import { type CallInit, startService } from '../service.ts';
+import { openAccount } from '../support/service/account.ts';
+import { type CallInit, startService } from '../support/service/service.ts';
 
 /** What these tests read of the document. */
 interface Described {

@@ -16,10 +16,10 @@ import type { HailHistory } from '../../schemas/resources/history-event.ts';
 import type { Storms, StormTrack } from '../../schemas/resources/storm.ts';
 import { ADDED_COMPANIONS } from '../../schemas/tables/detections.ts';
 import { TABLES } from '../../schemas/tables/index.ts';
-import { faultsOf } from '../crash/killed.ts';
-import { withOptionalProducts } from '../optional-products.ts';
-import { type RunningService, startService } from '../service.ts';
-import { ingest, MONTH_LATER_MS, publishedRoot, scansBetween, scratch } from '../world.ts';
+import { withOptionalProducts } from '../support/data/optional-products.ts';
+import { ingest, MONTH_LATER_MS, publishedRoot, scansBetween, scratch } from '../support/data/world.ts';
+import { faultsOf } from '../support/kill/killed.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const DATE = '2026-05-02';
 const ALL = 'lat=35.2&lon=-97&radius_km=100&detail=advanced';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { creditsOf, openAccount } from '../account.ts';
-import { type DescribedOperation, exampleRequest, initOf } from '../document.ts';
-import { LOCATIONS, sending, upload } from '../portfolio.ts';
-import { startWholeService, type WholeService } from '../whole-service.ts';
+import { creditsOf, openAccount } from '../support/service/account.ts';
+import { type DescribedOperation, exampleRequest, initOf } from '../support/service/document.ts';
+import { LOCATIONS, sending, upload } from '../support/service/portfolio.ts';
+import { startWholeService, type WholeService } from '../support/service/whole-service.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const HEALTH = 'GET /v1/health';

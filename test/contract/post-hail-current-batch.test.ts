@@ -4,9 +4,9 @@ import test from 'ava';
 import { hailCurrent, hailCurrentBatch } from '../../api/routes/hail-current.ts';
 import { BatchResult, HailBatch, HailBatchEstimate } from '../../schemas/resources/hail-batch.ts';
 import { HailCurrent } from '../../schemas/resources/hail-cell.ts';
-import { changePlan, creditsUsed, sending } from '../portfolio.ts';
-import { type RunningService, startService } from '../service.ts';
-import { ingest, midnight, SCRATCH } from '../world.ts';
+import { ingest, midnight, SCRATCH } from '../support/data/world.ts';
+import { changePlan, creditsUsed, sending } from '../support/service/portfolio.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const PATH = '/v1/hail/current/batch';
 const NOW_MS = Date.parse('2026-05-02T00:20:30Z');

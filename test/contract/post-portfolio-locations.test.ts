@@ -12,8 +12,8 @@ import {
   strangersKey,
   upload,
   walk,
-} from '../portfolio.ts';
-import { type RunningService, startService } from '../service.ts';
+} from '../support/service/portfolio.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const test = anyTest as TestFn<RunningService>;
 

@@ -1,7 +1,7 @@
 import anyTest, { type TestFn } from 'ava';
-import { openAccount } from '../account.ts';
-import { sampleEndpoints } from '../sample-endpoints.ts';
-import { type RunningService, SERVICE_NOW_MS, startService } from '../service.ts';
+import { openAccount } from '../support/service/account.ts';
+import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { type RunningService, SERVICE_NOW_MS, startService } from '../support/service/service.ts';
 
 const test = anyTest as TestFn<{ service: RunningService; clock: { ms: number } }>;
 const FREE = '/v1/sample/items/known';

@@ -6,9 +6,9 @@ import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { Coverage } from '../../schemas/resources/coverage.ts';
 import { HailCurrent } from '../../schemas/resources/hail-cell.ts';
 import { HailHistory } from '../../schemas/resources/history-event.ts';
-import { type RunningService, startService } from '../service.ts';
-import { publishBlockage, raysOfKtlx } from '../terrain.ts';
-import { midnight, publishedRoot } from '../world.ts';
+import { publishBlockage, raysOfKtlx } from '../support/data/terrain.ts';
+import { midnight, publishedRoot } from '../support/data/world.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
 const NOW_MS = Date.parse('2026-05-02T00:12:00Z');
 const AROUND = 'lat=35.2&lon=-97&radius_km=100&detail=advanced';

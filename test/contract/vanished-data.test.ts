@@ -6,9 +6,9 @@ import { readyz } from '../../api/routes/health.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Health } from '../../schemas/resources/health.ts';
-import { type RunningService, startService } from '../service.ts';
-import { WHOLE_NOW_MS, wholeRoot } from '../whole-service.ts';
-import { scratch } from '../world.ts';
+import { scratch } from '../support/data/world.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
+import { WHOLE_NOW_MS, wholeRoot } from '../support/service/whole-service.ts';
 
 const AT = 'lat=35.2&lon=-97';
 /** Every question about what is published. */

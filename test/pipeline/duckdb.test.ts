@@ -1,6 +1,6 @@
 import test from 'ava';
 import { openEngine, sqlList, sqlText } from '../../pipeline/duckdb.ts';
-import { scratch } from '../world.ts';
+import { scratch } from '../support/data/world.ts';
 
 test('numbers and instants come back as plain numbers, whatever their width', async (t) => {
   const engine = await openEngine();

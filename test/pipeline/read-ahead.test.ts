@@ -6,7 +6,7 @@ import { openReading, type ReadScan } from '../../pipeline/read-ahead.ts';
 import type { SourceFile } from '../../pipeline/sources/names.ts';
 import { openPile } from '../../pipeline/sources/pile.ts';
 import { planScans } from '../../pipeline/sources/plan.ts';
-import { draw } from '../draw.ts';
+import { draw } from '../support/data/draw.ts';
 import { named } from './sources/files.ts';
 
 /** Readers that write down what they are asked for, and refuse some files. */

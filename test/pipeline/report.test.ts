@@ -1,6 +1,6 @@
 import test from 'ava';
 import { spokenReport } from '../../pipeline/report.ts';
-import { ingest, scansBetween, scratch } from '../world.ts';
+import { ingest, scansBetween, scratch } from '../support/data/world.ts';
 
 function spoken() {
   const lines: string[] = [];

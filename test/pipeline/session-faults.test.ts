@@ -14,9 +14,8 @@ import { listFolder } from '../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../pipeline/sources/names.ts';
 import { openPile } from '../../pipeline/sources/pile.ts';
 import { planScans } from '../../pipeline/sources/plan.ts';
-import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../content.ts';
-import { faultsOf } from '../crash/killed.ts';
-import { published, without } from '../published-scans.ts';
+import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../support/data/content.ts';
+import { published, without } from '../support/data/published-scans.ts';
 import {
   altered,
   asObserved,
@@ -28,7 +27,8 @@ import {
   type RawScan,
   scansBetween,
   scratch,
-} from '../world.ts';
+} from '../support/data/world.ts';
+import { faultsOf } from '../support/kill/killed.ts';
 import { constantPacking, gribFile, simplePacking } from './read/grib2-files.ts';
 
 test('a bad file costs nothing else: the other scans are published as if it were not there', async (t) => {

@@ -11,12 +11,11 @@ import { readRows } from '../../pipeline/publish/tables.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { type Detection, detections } from '../../schemas/tables/detections.ts';
-import { contentOf, contentOfFiles, logicalContent, sameContent } from '../content.ts';
-import { faultsOf } from '../crash/killed.ts';
-import { publishDays } from '../published-days.ts';
-import { published, without } from '../published-scans.ts';
-import { dayMaxRow } from '../rows.ts';
-import { publishBlockage, raysOfKtlx } from '../terrain.ts';
+import { contentOf, contentOfFiles, logicalContent, sameContent } from '../support/data/content.ts';
+import { publishDays } from '../support/data/published-days.ts';
+import { published, without } from '../support/data/published-scans.ts';
+import { dayMaxRow } from '../support/data/rows.ts';
+import { publishBlockage, raysOfKtlx } from '../support/data/terrain.ts';
 import {
   altered,
   asObserved,
@@ -29,7 +28,8 @@ import {
   type RawScan,
   scansBetween,
   scratch,
-} from '../world.ts';
+} from '../support/data/world.ts';
+import { faultsOf } from '../support/kill/killed.ts';
 
 test('the same input twice is nothing to do and the same content', async (t) => {
   const scans = await scansBetween('23:50', '00:10');

@@ -2,9 +2,9 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import type { SourceFile } from '../../pipeline/sources/names.ts';
-import { contentOfFiles, logicalContent, sameContent } from '../content.ts';
-import { faultsOf } from '../crash/killed.ts';
-import { MONTH_LATER_MS, NOW_MS, onRoot, rawScans, SCRATCH } from '../world.ts';
+import { contentOfFiles, logicalContent, sameContent } from '../support/data/content.ts';
+import { MONTH_LATER_MS, NOW_MS, onRoot, rawScans, SCRATCH } from '../support/data/world.ts';
+import { faultsOf } from '../support/kill/killed.ts';
 
 /** Minimal standard generator: the same order for the same seed. */
 function generator(seed: number): (below: number) => number {

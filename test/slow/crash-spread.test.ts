@@ -1,9 +1,9 @@
 import fs from 'node:fs/promises';
 import test, { type ExecutionContext } from 'ava';
-import { contentOf, contentOfFiles, logicalContent, sameContent } from '../content.ts';
-import { command, faultsOf, killedAt, pointsOf } from '../crash/killed.ts';
 import { startBucket } from '../pipeline/sources/bucket-server.ts';
-import { asObserved, deliver, filesOf, ingest, type RawScan, scansBetween, scratch } from '../world.ts';
+import { contentOf, contentOfFiles, logicalContent, sameContent } from '../support/data/content.ts';
+import { asObserved, deliver, filesOf, ingest, type RawScan, scansBetween, scratch } from '../support/data/world.ts';
+import { command, faultsOf, killedAt, pointsOf } from '../support/kill/killed.ts';
 
 /** Seven scans around midnight; the third comes late, so that a killed redo concerns both dates. */
 const evening = () => scansBetween('23:53', '00:07');

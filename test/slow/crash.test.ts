@@ -3,9 +3,18 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { filesBelow } from '../../pipeline/publish/store.ts';
 import type { SourceFile } from '../../pipeline/sources/names.ts';
-import { type Content, contentOfFiles, logicalContent, sameContent } from '../content.ts';
-import { type CommandSettings, command, ended, faultsOf, killedAt, pointsOf, start } from '../crash/killed.ts';
-import { deliver, filesOf, ingest, MONTH_LATER_MS, onRoot, type RawScan, scansBetween, scratch } from '../world.ts';
+import { type Content, contentOfFiles, logicalContent, sameContent } from '../support/data/content.ts';
+import {
+  deliver,
+  filesOf,
+  ingest,
+  MONTH_LATER_MS,
+  onRoot,
+  type RawScan,
+  scansBetween,
+  scratch,
+} from '../support/data/world.ts';
+import { type CommandSettings, command, ended, faultsOf, killedAt, pointsOf, start } from '../support/kill/killed.ts';
 
 /** `make test-kill` asks for every point, which takes most of an hour; otherwise a spread of them is tried. */
 const EVERY_POINT = process.env.HAIL_TEST_EVERY_POINT === '1';

@@ -9,10 +9,10 @@ import { sweep } from '../../pipeline/publish/sweep.ts';
 import { beamAt, partialBlockage } from '../../schemas/geo/beam.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
-import { command, faultsOf, killedAt, pointsOf } from '../crash/killed.ts';
-import { type DemFile, demFile, KEY } from '../dem.ts';
-import { PLAIN, WALL } from '../terrain.ts';
-import { ingest, NOW_MS, publishedRoot, scansBetween, scratch } from '../world.ts';
+import { type DemFile, demFile, KEY } from '../support/data/dem.ts';
+import { PLAIN, WALL } from '../support/data/terrain.ts';
+import { ingest, NOW_MS, publishedRoot, scansBetween, scratch } from '../support/data/world.ts';
+import { command, faultsOf, killedAt, pointsOf } from '../support/kill/killed.ts';
 
 async function written(t: ExecutionContext, dem: DemFile, name = 'wall.tif'): Promise<string> {
   const folder = await scratch(t, 'dem');

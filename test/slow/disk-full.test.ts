@@ -5,9 +5,9 @@ import fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { contentOf, logicalContent, sameContent } from '../content.ts';
-import { command, ended, environmentOf, faultsOf, MAIN } from '../crash/killed.ts';
-import { deliver, filesOf, publishedRoot, scansBetween, scratch } from '../world.ts';
+import { contentOf, logicalContent, sameContent } from '../support/data/content.ts';
+import { deliver, filesOf, publishedRoot, scansBetween, scratch } from '../support/data/world.ts';
+import { command, ended, environmentOf, faultsOf, MAIN } from '../support/kill/killed.ts';
 
 const evening = () => scansBetween('00:00', '00:13');
 const EARLIER = 3;

@@ -7,9 +7,9 @@ import {
   type DescribedRequest,
   departuresOf,
   type JsonSchema,
-} from '../document.ts';
-import { sendRaw } from '../raw-http.ts';
-import { startWholeService, type WholeService } from '../whole-service.ts';
+} from '../support/service/document.ts';
+import { sendRaw } from '../support/service/raw-http.ts';
+import { startWholeService, type WholeService } from '../support/service/whole-service.ts';
 
 /** Requests per operation and kind. */
 const RUNS = 400;

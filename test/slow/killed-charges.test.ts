@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { LOCATIONS, sending } from '../portfolio.ts';
-import { type ServeChild, startServe } from '../serve-child.ts';
-import { scratch } from '../world.ts';
+import { scratch } from '../support/data/world.ts';
+import { LOCATIONS, sending } from '../support/service/portfolio.ts';
+import { type ServeChild, startServe } from '../support/service/serve-child.ts';
 
 const ROUNDS = 3;
 /** How long a server lives under load, milliseconds; a little longer each round. */

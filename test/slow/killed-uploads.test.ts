@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { LOCATIONS, rows, sending } from '../portfolio.ts';
-import { scratch } from '../world.ts';
+import { scratch } from '../support/data/world.ts';
+import { LOCATIONS, rows, sending } from '../support/service/portfolio.ts';
 
-const SERVER = fileURLToPath(new URL('../crash/portfolio-server.ts', import.meta.url));
+const SERVER = fileURLToPath(new URL('../support/kill/portfolio-server.ts', import.meta.url));
 /** Several statements' worth of rows. */
 const ROWS = 450;
 /** More statements than an upload runs. */

@@ -2,9 +2,9 @@ import { Agent, request } from 'node:http';
 import test from 'ava';
 import { trustedProxies } from '../../api/middleware/address.ts';
 import { ADDRESS_WINDOWS } from '../../api/middleware/rate-limit.ts';
-import { openAccount } from '../account.ts';
-import { sampleEndpoints } from '../sample-endpoints.ts';
-import { startService } from '../service.ts';
+import { openAccount } from '../support/service/account.ts';
+import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { startService } from '../support/service/service.ts';
 
 const FREE = '/v1/sample/items/known';
 const CONNECTIONS = 20;

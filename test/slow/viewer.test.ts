@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { midnight, publishedRoot } from '../world.ts';
+import { midnight, publishedRoot } from '../support/data/world.ts';
 import { serveViewer, type ViewerService } from './viewer-service.ts';
 
 const CHROMIUM = '/usr/bin/chromium';

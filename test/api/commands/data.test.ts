@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { openCatalog } from '../../../api/catalog.ts';
 import { openRecords } from '../../../api/records/open.ts';
 import { rootMemory } from '../../../api/records/remembered-root.ts';
-import { ingest, scansBetween } from '../../world.ts';
+import { ingest, scansBetween } from '../../support/data/world.ts';
 import { type Operator, operator } from './run.ts';
 
 /** Opens a catalog as the service does, and says why it has no edition; null when it has one. */

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { midnight, publishedRoot, type RawScan, scratch } from '../../world.ts';
+import { midnight, publishedRoot, type RawScan, scratch } from '../../support/data/world.ts';
 
 const MAIN = fileURLToPath(new URL('../../../api/start.js', import.meta.url));
 

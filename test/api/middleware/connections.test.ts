@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { WAITING_MAX } from '../../../api/middleware/connections.ts';
 import type { OpenRoute } from '../../../api/middleware/open-route.ts';
-import { type RunningService, startService } from '../../service.ts';
+import { type RunningService, startService } from '../../support/service/service.ts';
 
 /** A service with one route, which needs no key. */
 async function serviceOf(t: ExecutionContext, answer: OpenRoute['answer']): Promise<RunningService> {

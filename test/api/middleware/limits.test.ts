@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import test from 'ava';
 import { trustedProxies } from '../../../api/middleware/address.ts';
-import { type RunningService, startService } from '../../service.ts';
+import { type RunningService, startService } from '../../support/service/service.ts';
 
 /** Opens connections one after the other; how many of them were left open. */
 async function openMany({ url }: RunningService, count: number): Promise<number> {

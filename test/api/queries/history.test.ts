@@ -8,9 +8,9 @@ import { selectList } from '../../../api/queries/select.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import { type Detection, detections } from '../../../schemas/tables/detections.ts';
-import { draw } from '../../draw.ts';
-import { publishDays, standingHail } from '../../published-days.ts';
-import { ingest, MONTH_LATER_MS, midnight, onRoot, SCRATCH } from '../../world.ts';
+import { draw } from '../../support/data/draw.ts';
+import { publishDays, standingHail } from '../../support/data/published-days.ts';
+import { ingest, MONTH_LATER_MS, midnight, onRoot, SCRATCH } from '../../support/data/world.ts';
 
 /** The evening while it runs, and the same once it is over and joined into its month. */
 const RUNNING = mkdtempSync(join(SCRATCH, 'hail-history-'));

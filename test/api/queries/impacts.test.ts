@@ -4,7 +4,7 @@ import { type Engine, openEngine } from '../../../api/duckdb.ts';
 import { readHailPixels } from '../../../api/queries/impacts.ts';
 import { findImpacts } from '../../../api/rules/portfolio-impacts.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
-import { ingest, MONTH_LATER_MS, midnight, publishedRoot } from '../../world.ts';
+import { ingest, MONTH_LATER_MS, midnight, publishedRoot } from '../../support/data/world.ts';
 
 interface Pixel {
   readonly lat: number;

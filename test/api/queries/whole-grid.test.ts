@@ -5,7 +5,7 @@ import { eventDays } from '../../../api/queries/events.ts';
 import { swathOf } from '../../../api/queries/swaths.ts';
 import { regionOf } from '../../../api/rules/region.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
-import { ingest, scansBetween, scratch } from '../../world.ts';
+import { ingest, scansBetween, scratch } from '../../support/data/world.ts';
 
 const DATES = ['2026-05-01', '2026-05-02'];
 const CONUS = regionOf({ bbox: null, state: null });

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { affectedArea, type PixelLines } from '../../../api/rules/event-hull.ts';
 import { geodesicAreaKm2, hullCentroid, pixelHull } from '../../../schemas/geo/hull.ts';
 import { pixelAreaKm2 } from '../../../schemas/geo/lattice.ts';
-import { pixelsOf, REAL_DAY, realField } from '../../pixels.ts';
-import { sharedTest } from '../../shared-data.ts';
+import { pixelsOf, REAL_DAY, realField } from '../../support/data/pixels.ts';
+import { sharedTest } from '../../support/data/shared-data.ts';
 
 interface Pixels {
   readonly rows: readonly number[];

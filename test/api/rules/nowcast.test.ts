@@ -3,7 +3,7 @@ import { footprint } from '../../../api/rules/footprint.ts';
 import { type NowcastStorm, nowcast, onCurve, rawNowcast, survival } from '../../../api/rules/nowcast.ts';
 import { travel } from '../../../schemas/geo/distance.ts';
 import { NOWCAST_CALIBRATION } from '../../../schemas/reference/nowcast-calibration.ts';
-import { DAY_MS, trackPoint } from '../../rows.ts';
+import { DAY_MS, trackPoint } from '../../support/data/rows.ts';
 
 const AT = { lat: 39.995, lon: -99.995 };
 

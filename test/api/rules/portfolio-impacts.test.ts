@@ -4,7 +4,7 @@ import { findImpacts, type HailPixels, impactOf, impactsPage, pixelKey } from '.
 import { distanceKm, travel } from '../../../schemas/geo/distance.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
-import { draw } from '../../draw.ts';
+import { draw } from '../../support/data/draw.ts';
 
 /** One detection in every pixel of a picture near 40 N, 95 W. */
 function hail(picture: string): HailPixels {

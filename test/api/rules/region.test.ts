@@ -6,7 +6,7 @@ import { LATTICE, latRow, lonCol } from '../../../schemas/geo/lattice.ts';
 import type { Bbox } from '../../../schemas/geo/position.ts';
 import { stateBox, usStates } from '../../../schemas/reference/us-states.ts';
 import { regionBox } from '../../../schemas/resources/region-box.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const box = (...bbox: [number, number, number, number]) => regionOf({ bbox, state: null });
 

@@ -6,10 +6,10 @@ import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
 import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
-import { drawTenths } from '../../draw.ts';
-import { REAL_DAY, realField } from '../../pixels.ts';
-import { DAY, dayMaxRow } from '../../rows.ts';
-import { sharedTest } from '../../shared-data.ts';
+import { drawTenths } from '../../support/data/draw.ts';
+import { REAL_DAY, realField } from '../../support/data/pixels.ts';
+import { DAY, dayMaxRow } from '../../support/data/rows.ts';
+import { sharedTest } from '../../support/data/shared-data.ts';
 
 function pixelsOf(
   field: ReturnType<typeof drawTenths>,

@@ -11,7 +11,7 @@ import {
 } from '../../../pipeline/commands/inspect.ts';
 import { BadInput, NotFound, UsageError } from '../../../pipeline/error.ts';
 import type { FieldHead } from '../../../pipeline/read/inspect.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { floatPacking, gribFile, pngPacking, simplePacking } from '../read/grib2-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'hail-inspect-'));

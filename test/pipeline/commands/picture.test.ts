@@ -6,7 +6,7 @@ import { pictureCommand } from '../../../pipeline/commands/picture.ts';
 import { readConfig } from '../../../pipeline/config.ts';
 import type { PictureSubject } from '../../../pipeline/publish/read-picture.ts';
 import type { PictureData } from '../../../pipeline/tiles/picture.ts';
-import { DAY } from '../../rows.ts';
+import { DAY } from '../../support/data/rows.ts';
 
 const EMPTY_DAY: PictureData = {
   kind: 'day',

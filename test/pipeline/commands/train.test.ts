@@ -7,7 +7,7 @@ import { eveningSamples, probsevereSamples } from '../../../pipeline/commands/tr
 import { PipelineError, UsageError } from '../../../pipeline/error.ts';
 import { conusScenario } from '../../../pipeline/simulate/scenario.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const train = (...args: string[]) => trainCommand().exitOverride().parseAsync(args, { from: 'user' });
 async function folder(t: ExecutionContext): Promise<string> {

@@ -5,9 +5,9 @@ import type { ExecutionContext } from 'ava';
 import { type ExaminedRadar, examineRadars } from '../../../pipeline/derive/all-blockage.ts';
 import { openDem } from '../../../pipeline/read/dem.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
-import { demFile } from '../../dem.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
-import { scratch } from '../../world.ts';
+import { demFile } from '../../support/data/dem.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
+import { scratch } from '../../support/data/world.ts';
 
 /** The real heights of the earth at 20 arc-minutes, south first, from 20 E on; the last column repeats the first. */
 function etopo(): number[][] {

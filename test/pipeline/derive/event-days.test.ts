@@ -2,8 +2,8 @@ import test from 'ava';
 import { type EventFacts, eventDay } from '../../../pipeline/derive/event-days.ts';
 import { pixelAreaKm2 } from '../../../schemas/geo/lattice.ts';
 import { EventDay } from '../../../schemas/tables/event-days.ts';
-import { drawPixels } from '../../pixels.ts';
-import { DAY, DAY_MS } from '../../rows.ts';
+import { drawPixels } from '../../support/data/pixels.ts';
+import { DAY, DAY_MS } from '../../support/data/rows.ts';
 
 const FACTS: EventFacts = {
   storm_date: DAY,

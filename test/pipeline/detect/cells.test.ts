@@ -4,8 +4,8 @@ import { findCells, findObjects } from '../../../pipeline/detect/cells.ts';
 import { BadInput } from '../../../pipeline/error.ts';
 import type { CompanionValues, HailField, ScanInput } from '../../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
-import { draw, drawTenths } from '../../draw.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { draw, drawTenths } from '../../support/data/draw.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const NONE: CompanionValues = {
   posh_pct: null,

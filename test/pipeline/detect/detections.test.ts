@@ -5,8 +5,8 @@ import { findDetections } from '../../../pipeline/detect/detections.ts';
 import { type DetectMemory, emptyDetectMemory } from '../../../pipeline/detect/memory.ts';
 import type { CompanionValues, HailField, ScanInput } from '../../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
-import { draw, drawTenths } from '../../draw.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { draw, drawTenths } from '../../support/data/draw.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const START = Date.UTC(2026, 4, 1, 20, 12);
 const NONE: CompanionValues = {

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { type Labels, labelComponents } from '../../../pipeline/detect/label.ts';
 import type { HailField } from '../../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
-import { draw, drawTenths } from '../../draw.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { draw, drawTenths } from '../../support/data/draw.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import fixture from './label.fixture.json' with { type: 'json' };
 
 const counts = (picture: string, mm = 10) =>

@@ -6,7 +6,7 @@ import { hailProbability } from '../../../pipeline/detect/predict.ts';
 import { cellPredictors, detectionPredictors } from '../../../pipeline/detect/predictors.ts';
 import type { ScanInput } from '../../../pipeline/grid.ts';
 import type { ProbSevereObject } from '../../../schemas/tables/probsevere.ts';
-import { draw } from '../../draw.ts';
+import { draw } from '../../support/data/draw.ts';
 
 const SCAN_TIME = Date.UTC(2026, 5, 1, 20, 12);
 const pixels = (value: number) => Float32Array.of(value, value, value, value, value);

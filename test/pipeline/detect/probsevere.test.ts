@@ -3,7 +3,7 @@ import { type CellShape, findCells, findObjects } from '../../../pipeline/detect
 import { matchObjects } from '../../../pipeline/detect/probsevere.ts';
 import type { HailField } from '../../../pipeline/grid.ts';
 import type { ProbSevereObject } from '../../../schemas/tables/probsevere.ts';
-import { draw } from '../../draw.ts';
+import { draw } from '../../support/data/draw.ts';
 
 const SCAN_TIME = Date.UTC(2026, 4, 1, 20, 12);
 

@@ -2,7 +2,7 @@ import test from 'ava';
 import { latticeRows } from '../../../pipeline/detect/rows.ts';
 import { measureShape } from '../../../pipeline/detect/shape.ts';
 import type { HailField } from '../../../pipeline/grid.ts';
-import { draw, drawTenths } from '../../draw.ts';
+import { draw, drawTenths } from '../../support/data/draw.ts';
 
 const measure = (field: HailField) => {
   const pixels = Uint32Array.from(field.tenths.keys());

@@ -5,8 +5,8 @@ import { labelComponents } from '../../../pipeline/detect/label.ts';
 import { splitComponent } from '../../../pipeline/detect/split.ts';
 import type { HailField } from '../../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
-import { draw, drawTenths } from '../../draw.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { draw, drawTenths } from '../../support/data/draw.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const LAT = 40;
 const KM_PER_ROW = 1.1104;

@@ -4,8 +4,8 @@ import { openEngine } from '../../../pipeline/duckdb.ts';
 import { mergedDayMax } from '../../../pipeline/publish/merge.ts';
 import { stageRows } from '../../../pipeline/publish/tables.ts';
 import { type DayMax, dayMax } from '../../../schemas/tables/day-max.ts';
-import { DAY, DAY_MS, dayMaxRow } from '../../rows.ts';
-import { scratch } from '../../world.ts';
+import { DAY, DAY_MS, dayMaxRow } from '../../support/data/rows.ts';
+import { scratch } from '../../support/data/world.ts';
 
 const at = (minute: number) => DAY_MS + minute * 60_000;
 

@@ -12,10 +12,10 @@ import type { Current, Manifest } from '../../../schemas/manifest.ts';
 import { dayMax } from '../../../schemas/tables/day-max.ts';
 import { detections } from '../../../schemas/tables/detections.ts';
 import { TABLES } from '../../../schemas/tables/index.ts';
-import { openArchive } from '../../archive.ts';
-import { faultsOf } from '../../crash/killed.ts';
-import { dayMaxRow } from '../../rows.ts';
-import { asObserved, ingest, MONTH_LATER_MS, publishedRoot, scansBetween, scratch } from '../../world.ts';
+import { openArchive } from '../../support/data/archive.ts';
+import { dayMaxRow } from '../../support/data/rows.ts';
+import { asObserved, ingest, MONTH_LATER_MS, publishedRoot, scansBetween, scratch } from '../../support/data/world.ts';
+import { faultsOf } from '../../support/kill/killed.ts';
 
 const DATE = '2026-05-02';
 

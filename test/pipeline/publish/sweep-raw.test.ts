@@ -2,9 +2,9 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { filesBelow } from '../../../pipeline/publish/store.ts';
-import { logicalContent, sameContent } from '../../content.ts';
-import { faultsOf } from '../../crash/killed.ts';
-import { ingest, MONTH_LATER_MS, midnight, onRoot, type RawScan, scratch } from '../../world.ts';
+import { logicalContent, sameContent } from '../../support/data/content.ts';
+import { ingest, MONTH_LATER_MS, midnight, onRoot, type RawScan, scratch } from '../../support/data/world.ts';
+import { faultsOf } from '../../support/kill/killed.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const rawOf = async (root: string) =>

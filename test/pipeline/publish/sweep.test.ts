@@ -4,9 +4,9 @@ import test from 'ava';
 import { readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { filesBelow } from '../../../pipeline/publish/store.ts';
 import { READERS_GRACE_MIN, sweep } from '../../../pipeline/publish/sweep.ts';
-import { logicalContent, sameContent } from '../../content.ts';
-import { faultsOf } from '../../crash/killed.ts';
-import { ingest, onRoot, scansBetween, scratch } from '../../world.ts';
+import { logicalContent, sameContent } from '../../support/data/content.ts';
+import { ingest, onRoot, scansBetween, scratch } from '../../support/data/world.ts';
+import { faultsOf } from '../../support/kill/killed.ts';
 
 const DATE = '2026-05-02';
 const HOUR_MS = 3_600_000;

@@ -5,9 +5,9 @@ import { readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts'
 import { headOf } from '../../../schemas/head.ts';
 import { layout } from '../../../schemas/layout.ts';
 import type { Current, Manifest, PublishedFile } from '../../../schemas/manifest.ts';
-import { faultsOf } from '../../crash/killed.ts';
-import { publishBlockage, raysOfKtlx } from '../../terrain.ts';
-import { ingest, MONTH_LATER_MS, publishedRoot, scansBetween, scratch } from '../../world.ts';
+import { publishBlockage, raysOfKtlx } from '../../support/data/terrain.ts';
+import { ingest, MONTH_LATER_MS, publishedRoot, scansBetween, scratch } from '../../support/data/world.ts';
+import { faultsOf } from '../../support/kill/killed.ts';
 
 const DATE = '2026-05-02';
 const HEAD = `manifests/${DATE}/head.json`;

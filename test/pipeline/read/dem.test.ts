@@ -4,8 +4,8 @@ import test, { type ExecutionContext } from 'ava';
 import { writeArrayBuffer } from 'geotiff';
 import { BadInput } from '../../../pipeline/error.ts';
 import { openDem } from '../../../pipeline/read/dem.ts';
-import { type DemFile, demFile, KEY, withFloat } from '../../dem.ts';
-import { scratch } from '../../world.ts';
+import { type DemFile, demFile, KEY, withFloat } from '../../support/data/dem.ts';
+import { scratch } from '../../support/data/world.ts';
 
 /** Six rows of eight pixels of half a degree from 50 N 100 W; heights tell their row and column. */
 const PLAIN: DemFile = {

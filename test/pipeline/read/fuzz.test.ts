@@ -9,7 +9,7 @@ import { gunzip } from '../../../pipeline/read/gunzip.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
 import { nearestPoint, positionOf } from '../../../pipeline/read/projection.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import {
   complexPacking,
   floatPacking,

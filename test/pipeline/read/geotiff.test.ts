@@ -4,8 +4,8 @@ import { writeArrayBuffer } from 'geotiff';
 import { BadInput } from '../../../pipeline/error.ts';
 import { readGeotiff } from '../../../pipeline/read/geotiff.ts';
 import { readGrid } from '../../../pipeline/read/mrms.ts';
-import { withFloat } from '../../dem.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { withFloat } from '../../support/data/dem.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const ORIGIN = { product: 'MESH', scan_time: Date.parse('2024-05-01T20:12:34Z') };
 

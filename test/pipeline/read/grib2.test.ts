@@ -4,7 +4,7 @@ import { BadInput } from '../../../pipeline/error.ts';
 import { type Decoded, decodeField, type Field, parseGrib2, valueAt } from '../../../pipeline/read/grib2.ts';
 import { gunzip } from '../../../pipeline/read/gunzip.ts';
 import { nearestPoint, positionOf } from '../../../pipeline/read/projection.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { bitmapSection, gribFile, latLonSection, message, productSection, simplePacking } from './grib2-files.ts';
 
 const PLAIN = { reference: 0, decimal_scale: 0 };

@@ -4,8 +4,8 @@ import test from 'ava';
 import { BadInput } from '../../../pipeline/error.ts';
 import { type Grid, sampleGrid, tenthsAt } from '../../../pipeline/grid.ts';
 import { hailField, PRODUCTS, readGrid, sampleAtPixels } from '../../../pipeline/read/mrms.ts';
-import { draw } from '../../draw.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { draw } from '../../support/data/draw.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import {
   complexPacking,
   floatPacking,

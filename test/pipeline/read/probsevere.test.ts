@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import test from 'ava';
 import { BadInput } from '../../../pipeline/error.ts';
 import { type FileObject, type ProbSevereFile, readProbSevere } from '../../../pipeline/read/probsevere.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 /** A storm one degree wide with what the feed writes about it; every number is text. */
 const SQUARE = [

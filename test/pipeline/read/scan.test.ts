@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { BadInput, Unreadable } from '../../../pipeline/error.ts';
 import { readScan, type ScanFiles } from '../../../pipeline/read/scan.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { constantPacking, type GridOptions, gribFile, type ProductOptions, simplePacking } from './grib2-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'hail-read-scan-'));

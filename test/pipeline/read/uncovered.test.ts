@@ -3,7 +3,7 @@ import test from 'ava';
 import type { Grid } from '../../../pipeline/grid.ts';
 import { readGrid } from '../../../pipeline/read/mrms.ts';
 import { uncoveredBlocks } from '../../../pipeline/read/uncovered.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const NO_COVERAGE = 0;
 const DRY = 20;

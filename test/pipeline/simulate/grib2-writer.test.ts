@@ -8,7 +8,7 @@ import { coverageOf } from '../../../pipeline/simulate/coverage.ts';
 import { NOTHING, SIMULATED_PRODUCTS, simulateScan } from '../../../pipeline/simulate/fields.ts';
 import { writeGrib2 } from '../../../pipeline/simulate/grib2-writer.ts';
 import { CONUS } from '../../../pipeline/simulate/scenario.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { EVENING_MS, SITES, SMALL } from './small-world.ts';
 
 const SCAN_MS = EVENING_MS + 39_000;

@@ -15,7 +15,7 @@ import { hashOf } from '../../../pipeline/sources/disk.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { planScans, type ScanPlan } from '../../../pipeline/sources/plan.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { instant, named, put, scratch } from './files.ts';
 
 const MESH = 'MRMS_MESH_00.50_20240228-025239.grib2';

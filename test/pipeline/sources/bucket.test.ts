@@ -10,7 +10,7 @@ import type { Network } from '../../../pipeline/sources/http.ts';
 import { bucketKey } from '../../../pipeline/sources/names.ts';
 import { DEFAULT_PRODUCTS } from '../../../pipeline/sources/plan.ts';
 import { Unavailable } from '../../../pipeline/sources/retry.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { type BucketServer, type StartBucket, startBucket } from './bucket-server.ts';
 import { instant, put, scratch, tinyGrid } from './files.ts';
 import { selfSigned } from './self-signed.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { PipelineError } from '../../../pipeline/error.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { put, scratch } from './files.ts';
 
 test('finds raw files at any depth in order of their keys, and reports the rest by key', async (t) => {

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { faultOf } from '../../../pipeline/sources/whole.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { put, scratch, tinyGrib, tinyGrid } from './files.ts';
 
 const grid = tinyGrid('some grid');

@@ -11,8 +11,8 @@ import {
   type ScanOfDay,
 } from '../../../pipeline/swath/accumulate.ts';
 import { DayMax } from '../../../schemas/tables/day-max.ts';
-import { drawTenths } from '../../draw.ts';
-import { DAY, DAY_MS } from '../../rows.ts';
+import { drawTenths } from '../../support/data/draw.ts';
+import { DAY, DAY_MS } from '../../support/data/rows.ts';
 
 const NO_COMPANIONS: CompanionValues = {
   posh_pct: null,

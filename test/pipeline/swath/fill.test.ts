@@ -1,7 +1,7 @@
 import test from 'ava';
 import { type FilledPixel, fillBetween, type ScanEcho } from '../../../pipeline/swath/fill.ts';
-import { draw } from '../../draw.ts';
-import { DAY_MS } from '../../rows.ts';
+import { draw } from '../../support/data/draw.ts';
+import { DAY_MS } from '../../support/data/rows.ts';
 
 /** A scan so many minutes into the day. */
 function echo(minute: number, picture: string): ScanEcho {

@@ -5,9 +5,9 @@ import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
 import { Swath } from '../../../schemas/tables/swaths.ts';
-import { REAL_DAY, realField } from '../../pixels.ts';
-import { DAY, DAY_MS, dayMaxRow } from '../../rows.ts';
-import { sharedTest } from '../../shared-data.ts';
+import { REAL_DAY, realField } from '../../support/data/pixels.ts';
+import { DAY, DAY_MS, dayMaxRow } from '../../support/data/rows.ts';
+import { sharedTest } from '../../support/data/shared-data.ts';
 
 const NO_COUNTS = new Map(SIZE_BANDS.map((band) => [band.threshold_mm as number, 0]));
 

@@ -2,10 +2,10 @@ import test from 'ava';
 import { drawTiers } from '../../../pipeline/swath/tiers.ts';
 import { type DailyContent, dailyArchive } from '../../../pipeline/tiles/daily.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
-import { openArchive, properties } from '../../archive.ts';
-import { pixelsOf, REAL_DAY, realField } from '../../pixels.ts';
-import { DAY, DAY_MS, dayMaxRow, trackPoint } from '../../rows.ts';
-import { sharedTest } from '../../shared-data.ts';
+import { openArchive, properties } from '../../support/data/archive.ts';
+import { pixelsOf, REAL_DAY, realField } from '../../support/data/pixels.ts';
+import { DAY, DAY_MS, dayMaxRow, trackPoint } from '../../support/data/rows.ts';
+import { sharedTest } from '../../support/data/shared-data.ts';
 
 const COUNTS = new Map(SIZE_BANDS.map((band) => [band.threshold_mm as number, 7]));
 const SWATHS = drawTiers(

@@ -1,11 +1,11 @@
 import test from 'ava';
 import { type FrameContent, frameArchive } from '../../../pipeline/tiles/frame.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
-import { openArchive, properties } from '../../archive.ts';
-import { draw } from '../../draw.ts';
-import { REAL_SCAN, realField } from '../../pixels.ts';
-import { cell, DAY_MS, trackPoint } from '../../rows.ts';
-import { sharedTest } from '../../shared-data.ts';
+import { openArchive, properties } from '../../support/data/archive.ts';
+import { draw } from '../../support/data/draw.ts';
+import { REAL_SCAN, realField } from '../../support/data/pixels.ts';
+import { cell, DAY_MS, trackPoint } from '../../support/data/rows.ts';
+import { sharedTest } from '../../support/data/shared-data.ts';
 
 const STORM = draw(
   `

@@ -3,7 +3,7 @@ import { drawTiers } from '../../../pipeline/swath/tiers.ts';
 import { type DayPicture, drawPicture, type ScanPicture } from '../../../pipeline/tiles/picture.ts';
 import { sizeColor } from '../../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
-import { cell, DAY, DAY_MS, dayMaxRow, trackPoint } from '../../rows.ts';
+import { cell, DAY, DAY_MS, dayMaxRow, trackPoint } from '../../support/data/rows.ts';
 
 const COUNTS = new Map(SIZE_BANDS.map((band) => [band.threshold_mm as number, 1]));
 const minute = (n: number) => DAY_MS + n * 60_000;

@@ -2,7 +2,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { gzip } from '../../../pipeline/tiles/gzip.ts';
 import { type Archive, type ArchiveTile, writePmtiles } from '../../../pipeline/tiles/pmtiles.ts';
-import { openArchive } from '../../archive.ts';
+import { openArchive } from '../../support/data/archive.ts';
 
 const text = (content: string) => gzip(new TextEncoder().encode(content));
 

@@ -7,11 +7,11 @@ import { frameArchive } from '../../../pipeline/tiles/frame.ts';
 import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
 import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
-import { type OpenArchive, openArchive } from '../../archive.ts';
-import { drawTenths } from '../../draw.ts';
-import { pixelsOf, REAL_DAY, REAL_SCAN, realField } from '../../pixels.ts';
-import { DAY, DAY_MS, dayMaxRow } from '../../rows.ts';
-import { sharedTest } from '../../shared-data.ts';
+import { type OpenArchive, openArchive } from '../../support/data/archive.ts';
+import { drawTenths } from '../../support/data/draw.ts';
+import { pixelsOf, REAL_DAY, REAL_SCAN, realField } from '../../support/data/pixels.ts';
+import { DAY, DAY_MS, dayMaxRow } from '../../support/data/rows.ts';
+import { sharedTest } from '../../support/data/shared-data.ts';
 
 const SHOWN = { source: 'observed' as const, bounds: [-130, 20, -60, 55] as [number, number, number, number] };
 

@@ -6,8 +6,8 @@ import { offsetKm } from '../../../pipeline/track/local-plane.ts';
 import { emptyTrackMemory, type TrackMemory, type TrackPointShape } from '../../../pipeline/track/memory.ts';
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
 import { TrackPoint } from '../../../schemas/tables/tracks.ts';
-import { draw, drawTenths } from '../../draw.ts';
-import { trackCells } from '../../track-cells.ts';
+import { draw, drawTenths } from '../../support/data/draw.ts';
+import { trackCells } from '../../support/data/track-cells.ts';
 
 const MINUTE = 60_000;
 const START = Date.parse('2026-05-01T20:00:39Z');

@@ -4,8 +4,8 @@ import { advanceTracks, type TrackStep } from '../../../pipeline/track/advance.t
 import { offsetKm } from '../../../pipeline/track/local-plane.ts';
 import { emptyTrackMemory, type TrackMemory } from '../../../pipeline/track/memory.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
-import { drawTenths } from '../../draw.ts';
-import { trackCells } from '../../track-cells.ts';
+import { drawTenths } from '../../support/data/draw.ts';
+import { trackCells } from '../../support/data/track-cells.ts';
 
 const FRAMES = 30;
 const SIDE = 300;

@@ -6,8 +6,8 @@ import { divideCells } from '../../../pipeline/track/divide.ts';
 import type { Prediction } from '../../../pipeline/track/gate.ts';
 import { emptyTrackMemory } from '../../../pipeline/track/memory.ts';
 import type { Piece, TrackCell } from '../../../pipeline/track/track-cell.ts';
-import { draw, drawTenths } from '../../draw.ts';
-import { trackCells } from '../../track-cells.ts';
+import { draw, drawTenths } from '../../support/data/draw.ts';
+import { trackCells } from '../../support/data/track-cells.ts';
 
 const STILL = { east: 0, north: 0 };
 

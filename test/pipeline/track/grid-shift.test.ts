@@ -4,7 +4,7 @@ import { gridShift } from '../../../pipeline/track/grid-shift.ts';
 import { kmPerDegree } from '../../../pipeline/track/local-plane.ts';
 import { velocityOf } from '../../../pipeline/track/motion.ts';
 import { rowLat } from '../../../schemas/geo/lattice.ts';
-import { draw, drawTenths } from '../../draw.ts';
+import { draw, drawTenths } from '../../support/data/draw.ts';
 
 const SIDE = 200;
 const CENTRES = [

@@ -1,8 +1,8 @@
 import test from 'ava';
 import { findObjects } from '../../../pipeline/detect/cells.ts';
 import { cellAtPixel, maskOf, maskPixels, sharedPixels } from '../../../pipeline/track/mask.ts';
-import { draw } from '../../draw.ts';
-import { trackCells } from '../../track-cells.ts';
+import { draw } from '../../support/data/draw.ts';
+import { trackCells } from '../../support/data/track-cells.ts';
 
 function cellsOf(picture: string) {
   const field = draw(picture, { row0: 100, col0: 200 });

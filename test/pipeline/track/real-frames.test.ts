@@ -4,8 +4,8 @@ import { UsageError } from '../../../pipeline/error.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import { emptyTrackMemory, type TrackMemory } from '../../../pipeline/track/memory.ts';
 import { type Frame, readFrames, trackFrames, trackingOptions } from '../../bench/tracking.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
-import { trackCells } from '../../track-cells.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
+import { trackCells } from '../../support/data/track-cells.ts';
 
 const ARGUMENTS = ['--product', 'PrecipRate', '--threshold', '50', '--min-pixels', '8', '--bbox', '-107,28.5,-97,36.5'];
 

@@ -12,7 +12,7 @@ import { median } from '../../../pipeline/track/median.ts';
 import { emptyTrackMemory, type LiveTrack, type TrackMemory } from '../../../pipeline/track/memory.ts';
 import { velocityOf } from '../../../pipeline/track/motion.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
-import { trackCells } from '../../track-cells.ts';
+import { trackCells } from '../../support/data/track-cells.ts';
 
 const SEED = 1;
 const START = Date.parse('2026-05-01T20:00:00Z');

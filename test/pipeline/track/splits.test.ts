@@ -5,9 +5,9 @@ import { strength } from '../../../pipeline/track/match.ts';
 import { emptyTrackMemory, type TrackMemory } from '../../../pipeline/track/memory.ts';
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
 import { readFrames, trackingOptions } from '../../bench/tracking.ts';
-import { drawTenths } from '../../draw.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
-import { trackCells } from '../../track-cells.ts';
+import { drawTenths } from '../../support/data/draw.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
+import { trackCells } from '../../support/data/track-cells.ts';
 
 const MINUTES = 2;
 const START = Date.parse('2026-05-01T20:00:39Z');

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { fillPolygons, type PixelRuns } from '../../../schemas/geo/fill.ts';
 import { colLon, LATTICE, rowLat } from '../../../schemas/geo/lattice.ts';
 import { type MultiPolygon, traceMultiPolygon } from '../../../schemas/geo/rings.ts';
-import { drawPixels } from '../../pixels.ts';
+import { drawPixels } from '../../support/data/pixels.ts';
 
 const WHOLE = { row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols };
 /** Forty by forty pixels from 40 N, 100 W. */

@@ -3,8 +3,8 @@ import test from 'ava';
 import { convexHull, geodesicAreaKm2, hullCentroid, pixelHull } from '../../../schemas/geo/hull.ts';
 import { colLon, pixelAreaKm2, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { Ring } from '../../../schemas/geo/rings.ts';
-import { drawPixels, type Pixels, pixelsOf, REAL_DAY, realField } from '../../pixels.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { drawPixels, type Pixels, pixelsOf, REAL_DAY, realField } from '../../support/data/pixels.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const SCATTERED = drawPixels(`
   . . 1 . . . . 1

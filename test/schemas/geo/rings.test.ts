@@ -4,8 +4,8 @@ import { authalicQ } from '../../../schemas/geo/area.ts';
 import { pixelAreaKm2 } from '../../../schemas/geo/lattice.ts';
 import { type MultiPolygon, type Ring, traceMultiPolygon } from '../../../schemas/geo/rings.ts';
 import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
-import { drawPixels, type Pixels, pixelsOf, REAL_DAY, realField } from '../../pixels.ts';
-import { sharedTest } from '../../shared-data.ts';
+import { drawPixels, type Pixels, pixelsOf, REAL_DAY, realField } from '../../support/data/pixels.ts';
+import { sharedTest } from '../../support/data/shared-data.ts';
 
 /** Area inside a ring in pixels, negative when it runs clockwise. */
 function pixelsInside(ring: Ring): number {

@@ -6,8 +6,8 @@ import { surrounding } from '../../../schemas/geo/nesting.ts';
 import { type MultiPolygon, type Ring, traceMultiPolygon } from '../../../schemas/geo/rings.ts';
 import { simplifyMultiPolygon } from '../../../schemas/geo/simplify.ts';
 import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
-import { drawPixels, pixelsOf, REAL_DAY, realField } from '../../pixels.ts';
-import { sharedTest } from '../../shared-data.ts';
+import { drawPixels, pixelsOf, REAL_DAY, realField } from '../../support/data/pixels.ts';
+import { sharedTest } from '../../support/data/shared-data.ts';
 
 const STAIRS = drawPixels(`
   1 1 1 1 . . . . . . . . . .

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { traceMultiPolygon } from '../../../schemas/geo/rings.ts';
 import { multiPolygonFromWkt, multiPolygonToWkt, polygonToWkt } from '../../../schemas/geo/wkt.ts';
-import { drawPixels } from '../../pixels.ts';
+import { drawPixels } from '../../support/data/pixels.ts';
 
 const DONUT_AND_PIXEL = traceMultiPolygon(
   drawPixels(`

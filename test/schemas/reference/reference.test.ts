@@ -5,7 +5,7 @@ import { freezingLevelKm, hailDayFreezingLevelKm } from '../../../schemas/refere
 import { MRMS_PRODUCTS } from '../../../schemas/reference/mrms-products.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { METRES_PER_FOOT } from '../../../schemas/units.ts';
-import { sharedData, sharedTest } from '../../shared-data.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 test('there are 160 radars, sorted by id, 144 of them over the contiguous United States', (t) => {
   const ids = WSR88D.map(({ id }) => id);

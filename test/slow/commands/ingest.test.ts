@@ -11,9 +11,8 @@ import { readRows } from '../../../pipeline/publish/tables.ts';
 import { bucketKey, type SourceFile } from '../../../pipeline/sources/names.ts';
 import type { Manifest } from '../../../schemas/manifest.ts';
 import { type Frame, frames } from '../../../schemas/tables/frames.ts';
-import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../content.ts';
-import { command, ended, start } from '../../crash/killed.ts';
 import { startBucket } from '../../pipeline/sources/bucket-server.ts';
+import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import {
   asObserved,
   deliver,
@@ -23,7 +22,8 @@ import {
   type RawScan,
   scansBetween,
   scratch,
-} from '../../world.ts';
+} from '../../support/data/world.ts';
+import { command, ended, start } from '../../support/kill/killed.ts';
 
 const evening = () => scansBetween('00:00', '00:13');
 

@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { filesBelow } from '../../../pipeline/publish/store.ts';
-import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../content.ts';
-import { type CommandSettings, ended, faultsOf, start } from '../../crash/killed.ts';
 import { startBucket } from '../../pipeline/sources/bucket-server.ts';
-import { asObserved, deliver, filesOf, ingest, type RawScan, scansBetween, scratch } from '../../world.ts';
+import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
+import { asObserved, deliver, filesOf, ingest, type RawScan, scansBetween, scratch } from '../../support/data/world.ts';
+import { type CommandSettings, ended, faultsOf, start } from '../../support/kill/killed.ts';
 
-const FULL_DISK = fileURLToPath(new URL('../../crash/full-disk.ts', import.meta.url));
-const CLOCK = fileURLToPath(new URL('../../crash/clock.ts', import.meta.url));
+const FULL_DISK = fileURLToPath(new URL('../../support/kill/full-disk.ts', import.meta.url));
+const CLOCK = fileURLToPath(new URL('../../support/kill/clock.ts', import.meta.url));
 const evening = () => scansBetween('23:55', '00:09');
 
 interface Event {

@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
-import { openRoot, type Root } from '../pipeline/publish/root.ts';
-import { readScan } from '../pipeline/read/scan.ts';
-import { type Report, silent } from '../pipeline/report.ts';
-import { openSession, type RunSummary, type Session } from '../pipeline/session.ts';
-import { writeEvening } from '../pipeline/simulate/evening.ts';
-import type { Scenario } from '../pipeline/simulate/scenario.ts';
-import { listFolder } from '../pipeline/sources/folder.ts';
-import { SCAN_PRODUCT, type SourceFile } from '../pipeline/sources/names.ts';
-import { planScans } from '../pipeline/sources/plan.ts';
-import type { Readers } from '../pipeline/workers.ts';
-import { WSR88D } from '../schemas/reference/wsr88d.ts';
+import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
+import { readScan } from '../../../pipeline/read/scan.ts';
+import { type Report, silent } from '../../../pipeline/report.ts';
+import { openSession, type RunSummary, type Session } from '../../../pipeline/session.ts';
+import { writeEvening } from '../../../pipeline/simulate/evening.ts';
+import type { Scenario } from '../../../pipeline/simulate/scenario.ts';
+import { listFolder } from '../../../pipeline/sources/folder.ts';
+import { SCAN_PRODUCT, type SourceFile } from '../../../pipeline/sources/names.ts';
+import { planScans } from '../../../pipeline/sources/plan.ts';
+import type { Readers } from '../../../pipeline/workers.ts';
+import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 
 /** The tiny world: 150 x 200 pixels over Oklahoma, 90 minutes around a midnight, storms of all kinds. */
 const SCENARIO: Scenario = {

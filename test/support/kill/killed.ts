@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
-import { openEngine } from '../../pipeline/duckdb.ts';
-import { verifyRoot } from '../../pipeline/publish/verify.ts';
-import { timestamp } from '../../schemas/time.ts';
-import { NOW_MS, scratch } from '../world.ts';
+import { openEngine } from '../../../pipeline/duckdb.ts';
+import { verifyRoot } from '../../../pipeline/publish/verify.ts';
+import { timestamp } from '../../../schemas/time.ts';
+import { NOW_MS, scratch } from '../data/world.ts';
 
-export const MAIN = fileURLToPath(new URL('../../pipeline/start.js', import.meta.url));
+export const MAIN = fileURLToPath(new URL('../../../pipeline/start.js', import.meta.url));
 const PRELOAD = fileURLToPath(new URL('kill-at.ts', import.meta.url));
 
 export interface Ended {

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeApi } from '../api/openapi.ts';
-import { ENDPOINTS } from '../api/routes/index.ts';
-import { openApiDocument } from '../api/routes/openapi.ts';
+import { describeApi } from '../../../api/openapi.ts';
+import { ENDPOINTS } from '../../../api/routes/index.ts';
+import { openApiDocument } from '../../../api/routes/openapi.ts';
+import { ingest, midnight, SCRATCH } from '../data/world.ts';
 import { type ApiDescription, type DescribedOperation, operationsOf, parseDescription } from './document.ts';
 import { type RunningService, startService } from './service.ts';
-import { ingest, midnight, SCRATCH } from './world.ts';
 
 /** A data clock one minute after the last scan of the world around midnight: its hail is live. */
 export const WHOLE_NOW_MS = Date.parse('2026-05-02T00:12:00Z');

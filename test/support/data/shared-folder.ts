@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const folder = fileURLToPath(new URL('../../shared/data/', import.meta.url));
+const folder = fileURLToPath(new URL('../../../../shared/data/', import.meta.url));
 
 /** True when the folder of real files lies beside the project. */
 export const hasSharedData = existsSync(`${folder}expected.json`);

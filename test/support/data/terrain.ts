@@ -1,6 +1,6 @@
-import type { RayStep } from '../pipeline/derive/blockage.ts';
-import type { PublishedTable } from '../pipeline/publish/undated.ts';
-import { blockage } from '../schemas/tables/blockage.ts';
+import type { RayStep } from '../../../pipeline/derive/blockage.ts';
+import type { PublishedTable } from '../../../pipeline/publish/undated.ts';
+import { blockage } from '../../../schemas/tables/blockage.ts';
 import type { DemFile } from './dem.ts';
 import { NOW_MS, onRoot } from './world.ts';
 

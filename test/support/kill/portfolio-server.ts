@@ -1,14 +1,14 @@
 import type { AddressInfo } from 'node:net';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
-import { createApp } from '../../api/app.ts';
-import { openCatalog } from '../../api/catalog.ts';
-import { openEngine } from '../../api/duckdb.ts';
-import { openLive } from '../../api/live.ts';
-import { ensureFirstBusiness } from '../../api/records/first-business.ts';
-import { openRecords } from '../../api/records/open.ts';
-import { openTerrain } from '../../api/terrain.ts';
-import { PORTFOLIO } from '../portfolio.ts';
-import { SERVICE_NOW_MS } from '../service.ts';
+import { createApp } from '../../../api/app.ts';
+import { openCatalog } from '../../../api/catalog.ts';
+import { openEngine } from '../../../api/duckdb.ts';
+import { openLive } from '../../../api/live.ts';
+import { ensureFirstBusiness } from '../../../api/records/first-business.ts';
+import { openRecords } from '../../../api/records/open.ts';
+import { openTerrain } from '../../../api/terrain.ts';
+import { PORTFOLIO } from '../service/portfolio.ts';
+import { SERVICE_NOW_MS } from '../service/service.ts';
 
 /*
  * Serves the portfolio over the records of a folder. Tells its parent the port, and at the first start the key. A number

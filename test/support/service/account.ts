@@ -1,7 +1,7 @@
-import { createBusiness } from '../api/records/businesses.ts';
-import { createKey } from '../api/records/key-rows.ts';
-import { SELF_HOSTED } from '../api/records/plans.ts';
-import type { Plan } from '../api/records/records.ts';
+import { createBusiness } from '../../../api/records/businesses.ts';
+import { createKey } from '../../../api/records/key-rows.ts';
+import { SELF_HOSTED } from '../../../api/records/plans.ts';
+import type { Plan } from '../../../api/records/records.ts';
 import type { RunningService } from './service.ts';
 
 /** A business of its own with one key. */

@@ -1,6 +1,6 @@
-import type { CellShape } from '../pipeline/detect/cells.ts';
-import type { HailField } from '../pipeline/grid.ts';
-import type { TrackCell } from '../pipeline/track/track-cell.ts';
+import type { CellShape } from '../../../pipeline/detect/cells.ts';
+import type { HailField } from '../../../pipeline/grid.ts';
+import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
 
 /** The cells of a field as the tracker takes them. */
 export function trackCells(field: HailField, cells: readonly CellShape[]): TrackCell[] {

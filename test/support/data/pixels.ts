@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { HailField } from '../pipeline/grid.ts';
-import { hailField, readGrid } from '../pipeline/read/mrms.ts';
+import type { HailField } from '../../../pipeline/grid.ts';
+import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { draw, type Origin } from './draw.ts';
 import { sharedData } from './shared-data.ts';
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { WHOLE_NOW_MS } from './whole-service.ts';
 
-const MAIN = fileURLToPath(new URL('../api/start.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../../api/start.js', import.meta.url));
 
 /** `hail-api serve` as a process of its own. */
 export interface ServeChild {

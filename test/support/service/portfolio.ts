@@ -1,15 +1,15 @@
-import { createBusiness, setPlan } from '../api/records/businesses.ts';
-import { createKey } from '../api/records/key-rows.ts';
-import { SELF_HOSTED } from '../api/records/plans.ts';
-import type { Plan } from '../api/records/records.ts';
-import { portfolioImpacts } from '../api/routes/portfolio-impacts.ts';
+import { createBusiness, setPlan } from '../../../api/records/businesses.ts';
+import { createKey } from '../../../api/records/key-rows.ts';
+import { SELF_HOSTED } from '../../../api/records/plans.ts';
+import type { Plan } from '../../../api/records/records.ts';
+import { portfolioImpacts } from '../../../api/routes/portfolio-impacts.ts';
 import {
   deletePortfolioLocations,
   listPortfolioLocations,
   uploadPortfolioLocations,
-} from '../api/routes/portfolio-locations.ts';
-import type { PortfolioLocations } from '../schemas/resources/portfolio-location.ts';
-import type { PortfolioUploaded } from '../schemas/resources/portfolio-upload.ts';
+} from '../../../api/routes/portfolio-locations.ts';
+import type { PortfolioLocations } from '../../../schemas/resources/portfolio-location.ts';
+import type { PortfolioUploaded } from '../../../schemas/resources/portfolio-upload.ts';
 import { type RunningService, SERVICE_NOW_MS } from './service.ts';
 
 export const LOCATIONS = '/v1/portfolio/locations';

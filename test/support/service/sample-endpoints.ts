@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { latitudeQuery, longitudeQuery, numberQuery, wordQuery } from '../api/decode.ts';
-import { type Endpoint, readEndpoint, writeEndpoint } from '../api/endpoint.ts';
-import { ApiError } from '../api/errors.ts';
-import { newId } from '../schemas/ids.ts';
+import { latitudeQuery, longitudeQuery, numberQuery, wordQuery } from '../../../api/decode.ts';
+import { type Endpoint, readEndpoint, writeEndpoint } from '../../../api/endpoint.ts';
+import { ApiError } from '../../../api/errors.ts';
+import { newId } from '../../../schemas/ids.ts';
 
 /** What the sample endpoints answer from and write to, moved by the test. */
 export interface Samples {

@@ -1,5 +1,5 @@
-import type { HailField } from '../pipeline/grid.ts';
-import { LATTICE } from '../schemas/geo/lattice.ts';
+import type { HailField } from '../../../pipeline/grid.ts';
+import { LATTICE } from '../../../schemas/geo/lattice.ts';
 
 /** Where a drawing lies on the lattice: its first row and column. By default near 40 N, 95 W. */
 export interface Origin {

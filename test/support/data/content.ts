@@ -2,16 +2,16 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
 import type { ExecutionContext } from 'ava';
-import { type Engine, openEngine } from '../pipeline/duckdb.ts';
-import { tablePaths } from '../pipeline/publish/compact.ts';
-import { listPartitions, readCurrent, readManifest, readNewest } from '../pipeline/publish/manifests.ts';
-import { mergedDayMax } from '../pipeline/publish/merge.ts';
-import { sha256 } from '../pipeline/publish/store.ts';
-import { readRows } from '../pipeline/publish/tables.ts';
-import type { SourceFile } from '../pipeline/sources/names.ts';
-import type { Current, Manifest } from '../schemas/manifest.ts';
-import { dayMax } from '../schemas/tables/day-max.ts';
-import { TABLES } from '../schemas/tables/index.ts';
+import { type Engine, openEngine } from '../../../pipeline/duckdb.ts';
+import { tablePaths } from '../../../pipeline/publish/compact.ts';
+import { listPartitions, readCurrent, readManifest, readNewest } from '../../../pipeline/publish/manifests.ts';
+import { mergedDayMax } from '../../../pipeline/publish/merge.ts';
+import { sha256 } from '../../../pipeline/publish/store.ts';
+import { readRows } from '../../../pipeline/publish/tables.ts';
+import type { SourceFile } from '../../../pipeline/sources/names.ts';
+import type { Current, Manifest } from '../../../schemas/manifest.ts';
+import { dayMax } from '../../../schemas/tables/day-max.ts';
+import { TABLES } from '../../../schemas/tables/index.ts';
 import { filesOf, ingest, type OpenSettings, type RawScan, SCRATCH } from './world.ts';
 
 /** What readers can learn from a data root, part by part, as lines in an order of their own. */

@@ -2,7 +2,7 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
-import { bucketKey, parseName, type SourceFile } from '../pipeline/sources/names.ts';
+import { bucketKey, parseName, type SourceFile } from '../../../pipeline/sources/names.ts';
 import { type RawScan, scratch } from './world.ts';
 
 /** Products that scans take where they are given, with their category and number in the table of MRMS. */
