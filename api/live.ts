@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Table as ArrowTable, tableFromIPC } from 'apache-arrow';
 import KDBush from 'kdbush';
 import type { z } from 'zod';
@@ -10,6 +9,7 @@ import { cells } from '../schemas/tables/cells.ts';
 import { detections } from '../schemas/tables/detections.ts';
 import { type TrackPoint, tracks } from '../schemas/tables/tracks.ts';
 import { type Catalog, DataUnavailable, type Edition } from './catalog.ts';
+import { yieldToEventLoop } from './event-loop.ts';
 import { openStore, type Store } from './store.ts';
 
 /** Rows of a live file, held as columns. */
@@ -108,7 +108,7 @@ async function snapshotOf(store: Store, files: Edition['live'], newest_scan_ms: 
   const cellRows = await readTable(store, files?.cells, cells);
   const trackRows = await readTable(store, files?.tracks, tracks);
   const places = placesOf(detectionRows);
-  await nextTurn();
+  await yieldToEventLoop();
   const storms = stormsOf(trackRows);
   const scanTimes = [...new Set([...unique(detectionRows), ...unique(trackRows)])].sort((a, b) => a - b);
   const byTrack = new Map(storms.map((storm) => [storm.seen.track_id, storm]));
@@ -156,7 +156,7 @@ async function readTable<Row extends z.ZodObject>(
   const names = new Set(arrow.schema.names.map(String));
   const missing = columns(table).find(({ name }) => !names.has(name) && !table.older?.without.includes(name));
   if (missing !== undefined) throw new DataUnavailable(path, `has no column ${missing.name}`);
-  await nextTurn();
+  await yieldToEventLoop();
   return liveTable(table, arrow);
 }
 

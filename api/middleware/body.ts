@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
+import { yieldToEventLoop } from '../event-loop.ts';
 import type { Exchange } from './exchange.ts';
 import { type JsonObject, parseJson } from './json.ts';
 import { admits } from './negotiate.ts';
@@ -36,15 +37,10 @@ export async function readBody(exchange: Exchange, endpoint: Endpoint): Promise<
   checkType(request);
   const bytes = await readBytes(exchange, endpoint.body_limit_bytes);
   if (bytes.length === 0) return null;
-  if (bytes.length > LARGE) await turn();
+  if (bytes.length > LARGE) await yieldToEventLoop();
   const body = parseJson(bytes, endpoint.method !== 'PATCH');
-  if (bytes.length > LARGE) await turn();
+  if (bytes.length > LARGE) await yieldToEventLoop();
   return body;
-}
-
-/** Lets other requests go on. */
-export function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** A body is announced; whether it is empty shows when it is read. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
+import { yieldToEventLoop } from '../event-loop.ts';
 import type { Records, StoredAnswer } from '../records/records.ts';
-import { turn } from './body.ts';
 import { canonical } from './canonical.ts';
 import type { Exchange } from './exchange.ts';
 import { countOf } from './head.ts';
@@ -115,7 +115,7 @@ async function fingerprint(query: QueryText, body: JsonObject | null): Promise<s
     if (!Array.isArray(value)) digest.update(canonical(value));
     else
       for (let at = 0; at < value.length; at += ROWS_PER_TURN) {
-        if (at > 0) await turn();
+        if (at > 0) await yieldToEventLoop();
         digest.update(canonical(value.slice(at, at + ROWS_PER_TURN)));
       }
   }

@@ -4,9 +4,9 @@ import { EVENT_MIN_MM } from '../../schemas/size.ts';
 import { monthOf } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 import type { Engine } from '../duckdb.ts';
+import { forEachInChunks } from '../event-loop.ts';
 import { affectedArea, type PixelLines } from '../rules/event-hull.ts';
 import type { Region } from '../rules/region.ts';
-import { inSlices } from '../rules/slices.ts';
 import { type Pixels, within } from './within.ts';
 
 /** A storm date on which a region had a detection of at least 19 mm; all of it counts such detections, instants in epoch ms. */
@@ -46,7 +46,7 @@ export async function eventDays(
     const severe = await severeDates(engine, edition.dayMaxPaths(from, to, near), pixels);
     const asked = dates.filter((date) => severe.has(date));
     const days = await severeDays(engine, edition.paths('detections', asked, near), pixels);
-    await inSlices(days, HULLS_AT_A_TIME, ({ lines, ...day }) => {
+    await forEachInChunks(days, HULLS_AT_A_TIME, ({ lines, ...day }) => {
       const { area_km2, centroid } = affectedArea(unpacked(lines));
       events.push({ ...day, affected_area_km2: area_km2, centroid });
     });

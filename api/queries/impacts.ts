@@ -2,9 +2,9 @@ import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { DayMax } from '../../schemas/tables/day-max.ts';
 import type { Engine } from '../duckdb.ts';
+import { forEachInChunks } from '../event-loop.ts';
 import { pixelsAround } from '../rules/pixel-distance.ts';
 import { type HailPixels, IMPACT_RADIUS_M, type PixelHail } from '../rules/portfolio-impacts.ts';
-import { inSlices } from '../rules/slices.ts';
 
 /** Side of the squares of pixels by which files are sorted: what cannot matter is left out square by square. */
 const SQUARE_PX = 50;
@@ -46,7 +46,7 @@ export async function readHailPixels(
     date,
     squares,
   ]);
-  await inSlices(pixel as readonly number[], SLICE, (key, index) => {
+  await forEachInChunks(pixel as readonly number[], SLICE, (key, index) => {
     found.set(key, { max_mm: max_mm[index] as number, detections: detections[index] as number });
   });
   return found;
@@ -55,7 +55,7 @@ export async function readHailPixels(
 /** Numbers of the squares of pixels that the radius around any position touches, as text. */
 async function squaresAround(positions: readonly Position[]): Promise<string[]> {
   const squares = new Set<number>();
-  await inSlices(positions, SLICE, (position) => {
+  await forEachInChunks(positions, SLICE, (position) => {
     const { row0, row1, col0, col1 } = pixelsAround(position, IMPACT_RADIUS_M);
     for (const row of [row0, row1])
       for (const col of [col0, col1])

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
+import { yieldToEventLoop } from '../event-loop.ts';
 import type { Charged, Charging } from './charge.ts';
 import type { Doubts } from './doubts.ts';
 import { BusinessGone, isOutage, OutcomeUnknown } from './failures.ts';
@@ -68,7 +69,7 @@ export function createCommitter({ writer, marks, doubts, charging, notes, notes_
   let probing: { readonly outcome: Promise<boolean>; readonly since_ms: number } | null = null;
 
   function schedule(): void {
-    scheduled ??= turn().then(run);
+    scheduled ??= yieldToEventLoop().then(run);
   }
 
   async function run(): Promise<void> {
@@ -76,7 +77,7 @@ export function createCommitter({ writer, marks, doubts, charging, notes, notes_
       const group = waiting.slice(0, LARGEST_GROUP);
       waiting = waiting.slice(LARGEST_GROUP);
       // Refusals come without any waiting: whoever answers one by asking again must not keep everybody else out.
-      if (!(await commitGroup(group)) && waiting.length > 0) await turn();
+      if (!(await commitGroup(group)) && waiting.length > 0) await yieldToEventLoop();
     }
     scheduled = null;
   }
@@ -170,11 +171,6 @@ export function createCommitter({ writer, marks, doubts, charging, notes, notes_
       await flush();
     },
   };
-}
-
-/** Lets others go on. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** What could not be written is put back, which notes it again; health says meanwhile that commits fail. */

@@ -1,6 +1,6 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
+import { yieldToEventLoop } from '../event-loop.ts';
 import { cursorNote, cursorPlace, rememberDeleted, type Walk } from './cursors.ts';
 import type { CursorNote, Writer } from './records.ts';
 import type { Database } from './tables.ts';
@@ -74,9 +74,9 @@ export async function upsertLocations(
     written.push(made);
     return { kind: 'created', id: made.id };
   });
-  for (const slice of slices(written, ROWS_PER_STATEMENT)) {
-    await upsert(rows, slice);
-    await turn();
+  for (const chunk of chunks(written, ROWS_PER_STATEMENT)) {
+    await upsert(rows, chunk);
+    await yieldToEventLoop();
   }
   const createdCount = outcomes.filter(({ kind }) => kind === 'created').length;
   return { outcomes, locations_before: before, locations_after: before + createdCount };
@@ -91,11 +91,11 @@ export async function deleteLocations(
   const deleted = [...new Set(ids)].filter((id) => existing.has(id));
   const places = deleted.map((id) => ({ id, sort_key: existing.get(id)?.name ?? '' }));
   await rememberDeleted(rows, { business_id, list: LIST }, places, now_ms);
-  for (const slice of slices(deleted, ROWS_PER_STATEMENT))
+  for (const chunk of chunks(deleted, ROWS_PER_STATEMENT))
     await rows
       .deleteFrom('portfolio_locations')
       .where('business_id', '=', business_id)
-      .where('id', 'in', slice)
+      .where('id', 'in', chunk)
       .execute();
   return deleted;
 }
@@ -164,7 +164,7 @@ export async function allLocations(rows: Kysely<Database>, business_id: string):
       .execute();
     for (const row of page) all.push(locationOf(row));
     if (page.length < ROWS_PER_READ) return all;
-    await turn();
+    await yieldToEventLoop();
   }
 }
 
@@ -184,15 +184,15 @@ async function locationsById(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, Selectable<Database['portfolio_locations']>>> {
   const found = new Map<string, Selectable<Database['portfolio_locations']>>();
-  for (const slice of slices([...new Set(ids)], ROWS_PER_STATEMENT)) {
+  for (const chunk of chunks([...new Set(ids)], ROWS_PER_STATEMENT)) {
     const page = await rows
       .selectFrom('portfolio_locations')
       .selectAll()
       .where('business_id', '=', business_id)
-      .where('id', 'in', slice)
+      .where('id', 'in', chunk)
       .execute();
     for (const row of page) found.set(row.id, row);
-    await turn();
+    await yieldToEventLoop();
   }
   return found;
 }
@@ -249,6 +249,6 @@ function locationOf({ business_id: _, ...row }: Selectable<Database['portfolio_l
   return { ...row, tags: JSON.parse(row.tags) as string[] };
 }
 
-function* slices<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+function* chunks<T>(items: readonly T[], size: number): Generator<readonly T[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }

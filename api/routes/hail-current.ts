@@ -6,13 +6,13 @@ import { sizeCategory } from '../../schemas/size.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { booleanQuery, latitudeQuery, longitudeQuery, numberQuery, wordQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
+import { forEachInChunks } from '../event-loop.ts';
 import type { LiveSnapshot } from '../live.ts';
 import { creditsLeft } from '../queries/credits-left.ts';
 import { advancedBlocks, hailCell, type PlaceHail, placeHail } from '../rules/hail-cells.ts';
 import { lookbackStart } from '../rules/lookback.ts';
 import { monthOfYear } from '../rules/place-quality.ts';
 import { rounded } from '../rules/rounded.ts';
-import { inSlices } from '../rules/slices.ts';
 
 const RADIUS_KM = { usual: 50, most: 150 } as const;
 /** Cells made before others may run: 10 ms of advanced blocks whose radar geometry is new. */
@@ -80,7 +80,7 @@ export const hailCurrent = readEndpoint({
     const model = terrain.model();
     const blocks = advancedBlocks(snapshot, since_ms, now_ms, model);
     const cells: HailCell[] = [];
-    await inSlices(places, SLICE, (hail) => {
+    await forEachInChunks(places, SLICE, (hail) => {
       cells.push({ ...hailCell(hail, now_ms), ...(detail === 'advanced' ? blocks(hail) : {}) });
     });
     const max_size_mm = largestSize(places);

@@ -8,11 +8,11 @@ import { addDays, stormDate, timestamp } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 import { latitudeQuery, longitudeQuery, numberQuery, wholeQuery, wordQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
+import { forEachInChunks } from '../event-loop.ts';
 import { type DayHail, dayHail } from '../queries/history.ts';
 import { monthOfYear, pixelQuality } from '../rules/place-quality.ts';
 import { radarBlock } from '../rules/radar-block.ts';
 import { rounded } from '../rules/rounded.ts';
-import { inSlices } from '../rules/slices.ts';
 
 /** Events made before others may run: 10 ms of advanced blocks whose radar geometry is new. */
 const SLICE = 40;
@@ -106,7 +106,7 @@ export const hailHistory = readEndpoint({
     const month = monthOfYear(now_ms);
     const model = terrain.model();
     const events: HistoryEvent[] = [];
-    await inSlices(found, SLICE, (day) => {
+    await forEachInChunks(found, SLICE, (day) => {
       events.push({ ...historyEvent(day), ...(detail === 'advanced' ? blocks(day, month, model) : {}) });
     });
     return { body: { events, count: events.length, detail, data_timestamp: freshness(edition) } };

@@ -7,11 +7,11 @@ import {
   type PortfolioImpacts,
 } from '../../schemas/resources/portfolio-impact.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
+import { forEachInChunks } from '../event-loop.ts';
 import { qualityAt } from './detection-quality.ts';
 import { nearestInPixel, pixelDistanceM, pixelsAround, shortDistanceM } from './pixel-distance.ts';
 import { pointConfidence } from './point-confidence.ts';
 import { rounded } from './rounded.ts';
-import { inSlices } from './slices.ts';
 
 export const IMPACT_RADIUS_M = IMPACT_RADIUS_MI * METRES_PER_MILE;
 
@@ -60,7 +60,7 @@ export async function findImpacts<Location extends Position>(
 ): Promise<Impact<Location>[]> {
   const impacts: Impact<Location>[] = [];
   if (pixels.size === 0) return impacts;
-  await inSlices(locations, SLICE, (location) => {
+  await forEachInChunks(locations, SLICE, (location) => {
     const impact = impactOf(location, pixels);
     if (impact !== null) impacts.push(impact);
   });
@@ -105,7 +105,7 @@ export async function impactsPage(
 ): Promise<Pick<PortfolioImpacts, 'impacts' | 'next_cursor'>> {
   const rest = cursor === null ? impacts : impacts.filter(({ location }) => location.id > cursor);
   const page: PortfolioImpact[] = [];
-  await inSlices(rest.slice(0, limit), CONFIDENCES, (impact) => {
+  await forEachInChunks(rest.slice(0, limit), CONFIDENCES, (impact) => {
     page.push(resourceOf(impact, date, terrain));
   });
   return { impacts: page, next_cursor: rest.length > limit ? (page.at(-1)?.asset_id ?? null) : null };

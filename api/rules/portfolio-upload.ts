@@ -5,6 +5,7 @@ import {
   type RejectedRow,
   UPLOAD_ROWS_MAX,
 } from '../../schemas/resources/portfolio-upload.ts';
+import { forEachInChunks } from '../event-loop.ts';
 import { csvRows } from './portfolio-csv.ts';
 import {
   csvColumns,
@@ -15,7 +16,6 @@ import {
   rowOfCsv,
   rowOfJson,
 } from './portfolio-rows.ts';
-import { inSlices } from './slices.ts';
 
 /** Rows judged before others may run: about 0.1 ms, and 25 ms where every cell is as long and as quoted as it may be. */
 const SLICE = 25;
@@ -38,7 +38,7 @@ export async function judgeUpload(upload: PortfolioUpload): Promise<JudgedUpload
   const found = upload.format === 'json' ? upload.data.values().map(rowOfJson) : foundInCsv(upload.data);
   if (typeof found === 'string') return { kind: 'bad_header', reason: found };
   const rows: (LocationRow | RejectedRow)[] = [];
-  await inSlices(found.take(UPLOAD_ROWS_MAX + 1), SLICE, (row, index) => {
+  await forEachInChunks(found.take(UPLOAD_ROWS_MAX + 1), SLICE, (row, index) => {
     rows.push(judgeRow(row, index));
   });
   return rows.length > UPLOAD_ROWS_MAX ? { kind: 'too_many_rows' } : { kind: 'judged', rows };
