@@ -83,7 +83,7 @@ export function businessCommand(config: () => RecordsConfig): Command {
         const settings = config();
         const { business, changed } = await withRecords(settings, async (records) => {
           const business = await businessNamed(records, nameOrId);
-          const changed = await records.operate((rows) => setStatus(rows, business, status, settings.now()));
+          const changed = await records.transaction((rows) => setStatus(rows, business, status, settings.now()));
           return { business, changed };
         });
         print(json, { id: business.id, status, changed }, [
@@ -105,7 +105,7 @@ export function businessCommand(config: () => RecordsConfig): Command {
       const settings = config();
       const business = await withRecords(settings, async (records) => {
         const found = await businessNamed(records, nameOrId);
-        await records.operate((rows) => purgeBusiness(rows, records.store, found, settings.now()));
+        await records.transaction((rows) => purgeBusiness(rows, records.store, found, settings.now()));
         return found;
       });
       print(json, { id: business.id, deleted: true }, [`Deleted business ${business.name} (${business.id}).`]);
@@ -131,7 +131,7 @@ export function businessCommand(config: () => RecordsConfig): Command {
 }
 
 async function create(records: Records, name: string, now_ms: number): Promise<Business> {
-  const business = await records.operate((rows) => createBusiness(rows, name, SELF_HOSTED, now_ms));
+  const business = await records.transaction((rows) => createBusiness(rows, name, SELF_HOSTED, now_ms));
   if (business === null) throw new CommandError(EXIT.conflict, `business ${name}: exists, expected a new name`);
   return business;
 }

@@ -29,7 +29,7 @@ export function dataCommand(config: () => RecordsConfig): Command {
     .action(async ({ json }: Json) => {
       const settings = config();
       const forgotten = await withRecords(settings, (records) =>
-        records.operate(async (rows) => {
+        records.transaction(async (rows) => {
           const root = await rememberedRoot(rows);
           if (!(await forgetRoot(rows))) return null;
           const subject = root?.root_id ?? 'unnamed';

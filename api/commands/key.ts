@@ -64,7 +64,7 @@ export function keyCommand(config: () => RecordsConfig): Command {
       const key = newKey(options, now_ms);
       const { made, info } = await withRecords(settings, async (records) => {
         const { id: business_id } = await businessNamed(records, nameOrId);
-        const made = await records.operate((rows) => createKey(rows, { ...key, business_id }, now_ms));
+        const made = await records.transaction((rows) => createKey(rows, { ...key, business_id }, now_ms));
         return { made, info: await infoOf(records, made.id, now_ms) };
       });
       print(options.json, { ...info, key: made.text }, [made.text]);
@@ -83,7 +83,7 @@ export function keyCommand(config: () => RecordsConfig): Command {
       const settings = config();
       const now_ms = settings.now();
       const { made, info, old } = await withRecords(settings, async (records) => {
-        const made = await records.operate(async (rows) => {
+        const made = await records.transaction(async (rows) => {
           const row = await findKey(rows, id);
           if (row === null) throw unknownKey(id);
           const { status } = keyInfo(row, now_ms);
@@ -109,7 +109,7 @@ export function keyCommand(config: () => RecordsConfig): Command {
       const now_ms = settings.now();
       const { info, changed } = await withRecords(settings, async (records) => {
         const before = await infoOf(records, id, now_ms);
-        const changed = await records.operate((rows) => revokeKey(rows, before, now_ms));
+        const changed = await records.transaction((rows) => revokeKey(rows, before, now_ms));
         return { info: await infoOf(records, id, now_ms), changed };
       });
       print(json, { ...info, changed }, [`Key ${info.public_id} ${changed ? 'is now' : 'already was'} revoked.`]);

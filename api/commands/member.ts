@@ -20,7 +20,7 @@ export function memberCommand(config: () => RecordsConfig): Command {
       const settings = config();
       const { name, changed } = await withRecords(settings, async (records) => {
         const business = await businessNamed(records, nameOrId);
-        const changed = await records.operate((rows) => setMember(rows, business, email, role, settings.now()));
+        const changed = await records.transaction((rows) => setMember(rows, business, email, role, settings.now()));
         return { name: business.name, changed };
       });
       print(json, { email, role, changed }, [`${email} ${changed ? 'is now' : 'already was'} ${role} of ${name}.`]);
@@ -34,7 +34,7 @@ export function memberCommand(config: () => RecordsConfig): Command {
       const settings = config();
       await withRecords(settings, async (records) => {
         const business = await businessNamed(records, nameOrId);
-        if (!(await records.operate((rows) => removeMember(rows, business, email, settings.now()))))
+        if (!(await records.transaction((rows) => removeMember(rows, business, email, settings.now()))))
           throw new CommandError(EXIT.not_found, `member ${email}: is not of ${business.name}`);
       });
       print(json, { email, removed: true }, [`Removed ${email}.`]);

@@ -55,7 +55,7 @@ export function planCommand(config: () => RecordsConfig): Command {
       const settings = config();
       const { plan, changed, name } = await withRecords(settings, async (records) => {
         const business = await businessNamed(records, nameOrId);
-        return await records.operate(async (rows) => {
+        return await records.transaction(async (rows) => {
           const wanted = changedPlan(await readPlan(rows, business.id), changes);
           return { plan: wanted, changed: await setPlan(rows, business, wanted, settings.now()), name: business.name };
         });

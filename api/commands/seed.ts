@@ -76,7 +76,7 @@ async function apply(
   { dryRun, secrets }: { readonly dryRun: boolean; readonly secrets: string | null },
 ): Promise<SeedResult> {
   try {
-    return await records.operate(async (rows) => {
+    return await records.transaction(async (rows) => {
       const result = await applySeed(rows, seed, now_ms);
       if (dryRun) throw new DryRun(result);
       // Before the commit: a key whose text is lost would have to be rotated.

@@ -65,7 +65,7 @@ export function usageCommand(config: () => RecordsConfig): Command {
       const now_ms = settings.now();
       const { name, used } = await withRecords(settings, async (records) => {
         const business = await businessNamed(records, nameOrId);
-        await records.operate((rows) => adjustUsage(rows, business, credits, reason, now_ms));
+        await records.transaction((rows) => adjustUsage(rows, business, credits, reason, now_ms));
         const { used } = await readUsage(records.reader, business.id, periodOf(now_ms), now_ms);
         return { name: business.name, used };
       });

@@ -14,7 +14,7 @@ export interface FirstKeys {
  * Servers that start together make it once.
  */
 export async function ensureFirstBusiness(records: Records, now_ms: number): Promise<FirstKeys | null> {
-  return await records.operate(async (rows) => {
+  return await records.transaction(async (rows) => {
     if (await rows.selectFrom('businesses').select('id').limit(1).executeTakeFirst()) return null;
     const business = await createBusiness(rows, 'default', SELF_HOSTED, now_ms);
     if (business === null) return null;

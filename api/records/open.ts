@@ -84,9 +84,9 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   const committer = createCommitter({ writer, marks, doubts, charging, notes, notes_wait_ms });
   const keyring = createKeyring(reader);
   const usedOf = prepareUsed(reader);
-  const operate: Records['operate'] = marks.transact;
+  const transaction: Records['transaction'] = marks.transact;
   const sweeping = setInterval(
-    () => void operate((rows) => sweep(rows, store, now())).catch(ignoreUnreachable),
+    () => void transaction((rows) => sweep(rows, store, now())).catch(ignoreUnreachable),
     SWEEP_EVERY_MS,
   ).unref();
 
@@ -98,7 +98,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   /** Ends a claim under which nothing was done; where that is not possible now, it is noted to be forgotten. */
   const endClaim = async (token: string, end: (rows: Transaction<Database>) => Promise<void>) => {
     try {
-      await operate(end);
+      await transaction(end);
     } catch (error) {
       if (!isOutage(error)) throw error;
       notes.release(token);
@@ -120,7 +120,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
     claim: async (request) => {
       const token = randomUUID();
       try {
-        return await operate((rows) => claimKey(rows, request, token, clocks));
+        return await transaction((rows) => claimKey(rows, request, token, clocks));
       } catch (error) {
         if (error instanceof OutcomeUnknown) notes.release(token);
         throw error;
@@ -132,7 +132,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
       if (charge) notes.request(charge.key_id, charge.at_ms, false);
       return await writeCharged(marks, charging, { business_id, now_ms, charge, claim }, work);
     },
-    operate,
+    transaction,
     rememberCursor: notes.cursor,
     reader,
     health: async () => {

@@ -127,8 +127,8 @@ export interface Records {
     now_ms: number,
     work: (writer: Writer) => Promise<Result>,
   ) => Promise<Result | 'over_cap'>;
-  /** One transaction of an operator: neither charged nor claimed. */
-  readonly operate: <Result>(work: (rows: Transaction<Database>) => Promise<Result>) => Promise<Result>;
+  /** One transaction that is neither charged nor claimed: an operator's, or housekeeping. */
+  readonly transaction: <Result>(work: (rows: Transaction<Database>) => Promise<Result>) => Promise<Result>;
   /** Remembers where a page ended; committed with the next charge, at the latest within a second. */
   readonly rememberCursor: (note: CursorNote) => void;
   /** Reads outside any transaction. */

@@ -25,7 +25,7 @@ export async function forgetRoot(rows: Transaction<Database>): Promise<boolean> 
 
 /** A memory of the data root in the records. `failed` hears of the first of several failures to note it. */
 export function rootMemory(
-  { reader, operate }: Pick<Records, 'reader' | 'operate'>,
+  { reader, transaction }: Pick<Records, 'reader' | 'transaction'>,
   now: () => number,
   failed: (error: unknown) => void,
 ): RootMemory {
@@ -35,7 +35,7 @@ export function rootMemory(
     remember: async (root) => {
       try {
         const noted = { state: JSON.stringify(root), noted_at: new Date(now()).toISOString() };
-        await operate((rows) =>
+        await transaction((rows) =>
           rows
             .insertInto('data_root')
             .values({ name: NAME, ...noted })

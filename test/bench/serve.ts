@@ -92,7 +92,7 @@ async function newKey(data_root: string, now_ms: number): Promise<string> {
     const business = await findBusiness(records.reader, 'default');
     if (business === null) throw new Error('the first start made no business');
     const key = { business_id: business.id, kind: 'live', name: 'bench', scopes: ['*'], expires_at: null } as const;
-    return (await records.operate((rows) => createKey(rows, key, now_ms))).text;
+    return (await records.transaction((rows) => createKey(rows, key, now_ms))).text;
   } finally {
     await records.close();
   }

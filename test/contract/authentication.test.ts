@@ -33,7 +33,7 @@ test('a key that is remembered for a moment after its business was purged is 401
   const { business_id, key } = await openAccount(t.context);
   const item = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"name":"roof"}' };
   t.is(await outcome(await t.context.call(FREE, { key })), '200');
-  await records.operate((rows) =>
+  await records.transaction((rows) =>
     purgeBusiness(rows, records.store, { id: business_id, name: 'gone' }, services.now()),
   );
   t.is(await outcome(await t.context.call('/v1/sample/point?lat=35&lon=-97', { key })), '401 unauthorized');
@@ -116,7 +116,9 @@ test('a key that has expired is 401', async (t) => {
 test('a suspended business is 403 forbidden on every route', async (t) => {
   const account = await openAccount(t.context);
   const { records, services, call } = t.context;
-  await records.operate((rows) => setStatus(rows, { id: account.business_id, name: '' }, 'suspended', services.now()));
+  await records.transaction((rows) =>
+    setStatus(rows, { id: account.business_id, name: '' }, 'suspended', services.now()),
+  );
   for (const path of [FREE, '/v1/health', '/v1/nothing'])
     t.is(await outcome(await call(path, account)), '403 forbidden');
 });

@@ -102,7 +102,7 @@ test('every path refuses the methods it does not have with 405 and lists those i
 
 test('every operation refuses the key of a suspended business, and charges nothing', async (t) => {
   const { business_id, key } = await openAccount(whole.service);
-  await whole.service.records.operate(async (rows) => {
+  await whole.service.records.transaction(async (rows) => {
     await rows.updateTable('businesses').set({ status: 'suspended' }).where('id', '=', business_id).execute();
   });
   for (const operation of keyed()) {

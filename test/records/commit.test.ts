@@ -194,7 +194,7 @@ test.serial('while another process writes, charges wait without holding up the e
 
 test('a fault of a statement itself is passed on as the bug it is', async (t) => {
   const { records } = await watchedTenant(t);
-  const error = await t.throwsAsync(records.operate((rows) => sql`select * from nowhere`.execute(rows)));
+  const error = await t.throwsAsync(records.transaction((rows) => sql`select * from nowhere`.execute(rows)));
   t.false(error instanceof CommitFailed || error instanceof RecordsUnavailable);
   t.regex(error?.message ?? '', /no such table/);
 });
@@ -230,7 +230,7 @@ test('the records are for their owner alone, and hold no text of a key anywhere'
 test('records of a newer version are refused, and stay as they are', async (t) => {
   const path = fileFor(t);
   const records = await recordsOver(openDatabase({ path }), { now: () => 0 });
-  await records.operate((rows) =>
+  await records.transaction((rows) =>
     rows.insertInto('migrations').values({ name: '999-later', applied_at: '' }).execute(),
   );
   await records.close();

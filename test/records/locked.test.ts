@@ -85,7 +85,7 @@ test.serial('everybody who waits for a file that another process keeps locked is
   const waits = [
     ...Array.from({ length: 300 }, () => records.charge(charge)),
     ...Array.from({ length: 20 }, () => records.write(business_id, charge, null, world.now_ms, async () => ANSWER)),
-    records.operate(async () => {}),
+    records.transaction(async () => {}),
   ].map(outcome);
   t.true((await Promise.race(waits)) instanceof RecordsUnavailable);
   const rest = await atOnce(Promise.all(waits));
@@ -181,7 +181,7 @@ for (const [end, run] of [
     const claim = await records.claim(request);
     if (claim.kind !== 'claimed') throw new Error(`the claim is ${claim.kind}, expected claimed`);
     const release = lock(path);
-    await findLocked(records, () => records.operate(async () => {}));
+    await findLocked(records, () => records.transaction(async () => {}));
     await run(records, claim.token);
     release();
     t.true(await soon(() => records.health()));

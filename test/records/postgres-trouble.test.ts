@@ -165,7 +165,7 @@ if (hasPostgres) {
       for (const refused of [
         () => records.charge(chargeOf(tenant, 3, world)),
         () => records.wouldExceed(tenant.caller, 3, world.now_ms),
-        () => records.operate(async () => {}),
+        () => records.transaction(async () => {}),
         () => usedBy(records, tenant),
       ])
         t.true((await refusal(refused())) instanceof RecordsUnavailable);

@@ -109,7 +109,7 @@ export async function makeTenant(
   name: string,
   plan: Partial<Plan> = {},
 ): Promise<Tenant> {
-  const key = await records.operate(async (rows) => {
+  const key = await records.transaction(async (rows) => {
     const business = await createBusiness(rows, name, { ...SELF_HOSTED, ...plan }, world.now_ms);
     if (business === null) throw new Error(`business ${name} exists, expected a new name`);
     const { id: business_id } = business;

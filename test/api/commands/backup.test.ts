@@ -12,7 +12,7 @@ test.serial('a backup taken while charges are written restores into an empty roo
   const { id: key_id, business_id, key } = await source.json('key', 'create', 'acme', '--live');
   const records = await openRecords(source.config);
   const business = String(business_id);
-  await records.operate((rows) =>
+  await records.transaction((rows) =>
     upsertLocations(
       { rows, business_id: business, now_ms: source.config.now_ms },
       Array.from({ length: 1500 }, (_, k) => ({

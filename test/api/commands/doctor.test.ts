@@ -30,7 +30,7 @@ async function used({ json, config, path }: Operator): Promise<string> {
     count: 1,
     at_ms: config.now_ms,
   });
-  await records.operate((rows) =>
+  await records.transaction((rows) =>
     rows
       .insertInto('portfolio_locations')
       .values({

@@ -68,7 +68,7 @@ test.serial('verify and doctor end with 5 when somebody changed a sum, and name 
   t.is((await it.run('usage', 'verify')).code, 0);
   t.is((await it.run('doctor')).code, 0);
   await within(it.config, (records) =>
-    records.operate((rows) => rows.updateTable('periods').set({ used: 14 }).execute()),
+    records.transaction((rows) => rows.updateTable('periods').set({ used: 14 }).execute()),
   );
   const verified = await it.run('usage', 'verify');
   t.is(verified.code, 5);

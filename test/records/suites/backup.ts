@@ -31,7 +31,7 @@ export function backupSuite(test: Register): void {
     const tenant = await makeTenant(records, world, 'acme', { monthly_limit: 1_000_000, overage_rate: 0.0025 });
     const { business_id } = tenant.caller;
     await Promise.all(Array.from({ length: 1100 }, () => records.charge(chargeOf(tenant, 3, world))));
-    await records.operate((rows) =>
+    await records.transaction((rows) =>
       upsertLocations(
         { rows, business_id, now_ms: world.now_ms },
         [
@@ -58,7 +58,7 @@ export function backupSuite(test: Register): void {
     await copy.close();
 
     await t.throwsAsync(restoreRecords(records.store, each(lines)), { message: /hold businesses, expected none/ });
-    await records.operate(async (rows) => {
+    await records.transaction(async (rows) => {
       await purgeBusiness(rows, records.store, { id: business_id, name: 'acme' }, world.now_ms);
       await rows.deleteFrom('audit').execute();
     });

@@ -118,7 +118,7 @@ export function chargesSuite(test: Register): void {
     const tenant = await makeTenant(records, world, 'acme');
     t.is(await records.charge(chargeOf(tenant, 15, world)), 'charged');
     const business = { id: tenant.caller.business_id, name: tenant.name };
-    await records.operate((rows) => setPlan(rows, business, { ...SELF_HOSTED, spend_cap: 20 }, world.now_ms));
+    await records.transaction((rows) => setPlan(rows, business, { ...SELF_HOSTED, spend_cap: 20 }, world.now_ms));
     t.is(await records.charge(chargeOf(tenant, 15, world)), 'over_cap');
   });
 
@@ -192,9 +192,9 @@ export function chargesSuite(test: Register): void {
     const tenant = await makeTenant(records, world, 'acme', { spend_cap: 15 });
     const business = { id: tenant.caller.business_id, name: tenant.name };
     t.is(await records.charge(chargeOf(tenant, 15, world)), 'charged');
-    await records.operate((rows) => adjustUsage(rows, business, -10, 'outage of 19 May', world.now_ms));
+    await records.transaction((rows) => adjustUsage(rows, business, -10, 'outage of 19 May', world.now_ms));
     t.is(await records.charge(chargeOf(tenant, 10, world, 'hail.nowcast')), 'charged');
-    await records.operate((rows) => adjustUsage(rows, business, 100, 'bulk order', world.now_ms));
+    await records.transaction((rows) => adjustUsage(rows, business, 100, 'bulk order', world.now_ms));
 
     const usage = await readUsage(records.reader, business.id, '2026-05', world.now_ms);
     t.is(usage.used, 115);
@@ -213,8 +213,8 @@ export function chargesSuite(test: Register): void {
     const tenant = await makeTenant(records, world, 'acme');
     const { business_id, key_id } = tenant.caller;
     await records.charge(chargeOf(tenant, 15, world));
-    await records.operate((rows) => rows.updateTable('periods').set({ used: 14 }).execute());
-    await records.operate((rows) => rows.deleteFrom('usage').execute());
+    await records.transaction((rows) => rows.updateTable('periods').set({ used: 14 }).execute());
+    await records.transaction((rows) => rows.deleteFrom('usage').execute());
     t.deepEqual((await verifyLedger(records.reader)).faults, [
       { business_id, subject: '2026-05', what: 'used', ledger_credits: 15, found_credits: 14 },
       {

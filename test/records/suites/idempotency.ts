@@ -68,7 +68,7 @@ export function idempotencySuite(test: Register): void {
       .select('token')
       .where('key', '=', createHash('sha256').update(tenant.key).digest('hex'))
       .executeTakeFirstOrThrow();
-    await records.operate(async (rows) => {
+    await records.transaction(async (rows) => {
       await rows.updateTable('idempotency').set({ key: 'key-1' }).where('token', '!=', token).execute();
       await rows.updateTable('idempotency').set({ key: tenant.key }).where('token', '=', token).execute();
       await rows.deleteFrom('migrations').where('name', 'like', '%idempotency-key-digests').execute();
@@ -139,7 +139,7 @@ export function idempotencySuite(test: Register): void {
     const tenant = await makeTenant(records, world, 'acme');
     const token = await claimed(records, request(tenant));
     const owner = `${hostname()} ${deadProcess()} gone`;
-    await records.operate((rows) => rows.updateTable('idempotency').set({ owner }).execute());
+    await records.transaction((rows) => rows.updateTable('idempotency').set({ owner }).execute());
     const second = await claimed(records, request(tenant));
     t.not(second, token);
     t.deepEqual(await records.claim(request(tenant)), { kind: 'in_progress' });
@@ -150,7 +150,7 @@ export function idempotencySuite(test: Register): void {
     const tenant = await makeTenant(records, world, 'acme');
     await claimed(records, request(tenant));
     const lease = (lease_until_ms: number) =>
-      records.operate((rows) =>
+      records.transaction((rows) =>
         rows.updateTable('idempotency').set({ owner: 'elsewhere 1 silent', lease_until_ms }).execute(),
       );
     await lease(Date.now() + LEASE_MS / 2);
@@ -163,7 +163,7 @@ export function idempotencySuite(test: Register): void {
     const records = await world.open();
     const tenant = await makeTenant(records, world, 'acme');
     const lost = await claimed(records, request(tenant));
-    await records.operate((rows) =>
+    await records.transaction((rows) =>
       rows.updateTable('idempotency').set({ owner: 'elsewhere 1 silent', lease_until_ms: 0 }).execute(),
     );
     await claimed(records, request(tenant));
@@ -181,9 +181,9 @@ export function idempotencySuite(test: Register): void {
     await records.write(tenant.caller.business_id, null, token, world.now_ms, async () => ANSWER);
     world.now_ms += REPLAY_WINDOW_MS - 1;
     t.is((await records.claim(request(tenant))).kind, 'replay');
-    t.is(await records.operate((rows) => sweepClaims(rows, records.store, world.now_ms)), 0);
+    t.is(await records.transaction((rows) => sweepClaims(rows, records.store, world.now_ms)), 0);
     world.now_ms += 1;
-    t.is(await records.operate((rows) => sweepClaims(rows, records.store, world.now_ms)), 1);
+    t.is(await records.transaction((rows) => sweepClaims(rows, records.store, world.now_ms)), 1);
     t.is((await records.claim(request(tenant))).kind, 'claimed');
   });
 

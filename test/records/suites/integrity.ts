@@ -18,7 +18,7 @@ export function integritySuite(test: Register): void {
       (await verifyLedger(reader)).faults,
     ];
     t.deepEqual(await found(), [[], [], [], [], []]);
-    await records.operate(async (rows) => {
+    await records.transaction(async (rows) => {
       await rows.updateTable('plans').set({ cap: 200 }).execute();
       await rows.updateTable('keys').set({ scopes: '["hail:fly"]' }).execute();
       await rows.updateTable('usage').set({ calls: 2 }).execute();

@@ -50,7 +50,7 @@ export function keysSuite(test: Register): void {
     const records = await world.open();
     const tenant = await makeTenant(records, world, 'acme');
     const row = await rowOf(records, tenant);
-    const made = await records.operate((rows) => rotateKey(rows, row, ROTATION_GRACE_MS, world.now_ms));
+    const made = await records.transaction((rows) => rotateKey(rows, row, ROTATION_GRACE_MS, world.now_ms));
     const second = await world.open();
     const end_ms = world.now_ms + 30 * 24 * 3_600_000;
     t.is((await second.authenticate(tenant.key, end_ms - 1))?.key_id, tenant.caller.key_id);
@@ -71,10 +71,10 @@ export function keysSuite(test: Register): void {
     const { caller } = await makeTenant(records, world, 'acme');
     const expires_at = '2026-05-25T00:00:00.000Z';
     const key = { business_id: caller.business_id, kind: 'live' as const, name: 'short', scopes: ['*'], expires_at };
-    const made = await records.operate((rows) => createKey(rows, key, world.now_ms));
+    const made = await records.transaction((rows) => createKey(rows, key, world.now_ms));
     const row = await findKey(records.reader, made.id);
     if (row === null) throw new Error('the key has no row');
-    await records.operate((rows) => rotateKey(rows, row, ROTATION_GRACE_MS, world.now_ms));
+    await records.transaction((rows) => rotateKey(rows, row, ROTATION_GRACE_MS, world.now_ms));
     t.is((await findKey(records.reader, made.id))?.expires_at, expires_at);
   });
 
@@ -83,7 +83,9 @@ export function keysSuite(test: Register): void {
     const tenant = await makeTenant(records, world, 'acme');
     const operator = await world.open();
     t.true(
-      await operator.operate((rows) => revokeKey(rows, { ...tenant.caller, id: tenant.caller.key_id }, world.now_ms)),
+      await operator.transaction((rows) =>
+        revokeKey(rows, { ...tenant.caller, id: tenant.caller.key_id }, world.now_ms),
+      ),
     );
     while ((await records.authenticate(tenant.key, world.now_ms)) !== null)
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -96,9 +98,9 @@ export function keysSuite(test: Register): void {
     const tenant = await makeTenant(records, world, 'acme');
     const business = { id: tenant.caller.business_id, name: 'acme' };
     await records.charge(chargeOf(tenant, 15, world));
-    await records.operate((rows) => setStatus(rows, business, 'suspended', world.now_ms));
+    await records.transaction((rows) => setStatus(rows, business, 'suspended', world.now_ms));
     t.true((await (await world.open()).authenticate(tenant.key, world.now_ms))?.suspended);
-    await records.operate((rows) => purgeBusiness(rows, records.store, business, world.now_ms));
+    await records.transaction((rows) => purgeBusiness(rows, records.store, business, world.now_ms));
     t.is(await (await world.open()).authenticate(tenant.key, world.now_ms), null);
     t.deepEqual(await records.reader.selectFrom('ledger').selectAll().execute(), []);
     const acts = await records.reader.selectFrom('audit').select('act').orderBy('id').execute();
@@ -112,7 +114,7 @@ export function keysSuite(test: Register): void {
     const records = await world.open();
     const tenant = await makeTenant(records, world, 'acme');
     const row = await rowOf(records, tenant);
-    const made = await records.operate((rows) => rotateKey(rows, row, ROTATION_GRACE_MS, world.now_ms));
+    const made = await records.transaction((rows) => rotateKey(rows, row, ROTATION_GRACE_MS, world.now_ms));
     const everything = JSON.stringify([
       await records.reader.selectFrom('keys').selectAll().execute(),
       await records.reader.selectFrom('audit').selectAll().execute(),

@@ -24,7 +24,7 @@ async function within<T>(
   world: World,
   work: (writer: Writer) => Promise<T>,
 ): Promise<T> {
-  return await records.operate((rows) => work({ rows, business_id: caller.business_id, now_ms: world.now_ms }));
+  return await records.transaction((rows) => work({ rows, business_id: caller.business_id, now_ms: world.now_ms }));
 }
 
 async function upload(

@@ -25,7 +25,7 @@ export function purgeSuite(test: Register): void {
     const records = await world.open();
     const tenant = await makeTenant(records, world, 'acme');
     const { business_id, key_id } = tenant.caller;
-    await records.operate((rows) =>
+    await records.transaction((rows) =>
       purgeBusiness(rows, records.store, { id: business_id, name: 'acme' }, world.now_ms),
     );
     await t.throwsAsync(records.charge(chargeOf(tenant, 3, world)), { instanceOf: BusinessGone });
@@ -62,7 +62,7 @@ export function purgeSuite(test: Register): void {
       const using = all.flatMap((each) => [0, 1, 2].map((k) => use(each, k)));
       await records.charge(chargeOf(goes, 1, world));
       try {
-        await records.operate((rows) =>
+        await records.transaction((rows) =>
           purgeBusiness(rows, records.store, { id: business_id, name: goes.name }, world.now_ms),
         );
       } finally {

@@ -19,19 +19,19 @@ export function rememberedRootSuite(test: Register): void {
     t.true(await memory.remember(SECOND));
     t.like(await memory.recall(), SECOND);
     t.is((await rememberedRoot(records.reader))?.noted_at, new Date(world.now_ms).toISOString());
-    t.true(await records.operate(forgetRoot));
+    t.true(await records.transaction(forgetRoot));
     t.is(await memory.recall(), null);
-    t.false(await records.operate(forgetRoot));
+    t.false(await records.transaction(forgetRoot));
   });
 
   test('a data root that cannot be noted now is told once, and noted when it can', async (t, world) => {
     const records = await world.open();
     const told: unknown[] = [];
     let reachable = false;
-    const operate: typeof records.operate = (work) =>
-      reachable ? records.operate(work) : Promise.reject(new RecordsUnavailable('out of reach'));
+    const transaction: typeof records.transaction = (work) =>
+      reachable ? records.transaction(work) : Promise.reject(new RecordsUnavailable('out of reach'));
     const memory = rootMemory(
-      { reader: records.reader, operate },
+      { reader: records.reader, transaction },
       () => world.now_ms,
       (error) => told.push(error),
     );

@@ -27,7 +27,7 @@ export async function openAccount(
 ): Promise<Account> {
   businesses += 1;
   const name = `business ${businesses}`;
-  return await records.operate(async (rows) => {
+  return await records.transaction(async (rows) => {
     const made = await createBusiness(
       rows,
       name,

@@ -83,12 +83,12 @@ export async function locationsStored({ records }: RunningService): Promise<numb
 export async function changePlan(service: RunningService, change: Partial<Plan>): Promise<void> {
   const business = await firstBusiness(service);
   const plan = { ...SELF_HOSTED, rate_per_minute: 1_000_000, ...change };
-  await service.records.operate((rows) => setPlan(rows, business, plan, SERVICE_NOW_MS));
+  await service.records.transaction((rows) => setPlan(rows, business, plan, SERVICE_NOW_MS));
 }
 
 /** Key of another business. */
 export async function strangersKey(service: RunningService): Promise<string> {
-  return await service.records.operate(async (rows) => {
+  return await service.records.transaction(async (rows) => {
     const business = await createBusiness(rows, 'stranger', SELF_HOSTED, SERVICE_NOW_MS);
     if (business === null) throw new Error('the stranger is there already');
     const key = { business_id: business.id, kind: 'live' as const, name: 'key', scopes: ['*'], expires_at: null };
