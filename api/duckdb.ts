@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import {
@@ -12,6 +13,7 @@ import {
   SQLNULL,
   VARCHAR,
 } from '@duckdb/node-api';
+import { ApiError } from './errors.ts';
 
 /** What a statement may be given: `$1`, `$2`, …; a list is for `read_parquet($1::VARCHAR[], …)`, numbers are DOUBLE. */
 export type Parameter = string | number | boolean | null | readonly string[];
@@ -20,16 +22,58 @@ export type Parameter = string | number | boolean | null | readonly string[];
 export type Columns<Name extends string = string> = Readonly<Record<Name, readonly unknown[]>>;
 
 /**
- * Runs statements over published files, several at a time. It can read the data root and nothing else, and cannot be talked
- * out of it. Both functions throw QueryTimeout when a statement takes too long, and DuckDB's error when a file is missing.
+ * Statements over published files. Both functions throw QueryTimeout when a statement takes too long, ApiError overloaded at
+ * once when too many wait already, and DuckDB's error when a file is missing.
  */
-export interface Engine {
+export interface Queries {
   /** Rows as plain objects. An empty list of paths is an error of DuckDB: callers answer it themselves. */
   readonly rows: <Row>(sql: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
   /** The same as columns, for results of many rows. */
   readonly columns: <Name extends string>(sql: string, parameters?: readonly Parameter[]) => Promise<Columns<Name>>;
-  readonly close: () => void;
 }
+
+/** Runs several statements at a time. It can read the data root and nothing else, and cannot be talked out of it. */
+export interface Engine extends Queries {
+  /** For what an edition needs before it is handed out: ahead of all that wait, and never refused as too many. */
+  readonly priority: Queries;
+  /** Refuses what waits, interrupts what runs, and closes once that has ended. */
+  readonly close: () => Promise<void>;
+}
+
+/** What an engine is opened for, and how much of the machine it may take. */
+export interface EngineRole {
+  /** Statements that run at the same time; what comes on top waits its turn. */
+  readonly connections: number;
+  /** Statements that may wait; beyond them, callers are refused at once. */
+  readonly waiting_max: number;
+  readonly threads: number;
+  /** As DuckDB takes it, such as `320MB`. */
+  readonly memory_limit: string;
+  /** A statement that takes longer is interrupted. */
+  readonly statement_limit_ms: number;
+}
+
+/** More threads than this make no point query faster. */
+const THREADS_MAX = 4;
+const CORES = availableParallelism();
+
+/** Questions that callers wait for. */
+export const ANSWERS: EngineRole = {
+  connections: 4,
+  waiting_max: 256, // about 2 s of point queries on two cores: who would wait longer had better ask again
+  threads: Math.min(THREADS_MAX, Math.max(2, CORES)),
+  memory_limit: '320MB',
+  statement_limit_ms: 20_000, // below the 30 s after which a request is given up
+};
+
+/** Exports and reports, which nobody holds a connection for: one at a time, on at most half of the cores. */
+export const JOBS: EngineRole = {
+  connections: 1,
+  waiting_max: 16,
+  threads: Math.min(THREADS_MAX, Math.max(1, Math.floor(CORES / 2))),
+  memory_limit: '320MB',
+  statement_limit_ms: 600_000,
+};
 
 /** A statement ran longer than it may and was interrupted. */
 export class QueryTimeout extends Error {
@@ -39,43 +83,41 @@ export class QueryTimeout extends Error {
   }
 }
 
-/** Statements that run at the same time; what comes on top waits its turn. */
-const CONNECTIONS = 4;
-/** More threads than this make no point query faster. */
-const THREADS_MAX = 4;
-const MEMORY_LIMIT = '320MB';
-/** Below the 30 s after which a request is given up. */
-const STATEMENT_LIMIT_MS = 20_000;
 const INTERRUPT_EVERY_MS = 100;
+/** A place in the queue is free again soon: most statements take milliseconds. */
+const RETRY_AFTER_S = 1;
 
-/** Opens an engine over a data root. `limit_ms` bounds each statement. */
-export async function openEngine(dataRoot: string, limit_ms = STATEMENT_LIMIT_MS): Promise<Engine> {
+/** Opens an engine over a data root. Engines share nothing: what one of them runs takes no place, memory or thread of another. */
+export async function openEngine(dataRoot: string, role: EngineRole = ANSWERS): Promise<Engine> {
   const instance = await DuckDBInstance.create(':memory:', {
-    threads: String(Math.min(THREADS_MAX, Math.max(2, availableParallelism()))),
-    memory_limit: MEMORY_LIMIT,
+    threads: String(role.threads),
+    memory_limit: role.memory_limit,
     // The system's own cache holds the files as well, outside our memory.
     enable_external_file_cache: 'false',
-    temp_directory: join(tmpdir(), `hail-spill-${process.pid}`),
+    temp_directory: join(tmpdir(), `hail-spill-${process.pid}-${randomUUID()}`),
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
   });
   const connections: DuckDBConnection[] = [];
-  for (let n = 0; n < CONNECTIONS; n++) connections.push(await configured(await instance.connect()));
+  for (let n = 0; n < role.connections; n++) connections.push(await configured(await instance.connect()));
   await lockDown(connections[0] as DuckDBConnection, dataRoot);
-  const idle = [...connections];
-  const waiting: ((connection: DuckDBConnection) => void)[] = [];
-
-  const run = async (sql: string, parameters: readonly Parameter[]) => {
-    const connection = idle.pop() ?? (await new Promise<DuckDBConnection>((take) => waiting.push(take)));
-    try {
-      return await withinTime(connection, limit_ms, sql, parameters);
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) idle.push(connection);
-      else next(connection);
-    }
+  const pool = new ConnectionPool(connections, role);
+  return {
+    ...queriesOver((sql, parameters) => pool.run(sql, parameters, 'in turn')),
+    priority: queriesOver((sql, parameters) => pool.run(sql, parameters, 'ahead')),
+    close: async () => {
+      await pool.close();
+      instance.closeSync();
+    },
   };
+}
 
+interface Result {
+  readonly names: readonly string[];
+  readonly columns: readonly (readonly unknown[])[];
+}
+
+function queriesOver(run: (sql: string, parameters: readonly Parameter[]) => Promise<Result>): Queries {
   return {
     rows: async <Row>(sql: string, parameters: readonly Parameter[] = []) => {
       const { names, columns } = await run(sql, parameters);
@@ -85,11 +127,72 @@ export async function openEngine(dataRoot: string, limit_ms = STATEMENT_LIMIT_MS
       const { names, columns } = await run(sql, parameters);
       return Object.fromEntries(names.map((name, index) => [name, columns[index] ?? []])) as Columns;
     },
-    close: () => {
-      for (const connection of connections) connection.closeSync();
-      instance.closeSync();
-    },
   };
+}
+
+interface Waiting {
+  readonly resolve: (connection: DuckDBConnection) => void;
+  readonly reject: (reason: Error) => void;
+}
+
+/** The connections of an engine, and the statements that wait for one, first come, first served. */
+class ConnectionPool {
+  readonly #connections: readonly DuckDBConnection[];
+  readonly #role: EngineRole;
+  readonly #idle: DuckDBConnection[];
+  readonly #waiting: Waiting[] = [];
+  readonly #running = new Map<DuckDBConnection, Promise<unknown>>();
+  #closed = false;
+
+  constructor(connections: readonly DuckDBConnection[], role: EngineRole) {
+    this.#connections = connections;
+    this.#role = role;
+    this.#idle = [...connections];
+  }
+
+  async run(sql: string, parameters: readonly Parameter[], place: 'in turn' | 'ahead'): Promise<Result> {
+    if (this.#closed) throw closed();
+    const connection = this.#idle.pop() ?? (await this.#wait(place));
+    const result = withinTime(connection, this.#role.statement_limit_ms, sql, parameters);
+    this.#running.set(connection, result);
+    try {
+      return await result;
+    } finally {
+      this.#running.delete(connection);
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#idle.push(connection);
+      else next.resolve(connection);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#idle.length = 0;
+    for (const { reject } of this.#waiting.splice(0)) reject(closed());
+    const interrupt = () => {
+      for (const connection of this.#running.keys()) connection.interrupt();
+    };
+    interrupt();
+    const again = setInterval(interrupt, INTERRUPT_EVERY_MS);
+    await Promise.allSettled(this.#running.values());
+    clearInterval(again);
+    for (const connection of this.#connections) connection.closeSync();
+  }
+
+  #wait(place: 'in turn' | 'ahead'): Promise<DuckDBConnection> {
+    if (place === 'in turn' && this.#waiting.length >= this.#role.waiting_max)
+      throw new ApiError('overloaded', 'too many questions wait to be answered', {
+        'Retry-After': String(RETRY_AFTER_S),
+      });
+    return new Promise((resolve, reject) => {
+      if (place === 'ahead') this.#waiting.unshift({ resolve, reject });
+      else this.#waiting.push({ resolve, reject });
+    });
+  }
+}
+
+function closed(): Error {
+  return new Error('the query engine is closed');
 }
 
 /** Settings that each connection has of its own. */
@@ -113,7 +216,7 @@ async function withinTime(
   limit_ms: number,
   sql: string,
   parameters: readonly Parameter[],
-) {
+): Promise<Result> {
   let late = false;
   // An interrupt that comes before the statement has begun is forgotten: it is said again until the statement ends.
   let again: NodeJS.Timeout | undefined;

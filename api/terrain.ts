@@ -2,7 +2,7 @@ import { type Blockage, blockageOf } from '../schemas/geo/blockage.ts';
 import { layout } from '../schemas/layout.ts';
 import { blockage } from '../schemas/tables/blockage.ts';
 import { type Catalog, DataUnavailable } from './catalog.ts';
-import type { Engine } from './duckdb.ts';
+import type { Engine, Queries } from './duckdb.ts';
 
 /** What terrain blocks around radars, by the terrain model that the pipeline worked in. */
 export interface TerrainModel extends Blockage {
@@ -26,19 +26,19 @@ export async function openTerrain(engine: Engine, catalog: Catalog): Promise<Ter
     const version = edition.version([blockage.name], [layout.undated]);
     if (model?.version === version) return;
     const paths = edition.paths(blockage.name, [layout.undated]);
-    model = paths.length === 0 ? null : await loadModel(engine, paths, version);
+    model = paths.length === 0 ? null : await loadModel(engine.priority, paths, version);
   });
   return { model: () => model };
 }
 
-async function loadModel(engine: Engine, paths: readonly string[], version: string): Promise<TerrainModel> {
+async function loadModel(queries: Queries, paths: readonly string[], version: string): Promise<TerrainModel> {
   try {
     const source = 'FROM read_parquet($1::VARCHAR[], hive_partitioning = false)';
-    const columns = await engine.columns<'radar_id' | 'tilt_deg' | 'azimuth_deg' | 'distance_km' | 'blocked'>(
+    const columns = await queries.columns<'radar_id' | 'tilt_deg' | 'azimuth_deg' | 'distance_km' | 'blocked'>(
       `SELECT radar_id, tilt_deg, azimuth_deg, distance_km, blocked ${source} ORDER BY ${blockage.order}`,
       [paths],
     );
-    const [about] = await engine.rows<{ file: string; step_arcsec: number }>(
+    const [about] = await queries.rows<{ file: string; step_arcsec: number }>(
       `SELECT terrain_file AS file, terrain_step_arcsec AS step_arcsec ${source} LIMIT 1`,
       [paths],
     );

@@ -1,11 +1,12 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { type Engine, openEngine, QueryTimeout } from '../../api/duckdb.ts';
+import { ANSWERS, type Engine, type EngineRole, JOBS, openEngine, QueryTimeout } from '../../api/duckdb.ts';
+import { ApiError } from '../../api/errors.ts';
 import { midnight, publishedRoot, scratch } from '../support/data/world.ts';
 
-async function open(t: ExecutionContext, root: string, limit_ms?: number): Promise<Engine> {
-  const engine = await openEngine(root, limit_ms);
+async function open(t: ExecutionContext, root: string, role?: EngineRole): Promise<Engine> {
+  const engine = await openEngine(root, role);
   t.teardown(() => engine.close());
   return engine;
 }
@@ -24,9 +25,11 @@ const FORBIDDEN = [
 ];
 
 for (const sql of FORBIDDEN)
-  test(`the engine refuses ${sql}`, async (t) => {
-    const engine = await open(t, await scratch(t));
-    for (let connection = 0; connection < 5; connection++) await t.throwsAsync(engine.rows(sql));
+  test(`neither engine does ${sql}`, async (t) => {
+    for (const role of [ANSWERS, JOBS]) {
+      const engine = await open(t, await scratch(t), role);
+      for (let call = 0; call <= role.connections; call++) await t.throwsAsync(engine.rows(sql));
+    }
   });
 
 test('the engine does not follow .. out of the data root', async (t) => {
@@ -64,13 +67,82 @@ test('parameters are values, whatever they look like', async (t) => {
   );
 });
 
+/** Runs until it is interrupted. */
+const ENDLESS = 'SELECT count(*) FROM range(1000000000000) AS a';
+
+/** Begins an endless statement that the teardown of the engine ends; tells whether it has ended. */
+function busy({ rows }: Engine): () => boolean {
+  let ended = false;
+  rows(ENDLESS).catch(() => {
+    ended = true;
+  });
+  return () => ended;
+}
+
 test('a query that takes too long is interrupted, and the engine goes on', async (t) => {
-  const engine = await open(t, await scratch(t), 100);
-  const slow = () => engine.rows('SELECT count(*) FROM range(1000000000000) AS a');
+  const engine = await open(t, await scratch(t), { ...ANSWERS, statement_limit_ms: 100 });
+  const slow = () => engine.rows(ENDLESS);
   const outcomes = await Promise.allSettled([slow(), slow(), slow(), slow(), slow()]);
   for (const outcome of outcomes)
     t.true(outcome.status === 'rejected' && outcome.reason instanceof QueryTimeout, String(outcome.status));
   t.deepEqual(await engine.rows('SELECT 1 AS one'), [{ one: 1 }]);
+});
+
+test('questions are answered while jobs have more to do than they can', async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  const [answers, jobs] = [await open(t, root), await open(t, root, JOBS)];
+  const heavy = Array.from({ length: JOBS.connections + JOBS.waiting_max }, () => busy(jobs));
+  const folder = join(root, 'tables/detections/date=2026-05-02');
+  const paths = (await fs.readdir(folder)).map((name) => join(folder, name));
+  for (let question = 0; question < 20; question++) {
+    const [found] = await answers.rows<{ n: number }>(
+      'SELECT count(*) AS n FROM read_parquet($1::VARCHAR[]) WHERE lat > $2',
+      [paths, question],
+    );
+    t.true((found?.n ?? 0) > 0);
+  }
+  t.true(heavy.every((ended) => !ended()));
+});
+
+test('a job that needs more memory than jobs may take fails, and nothing beside it', async (t) => {
+  const root = await scratch(t);
+  const [answers, jobs] = [await open(t, root), await open(t, root, { ...JOBS, memory_limit: '32MB' })];
+  const greedy = jobs.rows('SELECT list(i) AS all FROM range(100000000) AS t(i)');
+  await t.throwsAsync(greedy, { message: /out of memory/i });
+  for (const engine of [answers, jobs]) t.deepEqual(await engine.rows('SELECT 1 AS one'), [{ one: 1 }]);
+});
+
+const NARROW: EngineRole = { ...ANSWERS, connections: 1, waiting_max: 2 };
+
+test('what finds as many waiting as may wait is refused at once, and told when to ask again', async (t) => {
+  const engine = await open(t, await scratch(t), NARROW);
+  const ahead = Array.from({ length: 1 + NARROW.waiting_max }, () => busy(engine));
+  const error = await t.throwsAsync(engine.rows('SELECT 1'), { instanceOf: ApiError });
+  t.like(error, { code: 'overloaded', status: 503, headers: { 'Retry-After': '1' } });
+  t.true(ahead.every((ended) => !ended()), 'nobody was waited for');
+});
+
+test('what an edition needs goes ahead of what waits, and is not refused', async (t) => {
+  const engine = await open(t, await scratch(t), { ...NARROW, statement_limit_ms: 200 });
+  const order: string[] = [];
+  const note = (name: string) => () => order.push(name);
+  await Promise.all([
+    engine.rows(ENDLESS).catch(note('the one that ran')),
+    engine.rows('SELECT 1').then(note('first in turn')),
+    engine.rows('SELECT 1').then(note('second in turn')),
+    engine.priority.rows('SELECT 1').then(note('priority')),
+  ]);
+  t.deepEqual(order, ['the one that ran', 'priority', 'first in turn', 'second in turn']);
+});
+
+test('an engine that is closed ends what runs and refuses what waits and what comes', async (t) => {
+  const engine = await openEngine(await scratch(t), NARROW);
+  const outcomes = Promise.allSettled([engine.rows(ENDLESS), engine.rows('SELECT 1')]);
+  await engine.close();
+  const reasons = (await outcomes).map((outcome) => (outcome.status === 'rejected' ? String(outcome.reason) : ''));
+  t.regex(reasons[0] ?? '', /interrupt/i);
+  t.is(reasons[1], 'Error: the query engine is closed');
+  await t.throwsAsync(engine.rows('SELECT 1'), { message: 'the query engine is closed' });
 });
 
 test('more queries than connections wait their turn', async (t) => {
