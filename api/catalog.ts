@@ -17,6 +17,7 @@ import {
 import { dayMax } from '../schemas/tables/day-max.ts';
 import { TABLES } from '../schemas/tables/index.ts';
 import { addDays, monthOf, scanTime, stormDateStart } from '../schemas/time.ts';
+import { createObservers, type Observer } from './observers.ts';
 import { lossOf, processMemory, type RootMemory, type RootState } from './root-memory.ts';
 import { openStore, type Store } from './store.ts';
 
@@ -72,9 +73,20 @@ export interface Catalog {
   readonly failure: () => string | null;
   /** Looks at the root now instead of at the next poll. */
   readonly refresh: () => Promise<void>;
-  /** Registers what must be ready before a new edition is handed out, and runs it for the present one. */
-  readonly follow: (prepare: (edition: Edition) => Promise<void>) => Promise<void>;
-  /** Looks no more, once what the root holds has been noted. */
+  /**
+   * Registers what must be ready before a new edition is handed out, and runs it for the present one. When it fails, there is
+   * no edition.
+   */
+  readonly beforeEdition: (prepare: (edition: Edition) => Promise<void>) => Promise<void>;
+  /**
+   * Registers what is done after an edition is out, and does it for the present one. It delays no edition, and its failure
+   * leaves the data as available as they are. Observers react one after the other, in the order in which they were
+   * registered, to one edition at a time. Whoever is still busy when several editions come out is told of the newest only, with
+   * the edition that it got through before: every scan in between is in the newest, which lists them. (An edition may bring
+   * several scans anyway, after a restart or a backfill.) The function returned unregisters, and waits while it reacts.
+   */
+  readonly afterEdition: (observer: Observer<Edition>) => () => Promise<void>;
+  /** Looks no more, once observers are through with what they do and what the root holds has been noted. */
   readonly close: () => Promise<void>;
 }
 
@@ -105,7 +117,8 @@ export async function openCatalog(
 ): Promise<Catalog> {
   const store = openStore(dataRoot);
   const partitions = partitionReader(store, storm_day_start_hour);
-  const followers: ((edition: Edition) => Promise<void>)[] = [];
+  const preparations: ((edition: Edition) => Promise<void>)[] = [];
+  const observers = createObservers<Edition>();
   let state: { edition: Edition } | { failure: DataUnavailable } = { edition: NOTHING_PUBLISHED };
   let seen: string | null | undefined;
   let heads_at_ms = Number.NEGATIVE_INFINITY;
@@ -144,9 +157,10 @@ export async function openCatalog(
     heads_at_ms = performance.now();
     if (mark !== seen || changed || 'failure' in state) {
       const edition = makeEdition(store, current, found, storm_day_start_hour);
-      for (const prepare of followers) await prepare(edition);
+      for (const prepare of preparations) await prepare(edition);
       state = { edition };
       last = root;
+      observers.publish(edition);
     }
     seen = mark;
     note();
@@ -177,8 +191,8 @@ export async function openCatalog(
       heads_at_ms = Number.NEGATIVE_INFINITY;
       await refresh();
     },
-    follow: async (prepare) => {
-      followers.push(prepare);
+    beforeEdition: async (prepare) => {
+      preparations.push(prepare);
       if (!('edition' in state)) return;
       try {
         await prepare(state.edition);
@@ -186,8 +200,11 @@ export async function openCatalog(
         state = { failure: asUnavailable(error) };
       }
     },
+    afterEdition: observers.add,
     close: async () => {
       clearInterval(timer);
+      await running;
+      await observers.close();
       await noting;
     },
   };

@@ -86,7 +86,7 @@ export async function openLive(dataRoot: string, catalog: Catalog): Promise<Live
   let files: Edition['live'] = null;
   let snapshot = await snapshotOf(store, null, null);
   const snapshots = new WeakMap<Edition, LiveSnapshot>();
-  await catalog.follow(async (edition) => {
+  await catalog.beforeEdition(async (edition) => {
     const { live, newest_scan_ms } = edition;
     if (JSON.stringify(live) !== JSON.stringify(files) || newest_scan_ms !== snapshot.newest_scan_ms) {
       snapshot = await snapshotOf(store, live, newest_scan_ms);

@@ -22,7 +22,7 @@ export interface Terrain {
 /** Keeps the table `blockage` in memory: read when it is new, before an edition that lists it is handed out. */
 export async function openTerrain(engine: Engine, catalog: Catalog): Promise<Terrain> {
   let model: TerrainModel | null = null;
-  await catalog.follow(async (edition) => {
+  await catalog.beforeEdition(async (edition) => {
     const version = edition.version([blockage.name], [layout.undated]);
     if (model?.version === version) return;
     const paths = edition.paths(blockage.name, [layout.undated]);

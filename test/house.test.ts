@@ -12,7 +12,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
   [/^schemas\/tables\//, /^schemas\/resources\//],
   [
     /^pipeline\/(error|grid|duckdb|report|config)\.ts$/,
-    /^api\/(config|event-loop|errors|decode|store|duckdb|root-memory|catalog|live|terrain)\.ts$/,
+    /^api\/(config|event-loop|observers|errors|decode|store|duckdb|root-memory|catalog|live|terrain)\.ts$/,
   ],
   [
     /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles)\//,

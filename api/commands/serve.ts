@@ -134,7 +134,7 @@ async function openServices(
     services: { catalog, live, terrain, engine, records, base_url, storm_day_start_hour, now },
     close: async () => {
       await catalog.close();
-      engine.close();
+      await engine.close();
       await records.close();
     },
   };

@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { type Catalog, DataUnavailable, openCatalog } from '../../api/catalog.ts';
+import { type Catalog, DataUnavailable, type Edition, openCatalog } from '../../api/catalog.ts';
 import { processMemory, type RootMemory, type RootState } from '../../api/root-memory.ts';
 import { layout } from '../../schemas/layout.ts';
 import { publishBlockage, raysOfKtlx } from '../support/data/terrain.ts';
@@ -110,7 +110,7 @@ test('the edition follows the switch by itself', async (t) => {
       calls += 1;
       if (calls > 1) resolve(newest_scan_ms);
     };
-    void catalog.follow(prepare);
+    void catalog.beforeEdition(prepare);
   });
   const alive = setInterval(() => {}, 1000); // polls do not keep a process alive
   await ingest(root, scans.slice(-1));
@@ -352,4 +352,110 @@ test('a closed date that is being opened again is read as it was until the switc
     t.deepEqual(each.edition().paths('detections', [FIRST]), before);
     t.is(each.edition().manifest(FIRST)?.commit, commit - 1);
   }
+});
+
+/** A root with all scans but the last few, and a way to publish the next. */
+async function growingRoot(t: ExecutionContext, missing: number) {
+  const scans = await midnight();
+  const left = scans.slice(-missing);
+  const root = await publishedRoot(t, scans.slice(0, -missing));
+  const catalog = await open(t, root);
+  const publishNext = async () => {
+    await ingest(root, left.splice(0, 1));
+    await catalog.refresh();
+    return catalog.edition();
+  };
+  return { catalog, publishNext };
+}
+
+const unexpected = (error: unknown) => {
+  throw error;
+};
+
+test('an observer is told of the present edition and of each new one once it is handed out', async (t) => {
+  const { catalog, publishNext } = await growingRoot(t, 1);
+  const present = catalog.edition();
+  const told: Edition[] = [];
+  catalog.afterEdition({
+    react: async (edition, last) => {
+      t.is(catalog.edition(), edition);
+      t.is(last, told.at(-1) ?? null);
+      told.push(edition);
+    },
+    failed: unexpected,
+  });
+  await new Promise(setImmediate);
+  t.deepEqual(told, [present]);
+  const next = await publishNext();
+  while (told.at(-1) !== next) await new Promise(setImmediate);
+  t.is(new Set(told).size, told.length);
+});
+
+test('an observer that fails is heard, data stay available, and the next scan comes with what it had got through', async (t) => {
+  const { catalog, publishNext } = await growingRoot(t, 2);
+  const failures: unknown[] = [];
+  const calls: (readonly [newest: Edition, last: Edition | null])[] = [];
+  const first = catalog.edition();
+  let second: Edition | null = null;
+  catalog.afterEdition({
+    react: async (edition, last) => {
+      calls.push([edition, last]);
+      if (last !== null && second === null) throw new Error('no room for alerts');
+    },
+    failed: (error) => failures.push(error),
+  });
+  await new Promise(setImmediate);
+  const published = await publishNext();
+  while (calls.at(-1)?.[0] !== published || failures.length < calls.length - 1) await new Promise(setImmediate);
+  second = published;
+  t.is(catalog.failure(), null);
+  t.is(catalog.edition(), second);
+  const before = calls.length;
+  await publishNext();
+  while (calls.length === before) await new Promise(setImmediate);
+  t.is(calls[before]?.[1], first, 'not the one it failed at');
+  t.true(failures.length > 0 && failures.every((error) => String(error) === 'Error: no room for alerts'));
+});
+
+test('a slow observer delays no edition, and then finds every scan in between in the newest', async (t) => {
+  const { catalog, publishNext } = await growingRoot(t, 3);
+  const present = catalog.edition();
+  const slow = Promise.withResolvers<void>();
+  const caughtUp = Promise.withResolvers<readonly [Edition, Edition | null]>();
+  catalog.afterEdition({
+    react: async (edition, last) => {
+      if (edition === present) await slow.promise;
+      else caughtUp.resolve([edition, last]);
+    },
+    failed: unexpected,
+  });
+  const editions = [present, await publishNext(), await publishNext(), await publishNext()];
+  t.is(new Set(editions.map(({ newest_scan_ms }) => newest_scan_ms)).size, 4, 'each scan was handed out');
+  slow.resolve();
+  const [edition, last] = await caughtUp.promise;
+  t.is(edition, catalog.edition());
+  t.is(last, present);
+  const scansOf = ({ dates, manifest }: Edition) => dates.flatMap((date) => manifest(date)?.scans ?? []);
+  t.is(scansOf(edition).length - scansOf(present).length, 3);
+});
+
+test('a catalog that is closed waits for the observer that reacts, and offers nothing more', async (t) => {
+  const { catalog, publishNext } = await growingRoot(t, 1);
+  const reacting = Promise.withResolvers<void>();
+  let [begun, ended] = [0, 0];
+  catalog.afterEdition({
+    react: async () => {
+      begun += 1;
+      await reacting.promise;
+      ended += 1;
+    },
+    failed: unexpected,
+  });
+  while (begun === 0) await new Promise(setImmediate);
+  await publishNext();
+  const closing = catalog.close().then(() => ended);
+  reacting.resolve();
+  t.is(await closing, 1);
+  await new Promise(setImmediate);
+  t.is(begun, 1);
 });

@@ -15,7 +15,7 @@ async function open(t: ExecutionContext, root: string) {
   const engine = await openEngine(root);
   t.teardown(async () => {
     await catalog.close();
-    engine.close();
+    await engine.close();
   });
   return { catalog, terrain: await openTerrain(engine, catalog) };
 }

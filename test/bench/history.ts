@@ -46,7 +46,7 @@ export async function history(args: string[]): Promise<void> {
     if (postgres === undefined) console.log('  PostGIS: no server given (--postgres URL), not measured');
     else await peer(postgres, catalog, points, ours);
   } finally {
-    engine.close();
+    await engine.close();
     await catalog.close();
     if (data === undefined) await rm(root, { recursive: true, force: true });
   }

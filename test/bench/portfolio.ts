@@ -93,7 +93,7 @@ async function biggestDay(data_root: string) {
     return { date, pixels };
   } finally {
     await catalog.close();
-    engine.close();
+    await engine.close();
   }
 }
 

@@ -45,7 +45,7 @@ async function onPublished<Result>(
     );
     return await work((question) => dayHail(engine, edition, question), rows);
   } finally {
-    engine.close();
+    await engine.close();
     await catalog.close();
   }
 }

@@ -55,7 +55,7 @@ for (const [state, closed] of [
     const engine = await openEngine(root);
     t.teardown(async () => {
       await catalog.close();
-      engine.close();
+      await engine.close();
     });
     const edition = catalog.edition();
     const detections = await detectionsOf(engine, edition.paths('detections', [DATE]));

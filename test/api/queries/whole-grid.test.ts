@@ -17,7 +17,7 @@ async function runningRoot(t: ExecutionContext) {
   const [catalog, engine] = [await openCatalog(root, 0), await openEngine(root)];
   t.teardown(async () => {
     await catalog.close();
-    engine.close();
+    await engine.close();
   });
   return { edition: catalog.edition(), engine };
 }

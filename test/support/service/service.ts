@@ -118,7 +118,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
         server.close(resolve);
         server.closeAllConnections();
       });
-      services.engine.close();
+      await services.engine.close();
       await catalog.close();
       await opened.close();
       rmSync(scratch, { recursive: true, force: true });

@@ -1,0 +1,87 @@
+import { yieldToEventLoop } from './event-loop.ts';
+
+/** Somebody who acts on items after they are out. */
+export interface Observer<Item> {
+  /**
+   * `last` is the item that this observer got through before, null at first. Items that came out while it was busy are not
+   * offered: what happened between the two is in the items themselves.
+   */
+  readonly react: (item: Item, last: Item | null) => Promise<void>;
+  /** Hears why it could not react; the next item is offered with the same `last`. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** Offers each new item to every observer, in the order in which they were added, one at a time. */
+export interface Observers<Item> {
+  /** Adds an observer, which is offered the newest item too. The function that it returns removes it, and waits while it reacts. */
+  readonly add: (observer: Observer<Item>) => () => Promise<void>;
+  /** Waits for nobody. */
+  readonly publish: (item: Item) => void;
+  /** Offers nothing more, and waits for the observer that reacts. */
+  readonly close: () => Promise<void>;
+}
+
+interface Entry<Item> {
+  readonly observer: Observer<Item>;
+  /** Reacted to, successfully or not. */
+  offered: Item | null;
+  /** Reacted to successfully. */
+  last: Item | null;
+  reacting: Promise<void> | null;
+}
+
+export function createObservers<Item>(): Observers<Item> {
+  const entries = new Set<Entry<Item>>();
+  let newest: Item | null = null;
+  let working = false;
+  let closed = false;
+
+  /** The item that somebody has not been offered yet; null: nobody waits for any. */
+  const due = () => (!closed && [...entries].some(({ offered }) => offered !== newest) ? newest : null);
+
+  const offer = async (entry: Entry<Item>, item: Item) => {
+    entry.offered = item;
+    try {
+      await entry.observer.react(item, entry.last);
+      entry.last = item;
+    } catch (error) {
+      entry.observer.failed(error);
+    }
+  };
+
+  const work = async () => {
+    working = true;
+    await yieldToEventLoop();
+    for (let item = due(); item !== null; item = due())
+      for (const entry of [...entries]) {
+        if (closed || !entries.has(entry) || entry.offered === item) continue;
+        entry.reacting = offer(entry, item);
+        await entry.reacting;
+        entry.reacting = null;
+      }
+    working = false;
+  };
+  const begin = () => {
+    if (!working && due() !== null) void work();
+  };
+
+  return {
+    add: (observer) => {
+      const entry: Entry<Item> = { observer, offered: null, last: null, reacting: null };
+      entries.add(entry);
+      begin();
+      return async () => {
+        entries.delete(entry);
+        await entry.reacting;
+      };
+    },
+    publish: (item) => {
+      newest = item;
+      begin();
+    },
+    close: async () => {
+      closed = true;
+      for (const { reacting } of entries) await reacting;
+    },
+  };
+}
