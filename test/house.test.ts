@@ -11,7 +11,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
   [/^schemas\/[^/]+\.ts$/, /^schemas\/geo\//, /^schemas\/reference\//],
   [/^schemas\/tables\//, /^schemas\/resources\//],
   [
-    /^pipeline\/(error|grid|duckdb|report|config)\.ts$/,
+    /^pipeline\/(error|grid|duckdb|log|config)\.ts$/,
     /^api\/(config|event-loop|observers|errors|decode|store|duckdb|root-memory|catalog|live|terrain)\.ts$/,
   ],
   [
@@ -19,11 +19,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
     /^api\/(rules|queries|files|records|queue)\//,
   ],
   [/^pipeline\/publish\//, /^api\/(jobs|push|middleware)\//, /^api\/(endpoint|services)\.ts$/],
-  [
-    /^pipeline\/(scan|reader|workers|chains|raw-files|read-ahead|session)\.ts$/,
-    /^api\/(routes|legacy)\//,
-    /^api\/(openapi|app)\.ts$/,
-  ],
+  [/^pipeline\/(scan\.ts$|run\/)/, /^api\/(routes|legacy)\//, /^api\/(openapi|app)\.ts$/],
   [/^(pipeline|api)\/commands\//],
   [/^(pipeline|api)\/main\.ts$/],
 ];

@@ -2,10 +2,10 @@ import { Command } from 'commander';
 import { readableBytes } from '../../schemas/readable-bytes.ts';
 import { monthOf } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
+import { openLog } from '../log.ts';
 import { openRoot } from '../publish/root.ts';
-import { openReport } from '../report.ts';
-import { openSession } from '../session.ts';
-import { startReaders } from '../workers.ts';
+import { openSession } from '../run/ingest-run.ts';
+import { startReaders } from '../run/read-pool.ts';
 import { counted } from './cli.ts';
 
 interface Options {
@@ -20,14 +20,14 @@ export function compactCommand(config: () => Config): Command {
     .addHelpText('after', '\nExample:\n  hail-pipeline compact')
     .action(async (options: Options) => {
       const { data_root, log_level, storm_day_start_hour, raw_keep_days, now } = config();
-      const report = openReport(log_level, false);
+      const log = openLog(log_level, false);
       const root = await openRoot(data_root, 'hail-pipeline compact', storm_day_start_hour, now());
       const readers = startReaders(1);
       try {
         await openSession(root, readers, {
           storm_day_start_hour,
           now,
-          report,
+          log,
           move_raw: false,
           each_scan: false,
           raw_keep_days,

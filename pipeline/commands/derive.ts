@@ -5,9 +5,9 @@ import { type BlockageStep, blockage } from '../../schemas/tables/blockage.ts';
 import type { Config } from '../config.ts';
 import { examineRadars } from '../derive/all-blockage.ts';
 import { BadInput, NotFound, PipelineError } from '../error.ts';
+import { type Log, openLog } from '../log.ts';
 import { openRoot } from '../publish/root.ts';
 import { type Dem, openDem } from '../read/dem.ts';
-import { openReport, type Report } from '../report.ts';
 import { counted } from './cli.ts';
 
 interface Options {
@@ -64,12 +64,12 @@ Examples:
     )
     .action(async (options: Options) => {
       const { data_root, log_level, storm_day_start_hour, now } = config();
-      const report = openReport(log_level, options.progress && process.stderr.isTTY === true);
+      const log = openLog(log_level, options.progress && process.stderr.isTTY === true);
       const dem = await openNamed(options.dem, options.metres === true);
       try {
         const root = await openRoot(data_root, 'hail-pipeline derive', storm_day_start_hour, now());
         try {
-          const { radars, rows } = await examine(dem, options.dem, report);
+          const { radars, rows } = await examine(dem, options.dem, log);
           const { file, changed } = await root.publishUndated(blockage, rows, now());
           const summary: Summary = {
             terrain: { file: dem.file, step_arcsec: dem.step_arcsec },
@@ -77,13 +77,13 @@ Examples:
             radars_outside: WSR88D.length - radars.length,
             ...{ rows: file.rows, path: file.path, bytes: file.bytes, changed },
           };
-          report.close();
+          log.close();
           process.stdout.write(options.json ? `${JSON.stringify(summary)}\n` : tell(summary));
         } finally {
           await root.close();
         }
       } finally {
-        report.close();
+        log.close();
         await dem.close();
       }
     });
@@ -104,12 +104,12 @@ async function openNamed(path: string, in_metres: boolean): Promise<Dem> {
 async function examine(
   dem: Dem,
   path: string,
-  report: Report,
+  log: Log,
 ): Promise<{ readonly radars: readonly RadarSummary[]; readonly rows: readonly BlockageStep[] }> {
   const terrain = { terrain_file: dem.file, terrain_step_arcsec: dem.step_arcsec };
   const radars: RadarSummary[] = [];
   const rows: BlockageStep[] = [];
-  const progress = (done: number, total: number) => report.progress('radars', done, total);
+  const progress = (done: number, total: number) => log.progress('radars', done, total);
   for await (const { id, steps, shadowed_share, unknown_share } of examineRadars(WSR88D, dem, progress)) {
     radars.push({ id, shadowed_pct: percent(shadowed_share), unknown_pct: percent(unknown_share) });
     for (const step of steps) rows.push({ ...step, ...terrain });

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isPassing } from '../error.ts';
+import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
-import type { Report } from '../report.ts';
-import type { RunSummary, Session } from '../session.ts';
+import type { RunSummary, Session } from '../run/ingest-run.ts';
 import { type Feed, openFeed } from '../sources/feed.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
@@ -23,7 +23,7 @@ export interface Follow {
   readonly open: () => Promise<OpenedRoot>;
   /** The source, begun once the root is open; `root` is the one opened last. */
   readonly arrivals: (root: () => Root) => AsyncIterable<Arrival>;
-  readonly report: Report;
+  readonly log: Log;
   /** Says at a terminal what the stream waits for. */
   readonly tell: (line: string) => void;
   /** Time between two looks, milliseconds. */
@@ -38,9 +38,9 @@ export interface Follow {
  * Publishes what a source brings, until it ends or the signal aborts. What may pass (a full disk, a file that cannot be
  * read, a scan ahead of the clock) is waited out: its files are remembered and tried again. Any other error is thrown.
  */
-export async function follow({ open, arrivals, report, tell, every_ms, raw_keep_days, signal }: Follow): Promise<void> {
-  const queue = openQueue(report, every_ms);
-  const chores = openChores(report, raw_keep_days);
+export async function follow({ open, arrivals, log, tell, every_ms, raw_keep_days, signal }: Follow): Promise<void> {
+  const queue = openQueue(log, every_ms);
+  const chores = openChores(log, raw_keep_days);
   let feed: Feed | null = null;
   let opened: OpenedRoot | null = null;
   let last: Root | null = null;
@@ -64,7 +64,7 @@ export async function follow({ open, arrivals, report, tell, every_ms, raw_keep_
         await queue.workOff(feed, session);
         await chores.doDue(opened, feed, queue.hasWorked());
         if (faults > 0) {
-          report.info('Stream:Wait:Done', { faults });
+          log.info('Stream:Wait:Done', { faults });
           tell('goes on');
           faults = 0;
         }
@@ -75,7 +75,7 @@ export async function follow({ open, arrivals, report, tell, every_ms, raw_keep_
         if (!isPassing(error)) throw error;
         const wait_ms = Math.min(LONGEST_WAIT_MS, every_ms * 2 ** faults);
         faults += 1;
-        report.warn('Stream:Wait:Begin', { reason: error.message, seconds: wait_ms / 1000 });
+        log.warn('Stream:Wait:Begin', { reason: error.message, seconds: wait_ms / 1000 });
         tell(`waits: ${error.message}; tries again in ${wait_ms / 1000} s`);
         await pause(wait_ms, signal);
         await close();
@@ -88,7 +88,7 @@ export async function follow({ open, arrivals, report, tell, every_ms, raw_keep_
 }
 
 /** Files on their way into the root: none is forgotten before it is published, put aside, or gone. */
-function openQueue(report: Report, every_ms: number) {
+function openQueue(log: Log, every_ms: number) {
   /** By place. */
   const waiting = new Map<string, SourceFile>();
   let retry_ms = every_ms;
@@ -97,8 +97,8 @@ function openQueue(report: Report, every_ms: number) {
   const arrived = (feed: Feed, inWork: Set<string>): readonly SourceFile[] => {
     const arrival = feed.take();
     if (arrival === null) return [];
-    for (const key of arrival.unknown) report.info('File:Name:Unknown', { file: key });
-    for (const { key, reason } of arrival.unreadable) report.warn('File:Read:Postponed', { file: key, reason });
+    for (const key of arrival.unknown) log.info('File:Name:Unknown', { file: key });
+    for (const { key, reason } of arrival.unreadable) log.warn('File:Read:Postponed', { file: key, reason });
     for (const file of arrival.files) {
       waiting.set(file.location, file);
       inWork.add(file.location);
@@ -116,7 +116,7 @@ function openQueue(report: Report, every_ms: number) {
     retryAt_ms = 0;
     const begun_ms = performance.now();
     const run = await session.ingest(files, () => arrived(feed, inWork));
-    reportRun(run, begun_ms, report);
+    logRun(run, begun_ms, log);
     hasWorked = true;
     const still = new Set(run.postponed.filter((one) => !one.is_gone).map(({ location }) => location));
     for (const place of inWork) if (!still.has(place)) waiting.delete(place);
@@ -126,13 +126,13 @@ function openQueue(report: Report, every_ms: number) {
   return { workOff, hasWorked: () => hasWorked };
 }
 
-function reportRun(run: RunSummary, begun_ms: number, report: Report): void {
+function logRun(run: RunSummary, begun_ms: number, log: Log): void {
   const seconds = Math.round(performance.now() - begun_ms) / 1000;
-  if (run.scans + run.redone > 0) report.info('Stream:Publish:Done', { scans: run.scans, redone: run.redone, seconds });
+  if (run.scans + run.redone > 0) log.info('Stream:Publish:Done', { scans: run.scans, redone: run.redone, seconds });
 }
 
 /** What is due from time to time, in pieces: arrivals come first. */
-function openChores(report: Report, raw_keep_days: number | null) {
+function openChores(log: Log, raw_keep_days: number | null) {
   const begun_ms = performance.now();
   let settled_ms: number | null = null;
   let swept_ms = begun_ms;
@@ -144,7 +144,7 @@ function openChores(report: Report, raw_keep_days: number | null) {
     if (performance.now() - swept_ms >= SWEEP_EVERY_MS) {
       // Files carry the time of the machine, whatever the data clock says.
       const { files: swept, bytes } = await root.sweep(Date.now(), raw_keep_days);
-      report.info('Root:Sweep:Done', { files: swept, bytes });
+      log.info('Root:Sweep:Done', { files: swept, bytes });
       swept_ms = performance.now();
     }
   };

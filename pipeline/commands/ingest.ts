@@ -10,11 +10,12 @@ import { addDays, stormDate } from '../../schemas/time.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import type { Config } from '../config.ts';
 import { PipelineError, UsageError } from '../error.ts';
+import { type Log, openLog } from '../log.ts';
 import { newestScan } from '../publish/live-window.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 import { type DatesSummary, summarize } from '../publish/summary.ts';
-import { openReport, type Report } from '../report.ts';
-import { openSession, type RunSummary } from '../session.ts';
+import { openSession, type RunSummary } from '../run/ingest-run.ts';
+import { startReaders } from '../run/read-pool.ts';
 import { writeEvening } from '../simulate/evening.ts';
 import { defaultScenario } from '../simulate/scenario.ts';
 import { listArchive, readRejections, withoutKnown } from '../sources/archive.ts';
@@ -23,7 +24,6 @@ import { listFolder } from '../sources/folder.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { DEFAULT_PRODUCTS, lookBack, SCAN_PRODUCTS } from '../sources/plan.ts';
-import { startReaders } from '../workers.ts';
 import { calendarDate, counted, EXIT, grouped, plainNumber, wholeNumber } from './cli.ts';
 
 const SOURCES = ['simulate', 'dir', 'noaa'] as const;
@@ -123,20 +123,20 @@ export function readerThreads(): number {
 
 async function ingest(config: Config, options: Checked): Promise<void> {
   const started = performance.now();
-  const report = openReport(config.log_level, options.progress && process.stderr.isTTY === true);
+  const log = openLog(config.log_level, options.progress && process.stderr.isTTY === true);
   const root = await openRoot(config.data_root, 'hail-pipeline ingest', config.storm_day_start_hour, config.now());
   const readers = startReaders(readerThreads());
   try {
     const session = openSession(root, readers, {
       storm_day_start_hour: config.storm_day_start_hour,
       now: config.now,
-      report,
+      log,
       move_raw: options.input.kind !== 'dir',
       each_scan: false,
       raw_keep_days: config.raw_keep_days,
     });
-    const { files, unknown, unreadable, missing } = await gather(config, options, root, report);
-    for (const { key, reason } of unreadable) report.warn('File:Read:Postponed', { file: key, reason });
+    const { files, unknown, unreadable, missing } = await gather(config, options, root, log);
+    for (const { key, reason } of unreadable) log.warn('File:Read:Postponed', { file: key, reason });
     const replaced = options.replace ? await session.replace(files) : [];
     const run = await session.ingest(files);
     await session.settle();
@@ -146,7 +146,7 @@ async function ingest(config: Config, options: Checked): Promise<void> {
     const heads = touched.flatMap((date) => root.heads.get(date) ?? []).filter((head) => head.scans.length > 0);
     const dates = heads.map((head) => head.partition);
     const summary = await summarize(root.engine, root.path, heads);
-    report.close();
+    log.close();
     const seconds = Math.round((performance.now() - started) / 100) / 10;
     const source = heads[0]?.source ?? null;
     const result = {
@@ -171,7 +171,7 @@ async function ingest(config: Config, options: Checked): Promise<void> {
     // What is there is published, and yet it is not all that was asked for.
     if (missing.length > 0) process.exitCode = EXIT.failure;
   } finally {
-    report.close();
+    log.close();
     await readers.close();
     await root.close();
   }
@@ -192,14 +192,14 @@ interface Gathered extends Arrival {
 }
 
 /** The raw files of the source; simulating or fetching them into the inbox first where they are not there. */
-async function gather(config: Config, options: Checked, root: Root, report: Report): Promise<Gathered> {
+async function gather(config: Config, options: Checked, root: Root, log: Log): Promise<Gathered> {
   switch (options.input.kind) {
     case 'dir':
       return { ...(await listFolder(options.input.folder)), missing: [] };
     case 'noaa':
-      return fetchDate(config, options.input.date, options.products ?? DEFAULT_PRODUCTS, root, report);
+      return fetchDate(config, options.input.date, options.products ?? DEFAULT_PRODUCTS, root, log);
     case 'simulate':
-      return simulate(config, options, root, report);
+      return simulate(config, options, root, log);
   }
 }
 
@@ -208,7 +208,7 @@ async function fetchDate(
   date: string,
   products: readonly string[],
   root: Root,
-  report: Report,
+  log: Log,
 ): Promise<Gathered> {
   const from_ms = Date.parse(`${date}T00:00:00Z`);
   const listing = await listBucket({ base_url: config.mrms_url, products, from_ms, to_ms: from_ms + MS_PER_DAY - 1 });
@@ -220,9 +220,9 @@ async function fetchDate(
   const { failed } = await downloadAll({
     files: wanted,
     folder,
-    onFile: () => report.progress('files', ++done, wanted.length),
+    onFile: () => log.progress('files', ++done, wanted.length),
   });
-  for (const { file, error } of failed) report.warn('File:Fetch:Failed', { file: file.key, reason: error.message });
+  for (const { file, error } of failed) log.warn('File:Fetch:Failed', { file: file.key, reason: error.message });
   // What a killed run had fetched or kept without publishing it is part of the date, too.
   const to_ms = from_ms + MS_PER_DAY - 1;
   // The first scans of a date take companions from before midnight.
@@ -240,13 +240,13 @@ async function fetchDate(
 }
 
 /** Simulates what is missing of the hours up to now: an hour later the same evening goes on. */
-async function simulate(config: Config, options: Checked, root: Root, report: Report): Promise<Gathered> {
+async function simulate(config: Config, options: Checked, root: Root, log: Log): Promise<Gathered> {
   const to_ms = config.now();
   const newest_ms = newestScan([...root.heads.values()].filter((head) => head.source === 'simulated')) ?? 0;
   const from_ms = Math.max(to_ms - options.hours * MS_PER_HOUR, Math.min(newest_ms + 1000, to_ms));
   const out = join(root.path, layout.inbox('simulated'));
   for await (const scan of writeEvening(defaultScenario(options.seed, WSR88D), { from_ms, to_ms, out }))
-    report.progress('simulated', scan.number, scan.of);
+    log.progress('simulated', scan.number, scan.of);
   return { ...(await listFolder(out)), unknown: [], missing: [] };
 }
 

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import type { Config } from '../config.ts';
 import { NotFound } from '../error.ts';
+import { openLog } from '../log.ts';
 import { openRoot } from '../publish/root.ts';
-import { openReport } from '../report.ts';
-import { openSession } from '../session.ts';
-import { startReaders } from '../workers.ts';
+import { openSession } from '../run/ingest-run.ts';
+import { startReaders } from '../run/read-pool.ts';
 import { calendarDate, counted } from './cli.ts';
 import { readerThreads } from './ingest.ts';
 
@@ -24,7 +24,7 @@ export function rebuildCommand(config: () => Config): Command {
     .addHelpText('after', '\nExample:\n  hail-pipeline rebuild --date 2024-05-01')
     .action(async (options: Options) => {
       const { data_root, log_level, storm_day_start_hour, raw_keep_days, now } = config();
-      const report = openReport(log_level, options.progress && process.stderr.isTTY === true);
+      const log = openLog(log_level, options.progress && process.stderr.isTTY === true);
       const root = await openRoot(data_root, 'hail-pipeline rebuild', storm_day_start_hour, now());
       const readers = startReaders(readerThreads());
       try {
@@ -33,21 +33,21 @@ export function rebuildCommand(config: () => Config): Command {
         const session = openSession(root, readers, {
           storm_day_start_hour,
           now,
-          report,
+          log,
           move_raw: false,
           each_scan: false,
           raw_keep_days,
         });
         const run = await session.rebuild(options.date);
         await session.settle();
-        report.close();
+        log.close();
         process.stdout.write(
           options.json
             ? `${JSON.stringify(run)}\n`
             : `Made ${counted(run.redone + run.scans, 'scan')} of ${run.dates.join(', ')} again.\n`,
         );
       } finally {
-        report.close();
+        log.close();
         await readers.close();
         await root.close();
       }

@@ -6,9 +6,9 @@ import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { addDays, stormDate, timestamp } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
+import { openLog } from '../log.ts';
 import { publishClimate } from '../publish/climate.ts';
 import { openRoot } from '../publish/root.ts';
-import { openReport } from '../report.ts';
 import { type EveningStatistics, measureEvening } from '../simulate/acceptance.ts';
 import {
   type AcceptanceRow,
@@ -101,16 +101,16 @@ async function simulate(options: Options, seed: number, config: Config): Promise
   const products = productList(options.products);
   const out = resolve(options.out);
   const { truth, reports } = options;
-  const report = openReport(config.log_level, !options.json && process.stderr.isTTY);
+  const log = openLog(config.log_level, !options.json && process.stderr.isTTY);
   const total = { scans: 0, files: 0, kept: 0, bytes: 0 };
   for await (const scan of writeEvening(scenario, { from_ms, to_ms, out, products, truth, reports })) {
     total.scans += 1;
     total.files += scan.files;
     total.kept += scan.kept;
     total.bytes += scan.bytes;
-    report.progress('simulated', scan.number, scan.of);
+    log.progress('simulated', scan.number, scan.of);
   }
-  report.close();
+  log.close();
   const from = timestamp(from_ms);
   const to = timestamp(to_ms);
   if (options.json) print(JSON.stringify({ out, seed, from, to, window: scenario.window, ...total }));
@@ -153,7 +153,7 @@ async function climate(text: string, seed: number, density: number, json: boolea
   const dates = Math.max(1, Math.round(years * 365.25));
   const { data_root, storm_day_start_hour, now, log_level } = config;
   const first_date = addDays(stormDate(now(), storm_day_start_hour), -dates);
-  const report = openReport(log_level, !json && process.stderr.isTTY);
+  const log = openLog(log_level, !json && process.stderr.isTTY);
   const root = await openRoot(data_root, 'hail-pipeline simulate --climate', storm_day_start_hour, now());
   const started = performance.now();
   const total = { dates: 0, detections: 0 };
@@ -162,10 +162,10 @@ async function climate(text: string, seed: number, density: number, json: boolea
     for await (const day of publishClimate(root, years, now())) {
       total.dates += 1;
       total.detections += day.detections;
-      report.progress('storm dates', day.number, day.of);
+      log.progress('storm dates', day.number, day.of);
     }
   } finally {
-    report.close();
+    log.close();
     await root.close();
   }
   const seconds = Math.round((performance.now() - started) / 100) / 10;

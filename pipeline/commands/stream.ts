@@ -5,10 +5,11 @@ import { layout } from '../../schemas/layout.ts';
 import { addDays, utcDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { isPassing, UsageError } from '../error.ts';
+import { type Log, openStreamLog } from '../log.ts';
 import { newestScan } from '../publish/live-window.ts';
 import { openRoot, type Root } from '../publish/root.ts';
-import { openStreamReport, type Report } from '../report.ts';
-import { openSession } from '../session.ts';
+import { openSession } from '../run/ingest-run.ts';
+import { startReaders } from '../run/read-pool.ts';
 import { listArchive, readRejections, withoutKnown } from '../sources/archive.ts';
 import { downloadAll, listBucket } from '../sources/bucket.ts';
 import { listFolder } from '../sources/folder.ts';
@@ -17,7 +18,6 @@ import { type Arrival, watch } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { DEFAULT_PRODUCTS } from '../sources/plan.ts';
 import { Unavailable } from '../sources/retry.ts';
-import { startReaders } from '../workers.ts';
 import { plainNumber } from './cli.ts';
 import { follow, pause } from './follow.ts';
 import { productList, readerThreads } from './ingest.ts';
@@ -68,7 +68,7 @@ export function streamCommand(config: () => Config): Command {
 async function stream(config: Config, options: Options, word: 'dir' | 'noaa'): Promise<void> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-  const report = openStreamReport(config.log_level, process.stderr.isTTY === true);
+  const log = openStreamLog(config.log_level, process.stderr.isTTY === true);
   const readers = startReaders(readerThreads());
   const every_ms = options.every * 1000;
   const { storm_day_start_hour, now, raw_keep_days } = config;
@@ -77,7 +77,7 @@ async function stream(config: Config, options: Options, word: 'dir' | 'noaa'): P
       open: async () => {
         const root = await openRoot(config.data_root, 'hail-pipeline stream', storm_day_start_hour, now());
         const session = openSession(root, readers, {
-          ...{ storm_day_start_hour, now, report, raw_keep_days },
+          ...{ storm_day_start_hour, now, log, raw_keep_days },
           move_raw: word === 'noaa',
           each_scan: true,
           signal: stop.signal,
@@ -85,14 +85,14 @@ async function stream(config: Config, options: Options, word: 'dir' | 'noaa'): P
         return { root, session };
       },
       arrivals: (root) => {
-        report.info('Stream:Start', { source: word, data: config.data_root });
+        log.info('Stream:Start', { source: word, data: config.data_root });
         const found =
           word === 'dir'
             ? watch({ folder: resolve(options.from as string), poll_ms: every_ms, signal: stop.signal })
-            : poll(config, options.products ?? DEFAULT_PRODUCTS, root, report, every_ms, stop.signal);
+            : poll(config, options.products ?? DEFAULT_PRODUCTS, root, log, every_ms, stop.signal);
         return gathered(found);
       },
-      report,
+      log,
       tell: (line) => {
         if (process.stderr.isTTY) process.stderr.write(`hail-pipeline: ${line}\n`);
       },
@@ -100,7 +100,7 @@ async function stream(config: Config, options: Options, word: 'dir' | 'noaa'): P
       raw_keep_days,
       signal: stop.signal,
     });
-    report.info('Stream:Stop', {});
+    log.info('Stream:Stop', {});
   } finally {
     stop.abort();
     await readers.close();
@@ -112,7 +112,7 @@ async function* poll(
   config: Config,
   products: readonly string[],
   opened: () => Root,
-  report: Report,
+  log: Log,
   every_ms: number,
   signal: AbortSignal,
 ): AsyncGenerator<Arrival, void, undefined> {
@@ -145,13 +145,13 @@ async function* poll(
       );
       root.check();
       const { files, failed } = await downloadAll({ files: wanted, folder, network: { signal } });
-      for (const { file, error } of failed) report.warn('File:Fetch:Failed', { file: file.key, reason: error.message });
+      for (const { file, error } of failed) log.warn('File:Fetch:Failed', { file: file.key, reason: error.message });
       if (files.length > 0) yield { files, unknown: [], unreadable: [] };
     } catch (error) {
       if (signal.aborted) return;
       // A bucket that cannot be reached now may be reached with the next look, a full disk have room: the stream goes on, and says so.
-      if (error instanceof Unavailable) report.warn('Bucket:List:Failed', { reason: error.message });
-      else if (isPassing(error)) report.warn('File:Fetch:Failed', { reason: error.message });
+      if (error instanceof Unavailable) log.warn('Bucket:List:Failed', { reason: error.message });
+      else if (isPassing(error)) log.warn('File:Fetch:Failed', { reason: error.message });
       else throw error;
     }
     await pause(every_ms, signal);

@@ -3,8 +3,8 @@ import { readableBytes } from '../../schemas/readable-bytes.ts';
 import type { Config } from '../config.ts';
 import { openEngine } from '../duckdb.ts';
 import { NotFound } from '../error.ts';
+import { openLog } from '../log.ts';
 import { type Verification, verifyRoot } from '../publish/verify.ts';
-import { openReport } from '../report.ts';
 import { calendarDate, counted, EXIT } from './cli.ts';
 
 interface Options {
@@ -23,13 +23,13 @@ export function verifyCommand(config: () => Config): Command {
     .addHelpText('after', '\nExamples:\n  hail-pipeline verify\n  hail-pipeline verify --date 2024-05-01 --json')
     .action(async (options: Options) => {
       const { data_root, log_level } = config();
-      const report = openReport(log_level, options.progress && process.stderr.isTTY === true);
+      const log = openLog(log_level, options.progress && process.stderr.isTTY === true);
       const engine = await openEngine();
       try {
         const found = await verifyRoot(engine, data_root, options.date ?? null, (done, total) =>
-          report.progress('files', done, total),
+          log.progress('files', done, total),
         );
-        report.close();
+        log.close();
         if (options.date !== undefined && found.partitions === 0)
           throw new NotFound(
             'verify',
@@ -39,7 +39,7 @@ export function verifyCommand(config: () => Config): Command {
         process.stdout.write(options.json ? `${JSON.stringify(found)}\n` : tell(found, data_root));
         if (found.faults.length > 0) process.exitCode = EXIT.check_found;
       } finally {
-        report.close();
+        log.close();
         engine.close();
       }
     });

@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readerThreads } from '../../pipeline/commands/ingest.ts';
+import { silent } from '../../pipeline/log.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
-import { silent } from '../../pipeline/report.ts';
-import { openSession } from '../../pipeline/session.ts';
+import { openSession } from '../../pipeline/run/ingest-run.ts';
+import { startReaders } from '../../pipeline/run/read-pool.ts';
 import { writeEvening } from '../../pipeline/simulate/evening.ts';
 import { conusScenario } from '../../pipeline/simulate/scenario.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
-import { startReaders } from '../../pipeline/workers.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 
 const START = Date.parse('2025-05-20T00:00:00Z');
@@ -38,7 +38,7 @@ export async function day(args: readonly string[]): Promise<void> {
     const root = await openRoot(join(folder, 'data'), 'bench', 0, START);
     const marks: number[] = [];
     let peak = 0;
-    const report = {
+    const log = {
       ...silent,
       progress: () => {
         marks.push(performance.now());
@@ -49,7 +49,7 @@ export async function day(args: readonly string[]): Promise<void> {
     const session = openSession(root, readers, {
       storm_day_start_hour: 0,
       now,
-      report,
+      log,
       move_raw: false,
       each_scan,
       raw_keep_days: null,

@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { silent } from '../../pipeline/log.ts';
 import { openRoot, type Root } from '../../pipeline/publish/root.ts';
-import { silent } from '../../pipeline/report.ts';
-import { openSession } from '../../pipeline/session.ts';
+import { openSession } from '../../pipeline/run/ingest-run.ts';
+import { startReaders } from '../../pipeline/run/read-pool.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
-import { startReaders } from '../../pipeline/workers.ts';
 import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
 import { timeEccodes } from './decode.ts';
 import { compare, timeOurs } from './peers.ts';
@@ -30,7 +30,7 @@ export async function scan(): Promise<void> {
       const settings = {
         storm_day_start_hour: 0,
         now: () => NOW,
-        report: silent,
+        log: silent,
         move_raw: false,
         each_scan: true,
         raw_keep_days: null,

@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
+import { type Log, silent } from '../../../pipeline/log.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readScan } from '../../../pipeline/read/scan.ts';
-import { type Report, silent } from '../../../pipeline/report.ts';
-import { openSession, type RunSummary, type Session } from '../../../pipeline/session.ts';
+import { openSession, type RunSummary, type Session } from '../../../pipeline/run/ingest-run.ts';
+import type { Readers } from '../../../pipeline/run/read-pool.ts';
 import { writeEvening } from '../../../pipeline/simulate/evening.ts';
 import type { Scenario } from '../../../pipeline/simulate/scenario.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import { SCAN_PRODUCT, type SourceFile } from '../../../pipeline/sources/names.ts';
 import { planScans } from '../../../pipeline/sources/plan.ts';
-import type { Readers } from '../../../pipeline/workers.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 
 /** The tiny world: 150 x 200 pixels over Oklahoma, 90 minutes around a midnight, storms of all kinds. */
@@ -108,7 +108,7 @@ export interface OpenSettings {
   readonly each_scan?: boolean;
   readonly move_raw?: boolean;
   readonly storm_day_start_hour?: number;
-  readonly report?: Report;
+  readonly log?: Log;
   readonly readers?: Readers;
   readonly raw_keep_days?: number;
   readonly signal?: AbortSignal;
@@ -129,7 +129,7 @@ export async function onRoot<Result>(
     const session = openSession(root, settings.readers ?? readers, {
       storm_day_start_hour,
       now: () => now_ms,
-      report: settings.report ?? silent,
+      log: settings.log ?? silent,
       move_raw: settings.move_raw ?? false,
       each_scan: settings.each_scan ?? false,
       raw_keep_days: settings.raw_keep_days ?? null,

@@ -1,10 +1,10 @@
-import { BadInput, Unreadable } from './error.ts';
-import type { ScanInput } from './grid.ts';
-import type { ScanFiles } from './read/scan.ts';
-import type { SourceFile } from './sources/names.ts';
-import type { Pile } from './sources/pile.ts';
-import { filesOf, type ScanPlan } from './sources/plan.ts';
-import type { Readers } from './workers.ts';
+import { BadInput, Unreadable } from '../error.ts';
+import type { ScanInput } from '../grid.ts';
+import type { ScanFiles } from '../read/scan.ts';
+import type { SourceFile } from '../sources/names.ts';
+import type { Pile } from '../sources/pile.ts';
+import { filesOf, type ScanPlan } from '../sources/plan.ts';
+import type { Readers } from './read-pool.ts';
 
 /** Scans that are being read while an earlier one is worked on. */
 export const READ_AHEAD = 3;

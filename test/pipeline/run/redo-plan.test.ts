@@ -1,8 +1,8 @@
 import test from 'ava';
-import { planChains } from '../../pipeline/chains.ts';
-import { type LostInputs, planScans, type ScanPlan } from '../../pipeline/sources/plan.ts';
-import type { CommittedScan } from '../../schemas/manifest.ts';
-import { named } from './sources/files.ts';
+import { planChains } from '../../../pipeline/run/redo-plan.ts';
+import { type LostInputs, planScans, type ScanPlan } from '../../../pipeline/sources/plan.ts';
+import type { CommittedScan } from '../../../schemas/manifest.ts';
+import { named } from '../sources/files.ts';
 
 const plans = (...times: string[]) => planScans(times.map((time) => named('MESH', time))).scans;
 const clock = (scan_id: string) => `${scan_id.slice(9, 11)}:${scan_id.slice(11, 13)}`;

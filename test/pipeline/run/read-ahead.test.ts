@@ -1,13 +1,13 @@
 import test from 'ava';
-import { BadInput } from '../../pipeline/error.ts';
-import type { ScanInput } from '../../pipeline/grid.ts';
-import type { ScanFiles } from '../../pipeline/read/scan.ts';
-import { openReading, type ReadScan } from '../../pipeline/read-ahead.ts';
-import type { SourceFile } from '../../pipeline/sources/names.ts';
-import { openPile } from '../../pipeline/sources/pile.ts';
-import { planScans } from '../../pipeline/sources/plan.ts';
-import { draw } from '../support/data/draw.ts';
-import { named } from './sources/files.ts';
+import { BadInput } from '../../../pipeline/error.ts';
+import type { ScanInput } from '../../../pipeline/grid.ts';
+import type { ScanFiles } from '../../../pipeline/read/scan.ts';
+import { openReading, type ReadScan } from '../../../pipeline/run/read-ahead.ts';
+import type { SourceFile } from '../../../pipeline/sources/names.ts';
+import { openPile } from '../../../pipeline/sources/pile.ts';
+import { planScans } from '../../../pipeline/sources/plan.ts';
+import { draw } from '../../support/data/draw.ts';
+import { named } from '../sources/files.ts';
 
 /** Readers that write down what they are asked for, and refuse some files. */
 function reading(files: readonly SourceFile[], bad: readonly SourceFile[], failure?: Error) {

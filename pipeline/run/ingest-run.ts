@@ -1,16 +1,28 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Blockage } from '../schemas/geo/blockage.ts';
-import type { CommittedScan } from '../schemas/manifest.ts';
-import { addDays, monthOf, scanId, scanTime, stormDateStart, utcDate } from '../schemas/time.ts';
-import { type Chain, type HourOfScans, MEMORY_MAX_GAP_MS, planChains, type Redo } from './chains.ts';
-import { BadInput, PipelineError, Unreadable } from './error.ts';
-import type { Feeds } from './publish/commit.ts';
-import { LIVE_WINDOW_MIN } from './publish/live.ts';
-import { readBlockage } from './publish/read-blockage.ts';
-import { type DateCommit, isUnsettled, type Root } from './publish/root.ts';
-import type { ScanProducts, Segment } from './publish/segment.ts';
-import { sha256 } from './publish/store.ts';
+import type { Blockage } from '../../schemas/geo/blockage.ts';
+import type { CommittedScan } from '../../schemas/manifest.ts';
+import { addDays, monthOf, scanId, scanTime, stormDateStart, utcDate } from '../../schemas/time.ts';
+import { BadInput, PipelineError, Unreadable } from '../error.ts';
+import type { Feeds } from '../publish/commit.ts';
+import { LIVE_WINDOW_MIN } from '../publish/live.ts';
+import { readBlockage } from '../publish/read-blockage.ts';
+import { type DateCommit, isUnsettled, type Root } from '../publish/root.ts';
+import type { ScanProducts, Segment } from '../publish/segment.ts';
+import { sha256 } from '../publish/store.ts';
+import {
+  emptyMemory,
+  type Memory,
+  packMemory,
+  processScan,
+  raiseByScan,
+  type ScanResult,
+  unpackMemory,
+} from '../scan.ts';
+import type { SourceFile } from '../sources/names.ts';
+import { openPile, type Pile } from '../sources/pile.ts';
+import { filesOf, planScans, type ScanPlan } from '../sources/plan.ts';
+import { emptyMaximum, maximumRows } from '../swath/accumulate.ts';
 import {
   admit,
   corrected,
@@ -30,22 +42,10 @@ import {
   refuseOtherKinds,
   type SessionSettings,
   scansByDate,
-} from './raw-files.ts';
+} from './raw-archive.ts';
 import { openReading, READ_AHEAD, type Reading } from './read-ahead.ts';
-import {
-  emptyMemory,
-  type Memory,
-  packMemory,
-  processScan,
-  raiseByScan,
-  type ScanResult,
-  unpackMemory,
-} from './scan.ts';
-import type { SourceFile } from './sources/names.ts';
-import { openPile, type Pile } from './sources/pile.ts';
-import { filesOf, planScans, type ScanPlan } from './sources/plan.ts';
-import { emptyMaximum, maximumRows } from './swath/accumulate.ts';
-import type { Readers } from './workers.ts';
+import type { Readers } from './read-pool.ts';
+import { type Chain, type HourOfScans, MEMORY_MAX_GAP_MS, planChains, type Redo } from './redo-plan.ts';
 
 /** Closed dates of the running month that wait to be joined: a question about a year opens a file for each of them. */
 const JOIN_RUNNING_AFTER = 7;
@@ -463,7 +463,7 @@ async function makeHour(
       return { scan, input, known, result };
     });
     tally.done.add(planned.scan_id);
-    context.settings.report.progress('scans', tally.done.size, tally.all);
+    context.settings.log.progress('scans', tally.done.size, tally.all);
     if (worked === null) continue;
     const { scan, input, known, result } = worked;
     raiseByScan(maximum, input, result, known);
@@ -546,7 +546,7 @@ async function publish(
   tally.detections += detections;
   tally.cells += cells;
   for (const date of dates) tally.dates.add(date);
-  settings.report.info('Scan:Commit:Done', {
+  settings.log.info('Scan:Commit:Done', {
     ...{ scans: scans.length, redone, newest: scans.at(-1) ?? null, detections, cells },
     dates: [...dates].sort(),
   });
@@ -581,7 +581,7 @@ async function settle({ root, settings }: Context, isPressed: () => boolean): Pr
       if (isPressed()) return false;
       await root.derive(date, now_ms);
     }
-    settings.report.progress('storm dates', index + 1, work.length);
+    settings.log.progress('storm dates', index + 1, work.length);
   }
   const thisMonth = monthOf(utcDate(now_ms));
   const closed = [...root.heads.values()].filter((head) => head.closed).map((head) => monthOf(head.partition));

@@ -8,32 +8,32 @@ export type Fields = Readonly<Record<string, string | number | boolean | null | 
  * How the pipeline tells people what it does: events with fields (`Scan:Commit:Done`), and how far a piece of work is.
  * On a terminal progress is a bar and quiet events are not shown; elsewhere events are plain JSON lines on standard error.
  */
-export interface Report {
+export interface Log {
   readonly info: (event: string, fields: Fields) => void;
   readonly warn: (event: string, fields: Fields) => void;
   readonly progress: (what: string, done: number, total: number) => void;
   readonly close: () => void;
 }
 
-/** Reports nothing: for tests and benches. */
-export const silent: Report = { info: () => {}, warn: () => {}, progress: () => {}, close: () => {} };
+/** Logs nothing: for tests and benches. */
+export const silent: Log = { info: () => {}, warn: () => {}, progress: () => {}, close: () => {} };
 
-/** A report on standard error. `progress` asks for bars and needs a terminal. */
-export function openReport(level: string, progress: boolean): Report {
+/** A log on standard error. `progress` asks for bars and needs a terminal. */
+export function openLog(level: string, progress: boolean): Log {
   const logger = pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
     pino.destination({ dest: 2, sync: true }),
   );
-  return progress ? barReport() : lineReport(logger);
+  return progress ? progressBarLog() : jsonLog(logger);
 }
 
-/** The report of a stream on standard error: lines for people on a terminal, elsewhere the events as JSON. */
-export function openStreamReport(level: string, isTerminal: boolean): Report {
-  return isTerminal ? spokenReport((line) => process.stderr.write(`${line}\n`)) : openReport(level, false);
+/** The log of a stream on standard error: lines for people on a terminal, elsewhere the events as JSON. */
+export function openStreamLog(level: string, isTerminal: boolean): Log {
+  return isTerminal ? terminalLog((line) => process.stderr.write(`${line}\n`)) : openLog(level, false);
 }
 
-/** A report in lines for people: one for every scan that was published, and every warning. */
-export function spokenReport(say: (line: string) => void): Report {
+/** A log in lines for people: one for every scan that was published, and every warning. */
+export function terminalLog(say: (line: string) => void): Log {
   const words: Readonly<Record<string, (fields: Fields) => string>> = {
     'Stream:Start': ({ source, data }) => `Following ${source}, publishing under ${data}. Ctrl-C stops it.`,
     'Scan:Commit:Done': (fields) => (fields.redone === 0 ? published(fields) : madeAgain(fields)),
@@ -70,7 +70,7 @@ function spelled(fields: Fields): string {
     .join(' ');
 }
 
-function lineReport(logger: Logger): Report {
+function jsonLog(logger: Logger): Log {
   let lastTenth = -1;
   return {
     info: (event, fields) => logger.info(fields, event),
@@ -85,7 +85,7 @@ function lineReport(logger: Logger): Report {
   };
 }
 
-function barReport(): Report {
+function progressBarLog(): Log {
   const bars = new MultiBar(
     {
       stream: process.stderr,

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { Unreadable } from '../../pipeline/error.ts';
-import { startReaders } from '../../pipeline/workers.ts';
+import { Unreadable } from '../../../pipeline/error.ts';
+import { startReaders } from '../../../pipeline/run/read-pool.ts';
 
 const FILES = {
   scan_time: 0,

@@ -2,20 +2,20 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
-import { openEngine } from '../../pipeline/duckdb.ts';
-import { Conflict } from '../../pipeline/error.ts';
-import { tablePaths } from '../../pipeline/publish/compact.ts';
-import { readNewest } from '../../pipeline/publish/manifests.ts';
-import { allRows } from '../../pipeline/publish/merge.ts';
-import { readRows } from '../../pipeline/publish/tables.ts';
-import { listFolder } from '../../pipeline/sources/folder.ts';
-import { dayMax } from '../../schemas/tables/day-max.ts';
-import { type Detection, detections } from '../../schemas/tables/detections.ts';
-import { contentOf, contentOfFiles, logicalContent, sameContent } from '../support/data/content.ts';
-import { publishDays } from '../support/data/published-days.ts';
-import { published, without } from '../support/data/published-scans.ts';
-import { dayMaxRow } from '../support/data/rows.ts';
-import { publishBlockage, raysOfKtlx } from '../support/data/terrain.ts';
+import { openEngine } from '../../../pipeline/duckdb.ts';
+import { Conflict } from '../../../pipeline/error.ts';
+import { tablePaths } from '../../../pipeline/publish/compact.ts';
+import { readNewest } from '../../../pipeline/publish/manifests.ts';
+import { allRows } from '../../../pipeline/publish/merge.ts';
+import { readRows } from '../../../pipeline/publish/tables.ts';
+import { listFolder } from '../../../pipeline/sources/folder.ts';
+import { dayMax } from '../../../schemas/tables/day-max.ts';
+import { type Detection, detections } from '../../../schemas/tables/detections.ts';
+import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
+import { publishDays } from '../../support/data/published-days.ts';
+import { published, without } from '../../support/data/published-scans.ts';
+import { dayMaxRow } from '../../support/data/rows.ts';
+import { publishBlockage, raysOfKtlx } from '../../support/data/terrain.ts';
 import {
   altered,
   asObserved,
@@ -28,8 +28,8 @@ import {
   type RawScan,
   scansBetween,
   scratch,
-} from '../support/data/world.ts';
-import { faultsOf } from '../support/kill/killed.ts';
+} from '../../support/data/world.ts';
+import { faultsOf } from '../../support/kill/killed.ts';
 
 test('the same input twice is nothing to do and the same content', async (t) => {
   const scans = await scansBetween('23:50', '00:10');

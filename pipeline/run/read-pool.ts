@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
-import { BadInput, Unreadable } from './error.ts';
-import type { ScanInput } from './grid.ts';
-import type { ScanFiles } from './read/scan.ts';
-import type { ReaderAnswer } from './reader.ts';
+import { BadInput, Unreadable } from '../error.ts';
+import type { ScanInput } from '../grid.ts';
+import type { ScanFiles } from '../read/scan.ts';
+import type { ReaderAnswer } from './read-worker.ts';
 
 interface Waiting {
   readonly resolve: (input: ScanInput) => void;
@@ -31,7 +31,7 @@ export function startReaders(threads: number): Readers {
 }
 
 function startLane() {
-  const worker = new Worker(new URL('./reader.ts', import.meta.url));
+  const worker = new Worker(new URL('./read-worker.ts', import.meta.url));
   const waiting = new Map<number, Waiting>();
   let requests = 0;
   let dead: Error | null = null;

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
-import { BadInput, Unreadable } from './error.ts';
-import { readScan, type ScanFiles } from './read/scan.ts';
+import { BadInput, Unreadable } from '../error.ts';
+import { readScan, type ScanFiles } from '../read/scan.ts';
 
 /** What a reader thread answers to one request. */
 export type ReaderAnswer =

@@ -3,19 +3,19 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
-import { BadInput, RootLost } from '../../pipeline/error.ts';
-import { commitEdits } from '../../pipeline/publish/commit.ts';
-import { filesBelow } from '../../pipeline/publish/store.ts';
-import type { ScanFiles } from '../../pipeline/read/scan.ts';
-import { openReading } from '../../pipeline/read-ahead.ts';
-import { type Fields, silent } from '../../pipeline/report.ts';
-import { readRejections, rejectRaw } from '../../pipeline/sources/archive.ts';
-import { listFolder } from '../../pipeline/sources/folder.ts';
-import type { SourceFile } from '../../pipeline/sources/names.ts';
-import { openPile } from '../../pipeline/sources/pile.ts';
-import { planScans } from '../../pipeline/sources/plan.ts';
-import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../support/data/content.ts';
-import { published, without } from '../support/data/published-scans.ts';
+import { BadInput, RootLost } from '../../../pipeline/error.ts';
+import { type Fields, silent } from '../../../pipeline/log.ts';
+import { commitEdits } from '../../../pipeline/publish/commit.ts';
+import { filesBelow } from '../../../pipeline/publish/store.ts';
+import type { ScanFiles } from '../../../pipeline/read/scan.ts';
+import { openReading } from '../../../pipeline/run/read-ahead.ts';
+import { readRejections, rejectRaw } from '../../../pipeline/sources/archive.ts';
+import { listFolder } from '../../../pipeline/sources/folder.ts';
+import type { SourceFile } from '../../../pipeline/sources/names.ts';
+import { openPile } from '../../../pipeline/sources/pile.ts';
+import { planScans } from '../../../pipeline/sources/plan.ts';
+import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
+import { published, without } from '../../support/data/published-scans.ts';
 import {
   altered,
   asObserved,
@@ -27,9 +27,9 @@ import {
   type RawScan,
   scansBetween,
   scratch,
-} from '../support/data/world.ts';
-import { faultsOf } from '../support/kill/killed.ts';
-import { constantPacking, gribFile, simplePacking } from './read/grib2-files.ts';
+} from '../../support/data/world.ts';
+import { faultsOf } from '../../support/kill/killed.ts';
+import { constantPacking, gribFile, simplePacking } from '../read/grib2-files.ts';
 
 test('a bad file costs nothing else: the other scans are published as if it were not there', async (t) => {
   const scans = await scansBetween('23:50', '00:10');
@@ -70,23 +70,23 @@ test('a bad companion leaves its values unknown, and comes into its own when it 
   sameContent(t, await logicalContent(root), content);
 });
 
-/** A report that writes down commits and refusals in their order. */
+/** A log that writes down commits and refusals in their order. */
 function diary() {
   const lines: string[] = [];
   const word = (event: string, fields: Fields) =>
     event === 'Scan:Commit:Done' ? `${fields.redone === 0 ? 'new' : 'again'} ${fields.newest}` : event;
   const note = (event: string, fields: Fields) => lines.push(word(event, fields));
-  return { lines, report: { ...silent, info: note, warn: note } };
+  return { lines, log: { ...silent, info: note, warn: note } };
 }
 
 test('scans that arrive while late data is worked in are published first, and the content is that of the right order', async (t) => {
   const scans = await scansBetween('23:44', '00:12');
   const root = await scratch(t);
-  const { lines, report } = diary();
+  const { lines, log } = diary();
   const [late, later] = [1, 4];
   const first = without(scans, late, later).slice(0, 8);
   const rest = without(scans, late, later).slice(8);
-  await onRoot(root, { each_scan: true, report }, async ({ session }) => {
+  await onRoot(root, { each_scan: true, log }, async ({ session }) => {
     for (const scan of first) await session.ingest(scan.files);
     lines.length = 0;
     // One by one between the scans of the redo; the second late scan comes while the first is worked in.
@@ -109,8 +109,8 @@ test('scans that arrive while late data is worked in are published first, and th
 test('new scans beside late data in one arrival are published first', async (t) => {
   const scans = await scansBetween('23:50', '00:08');
   const root = await scratch(t);
-  const { lines, report } = diary();
-  await onRoot(root, { each_scan: true, report }, async ({ session }) => {
+  const { lines, log } = diary();
+  await onRoot(root, { each_scan: true, log }, async ({ session }) => {
     for (const scan of without(scans, 1).slice(0, 4)) await session.ingest(scan.files);
     lines.length = 0;
     await session.ingest(filesOf(scans));
@@ -140,12 +140,12 @@ test('a redo that is told to stop publishes nothing by half, and the next run ma
 test('good scans are published before bad files are put aside, and so are those that arrive meanwhile', async (t) => {
   const scans = await scansBetween('23:50', '00:06');
   const root = await scratch(t);
-  const { lines, report } = diary();
+  const { lines, log } = diary();
   const folder = await scratch(t, 'bad');
   const bad = await Promise.all(
     scans.slice(0, 3).map(({ files: [mesh] }) => altered(folder, mesh as SourceFile, gzipSync(Buffer.from('no grid')))),
   );
-  await onRoot(root, { each_scan: true, report }, async ({ session }) => {
+  await onRoot(root, { each_scan: true, log }, async ({ session }) => {
     const arrivals = [scans[4]?.files ?? []];
     const run = await session.ingest([...bad, ...filesOf(scans.slice(3, 4))], () => arrivals.shift() ?? []);
     t.deepEqual([run.scans, run.rejected.length], [2, 3]);

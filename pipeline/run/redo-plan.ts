@@ -1,6 +1,6 @@
-import type { CommittedScan } from '../schemas/manifest.ts';
-import { scanTime, stormDate } from '../schemas/time.ts';
-import { LostInputs, planRun, type RunPlan, type ScanPlan } from './sources/plan.ts';
+import type { CommittedScan } from '../../schemas/manifest.ts';
+import { scanTime, stormDate } from '../../schemas/time.ts';
+import { LostInputs, planRun, type RunPlan, type ScanPlan } from '../sources/plan.ts';
 
 /** After a gap this long nothing that the stages remember matters any more: scans beyond it stand on their own. */
 export const MEMORY_MAX_GAP_MS = 30 * 60_000;

@@ -1,17 +1,17 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import { contains } from '../schemas/contains.ts';
-import type { DataSource } from '../schemas/data-source.ts';
-import { layout } from '../schemas/layout.ts';
-import { sourceOfDate } from '../schemas/manifest.ts';
-import { addDays, scanId, scanTime, stormDate, timestamp, utcDate } from '../schemas/time.ts';
-import { BadInput, Conflict, Unreadable } from './error.ts';
-import type { Root } from './publish/root.ts';
-import { readBounded } from './read/file.ts';
-import { MAX_UNZIPPED_BYTES } from './read/gunzip.ts';
-import { readGrid } from './read/mrms.ts';
-import { readProbSevere } from './read/probsevere.ts';
-import type { Report } from './report.ts';
+import { contains } from '../../schemas/contains.ts';
+import type { DataSource } from '../../schemas/data-source.ts';
+import { layout } from '../../schemas/layout.ts';
+import { sourceOfDate } from '../../schemas/manifest.ts';
+import { addDays, scanId, scanTime, stormDate, timestamp, utcDate } from '../../schemas/time.ts';
+import { BadInput, Conflict, Unreadable } from '../error.ts';
+import type { Log } from '../log.ts';
+import type { Root } from '../publish/root.ts';
+import { readBounded } from '../read/file.ts';
+import { MAX_UNZIPPED_BYTES } from '../read/gunzip.ts';
+import { readGrid } from '../read/mrms.ts';
+import { readProbSevere } from '../read/probsevere.ts';
 import {
   asCorrection,
   isRejected,
@@ -21,10 +21,10 @@ import {
   readRejections,
   rejectRaw,
   withoutKnown,
-} from './sources/archive.ts';
-import { PROBSEVERE_PRODUCT, type SourceFile } from './sources/names.ts';
-import { planScans, type ScanPlan } from './sources/plan.ts';
-import type { Readers } from './workers.ts';
+} from '../sources/archive.ts';
+import { PROBSEVERE_PRODUCT, type SourceFile } from '../sources/names.ts';
+import { planScans, type ScanPlan } from '../sources/plan.ts';
+import type { Readers } from './read-pool.ts';
 
 /** A file whose time lies further ahead of the data clock is refused. */
 const FUTURE_MAX_MS = 10 * 60_000;
@@ -35,7 +35,7 @@ export interface SessionSettings {
   readonly storm_day_start_hour: number;
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
-  readonly report: Report;
+  readonly log: Log;
   /** Raw files leave the folder they came in once they are published: an inbox is emptied, a folder named with --from is not. */
   readonly move_raw: boolean;
   /** Every scan is published as soon as it is done; otherwise an hour of scans at a time. */
@@ -115,7 +115,7 @@ export function postpone(
   const said = `${location} ${reason.split(',')[0]}`;
   if (context.said.has(said)) return;
   context.said.add(said);
-  context.settings.report.warn(stage === 'plan' ? 'File:Plan:Postponed' : 'File:Read:Postponed', {
+  context.settings.log.warn(stage === 'plan' ? 'File:Plan:Postponed' : 'File:Read:Postponed', {
     file: name,
     reason,
   });
@@ -141,7 +141,7 @@ export async function putAside(
     move: settings.move_raw || isKept(root, file),
   });
   rejected.push({ file: rejection.file, reason: rejection.reason });
-  if (isNew) settings.report.warn('File:Read:Rejected', { file: rejection.file, stage, reason: rejection.reason });
+  if (isNew) settings.log.warn('File:Read:Rejected', { file: rejection.file, stage, reason: rejection.reason });
 }
 
 /** Kind of a file that was not read, as far as its place or its date say it. */
