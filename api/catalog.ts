@@ -29,7 +29,7 @@ export interface Near {
 
 /**
  * What is published at one moment: pinned for one request, immutable. Dates are storm dates; `paths` and `version` also take
- * `layout.undated`, for tables that belong to no date.
+ * `layout.staticPartition`, for tables that belong to no date.
  */
 export interface Edition {
   /** Kind of the newest data, which says nothing about other dates; null while nothing is published. */
@@ -281,7 +281,7 @@ function partitionReader(store: Store, storm_day_start_hour: number) {
     const months = new Map<string, Head>();
     const wanted = [...new Set([...names.filter(isDate), ...Object.keys(pinned)])].sort();
     await Promise.all(
-      [...wanted, ...names.filter((name) => name.startsWith(monthFolder) || name === layout.undated)].map(
+      [...wanted, ...names.filter((name) => name.startsWith(monthFolder) || name === layout.staticPartition)].map(
         async (name) => {
           const commit = pinned[name];
           const path = commit === undefined ? layout.head(name) : layout.manifest(name, commit);
@@ -316,7 +316,7 @@ function partitionReader(store: Store, storm_day_start_hour: number) {
     const changed =
       loaded.size !== known.size || [...loaded].some(([path, { mark }]) => known.get(path)?.mark !== mark);
     known = loaded;
-    return { dates, months, undated: loaded.get(layout.head(layout.undated))?.partition ?? null, changed };
+    return { dates, months, undated: loaded.get(layout.head(layout.staticPartition))?.partition ?? null, changed };
   };
 }
 
@@ -333,7 +333,7 @@ function isReadable(date: Head, current: Current | null): boolean {
 function headIn(path: string, text: string, storm_day_start_hour: number): Head {
   const head =
     path === layout.head(path.split('/')[1] ?? '') ? parsed(path, text, Head) : headOf(parsed(path, text, Manifest));
-  if (head.partition !== layout.undated && head.storm_day_start_hour !== storm_day_start_hour)
+  if (head.partition !== layout.staticPartition && head.storm_day_start_hour !== storm_day_start_hour)
     throw new DataUnavailable(
       path,
       `has storm days that start at ${head.storm_day_start_hour} UTC, expected ${storm_day_start_hour} (HAIL_STORM_DAY_START_HOUR)`,
@@ -371,7 +371,7 @@ function makeEdition(
   storm_day_start_hour: number,
 ): Edition {
   const dates = [...partitions.keys()];
-  const named = (name: string) => (name === layout.undated ? (undated ?? undefined) : partitions.get(name));
+  const named = (name: string) => (name === layout.staticPartition ? (undated ?? undefined) : partitions.get(name));
   const lastScan = (date: Head): number | null => {
     const { last } = date.scans;
     if (last !== null || date.files.length === 0) return last === null ? null : scanTime(last);

@@ -23,9 +23,9 @@ export interface Terrain {
 export async function openTerrain(engine: Engine, catalog: Catalog): Promise<Terrain> {
   let model: TerrainModel | null = null;
   await catalog.beforeEdition(async (edition) => {
-    const version = edition.version([blockage.name], [layout.undated]);
+    const version = edition.version([blockage.name], [layout.staticPartition]);
     if (model?.version === version) return;
-    const paths = edition.paths(blockage.name, [layout.undated]);
+    const paths = edition.paths(blockage.name, [layout.staticPartition]);
     model = paths.length === 0 ? null : await loadModel(engine.priority, paths, version);
   });
   return { model: () => model };

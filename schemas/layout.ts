@@ -27,8 +27,8 @@ export const layout = {
   archive: (source: string) => `archive/${source}`,
   archiveDate: (source: string, date: string) => `archive/${source}/date=${date}`,
   table: (table: string, date: string) => `tables/${table}/date=${date}`,
-  /** Folder of a table that belongs to no date. */
-  undatedTable: (table: string) => `tables/${table}`,
+  /** Folder of a static table: one that belongs to no date. */
+  staticTable: (table: string) => `tables/${table}`,
   monthTable: (table: string, month: string) => `tables/${table}/month=${month}`,
   scanTiles: (date: string) => `tiles/scan/date=${date}`,
   dailyTiles: (date: string) => `tiles/daily/date=${date}`,
@@ -38,6 +38,6 @@ export const layout = {
   manifest: (partition: string, commit: number) => `manifests/${partition}/${String(commit).padStart(6, '0')}.json`,
   head: (partition: string) => `manifests/${partition}/head.json`,
   monthPartition: (month: string) => `month-${month}`,
-  /** Partition of what belongs to no date; read through its head. */
-  undated: 'undated',
+  /** Partition of the static tables, which belong to no date; read through its head. */
+  staticPartition: 'undated',
 } as const;

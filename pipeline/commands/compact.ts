@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import { openLog } from '../log.ts';
 import { openRoot } from '../publish/root.ts';
 import { openSession } from '../run/ingest-run.ts';
-import { startReaders } from '../run/read-pool.ts';
+import { startReadPool } from '../run/read-pool.ts';
 import { counted } from './cli.ts';
 
 interface Options {
@@ -22,7 +22,7 @@ export function compactCommand(config: () => Config): Command {
       const { data_root, log_level, storm_day_start_hour, raw_keep_days, now } = config();
       const log = openLog(log_level, false);
       const root = await openRoot(data_root, 'hail-pipeline compact', storm_day_start_hour, now());
-      const readers = startReaders(1);
+      const readers = startReadPool(1);
       try {
         await openSession(root, readers, {
           storm_day_start_hour,
@@ -31,7 +31,7 @@ export function compactCommand(config: () => Config): Command {
           move_raw: false,
           each_scan: false,
           raw_keep_days,
-        }).settle();
+        }).finishDates();
         const closed = [...root.heads.values()].filter((head) => head.closed).map((head) => head.partition);
         const joined: string[] = [];
         for (const month of new Set(closed.map(monthOf))) if (await root.joinMonth(month, now())) joined.push(month);

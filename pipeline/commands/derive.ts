@@ -70,7 +70,7 @@ Examples:
         const root = await openRoot(data_root, 'hail-pipeline derive', storm_day_start_hour, now());
         try {
           const { radars, rows } = await examine(dem, options.dem, log);
-          const { file, changed } = await root.publishUndated(blockage, rows, now());
+          const { file, changed } = await root.publishStatic(blockage, rows, now());
           const summary: Summary = {
             terrain: { file: dem.file, step_arcsec: dem.step_arcsec },
             radars,

@@ -8,7 +8,7 @@ import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
 
 /** What follows from a whole date is drawn again at most this often. */
-const SETTLE_EVERY_MS = 5 * 60_000;
+const FINISH_EVERY_MS = 5 * 60_000;
 const SWEEP_EVERY_MS = 60 * 60_000;
 /** What may pass is tried again after the time between two looks, then after twice as long each time, up to this. */
 const LONGEST_WAIT_MS = 30_000;
@@ -81,7 +81,7 @@ export async function follow({ open, arrivals, log, tell, every_ms, raw_keep_day
         await close();
       }
     }
-    await opened?.session.settle();
+    await opened?.session.finishDates();
   } finally {
     await close();
   }
@@ -134,12 +134,12 @@ function logRun(run: RunSummary, begun_ms: number, log: Log): void {
 /** What is due from time to time, in pieces: arrivals come first. */
 function openChores(log: Log, raw_keep_days: number | null) {
   const begun_ms = performance.now();
-  let settled_ms: number | null = null;
+  let finished_ms: number | null = null;
   let swept_ms = begun_ms;
   const doDue = async ({ root, session }: OpenedRoot, feed: Feed, hasWorked: boolean): Promise<void> => {
-    const isQuiet = performance.now() - (settled_ms ?? begun_ms) >= SETTLE_EVERY_MS;
-    if ((isQuiet || (settled_ms === null && hasWorked)) && !feed.hasNews()) {
-      if (await session.settle(feed.hasNews)) settled_ms = performance.now();
+    const isQuiet = performance.now() - (finished_ms ?? begun_ms) >= FINISH_EVERY_MS;
+    if ((isQuiet || (finished_ms === null && hasWorked)) && !feed.hasNews()) {
+      if (await session.finishDates(feed.hasNews)) finished_ms = performance.now();
     }
     if (performance.now() - swept_ms >= SWEEP_EVERY_MS) {
       // Files carry the time of the machine, whatever the data clock says.

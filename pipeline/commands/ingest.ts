@@ -15,7 +15,7 @@ import { newestScan } from '../publish/live-window.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 import { type DatesSummary, summarize } from '../publish/summary.ts';
 import { openSession, type RunSummary } from '../run/ingest-run.ts';
-import { startReaders } from '../run/read-pool.ts';
+import { startReadPool } from '../run/read-pool.ts';
 import { writeEvening } from '../simulate/evening.ts';
 import { defaultScenario } from '../simulate/scenario.ts';
 import { listArchive, readRejections, withoutKnown } from '../sources/archive.ts';
@@ -125,7 +125,7 @@ async function ingest(config: Config, options: Checked): Promise<void> {
   const started = performance.now();
   const log = openLog(config.log_level, options.progress && process.stderr.isTTY === true);
   const root = await openRoot(config.data_root, 'hail-pipeline ingest', config.storm_day_start_hour, config.now());
-  const readers = startReaders(readerThreads());
+  const readers = startReadPool(readerThreads());
   try {
     const session = openSession(root, readers, {
       storm_day_start_hour: config.storm_day_start_hour,
@@ -139,7 +139,7 @@ async function ingest(config: Config, options: Checked): Promise<void> {
     for (const { key, reason } of unreadable) log.warn('File:Read:Postponed', { file: key, reason });
     const replaced = options.replace ? await session.replace(files) : [];
     const run = await session.ingest(files);
-    await session.settle();
+    await session.finishDates();
     // Files carry the time of the machine, whatever the data clock says.
     const swept = await root.sweep(Date.now(), config.raw_keep_days);
     const touched = run.dates.length > 0 ? run.dates : datesOf(files, config);

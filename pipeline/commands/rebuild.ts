@@ -4,7 +4,7 @@ import { NotFound } from '../error.ts';
 import { openLog } from '../log.ts';
 import { openRoot } from '../publish/root.ts';
 import { openSession } from '../run/ingest-run.ts';
-import { startReaders } from '../run/read-pool.ts';
+import { startReadPool } from '../run/read-pool.ts';
 import { calendarDate, counted } from './cli.ts';
 import { readerThreads } from './ingest.ts';
 
@@ -26,7 +26,7 @@ export function rebuildCommand(config: () => Config): Command {
       const { data_root, log_level, storm_day_start_hour, raw_keep_days, now } = config();
       const log = openLog(log_level, options.progress && process.stderr.isTTY === true);
       const root = await openRoot(data_root, 'hail-pipeline rebuild', storm_day_start_hour, now());
-      const readers = startReaders(readerThreads());
+      const readers = startReadPool(readerThreads());
       try {
         if ((root.heads.get(options.date)?.scans.length ?? 0) === 0)
           throw new NotFound('rebuild', options.date, `has no published scans under ${data_root}`);
@@ -39,7 +39,7 @@ export function rebuildCommand(config: () => Config): Command {
           raw_keep_days,
         });
         const run = await session.rebuild(options.date);
-        await session.settle();
+        await session.finishDates();
         log.close();
         process.stdout.write(
           options.json

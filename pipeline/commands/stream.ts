@@ -9,7 +9,7 @@ import { type Log, openStreamLog } from '../log.ts';
 import { newestScan } from '../publish/live-window.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 import { openSession } from '../run/ingest-run.ts';
-import { startReaders } from '../run/read-pool.ts';
+import { startReadPool } from '../run/read-pool.ts';
 import { listArchive, readRejections, withoutKnown } from '../sources/archive.ts';
 import { downloadAll, listBucket } from '../sources/bucket.ts';
 import { listFolder } from '../sources/folder.ts';
@@ -69,7 +69,7 @@ async function stream(config: Config, options: Options, word: 'dir' | 'noaa'): P
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
   const log = openStreamLog(config.log_level, process.stderr.isTTY === true);
-  const readers = startReaders(readerThreads());
+  const readers = startReadPool(readerThreads());
   const every_ms = options.every * 1000;
   const { storm_day_start_hour, now, raw_keep_days } = config;
   try {

@@ -10,6 +10,7 @@ import {
   type PublishedFile,
 } from '../../schemas/manifest.ts';
 import { timestamp } from '../../schemas/time.ts';
+import { allOrFirstError } from '../sources/parallel.ts';
 import { readIfPresent, replaceFile, sync } from './store.ts';
 
 /** A file that waits in staging, with the entry it gets in the manifest. */
@@ -132,7 +133,7 @@ function listText(list: unknown): string {
 
 /** Moves staged files to their final names, synced. */
 export async function placeFiles(dataRoot: string, files: readonly { staged: string; path: string }[]): Promise<void> {
-  await settle(files.map((file) => placeFile(dataRoot, file.staged, file.path)));
+  await allOrFirstError(files.map((file) => placeFile(dataRoot, file.staged, file.path)));
   await syncFolders(
     dataRoot,
     files.map((file) => file.path),
@@ -157,11 +158,5 @@ async function syncFolders(dataRoot: string, paths: readonly string[]): Promise<
   for (const path of paths) {
     for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) folders.add(folder);
   }
-  await settle([...folders].map((folder) => sync(join(dataRoot, folder))));
-}
-
-/** Waits for all, then throws the first failure: nothing is left running behind an error. */
-async function settle(work: readonly Promise<void>[]): Promise<void> {
-  const failed = (await Promise.allSettled(work)).find((outcome) => outcome.status === 'rejected');
-  if (failed) throw failed.reason;
+  await allOrFirstError([...folders].map((folder) => sync(join(dataRoot, folder))));
 }

@@ -44,8 +44,8 @@ export async function listPartitions(dataRoot: string): Promise<Partitions> {
   const names = await namesIn(join(dataRoot, layout.manifests));
   const dates = names.filter((name) => /^\d{4}-\d{2}-\d{2}$/.test(name));
   const months = names.filter((name) => /^month-\d{4}-\d{2}$/.test(name)).map((name) => name.slice('month-'.length));
-  const undated = names.filter((name) => name === layout.undated);
-  return { dates, months, all: [...dates, ...months.map(layout.monthPartition), ...undated] };
+  const statics = names.filter((name) => name === layout.staticPartition);
+  return { dates, months, all: [...dates, ...months.map(layout.monthPartition), ...statics] };
 }
 
 async function readRecord<Shape extends z.ZodType>(

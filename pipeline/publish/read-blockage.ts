@@ -7,7 +7,7 @@ import { readHead } from './manifests.ts';
 
 /** What terrain blocks, as published; null when no terrain model was worked in. */
 export async function readBlockage(engine: Engine, dataRoot: string): Promise<Blockage | null> {
-  const manifest = await readHead(dataRoot, layout.undated);
+  const manifest = await readHead(dataRoot, layout.staticPartition);
   const paths = manifest === null ? [] : tablePaths(dataRoot, manifest, blockage.name);
   if (paths.length === 0) return null;
   const reader = await engine.connection.runAndReadAll(

@@ -25,10 +25,10 @@ import { type LiveScan, liveScan, liveScanIds, newestScan, readLiveScans, stageL
 import { type Lock, takeLock } from './lock.ts';
 import { listPartitions, readCurrent, readNewest } from './manifests.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
+import { type PublishedTable, publishStatic } from './static.ts';
 import { readIfPresent, replaceFile } from './store.ts';
 import { clearStaging, type Swept, sweep } from './sweep.ts';
 import { sweepRaw } from './sweep-raw.ts';
-import { type PublishedTable, publishUndated } from './undated.ts';
 
 /** Segments of one storm date that are published together, in place of others. */
 export interface DateCommit {
@@ -68,7 +68,7 @@ export interface Root {
   /** Joins the closed dates of a month; false when fewer than `least` (default 1) closed or changed since. */
   readonly joinMonth: (month: string, now_ms: number, least?: number) => Promise<boolean>;
   /** Publishes the rows of a table that belongs to no date, in place of all it held. */
-  readonly publishUndated: (
+  readonly publishStatic: (
     table: Table,
     rows: readonly Record<string, unknown>[],
     now_ms: number,
@@ -251,8 +251,8 @@ async function opened(path: string, lock: Lock, storm_day_start_hour: number, no
         await commitEdits(path, [{ previous, edit }], at_ms, lock.check);
         return true;
       }),
-    publishUndated: (table, rows, at_ms) =>
-      guarded(() => publishUndated(engine, path, staging, table, rows, storm_day_start_hour, at_ms, lock.check)),
+    publishStatic: (table, rows, at_ms) =>
+      guarded(() => publishStatic(engine, path, staging, table, rows, storm_day_start_hour, at_ms, lock.check)),
     clear: (storm_date, at_ms) =>
       guarded(async () => {
         const manifest = head(storm_date);
@@ -366,7 +366,7 @@ function regroupNothing(manifest: Manifest): Edit {
 const DAILY = 'daily';
 
 /** True when scans were published since the tiers, the event day and the daily archive of a date were drawn. */
-export function isUnsettled(manifest: Manifest): boolean {
+export function isDerivationDue(manifest: Manifest): boolean {
   const { [DAILY]: drawn = 0, ...tables } = manifest.table_commits;
   const derived = new Set<string>(DAY_TABLES.map(({ name }) => name));
   return Object.entries(tables).some(([table, commit]) => !derived.has(table) && commit > drawn);

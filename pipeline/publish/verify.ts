@@ -235,7 +235,7 @@ async function verifyCurrent(dataRoot: string, heads: readonly Manifest[]): Prom
   const current = await attempt(readCurrent(dataRoot), layout.current, faults);
   // A process that is killed in its very first commit leaves lists without a switch; a second commit needs the first one's.
   if (current === undefined)
-    return heads.some(({ partition, commit }) => partition !== layout.undated && commit > 1) ? faults : [];
+    return heads.some(({ partition, commit }) => partition !== layout.staticPartition && commit > 1) ? faults : [];
   for (const [date, commit] of Object.entries(current.open_dates))
     await attempt(readManifest(dataRoot, date, commit), layout.manifest(date, commit), faults);
   const live: readonly (readonly [string, Table])[] = [

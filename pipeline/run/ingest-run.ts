@@ -7,7 +7,7 @@ import { BadInput, PipelineError, Unreadable } from '../error.ts';
 import type { Feeds } from '../publish/commit.ts';
 import { LIVE_WINDOW_MIN } from '../publish/live.ts';
 import { readBlockage } from '../publish/read-blockage.ts';
-import { type DateCommit, isUnsettled, type Root } from '../publish/root.ts';
+import { type DateCommit, isDerivationDue, type Root } from '../publish/root.ts';
 import type { ScanProducts, Segment } from '../publish/segment.ts';
 import { sha256 } from '../publish/store.ts';
 import {
@@ -20,6 +20,7 @@ import {
   unpackMemory,
 } from '../scan.ts';
 import type { SourceFile } from '../sources/names.ts';
+import { allOrFirstError } from '../sources/parallel.ts';
 import { openPile, type Pile } from '../sources/pile.ts';
 import { filesOf, planScans, type ScanPlan } from '../sources/plan.ts';
 import { emptyMaximum, maximumRows } from '../swath/accumulate.ts';
@@ -44,7 +45,7 @@ import {
   scansByDate,
 } from './raw-archive.ts';
 import { openReading, READ_AHEAD, type Reading } from './read-ahead.ts';
-import type { Readers } from './read-pool.ts';
+import type { ReadPool } from './read-pool.ts';
 import { type Chain, type HourOfScans, MEMORY_MAX_GAP_MS, planChains, type Redo } from './redo-plan.ts';
 
 /** Closed dates of the running month that wait to be joined: a question about a year opens a file for each of them. */
@@ -86,14 +87,14 @@ export interface Session {
    * Draws what follows from whole dates, joins finished hours, and turns dates that are over into day files. Stops between
    * two of them when `isPressed` says that something else has become more urgent; true when nothing is left.
    */
-  readonly settle: (isPressed?: () => boolean) => Promise<boolean>;
+  readonly finishDates: (isPressed?: () => boolean) => Promise<boolean>;
 }
 
 /** Files that arrived since the last call; never waits for any. */
 export type Arrived = () => readonly SourceFile[];
 
 /** Opens a session on a root; one at a time. */
-export function openSession(root: Root, readers: Readers, settings: SessionSettings): Session {
+export function openSession(root: Root, readers: ReadPool, settings: SessionSettings): Session {
   const context: Context = {
     ...{ root, readers, settings },
     ...{ kept: new Map(), kinds: new Map(), said: new Set<string>(), memory: emptyMemory, terrain: undefined },
@@ -102,7 +103,7 @@ export function openSession(root: Root, readers: Readers, settings: SessionSetti
     ingest: (files, arrived = () => []) => run(context, files, null, arrived),
     rebuild: (storm_date) => run(context, [], storm_date, () => []),
     replace: (files) => replaceOtherKind(context, files),
-    settle: (isPressed = () => false) => settle(context, isPressed),
+    finishDates: (isPressed = () => false) => finishDates(context, isPressed),
   };
 }
 
@@ -407,12 +408,6 @@ function aheadIn(order: readonly ScanPlan[]): (scan: ScanPlan) => readonly ScanP
   };
 }
 
-/** Waits for all, then throws the first failure: nothing is left running behind an error. */
-async function settled(work: readonly Promise<void>[]): Promise<void> {
-  const failed = (await Promise.allSettled(work)).find((outcome) => outcome.status === 'rejected');
-  if (failed) throw failed.reason;
-}
-
 /** A staged segment and the scans in it. */
 interface Made {
   readonly storm_date: string;
@@ -459,7 +454,7 @@ async function makeHour(
       refuseOtherKind(context, storm_date, scan.scan_id, kind);
       const known = recent(memory, scan.scan_time);
       const result = processed(scan, () => processScan(input, known, storm_date, scan.inputs, terrain));
-      await settled(filesOf(scan).map((file) => keep(context, file, kind)));
+      await allOrFirstError(filesOf(scan).map((file) => keep(context, file, kind)));
       return { scan, input, known, result };
     });
     tally.done.add(planned.scan_id);
@@ -566,12 +561,12 @@ async function replaceOtherKind(context: Context, files: readonly SourceFile[]):
   return cleared;
 }
 
-async function settle({ root, settings }: Context, isPressed: () => boolean): Promise<boolean> {
+async function finishDates({ root, settings }: Context, isPressed: () => boolean): Promise<boolean> {
   const now_ms = settings.now();
   const isOver = (date: string) =>
     now_ms >= stormDateStart(addDays(date, 1), settings.storm_day_start_hour) + CLOSE_AFTER_MS;
   const work = [...root.heads.values()]
-    .filter((head) => (isOver(head.partition) ? !head.closed : isUnsettled(head)))
+    .filter((head) => (isOver(head.partition) ? !head.closed : isDerivationDue(head)))
     .map((head) => head.partition);
   for (const [index, date] of work.entries()) {
     if (isPressed()) return false;

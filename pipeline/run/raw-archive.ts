@@ -24,7 +24,7 @@ import {
 } from '../sources/archive.ts';
 import { PROBSEVERE_PRODUCT, type SourceFile } from '../sources/names.ts';
 import { planScans, type ScanPlan } from '../sources/plan.ts';
-import type { Readers } from './read-pool.ts';
+import type { ReadPool } from './read-pool.ts';
 
 /** A file whose time lies further ahead of the data clock is refused. */
 const FUTURE_MAX_MS = 10 * 60_000;
@@ -49,7 +49,7 @@ export interface SessionSettings {
 /** Raw files of a root: which are worth working on, where they are kept, which kind they are. */
 export interface RawFiles {
   readonly root: Root;
-  readonly readers: Readers;
+  readonly readers: ReadPool;
   readonly settings: SessionSettings;
   /** Raw files kept under the root, by source and UTC date, as far as they were looked at: place -> file. */
   readonly kept: Map<string, Promise<Map<string, SourceFile>>>;
@@ -263,7 +263,7 @@ export function scansByDate(context: RawFiles, files: readonly SourceFile[]): Ma
 }
 
 /** Kind of the first of these scans that can be read; null when none can. */
-export async function kindOf(readers: Readers, scans: readonly ScanPlan[]): Promise<DataSource | null> {
+export async function kindOf(readers: ReadPool, scans: readonly ScanPlan[]): Promise<DataSource | null> {
   for (const { scan_time, mesh } of scans) {
     try {
       const { simulated } = await readers.read({ ...NO_COMPANIONS, scan_time, mesh: mesh.location });

@@ -4,7 +4,7 @@ import type { ScanFiles } from '../read/scan.ts';
 import type { SourceFile } from '../sources/names.ts';
 import type { Pile } from '../sources/pile.ts';
 import { filesOf, type ScanPlan } from '../sources/plan.ts';
-import type { Readers } from './read-pool.ts';
+import type { ReadPool } from './read-pool.ts';
 
 /** Scans that are being read while an earlier one is worked on. */
 export const READ_AHEAD = 3;
@@ -32,7 +32,7 @@ export interface Reading {
 }
 
 /** Opens a reading of scans planned from `pile`. A file at fault leaves it; a scan that wanted it is planned again without it. */
-export function openReading(readers: Readers, pile: Pile, storm_day_start_hour: number, drop: Drop): Reading {
+export function openReading(readers: ReadPool, pile: Pile, storm_day_start_hour: number, drop: Drop): Reading {
   const running = new Map<string, Promise<ScanInput>>();
   const start = (scan: ScanPlan): Promise<ScanInput> => {
     const key = `${scan.scan_id} ${scan.inputs}`;

@@ -10,7 +10,7 @@ interface Waiting {
 }
 
 /** Threads that decode scans, so that one scan is read while the one before it is tracked and published. */
-export interface Readers {
+export interface ReadPool {
   readonly read: (files: ScanFiles) => Promise<ScanInput>;
   readonly close: () => Promise<void>;
 }
@@ -19,7 +19,7 @@ export interface Readers {
  * Starts `threads` reader threads; requests go round among them.
  * A read fails with BadInput when a file cannot be used; a thread that dies fails every read it owed, and every later one.
  */
-export function startReaders(threads: number): Readers {
+export function startReadPool(threads: number): ReadPool {
   const lanes = Array.from({ length: threads }, startLane);
   let next = 0;
   return {

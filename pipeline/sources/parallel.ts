@@ -24,3 +24,9 @@ export async function inParallel<T, R>(
   if (failures.length > 0) throw failures[0];
   return results;
 }
+
+/** Waits for all, then throws the first failure: nothing is left running behind an error. */
+export async function allOrFirstError(work: readonly Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(work)).find((outcome) => outcome.status === 'rejected');
+  if (failed) throw failed.reason;
+}

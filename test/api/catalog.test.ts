@@ -217,12 +217,12 @@ test('a date without scans counts as observed up to its last second', async (t) 
 test('a table without dates is in the edition, also before the first scan, and is no date', async (t) => {
   const root = await scratch(t);
   const catalog = await open(t, root);
-  const version = () => catalog.edition().version(['blockage'], [layout.undated]);
+  const version = () => catalog.edition().version(['blockage'], [layout.staticPartition]);
   const none = version();
-  t.deepEqual(catalog.edition().paths('blockage', [layout.undated]), []);
+  t.deepEqual(catalog.edition().paths('blockage', [layout.staticPartition]), []);
   await publishBlockage(root, raysOfKtlx([], 0, 0));
   await catalog.refresh();
-  const [path] = catalog.edition().paths('blockage', [layout.undated]);
+  const [path] = catalog.edition().paths('blockage', [layout.staticPartition]);
   await t.notThrowsAsync(fs.access(path ?? ''));
   t.deepEqual(catalog.edition().dates, []);
   const first = version();
@@ -234,7 +234,7 @@ test('a table without dates is in the edition, also before the first scan, and i
 test('a table without dates does not mind when the storm day starts', async (t) => {
   const root = await scratch(t);
   await publishBlockage(root, raysOfKtlx([], 0, 0));
-  t.is((await open(t, root, 12)).edition().paths('blockage', [layout.undated]).length, 1);
+  t.is((await open(t, root, 12)).edition().paths('blockage', [layout.staticPartition]).length, 1);
 });
 
 /** Ways to lose data, each with what is said of it. Closed dates: no switch names them. */

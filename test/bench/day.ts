@@ -5,7 +5,7 @@ import { readerThreads } from '../../pipeline/commands/ingest.ts';
 import { silent } from '../../pipeline/log.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
 import { openSession } from '../../pipeline/run/ingest-run.ts';
-import { startReaders } from '../../pipeline/run/read-pool.ts';
+import { startReadPool } from '../../pipeline/run/read-pool.ts';
 import { writeEvening } from '../../pipeline/simulate/evening.ts';
 import { conusScenario } from '../../pipeline/simulate/scenario.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
@@ -22,7 +22,7 @@ export async function day(args: readonly string[]): Promise<void> {
   const scans = Number(args[args.indexOf('--scans') + 1] ?? '') || 60;
   const each_scan = args.includes('--each');
   const folder = await mkdtemp(join(tmpdir(), 'hail-bench-day-'));
-  const readers = startReaders(readerThreads());
+  const readers = startReadPool(readerThreads());
   try {
     const written = performance.now();
     const raw = join(folder, 'raw');
@@ -57,7 +57,7 @@ export async function day(args: readonly string[]): Promise<void> {
     const started = performance.now();
     const run = await session.ingest((await listFolder(raw)).files);
     const ingested = seconds(started);
-    await session.settle();
+    await session.finishDates();
     const total = seconds(started);
     await root.close();
     const tenth = Math.max(1, Math.floor(marks.length / 10));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { silent } from '../../pipeline/log.ts';
 import { openRoot, type Root } from '../../pipeline/publish/root.ts';
 import { openSession } from '../../pipeline/run/ingest-run.ts';
-import { startReaders } from '../../pipeline/run/read-pool.ts';
+import { startReadPool } from '../../pipeline/run/read-pool.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
 import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
 import { timeEccodes } from './decode.ts';
@@ -18,7 +18,7 @@ export async function scan(): Promise<void> {
   if (!hasSharedData) return console.log('scan: needs ../shared/data, which is absent');
   const { files } = await listFolder(sharedData('mrms'));
   const file = files.filter((one) => one.name === SCAN);
-  const readers = startReaders(1);
+  const readers = startReadPool(1);
   const roots: Root[] = [];
   const folders: string[] = [];
   try {

@@ -48,11 +48,11 @@ for (let seed = 1; seed <= 12; seed++)
           const again =
             draw(3) === 0 ? [given[draw(given.length)] as SourceFile].filter((file) => !left.includes(file)) : [];
           await session.ingest([...piece, ...again]);
-          if (draw(3) === 0) await session.settle();
+          if (draw(3) === 0) await session.finishDates();
         }
       });
       t.deepEqual(await faultsOf(root), []);
     }
-    await onRoot(root, { now_ms: seed % 3 === 0 ? MONTH_LATER_MS : NOW_MS }, ({ session }) => session.settle());
+    await onRoot(root, { now_ms: seed % 3 === 0 ? MONTH_LATER_MS : NOW_MS }, ({ session }) => session.finishDates());
     sameContent(t, await logicalContent(root), expected);
   });

@@ -22,7 +22,7 @@ async function written(t: ExecutionContext, dem: DemFile, name = 'wall.tif'): Pr
 }
 
 const argsOf = (dem: string) => ['derive', 'blockage', '--dem', dem];
-const headOf = async (root: string) => (await readNewest(root, layout.undated)) as Manifest;
+const headOf = async (root: string) => (await readNewest(root, layout.staticPartition)) as Manifest;
 
 async function derived(t: ExecutionContext, root: string, dem: DemFile) {
   const run = await command(root, [...argsOf(await written(t, dem)), '--json']);
@@ -98,8 +98,8 @@ test('the same model again is nothing to do; another one takes its place, and th
   t.deepEqual(await faultsOf(root), []);
   const later_ms = Date.now() + 3 * 3_600_000;
   await sweep(root, later_ms);
-  t.deepEqual(await fs.readdir(join(root, layout.undatedTable('blockage'))), [path.split('/').at(-1)]);
-  t.deepEqual((await fs.readdir(join(root, layout.manifestFolder(layout.undated)))).sort(), [
+  t.deepEqual(await fs.readdir(join(root, layout.staticTable('blockage'))), [path.split('/').at(-1)]);
+  t.deepEqual((await fs.readdir(join(root, layout.manifestFolder(layout.staticPartition)))).sort(), [
     '000002.json',
     'head.json',
   ]);
@@ -173,7 +173,7 @@ for (const [title, dem, code, reason] of [
     const run = await command(root, argsOf(await written(t, dem)));
     t.is(run.code, code);
     t.regex(run.stderr, reason);
-    t.is(await readNewest(root, layout.undated), null);
+    t.is(await readNewest(root, layout.staticPartition), null);
   });
 
 for (const [title, args, code, reason] of [

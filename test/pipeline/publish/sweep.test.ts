@@ -17,9 +17,9 @@ async function agedRoot(t: Parameters<typeof scratch>[0]) {
   const scans = await scansBetween('00:00', '00:09');
   await onRoot(root, { each_scan: true }, async ({ session }) => {
     for (const scan of scans) await session.ingest(scan.files);
-    await session.settle();
+    await session.finishDates();
     await session.rebuild(DATE);
-    await session.settle();
+    await session.finishDates();
   });
   const now_ms = Date.parse('2026-05-03T00:00:00Z');
   await age(root, now_ms - 3 * HOUR_MS);

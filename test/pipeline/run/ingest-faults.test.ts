@@ -99,7 +99,7 @@ test('scans that arrive while late data is worked in are published first, and th
     const run = await session.ingest(filesOf([scans[late] as RawScan]), () => arrivals.shift() ?? []);
     t.deepEqual(arrivals, []);
     t.is(run.scans, rest.length + 2);
-    await session.settle();
+    await session.finishDates();
   });
   const newest = scans.at(-1)?.scan_id;
   t.deepEqual(lines, [...rest.map(({ scan_id }) => `new ${scan_id}`), `again ${newest}`, `again ${newest}`]);
@@ -114,7 +114,7 @@ test('new scans beside late data in one arrival are published first', async (t) 
     for (const scan of without(scans, 1).slice(0, 4)) await session.ingest(scan.files);
     lines.length = 0;
     await session.ingest(filesOf(scans));
-    await session.settle();
+    await session.finishDates();
   });
   const fresh = scans.slice(5).map(({ scan_id }) => `new ${scan_id}`);
   t.deepEqual(lines, [...fresh, `again ${scans.at(-1)?.scan_id}`]);
@@ -411,7 +411,7 @@ test('after the data root was moved away nothing is written in its place', async
   const root = await scratch(t);
   await onRoot(root, { each_scan: true }, async ({ session }) => {
     await session.ingest(filesOf(scans.slice(0, 2)));
-    await session.settle();
+    await session.finishDates();
     await fs.rename(root, `${root}-away`);
     await t.throwsAsync(session.ingest(filesOf(scans.slice(2))), { instanceOf: RootLost, message: /is gone/ });
     await t.throwsAsync(fs.stat(root), { code: 'ENOENT' });

@@ -62,7 +62,7 @@ test('scans that arrive one by one in reversed order give the content of the rig
   const root = await scratch(t);
   await onRoot(root, { each_scan: true }, async ({ session }) => {
     for (const scan of scans.toReversed()) await session.ingest(scan.files);
-    await session.settle();
+    await session.finishDates();
   });
   sameContent(t, await logicalContent(root), content);
 });
@@ -73,7 +73,7 @@ test('scans published one by one give the content of scans published by the hour
   const root = await scratch(t);
   await onRoot(root, { each_scan: true }, async ({ session }) => {
     for (const scan of scans) await session.ingest(scan.files);
-    await session.settle();
+    await session.finishDates();
   });
   sameContent(t, await logicalContent(root), content);
 });
@@ -220,7 +220,7 @@ test('hours that are rolled up, dates that are closed and months that are joined
     for (const scan of scans) await session.ingest(scan.files);
     const pieces = () => new Set([...heads.values()].flatMap((head) => head.scans.map((scan) => scan.segment))).size;
     t.is(pieces(), scans.length);
-    await session.settle();
+    await session.finishDates();
     // The hour of a date's newest scan is left alone.
     t.is(pieces(), scans.length);
   });
@@ -241,7 +241,7 @@ test('segments of a finished hour are joined; those of the hour of the newest sc
   const root = await scratch(t);
   await onRoot(root, settings, async ({ session }) => {
     for (const scan of scans) await session.ingest(scan.files);
-    await session.settle();
+    await session.finishDates();
   });
   const segments = (await readNewest(root, '2026-05-01'))?.scans.map(({ segment }) => segment) ?? [];
   const [before, after] = [segments.slice(0, 6), segments.slice(6)];
@@ -319,7 +319,7 @@ test('rebuilding a date makes its scans again from the raw files that were kept,
   const { root, content } = await published(t, scans);
   const run = await onRoot(root, {}, async ({ session }) => {
     const rebuilt = await session.rebuild('2026-05-01');
-    await session.settle();
+    await session.finishDates();
     return rebuilt;
   });
   t.is(run.redone, scans.filter(({ scan_id }) => scan_id < '20260502').length);
@@ -355,7 +355,7 @@ test('observed and simulated scans never share a storm date, until one takes the
     const files = filesOf(observed);
     t.deepEqual(await session.replace(files), ['2026-05-01', '2026-05-02']);
     await session.ingest(files);
-    await session.settle();
+    await session.finishDates();
   });
   sameContent(t, await logicalContent(root), content);
 });
@@ -387,7 +387,7 @@ test('a date that was given over to the other kind takes that kind alone from th
     const mixed = [...filesOf(observed.slice(0, 1)), ...filesOf(scans.slice(1, 2))];
     await t.throwsAsync(session.ingest(mixed), { instanceOf: Conflict });
     await session.ingest(filesOf(observed));
-    await session.settle();
+    await session.finishDates();
   });
   sameContent(t, await logicalContent(root), await contentOfFiles(filesOf(observed)));
 });
@@ -450,7 +450,7 @@ test('a terrain model that comes later leaves published scans alone until they a
   sameContent(t, await logicalContent(root), content);
   await onRoot(root, {}, async ({ session }) => {
     await session.rebuild('2026-05-02');
-    await session.settle();
+    await session.finishDates();
   });
   const first = await scratch(t, 'first');
   await publishBlockage(first, RING);

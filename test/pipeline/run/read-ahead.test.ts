@@ -9,7 +9,7 @@ import { planScans } from '../../../pipeline/sources/plan.ts';
 import { draw } from '../../support/data/draw.ts';
 import { named } from '../sources/files.ts';
 
-/** Readers that write down what they are asked for, and refuse some files. */
+/** ReadPool that write down what they are asked for, and refuse some files. */
 function reading(files: readonly SourceFile[], bad: readonly SourceFile[], failure?: Error) {
   const asked: string[] = [];
   const aside: string[] = [];

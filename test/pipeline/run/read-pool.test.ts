@@ -1,6 +1,6 @@
 import test from 'ava';
 import { Unreadable } from '../../../pipeline/error.ts';
-import { startReaders } from '../../../pipeline/run/read-pool.ts';
+import { startReadPool } from '../../../pipeline/run/read-pool.ts';
 
 const FILES = {
   scan_time: 0,
@@ -11,13 +11,13 @@ const FILES = {
 };
 
 test('a read asked of threads that have ended fails at once', async (t) => {
-  const readers = startReaders(1);
+  const readers = startReadPool(1);
   await readers.close();
   await t.throwsAsync(readers.read(FILES), { message: /reader thread ended/ });
 });
 
 test('a file that is not there is Unreadable across the threads, and says which', async (t) => {
-  const readers = startReaders(1);
+  const readers = startReadPool(1);
   t.teardown(readers.close);
   const error = await t.throwsAsync(readers.read(FILES), { instanceOf: Unreadable });
   t.deepEqual([error.subject, error.is_gone], [FILES.mesh, true]);

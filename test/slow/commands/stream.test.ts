@@ -264,7 +264,7 @@ test('goes on beside a link in a circle and a file that vanishes, and takes the 
   sameContent(t, await logicalContent(root), await contentOf([first, second]));
 });
 
-test('settles the dates of an earlier run, whatever arrives', async (t) => {
+test('finishes the dates of an earlier run, whatever arrives', async (t) => {
   const scans = await evening();
   const [root, from] = [await scratch(t), await scratch(t, 'from')];
   await fs.mkdir(from);

@@ -1,5 +1,5 @@
 import type { RayStep } from '../../../pipeline/derive/blockage.ts';
-import type { PublishedTable } from '../../../pipeline/publish/undated.ts';
+import type { PublishedTable } from '../../../pipeline/publish/static.ts';
 import { blockage } from '../../../schemas/tables/blockage.ts';
 import type { DemFile } from './dem.ts';
 import { NOW_MS, onRoot } from './world.ts';
@@ -41,5 +41,5 @@ export function publishBlockage(
   terrain = { terrain_file: 'wall.tif', terrain_step_arcsec: 18 },
 ): Promise<PublishedTable> {
   const rows = steps.map((step) => ({ ...step, ...terrain }));
-  return onRoot(path, {}, ({ root }) => root.publishUndated(blockage, rows, NOW_MS));
+  return onRoot(path, {}, ({ root }) => root.publishStatic(blockage, rows, NOW_MS));
 }

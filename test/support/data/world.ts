@@ -8,7 +8,7 @@ import { type Log, silent } from '../../../pipeline/log.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readScan } from '../../../pipeline/read/scan.ts';
 import { openSession, type RunSummary, type Session } from '../../../pipeline/run/ingest-run.ts';
-import type { Readers } from '../../../pipeline/run/read-pool.ts';
+import type { ReadPool } from '../../../pipeline/run/read-pool.ts';
 import { writeEvening } from '../../../pipeline/simulate/evening.ts';
 import type { Scenario } from '../../../pipeline/simulate/scenario.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
@@ -109,13 +109,13 @@ export interface OpenSettings {
   readonly move_raw?: boolean;
   readonly storm_day_start_hour?: number;
   readonly log?: Log;
-  readonly readers?: Readers;
+  readonly readPool?: ReadPool;
   readonly raw_keep_days?: number;
   readonly signal?: AbortSignal;
 }
 
-/** Readers without threads. */
-export const readers: Readers = { read: readScan, close: async () => {} };
+/** A pool without threads. */
+export const readPool: ReadPool = { read: readScan, close: async () => {} };
 
 /** Opens a data root, works on it, and closes it. */
 export async function onRoot<Result>(
@@ -126,7 +126,7 @@ export async function onRoot<Result>(
   const { now_ms = NOW_MS, storm_day_start_hour = 0 } = settings;
   const root = await openRoot(path, 'test', storm_day_start_hour, now_ms);
   try {
-    const session = openSession(root, settings.readers ?? readers, {
+    const session = openSession(root, settings.readPool ?? readPool, {
       storm_day_start_hour,
       now: () => now_ms,
       log: settings.log ?? silent,
@@ -141,7 +141,7 @@ export async function onRoot<Result>(
   }
 }
 
-/** One run of a process: opens the root, ingests files, settles, closes. */
+/** One run of a process: opens the root, ingests files, finishes dates, closes. */
 export function ingest(
   path: string,
   given: readonly RawScan[] | readonly SourceFile[],
@@ -149,7 +149,7 @@ export function ingest(
 ): Promise<RunSummary> {
   return onRoot(path, settings, async ({ session }) => {
     const run = await session.ingest(given.flatMap((one) => ('files' in one ? one.files : [one])));
-    await session.settle();
+    await session.finishDates();
     return run;
   });
 }

@@ -16,7 +16,7 @@ export interface PublishedTable {
 }
 
 /** Publishes the rows of a table that belongs to no date, in place of all it held: one file, one commit. */
-export async function publishUndated(
+export async function publishStatic(
   engine: Engine,
   dataRoot: string,
   staging: string,
@@ -29,12 +29,12 @@ export async function publishUndated(
   const staged = join(staging, `${table.name}.parquet`);
   const facts = await stageRows(engine, table, rows, staged, 'observed');
   const covers = { segment: table.name, first_scan: null, last_scan: null };
-  const path = dataFileName(layout.undatedTable(table.name), table.name, facts.sha256, 'parquet');
+  const path = dataFileName(layout.staticTable(table.name), table.name, facts.sha256, 'parquet');
   const file: PublishedFile = { path, kind: 'table', table: table.name, ...covers, ...facts };
-  const previous = await readNewest(dataRoot, layout.undated);
+  const previous = await readNewest(dataRoot, layout.staticPartition);
   if (previous?.files.some(({ sha256 }) => sha256 === file.sha256)) return { file, changed: false };
   const edit: Edit = {
-    partition: layout.undated,
+    partition: layout.staticPartition,
     source: 'observed',
     storm_day_start_hour,
     drop_segments: [table.name],
