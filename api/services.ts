@@ -1,10 +1,15 @@
-import type { Catalog } from './catalog.ts';
-import type { Engine } from './duckdb.ts';
-import type { Live } from './live.ts';
+import pino, { type Logger } from 'pino';
+import { type Catalog, openCatalog } from './catalog.ts';
+import type { Config } from './config.ts';
+import { ANSWERS, type Engine, JOBS, openEngine } from './duckdb.ts';
+import { type Live, openLive } from './live.ts';
+import { journalPath } from './records/database.ts';
+import { openRecords } from './records/open.ts';
 import type { Records } from './records/records.ts';
-import type { Terrain } from './terrain.ts';
+import { rootMemory } from './records/remembered-root.ts';
+import { openTerrain, type Terrain } from './terrain.ts';
 
-/** Everything that answers are made from; made once at start, shared by all requests. */
+/** Everything that answers and jobs are made from; opened once at start, shared by all requests. */
 export interface Services {
   /** Which published files answer now. */
   readonly catalog: Catalog;
@@ -12,8 +17,10 @@ export interface Services {
   readonly live: Live;
   /** What terrain blocks of radar beams, in memory. */
   readonly terrain: Terrain;
-  /** Runs queries over published files. */
+  /** Runs the queries of answers over published files. */
   readonly engine: Engine;
+  /** Runs the statements of jobs, which may take minutes: no question waits for them. */
+  readonly jobEngine: Engine;
   /** Businesses, keys, credits, portfolios. */
   readonly records: Records;
   /** Public address, ending in `/v1`. */
@@ -21,4 +28,53 @@ export interface Services {
   readonly storm_day_start_hour: number;
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
+}
+
+/** What the services are opened with. */
+export interface ServicesConfig
+  extends Pick<Config, 'data_root' | 'database_url' | 'storm_day_start_hour' | 'now'>,
+    Pick<Services, 'base_url'> {
+  /** Folder with the SQLite file of the records, and with their journal; the data root when left out. */
+  readonly records_root?: string;
+}
+
+export interface OpenedServices {
+  readonly services: Services;
+  /** Closes all of it, the last opened first. */
+  readonly close: () => Promise<void>;
+}
+
+const SILENT = pino({ level: 'silent' });
+
+/**
+ * Opens everything: the one composition, for the service, its tests and its benches. When something cannot be opened, what was
+ * opened before is closed again. A data root that contradicts itself is no failure: its answers are refused until it is mended.
+ */
+export async function openServices(config: ServicesConfig, log: Logger = SILENT): Promise<OpenedServices> {
+  const { data_root, records_root = data_root, database_url, storm_day_start_hour, base_url, now } = config;
+  await using opened = new AsyncDisposableStack();
+  const records = await openRecords({
+    data_root: records_root,
+    database_url,
+    now,
+    journal: journalPath(records_root),
+    report: (line) => log.info({ line }, 'Records:Open:Told'),
+    alarm: (line) => log.error({ line }, 'Records:Store:Failed'),
+  });
+  opened.defer(records.close);
+  const engine = await openEngine(data_root, ANSWERS);
+  opened.defer(engine.close);
+  const jobEngine = await openEngine(data_root, JOBS);
+  opened.defer(jobEngine.close);
+  const memory = rootMemory(records, now, (error) => log.warn({ err: error }, 'Data:Remember:Failed'));
+  const catalog = await openCatalog(data_root, storm_day_start_hour, memory);
+  opened.defer(catalog.close);
+  if (catalog.failure() !== null) log.error({ reason: catalog.failure() }, 'Data:Open:Unavailable');
+  const live = await openLive(data_root, catalog);
+  const terrain = await openTerrain(engine, catalog);
+  const open = opened.move();
+  return {
+    services: { catalog, live, terrain, engine, jobEngine, records, base_url, storm_day_start_hour, now },
+    close: () => open.disposeAsync(),
+  };
 }

@@ -19,7 +19,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
     /^api\/(rules|queries|files|records|queue)\//,
   ],
   [/^pipeline\/publish\//, /^api\/(jobs|push|middleware)\//, /^api\/(endpoint|services)\.ts$/],
-  [/^pipeline\/(scan\.ts$|run\/)/, /^api\/(routes|legacy)\//, /^api\/(openapi|app)\.ts$/],
+  [/^pipeline\/(scan\.ts$|run\/)/, /^api\/(routes|legacy)\//, /^api\/(openapi|workers|app)\.ts$/],
   [/^(pipeline|api)\/commands\//],
   [/^(pipeline|api)\/main\.ts$/],
 ];

@@ -1,13 +1,10 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Command } from 'commander';
-import pino, { type Logger } from 'pino';
+import pino from 'pino';
 import { attachApp } from '../app.ts';
-import { openCatalog } from '../catalog.ts';
 import { type Config, releaseVersion } from '../config.ts';
-import { openEngine } from '../duckdb.ts';
 import { openViewer } from '../files/viewer.ts';
-import { openLive } from '../live.ts';
 import { trustedProxies } from '../middleware/address.ts';
 import { serveInTurn } from '../middleware/connections.ts';
 import { SERVER_OPTIONS } from '../middleware/limits.ts';
@@ -15,33 +12,31 @@ import { createMetrics, type Metrics } from '../middleware/metrics.ts';
 import type { OpenRoute } from '../middleware/open-route.ts';
 import { watcherOf } from '../middleware/watcher.ts';
 import { describeApi } from '../openapi.ts';
-import { journalPath } from '../records/database.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../records/first-business.ts';
-import { openRecords } from '../records/open.ts';
-import { rootMemory } from '../records/remembered-root.ts';
 import { archives } from '../routes/archives.ts';
 import { docsPage } from '../routes/docs.ts';
 import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS } from '../routes/index.ts';
 import { openApiDocument } from '../routes/openapi.ts';
 import { frontPage, viewerPages } from '../routes/pages.ts';
-import type { Services } from '../services.ts';
-import { openTerrain } from '../terrain.ts';
+import { openServices, type Services } from '../services.ts';
+import { startWorkers, WORKERS, type Worker } from '../workers.ts';
 
-/** How long requests may still take once the service was told to stop. */
+/** How long requests and workers may still take once the service was told to stop. */
 const DRAIN_MS = 25_000;
 
 /** `hail-api serve`: migrates the records, listens, and serves until it is told to stop. */
 export function serveCommand(config: () => Config): Command {
   return new Command('serve')
-    .description('answer requests from the published files')
+    .description('answer requests from the published files, and do the work beside them')
+    .option('--no-workers', 'answer only: another process does the work beside the answers')
     .addHelpText(
       'after',
       '\nThe first start makes the business "default" with a live and a test key, and prints both once.',
     )
-    .action(async () => {
+    .action(async ({ workers }: { readonly workers: boolean }) => {
       const stopping = stopSignal(); // heard from the first moment on, also while everything is being opened
-      const running = await startServing(config());
+      const running = await startServing(config(), { workers: workers ? WORKERS : null });
       await stopping;
       await running.stop();
     });
@@ -52,12 +47,22 @@ export interface Serving {
   readonly base_url: string;
   /** Keys of the first business, when this start made it. */
   readonly first_keys: FirstKeys | null;
-  /** Takes no more requests, waits for those under way, and closes everything. */
+  /** Takes no more requests, waits for those under way and for the workers, and closes everything. */
   readonly stop: () => Promise<void>;
 }
 
-/** Opens everything that answers are made from, and listens. Says on standard output how to call it. */
-export async function startServing(config: Config, say: (text: string) => void = sayAloud): Promise<Serving> {
+export interface ServingOptions {
+  /** What works beside the answers; null: nothing does in this process. */
+  readonly workers?: readonly Worker[] | null;
+  /** Hears how to call the service; standard output when left out. */
+  readonly say?: (text: string) => void;
+}
+
+/** Opens everything that answers are made from, listens, starts the workers, and says how to call it. */
+export async function startServing(
+  config: Config,
+  { workers = WORKERS, say = sayAloud }: ServingOptions = {},
+): Promise<Serving> {
   const log = pino(
     { level: config.log_level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
     pino.destination(2),
@@ -67,7 +72,7 @@ export async function startServing(config: Config, say: (text: string) => void =
   if (config.port === 0) await listen(server, 0, config.host);
   const port = config.port === 0 ? (server.address() as AddressInfo).port : config.port;
   const base_url = config.base_url ?? `http://${hostOf(config.host)}:${port}/v1`;
-  const { services, close } = await openServices(config, base_url, log).catch((error: unknown) => {
+  const { services, close } = await openServices({ ...config, base_url }, log).catch((error: unknown) => {
     // A server that listens already would keep the failed process alive.
     server.close();
     throw error;
@@ -91,6 +96,7 @@ export async function startServing(config: Config, say: (text: string) => void =
       listening.push({ server: metricsServer, connections: serveInTurn(metricsServer, metricsPage(metrics)) });
       await listen(metricsServer, config.metrics_port, config.host);
     }
+    const running = workers === null ? null : await startWorkers(services, log, workers);
     say(welcome(base_url, first_keys));
     log.info({ base_url, records: config.database_url === null ? 'sqlite' : 'postgresql' }, 'Service:Listen:Ready');
     return {
@@ -98,7 +104,10 @@ export async function startServing(config: Config, say: (text: string) => void =
       first_keys,
       stop: async () => {
         log.info({}, 'Service:Stop:Begun');
-        await Promise.all(listening.map(({ connections }) => connections.drain(DRAIN_MS)));
+        await Promise.all([
+          ...listening.map(({ connections }) => connections.drain(DRAIN_MS)),
+          running?.stop(DRAIN_MS),
+        ]);
         await close();
         log.info({}, 'Service:Stop:Done');
       },
@@ -108,36 +117,6 @@ export async function startServing(config: Config, say: (text: string) => void =
     await close();
     throw error;
   }
-}
-
-async function openServices(
-  config: Config,
-  base_url: string,
-  log: Logger,
-): Promise<{ services: Services; close: () => Promise<void> }> {
-  const { data_root, database_url, storm_day_start_hour, now } = config;
-  const records = await openRecords({
-    data_root,
-    database_url,
-    now,
-    journal: journalPath(data_root),
-    report: (line) => log.info({ line }, 'Records:Open:Told'),
-    alarm: (line) => log.error({ line }, 'Records:Store:Failed'),
-  });
-  const memory = rootMemory(records, now, (error) => log.warn({ err: error }, 'Data:Remember:Failed'));
-  const catalog = await openCatalog(data_root, storm_day_start_hour, memory);
-  if (catalog.failure() !== null) log.error({ reason: catalog.failure() }, 'Data:Open:Unavailable');
-  const live = await openLive(data_root, catalog);
-  const engine = await openEngine(data_root);
-  const terrain = await openTerrain(engine, catalog);
-  return {
-    services: { catalog, live, terrain, engine, records, base_url, storm_day_start_hour, now },
-    close: async () => {
-      await catalog.close();
-      await engine.close();
-      await records.close();
-    },
-  };
 }
 
 /** Everything that needs no key. */

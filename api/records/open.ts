@@ -69,12 +69,9 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   if (files !== null)
     files.onChange = (fault) =>
       fault === null ? report(`records: ${store.name} is in its place again`) : alarm(`records: ${fault}`);
-  try {
-    for (const name of await migrate(store, now())) report(`records: applied migration ${name} to ${store.name}`);
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
+  await using opening = new AsyncDisposableStack();
+  opening.defer(store.close);
+  for (const name of await migrate(store, now())) report(`records: applied migration ${name} to ${store.name}`);
   store.setWaits({ lock_ms: write_wait_ms, statement_ms: statement_wait_ms });
   const clocks = { now, machine: Date.now };
   const marks = createMarks(store, now);
@@ -89,6 +86,8 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
     () => void transaction((rows) => sweep(rows, store, now())).catch(ignoreUnreachable),
     SWEEP_EVERY_MS,
   ).unref();
+
+  opening.move(); // from here on, whoever asked for the records closes them
 
   let closing: Promise<void> | null = null;
   let looking: Promise<boolean> | null = null;

@@ -5,6 +5,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
+import { startServing } from '../../../api/commands/serve.ts';
+import { readConfig } from '../../../api/config.ts';
+import type { Services } from '../../../api/services.ts';
+import type { Worker } from '../../../api/workers.ts';
 import { midnight, publishedRoot, type RawScan, scratch } from '../../support/data/world.ts';
 
 const MAIN = fileURLToPath(new URL('../../../api/start.js', import.meta.url));
@@ -13,13 +17,20 @@ interface Served {
   readonly child: ChildProcess;
   /** Everything on standard output until the service said how to call it. */
   readonly said: string;
+  /** The log so far. */
+  readonly log: () => string;
   /** Resolves once the log holds a line. */
   readonly logged: (line: string) => Promise<void>;
 }
 
 /** Starts `hail-api serve` on a free port and waits for its last line. */
-async function serve(t: ExecutionContext, data_root: string, settings: Record<string, string> = {}): Promise<Served> {
-  const child = spawn(process.execPath, [MAIN, 'serve'], {
+async function serve(
+  t: ExecutionContext,
+  data_root: string,
+  settings: Record<string, string> = {},
+  options: readonly string[] = [],
+): Promise<Served> {
+  const child = spawn(process.execPath, [MAIN, 'serve', ...options], {
     env: { HAIL_DATA: data_root, HAIL_PORT: '0', HAIL_LOG_LEVEL: 'warn', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -33,7 +44,7 @@ async function serve(t: ExecutionContext, data_root: string, settings: Record<st
   };
   let said = '';
   while (!/\/usage'\n/.test(said)) said += String((await once(child.stdout, 'data'))[0]);
-  return { child, said, logged };
+  return { child, said, log: () => log, logged };
 }
 
 /** Sends what a printed curl line would send. */
@@ -152,6 +163,61 @@ test('a connection between two requests is answered once more after the service 
   await served.logged('Service:Stop:Begun');
   t.regex(await ask(), /^HTTP\/1.1 200 .*connection: close/is);
   t.is(await stopped, 0);
+});
+
+const EVENTS = /Workers?:\w+:\w+|Service:\w+:\w+/g;
+
+test('workers are started with the service, and are through before it closes what they work with', async (t) => {
+  const served = await serve(t, await scratch(t), { HAIL_LOG_LEVEL: 'info' });
+  t.is(await stop(served), 0);
+  t.deepEqual(served.log().match(EVENTS), [
+    'Workers:Start:Done',
+    'Service:Listen:Ready',
+    'Service:Stop:Begun',
+    'Workers:Stop:Done',
+    'Service:Stop:Done',
+  ]);
+});
+
+test('serve --no-workers answers, and starts none', async (t) => {
+  const served = await serve(t, await scratch(t), { HAIL_LOG_LEVEL: 'info' }, ['--no-workers']);
+  const [first = ''] = served.said.split('\n').filter((line) => line.includes('curl'));
+  t.is((await curl(first)).status, 200);
+  t.is(await stop(served), 0);
+  t.deepEqual(served.log().match(EVENTS), ['Service:Listen:Ready', 'Service:Stop:Begun', 'Service:Stop:Done']);
+});
+
+test('a worker may use the services until it has ended', async (t) => {
+  const config = readConfig({ HAIL_DATA: await scratch(t), HAIL_PORT: '0', HAIL_LOG_LEVEL: 'fatal' });
+  const found: unknown[] = [];
+  const worker: Worker = {
+    name: 'jobs',
+    start: ({ records, jobEngine, catalog }) => {
+      found.push('started');
+      return async () => {
+        await new Promise(setImmediate);
+        found.push(await records.health(), await jobEngine.rows('SELECT 1 AS one'), catalog.edition().dates);
+      };
+    },
+  };
+  const { stop } = await startServing(config, { workers: [worker], say: () => {} });
+  t.deepEqual(found, ['started']);
+  await stop();
+  t.deepEqual(found, ['started', true, [{ one: 1 }], []]);
+});
+
+test('a worker that cannot start ends the start of the service, and leaves nothing open', async (t) => {
+  const config = readConfig({ HAIL_DATA: await scratch(t), HAIL_PORT: '0', HAIL_LOG_LEVEL: 'fatal' });
+  let services: Services | undefined;
+  const worker: Worker = {
+    name: 'jobs',
+    start: (given) => {
+      services = given;
+      throw new Error('no queue');
+    },
+  };
+  await t.throwsAsync(startServing(config, { workers: [worker], say: () => {} }), { message: 'no queue' });
+  await t.throwsAsync(async () => services?.engine.rows('SELECT 1'), { message: 'the query engine is closed' });
 });
 
 test('a setting that does not fit ends the command with 2', async (t) => {

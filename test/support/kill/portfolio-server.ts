@@ -1,12 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { createApp } from '../../../api/app.ts';
-import { openCatalog } from '../../../api/catalog.ts';
-import { openEngine } from '../../../api/duckdb.ts';
-import { openLive } from '../../../api/live.ts';
 import { ensureFirstBusiness } from '../../../api/records/first-business.ts';
-import { openRecords } from '../../../api/records/open.ts';
-import { openTerrain } from '../../../api/terrain.ts';
+import { openServices } from '../../../api/services.ts';
 import { PORTFOLIO } from '../service/portfolio.ts';
 import { SERVICE_NOW_MS } from '../service/service.ts';
 
@@ -35,21 +31,15 @@ function watch(target: object, name: string): void {
 for (const name of ['run', 'all', 'get', 'iterate']) watch(StatementSync.prototype, name);
 watch(DatabaseSync.prototype, 'exec');
 const now = () => SERVICE_NOW_MS;
-const records = await openRecords({ data_root, database_url: null, now });
-const keys = await ensureFirstBusiness(records, now());
-await records.reader.updateTable('plans').set({ rate_per_minute: 1_000_000 }).execute();
-const catalog = await openCatalog(data_root, 0);
-const engine = await openEngine(data_root);
-const services = {
-  catalog,
-  live: await openLive(data_root, catalog),
-  terrain: await openTerrain(engine, catalog),
-  engine,
-  records,
-  base_url: 'http://127.0.0.1:8080/v1',
+const { services } = await openServices({
+  data_root,
+  database_url: null,
   storm_day_start_hour: 0,
+  base_url: 'http://127.0.0.1:8080/v1',
   now,
-};
+});
+const keys = await ensureFirstBusiness(services.records, now());
+await services.records.reader.updateTable('plans').set({ rate_per_minute: 1_000_000 }).execute();
 const server = createApp({
   endpoints: PORTFOLIO,
   openRoutes: [],

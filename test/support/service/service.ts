@@ -3,17 +3,12 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type AppOptions, createApp } from '../../../api/app.ts';
-import { openCatalog } from '../../../api/catalog.ts';
-import { openEngine } from '../../../api/duckdb.ts';
 import type { Endpoint } from '../../../api/endpoint.ts';
-import { openLive } from '../../../api/live.ts';
 import type { OpenRoute } from '../../../api/middleware/open-route.ts';
 import type { Watcher } from '../../../api/middleware/watcher.ts';
 import { ensureFirstBusiness } from '../../../api/records/first-business.ts';
-import { openRecords } from '../../../api/records/open.ts';
 import type { Records } from '../../../api/records/records.ts';
-import type { Services } from '../../../api/services.ts';
-import { openTerrain } from '../../../api/terrain.ts';
+import { openServices, type Services } from '../../../api/services.ts';
 import { SCRATCH } from '../data/world.ts';
 
 /** The data clock of a service without data. */
@@ -58,25 +53,20 @@ const DEEP_POCKETS = 1_000_000;
 /** Starts a service over its own records; `close` removes them. Replies are all checked against their schemas. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const scratch = mkdtempSync(join(SCRATCH, 'hail-service-'));
-  const data_root = options.data_root ?? scratch;
   const now = options.now ?? (() => options.now_ms ?? SERVICE_NOW_MS);
-  const opened = await openRecords({ data_root: scratch, database_url: null, now });
-  const keys = await ensureFirstBusiness(opened, now());
-  if (keys === null) throw new Error('the records of a new service hold a business already');
-  await opened.reader.updateTable('plans').set({ rate_per_minute: DEEP_POCKETS }).execute();
-  const records = options.records?.(opened) ?? opened;
-  const catalog = await openCatalog(data_root, 0);
-  const engine = await openEngine(data_root);
-  const services: Services = {
-    catalog,
-    live: await openLive(data_root, catalog),
-    terrain: await openTerrain(engine, catalog),
-    engine,
-    records,
-    base_url: 'http://127.0.0.1:8080/v1',
+  const { services: opened, close } = await openServices({
+    data_root: options.data_root ?? scratch,
+    records_root: scratch,
+    database_url: null,
     storm_day_start_hour: 0,
+    base_url: 'http://127.0.0.1:8080/v1',
     now,
-  };
+  });
+  const keys = await ensureFirstBusiness(opened.records, now());
+  if (keys === null) throw new Error('the records of a new service hold a business already');
+  await opened.records.reader.updateTable('plans').set({ rate_per_minute: DEEP_POCKETS }).execute();
+  const records = options.records?.(opened.records) ?? opened.records;
+  const services = { ...opened, records };
   const failures: unknown[] = [];
   const watcher: Watcher = {
     answered: () => {},
@@ -118,9 +108,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
         server.close(resolve);
         server.closeAllConnections();
       });
-      await services.engine.close();
-      await catalog.close();
-      await opened.close();
+      await close();
       rmSync(scratch, { recursive: true, force: true });
     },
   };

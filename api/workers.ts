@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Services } from './services.ts';
+
+/** Something that works beside the answers for as long as the service runs. */
+export interface Worker {
+  /** Noun, for the log. */
+  readonly name: string;
+  /** Begins, and returns what ends it: nothing new is begun, and what is under way is waited for. */
+  readonly start: (services: Services) => () => Promise<void>;
+}
+
+/** Every worker of the service, in the order in which they start. */
+export const WORKERS: readonly Worker[] = [];
+
+export interface RunningWorkers {
+  /** Ends all of them, and resolves when the last has ended, at the latest after `longest_ms`. */
+  readonly stop: (longest_ms: number) => Promise<void>;
+}
+
+/** Starts workers. When one of them cannot start, those before it are not left running. */
+export async function startWorkers(
+  services: Services,
+  log: Logger,
+  workers: readonly Worker[] = WORKERS,
+): Promise<RunningWorkers> {
+  const running: { readonly name: string; readonly end: () => Promise<void> }[] = [];
+  const endOf = async ({ name, end }: (typeof running)[number], longest_ms: number) => {
+    const late = new AbortController();
+    try {
+      const ended = end().then(() => true);
+      if (!(await Promise.race([ended, sleep(longest_ms, false, { signal: late.signal })])))
+        log.error({ worker: name, longest_ms }, 'Worker:Stop:Late');
+    } catch (error) {
+      log.error({ worker: name, err: error }, 'Worker:Stop:Failed');
+    } finally {
+      late.abort();
+    }
+  };
+  const stop = async (longest_ms: number) => {
+    await Promise.all(running.map((each) => endOf(each, longest_ms)));
+  };
+  try {
+    for (const { name, start } of workers) running.push({ name, end: start(services) });
+  } catch (error) {
+    await stop(START_FAILED_MS);
+    throw error;
+  }
+  log.info({ workers: running.map(({ name }) => name) }, 'Workers:Start:Done');
+  return {
+    stop: async (longest_ms) => {
+      await stop(longest_ms);
+      log.info({}, 'Workers:Stop:Done');
+    },
+  };
+}
+
+/** How long workers that had started may take when a later one could not. */
+const START_FAILED_MS = 5_000;

@@ -1,0 +1,64 @@
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import { journalPath } from '../../api/records/database.ts';
+import { RootState } from '../../api/root-memory.ts';
+import { openServices } from '../../api/services.ts';
+import { scratch } from '../support/data/world.ts';
+
+const CONFIG = {
+  database_url: null,
+  storm_day_start_hour: 0,
+  base_url: 'http://127.0.0.1:8080/v1',
+  now: () => Date.parse('2026-05-02T00:12:00Z'),
+};
+
+/** Files of this process that lie below a folder, and are open. */
+async function openFilesIn(folder: string): Promise<string[]> {
+  const descriptors = await fs.readdir('/proc/self/fd');
+  const names = await Promise.all(descriptors.map((each) => fs.readlink(`/proc/self/fd/${each}`).catch(() => '')));
+  return names.filter((name) => name.startsWith(folder));
+}
+
+test('services over a root that does not exist yet are empty, and close what they opened', async (t) => {
+  const data_root = await scratch(t);
+  const { services, close } = await openServices({ ...CONFIG, data_root });
+  t.deepEqual(services.catalog.edition().dates, []);
+  t.is(services.live.snapshot().newest_scan_ms, null);
+  t.is(services.terrain.model(), null);
+  for (const engine of [services.engine, services.jobEngine])
+    t.deepEqual(await engine.rows('SELECT 1 AS one'), [{ one: 1 }]);
+  t.not((await openFilesIn(data_root)).length, 0);
+  await close();
+  t.deepEqual(await openFilesIn(data_root), []);
+  await t.throwsAsync(services.engine.rows('SELECT 1'), { message: 'the query engine is closed' });
+  await t.throwsAsync(services.jobEngine.rows('SELECT 1'), { message: 'the query engine is closed' });
+});
+
+test('records may lie apart from the data root', async (t) => {
+  const [data_root, records_root] = [await scratch(t, 'data'), await scratch(t, 'records')];
+  const { close } = await openServices({ ...CONFIG, data_root, records_root });
+  await close();
+  await t.throwsAsync(fs.access(data_root), { code: 'ENOENT' });
+  await t.notThrowsAsync(fs.access(join(records_root, 'records/hail.sqlite')));
+});
+
+test('when something cannot be opened, what was opened before is closed', async (t) => {
+  const data_root = await scratch(t);
+  const { services, close } = await openServices({ ...CONFIG, data_root });
+  await services.records.transaction((rows) =>
+    rows.insertInto('data_root').values({ name: 'root', state: '{"commits":"none"}', noted_at: '' }).execute(),
+  );
+  await close();
+  t.false(RootState.safeParse({ commits: 'none' }).success, 'the catalog cannot recall what the root held');
+  await t.throwsAsync(openServices({ ...CONFIG, data_root }), { name: 'ZodError' });
+  t.deepEqual(await openFilesIn(data_root), []);
+});
+
+test('a journal that is none is said, and the records are closed again', async (t) => {
+  const data_root = await scratch(t);
+  await (await openServices({ ...CONFIG, data_root })).close();
+  await fs.writeFile(journalPath(data_root), 'not a commit\n');
+  await t.throwsAsync(openServices({ ...CONFIG, data_root }), { message: /line 1 is no commit in doubt/ });
+  t.deepEqual(await openFilesIn(data_root), []);
+});
