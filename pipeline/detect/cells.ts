@@ -1,5 +1,5 @@
 import { geohash } from '../../schemas/geo/geohash.ts';
-import { CELL_GROW_MM, CELL_PEAK_MIN_MM, EXTREME_MM, SIZE_CAP_MM } from '../../schemas/size.ts';
+import { CELL_PEAK_MIN_MM, EXTREME_MM, SIZE_CAP_MM } from '../../schemas/size.ts';
 import type { Cell } from '../../schemas/tables/cells.ts';
 import { scanId } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
@@ -11,7 +11,7 @@ import {
   type HailField,
   type ScanInput,
 } from '../grid.ts';
-import { type Labels, labelComponents } from './label.ts';
+import { type Labels, labelComponents, labelHail } from './label.ts';
 import { latticeRows } from './rows.ts';
 import { measureShape } from './shape.ts';
 import { splitComponent } from './split.ts';
@@ -70,9 +70,8 @@ const NO_COMPANIONS: CompanionValues = {
  * where several storms touch. A companion is its largest value over the cell; null without the product or a value.
  * Throws BadInput about the scan when there are more than any weather has.
  */
-export function findCells(input: ScanInput): CellShape[] {
+export function findCells(input: ScanInput, labels: Labels = labelHail(input.mesh)): CellShape[] {
   const field = input.mesh;
-  const labels = labelComponents(field, CELL_GROW_MM * 10, 8);
   const components = pixelsOfComponents(
     labels,
     (component) =>

@@ -14,10 +14,10 @@ import type { Detection } from '../../schemas/tables/detections.ts';
 import { companionAt, everyCompanion, type HailField, type ScanInput } from '../grid.ts';
 import type { CellShape } from './cells.ts';
 import { detectionConfidence } from './confidence.ts';
-import { type Labels, labelComponents } from './label.ts';
-import { anyNear, type DetectMemory, recall, remember } from './memory.ts';
+import { anyNear, type DetectionHistory, recall, remember } from './history.ts';
+import type { Labels } from './label.ts';
 import { predictedSize } from './predict.ts';
-import { matchObjects } from './probsevere.ts';
+import type { ObjectMatch } from './probsevere.ts';
 import { placeQuality } from './quality.ts';
 
 /** A component of fewer pixels that stays below the peak of a storm cell is flagged small. */
@@ -32,6 +32,14 @@ const CONFIDENCE_STEPS = 10_000;
 /** A row of the detections table without what the track, the storm date and the storm's probability add. */
 export type DetectionShape = Omit<Detection, 'storm_date' | 'track_id' | 'ml_probability'>;
 
+/** The cells of a scan, with what they were found by. */
+export interface FoundCells {
+  readonly labels: Labels;
+  readonly cells: readonly CellShape[];
+  /** ProbSevere object of each cell. */
+  readonly matches: readonly (ObjectMatch | null)[];
+}
+
 export interface Detections {
   /** One per pixel >= 10 mm, in the order of the field: rows from north, columns from west. */
   readonly detections: DetectionShape[];
@@ -39,8 +47,8 @@ export interface Detections {
   readonly component_area_km2: number[];
   /** Confidence of each cell: that of the detection at its largest pixel. */
   readonly cellConfidence: number[];
-  /** Memory for the next scan. */
-  readonly memory: DetectMemory;
+  /** What the next scan needs to know of this one and those before. */
+  readonly history: DetectionHistory;
 }
 
 /**
@@ -50,13 +58,12 @@ export interface Detections {
  */
 export function findDetections(
   input: ScanInput,
-  cells: readonly CellShape[],
-  memory: DetectMemory,
+  { labels, cells, matches }: FoundCells,
+  history: DetectionHistory,
   terrain: Blockage | null,
 ): Detections {
   const { mesh: field, scan_time } = input;
-  const known = recall(memory, scan_time);
-  const labels = labelComponents(field, CELL_GROW_MM * 10, 8);
+  const known = recall(history, scan_time);
   const context: Context = {
     input,
     terrain,
@@ -64,7 +71,7 @@ export function findDetections(
     labels,
     unseen: unseenComponents(field, labels, known),
     cellOf: cellOfPixel(field.tenths.length, cells),
-    melting_km: meltingLevels(input, cells),
+    melting_km: meltingLevels(input, matches),
   };
   const detections: DetectionShape[] = [];
   const component_area_km2: number[] = [];
@@ -83,7 +90,7 @@ export function findDetections(
     detections,
     component_area_km2,
     cellConfidence: cells.map(({ peakIndex }) => confidenceOf.get(peakIndex) as number),
-    memory: remember(
+    history: remember(
       known,
       scan_time,
       field,
@@ -96,7 +103,7 @@ export function findDetections(
 interface Context {
   readonly input: ScanInput;
   readonly terrain: Blockage | null;
-  readonly known: DetectMemory;
+  readonly known: DetectionHistory;
   readonly labels: Labels;
   /** 1 for components without an echo near them in the scans before. */
   readonly unseen: Uint8Array;
@@ -160,7 +167,7 @@ function cellOfPixel(pixels: number, cells: readonly CellShape[]): Int32Array {
  * 1 for each component that has no echo near any of its pixels in the two previous scans.
  * Without an earlier scan nothing is held against an echo.
  */
-function unseenComponents(field: HailField, labels: Labels, known: DetectMemory): Uint8Array {
+function unseenComponents(field: HailField, labels: Labels, known: DetectionHistory): Uint8Array {
   const unseen = new Uint8Array(labels.count);
   if (known.scans.length === 0) return unseen;
   unseen.fill(1);
@@ -178,9 +185,6 @@ function unseenComponents(field: HailField, labels: Labels, known: DetectMemory)
 }
 
 /** Melting level above the ground that ProbSevere gives for each cell, km; only needed where POSH is missing. */
-function meltingLevels(input: ScanInput, cells: readonly CellShape[]): (number | null)[] {
-  if (!input.probsevere || input.companions.posh_pct) return cells.map(() => null);
-  return matchObjects(input.mesh, cells, input.probsevere, input.scan_time).map(
-    (match) => match?.object.melting_level_km ?? null,
-  );
+function meltingLevels(input: ScanInput, matches: readonly (ObjectMatch | null)[]): (number | null)[] {
+  return matches.map((match) => (input.companions.posh_pct ? null : (match?.object.melting_level_km ?? null)));
 }

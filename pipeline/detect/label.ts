@@ -1,4 +1,5 @@
 import { pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
+import { CELL_GROW_MM } from '../../schemas/size.ts';
 import type { HailField } from '../grid.ts';
 
 /** Connected components of a hail field. Components are numbered by their first pixel, in rows from north. */
@@ -121,4 +122,9 @@ export function labelComponents(field: HailField, min_tenths: number, connectivi
     }
   }
   return { count, label, pixels, max_tenths, area_km2 };
+}
+
+/** Components of the pixels >= 5 mm (8 neighbours): what cells are cut from and detections are judged by. */
+export function labelHail(field: HailField): Labels {
+  return labelComponents(field, CELL_GROW_MM * 10, 8);
 }

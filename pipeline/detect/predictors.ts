@@ -12,6 +12,16 @@ export interface CellHistory {
   readonly duration_min: number | null;
 }
 
+/** The past of a cell, from the row of its track in the same scan. */
+export function cellHistory(
+  track: { readonly size_growth_rate_mm_per_min: number | null; readonly duration_min: number } | undefined,
+): CellHistory {
+  return {
+    growth_mm_per_min: track?.size_growth_rate_mm_per_min ?? null,
+    duration_min: track?.duration_min ?? null,
+  };
+}
+
 /** What the small model looks at in a storm cell. */
 export function cellPredictors(cell: CellShape, scan_time: number, history: CellHistory): Predictors {
   return {

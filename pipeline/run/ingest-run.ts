@@ -10,20 +10,12 @@ import { readBlockage } from '../publish/read-blockage.ts';
 import { type DateCommit, isDerivationDue, type Root } from '../publish/root.ts';
 import type { ScanProducts, Segment } from '../publish/segment.ts';
 import { sha256 } from '../publish/store.ts';
-import {
-  emptyMemory,
-  type Memory,
-  packMemory,
-  processScan,
-  raiseByScan,
-  type ScanResult,
-  unpackMemory,
-} from '../scan.ts';
+import { processScan, type ScanResult } from '../scan.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { allOrFirstError } from '../sources/parallel.ts';
 import { openPile, type Pile } from '../sources/pile.ts';
 import { filesOf, planScans, type ScanPlan } from '../sources/plan.ts';
-import { emptyMaximum, maximumRows } from '../swath/accumulate.ts';
+import { emptyMaximum, maximumRows, updateDayMaximum } from '../swath/accumulate.ts';
 import {
   admit,
   corrected,
@@ -46,7 +38,15 @@ import {
 } from './raw-archive.ts';
 import { openReading, READ_AHEAD, type Reading } from './read-ahead.ts';
 import type { ReadPool } from './read-pool.ts';
-import { type Chain, type HourOfScans, MEMORY_MAX_GAP_MS, planChains, type Redo } from './redo-plan.ts';
+import { type Chain, type HourOfScans, planChains, type Redo } from './redo-plan.ts';
+import {
+  decodeTrackingState,
+  emptyTrackingState,
+  encodeTrackingState,
+  stateAt,
+  TRACKING_MAX_GAP_MS,
+  type TrackingState,
+} from './tracking-state.ts';
 
 /** Closed dates of the running month that wait to be joined: a question about a year opens a file for each of them. */
 const JOIN_RUNNING_AFTER = 7;
@@ -97,7 +97,7 @@ export type Arrived = () => readonly SourceFile[];
 export function openSession(root: Root, readers: ReadPool, settings: SessionSettings): Session {
   const context: Context = {
     ...{ root, readers, settings },
-    ...{ kept: new Map(), kinds: new Map(), said: new Set<string>(), memory: emptyMemory, terrain: undefined },
+    ...{ kept: new Map(), kinds: new Map(), said: new Set<string>(), memory: emptyTrackingState, terrain: undefined },
   };
   return {
     ingest: (files, arrived = () => []) => run(context, files, null, arrived),
@@ -108,8 +108,8 @@ export function openSession(root: Root, readers: ReadPool, settings: SessionSett
 }
 
 interface Context extends RawFiles {
-  /** Memory after the scan that was processed last. */
-  memory: Memory;
+  /** TrackingState after the scan that was processed last. */
+  memory: TrackingState;
   /** What terrain blocks, read with the first scan: while a session holds the root nobody replaces it. */
   terrain: Blockage | null | undefined;
 }
@@ -279,7 +279,7 @@ async function append(run: Run, { append: hours }: Chain): Promise<Redo[]> {
   const upcoming = aheadIn(hours.flat());
   const first = hours[0]?.[0];
   if (first === undefined) return published;
-  context.memory = await memoryBefore(context, first.scan_time, new Set());
+  context.memory = await stateBefore(context, first.scan_time, new Set());
   for (const hour of hours) {
     const pieces = context.settings.each_scan ? hour.map((scan) => [scan]) : [hour];
     for (const piece of pieces) {
@@ -336,7 +336,7 @@ async function redo(run: Run, { redo: planned, last_changed }: Chain): Promise<v
   const segments = [...planned];
   const first = segments.flatMap(({ hours }) => hours).flat()[0];
   const replaced = new Set(segments.flatMap(({ replaces }) => replaces.map((scan) => scan.scan_id)));
-  let memory = first === undefined ? emptyMemory : await memoryBefore(context, first.scan_time, replaced);
+  let memory = first === undefined ? emptyTrackingState : await stateBefore(context, first.scan_time, replaced);
   let made: readonly Made[] = [];
   const dropped: CommittedScan[] = [];
   const upcoming = aheadIn(segments.flatMap(({ hours }) => hours).flat());
@@ -353,14 +353,14 @@ async function redo(run: Run, { redo: planned, last_changed }: Chain): Promise<v
     dropped.push(...replaces);
     const last = replaces.at(-1)?.scan_id ?? '';
     // When the next scan would remember just what it remembered before, everything from there on stays as it is.
-    if (last >= last_changed && checkpointAfter(context.root, last)?.sha256 === sha256(packMemory(memory))) {
+    if (last >= last_changed && checkpointAfter(context.root, last)?.sha256 === sha256(encodeTrackingState(memory))) {
       tally.all -= segments.slice(index + 1).flatMap((later) => later.hours.flat()).length;
       break;
     }
   }
   await publish(context, made, dropped, tally);
   // What was remembered of the newest scan came from before the redo.
-  context.memory = emptyMemory;
+  context.memory = emptyTrackingState;
 }
 
 /** True for a segment that follows others so closely that its scans depend on theirs. */
@@ -368,7 +368,7 @@ function isNextTo(segments: readonly Redo[], { replaces }: Redo): boolean {
   const last = segments.at(-1)?.replaces.at(-1)?.scan_id;
   const first = replaces[0]?.scan_id;
   if (last === undefined || first === undefined) return false;
-  return first > last && scanTime(first) - scanTime(last) <= MEMORY_MAX_GAP_MS;
+  return first > last && scanTime(first) - scanTime(last) <= TRACKING_MAX_GAP_MS;
 }
 
 /** Publishes the new scans among what arrived since, and leaves what is late to the next plan. */
@@ -435,9 +435,9 @@ async function makeHour(
   run: Run,
   hour: HourOfScans,
   upcoming: (scan: ScanPlan) => readonly ScanPlan[],
-  before: Memory,
+  before: TrackingState,
   between: () => Promise<void> = async () => {},
-): Promise<{ readonly made: Made[]; readonly memory: Memory }> {
+): Promise<{ readonly made: Made[]; readonly memory: TrackingState }> {
   const { context, reading, tally } = run;
   const products: ScanProducts[] = [];
   const files: SourceFile[] = [];
@@ -452,24 +452,24 @@ async function makeHour(
       const kind = input.simulated ? 'simulated' : 'observed';
       const storm_date = dateOf(context, scan.scan_id);
       refuseOtherKind(context, storm_date, scan.scan_id, kind);
-      const known = recent(memory, scan.scan_time);
-      const result = processed(scan, () => processScan(input, known, storm_date, scan.inputs, terrain));
+      const known = stateAt(memory, scan.scan_time);
+      const result = processed(scan, () => processScan(input, known, { storm_date, inputs: scan.inputs, terrain }));
       await allOrFirstError(filesOf(scan).map((file) => keep(context, file, kind)));
-      return { scan, input, known, result };
+      return { scan, result };
     });
     tally.done.add(planned.scan_id);
     context.settings.log.progress('scans', tally.done.size, tally.all);
     if (worked === null) continue;
-    const { scan, input, known, result } = worked;
-    raiseByScan(maximum, input, result, known);
+    const { scan, result } = worked;
+    updateDayMaximum(maximum, result.ofDay);
     products.push(result.products);
     files.push(...filesOf(scan));
-    memory = result.memory;
+    memory = result.state;
   }
   const first = products[0];
   if (first === undefined) return { made: [], memory };
   const { storm_date, simulated } = first;
-  const segment = await context.root.stage(products, maximumRows(maximum, storm_date), packMemory(memory));
+  const segment = await context.root.stage(products, maximumRows(maximum, storm_date), encodeTrackingState(memory));
   const sum = (of: (scan: ScanProducts) => number) => products.reduce((total, scan) => total + of(scan), 0);
   const made = {
     ...{ storm_date, simulated, segment, feeds: newestOfEach(files) },
@@ -595,17 +595,12 @@ function committedSince(root: Root, time_ms: number): CommittedScan[] {
     .sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1));
 }
 
-/** The memory, as far as it still matters at an instant. */
-function recent(memory: Memory, time_ms: number): Memory {
-  return memory.scan_time !== null && time_ms - memory.scan_time > MEMORY_MAX_GAP_MS ? emptyMemory : memory;
-}
-
-/** Memory before an instant: after the last published scan that stays, from the checkpoint unless it is still at hand. */
-async function memoryBefore(context: Context, time_ms: number, replaced: ReadonlySet<string>): Promise<Memory> {
+/** TrackingState before an instant: after the last published scan that stays, from the checkpoint unless it is still at hand. */
+async function stateBefore(context: Context, time_ms: number, replaced: ReadonlySet<string>): Promise<TrackingState> {
   const before = committedSince(context.root, time_ms).findLast(
     ({ scan_id }) => scanTime(scan_id) < time_ms && !replaced.has(scan_id),
   );
-  if (before === undefined || time_ms - scanTime(before.scan_id) > MEMORY_MAX_GAP_MS) return emptyMemory;
+  if (before === undefined || time_ms - scanTime(before.scan_id) > TRACKING_MAX_GAP_MS) return emptyTrackingState;
   if (context.memory.scan_time === scanTime(before.scan_id)) return context.memory;
   const checkpoint = checkpointAfter(context.root, before.scan_id);
   if (checkpoint === undefined)
@@ -614,7 +609,7 @@ async function memoryBefore(context: Context, time_ms: number, replaced: Readonl
       before.scan_id,
       'has no checkpoint in its manifest, expected one after every segment',
     );
-  return unpackMemory(await fs.readFile(join(context.root.path, checkpoint.path)));
+  return decodeTrackingState(await fs.readFile(join(context.root.path, checkpoint.path)));
 }
 
 function checkpointAfter(root: Root, scan_id: string) {

@@ -1,9 +1,7 @@
 import type { CommittedScan } from '../../schemas/manifest.ts';
 import { scanTime, stormDate } from '../../schemas/time.ts';
 import { LostInputs, planRun, type RunPlan, type ScanPlan } from '../sources/plan.ts';
-
-/** After a gap this long nothing that the stages remember matters any more: scans beyond it stand on their own. */
-export const MEMORY_MAX_GAP_MS = 30 * 60_000;
+import { TRACKING_MAX_GAP_MS } from './tracking-state.ts';
 
 /** Scans of one hour of one storm date, to be published as one segment. */
 export type HourOfScans = readonly ScanPlan[];
@@ -95,7 +93,7 @@ function stretches(ids: readonly string[], published: ReadonlyMap<string, Commit
   let reach = ''; // last scan of the segments that the stretch has entered
   for (const id of ids) {
     const time_ms = scanTime(id);
-    if (time_ms - previous_ms > MEMORY_MAX_GAP_MS && id > reach) found.push([]);
+    if (time_ms - previous_ms > TRACKING_MAX_GAP_MS && id > reach) found.push([]);
     found.at(-1)?.push(id);
     const end = lastOf.get(published.get(id)?.segment ?? '') ?? id;
     if (end > reach) reach = end;

@@ -7,16 +7,18 @@ import type { FilledPixel } from './fill.ts';
 
 const SEVERE_MM = SIZE_BANDS[0].threshold_mm;
 
-/** What one pixel contributes: a scan, an interpolation, or a published row of a stretch of scans. */
+/** What one pixel contributes: a scan or an interpolation. */
 type Contribution = Omit<DayMax, 'storm_date' | 'lat' | 'lon' | 'geohash5' | `place_${string}`>;
 
-/** What raising the maximum needs of one scan. */
+/** What one scan adds to the maximum of its day. */
 export interface ScanOfDay {
   readonly scan_time: number;
   readonly mesh: HailField;
   readonly companions: CompanionValues;
   /** Confidence of the pixels >= 10 mm: the scan's detections. */
   readonly detections: readonly { readonly row: number; readonly col: number; readonly confidence: number }[];
+  /** Pixels that its storms passed over since the scan before. */
+  readonly filled: readonly FilledPixel[];
 }
 
 /**
@@ -33,8 +35,8 @@ export function emptyMaximum(): DayMaximum {
   return { seen: new Map(), filled: new Map() };
 }
 
-/** Raises the maximum by the pixels >= 5 mm of a scan. Each scan counts once: raising by it twice counts it twice. */
-export function raiseMaximum(maximum: DayMaximum, scan: ScanOfDay): void {
+/** Raises the maximum by the pixels >= 5 mm of a scan, seen and filled. Each scan counts once: adding it twice counts it twice. */
+export function updateDayMaximum(maximum: DayMaximum, scan: ScanOfDay): void {
   const confidences = new Map(scan.detections.map(({ row, col, confidence }) => [pixelKey(row, col), confidence]));
   const { window, rowStart, col: cols, tenths } = scan.mesh;
   for (let r = 0; r < window.rows; r++) {
@@ -59,10 +61,10 @@ export function raiseMaximum(maximum: DayMaximum, scan: ScanOfDay): void {
       });
     }
   }
+  fillMaximum(maximum, scan.filled);
 }
 
-/** Raises the maximum by pixels filled between two scans. */
-export function fillMaximum(maximum: DayMaximum, pixels: readonly FilledPixel[]): void {
+function fillMaximum(maximum: DayMaximum, pixels: readonly FilledPixel[]): void {
   for (const { row, col, mm, time } of pixels)
     add(maximum.filled, {
       row,
@@ -77,11 +79,6 @@ export function fillMaximum(maximum: DayMaximum, pixels: readonly FilledPixel[])
       confidence: null,
       ...UNKNOWN_COMPANIONS,
     });
-}
-
-/** Adds published rows of other scans of the same storm date; the order of files and rows does not matter. */
-export function mergeRows(maximum: DayMaximum, rows: Iterable<DayMax>): void {
-  for (const row of rows) add(row.interpolated ? maximum.filled : maximum.seen, row);
 }
 
 /**

@@ -5,7 +5,7 @@ import { CELL_GROW_MM, SIZE_CAP_MM } from '../../schemas/size.ts';
 import { type HailField, tenthsAt } from '../grid.ts';
 
 /** MESH of one scan. */
-export interface ScanEcho {
+export interface ScanField {
   readonly scan_time: number;
   readonly mesh: HailField;
 }
@@ -46,7 +46,7 @@ interface Path {
  * with the nearest storm within 30 km, its MESH changing linearly from what one scan has to what the other has. Values in
  * tenths of a millimetre, the earliest of equal ones; in rows from north, then columns from west.
  */
-export function fillBetween(previous: ScanEcho, next: ScanEcho, motions: readonly StormMotion[]): FilledPixel[] {
+export function fillBetween(previous: ScanField, next: ScanField, motions: readonly StormMotion[]): FilledPixel[] {
   const gap_ms = next.scan_time - previous.scan_time;
   if (gap_ms <= GAP_MIN_MS || motions.length === 0) return [];
   const paths = [...pathsFrom(previous, next, motions), ...pathsTo(previous, next, motions)];
@@ -67,7 +67,7 @@ export function fillBetween(previous: ScanEcho, next: ScanEcho, motions: readonl
 }
 
 /** Paths of the pixels of the earlier scan, to wherever their storm takes them. */
-function* pathsFrom(previous: ScanEcho, next: ScanEcho, motions: readonly StormMotion[]): Generator<Path> {
+function* pathsFrom(previous: ScanField, next: ScanField, motions: readonly StormMotion[]): Generator<Path> {
   for (const { row, col, mm } of echoes(previous.mesh)) {
     const motion = nearest(motions, (storm) => storm.from, row, col);
     if (!motion) continue;
@@ -77,7 +77,7 @@ function* pathsFrom(previous: ScanEcho, next: ScanEcho, motions: readonly StormM
 }
 
 /** Paths of the pixels of the later scan, from wherever their storm brought them: echoes that grew on the way. */
-function* pathsTo(previous: ScanEcho, next: ScanEcho, motions: readonly StormMotion[]): Generator<Path> {
+function* pathsTo(previous: ScanField, next: ScanField, motions: readonly StormMotion[]): Generator<Path> {
   for (const { row, col, mm } of echoes(next.mesh)) {
     const motion = nearest(motions, (storm) => storm.to, row, col);
     if (!motion) continue;

@@ -6,10 +6,10 @@ import { PipelineError } from '../error.ts';
 import { divideCells } from './divide.ts';
 import { equivalentRadius, MATURE_SCANS, type Prediction } from './gate.ts';
 import { branchMotion, centroidVariance, firstMotion, predictMotion, updateMotion } from './kalman.ts';
+import type { LiveTrack, LiveTracks, TrackPointShape } from './live-tracks.ts';
 import type { Vector } from './local-plane.ts';
 import { maskOf } from './mask.ts';
 import { matchPieces, strength } from './match.ts';
-import type { LiveTrack, TrackMemory, TrackPointShape } from './memory.ts';
 import { type Heading, headingOf, type Mover, regionalVelocity, velocityOf } from './motion.ts';
 import type { Piece, TrackCell } from './track-cell.ts';
 import { trackId } from './track-id.ts';
@@ -32,9 +32,9 @@ export interface TrackScan {
   readonly grid_shift: Heading | null;
 }
 
-/** What a scan did: the memory for the next one, the rows to publish by track_id, and the track of each cell. */
+/** What a scan did: the live tracks for the next one, the rows to publish by track_id, and the track of each cell. */
 export interface TrackStep {
-  readonly memory: TrackMemory;
+  readonly live: LiveTracks;
   readonly points: TrackPointShape[];
   readonly trackOfCell: string[];
 }
@@ -61,16 +61,16 @@ interface Missed {
  * Sources: the constant-velocity filter of Rossi et al. 2015 (J. Atmos. Oceanic Technol. 32, 461-475), overlap and
  * assignment after Dixon & Wiener 1993 (J. Atmos. Oceanic Technol. 10, 785-797).
  */
-export function advanceTracks(memory: TrackMemory, scan: TrackScan): TrackStep {
+export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
   const { scan_time, cells } = scan;
-  if (memory.scan_time !== null && scan_time <= memory.scan_time)
+  if (known.scan_time !== null && scan_time <= known.scan_time)
     throw new PipelineError(
       'track',
       scanId(scan_time),
-      `the scan before is ${scanId(memory.scan_time)}, expected an earlier one`,
+      `the scan before is ${scanId(known.scan_time)}, expected an earlier one`,
     );
 
-  const all = memory.tracks.map((track) => predictTrack(track, scan_time));
+  const all = known.tracks.map((track) => predictTrack(track, scan_time));
   const live = all.filter((prediction) => prediction.minutes <= COAST_MAX_MIN);
   const lost = all.filter((prediction) => prediction.minutes > COAST_MAX_MIN);
   const movers = live.filter(isMature).map(mover);
@@ -107,7 +107,7 @@ export function advanceTracks(memory: TrackMemory, scan: TrackScan): TrackStep {
   ];
   const coasting = missed.filter(({ state }) => state === 'coasted').map(({ track }) => track);
   return {
-    memory: { scan_time, tracks: [...seen, ...coasting].sort(byId) },
+    live: { scan_time, tracks: [...seen, ...coasting].sort(byId) },
     points: points.sort(byId),
     trackOfCell: strongestByCell(pieces, seen),
   };

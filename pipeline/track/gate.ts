@@ -1,7 +1,7 @@
 import type { Position } from '../../schemas/geo/position.ts';
 import { centroidVariance, type Motion } from './kalman.ts';
+import type { LiveTrack } from './live-tracks.ts';
 import { offsetKm, type Vector } from './local-plane.ts';
-import type { LiveTrack } from './memory.ts';
 
 /** A track counts as mature from this many scans with a cell: its velocity is its own. */
 export const MATURE_SCANS = 3;

@@ -1,6 +1,6 @@
 /**
  * Pixels of a cell as runs along lattice rows, flattened: row, first column, length, row, first column, ...
- * Plain numbers: masks are part of the tracker's memory.
+ * Plain numbers: masks are part of the checkpoint.
  */
 export type Mask = readonly number[];
 

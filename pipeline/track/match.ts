@@ -1,9 +1,9 @@
 import { assign } from './assignment.ts';
 import { type Body, centroidOf, equivalentRadius, mayContinue, type Prediction, reachKm } from './gate.ts';
 import { centroidVariance, mahalanobis2 } from './kalman.ts';
+import type { LiveTrack } from './live-tracks.ts';
 import { kmPerDegree, type Vector } from './local-plane.ts';
 import { cellAtPixel, maskPixels, sharedPixels } from './mask.ts';
-import type { LiveTrack } from './memory.ts';
 import type { Piece } from './track-cell.ts';
 
 /** Overlap that makes a split or a merger, as a share of the part that appears or disappears. */

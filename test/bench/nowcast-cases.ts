@@ -1,7 +1,8 @@
 import { footprint } from '../../api/rules/footprint.ts';
 import { type LeadKey, type NowcastStorm, REACH_KM, rawNowcast, STRIKE_MM } from '../../api/rules/nowcast.ts';
 import type { ScanInput } from '../../pipeline/grid.ts';
-import { emptyMemory, processScan } from '../../pipeline/scan.ts';
+import { emptyTrackingState } from '../../pipeline/run/tracking-state.ts';
+import { processScan } from '../../pipeline/scan.ts';
 import { type SimulatedScan, simulateScan } from '../../pipeline/simulate/fields.ts';
 import { scanTimes } from '../../pipeline/simulate/scan-times.ts';
 import { type DayType, defaultScenario, type Scenario } from '../../pipeline/simulate/scenario.ts';
@@ -72,11 +73,11 @@ function eveningCases(seed: number, evening: number): Case[] {
   const end_ms = last_ms + (SCAN_AGE_MAX_MIN + LONGEST_LEAD_MIN) * MS_PER_MIN;
   const seen: Hail[] = [];
   const asked: Asked[] = [];
-  let memory = emptyMemory;
+  let state = emptyTrackingState;
   let times = 0;
   for (const time_ms of scanTimes(scenario.seed, start_ms, end_ms)) {
-    const scan = processScan(scanInput(simulateScan(scenario, time_ms)), memory, utcDate(time_ms), '', null);
-    memory = scan.memory;
+    const scan = processScan(scanInput(simulateScan(scenario, time_ms)), state, contextAt(time_ms));
+    state = scan.state;
     const { detections, tracks } = scan.products;
     const hail = { time_ms, pixels: detections.filter(isHail) };
     seen.push(hail);
@@ -101,9 +102,13 @@ function eveningCases(seed: number, evening: number): Case[] {
   });
 }
 
+function contextAt(time_ms: number) {
+  return { storm_date: utcDate(time_ms), inputs: '', terrain: null };
+}
+
 /** Where hail falls at the time of a forecast, which is seldom that of a scan: what has begun counts as struck. */
 function hailAt(scenario: Scenario, time_ms: number): Hail {
-  const scan = processScan(scanInput(simulateScan(scenario, time_ms)), emptyMemory, utcDate(time_ms), '', null);
+  const scan = processScan(scanInput(simulateScan(scenario, time_ms)), emptyTrackingState, contextAt(time_ms));
   return { time_ms, pixels: scan.products.detections.filter(isHail) };
 }
 

@@ -8,11 +8,11 @@ import { hailField, readGrid } from '../../pipeline/read/mrms.ts';
 import { advanceTracks, type TrackStep } from '../../pipeline/track/advance.ts';
 import { gridShift } from '../../pipeline/track/grid-shift.ts';
 import {
-  emptyTrackMemory,
   type LiveTrack,
-  type TrackMemory,
+  type LiveTracks,
+  noLiveTracks,
   type TrackPointShape,
-} from '../../pipeline/track/memory.ts';
+} from '../../pipeline/track/live-tracks.ts';
 import { type ScoredPoint, type TrackScores, trackScores } from '../../pipeline/track/scores.ts';
 import { LATTICE, latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
 import { timestamp } from '../../schemas/time.ts';
@@ -146,7 +146,7 @@ export async function readFrames({ from, product, window, min_tenths }: Tracking
  * least `min_pixels`; scored positions are their value-weighted centroids, of the track's part where tracks share one.
  */
 export function trackFrames(frames: readonly Frame[], min_pixels: number): TrackingRun {
-  let memory: TrackMemory = emptyTrackMemory;
+  let carried: LiveTracks = noLiveTracks;
   let track_ms = 0;
   let label_ms = 0;
   const rows: TrackRow[] = [];
@@ -157,10 +157,10 @@ export function trackFrames(frames: readonly Frame[], min_pixels: number): Track
     const labelled = performance.now();
     const before = frames[frame - 1];
     const shift = before ? gridShift(before.field, field, (scan_time - before.scan_time) / 60_000) : null;
-    const step: TrackStep = advanceTracks(memory, { scan_time, cells, grid_shift: shift });
+    const step: TrackStep = advanceTracks(carried, { scan_time, cells, grid_shift: shift });
     label_ms += labelled - start;
     track_ms += performance.now() - labelled;
-    memory = step.memory;
+    carried = step.live;
     wholes.push(
       ...cells.map((cell, k) => ({
         track_id: step.trackOfCell[k] as string,
@@ -170,7 +170,7 @@ export function trackFrames(frames: readonly Frame[], min_pixels: number): Track
         size: cell.estimated_size_mm,
       })),
     );
-    const live = new Map(memory.tracks.map((track) => [track.track_id, track]));
+    const live = new Map(carried.tracks.map((track) => [track.track_id, track]));
     rows.push(...step.points.map((point) => rowOf(frame, point, live.get(point.track_id))));
   });
   return {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
-import { findCells } from '../../../pipeline/detect/cells.ts';
 import { findDetections } from '../../../pipeline/detect/detections.ts';
-import { type DetectMemory, emptyDetectMemory } from '../../../pipeline/detect/memory.ts';
+import { type DetectionHistory, emptyDetectionHistory } from '../../../pipeline/detect/history.ts';
 import type { CompanionValues, HailField, ScanInput } from '../../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { draw, drawTenths } from '../../support/data/draw.ts';
+import { foundCells } from '../../support/data/found-cells.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const START = Date.UTC(2026, 4, 1, 20, 12);
@@ -25,15 +25,15 @@ const scan = (mesh: HailField, minute = 0, companions: Partial<CompanionValues> 
   probsevere: null,
   products: ['MESH'],
 });
-const detect = (input: ScanInput, memory: DetectMemory = emptyDetectMemory) =>
-  findDetections(input, findCells(input), memory, null);
-/** The last of some scans, two minutes apart, each with the memory of the one before. */
+const detect = (input: ScanInput, history: DetectionHistory = emptyDetectionHistory) =>
+  findDetections(input, foundCells(input), history, null);
+/** The last of some scans, two minutes apart, each with the history of the one before. */
 function inTurn(fields: readonly HailField[], every_min = 2) {
-  let memory = emptyDetectMemory;
+  let history = emptyDetectionHistory;
   let last = detect(scan(draw('.')));
   fields.forEach((field, n) => {
-    last = detect(scan(field, n * every_min), memory);
-    memory = last.memory;
+    last = detect(scan(field, n * every_min), history);
+    history = last.history;
   });
   return last;
 }
@@ -181,37 +181,37 @@ test('scans of more than 30 minutes ago are forgotten', (t) => {
   t.is(inTurn([draw('1'), draw('1'), draw('1'), draw('1')], 11).detections[0]?.scan_count, 3);
 });
 
-test('memory stays bounded: two scans, and places of the last 30 minutes', (t) => {
+test('history stays bounded: two scans, and places of the last 30 minutes', (t) => {
   const fields = Array.from({ length: 40 }, (_, n) => drawTenths([[100 + n]], { col0: 3000 + 10 * n }));
-  const { memory } = inTurn(fields);
-  t.is(memory.scans.length, 2);
+  const { history } = inTurn(fields);
+  t.is(history.scans.length, 2);
   // 30 minutes and both ends are 16 scans; two neighbouring ones may share a place.
-  t.true(Object.keys(memory.places).length <= 16);
+  t.true(Object.keys(history.places).length <= 16);
 });
 
-test('memory that went through a JSON checkpoint gives the same detections', (t) => {
+test('history that went through a JSON checkpoint gives the same detections', (t) => {
   const fields = [draw('1 . . 2'), draw('. 1 . 2'), draw('. 1 . . . . 2')];
   const plain = inTurn(fields);
-  let memory: DetectMemory = emptyDetectMemory;
+  let history: DetectionHistory = emptyDetectionHistory;
   let last = detect(scan(DRY));
   fields.forEach((field, n) => {
-    last = detect(scan(field, 2 * n), JSON.parse(JSON.stringify(memory)) as DetectMemory);
-    memory = last.memory;
+    last = detect(scan(field, 2 * n), JSON.parse(JSON.stringify(history)) as DetectionHistory);
+    history = last.history;
   });
   t.deepEqual(last.detections, plain.detections);
-  t.is(JSON.stringify(last.memory), JSON.stringify(plain.memory));
+  t.is(JSON.stringify(last.history), JSON.stringify(plain.history));
 });
 
-test('the memory handed in is left as it was', (t) => {
-  const first = detect(scan(draw('1'))).memory;
+test('the history handed in is left as it was', (t) => {
+  const first = detect(scan(draw('1'))).history;
   const before = JSON.stringify(first);
   detect(scan(draw('1 2'), 2), first);
   t.is(JSON.stringify(first), before);
 });
 
-test('a scan without hail has no detection and no memory of places', (t) => {
-  const { detections, cellConfidence, memory } = detect(scan(draw('. x .')));
-  t.deepEqual([detections, cellConfidence, memory.places], [[], [], {}]);
+test('a scan without hail has no detection and no history of places', (t) => {
+  const { detections, cellConfidence, history } = detect(scan(draw('. x .')));
+  t.deepEqual([detections, cellConfidence, history.places], [[], [], {}]);
 });
 
 sharedTest('the real scan of 28 Feb 2024 has 153 detections, two of them of 19 mm', (t) => {

@@ -1,12 +1,13 @@
 import test from 'ava';
 import { findCells } from '../../../pipeline/detect/cells.ts';
 import { findDetections } from '../../../pipeline/detect/detections.ts';
-import { emptyDetectMemory } from '../../../pipeline/detect/memory.ts';
+import { emptyDetectionHistory } from '../../../pipeline/detect/history.ts';
 import { hailProbability } from '../../../pipeline/detect/predict.ts';
 import { cellPredictors, detectionPredictors } from '../../../pipeline/detect/predictors.ts';
 import type { ScanInput } from '../../../pipeline/grid.ts';
 import type { ProbSevereObject } from '../../../schemas/tables/probsevere.ts';
 import { draw } from '../../support/data/draw.ts';
+import { foundCells } from '../../support/data/found-cells.ts';
 
 const SCAN_TIME = Date.UTC(2026, 5, 1, 20, 12);
 const pixels = (value: number) => Float32Array.of(value, value, value, value, value);
@@ -37,7 +38,7 @@ test('predictors of a cell are its companions, its area and what its track knows
 });
 
 test('a detection outside every cell has the area of its component and no past', (t) => {
-  const { detections, component_area_km2 } = findDetections(INPUT, [], emptyDetectMemory, null);
+  const { detections, component_area_km2 } = findDetections(INPUT, foundCells(INPUT, []), emptyDetectionHistory, null);
   const [detection] = detections;
   const [area_km2] = component_area_km2;
   if (!detection || area_km2 === undefined) return t.fail('no detection');
@@ -75,13 +76,13 @@ test('without POSH the melting level of the matched ProbSevere object goes into 
       geometry: 'POLYGON ((-95.1 39.9, -94.8 39.9, -94.8 40.1, -95.1 40.1, -95.1 39.9))',
     } as ProbSevereObject;
     const input = { ...INPUT, companions: { ...INPUT.companions, posh_pct: null }, probsevere: [object] };
-    return findDetections(input, findCells(input), emptyDetectMemory, null).cellConfidence[0];
+    return findDetections(input, foundCells(input), emptyDetectionHistory, null).cellConfidence[0];
   };
   t.true(confidence(2.5) > confidence(4.5));
 });
 
 test('the probability of a detection outside every cell is that of a cell of the same size, not of a large one', (t) => {
-  const { detections, component_area_km2 } = findDetections(INPUT, [], emptyDetectMemory, null);
+  const { detections, component_area_km2 } = findDetections(INPUT, foundCells(INPUT, []), emptyDetectionHistory, null);
   const [cell] = findCells(INPUT);
   const [detection] = detections;
   if (!detection || !cell) return t.fail('no detection');

@@ -1,14 +1,11 @@
 import test from 'ava';
-import fc from 'fast-check';
 import type { CompanionValues, HailField } from '../../../pipeline/grid.ts';
 import {
   type DayMaximum,
   emptyMaximum,
-  fillMaximum,
   maximumRows,
-  mergeRows,
-  raiseMaximum,
   type ScanOfDay,
+  updateDayMaximum,
 } from '../../../pipeline/swath/accumulate.ts';
 import { DayMax } from '../../../schemas/tables/day-max.ts';
 import { drawTenths } from '../../support/data/draw.ts';
@@ -30,12 +27,17 @@ function scan(minute: number, values: number[][], companions = NO_COMPANIONS): S
       tenths >= 100 ? [{ row: 1500 + r, col: 3500 + c, confidence: Math.min(1, tenths / 1000) }] : [],
     ),
   );
-  return { scan_time: DAY_MS + minute * 60_000, mesh, companions, detections };
+  return { scan_time: DAY_MS + minute * 60_000, mesh, companions, detections, filled: [] };
+}
+
+/** A scan without hail whose storms passed over some pixels. */
+function filling(...filled: ScanOfDay['filled']): ScanOfDay {
+  return { ...scan(0, [[0]]), filled };
 }
 
 function maximumOf(...scans: ScanOfDay[]): DayMaximum {
   const maximum = emptyMaximum();
-  for (const one of scans) raiseMaximum(maximum, one);
+  for (const one of scans) updateDayMaximum(maximum, one);
   return maximum;
 }
 
@@ -100,17 +102,20 @@ test('sizes above 150 mm are stored as 150', (t) => {
 
 test('a filled pixel is marked, and gone once a scan has seen as much', (t) => {
   const maximum = maximumOf(scan(0, [[80, 80]]));
-  fillMaximum(maximum, [
-    { row: 1500, col: 3500, mm: 30, time: DAY_MS + 60_000 },
-    { row: 1500, col: 3501, mm: 8, time: DAY_MS + 60_000 },
-  ]);
+  updateDayMaximum(
+    maximum,
+    filling(
+      { row: 1500, col: 3500, mm: 30, time: DAY_MS + 60_000 },
+      { row: 1500, col: 3501, mm: 8, time: DAY_MS + 60_000 },
+    ),
+  );
   const mark = (row: DayMax) => [row.col, row.max_mm, row.interpolated];
   t.deepEqual(maximumRows(maximum, DAY).map(mark), [
     [3500, 8, false],
     [3500, 30, true],
     [3501, 8, false],
   ]);
-  raiseMaximum(maximum, scan(10, [[310, 0]]));
+  updateDayMaximum(maximum, scan(10, [[310, 0]]));
   t.deepEqual(maximumRows(maximum, DAY).map(mark), [
     [3500, 31, false],
     [3501, 8, false],
@@ -118,24 +123,19 @@ test('a filled pixel is marked, and gone once a scan has seen as much', (t) => {
 });
 
 test('a filled pixel counts no scan and has no detection times', (t) => {
-  const maximum = emptyMaximum();
-  fillMaximum(maximum, [{ row: 1500, col: 3500, mm: 30, time: DAY_MS }]);
+  const maximum = maximumOf(filling({ row: 1500, col: 3500, mm: 30, time: DAY_MS }));
   const [row] = maximumRows(maximum, DAY) as [DayMax];
   t.deepEqual([row.detection_scans, row.severe_scans, row.first_detected, row.confidence], [0, 0, null, null]);
 });
 
 test('rows come in squares of half a degree, then by row and column', (t) => {
-  const maximum = emptyMaximum();
   const places = [
     [49, 50],
     [0, 49],
     [50, 0],
     [49, 0],
   ] as const;
-  fillMaximum(
-    maximum,
-    places.map(([row, col]) => ({ row, col, mm: 10, time: DAY_MS })),
-  );
+  const maximum = maximumOf(filling(...places.map(([row, col]) => ({ row, col, mm: 10, time: DAY_MS }))));
   t.deepEqual(
     maximumRows(maximum, DAY).map(({ row, col }) => [row, col]),
     [
@@ -144,37 +144,5 @@ test('rows come in squares of half a degree, then by row and column', (t) => {
       [49, 50],
       [50, 0],
     ],
-  );
-});
-
-test('files of any split of the scans, merged in any order, give the rows of the whole day', (t) => {
-  const days = fc.array(
-    fc.record({
-      minute: fc.integer({ min: 0, max: 200 }),
-      tenths: fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 4, maxLength: 4 }),
-      file: fc.integer({ min: 0, max: 3 }),
-    }),
-    { minLength: 1, maxLength: 12 },
-  );
-  fc.assert(
-    fc.property(days, fc.boolean(), (day, backwards) => {
-      const distinct = [...new Map(day.map((item) => [item.minute, item])).values()];
-      const scans = distinct.map((item) => scan(item.minute, [item.tenths.slice(0, 2), item.tenths.slice(2)]));
-      const files = [0, 1, 2, 3].map((file) => {
-        const part = maximumOf(...scans.filter((_, i) => distinct[i]?.file === file));
-        fillMaximum(part, [{ row: 1500, col: 3500 + file, mm: 20 + file, time: DAY_MS }]);
-        return maximumRows(part, DAY);
-      });
-      const whole = maximumOf(...scans);
-      fillMaximum(
-        whole,
-        [0, 1, 2, 3].map((file) => ({ row: 1500, col: 3500 + file, mm: 20 + file, time: DAY_MS })),
-      );
-      const merged = emptyMaximum();
-      for (const rows of backwards ? files.toReversed() : files)
-        mergeRows(merged, backwards ? rows.toReversed() : rows);
-      t.deepEqual(maximumRows(merged, DAY), maximumRows(whole, DAY));
-    }),
-    { numRuns: 60 },
   );
 });

@@ -1,10 +1,10 @@
 import test from 'ava';
-import { type FilledPixel, fillBetween, type ScanEcho } from '../../../pipeline/swath/fill.ts';
+import { type FilledPixel, fillBetween, type ScanField } from '../../../pipeline/swath/fill.ts';
 import { draw } from '../../support/data/draw.ts';
 import { DAY_MS } from '../../support/data/rows.ts';
 
 /** A scan so many minutes into the day. */
-function echo(minute: number, picture: string): ScanEcho {
+function echo(minute: number, picture: string): ScanField {
   return { scan_time: DAY_MS + minute * 60_000, mesh: draw(picture) };
 }
 

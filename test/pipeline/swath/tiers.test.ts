@@ -1,5 +1,5 @@
 import test from 'ava';
-import { emptyMaximum, maximumRows, raiseMaximum } from '../../../pipeline/swath/accumulate.ts';
+import { emptyMaximum, maximumRows, updateDayMaximum } from '../../../pipeline/swath/accumulate.ts';
 import { drawTiers } from '../../../pipeline/swath/tiers.ts';
 import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
@@ -74,7 +74,7 @@ sharedTest('tiers of the real 24-hour maximum have the pixels and areas that ind
     echo_top_50_km: null,
     max_reflectivity_dbz: null,
   };
-  raiseMaximum(maximum, { scan_time: DAY_MS, mesh: realField(REAL_DAY), companions, detections: [] });
+  updateDayMaximum(maximum, { scan_time: DAY_MS, mesh: realField(REAL_DAY), companions, detections: [], filled: [] });
   const tiers = drawTiers(maximumRows(maximum, DAY), DAY, NO_COUNTS);
   t.deepEqual(
     tiers.map(({ threshold_mm, pixels, area_km2 }) => [threshold_mm, pixels, Math.round(area_km2 * 10) / 10]),

@@ -2,8 +2,8 @@ import test from 'ava';
 import { findObjects } from '../../../pipeline/detect/cells.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
 import { advanceTracks, type TrackScan, type TrackStep } from '../../../pipeline/track/advance.ts';
+import { type LiveTracks, noLiveTracks, type TrackPointShape } from '../../../pipeline/track/live-tracks.ts';
 import { offsetKm } from '../../../pipeline/track/local-plane.ts';
-import { emptyTrackMemory, type TrackMemory, type TrackPointShape } from '../../../pipeline/track/memory.ts';
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
 import { TrackPoint } from '../../../schemas/tables/tracks.ts';
 import { draw, drawTenths } from '../../support/data/draw.ts';
@@ -43,10 +43,10 @@ function scan(minute: number, cells: readonly TrackCell[], grid_shift: TrackScan
 
 /** Steps of scans in order; a list of cells is a scan two minutes after the one before. */
 function follow(...scans: readonly (TrackScan | readonly TrackCell[])[]): TrackStep[] {
-  let memory: TrackMemory = emptyTrackMemory;
+  let live: LiveTracks = noLiveTracks;
   return scans.map((given, i) => {
-    const step = advanceTracks(memory, 'scan_time' in given ? given : scan(2 * i, given));
-    memory = step.memory;
+    const step = advanceTracks(live, 'scan_time' in given ? given : scan(2 * i, given));
+    live = step.live;
     return step;
   });
 }
@@ -129,7 +129,7 @@ test('a storm that is missing in two scans ends in the second, and what appears 
   const storm = discs({ row: 20, col: 20 });
   const steps = follow(storm, storm, [], [], storm);
   t.deepEqual(statesOf(steps, steps[0]?.trackOfCell[0]), ['tracked', 'tracked', 'coasted', 'ended']);
-  t.is(steps[3]?.memory.tracks.length, 0);
+  t.is(steps[3]?.live.tracks.length, 0);
   t.not(steps[4]?.trackOfCell[0], steps[0]?.trackOfCell[0]);
 });
 
@@ -184,7 +184,7 @@ test('a storm that breaks in two goes on in the stronger part; the other starts 
   t.is(child?.scan_count, 1);
   t.is(child?.first_detected, START + 6 * MINUTE);
   t.is(steps[4]?.trackOfCell[1] ?? '', child?.track_id ?? '-');
-  const born = steps[3]?.memory.tracks.find((track) => track.track_id === child?.track_id);
+  const born = steps[3]?.live.tracks.find((track) => track.track_id === child?.track_id);
   near(t, (born?.motion.east_km_min ?? 0) * 2, 1.7, 0.3);
 });
 
@@ -310,10 +310,7 @@ for (const [source, hint, shift] of [
 ] as const)
   test(`a first scan without neighbours publishes the motion of ${source}`, (t) => {
     const [cell] = discs({ row: 20, col: 20 });
-    const [point] = advanceTracks(
-      emptyTrackMemory,
-      scan(0, [{ ...(cell as TrackCell), motion_hint: hint }], shift),
-    ).points;
+    const [point] = advanceTracks(noLiveTracks, scan(0, [{ ...(cell as TrackCell), motion_hint: hint }], shift)).points;
     t.is(point?.motion_source, source);
     const expected = hint ?? shift;
     if (expected) {
@@ -369,13 +366,13 @@ const EVENING: TrackScan[] = Array.from({ length: 12 }, (_, k) =>
 test('replay from any checkpoint that went through JSON equals the run in order, byte for byte', (t) => {
   const inOrder = follow(...EVENING);
   inOrder.forEach((step, k) => {
-    let memory: TrackMemory = JSON.parse(JSON.stringify(step.memory));
-    t.deepEqual(memory, step.memory);
+    let live: LiveTracks = JSON.parse(JSON.stringify(step.live));
+    t.deepEqual(live, step.live);
     for (const [j, later] of EVENING.entries()) {
       if (j <= k) continue;
-      const replayed = advanceTracks(memory, later);
+      const replayed = advanceTracks(live, later);
       t.is(JSON.stringify(replayed), JSON.stringify(inOrder[j]));
-      memory = JSON.parse(JSON.stringify(replayed.memory));
+      live = JSON.parse(JSON.stringify(replayed.live));
     }
   });
 });
@@ -412,23 +409,23 @@ test('the order in which a scan lists its cells does not change which cells belo
 });
 
 test('a scan that is not after the last one is refused by name', (t) => {
-  const { memory } = advanceTracks(emptyTrackMemory, scan(2, discs({ row: 20, col: 20 })));
+  const { live } = advanceTracks(noLiveTracks, scan(2, discs({ row: 20, col: 20 })));
   for (const minute of [2, 0])
-    t.throws(() => advanceTracks(memory, scan(minute, [])), {
+    t.throws(() => advanceTracks(live, scan(minute, [])), {
       instanceOf: PipelineError,
       message: /^track 20260501T20\d{4}Z: the scan before is 20260501T200239Z, expected an earlier one$/,
     });
 });
 
-test('the memory holds live tracks only and does not grow with the evening', (t) => {
+test('only live tracks are carried on, and they do not grow with the evening', (t) => {
   const moving = Array.from({ length: 40 }, (_, k) => discs({ row: 50, col: 20 + k }));
-  const bytes = follow(...moving).map((step) => JSON.stringify(step.memory).length);
+  const bytes = follow(...moving).map((step) => JSON.stringify(step.live).length);
   t.true(Math.max(...bytes.slice(10)) < 1.1 * bytes[10]);
 });
 
 test('nothing in, nothing out', (t) => {
-  t.deepEqual(advanceTracks(emptyTrackMemory, scan(0, [])), {
-    memory: { scan_time: START, tracks: [] },
+  t.deepEqual(advanceTracks(noLiveTracks, scan(0, [])), {
+    live: { scan_time: START, tracks: [] },
     points: [],
     trackOfCell: [],
   });

@@ -1,8 +1,8 @@
 import test from 'ava';
 import { findObjects } from '../../../pipeline/detect/cells.ts';
 import { advanceTracks, type TrackStep } from '../../../pipeline/track/advance.ts';
+import { type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
 import { offsetKm } from '../../../pipeline/track/local-plane.ts';
-import { emptyTrackMemory, type TrackMemory } from '../../../pipeline/track/memory.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import { drawTenths } from '../../support/data/draw.ts';
 import { trackCells } from '../../support/data/track-cells.ts';
@@ -64,19 +64,19 @@ function frame(storms: readonly Storm[], k: number, noise: () => number) {
 /** Follows the storms at 10 mm; for each storm, the track nearest to it in each frame, null beyond 5 km. */
 function follow(storms: readonly Storm[]): { steps: TrackStep[]; trackOfStorm: (string | null)[][] } {
   const noise = gauss(1);
-  let memory: TrackMemory = emptyTrackMemory;
+  let live: LiveTracks = noLiveTracks;
   const steps: TrackStep[] = [];
   const trackOfStorm: (string | null)[][] = storms.map(() => []);
   for (let k = 0; k < FRAMES; k++) {
     const field = frame(storms, k, noise);
     const cells = trackCells(field, findObjects(field, 100, 8));
-    const step = advanceTracks(memory, { scan_time: 1_760_000_000_000 + 120_000 * k, cells, grid_shift: null });
-    memory = step.memory;
+    const step = advanceTracks(live, { scan_time: 1_760_000_000_000 + 120_000 * k, cells, grid_shift: null });
+    live = step.live;
     steps.push(step);
-    const live = memory.tracks.filter((track) => track.missed_scans === 0);
+    const tracked = live.tracks.filter((track) => track.missed_scans === 0);
     storms.forEach(({ row, col, south, east }, i) => {
       const truth = { lat: rowLat(ROW0 + row + south * k), lon: colLon(COL0 + col + east * k) };
-      const distances = live.map((track) => {
+      const distances = tracked.map((track) => {
         const off = offsetKm(truth, { lat: track.centroid_lat, lon: track.centroid_lon });
         return { track_id: track.track_id, km: Math.hypot(off.east, off.north) };
       });

@@ -4,7 +4,7 @@ import { findObjects } from '../../../pipeline/detect/cells.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import { divideCells } from '../../../pipeline/track/divide.ts';
 import type { Prediction } from '../../../pipeline/track/gate.ts';
-import { emptyTrackMemory } from '../../../pipeline/track/memory.ts';
+import { noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
 import type { Piece, TrackCell } from '../../../pipeline/track/track-cell.ts';
 import { draw, drawTenths } from '../../support/data/draw.ts';
 import { trackCells } from '../../support/data/track-cells.ts';
@@ -18,7 +18,7 @@ function picture(drawing: string): TrackCell[] {
 
 /** What the tracks of these cells are two minutes later, without motion. */
 function predictions(cells: readonly TrackCell[]): Prediction[] {
-  const { tracks } = advanceTracks(emptyTrackMemory, { scan_time: 0, cells, grid_shift: null }).memory;
+  const { tracks } = advanceTracks(noLiveTracks, { scan_time: 0, cells, grid_shift: null }).live;
   return tracks
     .toSorted((a, b) => a.centroid_lon - b.centroid_lon)
     .map((track) => ({ track, minutes: 2, motion: track.motion, rows_south: 0, cols_east: 0 }));

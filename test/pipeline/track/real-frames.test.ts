@@ -2,7 +2,7 @@ import test from 'ava';
 import { findObjects } from '../../../pipeline/detect/cells.ts';
 import { UsageError } from '../../../pipeline/error.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
-import { emptyTrackMemory, type TrackMemory } from '../../../pipeline/track/memory.ts';
+import { type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
 import { type Frame, readFrames, trackFrames, trackingOptions } from '../../bench/tracking.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { trackCells } from '../../support/data/track-cells.ts';
@@ -41,12 +41,12 @@ sharedTest('replay from any checkpoint of the real frames equals the run in orde
     cells: trackCells(field, findObjects(field, 1, options.min_pixels)),
     grid_shift: null,
   }));
-  let memory: TrackMemory = emptyTrackMemory;
+  let live: LiveTracks = noLiveTracks;
   for (const scan of scans) {
-    const replayed = advanceTracks(JSON.parse(JSON.stringify(memory)), scan);
-    const inOrder = advanceTracks(memory, scan);
+    const replayed = advanceTracks(JSON.parse(JSON.stringify(live)), scan);
+    const inOrder = advanceTracks(live, scan);
     t.is(JSON.stringify(replayed), JSON.stringify(inOrder));
-    memory = inOrder.memory;
+    live = inOrder.live;
   }
 });
 

@@ -7,9 +7,9 @@ import { defaultScenario } from '../../../pipeline/simulate/scenario.ts';
 import { type StormTruth, truthAt } from '../../../pipeline/simulate/truth.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import { gridShift } from '../../../pipeline/track/grid-shift.ts';
+import { type LiveTrack, type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
 import { offsetKm } from '../../../pipeline/track/local-plane.ts';
 import { median } from '../../../pipeline/track/median.ts';
-import { emptyTrackMemory, type LiveTrack, type TrackMemory } from '../../../pipeline/track/memory.ts';
 import { velocityOf } from '../../../pipeline/track/motion.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { trackCells } from '../../support/data/track-cells.ts';
@@ -65,7 +65,7 @@ function pairs(storms: readonly StormTruth[], tracks: readonly LiveTrack[]) {
 
 test('two hours of simulated supercells: hardly an id switch, and velocities that agree with the truth', (t) => {
   const scenario = defaultScenario(SEED, WSR88D);
-  let memory: TrackMemory = emptyTrackMemory;
+  let live: LiveTracks = noLiveTracks;
   let before: { readonly field: HailField; readonly scan_time: number } | null = null;
   const trackOfStorm = new Map<string, string>();
   let appearances = 0;
@@ -75,9 +75,9 @@ test('two hours of simulated supercells: hardly an id switch, and velocities tha
     const field = meshOf(simulateScan(scenario, scan_time));
     const cells = trackCells(field, findCells(scanInput(scan_time, field)));
     const grid_shift = before && gridShift(before.field, field, (scan_time - before.scan_time) / 60_000);
-    memory = advanceTracks(memory, { scan_time, cells, grid_shift }).memory;
+    live = advanceTracks(live, { scan_time, cells, grid_shift }).live;
     before = { field, scan_time };
-    const seen = memory.tracks.filter((track) => track.missed_scans === 0);
+    const seen = live.tracks.filter((track) => track.missed_scans === 0);
     for (const { storm, track } of pairs(truthAt(scenario, scan_time), seen)) {
       const was = trackOfStorm.get(storm.storm_id);
       trackOfStorm.set(storm.storm_id, track.track_id);

@@ -1,8 +1,8 @@
 import test from 'ava';
 import { findObjects } from '../../../pipeline/detect/cells.ts';
 import { advanceTracks, type TrackStep } from '../../../pipeline/track/advance.ts';
+import { type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
 import { strength } from '../../../pipeline/track/match.ts';
-import { emptyTrackMemory, type TrackMemory } from '../../../pipeline/track/memory.ts';
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
 import { readFrames, trackingOptions } from '../../bench/tracking.ts';
 import { drawTenths } from '../../support/data/draw.ts';
@@ -82,10 +82,10 @@ interface Followed {
 }
 
 function follow(frames: readonly (readonly TrackCell[])[]): Followed[] {
-  let memory: TrackMemory = emptyTrackMemory;
+  let live: LiveTracks = noLiveTracks;
   return frames.map((cells, k) => {
-    const step = advanceTracks(memory, { scan_time: START + k * MINUTES * 60_000, cells, grid_shift: null });
-    memory = step.memory;
+    const step = advanceTracks(live, { scan_time: START + k * MINUTES * 60_000, cells, grid_shift: null });
+    live = step.live;
     return { cells, step };
   });
 }

@@ -10,45 +10,45 @@ const PLACES_MAX_AGE_MIN = 30;
 const MS_PER_MIN = 60_000;
 
 /** What detections remember of earlier scans: plain JSON, part of the checkpoint. */
-export interface DetectMemory {
+export interface DetectionHistory {
   /** Scans of the last minutes, oldest first, with the places of their pixels >= 5 mm as row x 7000 + column, ascending. */
   readonly scans: readonly { readonly scan_time: number; readonly pixels: readonly number[] }[];
   /** Scan times with a detection, ascending, by geohash5. */
   readonly places: Readonly<Record<string, readonly number[]>>;
 }
 
-export const emptyDetectMemory: DetectMemory = { scans: [], places: {} };
+export const emptyDetectionHistory: DetectionHistory = { scans: [], places: {} };
 
 /** Lattice place of a pixel as one number. */
 export function latticePlace(row: number, col: number): number {
   return row * LATTICE.cols + col;
 }
 
-/** Memory as this scan may use it: without what is too old for it. */
-export function recall(memory: DetectMemory, scan_time: number): DetectMemory {
+/** The history as this scan may use it: without what is too old for it. */
+export function recall(history: DetectionHistory, scan_time: number): DetectionHistory {
   const oldestScan = scan_time - SCANS_MAX_AGE_MIN * MS_PER_MIN;
   const oldestPlace = scan_time - PLACES_MAX_AGE_MIN * MS_PER_MIN;
-  const places = Object.entries(memory.places)
+  const places = Object.entries(history.places)
     .map(([place, times]) => [place, times.filter((time) => time >= oldestPlace)] as const)
     .filter(([, times]) => times.length > 0);
   return {
-    scans: memory.scans.filter((scan) => scan.scan_time >= oldestScan),
+    scans: history.scans.filter((scan) => scan.scan_time >= oldestScan),
     places: Object.fromEntries(places),
   };
 }
 
-/** Memory after a scan: its pixels >= `min_tenths`, and the places with a detection in it. */
+/** The history after a scan: its pixels >= `min_tenths`, and the places with a detection in it. */
 export function remember(
-  memory: DetectMemory,
+  history: DetectionHistory,
   scan_time: number,
   field: HailField,
   min_tenths: number,
   detectedPlaces: Iterable<string>,
-): DetectMemory {
-  const places: Record<string, readonly number[]> = { ...memory.places };
+): DetectionHistory {
+  const places: Record<string, readonly number[]> = { ...history.places };
   for (const place of [...new Set(detectedPlaces)].sort()) places[place] = [...(places[place] ?? []), scan_time];
   return {
-    scans: [...memory.scans, { scan_time, pixels: placesOf(field, min_tenths) }].slice(-SCANS),
+    scans: [...history.scans, { scan_time, pixels: placesOf(field, min_tenths) }].slice(-SCANS),
     places,
   };
 }

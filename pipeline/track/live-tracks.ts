@@ -37,12 +37,12 @@ export interface LiveTrack {
   readonly motion_source: MotionSource;
 }
 
-/** All that the next scan needs: plain data, equal to itself after a trip through JSON. */
-export interface TrackMemory {
+/** What tracking needs of the scans before: plain data, equal to itself after a trip through JSON. */
+export interface LiveTracks {
   /** Time of the last scan; null before the first. */
   readonly scan_time: number | null;
   /** Live tracks by track_id. */
   readonly tracks: readonly LiveTrack[];
 }
 
-export const emptyTrackMemory: TrackMemory = { scan_time: null, tracks: [] };
+export const noLiveTracks: LiveTracks = { scan_time: null, tracks: [] };

@@ -1,0 +1,63 @@
+import { windowBbox } from '../../schemas/geo/lattice.ts';
+import { SIZE_CAP_MM } from '../../schemas/size.ts';
+import type { Cell } from '../../schemas/tables/cells.ts';
+import type { Detection } from '../../schemas/tables/detections.ts';
+import type { Frame } from '../../schemas/tables/frames.ts';
+import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import { scanId } from '../../schemas/time.ts';
+import type { ScanInput } from '../grid.ts';
+
+/** Row of the frames table, without the place of the scan tiles. */
+export type FrameShape = Omit<Frame, 'tile_path' | 'tile_bytes'>;
+
+/** A scan in one row: what it covered, how much it holds, and its storms, largest first. */
+export function frameRow(
+  input: ScanInput,
+  storm_date: string,
+  rows: {
+    readonly detections: readonly Detection[];
+    readonly cells: readonly Cell[];
+    readonly tracks: readonly TrackPoint[];
+  },
+): FrameShape {
+  const { mesh } = input;
+  const [grid_west, grid_south, grid_east, grid_north] = windowBbox(mesh.window);
+  const largest = mesh.tenths.reduce((max, tenths) => Math.max(max, tenths), 0);
+  return {
+    storm_date,
+    scan_time: input.scan_time,
+    scan_id: scanId(input.scan_time),
+    max_size_mm: largest === 0 ? null : Math.min(SIZE_CAP_MM, largest / 10),
+    max_prob: rows.cells.length === 0 ? null : Math.max(...rows.cells.map((cell) => cell.ml_probability)),
+    detections: rows.detections.length,
+    cells: rows.cells.length,
+    storms: JSON.stringify(storms(rows.tracks)),
+    covered_px: mesh.covered_px,
+    uncovered_px: mesh.uncovered_px,
+    grid_west,
+    grid_south,
+    grid_east,
+    grid_north,
+    products: input.products.join(','),
+    simulated: input.simulated,
+  };
+}
+
+/** Tracks with a cell in this scan and an earlier one, largest first. */
+function storms(tracks: readonly TrackPoint[]) {
+  return tracks
+    .filter((point) => point.state === 'tracked' && point.scan_count > 1)
+    .sort((a, b) => b.estimated_size_mm - a.estimated_size_mm || (a.track_id < b.track_id ? -1 : 1))
+    .map(({ lat, lon, estimated_size_mm: mm, track_id, speed_kmh, direction_deg }) => ({
+      lat: round(lat, 5),
+      lon: round(lon, 5),
+      mm,
+      track_id,
+      speed_kmh: speed_kmh === null ? null : round(speed_kmh, 1),
+      direction_deg: direction_deg === null ? null : round(direction_deg, 0),
+    }));
+}
+
+function round(value: number, decimals: number): number {
+  return Math.round(value * 10 ** decimals) / 10 ** decimals;
+}

@@ -1,0 +1,85 @@
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { CELL_GROW_MM } from '../../schemas/size.ts';
+import { type DetectionHistory, emptyDetectionHistory } from '../detect/history.ts';
+import type { TrackProbability } from '../detect/track-probabilities.ts';
+import type { HailField, ScanInput } from '../grid.ts';
+import { type LiveTracks, noLiveTracks } from '../track/live-tracks.ts';
+
+/** After a gap this long nothing of the scans before matters any more: scans beyond it stand on their own. */
+export const TRACKING_MAX_GAP_MS = 30 * 60_000;
+
+/** Pixels >= 5 mm of a scan, as plain numbers: what the next scan compares its own field with. */
+export interface PreviousScan {
+  readonly scan_time: number;
+  readonly window: HailField['window'];
+  readonly rows: readonly number[];
+  readonly cols: readonly number[];
+  readonly tenths: readonly number[];
+}
+
+/** All that the next scan needs of the ones before. Plain data, equal to itself after a trip through its bytes. */
+export interface TrackingState {
+  /** Time of the last scan; null before the first. */
+  readonly scan_time: number | null;
+  readonly detect: DetectionHistory;
+  readonly tracks: LiveTracks;
+  /** What was published last of each live track, by track_id. */
+  readonly probabilities: Readonly<Record<string, TrackProbability>>;
+  readonly previousScan: PreviousScan | null;
+}
+
+export const emptyTrackingState: TrackingState = {
+  scan_time: null,
+  detect: emptyDetectionHistory,
+  tracks: noLiveTracks,
+  probabilities: {},
+  previousScan: null,
+};
+
+/** The state as far as it still matters at an instant. */
+export function stateAt(state: TrackingState, time_ms: number): TrackingState {
+  return state.scan_time !== null && time_ms - state.scan_time > TRACKING_MAX_GAP_MS ? emptyTrackingState : state;
+}
+
+/** The checkpoint as bytes: the same state gives the same bytes. Its names are those of version 1 of the file. */
+export function encodeTrackingState(state: TrackingState): Uint8Array {
+  const { scan_time, detect, tracks, probabilities: judged, previousScan: echo } = state;
+  return gzipSync(JSON.stringify({ scan_time, detect, tracks, judged, echo }), { level: 1 });
+}
+
+/** The state of a checkpoint. */
+export function decodeTrackingState(bytes: Uint8Array): TrackingState {
+  const { judged: probabilities, echo: previousScan, ...rest } = JSON.parse(gunzipSync(bytes).toString('utf8'));
+  return { ...rest, probabilities, previousScan };
+}
+
+/** What the next scan needs of this one's field. */
+export function toPreviousScan({ scan_time, mesh }: Pick<ScanInput, 'scan_time' | 'mesh'>): PreviousScan {
+  const rows: number[] = [];
+  const cols: number[] = [];
+  const tenths: number[] = [];
+  for (let r = 0; r < mesh.window.rows; r++) {
+    for (let i = mesh.rowStart[r]; i < mesh.rowStart[r + 1]; i++) {
+      if (mesh.tenths[i] < CELL_GROW_MM * 10) continue;
+      rows.push(mesh.window.row0 + r);
+      cols.push(mesh.col[i]);
+      tenths.push(mesh.tenths[i]);
+    }
+  }
+  return { scan_time, window: mesh.window, rows, cols, tenths };
+}
+
+/** The field of the scan before, from 5 mm on; how much of it was covered is not known any more. */
+export function previousField({ window, rows, cols, tenths }: PreviousScan): HailField {
+  const rowStart = new Uint32Array(window.rows + 1);
+  for (const row of rows) rowStart[row - window.row0 + 1]++;
+  for (let r = 0; r < window.rows; r++) rowStart[r + 1] += rowStart[r];
+  return {
+    window,
+    rowStart,
+    col: Uint16Array.from(cols),
+    tenths: Uint16Array.from(tenths),
+    covered_px: 0,
+    uncovered_px: 0,
+  };
+}
