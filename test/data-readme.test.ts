@@ -1,0 +1,278 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { DuckDBInstance } from '@duckdb/node-api';
+import test, { type ExecutionContext } from 'ava';
+import { arrowSchema } from '../pipeline/publish/live.ts';
+import { readCurrent, readManifest, readNewest } from '../pipeline/publish/manifests.ts';
+import { type Column, columns } from '../schemas/columns.ts';
+import { Head } from '../schemas/head.ts';
+import { CommittedScan, Current, Manifest, PublishedFile, RootName } from '../schemas/manifest.ts';
+import { TABLES } from '../schemas/tables/index.ts';
+import { MOTION_SOURCES, TRACK_STATES, TREND_WORDS } from '../schemas/tables/tracks.ts';
+import type { ColumnType } from '../schemas/units.ts';
+import { openArchive } from './support/data/archive.ts';
+import {
+  codeBlocks,
+  codeSpans,
+  firstTable,
+  PROJECT,
+  readDocument,
+  sectionOf,
+  statementsOf,
+} from './support/data/markdown.ts';
+import { midnight, publishedRoot } from './support/data/world.ts';
+
+const DOCUMENT = readDocument('data/README.md');
+const DATE = '2026-05-01';
+
+/** How the document names the types of columns. */
+const TYPE_WORDS: Readonly<Record<ColumnType, string>> = {
+  BOOLEAN: 'bool',
+  USMALLINT: 'uint16',
+  INTEGER: 'int32',
+  BIGINT: 'int64',
+  DOUBLE: 'double',
+  VARCHAR: 'string',
+  DATE: 'date',
+  TIMESTAMP: 'timestamp',
+  GEOMETRY: 'geometry',
+};
+
+function unitWord({ type, unit }: Column): string {
+  if (type === 'TIMESTAMP') return 'UTC';
+  return unit === null || unit === '1' ? '' : unit;
+}
+
+const sectionNames = [...sectionOf(DOCUMENT, '## Tables').matchAll(/^### (.+)$/gm)].map(([, name]) => name);
+
+test('every published table has its section, in the order of the schemas', (t) => {
+  t.deepEqual(
+    sectionNames,
+    TABLES.map(({ name }) => name),
+  );
+});
+
+for (const table of TABLES) {
+  const section = () => sectionOf(DOCUMENT, `### ${table.name}`);
+
+  test(`the columns of ${table.name} are those of its schema: name, type, unit, meaning`, (t) => {
+    t.deepEqual(
+      firstTable(section()),
+      columns(table).map((column) => [
+        `\`${column.name}\``,
+        `${TYPE_WORDS[column.type]}${column.nullable ? '?' : ''}`,
+        unitWord(column),
+        column.description,
+      ]),
+    );
+  });
+
+  test(`the versions of ${table.name} are told down to the first, and the readable ones as the schema says`, (t) => {
+    const { schema_version, older, order } = table;
+    const reads = older === undefined ? '' : `, reads ${older.readable_from}`;
+    t.true(section().includes(`Version ${schema_version}${reads}. Sorted by \`${order}\`.`));
+    const history = [...section().matchAll(/^- Version (\d+): (.+)$/gm)];
+    t.deepEqual(
+      history.map(([, version]) => Number(version)),
+      Array.from({ length: schema_version }, (_, k) => schema_version - k),
+    );
+    const newer = history.filter(([, version]) => Number(version) > (older?.readable_from ?? schema_version));
+    t.deepEqual(
+      newer.flatMap(([, , text = '']) => codeSpans(text)),
+      [...(older?.without ?? [])],
+    );
+  });
+}
+
+test('the words of tracks are those of the schema', (t) => {
+  const words = codeSpans(sectionOf(DOCUMENT, '### tracks').split('\n\n').at(-2) ?? '').filter(
+    (word) => !['state', 'trend', 'motion_source'].includes(word),
+  );
+  t.deepEqual([...new Set(words)], [...TRACK_STATES, ...TREND_WORDS, ...MOTION_SOURCES]);
+});
+
+const ARROW_TYPES: Readonly<Record<string, string>> = {
+  bool: 'Bool',
+  int32: 'Int32',
+  double: 'Float64',
+  string: 'Utf8',
+  uint16: 'Uint16',
+  int64: 'Float64',
+  date: 'Utf8',
+  timestamp: 'Timestamp<MILLISECOND>',
+};
+
+test('the Arrow types are those that live files are written with', (t) => {
+  for (const table of TABLES)
+    for (const [index, column] of columns(table).entries()) {
+      const word = TYPE_WORDS[column.type];
+      if (word !== 'geometry') t.is(String(arrowSchema(table).fields[index]?.type), ARROW_TYPES[word], column.name);
+    }
+});
+
+for (const [heading, shape] of [
+  ['### Manifest', Manifest],
+  ['### Scan of a manifest', CommittedScan],
+  ['### File of a manifest', PublishedFile],
+  ['### head.json', Head.shape.scans],
+  ['### current.json', Current],
+  ['### root.json', RootName],
+] as const)
+  test(`the fields under '${heading.slice(4)}' are those of its schema`, (t) => {
+    t.deepEqual(
+      firstTable(sectionOf(DOCUMENT, heading)).flatMap(([name = '']) => codeSpans(name)),
+      Object.keys(shape.shape),
+    );
+  });
+
+for (const [heading, kind, own] of [
+  ['### Scan tiles', 'scan-tiles', ['uncovered']],
+  ['### Daily tiles', 'daily-tiles', []],
+] as const)
+  test(`the layers under '${heading.slice(4)}' and the metadata are those of a published archive`, async (t) => {
+    const root = await publishedRoot(t, await midnight());
+    const manifest = await readNewest(root, DATE);
+    const file = manifest?.files.find((one) => one.kind === kind);
+    const { header, metadata } = await openArchive(new Uint8Array(readFileSync(join(root, file?.path ?? ''))));
+    t.deepEqual([header.specVersion, header.minZoom, header.maxZoom], [3, 0, 10]);
+    t.deepEqual(
+      firstTable(sectionOf(DOCUMENT, heading)).map(([layer = '', , fields = '']) => [
+        ...codeSpans(layer),
+        ...codeSpans(fields),
+      ]),
+      (metadata.vector_layers as { id: string; fields: object }[]).map(({ id, fields }) => [
+        id,
+        ...Object.keys(fields),
+      ]),
+    );
+    const keys = firstTable(sectionOf(DOCUMENT, '## Tiles')).flatMap(([name = '']) => codeSpans(name));
+    t.deepEqual(Object.keys(metadata), [...keys.filter((key) => key !== 'uncovered'), ...own]);
+  });
+
+/** What a program of the document prints, run in the folder of the project on a data root. */
+async function run(command: string, args: readonly string[], root: string): Promise<string> {
+  const { stdout } = await promisify(execFile)(command, args, {
+    cwd: PROJECT,
+    env: { ...process.env, HAIL_DATA: root },
+  });
+  return stdout;
+}
+
+const example = (title: string) => sectionOf(DOCUMENT, `### ${title}`);
+const runPython = (title: string, root: string) =>
+  run('python3', ['-c', codeBlocks(example(title), 'python')[0] ?? ''], root);
+const runJavaScript = (title: string, root: string) =>
+  run(process.execPath, ['--input-type=module', '-e', codeBlocks(example(title), 'js')[0] ?? ''], root);
+
+/** Registers the test of a Python example; without what it needs it shows as skipped, with the reason in its title. */
+function pythonTest(title: string, needs: string, body: (t: ExecutionContext) => Promise<void>): void {
+  if (spawnSync('python3', ['-c', `import ${needs}`]).status === 0) test(title, body);
+  else test.skip(`${title} (needs ${needs} for python3, which is absent)`, body);
+}
+
+/** Rows of the last statement of an SQL example, run in a data root. */
+async function runSql(t: ExecutionContext, title: string, root: string): Promise<Record<string, unknown>[]> {
+  const before = process.cwd();
+  process.chdir(root);
+  t.teardown(() => process.chdir(before));
+  const connection = await (await DuckDBInstance.create()).connect();
+  const statements = statementsOf(codeBlocks(example(title), 'sql')[0] ?? '');
+  for (const statement of statements.slice(0, -1)) await connection.run(statement);
+  return (await connection.runAndReadAll(statements.at(-1) ?? '')).getRowObjectsJson();
+}
+
+test.serial('the SQL of the storms of the newest scan gives the tracked storms of the last frame', async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  const rows = await runSql(t, 'DuckDB: the storms of the newest scan', root);
+  const current = await readCurrent(root);
+  const connection = await (await DuckDBInstance.create()).connect();
+  const manifest = await readNewest(root, '2026-05-02');
+  const frames = manifest?.files.filter(({ table }) => table === 'frames').map(({ path }) => join(root, path)) ?? [];
+  const frame = await connection.runAndReadAll(
+    `SELECT storms FROM read_parquet([${frames.map((path) => `'${path}'`).join()}]) WHERE scan_id = '${current?.scan_id}'`,
+  );
+  const storms = JSON.parse(String(frame.getRowObjectsJson()[0]?.storms)) as { track_id: string; mm: number }[];
+  t.true(rows.length > 0);
+  t.deepEqual(
+    rows.map(({ track_id, estimated_size_mm }) => ({ track_id, mm: estimated_size_mm })),
+    storms.map(({ track_id, mm }) => ({ track_id, mm })),
+  );
+});
+
+test.serial('the SQL of the swath tiers gives nested tiers with their geometry', async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  const rows = await runSql(t, 'DuckDB: the swath tiers of a date', root);
+  t.deepEqual(
+    rows.slice(0, 2).map(({ threshold_mm, category }) => [threshold_mm, category]),
+    [
+      [19, 'nickel'],
+      [25, 'quarter'],
+    ],
+  );
+  t.true(rows.every(({ wkt }) => String(wkt).startsWith('MULTIPOLYGON (((')));
+  const areas = rows.map(({ area_km2 }) => Number(area_km2));
+  t.deepEqual(
+    areas,
+    areas.toSorted((a, b) => b - a),
+  );
+});
+
+pythonTest('the Python of the standard library finds every file as listed and reads an archive', 'json', async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  const printed = await runPython(
+    'Python, standard library alone: check what is published, look into an archive',
+    root,
+  );
+  const current = await readCurrent(root);
+  t.true(printed.startsWith(`newest scan ${current?.scan_id} simulated\n`));
+  for (const [date, commit] of Object.entries(current?.open_dates ?? {})) {
+    const manifest = await readManifest(root, date, commit);
+    t.true(printed.includes(`\n${date} ${manifest?.files.length} files as listed\n`));
+    t.regex(printed, new RegExp(`^Hail ${date} hail in \\[-\\d`, 'm'));
+  }
+});
+
+pythonTest('the Python with pyarrow prints the largest live cells', 'pyarrow', async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  const [head = '', ...cells] = (await runPython('Python with pyarrow: the live cells', root)).trim().split('\n');
+  t.regex(head, /^[1-9]\d* cells, simulated$/);
+  const sizes = cells.map((line) => Number(line.split(' ').at(-1)));
+  t.is(sizes.length, 5);
+  t.deepEqual(
+    sizes,
+    sizes.toSorted((a, b) => b - a),
+  );
+});
+
+test('the JavaScript with hyparquet counts the detections that the list counts', async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  const files = (await readNewest(root, DATE))?.files.filter(({ table }) => table === 'detections') ?? [];
+  const count = files.reduce((sum, { rows }) => sum + rows, 0);
+  const largest = Math.max(...files.map(({ max_size_mm }) => max_size_mm ?? 0));
+  t.is(
+    await runJavaScript('JavaScript with hyparquet: the detections of a date', root),
+    `${count} detections, largest ${largest} mm\n`,
+  );
+});
+
+test('the JavaScript with apache-arrow reads the live detections and their unit', async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  const current = await readCurrent(root);
+  const printed = await runJavaScript('JavaScript with apache-arrow: the live detections', root);
+  t.regex(printed, new RegExp(`^[1-9]\\d* detections since ${current?.live.first_scan}, largest [\\d.]+ mm\n$`));
+});
+
+test('the JavaScript with pmtiles reads the tiers of each open date from its lowest tile', async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  const printed = await runJavaScript('JavaScript with pmtiles: the swaths of a tile', root);
+  const current = await readCurrent(root);
+  t.deepEqual(
+    printed
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/(?<=tiers from 19).*/, '')),
+    Object.keys(current?.open_dates ?? {}).map((date) => `${date} (simulated): tiers from 19`),
+  );
+});
