@@ -30,7 +30,7 @@ export type LeadKey = (typeof NOWCAST_LEADS)[number]['key'];
 
 /**
  * Probability that a storm lives on for so many minutes with its hail. `growth_mm_per_min` null counts as 0.
- * Source: handbook 8.3 b.
+ * Source: SCIENCE.md, "Nowcast".
  */
 export function survival(
   lead_min: number,

@@ -80,7 +80,7 @@ Beside a MESH alone, with everything else missing:
 
 Every group is judged by a model that never saw it. Intervals are 5-95 % over resampled groups; with two groups they
 mean little. The one-variable law is sigma(-0.26 + 3.63 ln(MESH/25.4)), which was fitted to the very ProbSevere cases
-it is compared on here, so it has an unfair lead on them. The storm objects of spring 2015 (R4 of the handbook) carry MESH
+it is compared on here, so it has an unfair lead on them. The storm objects of spring 2015 (the test data of hagelslag) carry MESH
 as their truth and cannot judge this model: no figure is given for them.
 
 ${Object.entries(held_out)

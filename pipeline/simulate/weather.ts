@@ -22,7 +22,7 @@ export interface DayCharacter {
 }
 
 /**
- * Organised storms a day follow the handbook (0-1, 3, 12, 20, 60); ordinary cells are as many as the real 24 h grid of
+ * Organised storms a day as in SCIENCE.md, "Simulated weather"; ordinary cells are as many as the real 24 h grid of
  * 28 Feb 2024, a marginal day, has weak objects for its strong ones.
  */
 export const DAY_CHARACTERS: Readonly<Record<DayType, DayCharacter>> = {
@@ -244,7 +244,8 @@ export function moved(from: Position, east_km: number, north_km: number): Positi
 
 /**
  * Height of the 0 C level on a day with hail, km above the ground, rounded to 0.2.
- * A smooth fit to the handbook's table by latitude and month (within 0.4 km), plus its correction for hail days.
+ * A smooth fit to the table of freezing levels by latitude and month (within 0.4 km), plus the warmth of hail days.
+ * Source: SCIENCE.md, "Radar coverage".
  */
 export function freezingLevelKm(scenario: Scenario, time_ms: number, lat: number): number {
   const date = new Date(time_ms);

@@ -5,11 +5,11 @@ import type { CalibrationCurve } from '../../schemas/reference/nowcast-calibrati
 const GROUPS = 20;
 /** A case weighs this plus its raw probability: by number alone the many that no storm nears would fill every group but a few. */
 const WEIGHT_MIN = 0.02;
-/** Cases a group holds at least; with fewer the handbook (8.3 d) has it shrunk to the base rate. */
+/** Cases a group holds at least; with fewer it joins its neighbour (SCIENCE.md, "Nowcast"). */
 const GROUP_MIN_CASES = 200;
 /**
  * Least probability of a curve: the smallest that an answer of three decimals does not show as 0. Most points are out of
- * every storm's reach and are struck less often than the .005 that other curves are clipped at (handbook 20.3); with that
+ * every storm's reach and are struck less often than the .005 that other curves are clipped at (SCIENCE.md, "Probability of hail"); with that
  * floor the forecasts of t15 said .016 on average where .012 came.
  */
 const PROBABILITY_MIN = 0.0005;
@@ -23,7 +23,7 @@ interface Group {
 
 /**
  * Rising curve from raw probabilities to how often they came true; equal ones share a knot.
- * Source: isotonic regression (Ayer et al. 1955) of groups, handbook 8.3 d.
+ * Source: isotonic regression (Ayer et al. 1955) of groups, SCIENCE.md, "Nowcast".
  */
 export function fitCalibration(raw: readonly number[], struck: readonly boolean[]): CalibrationCurve {
   const groups = grouped(raw, struck);

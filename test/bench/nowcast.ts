@@ -15,7 +15,7 @@ const BINS = [0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0001
 /** Cases of an evening hang together: intervals come from so many draws of whole evenings. */
 const DRAWS = 200;
 const DRAW_SEED = 1;
-/** What a well calibrated nowcast keeps to. Source: handbook 8.4. */
+/** What a well calibrated nowcast keeps to. Source: SCIENCE.md, "Scores". */
 const GOALS = {
   error: '0.03 at most',
   slope: '0.9 to 1.1',

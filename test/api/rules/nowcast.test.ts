@@ -7,7 +7,7 @@ import { DAY_MS, trackPoint } from '../../support/data/rows.ts';
 
 const AT = { lat: 39.995, lon: -99.995 };
 
-/** Lead, size, growth, duration, area: survival of the handbook. */
+/** Lead, size, growth, duration, area: survival of SCIENCE.md, "Nowcast". */
 const SURVIVAL = [
   [15, 25, 0, 20, 15, 0.94],
   [30, 25, 0, 20, 15, 0.873],

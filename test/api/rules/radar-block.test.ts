@@ -15,7 +15,7 @@ const NOTHING = {
 const OKLAHOMA = { lat: 35.3, lon: -97.3 };
 const MAY_MS = Date.parse('2026-05-01T20:12:38Z');
 
-/** MESH, SHI and MESH95 of the handbook's table. */
+/** MESH, SHI and MESH95 of SCIENCE.md, "Hail size". */
 for (const [mesh_mm, shi, mesh95_mm] of [
   [10, 15.5, 39.6],
   [19, 56, 52],

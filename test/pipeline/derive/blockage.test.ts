@@ -24,7 +24,7 @@ function ring(from_km: number, to_km: number, height_m: number, elsewhere: Heigh
   };
 }
 
-/** Section 11.1 of the handbook: height of a beam's centre above the antenna over a ground distance, km, by trying ranges. */
+/** Height of a beam's centre above the antenna over a ground distance, km, by trying ranges. */
 function handHeightKm(ground_km: number, tilt_deg: number): { centre_km: number; range_km: number } {
   const ae = 8494.67;
   const e = (tilt_deg * Math.PI) / 180;
@@ -49,7 +49,7 @@ test('a flat sea blocks nothing: every ray of the lowest tilt is known and free'
   t.deepEqual([unknown_share, shadowed_share], [0, 0]);
 });
 
-/** Terrain over the beam's centre, in radii of the beam, and the share of Bech et al. 2003 as the handbook gives it. */
+/** Terrain over the beam's centre, in radii of the beam, and the share of Bech et al. 2003 as SCIENCE.md, "Radar coverage", cites it. */
 for (const [y, share] of [
   [-0.5, 0.1955],
   [-0.25, 0.3425],

@@ -119,7 +119,7 @@ test('scores of perfect and of constant forecasts are what they must be', (t) =>
   t.true(constant.skill_climatology < 0);
 });
 
-test('the Brier score of the handbook is .116 at a base rate of .4', (t) => {
+test('the Brier score of five cases worked by hand is .116 at a base rate of .4', (t) => {
   const probabilities = [0.1, 0.1, 0.4, 0.4, 0.8];
   const targets = [0, 0, 0, 1, 1];
   const metrics = measure(

@@ -13,7 +13,7 @@ import {
 } from '../../../pipeline/simulate/column.ts';
 import { meshOfShi, poshOfShi, shiOfMesh } from '../../../schemas/size.ts';
 
-// Columns A to D of the handbook (3.3), 0 C at 4.0 km and -20 C at 7.4 km, integrated with steps of 10 m.
+// Columns A to D of SCIENCE.md, "Simulated weather": 0 C at 4.0 km and -20 C at 7.4 km, integrated with steps of 10 m.
 for (const [name, profile, shi] of [
   ['60 dBZ up to 10 km and nothing above', { dbz: 60, plateau_km: 10, slope_db_km: 1e6 }, 236.02],
   ['62 dBZ to 6 km, then -6 dB per km', { dbz: 62, plateau_km: 6, slope_db_km: 6 }, 99.53],

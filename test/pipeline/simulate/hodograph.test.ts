@@ -7,7 +7,7 @@ const HEIGHT = [250, 700, 1500, 3100, 5720, 7120];
 const FROM_DEG = [165, 180, 190, 210, 220, 250];
 const SPEED_KT = [5, 15, 20, 30, 50, 60];
 
-test('supercell motion of the reference sounding is that of the handbook, in knots', (t) => {
+test('supercell motion of the reference sounding, weighted by pressure thickness, agrees with an independent computation in knots', (t) => {
   const profile = PRESSURE.map((pressure_hpa, i) => ({
     pressure_hpa,
     height_m: HEIGHT[i],

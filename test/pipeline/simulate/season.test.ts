@@ -37,7 +37,7 @@ test('the daily cycle averages one', (t) => {
   t.true(Math.abs(hours.reduce((sum, one) => sum + one, 0) / 240 - 1) < 1e-4);
 });
 
-// Table 11.2 of the handbook plus 0.2 km in the warm months and 0.4 in the cold ones.
+// The table of data/reference/freezing-level.json plus 0.2 km in the warm months and 0.4 in the cold ones.
 for (const [lat, month, expected] of [
   [30, 4, 4.6],
   [35, 4, 4.3],
