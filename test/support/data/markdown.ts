@@ -20,21 +20,30 @@ export function sectionOf(text: string, heading: string): string {
   return rest.slice(0, end === -1 ? undefined : end).join('\n');
 }
 
-/** Cells of the first table of a text, without its head; throws when there is none. */
-export function firstTable(text: string): string[][] {
-  const rows: string[][] = [];
+/** Cells of every table of a text, without their heads. */
+export function tables(text: string): string[][][] {
+  const all: string[][][] = [];
+  let inTable = false;
   for (const line of text.split('\n')) {
-    if (line.startsWith('| '))
-      rows.push(
+    const isRow = line.startsWith('| ');
+    if (isRow && !inTable) all.push([]);
+    if (isRow)
+      all.at(-1)?.push(
         line
-          .split(/(?<!\\)\|/)
+          .split('|')
           .slice(1, -1)
           .map((cell) => cell.trim()),
       );
-    else if (rows.length > 0) break;
+    inTable = isRow;
   }
-  if (rows.length < 3) throw new RangeError('there is no table with rows');
-  return rows.slice(2);
+  return all.map((rows) => rows.slice(2));
+}
+
+/** Cells of the first table of a text, without its head; throws when there is none. */
+export function firstTable(text: string): string[][] {
+  const [first] = tables(text);
+  if (first === undefined || first.length === 0) throw new RangeError('there is no table with rows');
+  return first;
 }
 
 /** Code blocks of a language, in order. */
