@@ -1,29 +1,27 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import test from 'ava';
 import { parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
+import { z } from 'zod';
 import { readNewest } from '../pipeline/publish/manifests.ts';
+import { Settings } from '../schemas/settings.ts';
+import {
+  codeBlocks,
+  codeSpans,
+  firstTable,
+  PROJECT,
+  readDocument,
+  sectionOf,
+  statementsOf,
+} from './support/data/markdown.ts';
 import { midnight, publishedRoot } from './support/data/world.ts';
 
-const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+const README = readDocument('README.md');
 const DATE = '2026-05-01';
 
-interface Place {
-  readonly lat: number;
-  readonly lon: number;
-  readonly max_mm: number;
-}
-
-/** Statements of the n-th block of a language in the README. */
-function statements(language: string): string[] {
-  const block = new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(README)?.[1] ?? '';
-  return block
-    .split(';')
-    .map((statement) => statement.trim())
-    .filter(Boolean);
-}
+const Place = z.object({ lat: z.number(), lon: z.number(), max_mm: z.number(), max_time: z.string() });
 
 test.serial(
   'the SQL runs as printed in a data root and gives the largest hail that scans saw at each place of the date',
@@ -33,9 +31,9 @@ test.serial(
     process.chdir(root);
     t.teardown(() => process.chdir(before));
     const connection = await (await DuckDBInstance.create()).connect();
-    const all = statements('sql');
+    const all = statementsOf(codeBlocks(README, 'sql')[0] ?? '');
     for (const statement of all.slice(0, -1)) await connection.run(statement);
-    const found = (await connection.runAndReadAll(all.at(-1) ?? '')).getRowObjectsJson() as unknown as Place[];
+    const found = z.array(Place).parse((await connection.runAndReadAll(all.at(-1) ?? '')).getRowObjectsJson());
 
     const largest = new Map<string, number>();
     const manifest = await readNewest(root, DATE);
@@ -46,6 +44,7 @@ test.serial(
         if (!interpolated) largest.set(`${lat} ${lon}`, Math.max(largest.get(`${lat} ${lon}`) ?? 0, max_mm));
     }
     const sizes = [...largest.values()].sort((a, b) => b - a);
+    t.is(found.length, 10);
     t.deepEqual(
       found.map(({ max_mm }) => max_mm),
       sizes.slice(0, 10),
@@ -53,3 +52,86 @@ test.serial(
     for (const { lat, lon, max_mm } of found) t.is(largest.get(`${lat} ${lon}`), max_mm);
   },
 );
+
+test('the settings of the README are those of the schema', (t) => {
+  t.deepEqual(
+    firstTable(sectionOf(README, '## Settings'))
+      .flatMap(([name = '']) => codeSpans(name))
+      .sort(),
+    Object.keys(Settings.shape).sort(),
+  );
+});
+
+test('the packages of the README are those of package.json', (t) => {
+  const manifest = JSON.parse(readDocument('package.json')) as Record<string, Record<string, string>>;
+  const named = firstTable(sectionOf(README, '## Packages')).flatMap(([name = '']) => codeSpans(name));
+  const used = ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((kind) =>
+    Object.keys(manifest[kind] ?? {}),
+  );
+  t.deepEqual(
+    used.filter((name) => !named.includes(name.replace(/^@types\/.*/, '@types/*'))),
+    [],
+  );
+  t.deepEqual(
+    named.filter((name) => name !== '@types/*' && !used.includes(name)),
+    [],
+  );
+});
+
+test('the map of the README names every folder of the project', (t) => {
+  const named = firstTable(sectionOf(README, '## The map of folders')).map(([name = '']) => codeSpans(name)[0]);
+  const folders = readdirSync(PROJECT).filter(
+    (name) =>
+      !name.startsWith('.') && !['node_modules', 'out'].includes(name) && statSync(join(PROJECT, name)).isDirectory(),
+  );
+  t.deepEqual(named.toSorted(), folders.map((name) => `${name}/`).sort());
+});
+
+/** Every document of the project; those that lie in a data root or in installed packages are no part of it. */
+const DOCUMENTS = ['', '.github', 'schemas', 'pipeline', 'api', 'test', 'data']
+  .flatMap((folder) => {
+    const deep = !['', 'data'].includes(folder);
+    const names = readdirSync(join(PROJECT, folder), { recursive: deep, encoding: 'utf8' });
+    return names.map((name) => join(folder, name));
+  })
+  .concat(readdirSync(join(PROJECT, 'data/reference')).map((name) => join('data/reference', name)))
+  .filter((name) => name.endsWith('.md'));
+
+/** Anchors of the headings of a document, as the common renderers make them. */
+function anchorsOf(text: string): string[] {
+  const headings = text.replaceAll(/^```[\s\S]*?^```$/gm, '').matchAll(/^#+ (.+)$/gm);
+  return [...headings].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+/** What is wrong with a link of a document; null when it leads somewhere. */
+function brokenLink(document: string, link: string): string | null {
+  const [path = '', anchor] = link.split('#');
+  const target = path === '' ? document : join(dirname(document), path);
+  if (!existsSync(join(PROJECT, target))) return `${link}: ${target} does not exist`;
+  if (anchor === undefined || anchorsOf(readDocument(target)).includes(anchor)) return null;
+  return `${link}: ${target} has no heading for it`;
+}
+
+for (const document of DOCUMENTS)
+  test(`every link of ${document} leads to a file or heading that exists`, (t) => {
+    const text = readDocument(document).replaceAll(/^```[\s\S]*?^```$/gm, '');
+    const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, link = '']) => link)
+      .filter((link) => !link.includes('://'));
+    t.deepEqual(
+      links.map((link) => brokenLink(document, link)).filter((fault) => fault !== null),
+      [],
+    );
+  });
+
+test('there are documents for every side, for the files and for contributors', (t) => {
+  for (const name of ['README.md', 'api/README.md', 'pipeline/README.md', 'pipeline/SCIENCE.md', 'schemas/README.md'])
+    t.true(DOCUMENTS.includes(name), name);
+  for (const name of ['data/README.md', 'data/reference/README.md', '.github/CONTRIBUTING.md'])
+    t.true(DOCUMENTS.includes(name), name);
+});
