@@ -1,57 +1,57 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { BlockList } from 'node:net';
+import type Router from '@koa/router';
 import Koa from 'koa';
+import compose from 'koa-compose';
 import { newId } from '../schemas/ids.ts';
 import type { Endpoint } from './endpoint.ts';
-import { ApiError } from './errors.ts';
-import { clientAddress } from './middleware/address.ts';
-import { authenticator } from './middleware/authenticate.ts';
-import { checkAccept, leavesBody, readBody } from './middleware/body.ts';
-import { type Connections, serveInTurn } from './middleware/connections.ts';
-import { asApiError, errorAnswer, errorReply } from './middleware/error-body.ts';
-import { type Exchange, splitTarget } from './middleware/exchange.ts';
-import { type Executor, executor, storedReply } from './middleware/execute.ts';
-import { checkHead } from './middleware/head.ts';
-import { type IdempotencyKeys, idempotencyKeys } from './middleware/idempotency.ts';
-import { limitServer, SERVER_OPTIONS } from './middleware/limits.ts';
-import { type OpenRoute, openReply, openRouteOf, preflight } from './middleware/open-route.ts';
-import { checkPermission } from './middleware/permission.ts';
-import { ADDRESS_WINDOWS, type Clock, type RateLimiter, rateLimited, rateLimiter } from './middleware/rate-limit.ts';
-import { answerStrays } from './middleware/raw-answers.ts';
-import { commonHeaders, type HeaderPairs, type Reply, send } from './middleware/reply.ts';
-import { nowhere, type Router, router } from './middleware/router.ts';
-import { parseQuery, validate } from './middleware/validate.ts';
-import type { Watcher } from './middleware/watcher.ts';
+import { handleClientErrors } from './http/client-errors.ts';
+import { type Connections, serveInTurn } from './http/connections.ts';
+import { limitServer, SERVER_OPTIONS } from './http/limits.ts';
+import { ADDRESS_WINDOWS, type Clock, rateWindows } from './http/rate-window.ts';
+import { replyCache } from './http/reply-cache.ts';
+import { routePath, strictRouter } from './http/routes.ts';
+import { authenticate } from './middleware/authenticate.ts';
+import { authorize } from './middleware/authorize.ts';
+import { readBody } from './middleware/body.ts';
+import { charge } from './middleware/charge.ts';
+import { checkReply } from './middleware/check-reply.ts';
+import { addHeaders, commonHeaders } from './middleware/common-headers.ts';
+import { compress } from './middleware/compress.ts';
+import { conditionalGet, skipUnchanged } from './middleware/conditional-get.ts';
+import { createContext } from './middleware/context.ts';
+import { errors } from './middleware/errors.ts';
+import { headLimits } from './middleware/head-limits.ts';
+import { idempotency } from './middleware/idempotency.ts';
+import { negotiate } from './middleware/negotiate.ts';
+import { methodNotAllowed, notFound, unlessLiteral } from './middleware/no-route.ts';
+import { plan } from './middleware/plan.ts';
+import { preflight } from './middleware/preflight.ts';
+import { type PublicRoute, publicRouter } from './middleware/public-routes.ts';
+import { rateLimit } from './middleware/rate-limit.ts';
+import { read } from './middleware/read.ts';
+import { type CachedReply, replyFromCache } from './middleware/reply-cache.ts';
+import { spendCap } from './middleware/spend-cap.ts';
+import { logAndMeasure, type Telemetry, tellOfLostAnswers } from './middleware/telemetry.ts';
+import { validate } from './middleware/validate.ts';
+import { write } from './middleware/write.ts';
 import type { Services } from './services.ts';
+import type { CallMiddleware, State } from './state.ts';
 
 export interface AppOptions {
   readonly endpoints: readonly Endpoint[];
-  readonly openRoutes: readonly OpenRoute[];
+  readonly publicRoutes: readonly PublicRoute[];
   readonly services: Services;
   /** Proxies whose word on the client's address is believed; null: none. */
   readonly trusted: BlockList | null;
   readonly clock: Clock;
+  /** Replies that are checked against their schema: all, a mismatch being an error, or a sample, whose mismatches are told. */
   readonly check_replies: 'all' | 'sample';
-  readonly watcher: Watcher;
+  readonly telemetry: Telemetry;
 }
 
-/** Rate of the bucket of an address, shown where there is no key; it refuses nobody. */
+/** Rate of the window of an address, shown where there is no key; it refuses nobody. */
 const ADDRESS_RATE = 60;
-/** Paths that a key seen before still opens when the records are out of reach. */
-const SURVIVES: readonly string[] = ['/v1/health'];
-
-/** What the steps of a request's life are made of; one of each for all requests. */
-interface Steps {
-  readonly routes: Router;
-  readonly authenticate: ReturnType<typeof authenticator>;
-  readonly admit: RateLimiter;
-  readonly keys: IdempotencyKeys;
-  readonly runner: Executor;
-  /** Headers of every answer. */
-  readonly common: HeaderPairs;
-  /** Headers of the rate where there is no key. */
-  readonly addressRate: (address: string) => HeaderPairs;
-}
 
 /** The service as an HTTP server that does not listen yet. */
 export function createApp(options: AppOptions): Server {
@@ -62,138 +62,77 @@ export function createApp(options: AppOptions): Server {
 
 /** Puts the service behind a server made with SERVER_OPTIONS. */
 export function attachApp(server: Server, options: AppOptions): Connections {
-  const { clock, trusted } = options;
-  const steps = prepareSteps(options);
-  const koa = new Koa();
-  koa.use(async (context) => {
-    context.respond = false; // answers are whole bytes under headers made once
-    await answer(arrive(context.req, context.res, options), steps, options);
-  });
+  const { services, clock, trusted, telemetry } = options;
+  // Apart from the windows of keys: whoever has many addresses must not push those out of memory.
+  const addressWindows = rateWindows(clock, ADDRESS_WINDOWS);
+  const addressRate = (address: string) => addressWindows.consume(address, ADDRESS_RATE).headers;
+  const common = commonHeaders(services.base_url);
+  const publicRoutes = publicRouter(options.publicRoutes);
+  const v1Routes = endpointRouter(options);
+
+  // The life of a request. The order of these lines is part of the interface.
+  const app = new Koa<State, object>();
+  app.use(createContext(services, clock, trusted));
+  app.use(logAndMeasure(telemetry, clock.monotonic_ms));
+  app.use(addHeaders(common, addressRate));
+  app.use(errors(telemetry));
+  app.use(headLimits);
+  app.use(preflight([publicRoutes, v1Routes]));
+  app.use(publicRoutes.routes());
+  app.use(methodNotAllowed);
+  app.use(authenticate(services.records, clock.monotonic_ms));
+  app.use(rateLimit(clock));
+  app.use(v1Routes.routes());
+  app.use(methodNotAllowed);
+  app.use(notFound);
+
+  app.on('error', tellOfLostAnswers(telemetry));
   limitServer(server, trusted);
-  const handle = koa.callback();
-  const connections = serveInTurn(server, (request, response) => void handle(request, response));
-  answerStrays(server, {
-    request_id: () => newId('request', clock.unix_ms()),
-    common: steps.common,
-    rateHeaders: steps.addressRate,
-  });
-  return connections;
+  handleClientErrors(server, { request_id: () => newId('request', clock.unix_ms()), common, addressRate });
+  return serveInTurn(server, app.callback());
 }
 
-function prepareSteps({ endpoints, services, clock, check_replies, watcher }: AppOptions): Steps {
-  const { records, base_url } = services;
-  // Apart from those of keys: whoever has many addresses must not push windows of keys out of memory.
-  const admitAddress = rateLimiter(clock, ADDRESS_WINDOWS);
-  return {
-    routes: router(endpoints),
-    authenticate: authenticator(records, clock.monotonic_ms, (path) => SURVIVES.includes(path)),
-    admit: rateLimiter(clock),
-    keys: idempotencyKeys(records),
-    runner: executor(services, {
-      check_replies,
-      monotonic_ms: clock.monotonic_ms,
-      reportDeparture: watcher.departed,
-    }),
-    common: commonHeaders(base_url),
-    addressRate: (address) => admitAddress(address, ADDRESS_RATE).headers,
-  };
-}
-
-function arrive(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { services, clock, trusted }: AppOptions,
-): Exchange {
-  return {
-    request,
-    response,
-    request_id: newId('request', clock.unix_ms()),
-    method: request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET'),
-    ...splitTarget(request.url ?? '/'),
-    address: clientAddress(request, trusted),
-    now_ms: services.now(),
-    rate_headers: [],
-    caller: null,
-    claim: null,
-    key_in_flight: null,
-    charged: false,
-    route: null,
-  };
-}
-
-/** The life of a request up to its reply. The order of the checks is part of the interface. */
-async function live(exchange: Exchange, steps: Steps, openRoutes: readonly OpenRoute[]): Promise<Reply> {
-  const { request, method, path, search } = exchange;
-  // 1 the head of the request
-  checkHead(request);
-
-  // 2 what may be asked here, and what needs no key
-  const openRoute = openRouteOf(openRoutes, path);
-  if (method === 'OPTIONS') return preflight(openRoute?.allow ?? steps.routes.allowed(path));
-  if (openRoute !== null) return openReply(openRoute, exchange, steps.common);
-
-  // 3 whose key it is, 4 a suspended business, 5 the rate
-  const caller = await steps.authenticate(exchange);
-  const admission = steps.admit(caller.rate_bucket, caller.plan.rate_per_minute);
-  exchange.caller = caller;
-  exchange.rate_headers = admission.headers;
-  if (caller.suspended) throw new ApiError('forbidden', 'the business is suspended');
-  if (!admission.admitted) throw rateLimited(caller.plan.rate_per_minute, admission);
-
-  // 6 route and method
-  const match = steps.routes.match(method, path);
-  if (match.kind !== 'found') throw nowhere(match, request.method ?? '');
-  const { endpoint, params } = match;
-  exchange.route = endpoint.path;
-
-  // 7 test keys, 8 scope, 9 feature
-  checkPermission(caller, endpoint);
-
-  // 10 what the caller takes, and what it sends; an answer that is kept needs nothing more
-  checkAccept(request.headers.accept, endpoint);
-  const kept = steps.runner.keptFor(endpoint, exchange);
-  if (kept !== null) return steps.runner.again(kept, exchange, caller);
-  const body = await readBody(exchange, endpoint);
-  const query = parseQuery(search);
-
-  // 11 the same request again
-  const replay = await steps.keys.claim(exchange, endpoint, query, body);
-  if (replay !== null) return storedReply(replay, exchange, ['Idempotent-Replay', 'true']);
-
-  // 12 typed values, 13 the spend cap, 14 the answer and its charge
-  const input = validate(endpoint, params, query, body);
-  return steps.runner.execute(endpoint, exchange, caller, input);
-}
-
-/** Sends what a request's life led to: the one place where a failure becomes an answer. */
-async function answer(exchange: Exchange, steps: Steps, options: AppOptions): Promise<void> {
-  const { services, clock, watcher } = options;
-  const started_ms = clock.monotonic_ms();
-  try {
-    const reply = await live(exchange, steps, options.openRoutes);
-    await send(withRate(exchange, steps), steps.common, reply);
-  } catch (thrown) {
-    await fail(withRate(exchange, steps), asApiError(thrown), steps, watcher);
-  } finally {
-    steps.keys.finish(exchange);
+/** Router of the endpoints, literal paths first; what an endpoint does with a call is composed once. */
+function endpointRouter(options: AppOptions): Router {
+  const chainOf = chains(options);
+  const router = strictRouter();
+  const inOrder = options.endpoints.toSorted((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')));
+  for (const endpoint of inOrder) {
+    if (router.stack.some(({ name, methods }) => name === endpoint.path && methods.includes(endpoint.method)))
+      throw new Error(`${endpoint.method} ${endpoint.path} is declared twice`);
+    const path = routePath(endpoint.path);
+    const chain = compose(chainOf(endpoint));
+    const handler = typeof path === 'string' ? chain : unlessLiteral(chain);
+    const pathAsRegExp = path instanceof RegExp;
+    router.register(path, [endpoint.method], handler as never, { name: endpoint.path, pathAsRegExp });
   }
-  const { caller, charged, now_ms } = exchange;
-  if (caller !== null && !charged) services.records.countRequest(caller.key_id, now_ms);
-  watcher.answered(exchange, exchange.response.statusCode, clock.monotonic_ms() - started_ms);
+  return router;
 }
 
-async function fail(exchange: Exchange, error: ApiError, { keys, common }: Steps, watcher: Watcher): Promise<void> {
-  const { request, response, request_id } = exchange;
-  if (error.status >= 500 && !response.destroyed) watcher.failed(request_id, error.cause ?? error);
-  const stored = errorAnswer(error, request_id);
-  // A claim that cannot be settled now runs out by itself.
-  await keys.settleFailure(exchange, stored).catch((lost: unknown) => watcher.failed(request_id, lost));
-  if (response.headersSent) response.destroy();
-  else await send(exchange, common, errorReply(error, stored, leavesBody(request)));
-}
-
-/** Answers to requests whose key is not known show the window of their address. */
-function withRate(exchange: Exchange, { addressRate }: Steps): Exchange {
-  if (exchange.rate_headers.length === 0) exchange.rate_headers = addressRate(exchange.address);
-  return exchange;
+/** What happens to a call of an endpoint, in order, after its route was found. */
+function chains(options: AppOptions): (endpoint: Endpoint) => CallMiddleware[] {
+  const { services, clock, telemetry } = options;
+  const { records } = services;
+  const check = checkReply(options.check_replies, telemetry);
+  const cache = replyCache<CachedReply>();
+  const repeatable = idempotency(records, telemetry);
+  return (endpoint) => {
+    const reads = endpoint.kind === 'read';
+    const cached = reads && endpoint.cacheable && endpoint.method === 'GET';
+    return [
+      authorize(endpoint),
+      negotiate(endpoint),
+      compress,
+      ...(reads && endpoint.cacheable ? [conditionalGet] : []),
+      ...(reads ? [charge(records)] : []),
+      ...(cached ? [replyFromCache(endpoint, cache, services, clock.monotonic_ms)] : []),
+      ...(endpoint.body === null ? [] : [readBody(endpoint)]),
+      ...(!reads && endpoint.idempotent ? [repeatable(endpoint)] : []),
+      validate(endpoint),
+      ...(reads ? [plan(endpoint, services)] : []),
+      spendCap(records),
+      ...(reads && endpoint.cacheable ? [skipUnchanged] : []),
+      reads ? read(endpoint, services, check) : write(endpoint, services, check),
+    ];
+  };
 }

@@ -10,8 +10,8 @@ export interface Price {
   readonly count: number;
 }
 
-/** A request after every check: typed values, and who asks. */
-export interface Asked<Params, Query, Body> {
+/** What a handler is given: a request after every check, its values typed, and who asks. */
+export interface HandlerInput<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
@@ -19,10 +19,34 @@ export interface Asked<Params, Query, Body> {
   /** Data clock when the request was accepted, epoch milliseconds. */
   readonly now_ms: number;
   readonly services: Services;
+}
+
+/** The same for a handler that reads published data. */
+export interface ReadInput<Params, Query, Body, P extends Plan> extends HandlerInput<Params, Query, Body> {
   /** What is published, pinned for the request; nothing where an endpoint does not read it. */
   readonly edition: Edition;
-  /** Storm dates that the answer reads, as its endpoint says. */
+  /** What its endpoint said that the answer reads. */
+  readonly plan: P;
+}
+
+/** What a plan is made from: nothing of who asks, since the answer is the same for all. */
+export type PlanInput<Params = unknown, Query = unknown, Body = unknown> = Omit<
+  ReadInput<Params, Query, Body, Plan>,
+  'caller' | 'plan'
+>;
+
+/** What an answer will read, and whatever else of it was found out on the way. */
+export interface Plan {
+  /**
+   * Storm dates that the answer reads; what is not published among them counts for nothing. X-Data-Source says of which kind
+   * they are.
+   */
   readonly dates: readonly string[];
+  /**
+   * Version of the data that the answer is made of, with whatever the clock decided (a date left out), when the answer
+   * follows from it and the parameters alone: a 304 then costs no query. Left out: the tag is made from the content.
+   */
+  readonly version?: string;
 }
 
 /**
@@ -83,55 +107,67 @@ interface Common<P extends Schema, Q extends Schema, B extends Schema, R extends
   /** What the price is for, in the singular, when a call has several of them (`location`); null: the call. */
   readonly priced_per: string | null;
   /** Price of a call; null: free. */
-  readonly price: (asked: Pick<Asked<Typed<P>, Typed<Q>, Typed<B>>, 'params' | 'query' | 'body'>) => Price | null;
+  readonly price: (
+    input: Pick<HandlerInput<Typed<P>, Typed<Q>, Typed<B>>, 'params' | 'query' | 'body'>,
+  ) => Price | null;
 }
 
-/** An endpoint that reads. */
-export interface ReadEndpoint<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType>
-  extends Common<P, Q, B, R> {
+/** An endpoint that reads; without type arguments, any of them. */
+export interface ReadEndpoint<
+  P extends Schema = Schema,
+  Q extends Schema = Schema,
+  B extends Schema = Schema,
+  R extends z.ZodType = z.ZodType,
+  Planned extends Plan = Plan,
+> extends Common<P, Q, B, R> {
   readonly kind: 'read';
   /** ETag and 304 are served; the answer is the same for every caller. */
   readonly cacheable: boolean;
-  /**
-   * Storm dates that the answer reads; what is not published among them counts for nothing. X-Data-Source says of which kind
-   * they are. Null: the answer rests on no published data.
-   */
-  readonly dates: ((asked: Omit<Asked<Typed<P>, Typed<Q>, Typed<B>>, 'dates'>) => readonly string[]) | null;
-  /**
-   * Version of the data that the answer is made of, with whatever the clock decided (a date left out), when the answer
-   * follows from it and the parameters alone: a 304 then costs no query. Null: the tag is made from the content.
-   */
-  readonly version: ((asked: Asked<Typed<P>, Typed<Q>, Typed<B>>) => string | null) | null;
+  /** Says what the answer will read, from the pinned edition. Null: it rests on no published data. */
+  readonly plan: ((input: PlanInput<Typed<P>, Typed<Q>, Typed<B>>) => Planned) | null;
+  /** The plan may name storm dates, whose kind X-Data-Source then tells. */
+  readonly reads_dates: boolean;
   /** Query parameters that stay out of the tag: the clock decides their default, and the version or content shows it. */
   readonly clocked: readonly string[];
-  readonly answer: (asked: Asked<Typed<P>, Typed<Q>, Typed<B>>) => Promise<Answer<z.infer<R>> | OtherAnswer>;
+  readonly answer: (
+    input: ReadInput<Typed<P>, Typed<Q>, Typed<B>, Planned>,
+  ) => Promise<Answer<z.infer<R>> | OtherAnswer>;
 }
 
 /** An endpoint that writes: its rows, its charge and its idempotency record commit together. */
-export interface WriteEndpoint<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType, Ready>
-  extends Common<P, Q, B, R> {
+export interface WriteEndpoint<
+  P extends Schema = Schema,
+  Q extends Schema = Schema,
+  B extends Schema = Schema,
+  R extends z.ZodType = z.ZodType,
+  Ready = unknown,
+> extends Common<P, Q, B, R> {
   readonly kind: 'write';
   /** Idempotency-Key is honoured. */
   readonly idempotent: boolean;
   /** Before the transaction, which nobody else can write beside: what takes long and needs no records belongs here. */
-  readonly prepare: (asked: Asked<Typed<P>, Typed<Q>, Typed<B>>) => Promise<Ready>;
+  readonly prepare: (input: HandlerInput<Typed<P>, Typed<Q>, Typed<B>>) => Promise<Ready>;
   /** Inside the transaction; must not wait for anything but the records. */
   readonly write: (
-    asked: Asked<Typed<P>, Typed<Q>, Typed<B>>,
+    input: HandlerInput<Typed<P>, Typed<Q>, Typed<B>>,
     writer: Writer,
     ready: Ready,
   ) => Promise<Answer<z.infer<R>>>;
 }
 
 /** Any endpoint, its types forgotten: what the router and the description walk over. */
-export type Endpoint =
-  | ReadEndpoint<Schema, Schema, Schema, z.ZodType>
-  | WriteEndpoint<Schema, Schema, Schema, z.ZodType, unknown>;
+export type Endpoint = ReadEndpoint | WriteEndpoint;
 
-/** Declares an endpoint that reads; types of its input and reply are inferred from its schemas. */
-export function readEndpoint<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType>(
-  endpoint: Omit<ReadEndpoint<P, Q, B, R>, 'kind' | keyof typeof READ_DEFAULTS> &
-    Partial<Pick<ReadEndpoint<P, Q, B, R>, keyof typeof READ_DEFAULTS>>,
+/** Declares an endpoint that reads; types of its input, plan and reply are inferred. `plan` stands before `answer`. */
+export function readEndpoint<
+  P extends Schema,
+  Q extends Schema,
+  B extends Schema,
+  R extends z.ZodType,
+  Planned extends Plan = Plan,
+>(
+  endpoint: Omit<ReadEndpoint<P, Q, B, R, Planned>, 'kind' | keyof typeof READ_DEFAULTS> &
+    Partial<Pick<ReadEndpoint<P, Q, B, R, Planned>, keyof typeof READ_DEFAULTS>>,
 ): Endpoint {
   return { kind: 'read', ...READ_DEFAULTS, ...endpoint } as unknown as Endpoint;
 }
@@ -154,5 +190,5 @@ const DEFAULTS = {
   priced: [],
   priced_per: null,
 } as const;
-const READ_DEFAULTS = { ...DEFAULTS, cacheable: true, dates: null, version: null, clocked: [] } as const;
+const READ_DEFAULTS = { ...DEFAULTS, cacheable: true, plan: null, reads_dates: true, clocked: [] } as const;
 const WRITE_DEFAULTS = { ...DEFAULTS, idempotent: false, prepare: async () => null } as const;

@@ -15,8 +15,9 @@ import { nameResources } from '../schemas/resources/index.ts';
 import { decimal } from './decode.ts';
 import type { Endpoint, Price } from './endpoint.ts';
 import { ApiError } from './errors.ts';
-import { allowHeader, nowhere } from './middleware/router.ts';
-import { parseQuery, validate } from './middleware/validate.ts';
+import { parseQuery } from './http/query.ts';
+import { allowHeader, noRouteError } from './http/routes.ts';
+import { validInput } from './middleware/validate.ts';
 
 /** An OpenAPI 3.1 document, as plain JSON. */
 export type ApiDocument = ReturnType<typeof createDocument>;
@@ -253,7 +254,7 @@ function responses(endpoint: Endpoint, endpoints: readonly Endpoint[]): ZodOpenA
   const own = {
     ...COMMON_HEADERS,
     ...(isCacheable(endpoint) ? headers(['ETag']) : {}),
-    ...(endpoint.kind === 'read' && endpoint.dates !== null ? headers(['X-Data-Source']) : {}),
+    ...(endpoint.kind === 'read' && endpoint.plan !== null && endpoint.reads_dates ? headers(['X-Data-Source']) : {}),
     ...(takesKey(endpoint) ? headers(['Idempotent-Replay']) : {}),
     ...(textOnly ? headers(['Content-Disposition']) : {}),
   };
@@ -350,7 +351,7 @@ function fixedMessage(code: ErrorCode): string {
 }
 
 function methodFault(methods: readonly string[]): string {
-  return nowhere({ kind: 'wrong_method', allow: allowHeader(methods) }, 'TRACE').message;
+  return noRouteError('TRACE', allowHeader(methods)).message;
 }
 
 /** The refusal of the first question that an endpoint does not take: none at all, or a parameter that makes no sense. */
@@ -358,7 +359,7 @@ function parameterFault(endpoint: Endpoint): string {
   const names = endpoint.query instanceof z.ZodObject ? Object.keys(endpoint.query.shape) : [];
   const questions = ['', ...names.map((name) => `${name}=?`), 'a=%FF'];
   const faults = questions.map((question) =>
-    refusal(() => validate(endpoint, exampleParams(endpoint), parseQuery(question), null)),
+    refusal(() => validInput(endpoint, exampleParams(endpoint), parseQuery(question), null)),
   );
   return faults.find((fault) => fault?.code === 'invalid_parameter')?.message ?? ERRORS.invalid_parameter.meaning;
 }
@@ -366,7 +367,7 @@ function parameterFault(endpoint: Endpoint): string {
 /** The refusal of the example without its body, or with one of nothing. */
 function bodyFault(endpoint: Endpoint): string {
   const query = { ...endpoint.example?.query };
-  const faults = [null, {}].map((body) => refusal(() => validate(endpoint, exampleParams(endpoint), query, body)));
+  const faults = [null, {}].map((body) => refusal(() => validInput(endpoint, exampleParams(endpoint), query, body)));
   return faults.find((fault) => fault?.code === 'bad_request')?.message ?? ERROR_MESSAGES.bad_request;
 }
 

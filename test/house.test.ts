@@ -16,9 +16,9 @@ const FLOORS: readonly (readonly RegExp[])[] = [
   ],
   [
     /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles)\//,
-    /^api\/(rules|queries|files|records|queue)\//,
+    /^api\/(rules|queries|http|files|records|queue)\//,
   ],
-  [/^pipeline\/publish\//, /^api\/(jobs|push|middleware)\//, /^api\/(endpoint|services)\.ts$/],
+  [/^pipeline\/publish\//, /^api\/(jobs|push|middleware)\//, /^api\/(state|endpoint|services)\.ts$/],
   [/^pipeline\/(scan\.ts$|run\/)/, /^api\/(routes|legacy)\//, /^api\/(openapi|workers|app)\.ts$/],
   [/^(pipeline|api)\/commands\//],
   [/^(pipeline|api)\/main\.ts$/],

@@ -5,12 +5,12 @@ import pino from 'pino';
 import { attachApp } from '../app.ts';
 import { type Config, releaseVersion } from '../config.ts';
 import { openViewer } from '../files/viewer.ts';
-import { trustedProxies } from '../middleware/address.ts';
-import { serveInTurn } from '../middleware/connections.ts';
-import { SERVER_OPTIONS } from '../middleware/limits.ts';
-import { createMetrics, type Metrics } from '../middleware/metrics.ts';
-import type { OpenRoute } from '../middleware/open-route.ts';
-import { watcherOf } from '../middleware/watcher.ts';
+import { trustedProxies } from '../http/address.ts';
+import { serveInTurn } from '../http/connections.ts';
+import { SERVER_OPTIONS } from '../http/limits.ts';
+import { createMetrics, type Metrics } from '../http/metrics.ts';
+import type { PublicRoute } from '../middleware/public-routes.ts';
+import { telemetryOf } from '../middleware/telemetry.ts';
 import { describeApi } from '../openapi.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../records/first-business.ts';
 import { archives } from '../routes/archives.ts';
@@ -80,12 +80,12 @@ export async function startServing(
   const metrics = config.metrics_port === null ? null : createMetrics();
   const connections = attachApp(server, {
     endpoints: ENDPOINTS,
-    openRoutes: openRoutesOf(services),
+    publicRoutes: publicRoutesOf(services),
     services,
     trusted: config.trusted_proxies.length === 0 ? null : trustedProxies(config.trusted_proxies),
     clock: { monotonic_ms: () => performance.now(), unix_ms: Date.now },
     check_replies: 'sample',
-    watcher: watcherOf(log, metrics),
+    telemetry: telemetryOf(log, metrics),
   });
   const listening = [{ server, connections }];
   try {
@@ -120,7 +120,7 @@ export async function startServing(
 }
 
 /** Everything that needs no key. */
-function openRoutesOf(services: Services): readonly OpenRoute[] {
+function publicRoutesOf(services: Services): readonly PublicRoute[] {
   const document = describeApi({ endpoints: ENDPOINTS, base_url: services.base_url, version: releaseVersion() });
   return [
     livez,
@@ -128,7 +128,7 @@ function openRoutesOf(services: Services): readonly OpenRoute[] {
     archives(services.catalog),
     openApiDocument(document),
     docsPage(document),
-    ...viewerPages(openViewer(services.base_url)),
+    viewerPages(openViewer(services.base_url)),
     frontPage,
   ];
 }

@@ -6,7 +6,7 @@ import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
 import { DAILY_CACHE_CONTROL, PMTILES_TYPE, SCAN_CACHE_CONTROL } from '../../schemas/resources/tile-frame.ts';
 import { DataUnavailable, type Edition } from '../catalog.ts';
 import { ApiError } from '../errors.ts';
-import { type ByteRange, planFile, type RequestHeaders } from './ranges.ts';
+import { type ByteRange, planFile, type RequestHeaders } from '../http/ranges.ts';
 
 export interface ArchiveRequest {
   readonly method: string;

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { ApiError } from '../errors.ts';
-import { namesTag } from './entity-tag.ts';
+import { namesTag } from '../http/entity-tag.ts';
 import { type Asset, loadAssets } from './viewer-assets.ts';
 
 export interface ViewerRequest {

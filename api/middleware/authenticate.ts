@@ -1,28 +1,27 @@
 import { ApiError } from '../errors.ts';
+import { countOf } from '../http/head.ts';
+import { lockout } from '../http/lockout.ts';
 import { RecordsUnavailable } from '../records/failures.ts';
 import type { Caller, Records } from '../records/records.ts';
-import type { Exchange } from './exchange.ts';
-import { countOf } from './head.ts';
-import { lockout } from './lockout.ts';
+import type { Context, Middleware } from '../state.ts';
 
 const KEY_INVALID = 'the key is not valid';
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="hail"' } as const;
 /** Longer text is no key, and is not worth hashing. */
 const LONGEST_KEY = 200;
+/** Paths that a key seen before still opens when the records are out of reach. */
+const SURVIVES: readonly string[] = ['/v1/health'];
 
 /**
  * Finds out who asks. Throws `unauthorized`, or `too_many_failed_attempts` when the address or the guessed key is locked. With
- * the records out of reach it throws RecordsUnavailable, except on paths that `survives` names for a key seen before.
+ * the records out of reach it throws RecordsUnavailable, except on /v1/health for a key seen before. Calls that are not
+ * charged, which would count them, are counted in the key's total.
  */
-export function authenticator(
-  records: Records,
-  monotonic_ms: () => number,
-  survives: (path: string) => boolean,
-): (exchange: Exchange) => Promise<Caller> {
+export function authenticate(records: Records, monotonic_ms: () => number): Middleware {
   const locks = lockout(monotonic_ms);
 
-  const lookUp = async (keyText: string, { path, now_ms }: Exchange): Promise<Caller | null> => {
-    const remembered = survives(path) ? records.remembered(keyText, now_ms) : null;
+  const lookUp = async (keyText: string, { path, now_ms }: Context['state']): Promise<Caller | null> => {
+    const remembered = SURVIVES.includes(path) ? records.remembered(keyText, now_ms) : null;
     if (remembered === null) return await records.authenticate(keyText, now_ms);
     const found = records.authenticate(keyText, now_ms);
     // Whoever asks how the service is waits no longer for records that do not answer than the look at them takes.
@@ -35,17 +34,27 @@ export function authenticator(
     }
   };
 
-  return async (exchange) => {
-    const { keyText, fault } = bearerOf(exchange);
-    const caller = keyText === null || keyText.length > LONGEST_KEY ? null : await lookUp(keyText, exchange);
-    if (caller !== null) return caller;
-    const locked_ms = locks.lockedFor_ms(exchange.address, keyText);
+  const refusal = (address: string, keyText: string | null, fault: string): ApiError => {
+    const locked_ms = locks.lockedFor_ms(address, keyText);
     if (locked_ms > 0)
-      throw new ApiError('too_many_failed_attempts', 'too many failed attempts, wait before the next', {
+      return new ApiError('too_many_failed_attempts', 'too many failed attempts, wait before the next', {
         'Retry-After': String(Math.ceil(locked_ms / 1000)),
       });
-    locks.fail(exchange.address, keyText);
-    throw new ApiError('unauthorized', fault, CHALLENGE);
+    locks.fail(address, keyText);
+    return new ApiError('unauthorized', fault, CHALLENGE);
+  };
+
+  return async (ctx, next) => {
+    const { state } = ctx;
+    const { keyText, fault } = bearerOf(ctx);
+    const caller = keyText === null || keyText.length > LONGEST_KEY ? null : await lookUp(keyText, state);
+    if (caller === null) throw refusal(state.address, keyText, fault);
+    state.caller = caller;
+    try {
+      await next();
+    } finally {
+      if (!state.charged) records.countRequest(caller.key_id, state.now_ms);
+    }
   };
 }
 
@@ -55,11 +64,11 @@ export function keyInvalid(options?: ErrorOptions): ApiError {
 }
 
 /** The text of the key, null in a malformed header, and what to say should nobody own it. Throws when there is no header. */
-function bearerOf({ request }: Exchange): { keyText: string | null; fault: string } {
-  const header = request.headers.authorization;
+function bearerOf({ req }: Context): { keyText: string | null; fault: string } {
+  const header = req.headers.authorization;
   if (header === undefined)
     throw new ApiError('unauthorized', 'Authorization is missing, expected Bearer and a key', CHALLENGE);
-  if (countOf(request.rawHeaders, 'authorization') > 1)
+  if (countOf(req.rawHeaders, 'authorization') > 1)
     return { keyText: null, fault: 'Authorization is given more than once' };
   const keyText = /^bearer +(\S+) *$/i.exec(header)?.[1];
   return keyText === undefined

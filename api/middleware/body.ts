@@ -1,86 +1,26 @@
-import type { IncomingMessage } from 'node:http';
 import type { Endpoint } from '../endpoint.ts';
-import { ApiError } from '../errors.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
-import type { Exchange } from './exchange.ts';
-import { type JsonObject, parseJson } from './json.ts';
-import { admits } from './negotiate.ts';
+import { checkContentType, hasBody, readBytes } from '../http/body.ts';
+import { parseJson } from '../http/json.ts';
+import type { CallMiddleware } from '../state.ts';
 
-const JSON_TYPE = /^application\/(?:[a-z0-9!#$&^_.-]+\+)?json$/;
-const CHARSETS: readonly string[] = ['utf-8', 'utf8', 'us-ascii'];
 /** Bodies above this are worked on in turns with other requests, bytes. */
 const LARGE = 65_536;
-/** Expect of a client that sends its body only once it is told to go on; what is refused before never is. */
-const WAITS = /\b100-continue\b/i;
-const NO_BYTES = new Uint8Array(0);
-
-/** Throws `not_acceptable` when the Accept header rules out everything that the endpoint can answer with. */
-export function checkAccept(accept: string | undefined, endpoint: Endpoint): void {
-  if (admits(accept, 'application/json')) return;
-  if (Object.keys(endpoint.other_replies).some((type) => admits(accept, mediaType(type)))) return;
-  throw new ApiError('not_acceptable', 'Accept rules out application/json');
-}
-
-/** Media type without its parameters. */
-export function mediaType(type: string): string {
-  const end = type.indexOf(';');
-  return (end === -1 ? type : type.slice(0, end)).trim().toLowerCase();
-}
 
 /**
- * The JSON body of a request, null when there is none or the endpoint takes none. Throws what its type (415), its size (413)
- * or its syntax (400) call for.
+ * Reads the JSON body of a request, where there is one. Throws what its type (415), its size (413) or its syntax (400) call for.
  */
-export async function readBody(exchange: Exchange, endpoint: Endpoint): Promise<JsonObject | null> {
-  const { request } = exchange;
-  if (endpoint.body === null || !hasBody(request)) return null;
-  checkType(request);
-  const bytes = await readBytes(exchange, endpoint.body_limit_bytes);
-  if (bytes.length === 0) return null;
-  if (bytes.length > LARGE) await yieldToEventLoop();
-  const body = parseJson(bytes, endpoint.method !== 'PATCH');
-  if (bytes.length > LARGE) await yieldToEventLoop();
-  return body;
-}
-
-/** A body is announced; whether it is empty shows when it is read. */
-export function hasBody(request: IncomingMessage): boolean {
-  const { headers } = request;
-  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
-}
-
-/** So much of an unread body is passed over in silence to keep the connection, bytes. */
-const PASSED_OVER = 10_000_000;
-
-/** A body is on its way that is not worth passing over: the connection cannot be used again. */
-export function leavesBody(request: IncomingMessage): boolean {
-  if (!hasBody(request) || request.complete) return false;
-  return !(Number(request.headers['content-length']) <= PASSED_OVER);
-}
-
-function checkType({ headers }: IncomingMessage): void {
-  const coding = headers['content-encoding'];
-  if (coding !== undefined && coding.trim().toLowerCase() !== 'identity')
-    throw new ApiError('unsupported_media_type', 'Content-Encoding is set, expected a plain body');
-  const type = headers['content-type'];
-  if (type === undefined || !JSON_TYPE.test(mediaType(type)))
-    throw new ApiError('unsupported_media_type', 'Content-Type is not application/json');
-  const charset = /;\s*charset\s*=\s*"?([^";\s]+)"?/i.exec(type)?.[1];
-  if (charset !== undefined && !CHARSETS.includes(charset.toLowerCase()))
-    throw new ApiError('unsupported_media_type', 'Content-Type has a charset other than utf-8');
-}
-
-async function readBytes({ request, response }: Exchange, limit_bytes: number): Promise<Uint8Array> {
-  const tooLarge = () => new ApiError('payload_too_large', `body is larger than ${limit_bytes} bytes`);
-  if (Number(request.headers['content-length'] ?? 0) > limit_bytes) throw tooLarge();
-  if (WAITS.test(request.headers.expect ?? '')) response.writeContinue();
-  const chunks: Buffer[] = [];
-  let length = 0;
-  // Leaving the loop early must not destroy the connection: the refusal still has to go out on it.
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > limit_bytes) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return length === 0 ? NO_BYTES : Buffer.concat(chunks, length);
+export function readBody({ method, body_limit_bytes }: Endpoint): CallMiddleware {
+  const nullIsAbsent = method !== 'PATCH';
+  return async (ctx, next) => {
+    const { req, res } = ctx;
+    if (hasBody(req)) {
+      checkContentType(req);
+      const bytes = await readBytes(req, res, body_limit_bytes);
+      if (bytes.length > LARGE) await yieldToEventLoop();
+      if (bytes.length > 0) ctx.state.body = parseJson(bytes, nullIsAbsent);
+      if (bytes.length > LARGE) await yieldToEventLoop();
+    }
+    await next();
+  };
 }

@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
+import { canonical } from '../../schemas/canonical.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
-import type { Records, StoredAnswer } from '../records/records.ts';
-import { canonical } from './canonical.ts';
-import type { Exchange } from './exchange.ts';
-import { countOf } from './head.ts';
-import type { JsonObject } from './json.ts';
-import type { QueryText } from './validate.ts';
+import { countOf } from '../http/head.ts';
+import type { JsonObject } from '../http/json.ts';
+import { parseQuery, type QueryText } from '../http/query.ts';
+import { setReply } from '../http/reply.ts';
+import type { Records } from '../records/records.ts';
+import type { CallMiddleware, Context } from '../state.ts';
+import { asApiError, errorAnswer } from './errors.ts';
+import type { Telemetry } from './telemetry.ts';
+import { replyOf } from './write.ts';
 
 const LONGEST = 255;
 /** Different bytes are different keys: nothing is replaced, and a byte order mark is kept. */
@@ -17,74 +21,75 @@ const ROWS_PER_TURN = 1000;
 /** Refusals that are kept under their key: the same request would be refused again. */
 const KEPT_REFUSALS: readonly number[] = [400, 404, 409];
 
-/** Idempotency keys of requests, over the records. */
-export interface IdempotencyKeys {
-  /**
-   * Claims the request's key, where the endpoint honours one. Returns the answer to replay, or null when the request is to
-   * be worked on, its claim being in the exchange. Throws `idempotency_key_in_progress`, and `invalid_idempotency_key` for a
-   * malformed key or one that was used with a different request.
-   */
-  readonly claim: (
-    exchange: Exchange,
-    endpoint: Endpoint,
-    query: QueryText,
-    body: JsonObject | null,
-  ) => Promise<StoredAnswer | null>;
-  /** Ends the claim of a request that failed: keeps a refusal that would come again, forgets everything else. */
-  readonly settleFailure: (exchange: Exchange, answer: StoredAnswer) => Promise<void>;
-  /** The request is over, however it ended. */
-  readonly finish: (exchange: Exchange) => void;
-}
+/** Has the same request, told by its Idempotency-Key, worked on once; a repetition gets the first answer again, for nothing. */
+export type Idempotency = (endpoint: Endpoint) => CallMiddleware;
 
 /**
- * What this process works on is known without asking the records, which may be busy with that very request: a second
- * request with its key is told so at once.
+ * Idempotency keys over the records. What this process works on is known without asking them, who may be busy with that very
+ * request: a second request with its key is told so at once. Throws `idempotency_key_in_progress`, and
+ * `invalid_idempotency_key` for a malformed key or one that was used with a different request.
  */
-export function idempotencyKeys(records: Records): IdempotencyKeys {
+export function idempotency(records: Records, telemetry: Telemetry): Idempotency {
   const inFlight = new Set<string>();
   const inProgress = () =>
     new ApiError('idempotency_key_in_progress', 'Idempotency-Key is that of a request still being processed');
-  return {
-    claim: async (exchange, endpoint, query, body) => {
-      const key = endpoint.kind === 'write' && endpoint.idempotent ? keyOf(exchange) : null;
-      if (key === null || exchange.caller === null) return null;
-      const { business_id } = exchange.caller;
-      const route = `${endpoint.method} ${endpoint.path}`;
+
+  /** Keeps a refusal that would come again, forgets everything else. */
+  const settleFailure = async (ctx: Context, error: ApiError): Promise<void> => {
+    const { claim, request_id } = ctx.state;
+    if (claim === null) return;
+    ctx.state.claim = null;
+    try {
+      if (KEPT_REFUSALS.includes(error.status)) await records.storeRefusal(claim, errorAnswer(error, request_id));
+      else await records.releaseClaim(claim);
+    } catch (lost) {
+      telemetry.failed(request_id, lost); // the claim runs out by itself
+    }
+  };
+
+  return (endpoint) => {
+    const route = `${endpoint.method} ${endpoint.path}`;
+    return async (ctx, next) => {
+      const { state } = ctx;
+      state.query = parseQuery(state.search);
+      const key = keyOf(ctx);
+      if (key === null) {
+        await next();
+        return;
+      }
+      const { business_id } = state.caller;
       const name = `${business_id} ${route} ${key}`;
       if (inFlight.has(name)) throw inProgress();
       inFlight.add(name);
-      exchange.key_in_flight = name;
-      const claim = await records.claim({ business_id, route, key, fingerprint: await fingerprint(query, body) });
-      switch (claim.kind) {
-        case 'claimed':
-          exchange.claim = claim.token;
-          return null;
-        case 'replay':
-          return claim.answer;
-        case 'in_progress':
-          throw inProgress();
-        case 'other_request':
+      try {
+        const print = await fingerprint(state.query, state.body);
+        const claim = await records.claim({ business_id, route, key, fingerprint: print });
+        if (claim.kind === 'in_progress') throw inProgress();
+        if (claim.kind === 'other_request')
           throw new ApiError('invalid_idempotency_key', 'Idempotency-Key was used with a different request');
+        if (claim.kind === 'replay') {
+          state.reply = replyOf(claim.answer, { 'Idempotent-Replay': 'true' });
+          setReply(ctx, state.reply);
+          return;
+        }
+        state.claim = claim.token;
+        await next();
+      } catch (thrown) {
+        const error = asApiError(thrown);
+        await settleFailure(ctx, error);
+        throw error;
+      } finally {
+        inFlight.delete(name);
       }
-    },
-    settleFailure: async (exchange, answer) => {
-      const { claim } = exchange;
-      if (claim === null) return;
-      exchange.claim = null;
-      if (KEPT_REFUSALS.includes(answer.status)) await records.storeRefusal(claim, answer);
-      else await records.releaseClaim(claim);
-    },
-    finish: (exchange) => {
-      if (exchange.key_in_flight !== null) inFlight.delete(exchange.key_in_flight);
-    },
+    };
   };
 }
 
 /** The key, null when there is none; throws when it is empty, no UTF-8, longer than 255 code points, or given twice. */
-function keyOf({ request }: Exchange): string | null {
-  const header = request.headers['idempotency-key'];
+function keyOf({ req }: Pick<Context, 'req'>): string | null {
+  const header = req.headers['idempotency-key'];
   if (header === undefined) return null;
-  if (countOf(request.rawHeaders, 'idempotency-key') > 1)
+  if (countOf(req.rawHeaders, 'idempotency-key') > 1)
     throw new ApiError('invalid_idempotency_key', 'Idempotency-Key is given more than once');
   const key = utf8Of(String(header));
   const length = [...key].length;

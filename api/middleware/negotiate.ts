@@ -1,47 +1,21 @@
-import { boundedMap } from './bounded-map.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { ApiError } from '../errors.ts';
+import { accepts, mediaType } from '../http/negotiate.ts';
+import type { CallMiddleware } from '../state.ts';
 
-/** Media range or coding of an Accept header, with its weight. */
-interface Preference {
-  readonly name: string;
-  readonly weight: number;
+/** Refuses a caller whose Accept rules out everything that the endpoint can answer with. */
+export function negotiate({ other_replies }: Endpoint): CallMiddleware {
+  const types = ['application/json', ...Object.keys(other_replies).map(mediaType)];
+  return (ctx, next) => {
+    const { accept } = ctx.req.headers;
+    if (!types.some((type) => accepts(accept, type)))
+      throw new ApiError('not_acceptable', 'Accept rules out application/json');
+    return next();
+  };
 }
 
-/** Headers differ little from client to client: their readings are kept. */
-const read = boundedMap<readonly Preference[]>(500);
-const LONGEST_KEPT = 500;
-
-/** True when an Accept header admits a media type; the most specific range decides. Absent or empty: everything. */
-export function admits(accept: string | undefined, type: string): boolean {
-  if (accept === undefined || accept === '*/*') return true;
-  const preferences = preferencesOf(accept);
-  if (preferences.length === 0) return true;
-  const ranges = [type, `${type.slice(0, type.indexOf('/'))}/*`, '*/*'];
-  for (const range of ranges) {
-    const preference = preferences.find(({ name }) => name === range);
-    if (preference) return preference.weight > 0;
-  }
-  return false;
-}
-
-/** True when an Accept-Encoding header asks for gzip, by name or by `*`. */
-export function acceptsGzip(acceptEncoding: string | undefined): boolean {
-  if (acceptEncoding === undefined) return false;
-  const preferences = preferencesOf(acceptEncoding);
-  const gzip =
-    preferences.find(({ name }) => name === 'gzip' || name === 'x-gzip') ??
-    preferences.find(({ name }) => name === '*');
-  return gzip !== undefined && gzip.weight > 0;
-}
-
-function preferencesOf(header: string): readonly Preference[] {
-  const known = read.get(header);
-  if (known) return known;
-  const preferences = header.split(',').flatMap((part) => {
-    const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase());
-    if (name === '') return [];
-    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
-    return [{ name, weight: weight === undefined ? 1 : Number.parseFloat(weight) || 0 }];
-  });
-  if (header.length <= LONGEST_KEPT) read.set(header, preferences);
-  return preferences;
+/** Throws `not_acceptable` when an Accept header rules out the type that an answer has. */
+export function checkType(accept: string | undefined, type: string): void {
+  const media = mediaType(type);
+  if (!accepts(accept, media)) throw new ApiError('not_acceptable', `Accept rules out ${media}`);
 }

@@ -1,57 +1,28 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../../schemas/errors.ts';
 import { isInConus } from '../../schemas/geo/position.ts';
-import { decimal, shown } from '../decode.ts';
+import { decimal } from '../decode.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import type { JsonObject } from './json.ts';
+import type { JsonObject } from '../http/json.ts';
+import { parseQuery, type QueryText } from '../http/query.ts';
+import { paramNames } from '../http/routes.ts';
+import type { CallMiddleware, Input } from '../state.ts';
 
-/** A query as text: a parameter that comes more than once is a list. */
-export type QueryText = Readonly<Record<string, string | string[]>>;
-
-/** Input of an endpoint after validation; what it declares no schema for is null. */
-export interface Input {
-  readonly params: unknown;
-  readonly query: unknown;
-  readonly body: unknown;
-}
-
-/** Parameters of a query string; throws `invalid_parameter` where it is no percent-encoded UTF-8, or holds a NUL. */
-export function parseQuery(search: string): QueryText {
-  const query: Record<string, string | string[]> = Object.create(null);
-  if (search === '') return query;
-  for (const pair of search.split('&')) {
-    if (pair === '') continue;
-    const equals = pair.indexOf('=');
-    const name = decoded(equals === -1 ? pair : pair.slice(0, equals));
-    const value = equals === -1 ? '' : decoded(pair.slice(equals + 1));
-    const before = query[name];
-    if (before === undefined) query[name] = value;
-    else if (Array.isArray(before)) before.push(value);
-    else query[name] = [before, value];
-  }
-  return query;
-}
-
-function decoded(text: string): string {
-  if (!text.includes('%') && !text.includes('+')) return text;
-  // The same rule as for strings in bodies: no name or value has one, and PostgreSQL cannot hold it.
-  if (text.includes('%00'))
-    throw new ApiError('invalid_parameter', `query holds '${shown(text)}', expected no NUL character`);
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch (cause) {
-    throw new ApiError(
-      'invalid_parameter',
-      `query holds '${shown(text)}', expected percent-encoded UTF-8`,
-      {},
-      { cause },
-    );
-  }
+/** Turns the text of path, query and body into typed values, and says what a call with them costs. */
+export function validate(endpoint: Endpoint): CallMiddleware {
+  const names = paramNames(endpoint.path);
+  return (ctx, next) => {
+    const { state, captures = [] } = ctx;
+    const params = Object.fromEntries(names.map((name, at) => [name, captures[at] as string]));
+    state.input = validInput(endpoint, params, state.query ?? parseQuery(state.search), state.body);
+    state.price = endpoint.price(state.input);
+    return next();
+  };
 }
 
 /** Typed values of path, query and body; throws `invalid_parameter` or `bad_request` with the first fault. */
-export function validate(
+export function validInput(
   endpoint: Endpoint,
   params: Readonly<Record<string, string>>,
   query: QueryText,

@@ -9,7 +9,7 @@ import { type HailPixels, IMPACT_RADIUS_M, type PixelHail } from '../rules/portf
 /** Side of the squares of pixels by which files are sorted: what cannot matter is left out square by square. */
 const SQUARE_PX = 50;
 /** Pixels taken over before others may run: about 3 ms. */
-const SLICE = 20_000;
+const CHUNK = 20_000;
 
 type Column = keyof DayMax;
 const column = (name: Column) => `"${name}"`;
@@ -46,7 +46,7 @@ export async function readHailPixels(
     date,
     squares,
   ]);
-  await forEachInChunks(pixel as readonly number[], SLICE, (key, index) => {
+  await forEachInChunks(pixel as readonly number[], CHUNK, (key, index) => {
     found.set(key, { max_mm: max_mm[index] as number, detections: detections[index] as number });
   });
   return found;
@@ -55,7 +55,7 @@ export async function readHailPixels(
 /** Numbers of the squares of pixels that the radius around any position touches, as text. */
 async function squaresAround(positions: readonly Position[]): Promise<string[]> {
   const squares = new Set<number>();
-  await forEachInChunks(positions, SLICE, (position) => {
+  await forEachInChunks(positions, CHUNK, (position) => {
     const { row0, row1, col0, col1 } = pixelsAround(position, IMPACT_RADIUS_M);
     for (const row of [row0, row1])
       for (const col of [col0, col1])

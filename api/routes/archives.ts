@@ -1,20 +1,22 @@
 import type { Catalog } from '../catalog.ts';
-import { type OpenStreams, openStreams } from '../files/open-streams.ts';
 import { archiveResponse } from '../files/tiles.ts';
-import type { OpenRoute } from '../middleware/open-route.ts';
+import { type OpenStreams, openStreams } from '../http/open-streams.ts';
+import type { PublicRoute } from '../middleware/public-routes.ts';
 
 /** GET /tiles/scan/… and /tiles/daily/…: the archives themselves, open to anyone, whole or by range, so many at once. */
-export function archives(catalog: Catalog, streams: OpenStreams = openStreams()): OpenRoute {
+export function archives(catalog: Catalog, streams: OpenStreams = openStreams()): PublicRoute {
   return {
-    path: '/tiles/',
-    allow: 'GET, HEAD, OPTIONS',
-    answer: async ({ request, path, address }) => {
+    path: '/tiles{/*rest}',
+    handler: async (ctx) => {
+      const { path, address } = ctx.state;
       const { status, headers, stream } = await archiveResponse(
-        { method: request.method ?? 'GET', path, headers: request.headers },
+        { method: ctx.method, path, headers: ctx.headers },
         catalog.edition(),
         (open) => streams.open(address, open),
       );
-      return { status, headers, body: stream };
+      ctx.status = status;
+      ctx.set(headers);
+      if (stream !== null) ctx.body = stream;
     },
   };
 }

@@ -38,10 +38,12 @@ export const coverage = readEndpoint({
     },
   },
   price: () => ({ operation: 'coverage.get', credits: 5, count: 1 }),
-  version: ({ now_ms, services: { terrain } }) => `month ${monthOfYear(now_ms)} terrain ${terrain.model()?.version}`,
-  answer: async ({ query: { lat, lon }, now_ms, services: { terrain } }) => {
-    const model = terrain.model();
-    const month = monthOfYear(now_ms);
+  reads_dates: false,
+  plan: ({ now_ms, services: { terrain } }) => {
+    const [month, model] = [monthOfYear(now_ms), terrain.model()];
+    return { dates: [], month, model, version: `month ${month} terrain ${model?.version}` };
+  },
+  answer: async ({ query: { lat, lon }, plan: { month, model } }) => {
     const { covered, block } = qualityAt({ lat, lon }, month, model);
     const location = { lat: rounded(lat, 5), lon: rounded(lon, 5) };
     return {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ERRORS } from '../../schemas/errors.ts';
-import { documentRoute } from '../middleware/document.ts';
-import type { OpenRoute } from '../middleware/open-route.ts';
+import { serveDocument } from '../http/document.ts';
+import type { PublicRoute } from '../middleware/public-routes.ts';
 
 /** The parts of an OpenAPI operation that the page shows. */
 interface Operation {
@@ -82,10 +82,12 @@ const LONGEST_EXAMPLE = 2400;
 const DEEPEST = 4;
 
 /** GET /docs: the description for people, one page without outside resources. */
-export function docsPage(source: DocsSource): OpenRoute {
-  return documentRoute('/docs', 'text/html; charset=utf-8', renderDocs(source), {
-    'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  });
+export function docsPage(source: DocsSource): PublicRoute {
+  const policy = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+  return {
+    path: '/docs',
+    handler: serveDocument('text/html; charset=utf-8', renderDocs(source), { 'Content-Security-Policy': policy }),
+  };
 }
 
 /** The page of a document, as HTML. */

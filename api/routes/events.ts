@@ -71,16 +71,16 @@ export const events = readEndpoint({
     },
   },
   price: () => ({ operation: 'events.list', credits: 15, count: 1 }),
-  dates: ({ query, edition, now_ms }) => {
+  plan: ({ query, edition, now_ms }) => {
     checkDates(query, now_ms);
-    return edition.datesBetween(query.date_start, query.date_end);
+    const dates = edition.datesBetween(query.date_start, query.date_end);
+    const as_of_ms = edition.dataAsOf(dates);
+    return { dates, as_of_ms, version: `${edition.version(EVENT_TABLES, dates)} ${as_of_ms}` };
   },
-  version: ({ edition, dates }) => `${edition.version(EVENT_TABLES, dates)} ${edition.dataAsOf(dates)}`,
-  answer: async ({ query, services, edition, dates }) => {
+  answer: async ({ query, services, edition, plan: { as_of_ms } }) => {
     const { date_start, date_end } = query;
     const region = regionOf(query);
     const days = await eventDays(services.engine, edition, region, date_start, date_end);
-    const as_of_ms = edition.dataAsOf(dates);
     return {
       body: {
         date_range: { start: date_start, end: date_end },

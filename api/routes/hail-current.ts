@@ -14,9 +14,9 @@ import { lookbackStart } from '../rules/lookback.ts';
 import { monthOfYear } from '../rules/place-quality.ts';
 import { rounded } from '../rules/rounded.ts';
 
-const RADIUS_KM = { usual: 50, most: 150 } as const;
+const RADIUS_KM = { default: 50, max: 150 } as const;
 /** Cells made before others may run: 10 ms of advanced blocks whose radar geometry is new. */
-const SLICE = 40;
+const CHUNK = 40;
 const CREDITS = { standard: 15, advanced: 25, batch: 8 } as const;
 
 export const hailCurrent = readEndpoint({
@@ -71,7 +71,7 @@ export const hailCurrent = readEndpoint({
     credits: CREDITS[detail],
     count: 1,
   }),
-  dates: ({ now_ms, edition }) => edition.liveDates(lookbackStart(now_ms)),
+  plan: ({ now_ms, edition }) => ({ dates: edition.liveDates(lookbackStart(now_ms)) }),
   answer: async ({ query, now_ms, edition, services: { live, terrain } }) => {
     const { lat, lon, radius_km, detail } = query;
     const snapshot = live.snapshot(edition);
@@ -80,7 +80,7 @@ export const hailCurrent = readEndpoint({
     const model = terrain.model();
     const blocks = advancedBlocks(snapshot, since_ms, now_ms, model);
     const cells: HailCell[] = [];
-    await forEachInChunks(places, SLICE, (hail) => {
+    await forEachInChunks(places, CHUNK, (hail) => {
       cells.push({ ...hailCell(hail, now_ms), ...(detail === 'advanced' ? blocks(hail) : {}) });
     });
     const max_size_mm = largestSize(places);
@@ -147,7 +147,9 @@ export const hailCurrentBatch = readEndpoint({
     estimate
       ? null
       : { operation: 'hail.current.batch', credits: CREDITS.batch * locations.length, count: locations.length },
-  dates: ({ query: { estimate }, now_ms, edition }) => (estimate ? [] : edition.liveDates(lookbackStart(now_ms))),
+  plan: ({ query: { estimate }, now_ms, edition }) => ({
+    dates: estimate ? [] : edition.liveDates(lookbackStart(now_ms)),
+  }),
   answer: async ({
     query: { estimate },
     body: { locations },
@@ -194,8 +196,8 @@ function radiusQuery() {
   return numberQuery({
     min: 0,
     exclusiveMin: true,
-    max: RADIUS_KM.most,
-    default: RADIUS_KM.usual,
+    max: RADIUS_KM.max,
+    default: RADIUS_KM.default,
     description: 'Search radius.',
     unit: 'km',
   });
@@ -221,7 +223,7 @@ function batchResult(
   { id, lat, lon, radius_km }: HailBatchRequest['locations'][number],
   now_ms: number,
 ): BatchResult {
-  const circle = { lat, lon, radius_km: radius_km ?? RADIUS_KM.usual };
+  const circle = { lat, lon, radius_km: radius_km ?? RADIUS_KM.default };
   const places = hailAround(snapshot, circle, lookbackStart(now_ms));
   const max_size_mm = largestSize(places);
   const [closest] = places;

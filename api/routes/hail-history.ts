@@ -15,7 +15,7 @@ import { radarBlock } from '../rules/radar-block.ts';
 import { rounded } from '../rules/rounded.ts';
 
 /** Events made before others may run: 10 ms of advanced blocks whose radar geometry is new. */
-const SLICE = 40;
+const CHUNK = 40;
 /** Price by the longest look-back of a band, days. */
 const BANDS = [
   { days: 30, standard: 15, advanced: 25 },
@@ -83,30 +83,28 @@ export const hailHistory = readEndpoint({
     const advanced = detail === 'advanced' ? '.advanced' : '';
     return { operation: `hail.history.${band.days}d${advanced}`, credits: band[detail], count: 1 };
   },
-  dates: ({ query: { days }, now_ms, edition, services: { storm_day_start_hour } }) => {
+  plan: ({ query: { days }, now_ms, edition, services: { storm_day_start_hour, terrain } }) => {
     const { first, last } = datesOf(days, now_ms, storm_day_start_hour);
-    return edition.datesBetween(first, last);
-  },
-  version: ({ query: { days }, now_ms, edition, dates, services: { storm_day_start_hour, terrain } }) => {
-    const { first, last } = datesOf(days, now_ms, storm_day_start_hour);
+    const dates = edition.datesBetween(first, last);
+    const [month, model] = [monthOfYear(now_ms), terrain.model()];
     const rows = edition.version([dayMax.name, 'detections'], dates);
-    return `${first} ${last} ${rows} ${edition.newest_scan_ms} month ${monthOfYear(now_ms)} terrain ${terrain.model()?.version}`;
+    const version = `${first} ${last} ${rows} ${edition.newest_scan_ms} month ${month} terrain ${model?.version}`;
+    return { dates, first, last, month, model, version };
   },
-  answer: async ({ query, now_ms, edition, services: { engine, storm_day_start_hour, terrain } }) => {
-    const { lat, lon, radius_km, days, limit, detail } = query;
+  answer: async ({ query, edition, plan: { first, last, month, model }, services: { engine } }) => {
+    const { lat, lon, radius_km, limit, detail } = query;
     const found = await dayHail(engine, edition, {
       lat,
       lon,
       radius_km,
-      ...datesOf(days, now_ms, storm_day_start_hour),
+      first,
+      last,
       min_size_mm: query.min_size_mm ?? DETECTION_MIN_MM,
       limit,
       products: detail === 'advanced',
     });
-    const month = monthOfYear(now_ms);
-    const model = terrain.model();
     const events: HistoryEvent[] = [];
-    await forEachInChunks(found, SLICE, (day) => {
+    await forEachInChunks(found, CHUNK, (day) => {
       events.push({ ...historyEvent(day), ...(detail === 'advanced' ? blocks(day, month, model) : {}) });
     });
     return { body: { events, count: events.length, detail, data_timestamp: freshness(edition) } };

@@ -59,7 +59,7 @@ export const hailNowcast = readEndpoint({
     },
   },
   price: () => ({ operation: 'hail.nowcast', credits: 10, count: 1 }),
-  dates: ({ now_ms, edition }) => edition.liveDates(lookbackStart(now_ms)),
+  plan: ({ now_ms, edition }) => ({ dates: edition.liveDates(lookbackStart(now_ms)) }),
   answer: async ({ query, now_ms, edition, services: { live } }) => {
     const { lat, lon, radius_km } = query;
     const snapshot = live.snapshot(edition);

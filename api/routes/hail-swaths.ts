@@ -92,13 +92,15 @@ export const hailSwaths = readEndpoint({
     },
   },
   price: () => ({ operation: 'hail.swaths', credits: 30, count: 1 }),
-  dates: ({ query: { date } }) => [date],
-  version: ({ edition, dates }) => `${edition.version(SWATH_TABLES, dates)} ${edition.dataAsOf(dates)}`,
-  answer: async ({ query, services, edition, dates }) => {
+  plan: ({ query: { date }, edition }) => {
+    const dates = [date];
+    const as_of_ms = edition.dataAsOf(dates);
+    return { dates, as_of_ms, version: `${edition.version(SWATH_TABLES, dates)} ${as_of_ms}` };
+  },
+  answer: async ({ query, services, edition, plan: { as_of_ms } }) => {
     const { date, min_size_mm, simplify_m } = query;
     const region = regionOf(query);
     const swath = await swathOf(services.engine, edition, { date, region, min_size_mm, simplify_m });
-    const as_of_ms = edition.dataAsOf(dates);
     const data_as_of = as_of_ms === null ? null : timestamp(as_of_ms);
     const echo = { bbox: regionBox(region.bbox), state: region.state, min_size_mm, simplify_m };
     if (query.format === 'geojson')

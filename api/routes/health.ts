@@ -3,8 +3,8 @@ import { timestamp } from '../../schemas/time.ts';
 import { NOTHING_PUBLISHED } from '../catalog.ts';
 import { releaseVersion } from '../config.ts';
 import { readEndpoint } from '../endpoint.ts';
-import type { OpenRoute } from '../middleware/open-route.ts';
-import { JSON_TYPE } from '../middleware/reply.ts';
+import { JSON_TYPE } from '../http/reply.ts';
+import type { PublicRoute } from '../middleware/public-routes.ts';
 import { ingestHealth } from '../rules/staleness.ts';
 import type { Services } from '../services.ts';
 
@@ -82,25 +82,24 @@ function stateOf(well: boolean): Health['status'] {
 const PROBE_HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-store' };
 
 /** GET /livez: the process answers. */
-export const livez: OpenRoute = {
+export const livez: PublicRoute = {
   path: '/livez',
-  allow: 'GET, HEAD, OPTIONS',
-  answer: async () => ({ status: 200, headers: PROBE_HEADERS, body: '{"status":"ok"}' }),
+  handler: (ctx) => {
+    ctx.set(PROBE_HEADERS);
+    ctx.body = '{"status":"ok"}';
+  },
 };
 
 /** GET /readyz: 200 when calls can be charged and the published data can be read, else 503. */
-export function readyz(services: Services): OpenRoute {
+export function readyz(services: Services): PublicRoute {
   return {
     path: '/readyz',
-    allow: 'GET, HEAD, OPTIONS',
-    answer: async () => {
+    handler: async (ctx) => {
       const checks = { records: await services.records.health(), data: services.catalog.failure() === null };
       const ready = checks.records && checks.data;
-      return {
-        status: ready ? 200 : 503,
-        headers: PROBE_HEADERS,
-        body: JSON.stringify({ status: ready ? 'ok' : 'unavailable', ...checks }),
-      };
+      ctx.status = ready ? 200 : 503;
+      ctx.set(PROBE_HEADERS);
+      ctx.body = JSON.stringify({ status: ready ? 'ok' : 'unavailable', ...checks });
     },
   };
 }

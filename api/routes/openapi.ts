@@ -1,8 +1,8 @@
-import { documentRoute } from '../middleware/document.ts';
-import type { OpenRoute } from '../middleware/open-route.ts';
-import { JSON_TYPE } from '../middleware/reply.ts';
+import { serveDocument } from '../http/document.ts';
+import { JSON_TYPE } from '../http/reply.ts';
+import type { PublicRoute } from '../middleware/public-routes.ts';
 
 /** GET /v1/openapi.json, without a key. */
-export function openApiDocument(document: object): OpenRoute {
-  return documentRoute('/v1/openapi.json', JSON_TYPE, JSON.stringify(document));
+export function openApiDocument(document: object): PublicRoute {
+  return { path: '/v1/openapi.json', handler: serveDocument(JSON_TYPE, JSON.stringify(document)) };
 }

@@ -1,23 +1,29 @@
 import type { Viewer } from '../files/viewer.ts';
-import type { OpenRoute } from '../middleware/open-route.ts';
-
-const ALLOW = 'GET, HEAD, OPTIONS';
+import type { PublicRoute } from '../middleware/public-routes.ts';
 
 /** GET /: there is nothing here, the documentation is next door. */
-export const frontPage: OpenRoute = {
+export const frontPage: PublicRoute = {
   path: '/',
-  allow: ALLOW,
-  answer: async () => ({ status: 302, headers: { Location: 'docs', 'Cache-Control': 'no-store' }, body: '' }),
+  handler: (ctx) => {
+    ctx.set({ Location: 'docs', 'Cache-Control': 'no-store' });
+    ctx.status = 302;
+    ctx.body = '';
+  },
 };
 
 /** GET /viewer and the files of the map page. */
-export function viewerPages(viewer: Viewer): readonly OpenRoute[] {
-  return [
-    {
-      path: '/viewer/',
-      allow: ALLOW,
-      answer: ({ request, path }) =>
-        viewer.respond({ method: request.method ?? 'GET', path, headers: request.headers }),
+export function viewerPages(viewer: Viewer): PublicRoute {
+  return {
+    path: '/viewer{/*rest}',
+    handler: async (ctx) => {
+      const { status, headers, body } = await viewer.respond({
+        method: ctx.method,
+        path: ctx.state.path,
+        headers: ctx.req.headers,
+      });
+      ctx.status = status;
+      ctx.set(headers);
+      if (body !== null) ctx.body = body;
     },
-  ];
+  };
 }

@@ -10,7 +10,7 @@ import { readHailPixels } from '../queries/impacts.ts';
 import { allLocations, locationCursor } from '../records/portfolio.ts';
 import { findImpacts, impactsPage } from '../rules/portfolio-impacts.ts';
 
-const PAGE = { least: 1, most: 500, usual: 50 } as const;
+const PAGE = { min: 1, max: 500, default: 50 } as const;
 
 export const portfolioImpacts = readEndpoint({
   method: 'GET',
@@ -24,7 +24,7 @@ export const portfolioImpacts = readEndpoint({
   params: null,
   query: z.object({
     date: dateQuery({ required: true, description: 'Storm date.' }),
-    limit: wholeQuery({ min: PAGE.least, max: PAGE.most, default: PAGE.usual, description: 'Impacts per page.' }),
+    limit: wholeQuery({ ...PAGE, description: 'Impacts per page.' }),
     cursor: cursorQuery(),
   }),
   body: null,
@@ -51,13 +51,13 @@ export const portfolioImpacts = readEndpoint({
     },
   },
   price: () => ({ operation: 'portfolio.impacts', credits: 20, count: 1 }),
-  dates: ({ query: { date } }) => [date],
+  plan: ({ query: { date } }) => ({ dates: [date] }),
   answer: async ({
     query: { date, limit, cursor },
     caller,
     now_ms,
     edition,
-    dates,
+    plan: { dates },
     services: { engine, records, terrain },
   }) => {
     await checkCursor(records.reader, caller, cursor, now_ms);

@@ -23,7 +23,7 @@ import { rounded } from '../rules/rounded.ts';
 
 const PATH = '/v1/portfolio/locations';
 const GROUP = 'Portfolio';
-const PAGE = { least: 1, most: 200, usual: 50 } as const;
+const PAGE = { min: 1, max: 200, default: 50 } as const;
 const EXAMPLE_ID = 'loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
 
 export const uploadPortfolioLocations = writeEndpoint({
@@ -82,7 +82,7 @@ export const listPortfolioLocations = readEndpoint({
   cacheable: false,
   params: null,
   query: z.object({
-    limit: wholeQuery({ min: PAGE.least, max: PAGE.most, default: PAGE.usual, description: 'Locations per page.' }),
+    limit: wholeQuery({ ...PAGE, description: 'Locations per page.' }),
     cursor: cursorQuery(),
   }),
   body: null,

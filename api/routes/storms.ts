@@ -74,7 +74,7 @@ export const stormsList = readEndpoint({
     detail === 'advanced'
       ? { operation: 'storms.list.advanced', credits: 25, count: 1 }
       : { operation: 'storms.list', credits: 15, count: 1 },
-  dates: ({ now_ms, edition }) => edition.liveDates(lookbackStart(now_ms)),
+  plan: ({ now_ms, edition }) => ({ dates: edition.liveDates(lookbackStart(now_ms)) }),
   answer: async ({ query, now_ms, edition, services: { live } }) => {
     const { lat, lon, radius_km, detail } = query;
     const snapshot = live.snapshot(edition);
@@ -151,7 +151,7 @@ export const stormsGet = readEndpoint({
   },
   priced: DETAILS.map((detail) => `detail=${detail}`),
   clocked: ['date'],
-  dates: ({ query: { date } }) => (date === null ? [] : [date]),
+  plan: ({ query: { date } }) => ({ dates: date === null ? [] : [date] }),
   price: ({ query: { detail } }) =>
     detail === 'advanced'
       ? { operation: 'storms.get.advanced', credits: 18, count: 1 }

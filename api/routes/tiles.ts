@@ -56,13 +56,13 @@ export const tilesScan = readEndpoint({
   },
   price: () => ({ operation: 'tiles.scan', credits: 3, count: 1 }),
   clocked: ['date'],
-  dates: ({ query, edition }) => {
+  plan: ({ query, edition }) => {
     const date = query.date ?? scanDate(edition);
-    return date === null ? [] : [date];
+    const dates = date === null ? [] : [date];
+    const as_of_ms = edition.dataAsOf(dates);
+    return { dates, date, as_of_ms, version: `${dates} ${edition.version(['frames'], dates)} ${as_of_ms}` };
   },
-  version: ({ edition, dates }) => `${dates} ${edition.version(['frames'], dates)} ${edition.dataAsOf(dates)}`,
-  answer: async ({ services, edition, dates }) => {
-    const [date = null] = dates;
+  answer: async ({ services, edition, plan: { dates, date, as_of_ms } }) => {
     const frames = await readFrames(services.engine, edition.paths('frames', dates));
     const base = tilesUrl(services.base_url);
     return {
@@ -70,7 +70,7 @@ export const tilesScan = readEndpoint({
         layer: 'scan' as const,
         date,
         available: frames.length > 0,
-        data_as_of: timestampOrNull(edition.dataAsOf(dates)),
+        data_as_of: timestampOrNull(as_of_ms),
         frame_count: frames.length,
         frames: frames.map(({ scan_id, scan_time, max_prob, max_size_mm, storms, tile_path }) => ({
           scan_id,
@@ -120,14 +120,14 @@ export const tilesDaily = readEndpoint({
   },
   price: () => ({ operation: 'tiles.daily', credits: 2, count: 1 }),
   clocked: ['date'],
-  dates: ({ query, services, now_ms }) => [query.date ?? stormDate(now_ms, services.storm_day_start_hour)],
-  version: ({ edition, dates }) => {
-    const drawn = dates.map((date) => dailyArchive(edition.manifest(date))?.sha256 ?? 'none');
-    return `${dates} ${drawn} ${edition.dataAsOf(dates)}`;
-  },
-  answer: async ({ services, edition, dates }) => {
-    const date = dates[0] as string;
+  plan: ({ query, services, edition, now_ms }) => {
+    const date = query.date ?? stormDate(now_ms, services.storm_day_start_hour);
+    const dates = [date];
     const archive = dailyArchive(edition.manifest(date));
+    const as_of_ms = edition.dataAsOf(dates);
+    return { dates, date, archive, as_of_ms, version: `${date} ${archive?.sha256 ?? 'none'} ${as_of_ms}` };
+  },
+  answer: async ({ services, edition, plan: { dates, date, archive, as_of_ms } }) => {
     return {
       body: {
         layer: 'daily' as const,
@@ -137,7 +137,7 @@ export const tilesDaily = readEndpoint({
         content_type: PMTILES_TYPE,
         cache_control: DAILY_CACHE_CONTROL,
         size_bytes: archive?.bytes ?? null,
-        data_as_of: timestampOrNull(archiveTime(archive) ?? edition.dataAsOf(dates)),
+        data_as_of: timestampOrNull(archiveTime(archive) ?? as_of_ms),
         note: noteOf(edition.sourceOf(dates)),
       },
     };

@@ -15,19 +15,19 @@ const WEIGHTS = { constant: -1.2, size: 1.6, detections: 0.25, corroborated: 1.2
 const SIZE_SCALE_MM = 19;
 const QUALITY_MIDDLE = 0.5;
 /** Radar alone is never certain, either way. */
-const BOUNDS = { least: 0.02, most: 0.98 } as const;
+const BOUNDS = { min: 0.02, max: 0.98 } as const;
 
 /**
  * Confidence that hail fell at a point, 0.02 to 0.98: `ml_confidence` of the point products.
  * Rises with every input. Methodology 1.0.0.
  */
 export function pointConfidence({ size_mm, n_detections, corroborated, hdqi }: PointEvidence): number {
-  if (n_detections === 0) return BOUNDS.least;
+  if (n_detections === 0) return BOUNDS.min;
   const sum =
     WEIGHTS.constant +
     WEIGHTS.size * Math.log(size_mm / SIZE_SCALE_MM) +
     WEIGHTS.detections * Math.log(1 + n_detections) +
     (corroborated ? WEIGHTS.corroborated : 0) +
     WEIGHTS.quality * (hdqi - QUALITY_MIDDLE);
-  return Math.min(BOUNDS.most, Math.max(BOUNDS.least, 1 / (1 + Math.exp(-sum))));
+  return Math.min(BOUNDS.max, Math.max(BOUNDS.min, 1 / (1 + Math.exp(-sum))));
 }

@@ -18,7 +18,7 @@ export const IMPACT_RADIUS_M = IMPACT_RADIUS_MI * METRES_PER_MILE;
 /** Distances this near the radius are measured exactly, m. */
 const CLOSE_CALL_M = 0.1;
 /** Locations looked at before others may run: about 3 ms. */
-const SLICE = 500;
+const CHUNK = 500;
 /** Confidences made before others may run: about 5 ms. */
 const CONFIDENCES = 50;
 
@@ -60,7 +60,7 @@ export async function findImpacts<Location extends Position>(
 ): Promise<Impact<Location>[]> {
   const impacts: Impact<Location>[] = [];
   if (pixels.size === 0) return impacts;
-  await forEachInChunks(locations, SLICE, (location) => {
+  await forEachInChunks(locations, CHUNK, (location) => {
     const impact = impactOf(location, pixels);
     if (impact !== null) impacts.push(impact);
   });

@@ -18,7 +18,7 @@ import {
 } from './portfolio-rows.ts';
 
 /** Rows judged before others may run: about 0.1 ms, and 25 ms where every cell is as long and as quoted as it may be. */
-const SLICE = 25;
+const CHUNK = 25;
 
 /** Rows of an upload, each judged by itself; or why none can be: the header is no header, or there are too many. */
 export type JudgedUpload =
@@ -38,7 +38,7 @@ export async function judgeUpload(upload: PortfolioUpload): Promise<JudgedUpload
   const found = upload.format === 'json' ? upload.data.values().map(rowOfJson) : foundInCsv(upload.data);
   if (typeof found === 'string') return { kind: 'bad_header', reason: found };
   const rows: (LocationRow | RejectedRow)[] = [];
-  await forEachInChunks(found.take(UPLOAD_ROWS_MAX + 1), SLICE, (row, index) => {
+  await forEachInChunks(found.take(UPLOAD_ROWS_MAX + 1), CHUNK, (row, index) => {
     rows.push(judgeRow(row, index));
   });
   return rows.length > UPLOAD_ROWS_MAX ? { kind: 'too_many_rows' } : { kind: 'judged', rows };

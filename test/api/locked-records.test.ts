@@ -21,7 +21,7 @@ const ALIVE = ['/livez', '/readyz', '/v1/health'];
 async function start(t: ExecutionContext, options: Partial<ServiceOptions> = {}): Promise<RunningService> {
   const service = await startService({
     endpoints: ENDPOINTS,
-    open_routes: (services) => [livez, readyz(services)],
+    public_routes: (services) => [livez, readyz(services)],
     ...options,
   });
   t.teardown(service.close);

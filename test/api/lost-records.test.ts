@@ -20,7 +20,7 @@ const UPLOAD = {
 test('with its records file moved away, the service is not ready and refuses billed calls, until the file is back', async (t) => {
   const service = await startService({
     endpoints: ENDPOINTS,
-    open_routes: (services) => [livez, readyz(services)],
+    public_routes: (services) => [livez, readyz(services)],
   });
   t.teardown(service.close);
   const { name } = service.records.store;

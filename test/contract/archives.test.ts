@@ -7,8 +7,8 @@ import type { Readable } from 'node:stream';
 import test from 'ava';
 import { FetchSource, PMTiles, tileTypeExt } from 'pmtiles';
 import { type Catalog, openCatalog } from '../../api/catalog.ts';
-import { type OpenStreams, openStreams } from '../../api/files/open-streams.ts';
 import { archiveResponse } from '../../api/files/tiles.ts';
+import { type OpenStreams, openStreams } from '../../api/http/open-streams.ts';
 import { archives } from '../../api/routes/archives.ts';
 import { tilesDaily, tilesScan } from '../../api/routes/tiles.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
@@ -29,7 +29,7 @@ test.before(async () => {
     endpoints: [tilesScan, tilesDaily],
     data_root,
     now_ms: NOW_MS,
-    app: { openRoutes: [archives(catalog)] },
+    app: { publicRoutes: [archives(catalog)] },
   });
 });
 test.after.always(async (t) => {
@@ -217,7 +217,7 @@ test('an archive that is gone, was cut short, or leads out of the data root is a
 test('503 overloaded with Retry-After when too many archives are being read; what needs no file is still answered', async (t) => {
   const full = await startService({
     endpoints: [],
-    app: { openRoutes: [archives(catalog, openStreams(0, 0))] },
+    app: { publicRoutes: [archives(catalog, openStreams(0, 0))] },
   });
   t.teardown(full.close);
   const reply = await full.call(DAILY, { key: null });
@@ -237,7 +237,7 @@ test('the file of an archive is closed after its answer, read or not', async (t)
       return stream;
     },
   };
-  const own = await startService({ endpoints: [], app: { openRoutes: [archives(catalog, streams)] } });
+  const own = await startService({ endpoints: [], app: { publicRoutes: [archives(catalog, streams)] } });
   t.teardown(own.close);
   await (await own.call(DAILY, { key: null })).arrayBuffer();
   await (await own.call(DAILY, { key: null })).body?.cancel();

@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { trustedProxies } from '../../api/middleware/address.ts';
+import { trustedProxies } from '../../api/http/address.ts';
 import { purgeBusiness, setStatus } from '../../api/records/businesses.ts';
 import { getHealth } from '../../api/routes/health.ts';
 import { openAccount } from '../support/service/account.ts';

@@ -42,7 +42,7 @@ test.beforeEach(async (t) => {
       },
       health: async () => !broken.has('health') && records.health(),
     }),
-    open_routes: (services) => [livez, readyz(services)],
+    public_routes: (services) => [livez, readyz(services)],
   });
   t.context = { service, samples, broken };
 });

@@ -165,7 +165,7 @@ test('operations are named after method and path', (t) => {
 test('GET /v1/openapi.json and /docs need no key, carry a tag, and have a page of their own rules', async (t) => {
   const service = await startService({
     endpoints: ENDPOINTS,
-    open_routes: () => [openApiDocument(document), docsPage(document)],
+    public_routes: () => [openApiDocument(document), docsPage(document)],
   });
   const json = await service.call('/v1/openapi.json', { key: null });
   t.is(json.status, 200);
@@ -184,7 +184,7 @@ test('GET /v1/openapi.json and /docs need no key, carry a tag, and have a page o
 });
 
 test('the page names every endpoint, price and error, and asks nobody else for anything', async (t) => {
-  const service = await startService({ endpoints: [], open_routes: () => [docsPage(document)] });
+  const service = await startService({ endpoints: [], public_routes: () => [docsPage(document)] });
   const html = await (await service.call('/docs', { key: null })).text();
   for (const endpoint of ENDPOINTS) t.true(html.includes(`id="${operationId(endpoint)}"`), endpoint.path);
   for (const code of Object.keys(ERRORS)) t.true(html.includes(`<code>${code}</code>`), code);

@@ -36,7 +36,7 @@ async function start(t: ExecutionContext, data_root: string): Promise<RunningSer
     endpoints: ENDPOINTS,
     data_root,
     now_ms: WHOLE_NOW_MS,
-    open_routes: (services) => [readyz(services), archives(services.catalog)],
+    public_routes: (services) => [readyz(services), archives(services.catalog)],
   });
   t.teardown(service.close);
   return service;

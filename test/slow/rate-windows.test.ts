@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import test from 'ava';
-import { trustedProxies } from '../../api/middleware/address.ts';
-import { ADDRESS_WINDOWS } from '../../api/middleware/rate-limit.ts';
+import { trustedProxies } from '../../api/http/address.ts';
+import { ADDRESS_WINDOWS } from '../../api/http/rate-window.ts';
 import { openAccount } from '../support/service/account.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
 import { startService } from '../support/service/service.ts';

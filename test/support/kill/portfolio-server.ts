@@ -42,15 +42,15 @@ const keys = await ensureFirstBusiness(services.records, now());
 await services.records.reader.updateTable('plans').set({ rate_per_minute: 1_000_000 }).execute();
 const server = createApp({
   endpoints: PORTFOLIO,
-  openRoutes: [],
+  publicRoutes: [],
   services,
   trusted: null,
   clock: { monotonic_ms: () => performance.now(), unix_ms: now },
   check_replies: 'all',
-  watcher: {
+  telemetry: {
     answered: () => {},
     failed: (_, error) => console.error(error),
-    departed: (route, faults) => console.error(route, faults),
+    schemaMismatch: (route, faults) => console.error(route, faults),
   },
 });
 server.listen(0, '127.0.0.1', () => {

@@ -70,8 +70,7 @@ export function sampleEndpoints(): Samples {
     reply: z.object({ version: z.string() }),
     other_replies: { 'text/plain; charset=utf-8': z.string() },
     price: () => ({ operation: 'sample.version', credits: 10, count: 1 }),
-    dates: ({ edition }) => edition.dates,
-    version: () => samples.version,
+    plan: ({ edition }) => ({ dates: edition.dates, version: samples.version }),
     answer: async ({ query }) => {
       await work('/v1/sample/version');
       if (query.format === 'text') return { body: samples.version, type: 'text/plain; charset=utf-8' };

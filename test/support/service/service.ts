@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type AppOptions, createApp } from '../../../api/app.ts';
 import type { Endpoint } from '../../../api/endpoint.ts';
-import type { OpenRoute } from '../../../api/middleware/open-route.ts';
-import type { Watcher } from '../../../api/middleware/watcher.ts';
+import type { PublicRoute } from '../../../api/middleware/public-routes.ts';
+import type { Telemetry } from '../../../api/middleware/telemetry.ts';
 import { ensureFirstBusiness } from '../../../api/records/first-business.ts';
 import type { Records } from '../../../api/records/records.ts';
 import { openServices, type Services } from '../../../api/services.ts';
@@ -24,7 +24,7 @@ export interface ServiceOptions {
   /** Parts that stand in for the real ones. */
   readonly records?: (records: Records) => Records;
   readonly app?: Partial<AppOptions>;
-  readonly open_routes?: (services: Services) => readonly OpenRoute[];
+  readonly public_routes?: (services: Services) => readonly PublicRoute[];
 }
 
 /** `key` instead of the live key, null for none; `duplex` goes with a body that is a stream. */
@@ -68,19 +68,19 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const records = options.records?.(opened.records) ?? opened.records;
   const services = { ...opened, records };
   const failures: unknown[] = [];
-  const watcher: Watcher = {
+  const telemetry: Telemetry = {
     answered: () => {},
     failed: (_, error) => failures.push(error),
-    departed: (route, faults) => failures.push(new Error(`${route} ${faults}`)),
+    schemaMismatch: (route, faults) => failures.push(new Error(`${route} ${faults}`)),
   };
   const server = createApp({
     endpoints: options.endpoints,
-    openRoutes: options.open_routes?.(services) ?? [],
+    publicRoutes: options.public_routes?.(services) ?? [],
     services,
     trusted: null,
     clock: { monotonic_ms: () => performance.now(), unix_ms: now },
     check_replies: 'all',
-    watcher,
+    telemetry,
     ...options.app,
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -42,7 +42,7 @@ export async function startWholeService(): Promise<WholeService> {
     endpoints: ENDPOINTS,
     data_root: await wholeRoot(),
     now_ms: WHOLE_NOW_MS,
-    app: { openRoutes: [openApiDocument(document)] },
+    app: { publicRoutes: [openApiDocument(document)] },
   });
   try {
     const description = parseDescription(await service.json('/v1/openapi.json', { key: null }));

@@ -1,0 +1,35 @@
+import type { Answer, ReadEndpoint } from '../endpoint.ts';
+import { JSON_TYPE, setReply } from '../http/reply.ts';
+import type { Services } from '../services.ts';
+import type { CallMiddleware } from '../state.ts';
+import type { CheckReply } from './check-reply.ts';
+import { checkType } from './negotiate.ts';
+import { tagOf } from './plan.ts';
+
+/** Makes the answer of an endpoint that reads, from what its plan says. X-Data-Source tells the kind of the dates it read. */
+export function read(endpoint: ReadEndpoint, services: Services, check: CheckReply): CallMiddleware {
+  return async (ctx) => {
+    const { state } = ctx;
+    const { input, caller, now_ms, edition, plan } = state;
+    const answer: Answer<unknown> = await endpoint.answer({ ...input, caller, now_ms, services, edition, plan });
+    check(endpoint, answer);
+    const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
+    const source = edition.sourceOf(answer.dates ?? plan.dates);
+    const type = answer.type ?? JSON_TYPE;
+    checkType(ctx.req.headers.accept, type);
+    if (endpoint.cacheable)
+      state.tag ??= tagOf(endpoint, input, `${source} ${answer.tag === undefined ? text : JSON.stringify(answer.tag)}`);
+    state.reply = {
+      status: 200,
+      type,
+      headers: {
+        ...(state.tag === null ? { 'Cache-Control': 'no-store' } : {}),
+        ...(source === null ? {} : { 'X-Data-Source': source }),
+        ...answer.headers,
+      },
+      bytes: Buffer.from(text),
+      gzipped: null,
+    };
+    setReply(ctx, state.reply);
+  };
+}

@@ -1,0 +1,40 @@
+import type { Answer, WriteEndpoint } from '../endpoint.ts';
+import { type Headers, JSON_TYPE, type Reply, setReply } from '../http/reply.ts';
+import type { StoredAnswer, Writer } from '../records/records.ts';
+import type { Services } from '../services.ts';
+import type { CallMiddleware } from '../state.ts';
+import { chargeOf, spendCapExceeded } from './charge.ts';
+import type { CheckReply } from './check-reply.ts';
+
+/** Makes the answer of an endpoint that writes: rows, charge and idempotency record in one transaction. */
+export function write(endpoint: WriteEndpoint, services: Services, check: CheckReply): CallMiddleware {
+  return async (ctx) => {
+    const { state } = ctx;
+    const { input, caller, now_ms, price, claim } = state;
+    const question = { ...input, caller, now_ms, services };
+    const ready = await endpoint.prepare(question);
+    const work = async (writer: Writer): Promise<StoredAnswer> => {
+      const answer: Answer<unknown> = await endpoint.write(question, writer, ready);
+      check(endpoint, answer);
+      return { status: endpoint.status, type: answer.type ?? JSON_TYPE, body: JSON.stringify(answer.body) };
+    };
+    const charge = price === null ? null : chargeOf(caller, price, now_ms);
+    const stored = await services.records.write(caller.business_id, charge, claim, now_ms, work);
+    if (stored === 'over_cap') throw spendCapExceeded(now_ms);
+    state.claim = null;
+    state.charged = charge !== null;
+    state.reply = replyOf(stored);
+    setReply(ctx, state.reply);
+  };
+}
+
+/** An answer that was stored, as it goes out: first or again. */
+export function replyOf({ status, type, body }: StoredAnswer, headers: Headers = {}): Reply {
+  return {
+    status,
+    type,
+    headers: { 'Cache-Control': 'no-store', ...headers },
+    bytes: Buffer.from(body),
+    gzipped: null,
+  };
+}

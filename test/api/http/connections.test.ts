@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { WAITING_MAX } from '../../../api/http/connections.ts';
+import type { PublicRoute } from '../../../api/middleware/public-routes.ts';
+import type { Context } from '../../../api/state.ts';
+import { type RunningService, startService } from '../../support/service/service.ts';
+
+/** A service with one route, which needs no key. */
+async function serviceOf(
+  t: ExecutionContext,
+  bodyOf: (ctx: Context) => Promise<string | Readable>,
+): Promise<RunningService> {
+  const route: PublicRoute = {
+    path: '/it/:name',
+    methods: ['GET', 'POST'],
+    handler: async (ctx) => {
+      ctx.body = await bodyOf(ctx);
+    },
+  };
+  const service = await startService({ endpoints: [], app: { publicRoutes: [route] } });
+  t.teardown(service.close);
+  return service;
+}
+
+function open(t: ExecutionContext, { server }: RunningService): Socket {
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.on('error', () => {}); // a connection that is cut may end with a reset
+  t.teardown(() => socket.destroy());
+  return socket;
+}
+
+const get = (name: string | number) => `GET /it/${name} HTTP/1.1\r\nHost: x\r\n\r\n`;
+const nameOf = ({ state }: Context) => state.path.slice('/it/'.length);
+
+/** Bodies of the answers on a connection, and whether the last said that it closes it, once so many came or it ended. */
+async function bodies(socket: Socket, count: number): Promise<{ readonly bodies: string[]; readonly closes: boolean }> {
+  let all = '';
+  const found = () => [...all.matchAll(/\r\n\r\n<(\w+)>/g)].map(([, body]) => body as string);
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+    all += chunk;
+    if (found().length >= count) break;
+  }
+  return { bodies: found(), closes: /connection: close/i.test(all.slice(all.lastIndexOf('HTTP/1.1'))) };
+}
+
+test('requests sent ahead on one connection are handled one at a time and answered in their order', async (t) => {
+  let [now, most] = [0, 0];
+  const service = await serviceOf(t, async (ctx) => {
+    now += 1;
+    most = Math.max(most, now);
+    await pause(1);
+    now -= 1;
+    return `<${nameOf(ctx)}>`;
+  });
+  const socket = open(t, service);
+  const names = Array.from({ length: 80 }, (_, k) => `r${k}`);
+  socket.write(names.map(get).join(''));
+  t.deepEqual((await bodies(socket, names.length)).bodies, names);
+  t.is(most, 1);
+});
+
+test('bodies sent ahead are read in their turn', async (t) => {
+  const service = await serviceOf(t, async (ctx) => {
+    let bytes = 0;
+    for await (const chunk of ctx.req) bytes += (chunk as Buffer).length;
+    return `<${nameOf(ctx)}of${bytes}>`;
+  });
+  const socket = open(t, service);
+  const posts = [10, 200_000, 0, 3].map(
+    (length, k) =>
+      `POST /it/p${k} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${'x'.repeat(length)}${get(`g${k}`)}`,
+  );
+  socket.write(posts.join(''));
+  t.deepEqual((await bodies(socket, 8)).bodies, [
+    ...['p0of10', 'g0of0', 'p1of200000', 'g1of0', 'p2of0', 'g2of0', 'p3of3', 'g3of0'],
+  ]);
+});
+
+test('connections are handled beside each other', async (t) => {
+  const both = Promise.withResolvers<void>();
+  let here = 0;
+  const service = await serviceOf(t, async () => {
+    here += 1;
+    if (here === 2) both.resolve();
+    await both.promise;
+    return '<ok>';
+  });
+  const sockets = [open(t, service), open(t, service)];
+  for (const socket of sockets) socket.write(get('x'));
+  for (const socket of sockets) t.deepEqual((await bodies(socket, 1)).bodies, ['ok']);
+});
+
+test('a connection with more requests ahead than may wait is answered so far, and told that it ends', async (t) => {
+  let handled = 0;
+  const service = await serviceOf(t, async () => {
+    handled += 1;
+    await pause(0);
+    return `<n${handled}>`;
+  });
+  const socket = open(t, service);
+  const sent = Array.from({ length: 10 * WAITING_MAX }, (_, k) => k);
+  socket.write(sent.map(get).join(''));
+  const answers = await bodies(socket, sent.length);
+  t.is(answers.bodies.length, WAITING_MAX + 1);
+  t.true(answers.closes);
+  t.is(handled, WAITING_MAX + 1);
+});
+
+test('what waits on a connection that breaks is never handled', async (t) => {
+  const first = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  let handled = 0;
+  const service = await serviceOf(t, async () => {
+    handled += 1;
+    first.resolve();
+    await finish.promise;
+    return '<ok>';
+  });
+  const socket = open(t, service);
+  const served = once(service.server, 'connection') as Promise<[Socket]>;
+  socket.write(get('a') + get('b') + get('c'));
+  const [peer] = await served;
+  await first.promise;
+  const closed = once(peer, 'close');
+  peer.destroy();
+  await closed;
+  finish.resolve();
+  t.is((await service.call('/it/after', { key: null })).status, 200);
+  t.is(handled, 2, 'the first of the connection and the one after it');
+});
+
+test('a client that does not read its answer is cut off, and what was being sent is closed', async (t) => {
+  const streams: Readable[] = [];
+  const service = await serviceOf(t, async () => {
+    const stream = Readable.from(endless());
+    streams.push(stream);
+    return stream;
+  });
+  t.true(service.server.timeout > 0);
+  service.server.timeout = 200;
+  const socket = open(t, service);
+  socket.pause();
+  const served = once(service.server, 'connection') as Promise<[Socket]>;
+  socket.write(get('much').repeat(3));
+  const [peer] = await served;
+  await once(peer, 'close');
+  while (!streams.every((stream) => stream.destroyed)) await pause(10);
+  t.is(streams.length, 1, 'the next answer was not begun');
+});
+
+async function* endless(): AsyncGenerator<Buffer> {
+  for (;;) yield Buffer.alloc(65_536);
+}
