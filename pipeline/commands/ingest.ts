@@ -143,9 +143,9 @@ async function ingest(config: Config, options: Checked): Promise<void> {
     // Files carry the time of the machine, whatever the data clock says.
     const swept = await root.sweep(Date.now(), config.raw_keep_days);
     const touched = run.dates.length > 0 ? run.dates : datesOf(files, config);
-    const heads = touched.flatMap((date) => root.heads.get(date) ?? []).filter((head) => head.scans.length > 0);
+    const heads = touched.flatMap((date) => root.heads.get(date) ?? []).filter((head) => head.scan_count > 0);
     const dates = heads.map((head) => head.partition);
-    const summary = await summarize(root.engine, root.path, heads);
+    const summary = await summarize(root, dates);
     log.close();
     const seconds = Math.round((performance.now() - started) / 100) / 10;
     const source = heads[0]?.source ?? null;

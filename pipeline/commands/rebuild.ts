@@ -28,7 +28,7 @@ export function rebuildCommand(config: () => Config): Command {
       const root = await openRoot(data_root, 'hail-pipeline rebuild', storm_day_start_hour, now());
       const readers = startReadPool(readerThreads());
       try {
-        if ((root.heads.get(options.date)?.scans.length ?? 0) === 0)
+        if ((root.heads.get(options.date)?.scan_count ?? 0) === 0)
           throw new NotFound('rebuild', options.date, `has no published scans under ${data_root}`);
         const session = openSession(root, readers, {
           storm_day_start_hour,

@@ -16,7 +16,7 @@ import type { StagedFile } from './commit.ts';
 import { DERIVED_SEGMENT, deriveTables } from './day.ts';
 import { PLACE_COLUMNS, placeFacts } from './merge.ts';
 import type { Root } from './root.ts';
-import { dataFileName } from './segment.ts';
+import { dataFileName } from './stage.ts';
 import { stageQuery } from './tables.ts';
 
 /** Segment of a date that the climate wrote: no scans, only their sum. */
@@ -53,7 +53,7 @@ export async function* publishClimate(root: Root, climate: Climate, now_ms: numb
   const all = Array.from({ length: dates }, (_, index) => addDays(first_date, index));
   for (const [index, storm_date] of all.entries()) {
     const head = root.heads.get(storm_date);
-    if (head !== undefined && head.files.length > 0) continue;
+    if (head !== undefined && head.table_files > 0) continue;
     const rows = await publishDate(root, climate, storm_date, now_ms);
     yield { storm_date, number: index + 1, of: dates, detections: rows };
   }
@@ -74,9 +74,9 @@ async function publishDate(root: Root, climate: Climate, storm_date: string, now
   }
   const rows = files.find((file) => file.entry.table === detections.name)?.entry.rows ?? 0;
   await root.publishDay(storm_date, 'simulated', [], files, true, now_ms);
-  const head = root.heads.get(storm_date);
-  if (head !== undefined && rows > 0) {
-    const derived = await deriveTables(engine, root.path, root.staging, head);
+  const manifest = await root.manifest(storm_date);
+  if (manifest !== null && rows > 0) {
+    const derived = await deriveTables(engine, root.path, root.staging, manifest);
     await root.publishDay(storm_date, 'simulated', [DERIVED_SEGMENT], derived.files, true, now_ms);
   }
   return rows;

@@ -41,6 +41,21 @@ export interface Edit {
   readonly dates: Manifest['dates'];
 }
 
+/** What an edit says of its partition as a whole. */
+type Partition = Pick<Edit, 'partition' | 'source' | 'storm_day_start_hour' | 'closed'>;
+
+/** An edit of a partition: the changes named, and no others. */
+export function editOf(
+  { partition, source, storm_day_start_hour, closed }: Partition,
+  changes: Partial<Omit<Edit, 'partition'>>,
+): Edit {
+  return {
+    ...{ partition, source, storm_day_start_hour, closed, dates: null, feeds: {} },
+    ...{ drop_segments: [], add_scans: [], add_files: [], relist_files: [], changed_tables: [] },
+    ...changes,
+  };
+}
+
 /** The list after an edit; a scan or file of the same name replaces the old entry, never adds to it. */
 export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: number): Manifest {
   const dropped = new Set(edit.drop_segments);

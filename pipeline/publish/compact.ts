@@ -1,15 +1,15 @@
 import { join } from 'node:path';
-import type { Table } from '../../schemas/columns.ts';
 import { mixedSource } from '../../schemas/data-source.ts';
+import type { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { SCAN_TABLES } from '../../schemas/tables/index.ts';
 import type { Engine } from '../duckdb.ts';
-import type { Edit, StagedFile } from './commit.ts';
+import { type Edit, editOf, type StagedFile } from './commit.ts';
 import { allRows, mergedDayMax } from './merge.ts';
-import { dataFileName, segmentName } from './segment.ts';
-import { stageQuery } from './tables.ts';
+import { segmentName } from './segment.ts';
+import { stageTable } from './stage.ts';
 
 /** Name of the segment that the scans of a closed date share; unique over all dates. */
 export function daySegment(date: string): string {
@@ -66,45 +66,22 @@ export async function regroup(
     if (paths.length === 0) continue;
     const query =
       table === dayMax ? mergedDayMax(paths, closing ? pathsOf('detections') : null) : allRows(table, paths);
-    staged.push(await stageJoined(engine, staging, manifest, table, query, covers));
+    const destination = { folder: layout.table(table.name, manifest.partition), stem: closing ? 'day' : segment };
+    staged.push(await stageTable(engine, staging, table, { query }, manifest.source, destination, covers));
   }
   const checkpoint = files
     .filter((file) => file.kind === 'state')
     .sort(byLastScan)
     .at(-1);
-  const kept = files.filter((file) => file.kind === 'scan-tiles' || file === checkpoint);
-  return {
-    partition: manifest.partition,
-    source: manifest.source,
-    storm_day_start_hour: manifest.storm_day_start_hour,
+  const relisted = files.filter((file) => file.kind === 'scan-tiles' || file === checkpoint);
+  return editOf(manifest, {
     drop_segments: segments,
     add_scans: scans.map((scan) => ({ ...scan, segment })),
     add_files: staged,
-    feeds: {},
-    relist_files: kept.map((file) => ({ ...file, segment })),
+    relist_files: relisted.map((file) => ({ ...file, segment })),
     changed_tables: closing ? [dayMax.name] : [],
     closed: closing,
-    dates: null,
-  };
-}
-
-async function stageJoined(
-  engine: Engine,
-  staging: string,
-  { partition: date, source }: Manifest,
-  table: Table,
-  query: string,
-  covers: Pick<PublishedFile, 'segment' | 'first_scan' | 'last_scan'>,
-): Promise<StagedFile> {
-  const staged = join(staging, `${table.name}-${covers.segment}.parquet`);
-  const facts = await stageQuery(engine, table, query, staged, source);
-  const path = dataFileName(
-    layout.table(table.name, date),
-    covers.segment === daySegment(date) ? 'day' : covers.segment,
-    facts.sha256,
-    'parquet',
-  );
-  return { staged, entry: { path, kind: 'table', table: table.name, ...covers, ...facts } };
+  });
 }
 
 function byLastScan(a: PublishedFile, b: PublishedFile): number {
@@ -113,17 +90,19 @@ function byLastScan(a: PublishedFile, b: PublishedFile): number {
 
 /** A month is cut into squares of so many pixels: what a question about one place has no use for is not even opened. */
 const REGION_PX = 500;
+/** A month's files cover no scans of their own. */
+const MONTH = { segment: 'month', first_scan: null, last_scan: null };
 
 /**
  * Edit of a month partition: the day maxima of its closed dates, one file for each region with hail, for questions about
- * one place over long times. `days` are the manifests of those dates; the list remembers the commit of each.
+ * one place over long times. `days` are the heads of those dates; the list remembers the commit of each.
  */
 export async function monthEdit(
   engine: Engine,
   dataRoot: string,
   staging: string,
   month: string,
-  days: readonly Manifest[],
+  days: readonly Head[],
   previous: Manifest | null,
 ): Promise<Edit> {
   const paths = days.flatMap((day) => tablePaths(dataRoot, day, dayMax.name));
@@ -132,28 +111,20 @@ export async function monthEdit(
   for (const region of await regionsOf(engine, paths)) {
     const query = `SELECT * FROM (${allRows(dayMax, paths)}) WHERE "row" BETWEEN ${region.row} AND ${region.row + REGION_PX - 1}
       AND col BETWEEN ${region.col} AND ${region.col + REGION_PX - 1}`;
-    const name = `r${region.row}c${region.col}`;
-    const staged = join(staging, `${dayMax.name}-month-${name}.parquet`);
-    const facts = await stageQuery(engine, dayMax, query, staged, source);
-    const path = dataFileName(layout.monthTable(dayMax.name, month), name, facts.sha256, 'parquet');
-    add_files.push({
-      staged,
-      entry: { path, kind: 'table', table: dayMax.name, segment: 'month', first_scan: null, last_scan: null, ...facts },
-    });
+    const destination = { folder: layout.monthTable(dayMax.name, month), stem: `r${region.row}c${region.col}` };
+    add_files.push(await stageTable(engine, staging, dayMax, { query }, source, destination, MONTH));
   }
-  return {
-    partition: layout.monthPartition(month),
-    source,
-    storm_day_start_hour: days[0]?.storm_day_start_hour ?? 0,
-    drop_segments: previous === null ? [] : ['month'],
-    add_scans: [],
-    feeds: {},
-    add_files,
-    relist_files: [],
-    changed_tables: [dayMax.name],
-    closed: true,
-    dates: Object.fromEntries(days.map((day) => [day.partition, day.commit])),
-  };
+  const partition = layout.monthPartition(month);
+  const storm_day_start_hour = days[0]?.storm_day_start_hour ?? 0;
+  return editOf(
+    { partition, source, storm_day_start_hour, closed: true },
+    {
+      drop_segments: previous === null ? [] : [MONTH.segment],
+      add_files,
+      changed_tables: [dayMax.name],
+      dates: Object.fromEntries(days.map((day) => [day.partition, day.commit])),
+    },
+  );
 }
 
 /** First row and column of every region that holds a row, from north-west to south-east. */

@@ -1,8 +1,7 @@
-import { join } from 'node:path';
 import { LATTICE, windowBbox } from '../../schemas/geo/lattice.ts';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import { layout } from '../../schemas/layout.ts';
-import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
+import type { Manifest } from '../../schemas/manifest.ts';
 import { EVENT_MIN_MM, SIZE_BANDS } from '../../schemas/size.ts';
 import { type EventDay, eventDays } from '../../schemas/tables/event-days.ts';
 import { type Swath, swaths } from '../../schemas/tables/swaths.ts';
@@ -12,13 +11,11 @@ import { type EventFacts, eventDay } from '../derive/event-days.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
 import { drawTiers, type PixelScans, type TierPixel } from '../swath/tiers.ts';
 import { dailyArchive } from '../tiles/daily.ts';
-import { addressedTiles } from './archives.ts';
 import type { StagedFile } from './commit.ts';
 import { tablePaths } from './compact.ts';
 import { mergedDayMax } from './merge.ts';
-import { dataFileName } from './segment.ts';
-import { sha256, writeSynced } from './store.ts';
-import { readRows, type StagedTable, stageRows } from './tables.ts';
+import { type Coverage, stageTable, stageTiles } from './stage.ts';
+import { readRows } from './tables.ts';
 
 /** Segment of the files that follow from a whole date: tiers, the event day, the daily archive. */
 export const DERIVED_SEGMENT = 'derived';
@@ -45,7 +42,8 @@ export async function deriveDay(
     source: manifest.source,
     bounds: await gridBounds(engine, paths('frames')),
   });
-  return [...files, await stageArchive(staging, storm_date, archive, coverOf(manifest))];
+  const destination = { folder: layout.dailyTiles(storm_date), stem: 'day' };
+  return [...files, await stageTiles(staging, 'daily-tiles', archive, destination, coverOf(manifest), null)];
 }
 
 /** The tables among it: tiers and the event day, staged, and the tiers themselves. */
@@ -63,40 +61,18 @@ export async function deriveTables(
   const files: StagedFile[] = [];
   const stage = async (table: typeof swaths | typeof eventDays, tableRows: readonly Record<string, unknown>[]) => {
     if (tableRows.length === 0) return;
-    const staged = join(staging, `${table.name}-${storm_date}.parquet`);
-    const facts: StagedTable = await stageRows(engine, table, tableRows, staged, manifest.source);
-    const path = dataFileName(layout.table(table.name, storm_date), 'day', facts.sha256, 'parquet');
-    files.push({ staged, entry: { path, kind: 'table', table: table.name, ...coverOf(manifest), ...facts } });
+    const destination = { folder: layout.table(table.name, storm_date), stem: 'day' };
+    const covers = coverOf(manifest);
+    files.push(await stageTable(engine, staging, table, { rows: tableRows }, manifest.source, destination, covers));
   };
   await stage(swaths, tiers);
   await stage(eventDays, event === null ? [] : [event]);
   return { files, tiers };
 }
 
-function coverOf(manifest: Manifest): Pick<PublishedFile, 'segment' | 'first_scan' | 'last_scan'> {
+function coverOf(manifest: Manifest): Coverage {
   const [first, last] = [manifest.scans[0], manifest.scans.at(-1)];
   return { segment: DERIVED_SEGMENT, first_scan: first?.scan_id ?? null, last_scan: last?.scan_id ?? null };
-}
-
-async function stageArchive(
-  staging: string,
-  storm_date: string,
-  archive: Uint8Array,
-  covers: Pick<PublishedFile, 'segment' | 'first_scan' | 'last_scan'>,
-): Promise<StagedFile> {
-  const hash = sha256(archive);
-  const staged = join(staging, `daily-${storm_date}.pmtiles`);
-  await writeSynced(staged, archive);
-  const path = dataFileName(layout.dailyTiles(storm_date), 'day', hash, 'pmtiles');
-  const entry = {
-    path,
-    kind: 'daily-tiles' as const,
-    table: null,
-    ...covers,
-    rows: addressedTiles(archive),
-    bytes: archive.length,
-  };
-  return { staged, entry: { ...entry, sha256: hash, schema_version: 3, bbox: null, max_size_mm: null } };
 }
 
 /** What tiers look at: pixels of the day maximum that a detection or a tier stands on. */

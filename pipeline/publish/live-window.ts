@@ -10,6 +10,7 @@ import { tracks } from '../../schemas/tables/tracks.ts';
 import { scanId, scanTime, timestamp } from '../../schemas/time.ts';
 import type { Engine } from '../duckdb.ts';
 import { tablePaths } from './compact.ts';
+import type { DateHead, Dates } from './dates.ts';
 import { arrowFile, LIVE_WINDOW_MIN, recordBatch } from './live.ts';
 import type { ScanProducts } from './segment.ts';
 import { sha256, writeSynced } from './store.ts';
@@ -19,13 +20,13 @@ const LIVE_TABLES = { detections, cells, tracks } as const;
 type LiveTable = keyof typeof LIVE_TABLES;
 
 /** One scan of the live window, its rows ready to be written. */
-export interface LiveScan {
+interface LiveScan {
   readonly scan_time: number;
   readonly batches: Readonly<Record<LiveTable, RecordBatch>>;
 }
 
 /** A scan's part of the live window. */
-export function liveScan(products: Pick<ScanProducts, 'scan_time' | LiveTable>): LiveScan {
+function liveScan(products: Pick<ScanProducts, 'scan_time' | LiveTable>): LiveScan {
   return {
     scan_time: products.scan_time,
     batches: {
@@ -36,33 +37,75 @@ export function liveScan(products: Pick<ScanProducts, 'scan_time' | LiveTable>):
   };
 }
 
-/** Observation time of the newest scan that any date lists, epoch milliseconds; null on an empty root. */
-export function newestScan(heads: Iterable<Manifest>): number | null {
+/** Observation time of the newest scan of some dates, epoch milliseconds; null when they hold none. */
+export function newestScan(heads: Iterable<Pick<DateHead, 'last_scan'>>): number | null {
   let newest: string | null = null;
-  for (const head of heads) {
-    const last = head.scans.at(-1)?.scan_id ?? null;
-    if (last !== null && (newest === null || last > newest)) newest = last;
-  }
+  for (const { last_scan } of heads)
+    if (last_scan !== null && (newest === null || last_scan > newest)) newest = last_scan;
   return newest === null ? null : scanTime(newest);
 }
 
-/** Scans of the 30 minutes before the newest one, as the lists have them. */
-export function liveScanIds(heads: Iterable<Manifest>, newest_ms: number): string[] {
-  const oldest = scanId(newest_ms - LIVE_WINDOW_MIN * 60_000);
-  return [...heads].flatMap((head) => head.scans.map((scan) => scan.scan_id).filter((id) => id >= oldest)).sort();
+/** The live snapshot as it must become: files that wait in staging, and the switch that names them. */
+export interface StagedLive {
+  readonly current: Current;
+  readonly files: readonly { readonly staged: string; readonly path: string }[];
+}
+
+/** The scans of the last 30 minutes, kept ready from one commit to the next. */
+export interface LiveWindow {
+  /**
+   * Stages the snapshot of what is published now; null on an empty root. The rows of `fresh` scans are at hand, those of others
+   * are read from the tables where the window does not know them. After a redo (`forget`) it trusts none that it knew.
+   */
+  readonly stage: (fresh: readonly ScanProducts[], now_ms: number, forget: boolean) => Promise<StagedLive | null>;
+}
+
+/** Opens the live window of a data root; it holds nothing until it is staged for the first time. */
+export function openLiveWindow(engine: Engine, dataRoot: string, staging: string, dates: Dates): LiveWindow {
+  let live: readonly LiveScan[] = [];
+  const stage: LiveWindow['stage'] = async (fresh, now_ms, forget) => {
+    const newest_ms = newestScan(dates.heads.values());
+    if (newest_ms === null) return null;
+    const oldest = scanId(newest_ms - LIVE_WINDOW_MIN * 60_000);
+    const holders = await holdersSince(dates, oldest);
+    const wanted = holders
+      .flatMap((date) => date.scans.map((scan) => scan.scan_id).filter((id) => id >= oldest))
+      .sort();
+    const inWindow = new Set(wanted);
+    const known = new Map(forget ? [] : live.map((scan) => [scanId(scan.scan_time), scan]));
+    for (const scan of fresh) {
+      const id = scanId(scan.scan_time);
+      if (inWindow.has(id)) known.set(id, liveScan(scan));
+    }
+    const missing = wanted.filter((id) => !known.has(id));
+    for (const scan of await readLiveScans(engine, dataRoot, holders, missing)) known.set(scanId(scan.scan_time), scan);
+    live = wanted.map((id) => known.get(id) as LiveScan);
+    return stageLive(staging, live, holders, dates.heads.values(), now_ms);
+  };
+  return { stage };
+}
+
+/** Lists of the dates with scans from one of them on, by date. */
+async function holdersSince({ heads, manifest }: Dates, oldest: string): Promise<Manifest[]> {
+  const holders: Manifest[] = [];
+  for (const { partition, last_scan } of heads.values()) {
+    const list = last_scan !== null && last_scan >= oldest ? await manifest(partition) : null;
+    if (list !== null) holders.push(list);
+  }
+  return holders;
 }
 
 /** Reads scans of the live window back from the published tables: after a restart, or after a redo. */
-export async function readLiveScans(
+async function readLiveScans(
   engine: Engine,
   dataRoot: string,
-  heads: readonly Manifest[],
+  holders: readonly Manifest[],
   scanIds: readonly string[],
 ): Promise<LiveScan[]> {
   if (scanIds.length === 0) return [];
   const since_ms = Math.min(...scanIds.map(scanTime));
   const rowsOf = async (table: Table) => {
-    const paths = heads.flatMap((head) => tablePaths(dataRoot, head, table.name));
+    const paths = holders.flatMap((list) => tablePaths(dataRoot, list, table.name));
     const rows = await readRows<{ scan_time: number }>(
       engine,
       table,
@@ -85,27 +128,20 @@ export async function readLiveScans(
   });
 }
 
-/** Manifests of the dates that some scans belong to. */
-function holdersOf(heads: readonly Manifest[], scans: readonly LiveScan[]): Manifest[] {
-  const ids = new Set(scans.map((scan) => scanId(scan.scan_time)));
-  return heads.filter((head) => head.scans.some((scan) => ids.has(scan.scan_id)));
-}
-
 /**
  * Writes the live snapshot into staging and says what the switch must become.
- * `scans` are those of the window, oldest first; `heads` the newest manifest of every date.
+ * `scans` are those of the window, oldest first; `holders` the lists of their dates; `heads` those of every date.
  */
-export async function stageLive(
+async function stageLive(
   staging: string,
   scans: readonly LiveScan[],
-  heads: Iterable<Manifest>,
+  holders: readonly Manifest[],
+  heads: Iterable<DateHead>,
   now_ms: number,
-): Promise<{ current: Current; files: { staged: string; path: string }[] }> {
+): Promise<StagedLive> {
   const newest = scans.at(-1) as LiveScan;
   const id = scanId(newest.scan_time);
   const files: { staged: string; path: string }[] = [];
-  const all = [...heads];
-  const holders = holdersOf(all, scans);
   const source = mixedSource(holders.map((head) => head.source)) ?? 'observed';
   const stage = async (name: LiveTable) => {
     const content = await arrowFile(
@@ -125,7 +161,7 @@ export async function stageLive(
     tracks: await stage('tracks'),
     first_scan: scanId((scans[0] as LiveScan).scan_time),
   };
-  const holder = holders.find((head) => head.scans.some((scan) => scan.scan_id === id));
+  const holder = holders.find((list) => list.scans.some((scan) => scan.scan_id === id));
   return {
     files,
     current: {
@@ -134,7 +170,9 @@ export async function stageLive(
       data_timestamp: timestamp(newest.scan_time),
       data_as_of: timestamp(now_ms),
       source: holder === undefined ? 'observed' : sourceOfDate(holder),
-      open_dates: Object.fromEntries(all.filter((head) => !head.closed).map((head) => [head.partition, head.commit])),
+      open_dates: Object.fromEntries(
+        [...heads].filter((head) => !head.closed).map((head) => [head.partition, head.commit]),
+      ),
       live,
     },
   };

@@ -11,9 +11,13 @@ export async function readNewest(dataRoot: string, partition: string): Promise<M
   const head = await readHead(dataRoot, partition);
   if (head === null) return null;
   const manifest = await readManifest(dataRoot, partition, head.commit);
-  if (manifest === null)
-    throw new PipelineError('publish', layout.manifest(partition, head.commit), 'is missing, and its head names it');
+  if (manifest === null) throw missingManifest(partition, head.commit);
   return manifest;
+}
+
+/** The fault of a list that a head names and that is not there. */
+export function missingManifest(partition: string, commit: number): PipelineError {
+  return new PipelineError('publish', layout.manifest(partition, commit), 'is missing, and its head names it');
 }
 
 /** The head of a partition; null when nothing is published for it. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Table } from '../../schemas/columns.ts';
+import type { Head } from '../../schemas/head.ts';
 import { newId } from '../../schemas/ids.ts';
 import { layout } from '../../schemas/layout.ts';
 import { MANIFEST_VERSION, type Manifest, type RootName } from '../../schemas/manifest.ts';
@@ -11,8 +12,10 @@ import { scanId, timestamp } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
 import {
+  type Change,
   commitEdits,
   type Edit,
+  editOf,
   type Feeds,
   finishHeads,
   placeFiles,
@@ -20,10 +23,11 @@ import {
   switchCurrent,
 } from './commit.ts';
 import { monthEdit, regroup, unfinishedHours } from './compact.ts';
+import { type Dates, openDates } from './dates.ts';
 import { DERIVED_SEGMENT, deriveDay } from './day.ts';
-import { type LiveScan, liveScan, liveScanIds, newestScan, readLiveScans, stageLive } from './live-window.ts';
+import { type LiveWindow, newestScan, openLiveWindow } from './live-window.ts';
 import { type Lock, takeLock } from './lock.ts';
-import { listPartitions, readCurrent, readNewest } from './manifests.ts';
+import { readCurrent, readHead, readNewest } from './manifests.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
 import { type PublishedTable, publishStatic } from './static.ts';
 import { readIfPresent, replaceFile } from './store.ts';
@@ -39,14 +43,16 @@ export interface DateCommit {
   readonly feeds: Feeds;
 }
 
-/** A data root that this process may write: it holds the lock, the newest lists, and the live window. */
+/** A data root that this process may write: it holds the lock, the heads of all dates, and the live window. */
 export interface Root {
   readonly path: string;
   readonly engine: Engine;
   /** Folder for files on their way; emptied when the root is closed. */
   readonly staging: string;
-  /** Newest manifest of every storm date. */
-  readonly heads: ReadonlyMap<string, Manifest>;
+  /** What is published of every storm date, in short. */
+  readonly heads: Dates['heads'];
+  /** The newest list of a storm date; null when nothing was published for it. */
+  readonly manifest: Dates['manifest'];
   readonly stage: (products: readonly ScanProducts[], dayMax: readonly DayMax[], state: Uint8Array) => Promise<Segment>;
   /** Publishes dates together: readers see all of it or none of it. `fresh` are the scans whose rows are at hand. */
   readonly commit: (dates: readonly DateCommit[], fresh: readonly ScanProducts[], now_ms: number) => Promise<void>;
@@ -67,7 +73,7 @@ export interface Root {
   readonly closeDay: (storm_date: string, now_ms: number) => Promise<boolean>;
   /** Joins the closed dates of a month; false when fewer than `least` (default 1) closed or changed since. */
   readonly joinMonth: (month: string, now_ms: number, least?: number) => Promise<boolean>;
-  /** Publishes the rows of a table that belongs to no date, in place of all it held. */
+  /** Publishes the rows of a static table, in place of all it held. */
   readonly publishStatic: (
     table: Table,
     rows: readonly Record<string, unknown>[],
@@ -80,6 +86,17 @@ export interface Root {
   /** Throws RootLost when the root was moved away or its lock was deleted; every write below it must come after such a look. */
   readonly check: () => void;
   readonly close: () => Promise<void>;
+}
+
+/** What publishing works with. */
+interface Publisher {
+  readonly path: string;
+  readonly staging: string;
+  readonly storm_day_start_hour: number;
+  readonly lock: Lock;
+  readonly engine: Engine;
+  readonly dates: Dates;
+  readonly live: LiveWindow;
 }
 
 /**
@@ -98,177 +115,41 @@ export async function openRoot(
     await nameRoot(path, now_ms);
     await clearStaging(path);
     await finishHeads(path);
-    return await opened(path, lock, storm_day_start_hour, now_ms);
+    const dates = await openDates(path, storm_day_start_hour);
+    const staging = join(path, layout.staged(randomBytes(6).toString('hex')));
+    await fs.mkdir(staging, { recursive: true });
+    const engine = await openEngine(staging);
+    const live = openLiveWindow(engine, path, staging, dates);
+    const publisher = { path, staging, storm_day_start_hour, lock, engine, dates, live };
+    await finishInterrupted(publisher, now_ms);
+    return rootOf(publisher);
   } catch (error) {
     lock?.release();
     throw explainDisk(path, error);
   }
 }
 
-async function opened(path: string, lock: Lock, storm_day_start_hour: number, now_ms: number): Promise<Root> {
-  const heads = await readHeads(path, storm_day_start_hour);
-  const staging = join(path, layout.staged(randomBytes(6).toString('hex')));
-  await fs.mkdir(staging, { recursive: true });
-  const engine = await openEngine(staging);
-  let live: readonly LiveScan[] = [];
-  let liveIsOurs = false;
-
-  /** Brings the live window up to date, and replaces the switch. */
-  const switchOver = async (fresh: readonly ScanProducts[], at_ms: number, redone: boolean) => {
-    const newest_ms = newestScan(heads.values());
-    if (newest_ms === null) return;
-    const wanted = liveScanIds(heads.values(), newest_ms);
-    const known = new Map<string, LiveScan>(
-      redone || !liveIsOurs ? [] : live.map((scan) => [scanId(scan.scan_time), scan]),
-    );
-    const inWindow = new Set(wanted);
-    for (const scan of fresh) {
-      const id = scanId(scan.scan_time);
-      if (inWindow.has(id)) known.set(id, liveScan(scan));
-    }
-    const missing = wanted.filter((id) => !known.has(id));
-    const holders = [...heads.values()].filter((head) => head.scans.some((scan) => inWindow.has(scan.scan_id)));
-    for (const scan of await readLiveScans(engine, path, holders, missing)) known.set(scanId(scan.scan_time), scan);
-    live = wanted.map((id) => known.get(id) as LiveScan);
-    liveIsOurs = true;
-    const { current, files } = await stageLive(staging, live, heads.values(), at_ms);
-    lock.check();
-    await placeFiles(path, files);
-    await switchCurrent(path, current);
-  };
-
-  const publish = async (edits: readonly Edit[], at_ms: number) => {
-    const changes = edits.map((edit) => ({ previous: heads.get(edit.partition) ?? null, edit }));
-    for (const manifest of await commitEdits(path, changes, at_ms, lock.check)) heads.set(manifest.partition, manifest);
-  };
-
-  const guarded = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    try {
-      lock.check();
-      return await work();
-    } catch (error) {
-      // What fails because the root has gone fails for that reason.
-      lock.check();
-      throw explainDisk(path, error);
-    }
-  };
-
-  const head = (storm_date: string): Manifest => {
-    const manifest = heads.get(storm_date);
-    if (manifest === undefined)
-      throw new PipelineError('publish', storm_date, 'has no published scans, expected a date with some');
-    return manifest;
-  };
-
-  await finishInterrupted(path, heads, () => switchOver([], now_ms, true));
+function rootOf(publisher: Publisher): Root {
+  const { path, engine, staging, dates, lock, storm_day_start_hour } = publisher;
+  const guarded = <Result>(work: () => Promise<Result>) => guard(publisher, work);
   return {
-    path,
-    engine,
-    staging,
-    heads,
+    ...{ path, engine, staging, heads: dates.heads, manifest: dates.manifest, check: lock.check },
     stage: (products, dayMax, state) => guarded(() => stageSegment(engine, staging, products, dayMax, state)),
-    commit: (dates, fresh, at_ms) =>
-      guarded(async () => {
-        const redone = dates.some((date) => date.drop_segments.length > 0);
-        await publish(
-          dates.map((date) => scanEdit(date, storm_day_start_hour)),
-          at_ms,
-        );
-        await switchOver(fresh, at_ms, redone);
-      }),
-    publishDay: (storm_date, source, drop_segments, add_files, closed, at_ms) =>
+    commit: (commits, fresh, now_ms) => guarded(() => commitScans(publisher, commits, fresh, now_ms)),
+    publishDay: (storm_date, source, drop_segments, add_files, closed, now_ms) =>
       guarded(async () => {
         const changed_tables = [...new Set(add_files.flatMap(({ entry }) => entry.table ?? []))];
-        const edit: Edit = {
-          partition: storm_date,
-          source,
-          storm_day_start_hour,
-          drop_segments,
-          add_scans: [],
-          feeds: {},
-          add_files,
-          relist_files: [],
-          changed_tables,
-          closed,
-          dates: null,
-        };
-        await publish([edit], at_ms);
-        await switchOver([], at_ms, false);
+        const partition = { partition: storm_date, source, storm_day_start_hour, closed };
+        await publish(publisher, [editOf(partition, { drop_segments, add_files, changed_tables })], now_ms);
       }),
-    derive: (storm_date, at_ms) =>
-      guarded(async () => {
-        const manifest = head(storm_date);
-        const files = await deriveDay(engine, path, staging, manifest);
-        await publish(
-          [
-            {
-              ...regroupNothing(manifest),
-              drop_segments: [DERIVED_SEGMENT],
-              add_files: files,
-              changed_tables: changedDayTables(manifest, files),
-            },
-          ],
-          at_ms,
-        );
-        await switchOver([], at_ms, false);
-      }),
-    rollUp: (storm_date, at_ms) =>
-      guarded(async () => {
-        const hours = unfinishedHours(head(storm_date));
-        for (const segments of hours)
-          await publish([await regroup(engine, path, staging, head(storm_date), segments, false)], at_ms);
-        if (hours.length > 0) await switchOver([], at_ms, false);
-        return hours.length;
-      }),
-    closeDay: (storm_date, at_ms) =>
-      guarded(async () => {
-        const manifest = head(storm_date);
-        if (manifest.closed) return false;
-        const segments = [...new Set(manifest.scans.map((scan) => scan.segment))];
-        const edit = await regroup(engine, path, staging, manifest, segments, true);
-        const files = await deriveDay(engine, path, staging, manifest);
-        await publish(
-          [
-            {
-              ...edit,
-              drop_segments: [...segments, DERIVED_SEGMENT],
-              add_files: [...edit.add_files, ...files],
-              changed_tables: [...edit.changed_tables, ...changedDayTables(manifest, files)],
-            },
-          ],
-          at_ms,
-        );
-        await switchOver([], at_ms, false);
-        return true;
-      }),
-    joinMonth: (month, at_ms, least = 1) =>
-      guarded(async () => {
-        const partition = layout.monthPartition(month);
-        const days = [...heads.values()].filter((day) => day.closed && day.partition.startsWith(month));
-        const previous = await readNewest(path, partition);
-        if (days.filter((day) => previous?.dates?.[day.partition] !== day.commit).length < least) return false;
-        const edit = await monthEdit(engine, path, staging, month, days, previous);
-        await commitEdits(path, [{ previous, edit }], at_ms, lock.check);
-        return true;
-      }),
-    publishStatic: (table, rows, at_ms) =>
-      guarded(() => publishStatic(engine, path, staging, table, rows, storm_day_start_hour, at_ms, lock.check)),
-    clear: (storm_date, at_ms) =>
-      guarded(async () => {
-        const manifest = head(storm_date);
-        const segments = [...new Set(manifest.files.map((file) => file.segment))];
-        const changed_tables = Object.keys(manifest.table_commits);
-        await publish([{ ...regroupNothing(manifest), closed: false, drop_segments: segments, changed_tables }], at_ms);
-        await switchOver([], at_ms, true);
-      }),
-    sweep: (at_ms, raw_keep_days) =>
-      guarded(async () => {
-        const swept = await sweep(path, at_ms);
-        if (raw_keep_days === null) return swept;
-        const raw = await sweepRaw(path, heads, raw_keep_days, at_ms);
-        return { files: swept.files + raw.files, bytes: swept.bytes + raw.bytes };
-      }),
-    check: lock.check,
+    derive: (storm_date, now_ms) => guarded(() => derive(publisher, storm_date, now_ms)),
+    rollUp: (storm_date, now_ms) => guarded(() => rollUp(publisher, storm_date, now_ms)),
+    closeDay: (storm_date, now_ms) => guarded(() => closeDay(publisher, storm_date, now_ms)),
+    joinMonth: (month, now_ms, least = 1) => guarded(() => joinMonth(publisher, month, now_ms, least)),
+    publishStatic: (table, rows, now_ms) =>
+      guarded(() => publishStatic(engine, path, staging, table, rows, storm_day_start_hour, now_ms, lock.check)),
+    clear: (storm_date, now_ms) => guarded(() => clear(publisher, storm_date, now_ms)),
+    sweep: (now_ms, raw_keep_days) => guarded(() => sweepAll(publisher, now_ms, raw_keep_days)),
     close: async () => {
       try {
         engine.close();
@@ -278,6 +159,129 @@ async function opened(path: string, lock: Lock, storm_day_start_hour: number, no
       }
     },
   };
+}
+
+/** Does work on a root that is still ours; what fails because the root has gone fails for that reason. */
+async function guard<Result>({ path, lock }: Publisher, work: () => Promise<Result>): Promise<Result> {
+  try {
+    lock.check();
+    return await work();
+  } catch (error) {
+    lock.check();
+    throw explainDisk(path, error);
+  }
+}
+
+/** The one way into the lists: commits the edits together, then brings the live snapshot up to date and moves the switch. */
+async function publish(
+  publisher: Publisher,
+  edits: readonly Edit[],
+  now_ms: number,
+  fresh: readonly ScanProducts[] = [],
+  redone = false,
+): Promise<void> {
+  await commitLists(publisher, edits, now_ms);
+  await moveSwitch(publisher, now_ms, fresh, redone);
+}
+
+async function commitLists({ path, dates, lock }: Publisher, edits: readonly Edit[], now_ms: number): Promise<void> {
+  const changes: Change[] = [];
+  for (const edit of edits) changes.push({ previous: await dates.manifest(edit.partition), edit });
+  for (const manifest of await commitEdits(path, changes, now_ms, lock.check)) dates.update(manifest);
+}
+
+async function moveSwitch(
+  { path, live, lock }: Publisher,
+  now_ms: number,
+  fresh: readonly ScanProducts[],
+  redone: boolean,
+): Promise<void> {
+  const staged = await live.stage(fresh, now_ms, redone);
+  if (staged === null) return;
+  lock.check();
+  await placeFiles(path, staged.files);
+  await switchCurrent(path, staged.current);
+}
+
+async function commitScans(
+  publisher: Publisher,
+  commits: readonly DateCommit[],
+  fresh: readonly ScanProducts[],
+  now_ms: number,
+): Promise<void> {
+  const redone = commits.some((date) => date.drop_segments.length > 0);
+  const edits = commits.map((date) => scanEdit(date, publisher.storm_day_start_hour));
+  await publish(publisher, edits, now_ms, fresh, redone);
+}
+
+async function derive(publisher: Publisher, storm_date: string, now_ms: number): Promise<void> {
+  const { engine, path, staging } = publisher;
+  const manifest = await publishedList(publisher, storm_date);
+  const add_files = await deriveDay(engine, path, staging, manifest);
+  const changed_tables = changedDayTables(manifest, add_files);
+  await publish(publisher, [editOf(manifest, { drop_segments: [DERIVED_SEGMENT], add_files, changed_tables })], now_ms);
+}
+
+async function rollUp(publisher: Publisher, storm_date: string, now_ms: number): Promise<number> {
+  const { engine, path, staging } = publisher;
+  const hours = unfinishedHours(await publishedList(publisher, storm_date));
+  for (const segments of hours) {
+    const manifest = await publishedList(publisher, storm_date);
+    await commitLists(publisher, [await regroup(engine, path, staging, manifest, segments, false)], now_ms);
+  }
+  if (hours.length > 0) await moveSwitch(publisher, now_ms, [], false);
+  return hours.length;
+}
+
+async function closeDay(publisher: Publisher, storm_date: string, now_ms: number): Promise<boolean> {
+  const { engine, path, staging } = publisher;
+  const manifest = await publishedList(publisher, storm_date);
+  if (manifest.closed) return false;
+  const segments = [...new Set(manifest.scans.map((scan) => scan.segment))];
+  const day = await regroup(engine, path, staging, manifest, segments, true);
+  const derived = await deriveDay(engine, path, staging, manifest);
+  const edit = editOf(day, {
+    ...day,
+    drop_segments: [...segments, DERIVED_SEGMENT],
+    add_files: [...day.add_files, ...derived],
+    changed_tables: [...day.changed_tables, ...changedDayTables(manifest, derived)],
+  });
+  await publish(publisher, [edit], now_ms);
+  return true;
+}
+
+async function joinMonth(publisher: Publisher, month: string, now_ms: number, least: number): Promise<boolean> {
+  const { engine, path, staging, dates, lock } = publisher;
+  const closed = [...dates.heads.values()].filter((day) => day.closed && day.partition.startsWith(month));
+  const previous = await readNewest(path, layout.monthPartition(month));
+  if (closed.filter((day) => previous?.dates?.[day.partition] !== day.commit).length < least) return false;
+  const days: Head[] = [];
+  for (const { partition } of closed) days.push((await readHead(path, partition)) as Head);
+  const edit = await monthEdit(engine, path, staging, month, days, previous);
+  await commitEdits(path, [{ previous, edit }], now_ms, lock.check);
+  return true;
+}
+
+async function clear(publisher: Publisher, storm_date: string, now_ms: number): Promise<void> {
+  const manifest = await publishedList(publisher, storm_date);
+  const drop_segments = [...new Set(manifest.files.map((file) => file.segment))];
+  const changed_tables = Object.keys(manifest.table_commits);
+  await publish(publisher, [editOf(manifest, { closed: false, drop_segments, changed_tables })], now_ms, [], true);
+}
+
+async function sweepAll({ path, dates }: Publisher, now_ms: number, raw_keep_days: number | null): Promise<Swept> {
+  const swept = await sweep(path, now_ms);
+  if (raw_keep_days === null) return swept;
+  const raw = await sweepRaw(path, dates.heads, raw_keep_days, now_ms);
+  return { files: swept.files + raw.files, bytes: swept.bytes + raw.bytes };
+}
+
+/** The newest list of a date that was published. */
+async function publishedList({ dates }: Publisher, storm_date: string): Promise<Manifest> {
+  const manifest = await dates.manifest(storm_date);
+  if (manifest === null)
+    throw new PipelineError('publish', storm_date, 'has no published scans, expected a date with some');
+  return manifest;
 }
 
 /** Gives a data root its name, once: readers tell by it a root that vanished from one that never held anything. */
@@ -292,82 +296,43 @@ async function nameRoot(path: string, now_ms: number): Promise<void> {
   await replaceFile(file, `${JSON.stringify(name)}\n`);
 }
 
-async function readHeads(path: string, storm_day_start_hour: number): Promise<Map<string, Manifest>> {
-  const heads = new Map<string, Manifest>();
-  for (const date of (await listPartitions(path)).dates) {
-    const head = await readNewest(path, date);
-    if (head === null) continue; // its first commit was killed before the head was moved
-    if (head.storm_day_start_hour !== storm_day_start_hour)
-      throw new PipelineError(
-        'publish',
-        date,
-        `was published with storm days that start at ${head.storm_day_start_hour} UTC, expected ${storm_day_start_hour} (HAIL_STORM_DAY_START_HOUR)`,
-      );
-    heads.set(date, head);
-  }
-  return heads;
-}
-
 /** Replaces the switch when a killed process had moved a head but not yet the switch. */
-async function finishInterrupted(
-  path: string,
-  heads: ReadonlyMap<string, Manifest>,
-  switchOver: () => Promise<void>,
-): Promise<void> {
+async function finishInterrupted(publisher: Publisher, now_ms: number): Promise<void> {
+  const { path, dates } = publisher;
   const current = await readCurrent(path);
-  const newest_ms = newestScan(heads.values());
+  const newest_ms = newestScan(dates.heads.values());
   if (newest_ms === null) return;
-  const open = [...heads.values()].filter((head) => !head.closed);
+  const open = [...dates.heads.values()].filter((head) => !head.closed);
   const pinned = current?.open_dates ?? {};
   const agrees =
     current?.scan_id === scanId(newest_ms) &&
     open.length === Object.keys(pinned).length &&
     open.every((head) => pinned[head.partition] === head.commit);
-  if (!agrees) await switchOver();
+  if (!agrees) await moveSwitch(publisher, now_ms, [], true);
 }
 
 function scanEdit(date: DateCommit, storm_day_start_hour: number): Edit {
-  const files = date.segments.flatMap((segment) => segment.files);
+  const { storm_date, source, drop_segments, segments, feeds } = date;
+  const files = segments.flatMap((segment) => segment.files);
   const tables = files.map((file) => file.entry.table).filter((table) => table !== null);
-  return {
-    partition: date.storm_date,
-    source: date.source,
-    storm_day_start_hour,
-    drop_segments: date.drop_segments,
-    add_scans: date.segments.flatMap((segment) => segment.scans),
-    add_files: files,
-    feeds: date.feeds,
-    relist_files: [],
-    // A scan without hail still changes what is known of every table: its absence is an answer.
-    changed_tables: [...new Set([...tables, 'detections', 'cells', 'tracks', 'day-max'])],
-    closed: false,
-    dates: null,
-  };
-}
-
-function regroupNothing(manifest: Manifest): Edit {
-  const { partition, source, storm_day_start_hour, closed } = manifest;
-  return {
-    partition,
-    source,
-    storm_day_start_hour,
-    closed,
-    drop_segments: [],
-    add_scans: [],
-    feeds: {},
-    add_files: [],
-    relist_files: [],
-    changed_tables: [],
-    dates: null,
-  };
+  return editOf(
+    { partition: storm_date, source, storm_day_start_hour, closed: false },
+    {
+      ...{ drop_segments, feeds },
+      add_scans: segments.flatMap((segment) => segment.scans),
+      add_files: files,
+      // A scan without hail still changes what is known of every table: its absence is an answer.
+      changed_tables: [...new Set([...tables, 'detections', 'cells', 'tracks', 'day-max'])],
+    },
+  );
 }
 
 /** Entry of a manifest's table commits that says when what follows from the whole date was drawn last. */
 const DAILY = 'daily';
 
 /** True when scans were published since the tiers, the event day and the daily archive of a date were drawn. */
-export function isDerivationDue(manifest: Manifest): boolean {
-  const { [DAILY]: drawn = 0, ...tables } = manifest.table_commits;
+export function isDerivationDue({ table_commits }: Pick<Manifest, 'table_commits'>): boolean {
+  const { [DAILY]: drawn = 0, ...tables } = table_commits;
   const derived = new Set<string>(DAY_TABLES.map(({ name }) => name));
   return Object.entries(tables).some(([table, commit]) => !derived.has(table) && commit > drawn);
 }

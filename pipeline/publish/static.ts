@@ -1,12 +1,10 @@
-import { join } from 'node:path';
 import type { Table } from '../../schemas/columns.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { Engine } from '../duckdb.ts';
-import { commitEdits, type Edit } from './commit.ts';
+import { commitEdits, editOf } from './commit.ts';
 import { readNewest } from './manifests.ts';
-import { dataFileName } from './segment.ts';
-import { stageRows } from './tables.ts';
+import { stageTable } from './stage.ts';
 
 /** A table that belongs to no date, once it is published. */
 export interface PublishedTable {
@@ -26,26 +24,16 @@ export async function publishStatic(
   now_ms: number,
   check: () => void,
 ): Promise<PublishedTable> {
-  const staged = join(staging, `${table.name}.parquet`);
-  const facts = await stageRows(engine, table, rows, staged, 'observed');
   const covers = { segment: table.name, first_scan: null, last_scan: null };
-  const path = dataFileName(layout.staticTable(table.name), table.name, facts.sha256, 'parquet');
-  const file: PublishedFile = { path, kind: 'table', table: table.name, ...covers, ...facts };
+  const destination = { folder: layout.staticTable(table.name), stem: table.name };
+  const staged = await stageTable(engine, staging, table, { rows }, 'observed', destination, covers);
+  const file = staged.entry;
   const previous = await readNewest(dataRoot, layout.staticPartition);
   if (previous?.files.some(({ sha256 }) => sha256 === file.sha256)) return { file, changed: false };
-  const edit: Edit = {
-    partition: layout.staticPartition,
-    source: 'observed',
-    storm_day_start_hour,
-    drop_segments: [table.name],
-    add_scans: [],
-    feeds: {},
-    add_files: [{ staged, entry: file }],
-    relist_files: [],
-    changed_tables: [table.name],
-    closed: true,
-    dates: null,
-  };
+  const edit = editOf(
+    { partition: layout.staticPartition, source: 'observed', storm_day_start_hour, closed: true },
+    { drop_segments: [table.name], add_files: [staged], changed_tables: [table.name] },
+  );
   await commitEdits(dataRoot, [{ previous, edit }], now_ms, check);
   return { file, changed: true };
 }

@@ -1,6 +1,6 @@
-import type { Manifest } from '../../schemas/manifest.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
 import { tablePaths } from './compact.ts';
+import type { Root } from './root.ts';
 
 /** What some storm dates hold, in numbers for people. */
 export interface DatesSummary {
@@ -16,31 +16,51 @@ export interface DatesSummary {
   readonly bytes: number;
 }
 
-/** Counts what the given manifests publish together. */
-export async function summarize(engine: Engine, dataRoot: string, heads: readonly Manifest[]): Promise<DatesSummary> {
-  const paths = (table: string) => heads.flatMap((head) => tablePaths(dataRoot, head, table));
-  const rowsOf = (table: string) =>
-    heads
-      .flatMap((head) => head.files.filter((file) => file.table === table))
-      .reduce((sum, file) => sum + file.rows, 0);
-  const ask = async <Row>(table: string, sql: string): Promise<Row[]> =>
-    paths(table).length === 0
-      ? []
-      : engine.rows<Row>(sql.replace('TABLE', `read_parquet(${sqlList(paths(table))}, hive_partitioning = false)`));
+/** Counts what some storm dates publish together; their lists are read one after the other. */
+export async function summarize(
+  root: Pick<Root, 'engine' | 'path' | 'manifest'>,
+  dates: readonly string[],
+): Promise<DatesSummary> {
+  const sum = { scans: 0, detections: 0, cells: 0, files: 0, bytes: 0 };
+  const paths = { tracks: [] as string[], swaths: [] as string[], frames: [] as string[] };
+  for (const date of dates) {
+    const manifest = await root.manifest(date);
+    if (manifest === null) continue;
+    sum.scans += manifest.scans.length;
+    sum.files += manifest.files.length;
+    for (const { table, rows, bytes } of manifest.files) {
+      sum.bytes += bytes;
+      if (table === 'detections' || table === 'cells') sum[table] += rows;
+    }
+    for (const table of ['tracks', 'swaths', 'frames'] as const)
+      paths[table].push(...tablePaths(root.path, manifest, table));
+  }
+  const { engine } = root;
   const [tracks] = await ask<{ tracks: number }>(
-    'tracks',
+    engine,
+    paths.tracks,
     "SELECT count(DISTINCT track_id) AS tracks FROM TABLE WHERE scan_count > 1 AND state = 'tracked'",
   );
-  const tiers = await ask<{ mm: number }>('swaths', 'SELECT DISTINCT threshold_mm AS mm FROM TABLE ORDER BY mm');
-  const [frames] = await ask<{ size: number | null }>('frames', 'SELECT max(max_size_mm) AS size FROM TABLE');
+  const tiers = await ask<{ mm: number }>(
+    engine,
+    paths.swaths,
+    'SELECT DISTINCT threshold_mm AS mm FROM TABLE ORDER BY mm',
+  );
+  const [frames] = await ask<{ size: number | null }>(
+    engine,
+    paths.frames,
+    'SELECT max(max_size_mm) AS size FROM TABLE',
+  );
   return {
-    scans: heads.reduce((sum, head) => sum + head.scans.length, 0),
-    detections: rowsOf('detections'),
-    cells: rowsOf('cells'),
+    ...sum,
     tracks: tracks?.tracks ?? 0,
     tiers_mm: tiers.map((tier) => tier.mm),
     max_size_mm: frames?.size ?? null,
-    files: heads.reduce((sum, head) => sum + head.files.length, 0),
-    bytes: heads.flatMap((head) => head.files).reduce((sum, file) => sum + file.bytes, 0),
   };
+}
+
+/** Rows of a query in which TABLE stands for some files; none without files. */
+async function ask<Row>(engine: Engine, paths: readonly string[], sql: string): Promise<Row[]> {
+  if (paths.length === 0) return [];
+  return engine.rows<Row>(sql.replace('TABLE', `read_parquet(${sqlList(paths)}, hive_partitioning = false)`));
 }

@@ -1,10 +1,10 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
-import type { Manifest } from '../../schemas/manifest.ts';
 import { addDays } from '../../schemas/time.ts';
 import { parseName } from '../sources/names.ts';
 import { lookBack } from '../sources/plan.ts';
+import type { DateHead } from './dates.ts';
 import { filesBelow, namesIn } from './store.ts';
 import type { Swept } from './sweep.ts';
 
@@ -18,7 +18,7 @@ const MS_PER_DAY = 24 * 60 * 60_000;
  */
 export async function sweepRaw(
   dataRoot: string,
-  heads: ReadonlyMap<string, Manifest>,
+  heads: ReadonlyMap<string, DateHead>,
   keep_days: number,
   now_ms: number,
 ): Promise<Swept> {
@@ -66,9 +66,9 @@ function reaches(name: string, from_ms: number): boolean {
   return named !== null && lookBack(named.product) > 0 && named.time_ms >= from_ms - lookBack(named.product);
 }
 
-function isOpenAround(heads: ReadonlyMap<string, Manifest>, date: string): boolean {
+function isOpenAround(heads: ReadonlyMap<string, DateHead>, date: string): boolean {
   return [addDays(date, -1), date, addDays(date, 1)].some((storm_date) => {
     const head = heads.get(storm_date);
-    return head !== undefined && head.scans.length > 0 && !head.closed;
+    return head !== undefined && head.scan_count > 0 && !head.closed;
   });
 }

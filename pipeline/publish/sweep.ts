@@ -1,8 +1,9 @@
+import type { Dirent } from 'node:fs';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
-import { listPartitions, readCurrent, readManifest, readNewest } from './manifests.ts';
-import { filesBelow, namesIn } from './store.ts';
+import { readCurrent, readManifest, readNewest } from './manifests.ts';
+import { isMissing, namesIn } from './store.ts';
 
 /** Longest request plus longest job: what a reader may still hold after its list was replaced, minutes. */
 export const READERS_GRACE_MIN = 120;
@@ -15,34 +16,84 @@ export interface Swept {
 /**
  * Deletes what no manifest in use names, once no reader can still need it: data files, old manifests, old live files.
  * A manifest is in use while it is the newest of its partition, pinned by the switch, or replaced less than the grace ago.
+ * Goes from partition to partition, so that a year of lists takes no more memory than a date of them.
  */
 export async function sweep(dataRoot: string, now_ms: number, grace_min = READERS_GRACE_MIN): Promise<Swept> {
   const oldest_ms = now_ms - grace_min * 60_000;
   const current = await readCurrent(dataRoot);
-  const wanted = new Set<string>(Object.values(current?.live ?? {}).map(String));
-  for (const partition of (await listPartitions(dataRoot)).all) {
-    const head = await readNewest(dataRoot, partition);
-    const pinned = current?.open_dates[partition] ?? null;
-    for (const file of head?.files ?? []) wanted.add(file.path);
-    for (const commit of await manifestsInUse(dataRoot, partition, head?.commit ?? 0, pinned, oldest_ms)) {
-      wanted.add(layout.manifest(partition, commit));
-      if (commit === head?.commit) continue;
-      const manifest = await readManifest(dataRoot, partition, commit);
-      for (const file of manifest?.files ?? []) wanted.add(file.path);
-    }
-  }
+  const live = Object.values(current?.live ?? {}).map(String);
   let swept: Swept = { files: 0, bytes: 0 };
-  for (const folder of [layout.tables, layout.tiles, layout.state, layout.live, layout.manifests]) {
-    for (const name of await filesBelow(join(dataRoot, folder))) {
-      const path = `${folder}/${name}`;
-      if (wanted.has(path) || path.endsWith('/head.json')) continue;
-      const facts = await fs.stat(join(dataRoot, path));
-      if (facts.mtimeMs >= oldest_ms) continue;
-      await fs.rm(join(dataRoot, path));
-      swept = { files: swept.files + 1, bytes: swept.bytes + facts.size };
+  for (const [partition, folders] of await foldersByPartition(dataRoot)) {
+    const listed = await pathsInUse(dataRoot, partition, current?.open_dates[partition] ?? null, oldest_ms);
+    const wanted = new Set([...listed, ...live, layout.head(partition)]);
+    for (const folder of folders) {
+      for (const path of await filesIn(dataRoot, folder)) {
+        if (wanted.has(path)) continue;
+        const facts = await fs.stat(join(dataRoot, path));
+        if (facts.mtimeMs >= oldest_ms) continue;
+        await fs.rm(join(dataRoot, path));
+        swept = { files: swept.files + 1, bytes: swept.bytes + facts.size };
+      }
     }
   }
   return swept;
+}
+
+/** Folders of published files by the partition whose lists may name what lies in them. */
+async function foldersByPartition(dataRoot: string): Promise<Map<string, string[]>> {
+  const folders: string[] = [];
+  for (const top of [layout.tables, layout.tiles, layout.state, layout.live, layout.manifests])
+    folders.push(...(await foldersBelow(dataRoot, top)));
+  return Map.groupBy(folders, partitionOf);
+}
+
+/** Partition whose lists may name files of a folder; the static tables and the live files lie outside of any date. */
+function partitionOf(folder: string): string {
+  const [, key, value = ''] = /\/(date|month)=([^/]+)$/.exec(folder) ?? [];
+  if (key !== undefined) return key === 'date' ? value : layout.monthPartition(value);
+  const manifests = `${layout.manifests}/`;
+  return folder.startsWith(manifests) ? folder.slice(manifests.length) : layout.staticPartition;
+}
+
+/** Paths of the lists of a partition that are in use, and of all that they name. */
+async function pathsInUse(
+  dataRoot: string,
+  partition: string,
+  pinned: number | null,
+  oldest_ms: number,
+): Promise<string[]> {
+  const head = await readNewest(dataRoot, partition);
+  const paths = (head?.files ?? []).map((file) => file.path);
+  for (const commit of await manifestsInUse(dataRoot, partition, head?.commit ?? 0, pinned, oldest_ms)) {
+    paths.push(layout.manifest(partition, commit));
+    const manifest = commit === head?.commit ? null : await readManifest(dataRoot, partition, commit);
+    for (const file of manifest?.files ?? []) paths.push(file.path);
+  }
+  return paths;
+}
+
+/** A folder of the root and all below it; none when it does not exist. */
+async function foldersBelow(dataRoot: string, folder: string): Promise<string[]> {
+  const folders = [folder];
+  for (const entry of await entriesOf(dataRoot, folder))
+    if (entry.isDirectory()) folders.push(...(await foldersBelow(dataRoot, `${folder}/${entry.name}`)));
+  return folders;
+}
+
+async function filesIn(dataRoot: string, folder: string): Promise<string[]> {
+  return (await entriesOf(dataRoot, folder))
+    .filter((entry) => entry.isFile())
+    .map((entry) => `${folder}/${entry.name}`)
+    .sort();
+}
+
+async function entriesOf(dataRoot: string, folder: string): Promise<Dirent[]> {
+  try {
+    return await fs.readdir(join(dataRoot, folder), { withFileTypes: true });
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
 }
 
 /** Deletes the staging folders of runs that died; only the holder of the lock may call it. */

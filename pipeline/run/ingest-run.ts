@@ -155,9 +155,9 @@ async function run(
   const { root, settings } = context;
   const run = startRun(context, rebuild, arrived);
   await take(run, given);
-  if (rebuild !== null) refuseLostScans(run, rebuild);
+  if (rebuild !== null) await refuseLostScans(run, rebuild);
   if (settings.each_scan) await workByUrgency(run);
-  else for (const chain of plannedChains(run)) await workThrough(run, chain);
+  else for (const chain of await plannedChains(run)) await workThrough(run, chain);
   await putAsideUnusable(run);
   const plans = planScans(run.pile.all());
   const { admitted, tally } = run;
@@ -211,9 +211,10 @@ async function take(run: Run, files: readonly SourceFile[]): Promise<void> {
 }
 
 /** Throws when a published scan of a date cannot be made again: a date is rebuilt as a whole or left as it is. */
-function refuseLostScans({ context, pile }: Run, storm_date: string): void {
+async function refuseLostScans({ context, pile }: Run, storm_date: string): Promise<void> {
   const planned = new Set(planScans(pile.all()).scans.map(({ scan_id }) => scan_id));
-  const lost = (context.root.heads.get(storm_date)?.scans ?? []).filter(({ scan_id }) => !planned.has(scan_id));
+  const published = (await context.root.manifest(storm_date))?.scans ?? [];
+  const lost = published.filter(({ scan_id }) => !planned.has(scan_id));
   if (lost.length === 0) return;
   throw new PipelineError(
     'rebuild',
@@ -223,10 +224,10 @@ function refuseLostScans({ context, pile }: Run, storm_date: string): void {
 }
 
 /** What there is to do with the files of a run, given what is published by now. */
-function plannedChains(run: Run): Chain[] {
+async function plannedChains(run: Run): Promise<Chain[]> {
   const { context, rebuild, pile, tally } = run;
   const plans = planScans(pile.all()).scans;
-  const committed = committedSince(context.root, plans[0]?.scan_time ?? 0).map((scan) =>
+  const committed = (await committedSince(context.root, plans[0]?.scan_time ?? 0)).map((scan) =>
     rebuild !== null && dateOf(context, scan.scan_id) === rebuild ? { ...scan, inputs: 'to be made again' } : scan,
   );
   const chains = planChains(plans, committed, context.settings.storm_day_start_hour, (scan, loss) => {
@@ -255,10 +256,10 @@ async function workThrough(run: Run, chain: Chain): Promise<void> {
 async function workByUrgency(run: Run): Promise<void> {
   const tried = new Set<string>();
   while (!run.context.settings.signal?.aborted) {
-    const chains = plannedChains(run);
+    const chains = await plannedChains(run);
     for (const chain of chains) await append(run, chain);
     if (!chains.some(({ redo }) => redo.length > 0)) return;
-    const late = plannedChains(run).find((chain) => chain.redo.length > 0 && !tried.has(nameOf(chain)));
+    const late = (await plannedChains(run)).find((chain) => chain.redo.length > 0 && !tried.has(nameOf(chain)));
     if (late === undefined) return;
     tried.add(nameOf(late));
     await redoChain(run, late);
@@ -353,7 +354,10 @@ async function redo(run: Run, { redo: planned, last_changed }: Chain): Promise<v
     dropped.push(...replaces);
     const last = replaces.at(-1)?.scan_id ?? '';
     // When the next scan would remember just what it remembered before, everything from there on stays as it is.
-    if (last >= last_changed && checkpointAfter(context.root, last)?.sha256 === sha256(encodeTrackingState(memory))) {
+    if (
+      last >= last_changed &&
+      (await checkpointAfter(context, last))?.sha256 === sha256(encodeTrackingState(memory))
+    ) {
       tally.all -= segments.slice(index + 1).flatMap((later) => later.hours.flat()).length;
       break;
     }
@@ -379,7 +383,7 @@ async function publishArrived(run: Run): Promise<Redo[]> {
   run.redoing = false;
   await take(run, files);
   const published: Redo[] = [];
-  for (const chain of plannedChains(run)) published.push(...(await append(run, chain)));
+  for (const chain of await plannedChains(run)) published.push(...(await append(run, chain)));
   run.redoing = redoing;
   return published;
 }
@@ -553,7 +557,7 @@ async function replaceOtherKind(context: Context, files: readonly SourceFile[]):
   for (const [date, scans] of scansByDate(context, files)) {
     const kind = await kindOf(context.readers, scans);
     const head = root.heads.get(date);
-    if (kind === null || head === undefined || head.scans.length === 0 || head.source === kind) continue;
+    if (kind === null || head === undefined || head.scan_count === 0 || head.source === kind) continue;
     await root.clear(date, settings.now());
     context.kinds.set(date, kind);
     cleared.push(date);
@@ -588,21 +592,24 @@ async function finishDates({ root, settings }: Context, isPressed: () => boolean
 }
 
 /** Published scans from a day before an instant on, by time. */
-function committedSince(root: Root, time_ms: number): CommittedScan[] {
+async function committedSince(root: Root, time_ms: number): Promise<CommittedScan[]> {
   const since = scanId(Math.max(0, time_ms - MS_PER_DAY));
-  return [...root.heads.values()]
-    .flatMap((head) => head.scans.filter((scan) => scan.scan_id >= since))
-    .sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1));
+  const scans: CommittedScan[] = [];
+  for (const { partition, last_scan } of root.heads.values()) {
+    const manifest = last_scan !== null && last_scan >= since ? await root.manifest(partition) : null;
+    for (const scan of manifest?.scans ?? []) if (scan.scan_id >= since) scans.push(scan);
+  }
+  return scans.sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1));
 }
 
 /** TrackingState before an instant: after the last published scan that stays, from the checkpoint unless it is still at hand. */
 async function stateBefore(context: Context, time_ms: number, replaced: ReadonlySet<string>): Promise<TrackingState> {
-  const before = committedSince(context.root, time_ms).findLast(
+  const before = (await committedSince(context.root, time_ms)).findLast(
     ({ scan_id }) => scanTime(scan_id) < time_ms && !replaced.has(scan_id),
   );
   if (before === undefined || time_ms - scanTime(before.scan_id) > TRACKING_MAX_GAP_MS) return emptyTrackingState;
   if (context.memory.scan_time === scanTime(before.scan_id)) return context.memory;
-  const checkpoint = checkpointAfter(context.root, before.scan_id);
+  const checkpoint = await checkpointAfter(context, before.scan_id);
   if (checkpoint === undefined)
     throw new PipelineError(
       'track',
@@ -612,10 +619,7 @@ async function stateBefore(context: Context, time_ms: number, replaced: Readonly
   return decodeTrackingState(await fs.readFile(join(context.root.path, checkpoint.path)));
 }
 
-function checkpointAfter(root: Root, scan_id: string) {
-  for (const head of root.heads.values()) {
-    const found = head.files.find((file) => file.kind === 'state' && file.last_scan === scan_id);
-    if (found) return found;
-  }
-  return undefined;
+async function checkpointAfter(context: Context, scan_id: string) {
+  const manifest = await context.root.manifest(dateOf(context, scan_id));
+  return manifest?.files.find((file) => file.kind === 'state' && file.last_scan === scan_id);
 }

@@ -173,7 +173,7 @@ export async function keptAround(context: RawFiles, times_ms: readonly number[])
   const { root } = context;
   const first = utcDate(times_ms.reduce((a, b) => Math.min(a, b)) - MS_PER_DAY);
   const last = utcDate(times_ms.reduce((a, b) => Math.max(a, b)) + MS_PER_DAY);
-  const published = [...root.heads.values()].filter((head) => head.scans.length > 0).map((head) => head.partition);
+  const published = [...root.heads.values()].filter((head) => head.scan_count > 0).map((head) => head.partition);
   const dates = new Set(
     published.flatMap((date) => [addDays(date, -1), date, addDays(date, 1)]).filter((date) => date >= first),
   );
@@ -288,7 +288,7 @@ export async function refuseOtherKinds(context: RawFiles, files: readonly Source
 /** Kind of raw files that a storm date takes: that of its published scans, else that of the scans given for it. */
 function kindOn({ root, kinds }: RawFiles, date: string): DataSource | undefined {
   const head = root.heads.get(date);
-  return head !== undefined && head.scans.length > 0 ? sourceOfDate(head) : kinds.get(date);
+  return head !== undefined && head.scan_count > 0 ? sourceOfDate(head) : kinds.get(date);
 }
 
 /** Storm date of a scan. */
@@ -304,7 +304,7 @@ export function refuseOtherKind(context: RawFiles, storm_date: string, scan_id: 
   const expected = kindOn(context, storm_date);
   context.kinds.set(storm_date, expected ?? given);
   if (expected === undefined || expected === given) return;
-  const isPublished = (context.root.heads.get(storm_date)?.scans.length ?? 0) > 0;
+  const isPublished = (context.root.heads.get(storm_date)?.scan_count ?? 0) > 0;
   throw new Conflict(
     'publish',
     storm_date,

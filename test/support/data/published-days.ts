@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { HailField } from '../../../pipeline/grid.ts';
 import { DERIVED_SEGMENT, deriveTables } from '../../../pipeline/publish/day.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
-import { dataFileName } from '../../../pipeline/publish/segment.ts';
+import { dataFileName } from '../../../pipeline/publish/stage.ts';
 import { stageRows } from '../../../pipeline/publish/tables.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import type { Table } from '../../../schemas/columns.ts';
@@ -56,9 +56,9 @@ export async function publishDays(
         ...(await stage(tracks, rows.tracks ?? [])),
       ];
       await root.publishDay(storm_date, source, ['test'], files, true, now_ms);
-      const head = root.heads.get(storm_date);
-      if (head === undefined) throw new Error(`${storm_date} was not published`);
-      const derived = await deriveTables(root.engine, path, root.staging, head);
+      const manifest = await root.manifest(storm_date);
+      if (manifest === null) throw new Error(`${storm_date} was not published`);
+      const derived = await deriveTables(root.engine, path, root.staging, manifest);
       await root.publishDay(storm_date, source, [DERIVED_SEGMENT], derived.files, true, now_ms);
     }
   } finally {

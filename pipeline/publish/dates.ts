@@ -1,0 +1,79 @@
+import type { Manifest } from '../../schemas/manifest.ts';
+import { PipelineError } from '../error.ts';
+import { listPartitions, missingManifest, readHead, readManifest } from './manifests.ts';
+
+/** What is remembered of a published storm date: as little for 720 scans as for one. */
+export interface DateHead {
+  readonly partition: string;
+  readonly commit: number;
+  readonly source: Manifest['source'];
+  readonly closed: boolean;
+  readonly table_commits: Manifest['table_commits'];
+  readonly scan_count: number;
+  /** Newest scan of the date; null without scans. */
+  readonly last_scan: string | null;
+  /** Files of tables. */
+  readonly table_files: number;
+}
+
+/** The published storm dates: heads of all in memory, lists on the disk. */
+export interface Dates {
+  readonly heads: ReadonlyMap<string, DateHead>;
+  /** The newest list of a date; null when nothing was published for it. */
+  readonly manifest: (storm_date: string) => Promise<Manifest | null>;
+  /** Takes note of a list that was just published. */
+  readonly update: (manifest: Manifest) => void;
+}
+
+/** Lists kept at hand, those used last: a scan looks at its own date and its neighbours. A list of 720 scans takes 1 to 2 MB. */
+const MANIFESTS_KEPT = 3;
+
+/** Reads the heads of all storm dates. Throws when one was published with another start of the storm day. */
+export async function openDates(dataRoot: string, storm_day_start_hour: number): Promise<Dates> {
+  const heads = new Map<string, DateHead>();
+  for (const date of (await listPartitions(dataRoot)).dates) {
+    const head = await readHead(dataRoot, date);
+    if (head === null) continue; // its first commit was killed before the head was moved
+    if (head.storm_day_start_hour !== storm_day_start_hour)
+      throw new PipelineError(
+        'publish',
+        date,
+        `was published with storm days that start at ${head.storm_day_start_hour} UTC, expected ${storm_day_start_hour} (HAIL_STORM_DAY_START_HOUR)`,
+      );
+    const { partition, commit, source, closed, table_commits, scans, files } = head;
+    heads.set(date, {
+      ...{ partition, commit, source, closed, table_commits },
+      ...{ scan_count: scans.count, last_scan: scans.last, table_files: files.length },
+    });
+  }
+  const kept = new Map<string, Manifest>();
+  const keep = (manifest: Manifest) => {
+    kept.delete(manifest.partition);
+    kept.set(manifest.partition, manifest);
+    for (const oldest of [...kept.keys()].slice(0, -MANIFESTS_KEPT)) kept.delete(oldest);
+    return manifest;
+  };
+  return {
+    heads,
+    manifest: async (storm_date) => {
+      const head = heads.get(storm_date);
+      if (head === undefined) return null;
+      const manifest = kept.get(storm_date) ?? (await readManifest(dataRoot, storm_date, head.commit));
+      if (manifest === null) throw missingManifest(storm_date, head.commit);
+      return keep(manifest);
+    },
+    update: (manifest) => {
+      heads.set(manifest.partition, headOfDate(manifest));
+      keep(manifest);
+    },
+  };
+}
+
+function headOfDate({ partition, commit, source, closed, table_commits, scans, files }: Manifest): DateHead {
+  return {
+    ...{ partition, commit, source, closed, table_commits },
+    scan_count: scans.length,
+    last_scan: scans.at(-1)?.scan_id ?? null,
+    table_files: files.filter(({ kind }) => kind === 'table').length,
+  };
+}

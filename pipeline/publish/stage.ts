@@ -1,0 +1,88 @@
+import { join } from 'node:path';
+import type { Table } from '../../schemas/columns.ts';
+import type { MixedSource } from '../../schemas/data-source.ts';
+import type { PublishedFile } from '../../schemas/manifest.ts';
+import type { Engine } from '../duckdb.ts';
+import { addressedTiles } from './archives.ts';
+import type { StagedFile } from './commit.ts';
+import { sha256, writeSynced } from './store.ts';
+import { stageQuery, stageRows } from './tables.ts';
+
+/** What a file of a list covers. */
+export type Coverage = Pick<PublishedFile, 'segment' | 'first_scan' | 'last_scan'>;
+
+/** Where a file will lie, before the hash of its content completes the name. */
+export interface Destination {
+  readonly folder: string;
+  readonly stem: string;
+}
+
+/** Path of a data file: where it belongs, what it covers, and a hash of its content, so that a name never changes meaning. */
+export function dataFileName(folder: string, stem: string, hash: string, extension: string): string {
+  return `${folder}/${stem}-${hash.slice(0, 8)}.${extension}`;
+}
+
+/** Writes rows, or the rows of a query, as a table file into the staging folder and reads it back. */
+export async function stageTable(
+  engine: Engine,
+  staging: string,
+  table: Table,
+  content: { readonly rows: readonly Record<string, unknown>[] } | { readonly query: string },
+  source: MixedSource,
+  { folder, stem }: Destination,
+  covers: Coverage,
+): Promise<StagedFile> {
+  const staged = join(staging, `${table.name}-${covers.segment}-${stem}.parquet`);
+  const facts =
+    'rows' in content
+      ? await stageRows(engine, table, content.rows, staged, source)
+      : await stageQuery(engine, table, content.query, staged, source);
+  const path = dataFileName(folder, stem, facts.sha256, 'parquet');
+  return { staged, entry: { path, kind: 'table', table: table.name, ...covers, ...facts } };
+}
+
+/** Writes an archive of tiles into the staging folder; `max_size_mm` is the largest size that it shows. */
+export async function stageTiles(
+  staging: string,
+  kind: 'scan-tiles' | 'daily-tiles',
+  archive: Uint8Array,
+  destination: Destination,
+  covers: Coverage,
+  max_size_mm: number | null,
+): Promise<StagedFile> {
+  const facts = { kind, rows: addressedTiles(archive), schema_version: 3, max_size_mm };
+  return stageBytes(staging, archive, destination, 'pmtiles', covers, facts);
+}
+
+/** Writes a checkpoint of the tracker into the staging folder. */
+export function stageState(
+  staging: string,
+  state: Uint8Array,
+  destination: Destination,
+  covers: Coverage,
+): Promise<StagedFile> {
+  const facts = { kind: 'state', rows: 1, schema_version: 1, max_size_mm: null } as const;
+  return stageBytes(staging, state, destination, 'json.gz', covers, facts);
+}
+
+async function stageBytes(
+  staging: string,
+  content: Uint8Array,
+  { folder, stem }: Destination,
+  extension: string,
+  covers: Coverage,
+  { kind, ...facts }: Pick<PublishedFile, 'kind' | 'rows' | 'schema_version' | 'max_size_mm'>,
+): Promise<StagedFile> {
+  const hash = sha256(content);
+  const staged = join(staging, `${kind}-${covers.segment}-${stem}.${extension}`);
+  await writeSynced(staged, content);
+  const path = dataFileName(folder, stem, hash, extension);
+  const { rows, schema_version, max_size_mm } = facts;
+  return {
+    staged,
+    entry: {
+      ...{ path, kind, table: null, ...covers, rows },
+      ...{ bytes: content.length, sha256: hash, schema_version, bbox: null, max_size_mm },
+    },
+  };
+}
