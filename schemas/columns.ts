@@ -15,7 +15,7 @@ export interface Table<Row extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly row: Row;
   readonly schema_version: number;
-  /** What files of older versions lack that are still read, where any are; it reads as null there. */
+  /** Columns that files of older, still readable versions lack; they read as null. */
   readonly older?: { readonly readable_from: number; readonly without: readonly string[] };
   /** SQL ORDER BY of a file's rows, so that row groups prune in space. */
   readonly order: string;

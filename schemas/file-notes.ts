@@ -2,8 +2,8 @@ import { columns, type Table } from './columns.ts';
 import type { MixedSource } from './data-source.ts';
 
 /**
- * What a table file says of itself, in the key-value metadata of Parquet and Arrow alike, because files travel without their
- * manifest: its table, the version of its schema, whether its data are observed, and unit and description of every column.
+ * Key-value metadata of a table file, the same in Parquet and Arrow, because files are copied without their manifest: its table,
+ * the version of its schema, its provenance, and unit and description of every column.
  */
 export function fileNotes(
   table: Table,

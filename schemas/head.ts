@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { Manifest, PublishedFile } from './manifest.ts';
 
 /**
- * What most readers need of the newest manifest of a partition: as small for a day of 720 scans as for one. The manifest of
- * the same number lists the scans and the pictures.
+ * What most readers need of the newest manifest of a partition; its size does not grow with the number of scans. The manifest
+ * of the same number lists the scans and the scan tiles.
  */
 export const Head = Manifest.omit({ scans: true, files: true }).extend({
   scans: z.object({

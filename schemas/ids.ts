@@ -22,13 +22,13 @@ const nextUlid = monotonicFactory();
 
 /**
  * A new id: prefix, underscore, ULID. Ids of one process ascend as text, also within a millisecond.
- * `time_ms`: when the thing named came into being, epoch milliseconds.
+ * `time_ms`: time of creation, epoch milliseconds.
  */
 export function newId(kind: IdKind, time_ms: number): string {
   return `${ID_PREFIXES[kind]}_${nextUlid(time_ms)}`;
 }
 
-/** True for text that may be an id in a path; any other text names nothing that exists. */
+/** True for text that has the form of an id; any other text in a path cannot name an existing record. */
 export function isPathId(text: string): boolean {
   return /^[A-Za-z0-9_-]{1,64}$/.test(text);
 }

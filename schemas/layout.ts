@@ -8,7 +8,7 @@ export const layout = {
   current: 'current.json',
   /** Name of the data root: tells it from an empty folder in its place, and from another root. */
   root: 'root.json',
-  /** Held by the one pipeline that may write here. */
+  /** Lock of the one pipeline that may write to this data root. */
   lock: 'pipeline.lock',
   lockHolder: 'pipeline.lock.json',
   tables: 'tables',

@@ -12,7 +12,8 @@ export const PublishedFile = z.object({
   kind: z.enum(['table', 'scan-tiles', 'daily-tiles', 'state']),
   table: z.string().nullable().meta({ description: 'Table name of a table file.' }),
   segment: z.string().meta({
-    description: 'Group of scans, `day` for what is derived from the whole date, or the name of a table without dates.',
+    description:
+      'Group of scans, `derived` for what follows from the whole date, `month`, or the name of a static table.',
   }),
   rows: z.int().nonnegative().meta({ description: 'Rows of a table, tiles of an archive, 1 for a state.' }),
   bytes: z.int().positive(),
@@ -36,7 +37,7 @@ export const CommittedScan = z.object({
 });
 export type CommittedScan = z.infer<typeof CommittedScan>;
 
-/** The list that defines what is published for one partition: a storm date, a month of closed dates, or what belongs to no date. */
+/** The list that defines what is published for one partition: a storm date, a month of closed dates, or the static tables. */
 export const Manifest = z.object({
   manifest_version: z.literal(MANIFEST_VERSION),
   partition: z.string(),
@@ -54,12 +55,12 @@ export const Manifest = z.object({
     .default({})
     .meta({ description: 'Time of the newest file of each product that the scans of the date were made of.' }),
   files: z.array(PublishedFile),
-  /** Of a month: commit of each date that went into its files; a date whose commit moved on is stale there. */
+  /** Of a month: commit of each date in its files; a date with a newer commit is stale there. */
   dates: z.record(isoDate, z.int().positive()).nullable(),
 });
 export type Manifest = z.infer<typeof Manifest>;
 
-/** Kind of the data of a storm date; throws for a month of both kinds. */
+/** Provenance of a storm date; throws for a month with dates of both. */
 export function sourceOfDate({ partition, source }: Pick<Manifest, 'partition' | 'source'>): DataSource {
   if (source === 'mixed') throw new TypeError(`${partition} is mixed, expected one kind per storm date`);
   return source;

@@ -1,7 +1,7 @@
-/** Edits beyond this make another word, not a slip. */
+/** More edits than this are another word, not a misspelling. */
 const MAX_EDITS = 3;
 
-/** The known word that takes the fewest edits to reach, the first of equals; null when all are farther than a slip. */
+/** The known word that takes the fewest edits to reach, the first of equals; null when none is within the limit. */
 export function nearestWord(word: string, known: readonly string[]): string | null {
   const distances = known.map((each) => ({ each, edits: editsBetween(word, each) }));
   const nearest = distances.reduce((a, b) => (b.edits < a.edits ? b : a), { each: '', edits: MAX_EDITS + 1 });

@@ -1,4 +1,4 @@
-// Plain JavaScript without anything new: it has to say so on a Node that cannot read the rest of the project.
+// Plain JavaScript with old syntax only: it must run on a Node that cannot parse the rest of the project.
 import { readFileSync } from 'node:fs';
 
 /** Why this Node cannot run the project, in one sentence; null when it can. */

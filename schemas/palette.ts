@@ -24,7 +24,7 @@ const BAND_COLORS: Readonly<Record<SizeCategory, { color: string; ink: string }>
 /**
  * The one colour scale of hail sizes, smallest first: pictures, map layers and legends. Lightness falls from step to step and
  * the hue goes from yellow through red to violet, so that the order reads without colour vision; below the size bands it is a
- * cool grey-blue, so that what may be no hail at all stays quiet.
+ * cool grey-blue, so that weak echoes, which may be no hail, do not stand out.
  */
 export const SIZE_COLORS: readonly SizeColor[] = [
   { mm_min: CELL_GROW_MM, category: null, color: '#dbe5ea', ink: DARK },
@@ -37,7 +37,7 @@ export function sizeColor(size_mm: number): SizeColor {
   return SIZE_COLORS.findLast((step) => size_mm >= step.mm_min) ?? (SIZE_COLORS[0] as SizeColor);
 }
 
-/** Colours of the basemap: calm, so that the hail is what one sees. */
+/** Colours of the basemap, of low contrast: the hail stands out. */
 export const BASEMAP = {
   outside: '#eceff1',
   land: '#fbfaf7',

@@ -63,12 +63,12 @@ export const Settings = z.object({
 });
 export type Settings = z.infer<typeof Settings>;
 
-/** Names that begin alike and are no settings: the key in the examples that we print, and what only tests read. */
+/** Names with the same prefix that are no settings: the key in printed examples, and what only tests read. */
 const NO_SETTING = /^HAIL_(KEY$|TEST_)/;
 
 /**
  * The settings of an environment, empty ones as if absent. Throws what `refusal` makes of the faults: all that do not fit,
- * and every HAIL_ name that is no setting, because a slip of the pen would otherwise be a default without a word.
+ * and every HAIL_ name that is no setting, because a misspelt name would otherwise silently leave the default in force.
  */
 export function parseSettings(
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,7 +1,7 @@
 /**
  * The six size bands of the interface: inclusive lower bounds in mm, smallest first.
  * The bounds are the floor in mm of 0.75, 1.00, 1.50, 2.50, 2.75 and 4.00 inch.
- * This one table feeds categories, swath tiers, tile layers and map legends.
+ * Categories, swath tiers, tile layers and map legends derive from this table.
  */
 export const SIZE_BANDS = [
   { category: 'nickel', threshold_mm: 19, inches: 0.75 },
@@ -27,9 +27,9 @@ export const EVENT_MIN_MM = SIZE_BANDS[0].threshold_mm;
 export const CELL_GROW_MM = 5;
 /** A storm cell has at least this peak. */
 export const CELL_PEAK_MIN_MM = 15;
-/** Sizes above this are stored as this: MESH beyond it has never been hail. */
+/** Sizes above this are stored as this: larger MESH values are artefacts. */
 export const SIZE_CAP_MM = 150;
-/** Sizes above this are flagged: spikes, sun strobes and chaff live here. */
+/** Sizes above this are flagged: often spikes, sun strobes or chaff. */
 export const EXTREME_MM = 110;
 
 /** Severe hail index that MRMS turned into this MESH (Witt et al. 1998: MESH = 2.54 SHI^0.5), J m-1 s-1. */

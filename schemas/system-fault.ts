@@ -1,6 +1,6 @@
 /**
  * What the operating system refused, as one sentence with the path in front; null for any other error. Such an error is about
- * the machine, not about us: people need the path and the reason, not where we stood.
+ * the machine, not the program: people need the path and the reason, not a stack trace.
  */
 export function systemFault(error: unknown): string | null {
   if (!(error instanceof Error)) return null;

@@ -1,9 +1,9 @@
 const MS_PER_HOUR = 3_600_000;
 
-/** The day asked for last: a busy service and a scan with many rows ask for the same one thousands of times. */
+/** Cache of the last day formatted: a busy service and a scan with many rows format the same one thousands of times. */
 let last = { day: Number.NaN, date: '' };
 
-/** `YYYY-MM-DD` of a UTC instant in epoch milliseconds; throws RangeError for what is no instant. */
+/** `YYYY-MM-DD` of a UTC instant in epoch milliseconds; throws RangeError for NaN and what lies outside the range of Date. */
 export function utcDate(time_ms: number): string {
   const day = Math.floor(time_ms / (24 * MS_PER_HOUR));
   if (day !== last.day) last = { day, date: new Date(time_ms).toISOString().slice(0, 10) };

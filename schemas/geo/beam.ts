@@ -11,7 +11,7 @@ export const TILTS_DEG = [0.5, 0.9, 1.3, 1.8, 2.4, 3.1, 4.0, 5.1, 6.4, 8.0, 10.0
 const LOWEST_TILT_DEG = TILTS_DEG[0];
 /** Beyond this no radar measures, km. */
 export const REACH_KM = 230;
-/** So many nearest radars are looked at. */
+/** Number of nearest radars considered. */
 const RADARS = 3;
 /** A beam blocked by more than this share is not used. */
 const BLOCKED_MAX = 0.5;
@@ -175,7 +175,7 @@ export function detectionQuality(position: Position, input: QualityInput): Detec
   };
 }
 
-/** What some of the radars see of a place together; the index is not yet rounded. */
+/** Combined view of some of the radars; the index is not yet rounded. */
 interface Sight {
   readonly index: number;
   readonly used: readonly View[];
@@ -183,9 +183,9 @@ interface Sight {
 }
 
 /**
- * The best sight that some of the radars have, `free` being the share of a radar's lowest beam that terrain leaves. All of
- * them see most; but the most blocked one in use lowers the index, so each share is tried as the least that counts. Then
- * more blockage never raises the index, and one more radar never lowers it.
+ * The combination of radars with the largest index; `free` is the unblocked share of a radar's lowest beam. All radars
+ * together sample most, but the most blocked one in use lowers the index, so each share is tried as the threshold for use.
+ * With that, more blockage never raises the index, and an additional radar never lowers it.
  */
 function bestSight(views: readonly View[], free: (view: View) => number, freezing_level_km: number): Sight {
   const shares = [...new Set(views.map(free))].sort((a, b) => b - a);
@@ -284,7 +284,7 @@ function aboveGround(view: View, aboveAntenna_km: number): number {
   return aboveAntenna_km + (view.site.antenna_m - view.site.ground_m) / 1000;
 }
 
-/** Height above the ground of the centre of the lowest beam that terrain leaves usable; none when all are blocked. */
+/** Height above the ground of the centre of the lowest usable beam; none when terrain blocks all. */
 function lowestUsable(view: View, blocked: (view: View, tilt_deg: number) => number): number[] {
   const tilt_deg = TILTS_DEG.find((tilt) => blocked(view, tilt) <= BLOCKED_MAX);
   return tilt_deg === undefined ? [] : [aboveGround(view, beamAt(view.distance_km, tilt_deg).centre_km)];

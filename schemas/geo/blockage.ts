@@ -2,7 +2,7 @@ import type { BlockedShare } from './beam.ts';
 
 /** What terrain blocks around radars. */
 export interface Blockage {
-  /** Radars that were looked at; around any other nothing is known, and nothing counts as blocked. */
+  /** Radars inside the terrain model; around any other nothing is known, and nothing counts as blocked. */
   readonly radars: ReadonlySet<string>;
   /** The ray of the nearest whole azimuth decides; a tilt that nothing blocks is free. */
   readonly blocked: BlockedShare;

@@ -4,7 +4,7 @@ import type { Position } from './position.ts';
 const WGS84 = geodesic.Geodesic.WGS84;
 const EARTH_RADIUS_KM = 6371.0088;
 
-/** Geodesic distance on WGS84, km: the distance of record. */
+/** Geodesic distance on WGS84, km: the one that is published. */
 export function distanceKm(a: Position, b: Position): number {
   return (WGS84.Inverse(a.lat, a.lon, b.lat, b.lon).s12 as number) / 1000;
 }

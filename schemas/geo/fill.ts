@@ -38,7 +38,7 @@ export function fillPolygons(polygons: MultiPolygon, window: Window): PixelRuns 
   };
 }
 
-/** Notes, for every row whose centres an edge crosses, the first column with its centre at or east of the crossing. */
+/** Records, for every row whose line of centres an edge crosses, the first column with its centre at or east of the crossing. */
 function cross(from: number[], to: number[], { row0, rows }: Window, crossings: number[][]): void {
   const [low, high] = from[1] < to[1] ? [from, to] : [to, from];
   const [x0, y0, x1, y1] = [low[0], low[1], high[0], high[1]] as [number, number, number, number];

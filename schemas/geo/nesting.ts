@@ -1,6 +1,6 @@
 import type { MultiPolygon, Polygon, Ring } from './rings.ts';
 
-/** Not less than a degree is anywhere on WGS84, so that no distance is taken for shorter than it is. */
+/** Upper bound of the length of a degree on WGS84, so that no distance is underestimated. */
 export const METRES_PER_DEGREE = 111_700;
 /** A stretch of a ring is not halved below this half-length, metres. */
 const FINEST_M = 0.5;
@@ -69,7 +69,7 @@ function edgesNear(outer: Outer, ring: Ring, slack_m: number): Edges | null {
 
 /**
  * True when no point between two positions is farther than the slack from the polygons. The gap changes by no more than one
- * metre a metre, so a stretch is settled by its middle, or halved.
+ * metre a metre, so the distance at its middle decides a stretch, or it is halved.
  */
 function staysNear(a: readonly number[], b: readonly number[], near: readonly Edges[], slack_m: number): boolean {
   const [ax, ay, bx, by] = [a[0], a[1], b[0], b[1]] as [number, number, number, number];

@@ -1,7 +1,7 @@
 import geodesic from 'geographiclib-geodesic';
 import type { Position } from './position.ts';
 
-/** Where `to` lies seen from `from` along the WGS84 geodesic, km east and north. */
+/** Offset of `to` from `from` along the WGS84 geodesic, km east and north. */
 export function offsetKm(from: Position, to: Position): { readonly east_km: number; readonly north_km: number } {
   const { s12, azi1 } = geodesic.Geodesic.WGS84.Inverse(from.lat, from.lon, to.lat, to.lon);
   const bearing = ((azi1 as number) * Math.PI) / 180;

@@ -76,7 +76,7 @@ function runsOf(keys: Uint32Array): Runs {
   return { count, row, start, end };
 }
 
-/** Root of a run's 4-connected component, shortening the way to it. */
+/** Root of a run's 4-connected component, with path halving. */
 function find(component: Int32Array, run: number): number {
   let i = run;
   while (component[i] !== i) {
@@ -87,15 +87,15 @@ function find(component: Int32Array, run: number): number {
 }
 
 /**
- * Finds the corners by walking down the lines between rows: along a line an edge lies where exactly one of the two rows
- * has a pixel, and a corner where one of them starts or stops. Joins runs that share an edge in `component`.
+ * Finds the corners along the lines between rows, from north: an edge lies where exactly one of the two rows has a pixel,
+ * a corner where such a stretch starts or ends. Joins runs that share an edge in `component`.
  */
 function linkCorners(runs: Runs, component: Int32Array): Corners {
   const row = new Int32Array(4 * runs.count);
   const col = new Int32Array(4 * runs.count);
   const next = new Int32Array(4 * runs.count);
   const run = new Int32Array(4 * runs.count);
-  /** Upper end of the vertical edge that hangs from each column at the line reached so far. */
+  /** Upper end of the open vertical edge of each column at the current line. */
   const hanging = new Int32Array(LATTICE.cols + 1);
   let count = 0;
 
@@ -116,7 +116,7 @@ function linkCorners(runs: Runs, component: Int32Array): Corners {
     run[right] = owner;
   };
 
-  /** One line; `a` walks the runs above it, `b` those below. */
+  /** One line; `a` iterates over the runs above it, `b` over those below. */
   const walkLine = (line: number, aFrom: number, aTo: number, bFrom: number, bTo: number): void => {
     let a = aFrom;
     let b = bFrom;
@@ -172,7 +172,7 @@ function linkCorners(runs: Runs, component: Int32Array): Corners {
   return { count, row, col, next, run };
 }
 
-/** Walks the corners into rings and gives each hole to the shell of its 4-connected component. */
+/** Chains the corners into rings and assigns each hole to the shell of its 4-connected component. */
 function assemble(corners: Corners, component: Int32Array): MultiPolygon {
   const polygons: MultiPolygon = [];
   const polygonOf = new Map<number, Polygon>();

@@ -6,7 +6,7 @@ import { findConflicts } from './validity.ts';
 /** How often the tolerance of a ring in conflict is halved before the ring stays as it was. */
 const MAX_HALVINGS = 6;
 
-/** A ring on its way to be simplified. */
+/** A ring being simplified. */
 interface Draft {
   readonly polygon: number;
   readonly original: Ring;
@@ -18,12 +18,12 @@ interface Draft {
 }
 
 /**
- * The MultiPolygon with fewer vertices, each at most `tolerance_m` from where it ran before, and still valid: a ring that
- * would cross itself or another is simplified with half the tolerance, up to six times, and else stays as it was. So is one
- * that would reach farther than `tolerance_m` out of `around`: the simplified outline, at the same tolerance, of something
- * that holds all of the given polygons. Vertices are a subset of the given ones, and no ring goes: what is smaller than the
- * tolerance is drawn by its outermost vertices. Expects a valid MultiPolygon as `traceMultiPolygon` gives it; a tolerance of
- * 0 or less returns it as it is.
+ * The MultiPolygon with fewer vertices, no edge farther than `tolerance_m` from the original ones, and still valid: a ring
+ * that would cross itself or another is simplified with half the tolerance, up to six times, and else stays as it was. So is
+ * one that would reach farther than `tolerance_m` out of `around`: the simplified outline, at the same tolerance, of something
+ * that holds all of the given polygons. Vertices are a subset of the given ones, and no ring is dropped: one smaller than the
+ * tolerance keeps its outermost vertices. Expects a valid MultiPolygon as `traceMultiPolygon` gives it; a tolerance of 0 or
+ * less returns it as it is.
  * Source: Douglas & Peucker 1973, in local metres between the four outermost vertices of each ring.
  */
 export function simplifyMultiPolygon(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SIZE_BANDS, type SizeCategory } from '../size.ts';
 
-/** Fields as they go over the wire; the unit stands in the description's metadata. */
+/** Fields of answers; the unit is in the metadata beside the description. */
 const measure = (description: string, unit: string) => z.number().meta({ description, unit });
 
 export const wireLat = (what = 'Latitude, 5 decimals.') => measure(what, 'deg');

@@ -80,7 +80,7 @@ export const HailCell = z.object({
 });
 export type HailCell = z.infer<typeof HailCell>;
 
-/** What was asked, as it was understood. */
+/** The query as it was parsed. */
 export const PointQuery = z.object({
   lat: wireLat(),
   lon: wireLon(),

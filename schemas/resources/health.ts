@@ -5,7 +5,7 @@ const state = z.enum(['ok', 'degraded']);
 const seconds = (description: string) => z.number().nonnegative().nullable().meta({ description, unit: 's' });
 const time = (description: string) => z.string().nullable().meta({ description, format: 'date-time' });
 
-/** How the service is: no word about any business. */
+/** State of the service; nothing about any business. */
 export const Health = z
   .object({
     status: state.meta({ description: 'degraded when a component is.' }),

@@ -17,7 +17,7 @@ import { SwathCollection, Swaths, SwathTier } from './swath-tier.ts';
 import { DailyTiles, ScanTiles, TileFrame } from './tile-frame.ts';
 import { Operation } from './usage.ts';
 
-/** Resources by the name under which the description of the interface has them, beside those that carry an id themselves. */
+/** Resources by their name in the OpenAPI description, beside those that declare an id themselves. */
 const RESOURCES = {
   AcceptedRow,
   BatchLocation,

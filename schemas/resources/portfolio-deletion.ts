@@ -12,7 +12,7 @@ export const PortfolioDeletion = z.object({
 });
 export type PortfolioDeletion = z.infer<typeof PortfolioDeletion>;
 
-/** What became of a deletion. */
+/** Outcome of a deletion. */
 export const PortfolioDeleted = z.object({
   deleted_count: z.int().nonnegative().meta({ description: 'Locations that are gone now.' }),
   not_found_count: z.int().nonnegative().meta({ description: 'Ids without a location.' }),

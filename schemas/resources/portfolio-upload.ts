@@ -16,7 +16,7 @@ const ROWS = [
 const DEGREES = 'decimal degrees, WGS84';
 
 /**
- * A row of an upload as it should be; rows are judged one by one against `rules/portfolio-rows`, so that a wrong one rejects
+ * A row of an upload as it should be; rows are checked one by one by `rules/portfolio-rows`, so that a wrong one rejects
  * itself alone: any value passes here, and this is what the description tells of it.
  */
 export const UploadedRow = z.unknown().meta({
@@ -89,7 +89,7 @@ export const RejectedRow = z.object({
 });
 export type RejectedRow = z.infer<typeof RejectedRow>;
 
-/** What became of an upload. */
+/** Outcome of an upload. */
 export const PortfolioUploaded = z.object({
   total_rows: z.int().nonnegative().meta({ description: 'Rows of the upload.' }),
   accepted_count: z.int().nonnegative().meta({ description: 'Rows that were stored.' }),

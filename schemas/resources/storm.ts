@@ -27,7 +27,7 @@ export const Motion = z.object({
   ).nullable(),
 });
 
-/** What is said of a storm cell at one time. */
+/** State of a storm cell at one time. */
 const stormState = {
   motion: Motion,
   hail: z.object({

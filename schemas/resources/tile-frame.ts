@@ -3,9 +3,9 @@ import { wireCount, wireDataAsOf, wireLat, wireLon, wireMm, wireProbability, wir
 
 /** Media type of tile archives. */
 export const PMTILES_TYPE = 'application/vnd.pmtiles' as const;
-/** How the archive of a scan may be cached: a rebuilt one has another address. */
+/** Caching of scan tiles: rebuilt ones have another address. */
 export const SCAN_CACHE_CONTROL = 'public, max-age=31536000, immutable' as const;
-/** How the archive of a day may be cached: it is redrawn under one address, with another ETag. */
+/** Caching of daily tiles: they are redrawn under one address, with another ETag. */
 export const DAILY_CACHE_CONTROL = 'public, max-age=60, must-revalidate' as const;
 
 const contentType = z.literal(PMTILES_TYPE).meta({ description: 'PMTiles version 3 with vector tiles.' });
@@ -13,7 +13,7 @@ const date = z.iso.date().meta({ description: 'Storm date.' });
 const available = z.boolean().meta({ description: 'False for a date without an archive.' });
 const note = z.string().meta({ description: 'Where the data come from and what the pictures are.' });
 
-/** The picture of one scan. */
+/** The scan tiles of one scan. */
 export const TileFrame = z.object({
   scan_id: z.string().meta({ description: 'Compact scan time.' }),
   scan_time: wireTime('Observation time.'),

@@ -13,7 +13,7 @@ import {
   text,
 } from '../units.ts';
 
-/** One scan: the index of what was seen and of the picture published for it. */
+/** One scan: what was detected in it, and the scan tiles published for it. */
 export const Frame = z.object({
   storm_date: stormDateColumn('Storm date of the scan.'),
   scan_time: instant('Observation time of the scan.'),

@@ -12,8 +12,8 @@ import { tracks } from './tracks.ts';
 export const SCAN_TABLES = [detections, cells, tracks, dayMax, frames, probsevere] as const;
 /** Tables that are derived from a whole storm date and replaced as one. */
 export const DAY_TABLES = [swaths, eventDays] as const;
-/** Tables that belong to no date and are replaced as one. */
-export const UNDATED_TABLES = [blockage] as const;
-export const TABLES = [...SCAN_TABLES, ...DAY_TABLES, ...UNDATED_TABLES] as const;
+/** Static tables: they belong to no date and are replaced as one. */
+export const STATIC_TABLES = [blockage] as const;
+export const TABLES = [...SCAN_TABLES, ...DAY_TABLES, ...STATIC_TABLES] as const;
 
 export type TableName = (typeof TABLES)[number]['name'];
