@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
+import { BARE_ENVIRONMENT } from './support/kill/bare-environment.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'hail-start-'));
 test.after.always(() => rmSync(folder, { recursive: true }));
@@ -21,7 +22,7 @@ async function run(
   flags: string[] = [],
 ) {
   const child = spawn(process.execPath, [...flags, path(name), ...args], {
-    env: { HAIL_LOG_LEVEL: 'error', HAIL_PORT: '0', ...environment },
+    env: { ...BARE_ENVIRONMENT, HAIL_LOG_LEVEL: 'error', HAIL_PORT: '0', ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let told = '';

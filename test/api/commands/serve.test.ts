@@ -10,6 +10,7 @@ import { readConfig } from '../../../api/config.ts';
 import type { Services } from '../../../api/services.ts';
 import type { Worker } from '../../../api/workers.ts';
 import { midnight, publishedRoot, type RawScan, scratch } from '../../support/data/world.ts';
+import { BARE_ENVIRONMENT } from '../../support/kill/bare-environment.ts';
 
 const MAIN = fileURLToPath(new URL('../../../api/start.js', import.meta.url));
 
@@ -31,7 +32,7 @@ async function serve(
   options: readonly string[] = [],
 ): Promise<Served> {
   const child = spawn(process.execPath, [MAIN, 'serve', ...options], {
-    env: { HAIL_DATA: data_root, HAIL_PORT: '0', HAIL_LOG_LEVEL: 'warn', ...settings },
+    env: { ...BARE_ENVIRONMENT, HAIL_DATA: data_root, HAIL_PORT: '0', HAIL_LOG_LEVEL: 'warn', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   t.teardown(() => child.kill('SIGKILL'));
@@ -222,7 +223,7 @@ test('a worker that cannot start ends the start of the service, and leaves nothi
 
 test('a setting that does not fit ends the command with 2', async (t) => {
   const child = spawn(process.execPath, [MAIN, 'serve'], {
-    env: { HAIL_PORT: 'x' },
+    env: { ...BARE_ENVIRONMENT, HAIL_PORT: 'x' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let told = '';

@@ -6,6 +6,7 @@ import { openEngine } from '../../../pipeline/duckdb.ts';
 import { verifyRoot } from '../../../pipeline/publish/verify.ts';
 import { timestamp } from '../../../schemas/time.ts';
 import { NOW_MS, scratch } from '../data/world.ts';
+import { BARE_ENVIRONMENT } from './bare-environment.ts';
 
 export const MAIN = fileURLToPath(new URL('../../../pipeline/start.js', import.meta.url));
 const PRELOAD = fileURLToPath(new URL('kill-at.ts', import.meta.url));
@@ -27,7 +28,13 @@ export interface CommandSettings {
 
 /** The environment of a command on a data root, with a fixed data clock. */
 export function environmentOf(root: string, { now_ms = NOW_MS, environment = {} }: CommandSettings = {}) {
-  return { PATH: process.env.PATH ?? '', HAIL_DATA: root, HAIL_NOW: timestamp(now_ms), ...environment };
+  return {
+    ...BARE_ENVIRONMENT,
+    PATH: process.env.PATH ?? '',
+    HAIL_DATA: root,
+    HAIL_NOW: timestamp(now_ms),
+    ...environment,
+  };
 }
 
 /** Starts `hail-pipeline` on a data root. */

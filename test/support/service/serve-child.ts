@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { BARE_ENVIRONMENT } from '../kill/bare-environment.ts';
 import { WHOLE_NOW_MS } from './whole-service.ts';
 
 const MAIN = fileURLToPath(new URL('../../../api/start.js', import.meta.url));
@@ -27,6 +28,7 @@ export async function startServe(data_root: string, now_ms = WHOLE_NOW_MS, log_l
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, [...FLAGS, MAIN, 'serve'], {
     env: {
+      ...BARE_ENVIRONMENT,
       PATH,
       HAIL_DATA: data_root,
       HAIL_PORT: '0',
