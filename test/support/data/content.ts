@@ -12,7 +12,8 @@ import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import type { Current, Manifest } from '../../../schemas/manifest.ts';
 import { dayMax } from '../../../schemas/tables/day-max.ts';
 import { TABLES } from '../../../schemas/tables/index.ts';
-import { filesOf, ingest, type OpenSettings, type RawScan, SCRATCH } from './world.ts';
+import { prepared } from './prepared.ts';
+import { ingest, NOW_MS, type OpenSettings, preparedRoot, publicationName, type RawScan, SCRATCH } from './world.ts';
 
 /** What readers can learn from a data root, part by part, as lines in an order of their own. */
 export type Content = Readonly<Record<string, readonly string[]>>;
@@ -35,14 +36,14 @@ export async function logicalContent(root: string): Promise<Content> {
   }
 }
 
-const inOrder = new Map<string, Promise<Content>>();
-
-/** Content of a data root that saw scans once and in order; worked out once for each list of scans. */
-export function contentOf(scans: readonly RawScan[]): Promise<Content> {
-  const key = scans.map(({ scan_id }) => scan_id).join();
-  const known = inOrder.get(key) ?? contentOfFiles(filesOf(scans));
-  inOrder.set(key, known);
-  return known;
+/** Content of a data root that saw scans once and in order; worked out once for all test processes. */
+export async function contentOf(scans: readonly RawScan[], now_ms = NOW_MS): Promise<Content> {
+  const publication = { scans, now_ms };
+  const folder = await prepared(`content-${await publicationName(publication)}`, async (draft) => {
+    const content = await logicalContent(await preparedRoot(publication));
+    await fs.writeFile(join(draft, 'content.json'), JSON.stringify(content));
+  });
+  return JSON.parse(await fs.readFile(join(folder, 'content.json'), 'utf8')) as Content;
 }
 
 /** Content of a data root that saw files once. */

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
-import { logicalContent } from './content.ts';
-import { ingest, NOW_MS, type RawScan, scratch } from './world.ts';
+import { contentOf } from './content.ts';
+import { NOW_MS, publishedRoot, type RawScan } from './world.ts';
 
 /** The scans without some of them, by number. */
 export function without(scans: readonly RawScan[], ...numbers: number[]): RawScan[] {
@@ -9,7 +9,5 @@ export function without(scans: readonly RawScan[], ...numbers: number[]): RawSca
 
 /** A root with these scans published, and what it holds. */
 export async function published(t: ExecutionContext, scans: readonly RawScan[], now_ms = NOW_MS) {
-  const root = await scratch(t);
-  await ingest(root, scans, { now_ms });
-  return { root, content: await logicalContent(root) };
+  return { root: await publishedRoot(t, scans, now_ms), content: await contentOf(scans, now_ms) };
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,6 +16,7 @@ import { listFolder } from '../../../pipeline/sources/folder.ts';
 import { SCAN_PRODUCT, type SourceFile } from '../../../pipeline/sources/names.ts';
 import { planScans } from '../../../pipeline/sources/plan.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
+import { copyFolder, prepared } from './prepared.ts';
 
 /** The tiny world: 150 x 200 pixels over Oklahoma, 90 minutes around a midnight, storms of all kinds. */
 const SCENARIO: Scenario = {
@@ -49,23 +51,32 @@ export interface RawScan {
 
 let evening: Promise<RawScan[]> | undefined;
 
-/** Every scan of the evening, about 45 of them, in order; written once per test process. */
+/** Every scan of the evening, about 45 of them, in order. */
 export function rawScans(): Promise<RawScan[]> {
-  evening ??= simulated();
+  evening ??= readEvening();
   return evening;
 }
 
-async function simulated(): Promise<RawScan[]> {
-  const out = mkdtempSync(join(SCRATCH, 'hail-world-'));
-  process.once('exit', () => rmSync(out, { recursive: true, force: true }));
-  for await (const _ of writeEvening(SCENARIO, { from_ms: FROM_MS, to_ms: TO_MS, out, reports: false }));
-  const { files } = await listFolder(out);
+async function readEvening(): Promise<RawScan[]> {
+  const { files } = await listFolder(ownCopy(await prepared('evening', simulate)));
   const byTime = Map.groupBy(files, (file) => file.time_ms);
   return planScans(files).scans.map(({ scan_id, scan_time, mesh }) => ({
     scan_id,
     time_ms: scan_time,
     files: [mesh, ...(byTime.get(scan_time) ?? []).filter((file) => file.product !== SCAN_PRODUCT)],
   }));
+}
+
+async function simulate(out: string): Promise<void> {
+  for await (const _ of writeEvening(SCENARIO, { from_ms: FROM_MS, to_ms: TO_MS, out, reports: false }));
+}
+
+/** A copy of a folder for this test process alone; it disappears with it. */
+function ownCopy(folder: string): string {
+  const copy = mkdtempSync(join(SCRATCH, 'hail-copy-'));
+  process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
+  copyFolder(folder, copy);
+  return copy;
 }
 
 /** Scans of the evening from `HH:MM` (before midnight 23:, after it 00:) to `HH:MM`, the end not included. */
@@ -162,22 +173,39 @@ export async function altered(folder: string, file: SourceFile, content: Uint8Ar
   return { ...file, location, bytes: content.length };
 }
 
-const templates = new Map<string, Promise<string>>();
+/** What a data root is published from: scans at a data clock. */
+export interface Publication {
+  readonly scans: readonly RawScan[];
+  readonly now_ms?: number;
+}
 
-/** A data root of its own that saw these scans; made once per test process and copied. */
-export async function publishedRoot(t: ExecutionContext, scans: readonly RawScan[]): Promise<string> {
-  const key = scans.map(({ scan_id }) => scan_id).join();
-  const template = templates.get(key) ?? makeTemplate(scans);
-  templates.set(key, template);
+/** A name that says what a data root is published from: the bytes of every file and the data clock. */
+export async function publicationName({ scans, now_ms = NOW_MS }: Publication): Promise<string> {
+  const hash = createHash('sha256').update(String(now_ms));
+  for (const { name, location } of filesOf(scans)) hash.update(name).update(await fs.readFile(location));
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** A data root that saw these scans in one run, made once for all test processes; not to be written to. */
+export async function preparedRoot(publication: Publication): Promise<string> {
+  const { scans, now_ms = NOW_MS } = publication;
+  return prepared(`root-${await publicationName(publication)}`, (root) => ingest(root, scans, { now_ms }));
+}
+
+/** A data root of the test's own that saw these scans. */
+export async function publishedRoot(t: ExecutionContext, scans: readonly RawScan[], now_ms = NOW_MS): Promise<string> {
   const root = await scratch(t);
-  await fs.cp(await template, root, { recursive: true, preserveTimestamps: true });
+  copyFolder(await preparedRoot({ scans, now_ms }), root);
   return root;
 }
 
-async function makeTemplate(scans: readonly RawScan[]): Promise<string> {
-  const root = mkdtempSync(join(SCRATCH, 'hail-template-'));
-  process.once('exit', () => rmSync(root, { recursive: true, force: true }));
-  await ingest(root, scans);
+const shared = new Map<string, string>();
+
+/** A data root that saw these scans, the same for all tests of a file that do not write to it. */
+export async function sharedRoot(scans: readonly RawScan[], now_ms = NOW_MS): Promise<string> {
+  const folder = await preparedRoot({ scans, now_ms });
+  const root = shared.get(folder) ?? ownCopy(folder);
+  shared.set(folder, root);
   return root;
 }
 

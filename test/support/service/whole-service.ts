@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { describeApi } from '../../../api/openapi.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { openApiDocument } from '../../../api/routes/openapi.ts';
-import { ingest, midnight, SCRATCH } from '../data/world.ts';
+import { midnight, sharedRoot } from '../data/world.ts';
 import { type ApiDescription, type DescribedOperation, operationsOf, parseDescription } from './document.ts';
 import { type RunningService, startService } from './service.ts';
 
@@ -20,19 +18,9 @@ export interface WholeService {
   readonly known: Readonly<Record<string, string>>;
 }
 
-let published: Promise<string> | undefined;
-
-/** A data root with twelve scans around a midnight; made once per test process, not to be written to. */
-export function wholeRoot(): Promise<string> {
-  published ??= publish();
-  return published;
-}
-
-async function publish(): Promise<string> {
-  const root = mkdtempSync(join(SCRATCH, 'hail-whole-'));
-  process.once('exit', () => rmSync(root, { recursive: true, force: true }));
-  await ingest(root, await midnight());
-  return root;
+/** A data root with twelve scans around a midnight, not to be written to. */
+export async function wholeRoot(): Promise<string> {
+  return sharedRoot(await midnight());
 }
 
 /** Starts the service with everything it has. */
