@@ -11,6 +11,7 @@ import {
   midnight,
   NOW_MS,
   onRoot,
+  publish,
   publishedRoot,
   SCRATCH,
   scratch,
@@ -39,7 +40,7 @@ async function closedRoot(t: ExecutionContext): Promise<string> {
 
 async function makeClosedRoot(): Promise<string> {
   const root = await fs.mkdtemp(join(SCRATCH, 'hail-closed-'));
-  await ingest(root, await midnight());
+  await publish(root, await midnight());
   await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: opened }) => {
     for (const date of [FIRST, LAST]) await opened.closeDay(date, MONTH_LATER_MS);
     await opened.joinMonth('2026-05', MONTH_LATER_MS);

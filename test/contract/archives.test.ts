@@ -13,7 +13,7 @@ import { archives } from '../../api/routes/archives.ts';
 import { tilesDaily, tilesScan } from '../../api/routes/tiles.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { DailyTiles, ScanTiles } from '../../schemas/resources/tile-frame.ts';
-import { ingest, NOW_MS, publishedRoot, SCRATCH, scansBetween } from '../support/data/world.ts';
+import { NOW_MS, publish, publishedRoot, SCRATCH, scansBetween } from '../support/data/world.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
 const DATE = '2026-05-01';
@@ -23,7 +23,7 @@ let service: RunningService;
 let catalog: Catalog;
 
 test.before(async () => {
-  await ingest(data_root, await scansBetween('23:54', '00:02'));
+  await publish(data_root, await scansBetween('23:54', '00:02'));
   catalog = await openCatalog(data_root, 0);
   service = await startService({
     endpoints: [tilesScan, tilesDaily],

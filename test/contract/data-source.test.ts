@@ -9,7 +9,7 @@ import { portfolioImpacts } from '../../api/routes/portfolio-impacts.ts';
 import { stormsGet, stormsList } from '../../api/routes/storms.ts';
 import { tilesDaily, tilesScan } from '../../api/routes/tiles.ts';
 import type { StormTrack } from '../../schemas/resources/storm.ts';
-import { asObserved, ingest, publishedRoot, scansBetween, scratch } from '../support/data/world.ts';
+import { asObserved, ingest, publish, publishedRoot, scansBetween, scratch } from '../support/data/world.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
 const endpoints = [
@@ -28,7 +28,7 @@ async function overMidnight(
 ): Promise<RunningService & { clock: { ms: number } }> {
   const [before, after] = [await scansBetween('23:50', '00:00'), await scansBetween('00:00', '00:10')];
   const data_root = await scratch(t);
-  await ingest(data_root, evening === 'observed' ? await asObserved(t, before) : before);
+  await publish(data_root, evening === 'observed' ? await asObserved(t, before) : before);
   await ingest(data_root, evening === 'observed' ? after : await asObserved(t, after));
   const clock = { ms: LATER_MS };
   const service = await startService({ endpoints, data_root, now: () => clock.ms });
@@ -123,7 +123,7 @@ test('a 304 says the same of its dates as the answer it stands for', async (t) =
 test('the same rows of the other kind have another tag', async (t) => {
   const scans = await scansBetween('00:00', '00:10');
   const observed = await scratch(t);
-  await ingest(observed, await asObserved(t, scans));
+  await publish(observed, await asObserved(t, scans));
   const tags = [];
   for (const data_root of [observed, await publishedRoot(t, scans)]) {
     const service = await startService({ endpoints, data_root, now_ms: LATER_MS });

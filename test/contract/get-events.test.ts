@@ -11,7 +11,7 @@ import { drawTenths } from '../support/data/draw.ts';
 import { publishDays, REAL_DATE, realDay, standingHail } from '../support/data/published-days.ts';
 import { dayMaxRow } from '../support/data/rows.ts';
 import { hasSharedData, sharedTest } from '../support/data/shared-data.ts';
-import { ingest, MONTH_LATER_MS, onRoot, SCRATCH, scansBetween, scratch } from '../support/data/world.ts';
+import { MONTH_LATER_MS, onRoot, publish, SCRATCH, scansBetween, scratch } from '../support/data/world.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
@@ -170,7 +170,7 @@ async function sameAsSwaths(t: ExecutionContext, { json }: RunningService, query
 
 test('GET /v1/events equals its swaths on running, closed and joined dates alike, and never changes between them', async (t) => {
   const root = await scratch(t);
-  await ingest(root, await scansBetween('23:40', '00:20'), { each_scan: true });
+  await publish(root, await scansBetween('23:40', '00:20'), { each_scan: true });
   const regions = ['', '&state=OK', '&bbox=-97.6,35,-97,35.6', '&bbox=-97.3,34.5,-96,36', '&bbox=-98,34.6,-97.2,35.2'];
   const look = async () => {
     const running = await startService({ endpoints: [events, hailSwaths], data_root: root, now_ms: MONTH_LATER_MS });

@@ -9,7 +9,7 @@ import { HailCurrent } from '../../schemas/resources/hail-cell.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { type Cell, cells } from '../../schemas/tables/cells.ts';
 import { type Detection, detections } from '../../schemas/tables/detections.ts';
-import { ingest, midnight, SCRATCH } from '../support/data/world.ts';
+import { midnight, publish, SCRATCH } from '../support/data/world.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
@@ -28,7 +28,7 @@ let newest_ms: number;
 test.before(async () => {
   const scans = await midnight();
   newest_ms = scans.at(-1)?.time_ms ?? 0;
-  await ingest(data_root, scans);
+  await publish(data_root, scans);
   service = await startService({ endpoints: [hailCurrent], data_root, now_ms: NOW_MS });
   const { catalog, engine } = service.services;
   const edition = catalog.edition();

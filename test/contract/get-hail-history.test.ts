@@ -6,7 +6,7 @@ import { hailHistory } from '../../api/routes/hail-history.ts';
 import { HailHistory } from '../../schemas/resources/history-event.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { type Detection, detections } from '../../schemas/tables/detections.ts';
-import { ingest, midnight, NOW_MS, SCRATCH } from '../support/data/world.ts';
+import { midnight, NOW_MS, publish, SCRATCH } from '../support/data/world.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
@@ -21,7 +21,7 @@ let newest_ms: number;
 test.before(async () => {
   const scans = await midnight();
   newest_ms = scans.at(-1)?.time_ms ?? 0;
-  await ingest(data_root, scans);
+  await publish(data_root, scans);
   service = await startService({ endpoints: [hailHistory], data_root, now_ms: NOW_MS });
   const { catalog, engine } = service.services;
   const edition = catalog.edition();

@@ -6,7 +6,7 @@ import { distanceKm, travel } from '../../schemas/geo/distance.ts';
 import { NOWCAST_CALIBRATION } from '../../schemas/reference/nowcast-calibration.ts';
 import { Nowcast } from '../../schemas/resources/nowcast.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
-import { ingest, midnight, SCRATCH } from '../support/data/world.ts';
+import { midnight, publish, SCRATCH } from '../support/data/world.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
@@ -21,7 +21,7 @@ let storm: TrackPoint;
 test.before(async () => {
   const scans = await midnight();
   newest_ms = scans.at(-1)?.time_ms ?? 0;
-  await ingest(data_root, scans);
+  await publish(data_root, scans);
   service = await startService({ endpoints: [hailNowcast], data_root, now_ms: NOW_MS });
   const storms = service.services.live.snapshot().stormsWithin({ lat: 35.2, lon: -97 }, 500, 0);
   storm = storms

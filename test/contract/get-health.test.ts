@@ -3,7 +3,16 @@ import { join } from 'node:path';
 import test from 'ava';
 import { getHealth } from '../../api/routes/health.ts';
 import type { Health } from '../../schemas/resources/health.ts';
-import { asObserved, ingest, midnight, NOW_MS, publishedRoot, scansBetween, scratch } from '../support/data/world.ts';
+import {
+  asObserved,
+  ingest,
+  midnight,
+  NOW_MS,
+  publish,
+  publishedRoot,
+  scansBetween,
+  scratch,
+} from '../support/data/world.ts';
 import { startService } from '../support/service/service.ts';
 
 test('GET /v1/health with fresh data is ok, for a live and for a test key', async (t) => {
@@ -40,7 +49,7 @@ test('GET /v1/health with old data is degraded and says how old', async (t) => {
 test('GET /v1/health lists every product that was ingested, and tells which one stopped', async (t) => {
   const scans = await scansBetween('23:50', '00:20');
   const root = await scratch(t);
-  await ingest(root, scans.slice(0, 3));
+  await publish(root, scans.slice(0, 3));
   const later = scans
     .slice(3)
     .map((scan) => ({ ...scan, files: scan.files.filter(({ product }) => product !== 'VIL') }));
@@ -61,7 +70,7 @@ test('GET /v1/health lists every product that was ingested, and tells which one 
 
 test('GET /v1/health tells the feeds of the newest kind of data, not those of a simulation before it', async (t) => {
   const root = await scratch(t);
-  await ingest(root, await scansBetween('23:50', '00:00'));
+  await publish(root, await scansBetween('23:50', '00:00'));
   const mesh = (await asObserved(t, await scansBetween('00:00', '00:10'))).map(({ files, ...scan }) => ({
     ...scan,
     files: files.slice(0, 1),

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { PortfolioImpacts } from '../../schemas/resources/portfolio-impact.ts';
-import { ingest, midnight, SCRATCH } from '../support/data/world.ts';
+import { midnight, publish, SCRATCH } from '../support/data/world.ts';
 import {
   creditsUsed,
   IMPACTS,
@@ -22,7 +22,7 @@ const DATE = '2026-05-01';
 const data_root = mkdtempSync(join(SCRATCH, 'hail-impacts-'));
 
 test.before(async () => {
-  await ingest(data_root, await midnight());
+  await publish(data_root, await midnight());
 });
 test.after.always(() => rmSync(data_root, { recursive: true, force: true }));
 

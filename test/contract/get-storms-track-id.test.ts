@@ -8,7 +8,7 @@ import { sizeCategory } from '../../schemas/size.ts';
 import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
 import { publishDays } from '../support/data/published-days.ts';
 import { cell, trackPoint } from '../support/data/rows.ts';
-import { ingest, MONTH_LATER_MS, midnight, NOW_MS, onRoot, SCRATCH } from '../support/data/world.ts';
+import { MONTH_LATER_MS, midnight, NOW_MS, onRoot, publish, SCRATCH } from '../support/data/world.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
@@ -19,7 +19,7 @@ let service: RunningService;
 let rows: TrackPoint[];
 
 test.before(async () => {
-  await ingest(data_root, await midnight());
+  await publish(data_root, await midnight());
   service = await startService({ endpoints: [stormsGet], data_root, now_ms: NOW_MS });
   const { catalog, engine } = service.services;
   const edition = catalog.edition();
@@ -165,7 +165,7 @@ test.serial(
 
 test.serial('GET /v1/storms/{track_id} answers the same once its dates are closed', async (t) => {
   const closed = mkdtempSync(join(SCRATCH, 'hail-track-'));
-  await ingest(closed, await midnight());
+  await publish(closed, await midnight());
   await onRoot(closed, { now_ms: MONTH_LATER_MS }, async ({ root }) => {
     for (const date of [FIRST, LAST]) await root.closeDay(date, MONTH_LATER_MS);
   });

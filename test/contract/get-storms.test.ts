@@ -8,7 +8,7 @@ import { Storms, StormTrack } from '../../schemas/resources/storm.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { type Cell, cells } from '../../schemas/tables/cells.ts';
 import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
-import { ingest, midnight, SCRATCH } from '../support/data/world.ts';
+import { midnight, publish, SCRATCH } from '../support/data/world.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
@@ -25,7 +25,7 @@ let newest_ms: number;
 test.before(async () => {
   const scans = await midnight();
   newest_ms = scans.at(-1)?.time_ms ?? 0;
-  await ingest(data_root, scans);
+  await publish(data_root, scans);
   service = await startService({ endpoints: [stormsList, stormsGet], data_root, now_ms: NOW_MS });
   const { catalog, engine } = service.services;
   const edition = catalog.edition();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { tilesDaily } from '../../api/routes/tiles.ts';
 import { DailyTiles } from '../../schemas/resources/tile-frame.ts';
-import { filesOf, ingest, NOW_MS, onRoot, SCRATCH, scansBetween, scratch } from '../support/data/world.ts';
+import { filesOf, NOW_MS, onRoot, publish, SCRATCH, scansBetween, scratch } from '../support/data/world.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
@@ -12,7 +12,7 @@ const data_root = mkdtempSync(join(SCRATCH, 'hail-tiles-daily-'));
 let service: RunningService;
 
 test.before(async () => {
-  await ingest(data_root, await scansBetween('23:56', '00:04'));
+  await publish(data_root, await scansBetween('23:56', '00:04'));
   service = await startService({ endpoints: [tilesDaily], data_root, now_ms: NOW_MS });
 });
 test.after.always(async (t) => {
@@ -49,7 +49,7 @@ test('GET /v1/tiles/daily tells the size of the archive', async (t) => {
 test('GET /v1/tiles/daily is as fresh as its archive, not as the scans that came after it was drawn', async (t) => {
   const root = await scratch(t);
   const scans = await scansBetween('00:00', '00:10');
-  await ingest(root, scans.slice(0, 2));
+  await publish(root, scans.slice(0, 2));
   await onRoot(root, {}, ({ session }) => session.ingest(filesOf(scans)));
   const running = await startService({ endpoints: [tilesDaily], data_root: root, now_ms: NOW_MS });
   t.teardown(() => running.close());

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { tilesScan } from '../../api/routes/tiles.ts';
 import { ScanTiles } from '../../schemas/resources/tile-frame.ts';
-import { ingest, NOW_MS, SCRATCH, scansBetween } from '../support/data/world.ts';
+import { NOW_MS, publish, SCRATCH, scansBetween } from '../support/data/world.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
@@ -12,7 +12,7 @@ const data_root = mkdtempSync(join(SCRATCH, 'hail-tiles-scan-'));
 let service: RunningService;
 
 test.before(async () => {
-  await ingest(data_root, await scansBetween('23:54', '00:06'));
+  await publish(data_root, await scansBetween('23:54', '00:06'));
   service = await startService({ endpoints: [tilesScan], data_root, now_ms: NOW_MS });
 });
 test.after.always(async (t) => {

@@ -17,7 +17,7 @@ import type { Storms, StormTrack } from '../../schemas/resources/storm.ts';
 import { ADDED_COMPANIONS } from '../../schemas/tables/detections.ts';
 import { TABLES } from '../../schemas/tables/index.ts';
 import { withOptionalProducts } from '../support/data/optional-products.ts';
-import { ingest, MONTH_LATER_MS, publishedRoot, scansBetween, scratch } from '../support/data/world.ts';
+import { ingest, MONTH_LATER_MS, publish, publishedRoot, scansBetween, scratch } from '../support/data/world.ts';
 import { faultsOf } from '../support/kill/killed.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
@@ -53,7 +53,7 @@ async function radarBlocks(service: RunningService) {
 
 test('products beside the usual ones are carried from their files to every advanced answer', async (t) => {
   const root = await scratch(t);
-  await ingest(root, await withOptionalProducts(t, await scansBetween('00:00', '00:10')));
+  await publish(root, await withOptionalProducts(t, await scansBetween('00:00', '00:10')));
   t.deepEqual(await faultsOf(root), []);
   const { blocks, impacts } = await radarBlocks(await serve(t, root));
   for (const [answer, radars] of Object.entries(blocks)) {

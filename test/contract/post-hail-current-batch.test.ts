@@ -4,7 +4,7 @@ import test from 'ava';
 import { hailCurrent, hailCurrentBatch } from '../../api/routes/hail-current.ts';
 import { BatchResult, HailBatch, HailBatchEstimate } from '../../schemas/resources/hail-batch.ts';
 import { HailCurrent } from '../../schemas/resources/hail-cell.ts';
-import { ingest, midnight, SCRATCH } from '../support/data/world.ts';
+import { midnight, publish, SCRATCH } from '../support/data/world.ts';
 import { changePlan, creditsUsed, sending } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
@@ -15,7 +15,7 @@ const endpoints = [hailCurrent, hailCurrentBatch];
 let service: RunningService;
 
 test.before(async () => {
-  await ingest(data_root, await midnight());
+  await publish(data_root, await midnight());
   service = await startService({ endpoints, data_root, now_ms: NOW_MS });
 });
 test.after.always(async (t) => {

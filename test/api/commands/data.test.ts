@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { openCatalog } from '../../../api/catalog.ts';
 import { openRecords } from '../../../api/records/open.ts';
 import { rootMemory } from '../../../api/records/remembered-root.ts';
-import { ingest, scansBetween } from '../../support/data/world.ts';
+import { publish, scansBetween } from '../../support/data/world.ts';
 import { type Operator, operator } from './run.ts';
 
 /** Opens a catalog as the service does, and says why it has no edition; null when it has one. */
@@ -26,7 +26,7 @@ test.serial(
     const it = operator(t);
     const { code, err } = await it.run('data', 'show');
     t.deepEqual([code, /no such file/.test(err)], [3, true]);
-    await ingest(it.config.data_root, await scansBetween('23:54', '00:02'));
+    await publish(it.config.data_root, await scansBetween('23:54', '00:02'));
     t.is(await failureOf(t, it), null);
     const shown = await it.json('data', 'show');
     t.deepEqual(Object.keys(shown.commits as object), ['2026-05-01', '2026-05-02']);

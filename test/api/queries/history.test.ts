@@ -10,7 +10,7 @@ import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import { type Detection, detections } from '../../../schemas/tables/detections.ts';
 import { draw } from '../../support/data/draw.ts';
 import { publishDays, standingHail } from '../../support/data/published-days.ts';
-import { ingest, MONTH_LATER_MS, midnight, onRoot, SCRATCH } from '../../support/data/world.ts';
+import { MONTH_LATER_MS, midnight, onRoot, publish, SCRATCH } from '../../support/data/world.ts';
 
 /** The evening while it runs, and the same once it is over and joined into its month. */
 const RUNNING = mkdtempSync(join(SCRATCH, 'hail-history-'));
@@ -19,8 +19,8 @@ const WHOLE = { first: '2026-05-01', last: '2026-05-02', min_size_mm: 10, limit:
 
 test.before(async () => {
   const scans = await midnight();
-  await ingest(RUNNING, scans);
-  await ingest(CLOSED, scans);
+  await publish(RUNNING, scans);
+  await publish(CLOSED, scans);
   await onRoot(CLOSED, { now_ms: MONTH_LATER_MS }, async ({ root }) => {
     for (const date of ['2026-05-01', '2026-05-02']) await root.closeDay(date, MONTH_LATER_MS);
     await root.joinMonth('2026-05', MONTH_LATER_MS);

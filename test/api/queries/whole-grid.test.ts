@@ -5,7 +5,7 @@ import { eventDays } from '../../../api/queries/events.ts';
 import { swathOf } from '../../../api/queries/swaths.ts';
 import { regionOf } from '../../../api/rules/region.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
-import { ingest, scansBetween, scratch } from '../../support/data/world.ts';
+import { publish, scansBetween, scratch } from '../../support/data/world.ts';
 
 const DATES = ['2026-05-01', '2026-05-02'];
 const CONUS = regionOf({ bbox: null, state: null });
@@ -13,7 +13,7 @@ const CONUS = regionOf({ bbox: null, state: null });
 /** A root of running dates: every scan in a file of its own. */
 async function runningRoot(t: ExecutionContext) {
   const root = await scratch(t);
-  await ingest(root, await scansBetween('23:54', '00:08'), { each_scan: true });
+  await publish(root, await scansBetween('23:54', '00:08'), { each_scan: true });
   const [catalog, engine] = [await openCatalog(root, 0), await openEngine(root)];
   t.teardown(async () => {
     await catalog.close();

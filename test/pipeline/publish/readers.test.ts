@@ -14,7 +14,15 @@ import { detections } from '../../../schemas/tables/detections.ts';
 import { TABLES } from '../../../schemas/tables/index.ts';
 import { openArchive } from '../../support/data/archive.ts';
 import { dayMaxRow } from '../../support/data/rows.ts';
-import { asObserved, ingest, MONTH_LATER_MS, publishedRoot, scansBetween, scratch } from '../../support/data/world.ts';
+import {
+  asObserved,
+  ingest,
+  MONTH_LATER_MS,
+  publish,
+  publishedRoot,
+  scansBetween,
+  scratch,
+} from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
 
 const DATE = '2026-05-02';
@@ -82,7 +90,7 @@ test('DuckDB reads in a file that travelled alone what it holds, in which units,
 
 test('files of a month say that both kinds are in it, those of its dates say their own', async (t) => {
   const root = await scratch(t);
-  await ingest(root, await scansBetween('23:50', '00:00'));
+  await publish(root, await scansBetween('23:50', '00:00'));
   await ingest(root, await asObserved(t, await scansBetween('00:00', '00:10')));
   await ingest(root, [], { now_ms: MONTH_LATER_MS });
   const engine = await openEngine();

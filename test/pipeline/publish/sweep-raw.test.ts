@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { filesBelow } from '../../../pipeline/publish/store.ts';
 import { logicalContent, sameContent } from '../../support/data/content.ts';
-import { ingest, MONTH_LATER_MS, midnight, onRoot, type RawScan, scratch } from '../../support/data/world.ts';
+import { ingest, MONTH_LATER_MS, midnight, onRoot, publish, type RawScan, scratch } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -12,7 +12,7 @@ const rawOf = async (root: string) =>
 
 test('raw files stay while a storm date around them is open, however old they are', async (t) => {
   const root = await scratch(t);
-  await ingest(root, await midnight());
+  await publish(root, await midnight());
   const before = await rawOf(root);
   t.true(before.length > 0);
   await onRoot(root, {}, async ({ root: open }) => {
@@ -23,7 +23,7 @@ test('raw files stay while a storm date around them is open, however old they ar
 
 test('raw files of closed dates go so many days after they came, and stay for ever without a setting', async (t) => {
   const root = await scratch(t);
-  await ingest(root, await midnight(), { now_ms: MONTH_LATER_MS });
+  await publish(root, await midnight(), { now_ms: MONTH_LATER_MS });
   const content = await logicalContent(root);
   const before = await rawOf(root);
   await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: open }) => {
@@ -41,7 +41,7 @@ test('raw files of closed dates go so many days after they came, and stay for ev
 
 test('the companions that the first scans of a date take from before midnight stay as long as that date', async (t) => {
   const root = await scratch(t);
-  await ingest(root, await midnight(), { now_ms: MONTH_LATER_MS });
+  await publish(root, await midnight(), { now_ms: MONTH_LATER_MS });
   const late = join(root, 'archive', 'simulated', 'date=2026-05-02', '.came-late');
   await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: open }) => {
     await fs.writeFile(late, '');
@@ -63,7 +63,7 @@ for (const [title, raw_keep_days] of [
     const scans = await midnight();
     const root = await scratch(t);
     const [late, newest] = [scans[3] as RawScan, scans.at(-1) as RawScan];
-    await ingest(
+    await publish(
       root,
       scans.filter((scan) => scan !== late && scan !== newest),
     );

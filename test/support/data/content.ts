@@ -13,7 +13,15 @@ import type { Current, Manifest } from '../../../schemas/manifest.ts';
 import { dayMax } from '../../../schemas/tables/day-max.ts';
 import { TABLES } from '../../../schemas/tables/index.ts';
 import { prepared } from './prepared.ts';
-import { ingest, NOW_MS, type OpenSettings, preparedRoot, publicationName, type RawScan, SCRATCH } from './world.ts';
+import {
+  ingest,
+  type OpenSettings,
+  type PublishSettings,
+  preparedRoot,
+  publicationOf,
+  type RawScan,
+  SCRATCH,
+} from './world.ts';
 
 /** What readers can learn from a data root, part by part, as lines in an order of their own. */
 export type Content = Readonly<Record<string, readonly string[]>>;
@@ -37,10 +45,9 @@ export async function logicalContent(root: string): Promise<Content> {
 }
 
 /** Content of a data root that saw scans once and in order; worked out once for all test processes. */
-export async function contentOf(scans: readonly RawScan[], now_ms = NOW_MS): Promise<Content> {
-  const publication = { scans, now_ms };
-  const folder = await prepared(`content-${await publicationName(publication)}`, async (draft) => {
-    const content = await logicalContent(await preparedRoot(publication));
+export async function contentOf(scans: readonly RawScan[], settings: PublishSettings = {}): Promise<Content> {
+  const folder = await prepared(`content-${await publicationOf(scans, settings)}`, async (draft) => {
+    const content = await logicalContent(await preparedRoot(scans, settings));
     await fs.writeFile(join(draft, 'content.json'), JSON.stringify(content));
   });
   return JSON.parse(await fs.readFile(join(folder, 'content.json'), 'utf8')) as Content;

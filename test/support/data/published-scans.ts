@@ -9,5 +9,5 @@ export function without(scans: readonly RawScan[], ...numbers: number[]): RawSca
 
 /** A root with these scans published, and what it holds. */
 export async function published(t: ExecutionContext, scans: readonly RawScan[], now_ms = NOW_MS) {
-  return { root: await publishedRoot(t, scans, now_ms), content: await contentOf(scans, now_ms) };
+  return { root: await publishedRoot(t, scans, { now_ms }), content: await contentOf(scans, { now_ms }) };
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -72,7 +72,7 @@ async function simulate(out: string): Promise<void> {
 }
 
 /** A copy of a folder for this test process alone; it disappears with it. */
-function ownCopy(folder: string): string {
+export function ownCopy(folder: string): string {
   const copy = mkdtempSync(join(SCRATCH, 'hail-copy-'));
   process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
   copyFolder(folder, copy);
@@ -173,39 +173,36 @@ export async function altered(folder: string, file: SourceFile, content: Uint8Ar
   return { ...file, location, bytes: content.length };
 }
 
-/** What a data root is published from: scans at a data clock. */
-export interface Publication {
-  readonly scans: readonly RawScan[];
-  readonly now_ms?: number;
+/** How a data root came about, as far as its content depends on it. */
+export type PublishSettings = Pick<OpenSettings, 'now_ms' | 'each_scan'>;
+
+/** A data root that saw these scans in one run, made once for all test processes; not to be written to. */
+export async function preparedRoot(scans: readonly RawScan[], settings: PublishSettings = {}): Promise<string> {
+  return prepared(`root-${await publicationOf(scans, settings)}`, (root) => ingest(root, scans, settings));
 }
 
-/** A name that says what a data root is published from: the bytes of every file and the data clock. */
-export async function publicationName({ scans, now_ms = NOW_MS }: Publication): Promise<string> {
-  const hash = createHash('sha256').update(String(now_ms));
+/** A name for what a data root is published from: the bytes of every file, and how. */
+export async function publicationOf(scans: readonly RawScan[], settings: PublishSettings = {}): Promise<string> {
+  const { now_ms = NOW_MS, each_scan = false } = settings;
+  const hash = createHash('sha256').update(`${now_ms} ${each_scan}`);
   for (const { name, location } of filesOf(scans)) hash.update(name).update(await fs.readFile(location));
   return hash.digest('hex').slice(0, 16);
 }
 
-/** A data root that saw these scans in one run, made once for all test processes; not to be written to. */
-export async function preparedRoot(publication: Publication): Promise<string> {
-  const { scans, now_ms = NOW_MS } = publication;
-  return prepared(`root-${await publicationName(publication)}`, (root) => ingest(root, scans, { now_ms }));
+/** Leaves in a new data root what one `ingest` of these scans leaves there. */
+export async function publish(root: string, scans: readonly RawScan[], settings: PublishSettings = {}): Promise<void> {
+  if (existsSync(root) && readdirSync(root).length > 0) throw new Error(`${root} holds something, expected a new root`);
+  copyFolder(await preparedRoot(scans, settings), root);
 }
 
 /** A data root of the test's own that saw these scans. */
-export async function publishedRoot(t: ExecutionContext, scans: readonly RawScan[], now_ms = NOW_MS): Promise<string> {
+export async function publishedRoot(
+  t: ExecutionContext,
+  scans: readonly RawScan[],
+  settings: PublishSettings = {},
+): Promise<string> {
   const root = await scratch(t);
-  copyFolder(await preparedRoot({ scans, now_ms }), root);
-  return root;
-}
-
-const shared = new Map<string, string>();
-
-/** A data root that saw these scans, the same for all tests of a file that do not write to it. */
-export async function sharedRoot(scans: readonly RawScan[], now_ms = NOW_MS): Promise<string> {
-  const folder = await preparedRoot({ scans, now_ms });
-  const root = shared.get(folder) ?? ownCopy(folder);
-  shared.set(folder, root);
+  await publish(root, scans, settings);
   return root;
 }
 

@@ -1,7 +1,7 @@
 import { describeApi } from '../../../api/openapi.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { openApiDocument } from '../../../api/routes/openapi.ts';
-import { midnight, sharedRoot } from '../data/world.ts';
+import { midnight, ownCopy, preparedRoot } from '../data/world.ts';
 import { type ApiDescription, type DescribedOperation, operationsOf, parseDescription } from './document.ts';
 import { type RunningService, startService } from './service.ts';
 
@@ -18,9 +18,12 @@ export interface WholeService {
   readonly known: Readonly<Record<string, string>>;
 }
 
-/** A data root with twelve scans around a midnight, not to be written to. */
-export async function wholeRoot(): Promise<string> {
-  return sharedRoot(await midnight());
+let published: Promise<string> | undefined;
+
+/** A data root with twelve scans around a midnight, the same for all tests of a file; not to be written to. */
+export function wholeRoot(): Promise<string> {
+  published ??= midnight().then(preparedRoot).then(ownCopy);
+  return published;
 }
 
 /** Starts the service with everything it has. */
