@@ -2,31 +2,16 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import { z } from 'zod';
 import type { Store } from './database.ts';
 import { appliedMigrations } from './migrations.ts';
-import type { Database } from './tables.ts';
+import { ALL_TABLES, type Database, type Table } from './tables.ts';
 
 const FORMAT = 'hail-records';
 const ROWS_PER_READ = 1_000;
 const ROWS_PER_INSERT = 200;
 
-/** Every table, in an order in which rows may be inserted, with the columns that name a row. */
-const TABLES = {
-  businesses: ['id'],
-  plans: ['business_id'],
-  members: ['business_id', 'email'],
-  keys: ['id'],
-  periods: ['business_id', 'period'],
-  ledger: ['id'],
-  usage: ['business_id', 'day', 'key_id', 'operation'],
-  request_counts: ['key_id', 'day'],
-  idempotency: ['business_id', 'route', 'key'],
-  portfolio_locations: ['id'],
-  cursors: ['business_id', 'list', 'item_id', 'holder'],
-  audit: ['id'],
-} as const satisfies Partial<Record<keyof Database, readonly string[]>>;
-type Table = keyof typeof TABLES;
-
-/** Tables whose rows are numbered by the database: they get new numbers, in the same order. */
-const NUMBERED: ReadonlySet<string> = new Set(['ledger', 'audit'] satisfies Table[]);
+/** What a dump holds, in an order in which rows may be inserted. */
+const DUMPED = new Map<string, Table>(
+  ALL_TABLES.filter(({ backed_up }) => backed_up).map((table) => [table.name, table]),
+);
 
 const Value = z.union([z.string(), z.number(), z.null()]);
 const Row = z.record(z.string(), Value);
@@ -34,7 +19,7 @@ type Row = z.infer<typeof Row>;
 
 const Head = z.object({ format: z.literal(FORMAT), migrations: z.array(z.string()), created_at: z.string() });
 const Line = z.union([
-  z.object({ table: z.enum(Object.keys(TABLES) as [Table, ...Table[]]), row: Row }),
+  z.object({ table: z.enum([...DUMPED.keys()]), row: Row }),
   z.object({ rows: z.int().nonnegative() }),
 ]);
 
@@ -52,9 +37,9 @@ export async function* dumpRecords(
     const migrations = await appliedMigrations(transaction, store);
     yield line({ format: FORMAT, migrations, created_at: new Date(now_ms).toISOString() });
     let count = 0;
-    for (const table of Object.keys(TABLES) as Table[])
+    for (const table of DUMPED.values())
       for await (const page of everyPage(transaction, table)) {
-        yield page.map((row) => line({ table, row })).join('');
+        yield page.map((row) => line({ table: table.name, row })).join('');
         count += page.length;
       }
     yield line({ rows: count });
@@ -109,7 +94,7 @@ async function insertLines(
     }
     const found = parseLine(Line, text, number);
     if ('rows' in found) promised = found.rows;
-    else await waiting.add(found.table, found.row);
+    else await waiting.add(DUMPED.get(found.table) as Table, found.row);
   }
   await waiting.flush();
   if (promised !== waiting.count)
@@ -137,7 +122,7 @@ function parseLine<T>(schema: z.ZodType<T>, text: string, number: number): T {
 class Waiting {
   count = 0;
   readonly #transaction: Transaction<Database>;
-  #table: Table = 'businesses';
+  #table: Table | null = null;
   #rows: Row[] = [];
 
   constructor(transaction: Transaction<Database>) {
@@ -152,26 +137,29 @@ class Waiting {
   }
 
   async flush(): Promise<void> {
-    const [first] = this.#rows;
-    if (!first) return;
-    const columns = Object.keys(first).filter((column) => !(NUMBERED.has(this.#table) && column === 'id'));
+    const [[first], table] = [this.#rows, this.#table];
+    if (first === undefined || table === null) return;
+    // Rows that the database numbers get new numbers, in the same order.
+    const columns = Object.keys(first).filter((column) => table.columns[column]?.type !== 'counter');
     const values = this.#rows.map((row) => sql`(${sql.join(columns.map((column) => row[column] ?? null))})`);
-    await sql`insert into ${sql.table(this.#table)} (${sql.join(columns.map((column) => sql.ref(column)))}) values ${sql.join(values)}`.execute(
+    await sql`insert into ${sql.table(table.name)} (${sql.join(columns.map((column) => sql.ref(column)))}) values ${sql.join(values)}`.execute(
       this.#transaction,
     );
     this.#rows = [];
   }
 }
 
-async function* everyPage(rows: Kysely<Database>, table: Table): AsyncGenerator<readonly Row[]> {
-  const columns = TABLES[table];
+async function* everyPage(
+  rows: Kysely<Database>,
+  { name, primary_key: columns }: Table,
+): AsyncGenerator<readonly Row[]> {
   const key = sql.join(columns.map((column) => sql.ref(column)));
   let last: Row | undefined;
   for (;;) {
     const after = last;
     const where =
       after === undefined ? sql`` : sql`where (${key}) > (${sql.join(columns.map((column) => after[column]))})`;
-    const query = sql<Row>`select * from ${sql.table(table)} ${where} order by ${key} limit ${sql.lit(ROWS_PER_READ)}`;
+    const query = sql<Row>`select * from ${sql.table(name)} ${where} order by ${key} limit ${sql.lit(ROWS_PER_READ)}`;
     const page: readonly Row[] = (await query.execute(rows)).rows;
     if (page.length > 0) yield page;
     if (page.length < ROWS_PER_READ) return;

@@ -1,10 +1,10 @@
-import type { Kysely, Selectable, Transaction } from 'kysely';
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { recordAct } from './audit.ts';
 import type { Store } from './database.ts';
 import { planOf, planRow } from './plans.ts';
 import type { Plan } from './records.ts';
-import type { Database } from './tables.ts';
+import { ALL_TABLES, type Database } from './tables.ts';
 
 export type Business = Omit<Selectable<Database['businesses']>, 'writes'>;
 const COLUMNS = ['id', 'name', 'status', 'created_at'] as const;
@@ -95,16 +95,21 @@ export async function purgeBusiness(
   now_ms: number,
 ): Promise<void> {
   await rows.selectFrom('businesses').select('id').where('id', '=', id).modifyEnd(forUpdate).execute();
-  await rows.deleteFrom('portfolio_locations').where('business_id', '=', id).execute();
-  const months = rows.selectFrom('periods').select('period').where('business_id', '=', id).orderBy('period');
-  await months.modifyEnd(forUpdate).execute();
-  for (const table of ['periods', 'ledger', 'usage', 'cursors'] as const)
-    await rows.deleteFrom(table).where('business_id', '=', id).execute();
-  const keys = rows.selectFrom('keys').select('id').where('business_id', '=', id);
-  await keys.orderBy('id').modifyEnd(forUpdate).execute();
-  await rows.deleteFrom('request_counts').where('key_id', 'in', keys).execute();
-  for (const table of ['keys', 'idempotency', 'members', 'plans'] as const)
-    await rows.deleteFrom(table).where('business_id', '=', id).execute();
+  const ofBusiness = sql`business_id = ${id}`;
+  const ofKeys = sql`key_id in (select id from keys where business_id = ${id})`;
+  for (const table of ALL_TABLES) {
+    if (table.belongs_to !== 'businesses') continue;
+    if (table.locked_by_purge) {
+      const key = sql.join(table.primary_key.map((column) => sql.ref(column)));
+      await sql`select ${key} from ${sql.table(table.name)} where ${ofBusiness} order by ${key} ${forUpdate}`.execute(
+        rows,
+      );
+    }
+    if (table.name === 'keys')
+      for (const { name: of } of ALL_TABLES.filter(({ belongs_to }) => belongs_to === 'keys'))
+        await sql`delete from ${sql.table(of)} where ${ofKeys}`.execute(rows);
+    await sql`delete from ${sql.table(table.name)} where ${ofBusiness}`.execute(rows);
+  }
   await rows.deleteFrom('businesses').where('id', '=', id).execute();
   await recordAct(rows, now_ms, { act: 'business.purge', business_id: id, subject: name });
 }

@@ -2,22 +2,8 @@ import { type Kysely, type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import { effectiveCap, FEATURES } from './plans.ts';
 import { isScope } from './scopes.ts';
-import type { Database } from './tables.ts';
+import { ALL_TABLES, type Database } from './tables.ts';
 
-/** Tables whose rows belong to a business. Lines of the audit log outlive it. */
-const OF_BUSINESSES = [
-  'plans',
-  'members',
-  'keys',
-  'periods',
-  'ledger',
-  'usage',
-  'portfolio_locations',
-  'idempotency',
-  'cursors',
-] as const satisfies readonly (keyof Database)[];
-/** Tables whose rows may name a key. */
-const OF_KEYS = ['ledger', 'usage', 'request_counts'] as const satisfies readonly (keyof Database)[];
 const ROWS_PER_READ = 1_000;
 
 const Credits = z.int().nonnegative().nullable();
@@ -81,23 +67,18 @@ export interface Orphans {
 /** Rows of businesses that do not exist, and rows that name keys that do not. */
 export async function orphans(rows: Kysely<Database>): Promise<readonly Orphans[]> {
   const found: Orphans[] = [];
-  for (const table of OF_BUSINESSES) {
-    const count = await countWhere(
-      rows,
-      table,
-      sql`not exists (select 1 from businesses where businesses.id = ${sql.ref(`${table}.business_id`)})`,
-    );
-    found.push({ table, rows: count, missing: 'business', passing: table === 'idempotency' || table === 'cursors' });
-  }
-  for (const table of OF_KEYS) {
-    const key = sql.ref(`${table}.key_id`);
-    // Adjustments of an operator name no key: null in the ledger, empty in the sums.
-    const count = await countWhere(
-      rows,
-      table,
-      sql`${key} is not null and ${key} <> '' and not exists (select 1 from keys where keys.id = ${key})`,
-    );
-    found.push({ table, rows: count, missing: 'key', passing: false });
+  for (const { name: table, belongs_to, columns, expires: passing = false } of ALL_TABLES) {
+    const owner = sql.ref(`${table}.business_id`);
+    if (belongs_to === 'businesses') {
+      const none = sql`not exists (select 1 from businesses where businesses.id = ${owner})`;
+      found.push({ table, rows: await countWhere(rows, table, none), missing: 'business', passing });
+    }
+    if (columns.key_id !== undefined) {
+      const key = sql.ref(`${table}.key_id`);
+      // Adjustments of an operator name no key: null in the ledger, empty in the sums.
+      const none = sql`${key} is not null and ${key} <> '' and not exists (select 1 from keys where keys.id = ${key})`;
+      found.push({ table, rows: await countWhere(rows, table, none), missing: 'key', passing });
+    }
   }
   const successors = await countWhere(
     rows,

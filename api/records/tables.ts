@@ -1,227 +1,370 @@
 import type { Generated } from 'kysely';
 
-/**
- * Rows of the records. The same on SQLite and PostgreSQL: ids and timestamps are text, flags and credits whole numbers,
- * lists JSON text. Timestamps are ISO 8601 UTC with milliseconds, so they compare as text.
- */
-export interface Database {
-  readonly migrations: MigrationsTable;
-  readonly businesses: BusinessesTable;
-  readonly plans: PlansTable;
-  readonly members: MembersTable;
-  readonly keys: KeysTable;
-  readonly periods: PeriodsTable;
-  readonly ledger: LedgerTable;
-  readonly usage: UsageTable;
-  readonly request_counts: RequestCountsTable;
-  readonly idempotency: IdempotencyTable;
-  readonly portfolio_locations: PortfolioLocationsTable;
-  readonly cursors: CursorsTable;
-  readonly audit: AuditTable;
-  readonly probes: ProbesTable;
-  readonly data_root: DataRootTable;
-  readonly commits: CommitsTable;
-}
+/** Names of the migrations, oldest first. Released ones never change; what each does beside making tables is in `migrations.ts`. */
+export const MIGRATION_NAMES = [
+  '001-businesses-keys-credits-portfolio',
+  '002-data-root',
+  '003-idempotency-key-digests',
+  '004-commits',
+] as const;
+export type MigrationName = (typeof MIGRATION_NAMES)[number];
 
 /**
- * Every table but the list of migrations, in the order in which a transaction locks rows of one business; within a table in
- * the order of their primary keys. Transactions that keep to it never wait for each other in a circle.
+ * A column. The same on SQLite and PostgreSQL: ids and timestamps are text, flags and credits whole numbers, lists JSON text.
+ * Timestamps are ISO 8601 UTC with milliseconds, so they compare as text.
  */
-export const TABLES = [
-  'businesses',
-  'plans',
-  'members',
-  'portfolio_locations',
-  'periods',
-  'ledger',
-  'usage',
-  'cursors',
-  'keys',
-  'request_counts',
-  'idempotency',
-  'audit',
-  'commits',
-  'probes',
-  'data_root',
-] as const satisfies readonly Exclude<keyof Database, 'migrations'>[];
-
-interface MigrationsTable {
-  name: string;
-  applied_at: string;
+export interface Column<Value = unknown> {
+  /** `counter`: numbered by the database. */
+  readonly type: 'text' | 'whole' | 'real' | 'counter';
+  readonly nullable: boolean;
+  readonly unique: boolean;
+  /** For the compiler alone: what a row holds. */
+  readonly holds?: Value;
 }
 
-interface BusinessesTable {
-  id: string;
-  name: string;
-  status: 'active' | 'suspended';
-  /** Counts writes; its row is what one write at a time of a business holds. */
-  writes: number;
-  created_at: string;
+const text = <Value extends string = string>(): Column<Value> => ({ type: 'text', nullable: false, unique: false });
+const whole = (): Column<number> => ({ type: 'whole', nullable: false, unique: false });
+const real = (): Column<number> => ({ type: 'real', nullable: false, unique: false });
+const counter = (): Column<Generated<number>> => ({ type: 'counter', nullable: false, unique: false });
+const nullable = <Value>(column: Column<Value>): Column<Value | null> => ({
+  type: column.type,
+  nullable: true,
+  unique: column.unique,
+});
+const unique = <Value>(column: Column<Value>): Column<Value> => ({ ...column, unique: true });
+
+type Columns = Readonly<Record<string, Column>>;
+
+/** Everything that is said of a table. Its making, backups, the purge of a business and the checks of `doctor` follow from it. */
+interface TableStatement<Of extends Columns> {
+  /** The migration that makes it. */
+  readonly since: MigrationName;
+  readonly columns: Of;
+  /** Names a row; rows are dumped, and locked, in its order. */
+  readonly primary_key: readonly (keyof Of & string)[];
+  /** Names of indexes, and their columns. */
+  readonly indexes?: Readonly<Record<string, readonly (keyof Of & string)[]>>;
+  /**
+   * Whose rows these are: they go with the business of their `business_id`, or with the key of their `key_id`, and are orphans
+   * without it. Null: nobody's, they stay.
+   */
+  readonly belongs_to: 'businesses' | 'keys' | null;
+  /** True when the database itself refuses rows without their owner. */
+  readonly references_owner?: true;
+  /** True when charges and counts change its rows: who purges a business locks those first, in their order. */
+  readonly locked_by_purge?: true;
+  /** True when its rows run out by themselves within a day: orphans among them are nothing to mend. */
+  readonly expires?: true;
+  /** False for what belongs to the place or to the moment, not to the records. */
+  readonly backed_up: boolean;
 }
 
-/** What a business may do: one row each. */
-interface PlansTable {
-  business_id: string;
-  name: string;
-  monthly_limit: number | null;
-  spend_cap: number | null;
-  overage_policy: 'allow' | 'block';
-  /** Currency units per credit above the limit. */
-  overage_rate: number;
-  rate_per_minute: number;
-  /** JSON array of names. */
-  features: string;
-  /** JSON object of numbers. */
-  quotas: string;
-  /** Most credits a month: follows from the limit, the spend cap and the policy. Null: none. */
-  cap: number | null;
+const table = <const Of extends Columns>(statement: TableStatement<Of>): TableStatement<Of> => statement;
+
+/**
+ * Every table, once, in the order in which a transaction locks rows of one business, and within a table in the order of its
+ * primary key: transactions that keep to it never wait for each other in a circle. A table comes after those that it refers to,
+ * and before the keys' come the tables of businesses.
+ */
+export const TABLES = {
+  businesses: table({
+    since: '001-businesses-keys-credits-portfolio',
+    columns: {
+      id: text(),
+      name: unique(text()),
+      status: text<'active' | 'suspended'>(),
+      /** Counts writes; its row is what one write at a time of a business holds. */
+      writes: whole(),
+      created_at: text(),
+    },
+    primary_key: ['id'],
+    belongs_to: null,
+    backed_up: true,
+  }),
+
+  /** What a business may do: one row each. */
+  plans: table({
+    since: '001-businesses-keys-credits-portfolio',
+    columns: {
+      business_id: text(),
+      name: text(),
+      monthly_limit: nullable(whole()),
+      spend_cap: nullable(whole()),
+      overage_policy: text<'allow' | 'block'>(),
+      /** Currency units per credit above the limit. */
+      overage_rate: real(),
+      rate_per_minute: whole(),
+      /** JSON array of names. */
+      features: text(),
+      /** JSON object of numbers. */
+      quotas: text(),
+      /** Most credits a month: follows from the limit, the spend cap and the policy. Null: none. */
+      cap: nullable(whole()),
+    },
+    primary_key: ['business_id'],
+    belongs_to: 'businesses',
+    references_owner: true,
+    backed_up: true,
+  }),
+
+  members: table({
+    since: '001-businesses-keys-credits-portfolio',
+    columns: {
+      business_id: text(),
+      email: text(),
+      role: text<'admin' | 'manager' | 'member'>(),
+      created_at: text(),
+    },
+    primary_key: ['business_id', 'email'],
+    belongs_to: 'businesses',
+    references_owner: true,
+    backed_up: true,
+  }),
+
+  portfolio_locations: table({
+    since: '001-businesses-keys-credits-portfolio',
+    columns: {
+      id: text(),
+      business_id: text(),
+      name: text(),
+      lat: real(),
+      lon: real(),
+      address: text(),
+      /** JSON array. */
+      tags: text(),
+      created_at: text(),
+      updated_at: text(),
+    },
+    primary_key: ['id'],
+    indexes: {
+      portfolio_locations_by_name: ['business_id', 'name', 'id'],
+      portfolio_locations_by_id: ['business_id', 'id'],
+    },
+    belongs_to: 'businesses',
+    references_owner: true,
+    backed_up: true,
+  }),
+
+  /** Credits a business used in a month. */
+  periods: table({
+    since: '001-businesses-keys-credits-portfolio',
+    columns: {
+      business_id: text(),
+      /** `YYYY-MM`. */
+      period: text(),
+      used: whole(),
+      updated_at: text(),
+    },
+    primary_key: ['business_id', 'period'],
+    belongs_to: 'businesses',
+    locked_by_purge: true,
+    backed_up: true,
+  }),
+
+  /** Every charge, refund and adjustment, append-only. */
+  ledger: table({
+    since: '001-businesses-keys-credits-portfolio',
+    columns: {
+      id: counter(),
+      business_id: text(),
+      /** Null: an operator's adjustment. */
+      key_id: nullable(text()),
+      operation: text(),
+      count: whole(),
+      credits: whole(),
+      at: text(),
+      reason: nullable(text()),
+    },
+    primary_key: ['id'],
+    belongs_to: 'businesses',
+    backed_up: true,
+  }),
+
+  /** The ledger summed by day, key and operation, in the transaction that writes it. */
+  usage: table({
+    since: '001-businesses-keys-credits-portfolio',
+    columns: {
+      business_id: text(),
+      /** `YYYY-MM-DD`, UTC. */
+      day: text(),
+      /** Empty: an operator's adjustment. */
+      key_id: text(),
+      operation: text(),
+      /** Requests. */
+      calls: whole(),
+      /** Units of the price: locations of a batch, else requests. */
+      count: whole(),
+      credits: whole(),
+    },
+    primary_key: ['business_id', 'day', 'key_id', 'operation'],
+    belongs_to: 'businesses',
+    backed_up: true,
+  }),
+
+  /** Where a page ended, kept while its row may change or vanish. */
+  cursors: table({
+    since: '001-businesses-keys-credits-portfolio',
+    columns: {
+      business_id: text(),
+      /** Rate bucket of the key that was given the cursor; empty: for every key, because the row was deleted. */
+      holder: text(),
+      list: text(),
+      item_id: text(),
+      sort_key: text(),
+      expires_at: text(),
+    },
+    primary_key: ['business_id', 'list', 'item_id', 'holder'],
+    indexes: { cursors_by_age: ['expires_at'] },
+    belongs_to: 'businesses',
+    expires: true,
+    backed_up: true,
+  }),
+
+  /** Keys without their secrets: the text of a key is shown once and never stored. */
+  keys: table({
+    since: '001-businesses-keys-credits-portfolio',
+    columns: {
+      id: text(),
+      business_id: text(),
+      public_id: unique(text()),
+      /** SHA-256 of the whole key, hex. */
+      digest: text(),
+      kind: text<'live' | 'test'>(),
+      name: text(),
+      /** JSON array. */
+      scopes: text(),
+      /** Keys of one rotation share it. */
+      rate_bucket: text(),
+      created_at: text(),
+      /** First instant at which it no longer opens anything; null: never. */
+      expires_at: nullable(text()),
+      revoked_at: nullable(text()),
+      /** The key that took over; it runs out at `expires_at`. */
+      replaced_by: nullable(text()),
+      last_used_at: nullable(text()),
+    },
+    primary_key: ['id'],
+    indexes: { keys_by_business: ['business_id'] },
+    belongs_to: 'businesses',
+    references_owner: true,
+    locked_by_purge: true,
+    backed_up: true,
+  }),
+
+  /** Requests of a key that cost nothing: free, refused or replayed. */
+  request_counts: table({
+    since: '001-businesses-keys-credits-portfolio',
+    columns: { key_id: text(), day: text(), requests: whole() },
+    primary_key: ['key_id', 'day'],
+    belongs_to: 'keys',
+    backed_up: true,
+  }),
+
+  idempotency: table({
+    since: '001-businesses-keys-credits-portfolio',
+    columns: {
+      business_id: text(),
+      /** Method and route. */
+      route: text(),
+      /** SHA-256 of the idempotency key, hex. */
+      key: text(),
+      fingerprint: text(),
+      /** Names one claim: a later claim of the same key has another. */
+      token: unique(text()),
+      /** Process that holds the claim. */
+      owner: text(),
+      /** When the claim of a silent owner may be taken over, epoch milliseconds of the machine's clock. */
+      lease_until_ms: whole(),
+      state: text<'pending' | 'done'>(),
+      status: nullable(whole()),
+      type: nullable(text()),
+      body: nullable(text()),
+      created_at: text(),
+    },
+    primary_key: ['business_id', 'route', 'key'],
+    indexes: { idempotency_by_age: ['created_at'] },
+    belongs_to: 'businesses',
+    expires: true,
+    backed_up: true,
+  }),
+
+  /** Every act of an operator, append-only. Its lines outlive the business. */
+  audit: table({
+    since: '001-businesses-keys-credits-portfolio',
+    columns: {
+      id: counter(),
+      at: text(),
+      /** User and machine. */
+      actor: text(),
+      act: text(),
+      business_id: nullable(text()),
+      subject: text(),
+      /** JSON object. */
+      detail: text(),
+    },
+    primary_key: ['id'],
+    belongs_to: null,
+    backed_up: true,
+  }),
+
+  /** A row for each transaction whose commit was not yet heard to have gone well: it is there when the transaction is. */
+  commits: table({
+    since: '004-commits',
+    columns: { id: text(), at: text() },
+    primary_key: ['id'],
+    belongs_to: null,
+    backed_up: false,
+  }),
+
+  /** One row that health writes with another time each time, to see whether commits work. */
+  probes: table({
+    since: '001-businesses-keys-credits-portfolio',
+    columns: { name: text(), at: text() },
+    primary_key: ['name'],
+    belongs_to: null,
+    backed_up: false,
+  }),
+
+  /** What the data root held when it was served last: one row. It belongs to the place, not to the records. */
+  data_root: table({
+    since: '002-data-root',
+    columns: {
+      name: text(),
+      /** JSON object. */
+      state: text(),
+      noted_at: text(),
+    },
+    primary_key: ['name'],
+    belongs_to: null,
+    backed_up: false,
+  }),
+
+  /** The migrations that were applied. A backup names them in its head. */
+  migrations: table({
+    since: '001-businesses-keys-credits-portfolio',
+    columns: { name: text(), applied_at: text() },
+    primary_key: ['name'],
+    belongs_to: null,
+    backed_up: false,
+  }),
+} as const;
+
+export type TableName = keyof typeof TABLES;
+
+/** Rows of the records, as Kysely takes them. */
+export type Database = { readonly [Name in TableName]: RowOf<(typeof TABLES)[Name]['columns']> };
+
+type RowOf<Of> = { -readonly [Name in keyof Of]: Of[Name] extends Column<infer Value> ? Value : never };
+
+/** Everything that is said of a table, for whoever asks all of them the same. */
+export interface Table extends Omit<TableStatement<Columns>, 'columns' | 'primary_key'> {
+  readonly name: TableName;
+  readonly columns: Readonly<Record<string, Column>>;
+  readonly primary_key: readonly string[];
 }
 
-interface MembersTable {
-  business_id: string;
-  email: string;
-  role: 'admin' | 'manager' | 'member';
-  created_at: string;
-}
-
-/** Keys without their secrets: the text of a key is shown once and never stored. */
-interface KeysTable {
-  id: string;
-  business_id: string;
-  public_id: string;
-  /** SHA-256 of the whole key, hex. */
-  digest: string;
-  kind: 'live' | 'test';
-  name: string;
-  /** JSON array. */
-  scopes: string;
-  /** Keys of one rotation share it. */
-  rate_bucket: string;
-  created_at: string;
-  /** First instant at which it no longer opens anything; null: never. */
-  expires_at: string | null;
-  revoked_at: string | null;
-  /** The key that took over; it runs out at `expires_at`. */
-  replaced_by: string | null;
-  last_used_at: string | null;
-}
-
-/** Credits a business used in a month, `YYYY-MM`. */
-interface PeriodsTable {
-  business_id: string;
-  period: string;
-  used: number;
-  updated_at: string;
-}
-
-/** Every charge, refund and adjustment, append-only. */
-interface LedgerTable {
-  id: Generated<number>;
-  business_id: string;
-  /** Null: an operator's adjustment. */
-  key_id: string | null;
-  operation: string;
-  count: number;
-  credits: number;
-  at: string;
-  reason: string | null;
-}
-
-/** The ledger summed by day, key and operation, in the transaction that writes it. */
-interface UsageTable {
-  business_id: string;
-  /** `YYYY-MM-DD`, UTC. */
-  day: string;
-  /** Empty: an operator's adjustment. */
-  key_id: string;
-  operation: string;
-  /** Requests. */
-  calls: number;
-  /** Units of the price: locations of a batch, else requests. */
-  count: number;
-  credits: number;
-}
-
-/** Requests of a key that cost nothing: free, refused or replayed. */
-interface RequestCountsTable {
-  key_id: string;
-  day: string;
-  requests: number;
-}
-
-interface IdempotencyTable {
-  business_id: string;
-  /** Method and route. */
-  route: string;
-  /** SHA-256 of the idempotency key, hex. */
-  key: string;
-  fingerprint: string;
-  /** Names one claim: a later claim of the same key has another. */
-  token: string;
-  /** Process that holds the claim. */
-  owner: string;
-  /** When the claim of a silent owner may be taken over, epoch milliseconds of the machine's clock. */
-  lease_until_ms: number;
-  state: 'pending' | 'done';
-  status: number | null;
-  type: string | null;
-  body: string | null;
-  created_at: string;
-}
-
-interface PortfolioLocationsTable {
-  id: string;
-  business_id: string;
-  name: string;
-  lat: number;
-  lon: number;
-  address: string;
-  /** JSON array. */
-  tags: string;
-  created_at: string;
-  updated_at: string;
-}
-
-/** Where a page ended, kept while its row may change or vanish. */
-interface CursorsTable {
-  business_id: string;
-  /** Rate bucket of the key that was given the cursor; empty: for every key, because the row was deleted. */
-  holder: string;
-  list: string;
-  item_id: string;
-  sort_key: string;
-  expires_at: string;
-}
-
-/** Every act of an operator, append-only. */
-interface AuditTable {
-  id: Generated<number>;
-  at: string;
-  /** User and machine. */
-  actor: string;
-  act: string;
-  business_id: string | null;
-  subject: string;
-  /** JSON object. */
-  detail: string;
-}
-
-/** One row that health writes with another time each time, to see whether commits work. */
-interface ProbesTable {
-  name: string;
-  at: string;
-}
-
-/** What the data root held when it was served last: one row. It belongs to the place, not to the records: no backup holds it. */
-interface DataRootTable {
-  name: string;
-  /** JSON object. */
-  state: string;
-  noted_at: string;
-}
-
-/** A row for each transaction whose commit was not yet heard to have gone well: it is there when the transaction is. */
-interface CommitsTable {
-  id: string;
-  at: string;
-}
+/** Every table, in the order of the locks. */
+export const ALL_TABLES: readonly Table[] = Object.entries(TABLES).map(([name, statement]) => ({
+  ...statement,
+  name: name as TableName,
+}));

@@ -7,6 +7,7 @@ import { keysSuite } from './keys.ts';
 import { portfolioSuite } from './portfolio.ts';
 import { purgeSuite } from './purge.ts';
 import { rememberedRootSuite } from './remembered-root.ts';
+import { tablesSuite } from './tables.ts';
 
 /** Everything that must hold on every kind of database. */
 export function everySuite(test: Register): void {
@@ -19,6 +20,7 @@ export function everySuite(test: Register): void {
     backupSuite,
     integritySuite,
     rememberedRootSuite,
+    tablesSuite,
   ])
     suite(test);
 }
