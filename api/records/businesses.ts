@@ -75,7 +75,7 @@ export async function setStatus(
  * Holds the row of a business until the transaction ends, so that its writes take turns and a quota is counted by one of
  * them at a time. False when there is no such business.
  */
-export async function takeTurn(rows: Transaction<Database>, business_id: string): Promise<boolean> {
+export async function lockBusiness(rows: Transaction<Database>, business_id: string): Promise<boolean> {
   const { numUpdatedRows } = await rows
     .updateTable('businesses')
     .set((eb) => ({ writes: eb('writes', '+', 1) }))

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { utcDate } from '../../schemas/time.ts';
 import type { Store } from './database.ts';
-import { prepare, slot, type Values } from './prepare.ts';
+import { param, prepare, type Values } from './prepare.ts';
 import type { Charge } from './records.ts';
 import type { Database } from './tables.ts';
 
@@ -148,12 +148,12 @@ function parseAccount(account: string): Account {
 function guardedUpdate(db: Kysely<Database>) {
   return db
     .updateTable('periods')
-    .set((eb) => ({ used: eb('used', '+', slot<number>('credits')), updated_at: slot<string>('at') }))
-    .where('business_id', '=', slot<string>('business_id'))
-    .where('period', '=', slot<string>('period'))
+    .set((eb) => ({ used: eb('used', '+', param<number>('credits')), updated_at: param<string>('at') }))
+    .where('business_id', '=', param<string>('business_id'))
+    .where('period', '=', param<string>('period'))
     .where((eb) =>
       eb(
-        eb('used', '+', slot<number>('credits')),
+        eb('used', '+', param<number>('credits')),
         '<=',
         eb
           .selectFrom('plans')
@@ -173,11 +173,11 @@ function openingPeriod(db: Kysely<Database>, forKeyShare: RawBuilder<unknown>) {
         .selectFrom('businesses')
         .select([
           'businesses.id',
-          slot<string>('period').as('period'),
+          param<string>('period').as('period'),
           sql.lit(0).as('used'),
-          slot<string>('at').as('updated_at'),
+          param<string>('at').as('updated_at'),
         ])
-        .where('businesses.id', '=', slot<string>('business_id'))
+        .where('businesses.id', '=', param<string>('business_id'))
         .modifyEnd(forKeyShare),
     )
     .onConflict((conflict) => conflict.doNothing());
@@ -188,12 +188,12 @@ const LEDGER_COLUMNS = ['business_id', 'key_id', 'operation', 'count', 'credits'
 function ledgerInsert(db: Kysely<Database>, size: number) {
   return db.insertInto('ledger').values(
     Array.from({ length: size }, (_, k) => ({
-      business_id: slot<string>(`business_id ${k}`),
-      key_id: slot<string>(`key_id ${k}`),
-      operation: slot<string>(`operation ${k}`),
-      count: slot<number>(`count ${k}`),
-      credits: slot<number>(`credits ${k}`),
-      at: slot<string>(`at ${k}`),
+      business_id: param<string>(`business_id ${k}`),
+      key_id: param<string>(`key_id ${k}`),
+      operation: param<string>(`operation ${k}`),
+      count: param<number>(`count ${k}`),
+      credits: param<number>(`credits ${k}`),
+      at: param<string>(`at ${k}`),
     })),
   );
 }
@@ -211,13 +211,13 @@ function usageUpsert(db: Kysely<Database>) {
   return db
     .insertInto('usage')
     .values({
-      business_id: slot<string>('business_id'),
-      day: slot<string>('day'),
-      key_id: slot<string>('key_id'),
-      operation: slot<string>('operation'),
-      calls: slot<number>('calls'),
-      count: slot<number>('count'),
-      credits: slot<number>('credits'),
+      business_id: param<string>('business_id'),
+      day: param<string>('day'),
+      key_id: param<string>('key_id'),
+      operation: param<string>('operation'),
+      calls: param<number>('calls'),
+      count: param<number>('count'),
+      credits: param<number>('credits'),
     })
     .onConflict((conflict) =>
       conflict.columns(['business_id', 'day', 'key_id', 'operation']).doUpdateSet((eb) => ({

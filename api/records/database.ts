@@ -36,9 +36,9 @@ export interface Store {
   /** What the database was seen to fail at. */
   readonly troubles: Troubles;
   /** Refuses nobody, and ends no transaction with a commit: for finding out what became of one. */
-  readonly aside: Kysely<Database>;
+  readonly outOfBand: Kysely<Database>;
   /** True while writers are known to be kept out: they are refused at once. */
-  readonly keptOut: () => boolean;
+  readonly writersBlocked: () => boolean;
   /** Waits like this from now on, not as at the start. */
   readonly setWaits: (waits: Waits) => void;
   /** What keeps the rows that a SELECT found from being changed until the transaction ends; nothing on SQLite, which has one writer. */
@@ -101,8 +101,8 @@ export function sqliteStore(path: string, lock: WriteLock, writing: Dialect, rea
     files,
     troubles,
     // One writer at a time: what its transaction left is what a read sees.
-    aside: reader,
-    keptOut: () => lock.keptOut,
+    outOfBand: reader,
+    writersBlocked: () => lock.writersBlocked,
     setWaits: ({ lock_ms }) => {
       lock.wait_ms = lock_ms;
     },
@@ -132,29 +132,33 @@ function openPostgres(url: string): Store {
   const { host, pathname } = new URL(url);
   return {
     ...postgresStore(`postgres://${host}${pathname}`, server, () => server.close()),
-    keptOut: () => server.keptOut,
+    writersBlocked: () => server.writersBlocked,
     setWaits: (waits) => server.setWaits(waits),
   };
 }
 
 /** Dialects of the same PostgreSQL database: for writing, for reading, and for what must not be refused. */
-type Dialects = Pick<PostgresServer, 'writing' | 'reading' | 'aside'>;
+type Dialects = Pick<PostgresServer, 'writing' | 'reading' | 'outOfBand'>;
 
 /**
  * The records over dialects of PostgreSQL. `name` is for people; `close` ends the connections that the dialects were
  * given. Sums and counts must arrive as numbers.
  */
-export function postgresStore(name: string, { writing, reading, aside }: Dialects, close: () => Promise<void>): Store {
+export function postgresStore(
+  name: string,
+  { writing, reading, outOfBand }: Dialects,
+  close: () => Promise<void>,
+): Store {
   const troubles = new Troubles();
   return {
     kind: 'postgres',
     name,
     writer: new Kysely<Database>({ dialect: guarded(writing, 'writing', troubles) }),
     reader: new Kysely<Database>({ dialect: guarded(reading, 'reading', troubles) }),
-    aside: new Kysely<Database>({ dialect: guarded(aside, 'reading', troubles) }),
+    outOfBand: new Kysely<Database>({ dialect: guarded(outOfBand, 'reading', troubles) }),
     files: null,
     troubles,
-    keptOut: () => false,
+    writersBlocked: () => false,
     setWaits: () => {},
     forUpdate: sql`for update`,
     skipLocked: sql`for update skip locked`,

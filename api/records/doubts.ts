@@ -8,7 +8,7 @@ import { removeMark, wasCommitted } from './marks.ts';
 import type { Charge } from './records.ts';
 
 /** How often the outcome of a commit is asked for that could not be looked up. */
-const SETTLE_EVERY_MS = 250;
+const RESOLVE_EVERY_MS = 250;
 const REASON = 'the answer to its commit was lost, and nothing was served';
 
 /** A commit of charges that nobody was served for, because what became of it was not known. */
@@ -30,9 +30,9 @@ type Doubt = z.infer<typeof Doubt>;
 
 /** Commits of charges whose outcome is not known: found out as soon as the database can be reached, and taken back if made. */
 export interface Doubts {
-  /** Remembers a commit, in the journal too, before anybody is told. `settled` hears what became of it. */
-  readonly add: (id: string, charges: readonly Charge[], settled: (committed: boolean) => void) => void;
-  /** Settles what it can, the last that this does; what is left is in the journal for the next start. */
+  /** Remembers a commit, in the journal too, before anybody is told. `resolved` hears what became of it. */
+  readonly add: (id: string, charges: readonly Charge[], resolved: (committed: boolean) => void) => void;
+  /** Resolves what it can, the last that this does; what is left is in the journal for the next start. */
   readonly close: () => Promise<void>;
 }
 
@@ -40,15 +40,15 @@ export interface DoubtsOptions {
   readonly store: Store;
   /** A file that keeps what is in doubt over a restart; null: memory alone. */
   readonly journal: string | null;
-  /** Hears what was settled, a line each. */
+  /** Hears what was resolved, a line each. */
   readonly report: (line: string) => void;
 }
 
 /** Begins with what an earlier process left in the journal. Throws when the journal is not one. */
 export function openDoubts({ store, journal, report }: DoubtsOptions): Doubts {
-  const open = new Map<string, { readonly doubt: Doubt; readonly settled: (committed: boolean) => void }>();
+  const open = new Map<string, { readonly doubt: Doubt; readonly resolved: (committed: boolean) => void }>();
   let timer: NodeJS.Timeout | null = null;
-  let settling: Promise<void> | null = null;
+  let resolving: Promise<void> | null = null;
 
   function write(): void {
     if (journal === null) return;
@@ -64,7 +64,7 @@ export function openDoubts({ store, journal, report }: DoubtsOptions): Doubts {
     }
   }
 
-  async function settle({ id, charges }: Doubt): Promise<boolean> {
+  async function resolve({ id, charges }: Doubt): Promise<boolean> {
     if (!(await wasCommitted(store, id))) return false;
     // The mark is removed with the refund: should its own answer be lost, it is not given twice.
     await store.writer.transaction().execute(async (rows) => {
@@ -73,13 +73,13 @@ export function openDoubts({ store, journal, report }: DoubtsOptions): Doubts {
     return true;
   }
 
-  async function settleAll(): Promise<void> {
+  async function resolveAll(): Promise<void> {
     try {
-      for (const { doubt, settled } of open.values()) {
-        const committed = await settle(doubt);
+      for (const { doubt, resolved } of open.values()) {
+        const committed = await resolve(doubt);
         open.delete(doubt.id);
         write();
-        settled(committed);
+        resolved(committed);
         report(`records: commit ${doubt.id} was ${committed ? 'made, and its charges are refunded' : 'not made'}`);
       }
     } catch (error) {
@@ -90,27 +90,27 @@ export function openDoubts({ store, journal, report }: DoubtsOptions): Doubts {
   function later(): void {
     timer ??= setTimeout(() => {
       timer = null;
-      settling = settleAll().finally(() => {
-        settling = null;
+      resolving = resolveAll().finally(() => {
+        resolving = null;
         if (open.size > 0) later();
       });
-    }, SETTLE_EVERY_MS).unref();
+    }, RESOLVE_EVERY_MS).unref();
   }
 
-  for (const doubt of readJournal(journal)) open.set(doubt.id, { doubt, settled: () => {} });
+  for (const doubt of readJournal(journal)) open.set(doubt.id, { doubt, resolved: () => {} });
   if (open.size > 0) later();
 
   return {
-    add: (id, charges, settled) => {
-      open.set(id, { doubt: { id, charges: [...charges] }, settled });
+    add: (id, charges, resolved) => {
+      open.set(id, { doubt: { id, charges: [...charges] }, resolved });
       write();
       later();
     },
     close: async () => {
       if (timer !== null) clearTimeout(timer);
-      await settling;
+      await resolving;
       if (timer !== null) clearTimeout(timer);
-      await settleAll();
+      await resolveAll();
     },
   };
 }

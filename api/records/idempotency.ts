@@ -40,8 +40,8 @@ export async function claimKey(
 
   const held = await rows.selectFrom('idempotency').selectAll().where(sameKey(request)).executeTakeFirst();
   if (held === undefined) return { kind: 'in_progress' };
-  const verdict = judge(held, request, clocks);
-  if (verdict !== 'free') return verdict;
+  const assessed = assessClaim(held, request, clocks);
+  if (assessed !== 'free') return assessed;
   const taken = await rows
     .updateTable('idempotency')
     .set(row)
@@ -92,7 +92,7 @@ export async function abandonedClaims(
   return pending.filter((claim) => isAbandoned(claim, machine_ms));
 }
 
-function judge(
+function assessClaim(
   held: Selectable<Database['idempotency']>,
   request: ClaimRequest,
   { now, machine }: Clocks,

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { InferResult, Kysely } from 'kysely';
 import { digestOf, parseKeyText } from './key-text.ts';
 import { planOf } from './plans.ts';
-import { prepare, slot } from './prepare.ts';
+import { param, prepare } from './prepare.ts';
 import type { Caller } from './records.ts';
 import type { Database } from './tables.ts';
 
@@ -88,7 +88,7 @@ function keySelect(reader: Kysely<Database>) {
       'keys.revoked_at',
       'businesses.status',
     ])
-    .where('keys.public_id', '=', slot<string>('public_id'));
+    .where('keys.public_id', '=', param<string>('public_id'));
 }
 
 type KeyRow = InferResult<ReturnType<typeof keySelect>>[number];

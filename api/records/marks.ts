@@ -8,7 +8,7 @@ import type { Database } from './tables.ts';
 /** How long anybody waits to hear what became of a commit whose answer was lost. */
 const LOOK_UP_MS = 1_000;
 const LOOK_UP_EVERY_MS = 50;
-/** Marks of transactions whose process ended before it could remove them. Older doubts are not settled any more. */
+/** Marks of transactions whose process ended before it could remove them. Older doubts are not resolved any more. */
 const KEPT_MS = 7 * 24 * 3_600_000;
 
 /** Transactions that leave a mark, by which their outcome can be looked up. */
@@ -75,7 +75,7 @@ function nullAtOutage(error: unknown): null {
 
 /** Whether a transaction that left a mark was committed. Waits for its end; throws RecordsUnavailable where it cannot. */
 export async function wasCommitted(store: Store, id: string): Promise<boolean> {
-  const transaction = await store.aside.startTransaction().execute();
+  const transaction = await store.outOfBand.startTransaction().execute();
   try {
     if (store.kind === 'sqlite')
       return (

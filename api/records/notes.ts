@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { utcDate } from '../../schemas/time.ts';
 import type { Store } from './database.ts';
 import { dropClaim } from './idempotency.ts';
-import { prepare, slot } from './prepare.ts';
+import { param, prepare } from './prepare.ts';
 import type { CursorNote } from './records.ts';
 import type { Database } from './tables.ts';
 
@@ -122,12 +122,12 @@ function cursorUpsert(db: Kysely<Database>) {
   return db
     .insertInto('cursors')
     .values({
-      business_id: slot<string>('business_id'),
-      holder: slot<string>('holder'),
-      list: slot<string>('list'),
-      item_id: slot<string>('item_id'),
-      sort_key: slot<string>('sort_key'),
-      expires_at: slot<string>('expires_at'),
+      business_id: param<string>('business_id'),
+      holder: param<string>('holder'),
+      list: param<string>('list'),
+      item_id: param<string>('item_id'),
+      sort_key: param<string>('sort_key'),
+      expires_at: param<string>('expires_at'),
     })
     .onConflict((conflict) =>
       conflict.columns(['business_id', 'list', 'item_id', 'holder']).doUpdateSet((eb) => ({
@@ -145,8 +145,8 @@ function countUpsert(db: Kysely<Database>, forKeyShare: RawBuilder<unknown>) {
     .expression((eb) =>
       eb
         .selectFrom('keys')
-        .select(['keys.id', slot<string>('day').as('day'), slot<number>('requests').as('requests')])
-        .where('keys.id', '=', slot<string>('key_id'))
+        .select(['keys.id', param<string>('day').as('day'), param<number>('requests').as('requests')])
+        .where('keys.id', '=', param<string>('key_id'))
         .modifyEnd(forKeyShare),
     )
     .onConflict((conflict) =>
@@ -159,9 +159,9 @@ function countUpsert(db: Kysely<Database>, forKeyShare: RawBuilder<unknown>) {
 function lastUseUpdate(db: Kysely<Database>) {
   return db
     .updateTable('keys')
-    .set({ last_used_at: slot<string>('last_used_at') })
-    .where('id', '=', slot<string>('key_id'))
+    .set({ last_used_at: param<string>('last_used_at') })
+    .where('id', '=', param<string>('key_id'))
     .where((eb) =>
-      eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', sql<string>`${slot('last_used_at')}`)]),
+      eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', sql<string>`${param('last_used_at')}`)]),
     );
 }

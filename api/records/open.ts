@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
-import { takeTurn } from './businesses.ts';
+import { lockBusiness } from './businesses.ts';
 import { type Charging, createCharging, periodOf } from './charge.ts';
 import { createCommitter } from './commit.ts';
 import { sweepCursors } from './cursors.ts';
@@ -14,7 +14,7 @@ import { createMarks, type Marks, sweepMarks } from './marks.ts';
 import { migrate } from './migrations.ts';
 import { createNotes } from './notes.ts';
 import { effectiveCap } from './plans.ts';
-import { prepare, slot } from './prepare.ts';
+import { param, prepare } from './prepare.ts';
 import type { Charge, Records, StoredAnswer, Writer } from './records.ts';
 import type { Database } from './tables.ts';
 
@@ -111,7 +111,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
       return committer.charge(charge);
     },
     wouldExceed: async ({ plan, business_id }, credits, now_ms) => {
-      if (store.keptOut()) throw new RecordsUnavailable('writers are kept out');
+      if (store.writersBlocked()) throw new RecordsUnavailable('writers are kept out');
       const cap = effectiveCap(plan);
       return cap !== null && (await usedOf(business_id, now_ms)) + credits > cap;
     },
@@ -135,7 +135,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
     rememberCursor: notes.cursor,
     reader,
     health: async () => {
-      if (store.keptOut() || troubles.damage !== null) return false;
+      if (store.writersBlocked() || troubles.damage !== null) return false;
       looking ??= Promise.race([look(), sleep(HEALTH_WAIT_MS, false, { ref: false })]).finally(() => {
         looking = null;
       });
@@ -180,7 +180,7 @@ async function writeCharged<Result extends StoredAnswer>(
 ): Promise<Result | 'over_cap'> {
   try {
     return await marks.transact(async (rows) => {
-      if (!(await takeTurn(rows, business_id))) throw new BusinessGone(business_id);
+      if (!(await lockBusiness(rows, business_id))) throw new BusinessGone(business_id);
       const result = await work({ rows, business_id, now_ms });
       // Last, because every other charge of the business waits while this row is held.
       if (charge && (await charging.chargeAll(rows, [charge]))[0] === 'over_cap') throw new OverCap();
@@ -199,8 +199,8 @@ function prepareUsed(reader: Kysely<Database>): (business_id: string, now_ms: nu
     reader
       .selectFrom('periods')
       .select('used')
-      .where('business_id', '=', slot<string>('business_id'))
-      .where('period', '=', slot<string>('period')),
+      .where('business_id', '=', param<string>('business_id'))
+      .where('period', '=', param<string>('period')),
   );
   return async (business_id, now_ms) => {
     const { rows } = await reader.executeQuery(query({ business_id, period: periodOf(now_ms) }));

@@ -23,7 +23,7 @@ export interface Waits {
 const START_WAITS: Waits = { lock_ms: 5_000, statement_ms: 60_000 };
 const CONNECTIONS = 10;
 /** Connections that are opened to find out how the server is, and what became of a commit. */
-const ASIDE_CONNECTIONS = 2;
+const OUT_OF_BAND_CONNECTIONS = 2;
 const CONNECT_MS = 1_500;
 /** So much longer than a statement may take a server that ends it is waited for, before it counts as silent. */
 const SILENT_AFTER_MS = 250;
@@ -54,13 +54,13 @@ export class PostgresServer {
   /** For reads, which another's lock on writing does not concern. */
   readonly reading: Dialect;
   /** Refused to nobody: for finding out what became of a commit. */
-  readonly aside: Dialect;
+  readonly outOfBand: Dialect;
   readonly #url: string;
   readonly #tables: readonly string[];
   readonly #sockets = new Set<Socket>();
   #waits = START_WAITS;
   #pool: pg.Pool;
-  #asidePool: pg.Pool;
+  #outOfBandPool: pg.Pool;
   #closed: Closed | null = null;
   #ended = false;
 
@@ -69,16 +69,16 @@ export class PostgresServer {
     this.#url = url;
     this.#tables = tables;
     this.#pool = this.#newPool(CONNECTIONS);
-    this.#asidePool = this.#newPool(ASIDE_CONNECTIONS);
+    this.#outOfBandPool = this.#newPool(OUT_OF_BAND_CONNECTIONS);
     const dialect = (connect: PostgresPool['connect']) =>
       new PostgresDialect({ pool: { connect, end: async () => {}, options: { connectionString: url } } });
     this.writing = dialect(() => this.#connect(() => this.#closed !== null));
     this.reading = dialect(() => this.#connect(() => this.#closed === 'silent'));
-    this.aside = dialect(async () => this.#session(await this.#asidePool.connect()));
+    this.outOfBand = dialect(async () => this.#session(await this.#outOfBandPool.connect()));
   }
 
   /** True while writers are refused at once. */
-  get keptOut(): boolean {
+  get writersBlocked(): boolean {
     return this.#closed !== null;
   }
 
@@ -91,7 +91,7 @@ export class PostgresServer {
   /** Ends every connection. */
   async close(): Promise<void> {
     this.#ended = true;
-    const ended = Promise.all([this.#pool.end(), this.#asidePool.end()]);
+    const ended = Promise.all([this.#pool.end(), this.#outOfBandPool.end()]);
     await Promise.race([ended, sleep(CLOSE_MS, null, { ref: false })]);
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -127,9 +127,9 @@ export class PostgresServer {
 
   /** New connections in place of those that are open: they may be silent, or sessions of a server that no longer writes. */
   #renew(): void {
-    for (const pool of [this.#pool, this.#asidePool]) void pool.end();
+    for (const pool of [this.#pool, this.#outOfBandPool]) void pool.end();
     this.#pool = this.#newPool(CONNECTIONS);
-    this.#asidePool = this.#newPool(ASIDE_CONNECTIONS);
+    this.#outOfBandPool = this.#newPool(OUT_OF_BAND_CONNECTIONS);
   }
 
   async #connect(refused: () => boolean): Promise<PostgresPoolClient> {

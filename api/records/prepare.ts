@@ -1,7 +1,7 @@
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
 
-/** A place for a value in a prepared query. */
-class Slot {
+/** A parameter in a prepared query. */
+class Param {
   readonly name: string;
 
   constructor(name: string) {
@@ -9,16 +9,16 @@ class Slot {
   }
 }
 
-/** What a slot may be filled with. */
+/** What parameters may be bound to. */
 export type Values = Readonly<Record<string, string | number | null>>;
 
-/** A slot of that name, where a value of type T would stand. */
-export function slot<T extends string | number | null>(name: string): RawBuilder<T> {
-  return sql<T>`${sql.val(new Slot(name))}`;
+/** A parameter of that name, where a value of type T would stand. */
+export function param<T extends string | number | null>(name: string): RawBuilder<T> {
+  return sql<T>`${sql.val(new Param(name))}`;
 }
 
 /**
- * A query that is built and compiled once; each call fills in its slots. Building and compiling cost several times what
+ * A query that is built and compiled once; each call binds its parameters. Building and compiling cost several times what
  * SQLite needs to run a charge.
  */
 export function prepare<Row>(query: { compile(): CompiledQuery<Row> }): (values: Values) => CompiledQuery<Row> {
@@ -26,13 +26,13 @@ export function prepare<Row>(query: { compile(): CompiledQuery<Row> }): (values:
   return (values) => ({
     ...compiled,
     parameters: compiled.parameters.map((parameter) =>
-      parameter instanceof Slot ? filled(values, parameter) : parameter,
+      parameter instanceof Param ? bound(values, parameter) : parameter,
     ),
   });
 }
 
-function filled(values: Values, { name }: Slot): string | number | null {
+function bound(values: Values, { name }: Param): string | number | null {
   const value = values[name];
-  if (value === undefined) throw new TypeError(`slot ${name} has no value`);
+  if (value === undefined) throw new TypeError(`parameter ${name} has no value`);
   return value;
 }

@@ -27,14 +27,14 @@ export class WriteLock {
   }
 
   /** True while another process is known to keep writers out: they are refused at once. */
-  get keptOut(): boolean {
+  get writersBlocked(): boolean {
     return this.#looking !== null;
   }
 
   /** Begins a transaction that holds the lock. */
   async begin(): Promise<void> {
     const until_ms = performance.now() + this.wait_ms;
-    while (!this.keptOut) {
+    while (!this.writersBlocked) {
       if (this.#begun()) return;
       if (performance.now() < until_ms) await sleep(TRY_EVERY_MS);
       else this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();

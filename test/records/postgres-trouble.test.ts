@@ -161,7 +161,7 @@ if (hasPostgres) {
         Array.from({ length: 30 }, () => refusal(records.charge(chargeOf(tenant, 3, world)))),
       );
       t.true(refusals.every((error) => error instanceof RecordsUnavailable));
-      t.true(records.store.keptOut());
+      t.true(records.store.writersBlocked());
       for (const refused of [
         () => records.charge(chargeOf(tenant, 3, world)),
         () => records.wouldExceed(tenant.caller, 3, world.now_ms),
@@ -192,7 +192,7 @@ if (hasPostgres) {
         refusal(records.write(business_id, chargeOf(tenant, 3, world), null, world.now_ms, async () => ANSWER)),
       ]);
       t.true(refusals.every((error) => error instanceof RecordsUnavailable));
-      t.true(records.store.keptOut());
+      t.true(records.store.writersBlocked());
       t.false(await records.health());
       t.true((await refusal(records.wouldExceed(tenant.caller, 3, world.now_ms))) instanceof RecordsUnavailable);
       t.is(await usedBy(records, tenant), 1);

@@ -45,7 +45,7 @@ export const onPglite: Register = (title, body) =>
     const database = pglite;
     await database.exec('drop schema public cascade; create schema public');
     const dialect = new PGliteDialect({ pglite: database });
-    const dialects = { writing: dialect, reading: dialect, aside: dialect };
+    const dialects = { writing: dialect, reading: dialect, outOfBand: dialect };
     const open = () => postgresStore('pglite', dialects, async () => {});
     await runIn(t, body, { path: 'pglite' }, open);
   });
