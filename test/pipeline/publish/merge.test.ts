@@ -1,13 +1,24 @@
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import fc from 'fast-check';
 import { openEngine } from '../../../pipeline/duckdb.ts';
+import type { CompanionValues } from '../../../pipeline/grid.ts';
 import { mergedDayMax } from '../../../pipeline/publish/merge.ts';
 import { stageRows } from '../../../pipeline/publish/tables.ts';
+import { emptyMaximum, maximumRows, type ScanOfDay, updateDayMaximum } from '../../../pipeline/swath/accumulate.ts';
 import { type DayMax, dayMax } from '../../../schemas/tables/day-max.ts';
+import { drawTenths } from '../../support/data/draw.ts';
 import { DAY, DAY_MS, dayMaxRow } from '../../support/data/rows.ts';
 import { scratch } from '../../support/data/world.ts';
 
 const at = (minute: number) => DAY_MS + minute * 60_000;
+const NO_COMPANIONS: CompanionValues = {
+  posh_pct: null,
+  vil_kg_m2: null,
+  echo_top_18_km: null,
+  echo_top_50_km: null,
+  max_reflectivity_dbz: null,
+};
 
 /** What several files of day maxima add up to. */
 async function merged(t: ExecutionContext, ...files: readonly (readonly Partial<DayMax>[])[]): Promise<DayMax[]> {
@@ -79,4 +90,56 @@ test('adding up in steps gives what adding up at once gives', async (t) => {
   const atOnce = await merged(t, one, two, three);
   t.deepEqual(await merged(t, await merged(t, one, two), three), atOnce);
   t.deepEqual(await merged(t, one, await merged(t, two, three)), atOnce);
+});
+
+/** A scan of two by two pixels so many minutes into the day; sizes in tenths of a millimetre. */
+function scanAt(minute: number, tenths: readonly number[], filled: ScanOfDay['filled'] = []): ScanOfDay {
+  const values = [tenths.slice(0, 2), tenths.slice(2)];
+  const detections = values.flatMap((line, r) =>
+    line.flatMap((value, c) => (value >= 100 ? [{ row: 1500 + r, col: 3500 + c, confidence: value / 1000 }] : [])),
+  );
+  return { scan_time: at(minute), mesh: drawTenths(values), companions: NO_COMPANIONS, detections, filled };
+}
+
+function maximumOf(scans: readonly ScanOfDay[]): DayMax[] {
+  const maximum = emptyMaximum();
+  for (const scan of scans) updateDayMaximum(maximum, scan);
+  return maximumRows(maximum, DAY);
+}
+
+test('files of any split of the scans, merged in any order, give the rows of the whole day', async (t) => {
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const folder = await scratch(t);
+  const days = fc.uniqueArray(
+    fc.record({
+      minute: fc.integer({ min: 0, max: 200 }),
+      tenths: fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 4, maxLength: 4 }),
+      file: fc.integer({ min: 0, max: 2 }),
+    }),
+    { selector: ({ minute }) => minute, minLength: 1, maxLength: 12 },
+  );
+  await fc.assert(
+    fc.asyncProperty(days, fc.boolean(), async (day, backwards) => {
+      const scans = day.map(({ minute, tenths, file }) => ({
+        file,
+        scan: scanAt(minute, tenths, [{ row: 1500, col: 3500 + file, mm: 20 + file, time: at(minute) }]),
+      }));
+      const paths: string[] = [];
+      for (const [file, members] of Map.groupBy(scans, (one) => one.file)) {
+        const path = join(folder, `${file}.parquet`);
+        const rows = maximumOf(members.map(({ scan }) => scan));
+        await stageRows(engine, dayMax, backwards ? rows.toReversed() : rows, path, 'observed');
+        paths.push(path);
+      }
+      const query = mergedDayMax(backwards ? paths.toReversed() : paths, null);
+      const merged = await engine.rows<DayMax>(`SELECT * FROM (${query}) ORDER BY "row", col, interpolated`);
+      const whole = maximumOf(scans.map(({ scan }) => scan));
+      t.deepEqual(
+        merged.map((row) => ({ ...row, storm_date: DAY })),
+        whole,
+      );
+    }),
+    { numRuns: 25 },
+  );
 });
