@@ -4,8 +4,8 @@ import { monthOf } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../log.ts';
 import { openRoot } from '../publish/root.ts';
-import { openSession } from '../run/ingest-run.ts';
 import { startReadPool } from '../run/read-pool.ts';
+import { openSession } from '../run/session.ts';
 import { counted } from './cli.ts';
 
 interface Options {

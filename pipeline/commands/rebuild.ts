@@ -3,8 +3,8 @@ import type { Config } from '../config.ts';
 import { NotFound } from '../error.ts';
 import { openLog } from '../log.ts';
 import { openRoot } from '../publish/root.ts';
-import { openSession } from '../run/ingest-run.ts';
 import { startReadPool } from '../run/read-pool.ts';
+import { openSession } from '../run/session.ts';
 import { calendarDate, counted } from './cli.ts';
 import { readerThreads } from './ingest.ts';
 

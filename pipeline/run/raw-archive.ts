@@ -46,17 +46,17 @@ export interface SessionSettings {
   readonly signal?: AbortSignal;
 }
 
-/** Raw files of a root: which are worth working on, where they are kept, which kind they are. */
-export interface RawFiles {
+/** The raw files of a root: which are worth working on, where they are archived, whether they are observed or simulated. */
+export interface RawArchive {
   readonly root: Root;
-  readonly readers: ReadPool;
+  readonly readPool: ReadPool;
   readonly settings: SessionSettings;
-  /** Raw files kept under the root, by source and UTC date, as far as they were looked at: place -> file. */
-  readonly kept: Map<string, Promise<Map<string, SourceFile>>>;
+  /** Raw files archived under the root, by source and UTC date, as far as they were looked at: place -> file. */
+  readonly archived: Map<string, Promise<Map<string, SourceFile>>>;
   /** Kind of the scans that were given for a storm date, as their files say it. */
-  readonly kinds: Map<string, DataSource>;
+  readonly provenances: Map<string, DataSource>;
   /** What was said of files that wait, so that it is said once: place and reason. */
-  readonly said: Set<string>;
+  readonly reported: Set<string>;
 }
 
 /** What was put aside in a run. */
@@ -75,7 +75,7 @@ export interface Postponed {
 
 /** Files worth planning with: not refused before, and not from the future. */
 export async function admit(
-  context: RawFiles,
+  context: RawArchive,
   files: readonly SourceFile[],
   postponed: Postponed[],
 ): Promise<SourceFile[]> {
@@ -105,16 +105,16 @@ export async function admit(
 
 /** Leaves a file for a later run, and reports why unless that was reported before. */
 export function postpone(
-  context: RawFiles,
+  context: RawArchive,
   { name, location }: SourceFile,
   why: Pick<Postponed, 'stage' | 'reason'> & { readonly is_gone?: boolean },
   postponed: Postponed[],
 ): void {
   const { stage, reason } = why;
   postponed.push({ file: name, location, stage, reason, is_gone: why.is_gone ?? false });
-  const said = `${location} ${reason.split(',')[0]}`;
-  if (context.said.has(said)) return;
-  context.said.add(said);
+  const report = `${location} ${reason.split(',')[0]}`;
+  if (context.reported.has(report)) return;
+  context.reported.add(report);
   context.settings.log.warn(stage === 'plan' ? 'File:Plan:Postponed' : 'File:Read:Postponed', {
     file: name,
     reason,
@@ -123,7 +123,7 @@ export function postpone(
 
 /** Puts a file that cannot be used aside with the reason, and reports it unless it was reported before. */
 export async function putAside(
-  context: RawFiles,
+  context: RawArchive,
   file: SourceFile,
   stage: string,
   reason: string,
@@ -134,24 +134,24 @@ export async function putAside(
   const { rejection, isNew } = await rejectRaw({
     file,
     dataRoot: root.path,
-    source: sourceOf(context, file) ?? 'observed',
+    source: provenanceOfFile(context, file) ?? 'observed',
     stage,
     reason,
     found_at_ms: settings.now(),
-    move: settings.move_raw || isKept(root, file),
+    move: settings.move_raw || isArchived(root, file),
   });
   rejected.push({ file: rejection.file, reason: rejection.reason });
   if (isNew) settings.log.warn('File:Read:Rejected', { file: rejection.file, stage, reason: rejection.reason });
 }
 
 /** Kind of a file that was not read, as far as its place or its date say it. */
-function sourceOf(context: RawFiles, file: SourceFile): DataSource | undefined {
+function provenanceOfFile(context: RawArchive, file: SourceFile): DataSource | undefined {
   if (contains(join(context.root.path, layout.inbox('simulated')), file.location)) return 'simulated';
-  return kindOn(context, dateOf(context, scanId(file.time_ms)));
+  return provenanceOn(context, dateOf(context, scanId(file.time_ms)));
 }
 
 /** Kind of a file that came before any scan of its date, as its content says it. */
-async function ownKind({ location, product }: SourceFile): Promise<DataSource> {
+async function provenanceByContent({ location, product }: SourceFile): Promise<DataSource> {
   try {
     const read = product === PROBSEVERE_PRODUCT ? readProbSevere : readGrid;
     return read(await readBounded(location, MAX_UNZIPPED_BYTES), location).simulated ? 'simulated' : 'observed';
@@ -163,12 +163,12 @@ async function ownKind({ location, product }: SourceFile): Promise<DataSource> {
 }
 
 /** True for a file that lies in the archive. */
-export function isKept(root: Root, file: SourceFile): boolean {
+export function isArchived(root: Root, file: SourceFile): boolean {
   return contains(join(root.path, layout.raw), file.location);
 }
 
-/** Raw files kept before, from the day before the earliest of some instants on: what is late may change what follows. */
-export async function keptAround(context: RawFiles, times_ms: readonly number[]): Promise<SourceFile[]> {
+/** Raw files archived before, from the day before the earliest of some instants on: what is late may change what follows. */
+export async function archivedAround(context: RawArchive, times_ms: readonly number[]): Promise<SourceFile[]> {
   if (times_ms.length === 0) return [];
   const { root } = context;
   const first = utcDate(times_ms.reduce((a, b) => Math.min(a, b)) - MS_PER_DAY);
@@ -178,95 +178,99 @@ export async function keptAround(context: RawFiles, times_ms: readonly number[])
     published.flatMap((date) => [addDays(date, -1), date, addDays(date, 1)]).filter((date) => date >= first),
   );
   for (let date = first; date <= last; date = addDays(date, 1)) dates.add(date);
-  for (const key of context.kept.keys()) if (!dates.has(key.split(' ')[1] as string)) context.kept.delete(key);
-  const kept: SourceFile[] = [];
+  for (const key of context.archived.keys()) if (!dates.has(key.split(' ')[1] as string)) context.archived.delete(key);
+  const archived: SourceFile[] = [];
   for (const date of [...dates].sort()) {
     for (const source of ['observed', 'simulated'] as const) {
-      for (const file of (await keptOn(context, source, date)).values())
-        if ((kindOn(context, dateOf(context, scanId(file.time_ms))) ?? source) === source) kept.push(file);
+      for (const file of (await archivedOn(context, source, date)).values())
+        if ((provenanceOn(context, dateOf(context, scanId(file.time_ms))) ?? source) === source) archived.push(file);
     }
   }
-  return kept;
+  return archived;
 }
 
-function keptOn({ root, kept }: RawFiles, source: DataSource, date: string): Promise<Map<string, SourceFile>> {
+function archivedOn(
+  { root, archived }: RawArchive,
+  source: DataSource,
+  date: string,
+): Promise<Map<string, SourceFile>> {
   const key = `${source} ${date}`;
-  const known = kept.get(key) ?? listKept(root, source, date);
-  kept.set(key, known);
+  const known = archived.get(key) ?? listArchived(root, source, date);
+  archived.set(key, known);
   return known;
 }
 
-async function listKept(root: Root, source: DataSource, date: string): Promise<Map<string, SourceFile>> {
+async function listArchived(root: Root, source: DataSource, date: string): Promise<Map<string, SourceFile>> {
   return new Map((await listArchive(root.path, source, [date])).map((file) => [file.location, file]));
 }
 
-/** Given files, with those marked that correct the one kept under their name. */
+/** Given files, with those marked that correct the one archived under their name. */
 export async function corrected(
   root: Root,
   given: readonly SourceFile[],
-  kept: readonly SourceFile[],
+  archived: readonly SourceFile[],
 ): Promise<SourceFile[]> {
-  const byName = new Map(kept.map((file) => [file.name, file]));
+  const byName = new Map(archived.map((file) => [file.name, file]));
   const files: SourceFile[] = [];
   for (const file of given) {
-    const before = isKept(root, file) ? undefined : byName.get(file.name);
+    const before = isArchived(root, file) ? undefined : byName.get(file.name);
     files.push(before === undefined ? file : await asCorrection(file, before));
   }
   return files;
 }
 
 /** Copies a raw file into the archive, unless it is there. */
-export async function keep(context: RawFiles, file: SourceFile, source: DataSource): Promise<void> {
-  if (isKept(context.root, file)) return;
+export async function archiveRaw(context: RawArchive, file: SourceFile, source: DataSource): Promise<void> {
+  if (isArchived(context.root, file)) return;
   context.root.check();
-  const kept = await keepRaw(file, context.root.path, source);
-  (await keptOn(context, source, utcDate(file.time_ms))).set(kept.location, kept);
+  const archived = await keepRaw(file, context.root.path, source);
+  (await archivedOn(context, source, utcDate(file.time_ms))).set(archived.location, archived);
 }
 
 /** Keeps given files that no scan takes: one may still come that does. Returns how many there are. */
-export async function keepUnused(
-  context: RawFiles,
+export async function archiveUnused(
+  context: RawArchive,
   given: readonly SourceFile[],
   unused: readonly SourceFile[],
   postponed: Postponed[],
 ): Promise<number> {
   const places = new Set(given.map((file) => file.location));
-  let kept = 0;
+  let archived = 0;
   for (const file of unused.filter((one) => places.has(one.location))) {
     try {
-      await keep(context, file, sourceOf(context, file) ?? (await ownKind(file)));
-      kept += 1;
+      await archiveRaw(context, file, provenanceOfFile(context, file) ?? (await provenanceByContent(file)));
+      archived += 1;
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
       postpone(context, file, { stage: 'read', reason: error.reason, is_gone: error.is_gone }, postponed);
     }
   }
-  return kept;
+  return archived;
 }
 
-/** Takes files that are kept or known twice out of the inbox they came in. */
+/** Takes files that are archived or known twice out of the inbox they came in. */
 export async function emptyInbox(
-  context: RawFiles,
+  context: RawArchive,
   admitted: readonly SourceFile[],
   duplicates: readonly SourceFile[],
 ): Promise<void> {
-  const kept = (await Promise.all(context.kept.values())).flatMap((files) => [...files.values()]);
-  const needed = new Set(withoutKnown(admitted, kept, []));
+  const archived = (await Promise.all(context.archived.values())).flatMap((files) => [...files.values()]);
+  const needed = new Set(withoutKnown(admitted, archived, []));
   for (const file of duplicates) needed.delete(file);
   for (const file of admitted)
-    if (!needed.has(file) && !isKept(context.root, file)) await fs.rm(file.location, { force: true });
+    if (!needed.has(file) && !isArchived(context.root, file)) await fs.rm(file.location, { force: true });
 }
 
 /** Scans that can be made of some files, by storm date. */
-export function scansByDate(context: RawFiles, files: readonly SourceFile[]): Map<string, ScanPlan[]> {
+export function scansByDate(context: RawArchive, files: readonly SourceFile[]): Map<string, ScanPlan[]> {
   return Map.groupBy(planScans(files).scans, (scan) => dateOf(context, scan.scan_id));
 }
 
 /** Kind of the first of these scans that can be read; null when none can. */
-export async function kindOf(readers: ReadPool, scans: readonly ScanPlan[]): Promise<DataSource | null> {
+export async function provenanceOfScans(readPool: ReadPool, scans: readonly ScanPlan[]): Promise<DataSource | null> {
   for (const { scan_time, mesh } of scans) {
     try {
-      const { simulated } = await readers.read({ ...NO_COMPANIONS, scan_time, mesh: mesh.location });
+      const { simulated } = await readPool.read({ ...NO_COMPANIONS, scan_time, mesh: mesh.location });
       return simulated ? 'simulated' : 'observed';
     } catch (error) {
       // It is met when its turn comes.
@@ -277,22 +281,22 @@ export async function kindOf(readers: ReadPool, scans: readonly ScanPlan[]): Pro
 }
 
 /** Refuses dates whose first scan is of the other kind before any work. */
-export async function refuseOtherKinds(context: RawFiles, files: readonly SourceFile[]): Promise<void> {
+export async function refuseOtherProvenances(context: RawArchive, files: readonly SourceFile[]): Promise<void> {
   for (const [date, scans] of scansByDate(context, files)) {
-    if (context.kinds.has(date)) continue;
-    const kind = await kindOf(context.readers, scans);
-    if (kind !== null) refuseOtherKind(context, date, scans[0]?.scan_id ?? date, kind);
+    if (context.provenances.has(date)) continue;
+    const provenance = await provenanceOfScans(context.readPool, scans);
+    if (provenance !== null) refuseOtherProvenance(context, date, scans[0]?.scan_id ?? date, provenance);
   }
 }
 
 /** Kind of raw files that a storm date takes: that of its published scans, else that of the scans given for it. */
-function kindOn({ root, kinds }: RawFiles, date: string): DataSource | undefined {
+function provenanceOn({ root, provenances }: RawArchive, date: string): DataSource | undefined {
   const head = root.heads.get(date);
-  return head !== undefined && head.scan_count > 0 ? sourceOfDate(head) : kinds.get(date);
+  return head !== undefined && head.scan_count > 0 ? sourceOfDate(head) : provenances.get(date);
 }
 
 /** Storm date of a scan. */
-export function dateOf({ settings }: RawFiles, scan_id: string): string {
+export function dateOf({ settings }: RawArchive, scan_id: string): string {
   return stormDate(scanTime(scan_id), settings.storm_day_start_hour);
 }
 
@@ -300,9 +304,14 @@ export function dateOf({ settings }: RawFiles, scan_id: string): string {
  * Throws Conflict when a scan is not of the kind that its storm date takes: that of what is published, and before anything is,
  * that of the first scan looked at, which then speaks for the date.
  */
-export function refuseOtherKind(context: RawFiles, storm_date: string, scan_id: string, given: DataSource): void {
-  const expected = kindOn(context, storm_date);
-  context.kinds.set(storm_date, expected ?? given);
+export function refuseOtherProvenance(
+  context: RawArchive,
+  storm_date: string,
+  scan_id: string,
+  given: DataSource,
+): void {
+  const expected = provenanceOn(context, storm_date);
+  context.provenances.set(storm_date, expected ?? given);
   if (expected === undefined || expected === given) return;
   const isPublished = (context.root.heads.get(storm_date)?.scan_count ?? 0) > 0;
   throw new Conflict(

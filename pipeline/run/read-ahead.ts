@@ -32,11 +32,11 @@ export interface Reading {
 }
 
 /** Opens a reading of scans planned from `pile`. A file at fault leaves it; a scan that wanted it is planned again without it. */
-export function openReading(readers: ReadPool, pile: Pile, storm_day_start_hour: number, drop: Drop): Reading {
+export function openReading(readPool: ReadPool, pile: Pile, storm_day_start_hour: number, drop: Drop): Reading {
   const running = new Map<string, Promise<ScanInput>>();
   const start = (scan: ScanPlan): Promise<ScanInput> => {
     const key = `${scan.scan_id} ${scan.inputs}`;
-    const read = running.get(key) ?? readers.read(scanFiles(scan, storm_day_start_hour));
+    const read = running.get(key) ?? readPool.read(scanFiles(scan, storm_day_start_hour));
     running.set(key, read);
     // A failure of a scan read ahead is met when its turn comes; until then it must not count as unhandled.
     read.catch(() => {});

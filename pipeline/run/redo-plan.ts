@@ -13,7 +13,7 @@ export interface Redo {
 }
 
 /** What a run has to do with one stretch of scans that depend on each other. */
-export interface Chain {
+export interface StretchPlan {
   /** In order of time; readers see all of them or none. */
   readonly redo: readonly Redo[];
   /** Scans after everything published. */
@@ -28,16 +28,16 @@ export interface Chain {
  * A scan that came late or changed, for which published scans would have to be made again whose raw files are gone, is told
  * to `onLoss` and left out: what is published stays, and the rest is planned without it.
  */
-export function planChains(
+export function planStretches(
   scans: readonly ScanPlan[],
   committed: readonly CommittedScan[],
   storm_day_start_hour: number,
   onLoss: (scan: ScanPlan, loss: LostInputs) => void,
-): Chain[] {
+): StretchPlan[] {
   const plans = new Map(scans.map((scan) => [scan.scan_id, scan]));
   const published = new Map(committed.map((scan) => [scan.scan_id, scan]));
   const ids = [...new Set([...plans.keys(), ...published.keys()])].sort();
-  return stretches(ids, published).flatMap((stretch): Chain[] => {
+  return stretches(ids, published).flatMap((stretch): StretchPlan[] => {
     const listed = stretch.flatMap((id) => published.get(id) ?? []);
     const isChanged = (scan: ScanPlan) => published.get(scan.scan_id)?.inputs !== scan.inputs;
     let own = stretch.flatMap((id) => plans.get(id) ?? []);
@@ -72,6 +72,11 @@ export function planChains(
       },
     ];
   });
+}
+
+/** All scans of a stretch that there is work with. */
+export function scansOf(stretch: StretchPlan): ScanPlan[] {
+  return [...stretch.redo.flatMap((redo) => redo.hours), ...stretch.append].flat();
 }
 
 function planUnlessLost(own: readonly ScanPlan[], listed: readonly CommittedScan[]): RunPlan | LostInputs {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { planChains } from '../../../pipeline/run/redo-plan.ts';
+import { planStretches } from '../../../pipeline/run/redo-plan.ts';
 import { type LostInputs, planScans, type ScanPlan } from '../../../pipeline/sources/plan.ts';
 import type { CommittedScan } from '../../../schemas/manifest.ts';
 import { named } from '../sources/files.ts';
@@ -33,7 +33,7 @@ function planned(given: string, before: string, startHour = 0, onLoss = refuse) 
       .split(/\s+/)
       .map((time) => `${time}:00`),
   );
-  return planChains(scans, before === '' ? [] : published(before), startHour, onLoss).map((chain) => ({
+  return planStretches(scans, before === '' ? [] : published(before), startHour, onLoss).map((chain) => ({
     replaces: chain.redo.map((redo) => redo.replaces.map((scan) => clock(scan.scan_id)).join(' ')),
     redo: chain.redo.map((redo) =>
       redo.hours

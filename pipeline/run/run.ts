@@ -1,0 +1,55 @@
+import type { Blockage } from '../../schemas/geo/blockage.ts';
+import type { BadInput } from '../error.ts';
+import type { SourceFile } from '../sources/names.ts';
+import type { Pile } from '../sources/pile.ts';
+import type { Postponed, RawArchive, Rejected } from './raw-archive.ts';
+import type { Reading } from './read-ahead.ts';
+import type { TrackingState } from './tracking-state.ts';
+
+/** What a session holds from run to run. */
+export interface Context extends RawArchive {
+  /** State after the scan that was processed last. */
+  tracking: TrackingState;
+  /** What terrain blocks, read with the first scan: while a session holds the root nobody replaces it. */
+  terrain: Blockage | null | undefined;
+}
+
+/** Files that arrived since the last call; never waits for any. */
+export type Arrived = () => readonly SourceFile[];
+
+/** What a run adds up while it goes. */
+export interface Tally {
+  scans: number;
+  redone: number;
+  detections: number;
+  cells: number;
+  /** Scans that were worked on. */
+  readonly done: Set<string>;
+  /** Scans that the run expects to work on. */
+  all: number;
+  readonly rejected: Rejected;
+  readonly postponed: Postponed[];
+  readonly dates: Set<string>;
+}
+
+/** A run while it goes. */
+export interface Run {
+  readonly context: Context;
+  /** Storm date whose scans are all made again. */
+  readonly rebuild: string | null;
+  readonly arrived: Arrived;
+  readonly pile: Pile;
+  readonly reading: Reading;
+  readonly given: SourceFile[];
+  readonly admitted: SourceFile[];
+  /** Files that cannot be used: they are put aside once every scan that can be made is published. */
+  readonly unusable: { readonly file: SourceFile; readonly fault: BadInput }[];
+  readonly tally: Tally;
+  /** True while published scans are made again. */
+  redoing: boolean;
+}
+
+/** True once the run was told to end between two commits. */
+export function isStopped({ context }: Run): boolean {
+  return context.settings.signal?.aborted === true;
+}

@@ -1,0 +1,54 @@
+import type { Root } from '../publish/root.ts';
+import type { SourceFile } from '../sources/names.ts';
+import { finishDates } from './finish-dates.ts';
+import { ingestFiles, type RunSummary } from './ingest-run.ts';
+import { provenanceOfScans, type SessionSettings, scansByDate } from './raw-archive.ts';
+import type { ReadPool } from './read-pool.ts';
+import type { Arrived, Context } from './run.ts';
+import { emptyTrackingState } from './tracking-state.ts';
+
+/** Works raw files into a data root: plans, reads ahead, processes in order, publishes. */
+export interface Session {
+  /**
+   * Brings the root up to date with these files and everything kept before. While scans are made again and files put aside,
+   * `arrived` is asked for what came since: new scans among it are published at once, they wait for nothing that is late.
+   */
+  readonly ingest: (files: readonly SourceFile[], arrived?: Arrived) => Promise<RunSummary>;
+  /** Makes every scan of a storm date again from the raw files that were kept. */
+  readonly rebuild: (storm_date: string) => Promise<RunSummary>;
+  /** Takes data of the other kind off the storm dates of these files, so that they can take their place. */
+  readonly replace: (files: readonly SourceFile[]) => Promise<string[]>;
+  /**
+   * Draws what follows from whole dates, joins finished hours, and turns dates that are over into day files. Stops between
+   * two of them when `isPressed` says that something else has become more urgent; true when nothing is left.
+   */
+  readonly finishDates: (isPressed?: () => boolean) => Promise<boolean>;
+}
+
+/** Opens a session on a root; one at a time. */
+export function openSession(root: Root, readPool: ReadPool, settings: SessionSettings): Session {
+  const context: Context = {
+    ...{ root, readPool, settings, archived: new Map(), provenances: new Map(), reported: new Set<string>() },
+    ...{ tracking: emptyTrackingState, terrain: undefined },
+  };
+  return {
+    ingest: (files, arrived = () => []) => ingestFiles(context, files, { rebuild: null, arrived }),
+    rebuild: (storm_date) => ingestFiles(context, [], { rebuild: storm_date, arrived: () => [] }),
+    replace: (files) => replaceOtherProvenance(context, files),
+    finishDates: (isPressed = () => false) => finishDates(context, isPressed),
+  };
+}
+
+async function replaceOtherProvenance(context: Context, files: readonly SourceFile[]): Promise<string[]> {
+  const { root, settings } = context;
+  const cleared: string[] = [];
+  for (const [date, scans] of scansByDate(context, files)) {
+    const provenance = await provenanceOfScans(context.readPool, scans);
+    const head = root.heads.get(date);
+    if (provenance === null || head === undefined || head.scan_count === 0 || head.source === provenance) continue;
+    await root.clear(date, settings.now());
+    context.provenances.set(date, provenance);
+    cleared.push(date);
+  }
+  return cleared;
+}
