@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import test from 'ava';
@@ -78,13 +78,14 @@ test('the packages of the README are those of package.json', (t) => {
   );
 });
 
-test('the map of the README names every folder of the project', (t) => {
+test('the map of the README names every folder with sources or a README', (t) => {
   const named = firstTable(sectionOf(README, '## The map of folders')).map(([name = '']) => codeSpans(name)[0]);
-  const folders = readdirSync(PROJECT).filter(
-    (name) =>
-      !name.startsWith('.') && !['node_modules', 'out'].includes(name) && statSync(join(PROJECT, name)).isDirectory(),
-  );
-  t.deepEqual(named.toSorted(), folders.map((name) => `${name}/`).sort());
+  const folders = readdirSync(PROJECT, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules')
+    .filter(({ name }) =>
+      readdirSync(join(PROJECT, name)).some((file) => file.endsWith('.ts') || file === 'README.md'),
+    );
+  t.deepEqual(named.toSorted(), folders.map(({ name }) => `${name}/`).sort());
 });
 
 /** Every document of the project; those that lie in a data root or in installed packages are no part of it. */
