@@ -1,6 +1,4 @@
-import test from 'ava';
 import { findObjects } from '../../../pipeline/detect/cells.ts';
-import { UsageError } from '../../../pipeline/error.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import { type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
 import { type Frame, readFrames, trackFrames, trackingOptions } from '../../bench/tracking.ts';
@@ -49,28 +47,3 @@ sharedTest('replay from any checkpoint of the real frames equals the run in orde
     live = inOrder.live;
   }
 });
-
-for (const [name, args, message] of [
-  ['a missing folder', ['--product', 'MESH', '--threshold', '5', '--min-pixels', '1'], /--from/],
-  [
-    'a threshold in words',
-    ['--from', 'x', '--product', 'MESH', '--threshold', 'big', '--min-pixels', '1'],
-    /--threshold is 'big'/,
-  ],
-  [
-    'half a pixel',
-    ['--from', 'x', '--product', 'MESH', '--threshold', '5', '--min-pixels', '0.5'],
-    /--min-pixels is '0.5'/,
-  ],
-  [
-    'a box the wrong way round',
-    ['--from', 'x', ...ARGUMENTS.with(-1, '-97,28.5,-107,36.5')],
-    /--bbox is '-97,28.5,-107,36.5'/,
-  ],
-  ['a box of three numbers', ['--from', 'x', ...ARGUMENTS.with(-1, '-97,28.5,-107')], /--bbox/],
-  ['a box off the grid', ['--from', 'x', ...ARGUMENTS.with(-1, '5,45,8,47')], /20..55 N/],
-  ['an unknown argument', ['--from', 'x', ...ARGUMENTS, '--fast'], /--fast/],
-] as const)
-  test(`the tracking bench refuses ${name} before it reads anything`, (t) => {
-    t.throws(() => trackingOptions([...args]), { instanceOf: UsageError, message });
-  });
