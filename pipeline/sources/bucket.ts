@@ -4,12 +4,12 @@ import { addDays, utcDate } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { makeFolder, settle, sizeOf, writeFault } from './disk.ts';
 import { type Answer, get, type Network, refusal } from './http.ts';
+import { faultOf } from './integrity.ts';
 import { type ListingPage, parseListing } from './listing.ts';
 import { baseName, bucketPrefix, bucketStem, parseName, type SourceFile } from './names.ts';
 import { inParallel } from './parallel.ts';
 import { lookBack } from './plan.ts';
 import { Transient, Unavailable, withRetries } from './retry.ts';
-import { faultOf } from './whole.ts';
 
 /** A file that is still in the bucket: `location` is its URL. */
 export interface BucketFile extends SourceFile {

@@ -2,8 +2,8 @@ import { watch as watchFolder } from 'node:fs';
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { asUnreadable, PipelineError, Unreadable } from '../error.ts';
 import { type FolderFile, type FolderListing, listFolder, type UnreadableEntry } from './folder.ts';
+import { faultOf } from './integrity.ts';
 import type { SourceFile } from './names.ts';
-import { faultOf } from './whole.ts';
 
 /** What a look into the inbox found that no look before had found. */
 export interface Arrival {

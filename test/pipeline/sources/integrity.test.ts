@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
-import { faultOf } from '../../../pipeline/sources/whole.ts';
+import { faultOf } from '../../../pipeline/sources/integrity.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { put, scratch, tinyGrib, tinyGrid } from './files.ts';
 

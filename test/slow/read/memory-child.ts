@@ -4,7 +4,7 @@ import { openFile } from '../../../pipeline/read/inspect.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
 import { readScan } from '../../../pipeline/read/scan.ts';
-import { faultOf } from '../../../pipeline/sources/whole.ts';
+import { faultOf } from '../../../pipeline/sources/integrity.ts';
 
 /** Reads one file the way its kind says and prints the outcome and the peak memory of this process in MB. */
 let outcome = 'value';
