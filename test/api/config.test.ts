@@ -1,5 +1,6 @@
 import test from 'ava';
 import { readConfig, SettingsError } from '../../api/config.ts';
+import { testUnknownSettings } from '../support/service/unknown-settings.ts';
 
 test('without any setting the service listens on this machine alone, on port 8080', (t) => {
   const { host, port, base_url, database_url, trusted_proxies, metrics_port } = readConfig({});
@@ -47,20 +48,4 @@ test('every setting that does not fit is named', (t) => {
   t.throws(() => readConfig({ HAIL_PORT: 'x', HAIL_METRICS_PORT: 'y' }), { message: /HAIL_PORT.*; HAIL_METRICS_PORT/ });
 });
 
-for (const [name, expected] of [
-  ['HAIL_DTAA', 'HAIL_DATA'],
-  ['HAIL_STORM_DAY_START', 'one that README lists'],
-  ['HAIL_PROT', 'HAIL_PORT'],
-  ['HAIL_LOGLEVEL', 'HAIL_LOG_LEVEL'],
-  ['HAIL_COLOUR_OF_THE_MAP', 'one that README lists'],
-] as const)
-  test(`${name} is no setting: it is refused, and ${expected} is named`, (t) => {
-    t.throws(() => readConfig({ [name]: 'x' }), {
-      instanceOf: SettingsError,
-      message: `${name} is no setting, expected ${expected}`,
-    });
-  });
-
-test('the key of the examples and what tests read are left alone', (t) => {
-  t.notThrows(() => readConfig({ HAIL_KEY: 'hs_live_x', HAIL_TEST_DATABASE_URL: 'x', HAILSTONE: '1' }));
-});
+testUnknownSettings(readConfig, SettingsError);

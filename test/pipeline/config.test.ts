@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import test from 'ava';
 import { readConfig } from '../../pipeline/config.ts';
 import { UsageError } from '../../pipeline/error.ts';
+import { testUnknownSettings } from '../support/service/unknown-settings.ts';
 
 test('settings that are not given have their defaults', (t) => {
   const config = readConfig({});
@@ -48,20 +49,4 @@ test('every setting that does not fit is named', (t) => {
   t.regex(error?.message ?? '', /HAIL_NOW.*HAIL_LOG_LEVEL/);
 });
 
-for (const [name, expected] of [
-  ['HAIL_DTAA', 'HAIL_DATA'],
-  ['HAIL_STORM_DAY_START', 'one that README lists'],
-  ['HAIL_PROT', 'HAIL_PORT'],
-  ['HAIL_LOGLEVEL', 'HAIL_LOG_LEVEL'],
-  ['HAIL_COLOUR_OF_THE_MAP', 'one that README lists'],
-] as const)
-  test(`${name} is no setting: it is refused, and ${expected} is named`, (t) => {
-    t.throws(() => readConfig({ [name]: 'x' }), {
-      instanceOf: UsageError,
-      message: `${name} is no setting, expected ${expected}`,
-    });
-  });
-
-test('the key of the examples and what tests read are left alone', (t) => {
-  t.notThrows(() => readConfig({ HAIL_KEY: 'hs_live_x', HAIL_TEST_DATABASE_URL: 'x', HAILSTONE: '1' }));
-});
+testUnknownSettings(readConfig, UsageError);
