@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import test from 'ava';
 import { filesBelow } from '../../../pipeline/publish/store.ts';
 import { logicalContent, sameContent } from '../../support/data/content.ts';
-import { ingest, MONTH_LATER_MS, midnight, onRoot, publish, type RawScan, scratch } from '../../support/data/world.ts';
+import { midnight } from '../../support/data/small-world.ts';
+import { ingest, MONTH_LATER_MS, onRoot, publish, type RawScan, scratch } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
 
 const DAY_MS = 24 * 3_600_000;

@@ -5,7 +5,8 @@ import { readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts'
 import { filesBelow } from '../../../pipeline/publish/store.ts';
 import { READERS_GRACE_MIN, sweep } from '../../../pipeline/publish/sweep.ts';
 import { logicalContent, sameContent } from '../../support/data/content.ts';
-import { ingest, onRoot, scansBetween, scratch } from '../../support/data/world.ts';
+import { scansBetween } from '../../support/data/small-world.ts';
+import { ingest, onRoot, scratch } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
 
 const DATE = '2026-05-02';

@@ -16,6 +16,7 @@ import { openPile } from '../../../pipeline/sources/pile.ts';
 import { planScans } from '../../../pipeline/sources/plan.ts';
 import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import { published, without } from '../../support/data/published-scans.ts';
+import { scansBetween } from '../../support/data/small-world.ts';
 import {
   altered,
   asObserved,
@@ -25,7 +26,6 @@ import {
   NOW_MS,
   onRoot,
   type RawScan,
-  scansBetween,
   scratch,
 } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';

@@ -12,21 +12,15 @@ import type { RunSummary } from '../../../pipeline/run/ingest-run.ts';
 import type { ReadPool } from '../../../pipeline/run/read-pool.ts';
 import { openSession, type Session } from '../../../pipeline/run/session.ts';
 import { writeEvening } from '../../../pipeline/simulate/evening.ts';
-import type { Scenario } from '../../../pipeline/simulate/scenario.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import { SCAN_PRODUCT, type SourceFile } from '../../../pipeline/sources/names.ts';
 import { planScans } from '../../../pipeline/sources/plan.ts';
+import type { Window } from '../../../schemas/geo/lattice.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { copyFolder, prepared } from './prepared.ts';
 
 /** The tiny world: 150 x 200 pixels over Oklahoma, 90 minutes around a midnight, storms of all kinds. */
-const SCENARIO: Scenario = {
-  seed: 20,
-  window: { row0: 1900, col0: 3200, rows: 150, cols: 200 },
-  day_type: 'supercell',
-  steady: true,
-  sites: WSR88D,
-};
+const WINDOW: Window = { row0: 1900, col0: 3200, rows: 150, cols: 200 };
 const FROM_MS = Date.parse('2026-05-01T23:20:00Z');
 const TO_MS = Date.parse('2026-05-02T00:50:00Z');
 /** A data clock just after the evening: its dates are still open. */
@@ -50,28 +44,6 @@ export interface RawScan {
   readonly files: readonly SourceFile[];
 }
 
-let evening: Promise<RawScan[]> | undefined;
-
-/** Every scan of the evening, about 45 of them, in order. */
-export function rawScans(): Promise<RawScan[]> {
-  evening ??= readEvening();
-  return evening;
-}
-
-async function readEvening(): Promise<RawScan[]> {
-  const { files } = await listFolder(ownCopy(await prepared('evening', simulate)));
-  const byTime = Map.groupBy(files, (file) => file.time_ms);
-  return planScans(files).scans.map(({ scan_id, scan_time, mesh }) => ({
-    scan_id,
-    time_ms: scan_time,
-    files: [mesh, ...(byTime.get(scan_time) ?? []).filter((file) => file.product !== SCAN_PRODUCT)],
-  }));
-}
-
-async function simulate(out: string): Promise<void> {
-  for await (const _ of writeEvening(SCENARIO, { from_ms: FROM_MS, to_ms: TO_MS, out, reports: false }));
-}
-
 /** A copy of a folder for this test process alone; it disappears with it. */
 export function ownCopy(folder: string): string {
   const copy = mkdtempSync(join(SCRATCH, 'hail-copy-'));
@@ -80,15 +52,46 @@ export function ownCopy(folder: string): string {
   return copy;
 }
 
-/** Scans of the evening from `HH:MM` (before midnight 23:, after it 00:) to `HH:MM`, the end not included. */
-export async function scansBetween(from: string, to: string): Promise<RawScan[]> {
-  const at = (clock: string) => Date.parse(`2026-05-0${clock.startsWith('23') ? 1 : 2}T${clock}:00Z`);
-  return (await rawScans()).filter(({ time_ms }) => time_ms >= at(from) && time_ms < at(to));
+/** The scans of one simulated evening. */
+export interface World {
+  /** Every scan of the evening, about 45 of them, in order. */
+  readonly rawScans: () => Promise<RawScan[]>;
+  /** Scans of the evening from `HH:MM` (before midnight 23:, after it 00:) to `HH:MM`, the end not included. */
+  readonly scansBetween: (from: string, to: string) => Promise<RawScan[]>;
+  /** The twelve scans around midnight that most tests work with, six on each side. */
+  readonly midnight: () => Promise<RawScan[]>;
 }
 
-/** The twelve scans around midnight that most tests work with, six on each side. */
-export function midnight(): Promise<RawScan[]> {
-  return scansBetween('23:48', '00:12');
+/** The evening over a window; simulated once for all test processes. */
+export function worldOver(window: Window): World {
+  let evening: Promise<RawScan[]> | undefined;
+  const rawScans = () => {
+    evening ??= readEvening(window);
+    return evening;
+  };
+  const scansBetween = async (from: string, to: string) => {
+    const at = (clock: string) => Date.parse(`2026-05-0${clock.startsWith('23') ? 1 : 2}T${clock}:00Z`);
+    return (await rawScans()).filter(({ time_ms }) => time_ms >= at(from) && time_ms < at(to));
+  };
+  return { rawScans, scansBetween, midnight: () => scansBetween('23:48', '00:12') };
+}
+
+export const { rawScans, scansBetween, midnight } = worldOver(WINDOW);
+
+async function readEvening(window: Window): Promise<RawScan[]> {
+  const name = `evening-${Object.values(window).join('-')}`;
+  const { files } = await listFolder(ownCopy(await prepared(name, (out) => simulate(window, out))));
+  const byTime = Map.groupBy(files, (file) => file.time_ms);
+  return planScans(files).scans.map(({ scan_id, scan_time, mesh }) => ({
+    scan_id,
+    time_ms: scan_time,
+    files: [mesh, ...(byTime.get(scan_time) ?? []).filter((file) => file.product !== SCAN_PRODUCT)],
+  }));
+}
+
+async function simulate(window: Window, out: string): Promise<void> {
+  const scenario = { seed: 20, window, day_type: 'supercell', steady: true, sites: WSR88D } as const;
+  for await (const _ of writeEvening(scenario, { from_ms: FROM_MS, to_ms: TO_MS, out, reports: false }));
 }
 
 /** All raw files of some scans. */
