@@ -31,6 +31,7 @@ import { type PublicRoute, publicRouter } from './middleware/public-routes.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import { read } from './middleware/read.ts';
 import { type CachedReply, replyFromCache } from './middleware/reply-cache.ts';
+import { routes } from './middleware/routes.ts';
 import { spendCap } from './middleware/spend-cap.ts';
 import { logAndMeasure, type Telemetry, tellOfLostAnswers } from './middleware/telemetry.ts';
 import { validate } from './middleware/validate.ts';
@@ -78,11 +79,11 @@ export function attachApp(server: Server, options: AppOptions): Connections {
   app.use(errors(telemetry));
   app.use(headLimits);
   app.use(preflight([publicRoutes, v1Routes]));
-  app.use(publicRoutes.routes());
+  app.use(routes(publicRoutes));
   app.use(methodNotAllowed);
   app.use(authenticate(services.records, clock.monotonic_ms));
   app.use(rateLimit(clock));
-  app.use(v1Routes.routes());
+  app.use(routes(v1Routes));
   app.use(methodNotAllowed);
   app.use(notFound);
 

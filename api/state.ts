@@ -72,7 +72,7 @@ export interface CallState extends State {
 interface Routed {
   readonly matched?: readonly Layer[];
   readonly captures?: readonly string[];
-  readonly routerName?: string;
+  routerName?: string;
 }
 
 export type Context<S extends State = State> = Koa.ParameterizedContext<S, Routed>;

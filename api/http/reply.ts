@@ -18,15 +18,21 @@ export interface Reply {
 
 /** What of Koa's context an answer is put into. */
 interface Answering {
+  readonly res: ServerResponse;
   status: number;
   body: unknown;
-  set(headers: Record<string, string>): void;
+}
+
+/** Sets the headers that every answer has a dozen of: like `ctx.set`, which makes three lists of them on the way. */
+export function setHeaders(res: ServerResponse, headers: Headers): void {
+  for (const name in headers) res.setHeader(name, headers[name] as string);
 }
 
 /** Makes a reply what Koa will send. */
 export function setReply(ctx: Answering, { status, type, headers, bytes }: Reply): void {
   ctx.status = status;
-  ctx.set({ 'Content-Type': type, ...headers }); // not `ctx.type`, which rewrites types that it knows
+  ctx.res.setHeader('Content-Type', type); // not `ctx.type`, which rewrites types that it knows
+  setHeaders(ctx.res, headers);
   ctx.body = bytes;
 }
 

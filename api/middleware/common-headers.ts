@@ -1,4 +1,4 @@
-import type { Headers } from '../http/reply.ts';
+import { type Headers, setHeaders } from '../http/reply.ts';
 import type { Middleware } from '../state.ts';
 
 const EXPOSED = [
@@ -36,8 +36,9 @@ export function addHeaders(common: Headers, addressRate: (address: string) => He
   const entries = Object.entries(common);
   return async (ctx, next) => {
     await next();
-    for (const [name, value] of entries) if (!ctx.res.hasHeader(name)) ctx.set(name, value);
-    ctx.set('X-Request-Id', ctx.state.request_id);
-    ctx.set(ctx.state.rate_headers ?? addressRate(ctx.state.address));
+    const { res, state } = ctx;
+    for (const [name, value] of entries) if (!res.hasHeader(name)) res.setHeader(name, value);
+    res.setHeader('X-Request-Id', state.request_id);
+    setHeaders(res, state.rate_headers ?? addressRate(state.address));
   };
 }

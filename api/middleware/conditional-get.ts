@@ -9,7 +9,8 @@ export const conditionalGet: CallMiddleware = async (ctx, next) => {
   await next();
   const { tag, fresh } = ctx.state;
   if (tag === null) return;
-  ctx.set({ ETag: tag, 'Cache-Control': 'private, no-cache' });
+  ctx.res.setHeader('ETag', tag);
+  ctx.res.setHeader('Cache-Control', 'private, no-cache');
   if (fresh ?? matches(ctx.req.headers['if-none-match'], tag)) ctx.status = 304;
 };
 
