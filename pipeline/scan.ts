@@ -91,15 +91,26 @@ export function processScan(input: ScanInput, before: TrackingState, context: Sc
 
   // Tiles: the scan as a map.
   const archive = frameArchive({
-    ...{ scan_time, mesh, cells, tracks, uncovered: input.uncovered },
+    scan_time,
+    mesh,
+    cells,
+    tracks,
+    uncovered: input.uncovered,
     source: input.simulated ? 'simulated' : 'observed',
     bounds: windowBbox(mesh.window),
   });
 
   return {
     products: {
-      ...{ scan_time, storm_date, simulated: input.simulated, inputs: context.inputs },
-      ...{ detections, cells, tracks, probsevere, archive },
+      scan_time,
+      storm_date,
+      simulated: input.simulated,
+      inputs: context.inputs,
+      detections,
+      cells,
+      tracks,
+      probsevere,
+      archive,
       frame: frameRow(input, storm_date, { detections, cells, tracks }),
     },
     ofDay: { scan_time, mesh, companions: input.companions, detections, filled },

@@ -50,8 +50,17 @@ export function editOf(
   changes: Partial<Omit<Edit, 'partition'>>,
 ): Edit {
   return {
-    ...{ partition, source, storm_day_start_hour, closed, dates: null, feeds: {} },
-    ...{ drop_segments: [], add_scans: [], add_files: [], relist_files: [], changed_tables: [] },
+    partition,
+    source,
+    storm_day_start_hour,
+    closed,
+    dates: null,
+    feeds: {},
+    drop_segments: [],
+    add_scans: [],
+    add_files: [],
+    relist_files: [],
+    changed_tables: [],
     ...changes,
   };
 }

@@ -42,8 +42,14 @@ export async function openDates(dataRoot: string, storm_day_start_hour: number):
       );
     const { partition, commit, source, closed, table_commits, scans, files } = head;
     heads.set(date, {
-      ...{ partition, commit, source, closed, table_commits },
-      ...{ scan_count: scans.count, last_scan: scans.last, table_files: files.length },
+      partition,
+      commit,
+      source,
+      closed,
+      table_commits,
+      scan_count: scans.count,
+      last_scan: scans.last,
+      table_files: files.length,
     });
   }
   const kept = new Map<string, Manifest>();
@@ -71,7 +77,11 @@ export async function openDates(dataRoot: string, storm_day_start_hour: number):
 
 function headOfDate({ partition, commit, source, closed, table_commits, scans, files }: Manifest): DateHead {
   return {
-    ...{ partition, commit, source, closed, table_commits },
+    partition,
+    commit,
+    source,
+    closed,
+    table_commits,
     scan_count: scans.length,
     last_scan: scans.at(-1)?.scan_id ?? null,
     table_files: files.filter(({ kind }) => kind === 'table').length,

@@ -133,7 +133,12 @@ function rootOf(publisher: Publisher): Root {
   const { path, engine, staging, dates, lock, storm_day_start_hour } = publisher;
   const guarded = <Result>(work: () => Promise<Result>) => guard(publisher, work);
   return {
-    ...{ path, engine, staging, heads: dates.heads, manifest: dates.manifest, check: lock.check },
+    path,
+    engine,
+    staging,
+    heads: dates.heads,
+    manifest: dates.manifest,
+    check: lock.check,
     stage: (products, dayMax, state) => guarded(() => stageSegment(engine, staging, products, dayMax, state)),
     commit: (commits, fresh, now_ms) => guarded(() => commitScans(publisher, commits, fresh, now_ms)),
     publishDay: (storm_date, source, drop_segments, add_files, closed, now_ms) =>
@@ -318,7 +323,8 @@ function scanEdit(date: DateCommit, storm_day_start_hour: number): Edit {
   return editOf(
     { partition: storm_date, source, storm_day_start_hour, closed: false },
     {
-      ...{ drop_segments, feeds },
+      drop_segments,
+      feeds,
       add_scans: segments.flatMap((segment) => segment.scans),
       add_files: files,
       // A scan without hail still changes what is known of every table: its absence is an answer.

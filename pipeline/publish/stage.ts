@@ -81,8 +81,16 @@ async function stageBytes(
   return {
     staged,
     entry: {
-      ...{ path, kind, table: null, ...covers, rows },
-      ...{ bytes: content.length, sha256: hash, schema_version, bbox: null, max_size_mm },
+      path,
+      kind,
+      table: null,
+      ...covers,
+      rows,
+      bytes: content.length,
+      sha256: hash,
+      schema_version,
+      bbox: null,
+      max_size_mm,
     },
   };
 }

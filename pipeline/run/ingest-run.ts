@@ -73,8 +73,15 @@ export async function ingestFiles(
 function startRun(context: Context, { rebuild, arrived }: RunRequest): Run {
   const pile = openPile();
   const tally: Tally = {
-    ...{ scans: 0, redone: 0, detections: 0, cells: 0, done: new Set(), all: 0 },
-    ...{ rejected: [], postponed: [], dates: new Set() },
+    scans: 0,
+    redone: 0,
+    detections: 0,
+    cells: 0,
+    done: new Set(),
+    all: 0,
+    rejected: [],
+    postponed: [],
+    dates: new Set(),
   };
   const reading = openReading(context.readPool, pile, context.settings.storm_day_start_hour, (file, fault) => {
     if (!(fault instanceof Unreadable)) run.unusable.push({ file, fault });
@@ -83,8 +90,16 @@ function startRun(context: Context, { rebuild, arrived }: RunRequest): Run {
     else postpone(context, file, { stage: 'read', reason: fault.reason, is_gone: fault.is_gone }, tally.postponed);
   });
   const run: Run = {
-    ...{ context, rebuild, arrived, pile, reading, tally },
-    ...{ given: [], admitted: [], unusable: [], redoing: false },
+    context,
+    rebuild,
+    arrived,
+    pile,
+    reading,
+    tally,
+    given: [],
+    admitted: [],
+    unusable: [],
+    redoing: false,
   };
   return run;
 }
@@ -226,7 +241,13 @@ function summaryOf({ context, admitted, tally }: Run, unused: number): RunSummar
   const waiting = new Set(postponed.map(({ location }) => location));
   const isLeftAlone = ({ scan_id, mesh }: ScanPlan) => !tally.done.has(scan_id) && !waiting.has(mesh.location);
   return {
-    ...{ scans, redone, detections, cells, rejected, postponed, unused },
+    scans,
+    redone,
+    detections,
+    cells,
+    rejected,
+    postponed,
+    unused,
     // Given files and their copies in the archive are the same thing, not duplicates.
     duplicates: planScans(admitted.filter((file) => !isArchived(context.root, file))).duplicates.length,
     skipped: planScans(admitted).scans.filter(isLeftAlone).length,

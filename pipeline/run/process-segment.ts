@@ -63,7 +63,10 @@ export async function processSegment(
   const segment = await context.root.stage(products, maximumRows(maximum, storm_date), encodeTrackingState(state));
   const sum = (of: (scan: ScanProducts) => number) => products.reduce((total, scan) => total + of(scan), 0);
   const processed = {
-    ...{ storm_date, simulated, segment, feeds: newestOfEach(files) },
+    storm_date,
+    simulated,
+    segment,
+    feeds: newestOfEach(files),
     detections: sum((scan) => scan.detections.length),
     cells: sum((scan) => scan.cells.length),
     fresh: products,
@@ -163,7 +166,11 @@ export async function publishSegments(
   tally.cells += cells;
   for (const date of dates) tally.dates.add(date);
   settings.log.info('Scan:Commit:Done', {
-    ...{ scans: scans.length, redone, newest: scans.at(-1) ?? null, detections, cells },
+    scans: scans.length,
+    redone,
+    newest: scans.at(-1) ?? null,
+    detections,
+    cells,
     dates: [...dates].sort(),
   });
 }

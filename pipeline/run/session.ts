@@ -28,8 +28,14 @@ export interface Session {
 /** Opens a session on a root; one at a time. */
 export function openSession(root: Root, readPool: ReadPool, settings: SessionSettings): Session {
   const context: Context = {
-    ...{ root, readPool, settings, archived: new Map(), provenances: new Map(), reported: new Set<string>() },
-    ...{ tracking: emptyTrackingState, terrain: undefined },
+    root,
+    readPool,
+    settings,
+    archived: new Map(),
+    provenances: new Map(),
+    reported: new Set<string>(),
+    tracking: emptyTrackingState,
+    terrain: undefined,
   };
   return {
     ingest: (files, arrived = () => []) => ingestFiles(context, files, { rebuild: null, arrived }),

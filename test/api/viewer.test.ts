@@ -361,7 +361,11 @@ interface CoverageModule {
 }
 /** Two rows of three blocks of one degree from 40 N 100 W: the middle block of both rows, and the last of the second. */
 const UNCOVERED = {
-  ...{ north: 40, west: -100, step_deg: 1, rows: 2, cols: 3 },
+  north: 40,
+  west: -100,
+  step_deg: 1,
+  rows: 2,
+  cols: 3,
   runs: [
     [0, 1, 2],
     [1, 1, 2],

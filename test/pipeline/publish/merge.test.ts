@@ -64,8 +64,13 @@ test('times widen and counts add up; a stretch without a detection adds none', a
 
 test('what was filled in between scans stays a row of its own, where it is more than any scan saw', async (t) => {
   const filled = (col: number, max_mm: number) => ({
-    ...{ col, max_mm, interpolated: true, confidence: null },
-    ...{ first_detected: null, last_detected: null, detection_scans: 0 },
+    col,
+    max_mm,
+    interpolated: true,
+    confidence: null,
+    first_detected: null,
+    last_detected: null,
+    detection_scans: 0,
   });
   const rows = await merged(
     t,

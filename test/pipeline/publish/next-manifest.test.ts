@@ -9,8 +9,18 @@ const scan = (scan_id: string, segment = scan_id, inputs = 'a') => ({ scan_id, s
 
 function file(path: string, segment: string): PublishedFile {
   return {
-    ...{ path, kind: 'table', table: 'cells', segment, rows: 1, bytes: 1, sha256: 'ab'.repeat(32), schema_version: 1 },
-    ...{ first_scan: null, last_scan: null, bbox: null, max_size_mm: null },
+    path,
+    kind: 'table',
+    table: 'cells',
+    segment,
+    rows: 1,
+    bytes: 1,
+    sha256: 'ab'.repeat(32),
+    schema_version: 1,
+    first_scan: null,
+    last_scan: null,
+    bbox: null,
+    max_size_mm: null,
   };
 }
 
@@ -28,7 +38,9 @@ const LIST: Manifest = {
 /** The parts of a list that its edits are about, in short. */
 function brief({ commit, closed, scans, files, table_commits }: Manifest) {
   return {
-    ...{ commit, closed, table_commits },
+    commit,
+    closed,
+    table_commits,
     scans: scans.map(({ scan_id, segment, inputs }) => `${scan_id} ${segment} ${inputs}`),
     files: files.map(({ path, segment }) => `${path} ${segment}`),
   };

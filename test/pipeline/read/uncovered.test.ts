@@ -16,10 +16,18 @@ function blocks(picture: string, no_coverage: number | null = -3): Grid {
     return Array(10).fill(row);
   });
   return {
-    ...{ product: 'MESH', unit: 'mm', scan_time: 0, simulated: false },
+    product: 'MESH',
+    unit: 'mm',
+    scan_time: 0,
+    simulated: false,
     window: { row0: 1500, col0: 3000, rows: rows.length, cols: rows[0].length },
     packed: Uint8Array.from(rows.flat()),
-    ...{ reference: -30, binary_scale: 0, decimal_scale: 1, no_coverage, nothing: -1, nothing_as: 0 },
+    reference: -30,
+    binary_scale: 0,
+    decimal_scale: 1,
+    no_coverage,
+    nothing: -1,
+    nothing_as: 0,
   };
 }
 
@@ -31,7 +39,11 @@ test('blocks without coverage are runs along their rows, from the north-western 
       ..xxx`),
   );
   t.deepEqual(found, {
-    ...{ north: 40, west: -100, step_deg: 0.1, rows: 3, cols: 5 },
+    north: 40,
+    west: -100,
+    step_deg: 0.1,
+    rows: 3,
+    cols: 5,
     runs: [
       [0, 0, 2],
       [0, 4, 5],

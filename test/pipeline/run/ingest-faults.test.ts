@@ -359,8 +359,13 @@ test('a file that earlier versions put aside because of the clock is judged anew
   const root = await scratch(t);
   const reason = 'time 2026-05-01T23:50:00Z is ahead of the clock, expected at most 2026-05-01T23:40:00Z';
   await rejectRaw({
-    ...{ file: mesh, dataRoot: root, source: 'observed', stage: 'plan', reason },
-    ...{ found_at_ms: NOW_MS, move: false },
+    file: mesh,
+    dataRoot: root,
+    source: 'observed',
+    stage: 'plan',
+    reason,
+    found_at_ms: NOW_MS,
+    move: false,
   });
   t.is((await ingest(root, [mesh])).scans, 1);
 });

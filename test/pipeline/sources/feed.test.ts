@@ -19,7 +19,8 @@ function source() {
     }
   }
   return {
-    ...{ arrivals: arrivals(), read },
+    arrivals: arrivals(),
+    read,
     bring: (key: string) => next.resolve(arrival(key)),
     fail: (error: Error) => next.reject(error),
     end: () => next.resolve(null),

@@ -60,7 +60,9 @@ function dateList(date: string): Manifest {
 function monthList(month: string, days: readonly string[]): Manifest {
   return {
     ...listOf(layout.monthPartition(month), ['day-max']),
-    ...{ scans: [], feeds: {}, files: [] },
+    scans: [],
+    feeds: {},
+    files: [],
     dates: Object.fromEntries(days.map((date) => [date, 1])),
   };
 }
@@ -68,7 +70,11 @@ function monthList(month: string, days: readonly string[]): Manifest {
 function listOf(partition: string, tables: readonly string[]) {
   return {
     manifest_version: MANIFEST_VERSION as typeof MANIFEST_VERSION,
-    ...{ partition, commit: 1, source: 'simulated' as const, storm_day_start_hour: 0, closed: true },
+    partition,
+    commit: 1,
+    source: 'simulated' as const,
+    storm_day_start_hour: 0,
+    closed: true,
     committed_at: '2026-01-01T00:00:00Z',
     table_commits: Object.fromEntries(tables.map((table) => [table, 1])),
   };
@@ -87,8 +93,12 @@ function file(
 function currentAt({ scans }: Manifest): Current {
   const scan_id = scans.at(-1)?.scan_id as string;
   return {
-    ...{ manifest_version: MANIFEST_VERSION, scan_id, source: 'simulated', open_dates: {} },
-    ...{ data_timestamp: '2026-01-01T00:00:00Z', data_as_of: '2026-01-01T00:00:00Z' },
+    manifest_version: MANIFEST_VERSION,
+    scan_id,
+    source: 'simulated',
+    open_dates: {},
+    data_timestamp: '2026-01-01T00:00:00Z',
+    data_as_of: '2026-01-01T00:00:00Z',
     live: { detections: 'live/a.arrow', cells: 'live/b.arrow', tracks: 'live/c.arrow', first_scan: scan_id },
   };
 }
