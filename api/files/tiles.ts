@@ -9,7 +9,7 @@ import { ApiError } from '../errors.ts';
 import { type ByteRange, planFile, type RequestHeaders } from '../http/ranges.ts';
 
 export interface ArchiveRequest {
-  readonly method: string;
+  readonly method: 'GET' | 'HEAD';
   /** As it came, without the query; nothing in it is decoded. */
   readonly path: string;
   readonly headers: RequestHeaders;
@@ -44,7 +44,6 @@ export function dailyArchive(manifest: Manifest | null): PublishedFile | null {
 
 const SCAN_PATH = /^\/tiles\/scan\/(\d{4}-\d{2}-\d{2})\/(\d{8}T\d{6}Z-[0-9a-f]+\.pmtiles)$/;
 const DAILY_PATH = /^\/tiles\/daily\/(\d{4}-\d{2}-\d{2})\.pmtiles$/;
-const METHODS = 'GET, HEAD, OPTIONS';
 
 const CORS = {
   'Access-Control-Allow-Origin': '*',
@@ -59,20 +58,17 @@ interface Archive {
 
 /**
  * Answers for tile archives under `/tiles/`, open to anyone: whole or by range, with strong tags made of their content. Only
- * what a manifest lists is served. `admit` opens the file, or refuses to. Throws ApiError not_found, method_not_allowed,
- * precondition_failed and range_not_satisfiable, DataUnavailable for a listed archive that is gone or was altered.
+ * what a manifest lists is served. `limited` opens the file, or refuses to. Throws ApiError not_found, precondition_failed and
+ * range_not_satisfiable, DataUnavailable for a listed archive that is gone or was altered.
  */
 export async function archiveResponse(
   request: ArchiveRequest,
   edition: Edition,
-  admit: (open: () => Promise<Readable>) => Promise<Readable> = (open) => open(),
+  limited: (open: () => Promise<Readable>) => Promise<Readable> = (open) => open(),
 ): Promise<ArchiveResponse> {
   const { method, path, headers } = request;
   const archive = archiveAt(path, edition);
   if (archive === null) throw new ApiError('not_found', 'no such archive');
-  if (method === 'OPTIONS') return { status: 204, headers: { ...CORS, ...preflight(), Allow: METHODS }, stream: null };
-  if (method !== 'GET' && method !== 'HEAD')
-    throw new ApiError('method_not_allowed', `${method} is not served here, expected GET or HEAD`, { Allow: METHODS });
 
   const { file, manifest, cache_control } = archive;
   const etag = `"${file.sha256}"`;
@@ -105,15 +101,7 @@ export async function archiveResponse(
   return {
     status: plan.status,
     headers: { ...common, ...part, 'Content-Type': PMTILES_TYPE, 'Content-Length': String(length) },
-    stream: method === 'HEAD' || bytes === null ? null : await admit(() => openFile(archive, edition, bytes)),
-  };
-}
-
-function preflight(): Record<string, string> {
-  return {
-    'Access-Control-Allow-Methods': METHODS,
-    'Access-Control-Allow-Headers': 'Range, If-Match, If-None-Match, If-Range',
-    'Access-Control-Max-Age': '86400',
+    stream: method === 'HEAD' || bytes === null ? null : await limited(() => openFile(archive, edition, bytes)),
   };
 }
 

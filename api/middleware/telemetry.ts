@@ -74,10 +74,12 @@ function plain(path: string): string {
  * the connection are not.
  */
 export function tellOfLostAnswers(telemetry: Telemetry): (error: unknown, ctx: Context) => void {
+  const told = new WeakSet<Readable>(); // Koa tells twice: of the file, and of the answer that ended with it
   return (error, ctx) => {
     const { body } = ctx;
-    const lost = body instanceof Readable && body.errored === error && !isPrematureClose(error);
-    if (lost) telemetry.failed(ctx.state.request_id, error);
+    if (!(body instanceof Readable) || body.errored !== error || isPrematureClose(error) || told.has(body)) return;
+    told.add(body);
+    telemetry.failed(ctx.state.request_id, error);
   };
 }
 

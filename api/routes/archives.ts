@@ -10,7 +10,7 @@ export function archives(catalog: Catalog, streams: OpenStreams = openStreams())
     handler: async (ctx) => {
       const { path, address } = ctx.state;
       const { status, headers, stream } = await archiveResponse(
-        { method: ctx.method, path, headers: ctx.headers },
+        { method: ctx.method === 'HEAD' ? 'HEAD' : 'GET', path, headers: ctx.headers },
         catalog.edition(),
         (open) => streams.open(address, open),
       );
