@@ -11,7 +11,7 @@ import { streamCommand } from './commands/stream.ts';
 import { trainCommand } from './commands/train.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { readConfig } from './config.ts';
-import { readPicture } from './publish/read-picture.ts';
+import { readPicture } from './picture/read-picture.ts';
 
 const program = new Command('hail-pipeline')
   .description('Hail from public radar: turns grids into published files.')

@@ -11,21 +11,24 @@ const FLOORS: readonly (readonly RegExp[])[] = [
   [/^schemas\/[^/]+\.ts$/, /^schemas\/geo\//, /^schemas\/reference\//],
   [/^schemas\/tables\//, /^schemas\/resources\//],
   [
-    /^pipeline\/(error|grid|duckdb|log|config)\.ts$/,
+    /^pipeline\/(error|grid|duckdb|log|config|storm-paths)\.ts$/,
     /^api\/(config|event-loop|observers|errors|decode|store|duckdb|root-memory|catalog|live|terrain)\.ts$/,
   ],
   [
-    /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles)\//,
+    /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles|train)\//,
     /^api\/(rules|queries|http|files|records|queue)\//,
   ],
-  [/^pipeline\/publish\//, /^api\/(jobs|push|middleware)\//, /^api\/(state|endpoint|services)\.ts$/],
+  [/^pipeline\/(publish|picture)\//, /^api\/(jobs|push|middleware)\//, /^api\/(state|endpoint|services)\.ts$/],
   [/^pipeline\/(scan\.ts$|run\/)/, /^api\/(routes|legacy)\//, /^api\/(openapi|workers|app)\.ts$/],
   [/^(pipeline|api)\/commands\//],
   [/^(pipeline|api)\/main\.ts$/],
 ];
 
-/** Stages of the pipeline: none imports another, so that each can be read and tested alone. */
-const STAGE = /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles)\//;
+/**
+ * Stages of the pipeline: none imports another, so that each can be read and tested alone. `train` is none: it fits and
+ * judges what the others make. `picture` draws what is published, so it stands beside `publish`.
+ */
+const STAGE = /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles|picture)\//;
 
 interface Import {
   readonly from: string;

@@ -5,8 +5,8 @@ import type { Bbox } from '../../schemas/geo/position.ts';
 import { scanTime } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
-import type { PictureSubject } from '../publish/read-picture.ts';
-import { drawPicture, type PictureData } from '../tiles/picture.ts';
+import { drawPicture, type PictureData } from '../picture/picture.ts';
+import type { PictureSubject } from '../picture/read-picture.ts';
 import { calendarDate } from './cli.ts';
 
 /** Reads the published rows of a subject; throws NotFound when nothing is published for it. */

@@ -3,7 +3,7 @@ import type { Table } from '../../schemas/columns.ts';
 import type { MixedSource } from '../../schemas/data-source.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { Engine } from '../duckdb.ts';
-import { addressedTiles } from './archives.ts';
+import { addressedTiles } from '../tiles/pmtiles-header.ts';
 import type { StagedFile } from './commit.ts';
 import { sha256, writeSynced } from './store.ts';
 import { stageQuery, stageRows } from './tables.ts';

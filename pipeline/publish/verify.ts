@@ -12,7 +12,7 @@ import { tracks } from '../../schemas/tables/tracks.ts';
 import { scanTime } from '../../schemas/time.ts';
 import { type Engine, sqlText } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
-import { addressedTiles, isPmtiles } from './archives.ts';
+import { addressedTiles, isPmtiles } from '../tiles/pmtiles-header.ts';
 import { tablePaths } from './compact.ts';
 import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';
 import { DRAFT_SUFFIX, isMissing, namesIn, sha256 } from './store.ts';

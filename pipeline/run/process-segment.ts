@@ -2,7 +2,7 @@ import type { CommittedScan } from '../../schemas/manifest.ts';
 import { BadInput } from '../error.ts';
 import type { Feeds } from '../publish/commit.ts';
 import { LIVE_WINDOW_MIN } from '../publish/live.ts';
-import { readBlockage } from '../publish/read-blockage.ts';
+import { readBlockage } from './terrain.ts';
 import type { DateCommit } from '../publish/root.ts';
 import type { ScanProducts, Segment } from '../publish/segment.ts';
 import { processScan, type ScanResult } from '../scan.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { pictureCommand } from '../../../pipeline/commands/picture.ts';
 import { readConfig } from '../../../pipeline/config.ts';
-import type { PictureSubject } from '../../../pipeline/publish/read-picture.ts';
-import type { PictureData } from '../../../pipeline/tiles/picture.ts';
+import type { PictureData } from '../../../pipeline/picture/picture.ts';
+import type { PictureSubject } from '../../../pipeline/picture/read-picture.ts';
 import { DAY } from '../../support/data/rows.ts';
 
 const EMPTY_DAY: PictureData = {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { loadStates } from '../../../pipeline/tiles/states.ts';
+import { loadStates } from '../../../pipeline/picture/states.ts';
 
 test('there are fifty states, the District and five territories, each with outlines', (t) => {
   const { states } = loadStates();

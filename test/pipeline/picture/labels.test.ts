@@ -1,5 +1,5 @@
 import test from 'ava';
-import { placeLabels } from '../../../pipeline/tiles/labels.ts';
+import { placeLabels } from '../../../pipeline/picture/labels.ts';
 
 const FRAME = { x: 0, y: 0, width: 200, height: 100 };
 const wish = (x: number, y: number, text: string) => ({ x, y, width: 40, height: 12, text, gap: 9 });

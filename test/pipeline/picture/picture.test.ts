@@ -1,6 +1,6 @@
 import test from 'ava';
+import { type DayPicture, drawPicture, type ScanPicture } from '../../../pipeline/picture/picture.ts';
 import { drawTiers } from '../../../pipeline/swath/tiers.ts';
-import { type DayPicture, drawPicture, type ScanPicture } from '../../../pipeline/tiles/picture.ts';
 import { sizeColor } from '../../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
 import { cell, DAY, DAY_MS, dayMaxRow, trackPoint } from '../../support/data/rows.ts';

@@ -6,11 +6,11 @@ import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
 import { scanTime, stormDate } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { NotFound } from '../error.ts';
-import type { PictureData } from '../tiles/picture.ts';
-import { tablePaths } from './compact.ts';
-import { gridBounds } from './day.ts';
-import { readNewest } from './manifests.ts';
-import { readRows } from './tables.ts';
+import { tablePaths } from '../publish/compact.ts';
+import { gridBounds } from '../publish/day.ts';
+import { readNewest } from '../publish/manifests.ts';
+import { readRows } from '../publish/tables.ts';
+import type { PictureData } from './picture.ts';
 
 /** What a picture is asked of: a storm date or a scan. */
 export type PictureSubject = { readonly date: string } | { readonly scan_id: string };

@@ -1,6 +1,6 @@
-import { travel } from '../../schemas/geo/distance.ts';
-import type { Position } from '../../schemas/geo/position.ts';
-import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import { travel } from '../schemas/geo/distance.ts';
+import type { Position } from '../schemas/geo/position.ts';
+import type { TrackPoint } from '../schemas/tables/tracks.ts';
 
 /** A published track over a stretch of scans: where it went and where it was largest. */
 export interface StormPath {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { fitView } from '../../../pipeline/tiles/map-view.ts';
+import { fitView } from '../../../pipeline/picture/map-view.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 
 const FRAME = { x: 24, y: 96, width: 1152, height: 720 };
