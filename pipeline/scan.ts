@@ -15,7 +15,7 @@ import type { ScanProducts } from './publish/segment.ts';
 import { previousField, type TrackingState, toPreviousScan } from './run/tracking-state.ts';
 import type { ScanOfDay } from './swath/accumulate.ts';
 import { fillBetween } from './swath/fill.ts';
-import { frameArchive } from './tiles/frame.ts';
+import { drawScanTiles } from './tiles/scan-tiles.ts';
 import { advanceTracks } from './track/advance.ts';
 import { gridShift } from './track/grid-shift.ts';
 import { motionsSince } from './track/motions.ts';
@@ -90,7 +90,7 @@ export function processScan(input: ScanInput, before: TrackingState, context: Sc
   const filled = previous ? fillBetween(previous, input, motions) : [];
 
   // Tiles: the scan as a map.
-  const archive = frameArchive({
+  const archive = drawScanTiles({
     scan_time,
     mesh,
     cells,

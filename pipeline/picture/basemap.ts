@@ -29,7 +29,7 @@ export function drawBasemap(view: MapView, { states, borders, coasts }: States):
       'stroke-linejoin': 'round',
     });
   return [
-    element('rect', { ...view.frame, fill: BASEMAP.outside }),
+    element('rect', { ...view.area, fill: BASEMAP.outside }),
     element('path', { d: land.map((state) => polygonPath(view, state.polygons)).join(''), fill: BASEMAP.land }),
     drawGraticule(view),
     lines(borders, BASEMAP.border, 1),
@@ -42,7 +42,7 @@ export function drawStateNames(view: MapView, states: readonly State[], obstacle
   return stateMiddles(view, states)
     .filter(({ name, x, y }) => {
       const width = name.length * NAME_PX_PER_LETTER;
-      return fits({ x: x - width / 2, y: y - 11, width, height: 14 }, view.frame, obstacles);
+      return fits({ x: x - width / 2, y: y - 11, width, height: 14 }, view.area, obstacles);
     })
     .map(({ name, x, y }) =>
       text(name.toUpperCase(), x, y, {
@@ -57,10 +57,10 @@ export function drawStateNames(view: MapView, states: readonly State[], obstacle
 }
 
 function stateMiddles(view: MapView, states: readonly State[]): { name: string; x: number; y: number }[] {
-  const { frame } = view;
+  const { area } = view;
   const samples = Array.from({ length: SAMPLES.across * SAMPLES.down }, (_, i) => {
-    const x = frame.x + (((i % SAMPLES.across) + 0.5) / SAMPLES.across) * frame.width;
-    const y = frame.y + ((Math.floor(i / SAMPLES.across) + 0.5) / SAMPLES.down) * frame.height;
+    const x = area.x + (((i % SAMPLES.across) + 0.5) / SAMPLES.across) * area.width;
+    const y = area.y + ((Math.floor(i / SAMPLES.across) + 0.5) / SAMPLES.down) * area.height;
     return { x, y, position: view.locate(x, y) };
   });
   return states.flatMap(({ name, polygons }) => {
@@ -103,7 +103,7 @@ function drawGraticule(view: MapView): string {
 
 /** Latitudes along the left edge, longitudes along the lower one, where there is room for them. */
 function graticuleLabels(view: MapView, lons: readonly number[], lats: readonly number[]) {
-  const { x: left, y: top, width, height } = view.frame;
+  const { x: left, y: top, width, height } = view.area;
   const bottom = top + height;
   const leftLon = view.locate(left, top + height / 2).lon;
   const bottomLat = view.locate(left + width / 2, bottom).lat;

@@ -21,25 +21,25 @@ const MARGIN_PX = 3;
 
 /**
  * Places labels one after the other, the first wish first, each at the first of eight places around its point where it
- * lies within `frame` and overlaps neither a placed label nor an obstacle; a label without such a place is left out.
+ * lies within `area` and overlaps neither a placed label nor an obstacle; a label without such a place is left out.
  */
 export function placeLabels(
   wishes: readonly LabelWish[],
-  frame: Rectangle,
+  area: Rectangle,
   obstacles: readonly Rectangle[],
 ): PlacedLabel[] {
   const taken = [...obstacles];
   return wishes.flatMap((wish) => {
-    const box = candidates(wish).find((place) => fits(place, frame, taken));
+    const box = candidates(wish).find((place) => fits(place, area, taken));
     if (!box) return [];
     taken.push(box);
     return [{ ...box, text: wish.text }];
   });
 }
 
-/** True when a box lies within a frame and clear of obstacles. */
-export function fits(box: Rectangle, frame: Rectangle, obstacles: readonly Rectangle[]): boolean {
-  return within(box, frame) && !obstacles.some((other) => overlap(box, other));
+/** True when a box lies within an area and clear of obstacles. */
+export function fits(box: Rectangle, area: Rectangle, obstacles: readonly Rectangle[]): boolean {
+  return within(box, area) && !obstacles.some((other) => overlap(box, other));
 }
 
 /** Right, left, above, below, then the corners. */
@@ -61,12 +61,12 @@ function candidates({ x, y, width, height, gap }: LabelWish): Rectangle[] {
   ].map(([bx, by]) => ({ x: bx as number, y: by as number, width, height }));
 }
 
-function within(box: Rectangle, frame: Rectangle): boolean {
+function within(box: Rectangle, area: Rectangle): boolean {
   return (
-    box.x >= frame.x + MARGIN_PX &&
-    box.y >= frame.y + MARGIN_PX &&
-    box.x + box.width <= frame.x + frame.width - MARGIN_PX &&
-    box.y + box.height <= frame.y + frame.height - MARGIN_PX
+    box.x >= area.x + MARGIN_PX &&
+    box.y >= area.y + MARGIN_PX &&
+    box.x + box.width <= area.x + area.width - MARGIN_PX &&
+    box.y + box.height <= area.y + area.height - MARGIN_PX
   );
 }
 

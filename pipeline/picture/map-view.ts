@@ -10,7 +10,7 @@ export interface Rectangle {
 
 /** How the globe lies in a rectangle of the picture. */
 export interface MapView {
-  readonly frame: Rectangle;
+  readonly area: Rectangle;
   readonly km_per_px: number;
   /** Box of everything that shows. */
   readonly visible: Bbox;
@@ -22,22 +22,22 @@ export interface MapView {
 
 const EARTH_RADIUS_KM = 6371.0088;
 const RAD = Math.PI / 180;
-/** Points on each side of the box and of the frame that are looked at to fit one into the other. */
+/** Points on each side of the box and of the area that are looked at to fit one into the other. */
 const SIDE_POINTS = 24;
 
 /**
- * Albers' equal-area conic map that shows all of `bbox` as large as fits into `frame`, north up in its middle.
+ * Albers' equal-area conic map that shows all of `bbox` as large as fits into `area`, north up in its middle.
  * Source: Snyder 1987, Map Projections: A Working Manual, 14; on a sphere.
  */
-export function fitView(bbox: Bbox, frame: Rectangle): MapView {
+export function fitView(bbox: Bbox, area: Rectangle): MapView {
   const [west, south, east, north] = bbox;
   const conic = albers((west + east) / 2, south + (north - south) / 6, north - (north - south) / 6);
   const edge = along(bbox).map(([lon, lat]) => conic.forward(lon, lat));
   const xs = edge.map(([x]) => x);
   const ys = edge.map(([, y]) => y);
   const [left, right, bottom, top] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-  const km_per_px = Math.max((right - left) / frame.width, (top - bottom) / frame.height);
-  const middle = { x: frame.x + frame.width / 2, y: frame.y + frame.height / 2 };
+  const km_per_px = Math.max((right - left) / area.width, (top - bottom) / area.height);
+  const middle = { x: area.x + area.width / 2, y: area.y + area.height / 2 };
   const [cx, cy] = [(left + right) / 2, (bottom + top) / 2];
 
   const project = (lon: number, lat: number): readonly [number, number] => {
@@ -46,13 +46,11 @@ export function fitView(bbox: Bbox, frame: Rectangle): MapView {
   };
   const locate = (x: number, y: number): Position =>
     conic.inverse(cx + (x - middle.x) * km_per_px, cy - (y - middle.y) * km_per_px);
-  const corners = along([frame.x, frame.y, frame.x + frame.width, frame.y + frame.height]).map(([x, y]) =>
-    locate(x, y),
-  );
+  const corners = along([area.x, area.y, area.x + area.width, area.y + area.height]).map(([x, y]) => locate(x, y));
   const lons = corners.map((corner) => corner.lon);
   const lats = corners.map((corner) => corner.lat);
   const visible: Bbox = [Math.min(...lons), Math.min(...lats), Math.max(...lons), Math.max(...lats)];
-  return { frame, km_per_px, visible, project, locate };
+  return { area, km_per_px, visible, project, locate };
 }
 
 /** Points along the sides of a box. */

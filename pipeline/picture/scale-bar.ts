@@ -15,8 +15,8 @@ export function scaleBox({ x, y, width, height }: Rectangle): Rectangle {
 export function drawScaleBar(view: MapView): string {
   const km = SCALE_STEPS_KM.findLast((step) => step / view.km_per_px <= SCALE_MAX_PX) ?? SCALE_STEPS_KM[0];
   const length = km / view.km_per_px;
-  const right = view.frame.x + view.frame.width - 24;
-  const y = view.frame.y + view.frame.height - 32;
+  const right = view.area.x + view.area.width - 24;
+  const y = view.area.y + view.area.height - 32;
   const line = `M${(right - length).toFixed(1)} ${y - 4}V${y}H${right}V${y - 4}`;
   return [
     element('path', { d: line, fill: 'none', stroke: '#ffffff', 'stroke-width': 4, opacity: 0.8 }),

@@ -84,7 +84,7 @@ export function labelStorms(view: MapView, storms: readonly Storm[], kept: reado
   const severe = storms
     .filter((storm) => storm.mm >= SIZE_BANDS[0].threshold_mm)
     .map((storm) => ({ storm, dot: dotBox(view, storm) }))
-    .filter(({ dot }) => fits(dot, view.frame, []))
+    .filter(({ dot }) => fits(dot, view.area, []))
     .reverse();
   const wishes = severe.map(({ storm, dot }): LabelWish => {
     const label = `${inches(storm.mm, 1)} · ${Math.round(storm.mm)} mm`;
@@ -98,7 +98,7 @@ export function labelStorms(view: MapView, storms: readonly Storm[], kept: reado
     };
   });
   const obstacles = severe.slice(0, 3 * MAX_LABELS).flatMap(({ storm, dot }) => [dot, ...arrowTip(view, storm)]);
-  return placeLabels(wishes, view.frame, [...kept, ...obstacles]).slice(0, MAX_LABELS);
+  return placeLabels(wishes, view.area, [...kept, ...obstacles]).slice(0, MAX_LABELS);
 }
 
 function dotBox(view: MapView, storm: Storm): Rectangle {

@@ -10,7 +10,7 @@ import { scanTime } from '../../schemas/time.ts';
 import { type EventFacts, eventDay } from '../derive/event-days.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
 import { drawTiers, type PixelScans, type TierPixel } from '../swath/tiers.ts';
-import { dailyArchive } from '../tiles/daily.ts';
+import { drawDailyTiles } from '../tiles/daily-tiles.ts';
 import type { StagedFile } from './commit.ts';
 import { tablePaths } from './compact.ts';
 import { mergedDayMax } from './merge.ts';
@@ -34,7 +34,7 @@ export async function deriveDay(
   const paths = (table: string) => tablePaths(dataRoot, manifest, table);
   const { files, tiers } = await deriveTables(engine, dataRoot, staging, manifest);
   const lastScan = manifest.scans.at(-1)?.scan_id ?? null;
-  const archive = dailyArchive({
+  const archive = drawDailyTiles({
     storm_date,
     swaths: tiers,
     tracks: await readRows<TrackPoint>(engine, tracks, paths('tracks')),

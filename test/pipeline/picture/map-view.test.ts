@@ -2,14 +2,14 @@ import test from 'ava';
 import { fitView } from '../../../pipeline/picture/map-view.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 
-const FRAME = { x: 24, y: 96, width: 1152, height: 720 };
+const AREA = { x: 24, y: 96, width: 1152, height: 720 };
 
 for (const bbox of [
   [-130, 20, -60, 55],
   [-98, 35, -97, 36],
 ] as const)
-  test(`all of ${bbox} lies in the frame, and touches it`, (t) => {
-    const view = fitView(bbox, FRAME);
+  test(`all of ${bbox} lies in the area, and touches it`, (t) => {
+    const view = fitView(bbox, AREA);
     const [west, south, east, north] = bbox;
     const corners = [
       view.project(west, south),
@@ -25,13 +25,13 @@ for (const bbox of [
   });
 
 test('a pixel of the picture leads back to its position', (t) => {
-  const view = fitView([-100, 30, -80, 45], FRAME);
+  const view = fitView([-100, 30, -80, 45], AREA);
   const { lat, lon } = view.locate(...view.project(-93.21, 38.76));
   t.true(Math.abs(lat - 38.76) < 1e-9 && Math.abs(lon + 93.21) < 1e-9);
 });
 
 test('distances on a small map are true to half a percent', (t) => {
-  const view = fitView([-98, 35, -97, 36], FRAME);
+  const view = fitView([-98, 35, -97, 36], AREA);
   const [ax, ay] = view.project(-97.9, 35.1);
   const [bx, by] = view.project(-97.1, 35.9);
   const km = distanceKm({ lat: 35.1, lon: -97.9 }, { lat: 35.9, lon: -97.1 });
@@ -39,7 +39,7 @@ test('distances on a small map are true to half a percent', (t) => {
 });
 
 test('equal areas on the globe are equal on the map', (t) => {
-  const view = fitView([-125, 25, -67, 49], FRAME);
+  const view = fitView([-125, 25, -67, 49], AREA);
   const area = (lon: number, lat: number) => {
     const ring = [
       [lon, lat],
@@ -62,7 +62,7 @@ test('equal areas on the globe are equal on the map', (t) => {
 });
 
 test('north is up in the middle of the map', (t) => {
-  const view = fitView([-100, 30, -80, 45], FRAME);
+  const view = fitView([-100, 30, -80, 45], AREA);
   const [ax, ay] = view.project(-90, 36);
   const [bx, by] = view.project(-90, 37);
   t.true(Math.abs(ax - bx) < 1e-9 && by < ay);

@@ -2,8 +2,8 @@ import type { VectorTileFeature } from '@mapbox/vector-tile';
 import test from 'ava';
 import fc from 'fast-check';
 import { drawTiers } from '../../../pipeline/swath/tiers.ts';
-import { dailyArchive } from '../../../pipeline/tiles/daily.ts';
-import { frameArchive } from '../../../pipeline/tiles/frame.ts';
+import { drawDailyTiles } from '../../../pipeline/tiles/daily-tiles.ts';
+import { drawScanTiles } from '../../../pipeline/tiles/scan-tiles.ts';
 import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
 import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
@@ -15,8 +15,8 @@ import { sharedTest } from '../../support/data/shared-data.ts';
 
 const SHOWN = { source: 'observed' as const, bounds: [-130, 20, -60, 55] as [number, number, number, number] };
 
-function frame(mesh: ReturnType<typeof realField>): Uint8Array {
-  return frameArchive({ scan_time: DAY_MS, mesh, cells: [], tracks: [], uncovered: null, ...SHOWN });
+function scanTiles(mesh: ReturnType<typeof realField>): Uint8Array {
+  return drawScanTiles({ scan_time: DAY_MS, mesh, cells: [], tracks: [], uncovered: null, ...SHOWN });
 }
 
 /** Rings of a feature as polygons: by the format a ring of positive area in tile coordinates is a shell, others are its holes. */
@@ -51,7 +51,7 @@ async function judge(archive: OpenArchive, layer: string) {
 }
 
 sharedTest('every hail polygon in every tile of a real scan is valid as decoded, at every zoom', async (t) => {
-  const { faults, byZoom } = await judge(await openArchive(frame(realField(REAL_SCAN))), 'hail');
+  const { faults, byZoom } = await judge(await openArchive(scanTiles(realField(REAL_SCAN))), 'hail');
   t.deepEqual(faults, []);
   t.deepEqual(
     [...byZoom.keys()].sort((a, b) => a - b),
@@ -67,7 +67,7 @@ sharedTest('every tier in every tile of a real day is valid as decoded, at every
     new Map(SIZE_BANDS.map(({ threshold_mm }) => [threshold_mm, 1])),
   );
   const content = { storm_date: DAY, swaths, tracks: [], data_time: null, ...SHOWN };
-  const { faults, byZoom } = await judge(await openArchive(dailyArchive(content)), 'swaths');
+  const { faults, byZoom } = await judge(await openArchive(drawDailyTiles(content)), 'swaths');
   t.deepEqual(faults, []);
   t.is(byZoom.size, 11);
 });
@@ -80,7 +80,7 @@ test('any pixels across the corner of four tiles are valid polygons in each', as
       const rows = Array.from({ length: side }, (_, r) => tenths.slice(r * side, (r + 1) * side));
       // 100.1953 W, 39.9098 N: where the tiles 226 and 227, 387 and 388 of zoom 10 meet.
       const mesh = drawTenths(rows, { row0: 1503, col0: 2974 });
-      const { faults } = await judge(await openArchive(frame(mesh)), 'hail');
+      const { faults } = await judge(await openArchive(scanTiles(mesh)), 'hail');
       t.deepEqual(faults, []);
     }),
     { numRuns: 40 },

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { drawTiers } from '../../../pipeline/swath/tiers.ts';
-import { type DailyContent, dailyArchive } from '../../../pipeline/tiles/daily.ts';
+import { type DailyTilesContent, drawDailyTiles } from '../../../pipeline/tiles/daily-tiles.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
 import { openArchive, properties } from '../../support/data/archive.ts';
 import { pixelsOf, REAL_DAY, realField } from '../../support/data/pixels.ts';
@@ -20,7 +20,7 @@ const TRACK = [
   trackPoint({ scan_time: minute(2), scan_count: 2, lon: -99.95, estimated_size_mm: 42 }),
   trackPoint({ scan_time: minute(6), state: 'ended', lon: -99.8, estimated_size_mm: 31 }),
 ];
-const CONTENT: DailyContent = {
+const CONTENT: DailyTilesContent = {
   storm_date: DAY,
   swaths: SWATHS,
   tracks: TRACK,
@@ -31,7 +31,7 @@ const CONTENT: DailyContent = {
 const HERE = [10, 227, 387] as const;
 
 test('tiers are polygons with their bound, category, area and counts', async (t) => {
-  const tile = await (await openArchive(dailyArchive(CONTENT))).tile(...HERE);
+  const tile = await (await openArchive(drawDailyTiles(CONTENT))).tile(...HERE);
   t.deepEqual(properties(tile, 'swaths'), [
     { mm_min: 19, category: 'nickel', area_km2: 3.8, n_detections: 7, max_size_mm: 40 },
     { mm_min: 25, category: 'quarter', area_km2: 2.8, n_detections: 7, max_size_mm: 40 },
@@ -40,7 +40,7 @@ test('tiers are polygons with their bound, category, area and counts', async (t)
 });
 
 test('a track is a line through the scans with a cell, in time order, with its peak', async (t) => {
-  const tile = await (await openArchive(dailyArchive(CONTENT))).tile(...HERE);
+  const tile = await (await openArchive(drawDailyTiles(CONTENT))).tile(...HERE);
   const facts = { track_id: '20260501-a', peak_mm: 42, category: 'golf_ball', prob: 0.8, duration_min: 4 };
   const times = { first_detected: '2026-05-01T00:00:00Z', last_detected: '2026-05-01T00:04:00Z' };
   t.deepEqual(properties(tile, 'tracks'), [{ ...facts, ...times }]);
@@ -54,14 +54,14 @@ test('a track is a line through the scans with a cell, in time order, with its p
 });
 
 test('a track of one scan is not shown', async (t) => {
-  const archive = await openArchive(dailyArchive({ ...CONTENT, tracks: [trackPoint({ scan_count: 1 })] }));
+  const archive = await openArchive(drawDailyTiles({ ...CONTENT, tracks: [trackPoint({ scan_count: 1 })] }));
   const tile = await archive.tile(...HERE);
   t.is(tile?.layers.tracks, undefined);
   t.is(tile?.layers.peaks, undefined);
 });
 
 test('a date without hail gives an archive that names its layers and holds nothing', async (t) => {
-  const archive = await openArchive(dailyArchive({ ...CONTENT, swaths: [], tracks: [], data_time: null }));
+  const archive = await openArchive(drawDailyTiles({ ...CONTENT, swaths: [], tracks: [], data_time: null }));
   t.deepEqual(archive.coords, [{ z: 0, x: 0, y: 0 }]);
   t.regex(archive.metadata.description as string, /2026-05-01, no scans/);
   t.deepEqual(
@@ -70,7 +70,7 @@ test('a date without hail gives an archive that names its layers and holds nothi
   );
 });
 
-test('the same rows give the same bytes', (t) => t.deepEqual(dailyArchive(CONTENT), dailyArchive(CONTENT)));
+test('the same rows give the same bytes', (t) => t.deepEqual(drawDailyTiles(CONTENT), drawDailyTiles(CONTENT)));
 
 sharedTest('the tiers of the real day open at every zoom and every tile decodes', async (t) => {
   const { rows, cols } = pixelsOf(realField(REAL_DAY), 19);
@@ -80,7 +80,7 @@ sharedTest('the tiers of the real day open at every zoom and every tile decodes'
     DAY,
     COUNTS,
   );
-  const archive = await openArchive(dailyArchive({ ...CONTENT, swaths }));
+  const archive = await openArchive(drawDailyTiles({ ...CONTENT, swaths }));
   t.is(archive.header.numAddressedTiles, archive.coords.length);
   t.true(archive.coords.length > 200);
   for (const { z, x, y } of archive.coords) t.not(Object.keys((await archive.tile(z, x, y))?.layers ?? {}).length, 0);

@@ -12,8 +12,8 @@ import type { PixelArea } from './pixel-tiles.ts';
 import { writePmtiles } from './pmtiles.ts';
 import { pyramid } from './pyramid.ts';
 
-/** What one frame shows: the rows of one scan. */
-export interface FrameContent {
+/** What the tiles of one scan show: its rows. */
+export interface ScanTilesContent {
   readonly scan_time: number;
   readonly mesh: HailField;
   readonly cells: readonly Cell[];
@@ -56,7 +56,7 @@ const LAYERS = [
  * The vector archive of one scan, zooms 0 to 10: layers `hail`, `motion`, `storms` (attributes in the metadata; an
  * attribute that is not known is left out). A scan without hail gives an archive with empty layers. Same rows, same bytes.
  */
-export function frameArchive(content: FrameContent): Uint8Array {
+export function drawScanTiles(content: ScanTilesContent): Uint8Array {
   const time = timestamp(content.scan_time);
   const tracks = new Map(content.tracks.filter(isPublished).map((track) => [track.track_id, track]));
   const storms = content.cells.map((cell) => ({ cell, track: tracks.get(cell.track_id ?? '') ?? null }));

@@ -15,7 +15,7 @@ import { writePmtiles } from './pmtiles.ts';
 import { pyramid } from './pyramid.ts';
 
 /** What the daily archive shows: tiers and tracks of one storm date so far. */
-export interface DailyContent {
+export interface DailyTilesContent {
   readonly storm_date: string;
   readonly swaths: readonly Swath[];
   readonly tracks: readonly TrackPoint[];
@@ -52,7 +52,7 @@ const LAYERS = [
  * The vector archive of a storm date, zooms 0 to 10: layers `swaths`, `tracks`, `peaks` (attributes in the metadata).
  * A date without hail gives an archive with empty layers. Same rows, same bytes.
  */
-export function dailyArchive(content: DailyContent): Uint8Array {
+export function drawDailyTiles(content: DailyTilesContent): Uint8Array {
   const paths = stormPaths(content.tracks);
   const tiers = content.swaths.map(tierArea);
   const tiles = pyramid({

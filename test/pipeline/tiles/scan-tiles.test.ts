@@ -1,5 +1,5 @@
 import test from 'ava';
-import { type FrameContent, frameArchive } from '../../../pipeline/tiles/frame.ts';
+import { drawScanTiles, type ScanTilesContent } from '../../../pipeline/tiles/scan-tiles.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { openArchive, properties } from '../../support/data/archive.ts';
 import { draw } from '../../support/data/draw.ts';
@@ -15,7 +15,7 @@ const STORM = draw(
   . 1 2 1 .`,
   { row0: 1498, col0: 2998 },
 );
-const FRAME: FrameContent = {
+const CONTENT: ScanTilesContent = {
   scan_time: DAY_MS + 20 * 3_600_000,
   mesh: STORM,
   cells: [cell({ estimated_size_mm: 40, ml_probability: 0.62 })],
@@ -28,7 +28,7 @@ const FRAME: FrameContent = {
 const HERE = [10, 227, 387] as const;
 
 test('hail is drawn in cumulative bands, the smallest first', async (t) => {
-  const tile = await (await openArchive(frameArchive(FRAME))).tile(...HERE);
+  const tile = await (await openArchive(drawScanTiles(CONTENT))).tile(...HERE);
   t.deepEqual(properties(tile, 'hail'), [
     { mm_min: 5 },
     { mm_min: 10 },
@@ -39,7 +39,7 @@ test('hail is drawn in cumulative bands, the smallest first', async (t) => {
 });
 
 test('a storm carries its track, size, motion, trend and probability', async (t) => {
-  const tile = await (await openArchive(frameArchive(FRAME))).tile(...HERE);
+  const tile = await (await openArchive(drawScanTiles(CONTENT))).tile(...HERE);
   t.deepEqual(properties(tile, 'storms'), [
     {
       track_id: '20260501-a',
@@ -59,7 +59,7 @@ test('a storm carries its track, size, motion, trend and probability', async (t)
 });
 
 test('the motion line leads to where the storm will be in 15 minutes', async (t) => {
-  const archive = await openArchive(frameArchive(FRAME));
+  const archive = await openArchive(drawScanTiles(CONTENT));
   const line = (await archive.tile(0, 0, 0))?.layers.motion ?? (await archive.tile(6, 14, 24))?.layers.motion;
   const geometry = line?.feature(0).toGeoJSON(14, 24, 6).geometry;
   if (geometry?.type !== 'LineString') return t.fail('no line');
@@ -69,13 +69,13 @@ test('the motion line leads to where the storm will be in 15 minutes', async (t)
 
 test('a cell without a published track is a point without track or motion', async (t) => {
   const first = trackPoint({ scan_count: 1 });
-  const tile = await (await openArchive(frameArchive({ ...FRAME, tracks: [first] }))).tile(...HERE);
+  const tile = await (await openArchive(drawScanTiles({ ...CONTENT, tracks: [first] }))).tile(...HERE);
   t.deepEqual(Object.keys(properties(tile, 'storms')[0] ?? {}).sort(), ['category', 'confidence', 'mm', 'prob']);
   t.is(tile?.layers.motion, undefined);
 });
 
 test('a scan without hail gives an archive that names its layers and holds nothing', async (t) => {
-  const archive = await openArchive(frameArchive({ ...FRAME, mesh: draw('. . .'), cells: [], tracks: [] }));
+  const archive = await openArchive(drawScanTiles({ ...CONTENT, mesh: draw('. . .'), cells: [], tracks: [] }));
   t.deepEqual(archive.coords, [{ z: 0, x: 0, y: 0 }]);
   t.deepEqual((await archive.tile(0, 0, 0))?.layers, {});
   const layers = archive.metadata.vector_layers as { id: string }[];
@@ -86,7 +86,7 @@ test('a scan without hail gives an archive that names its layers and holds nothi
 });
 
 test('metadata name the time, the source and every attribute', async (t) => {
-  const { metadata, header } = await openArchive(frameArchive({ ...FRAME, source: 'simulated' }));
+  const { metadata, header } = await openArchive(drawScanTiles({ ...CONTENT, source: 'simulated' }));
   t.is(metadata.name, 'Hail 2026-05-01T20:00:00Z');
   t.is(metadata.attribution, 'simulated');
   t.regex(metadata.description as string, /2026-05-01T20:00:00Z; an estimate, not a ground measurement/);
@@ -94,7 +94,7 @@ test('metadata name the time, the source and every attribute', async (t) => {
   const fields = new Map(
     (metadata.vector_layers as { id: string; fields: object }[]).map(({ id, fields }) => [id, Object.keys(fields)]),
   );
-  const archive = await openArchive(frameArchive(FRAME));
+  const archive = await openArchive(drawScanTiles(CONTENT));
   const tile = await archive.tile(...HERE);
   for (const layer of ['hail', 'motion', 'storms'])
     for (const feature of properties(tile, layer))
@@ -103,7 +103,7 @@ test('metadata name the time, the source and every attribute', async (t) => {
 
 test('metadata say where all hail lies and where no radar looked, so that readers tell "no hail" from "nobody looked"', async (t) => {
   const uncovered = { north: 55, west: -130, step_deg: 0.1, rows: 350, cols: 700, runs: [[0, 0, 7]] as const };
-  const { metadata } = await openArchive(frameArchive({ ...FRAME, uncovered }));
+  const { metadata } = await openArchive(drawScanTiles({ ...CONTENT, uncovered }));
   t.deepEqual(metadata.uncovered, uncovered);
   const [west, south, east, north] = metadata.hail_bounds as number[];
   const { window } = STORM;
@@ -115,15 +115,15 @@ test('metadata say where all hail lies and where no radar looked, so that reader
 });
 
 test('a scan without hail has no bounds of hail', async (t) => {
-  const { metadata } = await openArchive(frameArchive({ ...FRAME, mesh: draw('. . .'), cells: [], tracks: [] }));
+  const { metadata } = await openArchive(drawScanTiles({ ...CONTENT, mesh: draw('. . .'), cells: [], tracks: [] }));
   t.is(metadata.hail_bounds, null);
   t.false('uncovered' in metadata);
 });
 
-test('the same rows give the same bytes', (t) => t.deepEqual(frameArchive(FRAME), frameArchive(FRAME)));
+test('the same rows give the same bytes', (t) => t.deepEqual(drawScanTiles(CONTENT), drawScanTiles(CONTENT)));
 
 sharedTest('the real scan gives tiles at every zoom that all decode, with the three bands it reaches', async (t) => {
-  const archive = await openArchive(frameArchive({ ...FRAME, mesh: realField(REAL_SCAN), cells: [], tracks: [] }));
+  const archive = await openArchive(drawScanTiles({ ...CONTENT, mesh: realField(REAL_SCAN), cells: [], tracks: [] }));
   t.is(archive.header.numAddressedTiles, archive.coords.length);
   t.deepEqual([...new Set(archive.coords.map(({ z }) => z))], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   const bands = new Set<number>();
