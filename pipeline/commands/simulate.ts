@@ -9,28 +9,16 @@ import { UsageError } from '../error.ts';
 import { openLog } from '../log.ts';
 import { publishClimate } from '../publish/climate.ts';
 import { openRoot } from '../publish/root.ts';
-import { type EveningStatistics, measureEvening } from '../simulate/acceptance.ts';
-import {
-  type AcceptanceRow,
-  formatRows,
-  isAccepted,
-  marginalRows,
-  medianRows,
-  outbreakRows,
-  seasonRows,
-} from '../simulate/acceptance-table.ts';
 import { writeEvening } from '../simulate/evening.ts';
 import { SIMULATED_PRODUCTS, type SimulatedProduct } from '../simulate/fields.ts';
-import { conusScenario, DAY_TYPES, type DayType, PLAINS, type Scenario } from '../simulate/scenario.ts';
-import { measureSeasons } from '../simulate/season.ts';
+import { conusScenario, DAY_TYPES, PLAINS, type Scenario } from '../simulate/scenario.ts';
+import { measureAcceptance, outside } from '../train/acceptance.ts';
+import { formatRows, isAccepted } from '../train/acceptance-table.ts';
 import { counted, EXIT } from './cli.ts';
 
 const MS_PER_HOUR = 3_600_000;
 const LONGEST_HOURS = 24 * 31;
 const LONGEST_YEARS = 30;
-/** The acceptance run looks at these convective days and at the seasons of these years. */
-const ACCEPTANCE_DAYS = ['2025-05-01T12:00:00Z', '2025-05-02T12:00:00Z', '2025-05-03T12:00:00Z'];
-const ACCEPTANCE_YEARS = { first: 2024, count: 3 };
 
 interface Options {
   readonly out?: string;
@@ -123,27 +111,18 @@ async function simulate(options: Options, seed: number, config: Config): Promise
 }
 
 function acceptance(seed: number, json: boolean): void {
-  const days = (day_type: DayType, rowsOf: (day: EveningStatistics) => AcceptanceRow[]) =>
-    medianRows(
-      ACCEPTANCE_DAYS.map((day) => {
-        const from_ms = Date.parse(day);
-        return rowsOf(measureEvening(conusScenario(seed, day_type, WSR88D), from_ms, from_ms + 24 * MS_PER_HOUR));
-      }),
+  const parts = measureAcceptance(seed);
+  const count = outside(parts);
+  if (json) {
+    const rows = parts.flatMap(({ title, rows }) =>
+      rows.map((row) => ({ part: title, ...row, accepted: isAccepted(row) })),
     );
-  const years = measureSeasons(conusScenario(seed, 'climate', WSR88D), ACCEPTANCE_YEARS.first, ACCEPTANCE_YEARS.count);
-  const parts: readonly (readonly [title: string, rows: readonly AcceptanceRow[]])[] = [
-    [`Marginal days, full CONUS, median of ${ACCEPTANCE_DAYS.length}`, days('marginal', marginalRows)],
-    [`Outbreak days, full CONUS, median of ${ACCEPTANCE_DAYS.length}`, days('outbreak', outbreakRows)],
-    [`Seasons, ${ACCEPTANCE_YEARS.count} years`, seasonRows(years)],
-  ];
-  const rows = parts.flatMap(([part, some]) => some.map((row) => ({ part, ...row, accepted: isAccepted(row) })));
-  const outside = rows.filter((row) => !row.accepted).length;
-  if (json) print(JSON.stringify({ seed, rows, outside }));
-  else {
-    for (const [title, some] of parts) print(`${title}\n${formatRows(some)}\n`);
-    print(outside === 0 ? 'All within what is accepted.' : `${counted(outside, 'figure')} outside what is accepted.`);
+    print(JSON.stringify({ seed, rows, outside: count }));
+  } else {
+    for (const { title, rows } of parts) print(`${title}\n${formatRows(rows)}\n`);
+    print(count === 0 ? 'All within what is accepted.' : `${counted(count, 'figure')} outside what is accepted.`);
   }
-  if (outside > 0) process.exitCode = EXIT.check_found;
+  if (count > 0) process.exitCode = EXIT.check_found;
 }
 
 async function climate(text: string, seed: number, density: number, json: boolean, config: Config): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Curve, onCurve } from './isotonic.ts';
+import { type Curve, onCurve } from './curve.ts';
 
 /** What the small model looks at; null where it is not known. */
 export interface Predictors {

@@ -1,4 +1,4 @@
-import { poolAdjacent } from '../../pipeline/detect/isotonic.ts';
+import { poolAdjacent } from '../../pipeline/train/isotonic.ts';
 import type { CalibrationCurve } from '../../schemas/reference/nowcast-calibration.ts';
 
 /** Groups of equal mass that the cases are taken together in before they are pooled. */

@@ -1,9 +1,9 @@
 import { footprint } from '../../api/rules/footprint.ts';
 import { type LeadKey, type NowcastStorm, REACH_KM, rawNowcast, STRIKE_MM } from '../../api/rules/nowcast.ts';
-import type { ScanInput } from '../../pipeline/grid.ts';
 import { emptyTrackingState } from '../../pipeline/run/tracking-state.ts';
 import { processScan } from '../../pipeline/scan.ts';
-import { type SimulatedScan, simulateScan } from '../../pipeline/simulate/fields.ts';
+import { simulateScan } from '../../pipeline/simulate/fields.ts';
+import { scanInput } from '../../pipeline/simulate/scan-input.ts';
 import { scanTimes } from '../../pipeline/simulate/scan-times.ts';
 import { type DayType, defaultScenario, type Scenario } from '../../pipeline/simulate/scenario.ts';
 import { distanceKm, roughDistanceKm, travel } from '../../schemas/geo/distance.ts';
@@ -145,37 +145,4 @@ function pointsAround(storms: readonly NowcastStorm[], from: number): Position[]
       return travel(seen, 360 * ((number * 0.7548776662) % 1), POINT_MAX_KM * Math.sqrt((number * 0.569840291) % 1));
     }),
   );
-}
-
-/** A simulated scan as the reader would hand it over, with POSH as its only companion. */
-function scanInput({ scan_time, window, index, values }: SimulatedScan): ScanInput {
-  const kept = Uint32Array.from(index.keys().filter((n) => values.MESH[n] > 0));
-  const rowStart = new Uint32Array(window.rows + 1);
-  for (const n of kept) {
-    const next = Math.floor(index[n] / window.cols) + 1;
-    rowStart[next] = rowStart[next] + 1;
-  }
-  for (let row = 0; row < window.rows; row++) rowStart[row + 1] = rowStart[row + 1] + rowStart[row];
-  return {
-    scan_time,
-    simulated: true,
-    mesh: {
-      window,
-      rowStart,
-      col: Uint16Array.from(kept, (n) => window.col0 + (index[n] % window.cols)),
-      tenths: Uint16Array.from(kept, (n) => values.MESH[n]),
-      covered_px: window.rows * window.cols,
-      uncovered_px: 0,
-    },
-    companions: {
-      posh_pct: Float32Array.from(kept, (n) => Math.max(0, values.POSH[n]) / 10),
-      vil_kg_m2: null,
-      echo_top_18_km: null,
-      echo_top_50_km: null,
-      max_reflectivity_dbz: null,
-    },
-    uncovered: null,
-    probsevere: null,
-    products: ['MESH', 'POSH'],
-  };
 }

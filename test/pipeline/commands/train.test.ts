@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { trainCommand } from '../../../pipeline/commands/train.ts';
-import { probsevereSamples } from '../../../pipeline/commands/training-samples.ts';
 import { PipelineError, UsageError } from '../../../pipeline/error.ts';
+import { probsevereSamples } from '../../../pipeline/train/samples.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const train = (...args: string[]) => trainCommand().exitOverride().parseAsync(args, { from: 'user' });

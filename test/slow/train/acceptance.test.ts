@@ -1,13 +1,13 @@
 import test from 'ava';
-import { measureEvening } from '../../../pipeline/simulate/acceptance.ts';
+import { conusScenario } from '../../../pipeline/simulate/scenario.ts';
 import {
   formatRows,
   isAccepted,
   marginalRows,
   medianRows,
   outbreakRows,
-} from '../../../pipeline/simulate/acceptance-table.ts';
-import { conusScenario } from '../../../pipeline/simulate/scenario.ts';
+} from '../../../pipeline/train/acceptance-table.ts';
+import { measureEvening } from '../../../pipeline/train/evening-statistics.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 
 const NOON = Date.parse('2025-05-01T12:00:00Z');

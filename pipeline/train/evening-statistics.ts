@@ -1,10 +1,10 @@
 import { latRow, lonCol, pixelAreaKm2, type Window } from '../../schemas/geo/lattice.ts';
-import { type SimulatedScan, simulateScan } from './fields.ts';
-import { type Patch, patchesOf } from './objects.ts';
-import { hailReports } from './reports.ts';
-import { scanTimes } from './scan-times.ts';
-import type { Scenario } from './scenario.ts';
-import { stormAt, stormsBetween } from './storms.ts';
+import { type SimulatedScan, simulateScan } from '../simulate/fields.ts';
+import { type Patch, patchesOf } from '../simulate/objects.ts';
+import { hailReports } from '../simulate/reports.ts';
+import { scanTimes } from '../simulate/scan-times.ts';
+import type { Scenario } from '../simulate/scenario.ts';
+import { stormAt, stormsBetween } from '../simulate/storms.ts';
 
 const MS_PER_MINUTE = 60_000;
 

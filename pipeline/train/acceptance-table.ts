@@ -1,5 +1,5 @@
-import type { EveningStatistics } from './acceptance.ts';
-import type { SeasonStatistics } from './season.ts';
+import type { EveningStatistics } from './evening-statistics.ts';
+import type { SeasonStatistics } from './season-statistics.ts';
 
 /** One figure of the simulator beside what is expected and what was measured on real data. */
 export interface AcceptanceRow {

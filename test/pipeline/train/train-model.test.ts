@@ -1,9 +1,9 @@
 import test from 'ava';
-import { sigmoid } from '../../../pipeline/detect/logistic.ts';
 import { modelProbability, type Predictors } from '../../../pipeline/detect/model.ts';
-import { measure } from '../../../pipeline/detect/skill.ts';
-import { startLaw, type TrainingSample, trainModel } from '../../../pipeline/detect/train-model.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
+import { sigmoid } from '../../../pipeline/train/logistic.ts';
+import { measure } from '../../../pipeline/train/skill.ts';
+import { startLaw, type TrainingSample, trainModel } from '../../../pipeline/train/train-model.ts';
 
 const NONE = {
   posh_pct: null,

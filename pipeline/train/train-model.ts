@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
-import { PipelineError } from '../error.ts';
-import { fitCurve, onCurve } from './isotonic.ts';
-import { fitLogistic, sigmoid } from './logistic.ts';
+import { onCurve } from '../detect/curve.ts';
 import {
   FEATURES,
   type Feature,
@@ -11,7 +9,10 @@ import {
   type Predictors,
   type Term,
   within,
-} from './model.ts';
+} from '../detect/model.ts';
+import { PipelineError } from '../error.ts';
+import { fitCurve } from './isotonic.ts';
+import { fitLogistic, sigmoid } from './logistic.ts';
 import { type HeldOut, type Metrics, measure } from './skill.ts';
 
 /** Penalty on the squared standardised weights: the predictors rise and fall together. */

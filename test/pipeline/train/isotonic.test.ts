@@ -1,6 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { fitCurve, onCurve, poolAdjacent } from '../../../pipeline/detect/isotonic.ts';
+import { onCurve } from '../../../pipeline/detect/curve.ts';
+import { fitCurve, poolAdjacent } from '../../../pipeline/train/isotonic.ts';
 
 const ones = (values: readonly unknown[]) => values.map(() => 1);
 

@@ -1,4 +1,4 @@
-import { FEATURES, type HailModel, modelProbability } from './model.ts';
+import { FEATURES, type HailModel, modelProbability } from '../detect/model.ts';
 import type { Metrics } from './skill.ts';
 import type { SampleSource, TrainingReport } from './train-model.ts';
 

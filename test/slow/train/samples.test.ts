@@ -1,5 +1,5 @@
 import test from 'ava';
-import { eveningSamples } from '../../../pipeline/commands/training-samples.ts';
+import { eveningSamples } from '../../../pipeline/train/samples.ts';
 import { conusScenario } from '../../../pipeline/simulate/scenario.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 

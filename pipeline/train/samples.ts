@@ -4,15 +4,15 @@ import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { type CellShape, findCells } from '../detect/cells.ts';
 import { cellPredictors } from '../detect/predictors.ts';
-import type { TrainingSample } from '../detect/train-model.ts';
 import { PipelineError } from '../error.ts';
-import type { ScanInput, USUAL_COMPANIONS } from '../grid.ts';
 import { MAX_PROBSEVERE_BYTES, readProbSevere } from '../read/probsevere.ts';
-import { NOTHING, type SimulatedProduct, type SimulatedScan, simulateScan } from '../simulate/fields.ts';
+import { simulateScan } from '../simulate/fields.ts';
+import { scanInput } from '../simulate/scan-input.ts';
 import { scanTimes } from '../simulate/scan-times.ts';
 import type { Scenario } from '../simulate/scenario.ts';
 import { stormAt, stormsBetween } from '../simulate/storms.ts';
 import { growthRate, recentSizes, type SizeAt } from '../track/trend.ts';
+import type { TrainingSample } from './train-model.ts';
 
 const MS_PER_MIN = 60_000;
 /** An evening: an hour in which storms gather a past, an hour of cases, an hour in which they come true. */
@@ -134,54 +134,4 @@ function normalShare(z: number): number {
     t *
     (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
   return z > 0 ? 1 - tail : tail;
-}
-
-const COMPANION_OF: Readonly<
-  Record<(typeof USUAL_COMPANIONS)[number], { product: SimulatedProduct; per_unit: number }>
-> = {
-  posh_pct: { product: 'POSH', per_unit: 10 },
-  vil_kg_m2: { product: 'VIL', per_unit: 10 },
-  echo_top_18_km: { product: 'EchoTop_18', per_unit: 1000 },
-  echo_top_50_km: { product: 'EchoTop_50', per_unit: 1000 },
-  max_reflectivity_dbz: { product: 'MergedReflectivityQCComposite', per_unit: 10 },
-};
-
-/** A simulated scan as the reader would hand it over. */
-function scanInput({ scan_time, window, index, values }: SimulatedScan): ScanInput {
-  const kept = Uint32Array.from(index.keys().filter((n) => values.MESH[n] > 0));
-  const rowStart = new Uint32Array(window.rows + 1);
-  for (const n of kept) {
-    const next = Math.floor(index[n] / window.cols) + 1;
-    rowStart[next] = rowStart[next] + 1;
-  }
-  for (let row = 0; row < window.rows; row++) rowStart[row + 1] = rowStart[row + 1] + rowStart[row];
-  const companion = (name: keyof typeof COMPANION_OF) => {
-    const { product, per_unit } = COMPANION_OF[name];
-    return Float32Array.from(kept, (n) => {
-      const value = values[product][n];
-      return value === NOTHING ? Number.NaN : value / per_unit;
-    });
-  };
-  return {
-    scan_time,
-    simulated: true,
-    mesh: {
-      window,
-      rowStart,
-      col: Uint16Array.from(kept, (n) => window.col0 + (index[n] % window.cols)),
-      tenths: Uint16Array.from(kept, (n) => values.MESH[n]),
-      covered_px: window.rows * window.cols,
-      uncovered_px: 0,
-    },
-    companions: {
-      posh_pct: companion('posh_pct'),
-      vil_kg_m2: companion('vil_kg_m2'),
-      echo_top_18_km: companion('echo_top_18_km'),
-      echo_top_50_km: companion('echo_top_50_km'),
-      max_reflectivity_dbz: companion('max_reflectivity_dbz'),
-    },
-    uncovered: null,
-    probsevere: null,
-    products: ['MESH'],
-  };
 }

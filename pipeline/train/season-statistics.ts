@@ -1,5 +1,5 @@
-import type { Scenario } from './scenario.ts';
-import { stormsBetween } from './storms.ts';
+import type { Scenario } from '../simulate/scenario.ts';
+import { stormsBetween } from '../simulate/storms.ts';
 
 const MS_PER_DAY = 86_400_000;
 

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { fitLogistic, sigmoid } from '../../../pipeline/detect/logistic.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
+import { fitLogistic, sigmoid } from '../../../pipeline/train/logistic.ts';
 import fixture from './logistic.fixture.json' with { type: 'json' };
 
 const { rows, targets, weights, fits } = fixture;

@@ -1,10 +1,10 @@
 import test from 'ava';
-import { isAccepted, seasonRows } from '../../../pipeline/simulate/acceptance-table.ts';
 import { conusScenario } from '../../../pipeline/simulate/scenario.ts';
-import { measureSeasons } from '../../../pipeline/simulate/season.ts';
 import { dailyCycle, dayTypeAt, freezingLevelKm } from '../../../pipeline/simulate/weather.ts';
+import { isAccepted, seasonRows } from '../../../pipeline/train/acceptance-table.ts';
+import { measureSeasons } from '../../../pipeline/train/season-statistics.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
-import { SMALL } from './small-world.ts';
+import { SMALL } from '../simulate/small-world.ts';
 
 const HOUR = 3_600_000;
 const climate = conusScenario(1, 'climate', WSR88D);
