@@ -40,14 +40,14 @@ export function mergedDayMax(paths: readonly string[], detectionPaths: readonly 
 }
 
 /** What `placeFacts` tells of a place, as a select list from `place`. */
-export const PLACE_COLUMNS =
+const PLACE_COLUMNS =
   'place.place_first_detected, place.place_last_detected, place.place_scans, place.place_duration_min';
 
 /**
  * SQL of the first and the last scan, the number of scans and the duration of each geohash5 place, from a query with geohash5
  * and scan_time: gaps between scans count up to 4 minutes, the first scan as 2. Without a query there are none.
  */
-export function placeFacts(detectionRows: string | null): string {
+function placeFacts(detectionRows: string | null): string {
   if (detectionRows === null)
     return `SELECT NULL::VARCHAR AS geohash5, NULL::TIMESTAMP AS place_first_detected, NULL::TIMESTAMP AS place_last_detected,
       NULL::INTEGER AS place_scans, NULL::DOUBLE AS place_duration_min WHERE false`;

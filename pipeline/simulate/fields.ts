@@ -1,8 +1,9 @@
-import { colLon, latRow, lonCol, rowLat, type Window } from '../../schemas/geo/lattice.ts';
+import { colLon, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 import { type ColumnTables, columnTables, MAX_TENTHS, SKIRT_MAX_DBZ, SKIRT_MIN_DBZ } from './column.ts';
 import { coreDistance, coreFall, coreReach, SKEW } from './core.ts';
-import { coverageOf, nearestSiteKm } from './coverage.ts';
+import { coverageOf } from './coverage.ts';
 import type { Scenario } from './scenario.ts';
+import { boxAround, KM_PER_DEGREE_LAT, KM_PER_DEGREE_LON, type StormCore, stormCore } from './storm-core.ts';
 import { type StormState, stormAt, stormsBetween } from './storms.ts';
 import { type Texture, textureAt, textureValue } from './texture.ts';
 
@@ -31,8 +32,6 @@ export interface SimulatedScan {
 
 /** MESH below this is absent from the product, tenths of a millimetre. */
 const SMALLEST_TENTHS = 8;
-const KM_PER_DEGREE_LAT = 111.2;
-const KM_PER_DEGREE_LON = 111.32;
 /** Spread of the texture of hail, natural logarithm, and of rain, dB. */
 const TEXTURE_LN = 0.18;
 const TEXTURE_DB = 2.5;
@@ -83,14 +82,7 @@ function tileAt(canvas: Canvas, number: number): Tile {
 
 /** A storm as the painter needs it: kilometres around its centre. */
 interface Brush {
-  readonly lat: number;
-  readonly lon: number;
-  readonly forward_east: number;
-  readonly forward_north: number;
-  /** Scale of the core along and across the motion, km. */
-  readonly along_km: number;
-  readonly across_km: number;
-  readonly peak_mm: number;
+  readonly core: StormCore;
   /** Where MESH falls to its smallest value, in core lengths, and the echo there. */
   readonly edge: number;
   readonly edge_dbz: number;
@@ -99,32 +91,15 @@ interface Brush {
   readonly reach_km: number;
 }
 
-/** What the radar makes of a storm: its beam is wider far away, which flattens and spreads the core. */
 function brushOf(scenario: Scenario, state: StormState, tables: ColumnTables): Brush {
-  const { storm } = state;
-  const beam_km = Math.min(4, (nearestSiteKm(scenario.sites, state) * Math.PI) / 180);
-  const core_km = Math.hypot(storm.core_km, 0.3 * beam_km);
-  const peak_mm = state.peak_mm * (1 - 0.1 * (beam_km / 4) ** 2);
+  const core = stormCore(scenario, state);
   const smallest_mm = SMALLEST_TENTHS / 10;
-  const edge = coreReach(peak_mm, smallest_mm);
-  const edge_dbz = tables.core.dbz_tenths[SMALLEST_TENTHS] / 10 - 1 + Math.min(0, 8 * Math.log(peak_mm / smallest_mm));
-  const fall_db = (storm.kind === 'ordinary' ? 3.5 : 3) * core_km;
-  const heading = (state.direction_deg * Math.PI) / 180;
-  const along_km = core_km * Math.sqrt(storm.aspect);
+  const edge = coreReach(core.peak_mm, smallest_mm);
+  const edge_dbz =
+    tables.core.dbz_tenths[SMALLEST_TENTHS] / 10 - 1 + Math.min(0, 8 * Math.log(core.peak_mm / smallest_mm));
+  const fall_db = (state.storm.kind === 'ordinary' ? 3.5 : 3) * core.core_km;
   const farthest = edge + Math.max(0, edge_dbz + TEXTURE_DB * TEXTURE_MOST - SKIRT_MIN_DBZ) / fall_db;
-  return {
-    lat: state.lat,
-    lon: state.lon,
-    forward_east: Math.sin(heading),
-    forward_north: Math.cos(heading),
-    along_km,
-    across_km: core_km / Math.sqrt(storm.aspect),
-    peak_mm,
-    edge,
-    edge_dbz,
-    fall_db,
-    reach_km: (1 + SKEW) * along_km * farthest,
-  };
+  return { core, edge, edge_dbz, fall_db, reach_km: (1 + SKEW) * core.along_km * farthest };
 }
 
 function paintStorm(canvas: Canvas, scenario: Scenario, state: StormState, time_ms: number): void {
@@ -132,41 +107,36 @@ function paintStorm(canvas: Canvas, scenario: Scenario, state: StormState, time_
   const depth_km = 2 + 2 * Math.min(1, storm.peak_mm / 60);
   const tables = columnTables(storm.freezing_level_km, depth_km);
   const brush = brushOf(scenario, state, tables);
-  const rows_reach = brush.reach_km / KM_PER_DEGREE_LAT;
-  const cols_reach = brush.reach_km / (KM_PER_DEGREE_LON * Math.cos(((brush.lat + rows_reach) * Math.PI) / 180));
-  const { window } = canvas;
-  const top = Math.max(0, latRow(brush.lat + rows_reach) - window.row0);
-  const bottom = Math.min(window.rows - 1, latRow(brush.lat - rows_reach) - window.row0);
-  const left = Math.max(0, lonCol(brush.lon - cols_reach) - window.col0);
-  const right = Math.min(window.cols - 1, lonCol(brush.lon + cols_reach) - window.col0);
-  if (top > bottom || left > right) return;
+  const box = boxAround(brush.core, brush.reach_km, canvas.window);
+  if (box === null) return;
   canvas.columns.push(tables);
   // Pixels at the corners of the box lie farther off than the reach.
   const texture = textureAt(storm.key, time_ms, 1.5 * brush.reach_km);
-  for (let r = top; r <= bottom; r += 1) paintRow(canvas, brush, texture, r, left, right);
+  for (let r = box.top; r <= box.bottom; r += 1) paintRow(canvas, brush, texture, r, box.left, box.right);
 }
 
 /** The hot loop: hail and echo of one storm along one row, kept where they are the strongest so far. */
 function paintRow(canvas: Canvas, brush: Brush, texture: Texture, r: number, left: number, right: number): void {
   const { window } = canvas;
+  const { core } = brush;
   const owner = canvas.columns.length - 1;
   const lat = rowLat(window.row0 + r);
-  const north_km = (lat - brush.lat) * KM_PER_DEGREE_LAT;
+  const north_km = (lat - core.lat) * KM_PER_DEGREE_LAT;
   const km_per_col = KM_PER_DEGREE_LON * Math.cos((lat * Math.PI) / 180) * 0.01;
   const first_tile = Math.floor(r / TILE) * tilesAcross(window);
   let tile: Tile | undefined;
   let tile_number = -1;
   for (let c = left; c <= right; c += 1) {
-    const east_km = (colLon(window.col0 + c) - brush.lon) * 100 * km_per_col;
-    const along = (east_km * brush.forward_east + north_km * brush.forward_north) / brush.along_km;
-    const across = (north_km * brush.forward_east - east_km * brush.forward_north) / brush.across_km;
+    const east_km = (colLon(window.col0 + c) - core.lon) * 100 * km_per_col;
+    const along = (east_km * core.forward_east + north_km * core.forward_north) / core.along_km;
+    const across = (north_km * core.forward_east - east_km * core.forward_north) / core.across_km;
     const distance = coreDistance(along, across);
     const echo = brush.edge_dbz - Math.max(0, distance - brush.edge) * brush.fall_db;
     if (echo < SKIRT_MIN_DBZ - TEXTURE_DB * TEXTURE_MOST) continue;
     const noise = textureValue(texture, east_km, north_km);
     const dbz = Math.min(SKIRT_MAX_DBZ, echo + TEXTURE_DB * noise);
     const fall = coreFall(distance);
-    const mesh_mm = fall === 0 ? 0 : brush.peak_mm * fall * Math.exp(TEXTURE_LN * noise);
+    const mesh_mm = fall === 0 ? 0 : core.peak_mm * fall * Math.exp(TEXTURE_LN * noise);
     const number = first_tile + (c >> 6);
     if (number !== tile_number) {
       tile = tileAt(canvas, number);

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { publishClimate } from '../../pipeline/publish/climate.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
+import { publishClimate } from '../../pipeline/run/climate.ts';
 
 /** Years of simulated climate: rows per second straight into the published tables, over one spring month. */
 export async function climate(): Promise<void> {

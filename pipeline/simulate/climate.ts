@@ -1,0 +1,75 @@
+import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
+import type { HailField } from '../grid.ts';
+import { MAX_TENTHS } from './column.ts';
+import { coreDistance, coreFall, coreReach, SKEW } from './core.ts';
+import { coverageOf } from './coverage.ts';
+import { uniformOf } from './random.ts';
+import type { Scenario } from './scenario.ts';
+import { boxAround, KM_PER_DEGREE_LAT, KM_PER_DEGREE_LON, stormCore } from './storm-core.ts';
+import { type StormState, stormAt, stormsBetween } from './storms.ts';
+
+/** Grain of the hail: every pixel of a storm shows so much less or more than its core, as a share. */
+const GRAIN = 0.15;
+
+/**
+ * MESH of the storms of several weathers over the same window, from `min_mm` on: their cores with a grain, without the echo
+ * and the texture of a full scan, so that years of it can be made. Where storms meet the larger value counts.
+ */
+export function climateField(
+  scenarios: readonly [Scenario, ...Scenario[]],
+  time_ms: number,
+  min_mm: number,
+): HailField {
+  const { window } = scenarios[0];
+  const covered = coverageOf(scenarios[0]);
+  const tenths = new Map<number, number>();
+  for (const scenario of scenarios)
+    for (const storm of stormsBetween(scenario, time_ms, time_ms)) {
+      const state = stormAt(storm, time_ms);
+      if (state.peak_mm * (1 + GRAIN) >= min_mm) paintCore(tenths, covered, scenario, state, min_mm);
+    }
+  const pixels = Uint32Array.from(tenths.keys()).sort();
+  const rowStart = new Uint32Array(window.rows + 1);
+  for (const pixel of pixels) rowStart[Math.floor(pixel / window.cols) + 1]++;
+  for (let row = 0; row < window.rows; row++) rowStart[row + 1] += rowStart[row];
+  return {
+    window,
+    rowStart,
+    col: Uint16Array.from(pixels, (pixel) => window.col0 + (pixel % window.cols)),
+    tenths: Uint16Array.from(pixels, (pixel) => tenths.get(pixel) as number),
+    covered_px: window.rows * window.cols,
+    uncovered_px: 0,
+  };
+}
+
+/** Raises the pixels of a storm's core, by their place in the window. */
+function paintCore(
+  tenths: Map<number, number>,
+  covered: Uint8Array,
+  scenario: Scenario,
+  state: StormState,
+  min_mm: number,
+): void {
+  const { window } = scenario;
+  const core = stormCore(scenario, state);
+  const reach_km = (1 + SKEW) * core.along_km * coreReach(core.peak_mm * (1 + GRAIN), min_mm);
+  const box = boxAround(core, reach_km, window);
+  if (box === null) return;
+  const { top, bottom, left, right } = box;
+  for (let r = top; r <= bottom; r++) {
+    const lat = rowLat(window.row0 + r);
+    const north_km = (lat - core.lat) * KM_PER_DEGREE_LAT;
+    const km_per_degree = KM_PER_DEGREE_LON * Math.cos((lat * Math.PI) / 180);
+    for (let c = left; c <= right; c++) {
+      const east_km = (colLon(window.col0 + c) - core.lon) * km_per_degree;
+      const along = (east_km * core.forward_east + north_km * core.forward_north) / core.along_km;
+      const across = (north_km * core.forward_east - east_km * core.forward_north) / core.across_km;
+      const smooth_mm = core.peak_mm * coreFall(coreDistance(along, across));
+      if (smooth_mm * (1 + GRAIN) < min_mm) continue;
+      const pixel = r * window.cols + c;
+      const grain = 1 + GRAIN * (2 * uniformOf(state.storm.key, pixel) - 1);
+      const value = Math.min(MAX_TENTHS, Math.round(10 * smooth_mm * grain));
+      if (value >= 10 * min_mm && covered[pixel] === 1 && value > (tenths.get(pixel) ?? 0)) tenths.set(pixel, value);
+    }
+  }
+}
