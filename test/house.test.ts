@@ -11,7 +11,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
   [/^schemas\/[^/]+\.ts$/, /^schemas\/geo\//, /^schemas\/reference\//],
   [/^schemas\/tables\//, /^schemas\/resources\//],
   [
-    /^pipeline\/(error|grid|duckdb|log|config|storm-paths)\.ts$/,
+    /^pipeline\/(error|grid|duckdb|files|log|config|storm-paths)\.ts$/,
     /^api\/(config|event-loop|observers|errors|decode|store|duckdb|root-memory|catalog|live|terrain)\.ts$/,
   ],
   [

@@ -10,8 +10,8 @@ import {
   type PublishedFile,
 } from '../../schemas/manifest.ts';
 import { timestamp } from '../../schemas/time.ts';
+import { readIfPresent, replaceFile, sync } from '../files.ts';
 import { allOrFirstError } from '../sources/parallel.ts';
-import { readIfPresent, replaceFile, sync } from './store.ts';
 
 /** A file that waits in staging, with the entry it gets in the manifest. */
 export interface StagedFile {

@@ -9,11 +9,11 @@ import { detections } from '../../schemas/tables/detections.ts';
 import { tracks } from '../../schemas/tables/tracks.ts';
 import { scanId, scanTime, timestamp } from '../../schemas/time.ts';
 import type { Engine } from '../duckdb.ts';
+import { sha256, writeSynced } from '../files.ts';
 import { tablePaths } from './compact.ts';
 import type { DateHead, Dates } from './dates.ts';
 import { arrowFile, LIVE_WINDOW_MIN, recordBatch } from './live.ts';
 import type { ScanProducts } from './segment.ts';
-import { sha256, writeSynced } from './store.ts';
 import { readRows } from './tables.ts';
 
 const LIVE_TABLES = { detections, cells, tracks } as const;

@@ -4,7 +4,7 @@ import { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import { Current, Manifest } from '../../schemas/manifest.ts';
 import { PipelineError } from '../error.ts';
-import { namesIn, readIfPresent } from './store.ts';
+import { namesIn, readIfPresent } from '../files.ts';
 
 /** The newest manifest of a partition (a storm date, `month-YYYY-MM`, or `undated`); null when nothing is published for it. */
 export async function readNewest(dataRoot: string, partition: string): Promise<Manifest | null> {

@@ -11,6 +11,7 @@ import { DAY_TABLES } from '../../schemas/tables/index.ts';
 import { scanId, timestamp } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
+import { readIfPresent, replaceFile } from '../files.ts';
 import {
   type Change,
   commitEdits,
@@ -30,7 +31,6 @@ import { type Lock, takeLock } from './lock.ts';
 import { readCurrent, readHead, readNewest } from './manifests.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
 import { type PublishedTable, publishStatic } from './static.ts';
-import { readIfPresent, replaceFile } from './store.ts';
 import { clearStaging, type Swept, sweep } from './sweep.ts';
 import { sweepRaw } from './sweep-raw.ts';
 

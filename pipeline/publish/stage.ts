@@ -3,9 +3,9 @@ import type { Table } from '../../schemas/columns.ts';
 import type { MixedSource } from '../../schemas/data-source.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { Engine } from '../duckdb.ts';
+import { sha256, writeSynced } from '../files.ts';
 import { addressedTiles } from '../tiles/pmtiles-header.ts';
 import type { StagedFile } from './commit.ts';
-import { sha256, writeSynced } from './store.ts';
 import { stageQuery, stageRows } from './tables.ts';
 
 /** What a file of a list covers. */

@@ -2,10 +2,10 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
 import { addDays } from '../../schemas/time.ts';
+import { filesBelow, namesIn } from '../files.ts';
 import { parseName } from '../sources/names.ts';
 import { lookBack } from '../sources/plan.ts';
 import type { DateHead } from './dates.ts';
-import { filesBelow, namesIn } from './store.ts';
 import type { Swept } from './sweep.ts';
 
 const MS_PER_DAY = 24 * 60 * 60_000;

@@ -2,8 +2,8 @@ import type { Dirent } from 'node:fs';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
+import { isMissing, namesIn } from '../files.ts';
 import { readCurrent, readManifest, readNewest } from './manifests.ts';
-import { isMissing, namesIn } from './store.ts';
 
 /** Longest request plus longest job: what a reader may still hold after its list was replaced, minutes. */
 export const READERS_GRACE_MIN = 120;

@@ -7,7 +7,7 @@ import { fileNotes } from '../../schemas/file-notes.ts';
 import type { ColumnType } from '../../schemas/units.ts';
 import { type Engine, sqlList, sqlText } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
-import { sha256 } from './store.ts';
+import { sha256 } from '../files.ts';
 
 /** Rows of a row group: small enough that a question about one place skips most of a file. */
 export const ROW_GROUP_ROWS = 16_384;

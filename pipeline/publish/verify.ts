@@ -12,10 +12,10 @@ import { tracks } from '../../schemas/tables/tracks.ts';
 import { scanTime } from '../../schemas/time.ts';
 import { type Engine, sqlText } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
+import { DRAFT_SUFFIX, isMissing, namesIn, sha256 } from '../files.ts';
 import { addressedTiles, isPmtiles } from '../tiles/pmtiles-header.ts';
 import { tablePaths } from './compact.ts';
 import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';
-import { DRAFT_SUFFIX, isMissing, namesIn, sha256 } from './store.ts';
 import { readBack, readNotes } from './tables.ts';
 
 /** One thing that is not as its list says. */

@@ -2,7 +2,6 @@ import type { CommittedScan } from '../../schemas/manifest.ts';
 import { BadInput } from '../error.ts';
 import type { Feeds } from '../publish/commit.ts';
 import { LIVE_WINDOW_MIN } from '../publish/live.ts';
-import { readBlockage } from './terrain.ts';
 import type { DateCommit } from '../publish/root.ts';
 import type { ScanProducts, Segment } from '../publish/segment.ts';
 import { processScan, type ScanResult } from '../scan.ts';
@@ -15,6 +14,7 @@ import type { ReadScan } from './read-ahead.ts';
 import { READ_AHEAD } from './read-ahead.ts';
 import type { HourOfScans } from './redo-plan.ts';
 import { type Context, isStopped, type Run } from './run.ts';
+import { readBlockage } from './terrain.ts';
 import { encodeTrackingState, stateAt, type TrackingState } from './tracking-state.ts';
 
 /** A staged segment and what is told of the scans in it. */

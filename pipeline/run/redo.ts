@@ -1,7 +1,7 @@
 import type { CommittedScan } from '../../schemas/manifest.ts';
 import { scanTime } from '../../schemas/time.ts';
 import { Unreadable } from '../error.ts';
-import { sha256 } from '../publish/store.ts';
+import { sha256 } from '../files.ts';
 import { checkpointAfter, stateBefore } from './checkpoints.ts';
 import { postponeLate } from './late-files.ts';
 import { aheadIn, type ProcessedSegment, processSegment, publishSegments, withNewest } from './process-segment.ts';

@@ -1,13 +1,14 @@
-import { readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
+import { readFile, rm, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { DataSource } from '../../schemas/data-source.ts';
 import { layout } from '../../schemas/layout.ts';
 import { timestamp, utcDate } from '../../schemas/time.ts';
 import { Unreadable } from '../error.ts';
-import { copyDurably, hashOf, isGone, makeFolder, sizeOf, writeDurably } from './disk.ts';
+import { copyDurably, hashOf, isMissing, makeFolder, namesIn, replaceFile, sizeOf } from '../files.ts';
 import { type FolderFile, listFolder } from './folder.ts';
 import type { SourceFile } from './names.ts';
+import { writing } from './write-fault.ts';
 
 /** Why a file was moved aside: the content of `<name>.reason.json` beside it. */
 export const Rejection = z.object({
@@ -38,8 +39,8 @@ export async function keepRaw(file: SourceFile, dataRoot: string, source: DataSo
   const { product, time_ms, name, bytes, correction } = file;
   if (location !== file.location && !(await sameContent(file, location))) {
     // Before the content: a mark that does not fit the file beside it says nothing.
-    if (correction !== undefined) await writeDurably(markOf(location), `${JSON.stringify(Mark.parse(correction))}\n`);
-    await copyDurably(file.location, location);
+    if (correction !== undefined) await keepText(markOf(location), JSON.stringify(Mark.parse(correction)));
+    await writing(location, () => copyDurably(file.location, location));
   }
   return { product, time_ms, name, key, bytes, location, ...(correction === undefined ? {} : { correction }) };
 }
@@ -59,7 +60,7 @@ export async function asCorrection(file: SourceFile, kept: SourceFile): Promise<
     return await comparedWith(kept, file);
   } catch (error) {
     // The run before took it out of the inbox once it was kept, or somebody tidied up: then it corrects nothing.
-    if (isGone(error)) return file;
+    if (isMissing(error)) return file;
     throw error;
   }
 }
@@ -155,8 +156,8 @@ export async function rejectRaw(given: RejectRaw): Promise<{ readonly rejection:
   if (!known) {
     await makeFolder(folder);
     const place = join(folder, await freeName(folder, file.name, sha256));
-    await copyDurably(file.location, place);
-    await writeDurably(`${place}${REASON_SUFFIX}`, `${JSON.stringify(rejection, null, 2)}\n`);
+    await writing(place, () => copyDurably(file.location, place));
+    await keepText(`${place}${REASON_SUFFIX}`, JSON.stringify(rejection, null, 2));
   }
   if (move) await rm(file.location, { force: true });
   return { rejection, isNew: !known };
@@ -207,7 +208,7 @@ async function readRejection(path: string): Promise<Rejection | null> {
     return rejection.stage === 'plan' ? null : rejection;
   } catch (error) {
     // The file would only be refused and written down once more, which costs less than a stream that stops.
-    if (error instanceof SyntaxError || error instanceof z.ZodError || isGone(error)) return null;
+    if (error instanceof SyntaxError || error instanceof z.ZodError || isMissing(error)) return null;
     throw error;
   }
 }
@@ -227,11 +228,6 @@ async function sameContent(file: SourceFile, path: string): Promise<boolean> {
   return (await sizeOf(path)) === file.bytes && (await hashOf(path)) === (await hashOf(file.location));
 }
 
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (isGone(error)) return [];
-    throw error;
-  }
+async function keepText(path: string, text: string): Promise<void> {
+  await writing(path, () => replaceFile(path, `${text}\n`));
 }

@@ -2,7 +2,7 @@ import { type FileHandle, open, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { addDays, utcDate } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
-import { makeFolder, settle, sizeOf, writeFault } from './disk.ts';
+import { DRAFT_SUFFIX, makeFolder, moveDurably, sizeOf, sync } from '../files.ts';
 import { type Answer, get, type Network, refusal } from './http.ts';
 import { faultOf } from './integrity.ts';
 import { type ListingPage, parseListing } from './listing.ts';
@@ -10,6 +10,7 @@ import { baseName, bucketPrefix, bucketStem, parseName, type SourceFile } from '
 import { inParallel } from './parallel.ts';
 import { lookBack } from './plan.ts';
 import { Transient, Unavailable, withRetries } from './retry.ts';
+import { writeFault } from './write-fault.ts';
 
 /** A file that is still in the bucket: `location` is its URL. */
 export interface BucketFile extends SourceFile {
@@ -131,11 +132,12 @@ export async function downloadFile(file: BucketFile, folder: string, network: Ne
 
 async function fetchWhole(file: BucketFile, location: string, network: Network): Promise<void> {
   if (file.bytes === 0) throw new Unavailable(file.location, 'object is empty, expected a raw file');
-  const part = `${location}.${versionWord(file)}.part`;
+  const part = `${location}.${versionWord(file)}${DRAFT_SUFFIX}`;
   await makeFolder(dirname(location));
   await dropOtherParts(location, part);
   await withRetries(() => fetchPart(file, part, network), network);
-  await settle(part, location);
+  await sync(part);
+  await moveDurably(part, location);
 }
 
 async function listPrefix(base_url: string, prefix: string, startAfter: string | null, network: Network) {
@@ -256,7 +258,7 @@ async function dropOtherParts(location: string, part: string): Promise<void> {
   const prefix = `${basename(location)}.`;
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
-    if (name.startsWith(prefix) && name.endsWith('.part') && path !== part) await rm(path, { force: true });
+    if (name.startsWith(prefix) && name.endsWith(DRAFT_SUFFIX) && path !== part) await rm(path, { force: true });
   }
 }
 

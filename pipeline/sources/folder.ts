@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { asUnreadable, PipelineError, Unreadable } from '../error.ts';
-import { isGone } from './disk.ts';
+import { DRAFT_SUFFIX, isMissing } from '../files.ts';
 import { baseName, parseName, type SourceFile } from './names.ts';
 
 /** A raw file on disk. */
@@ -57,7 +57,7 @@ async function keysBelow(root: string, unreadable: UnreadableEntry[]): Promise<s
       continue;
     }
     for (const entry of entries) {
-      if (entry.name.startsWith('.') || entry.name.endsWith('.part')) continue;
+      if (entry.name.startsWith('.') || entry.name.endsWith(DRAFT_SUFFIX)) continue;
       if (entry.isDirectory()) folders.push(`${folder}${entry.name}/`);
       else keys.push(`${folder}${entry.name}`);
     }
@@ -70,7 +70,7 @@ async function entriesOf(root: string, folder: string): Promise<Dirent[] | Unrea
     return await readdir(join(root, folder), { withFileTypes: true });
   } catch (cause) {
     // A folder below the root may be tidied away while we walk; the root itself must be there.
-    if (folder !== '' && isGone(cause)) return [];
+    if (folder !== '' && isMissing(cause)) return [];
     const unreadable = asUnreadable(join(root, folder), cause);
     if (folder !== '' && unreadable instanceof Unreadable) return unreadable;
     throw new PipelineError('sources', join(root, folder), 'is not a folder that can be read', { cause });
@@ -86,7 +86,7 @@ async function describe(root: string, key: string): Promise<FolderFile | Unreada
     if (!found.isFile()) return null;
     return { ...named, name: baseName(key), key, bytes: found.size, location, modified_ms: found.mtimeMs };
   } catch (cause) {
-    if (isGone(cause)) return null;
+    if (isMissing(cause)) return null;
     const unreadable = asUnreadable(location, cause);
     if (unreadable instanceof Unreadable) return unreadable;
     throw new PipelineError('sources', location, 'cannot be looked at', { cause });

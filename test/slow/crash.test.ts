@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { filesBelow } from '../../pipeline/publish/store.ts';
+import { filesBelow } from '../../pipeline/files.ts';
 import type { SourceFile } from '../../pipeline/sources/names.ts';
 import { type Content, contentOfFiles, logicalContent, sameContent } from '../support/data/content.ts';
 import {

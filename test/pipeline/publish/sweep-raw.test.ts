@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { filesBelow } from '../../../pipeline/publish/store.ts';
+import { filesBelow } from '../../../pipeline/files.ts';
 import { logicalContent, sameContent } from '../../support/data/content.ts';
 import { midnight } from '../../support/data/small-world.ts';
 import { ingest, MONTH_LATER_MS, onRoot, publish, type RawScan, scratch } from '../../support/data/world.ts';

@@ -1,8 +1,8 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
+import { filesBelow } from '../../../pipeline/files.ts';
 import { readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
-import { filesBelow } from '../../../pipeline/publish/store.ts';
 import { READERS_GRACE_MIN, sweep } from '../../../pipeline/publish/sweep.ts';
 import { logicalContent, sameContent } from '../../support/data/content.ts';
 import { scansBetween } from '../../support/data/small-world.ts';

@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { PipelineError, Unreadable } from '../../../pipeline/error.ts';
+import { hashOf } from '../../../pipeline/files.ts';
 import {
   isRejected,
   keepRaw,
@@ -11,7 +12,6 @@ import {
   rejectRaw,
   withoutKnown,
 } from '../../../pipeline/sources/archive.ts';
-import { hashOf } from '../../../pipeline/sources/disk.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { planScans, type ScanPlan } from '../../../pipeline/sources/plan.ts';

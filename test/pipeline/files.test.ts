@@ -1,9 +1,9 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import test from 'ava';
-import { Unreadable } from '../../../pipeline/error.ts';
-import { copyDurably, hashOf, makeFolder, sizeOf, writeDurably } from '../../../pipeline/sources/disk.ts';
-import { put, scratch } from './files.ts';
+import { Unreadable } from '../../pipeline/error.ts';
+import { copyDurably, hashOf, makeFolder, replaceFile, sizeOf } from '../../pipeline/files.ts';
+import { put, scratch } from './sources/files.ts';
 
 test('folders are made with their parents, from absolute and relative paths, and making them again is nothing', async (t) => {
   const root = await scratch(t);
@@ -18,7 +18,7 @@ test('a copy and a text replace what was there, with their folders made on the w
   for (const to of [await put(root, 'old', 'old content'), join(root, 'deep/new')]) {
     await copyDurably(from, to);
     t.is(await readFile(to, 'utf8'), 'new');
-    await writeDurably(to, 'text');
+    await replaceFile(to, 'text');
     t.is(await readFile(to, 'utf8'), 'text');
   }
 });
