@@ -1,7 +1,9 @@
+import { availableParallelism } from 'node:os';
 import { CommanderError, InvalidArgumentError } from 'commander';
 import { systemFault } from '../../schemas/system-fault.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { Conflict, NotFound, PipelineError, UsageError } from '../error.ts';
+import { SCAN_PRODUCTS } from '../sources/plan.ts';
 
 /** Exit codes of every command. */
 export const EXIT = { done: 0, failure: 1, usage: 2, not_found: 3, conflict: 4, check_found: 5 } as const;
@@ -60,4 +62,43 @@ export function grouped(value: number): string {
 /** `noun` in the number that `count` asks for. */
 export function counted(count: number, noun: string): string {
   return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Whole number of the option called `name`, from 0; throws UsageError. */
+export function wholeOption(name: string, text: string, max: number): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value > max)
+    throw new UsageError(`${name} is '${text}', expected a whole number from 0 to ${max}`);
+  return value;
+}
+
+/** Argument parser: known products, comma-separated. */
+export function productList(text: string): string[] {
+  const products = text.split(',').filter((product) => product !== '');
+  const unknown = products.filter((product) => !SCAN_PRODUCTS.includes(product));
+  if (products.length === 0 || unknown.length > 0)
+    throw new UsageError(
+      `--products names ${unknown.join(', ') || 'nothing'}, expected some of ${SCAN_PRODUCTS.join(', ')}`,
+    );
+  if (!products.includes('MESH'))
+    throw new UsageError('--products leaves out MESH, expected it among them: its files are the scans');
+  return products;
+}
+
+/** Threads that decode: all cores but the one that tracks and publishes, at most three. */
+export function readerThreads(): number {
+  return Math.min(3, Math.max(1, availableParallelism() - 1));
+}
+
+/** Columns of text two spaces apart; `align` has an r for each one that is set to the right, the last one repeats. */
+export function columns(rows: readonly (readonly string[])[], align = 'l'): string {
+  const widths = (rows[0] ?? []).map((_, k) => Math.max(...rows.map((row) => row[k]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, k) => (align[k] === 'r' ? cell.padStart(widths[k] ?? 0) : cell.padEnd(widths[k] ?? 0)))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
 }

@@ -1,5 +1,4 @@
 import { mkdir } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { layout } from '../../schemas/layout.ts';
@@ -24,8 +23,8 @@ import { downloadAll, listBucket } from '../sources/bucket.ts';
 import { listFolder } from '../sources/folder.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { DEFAULT_PRODUCTS, lookBack, SCAN_PRODUCTS } from '../sources/plan.ts';
-import { calendarDate, counted, EXIT, grouped, plainNumber, wholeNumber } from './cli.ts';
+import { DEFAULT_PRODUCTS, lookBack } from '../sources/plan.ts';
+import { calendarDate, counted, EXIT, grouped, plainNumber, productList, readerThreads, wholeNumber } from './cli.ts';
 
 const SOURCES = ['simulate', 'dir', 'noaa'] as const;
 const MS_PER_HOUR = 60 * 60_000;
@@ -102,24 +101,6 @@ function checked(options: Options): Checked {
     return { ...options, input: { kind: 'noaa', date: options.date } };
   }
   return { ...options, input: { kind: 'simulate' } };
-}
-
-/** Argument parser: known products, comma-separated. */
-export function productList(text: string): string[] {
-  const products = text.split(',').filter((product) => product !== '');
-  const unknown = products.filter((product) => !SCAN_PRODUCTS.includes(product));
-  if (products.length === 0 || unknown.length > 0)
-    throw new UsageError(
-      `--products names ${unknown.join(', ') || 'nothing'}, expected some of ${SCAN_PRODUCTS.join(', ')}`,
-    );
-  if (!products.includes('MESH'))
-    throw new UsageError('--products leaves out MESH, expected it among them: its files are the scans');
-  return products;
-}
-
-/** Threads that decode: all cores but the one that tracks and publishes, at most three. */
-export function readerThreads(): number {
-  return Math.min(3, Math.max(1, availableParallelism() - 1));
 }
 
 async function ingest(config: Config, options: Checked): Promise<void> {

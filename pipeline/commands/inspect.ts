@@ -23,6 +23,7 @@ import {
   summarise,
   summariseObjects,
 } from '../read/inspect.ts';
+import { columns } from './cli.ts';
 
 /** What to look for, from the command line. */
 export interface Look {
@@ -324,19 +325,6 @@ function printObjects(objects: ProbSevereSummary, bbox: Bbox | null): string {
       ),
     );
   return `${parts.join('\n\n')}\n`;
-}
-
-/** Columns of text two spaces apart; `align` has an r for each one that is set to the right, the last one repeats. */
-function columns(rows: readonly (readonly string[])[], align = 'l'): string {
-  const widths = (rows[0] ?? []).map((_, k) => Math.max(...rows.map((row) => row[k]?.length ?? 0)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, k) => (align[k] === 'r' ? cell.padStart(widths[k] ?? 0) : cell.padEnd(widths[k] ?? 0)))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
 }
 
 function whole(value: number): string {

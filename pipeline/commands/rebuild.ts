@@ -5,8 +5,7 @@ import { openLog } from '../log.ts';
 import { openRoot } from '../publish/root.ts';
 import { startReadPool } from '../run/read-pool.ts';
 import { openSession } from '../run/session.ts';
-import { calendarDate, counted } from './cli.ts';
-import { readerThreads } from './ingest.ts';
+import { calendarDate, counted, readerThreads } from './cli.ts';
 
 interface Options {
   readonly date: string;

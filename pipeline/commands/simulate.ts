@@ -14,7 +14,7 @@ import { SIMULATED_PRODUCTS, type SimulatedProduct } from '../simulate/fields.ts
 import { conusScenario, DAY_TYPES, PLAINS, type Scenario } from '../simulate/scenario.ts';
 import { measureAcceptance, outside } from '../train/acceptance.ts';
 import { formatRows, isAccepted } from '../train/acceptance-table.ts';
-import { counted, EXIT } from './cli.ts';
+import { counted, EXIT, wholeOption } from './cli.ts';
 
 const MS_PER_HOUR = 3_600_000;
 const LONGEST_HOURS = 24 * 31;
@@ -72,7 +72,7 @@ Examples:
   hail-pipeline simulate --climate 1 --density 4                     a year of four times as much hail`,
     )
     .action(async (options: Options) => {
-      const seed = wholeNumber('--seed', options.seed, 2 ** 32 - 1);
+      const seed = wholeOption('--seed', options.seed, 2 ** 32 - 1);
       if (options.density !== undefined && options.climate === undefined)
         throw new UsageError('--density is given without --climate, expected both');
       if (options.acceptance) acceptance(seed, options.json);
@@ -195,13 +195,6 @@ function instant(name: string, text: string): number {
   if (!whole || Number.isNaN(time_ms) || !timestamp(time_ms).startsWith(text.slice(0, 16)))
     throw new UsageError(`${name} is '${text}', expected an instant that exists, as 2026-05-01T20:00:00Z`);
   return time_ms;
-}
-
-function wholeNumber(name: string, text: string, most: number): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value > most)
-    throw new UsageError(`${name} is '${text}', expected a whole number from 0 to ${most}`);
-  return value;
 }
 
 function scenarioOf(options: Options, seed: number): Scenario {

@@ -18,9 +18,8 @@ import { type Arrival, watch } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { DEFAULT_PRODUCTS } from '../sources/plan.ts';
 import { Unavailable } from '../sources/retry.ts';
-import { plainNumber } from './cli.ts';
+import { plainNumber, productList, readerThreads } from './cli.ts';
 import { follow, pause } from './follow.ts';
-import { productList, readerThreads } from './ingest.ts';
 
 /** On an empty root the bucket is followed from this long ago; after a pause, from the newest scan but at most from a day ago. */
 const FIRST_LOOK_BACK_MS = 30 * 60_000;

@@ -5,6 +5,7 @@ import { readConfig } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { EVENINGS_MAX, refitModel } from '../train/refit.ts';
 import type { TrainingReport } from '../train/train-model.ts';
+import { wholeOption } from './cli.ts';
 
 const REFERENCE = resolve(import.meta.dirname, '../../data/reference');
 
@@ -36,8 +37,8 @@ interface Options {
 }
 
 async function run(options: Options): Promise<void> {
-  const evenings = wholeNumber('--evenings', options.evenings, EVENINGS_MAX);
-  const seed = wholeNumber('--seed', options.seed, 2 ** 31 - 1);
+  const evenings = wholeOption('--evenings', options.evenings, EVENINGS_MAX);
+  const seed = wholeOption('--seed', options.seed, 2 ** 31 - 1);
   if (evenings === 0 && options.probsevere === undefined)
     throw new UsageError('--evenings is 0 and --probsevere is missing, expected something to learn from');
   const out = options.out ?? REFERENCE;
@@ -50,13 +51,6 @@ async function run(options: Options): Promise<void> {
     },
   });
   process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : summary(report, out));
-}
-
-function wholeNumber(name: string, text: string, max: number): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value > max)
-    throw new UsageError(`${name} is '${text}', expected a whole number from 0 to ${max}`);
-  return value;
 }
 
 function summary({ version, samples, held_out }: TrainingReport, out: string): string {
