@@ -75,7 +75,10 @@ Examples:
             terrain: { file: dem.file, step_arcsec: dem.step_arcsec },
             radars,
             radars_outside: WSR88D.length - radars.length,
-            ...{ rows: file.rows, path: file.path, bytes: file.bytes, changed },
+            rows: file.rows,
+            path: file.path,
+            bytes: file.bytes,
+            changed,
           };
           log.close();
           process.stdout.write(options.json ? `${JSON.stringify(summary)}\n` : tell(summary));

@@ -76,7 +76,10 @@ async function stream(config: Config, options: Options, word: 'dir' | 'noaa'): P
       open: async () => {
         const root = await openRoot(config.data_root, 'hail-pipeline stream', storm_day_start_hour, now());
         const session = openSession(root, readers, {
-          ...{ storm_day_start_hour, now, log, raw_keep_days },
+          storm_day_start_hour,
+          now,
+          log,
+          raw_keep_days,
           move_raw: word === 'noaa',
           each_scan: true,
           signal: stop.signal,

@@ -43,7 +43,10 @@ async function run(options: Options): Promise<void> {
     throw new UsageError('--evenings is 0 and --probsevere is missing, expected something to learn from');
   const out = options.out ?? REFERENCE;
   const report = await refitModel({
-    ...{ evenings, seed, out, probsevere: options.probsevere ?? null },
+    evenings,
+    seed,
+    out,
+    probsevere: options.probsevere ?? null,
     date: utcDate(readConfig().now()),
     onEvening: (evening, cases) => {
       if (!options.json && evening % 10 === 0)

@@ -69,7 +69,12 @@ export async function listBucket(ask: ListBucket): Promise<BucketListing> {
     if (named?.product !== product || key !== `${prefix}${baseName(key)}`) unknown.push(key);
     else if (named.time_ms >= from_ms && named.time_ms <= ask.to_ms)
       files.push({
-        ...{ ...named, name: baseName(key), key, bytes, location: objectUrl(ask.base_url, key), etag },
+        ...named,
+        name: baseName(key),
+        key,
+        bytes,
+        location: objectUrl(ask.base_url, key),
+        etag,
         ...(modified_ms === null ? {} : { modified_ms }),
       });
   }

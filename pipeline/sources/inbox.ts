@@ -105,7 +105,8 @@ async function look(folder: string, known: Memory | null, now_ms: number, settle
       unreadable: new Map(unreadable.map(({ key, reason }) => [key, reason])),
     },
     arrival: {
-      ...{ files, unknown },
+      files,
+      unknown,
       unreadable: unreadable.filter(({ key, reason }) => memory.unreadable.get(key) !== reason),
     },
   };

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { eveningSamples } from '../../../pipeline/train/samples.ts';
 import { conusScenario } from '../../../pipeline/simulate/scenario.ts';
+import { eveningSamples } from '../../../pipeline/train/samples.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 
 test('a simulated evening gives storm cells with all predictors and targets that rise with MESH', (t) => {
