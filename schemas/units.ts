@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DATA_SOURCES } from './data-source.ts';
 
 /** Metres in an international mile: the interface measures some radii in miles. */
 export const METRES_PER_MILE = 1609.344;
@@ -43,6 +44,11 @@ export const bigCount = (what: string) =>
 export const latticeIndex = (what: string) => z.int().min(0).max(6999).meta({ description: what, column: 'USMALLINT' });
 export const text = (what: string) => z.string().meta({ description: what, column: 'VARCHAR' });
 export const flag = (what: string) => z.boolean().meta({ description: what, column: 'BOOLEAN' });
+/** One of a few words. */
+export const word = <const Words extends readonly [string, ...string[]]>(what: string, words: Words) =>
+  z.enum(words).meta({ description: what, column: 'VARCHAR' });
+/** Provenance of one row: observed and simulated rows may share a table. */
+export const dataSourceColumn = (what: string) => word(what, DATA_SOURCES);
 export const wholeDegrees = (what: string) =>
   z.int().min(0).max(359).meta({ description: what, unit: 'deg', column: 'USMALLINT' });
 /** Instant as epoch milliseconds in code, TIMESTAMP (UTC) on disk. */

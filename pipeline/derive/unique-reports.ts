@@ -1,0 +1,91 @@
+import type { FileReport, GroundReport } from '../../schemas/tables/ground-reports.ts';
+
+const MS_PER_MINUTE = 60_000;
+/** A correction may move the time of its event by as much as this. */
+const CORRECTION_REACH_MS = 60 * MS_PER_MINUTE;
+/** Positions come in hundredths of a degree: the same place differs by rounding at most. */
+const PLACE_STEP_DEG = 0.01;
+
+export type UniqueReport = Omit<GroundReport, 'storm_date'>;
+
+/**
+ * One report per event, in order of time.
+ *
+ * 1. A repeated report (same feed, office, time and position) counts once: that of the newest product, of one product the larger.
+ * 2. A correction replaces one earlier report of its office: the nearest in time, within an hour, at the place that its remark
+ *    names, else at its own. So it may change size, place and time. One that repeats time and position has replaced by rule 1.
+ * 3. A row of the Storm Prediction Center at the minute and place of a local storm report, a replaced one included, is a copy
+ *    of it: the local storm report stands, because its corrections are known.
+ *
+ * Simulated and observed reports never join. A correction looks at reports of its office and place only.
+ */
+export function uniqueReports(reports: readonly FileReport[]): UniqueReport[] {
+  const { unique, spent } = withoutRepeats(reports);
+  const standing = withoutCorrected(unique, spent);
+  const local = new Set(reports.filter(({ source }) => source === 'lsr').map((report) => keyOf(report, 0, 0)));
+  return standing
+    .filter((report) => report.source === 'lsr' || !neighbourKeys(report).some((key) => local.has(key)))
+    .sort((a, b) => a.time - b.time || compare(a.report_id, b.report_id) || compare(a.data_source, b.data_source))
+    .map(({ is_correction: _, corrects_place: __, ...report }) => report);
+}
+
+/** One report per feed, office, time and position; `spent` are corrections that stand in the place of what they correct. */
+function withoutRepeats(reports: readonly FileReport[]): { unique: FileReport[]; spent: ReadonlySet<FileReport> } {
+  const versions = Map.groupBy(reports, (report) => `${report.data_source} ${report.report_id}`);
+  const spent = new Set<FileReport>();
+  const unique = [...versions.values()].map((same) => {
+    const newest = same.reduce((known, report) => (isNewer(report, known) ? report : known));
+    if (same.some((report) => !report.is_correction && report.product_id !== newest.product_id)) spent.add(newest);
+    return newest;
+  });
+  return { unique, spent };
+}
+
+/** A later product replaces an earlier one; a product that names an event twice means the larger stone. The rest is for order. */
+function isNewer(report: FileReport, known: FileReport): boolean {
+  const [issued, known_issued] = [report.issued_at ?? 0, known.issued_at ?? 0];
+  if (issued !== known_issued) return issued > known_issued;
+  if (report.size_mm !== known.size_mm) return report.size_mm > known.size_mm;
+  return JSON.stringify(report) > JSON.stringify(known);
+}
+
+/** Reports that no later correction replaces. Corrections are applied in order of issue, so that one may correct another. */
+function withoutCorrected(reports: readonly FileReport[], spent: ReadonlySet<FileReport>): FileReport[] {
+  const places = Map.groupBy(reports, (report) => placeKey(report, report.place));
+  const replaced = new Set<FileReport>();
+  const corrections = reports
+    .filter((report) => report.is_correction && !spent.has(report))
+    .sort((a, b) => (a.issued_at ?? 0) - (b.issued_at ?? 0) || compare(a.report_id, b.report_id));
+  for (const correction of corrections) {
+    const candidates = (places.get(placeKey(correction, correction.corrects_place ?? correction.place)) ?? []).filter(
+      (report) =>
+        report !== correction &&
+        !replaced.has(report) &&
+        (report.issued_at ?? 0) < (correction.issued_at ?? 0) &&
+        Math.abs(report.time - correction.time) <= CORRECTION_REACH_MS,
+    );
+    const away = (report: FileReport) => Math.abs(report.time - correction.time);
+    candidates.sort((a, b) => away(a) - away(b) || compare(b.report_id, a.report_id));
+    if (candidates[0] !== undefined) replaced.add(candidates[0]);
+  }
+  return reports.filter((report) => !replaced.has(report));
+}
+
+function placeKey({ data_source, office }: FileReport, place: string): string {
+  return `${data_source} ${office} ${place.toLowerCase().replaceAll(/\s+/g, ' ')}`;
+}
+
+function keyOf({ data_source, time, lat, lon }: FileReport, rows: number, cols: number): string {
+  const row = Math.round(lat / PLACE_STEP_DEG) + rows;
+  const col = Math.round(lon / PLACE_STEP_DEG) + cols;
+  return `${data_source} ${Math.round(time / MS_PER_MINUTE)} ${row} ${col}`;
+}
+
+function neighbourKeys(report: FileReport): string[] {
+  return [-1, 0, 1].flatMap((rows) => [-1, 0, 1].map((cols) => keyOf(report, rows, cols)));
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,194 @@
+import type { FileReport } from '../../schemas/tables/ground-reports.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { BadInput } from '../error.ts';
+import { isHailEvent, measuredOf } from './lsr-geojson.ts';
+import {
+  correctedPlace,
+  inchesToMm,
+  isOnGlobe,
+  MAX_SIZE_INCH,
+  productId,
+  reportId,
+  SIMULATED_OFFICE,
+} from './report-fields.ts';
+import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, type SetAside } from './set-aside.ts';
+import {
+  clockMinutes,
+  type IssueLine,
+  issueLine,
+  localTime,
+  nearestDayTime,
+  productLines,
+  wmoHeading,
+} from './text-product.ts';
+
+/** A report of any event as the text has it, before hail is picked out. */
+export interface LsrEntry {
+  /** Line of its time in the product, counted from 1. */
+  readonly line: number;
+  readonly time_ms: number;
+  readonly event: string;
+  readonly place: string;
+  readonly lat: number;
+  readonly lon: number;
+  /** Such as `M1.25 Inch`; empty where the event has no size. */
+  readonly magnitude: string;
+  readonly county: string;
+  readonly state: string;
+  readonly observer: string;
+  readonly remark: string;
+}
+
+/** A local storm report as its text has it. */
+export interface LsrProduct {
+  readonly product_id: string;
+  readonly issued_ms: number;
+  readonly office: string;
+  readonly zone: string;
+  readonly is_correction: boolean;
+  readonly entries: readonly LsrEntry[];
+  readonly set_aside: readonly SetAside[];
+}
+
+/** Columns of the two lines of a report, from 0. */
+const COLUMNS = { event: 12, place: 29, position: 53, county: 29, state: 48, observer: 53 } as const;
+
+/**
+ * Hail in the text of a local storm report of the National Weather Service. Times are local, in the zone of the issue line,
+ * and leave in UTC; sizes leave in mm. Other events are counted by their words. Reports that cannot be used are set aside;
+ * a text that is no local storm report throws BadInput.
+ */
+export function readLsrText(bytes: Uint8Array, subject: string, now_ms: number): ReadItems<FileReport> {
+  const product = parseLsrText(bytes, subject);
+  const rows: FileReport[] = [];
+  const set_aside = [...product.set_aside];
+  const others = new Map<string, number>();
+  for (const entry of product.entries) {
+    if (!isHailEvent(entry.event)) {
+      countWord(others, entry.event);
+      continue;
+    }
+    const report = reportOf(entry, product, now_ms);
+    if (typeof report === 'string') set_aside.push({ item: `line ${entry.line}`, reason: report });
+    else rows.push(report);
+  }
+  return { rows, set_aside, others };
+}
+
+/** A local storm report with its entries of every kind. Throws BadInput for a text that is none. */
+export function parseLsrText(bytes: Uint8Array, subject: string): LsrProduct {
+  const lines = productLines(bytes, subject);
+  const title = lines.find((line) => /^\s*preliminary local storm report/i.test(line));
+  if (title === undefined) throw new BadInput('read', subject, "no line 'Preliminary Local Storm Report'");
+  const heading = wmoHeading(lines);
+  const awips = lines
+    .slice(0, 10)
+    .find((line) => /^LSR[A-Z]{3}$/.test(line.trim()))
+    ?.trim();
+  if (heading === null || awips === undefined)
+    throw new BadInput('read', subject, 'no heading, expected that of LSRxxx');
+  const issue = issueLine(lines);
+  if (issue === null) throw new BadInput('read', subject, 'no issue line with a known time zone');
+  const issued_ms = nearestDayTime(heading.ddhhmm, issue.issued_ms);
+  if (issued_ms === null)
+    throw new BadInput('read', subject, `heading has the time ${heading.ddhhmm}, expected ddhhmm`);
+  const entries: LsrEntry[] = [];
+  const set_aside: SetAside[] = [];
+  for (const { start, block } of blocksOf(lines)) {
+    const entry = parseEntry(block, start + 1, issue);
+    if (typeof entry === 'string') set_aside.push({ item: `line ${start + 1}`, reason: entry });
+    else entries.push(entry);
+  }
+  return {
+    product_id: productId(issued_ms, heading.wmo, heading.office, awips),
+    issued_ms,
+    office: awips.slice(3),
+    zone: issue.zone,
+    is_correction: /corrected/i.test(title),
+    entries,
+    set_aside,
+  };
+}
+
+const STARTS_WITH_TIME = /^\d{3,4} (AM|PM)\b/i;
+
+/** Reports start with a line of their time and end before the next, at `&&` or at `$$`. */
+function blocksOf(lines: readonly string[]): { start: number; block: string[] }[] {
+  const blocks: { start: number; block: string[] }[] = [];
+  const from = lines.findIndex((line) => /^\.\.TIME\.\.\./i.test(line));
+  for (let i = from === -1 ? lines.length : from; i < lines.length; i++) {
+    const line = lines[i] as string;
+    if (line.startsWith('&&') || line.startsWith('$$')) break;
+    if (STARTS_WITH_TIME.test(line)) blocks.push({ start: i, block: [line] });
+    else blocks.at(-1)?.block.push(line);
+  }
+  return blocks;
+}
+
+function parseEntry(
+  [first = '', second = '', ...remarks]: readonly string[],
+  line: number,
+  issue: IssueLine,
+): LsrEntry | string {
+  const [, hour, minute, half] = /^(\d{1,2})(\d{2}) (AM|PM)/i.exec(first) ?? [];
+  const [, month, day, year] = /^(\d{2})\/(\d{2})\/(\d{4})\b/.exec(second) ?? [];
+  const local_ms = localTime(
+    Number(year),
+    Number(month) - 1,
+    Number(day),
+    clockMinutes(Number(hour), Number(minute), half ?? ''),
+  );
+  if (local_ms === null)
+    return `time is ${quoted(`${first.slice(0, 9)} ${second.slice(0, 11)}`)}, expected HHMM AM or PM over MM/DD/YYYY`;
+  const position = /^(\d{1,2}\.\d{1,4})([NS])\s+(\d{1,3}\.\d{1,4})([EW])/.exec(first.slice(COLUMNS.position).trim());
+  const [, lat_text, north, lon_text, east] = position ?? [];
+  const lat = (north === 'S' ? -1 : 1) * Number(lat_text);
+  const lon = (east === 'W' ? -1 : 1) * Number(lon_text);
+  if (!position || !isOnGlobe(lat, lon))
+    return `position is ${quoted(first.slice(COLUMNS.position))}, expected such as 38.89N 98.85W`;
+  return {
+    line,
+    time_ms: local_ms + issue.to_utc_ms,
+    event: first.slice(COLUMNS.event, COLUMNS.place).trim(),
+    place: first.slice(COLUMNS.place, COLUMNS.position).trim(),
+    lat,
+    lon,
+    magnitude: second.slice(COLUMNS.event, COLUMNS.county).trim(),
+    county: second.slice(COLUMNS.county, COLUMNS.state).trim(),
+    state: second.slice(COLUMNS.state, COLUMNS.observer).trim(),
+    observer: second.slice(COLUMNS.observer).trim(),
+    remark: remarks
+      .map((words) => words.trim())
+      .filter((words) => words !== '')
+      .join(' '),
+  };
+}
+
+function reportOf(entry: LsrEntry, product: LsrProduct, now_ms: number): FileReport | string {
+  if (entry.time_ms > now_ms + MAX_FUTURE_MS) return `time ${timestamp(entry.time_ms)} lies in the future`;
+  const [, qualifier, size] = /^([ME]?)(\d{1,2}(?:\.\d{1,3})?) INCH(?:ES)?$/i.exec(entry.magnitude) ?? [];
+  const inches = Number(size);
+  if (!(inches > 0 && inches <= MAX_SIZE_INCH))
+    return `size is ${quoted(entry.magnitude)}, expected such as E1.00 INCH, up to ${MAX_SIZE_INCH}`;
+  const { lat, lon } = entry;
+  const corrects_place = correctedPlace(entry.remark);
+  return {
+    report_id: reportId('lsr', product.office, entry.time_ms, { lat, lon }),
+    source: 'lsr',
+    time: entry.time_ms,
+    lat,
+    lon,
+    size_mm: inchesToMm(inches),
+    is_measured: measuredOf(qualifier ?? ''),
+    place: entry.place,
+    county: entry.county,
+    state: entry.state,
+    office: product.office,
+    remark: entry.remark || null,
+    product_id: product.product_id,
+    issued_at: product.issued_ms,
+    data_source: product.office === SIMULATED_OFFICE ? 'simulated' : 'observed',
+    is_correction: product.is_correction || corrects_place !== null,
+    corrects_place,
+  };
+}

@@ -1,0 +1,91 @@
+import { bbox as boxOf } from '@turf/bbox';
+import { kinks } from '@turf/kinks';
+import { rewind } from '@turf/rewind';
+import type { Bbox } from '../../schemas/geo/position.ts';
+import type { Ring } from '../../schemas/geo/rings.ts';
+import { polygonToWkt } from '../../schemas/geo/wkt.ts';
+import { quoted } from './set-aside.ts';
+
+/** Warnings have up to 20 positions by rule, discussions 35 in practice; the search for crossings costs their square. */
+const MAX_POSITIONS = 500;
+
+/** A polygon that was looked at, as a table stores it. */
+export interface CheckedPolygon {
+  /** WKT, shell counter-clockwise. */
+  readonly geometry: string;
+  readonly bbox: Bbox;
+  /** Positions of the ring, the closing one included. */
+  readonly positions: number;
+}
+
+/**
+ * A polygon of one ring, checked and wound counter-clockwise, or the reason why it is none: not closed, fewer than three
+ * different positions, positions that are no numbers or off the globe, no area, or edges that cross or touch each other.
+ * `rings` is whatever stands under `coordinates`.
+ */
+export function checkPolygon(rings: unknown): CheckedPolygon | string {
+  const ring = checkedRing(rings);
+  if (typeof ring === 'string') return ring;
+  const polygon = { type: 'Polygon' as const, coordinates: [ring] };
+  const [kink] = kinks(polygon).features;
+  if (kink !== undefined) {
+    const [lon = 0, lat = 0] = kink.geometry.coordinates;
+    return `edges cross or touch at ${lon.toFixed(2)} ${lat.toFixed(2)}, expected a simple polygon`;
+  }
+  const { coordinates } = rewind(polygon) as typeof polygon;
+  return { geometry: polygonToWkt(coordinates), bbox: boxOf(polygon) as unknown as Bbox, positions: ring.length };
+}
+
+function checkedRing(rings: unknown): Ring | string {
+  if (!Array.isArray(rings) || !Array.isArray(rings[0])) return `coordinates are ${quoted(rings)}, expected one ring`;
+  if (rings.length !== 1) return `${rings.length} rings, expected one`;
+  const positions = rings[0] as unknown[];
+  if (positions.length > MAX_POSITIONS) return `${positions.length} positions, expected at most ${MAX_POSITIONS}`;
+  const wrong = positions.find((position) => !isPosition(position));
+  if (wrong !== undefined) return `position ${quoted(wrong)}, expected longitude and latitude`;
+  const ring = withoutRepeats((positions as number[][]).map(([lon, lat]) => [lon as number, lat as number]));
+  if (String(ring[0]) !== String(ring.at(-1)) || positions.length < 2)
+    return `ring is not closed, expected the first position ${quoted(positions[0])} at its end`;
+  if (ring.length < 4) return `${ring.length - 1} different positions, expected 3 or more`;
+  return signedArea(ring) === 0 ? 'ring has no area' : ring;
+}
+
+/** True for a pair of numbers on the globe. */
+export function isPosition(value: unknown): value is readonly [number, number] {
+  if (!Array.isArray(value) || value.length < 2) return false;
+  const [lon, lat] = value as unknown[];
+  return typeof lon === 'number' && typeof lat === 'number' && Math.abs(lon) <= 180 && Math.abs(lat) <= 90;
+}
+
+/** A ring without positions that repeat the one before. */
+export function withoutRepeats(ring: Ring): Ring {
+  return ring.filter((position, i) => i === 0 || String(position) !== String(ring[i - 1]));
+}
+
+/** Twice the area of a closed ring in square degrees, positive when it runs counter-clockwise. */
+export function signedArea(ring: Ring): number {
+  let sum = 0;
+  for (let i = 1; i < ring.length; i++) {
+    const [ax = 0, ay = 0] = ring[i - 1] as number[];
+    const [bx = 0, by = 0] = ring[i] as number[];
+    sum += ax * by - bx * ay;
+  }
+  return sum;
+}
+
+/** A ring with its first position at its end. */
+export function closed(ring: Ring): Ring {
+  const [first] = ring;
+  return first === undefined || String(first) === String(ring.at(-1)) ? ring : [...ring, first];
+}
+
+/** Edges of a box as the tables store them; all null without one. */
+export function edgesOf(polygon: CheckedPolygon | null): {
+  west: number | null;
+  south: number | null;
+  east: number | null;
+  north: number | null;
+} {
+  const [west = null, south = null, east = null, north = null] = polygon?.bbox ?? [];
+  return { west, south, east, north };
+}
