@@ -32,6 +32,7 @@ export function checkPolygon(rings: unknown): CheckedPolygon | string {
     const [lon = 0, lat = 0] = kink.geometry.coordinates;
     return `edges cross or touch at ${lon.toFixed(2)} ${lat.toFixed(2)}, expected a simple polygon`;
   }
+  if (signedArea(ring) === 0) return 'ring has no area';
   const { coordinates } = rewind(polygon) as typeof polygon;
   return { geometry: polygonToWkt(coordinates), bbox: boxOf(polygon) as unknown as Bbox, positions: ring.length };
 }
@@ -47,7 +48,7 @@ function checkedRing(rings: unknown): Ring | string {
   if (String(ring[0]) !== String(ring.at(-1)) || positions.length < 2)
     return `ring is not closed, expected the first position ${quoted(positions[0])} at its end`;
   if (ring.length < 4) return `${ring.length - 1} different positions, expected 3 or more`;
-  return signedArea(ring) === 0 ? 'ring has no area' : ring;
+  return ring;
 }
 
 /** True for a pair of numbers on the globe. */

@@ -1,0 +1,226 @@
+import { z } from 'zod';
+import {
+  CAP_SEVERITIES,
+  MESSAGE_TYPES,
+  TORNADO_DETECTIONS,
+  WARNING_EVENTS,
+  type Warning,
+} from '../../schemas/tables/warnings.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { METRES_PER_MILE, MS_PER_KNOT } from '../../schemas/units.ts';
+import { BadInput } from '../error.ts';
+import { type JsonBounds, parseJson } from './json.ts';
+import { checkPolygon, edgesOf } from './polygon.ts';
+import { inchesToMm } from './report-fields.ts';
+import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, refuseHtml, type SetAside } from './set-aside.ts';
+
+/** The 396 alerts of a busy summer evening take 1.6 MB, 15,000 lists and objects and 60,000 values. */
+const BOUNDS: JsonBounds = {
+  max_bytes: 32 * 1024 * 1024,
+  max_containers: 600_000,
+  max_values: 2_000_000,
+  max_depth: 32,
+};
+
+const MS_PER_DAY = 86_400_000;
+/** A warning lasts an hour, seldom three. */
+const LONGEST_MS = MS_PER_DAY;
+/** Hail above 10 inches and gusts above 400 mph have never been warned of: a slip of the keyboard. */
+const MAX_HAIL_INCH = 10;
+const MAX_GUST_MPH = 400;
+/** Storms do not move faster. */
+const MAX_SPEED_KT = 120;
+
+/** Who sends the alerts of the simulator. */
+const SIMULATED_SENDER = 'simulated';
+
+const Text = z.string().max(20_000).nullish();
+/** An instant in ISO 8601 with its offset from UTC. */
+const Instant = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+const Alert = z.object({
+  geometry: z.unknown(),
+  properties: z.object({
+    id: z.string().regex(/^\S{1,200}$/),
+    event: z.enum(WARNING_EVENTS),
+    status: z.string(),
+    messageType: z.enum(MESSAGE_TYPES),
+    severity: z.enum(CAP_SEVERITIES),
+    sender: z.string(),
+    senderName: z.string().max(200),
+    headline: Text,
+    areaDesc: Text,
+    sent: Instant,
+    expires: Instant,
+    ends: Instant.nullish(),
+    references: z
+      .array(z.object({ identifier: z.string().regex(/^\S{1,200}$/) }))
+      .max(200)
+      .default([]),
+    parameters: z.record(z.string(), z.array(z.unknown())).default({}),
+  }),
+});
+type Alert = z.infer<typeof Alert>;
+const Kind = z.object({ properties: z.object({ event: z.string().max(100), status: z.string().max(100) }) });
+const Collection = z.object({ type: z.literal('FeatureCollection'), features: z.array(z.unknown()) });
+
+/**
+ * Severe Thunderstorm and Tornado Warnings of an api.weather.gov alert collection, one row per message, in file order.
+ *
+ * Parameters are lists of text, of which the first counts. Hail comes in inches, gusts in mph, motion in knots and as the
+ * direction from which the storm comes; the row has mm, km/h, and the direction towards which it moves. Other events, and
+ * messages that are tests or exercises, are counted. An alert that cannot be used is set aside; one whose polygon alone is broken
+ * is kept without it and also set aside, because an update still replaces its predecessor. Of two alerts with one id the later
+ * counts. Throws BadInput for a file that is no feature collection: that is never "no warnings".
+ */
+export function readAlerts(bytes: Uint8Array, subject: string, now_ms: number): ReadItems<Warning> {
+  refuseHtml(bytes, subject, 'the geojson of alerts');
+  const collection = Collection.safeParse(parseJson(bytes, subject, BOUNDS));
+  if (!collection.success)
+    throw new BadInput('read', subject, 'not a feature collection, expected the geojson of alerts', {
+      cause: collection.error,
+    });
+  const rows = new Map<string, Warning>();
+  const set_aside: SetAside[] = [];
+  const others = new Map<string, number>();
+  for (const [index, feature] of collection.data.features.entries()) {
+    const item = `feature ${index + 1}`;
+    const kind = Kind.safeParse(feature);
+    const other = kind.success ? otherKind(kind.data.properties) : null;
+    if (other !== null) {
+      countWord(others, other);
+      continue;
+    }
+    const warning = readWarning(feature, now_ms);
+    if (typeof warning === 'string') {
+      set_aside.push({ item, reason: warning });
+      continue;
+    }
+    const { row, refusal } = warning;
+    if (refusal !== null) set_aside.push({ item: `${item} polygon`, reason: refusal });
+    const known = rows.get(row.warning_id);
+    if (known === undefined) rows.set(row.warning_id, row);
+    else if (JSON.stringify(known) !== JSON.stringify(row)) {
+      set_aside.push({
+        item,
+        reason: `id ${quoted(row.warning_id)} stands for two different alerts, the later is kept`,
+      });
+      if (row.issued_at > known.issued_at) rows.set(row.warning_id, row);
+    }
+  }
+  return { rows: [...rows.values()], set_aside, others };
+}
+
+/** Word under which an alert that is no warning in force is counted; null for a warning. */
+function otherKind({ event, status }: { event: string; status: string }): string | null {
+  if (!(WARNING_EVENTS as readonly string[]).includes(event)) return event;
+  return status === 'Actual' ? null : `${event} (${status})`;
+}
+
+function readWarning(feature: unknown, now_ms: number): { row: Warning; refusal: string | null } | string {
+  const parsed = Alert.safeParse(feature);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    return `${issue?.path.join('.') || 'alert'}: ${issue?.message.toLowerCase()}`;
+  }
+  const { geometry, properties } = parsed.data;
+  const { sent, parameters } = properties;
+  if (sent > now_ms + MAX_FUTURE_MS) return `sent ${timestamp(sent)} lies in the future`;
+  const expires_at = properties.ends ?? eventEnd(parameters, sent) ?? properties.expires;
+  if (expires_at < sent - LONGEST_MS || expires_at > sent + LONGEST_MS)
+    return `ends ${timestamp(expires_at)}, expected within a day of ${timestamp(sent)}`;
+  const polygon = geometry === null || geometry === undefined ? null : polygonOf(geometry);
+  const checked = typeof polygon === 'string' ? null : polygon;
+  const vtec = vtecOf(parameters);
+  return {
+    row: {
+      warning_id: properties.id,
+      event: properties.event,
+      message_type: properties.messageType,
+      severity: properties.severity,
+      office: properties.senderName,
+      headline: properties.headline ?? null,
+      areas: properties.areaDesc ?? null,
+      issued_at: sent,
+      expires_at,
+      tornado_detection: tornadoDetection(parameters),
+      hail_size_mm: hailSize(parameters),
+      gust_kmh: gustSpeed(parameters),
+      ...motionOf(parameters),
+      vtec_action: vtec?.action ?? null,
+      vtec_event: vtec?.event ?? null,
+      replaces: properties.references.map(({ identifier }) => identifier).join(' '),
+      positions: checked?.positions ?? 0,
+      geometry: checked?.geometry ?? null,
+      ...edgesOf(checked),
+      is_refused_polygon: typeof polygon === 'string',
+      data_source: properties.sender === SIMULATED_SENDER ? 'simulated' : 'observed',
+    },
+    refusal: typeof polygon === 'string' ? polygon : null,
+  };
+}
+
+function polygonOf(geometry: unknown): ReturnType<typeof checkPolygon> {
+  const shape = z.object({ type: z.literal('Polygon'), coordinates: z.unknown() }).safeParse(geometry);
+  return shape.success ? checkPolygon(shape.data.coordinates) : `geometry is ${quoted(geometry)}, expected a polygon`;
+}
+
+type Parameters = Alert['properties']['parameters'];
+
+/** First text of a parameter; null where there is none. */
+function firstText(parameters: Parameters, name: string): string | null {
+  const [first] = parameters[name] ?? [];
+  return typeof first === 'string' ? first.slice(0, 500) : null;
+}
+
+/** End of the event where the alert itself has no `ends`; null without the parameter, or when it is not of the time of the alert. */
+function eventEnd(parameters: Parameters, sent: number): number | null {
+  const end = Instant.safeParse(firstText(parameters, 'eventEndingTime'));
+  return end.success && Math.abs(end.data - sent) <= LONGEST_MS ? end.data : null;
+}
+
+/** Hail of the tag, such as `1.50` or `Up to .75`, mm; null without a tag or where it makes no sense. */
+function hailSize(parameters: Parameters): number | null {
+  const inches = amountIn(
+    firstText(parameters, 'maxHailSize'),
+    /^(?:up to )?(\d{0,2}(?:\.\d{1,2})?)(?: ?in(?:ch(?:es)?)?)?$/i,
+  );
+  return inches === null || inches > MAX_HAIL_INCH ? null : inchesToMm(inches);
+}
+
+/** Gust of the tag, such as `60 MPH`, km/h. */
+function gustSpeed(parameters: Parameters): number | null {
+  const mph = amountIn(firstText(parameters, 'maxWindGust'), /^(?:up to )?(\d{1,3}) ?mph$/i);
+  return mph === null || mph > MAX_GUST_MPH ? null : roundTo(mph * (METRES_PER_MILE / 1000), 3);
+}
+
+function amountIn(text: string | null, pattern: RegExp): number | null {
+  const digits = pattern.exec(text?.trim() ?? '')?.[1];
+  return digits === undefined || digits === '' ? null : Number(digits);
+}
+
+function tornadoDetection(parameters: Parameters): Warning['tornado_detection'] {
+  const tag = firstText(parameters, 'tornadoDetection')?.trim().toUpperCase().replaceAll(/\s+/g, '_');
+  return TORNADO_DETECTIONS.find((word) => word === tag) ?? null;
+}
+
+/** Motion of `…storm...292DEG...28KT...33.23,-107.12`: the tag says from where the storm comes. */
+function motionOf(parameters: Parameters): Pick<Warning, 'speed_kmh' | 'direction_deg'> {
+  const [, from, knots] =
+    /\.\.\.(\d{1,3})DEG\.\.\.(\d{1,3})KT/.exec(firstText(parameters, 'eventMotionDescription') ?? '') ?? [];
+  if (from === undefined || Number(from) > 360 || Number(knots) > MAX_SPEED_KT)
+    return { speed_kmh: null, direction_deg: null };
+  const speed_kmh = roundTo(Number(knots) * MS_PER_KNOT * 3.6, 3);
+  return { speed_kmh, direction_deg: speed_kmh === 0 ? null : (Number(from) + 180) % 360 };
+}
+
+/** Action and event of the first VTEC line of a warning, such as `/O.NEW.KEPZ.SV.W.0044.230913T0212Z-230913T0245Z/`. */
+function vtecOf(parameters: Parameters): { action: string; event: string } | null {
+  const [, action, event] =
+    /^\/[OTEX]\.([A-Z]{3})\.([A-Z]{4}\.[A-Z]{2}\.[A-Z]\.\d{4})\./.exec(firstText(parameters, 'VTEC')?.trim() ?? '') ??
+    [];
+  return action === undefined || event === undefined ? null : { action, event };
+}
+
+function roundTo(value: number, decimals: number): number {
+  return Math.round(value * 10 ** decimals) / 10 ** decimals;
+}

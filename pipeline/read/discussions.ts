@@ -1,0 +1,94 @@
+import type { Watch } from '../../schemas/tables/watches.ts';
+import { METRES_PER_MILE } from '../../schemas/units.ts';
+import { BadInput } from '../error.ts';
+import { textOutline } from './outline.ts';
+import { edgesOf } from './polygon.ts';
+import { inchesToMm } from './report-fields.ts';
+import { MAX_FUTURE_MS, quoted, type SetAside } from './set-aside.ts';
+import { issueLine, nearestDayTime, productLines, validity, wmoHeading } from './text-product.ts';
+
+/** A mesoscale discussion, and the parts of it that cannot be used. */
+export interface ReadDiscussion {
+  readonly row: Watch;
+  readonly set_aside: readonly SetAside[];
+}
+
+/**
+ * Mesoscale discussion of the Storm Prediction Center (SWOMCD): number, validity, what it concerns, probability of a watch, peak
+ * sizes where given, and outline. An outline that is broken or absent is set aside and leaves the geometry null. Throws BadInput
+ * for another text, and for a discussion whose number, issue or validity cannot be read.
+ */
+export function readDiscussion(bytes: Uint8Array, subject: string, received_ms: number): ReadDiscussion {
+  const lines = productLines(bytes, subject);
+  const bad = (reason: string) => new BadInput('read', subject, reason);
+  const number = firstMatch(lines, /^\s*mesoscale discussion\s+(\d{1,4})\b/i);
+  if (number === null) throw bad("no line 'Mesoscale Discussion number'");
+  const issue = issueLine(lines);
+  if (issue === null) throw bad('no issue line with a known time zone');
+  const valid = /\bvalid\s+(\d{6})z\s*-\s*(\d{6})z/i.exec(lines.find((line) => /^\s*valid\s+\d{6}z/i.test(line)) ?? '');
+  const times = valid === null ? null : validity(valid[1] as string, valid[2] as string, issue.issued_ms);
+  if (times === null) throw bad(`validity is ${quoted(valid?.[0] ?? null)}, expected VALID ddhhmmZ - ddhhmmZ`);
+  const heading = wmoHeading(lines);
+  const issued_at = issueTime(heading?.ddhhmm ?? null, issue.issued_ms);
+  if (issued_at > received_ms + MAX_FUTURE_MS) throw bad('issued in the future');
+  const outline = textOutline(lines);
+  const polygon = typeof outline === 'string' ? null : outline;
+  const hail = firstMatch(lines, /most probable peak hail size\.\.\.(?:up to )?(?:[\d.]{1,5}-)?([\d.]{1,5}) inch/i);
+  const gust = firstMatch(lines, /most probable peak wind gust\.\.\.(?:up to )?(?:\d{1,3}-)?(\d{1,3}) mph/i);
+  const percent = firstMatch(lines, /^\s*probability of watch issuance\s*\.\.\.\s*(\d{1,3}) percent/i);
+  return {
+    row: {
+      watch_id: `discussion-${new Date(issue.issued_ms).getUTCFullYear()}-${number.padStart(4, '0')}`,
+      type: 'mesoscale_discussion',
+      number: Number(number),
+      issued_at,
+      begins_at: times.begins_ms,
+      expires_at: times.ends_ms,
+      headline: paragraph(lines, /^\s*concerning\.\.\./i) ?? '',
+      areas: paragraph(lines, /^\s*areas affected\.\.\./i),
+      watch_probability_pct: percent === null || Number(percent) > 100 ? null : Number(percent),
+      hail_size_mm: hail === null || !(Number(hail) > 0) ? null : inchesToMm(Number(hail)),
+      gust_kmh: gust === null ? null : Math.round(Number(gust) * METRES_PER_MILE) / 1000,
+      severe_hail_probability_pct: null,
+      significant_hail_probability_pct: null,
+      is_particularly_dangerous: null,
+      is_cancelled: false,
+      geometry: polygon?.geometry ?? null,
+      ...edgesOf(polygon),
+      data_source: heading?.is_simulated ? 'simulated' : 'observed',
+    },
+    set_aside: typeof outline === 'string' ? [{ item: 'outline', reason: outline }] : [],
+  };
+}
+
+/** The heading is exact to the minute like the issue line; a heading of another day is that of a copy. */
+function issueTime(ddhhmm: string | null, issued_ms: number): number {
+  const time_ms = ddhhmm === null ? null : nearestDayTime(ddhhmm, issued_ms);
+  return time_ms !== null && Math.abs(time_ms - issued_ms) <= 60 * 60_000 ? time_ms : issued_ms;
+}
+
+function firstMatch(lines: readonly string[], pattern: RegExp): string | null {
+  for (const line of lines) {
+    const found = pattern.exec(line.slice(0, 200))?.[1];
+    if (found !== undefined) return found;
+  }
+  return null;
+}
+
+/** Words after a heading such as `CONCERNING...`, to the next empty line or heading, without dots at the end. */
+function paragraph(lines: readonly string[], heading: RegExp): string | null {
+  const start = lines.findIndex((line) => heading.test(line));
+  if (start === -1) return null;
+  const words = [(lines[start] as string).replace(heading, '')];
+  for (const line of lines.slice(start + 1, start + 6)) {
+    if (line.trim() === '' || /^\s*(concerning\.\.\.|valid \d{6}z|probability of watch)/i.test(line)) break;
+    words.push(line.trim());
+  }
+  return (
+    words
+      .join(' ')
+      .trim()
+      .replace(/\.{1,9}$/, '')
+      .trim() || null
+  );
+}
