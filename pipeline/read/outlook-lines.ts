@@ -1,0 +1,253 @@
+import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
+import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
+import { findConflicts } from '../../schemas/geo/validity.ts';
+import { OUTLOOK_DOMAIN } from '../../schemas/reference/outlook-domain.ts';
+import { closed, signedArea, withoutRepeats } from './polygon.ts';
+
+/** Length of a degree of latitude, km. */
+const KM_PER_DEG = 111.2;
+/** Longitudes shrink by this at 38 N, the middle of the domain: enough to tell which place on its border is nearest. */
+const LON_SCALE = Math.cos((38 * Math.PI) / 180);
+/** Ends farther inside the domain than this belong to no line that means to end at its border. */
+const MAX_END_INSIDE_KM = 150;
+/** Pieces of a line that leave the domain again within this are the wobble of a line drawn along its border. */
+const MIN_PIECE_KM = 20;
+
+type Position = readonly [lon: number, lat: number];
+
+/** A place on the border of the domain: position, and distance along it, clockwise from its first position. */
+interface BorderPlace {
+  readonly position: Position;
+  readonly along: number;
+}
+
+/** A line from border to border; the area lies to its right. */
+interface Crossing {
+  readonly start: BorderPlace;
+  readonly end: BorderPlace;
+  readonly line: Ring;
+}
+
+/**
+ * Area of the lines of one group of an outlook text, or the reason why they make none.
+ *
+ * The area lies to the right of each line. A line that closes clockwise is an area, counter-clockwise a hole of the area around
+ * it. A line that does not close runs from border to border of the outlook domain: it is cut at the border, and the area is
+ * closed along the border, clockwise from the end of one line to the next start of one. A line whose two ends lie well inside
+ * the domain and nearer to each other than half their distance to its border was left open by mistake and is closed.
+ */
+export function assembleLines(lines: readonly Ring[]): MultiPolygon | string {
+  const shells: Ring[] = [];
+  const holes: Ring[] = [];
+  const crossings: Crossing[] = [];
+  for (const given of lines) {
+    const line = withoutRepeats(given);
+    if (line.length < 2) return `a line of ${line.length} position, expected 2 or more`;
+    if (isClosed(line) || isLeftOpen(line)) {
+      const ring = closed(line);
+      if (ring.length < 4) return `a ring of ${ring.length - 1} positions, expected 3 or more`;
+      (signedArea(ring) < 0 ? shells : holes).push(ring);
+      continue;
+    }
+    const cut = cutAtBorder(line);
+    if (typeof cut === 'string') return cut;
+    crossings.push(...cut);
+  }
+  shells.push(...closeAlongBorder(crossings));
+  return nest(shells, holes);
+}
+
+function isClosed(line: Ring): boolean {
+  return String(line[0]) === String(line.at(-1));
+}
+
+function isLeftOpen(line: Ring): boolean {
+  const [first, last] = [line[0] as unknown as Position, line.at(-1) as unknown as Position];
+  if (![first, last].every(isInDomain)) return false;
+  return planeDistance(first, last) < 0.5 * Math.min(...[first, last].map((end) => toBorder(end).distance));
+}
+
+/** Shells, and the holes in the shell around them, wound as RFC 7946 has it; a hole without a shell is an area drawn the other way round. */
+function nest(shells: readonly Ring[], holes: readonly Ring[]): MultiPolygon | string {
+  const polygons: MultiPolygon = shells.map((ring) => [counterClockwise(ring)]);
+  for (const hole of holes) {
+    const around = polygons.find(([shell]) => booleanPointInPolygon(hole[0] as number[], ringPolygon(shell as Ring)));
+    if (around === undefined) polygons.push([counterClockwise(hole)]);
+    else around.push(counterClockwise(hole).toReversed());
+  }
+  for (const polygon of polygons) {
+    const [conflict] = findConflicts([polygon]);
+    if (conflict !== undefined) return conflict.reason;
+  }
+  return polygons;
+}
+
+function ringPolygon(ring: Ring): { type: 'Polygon'; coordinates: Ring[] } {
+  return { type: 'Polygon', coordinates: [ring] };
+}
+
+function counterClockwise(ring: Ring): Ring {
+  return signedArea(ring) < 0 ? ring.toReversed() : ring;
+}
+
+/** Pieces of an open line inside the domain, each from border to border; ends inside are led to the nearest place on it. */
+function cutAtBorder(line: Ring): Crossing[] | string {
+  const positions = line as unknown as readonly Position[];
+  for (const end of [positions[0] as Position, positions.at(-1) as Position])
+    if (isInDomain(end)) {
+      const inside_km = toBorder(end).distance * KM_PER_DEG;
+      if (inside_km > MAX_END_INSIDE_KM)
+        return `line ends at ${end.join(' ')}, ${Math.round(inside_km)} km inside the outlook domain`;
+    }
+  const pieces: Step[][] = [];
+  let is_open = false;
+  for (const step of stepsOf(positions)) {
+    if (!isInDomain(middle(step.from.position, step.to.position))) is_open = false;
+    else if (is_open) pieces.at(-1)?.push(step);
+    else {
+      pieces.push([step]);
+      is_open = true;
+    }
+  }
+  return pieces
+    .map(crossingOf)
+    .filter(
+      ({ line: piece }) => lengthsOf(piece as unknown as readonly Position[]).at(-1)! * KM_PER_DEG >= MIN_PIECE_KM,
+    );
+}
+
+/** A part of a line that does not cross the border; `along` is known where an end lies on it. */
+interface Step {
+  readonly from: { readonly position: Position; readonly along: number | null };
+  readonly to: { readonly position: Position; readonly along: number | null };
+}
+
+function stepsOf(line: readonly Position[]): Step[] {
+  return line.slice(1).flatMap((to, i) => {
+    const from = line[i] as Position;
+    const places = [{ position: from, along: null }, ...borderMeetings(from, to), { position: to, along: null }];
+    return places.slice(1).map((place, k) => ({ from: places[k] as Step['from'], to: place }));
+  });
+}
+
+function middle(a: Position, b: Position): Position {
+  return [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2];
+}
+
+function crossingOf(steps: readonly Step[]): Crossing {
+  const start = borderPlaceOf((steps[0] as Step).from);
+  const end = borderPlaceOf((steps.at(-1) as Step).to);
+  const inner = [(steps[0] as Step).from, ...steps.map(({ to }) => to)].map(({ position }) => position);
+  const line = [start.position, ...inner, end.position].map(([lon, lat]) => [lon, lat]);
+  return { start, end, line: withoutRepeats(line) };
+}
+
+function borderPlaceOf({ position, along }: Step['from']): BorderPlace {
+  return along === null ? toBorder(position).place : { position, along };
+}
+
+/**
+ * Rings, clockwise: from the end of each crossing along the border to the next start of one. Where two ends meet the same
+ * start, areas of the group lie in each other, and each crossing is closed by itself.
+ */
+function closeAlongBorder(crossings: readonly Crossing[]): Ring[] {
+  const by_start = crossings.toSorted((a, b) => a.start.along - b.start.along);
+  const next = new Map(by_start.map((crossing) => [crossing, nextStart(by_start, crossing.end.along)]));
+  if (new Set(next.values()).size < by_start.length)
+    return by_start.map((crossing) => closed(withoutRepeats([...crossing.line, ...wayAlong(crossing, crossing)])));
+  const used = new Set<Crossing>();
+  return by_start.flatMap((first) => {
+    const ring: Ring = [];
+    for (let crossing = first; !used.has(crossing); ) {
+      used.add(crossing);
+      const after = next.get(crossing) as Crossing;
+      ring.push(...crossing.line, ...wayAlong(crossing, after));
+      crossing = after;
+    }
+    return ring.length === 0 ? [] : [closed(withoutRepeats(ring))];
+  });
+}
+
+/** First crossing that starts at or after a place, clockwise. */
+function nextStart(by_start: readonly Crossing[], along: number): Crossing {
+  return by_start.find(({ start }) => start.along >= along) ?? (by_start[0] as Crossing);
+}
+
+const BORDER = OUTLOOK_DOMAIN as unknown as readonly Position[];
+const BORDER_POLYGON = ringPolygon(OUTLOOK_DOMAIN);
+/** Distance of each position of the border from the first, along it. */
+const ALONG = lengthsOf(BORDER);
+const WHOLE_BORDER = ALONG.at(-1) as number;
+
+function lengthsOf(ring: readonly Position[]): number[] {
+  const along = [0];
+  for (let i = 1; i < ring.length; i++)
+    along.push((along[i - 1] as number) + planeDistance(ring[i - 1] as Position, ring[i] as Position));
+  return along;
+}
+
+/** Positions of the border strictly between the end of a crossing and the start of one, clockwise. */
+function wayAlong({ end: { along: from } }: Crossing, { start: { along: to } }: Crossing): Ring {
+  const end = to >= from ? to : to + WHOLE_BORDER;
+  return [0, WHOLE_BORDER].flatMap((lap) =>
+    BORDER.slice(0, -1)
+      .filter((_, i) => (ALONG[i] as number) + lap > from && (ALONG[i] as number) + lap < end)
+      .map(([lon, lat]) => [lon, lat]),
+  );
+}
+
+function isInDomain(position: Position): boolean {
+  return booleanPointInPolygon([...position], BORDER_POLYGON);
+}
+
+function planeDistance(a: Position, b: Position): number {
+  return Math.hypot((b[0] - a[0]) * LON_SCALE, b[1] - a[1]);
+}
+
+/** Nearest place on the border, and how far it is, degrees of latitude. */
+function toBorder(position: Position): { place: BorderPlace; distance: number } {
+  let nearest = { place: { position: BORDER[0] as Position, along: 0 }, distance: Number.POSITIVE_INFINITY };
+  for (let i = 1; i < BORDER.length; i++) {
+    const [a, b] = [BORDER[i - 1] as Position, BORDER[i] as Position];
+    const place = placeOnEdge(i, shareOf(position, a, b));
+    const distance = planeDistance(position, place.position);
+    if (distance < nearest.distance) nearest = { place, distance };
+  }
+  return nearest;
+}
+
+/** Share of the way from a to b at which the foot of a position lies, 0 to 1. */
+function shareOf(position: Position, a: Position, b: Position): number {
+  const [dx, dy] = [(b[0] - a[0]) * LON_SCALE, b[1] - a[1]];
+  const [px, py] = [(position[0] - a[0]) * LON_SCALE, position[1] - a[1]];
+  return Math.min(1, Math.max(0, (px * dx + py * dy) / (dx * dx + dy * dy)));
+}
+
+function placeOnEdge(i: number, share: number): BorderPlace {
+  const [a, b] = [BORDER[i - 1] as Position, BORDER[i] as Position];
+  const [from, to] = [ALONG[i - 1] as number, ALONG[i] as number];
+  return {
+    position: [sixDecimals(a[0] + share * (b[0] - a[0])), sixDecimals(a[1] + share * (b[1] - a[1]))],
+    along: from + share * (to - from),
+  };
+}
+
+function sixDecimals(deg: number): number {
+  return Math.round(deg * 1e6) / 1e6;
+}
+
+/** Places at which a line between two positions meets the border, in its order. */
+function borderMeetings(from: Position, to: Position): BorderPlace[] {
+  const found: { share: number; place: BorderPlace }[] = [];
+  for (let i = 1; i < BORDER.length; i++) {
+    const [a, b] = [BORDER[i - 1] as Position, BORDER[i] as Position];
+    const [dx, dy, ex, ey] = [to[0] - from[0], to[1] - from[1], b[0] - a[0], b[1] - a[1]];
+    const cross = dx * ey - dy * ex;
+    if (cross === 0) continue;
+    const share = ((a[0] - from[0]) * ey - (a[1] - from[1]) * ex) / cross;
+    const edge_share = ((a[0] - from[0]) * dy - (a[1] - from[1]) * dx) / cross;
+    if (share > 0 && share <= 1 && edge_share >= 0 && edge_share < 1)
+      found.push({ share, place: placeOnEdge(i, edge_share) });
+  }
+  return found.sort((one, other) => one.share - other.share).map(({ place }) => place);
+}

@@ -1,0 +1,193 @@
+import { rewind } from '@turf/rewind';
+import { z } from 'zod';
+import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
+import { findConflicts } from '../../schemas/geo/validity.ts';
+import { multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
+import type { OutlookHazard, SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
+import { utcDate } from '../../schemas/time.ts';
+import { BadInput } from '../error.ts';
+import { type JsonBounds, parseJson } from './json.ts';
+import { isPosition, withoutRepeats } from './polygon.ts';
+import { MAX_FUTURE_MS, quoted, refuseHtml, type SetAside } from './set-aside.ts';
+import { probabilityOf, type ReadOutlook } from './spc-outlook-points.ts';
+
+/** Layers have a few thousand positions. */
+const BOUNDS: JsonBounds = {
+  max_bytes: 8 * 1024 * 1024,
+  max_containers: 200_000,
+  max_values: 1_000_000,
+  max_depth: 16,
+};
+/** Positions of one area: the check for crossings costs little more than their number. */
+const MAX_POSITIONS = 20_000;
+const MS_PER_DAY = 86_400_000;
+
+/** Which layer a file is: the file itself does not say. */
+export interface OutlookLayer {
+  readonly day: number;
+  readonly hazard: OutlookHazard;
+}
+
+const NAMED: Readonly<Record<string, OutlookHazard>> = {
+  cat: 'categorical',
+  torn: 'tornado',
+  sigtorn: 'tornado',
+  cigtorn: 'tornado',
+  hail: 'hail',
+  sighail: 'hail',
+  cighail: 'hail',
+  wind: 'wind',
+  sigwind: 'wind',
+  cigwind: 'wind',
+  prob: 'any_severe',
+  sigprob: 'any_severe',
+  cigprob: 'any_severe',
+};
+
+/**
+ * Layer of a file by its name, such as `day1otlk_cat.lyr.geojson`, `day2otlk_20250605_1730_sighail.nolyr.geojson` or
+ * `day4prob.lyr.geojson`; null for another name.
+ */
+export function outlookLayerOf(name: string): OutlookLayer | null {
+  const [, short, long, word] =
+    /(?:^|\/)day(?:([1-3])otlk_|([4-8]))(?:\d{8}_(?:\d{4}_)?)?([a-z]{3,8})(?:\.(?:no)?lyr)?\.geojson$/.exec(name) ?? [];
+  const hazard = NAMED[word ?? ''];
+  return hazard === undefined ? null : { day: Number(short ?? long), hazard };
+}
+
+const Time = z.string().regex(/^\d{12}$/);
+const Properties = z.object({
+  LABEL: z.string().max(60),
+  LABEL2: z.string().max(200).nullish(),
+  VALID: Time,
+  EXPIRE: Time,
+  ISSUE: Time,
+  /** The simulator writes here who made the forecast. */
+  SOURCE: z.string().max(60).nullish(),
+});
+const Feature = z.object({ geometry: z.unknown(), properties: Properties });
+const Collection = z.object({ type: z.literal('FeatureCollection'), features: z.array(z.unknown()).max(1000) });
+
+const LABEL = /^(?:0\.\d{2}|SIGN|CIG\d|TSTM|MRGL|SLGT|ENH|MDT|HIGH)$/;
+
+/**
+ * Areas of one GeoJSON layer of a convective outlook. A feature without label or area, with which a layer says that it shows
+ * nothing, gives a row without label and geometry. Features that cannot be used are set aside, and the other rows are marked
+ * as not complete. Winding does not matter. Throws BadInput for another file, and for one none of whose features can be used.
+ */
+export function readOutlookGeoJson(
+  bytes: Uint8Array,
+  subject: string,
+  layer: OutlookLayer,
+  now_ms: number,
+): ReadOutlook {
+  refuseHtml(bytes, subject, 'the geojson of an outlook');
+  const collection = Collection.safeParse(parseJson(bytes, subject, BOUNDS));
+  if (!collection.success)
+    throw new BadInput('read', subject, 'not a feature collection, expected the geojson of an outlook', {
+      cause: collection.error,
+    });
+  const { features } = collection.data;
+  if (features.length === 0) throw new BadInput('read', subject, 'no features: nothing tells when it was issued');
+  const rows: SpcOutlook[] = [];
+  const set_aside: SetAside[] = [];
+  for (const [index, feature] of features.entries()) {
+    const row = readFeature(feature, layer, now_ms);
+    if (typeof row === 'string') set_aside.push({ item: `feature ${index + 1}`, reason: row });
+    else rows.push(row);
+  }
+  if (rows.length === 0)
+    throw new BadInput('read', subject, `no feature can be used, the first because ${set_aside[0]?.reason}`);
+  const areas = rows.filter(({ label }) => label !== null);
+  const kept = areas.length > 0 ? areas : rows.slice(0, 1);
+  return { rows: kept.map((row) => ({ ...row, is_complete: set_aside.length === 0 })), set_aside };
+}
+
+function readFeature(feature: unknown, { day, hazard }: OutlookLayer, now_ms: number): SpcOutlook | string {
+  const parsed = Feature.safeParse(feature);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    return `${issue?.path.join('.') || 'feature'}: ${issue?.message.toLowerCase()}`;
+  }
+  const { properties } = parsed.data;
+  const [issue_time, valid_time, expire_time] = [properties.ISSUE, properties.VALID, properties.EXPIRE].map(
+    compactTime,
+  );
+  if (issue_time == null || valid_time == null || expire_time == null)
+    return `times are ${properties.ISSUE}, ${properties.VALID}, ${properties.EXPIRE}, expected YYYYMMDDHHMM`;
+  if (issue_time > now_ms + MAX_FUTURE_MS) return `issued ${properties.ISSUE}, which lies in the future`;
+  if (expire_time <= valid_time || expire_time - valid_time > 2 * MS_PER_DAY)
+    return `valid from ${properties.VALID} to ${properties.EXPIRE}, expected up to two days`;
+  const polygons = polygonsOf(parsed.data.geometry);
+  if (typeof polygons === 'string') return polygons;
+  const label = properties.LABEL.trim();
+  if (polygons.length > 0 && !LABEL.test(label)) return `label is ${quoted(label)}, expected one of an outlook`;
+  const has_area = polygons.length > 0;
+  return {
+    forecast_date: utcDate(expire_time - MS_PER_DAY),
+    day,
+    hazard,
+    label: has_area ? label : null,
+    probability_pct: has_area ? probabilityOf(label) : null,
+    issue_time,
+    valid_time,
+    expire_time,
+    format: 'geojson',
+    is_complete: true,
+    geometry: has_area ? multiPolygonToWkt(polygons) : null,
+    data_source: properties.SOURCE === 'simulated' ? 'simulated' : 'observed',
+  };
+}
+
+/** Epoch milliseconds of YYYYMMDDHHMM, UTC; null for a time that does not exist. */
+function compactTime(text: string): number | null {
+  const [, year, month, day, hour, minute] = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})$/.exec(text) ?? [];
+  const iso = `${year}-${month}-${day}T${hour}:${minute}`;
+  const time_ms = Date.parse(`${iso}Z`);
+  return Number.isNaN(time_ms) || new Date(time_ms).toISOString().slice(0, 16) !== iso ? null : time_ms;
+}
+
+/** Polygons of a geometry, none for an empty one, or the reason why it cannot be used. */
+function polygonsOf(geometry: unknown): MultiPolygon | string {
+  const { type, coordinates } =
+    z
+      .object({ type: z.string(), coordinates: z.unknown() })
+      .partial()
+      .safeParse(geometry ?? {}).data ?? {};
+  if (type === undefined || type === 'GeometryCollection') return emptyOrReason(geometry);
+  if (type !== 'Polygon' && type !== 'MultiPolygon') return `geometry is ${quoted(type)}, expected a multipolygon`;
+  const polygons = type === 'Polygon' ? [coordinates] : coordinates;
+  if (!Array.isArray(polygons)) return 'geometry has no coordinates';
+  const checked: MultiPolygon = [];
+  for (const polygon of polygons) {
+    const rings = ringsOf(polygon);
+    if (typeof rings === 'string') return rings;
+    const { coordinates: wound } = rewind({ type: 'Polygon' as const, coordinates: rings }) as { coordinates: Ring[] };
+    const [conflict] = findConflicts([wound]);
+    if (conflict !== undefined) return conflict.reason;
+    checked.push(wound);
+  }
+  return checked;
+}
+
+function emptyOrReason(geometry: unknown): MultiPolygon | string {
+  const parts = z.object({ geometries: z.array(z.unknown()) }).safeParse(geometry);
+  return geometry === null || (parts.success && parts.data.geometries.length === 0)
+    ? []
+    : `geometry is ${quoted(geometry)}, expected a multipolygon or nothing`;
+}
+
+function ringsOf(polygon: unknown): Ring[] | string {
+  if (!Array.isArray(polygon) || polygon.length === 0) return `polygon is ${quoted(polygon)}, expected rings`;
+  const rings: Ring[] = [];
+  let positions = 0;
+  for (const ring of polygon) {
+    if (!Array.isArray(ring)) return `ring is ${quoted(ring)}, expected positions`;
+    positions += ring.length;
+    if (positions > MAX_POSITIONS) return `more than ${MAX_POSITIONS} positions`;
+    const wrong = ring.find((position) => !isPosition(position));
+    if (wrong !== undefined) return `position ${quoted(wrong)}, expected longitude and latitude`;
+    rings.push(withoutRepeats((ring as number[][]).map(([lon, lat]) => [lon as number, lat as number])));
+  }
+  return rings;
+}

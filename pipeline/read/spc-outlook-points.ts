@@ -1,0 +1,200 @@
+import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
+import { multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
+import type { OutlookHazard, SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
+import { utcDate } from '../../schemas/time.ts';
+import { BadInput } from '../error.ts';
+import { assembleLines } from './outlook-lines.ts';
+import { MAX_FUTURE_MS, quoted, type SetAside } from './set-aside.ts';
+import { eightDigitPosition, issueLine, productLines, validity, wmoHeading } from './text-product.ts';
+
+const MS_PER_DAY = 86_400_000;
+/** Real groups have up to 100 positions; the search for crossings and the way along the border grow with them. */
+const MAX_POSITIONS = 2000;
+/** Ends one line of a group and starts another. */
+const NEW_LINE = '99999999';
+
+/** A label with its lines, as the text has them. */
+export interface PointsGroup {
+  readonly label: string;
+  readonly lines: readonly Ring[];
+  /** Words that are no positions; a group that has any is not used. */
+  readonly unreadable: readonly string[];
+}
+
+/** A section of a day: all groups of one hazard, none when nothing is forecast. */
+export interface PointsSection {
+  /** Such as `1`, or `4-8`. */
+  readonly day: string;
+  readonly name: string;
+  readonly groups: readonly PointsGroup[];
+}
+
+const HAZARDS: Readonly<Record<string, OutlookHazard>> = {
+  CATEGORICAL: 'categorical',
+  TORNADO: 'tornado',
+  HAIL: 'hail',
+  WIND: 'wind',
+  'ANY SEVERE': 'any_severe',
+};
+
+const DAY = /\bOUTLOOK POINTS DAY\s+(\d(?:-\d)?)\s*$/i;
+const SECTION = /^\.\.\. ([A-Z ]{1,40}) \.\.\.$/i;
+const LABEL = /^(?:0\.\d{2}|SIGN|CIG\d|TSTM|MRGL|SLGT|ENH|MDT|HIGH|D\d)$/;
+
+/** What an outlook text gives. */
+export interface ReadOutlook {
+  readonly rows: readonly SpcOutlook[];
+  readonly set_aside: readonly SetAside[];
+}
+
+/**
+ * Areas of a convective outlook in points text (PTSDY1 to PTSDY3, PTSD48), in file order; groups of one label are one area. A
+ * section that is there but empty gives a row without label and geometry. A group that cannot be used is set aside, and the
+ * rows of its layer are marked as not complete. Throws BadInput when times, days or sections cannot be read.
+ */
+export function readOutlookPoints(bytes: Uint8Array, subject: string, now_ms: number): ReadOutlook {
+  const lines = productLines(bytes, subject);
+  const bad = (reason: string) => new BadInput('read', subject, reason);
+  const issue = issueLine(lines);
+  if (issue === null) throw bad('no issue line with a known time zone');
+  if (issue.issued_ms > now_ms + MAX_FUTURE_MS) throw bad('issued in the future');
+  const valid = lines.map((line) => /^\s*VALID TIME (\d{6})Z - (\d{6})Z/i.exec(line)).find((found) => found !== null);
+  const times = valid ? validity(valid[1] as string, valid[2] as string, issue.issued_ms) : null;
+  if (times === null) throw bad(`validity is ${quoted(valid?.[0] ?? null)}, expected VALID TIME ddhhmmZ - ddhhmmZ`);
+  const sections = parseSections(lines);
+  if (sections.length === 0) throw bad("no section, expected such as '... CATEGORICAL ...'");
+  const source = { issue_time: issue.issued_ms, times, is_simulated: wmoHeading(lines)?.is_simulated ?? false };
+  const layers = sections.map((section) => layerOf(section, source));
+  return { rows: layers.flatMap(({ rows }) => rows), set_aside: layers.flatMap(({ set_aside }) => set_aside) };
+}
+
+/** Days, sections and groups of an outlook text, without any sense made of them. */
+export function parseSections(lines: readonly string[]): PointsSection[] {
+  const sections: { day: string; name: string; groups: OpenGroup[] }[] = [];
+  let day: string | null = null;
+  let is_open = false;
+  for (const line of lines) {
+    const text = line.trim();
+    const name = SECTION.exec(text)?.[1];
+    const starts_day = DAY.exec(text)?.[1];
+    if (starts_day !== undefined) {
+      day = starts_day;
+      is_open = false;
+    } else if (name !== undefined && day !== null) {
+      sections.push({ day, name: name.trim().toUpperCase(), groups: [] });
+      is_open = true;
+    } else if (text === '&&') is_open = false;
+    else if (is_open && text !== '') addWords(sections.at(-1)?.groups ?? [], line);
+  }
+  return sections.map((section) => ({ ...section, groups: section.groups.map(groupOf) }));
+}
+
+interface OpenGroup {
+  readonly label: string;
+  readonly words: string[];
+}
+
+/** A line that starts with a word starts a group with it; blanks continue the group before. */
+function addWords(groups: OpenGroup[], line: string): void {
+  const words = line.trim().split(/\s+/);
+  if (/^\s/.test(line) && groups.length > 0) groups.at(-1)?.words.push(...words);
+  else groups.push({ label: words[0] as string, words: words.slice(1) });
+}
+
+function groupOf({ label, words }: OpenGroup): PointsGroup {
+  const lines: Ring[] = [[]];
+  const unreadable: string[] = [];
+  for (const word of words) {
+    const position = eightDigitPosition(word);
+    if (word === NEW_LINE) lines.push([]);
+    else if (position === null) unreadable.push(word);
+    else lines.at(-1)?.push(position);
+  }
+  return { label, lines: lines.filter((line) => line.length > 0), unreadable };
+}
+
+interface Source {
+  readonly issue_time: number;
+  readonly times: { readonly begins_ms: number; readonly ends_ms: number };
+  readonly is_simulated: boolean;
+}
+
+function layerOf(section: PointsSection, { issue_time, times, is_simulated }: Source): ReadOutlook {
+  const hazard = HAZARDS[section.name];
+  const set_aside: SetAside[] = [];
+  const item = (label: string) => `day ${section.day} ${section.name.toLowerCase()} ${quoted(label)}`;
+  if (hazard === undefined) return { rows: [], set_aside: [{ item: item(''), reason: 'section is not known' }] };
+  const areas = new Map<string, { day: number; label: string; polygons: MultiPolygon }>();
+  for (const group of section.groups) {
+    const polygons = areaOf(group);
+    if (typeof polygons === 'string') {
+      set_aside.push({ item: item(group.label), reason: polygons });
+      continue;
+    }
+    const day = dayOf(section.day, group.label);
+    const known = areas.get(`${day} ${group.label}`)?.polygons ?? [];
+    areas.set(`${day} ${group.label}`, { day, label: group.label, polygons: [...known, ...polygons] });
+  }
+  const common = {
+    hazard,
+    issue_time,
+    format: 'points',
+    is_complete: set_aside.length === 0,
+    data_source: is_simulated ? 'simulated' : 'observed',
+  } as const;
+  const rows = [...areas.values()].map(({ day, label, polygons }) => ({
+    ...common,
+    ...dayTimes(day, section.day, times),
+    label,
+    probability_pct: probabilityOf(label),
+    geometry: multiPolygonToWkt(polygons),
+  }));
+  const empty = daysOf(section.day)
+    .filter((day) => rows.every((row) => row.day !== day))
+    .map((day) => ({
+      ...common,
+      ...dayTimes(day, section.day, times),
+      label: null,
+      probability_pct: null,
+      geometry: null,
+    }));
+  return { rows: [...rows, ...empty], set_aside };
+}
+
+function areaOf({ label, lines, unreadable }: PointsGroup): MultiPolygon | string {
+  if (!LABEL.test(label)) return 'label is not known';
+  if (unreadable.length > 0) return `position ${quoted(unreadable[0])}, expected eight digits`;
+  const positions = lines.reduce((sum, line) => sum + line.length, 0);
+  if (positions === 0) return 'no positions';
+  if (positions > MAX_POSITIONS) return `${positions} positions, expected at most ${MAX_POSITIONS}`;
+  const polygons = assembleLines(lines);
+  return polygons.length === 0 ? 'lies outside of the outlook domain' : polygons;
+}
+
+/** Percent of a label such as 0.15; null for words. */
+export function probabilityOf(label: string): number | null {
+  return /^0\.\d{2}$/.test(label) ? Number(label.slice(2)) : null;
+}
+
+/** Days of a header: `3` or `4-8`. */
+function daysOf(header: string): number[] {
+  const [first = 0, last = first] = header.split('-').map(Number);
+  return Array.from({ length: Math.max(0, last - first) + 1 }, (_, i) => first + i);
+}
+
+/** Day of a group: that of the header, or under `4-8` that of a label such as D6. */
+function dayOf(header: string, label: string): number {
+  const day = /^D(\d)$/.exec(label)?.[1];
+  return day !== undefined && daysOf(header).includes(Number(day)) ? Number(day) : (daysOf(header)[0] as number);
+}
+
+/** Validity of a day: that of the text, or of a text of several days its share, from 12 to 12 UTC. */
+function dayTimes(day: number, header: string, { begins_ms, ends_ms }: Source['times']) {
+  const is_shared = day >= FIRST_LONG_DAY && (header.includes('-') || ends_ms - begins_ms > MS_PER_DAY);
+  const valid_time = is_shared ? begins_ms + (day - FIRST_LONG_DAY) * MS_PER_DAY : begins_ms;
+  const expire_time = is_shared ? valid_time + MS_PER_DAY : ends_ms;
+  return { forecast_date: utcDate(expire_time - MS_PER_DAY), day, valid_time, expire_time };
+}
+
+/** Days 4 to 8 share one text, whose validity covers all of them. */
+const FIRST_LONG_DAY = 4;

@@ -1,0 +1,64 @@
+import tables from '../../data/reference/spc-categories.json' with { type: 'json' };
+
+/** Categories of a convective outlook, from the lowest. */
+export const SPC_CATEGORIES = ['TSTM', 'MRGL', 'SLGT', 'ENH', 'MDT', 'HIGH'] as const;
+export type SpcCategory = (typeof SPC_CATEGORIES)[number];
+
+/** Probability contours of hail, percent. */
+export const HAIL_CONTOURS_PCT = [5, 15, 30, 45, 60] as const;
+
+/** One category: its name, its rank from 1, and the instant since which it exists (null: longer than the service looks back). */
+interface Category {
+  readonly label: string;
+  readonly name: string;
+  readonly rank: number;
+  readonly from: string | null;
+}
+
+/** How a hail probability and the area of intensity around it make a category, between two instants. */
+interface HailTable {
+  readonly from: string | null;
+  readonly until: string | null;
+  readonly intensity_labels: readonly string[];
+  readonly category_by_probability_pct: Readonly<Record<string, Readonly<Record<string, string | null>> | undefined>>;
+}
+
+const CATEGORIES: readonly Category[] = tables.categories;
+const HAIL: readonly HailTable[] = tables.hail;
+
+/** Name of a category, such as `Marginal Risk`; null for a label that is none. */
+export function categoryName(label: string): string | null {
+  return CATEGORIES.find((category) => category.label === label)?.name ?? null;
+}
+
+/** Rank of a category, 1 for TSTM to 6 for HIGH; null for a label that is none. */
+export function categoryRank(label: string): number | null {
+  return CATEGORIES.find((category) => category.label === label)?.rank ?? null;
+}
+
+/** Labels of the areas of significant hail, or of intensity, at an instant: SIGN until 3 March 2026, CIG1 and CIG2 since. */
+export function hailIntensityLabels(at_ms: number): readonly string[] {
+  return hailTable(at_ms).intensity_labels;
+}
+
+/**
+ * Category that a hail contour makes by itself on day 1, inside an area of intensity or outside of any (`null`); null where the
+ * table of that time has none or is not certain. Throws RangeError for a contour or label that the table does not know.
+ */
+export function hailCategory(at_ms: number, probability_pct: number, intensity: string | null): SpcCategory | null {
+  const column = hailTable(at_ms).category_by_probability_pct[intensity ?? 'none'];
+  const category = column?.[String(probability_pct)];
+  if (category === undefined)
+    throw new RangeError(
+      `hail contour is ${probability_pct} % in ${intensity ?? 'no area'}, expected one of its table`,
+    );
+  return SPC_CATEGORIES.find((label) => label === category) ?? null;
+}
+
+function hailTable(at_ms: number): HailTable {
+  const table = HAIL.find(
+    ({ from, until }) => (from === null || at_ms >= Date.parse(from)) && (until === null || at_ms < Date.parse(until)),
+  );
+  if (table === undefined) throw new RangeError(`no category table at ${at_ms}`);
+  return table;
+}

@@ -1,0 +1,202 @@
+import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
+import test from 'ava';
+import fc from 'fast-check';
+import { assembleLines } from '../../../pipeline/read/outlook-lines.ts';
+import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
+import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
+import { OUTLOOK_DOMAIN } from '../../../schemas/reference/outlook-domain.ts';
+
+/** Line from the Gulf to Canada and its reverse: the west or the east of the country. */
+const NORTHWARD: Ring = [
+  [-95, 27],
+  [-97, 35],
+  [-96, 42],
+  [-97, 50],
+];
+const SOUTHWARD = NORTHWARD.toReversed();
+const WESTERN: Ring = NORTHWARD.map(([lon, lat]) => [lon! - 10, lat! + (lat === 27 ? 3 : 0)]);
+/** Clockwise square in Kansas. */
+const SQUARE: Ring = [
+  [-100, 37],
+  [-100, 39],
+  [-98, 39],
+  [-98, 37],
+  [-100, 37],
+];
+const KANSAS = [-99, 38];
+const DENVER = [-104.99, 39.74];
+const OMAHA = [-98, 41.2];
+const ATLANTA = [-84.39, 33.75];
+
+function area(...lines: Ring[]): MultiPolygon {
+  const polygons = assembleLines(lines);
+  if (typeof polygons === 'string') throw new Error(polygons);
+  return polygons;
+}
+
+function holds(polygons: MultiPolygon, place: readonly number[]): boolean {
+  return booleanPointInPolygon([...place], { type: 'MultiPolygon', coordinates: polygons });
+}
+
+test('the area lies to the right of a line that runs from border to border', (t) => {
+  const [east, west] = [area(NORTHWARD), area(SOUTHWARD)];
+  t.deepEqual([holds(east, ATLANTA), holds(east, DENVER)], [true, false]);
+  t.deepEqual([holds(west, ATLANTA), holds(west, DENVER)], [false, true]);
+  for (const polygons of [east, west]) t.is(isValidMultiPolygon(polygons), null);
+});
+
+test('two lines of one area leave the strip between them', (t) => {
+  const strip = area(SOUTHWARD, WESTERN);
+  t.is(isValidMultiPolygon(strip), null);
+  t.deepEqual(
+    [DENVER, KANSAS, ATLANTA, [-115, 40]].map((place) => holds(strip, place)),
+    [true, true, false, false],
+  );
+});
+
+test('the order of the lines does not matter', (t) => {
+  const sorted = (polygons: MultiPolygon) => polygons.map(([ring]) => ring!.slice(1).map(String).sort().join(' '));
+  t.deepEqual(sorted(area(WESTERN, SOUTHWARD)), sorted(area(SOUTHWARD, WESTERN)));
+});
+
+test('a ring drawn clockwise is an area, and leaves wound counter-clockwise', (t) => {
+  t.deepEqual(area(SQUARE), [[SQUARE.toReversed()]]);
+});
+
+test('a ring drawn counter-clockwise is a hole of the area around it', (t) => {
+  const west = area(SOUTHWARD, SQUARE.toReversed());
+  t.is(west.length, 1);
+  t.is(west[0]!.length, 2);
+  t.deepEqual([holds(west, KANSAS), holds(west, DENVER)], [false, true]);
+  t.is(isValidMultiPolygon(west), null);
+});
+
+test('a ring drawn counter-clockwise without an area around it is an area drawn the other way round', (t) => {
+  t.true(holds(area(SQUARE.toReversed()), KANSAS));
+});
+
+test('a ring left open by a few kilometres in the middle of the country is closed', (t) => {
+  const open = [...SQUARE.slice(0, -1), [-99.97, 37]];
+  t.true(holds(area(open), KANSAS));
+  t.false(holds(area(open), OMAHA));
+});
+
+test('a line that ends in the middle of the country is refused', (t) => {
+  t.regex(
+    String(
+      assembleLines([
+        [
+          [-95, 27],
+          [-97, 35],
+          [-96, 42],
+        ],
+      ]),
+    ),
+    /^line ends at -96 42, \d+ km inside the outlook domain$/,
+  );
+});
+
+test('a line that leaves the country and comes back is cut at the border', (t) => {
+  const excursion: Ring = [
+    [-125, 46],
+    [-115, 47],
+    [-112, 51],
+    [-108, 51],
+    [-105, 47],
+    [-104, 50.5],
+  ];
+  const polygons = area(excursion);
+  t.is(isValidMultiPolygon(polygons), null);
+  t.deepEqual(
+    [DENVER, [-110, 48.7], [-120, 48.5], [-105.2, 48.6]].map((place) => holds(polygons, place)),
+    [true, true, false, false],
+  );
+});
+
+test('a line outside of the country bounds no area', (t) => {
+  t.deepEqual(
+    assembleLines([
+      [
+        [-60, 30],
+        [-60, 40],
+      ],
+    ]),
+    [],
+  );
+});
+
+test('areas of one group that lie in each other are closed one by one', (t) => {
+  const polygons = area(
+    NORTHWARD,
+    NORTHWARD.map(([lon, lat]) => [lon! + 5, lat! + (lat === 27 ? 1 : 0)]),
+  );
+  t.is(polygons.length, 2);
+  t.true(holds(polygons, ATLANTA));
+  t.false(holds(polygons, DENVER));
+});
+
+for (const [title, line, reason] of [
+  ['one position', [[-98, 35]], 'a line of 1 position, expected 2 or more'],
+  [
+    'the same position twice',
+    [
+      [-98, 35],
+      [-98, 35],
+    ],
+    'a line of 1 position, expected 2 or more',
+  ],
+  [
+    'two corners',
+    [
+      [-98, 35],
+      [-97, 35],
+      [-98, 35],
+    ],
+    'a ring of 2 positions, expected 3 or more',
+  ],
+] as const)
+  test(`a line of ${title} is refused`, (t) => {
+    t.is(assembleLines([line.map((position) => [...position])]), reason);
+  });
+
+test('the parts of a line and its reverse share no place, and together hold the country', (t) => {
+  const inside = fc
+    .tuple(fc.double({ min: -120, max: -75, noNaN: true }), fc.double({ min: 32, max: 46, noNaN: true }))
+    .map(([lon, lat]) => [lon, lat] as const);
+  const country = { type: 'Polygon' as const, coordinates: [OUTLOOK_DOMAIN] };
+  fc.assert(
+    fc.property(
+      fc.integer({ min: -112, max: -84 }),
+      fc.integer({ min: -112, max: -84 }),
+      fc.integer({ min: -112, max: -84 }),
+      inside,
+      (south, middle, north, place) => {
+        const line: Ring = [
+          [south, 20],
+          [middle, 38],
+          [north, 55],
+        ];
+        const [right, left] = [area(line), area(line.toReversed())];
+        t.is(isValidMultiPolygon(right), null);
+        t.is(isValidMultiPolygon(left), null);
+        const between = [south, middle, north].some((lon) => Math.abs(lon - place[0]) < 1e-9);
+        if (!between && booleanPointInPolygon([...place], country)) t.not(holds(right, place), holds(left, place));
+      },
+    ),
+    { numRuns: 150 },
+  );
+});
+
+test('whatever the lines are, they give valid polygons or a reason', (t) => {
+  const position = fc
+    .tuple(fc.integer({ min: -13500, max: -6000 }), fc.integer({ min: 2000, max: 5500 }))
+    .map(([x, y]) => [x / 100, y / 100]);
+  fc.assert(
+    fc.property(fc.array(fc.array(position, { minLength: 1, maxLength: 8 }), { maxLength: 3 }), (lines) => {
+      const polygons = assembleLines(lines);
+      if (typeof polygons === 'string') t.true(polygons.length > 0);
+      else for (const polygon of polygons) t.is(isValidMultiPolygon([polygon]), null);
+    }),
+    { numRuns: 300 },
+  );
+});

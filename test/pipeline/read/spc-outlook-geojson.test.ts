@@ -1,0 +1,224 @@
+import { readFileSync } from 'node:fs';
+import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
+import test from 'ava';
+import fc from 'fast-check';
+import { BadInput } from '../../../pipeline/error.ts';
+import { outlookLayerOf, readOutlookGeoJson } from '../../../pipeline/read/spc-outlook-geojson.ts';
+import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
+import { feedFigures } from '../../support/data/feed-figures.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
+
+const NOW = Date.parse('2025-06-05T20:00:00Z');
+const CATEGORICAL = { day: 1, hazard: 'categorical' } as const;
+const PROPERTIES: Readonly<Record<string, unknown>> = {
+  DN: 5,
+  VALID: '202506052000',
+  EXPIRE: '202506061200',
+  ISSUE: '202506051954',
+  LABEL: 'ENH',
+  LABEL2: 'Enhanced Risk',
+  stroke: '#FF6600',
+  fill: '#FFA366',
+};
+const SQUARE = [
+  [-98, 35],
+  [-97, 35],
+  [-97, 36],
+  [-98, 36],
+  [-98, 35],
+];
+const HOLE = [
+  [-97.8, 35.2],
+  [-97.2, 35.2],
+  [-97.2, 35.8],
+  [-97.8, 35.2],
+];
+const EMPTY = { type: 'GeometryCollection', geometries: [] };
+
+function feature(
+  properties: Record<string, unknown> = {},
+  geometry: unknown = { type: 'Polygon', coordinates: [SQUARE] },
+) {
+  return { type: 'Feature', geometry, properties: { ...PROPERTIES, ...properties } };
+}
+
+function read(...features: unknown[]) {
+  const bytes = Buffer.from(JSON.stringify({ type: 'FeatureCollection', features }));
+  return readOutlookGeoJson(bytes, 'x', CATEGORICAL, NOW);
+}
+
+sharedTest('the enhanced risk of 5 June 2025 holds the cities and has the box read by others', (t) => {
+  const name = 'spc_day1_cat_20250605_2000z_ENH_only.geojson';
+  const figures = feedFigures().outlooks.geojson[name]!;
+  const { rows, set_aside } = readOutlookGeoJson(readFileSync(sharedData('outlooks', name)), name, CATEGORICAL, NOW);
+  t.deepEqual(set_aside, []);
+  t.is(rows.length, figures.features);
+  const [row] = rows;
+  t.deepEqual(
+    [row?.label, row?.probability_pct, row?.issue_time, row?.valid_time, row?.expire_time, row?.forecast_date],
+    [
+      'ENH',
+      null,
+      Date.parse('2025-06-05T19:54:00Z'),
+      Date.parse('2025-06-05T20:00:00Z'),
+      Date.parse('2025-06-06T12:00:00Z'),
+      '2025-06-05',
+    ],
+  );
+  const coordinates = multiPolygonFromWkt(row!.geometry!);
+  t.is(coordinates[0]![0]!.length, figures.points);
+  const found = Object.keys(figures.contains).map((city) => {
+    const position = city.split(' ').at(-1)!.split(',').map(Number);
+    return [city, booleanPointInPolygon(position, { type: 'MultiPolygon', coordinates })];
+  });
+  t.deepEqual(Object.fromEntries(found), { ...figures.contains });
+  const [lons, lats] = [0, 1].map((axis) => coordinates.flat(2).map((position) => position[axis]!)) as [
+    number[],
+    number[],
+  ];
+  t.deepEqual([Math.min(...lons), Math.min(...lats), Math.max(...lons), Math.max(...lats)], [...figures.bbox]);
+});
+
+test('shell and hole are wound as RFC 7946 has it, whichever way they were drawn', (t) => {
+  const expected =
+    'MULTIPOLYGON (((-98 35, -97 35, -97 36, -98 36, -98 35), (-97.8 35.2, -97.2 35.8, -97.2 35.2, -97.8 35.2)))';
+  for (const rings of [
+    [SQUARE, HOLE],
+    [SQUARE.toReversed(), HOLE.toReversed()],
+  ])
+    t.is(read(feature({}, { type: 'MultiPolygon', coordinates: [rings] })).rows[0]?.geometry, expected);
+});
+
+test('probabilities become percent, the significant area has none', (t) => {
+  const { rows } = read(feature({ LABEL: '0.15' }), feature({ LABEL: 'SIGN' }), feature({ LABEL: 'CIG1' }));
+  t.deepEqual(
+    rows.map(({ label, probability_pct }) => [label, probability_pct]),
+    [
+      ['0.15', 15],
+      ['SIGN', null],
+      ['CIG1', null],
+    ],
+  );
+});
+
+for (const [title, geometry] of [
+  ['an empty collection', EMPTY],
+  ['an empty multipolygon', { type: 'MultiPolygon', coordinates: [] }],
+  ['null', null],
+] as const)
+  test(`a layer that shows nothing (${title}) gives one row without area`, (t) => {
+    const { rows, set_aside } = read(feature({ DN: 0, LABEL: '', LABEL2: '' }, geometry));
+    t.deepEqual(set_aside, []);
+    t.deepEqual(
+      rows.map(({ label, geometry: area, is_complete, issue_time }) => [label, area, is_complete, issue_time]),
+      [[null, null, true, Date.parse('2025-06-05T19:54:00Z')]],
+    );
+  });
+
+test('the row without area goes when the layer has areas', (t) => {
+  const { rows } = read(feature({ LABEL: '' }, EMPTY), feature());
+  t.deepEqual(
+    rows.map(({ label }) => label),
+    ['ENH'],
+  );
+});
+
+for (const [title, properties, geometry, reason] of [
+  [
+    'that crosses itself',
+    {},
+    {
+      type: 'Polygon',
+      coordinates: [
+        [
+          [-98, 35],
+          [-97, 36],
+          [-97, 35],
+          [-98, 37],
+          [-98, 35],
+        ],
+      ],
+    },
+    'rings 0 and 0 cross',
+  ],
+  ['that is not closed', {}, { type: 'Polygon', coordinates: [SQUARE.slice(0, -1)] }, 'ring 0 is not closed'],
+  ['of text', {}, { type: 'Polygon', coordinates: [[['-98', 35]]] }, 'position \'["-98",35]\', expected'],
+  ['that is a line', {}, { type: 'LineString', coordinates: SQUARE }, "geometry is 'LineString', expected"],
+  ['of an unknown label', { LABEL: 'AWFUL' }, undefined, "label is 'AWFUL', expected"],
+  ['without label', { LABEL: undefined }, undefined, 'properties.LABEL: invalid input'],
+  ['without time', { VALID: undefined }, undefined, 'properties.VALID: invalid input'],
+  ['of the 31st of June', { ISSUE: '202506311954' }, undefined, 'times are 202506311954'],
+  ['that ends before it begins', { EXPIRE: '202506051200' }, undefined, 'valid from 202506052000 to 202506051200'],
+  ['issued in the future', { ISSUE: '202506052054' }, undefined, 'issued 202506052054, which lies in the future'],
+] as const)
+  test(`an area ${title} is set aside, and the rest is not complete`, (t) => {
+    const { rows, set_aside } = read(feature(properties, geometry), feature({ LABEL: 'SLGT' }));
+    t.deepEqual([set_aside.length, set_aside[0]?.item], [1, 'feature 1']);
+    t.true(set_aside[0]?.reason.startsWith(reason), set_aside[0]?.reason);
+    t.deepEqual(
+      rows.map(({ label, is_complete }) => [label, is_complete]),
+      [['SLGT', false]],
+    );
+  });
+
+test('a feature of the simulator is simulated, the next one is not', (t) => {
+  const { rows } = read(feature({ SOURCE: 'simulated' }), feature());
+  t.deepEqual(
+    rows.map(({ data_source }) => data_source),
+    ['simulated', 'observed'],
+  );
+});
+
+for (const [title, text] of [
+  ['an error page', '<html><body>504</body></html>'],
+  ['cut json', '{"type": "FeatureCollection", "features": [{'],
+  ['json of something else', '[]'],
+  ['a collection without features', '{"type": "FeatureCollection", "features": []}'],
+  [
+    'a layer whose only area is broken',
+    JSON.stringify({ type: 'FeatureCollection', features: [feature({ VALID: 'x' })] }),
+  ],
+] as const)
+  test(`${title} is refused as a whole, never read as no areas`, (t) => {
+    t.throws(() => readOutlookGeoJson(Buffer.from(text), 'x', CATEGORICAL, NOW), { instanceOf: BadInput });
+  });
+
+for (const [name, layer] of [
+  ['day1otlk_cat.lyr.geojson', { day: 1, hazard: 'categorical' }],
+  ['day1otlk_hail.nolyr.geojson', { day: 1, hazard: 'hail' }],
+  ['day2otlk_sighail.lyr.geojson', { day: 2, hazard: 'hail' }],
+  ['day1otlk_20260305_1300_cighail.lyr.geojson', { day: 1, hazard: 'hail' }],
+  ['products/outlook/day1otlk_torn.lyr.geojson', { day: 1, hazard: 'tornado' }],
+  ['day3otlk_prob.lyr.geojson', { day: 3, hazard: 'any_severe' }],
+  ['day8prob.lyr.geojson', { day: 8, hazard: 'any_severe' }],
+  ['day4otlk_cat.lyr.geojson', null],
+  ['day9prob.lyr.geojson', null],
+  ['day1fw_windrh.lyr.geojson', null],
+] as const)
+  test(`the name ${name} ${layer ? `is day ${layer.day} ${layer.hazard}` : 'is no layer'}`, (t) => {
+    t.deepEqual(outlookLayerOf(name), layer);
+  });
+
+test('whatever stands among the features, the sound area beside it is kept', (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.jsonValue({ maxDepth: 4 }), { maxLength: 4 }), (junk) => {
+      t.is(read(...junk, feature()).rows.length, 1);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('whatever the geometry is, it becomes an area or a reason', (t) => {
+  const number = fc.oneof(fc.integer({ min: -200, max: 200 }), fc.constant(null));
+  const coordinates = fc.array(
+    fc.array(fc.array(fc.array(number, { maxLength: 3 }), { maxLength: 6 }), { maxLength: 3 }),
+    { maxLength: 3 },
+  );
+  fc.assert(
+    fc.property(coordinates, (value) => {
+      const { rows } = read(feature({}, { type: 'MultiPolygon', coordinates: value }), feature());
+      t.true(rows.length >= 1);
+    }),
+    { numRuns: 300 },
+  );
+});
