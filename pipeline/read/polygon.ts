@@ -3,11 +3,12 @@ import { kinks } from '@turf/kinks';
 import { rewind } from '@turf/rewind';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
+import { findConflicts } from '../../schemas/geo/validity.ts';
 import { polygonToWkt } from '../../schemas/geo/wkt.ts';
 import { quoted } from './set-aside.ts';
 
 /** Warnings have up to 20 positions by rule, discussions 35 in practice; the search for crossings costs their square. */
-const MAX_POSITIONS = 500;
+const MAX_POSITIONS = 200;
 
 /** A polygon that was looked at, as a table stores it. */
 export interface CheckedPolygon {
@@ -20,7 +21,7 @@ export interface CheckedPolygon {
 
 /**
  * A polygon of one ring, checked and wound counter-clockwise, or the reason why it is none: not closed, fewer than three
- * different positions, positions that are no numbers or off the globe, no area, or edges that cross or touch each other.
+ * different positions, positions that are no numbers or off the globe, or edges that cross, touch or lie on each other.
  * `rings` is whatever stands under `coordinates`.
  */
 export function checkPolygon(rings: unknown): CheckedPolygon | string {
@@ -32,8 +33,10 @@ export function checkPolygon(rings: unknown): CheckedPolygon | string {
     const [lon = 0, lat = 0] = kink.geometry.coordinates;
     return `edges cross or touch at ${lon.toFixed(2)} ${lat.toFixed(2)}, expected a simple polygon`;
   }
-  if (signedArea(ring) === 0) return 'ring has no area';
   const { coordinates } = rewind(polygon) as typeof polygon;
+  // What kinks does not see: edges that lie on each other, and with them rings without area.
+  const [conflict] = findConflicts([coordinates]);
+  if (conflict !== undefined) return conflict.reason;
   return { geometry: polygonToWkt(coordinates), bbox: boxOf(polygon) as unknown as Bbox, positions: ring.length };
 }
 

@@ -229,7 +229,7 @@ for (const [title, geometry, reason] of [
         ],
       ],
     },
-    'ring has no area',
+    'rings 0 and 0 cross or overlap near -98 35',
   ],
   [
     'leaves the globe',
@@ -276,6 +276,20 @@ for (const [title, geometry, reason] of [
       [[null, null, 0, true]],
     );
   });
+
+test('a polygon of more positions than any warning has is refused before its edges are compared', (t) => {
+  const circle = Array.from({ length: 201 }, (_, i) => [
+    -97 + Math.cos((i * Math.PI) / 100),
+    35 + Math.sin((i * Math.PI) / 100),
+  ]);
+  const { rows, set_aside } = readAlerts(
+    alertFile(alertFeature({ geometry: { type: 'Polygon', coordinates: [circle] } })),
+    'x',
+    NOW,
+  );
+  t.is(rows.length, 1);
+  t.is(set_aside[0]?.reason, '201 positions, expected at most 200');
+});
 
 test('a warning without polygon is kept, and nothing was refused', (t) => {
   const { rows, set_aside } = readAlerts(alertFile(alertFeature({ geometry: null })), 'x', NOW);

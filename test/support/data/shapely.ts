@@ -1,0 +1,50 @@
+import { spawnSync } from 'node:child_process';
+
+/** What shapely says of one geometry. */
+export interface ShapelyAnswer {
+  readonly is_valid: boolean;
+  readonly has_positive_area: boolean;
+  /** For each place asked about: inside, outside, or too near to the edge to ask (1e-9 degrees). */
+  readonly places: readonly ('inside' | 'outside' | 'edge')[];
+}
+
+export interface ShapelyQuestion {
+  readonly wkt: string;
+  readonly places: readonly (readonly [lon: number, lat: number])[];
+}
+
+const PROGRAM = `
+import json, sys
+from shapely import wkt
+from shapely.geometry import Point
+from shapely.prepared import prep
+answers = []
+for question in json.load(sys.stdin):
+    shape = wkt.loads(question["wkt"])
+    held, edge = prep(shape), shape.boundary
+    def where(lon, lat):
+        point = Point(lon, lat)
+        if edge.distance(point) < 1e-9:
+            return "edge"
+        return "inside" if held.contains(point) else "outside"
+    answers.append({"is_valid": shape.is_valid, "has_positive_area": shape.area > 0,
+                    "places": [where(lon, lat) for lon, lat in question["places"]]})
+print(json.dumps(answers))
+`;
+
+/** Answers of shapely, one for each question, or null where Python or shapely is not installed. Throws when it fails otherwise. */
+export function askShapely(questions: readonly ShapelyQuestion[]): ShapelyAnswer[] | null {
+  // Debian's modules belong to Debian's Python, which another python3 on the path may hide.
+  for (const python of ['/usr/bin/python3', 'python3']) {
+    const run = spawnSync(python, ['-c', PROGRAM], {
+      encoding: 'utf8',
+      input: JSON.stringify(questions),
+      maxBuffer: 64 * 1024 * 1024,
+      timeout: 300_000,
+    });
+    if (run.status === 0) return JSON.parse(run.stdout) as ShapelyAnswer[];
+    if (run.status !== null && !/No module named 'shapely'/.test(run.stderr))
+      throw new Error(`${python}: ${run.stderr}`);
+  }
+  return null;
+}
