@@ -18,6 +18,7 @@ export interface FeedFigures {
     readonly alerts: Readonly<Record<string, AlertFigures>>;
     readonly watches: Readonly<Record<string, WatchFigures>>;
     readonly discussions: Readonly<Record<string, DiscussionFigures>>;
+    readonly text: Readonly<Record<string, { readonly polygons: readonly OutlineFigures[] }>>;
   };
 }
 
