@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { isReadableVersion, type Table } from '../schemas/columns.ts';
-import { type DataSource, type MixedSource, mixedSource } from '../schemas/data-source.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
 import { layout } from '../schemas/layout.ts';
@@ -11,9 +10,10 @@ import {
   MANIFEST_VERSION,
   Manifest,
   type PublishedFile,
+  provenanceOfDate,
   RootName,
-  sourceOfDate,
 } from '../schemas/manifest.ts';
+import { combineProvenances, type MixedProvenance, type Provenance } from '../schemas/provenance.ts';
 import { dayMax } from '../schemas/tables/day-max.ts';
 import { TABLES } from '../schemas/tables/index.ts';
 import { addDays, monthOf, scanTime, stormDateStart } from '../schemas/time.ts';
@@ -32,11 +32,11 @@ export interface Near {
  * `layout.staticPartition`, for tables that belong to no date.
  */
 export interface Edition {
-  /** Kind of the newest data, which says nothing about other dates; null while nothing is published. */
-  readonly newest_source: DataSource | null;
+  /** Provenance of the newest data, which says nothing about other dates; null while nothing is published. */
+  readonly newest_provenance: Provenance | null;
   /** Observation time of the newest scan, epoch milliseconds; null while nothing is published. */
   readonly newest_scan_ms: number | null;
-  /** Observation time of the newest file of each product that went into data of the newest kind, epoch milliseconds. */
+  /** Observation time of the newest file of each product that went into data of that provenance, epoch milliseconds. */
   readonly feeds: ReadonlyMap<string, number>;
   /** Names of the live snapshot's files; null while there is none. */
   readonly live: Current['live'] | null;
@@ -57,8 +57,8 @@ export interface Edition {
   readonly datesBetween: (first: string, last: string) => string[];
   /** Changes when the rows of some tables on some dates change; what an ETag is made of. */
   readonly version: (tables: readonly string[], dates: readonly string[]) => string;
-  /** Kind of the data of some dates, as far as they are published; null when none is. */
-  readonly sourceOf: (dates: readonly string[]) => MixedSource | null;
+  /** Provenance of some dates, as far as they are published; null when none is. */
+  readonly provenanceOf: (dates: readonly string[]) => MixedProvenance | null;
   /** Dates of the live window's scans from an instant on; that of the newest scan is always among them. */
   readonly liveDates: (since_ms: number) => string[];
   /** Observation time of the newest scan of some dates; of the newest scan at all when they have none. */
@@ -348,7 +348,7 @@ function headIn(path: string, text: string, storm_day_start_hour: number): Head 
 
 /** The edition of an empty root. */
 export const NOTHING_PUBLISHED: Edition = {
-  newest_source: null,
+  newest_provenance: null,
   newest_scan_ms: null,
   feeds: new Map(),
   live: null,
@@ -359,7 +359,7 @@ export const NOTHING_PUBLISHED: Edition = {
   dayMaxPaths: () => [],
   datesBetween: () => [],
   version: () => 'empty',
-  sourceOf: () => null,
+  provenanceOf: () => null,
   liveDates: () => [],
   dataAsOf: () => null,
 };
@@ -387,10 +387,11 @@ function makeEdition(
   const newest = newestOf(dates);
   const newest_scan_ms = newest?.last_ms ?? null;
   const newestDate = partitions.get(newest?.date ?? '');
-  const newest_source = current?.source ?? (newestDate === undefined ? null : sourceOfDate(newestDate));
+  const newest_provenance =
+    current?.source ?? (newestDate === undefined ? null : provenanceOfDate(newestDate.partition, newestDate.source));
   const feeds = new Map<string, number>();
   for (const { source, feeds: seen } of partitions.values())
-    for (const [product, time] of source === newest_source ? Object.entries(seen) : [])
+    for (const [product, time] of source === newest_provenance ? Object.entries(seen) : [])
       feeds.set(product, Math.max(Date.parse(time), feeds.get(product) ?? Number.NEGATIVE_INFINITY));
   const older = new Set<string>();
   for (const { files } of [...partitions.values(), ...months.values()])
@@ -403,11 +404,11 @@ function makeEdition(
     const last_ms = last === null ? Number.NEGATIVE_INFINITY : scanTime(last);
     return date === newest?.date || last_ms >= live_from_ms ? [{ date, last_ms }] : [];
   });
-  const sourceOf = (names: readonly string[]) =>
-    mixedSource(
+  const provenanceOf = (names: readonly string[]) =>
+    combineProvenances(
       names.flatMap((name) => {
         const date = partitions.get(name);
-        // An open date without scans was cleared: there is nothing of either kind.
+        // An open date without scans was cleared: there is nothing of either provenance.
         return date === undefined || (!date.closed && date.scans.count === 0) ? [] : date.source;
       }),
     );
@@ -425,7 +426,7 @@ function makeEdition(
   const joined = new Map([...months.keys()].map((month) => [month, currentMonth(month)]));
   const datesBetween = (first: string, last: string) => dates.filter((date) => date >= first && date <= last);
   return {
-    newest_source,
+    newest_provenance,
     newest_scan_ms,
     feeds,
     live,
@@ -453,7 +454,7 @@ function makeEdition(
       }
       return hash.digest('hex').slice(0, 24);
     },
-    sourceOf,
+    provenanceOf,
     liveDates: (since_ms) =>
       liveDates.filter(({ date, last_ms }) => date === newest?.date || last_ms >= since_ms).map(({ date }) => date),
     dataAsOf: (names) => newestOf(names)?.last_ms ?? newest_scan_ms,

@@ -38,8 +38,8 @@ export type PlanInput<Params = unknown, Query = unknown, Body = unknown> = Omit<
 /** What an answer will read, and whatever else of it was found out on the way. */
 export interface Plan {
   /**
-   * Storm dates that the answer reads; what is not published among them counts for nothing. X-Data-Source says of which kind
-   * they are.
+   * Storm dates that the answer reads; what is not published among them counts for nothing. X-Data-Source is their
+   * provenance.
    */
   readonly dates: readonly string[];
   /**
@@ -125,7 +125,7 @@ export interface ReadEndpoint<
   readonly cacheable: boolean;
   /** Says what the answer will read, from the pinned edition. Null: it rests on no published data. */
   readonly plan: ((input: PlanInput<Typed<P>, Typed<Q>, Typed<B>>) => Planned) | null;
-  /** The plan may name storm dates, whose kind X-Data-Source then tells. */
+  /** The plan may name storm dates, whose provenance X-Data-Source then states. */
   readonly reads_dates: boolean;
   /** Query parameters that stay out of the tag: the clock decides their default, and the version or content shows it. */
   readonly clocked: readonly string[];

@@ -96,7 +96,7 @@ export function processScan(input: ScanInput, before: TrackingState, context: Sc
     cells,
     tracks,
     uncovered: input.uncovered,
-    source: input.simulated ? 'simulated' : 'observed',
+    provenance: input.simulated ? 'simulated' : 'observed',
     bounds: windowBbox(mesh.window),
   });
 

@@ -1,5 +1,5 @@
 import { columns, type Table } from './columns.ts';
-import type { MixedSource } from './data-source.ts';
+import type { MixedProvenance } from './provenance.ts';
 
 /**
  * Key-value metadata of a table file, the same in Parquet and Arrow, because files are copied without their manifest: its table,
@@ -7,12 +7,12 @@ import type { MixedSource } from './data-source.ts';
  */
 export function fileNotes(
   table: Table,
-  source: MixedSource,
+  provenance: MixedProvenance,
 ): Record<'hail_table' | 'schema_version' | 'source' | 'columns', string> {
   return {
     hail_table: table.name,
     schema_version: String(table.schema_version),
-    source,
+    source: provenance,
     columns: JSON.stringify(
       Object.fromEntries(columns(table).map(({ name, unit, description }) => [name, { unit, description }])),
     ),

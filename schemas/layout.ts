@@ -20,12 +20,12 @@ export const layout = {
   pending: 'manifests/pending.json',
   staging: 'staging',
   staged: (run: string) => `staging/${run}`,
-  inbox: (source: string) => `inbox/${source}`,
-  rejected: (source: string) => `inbox/rejected/${source}`,
-  /** Raw files as they came, of every source. */
+  inbox: (provenance: string) => `inbox/${provenance}`,
+  rejected: (provenance: string) => `inbox/rejected/${provenance}`,
+  /** Raw files as they came, observed and simulated. */
   raw: 'archive',
-  archive: (source: string) => `archive/${source}`,
-  archiveDate: (source: string, date: string) => `archive/${source}/date=${date}`,
+  archive: (provenance: string) => `archive/${provenance}`,
+  archiveDate: (provenance: string, date: string) => `archive/${provenance}/date=${date}`,
   table: (table: string, date: string) => `tables/${table}/date=${date}`,
   /** Folder of a static table: one that belongs to no date. */
   staticTable: (table: string) => `tables/${table}`,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DataSource, MixedSource } from './data-source.ts';
+import { MixedProvenance, Provenance } from './provenance.ts';
 
 /** Version of the shapes in this file; readers refuse a newer one. */
 export const MANIFEST_VERSION = 1;
@@ -42,7 +42,9 @@ export const Manifest = z.object({
   manifest_version: z.literal(MANIFEST_VERSION),
   partition: z.string(),
   commit: z.int().positive(),
-  source: MixedSource.meta({ description: 'Kind of the data; mixed only for a month whose dates are of both kinds.' }),
+  source: MixedProvenance.meta({
+    description: 'Provenance of the data; mixed only for a month whose dates differ in it.',
+  }),
   storm_day_start_hour: z.int().min(0).max(23),
   /** When the pipeline committed it: ingest time, the source of `data_as_of` on closed dates. */
   committed_at: z.string(),
@@ -61,9 +63,9 @@ export const Manifest = z.object({
 export type Manifest = z.infer<typeof Manifest>;
 
 /** Provenance of a storm date; throws for a month with dates of both. */
-export function sourceOfDate({ partition, source }: Pick<Manifest, 'partition' | 'source'>): DataSource {
-  if (source === 'mixed') throw new TypeError(`${partition} is mixed, expected one kind per storm date`);
-  return source;
+export function provenanceOfDate(partition: string, provenance: MixedProvenance): Provenance {
+  if (provenance === 'mixed') throw new TypeError(`${partition} is mixed, expected one kind per storm date`);
+  return provenance;
 }
 
 /** The switch that readers follow: replaced last, by rename. */
@@ -72,7 +74,7 @@ export const Current = z.object({
   scan_id: z.string().meta({ description: 'Newest published scan.' }),
   data_timestamp: z.string().meta({ description: 'Observation time of that scan.' }),
   data_as_of: z.string().meta({ description: 'When it was committed.' }),
-  source: DataSource.meta({ description: 'Kind of that scan.' }),
+  source: Provenance.meta({ description: 'Provenance of that scan.' }),
   open_dates: z
     .record(isoDate, z.int().positive())
     .meta({ description: 'Commit to read of each date that is not closed; closed dates are read through head.json.' }),

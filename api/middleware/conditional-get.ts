@@ -23,7 +23,7 @@ export const skipUnchanged: CallMiddleware = (ctx, next) => {
   if (tag === null || known === undefined || known.trim() === '*') return next();
   state.fresh = matches(known, tag);
   if (!state.fresh) return next();
-  const source = edition.sourceOf(plan.dates);
-  if (source !== null) ctx.set('X-Data-Source', source);
+  const provenance = edition.provenanceOf(plan.dates);
+  if (provenance !== null) ctx.set('X-Data-Source', provenance);
   return undefined;
 };

@@ -30,7 +30,7 @@ export function planOf(
 ): { readonly plan: Plan; readonly version: string | null } {
   const plan = endpoint.plan?.(input) ?? NO_PLAN;
   const version = endpoint.cacheable ? (plan.version ?? null) : null;
-  return { plan, version: version === null ? null : `${input.edition.sourceOf(plan.dates)} ${version}` };
+  return { plan, version: version === null ? null : `${input.edition.provenanceOf(plan.dates)} ${version}` };
 }
 
 /** Tag of an answer; what the clock decides stays out of it. */

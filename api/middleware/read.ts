@@ -6,7 +6,7 @@ import type { CheckReply } from './check-reply.ts';
 import { checkType } from './negotiate.ts';
 import { tagOf } from './plan.ts';
 
-/** Makes the answer of an endpoint that reads, from what its plan says. X-Data-Source tells the kind of the dates it read. */
+/** Makes the answer of an endpoint that reads, from its plan. X-Data-Source is the provenance of the dates that it read. */
 export function read(endpoint: ReadEndpoint, services: Services, check: CheckReply): CallMiddleware {
   return async (ctx) => {
     const { state } = ctx;
@@ -14,17 +14,21 @@ export function read(endpoint: ReadEndpoint, services: Services, check: CheckRep
     const answer: Answer<unknown> = await endpoint.answer({ ...input, caller, now_ms, services, edition, plan });
     check(endpoint, answer);
     const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
-    const source = edition.sourceOf(answer.dates ?? plan.dates);
+    const provenance = edition.provenanceOf(answer.dates ?? plan.dates);
     const type = answer.type ?? JSON_TYPE;
     checkType(ctx.req.headers.accept, type);
     if (endpoint.cacheable)
-      state.tag ??= tagOf(endpoint, input, `${source} ${answer.tag === undefined ? text : JSON.stringify(answer.tag)}`);
+      state.tag ??= tagOf(
+        endpoint,
+        input,
+        `${provenance} ${answer.tag === undefined ? text : JSON.stringify(answer.tag)}`,
+      );
     state.reply = {
       status: 200,
       type,
       headers: {
         ...(state.tag === null ? { 'Cache-Control': 'no-store' } : {}),
-        ...(source === null ? {} : { 'X-Data-Source': source }),
+        ...(provenance === null ? {} : { 'X-Data-Source': provenance }),
         ...answer.headers,
       },
       bytes: Buffer.from(text),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { MixedSource } from '../../schemas/data-source.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
+import type { MixedProvenance } from '../../schemas/provenance.ts';
 import {
   DAILY_CACHE_CONTROL,
   DailyTiles,
@@ -86,7 +86,7 @@ export const tilesScan = readEndpoint({
             mm: rounded(mm, 1),
           })),
         })),
-        note: noteOf(edition.sourceOf(dates)),
+        note: noteOf(edition.provenanceOf(dates)),
       },
     };
   },
@@ -138,7 +138,7 @@ export const tilesDaily = readEndpoint({
         cache_control: DAILY_CACHE_CONTROL,
         size_bytes: archive?.bytes ?? null,
         data_as_of: timestampOrNull(archiveTime(archive) ?? as_of_ms),
-        note: noteOf(edition.sourceOf(dates)),
+        note: noteOf(edition.provenanceOf(dates)),
       },
     };
   },
@@ -164,7 +164,7 @@ const NOTES = {
   simulated: 'SIMULATED, not observed. Estimates in the form radar would give them.',
 } as const;
 
-/** What the data of an answer are; a date without data says nothing of their kind. */
-function noteOf(source: MixedSource | null): string {
-  return source === null || source === 'mixed' ? ESTIMATE : NOTES[source];
+/** What the data of an answer are; a date without data has no provenance. */
+function noteOf(provenance: MixedProvenance | null): string {
+  return provenance === null || provenance === 'mixed' ? ESTIMATE : NOTES[provenance];
 }

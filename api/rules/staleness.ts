@@ -1,4 +1,4 @@
-import type { DataSource } from '../../schemas/data-source.ts';
+import type { Provenance } from '../../schemas/provenance.ts';
 import type { Health } from '../../schemas/resources/health.ts';
 import { timestamp } from '../../schemas/time.ts';
 
@@ -11,8 +11,8 @@ type Ingest = Health['components']['ingest'];
 
 /** What is known of the feeds that the published data were made of. */
 export interface Feeds {
-  /** Kind of the newest data. */
-  readonly newest_source: DataSource | null;
+  /** Provenance of the newest data. */
+  readonly newest_provenance: Provenance | null;
   readonly newest_scan_ms: number | null;
   /** Time of the newest file of each product, epoch milliseconds. */
   readonly feeds: ReadonlyMap<string, number>;
@@ -22,7 +22,7 @@ export interface Feeds {
  * How fresh the published data and each of their feeds are at an instant; without any they are stale. One late feed is enough
  * for `degraded`: scans go on without it, but their values are missing.
  */
-export function ingestHealth({ newest_source, newest_scan_ms, feeds }: Feeds, now_ms: number): Ingest {
+export function ingestHealth({ newest_provenance, newest_scan_ms, feeds }: Feeds, now_ms: number): Ingest {
   const companions = [...feeds.keys()].filter((name) => name !== SCANS).sort();
   const sources = [
     feedHealth(SCANS, newest_scan_ms, now_ms),
@@ -30,7 +30,7 @@ export function ingestHealth({ newest_source, newest_scan_ms, feeds }: Feeds, no
   ];
   const { last_success_at, lag_seconds, stale } = sources[0] as Ingest['sources'][number];
   const status = sources.every((feed) => feed.status === 'ok') ? 'ok' : 'degraded';
-  return { status, source: newest_source, last_scan_at: last_success_at, lag_seconds, stale, sources };
+  return { status, source: newest_provenance, last_scan_at: last_success_at, lag_seconds, stale, sources };
 }
 
 function feedHealth(name: string, newest_ms: number | null, now_ms: number): Ingest['sources'][number] {

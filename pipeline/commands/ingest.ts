@@ -130,10 +130,10 @@ async function ingest(config: Config, options: Checked): Promise<void> {
     const summary = await summarize(root, dates);
     log.close();
     const seconds = Math.round((performance.now() - started) / 100) / 10;
-    const source = heads[0]?.source ?? null;
+    const provenance = heads[0]?.provenance ?? null;
     const result = {
       ...{
-        source,
+        source: provenance,
         dates,
         run,
         published: summary,
@@ -148,7 +148,7 @@ async function ingest(config: Config, options: Checked): Promise<void> {
     process.stdout.write(
       options.json
         ? `${JSON.stringify(result)}\n`
-        : tell(config, options, run, summary, dates, source, { unknown, unreadable, missing }, seconds),
+        : tell(config, options, run, summary, dates, provenance, { unknown, unreadable, missing }, seconds),
     );
     // What is there is published, and yet it is not all that was asked for.
     if (missing.length > 0) process.exitCode = EXIT.failure;
@@ -224,7 +224,7 @@ async function fetchDate(
 /** Simulates what is missing of the hours up to now: an hour later the same evening goes on. */
 async function simulate(config: Config, options: Checked, root: Root, log: Log): Promise<Gathered> {
   const to_ms = config.now();
-  const newest_ms = newestScan([...root.heads.values()].filter((head) => head.source === 'simulated')) ?? 0;
+  const newest_ms = newestScan([...root.heads.values()].filter((head) => head.provenance === 'simulated')) ?? 0;
   const from_ms = Math.max(to_ms - options.hours * MS_PER_HOUR, Math.min(newest_ms + 1000, to_ms));
   const out = join(root.path, layout.inbox('simulated'));
   for await (const scan of writeEvening(defaultScenario(options.seed, WSR88D), { from_ms, to_ms, out }))
@@ -238,7 +238,7 @@ function tell(
   run: RunSummary,
   summary: DatesSummary,
   dates: readonly string[],
-  source: string | null,
+  provenance: string | null,
   { unknown, unreadable, missing }: Pick<Gathered, 'unknown' | 'unreadable' | 'missing'>,
   seconds: number,
 ): string {
@@ -249,14 +249,14 @@ function tell(
   } else {
     const redone = run.redone > 0 ? `, ${grouped(run.redone)} made again` : '';
     lines.push(
-      `Published ${counted(run.scans, source === 'simulated' ? 'simulated scan' : 'scan')}${redone} in ${seconds} s.`,
+      `Published ${counted(run.scans, provenance === 'simulated' ? 'simulated scan' : 'scan')}${redone} in ${seconds} s.`,
     );
   }
   if (summary.scans > 0) {
     const size = summary.max_size_mm;
     lines.push(
       '',
-      `Storm date${dates.length === 1 ? '' : 's'} ${dates.join(', ')}${source === 'simulated' ? '  (SIMULATED, not observed)' : ''}`,
+      `Storm date${dates.length === 1 ? '' : 's'} ${dates.join(', ')}${provenance === 'simulated' ? '  (SIMULATED, not observed)' : ''}`,
     );
     line('scans', grouped(summary.scans));
     line('detections', `${grouped(summary.detections)} pixels of 10 mm and more`);

@@ -162,7 +162,7 @@ async function* poll(
 
 /** Time of the oldest file that is still looked for in the bucket. */
 function followedFrom(now_ms: number, root: Root): number {
-  const observed = [...root.heads.values()].filter((head) => head.source === 'observed');
+  const observed = [...root.heads.values()].filter((head) => head.provenance === 'observed');
   const newest_ms = newestScan(observed);
   if (newest_ms === null) return now_ms - FIRST_LOOK_BACK_MS;
   return Math.max(now_ms - LONGEST_LOOK_BACK_MS, Math.min(newest_ms, now_ms) - LATE_FILES_MS);

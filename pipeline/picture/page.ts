@@ -15,15 +15,15 @@ export interface Heading {
   readonly title: string;
   readonly summary: string;
   readonly data_time: number | null;
-  readonly source_note: string;
+  readonly attribution: string;
   readonly simulated: boolean;
 }
 
 /** Title, summary, and what the data are; a badge when they are simulated. */
-export function drawHeader({ title, summary, data_time, source_note, simulated }: Heading): string {
+export function drawHeader({ title, summary, data_time, attribution, simulated }: Heading): string {
   const until =
     data_time === null ? 'no scans' : `data until ${timestamp(data_time).replace('T', ' ').slice(0, 16)} UTC`;
-  const caution = ['Radar estimate, not a ground measurement', until, `source: ${source_note}`].join('  ·  ');
+  const caution = ['Radar estimate, not a ground measurement', until, `source: ${attribution}`].join('  ·  ');
   return [
     text(title, MAP.x, 42, { 'font-size': 27, 'font-weight': 700, fill: BASEMAP.ink }),
     text(summary, MAP.x, 64, { 'font-size': 13.5, fill: BASEMAP.ink }),

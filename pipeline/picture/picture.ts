@@ -23,7 +23,7 @@ interface PictureBasics {
   readonly data_time: number | null;
   readonly simulated: boolean;
   /** Where the data come from, for example `NOAA MRMS`. */
-  readonly source_note: string;
+  readonly attribution: string;
   /** Track rows of the storm date; of a scan: those up to the scan. */
   readonly tracks: readonly TrackPoint[];
   /** What the grid covers: shown when there is no hail. */

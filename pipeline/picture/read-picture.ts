@@ -1,4 +1,4 @@
-import { ATTRIBUTIONS } from '../../schemas/data-source.ts';
+import { ATTRIBUTIONS } from '../../schemas/provenance.ts';
 import { type Cell, cells } from '../../schemas/tables/cells.ts';
 import { type Detection, detections } from '../../schemas/tables/detections.ts';
 import { type Swath, swaths } from '../../schemas/tables/swaths.ts';
@@ -44,7 +44,7 @@ export async function readPicture(
     const basics = {
       data_time,
       simulated: manifest.source === 'simulated',
-      source_note: ATTRIBUTIONS[manifest.source],
+      attribution: ATTRIBUTIONS[manifest.source],
       tracks: await readRows<TrackPoint>(engine, tracks, paths('tracks'), until),
       bounds: await gridBounds(engine, paths('frames')),
     };

@@ -9,6 +9,7 @@ import {
   Manifest,
   type PublishedFile,
 } from '../../schemas/manifest.ts';
+import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { readIfPresent, replaceFile, sync } from '../files.ts';
 import { allOrFirstError } from '../sources/parallel.ts';
@@ -25,7 +26,7 @@ export type Feeds = Readonly<Record<string, number>>;
 /** What a commit changes in the list of one partition. */
 export interface Edit {
   readonly partition: string;
-  readonly source: Manifest['source'];
+  readonly provenance: MixedProvenance;
   readonly storm_day_start_hour: number;
   /** Segments whose scans and files leave the list. */
   readonly drop_segments: readonly string[];
@@ -42,16 +43,21 @@ export interface Edit {
 }
 
 /** What an edit says of its partition as a whole. */
-type Partition = Pick<Edit, 'partition' | 'source' | 'storm_day_start_hour' | 'closed'>;
+type Partition = Pick<Edit, 'partition' | 'provenance' | 'storm_day_start_hour' | 'closed'>;
+
+/** The partition of a list, as an edit that leaves it what it is names it. */
+export function samePartition({ partition, source, storm_day_start_hour, closed }: Manifest): Partition {
+  return { partition, provenance: source, storm_day_start_hour, closed };
+}
 
 /** An edit of a partition: the changes named, and no others. */
 export function editOf(
-  { partition, source, storm_day_start_hour, closed }: Partition,
+  { partition, provenance, storm_day_start_hour, closed }: Partition,
   changes: Partial<Omit<Edit, 'partition'>>,
 ): Edit {
   return {
     partition,
-    source,
+    provenance,
     storm_day_start_hour,
     closed,
     dates: null,
@@ -76,7 +82,7 @@ export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: numb
     manifest_version: MANIFEST_VERSION,
     partition: edit.partition,
     commit,
-    source: edit.source,
+    source: edit.provenance,
     storm_day_start_hour: edit.storm_day_start_hour,
     committed_at: timestamp(now_ms),
     closed: edit.closed,
@@ -88,8 +94,8 @@ export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: numb
       ...(previous?.scans ?? []).filter((scan) => !dropped.has(scan.segment) && !scanIds.has(scan.scan_id)),
       ...edit.add_scans,
     ].sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1)),
-    // What one kind of data was made of says nothing about the feeds of the other.
-    feeds: newestFeeds(previous?.source === edit.source ? previous.feeds : {}, edit.feeds),
+    // Feeds of observed data say nothing about those of simulated data, nor the other way round.
+    feeds: newestFeeds(previous?.source === edit.provenance ? previous.feeds : {}, edit.feeds),
     files: [
       ...(previous?.files ?? []).filter((file) => !dropped.has(file.segment) && !added.has(file.path)),
       ...entries,

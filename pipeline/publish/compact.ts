@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { mixedSource } from '../../schemas/data-source.ts';
 import type { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
+import { combineProvenances } from '../../schemas/provenance.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { SCAN_TABLES } from '../../schemas/tables/index.ts';
 import type { Engine } from '../duckdb.ts';
-import { type Edit, editOf, type StagedFile } from './commit.ts';
+import { type Edit, editOf, type StagedFile, samePartition } from './commit.ts';
 import { allRows, mergedDayMax } from './merge.ts';
 import { segmentName } from './segment.ts';
 import { stageTable } from './stage.ts';
@@ -74,7 +74,7 @@ export async function regroup(
     .sort(byLastScan)
     .at(-1);
   const relisted = files.filter((file) => file.kind === 'scan-tiles' || file === checkpoint);
-  return editOf(manifest, {
+  return editOf(samePartition(manifest), {
     drop_segments: segments,
     add_scans: scans.map((scan) => ({ ...scan, segment })),
     add_files: staged,
@@ -106,18 +106,18 @@ export async function monthEdit(
   previous: Manifest | null,
 ): Promise<Edit> {
   const paths = days.flatMap((day) => tablePaths(dataRoot, day, dayMax.name));
-  const source = mixedSource(days.map((day) => day.source)) ?? 'observed';
+  const provenance = combineProvenances(days.map((day) => day.source)) ?? 'observed';
   const add_files: StagedFile[] = [];
   for (const region of await regionsOf(engine, paths)) {
     const query = `SELECT * FROM (${allRows(dayMax, paths)}) WHERE "row" BETWEEN ${region.row} AND ${region.row + REGION_PX - 1}
       AND col BETWEEN ${region.col} AND ${region.col + REGION_PX - 1}`;
     const destination = { folder: layout.monthTable(dayMax.name, month), stem: `r${region.row}c${region.col}` };
-    add_files.push(await stageTable(engine, staging, dayMax, { query }, source, destination, MONTH));
+    add_files.push(await stageTable(engine, staging, dayMax, { query }, provenance, destination, MONTH));
   }
   const partition = layout.monthPartition(month);
   const storm_day_start_hour = days[0]?.storm_day_start_hour ?? 0;
   return editOf(
-    { partition, source, storm_day_start_hour, closed: true },
+    { partition, provenance, storm_day_start_hour, closed: true },
     {
       drop_segments: previous === null ? [] : [MONTH.segment],
       add_files,

@@ -1,4 +1,5 @@
 import type { Manifest } from '../../schemas/manifest.ts';
+import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { PipelineError } from '../error.ts';
 import { listPartitions, missingManifest, readHead, readManifest } from './manifests.ts';
 
@@ -6,7 +7,7 @@ import { listPartitions, missingManifest, readHead, readManifest } from './manif
 export interface DateHead {
   readonly partition: string;
   readonly commit: number;
-  readonly source: Manifest['source'];
+  readonly provenance: MixedProvenance;
   readonly closed: boolean;
   readonly table_commits: Manifest['table_commits'];
   readonly scan_count: number;
@@ -44,7 +45,7 @@ export async function openDates(dataRoot: string, storm_day_start_hour: number):
     heads.set(date, {
       partition,
       commit,
-      source,
+      provenance: source,
       closed,
       table_commits,
       scan_count: scans.count,
@@ -79,7 +80,7 @@ function headOfDate({ partition, commit, source, closed, table_commits, scans, f
   return {
     partition,
     commit,
-    source,
+    provenance: source,
     closed,
     table_commits,
     scan_count: scans.length,

@@ -39,7 +39,7 @@ export async function deriveDay(
     swaths: tiers,
     tracks: await readRows<TrackPoint>(engine, tracks, paths('tracks')),
     data_time: lastScan === null ? null : scanTime(lastScan),
-    source: manifest.source,
+    provenance: manifest.source,
     bounds: await gridBounds(engine, paths('frames')),
   });
   const destination = { folder: layout.dailyTiles(storm_date), stem: 'day' };

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { RecordBatch } from 'apache-arrow';
 import type { Table } from '../../schemas/columns.ts';
-import { mixedSource } from '../../schemas/data-source.ts';
 import { layout } from '../../schemas/layout.ts';
-import { type Current, MANIFEST_VERSION, type Manifest, sourceOfDate } from '../../schemas/manifest.ts';
+import { type Current, MANIFEST_VERSION, type Manifest, provenanceOfDate } from '../../schemas/manifest.ts';
+import { combineProvenances } from '../../schemas/provenance.ts';
 import { cells } from '../../schemas/tables/cells.ts';
 import { detections } from '../../schemas/tables/detections.ts';
 import { tracks } from '../../schemas/tables/tracks.ts';
@@ -142,12 +142,12 @@ async function stageLive(
   const newest = scans.at(-1) as LiveScan;
   const id = scanId(newest.scan_time);
   const files: { staged: string; path: string }[] = [];
-  const source = mixedSource(holders.map((head) => head.source)) ?? 'observed';
+  const provenance = combineProvenances(holders.map((head) => head.source)) ?? 'observed';
   const stage = async (name: LiveTable) => {
     const content = await arrowFile(
       LIVE_TABLES[name],
       scans.map((scan) => scan.batches[name]),
-      source,
+      provenance,
     );
     const staged = join(staging, `live-${name}.arrow`);
     await writeSynced(staged, content);
@@ -169,7 +169,7 @@ async function stageLive(
       scan_id: id,
       data_timestamp: timestamp(newest.scan_time),
       data_as_of: timestamp(now_ms),
-      source: holder === undefined ? 'observed' : sourceOfDate(holder),
+      source: holder === undefined ? 'observed' : provenanceOfDate(holder.partition, holder.source),
       open_dates: Object.fromEntries(
         [...heads].filter((head) => !head.closed).map((head) => [head.partition, head.commit]),
       ),

@@ -14,8 +14,8 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { type Column, columns, type Table } from '../../schemas/columns.ts';
-import type { MixedSource } from '../../schemas/data-source.ts';
 import { fileNotes } from '../../schemas/file-notes.ts';
+import type { MixedProvenance } from '../../schemas/provenance.ts';
 
 /** Minutes of detections, cells and tracks that the live snapshot holds before its newest scan. */
 export const LIVE_WINDOW_MIN = 30;
@@ -72,14 +72,14 @@ export function recordBatch(table: Table, rows: readonly Values[]): RecordBatch 
   );
 }
 
-/** Arrow IPC file of some scans' batches of some kind of data; a file without rows still carries the schema. */
+/** Arrow IPC file of some scans' batches; a file without rows still carries the schema. */
 export async function arrowFile(
   table: Table,
   batches: readonly RecordBatch[],
-  source: MixedSource,
+  provenance: MixedProvenance,
 ): Promise<Uint8Array> {
   const writer = new RecordBatchFileWriter();
-  writer.reset(undefined, arrowSchema(table, fileNotes(table, source)));
+  writer.reset(undefined, arrowSchema(table, fileNotes(table, provenance)));
   for (const batch of batches) writer.write(batch);
   writer.finish();
   return writer.toUint8Array();

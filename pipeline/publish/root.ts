@@ -6,6 +6,7 @@ import type { Head } from '../../schemas/head.ts';
 import { newId } from '../../schemas/ids.ts';
 import { layout } from '../../schemas/layout.ts';
 import { MANIFEST_VERSION, type Manifest, type RootName } from '../../schemas/manifest.ts';
+import type { MixedProvenance } from '../../schemas/provenance.ts';
 import type { DayMax } from '../../schemas/tables/day-max.ts';
 import { DAY_TABLES } from '../../schemas/tables/index.ts';
 import { scanId, timestamp } from '../../schemas/time.ts';
@@ -21,6 +22,7 @@ import {
   finishHeads,
   placeFiles,
   type StagedFile,
+  samePartition,
   switchCurrent,
 } from './commit.ts';
 import { monthEdit, regroup, unfinishedHours } from './compact.ts';
@@ -37,7 +39,7 @@ import { sweepRaw } from './sweep-raw.ts';
 /** Segments of one storm date that are published together, in place of others. */
 export interface DateCommit {
   readonly storm_date: string;
-  readonly source: Manifest['source'];
+  readonly provenance: MixedProvenance;
   readonly drop_segments: readonly string[];
   readonly segments: readonly Segment[];
   readonly feeds: Feeds;
@@ -59,7 +61,7 @@ export interface Root {
   /** Publishes files of a date that holds no scans, in place of segments. */
   readonly publishDay: (
     storm_date: string,
-    source: Manifest['source'],
+    provenance: MixedProvenance,
     drop_segments: readonly string[],
     files: readonly StagedFile[],
     closed: boolean,
@@ -79,7 +81,7 @@ export interface Root {
     rows: readonly Record<string, unknown>[],
     now_ms: number,
   ) => Promise<PublishedTable>;
-  /** Takes everything of a date off its list, so that data of the other kind may take its place. */
+  /** Takes everything of a date off its list, so that data of the other provenance may take its place. */
   readonly clear: (storm_date: string, now_ms: number) => Promise<void>;
   /** Deletes what nobody needs any more, and raw files that came so many days ago; null keeps those for ever. */
   readonly sweep: (now_ms: number, raw_keep_days: number | null) => Promise<Swept>;
@@ -141,10 +143,10 @@ function rootOf(publisher: Publisher): Root {
     check: lock.check,
     stage: (products, dayMax, state) => guarded(() => stageSegment(engine, staging, products, dayMax, state)),
     commit: (commits, fresh, now_ms) => guarded(() => commitScans(publisher, commits, fresh, now_ms)),
-    publishDay: (storm_date, source, drop_segments, add_files, closed, now_ms) =>
+    publishDay: (storm_date, provenance, drop_segments, add_files, closed, now_ms) =>
       guarded(async () => {
         const changed_tables = [...new Set(add_files.flatMap(({ entry }) => entry.table ?? []))];
-        const partition = { partition: storm_date, source, storm_day_start_hour, closed };
+        const partition = { partition: storm_date, provenance, storm_day_start_hour, closed };
         await publish(publisher, [editOf(partition, { drop_segments, add_files, changed_tables })], now_ms);
       }),
     derive: (storm_date, now_ms) => guarded(() => derive(publisher, storm_date, now_ms)),
@@ -224,7 +226,11 @@ async function derive(publisher: Publisher, storm_date: string, now_ms: number):
   const manifest = await publishedList(publisher, storm_date);
   const add_files = await deriveDay(engine, path, staging, manifest);
   const changed_tables = changedDayTables(manifest, add_files);
-  await publish(publisher, [editOf(manifest, { drop_segments: [DERIVED_SEGMENT], add_files, changed_tables })], now_ms);
+  await publish(
+    publisher,
+    [editOf(samePartition(manifest), { drop_segments: [DERIVED_SEGMENT], add_files, changed_tables })],
+    now_ms,
+  );
 }
 
 async function rollUp(publisher: Publisher, storm_date: string, now_ms: number): Promise<number> {
@@ -271,7 +277,13 @@ async function clear(publisher: Publisher, storm_date: string, now_ms: number): 
   const manifest = await publishedList(publisher, storm_date);
   const drop_segments = [...new Set(manifest.files.map((file) => file.segment))];
   const changed_tables = Object.keys(manifest.table_commits);
-  await publish(publisher, [editOf(manifest, { closed: false, drop_segments, changed_tables })], now_ms, [], true);
+  await publish(
+    publisher,
+    [editOf(samePartition(manifest), { closed: false, drop_segments, changed_tables })],
+    now_ms,
+    [],
+    true,
+  );
 }
 
 async function sweepAll({ path, dates }: Publisher, now_ms: number, raw_keep_days: number | null): Promise<Swept> {
@@ -317,11 +329,11 @@ async function finishInterrupted(publisher: Publisher, now_ms: number): Promise<
 }
 
 function scanEdit(date: DateCommit, storm_day_start_hour: number): Edit {
-  const { storm_date, source, drop_segments, segments, feeds } = date;
+  const { storm_date, provenance, drop_segments, segments, feeds } = date;
   const files = segments.flatMap((segment) => segment.files);
   const tables = files.map((file) => file.entry.table).filter((table) => table !== null);
   return editOf(
-    { partition: storm_date, source, storm_day_start_hour, closed: false },
+    { partition: storm_date, provenance, storm_day_start_hour, closed: false },
     {
       drop_segments,
       feeds,

@@ -55,7 +55,7 @@ export async function stageSegment(
   const [firstScan, lastScan] = [scanId(first.scan_time), scanId(last.scan_time)];
   const name = segmentName(firstScan, lastScan);
   const date = first.storm_date;
-  const source = first.simulated ? 'simulated' : 'observed';
+  const provenance = first.simulated ? 'simulated' : 'observed';
   const covers = { segment: name, first_scan: firstScan, last_scan: lastScan };
 
   const scanTiles = await Promise.all(products.map((scan) => stageScanTiles(staging, scan, name)));
@@ -76,7 +76,7 @@ export async function stageSegment(
   for (const table of SCAN_TABLES) {
     if (rows[table.name].length === 0) continue;
     const destination = { folder: layout.table(table.name, date), stem: name };
-    files.push(await stageTable(engine, staging, table, { rows: rows[table.name] }, source, destination, covers));
+    files.push(await stageTable(engine, staging, table, { rows: rows[table.name] }, provenance, destination, covers));
   }
   return {
     name,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Table } from '../../schemas/columns.ts';
-import type { MixedSource } from '../../schemas/data-source.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
+import type { MixedProvenance } from '../../schemas/provenance.ts';
 import type { Engine } from '../duckdb.ts';
 import { sha256, writeSynced } from '../files.ts';
 import { addressedTiles } from '../tiles/pmtiles-header.ts';
@@ -28,15 +28,15 @@ export async function stageTable(
   staging: string,
   table: Table,
   content: { readonly rows: readonly Record<string, unknown>[] } | { readonly query: string },
-  source: MixedSource,
+  provenance: MixedProvenance,
   { folder, stem }: Destination,
   covers: Coverage,
 ): Promise<StagedFile> {
   const staged = join(staging, `${table.name}-${covers.segment}-${stem}.parquet`);
   const facts =
     'rows' in content
-      ? await stageRows(engine, table, content.rows, staged, source)
-      : await stageQuery(engine, table, content.query, staged, source);
+      ? await stageRows(engine, table, content.rows, staged, provenance)
+      : await stageQuery(engine, table, content.query, staged, provenance);
   const path = dataFileName(folder, stem, facts.sha256, 'parquet');
   return { staged, entry: { path, kind: 'table', table: table.name, ...covers, ...facts } };
 }

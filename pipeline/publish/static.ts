@@ -31,7 +31,7 @@ export async function publishStatic(
   const previous = await readNewest(dataRoot, layout.staticPartition);
   if (previous?.files.some(({ sha256 }) => sha256 === file.sha256)) return { file, changed: false };
   const edit = editOf(
-    { partition: layout.staticPartition, source: 'observed', storm_day_start_hour, closed: true },
+    { partition: layout.staticPartition, provenance: 'observed', storm_day_start_hour, closed: true },
     { drop_segments: [table.name], add_files: [staged], changed_tables: [table.name] },
   );
   await commitEdits(dataRoot, [{ previous, edit }], now_ms, check);

@@ -23,10 +23,10 @@ export async function sweepRaw(
   now_ms: number,
 ): Promise<Swept> {
   let swept: Swept = { files: 0, bytes: 0 };
-  for (const source of await namesIn(join(dataRoot, layout.raw))) {
+  for (const provenance of await namesIn(join(dataRoot, layout.raw))) {
     const staying = new Set<string>();
-    for (const date of (await datesOf(dataRoot, source)).reverse()) {
-      const folder = join(dataRoot, layout.archiveDate(source, date));
+    for (const date of (await datesOf(dataRoot, provenance)).reverse()) {
+      const folder = join(dataRoot, layout.archiveDate(provenance, date));
       const files = await factsOf(folder);
       if (isOpenAround(heads, date) || files.some(({ came_ms }) => came_ms > now_ms - keep_days * MS_PER_DAY)) {
         staying.add(date);
@@ -44,9 +44,9 @@ export async function sweepRaw(
   return swept;
 }
 
-/** UTC dates of which a source has raw files, in order. */
-async function datesOf(dataRoot: string, source: string): Promise<string[]> {
-  const folders = await namesIn(join(dataRoot, layout.archive(source)));
+/** UTC dates with raw files of a provenance, in order. */
+async function datesOf(dataRoot: string, provenance: string): Promise<string[]> {
+  const folders = await namesIn(join(dataRoot, layout.archive(provenance)));
   return folders.flatMap((name) => /^date=(\d{4}-\d{2}-\d{2})$/.exec(name)?.[1] ?? []).sort();
 }
 

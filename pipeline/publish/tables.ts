@@ -2,8 +2,8 @@ import fs from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DuckDBAppender, DuckDBDateValue, DuckDBTimestampValue } from '@duckdb/node-api';
 import { type Column, columns, isReadableVersion, rowsSql, type Table } from '../../schemas/columns.ts';
-import type { MixedSource } from '../../schemas/data-source.ts';
 import { fileNotes } from '../../schemas/file-notes.ts';
+import type { MixedProvenance } from '../../schemas/provenance.ts';
 import type { ColumnType } from '../../schemas/units.ts';
 import { type Engine, sqlList, sqlText } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
@@ -25,13 +25,13 @@ export interface StagedTable {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Writes rows of some kind of data as one Parquet file and reads it back; the file is sorted as its table says. */
+/** Writes rows of one provenance as one Parquet file and reads it back; the file is sorted as its table says. */
 export async function stageRows(
   engine: Engine,
   table: Table,
   rows: readonly Values[],
   path: string,
-  source: MixedSource,
+  provenance: MixedProvenance,
 ): Promise<StagedTable> {
   const name = `staging_${table.name.replaceAll('-', '_')}`;
   const fields = columns(table);
@@ -48,7 +48,7 @@ export async function stageRows(
   } finally {
     appender.closeSync();
   }
-  const staged = await stageQuery(engine, table, `SELECT * FROM ${name}`, path, source);
+  const staged = await stageQuery(engine, table, `SELECT * FROM ${name}`, path, provenance);
   await engine.connection.run(`DROP TABLE ${name}`);
   if (staged.rows !== rows.length)
     throw new PipelineError('publish', path, `read back ${staged.rows} rows, expected ${rows.length}`);
@@ -61,13 +61,13 @@ export async function stageQuery(
   table: Table,
   query: string,
   path: string,
-  source: MixedSource,
+  provenance: MixedProvenance,
 ): Promise<StagedTable> {
   await fs.mkdir(dirname(path), { recursive: true });
   const select = columns(table)
     .map((field) => `"${field.name}"::${field.type} AS "${field.name}"`)
     .join(', ');
-  const notes = Object.entries(fileNotes(table, source)).map(([key, value]) => `${key}: ${sqlText(value)}`);
+  const notes = Object.entries(fileNotes(table, provenance)).map(([key, value]) => `${key}: ${sqlText(value)}`);
   await engine.connection.run(
     `COPY (SELECT ${select} FROM (${query}) ORDER BY ${table.order}) TO ${sqlText(path)} ` +
       `(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, ` +

@@ -6,6 +6,7 @@ import { columns, type Table } from '../../schemas/columns.ts';
 import { headOf } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
+import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { cells } from '../../schemas/tables/cells.ts';
 import { TABLES } from '../../schemas/tables/index.ts';
 import { tracks } from '../../schemas/tables/tracks.ts';
@@ -124,9 +125,9 @@ function verifyArchive(content: Uint8Array, file: PublishedFile, fault: (reason:
   return tiles === file.rows ? [] : fault(`addresses ${tiles} tiles, expected ${file.rows}`);
 }
 
-/** True when data of a kind may stand in a list of a kind; a month of both kinds has files of either. */
-function isPartOf(source: string, list: Manifest['source']): boolean {
-  return source === list || list === 'mixed';
+/** True when a list of a provenance may name a file of another: the list of a mixed month names files of both. */
+function isPartOf(provenance: string, ofList: MixedProvenance): boolean {
+  return provenance === ofList || ofList === 'mixed';
 }
 
 /** What was filled in between two scans may lie before the first scan of a file. */
@@ -141,10 +142,10 @@ async function verifyTable(
   fault: (reason: string) => Fault[],
 ): Promise<Fault[]> {
   const facts = await readBack(engine, table, path);
-  const source = (await readNotes(engine, path)).get('source');
-  // Files published before they said it are of the kind of their list.
-  if (source !== undefined && !isPartOf(source, manifest.source))
-    return fault(`says that its data are ${source}, expected ${manifest.source}`);
+  const provenance = (await readNotes(engine, path)).get('source');
+  // Files of older versions do not state their provenance: it is that of their list.
+  if (provenance !== undefined && !isPartOf(provenance, manifest.source))
+    return fault(`says that its data are ${provenance}, expected ${manifest.source}`);
   if (facts.rows !== file.rows) return fault(`has ${facts.rows} rows, expected ${file.rows}`);
   if (facts.schema_version !== file.schema_version)
     return fault(`has schema version ${facts.schema_version}, expected ${file.schema_version}`);

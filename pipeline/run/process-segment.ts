@@ -136,10 +136,10 @@ export async function publishSegments(
   ]);
   const commits = [...dates].sort().map((storm_date): DateCommit => {
     const own = made.filter((one) => one.storm_date === storm_date);
-    const simulated = own[0]?.simulated ?? root.heads.get(storm_date)?.source === 'simulated';
+    const simulated = own[0]?.simulated ?? root.heads.get(storm_date)?.provenance === 'simulated';
     return {
       storm_date,
-      source: simulated ? 'simulated' : 'observed',
+      provenance: simulated ? 'simulated' : 'observed',
       drop_segments: [
         ...new Set(
           dropped.filter(({ scan_id }) => dateOf(context, scan_id) === storm_date).map(({ segment }) => segment),

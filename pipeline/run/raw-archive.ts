@@ -1,9 +1,9 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { contains } from '../../schemas/contains.ts';
-import type { DataSource } from '../../schemas/data-source.ts';
 import { layout } from '../../schemas/layout.ts';
-import { sourceOfDate } from '../../schemas/manifest.ts';
+import { provenanceOfDate } from '../../schemas/manifest.ts';
+import type { Provenance } from '../../schemas/provenance.ts';
 import { addDays, scanId, scanTime, stormDate, timestamp, utcDate } from '../../schemas/time.ts';
 import { BadInput, Conflict, Unreadable } from '../error.ts';
 import type { Log } from '../log.ts';
@@ -51,10 +51,10 @@ export interface RawArchive {
   readonly root: Root;
   readonly readPool: ReadPool;
   readonly settings: SessionSettings;
-  /** Raw files archived under the root, by source and UTC date, as far as they were looked at: place -> file. */
+  /** Raw files archived under the root, by provenance and UTC date, as far as they were looked at: place -> file. */
   readonly archived: Map<string, Promise<Map<string, SourceFile>>>;
-  /** Kind of the scans that were given for a storm date, as their files say it. */
-  readonly provenances: Map<string, DataSource>;
+  /** Provenance of the scans that were given for a storm date, as their files say it. */
+  readonly provenances: Map<string, Provenance>;
   /** What was said of files that wait, so that it is said once: place and reason. */
   readonly reported: Set<string>;
 }
@@ -134,7 +134,7 @@ export async function putAside(
   const { rejection, isNew } = await rejectRaw({
     file,
     dataRoot: root.path,
-    source: provenanceOfFile(context, file) ?? 'observed',
+    provenance: provenanceOfFile(context, file) ?? 'observed',
     stage,
     reason,
     found_at_ms: settings.now(),
@@ -144,14 +144,14 @@ export async function putAside(
   if (isNew) settings.log.warn('File:Read:Rejected', { file: rejection.file, stage, reason: rejection.reason });
 }
 
-/** Kind of a file that was not read, as far as its place or its date say it. */
-function provenanceOfFile(context: RawArchive, file: SourceFile): DataSource | undefined {
+/** Provenance of a file that was not read, as far as its place or its date say it. */
+function provenanceOfFile(context: RawArchive, file: SourceFile): Provenance | undefined {
   if (contains(join(context.root.path, layout.inbox('simulated')), file.location)) return 'simulated';
   return provenanceOn(context, dateOf(context, scanId(file.time_ms)));
 }
 
-/** Kind of a file that came before any scan of its date, as its content says it. */
-async function provenanceByContent({ location, product }: SourceFile): Promise<DataSource> {
+/** Provenance of a file that came before any scan of its date, as its content says it. */
+async function provenanceByContent({ location, product }: SourceFile): Promise<Provenance> {
   try {
     const read = product === PROBSEVERE_PRODUCT ? readProbSevere : readGrid;
     return read(await readBounded(location, MAX_UNZIPPED_BYTES), location).simulated ? 'simulated' : 'observed';
@@ -181,9 +181,10 @@ export async function archivedAround(context: RawArchive, times_ms: readonly num
   for (const key of context.archived.keys()) if (!dates.has(key.split(' ')[1] as string)) context.archived.delete(key);
   const archived: SourceFile[] = [];
   for (const date of [...dates].sort()) {
-    for (const source of ['observed', 'simulated'] as const) {
-      for (const file of (await archivedOn(context, source, date)).values())
-        if ((provenanceOn(context, dateOf(context, scanId(file.time_ms))) ?? source) === source) archived.push(file);
+    for (const provenance of ['observed', 'simulated'] as const) {
+      for (const file of (await archivedOn(context, provenance, date)).values())
+        if ((provenanceOn(context, dateOf(context, scanId(file.time_ms))) ?? provenance) === provenance)
+          archived.push(file);
     }
   }
   return archived;
@@ -191,17 +192,17 @@ export async function archivedAround(context: RawArchive, times_ms: readonly num
 
 function archivedOn(
   { root, archived }: RawArchive,
-  source: DataSource,
+  provenance: Provenance,
   date: string,
 ): Promise<Map<string, SourceFile>> {
-  const key = `${source} ${date}`;
-  const known = archived.get(key) ?? listArchived(root, source, date);
+  const key = `${provenance} ${date}`;
+  const known = archived.get(key) ?? listArchived(root, provenance, date);
   archived.set(key, known);
   return known;
 }
 
-async function listArchived(root: Root, source: DataSource, date: string): Promise<Map<string, SourceFile>> {
-  return new Map((await listArchive(root.path, source, [date])).map((file) => [file.location, file]));
+async function listArchived(root: Root, provenance: Provenance, date: string): Promise<Map<string, SourceFile>> {
+  return new Map((await listArchive(root.path, provenance, [date])).map((file) => [file.location, file]));
 }
 
 /** Given files, with those marked that correct the one archived under their name. */
@@ -220,11 +221,11 @@ export async function corrected(
 }
 
 /** Copies a raw file into the archive, unless it is there. */
-export async function archiveRaw(context: RawArchive, file: SourceFile, source: DataSource): Promise<void> {
+export async function archiveRaw(context: RawArchive, file: SourceFile, provenance: Provenance): Promise<void> {
   if (isArchived(context.root, file)) return;
   context.root.check();
-  const archived = await keepRaw(file, context.root.path, source);
-  (await archivedOn(context, source, utcDate(file.time_ms))).set(archived.location, archived);
+  const archived = await keepRaw(file, context.root.path, provenance);
+  (await archivedOn(context, provenance, utcDate(file.time_ms))).set(archived.location, archived);
 }
 
 /** Keeps given files that no scan takes: one may still come that does. Returns how many there are. */
@@ -266,8 +267,8 @@ export function scansByDate(context: RawArchive, files: readonly SourceFile[]): 
   return Map.groupBy(planScans(files).scans, (scan) => dateOf(context, scan.scan_id));
 }
 
-/** Kind of the first of these scans that can be read; null when none can. */
-export async function provenanceOfScans(readPool: ReadPool, scans: readonly ScanPlan[]): Promise<DataSource | null> {
+/** Provenance of the first of these scans that can be read; null when none can. */
+export async function provenanceOfScans(readPool: ReadPool, scans: readonly ScanPlan[]): Promise<Provenance | null> {
   for (const { scan_time, mesh } of scans) {
     try {
       const { simulated } = await readPool.read({ ...NO_COMPANIONS, scan_time, mesh: mesh.location });
@@ -280,7 +281,7 @@ export async function provenanceOfScans(readPool: ReadPool, scans: readonly Scan
   return null;
 }
 
-/** Refuses dates whose first scan is of the other kind before any work. */
+/** Refuses dates whose first scan is of another provenance before any work. */
 export async function refuseOtherProvenances(context: RawArchive, files: readonly SourceFile[]): Promise<void> {
   for (const [date, scans] of scansByDate(context, files)) {
     if (context.provenances.has(date)) continue;
@@ -289,10 +290,10 @@ export async function refuseOtherProvenances(context: RawArchive, files: readonl
   }
 }
 
-/** Kind of raw files that a storm date takes: that of its published scans, else that of the scans given for it. */
-function provenanceOn({ root, provenances }: RawArchive, date: string): DataSource | undefined {
+/** Provenance of raw files that a storm date takes: that of its published scans, else that of the scans given for it. */
+function provenanceOn({ root, provenances }: RawArchive, date: string): Provenance | undefined {
   const head = root.heads.get(date);
-  return head !== undefined && head.scan_count > 0 ? sourceOfDate(head) : provenances.get(date);
+  return head !== undefined && head.scan_count > 0 ? provenanceOfDate(date, head.provenance) : provenances.get(date);
 }
 
 /** Storm date of a scan. */
@@ -301,14 +302,14 @@ export function dateOf({ settings }: RawArchive, scan_id: string): string {
 }
 
 /**
- * Throws Conflict when a scan is not of the kind that its storm date takes: that of what is published, and before anything is,
- * that of the first scan looked at, which then speaks for the date.
+ * Throws Conflict when a scan is not of the provenance that its storm date takes: that of what is published or, before
+ * anything is, that of the first scan read, which is then that of the date.
  */
 export function refuseOtherProvenance(
   context: RawArchive,
   storm_date: string,
   scan_id: string,
-  given: DataSource,
+  given: Provenance,
 ): void {
   const expected = provenanceOn(context, storm_date);
   context.provenances.set(storm_date, expected ?? given);

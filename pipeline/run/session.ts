@@ -16,7 +16,7 @@ export interface Session {
   readonly ingest: (files: readonly SourceFile[], arrived?: Arrived) => Promise<RunSummary>;
   /** Makes every scan of a storm date again from the raw files that were kept. */
   readonly rebuild: (storm_date: string) => Promise<RunSummary>;
-  /** Takes data of the other kind off the storm dates of these files, so that they can take their place. */
+  /** Takes data of the other provenance off the storm dates of these files, so that they can take their place. */
   readonly replace: (files: readonly SourceFile[]) => Promise<string[]>;
   /**
    * Draws what follows from whole dates, joins finished hours, and turns dates that are over into day files. Stops between
@@ -51,7 +51,7 @@ async function replaceOtherProvenance(context: Context, files: readonly SourceFi
   for (const [date, scans] of scansByDate(context, files)) {
     const provenance = await provenanceOfScans(context.readPool, scans);
     const head = root.heads.get(date);
-    if (provenance === null || head === undefined || head.scan_count === 0 || head.source === provenance) continue;
+    if (provenance === null || head === undefined || head.scan_count === 0 || head.provenance === provenance) continue;
     await root.clear(date, settings.now());
     context.provenances.set(date, provenance);
     cleared.push(date);

@@ -1,8 +1,8 @@
 import { readFile, rm, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import type { DataSource } from '../../schemas/data-source.ts';
 import { layout } from '../../schemas/layout.ts';
+import type { Provenance } from '../../schemas/provenance.ts';
 import { timestamp, utcDate } from '../../schemas/time.ts';
 import { Unreadable } from '../error.ts';
 import { copyDurably, hashOf, isMissing, makeFolder, namesIn, replaceFile, sizeOf } from '../files.ts';
@@ -33,9 +33,9 @@ const HASH_PREFIX = 9;
  * Keeps a raw file under `archive/<source>/date=YYYY-MM-DD/` (UTC date of its name, as in the bucket) and returns it
  * there. The same content again changes nothing; other content under the same name takes its place whole.
  */
-export async function keepRaw(file: SourceFile, dataRoot: string, source: DataSource): Promise<SourceFile> {
+export async function keepRaw(file: SourceFile, dataRoot: string, provenance: Provenance): Promise<SourceFile> {
   const key = `date=${utcDate(file.time_ms)}/${file.name}`;
-  const location = join(dataRoot, layout.archive(source), key);
+  const location = join(dataRoot, layout.archive(provenance), key);
   const { product, time_ms, name, bytes, correction } = file;
   if (location !== file.location && !(await sameContent(file, location))) {
     // Before the content: a mark that does not fit the file beside it says nothing.
@@ -85,13 +85,13 @@ async function withCorrection(file: FolderFile, marks: ReadonlySet<string>): Pro
   return { ...file, correction: { time_ms: file.modified_ms, sha256, same_size } };
 }
 
-/** Raw files kept of a source, in order of date and name; `dates` (UTC) narrows it. Nothing kept: an empty list. */
+/** Raw files kept of a provenance, in order of date and name; `dates` (UTC) narrows it. Nothing kept: an empty list. */
 export async function listArchive(
   dataRoot: string,
-  source: DataSource,
+  provenance: Provenance,
   dates?: readonly string[],
 ): Promise<SourceFile[]> {
-  const root = join(dataRoot, layout.archive(source));
+  const root = join(dataRoot, layout.archive(provenance));
   const kept = (await namesIn(root)).filter((name) => name.startsWith('date=')).sort();
   const wanted = kept.filter((name) => !dates || dates.includes(name.slice('date='.length)));
   const files: SourceFile[] = [];
@@ -126,7 +126,7 @@ export function withoutKnown<F extends SourceFile>(
 export interface RejectRaw {
   readonly file: SourceFile;
   readonly dataRoot: string;
-  readonly source: DataSource;
+  readonly provenance: Provenance;
   readonly stage: string;
   readonly reason: string;
   /** Data clock, epoch milliseconds. */
@@ -136,13 +136,13 @@ export interface RejectRaw {
 }
 
 /**
- * Puts a file and its reason aside under `inbox/rejected/<source>/`, the file first, then the reason, and only then
+ * Puts a file and its reason aside under `inbox/rejected/<provenance>/`, the file first, then the reason, and only then
  * takes a moved file from where it was: killed in between, the next call finishes.
  * Returns what is recorded, and whether that is new: the same content is reported once.
  */
 export async function rejectRaw(given: RejectRaw): Promise<{ readonly rejection: Rejection; readonly isNew: boolean }> {
-  const { file, dataRoot, source, stage, reason, found_at_ms, move } = given;
-  const folder = join(dataRoot, layout.rejected(source));
+  const { file, dataRoot, provenance, stage, reason, found_at_ms, move } = given;
+  const folder = join(dataRoot, layout.rejected(provenance));
   const sha256 = await hashOf(file.location);
   const known = await knownRejection(folder, file.name, sha256);
   const rejection = known ?? {
@@ -164,15 +164,15 @@ export async function rejectRaw(given: RejectRaw): Promise<{ readonly rejection:
 }
 
 /**
- * What was put aside of a source so far, by name; a reason that cannot be read counts as not written. `of` narrows it to
+ * What was put aside of a provenance so far, by name; a reason that cannot be read counts as not written. `of` narrows it to
  * files of these names: of the thousands that may lie there only their reasons are read.
  */
 export async function readRejections(
   dataRoot: string,
-  source: DataSource,
+  provenance: Provenance,
   of?: readonly { readonly name: string }[],
 ): Promise<Rejection[]> {
-  const folder = join(dataRoot, layout.rejected(source));
+  const folder = join(dataRoot, layout.rejected(provenance));
   const wanted = of && new Set(of.map(({ name }) => name));
   const names = (await namesIn(folder))
     .filter((name) => name.endsWith(REASON_SUFFIX))

@@ -1,9 +1,9 @@
 import type { Feature } from 'geojson';
-import type { MixedSource } from '../../schemas/data-source.ts';
 import { fillPolygons, type PixelRuns } from '../../schemas/geo/fill.ts';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
+import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import type { Swath } from '../../schemas/tables/swaths.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
@@ -21,7 +21,7 @@ export interface DailyTilesContent {
   readonly tracks: readonly TrackPoint[];
   /** Newest scan that went in; null on a date without scans. */
   readonly data_time: number | null;
-  readonly source: MixedSource;
+  readonly provenance: MixedProvenance;
   /** What the grid covers. */
   readonly bounds: Bbox;
 }
@@ -64,7 +64,7 @@ export function drawDailyTiles(content: DailyTilesContent): Uint8Array {
   const note = {
     name: `Hail ${content.storm_date}`,
     description: `Radar-estimated hail swaths and storm tracks of ${content.storm_date}, ${until}; an estimate, not a ground measurement.`,
-    source: content.source,
+    provenance: content.provenance,
     layers: LAYERS,
     hail_bounds: boundsOf(
       tiers.map(({ pixels }) => pixels),

@@ -1,7 +1,7 @@
-import { ATTRIBUTIONS, type MixedSource } from '../../schemas/data-source.ts';
 import { windowBbox } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { PixelSet } from '../../schemas/geo/rings.ts';
+import { ATTRIBUTIONS, type MixedProvenance } from '../../schemas/provenance.ts';
 import type { UncoveredBlocks } from '../grid.ts';
 import type { Archive } from './pmtiles.ts';
 import { MAX_ZOOM, MIN_ZOOM } from './pyramid.ts';
@@ -27,8 +27,7 @@ export function vectorLayer(id: string, description: string, fields: Readonly<Re
 export interface ArchiveNote {
   readonly name: string;
   readonly description: string;
-  /** Kind of the data. */
-  readonly source: MixedSource;
+  readonly provenance: MixedProvenance;
   readonly layers: readonly VectorLayer[];
   /** What all drawn hail lies in; null without hail. */
   readonly hail_bounds: Bbox | null;
@@ -48,8 +47,8 @@ export function describeArchive(note: ArchiveNote, bounds: Bbox): Omit<Archive, 
     metadata: {
       name: note.name,
       description: note.description,
-      attribution: ATTRIBUTIONS[note.source],
-      source: note.source,
+      attribution: ATTRIBUTIONS[note.provenance],
+      source: note.provenance,
       version: '1',
       type: 'overlay',
       format: 'pbf',

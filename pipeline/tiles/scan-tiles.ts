@@ -1,6 +1,6 @@
 import type { Feature, Point } from 'geojson';
-import type { MixedSource } from '../../schemas/data-source.ts';
 import type { Bbox } from '../../schemas/geo/position.ts';
+import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM, SIZE_BANDS, sizeCategory } from '../../schemas/size.ts';
 import type { Cell } from '../../schemas/tables/cells.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
@@ -18,7 +18,7 @@ export interface ScanTilesContent {
   readonly mesh: HailField;
   readonly cells: readonly Cell[];
   readonly tracks: readonly TrackPoint[];
-  readonly source: MixedSource;
+  readonly provenance: MixedProvenance;
   /** What the grid covers. */
   readonly bounds: Bbox;
   /** Where no radar looked; null where that is not known. */
@@ -69,7 +69,7 @@ export function drawScanTiles(content: ScanTilesContent): Uint8Array {
   const note = {
     name: `Hail ${time}`,
     description: `Radar-estimated hail size (MESH) and storms at ${time}; an estimate, not a ground measurement.`,
-    source: content.source,
+    provenance: content.provenance,
     layers: LAYERS,
     hail_bounds: boundsOf(bands.map(({ pixels }) => pixels)),
     uncovered: content.uncovered,

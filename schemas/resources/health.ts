@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DataSource } from '../data-source.ts';
+import { Provenance } from '../provenance.ts';
 
 const state = z.enum(['ok', 'degraded']);
 const seconds = (description: string) => z.number().nonnegative().nullable().meta({ description, unit: 's' });
@@ -18,7 +18,7 @@ export const Health = z
       ingest: z
         .object({
           status: state.meta({ description: 'degraded when a feed is late; the scans go on without a companion.' }),
-          source: DataSource.nullable().meta({ description: 'Kind of the newest data.' }),
+          source: Provenance.nullable().meta({ description: 'Kind of the newest data.' }),
           last_scan_at: time('Observation time of the newest scan.'),
           lag_seconds: seconds('Age of the newest scan.'),
           stale: z.boolean().meta({ description: 'No scan for ten minutes, or none at all.' }),

@@ -50,7 +50,7 @@ async function makeClosedRoot(): Promise<string> {
 
 test('a missing data root is an edition without dates', async (t) => {
   const edition = (await open(t, await scratch(t, 'nothing'))).edition();
-  t.like(edition, { newest_source: null, newest_scan_ms: null, live: null });
+  t.like(edition, { newest_provenance: null, newest_scan_ms: null, live: null });
   t.deepEqual(edition.dates, []);
   t.deepEqual(edition.paths('detections', [FIRST]), []);
   t.deepEqual(edition.dayMaxPaths(FIRST, LAST), []);
@@ -62,7 +62,7 @@ test('an edition tells what is published: dates, source, newest scan, files', as
   const scans = await midnight();
   const edition = (await open(t, await publishedRoot(t, scans))).edition();
   t.deepEqual(edition.dates, [FIRST, LAST]);
-  t.like(edition, { newest_source: 'simulated', newest_scan_ms: scans.at(-1)?.time_ms });
+  t.like(edition, { newest_provenance: 'simulated', newest_scan_ms: scans.at(-1)?.time_ms });
   t.is(edition.manifest(LAST)?.partition, LAST);
   t.is(edition.manifest('2026-05-03'), null);
   const paths = edition.paths('detections', [FIRST, LAST, '2026-05-03']);

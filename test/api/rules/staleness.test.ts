@@ -2,7 +2,7 @@ import test from 'ava';
 import { type Feeds, ingestHealth } from '../../../api/rules/staleness.ts';
 
 const SCAN_MS = Date.parse('2026-05-01T20:12:00Z');
-const SCANS: Feeds = { newest_source: 'observed', newest_scan_ms: SCAN_MS, feeds: new Map([['MESH', SCAN_MS]]) };
+const SCANS: Feeds = { newest_provenance: 'observed', newest_scan_ms: SCAN_MS, feeds: new Map([['MESH', SCAN_MS]]) };
 
 test('a scan of ten minutes ago is fresh, one second more is stale', (t) => {
   t.is(ingestHealth(SCANS, SCAN_MS + 600_000).status, 'ok');
@@ -14,7 +14,7 @@ test('a scan of ten minutes ago is fresh, one second more is stale', (t) => {
 });
 
 test('without any scan there is nothing fresh', (t) => {
-  const none = ingestHealth({ newest_source: null, newest_scan_ms: null, feeds: new Map() }, SCAN_MS);
+  const none = ingestHealth({ newest_provenance: null, newest_scan_ms: null, feeds: new Map() }, SCAN_MS);
   t.deepEqual([none.status, none.last_scan_at, none.lag_seconds, none.sources.length], ['degraded', null, null, 1]);
 });
 

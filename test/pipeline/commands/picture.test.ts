@@ -15,7 +15,7 @@ const EMPTY_DAY: PictureData = {
   tracks: [],
   data_time: null,
   simulated: false,
-  source_note: 'NOAA MRMS',
+  attribution: 'NOAA MRMS',
   bounds: [-130, 20, -60, 55],
 };
 

@@ -13,7 +13,7 @@ const TRACKS = [0, 1, 2].map((i) =>
 const BASICS = {
   data_time: minute(4),
   simulated: false,
-  source_note: 'NOAA MRMS',
+  attribution: 'NOAA MRMS',
   tracks: TRACKS,
   bounds: [-130, 20, -60, 55] as const,
 };
@@ -66,7 +66,7 @@ test('the storms are labelled in inches and millimetres', (t) =>
   t.true(texts(drawPicture(DAY_DATA)).includes('1.3 in · 32 mm')));
 
 test('simulated data say so in the header and across the map, real data nowhere', (t) => {
-  const simulated = drawPicture({ ...DAY_DATA, simulated: true, source_note: 'simulated' });
+  const simulated = drawPicture({ ...DAY_DATA, simulated: true, attribution: 'simulated' });
   t.true(texts(simulated).includes('SIMULATED · NOT REAL WEATHER'));
   t.true(texts(simulated).includes('SIMULATED'));
   t.notRegex(drawPicture(DAY_DATA), /simulated/i);

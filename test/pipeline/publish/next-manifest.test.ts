@@ -2,7 +2,7 @@ import test from 'ava';
 import { type Edit, editOf, nextManifest } from '../../../pipeline/publish/commit.ts';
 import type { Manifest, PublishedFile } from '../../../schemas/manifest.ts';
 
-const DATE = { partition: '2026-05-01', source: 'observed', storm_day_start_hour: 0, closed: false } as const;
+const DATE = { partition: '2026-05-01', provenance: 'observed', storm_day_start_hour: 0, closed: false } as const;
 const NOW_MS = Date.parse('2026-05-01T20:30:00Z');
 
 const scan = (scan_id: string, segment = scan_id, inputs = 'a') => ({ scan_id, segment, inputs });
@@ -107,6 +107,6 @@ test('feeds keep the newest time of each product', (t) => {
 });
 
 test('data of the other kind begin with feeds of their own', (t) => {
-  const other = editOf({ ...DATE, source: 'simulated' }, { feeds: { VIL: 0 } });
+  const other = editOf({ ...DATE, provenance: 'simulated' }, { feeds: { VIL: 0 } });
   t.deepEqual(nextManifest(LIST, other, NOW_MS).feeds, { VIL: '1970-01-01T00:00:00Z' });
 });

@@ -6,7 +6,7 @@ import test from 'ava';
 import { BadInput, RootLost } from '../../../pipeline/error.ts';
 import { filesBelow } from '../../../pipeline/files.ts';
 import { type Fields, silent } from '../../../pipeline/log.ts';
-import { commitEdits, editOf } from '../../../pipeline/publish/commit.ts';
+import { commitEdits, editOf, samePartition } from '../../../pipeline/publish/commit.ts';
 import type { ScanFiles } from '../../../pipeline/read/scan.ts';
 import { openReading } from '../../../pipeline/run/read-ahead.ts';
 import { readRejections, rejectRaw } from '../../../pipeline/sources/archive.ts';
@@ -361,7 +361,7 @@ test('a file that earlier versions put aside because of the clock is judged anew
   await rejectRaw({
     file: mesh,
     dataRoot: root,
-    source: 'observed',
+    provenance: 'observed',
     stage: 'plan',
     reason,
     found_at_ms: NOW_MS,
@@ -450,7 +450,7 @@ test('a root that is moved away in the middle of a commit gets no list that name
       if (looks === 2) renameSync(root, `${root}-away`);
       opened.check();
     };
-    const edit = editOf(previous, {});
+    const edit = editOf(samePartition(previous), {});
     await t.throwsAsync(commitEdits(root, [{ previous, edit }], NOW_MS, check), { instanceOf: RootLost });
     await t.throwsAsync(fs.stat(root), { code: 'ENOENT' });
   });

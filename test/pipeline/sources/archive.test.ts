@@ -103,7 +103,7 @@ test('an archive that does not exist yet is empty', async (t) => {
 const refuse = (file: SourceFile, dataRoot: string, move: boolean): RejectRaw => ({
   file,
   dataRoot,
-  source: 'observed',
+  provenance: 'observed',
   stage: 'read',
   reason: 'section 7 ends after 12 of 90 bytes',
   found_at_ms: instant('03:00:00'),

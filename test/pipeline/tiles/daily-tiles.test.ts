@@ -25,7 +25,7 @@ const CONTENT: DailyTilesContent = {
   swaths: SWATHS,
   tracks: TRACK,
   data_time: minute(6),
-  source: 'observed' as const,
+  provenance: 'observed' as const,
   bounds: [-130, 20, -60, 55],
 };
 const HERE = [10, 227, 387] as const;

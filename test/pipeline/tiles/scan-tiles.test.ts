@@ -20,7 +20,7 @@ const CONTENT: ScanTilesContent = {
   mesh: STORM,
   cells: [cell({ estimated_size_mm: 40, ml_probability: 0.62 })],
   tracks: [trackPoint({ speed_kmh: 80, direction_deg: 60, trend: 'intensifying' })],
-  source: 'observed' as const,
+  provenance: 'observed' as const,
   bounds: [-130, 20, -60, 55],
   uncovered: null,
 };
@@ -86,7 +86,7 @@ test('a scan without hail gives an archive that names its layers and holds nothi
 });
 
 test('metadata name the time, the source and every attribute', async (t) => {
-  const { metadata, header } = await openArchive(drawScanTiles({ ...CONTENT, source: 'simulated' }));
+  const { metadata, header } = await openArchive(drawScanTiles({ ...CONTENT, provenance: 'simulated' }));
   t.is(metadata.name, 'Hail 2026-05-01T20:00:00Z');
   t.is(metadata.attribution, 'simulated');
   t.regex(metadata.description as string, /2026-05-01T20:00:00Z; an estimate, not a ground measurement/);

@@ -13,7 +13,7 @@ import { pixelsOf, REAL_DAY, REAL_SCAN, realField } from '../../support/data/pix
 import { DAY, DAY_MS, dayMaxRow } from '../../support/data/rows.ts';
 import { sharedTest } from '../../support/data/shared-data.ts';
 
-const SHOWN = { source: 'observed' as const, bounds: [-130, 20, -60, 55] as [number, number, number, number] };
+const SHOWN = { provenance: 'observed' as const, bounds: [-130, 20, -60, 55] as [number, number, number, number] };
 
 function scanTiles(mesh: ReturnType<typeof realField>): Uint8Array {
   return drawScanTiles({ scan_time: DAY_MS, mesh, cells: [], tracks: [], uncovered: null, ...SHOWN });

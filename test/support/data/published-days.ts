@@ -10,6 +10,7 @@ import type { Table } from '../../../schemas/columns.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import { layout } from '../../../schemas/layout.ts';
+import type { Provenance } from '../../../schemas/provenance.ts';
 import { DETECTION_MIN_MM, SIZE_BANDS } from '../../../schemas/size.ts';
 import { type Cell, cells } from '../../../schemas/tables/cells.ts';
 import { type DayMax, dayMax } from '../../../schemas/tables/day-max.ts';
@@ -35,7 +36,7 @@ export interface PublishedDay {
 export async function publishDays(
   path: string,
   days: readonly PublishedDay[],
-  source: 'observed' | 'simulated',
+  provenance: Provenance,
   now_ms: number,
 ): Promise<void> {
   const root = await openRoot(path, 'test', 0, now_ms);
@@ -44,7 +45,7 @@ export async function publishDays(
       const stage = async (table: Table, tableRows: readonly Record<string, unknown>[]) => {
         if (tableRows.length === 0) return [];
         const staged = join(root.staging, `${table.name}-${storm_date}.parquet`);
-        const facts = await stageRows(root.engine, table, tableRows, staged, source);
+        const facts = await stageRows(root.engine, table, tableRows, staged, provenance);
         const name = dataFileName(layout.table(table.name, storm_date), 'day', facts.sha256, 'parquet');
         const covers = { segment: 'test', first_scan: null, last_scan: null };
         return [{ staged, entry: { path: name, kind: 'table' as const, table: table.name, ...covers, ...facts } }];
@@ -55,11 +56,11 @@ export async function publishDays(
         ...(await stage(cells, rows.cells)),
         ...(await stage(tracks, rows.tracks ?? [])),
       ];
-      await root.publishDay(storm_date, source, ['test'], files, true, now_ms);
+      await root.publishDay(storm_date, provenance, ['test'], files, true, now_ms);
       const manifest = await root.manifest(storm_date);
       if (manifest === null) throw new Error(`${storm_date} was not published`);
       const derived = await deriveTables(root.engine, path, root.staging, manifest);
-      await root.publishDay(storm_date, source, [DERIVED_SEGMENT], derived.files, true, now_ms);
+      await root.publishDay(storm_date, provenance, [DERIVED_SEGMENT], derived.files, true, now_ms);
     }
   } finally {
     await root.close();
