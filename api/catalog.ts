@@ -226,8 +226,8 @@ async function readName(store: Store): Promise<string | null> {
   return text === null ? null : parsed(layout.root, text, RootName).root_id;
 }
 
-function commitsOf({ dates, months, undated }: Omit<Partitions, 'changed'>): Record<string, number> {
-  const heads = [...dates.values(), ...months.values(), ...(undated === null ? [] : [undated])];
+function commitsOf({ dates, months, staticHead }: Omit<Partitions, 'changed'>): Record<string, number> {
+  const heads = [...dates.values(), ...months.values(), ...(staticHead === null ? [] : [staticHead])];
   return Object.fromEntries(heads.map(({ partition, commit }) => [partition, commit]));
 }
 
@@ -252,8 +252,8 @@ function parsed<Shape extends z.ZodType>(path: string, text: string, shape: Shap
 interface Partitions {
   readonly dates: ReadonlyMap<string, Head>;
   readonly months: ReadonlyMap<string, Head>;
-  /** What belongs to no date. */
-  readonly undated: Head | null;
+  /** Head of the static tables; null while none is published. */
+  readonly staticHead: Head | null;
   /** Some list differs from the last look. */
   readonly changed: boolean;
 }
@@ -316,7 +316,7 @@ function partitionReader(store: Store, storm_day_start_hour: number) {
     const changed =
       loaded.size !== known.size || [...loaded].some(([path, { mark }]) => known.get(path)?.mark !== mark);
     known = loaded;
-    return { dates, months, undated: loaded.get(layout.head(layout.staticPartition))?.partition ?? null, changed };
+    return { dates, months, staticHead: loaded.get(layout.head(layout.staticPartition))?.partition ?? null, changed };
   };
 }
 
@@ -367,11 +367,11 @@ export const NOTHING_PUBLISHED: Edition = {
 function makeEdition(
   store: Store,
   current: Current | null,
-  { dates: partitions, months, undated }: Omit<Partitions, 'changed'>,
+  { dates: partitions, months, staticHead }: Omit<Partitions, 'changed'>,
   storm_day_start_hour: number,
 ): Edition {
   const dates = [...partitions.keys()];
-  const named = (name: string) => (name === layout.staticPartition ? (undated ?? undefined) : partitions.get(name));
+  const named = (name: string) => (name === layout.staticPartition ? (staticHead ?? undefined) : partitions.get(name));
   const lastScan = (date: Head): number | null => {
     const { last } = date.scans;
     if (last !== null || date.files.length === 0) return last === null ? null : scanTime(last);
