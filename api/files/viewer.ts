@@ -13,7 +13,7 @@ export interface ViewerRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A whole answer; `body` is null for HEAD and 304. It is compressed already where the request admits it. */
+/** A whole answer; `body` is null for HEAD and 304. It is compressed already where the request accepts that. */
 export interface ViewerResponse {
   readonly status: 200 | 304;
   readonly headers: Readonly<Record<string, string>>;

@@ -317,7 +317,7 @@ function resolve(schema: Schema, schemas: Readonly<Record<string, Schema>>): Sch
   return schema.$ref === undefined ? schema : (schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {});
 }
 
-/** What values a schema admits, in a few words. */
+/** What values a schema accepts, in a few words. */
 function limits(schema: Schema): string {
   const several = schema.anyOf ?? schema.oneOf;
   if (several) return several.map((one) => (one.type === 'null' ? 'null' : limits(one))).join(' or ');

@@ -7,7 +7,6 @@ import { committedSince, stateBefore } from './checkpoints.ts';
 import { leaveOutLate } from './late-files.ts';
 import { aheadIn, processSegment, publishSegments } from './process-segment.ts';
 import {
-  admit,
   archivedAround,
   archiveUnused,
   corrected,
@@ -19,6 +18,7 @@ import {
   putAside,
   type Rejected,
   refuseOtherProvenances,
+  selectWorthwhile,
 } from './raw-archive.ts';
 import { openReading } from './read-ahead.ts';
 import { redoStretch } from './redo.ts';
@@ -97,7 +97,7 @@ function startRun(context: Context, { rebuild, arrived }: RunRequest): Run {
     reading,
     tally,
     given: [],
-    admitted: [],
+    accepted: [],
     unusable: [],
     redoing: false,
   };
@@ -108,15 +108,15 @@ function startRun(context: Context, { rebuild, arrived }: RunRequest): Run {
 async function takeIn(run: Run, files: readonly SourceFile[]): Promise<void> {
   const { context, rebuild } = run;
   context.root.check();
-  const worthwhile = await admit(context, files, run.tally.postponed);
+  const worthwhile = await selectWorthwhile(context, files, run.tally.postponed);
   await refuseOtherProvenances(context, worthwhile);
   const times = worthwhile.map((file) => file.time_ms);
   if (rebuild !== null) times.push(stormDateStart(rebuild, context.settings.storm_day_start_hour));
   const archived = await archivedAround(context, times);
-  const admitted = await corrected(context.root, worthwhile, archived);
+  const accepted = await corrected(context.root, worthwhile, archived);
   run.given.push(...files);
-  run.admitted.push(...admitted);
-  run.pile.add([...admitted, ...archived]);
+  run.accepted.push(...accepted);
+  run.pile.add([...accepted, ...archived]);
 }
 
 /** Throws when a published scan of a date cannot be made again: a date is rebuilt as a whole or left as it is. */
@@ -229,14 +229,14 @@ async function putAsideUnusable(run: Run): Promise<void> {
 }
 
 /** Archives what no scan takes, and empties the inbox of what is archived by now. Returns how many files no scan takes. */
-async function archiveLeftovers({ context, pile, given, admitted, tally }: Run): Promise<number> {
+async function archiveLeftovers({ context, pile, given, accepted, tally }: Run): Promise<number> {
   const plans = planScans(pile.all());
   const unused = await archiveUnused(context, given, plans.unused, tally.postponed);
-  if (context.settings.move_raw) await emptyInbox(context, admitted, plans.duplicates);
+  if (context.settings.move_raw) await emptyInbox(context, accepted, plans.duplicates);
   return unused;
 }
 
-function summaryOf({ context, admitted, tally }: Run, unused: number): RunSummary {
+function summaryOf({ context, accepted, tally }: Run, unused: number): RunSummary {
   const { scans, redone, detections, cells, rejected, postponed } = tally;
   const waiting = new Set(postponed.map(({ location }) => location));
   const isLeftAlone = ({ scan_id, mesh }: ScanPlan) => !tally.done.has(scan_id) && !waiting.has(mesh.location);
@@ -249,8 +249,8 @@ function summaryOf({ context, admitted, tally }: Run, unused: number): RunSummar
     postponed,
     unused,
     // Given files and their copies in the archive are the same thing, not duplicates.
-    duplicates: planScans(admitted.filter((file) => !isArchived(context.root, file))).duplicates.length,
-    skipped: planScans(admitted).scans.filter(isLeftAlone).length,
+    duplicates: planScans(accepted.filter((file) => !isArchived(context.root, file))).duplicates.length,
+    skipped: planScans(accepted).scans.filter(isLeftAlone).length,
     dates: [...tally.dates].sort(),
   };
 }

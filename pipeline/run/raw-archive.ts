@@ -74,7 +74,7 @@ export interface Postponed {
 }
 
 /** Files worth planning with: not refused before, and not from the future. */
-export async function admit(
+export async function selectWorthwhile(
   context: RawArchive,
   files: readonly SourceFile[],
   postponed: Postponed[],
@@ -85,22 +85,22 @@ export async function admit(
     ...(await readRejections(root.path, 'simulated', files)),
   ];
   const latest_ms = settings.now() + FUTURE_MAX_MS;
-  const admitted: SourceFile[] = [];
+  const worthwhile: SourceFile[] = [];
   for (const file of files) {
     if (file.time_ms > latest_ms) {
-      // Judged by the clock of this moment, and so anew each time: the clock may be wrong, and time goes on.
+      // Compared with the clock in every run: the clock may be wrong, and time goes on.
       const reason = `time ${timestamp(file.time_ms)} is ahead of the clock, expected at most ${timestamp(latest_ms)}`;
       postpone(context, file, { stage: 'plan', reason }, postponed);
       continue;
     }
     try {
-      if (!(await isRejected(file, refused))) admitted.push(file);
+      if (!(await isRejected(file, refused))) worthwhile.push(file);
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
       postpone(context, file, { stage: 'read', reason: error.reason, is_gone: error.is_gone }, postponed);
     }
   }
-  return admitted;
+  return worthwhile;
 }
 
 /** Leaves a file for a later run, and reports why unless that was reported before. */
@@ -252,13 +252,13 @@ export async function archiveUnused(
 /** Takes files that are archived or known twice out of the inbox they came in. */
 export async function emptyInbox(
   context: RawArchive,
-  admitted: readonly SourceFile[],
+  accepted: readonly SourceFile[],
   duplicates: readonly SourceFile[],
 ): Promise<void> {
   const archived = (await Promise.all(context.archived.values())).flatMap((files) => [...files.values()]);
-  const needed = new Set(withoutKnown(admitted, archived, []));
+  const needed = new Set(withoutKnown(accepted, archived, []));
   for (const file of duplicates) needed.delete(file);
-  for (const file of admitted)
+  for (const file of accepted)
     if (!needed.has(file) && !isArchived(context.root, file)) await fs.rm(file.location, { force: true });
 }
 

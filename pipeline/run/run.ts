@@ -41,7 +41,8 @@ export interface Run {
   readonly pile: Pile;
   readonly reading: Reading;
   readonly given: SourceFile[];
-  readonly admitted: SourceFile[];
+  /** Given files that are worth planning with; those that correct an archived one are marked. */
+  readonly accepted: SourceFile[];
   /** Files that cannot be used: they are put aside once every scan that can be made is published. */
   readonly unusable: { readonly file: SourceFile; readonly fault: BadInput }[];
   readonly tally: Tally;
