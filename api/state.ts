@@ -28,7 +28,7 @@ export interface State {
   /** What the chain of an endpoint finds out on its way. */
   query: QueryText | null;
   body: JsonObject | null;
-  /** Claim of an idempotency key, until a write has finished it or a failure has settled it. */
+  /** Claim of an idempotency key, until a write has finished it or a failure has ended it. */
   claim: string | null;
   input: Input | null;
   price: Price | null;

@@ -16,17 +16,17 @@ import { replyOf } from './write.ts';
 const LONGEST = 255;
 /** Different bytes are different keys: nothing is replaced, and a byte order mark is kept. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-/** Rows of a list that are put into the fingerprint before other requests get their turn. */
+/** Rows of a list that are put into the fingerprint before other requests run. */
 const ROWS_PER_TURN = 1000;
 /** Refusals that are kept under their key: the same request would be refused again. */
 const KEPT_REFUSALS: readonly number[] = [400, 404, 409];
 
-/** Has the same request, told by its Idempotency-Key, worked on once; a repetition gets the first answer again, for nothing. */
+/** Processes requests with the same Idempotency-Key once; a repetition gets the stored answer and is not charged. */
 export type Idempotency = (endpoint: Endpoint) => CallMiddleware;
 
 /**
- * Idempotency keys over the records. What this process works on is known without asking them, who may be busy with that very
- * request: a second request with its key is told so at once. Throws `idempotency_key_in_progress`, and
+ * Idempotency keys over the records. Keys in flight in this process are refused from memory, at once, because the
+ * records may be busy with that very request. Throws `idempotency_key_in_progress`, and
  * `invalid_idempotency_key` for a malformed key or one that was used with a different request.
  */
 export function idempotency(records: Records, telemetry: Telemetry): Idempotency {
@@ -34,8 +34,8 @@ export function idempotency(records: Records, telemetry: Telemetry): Idempotency
   const inProgress = () =>
     new ApiError('idempotency_key_in_progress', 'Idempotency-Key is that of a request still being processed');
 
-  /** Keeps a refusal that would come again, forgets everything else. */
-  const settleFailure = async (ctx: Context, error: ApiError): Promise<void> => {
+  /** Ends the claim of a call that failed: a refusal that would come again is stored, anything else releases the key. */
+  const endClaim = async (ctx: Context, error: ApiError): Promise<void> => {
     const { claim, request_id } = ctx.state;
     if (claim === null) return;
     ctx.state.claim = null;
@@ -76,7 +76,7 @@ export function idempotency(records: Records, telemetry: Telemetry): Idempotency
         await next();
       } catch (thrown) {
         const error = asApiError(thrown);
-        await settleFailure(ctx, error);
+        await endClaim(ctx, error);
         throw error;
       } finally {
         inFlight.delete(name);
@@ -111,7 +111,7 @@ function utf8Of(header: string): string {
   }
 }
 
-/** SHA-256 of query and body in canonical JSON; long lists in turns with other requests. */
+/** SHA-256 of query and body in canonical JSON; long lists in chunks, with other requests in between. */
 async function fingerprint(query: QueryText, body: JsonObject | null): Promise<string> {
   const digest = createHash('sha256').update(canonical({ ...query }));
   for (const name of Object.keys(body ?? {}).sort()) {

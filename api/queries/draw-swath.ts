@@ -37,7 +37,7 @@ function startThread(ended: () => void) {
   worker.unref();
   const waiting = new Map<number, Waiting>();
   let drawings = 0;
-  const settle = (id: number): Waiting | undefined => {
+  const takeWaiting = (id: number): Waiting | undefined => {
     const owed = waiting.get(id);
     waiting.delete(id);
     clearTimeout(owed?.timer);
@@ -49,11 +49,11 @@ function startThread(ended: () => void) {
     if (over) return;
     over = true;
     ended();
-    for (const id of [...waiting.keys()]) settle(id)?.reject(error);
+    for (const id of [...waiting.keys()]) takeWaiting(id)?.reject(error);
     void worker.terminate();
   };
   worker.on('message', (drawn: Drawn) => {
-    const owed = settle(drawn.id);
+    const owed = takeWaiting(drawn.id);
     if ('tiers' in drawn) owed?.resolve(drawn.tiers);
     else owed?.reject(new Error(`a swath cannot be drawn: ${drawn.failure}`));
   });

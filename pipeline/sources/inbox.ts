@@ -20,7 +20,7 @@ export interface WatchInbox {
   /** Time between two looks; a change in the folder ends the wait early. */
   readonly poll_ms?: number;
   /** A file that is not whole counts as arrived all the same once it has not changed for so long: its reader says what is wrong. */
-  readonly settle_ms?: number;
+  readonly unchanged_ms?: number;
   /** Ends the watch. */
   readonly signal?: AbortSignal;
   /** Monotonic clock, milliseconds. */
@@ -30,7 +30,7 @@ export interface WatchInbox {
 }
 
 const POLL_MS = 2000;
-const SETTLE_MS = 15_000;
+const UNCHANGED_MS = 15_000;
 /** After a hint, so that a file being written does not cause a look per block. */
 const AFTER_HINT_MS = 100;
 
@@ -41,13 +41,13 @@ const AFTER_HINT_MS = 100;
  * and looked at again. Hints of the operating system shorten the wait; where it gives none, polling does.
  */
 export async function* watch(given: WatchInbox): AsyncGenerator<Arrival, void, undefined> {
-  const { folder, poll_ms = POLL_MS, settle_ms = SETTLE_MS, signal, now = () => performance.now() } = given;
+  const { folder, poll_ms = POLL_MS, unchanged_ms = UNCHANGED_MS, signal, now = () => performance.now() } = given;
   const hints = given.pause ? null : watchHints(folder, signal);
   const pause = given.pause ?? hints?.pause ?? (async () => {});
   let memory: Memory | null = null;
   try {
     while (!signal?.aborted) {
-      const seen: Look = await look(folder, memory, now(), settle_ms);
+      const seen: Look = await look(folder, memory, now(), unchanged_ms);
       memory = seen.memory;
       const { files, unknown, unreadable } = seen.arrival;
       if (files.length + unknown.length + unreadable.length > 0) yield seen.arrival;
@@ -79,7 +79,7 @@ interface Look {
 }
 
 /** A look into the folder; `known` is null at the first. */
-async function look(folder: string, known: Memory | null, now_ms: number, settle_ms: number): Promise<Look> {
+async function look(folder: string, known: Memory | null, now_ms: number, unchanged_ms: number): Promise<Look> {
   const memory = known ?? { files: new Map(), unknown: new Set(), unreadable: new Map() };
   const listing = await listed(folder, known === null);
   // What lay in a folder that is out of reach for now is not new when it comes back.
@@ -89,7 +89,7 @@ async function look(folder: string, known: Memory | null, now_ms: number, settle
   const remembered = new Map<string, Remembered>();
   for (const file of listing.files) {
     const before = memory.files.get(file.key);
-    const after = await lookAt(file, before, now_ms, settle_ms);
+    const after = await lookAt(file, before, now_ms, unchanged_ms);
     if (after instanceof Unreadable) {
       if (!after.is_gone) unreadable.push({ key: file.key, reason: after.reason });
       continue;
@@ -136,10 +136,10 @@ async function lookAt(
   file: FolderFile,
   before: Remembered | undefined,
   now_ms: number,
-  settle_ms: number,
+  unchanged_ms: number,
 ): Promise<Remembered | Unreadable> {
   if (before && isSame(file, before))
-    return { ...before, arrived: before.arrived || now_ms - before.since_ms >= settle_ms };
+    return { ...before, arrived: before.arrived || now_ms - before.since_ms >= unchanged_ms };
   const { bytes, modified_ms } = file;
   try {
     return { bytes, modified_ms, since_ms: now_ms, arrived: (await faultOf(file.location, file.name)) === null };

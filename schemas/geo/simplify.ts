@@ -14,7 +14,7 @@ interface Draft {
   tolerance_m: number;
   halvings: number;
   /** The ring that was found to stay near the polygons around it. */
-  settled: Ring;
+  accepted: Ring;
 }
 
 /**
@@ -35,7 +35,7 @@ export function simplifyMultiPolygon(
   const drafts = polygons.flatMap((rings, polygon) =>
     rings.map((original): Draft => {
       const ring = simplifyRing(original, tolerance_m);
-      return { polygon, original, ring, tolerance_m, halvings: 0, settled: original };
+      return { polygon, original, ring, tolerance_m, halvings: 0, accepted: original };
     }),
   );
   const outer = around === null ? null : surrounding(around);
@@ -43,9 +43,9 @@ export function simplifyMultiPolygon(
     const result = assemble(drafts);
     const involved = new Set(findConflicts(result).flatMap((conflict) => conflict.rings));
     for (const [index, draft] of drafts.entries()) {
-      if (outer === null || draft.ring === draft.settled) continue;
+      if (outer === null || draft.ring === draft.accepted) continue;
       if (outer.reachesOut(draft.ring, tolerance_m)) involved.add(index);
-      else draft.settled = draft.ring;
+      else draft.accepted = draft.ring;
     }
     const relaxed = [...involved].filter((ring) => relax(drafts[ring] as Draft));
     if (relaxed.length === 0) return result;

@@ -5,7 +5,7 @@ const unexpected = (error: unknown) => {
   throw error;
 };
 
-async function settle(): Promise<void> {
+async function runPending(): Promise<void> {
   for (let iteration = 0; iteration < 5; iteration++) await new Promise(setImmediate);
 }
 
@@ -23,7 +23,7 @@ test('observers react in the order in which they were added, one at a time', asy
   observers.add(observer('a'));
   observers.add(observer('b'));
   observers.publish(1);
-  await settle();
+  await runPending();
   t.deepEqual(seen, ['a begins 1', 'a ends 1', 'b begins 1', 'b ends 1']);
 });
 
@@ -39,9 +39,9 @@ test('an observer that fails keeps none of the others from reacting', async (t) 
   observers.add({ react: () => Promise.reject(new Error('later')), failed: (error) => failures.push(error) });
   observers.add({ react: async (item) => void seen.push(item), failed: unexpected });
   observers.publish(1);
-  await settle();
+  await runPending();
   observers.publish(2);
-  await settle();
+  await runPending();
   t.deepEqual(seen, [1, 2]);
   t.deepEqual(failures.map(String), ['Error: at once', 'Error: later', 'Error: at once', 'Error: later']);
 });
@@ -52,7 +52,7 @@ test('an observer behind a slow one is not passed over, however often items come
   observers.add({ react: async (item) => void (item < 5 && observers.publish(item + 1)), failed: unexpected });
   observers.add({ react: async (item) => void seen.push(item), failed: unexpected });
   observers.publish(1);
-  await settle();
+  await runPending();
   t.deepEqual(seen, [1, 2, 3, 4, 5]);
 });
 
@@ -69,11 +69,11 @@ test('an observer that is removed while it reacts is waited for, and told nothin
     failed: unexpected,
   });
   observers.publish(1);
-  await settle();
+  await runPending();
   observers.publish(2);
   const removed = remove().then(() => [...ended]);
   reacting.resolve();
   t.deepEqual(await removed, [1]);
-  await settle();
+  await runPending();
   t.deepEqual(begun, [1]);
 });

@@ -42,7 +42,7 @@ async function watched(t: ExecutionContext, steps: readonly Step[], folder?: str
   for await (const arrival of watch({
     folder: root,
     poll_ms: 1000,
-    settle_ms: 3000,
+    unchanged_ms: 3000,
     signal: stop.signal,
     now: () => now_ms,
     pause,
@@ -85,7 +85,7 @@ test('a file that stays cut off arrives once it has not changed for the settling
     nothing,
     nothing,
   ]);
-  //                    cut  grown +1s +2s +3s: settled
+  //                    cut  grown +1s +2s +3s: unchanged
   t.deepEqual(looks, ['', '', '', '', '', MESH, '']);
 });
 
