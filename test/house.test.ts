@@ -26,7 +26,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
 
 /**
  * Stages of the pipeline: none imports another, so that each can be read and tested alone. `train` is none: it fits and
- * judges what the others make. `picture` draws what is published, so it stands beside `publish`.
+ * measures what the others make. `picture` draws what is published, so it stands beside `publish`.
  */
 const STAGE = /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles|picture)\//;
 

@@ -18,7 +18,7 @@ const DECIMALS = 1000;
 const SHOWN = [-130, 22, -62, 52] as const;
 /** A name is placed at the best of this many by this many places. */
 const NAME_PLACES = 14;
-/** Every fourth corner of an outline is enough to judge how far inside a place is. */
+/** Every fourth corner of an outline is enough to tell how far inside a place is. */
 const NAME_CORNER_STEP = 4;
 
 type Ring = Position[];

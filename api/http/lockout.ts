@@ -11,8 +11,8 @@ interface LockoutRule {
 const MINUTE_MS = 60_000;
 const BY_ADDRESS: LockoutRule = { attempts: 20, window_ms: 5 * MINUTE_MS, lock_ms: 5 * MINUTE_MS };
 const BY_KEY: LockoutRule = { attempts: 10, window_ms: 10 * MINUTE_MS, lock_ms: 15 * MINUTE_MS };
-/** Addresses, and guessed keys, whose failures are remembered; and as many again that are locked. */
-const REMEMBERED = 20_000;
+/** Addresses, and guessed keys, whose failures are kept; and as many again that are locked. */
+const MAX_ENTRIES = 20_000;
 
 /** `hs_live_` or `hs_test_`, then the eight characters that name a key. */
 const PUBLIC_ID = /^hs_(?:live|test)_([A-Za-z0-9]{8})/;
@@ -31,13 +31,13 @@ interface Offenders {
 export interface Lockout {
   /** Milliseconds for which the address or the guessed key is still locked; 0: neither is. */
   readonly lockedFor_ms: (address: string, keyText: string | null) => number;
-  /** Remembers a failed attempt. One that names no key (null) counts for its address only. */
+  /** Records a failed attempt. One that names no key (null) counts for its address only. */
   readonly fail: (address: string, keyText: string | null) => void;
 }
 
 /**
- * Locks out guessing, separately by the address it comes from and by the key that is guessed. Only failures are judged: a
- * valid key is served from anywhere, so that one bad client takes nobody else down. Bounded: the oldest entry is forgotten.
+ * Locks out guessing, separately by the address it comes from and by the key that is guessed. Only failures count: a
+ * valid key is served from anywhere, so that one bad client locks nobody else out. Bounded: the oldest entry is dropped.
  */
 export function lockout(monotonic_ms: () => number): Lockout {
   const addresses = offenders();
@@ -52,17 +52,17 @@ export function lockout(monotonic_ms: () => number): Lockout {
     },
     fail: (address, keyText) => {
       const now_ms = monotonic_ms();
-      remember(addresses, address, BY_ADDRESS, now_ms);
-      if (keyText !== null) remember(keys, guessed(keyText), BY_KEY, now_ms);
+      record(addresses, address, BY_ADDRESS, now_ms);
+      if (keyText !== null) record(keys, guessed(keyText), BY_KEY, now_ms);
     },
   };
 }
 
 function offenders(): Offenders {
-  return { failures: boundedMap(REMEMBERED), locks: boundedMap(REMEMBERED) };
+  return { failures: boundedMap(MAX_ENTRIES), locks: boundedMap(MAX_ENTRIES) };
 }
 
-function remember({ failures, locks }: Offenders, name: string, rule: LockoutRule, now_ms: number): void {
+function record({ failures, locks }: Offenders, name: string, rule: LockoutRule, now_ms: number): void {
   const recent = (failures.get(name) ?? []).filter((time_ms) => time_ms > now_ms - rule.window_ms);
   const times_ms = [...recent, now_ms];
   if (times_ms.length < rule.attempts) {

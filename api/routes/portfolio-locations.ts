@@ -18,7 +18,7 @@ import {
   locationCursorNote,
   upsertLocations,
 } from '../records/portfolio.ts';
-import { judgeUpload, rowsToStore, uploadReport } from '../rules/portfolio-upload.ts';
+import { checkUpload, rowsToStore, uploadReport } from '../rules/portfolio-upload.ts';
 import { rounded } from '../rules/rounded.ts';
 
 const PATH = '/v1/portfolio/locations';
@@ -58,7 +58,7 @@ export const uploadPortfolioLocations = writeEndpoint({
   },
   price: () => ({ operation: 'portfolio.locations.upsert', credits: 10, count: 1 }),
   prepare: async ({ body }) => {
-    const upload = await judgeUpload(body);
+    const upload = await checkUpload(body);
     if (upload.kind === 'bad_header') throw new ApiError('bad_request', `/data: ${upload.reason}`);
     if (upload.kind === 'too_many_rows')
       throw new ApiError('payload_too_large', `/data: more rows than the ${UPLOAD_ROWS_MAX} of one upload`);

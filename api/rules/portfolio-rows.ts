@@ -3,7 +3,7 @@ import { type RejectedRow, type Rejection, ROW_LIMITS } from '../../schemas/reso
 import { decimal, shown } from '../decode.ts';
 import type { CsvRow } from './portfolio-csv.ts';
 
-/** A row as it was found, before it is judged. A field that is absent, or null, is undefined. */
+/** A row as it was found, before it is checked. A field that is absent, or null, is undefined. */
 export interface FoundRow {
   /** Why it is no row at all; null when it is one. */
   readonly fault: string | null;
@@ -84,10 +84,10 @@ export function rowOfJson(value: unknown): FoundRow {
 }
 
 /**
- * Judges one row by itself: the location it describes, or the first reason against it in the order of `REJECTIONS`.
+ * Checks one row by itself: the location it describes, or the first reason against it in the order of `REJECTIONS`.
  * Whether its id is known and whether the quota allows it is decided later, with the others.
  */
-export function judgeRow(found: FoundRow, row_index: number): LocationRow | RejectedRow {
+export function checkRow(found: FoundRow, row_index: number): LocationRow | RejectedRow {
   const { id, name, lat, lon, address, tags } = found;
   const rejected = (word: Rejection, detail: string): RejectedRow => ({
     row_index,

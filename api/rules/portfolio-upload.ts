@@ -11,18 +11,18 @@ import {
   csvColumns,
   type FoundRow,
   isLocationRow,
-  judgeRow,
+  checkRow,
   type LocationRow,
   rowOfCsv,
   rowOfJson,
 } from './portfolio-rows.ts';
 
-/** Rows judged before others may run: about 0.1 ms, and 25 ms where every cell is as long and as quoted as it may be. */
+/** Rows checked before other requests run: about 0.1 ms, and 25 ms where every cell is as long and as quoted as it may be. */
 const CHUNK = 25;
 
-/** Rows of an upload, each judged by itself; or why none can be: the header is no header, or there are too many. */
-export type JudgedUpload =
-  | { readonly kind: 'judged'; readonly rows: readonly (LocationRow | RejectedRow)[] }
+/** Rows of an upload, each checked by itself; or why none can be: the header is no header, or there are too many. */
+export type CheckedUpload =
+  | { readonly kind: 'checked'; readonly rows: readonly (LocationRow | RejectedRow)[] }
   | { readonly kind: 'bad_header'; readonly reason: string }
   | { readonly kind: 'too_many_rows' };
 
@@ -33,15 +33,15 @@ export interface StoredRow {
   readonly id?: string;
 }
 
-/** Reads and judges the rows of an upload, letting other requests run in between. CSV text without any line has no rows. */
-export async function judgeUpload(upload: PortfolioUpload): Promise<JudgedUpload> {
+/** Reads and checks the rows of an upload, letting other requests run in between. CSV text without any line has no rows. */
+export async function checkUpload(upload: PortfolioUpload): Promise<CheckedUpload> {
   const found = upload.format === 'json' ? upload.data.values().map(rowOfJson) : foundInCsv(upload.data);
   if (typeof found === 'string') return { kind: 'bad_header', reason: found };
   const rows: (LocationRow | RejectedRow)[] = [];
   await forEachInChunks(found.take(UPLOAD_ROWS_MAX + 1), CHUNK, (row, index) => {
-    rows.push(judgeRow(row, index));
+    rows.push(checkRow(row, index));
   });
-  return rows.length > UPLOAD_ROWS_MAX ? { kind: 'too_many_rows' } : { kind: 'judged', rows };
+  return rows.length > UPLOAD_ROWS_MAX ? { kind: 'too_many_rows' } : { kind: 'checked', rows };
 }
 
 function foundInCsv(text: string): IteratorObject<FoundRow> | string {

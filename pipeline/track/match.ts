@@ -185,7 +185,7 @@ export function strength(body: { readonly area_km2: number; readonly estimated_s
 }
 
 /**
- * Splits, judged by what each moved mask covers: the centroid of a whole jumps when it breaks, its pixels do not.
+ * Splits, found by what each moved mask covers: the centroid of a whole jumps when it breaks, its pixels do not.
  * The strongest branch keeps the id, the others have it as their parent. A part that a track holds stays with it.
  */
 function followBranches(

@@ -1,7 +1,7 @@
 const BINS = 10;
 const RESAMPLES = 500;
 
-/** A case judged by a model that never saw its group. */
+/** A case scored by a model that never saw its group. */
 export interface HeldOut {
   readonly group: string;
   readonly target: number;

@@ -177,7 +177,7 @@ function average(values: readonly number[]): number {
   return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Each case as a model that never saw its group judges it, in the order of the samples. */
+/** Each case with the probability from a model that never saw its group, in the order of the samples. */
 function holdOut(samples: readonly TrainingSample[], version: string): HeldOut[] {
   const groups = groupsOf(samples);
   const folds = Math.min(FOLDS, groups.length);

@@ -8,9 +8,9 @@ import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
 import { fitCalibration, recalibration } from './nowcast-calibration.ts';
 import { type Case, casesOf, POINT_MAX_KM, SCAN_AGE_MAX_MIN } from './nowcast-cases.ts';
 
-/** Seeds of the evenings that the calibration is fitted on, and of those it is judged on, never meet. */
+/** Seeds of the evenings that the calibration is fitted on, and of those it is scored on, never meet. */
 const FIT_SEEDS = 5000;
-const JUDGE_SEEDS = 9000;
+const SCORE_SEEDS = 9000;
 const BINS = [0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0001];
 /** Cases of an evening hang together: intervals come from so many draws of whole evenings. */
 const DRAWS = 200;
@@ -51,8 +51,8 @@ export async function nowcast(args: string[]): Promise<void> {
 
 function options(args: string[]): { evenings: number; seed: number; fit: string | null } {
   const command = new Command('nowcast')
-    .option('--evenings <n>', 'evenings to judge on; --fit learns from twice as many others', '60')
-    .option('--seed <n>', 'seed of the first evening to judge on', String(JUDGE_SEEDS))
+    .option('--evenings <n>', 'evenings to score; --fit learns from twice as many others', '60')
+    .option('--seed <n>', 'seed of the first evening to score', String(SCORE_SEEDS))
     .option('--fit <file>', 'fit the calibration and write it')
     .exitOverride();
   try {

@@ -1,37 +1,37 @@
 import test from 'ava';
 import { csvRows } from '../../../api/rules/portfolio-csv.ts';
-import { csvColumns, isLocationRow, judgeRow, rowOfCsv, rowOfJson } from '../../../api/rules/portfolio-rows.ts';
+import { csvColumns, isLocationRow, checkRow, rowOfCsv, rowOfJson } from '../../../api/rules/portfolio-rows.ts';
 import { REJECTIONS } from '../../../schemas/resources/portfolio-upload.ts';
 
 const GOOD = { name: 'Depot', lat: 41.5, lon: -97.25 };
 
-function judged(row: unknown) {
-  return judgeRow(rowOfJson(row), 7);
+function checked(row: unknown) {
+  return checkRow(rowOfJson(row), 7);
 }
 
-/** Judges every row of a CSV. */
-function judgedCsv(text: string) {
+/** Checks every row of a CSV. */
+function checkedCsv(text: string) {
   const [header, ...rows] = csvRows(text);
   if (header === undefined) throw new TypeError('the CSV is empty');
   const columns = csvColumns(header);
   if (typeof columns === 'string') throw new TypeError(columns);
-  return rows.map((row, index) => judgeRow(rowOfCsv(row, columns, header.cells.length), index));
+  return rows.map((row, index) => checkRow(rowOfCsv(row, columns, header.cells.length), index));
 }
 
 test('a row needs a name and coordinates, no more', (t) => {
-  t.deepEqual(judged(GOOD), { row_index: 7, id: null, ...GOOD, address: null, tags: null });
+  t.deepEqual(checked(GOOD), { row_index: 7, id: null, ...GOOD, address: null, tags: null });
 });
 
 test('null in a JSON row means absent', (t) => {
-  t.deepEqual(judged({ ...GOOD, id: null, address: null, tags: null }), judged(GOOD));
+  t.deepEqual(checked({ ...GOOD, id: null, address: null, tags: null }), checked(GOOD));
 });
 
 test('an empty address and an empty list of tags are given, not absent', (t) => {
-  t.like(judged({ ...GOOD, address: '', tags: [] }), { address: '', tags: [] });
+  t.like(checked({ ...GOOD, address: '', tags: [] }), { address: '', tags: [] });
 });
 
 test('unknown fields are ignored', (t) => {
-  t.deepEqual(judged({ ...GOOD, owner: 'x', lng: 3 }), judged(GOOD));
+  t.deepEqual(checked({ ...GOOD, owner: 'x', lng: 3 }), checked(GOOD));
 });
 
 for (const [row, reason] of [
@@ -69,42 +69,42 @@ for (const [row, reason] of [
   [{ ...GOOD, tags: Array(21).fill('x') }, 'invalid_tags: there are 21 tags, expected at most 20'],
 ] as const)
   test(`rejects ${JSON.stringify(row).slice(0, 60)}: ${reason}`, (t) => {
-    const verdict = judged(row);
+    const verdict = checked(row);
     t.false(isLocationRow(verdict));
     t.like(verdict, { row_index: 7, reason });
     t.true(REJECTIONS.some((word) => reason.startsWith(`${word}: `)));
   });
 
 test('the edges of CONUS belong to it', (t) => {
-  for (const lat of [24, 50]) for (const lon of [-125, -66]) t.true(isLocationRow(judged({ name: 'a', lat, lon })));
+  for (const lat of [24, 50]) for (const lon of [-125, -66]) t.true(isLocationRow(checked({ name: 'a', lat, lon })));
 });
 
 test('limits count characters, not UTF-16 units', (t) => {
-  t.true(isLocationRow(judged({ ...GOOD, name: '🏠'.repeat(200) })));
-  t.false(isLocationRow(judged({ ...GOOD, name: '🏠'.repeat(201) })));
-  t.true(isLocationRow(judged({ ...GOOD, address: 'x'.repeat(500), tags: Array(20).fill('é'.repeat(64)) })));
+  t.true(isLocationRow(checked({ ...GOOD, name: '🏠'.repeat(200) })));
+  t.false(isLocationRow(checked({ ...GOOD, name: '🏠'.repeat(201) })));
+  t.true(isLocationRow(checked({ ...GOOD, address: 'x'.repeat(500), tags: Array(20).fill('é'.repeat(64)) })));
 });
 
 test('a rejected row carries the text found as its name, or null', (t) => {
-  t.like(judged({ name: 'Barn' }), { name: 'Barn' });
-  t.like(judged({ name: 9 }), { name: null });
-  t.like(judged([]), { name: null });
+  t.like(checked({ name: 'Barn' }), { name: 'Barn' });
+  t.like(checked({ name: 9 }), { name: null });
+  t.like(checked([]), { name: null });
 });
 
 test('columns of a CSV are found in any case and order, others are ignored', (t) => {
-  t.deepEqual(judgedCsv('Owner,LON,Lat, NAME \nme,-97.25,41.5,Depot'), [{ ...judged(GOOD), row_index: 0 }]);
+  t.deepEqual(checkedCsv('Owner,LON,Lat, NAME \nme,-97.25,41.5,Depot'), [{ ...checked(GOOD), row_index: 0 }]);
 });
 
 test('a column that a CSV lacks is absent, an empty cell is empty', (t) => {
-  t.like(judgedCsv('name,lat,lon\nDepot,41.5,-97.25')[0], { id: null, address: null, tags: null });
-  t.like(judgedCsv('id,name,lat,lon,address,tags\n,Depot,41.5,-97.25,,')[0], { id: null, address: '', tags: [] });
+  t.like(checkedCsv('name,lat,lon\nDepot,41.5,-97.25')[0], { id: null, address: null, tags: null });
+  t.like(checkedCsv('id,name,lat,lon,address,tags\n,Depot,41.5,-97.25,,')[0], { id: null, address: '', tags: [] });
 });
 
 test('tags of a CSV cell are separated by vertical bars', (t) => {
-  t.like(judgedCsv('name,lat,lon,tags\nDepot,41.5,-97.25,roof|flat, metal')[0], {
+  t.like(checkedCsv('name,lat,lon,tags\nDepot,41.5,-97.25,roof|flat, metal')[0], {
     reason: 'malformed_row: the row has 5 cells, expected 4',
   });
-  t.like(judgedCsv('name,lat,lon,tags\nDepot,41.5,-97.25,"roof|flat, metal"')[0], { tags: ['roof', 'flat, metal'] });
+  t.like(checkedCsv('name,lat,lon,tags\nDepot,41.5,-97.25,"roof|flat, metal"')[0], { tags: ['roof', 'flat, metal'] });
 });
 
 for (const [row, reason] of [
@@ -119,7 +119,7 @@ for (const [row, reason] of [
   [',41.5,-97', 'missing_name: name is missing or blank'],
 ] as const)
   test(`rejects the CSV row ${row}: ${reason}`, (t) => {
-    t.like(judgedCsv(`name,lat,lon\n${row}`)[0], { row_index: 0, reason });
+    t.like(checkedCsv(`name,lat,lon\n${row}`)[0], { row_index: 0, reason });
   });
 
 for (const [text, fault] of [

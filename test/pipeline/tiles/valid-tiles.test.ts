@@ -36,7 +36,7 @@ function polygonsOf(feature: VectorTileFeature): MultiPolygon {
 }
 
 /** Polygons of a layer in every tile of an archive, and those that are not valid in tile coordinates. */
-async function judge(archive: OpenArchive, layer: string) {
+async function inspect(archive: OpenArchive, layer: string) {
   const faults: string[] = [];
   const byZoom = new Map<number, number>();
   for (const { z, x, y } of archive.coords) {
@@ -51,7 +51,7 @@ async function judge(archive: OpenArchive, layer: string) {
 }
 
 sharedTest('every hail polygon in every tile of a real scan is valid as decoded, at every zoom', async (t) => {
-  const { faults, byZoom } = await judge(await openArchive(scanTiles(realField(REAL_SCAN))), 'hail');
+  const { faults, byZoom } = await inspect(await openArchive(scanTiles(realField(REAL_SCAN))), 'hail');
   t.deepEqual(faults, []);
   t.deepEqual(
     [...byZoom.keys()].sort((a, b) => a - b),
@@ -67,7 +67,7 @@ sharedTest('every tier in every tile of a real day is valid as decoded, at every
     new Map(SIZE_BANDS.map(({ threshold_mm }) => [threshold_mm, 1])),
   );
   const content = { storm_date: DAY, swaths, tracks: [], data_time: null, ...SHOWN };
-  const { faults, byZoom } = await judge(await openArchive(drawDailyTiles(content)), 'swaths');
+  const { faults, byZoom } = await inspect(await openArchive(drawDailyTiles(content)), 'swaths');
   t.deepEqual(faults, []);
   t.is(byZoom.size, 11);
 });
@@ -80,7 +80,7 @@ test('any pixels across the corner of four tiles are valid polygons in each', as
       const rows = Array.from({ length: side }, (_, r) => tenths.slice(r * side, (r + 1) * side));
       // 100.1953 W, 39.9098 N: where the tiles 226 and 227, 387 and 388 of zoom 10 meet.
       const mesh = drawTenths(rows, { row0: 1503, col0: 2974 });
-      const { faults } = await judge(await openArchive(scanTiles(mesh)), 'hail');
+      const { faults } = await inspect(await openArchive(scanTiles(mesh)), 'hail');
       t.deepEqual(faults, []);
     }),
     { numRuns: 40 },
