@@ -44,13 +44,13 @@ export async function* watch(given: WatchInbox): AsyncGenerator<Arrival, void, u
   const { folder, poll_ms = POLL_MS, unchanged_ms = UNCHANGED_MS, signal, now = () => performance.now() } = given;
   const hints = given.pause ? null : watchHints(folder, signal);
   const pause = given.pause ?? hints?.pause ?? (async () => {});
-  let memory: Memory | null = null;
+  let seen: SeenFolder | null = null;
   try {
     while (!signal?.aborted) {
-      const seen: Look = await look(folder, memory, now(), unchanged_ms);
-      memory = seen.memory;
-      const { files, unknown, unreadable } = seen.arrival;
-      if (files.length + unknown.length + unreadable.length > 0) yield seen.arrival;
+      const result: Look = await look(folder, seen, now(), unchanged_ms);
+      seen = result.seen;
+      const { files, unknown, unreadable } = result.arrival;
+      if (files.length + unknown.length + unreadable.length > 0) yield result.arrival;
       if (!signal?.aborted) await pause(poll_ms);
     }
   } finally {
@@ -58,7 +58,8 @@ export async function* watch(given: WatchInbox): AsyncGenerator<Arrival, void, u
   }
 }
 
-interface Remembered {
+/** State of a file at the last look. */
+interface SeenFile {
   readonly bytes: number;
   readonly modified_ms: number;
   /** When the file was first seen like this. */
@@ -66,48 +67,49 @@ interface Remembered {
   readonly arrived: boolean;
 }
 
-interface Memory {
-  readonly files: ReadonlyMap<string, Remembered>;
+/** What earlier looks found in the folder. */
+interface SeenFolder {
+  readonly files: ReadonlyMap<string, SeenFile>;
   readonly unknown: ReadonlySet<string>;
   /** Key -> reason. */
   readonly unreadable: ReadonlyMap<string, string>;
 }
 
 interface Look {
-  readonly memory: Memory;
+  readonly seen: SeenFolder;
   readonly arrival: Arrival;
 }
 
 /** A look into the folder; `known` is null at the first. */
-async function look(folder: string, known: Memory | null, now_ms: number, unchanged_ms: number): Promise<Look> {
-  const memory = known ?? { files: new Map(), unknown: new Set(), unreadable: new Map() };
+async function look(folder: string, known: SeenFolder | null, now_ms: number, unchanged_ms: number): Promise<Look> {
+  const seen = known ?? { files: new Map(), unknown: new Set(), unreadable: new Map() };
   const listing = await listed(folder, known === null);
   // What lay in a folder that is out of reach for now is not new when it comes back.
-  if (listing === null) return outOfReach(memory, folder);
+  if (listing === null) return outOfReach(seen, folder);
   const files: SourceFile[] = [];
   const unreadable = [...listing.unreadable];
-  const remembered = new Map<string, Remembered>();
+  const filesSeen = new Map<string, SeenFile>();
   for (const file of listing.files) {
-    const before = memory.files.get(file.key);
+    const before = seen.files.get(file.key);
     const after = await lookAt(file, before, now_ms, unchanged_ms);
     if (after instanceof Unreadable) {
       if (!after.is_gone) unreadable.push({ key: file.key, reason: after.reason });
       continue;
     }
-    remembered.set(file.key, after);
+    filesSeen.set(file.key, after);
     if (after.arrived && !(before?.arrived && isSame(file, before))) files.push(file);
   }
-  const unknown = listing.unknown.filter((key) => !memory.unknown.has(key));
+  const unknown = listing.unknown.filter((key) => !seen.unknown.has(key));
   return {
-    memory: {
-      files: remembered,
+    seen: {
+      files: filesSeen,
       unknown: new Set(listing.unknown),
       unreadable: new Map(unreadable.map(({ key, reason }) => [key, reason])),
     },
     arrival: {
       files,
       unknown,
-      unreadable: unreadable.filter(({ key, reason }) => memory.unreadable.get(key) !== reason),
+      unreadable: unreadable.filter(({ key, reason }) => seen.unreadable.get(key) !== reason),
     },
   };
 }
@@ -122,22 +124,22 @@ async function listed(folder: string, isFirst: boolean): Promise<FolderListing |
   }
 }
 
-function outOfReach(memory: Memory, folder: string): Look {
+function outOfReach(seen: SeenFolder, folder: string): Look {
   const reason = 'is not a folder that can be read';
-  const isKnown = memory.unreadable.get(folder) === reason;
+  const isKnown = seen.unreadable.get(folder) === reason;
   return {
-    memory: { ...memory, unreadable: new Map([[folder, reason]]) },
+    seen: { ...seen, unreadable: new Map([[folder, reason]]) },
     arrival: { files: [], unknown: [], unreadable: isKnown ? [] : [{ key: folder, reason }] },
   };
 }
 
-/** What to remember of a file after this look, or why it cannot be read. */
+/** State of a file after this look, or why it cannot be read. */
 async function lookAt(
   file: FolderFile,
-  before: Remembered | undefined,
+  before: SeenFile | undefined,
   now_ms: number,
   unchanged_ms: number,
-): Promise<Remembered | Unreadable> {
+): Promise<SeenFile | Unreadable> {
   if (before && isSame(file, before))
     return { ...before, arrived: before.arrived || now_ms - before.since_ms >= unchanged_ms };
   const { bytes, modified_ms } = file;
@@ -150,7 +152,7 @@ async function lookAt(
   }
 }
 
-function isSame(file: FolderFile, before: Remembered): boolean {
+function isSame(file: FolderFile, before: SeenFile): boolean {
   return file.bytes === before.bytes && file.modified_ms === before.modified_ms;
 }
 
