@@ -8,10 +8,10 @@ import {
 import { forEachInChunks } from '../event-loop.ts';
 import { csvRows } from './portfolio-csv.ts';
 import {
+  checkRow,
   csvColumns,
   type FoundRow,
   isLocationRow,
-  checkRow,
   type LocationRow,
   rowOfCsv,
   rowOfJson,

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { csvRows } from '../../../api/rules/portfolio-csv.ts';
-import { csvColumns, isLocationRow, checkRow, rowOfCsv, rowOfJson } from '../../../api/rules/portfolio-rows.ts';
+import { checkRow, csvColumns, isLocationRow, rowOfCsv, rowOfJson } from '../../../api/rules/portfolio-rows.ts';
 import { REJECTIONS } from '../../../schemas/resources/portfolio-upload.ts';
 
 const GOOD = { name: 'Depot', lat: 41.5, lon: -97.25 };
