@@ -33,7 +33,7 @@ import { read } from './middleware/read.ts';
 import { type CachedReply, replyFromCache } from './middleware/reply-cache.ts';
 import { routes } from './middleware/routes.ts';
 import { spendCap } from './middleware/spend-cap.ts';
-import { logAndMeasure, type Telemetry, tellOfLostAnswers } from './middleware/telemetry.ts';
+import { logAndMeasure, reportInterruptedAnswers, type Telemetry } from './middleware/telemetry.ts';
 import { validate } from './middleware/validate.ts';
 import { write } from './middleware/write.ts';
 import type { Services } from './services.ts';
@@ -43,10 +43,10 @@ export interface AppOptions {
   readonly endpoints: readonly Endpoint[];
   readonly publicRoutes: readonly PublicRoute[];
   readonly services: Services;
-  /** Proxies whose word on the client's address is believed; null: none. */
+  /** Proxies whose header for the client's address is trusted; null: none. */
   readonly trusted: BlockList | null;
   readonly clock: Clock;
-  /** Replies that are checked against their schema: all, a mismatch being an error, or a sample, whose mismatches are told. */
+  /** Replies that are checked against their schema: all, where a mismatch is an error, or a sample, where it is logged. */
   readonly check_replies: 'all' | 'sample';
   readonly telemetry: Telemetry;
 }
@@ -64,7 +64,7 @@ export function createApp(options: AppOptions): Server {
 /** Puts the service behind a server made with SERVER_OPTIONS. */
 export function attachApp(server: Server, options: AppOptions): Connections {
   const { services, clock, trusted, telemetry } = options;
-  // Apart from the windows of keys: whoever has many addresses must not push those out of memory.
+  // Apart from the windows of keys: calls from many addresses must not push those out of memory.
   const addressWindows = rateWindows(clock, ADDRESS_WINDOWS);
   const addressRate = (address: string) => addressWindows.consume(address, ADDRESS_RATE).headers;
   const common = commonHeaders(services.base_url);
@@ -87,7 +87,7 @@ export function attachApp(server: Server, options: AppOptions): Connections {
   app.use(methodNotAllowed);
   app.use(notFound);
 
-  app.on('error', tellOfLostAnswers(telemetry));
+  app.on('error', reportInterruptedAnswers(telemetry));
   limitServer(server, trusted);
   handleClientErrors(server, { request_id: () => newId('request', clock.unix_ms()), common, addressRate });
   return serveInTurn(server, app.callback());

@@ -35,7 +35,7 @@ export function serveCommand(config: () => Config): Command {
       '\nThe first start makes the business "default" with a live and a test key, and prints both once.',
     )
     .action(async ({ workers }: { readonly workers: boolean }) => {
-      const stopping = stopSignal(); // heard from the first moment on, also while everything is being opened
+      const stopping = stopSignal(); // registered before startup so no signal is lost
       const running = await startServing(config(), { workers: workers ? WORKERS : null });
       await stopping;
       await running.stop();

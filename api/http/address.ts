@@ -1,12 +1,12 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-/** What a request tells of where it comes from. */
+/** The parts of a request that its address follows from. */
 export interface Arrival {
   readonly socket: { readonly remoteAddress?: string | undefined };
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** Proxies whose word on the client's address is believed. */
+/** Proxies whose header for the client's address is trusted. */
 export function trustedProxies(networks: readonly string[]): BlockList {
   const trusted = new BlockList();
   for (const network of networks) {

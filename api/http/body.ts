@@ -4,7 +4,7 @@ import { mediaType } from './negotiate.ts';
 
 const JSON_TYPE = /^application\/(?:[a-z0-9!#$&^_.-]+\+)?json$/;
 const CHARSETS: readonly string[] = ['utf-8', 'utf8', 'us-ascii'];
-/** Expect of a client that sends its body only once it is told to go on; what is refused before never is. */
+/** Expect of a client that sends its body only after a 100 Continue, which a call that was refused never gets. */
 const WAITS = /\b100-continue\b/i;
 const NO_BYTES = new Uint8Array(0);
 
@@ -14,13 +14,13 @@ export function hasBody(request: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
-/** So much of an unread body is passed over in silence to keep the connection, bytes. */
-const PASSED_OVER = 10_000_000;
+/** So much of an unread body is read and discarded to keep the connection, bytes. */
+const DISCARD_MAX_BYTES = 10_000_000;
 
-/** A body is on its way that is not worth passing over: the connection cannot be used again. */
+/** A body is on its way that is too large to discard: the connection cannot be used again. */
 export function leavesBody(request: IncomingMessage): boolean {
   if (!hasBody(request) || request.complete) return false;
-  return !(Number(request.headers['content-length']) <= PASSED_OVER);
+  return !(Number(request.headers['content-length']) <= DISCARD_MAX_BYTES);
 }
 
 /** Throws `unsupported_media_type` unless a body is plain JSON. */
@@ -36,7 +36,7 @@ export function checkContentType({ headers }: IncomingMessage): void {
     throw new ApiError('unsupported_media_type', 'Content-Type has a charset other than utf-8');
 }
 
-/** The bytes of a body; throws `payload_too_large` as soon as it is known. A client that waits to be told to go on is told so. */
+/** The bytes of a body; throws `payload_too_large` as soon as it is known. A client that waits for it gets its 100 Continue. */
 export async function readBytes(
   request: IncomingMessage,
   response: ServerResponse,

@@ -1,4 +1,4 @@
-/** A map that forgets its oldest entry when it is full: what strangers can fill must not grow. */
+/** A map that drops its oldest entry when it is full, for keys that any client can choose. */
 export interface BoundedMap<Value> {
   readonly get: (key: string) => Value | undefined;
   readonly set: (key: string, value: Value) => void;

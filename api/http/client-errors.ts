@@ -29,7 +29,7 @@ interface ClientError extends Error {
 
 /**
  * Answers what never becomes a request of ours in the shape of every other error, and closes the connection: heads that Node
- * cannot read, and CONNECT, which asks for a tunnel.
+ * cannot parse, and CONNECT.
  */
 export function handleClientErrors(server: Server, headers: AnswerHeaders): void {
   server.on('clientError', (error: ClientError, socket: Duplex) => {

@@ -11,7 +11,7 @@ export const WAITING_MAX = 100;
 export interface Connections {
   /**
    * Takes no more connections, lets every connection end, and resolves when all have. Answers say `Connection: close` from now
-   * on, so that no request is sent into a connection that is being closed; one that asks nothing is kept as long as its last
+   * on, so that no request is sent into a connection that is being closed; one that is idle is kept as long as its last
    * answer promised (`keepAliveTimeout`). What is left after `longest_ms` is cut.
    */
   readonly drain: (longest_ms: number) => Promise<void>;
@@ -76,8 +76,8 @@ export function serveInTurn(server: Server, handle: RequestListener): Connection
   };
 
   server.on('connection', lineOf);
-  // A client that waits to be told to send its body is told by what reads the body. Other expectations are met by nobody, and
-  // passed over (RFC 9110 section 10.1.1).
+  // The 100 Continue that a client may wait for is sent by what reads the body. Other expectations are not met, and
+  // ignored (RFC 9110 section 10.1.1).
   for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, take);
 
   return {
@@ -89,7 +89,7 @@ export function serveInTurn(server: Server, handle: RequestListener): Connection
       });
       for (const { current, waiting } of lines.values())
         if (current !== null && waiting.length === 0) current.shouldKeepAlive = false;
-      // Nothing was promised to connections that never asked anything; they get as long as the others.
+      // No answer promised anything to connections without a request so far; they are kept as long as the others.
       const unused = setTimeout(() => {
         for (const socket of lines.keys()) if (socket.bytesRead === 0) socket.destroy();
       }, server.keepAliveTimeout);

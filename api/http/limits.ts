@@ -13,7 +13,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** How long a connection is kept after an answer; each answer says so. */
 const KEEP_ALIVE_MS = 5000;
 /**
- * How long nothing may move while a request is answered: a client that does not read what it asked for is cut off. Node counts
+ * How long nothing may move while a request is answered: a client that does not read its answer is disconnected. Node counts
  * anew after a write that was taken in part, so it may be twice as long.
  */
 const STANDSTILL_MS = 30_000;

@@ -40,7 +40,7 @@ export function planFile(
   if (method === 'HEAD' || range === null || !isPart) return { status: 200, bytes: whole };
   const wanted = wantedRange(range, file.size);
   if (wanted === 'whole') return { status: 200, bytes: whole };
-  return wanted === 'nowhere' ? { status: 416 } : { status: 206, bytes: wanted };
+  return wanted === 'unsatisfiable' ? { status: 416 } : { status: 206, bytes: wanted };
 }
 
 /** The value of a header that may come once; lines of one that came several times are joined as HTTP has it. */
@@ -49,8 +49,8 @@ function one(value: string | readonly string[] | undefined): string | null {
   return typeof value === 'string' ? value : value.join(', ');
 }
 
-/** The one satisfiable range asked for; 'nowhere' when it lies behind the end, 'whole' for several or for another grammar. */
-function wantedRange(header: string, size: number): ByteRange | 'whole' | 'nowhere' {
+/** The one satisfiable range requested; 'unsatisfiable' behind the end, 'whole' for several or another grammar. */
+function wantedRange(header: string, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   const [, list] = /^\s*bytes\s*=(.*)$/i.exec(header) ?? [];
   const specs =
     list
@@ -59,21 +59,21 @@ function wantedRange(header: string, size: number): ByteRange | 'whole' | 'nowhe
       .filter((spec) => spec !== '') ?? [];
   const ranges = specs.map((spec) => byteRange(spec, size));
   if (ranges.length === 0 || ranges.includes('whole')) return 'whole';
-  const [satisfiable, ...others] = ranges.filter((range) => range !== 'nowhere');
-  if (satisfiable === undefined) return 'nowhere';
+  const [satisfiable, ...others] = ranges.filter((range) => range !== 'unsatisfiable');
+  if (satisfiable === undefined) return 'unsatisfiable';
   return others.length > 0 ? 'whole' : (satisfiable as ByteRange);
 }
 
 /** One `first-last`, `first-` or `-length`. */
-function byteRange(spec: string, size: number): ByteRange | 'whole' | 'nowhere' {
+function byteRange(spec: string, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   const [, from, to] = /^(\d*)-(\d*)$/.exec(spec) ?? [];
   if (from === undefined || to === undefined || (from === '' && to === '')) return 'whole';
   if (from === '') {
     const length = Number(to);
-    return length === 0 || size === 0 ? 'nowhere' : { first: Math.max(0, size - length), last: size - 1 };
+    return length === 0 || size === 0 ? 'unsatisfiable' : { first: Math.max(0, size - length), last: size - 1 };
   }
   const first = Number(from);
   const last = to === '' ? size - 1 : Number(to);
   if (to !== '' && last < first) return 'whole';
-  return first >= size ? 'nowhere' : { first, last: Math.min(last, size - 1) };
+  return first >= size ? 'unsatisfiable' : { first, last: Math.min(last, size - 1) };
 }

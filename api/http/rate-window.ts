@@ -3,7 +3,7 @@ import type { Headers } from './reply.ts';
 /** The window of the rate, seconds. */
 export const RATE_WINDOW_S = 60;
 const WINDOW_MS = RATE_WINDOW_S * 1000;
-/** Windows of addresses that are kept: addresses are strangers' to choose, so the oldest are forgotten. */
+/** Windows of addresses that are kept: anybody can choose an address, so their number is bounded and the oldest are dropped. */
 export const ADDRESS_WINDOWS = 20_000;
 const FIRST_CAPACITY = 64;
 
@@ -29,7 +29,7 @@ export interface Consumed {
 }
 
 export interface RateWindows {
-  /** Counts a request in the window of its bucket, or says how long it would have to wait. */
+  /** Counts a request in the window of its bucket, or returns how long it has to wait. */
   readonly consume: (bucket: string, limit: number) => Consumed;
 }
 
@@ -37,14 +37,14 @@ export interface RateWindows {
  * Counts requests in a rolling window of 60 s per bucket: at any moment at most `limit` were admitted in the minute before,
  * where a fixed window would let twice as many through at its edge. A refused request does not extend the wait.
  *
- * A window is forgotten when nothing counts in it any more, not before: there are as many as callers of the last minute.
- * Where strangers choose the buckets, `max` bounds them, and the one that admitted nothing for longest goes first.
+ * A window is dropped when nothing counts in it any more, not before: there are as many as callers of the last minute.
+ * Where any client can choose the buckets, `max` bounds them, and the one that admitted nothing for longest goes first.
  */
 export function rateWindows(clock: Clock, max = Number.POSITIVE_INFINITY): RateWindows {
   // In the order of their newest requests.
   const buckets = new Map<string, Bucket>();
 
-  function forget(limit_ms: number): void {
+  function dropUnused(limit_ms: number): void {
     for (const [name, bucket] of buckets) {
       if (buckets.size <= max && timeAt(bucket, bucket.length - 1) > limit_ms) return;
       buckets.delete(name);
@@ -60,7 +60,7 @@ export function rateWindows(clock: Clock, max = Number.POSITIVE_INFINITY): RateW
       append(bucket, now_ms);
       buckets.delete(name);
       buckets.set(name, bucket);
-      forget(now_ms - WINDOW_MS);
+      dropUnused(now_ms - WINDOW_MS);
     }
     const full_in_ms = bucket.length === 0 ? 0 : leavesIn_ms(timeAt(bucket, bucket.length - 1), now_ms);
     const next_in_ms = admitted ? 0 : leavesIn_ms(timeAt(bucket, bucket.length - Math.max(1, limit)), now_ms);

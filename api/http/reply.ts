@@ -12,7 +12,7 @@ export interface Reply {
   /** Headers beside type, tag and caching. */
   readonly headers: Headers;
   readonly bytes: Buffer;
-  /** Made when first asked for. */
+  /** Made when first needed. */
   gzipped: Buffer | null;
 }
 
@@ -31,7 +31,7 @@ export function setHeaders(res: ServerResponse, headers: Headers): void {
 /** Makes a reply what Koa will send. */
 export function setReply(ctx: Answering, { status, type, headers, bytes }: Reply): void {
   ctx.status = status;
-  ctx.res.setHeader('Content-Type', type); // not `ctx.type`, which rewrites types that it knows
+  ctx.res.setHeader('Content-Type', type); // not `ctx.type`, which rewrites known types
   setHeaders(ctx.res, headers);
   ctx.body = bytes;
 }

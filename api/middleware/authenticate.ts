@@ -13,7 +13,7 @@ const LONGEST_KEY = 200;
 const SURVIVES: readonly string[] = ['/v1/health'];
 
 /**
- * Finds out who asks. Throws `unauthorized`, or `too_many_failed_attempts` when the address or the guessed key is locked. With
+ * Identifies the caller. Throws `unauthorized`, or `too_many_failed_attempts` when the address or the guessed key is locked. With
  * the records out of reach it throws RecordsUnavailable, except on /v1/health for a key seen before. Calls that are not
  * charged, which would count them, are counted in the key's total.
  */
@@ -24,7 +24,7 @@ export function authenticate(records: Records, monotonic_ms: () => number): Midd
     const remembered = SURVIVES.includes(path) ? records.remembered(keyText, now_ms) : null;
     if (remembered === null) return await records.authenticate(keyText, now_ms);
     const found = records.authenticate(keyText, now_ms);
-    // Whoever asks how the service is waits no longer for records that do not answer than the look at them takes.
+    // A health call waits for records that do not answer no longer than the check of the records takes.
     const given = records.health().then((well) => (well ? found : remembered));
     try {
       return await Promise.race([found, given]);
@@ -63,7 +63,7 @@ export function keyInvalid(options?: ErrorOptions): ApiError {
   return new ApiError('unauthorized', KEY_INVALID, CHALLENGE, options);
 }
 
-/** The text of the key, null in a malformed header, and what to say should nobody own it. Throws when there is no header. */
+/** The text of the key, null in a malformed header, and the fault if nobody owns it. Throws when there is no header. */
 function bearerOf({ req }: Context): { keyText: string | null; fault: string } {
   const header = req.headers.authorization;
   if (header === undefined)

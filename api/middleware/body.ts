@@ -4,7 +4,7 @@ import { checkContentType, hasBody, readBytes } from '../http/body.ts';
 import { parseJson } from '../http/json.ts';
 import type { CallMiddleware } from '../state.ts';
 
-/** Bodies above this are worked on in turns with other requests, bytes. */
+/** Bodies above this are parsed in chunks, with other requests in between, bytes. */
 const LARGE = 65_536;
 
 /**

@@ -5,7 +5,7 @@ import type { Telemetry } from './telemetry.ts';
 /** One reply in so many is checked against its schema where not all are. */
 const SAMPLE = 256;
 
-/** Checks a reply against its schema. `all`: a mismatch is an error; `sample`: one in 256 is checked, and told. */
+/** Checks a reply against its schema. `all`: a mismatch throws; `sample`: one in 256 is checked, a mismatch is logged. */
 export type CheckReply = (endpoint: Endpoint, answer: Answer<unknown>) => void;
 
 export function checkReply(which: 'all' | 'sample', telemetry: Telemetry): CheckReply {

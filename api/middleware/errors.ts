@@ -30,7 +30,7 @@ export function errors(telemetry: Telemetry): Middleware {
   };
 }
 
-/** What went wrong in the words of the interface; anything that is not expected is `internal_error`, its cause untold. */
+/** What went wrong in the words of the interface; anything that is not expected is `internal_error`, without its cause. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof RecordsUnavailable)

@@ -7,8 +7,8 @@ import type { CallMiddleware, Input } from '../state.ts';
 const NO_PLAN: Plan = { dates: [] };
 
 /**
- * Says what the answer will read, before it is made: one edition, pinned for the request, and what of it. Where there is no
- * edition nothing is answered, and nothing charged. A version makes the entity tag.
+ * Plans the answer before it is made: pins one edition for the request, and lists what of it will be read. Without an
+ * edition nothing is answered, and nothing charged. The entity tag follows from the version.
  */
 export function plan(endpoint: ReadEndpoint, services: Services): CallMiddleware {
   const readsData = endpoint.cacheable || endpoint.plan !== null;
@@ -23,7 +23,7 @@ export function plan(endpoint: ReadEndpoint, services: Services): CallMiddleware
   };
 }
 
-/** The plan of a question, and what stands for its answer; null where nothing does. */
+/** The plan of an input, and the version that identifies its answer; null where there is none. */
 export function planOf(
   endpoint: ReadEndpoint,
   input: PlanInput,

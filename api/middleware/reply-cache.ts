@@ -19,7 +19,7 @@ export interface CachedReply {
   readonly holds: (edition: Edition, now_ms: number) => boolean;
 }
 
-/** Answers a question that was asked before from memory, as long as the same would be answered; whoever asks pays for it. */
+/** Answers a repeated request from memory as long as its answer would be the same; the caller is charged all the same. */
 export function replyFromCache(
   endpoint: ReadEndpoint,
   cache: ReplyCache<CachedReply>,

@@ -2,7 +2,7 @@ import type { Records } from '../records/records.ts';
 import type { CallMiddleware } from '../state.ts';
 import { spendCapExceeded } from './charge.ts';
 
-/** Refuses a call that its charge would refuse anyway, before any work is done for it. A look: nothing is reserved. */
+/** Refuses a call that its charge would refuse anyway, before any work is done for it. Nothing is reserved. */
 export function spendCap(records: Records): CallMiddleware {
   return async (ctx, next) => {
     const { price, caller, now_ms } = ctx.state;

@@ -4,7 +4,7 @@ import type { Metrics } from '../http/metrics.ts';
 import { withoutSecrets } from '../records/key-text.ts';
 import type { Context, Middleware } from '../state.ts';
 
-/** What is told about requests; no line holds a key, a query or a body. */
+/** Receives what is logged and counted of requests; no line holds a key, a query or a body. */
 export interface Telemetry {
   /** Every answer, once it is made. */
   readonly answered: (ctx: Context, took_ms: number) => void;
@@ -16,7 +16,7 @@ export interface Telemetry {
 
 const LONGEST_CLIENT_ID = 200;
 
-/** Tells of every answer, with the time from the head of the request to its first byte. */
+/** Logs and counts every answer, with the time from the head of the request to its first byte. */
 export function logAndMeasure(telemetry: Telemetry, monotonic_ms: () => number): Middleware {
   return async (ctx, next) => {
     const started_ms = monotonic_ms();
@@ -30,13 +30,13 @@ export function logAndMeasure(telemetry: Telemetry, monotonic_ms: () => number):
  * errors, are logged at `info`, the others at `debug`, failures of ours at `error`.
  */
 export function telemetryOf(log: Logger, metrics: Metrics | null): Telemetry {
-  const tellsAll = log.isLevelEnabled('debug');
-  const tellsErrors = log.isLevelEnabled('info');
+  const logsAll = log.isLevelEnabled('debug');
+  const logsErrors = log.isLevelEnabled('info');
   return {
     answered: (ctx, took_ms) => {
       metrics?.answered(ctx.routerName ?? null, ctx.method, ctx.status, took_ms);
-      if (ctx.status >= 400 && tellsErrors) log.info(fieldsOf(ctx, took_ms), 'Request:Answer:Refused');
-      else if (tellsAll) log.debug(fieldsOf(ctx, took_ms), 'Request:Answer:Sent');
+      if (ctx.status >= 400 && logsErrors) log.info(fieldsOf(ctx, took_ms), 'Request:Answer:Refused');
+      else if (logsAll) log.debug(fieldsOf(ctx, took_ms), 'Request:Answer:Sent');
     },
     failed: (request_id, error) => {
       metrics?.failed();
@@ -70,15 +70,15 @@ function plain(path: string): string {
 }
 
 /**
- * Hears Koa of failures after the head of an answer has left: a file that could not be read to its end is one of ours. Those of
- * the connection are not.
+ * Handles the errors that Koa emits after the head of an answer was sent. A file that could not be read to its end is a
+ * failure of the service and is logged; a connection that broke is not.
  */
-export function tellOfLostAnswers(telemetry: Telemetry): (error: unknown, ctx: Context) => void {
-  const told = new WeakSet<Readable>(); // Koa tells twice: of the file, and of the answer that ended with it
+export function reportInterruptedAnswers(telemetry: Telemetry): (error: unknown, ctx: Context) => void {
+  const reported = new WeakSet<Readable>(); // Koa emits it twice: for the file, and for the answer that ended with it
   return (error, ctx) => {
     const { body } = ctx;
-    if (!(body instanceof Readable) || body.errored !== error || isPrematureClose(error) || told.has(body)) return;
-    told.add(body);
+    if (!(body instanceof Readable) || body.errored !== error || isPrematureClose(error) || reported.has(body)) return;
+    reported.add(body);
     telemetry.failed(ctx.state.request_id, error);
   };
 }

@@ -9,7 +9,7 @@ import { parseQuery, type QueryText } from '../http/query.ts';
 import { paramNames } from '../http/routes.ts';
 import type { CallMiddleware, Input } from '../state.ts';
 
-/** Turns the text of path, query and body into typed values, and says what a call with them costs. */
+/** Turns the text of path, query and body into typed values, and sets the price of the call. */
 export function validate(endpoint: Endpoint): CallMiddleware {
   const names = paramNames(endpoint.path);
   return (ctx, next) => {

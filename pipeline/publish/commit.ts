@@ -42,7 +42,7 @@ export interface Edit {
   readonly dates: Manifest['dates'];
 }
 
-/** What an edit says of its partition as a whole. */
+/** The part of an edit that concerns its partition as a whole. */
 type Partition = Pick<Edit, 'partition' | 'provenance' | 'storm_day_start_hour' | 'closed'>;
 
 /** The partition of a list, as an edit that leaves it what it is names it. */

@@ -88,14 +88,14 @@ function byLastScan(a: PublishedFile, b: PublishedFile): number {
   return (a.last_scan ?? '') < (b.last_scan ?? '') ? -1 : 1;
 }
 
-/** A month is cut into squares of so many pixels: what a question about one place has no use for is not even opened. */
+/** A month is cut into squares of so many pixels: a query about one place opens only the files near it. */
 const REGION_PX = 500;
 /** A month's files cover no scans of their own. */
 const MONTH = { segment: 'month', first_scan: null, last_scan: null };
 
 /**
  * Edit of a month partition: the day maxima of its closed dates, one file for each region with hail, for questions about
- * one place over long times. `days` are the heads of those dates; the list remembers the commit of each.
+ * one place over long times. `days` are the heads of those dates; the list holds the commit of each.
  */
 export async function monthEdit(
   engine: Engine,

@@ -3,7 +3,7 @@ import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { PipelineError } from '../error.ts';
 import { listPartitions, missingManifest, readHead, readManifest } from './manifests.ts';
 
-/** What is remembered of a published storm date: as little for 720 scans as for one. */
+/** What is held in memory of a published storm date: as little for 720 scans as for one. */
 export interface DateHead {
   readonly partition: string;
   readonly commit: number;

@@ -116,7 +116,7 @@ async function readEventDay(engine: Engine, paths: readonly string[], storm_date
   return eventDay({ rows, cols }, { storm_date, ...facts });
 }
 
-/** What the grids of a date cover; the whole lattice when no frame says it. */
+/** What the grids of a date cover; the whole lattice without frames. */
 export async function gridBounds(engine: Engine, paths: readonly string[]): Promise<Bbox> {
   if (paths.length === 0) return windowBbox({ row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols });
   const [row] = await engine.rows<{ west: number; south: number; east: number; north: number }>(

@@ -55,15 +55,15 @@ export interface StagedLive {
 export interface LiveWindow {
   /**
    * Stages the snapshot of what is published now; null on an empty root. The rows of `fresh` scans are at hand, those of others
-   * are read from the tables where the window does not know them. After a redo (`forget`) it trusts none that it knew.
+   * are read from the tables unless the window holds them. After a redo (`reload`) all are read again.
    */
-  readonly stage: (fresh: readonly ScanProducts[], now_ms: number, forget: boolean) => Promise<StagedLive | null>;
+  readonly stage: (fresh: readonly ScanProducts[], now_ms: number, reload: boolean) => Promise<StagedLive | null>;
 }
 
 /** Opens the live window of a data root; it holds nothing until it is staged for the first time. */
 export function openLiveWindow(engine: Engine, dataRoot: string, staging: string, dates: Dates): LiveWindow {
   let live: readonly LiveScan[] = [];
-  const stage: LiveWindow['stage'] = async (fresh, now_ms, forget) => {
+  const stage: LiveWindow['stage'] = async (fresh, now_ms, reload) => {
     const newest_ms = newestScan(dates.heads.values());
     if (newest_ms === null) return null;
     const oldest = scanId(newest_ms - LIVE_WINDOW_MIN * 60_000);
@@ -72,7 +72,7 @@ export function openLiveWindow(engine: Engine, dataRoot: string, staging: string
       .flatMap((date) => date.scans.map((scan) => scan.scan_id).filter((id) => id >= oldest))
       .sort();
     const inWindow = new Set(wanted);
-    const known = new Map(forget ? [] : live.map((scan) => [scanId(scan.scan_time), scan]));
+    const known = new Map(reload ? [] : live.map((scan) => [scanId(scan.scan_time), scan]));
     for (const scan of fresh) {
       const id = scanId(scan.scan_time);
       if (inWindow.has(id)) known.set(id, liveScan(scan));
@@ -129,7 +129,7 @@ async function readLiveScans(
 }
 
 /**
- * Writes the live snapshot into staging and says what the switch must become.
+ * Writes the live snapshot into staging; returns it with the switch that will name it.
  * `scans` are those of the window, oldest first; `holders` the lists of their dates; `heads` those of every date.
  */
 async function stageLive(

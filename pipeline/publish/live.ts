@@ -22,7 +22,7 @@ export const LIVE_WINDOW_MIN = 30;
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Arrow schema of a table: the same names, order and meaning as its Parquet columns, which say their unit and description. */
+/** Arrow schema of a table: the same names, order and meaning as its Parquet columns, with unit and description of each. */
 export function arrowSchema(table: Table, notes: Readonly<Record<string, string>> = {}): Schema {
   const fields = columns(table).map(
     (field) =>

@@ -25,7 +25,7 @@ export interface Lock {
  * when the root cannot be used at all.
  *
  * The lock is an exclusive transaction on a small SQLite file, because the operating system gives such a lock back however
- * its holder dies: a file with a process number in it cannot tell a dead holder from a number used again.
+ * its holder dies: with a process number in a file, a dead holder looks like a process that got the same number later.
  */
 export function takeLock(dataRoot: string, command: string, now_ms: number): Lock {
   const database = openLock(dataRoot);

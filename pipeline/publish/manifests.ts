@@ -39,7 +39,7 @@ export async function readCurrent(dataRoot: string): Promise<Current | null> {
 export interface Partitions {
   readonly dates: string[];
   readonly months: string[];
-  /** Names of the partitions: storm dates first, then months, then what belongs to no date. */
+  /** Names of the partitions: storm dates first, then months, then the static tables. */
   readonly all: string[];
 }
 

@@ -39,7 +39,7 @@ export function mergedDayMax(paths: readonly string[], detectionPaths: readonly 
     SELECT ${names.join(', ')} FROM day`;
 }
 
-/** What `placeFacts` tells of a place, as a select list from `place`. */
+/** Columns that `placeFacts` computes of a place, as a select list from `place`. */
 const PLACE_COLUMNS =
   'place.place_first_detected, place.place_last_detected, place.place_scans, place.place_duration_min';
 

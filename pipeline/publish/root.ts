@@ -301,7 +301,7 @@ async function publishedList({ dates }: Publisher, storm_date: string): Promise<
   return manifest;
 }
 
-/** Gives a data root its name, once: readers tell by it a root that vanished from one that never held anything. */
+/** Gives a data root its name, once: with it readers distinguish a root that vanished from one that was never written. */
 async function nameRoot(path: string, now_ms: number): Promise<void> {
   const file = join(path, layout.root);
   if ((await readIfPresent(file)) !== null) return;
@@ -345,7 +345,7 @@ function scanEdit(date: DateCommit, storm_day_start_hour: number): Edit {
   );
 }
 
-/** Entry of a manifest's table commits that says when what follows from the whole date was drawn last. */
+/** Entry of a manifest's table commits: the commit that last drew what follows from the whole date. */
 const DAILY = 'daily';
 
 /** True when scans were published since the tiers, the event day and the daily archive of a date were drawn. */

@@ -6,14 +6,14 @@ import { commitEdits, editOf } from './commit.ts';
 import { readNewest } from './manifests.ts';
 import { stageTable } from './stage.ts';
 
-/** A table that belongs to no date, once it is published. */
+/** A static table, once it is published. */
 export interface PublishedTable {
   readonly file: PublishedFile;
   /** False when the same rows were published before, and nothing was done. */
   readonly changed: boolean;
 }
 
-/** Publishes the rows of a table that belongs to no date, in place of all it held: one file, one commit. */
+/** Publishes the rows of a static table, in place of all it held: one file, one commit. */
 export async function publishStatic(
   engine: Engine,
   dataRoot: string,

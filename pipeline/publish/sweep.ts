@@ -39,7 +39,7 @@ export async function sweep(dataRoot: string, now_ms: number, grace_min = READER
   return swept;
 }
 
-/** Folders of published files by the partition whose lists may name what lies in them. */
+/** Folders of published files by the partition whose lists may name their files. */
 async function foldersByPartition(dataRoot: string): Promise<Map<string, string[]>> {
   const folders: string[] = [];
   for (const top of [layout.tables, layout.tiles, layout.state, layout.live, layout.manifests])

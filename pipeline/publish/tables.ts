@@ -13,7 +13,7 @@ import { sha256 } from '../files.ts';
 export const ROW_GROUP_ROWS = 16_384;
 const MS_PER_DAY = 86_400_000;
 
-/** What reading a staged table file back said of it. */
+/** Facts of a staged table file, from reading it back. */
 export interface StagedTable {
   readonly rows: number;
   readonly bytes: number;
@@ -25,7 +25,7 @@ export interface StagedTable {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Writes rows of one provenance as one Parquet file and reads it back; the file is sorted as its table says. */
+/** Writes rows of one provenance as one Parquet file and reads it back; the file has the order of its table. */
 export async function stageRows(
   engine: Engine,
   table: Table,
@@ -111,7 +111,7 @@ export async function readBack(engine: Engine, table: Table, path: string): Prom
   };
 }
 
-/** What a Parquet file says of itself, by key. */
+/** Key-value metadata of a Parquet file. */
 export async function readNotes(engine: Engine, path: string): Promise<ReadonlyMap<string, string>> {
   const notes = await engine.rows<{ key: string; value: string }>(
     `SELECT decode(key) AS key, decode(value) AS value FROM parquet_kv_metadata(${sqlText(path)}) WHERE decode(key) <> 'geo'`,

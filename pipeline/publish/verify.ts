@@ -19,7 +19,7 @@ import { tablePaths } from './compact.ts';
 import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';
 import { readBack, readNotes } from './tables.ts';
 
-/** One thing that is not as its list says. */
+/** One difference between a list and what is on the disk. */
 export interface Fault {
   readonly path: string;
   readonly reason: string;
@@ -34,10 +34,10 @@ export interface Verification {
 }
 
 /**
- * Re-reads everything that the newest manifests list and says what is wrong with it: missing files, other bytes than
+ * Re-reads everything that the newest manifests list and returns what is wrong with it: missing files, other bytes than
  * published, rows, schema versions, times and dates that do not fit, tiers that do not nest, blocked shares that fall along
  * a ray, a switch that points nowhere.
- * `onFile` is told how many files of how many are read.
+ * `onFile` is called with how many files of how many are read.
  */
 export async function verifyRoot(
   engine: Engine,

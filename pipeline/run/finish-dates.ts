@@ -9,7 +9,7 @@ const CLOSE_AFTER_MS = 60 * 60_000;
 
 /**
  * Draws what follows from whole dates, joins finished hours, and turns dates that are over into day files. Stops between two of
- * them when `isPressed` says that something else has become more urgent; true when nothing is left.
+ * them when `isPressed` returns true because something else is more urgent; true when nothing is left.
  */
 export async function finishDates({ root, settings }: Context, isPressed: () => boolean): Promise<boolean> {
   const now_ms = settings.now();

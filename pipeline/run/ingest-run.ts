@@ -43,7 +43,7 @@ export interface RunSummary {
   readonly dates: readonly string[];
 }
 
-/** What a run is asked for besides its files. */
+/** What a run does besides taking in its files. */
 export interface RunRequest {
   /** Storm date whose scans are all made again; null in a usual run. */
   readonly rebuild: string | null;

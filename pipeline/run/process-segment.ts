@@ -17,7 +17,7 @@ import { type Context, isStopped, type Run } from './run.ts';
 import { readBlockage } from './terrain.ts';
 import { encodeTrackingState, stateAt, type TrackingState } from './tracking-state.ts';
 
-/** A staged segment and what is told of the scans in it. */
+/** A staged segment and the figures of the scans in it. */
 export interface ProcessedSegment {
   readonly storm_date: string;
   readonly simulated: boolean;
@@ -25,7 +25,7 @@ export interface ProcessedSegment {
   readonly feeds: Feeds;
   readonly detections: number;
   readonly cells: number;
-  /** Scans that the live window may want; a day that is made again must not be held in memory as a whole. */
+  /** Scans that may be in the live window; a day that is made again must not be held in memory as a whole. */
   readonly fresh: readonly ScanProducts[];
 }
 
@@ -106,7 +106,7 @@ function newestOfEach(files: readonly SourceFile[]): Feeds {
   return feeds;
 }
 
-/** Adds what was just made, and forgets the rows of scans that it has moved out of the live window. */
+/** Adds the newest segments, and drops the rows of scans that have left the live window because of them. */
 export function withNewest(made: readonly ProcessedSegment[], newest: readonly ProcessedSegment[]): ProcessedSegment[] {
   const last_ms = newest.at(-1)?.fresh.at(-1)?.scan_time ?? 0;
   const isLive = (scan: ScanProducts) => last_ms - scan.scan_time <= LIVE_WINDOW_MIN * 60_000;

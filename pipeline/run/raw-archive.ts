@@ -46,23 +46,23 @@ export interface SessionSettings {
   readonly signal?: AbortSignal;
 }
 
-/** The raw files of a root: which are worth working on, where they are archived, whether they are observed or simulated. */
+/** The raw files of a root: which are worth processing, where they are archived, whether they are observed or simulated. */
 export interface RawArchive {
   readonly root: Root;
   readonly readPool: ReadPool;
   readonly settings: SessionSettings;
   /** Raw files archived under the root, by provenance and UTC date, as far as they were looked at: place -> file. */
   readonly archived: Map<string, Promise<Map<string, SourceFile>>>;
-  /** Provenance of the scans that were given for a storm date, as their files say it. */
+  /** Provenance of the scans that were given for a storm date, as read from their files. */
   readonly provenances: Map<string, Provenance>;
-  /** What was said of files that wait, so that it is said once: place and reason. */
+  /** Place and reason of the postponed files that were reported, so that each is reported once. */
   readonly reported: Set<string>;
 }
 
 /** What was put aside in a run. */
 export type Rejected = Pick<Rejection, 'file' | 'reason'>[];
 
-/** A file that a run could not work on and a later one may: nothing of it is remembered, it stays where it is. */
+/** A file that a run could not process and a later one may: nothing is recorded of it, and it stays where it is. */
 export interface Postponed {
   readonly file: string;
   readonly location: string;
@@ -144,13 +144,13 @@ export async function putAside(
   if (isNew) settings.log.warn('File:Read:Rejected', { file: rejection.file, stage, reason: rejection.reason });
 }
 
-/** Provenance of a file that was not read, as far as its place or its date say it. */
+/** Provenance of a file that was not read, as far as it follows from its place or its date. */
 function provenanceOfFile(context: RawArchive, file: SourceFile): Provenance | undefined {
   if (contains(join(context.root.path, layout.inbox('simulated')), file.location)) return 'simulated';
   return provenanceOn(context, dateOf(context, scanId(file.time_ms)));
 }
 
-/** Provenance of a file that came before any scan of its date, as its content says it. */
+/** Provenance of a file that came before any scan of its date, as read from its content. */
 async function provenanceByContent({ location, product }: SourceFile): Promise<Provenance> {
   try {
     const read = product === PROBSEVERE_PRODUCT ? readProbSevere : readGrid;
@@ -274,7 +274,7 @@ export async function provenanceOfScans(readPool: ReadPool, scans: readonly Scan
       const { simulated } = await readPool.read({ ...NO_COMPANIONS, scan_time, mesh: mesh.location });
       return simulated ? 'simulated' : 'observed';
     } catch (error) {
-      // It is met when its turn comes.
+      // It is reported when that scan is processed.
       if (!(error instanceof BadInput || error instanceof Unreadable)) throw error;
     }
   }

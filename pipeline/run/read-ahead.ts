@@ -18,11 +18,11 @@ export interface ReadScan {
 /** Called with a file that cannot be used (BadInput) or not be read (Unreadable). An error thrown here ends the reading. */
 export type Drop = (file: SourceFile, fault: BadInput | Unreadable) => void;
 
-/** Reads planned scans, some ahead of the one asked for. */
+/** Reads planned scans, some ahead of the one that is wanted. */
 export interface Reading {
   /**
    * What `work` makes of the scan that was read; null when its MESH file cannot be used. `upcoming` are the scans that will
-   * be asked for next. A fault that `work` finds in a file is met like one found while reading.
+   * be read next. A fault that `work` finds in a file is handled like one found while reading.
    */
   readonly read: <Result>(
     scan: ScanPlan,
@@ -38,7 +38,7 @@ export function openReading(readPool: ReadPool, pile: Pile, storm_day_start_hour
     const key = `${scan.scan_id} ${scan.inputs}`;
     const read = running.get(key) ?? readPool.read(scanFiles(scan, storm_day_start_hour));
     running.set(key, read);
-    // A failure of a scan read ahead is met when its turn comes; until then it must not count as unhandled.
+    // A failure of a scan read ahead is handled when that scan is processed; until then it must not count as unhandled.
     read.catch(() => {});
     return read;
   };

@@ -16,8 +16,8 @@ export interface ReadPool {
 }
 
 /**
- * Starts `threads` reader threads; requests go round among them.
- * A read fails with BadInput when a file cannot be used; a thread that dies fails every read it owed, and every later one.
+ * Starts `threads` reader threads; requests are dealt out in turn.
+ * A read fails with BadInput when a file cannot be used; when a thread dies, its reads in flight and every later one fail.
  */
 export function startReadPool(threads: number): ReadPool {
   const lanes = Array.from({ length: threads }, startLane);

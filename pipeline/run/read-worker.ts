@@ -12,7 +12,7 @@ export type ReaderAnswer =
     }
   | { readonly id: number; readonly failure: { readonly message: string; readonly stack: string } };
 
-/** The body of a reader thread: scans are asked for by their files and answered as plain data. */
+/** The body of a reader thread: a request names the files of a scan, the answer is plain data. */
 parentPort?.on('message', ({ id, files }: { id: number; files: ScanFiles }) => {
   readScan(files).then(
     (input) => parentPort?.postMessage({ id, input } satisfies ReaderAnswer),

@@ -25,7 +25,7 @@ export interface StretchPlan {
 /**
  * Plans every stretch of scans on its own. Stretches are parted by gaps of more than 30 minutes that no segment bridges,
  * so that a late scan of one never touches another. Stretches without work are left out.
- * A scan that came late or changed, for which published scans would have to be made again whose raw files are gone, is told
+ * A scan that came late or changed, for which published scans would have to be made again whose raw files are gone, is passed
  * to `onLoss` and left out: what is published stays, and the rest is planned without it.
  */
 export function planStretches(
@@ -43,7 +43,7 @@ export function planStretches(
     let own = stretch.flatMap((id) => plans.get(id) ?? []);
     let planned = planUnlessLost(own, listed);
     while (planned instanceof LostInputs) {
-      // The first one asks for the longest redo.
+      // The first one causes the longest redo.
       const first = own.find(isChanged);
       if (first === undefined) throw planned;
       onLoss(first, planned);

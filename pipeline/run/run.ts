@@ -17,7 +17,7 @@ export interface Context extends RawArchive {
 /** Files that arrived since the last call; never waits for any. */
 export type Arrived = () => readonly SourceFile[];
 
-/** What a run adds up while it goes. */
+/** Totals of a run so far. */
 export interface Tally {
   scans: number;
   redone: number;
@@ -32,7 +32,7 @@ export interface Tally {
   readonly dates: Set<string>;
 }
 
-/** A run while it goes. */
+/** A run in progress. */
 export interface Run {
   readonly context: Context;
   /** Storm date whose scans are all made again. */
@@ -50,7 +50,7 @@ export interface Run {
   redoing: boolean;
 }
 
-/** True once the run was told to end between two commits. */
+/** True once the run has to end at the next commit. */
 export function isStopped({ context }: Run): boolean {
   return context.settings.signal?.aborted === true;
 }

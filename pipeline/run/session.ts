@@ -7,11 +7,11 @@ import type { ReadPool } from './read-pool.ts';
 import type { Arrived, Context } from './run.ts';
 import { emptyTrackingState } from './tracking-state.ts';
 
-/** Works raw files into a data root: plans, reads ahead, processes in order, publishes. */
+/** Publishes raw files in a data root: plans, reads ahead, processes in order, publishes. */
 export interface Session {
   /**
    * Brings the root up to date with these files and everything kept before. While scans are made again and files put aside,
-   * `arrived` is asked for what came since: new scans among it are published at once, they wait for nothing that is late.
+   * `arrived` is called for files that came since: new scans among them are published at once, before late ones.
    */
   readonly ingest: (files: readonly SourceFile[], arrived?: Arrived) => Promise<RunSummary>;
   /** Makes every scan of a storm date again from the raw files that were kept. */
@@ -20,7 +20,7 @@ export interface Session {
   readonly replace: (files: readonly SourceFile[]) => Promise<string[]>;
   /**
    * Draws what follows from whole dates, joins finished hours, and turns dates that are over into day files. Stops between
-   * two of them when `isPressed` says that something else has become more urgent; true when nothing is left.
+   * two of them when `isPressed` returns true because something else is more urgent; true when nothing is left.
    */
   readonly finishDates: (isPressed?: () => boolean) => Promise<boolean>;
 }

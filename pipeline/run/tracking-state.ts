@@ -17,7 +17,7 @@ export interface PreviousScan {
   readonly tenths: readonly number[];
 }
 
-/** All that the next scan needs of the ones before. Plain data, equal to itself after a trip through its bytes. */
+/** All that the next scan needs of the ones before. Plain data: encoding and decoding gives an equal state. */
 export interface TrackingState {
   /** Time of the last scan; null before the first. */
   readonly scan_time: number | null;
