@@ -48,10 +48,19 @@ export async function readBytes(
   const chunks: Buffer[] = [];
   let length = 0;
   // Leaving the loop early must not destroy the connection: the refusal still has to go out on it.
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+  for await (const chunk of piecesOf(request)) {
     length += chunk.length;
     if (length > limit_bytes) throw tooLarge();
     chunks.push(chunk);
   }
   return length === 0 ? NO_BYTES : Buffer.concat(chunks, length);
+}
+
+/** A body as it comes; throws `bad_request` when it breaks off, which nobody is left to read, but is no failure of ours. */
+async function* piecesOf(request: IncomingMessage): AsyncIterable<Buffer> {
+  try {
+    yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  } catch (cause) {
+    throw new ApiError('bad_request', 'the connection ended within the body', {}, { cause });
+  }
 }

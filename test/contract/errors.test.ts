@@ -243,3 +243,45 @@ test('a client that was refused a tunnel and leaves its side open is cut off', a
   await t.notThrowsAsync(once((await accepted)[0] as Socket, 'close', { signal: AbortSignal.timeout(20_000) }));
   socket.destroy();
 });
+
+test('an upload that breaks off counts as a fault of the client, and no claim on its key is left', async (t) => {
+  const statuses: number[] = [];
+  const { resolve: tell, promise: told } = Promise.withResolvers<void>();
+  const service = await startService({
+    endpoints: sampleEndpoints().endpoints,
+    app: {
+      telemetry: {
+        answered: (ctx) => {
+          statuses.push(ctx.status);
+          tell();
+        },
+        failed: (_, error) => t.fail(String(error)),
+        schemaMismatch: (_, faults) => t.fail(faults),
+      },
+    },
+  });
+  t.teardown(service.close);
+  const { hostname, port } = new URL(service.url);
+  const socket = connect({ port: Number(port), host: hostname });
+  const head = [
+    'POST /v1/sample/locations HTTP/1.1',
+    'Host: x',
+    `Authorization: Bearer ${service.live_key}`,
+    'Content-Type: application/json',
+    'Idempotency-Key: broken-off',
+    'Expect: 100-continue',
+    'Content-Length: 50',
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  await once(socket, 'data'); // told to go on: the body is being read
+  socket.write('{"name":');
+  socket.destroy();
+  await told;
+  t.deepEqual(statuses, [400]);
+  const again = await service.call('/v1/sample/locations', {
+    ...JSON_BODY,
+    headers: { ...JSON_BODY.headers, 'Idempotency-Key': 'broken-off' },
+  });
+  t.is(again.status, 200);
+  t.is(again.headers.get('Idempotent-Replay'), null);
+});
