@@ -5,9 +5,9 @@ import type { PublicRoute } from '../middleware/public-routes.ts';
 export const frontPage: PublicRoute = {
   path: '/',
   handler: (ctx) => {
-    ctx.set({ Location: 'docs', 'Cache-Control': 'no-store' });
+    ctx.body = null; // an empty text would be of a type
     ctx.status = 302;
-    ctx.body = '';
+    ctx.set({ Location: 'docs', 'Cache-Control': 'no-store', 'Content-Length': '0' });
   },
 };
 

@@ -1,0 +1,24 @@
+import anyTest, { type TestFn } from 'ava';
+import { frontPage } from '../../api/routes/pages.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
+
+const test = anyTest as TestFn<RunningService>;
+
+test.beforeEach(async (t) => {
+  t.context = await startService({ endpoints: [], public_routes: () => [frontPage] });
+});
+test.afterEach.always(async (t) => {
+  t.deepEqual(t.context.failures, []);
+  await t.context.close();
+});
+
+for (const method of ['GET', 'HEAD'] as const)
+  test(`${method} of the front page leads to the documentation with nothing in its body, so of no type`, async (t) => {
+    const reply = await t.context.call('/', { method, key: null, redirect: 'manual' });
+    t.is(reply.status, 302);
+    t.is(reply.headers.get('Location'), 'docs');
+    t.is(reply.headers.get('Cache-Control'), 'no-store');
+    t.is(reply.headers.get('Content-Length'), '0');
+    t.is(reply.headers.get('Content-Type'), null);
+    t.is(await reply.text(), '');
+  });
