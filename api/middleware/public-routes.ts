@@ -15,6 +15,6 @@ export interface PublicRoute {
 export function publicRouter(routes: readonly PublicRoute[]): Router {
   const router = strictRouter();
   for (const { path, methods = ['GET'], handler } of routes)
-    router.register(path, [...methods], handler as never, { name: path });
+    router.register(path, [...methods], handler as never, { name: path.replace('{/*rest}', '/') });
   return router;
 }
