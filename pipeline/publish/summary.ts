@@ -21,16 +21,17 @@ export async function summarize(
   root: Pick<Root, 'engine' | 'path' | 'manifest'>,
   dates: readonly string[],
 ): Promise<DatesSummary> {
-  const sum = { scans: 0, detections: 0, cells: 0, files: 0, bytes: 0 };
+  let [scans, files, bytes] = [0, 0, 0];
+  const rowsOf = { detections: 0, cells: 0 };
   const paths = { tracks: [] as string[], swaths: [] as string[], frames: [] as string[] };
   for (const date of dates) {
     const manifest = await root.manifest(date);
     if (manifest === null) continue;
-    sum.scans += manifest.scans.length;
-    sum.files += manifest.files.length;
-    for (const { table, rows, bytes } of manifest.files) {
-      sum.bytes += bytes;
-      if (table === 'detections' || table === 'cells') sum[table] += rows;
+    scans += manifest.scans.length;
+    files += manifest.files.length;
+    for (const file of manifest.files) {
+      bytes += file.bytes;
+      if (file.table === 'detections' || file.table === 'cells') rowsOf[file.table] += file.rows;
     }
     for (const table of ['tracks', 'swaths', 'frames'] as const)
       paths[table].push(...tablePaths(root.path, manifest, table));
@@ -52,10 +53,13 @@ export async function summarize(
     'SELECT max(max_size_mm) AS size FROM TABLE',
   );
   return {
-    ...sum,
+    scans,
+    ...rowsOf,
     tracks: tracks?.tracks ?? 0,
     tiers_mm: tiers.map((tier) => tier.mm),
     max_size_mm: frames?.size ?? null,
+    files,
+    bytes,
   };
 }
 
