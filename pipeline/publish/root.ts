@@ -267,7 +267,12 @@ async function joinMonth(publisher: Publisher, month: string, now_ms: number, le
   const previous = await readNewest(path, layout.monthPartition(month));
   if (closed.filter((day) => previous?.dates?.[day.partition] !== day.commit).length < least) return false;
   const days: Head[] = [];
-  for (const { partition } of closed) days.push((await readHead(path, partition)) as Head);
+  for (const { partition } of closed) {
+    const head = await readHead(path, partition);
+    if (head === null)
+      throw new PipelineError('publish', layout.head(partition), 'is missing, expected the head of a published date');
+    days.push(head);
+  }
   const edit = await monthEdit(engine, path, staging, month, days, previous);
   await commitEdits(path, [{ previous, edit }], now_ms, lock.check);
   return true;
