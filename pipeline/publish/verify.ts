@@ -75,10 +75,14 @@ export async function verifyRoot(
   return { partitions, files, rows, bytes, faults };
 }
 
+/** What earlier versions called the draft of a list: a data root may come from them, killed in the middle of a commit. */
+const EARLIER_DRAFT_SUFFIX = '.new';
+
 /** True while the very first commit of a partition has not come to its head: nothing of it is published yet. */
 async function isUnborn(dataRoot: string, partition: string): Promise<boolean> {
   const names = await namesIn(join(dataRoot, layout.manifestFolder(partition)));
-  return names.every((name) => layout.manifest(partition, 1).endsWith(name) || name.endsWith(DRAFT_SUFFIX));
+  const isDraft = (name: string) => name.endsWith(DRAFT_SUFFIX) || name.endsWith(EARLIER_DRAFT_SUFFIX);
+  return names.every((name) => layout.manifest(partition, 1).endsWith(name) || isDraft(name));
 }
 
 /** A record that must be there and readable; undefined, and a fault, when it is not. */

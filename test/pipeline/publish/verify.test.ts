@@ -203,3 +203,13 @@ test('finds shares of blocked beams that fall along a ray', async (t) => {
     'manifests/undated/head.json: 3 shares that terrain blocks do not rise along their ray',
   ]);
 });
+
+for (const suffix of ['part', 'new'])
+  test(`finds nothing wrong with a first commit killed over a list's .${suffix} draft`, async (t) => {
+    const { root } = await published(t);
+    const folder = join(root, layout.manifestFolder('2026-05-03'));
+    await fs.mkdir(folder);
+    await fs.writeFile(join(folder, '000001.json'), '{}');
+    await fs.writeFile(join(folder, `head.json.${suffix}`), '{');
+    t.deepEqual(await faultsOf(root), []);
+  });
