@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DATA_SOURCES } from './data-source.ts';
+import { PROVENANCES } from './provenance.ts';
 
 /** Metres in an international mile: the interface measures some radii in miles. */
 export const METRES_PER_MILE = 1609.344;
@@ -48,7 +48,7 @@ export const flag = (what: string) => z.boolean().meta({ description: what, colu
 export const word = <const Words extends readonly [string, ...string[]]>(what: string, words: Words) =>
   z.enum(words).meta({ description: what, column: 'VARCHAR' });
 /** Provenance of one row: observed and simulated rows may share a table. */
-export const dataSourceColumn = (what: string) => word(what, DATA_SOURCES);
+export const dataSourceColumn = (what: string) => word(what, PROVENANCES);
 export const wholeDegrees = (what: string) =>
   z.int().min(0).max(359).meta({ description: what, unit: 'deg', column: 'USMALLINT' });
 /** Instant as epoch milliseconds in code, TIMESTAMP (UTC) on disk. */
