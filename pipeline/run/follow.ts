@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isPassing } from '../error.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
-import type { RunSummary } from '../run/ingest-run.ts';
-import type { Session } from '../run/session.ts';
 import { type Feed, openFeed } from '../sources/feed.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
+import type { RunSummary } from './ingest-run.ts';
+import type { Session } from './session.ts';
 
 /** What follows from a whole date is drawn again at most this often. */
 const FINISH_EVERY_MS = 5 * 60_000;

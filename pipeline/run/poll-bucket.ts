@@ -1,0 +1,92 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { layout } from '../../schemas/layout.ts';
+import { addDays, utcDate } from '../../schemas/time.ts';
+import type { Config } from '../config.ts';
+import { isPassing } from '../error.ts';
+import type { Log } from '../log.ts';
+import { newestScan } from '../publish/live-window.ts';
+import type { Root } from '../publish/root.ts';
+import { listArchive, readRejections, withoutKnown } from '../sources/archive.ts';
+import { downloadAll, listBucket } from '../sources/bucket.ts';
+import { listFolder } from '../sources/folder.ts';
+import type { Arrival } from '../sources/inbox.ts';
+import type { SourceFile } from '../sources/names.ts';
+import { Unavailable } from '../sources/retry.ts';
+import { pause } from './follow.ts';
+
+/** On an empty root the bucket is followed from this long ago; after a pause, from the newest scan but at most from a day ago. */
+const FIRST_LOOK_BACK_MS = 30 * 60_000;
+const LONGEST_LOOK_BACK_MS = 24 * 60 * 60_000;
+/** Files may appear in the bucket this much later than newer ones. */
+const LATE_FILES_MS = 10 * 60_000;
+
+/** What to poll the public bucket for. */
+export interface BucketPoll {
+  readonly products: readonly string[];
+  /** The data root as opened last. */
+  readonly opened: () => Root;
+  readonly log: Log;
+  /** Time between two looks, milliseconds. */
+  readonly every_ms: number;
+  /** Ends the polling. */
+  readonly signal: AbortSignal;
+}
+
+/** Arrivals in the public bucket, fetched into the inbox. */
+export async function* pollBucket(config: Config, poll: BucketPoll): AsyncGenerator<Arrival, void, undefined> {
+  const { products, opened, log, every_ms, signal } = poll;
+  const folder = join(opened().path, layout.inbox('noaa'));
+  let left: readonly SourceFile[] | null = null;
+  while (!signal.aborted) {
+    try {
+      const root = opened();
+      root.check();
+      await mkdir(folder, { recursive: true });
+      // What a killed run had fetched or kept without publishing it comes first.
+      if (left === null) {
+        const kept = await keptSince(root, followedFrom(config.now(), root));
+        left = [...(await listFolder(folder)).files, ...kept];
+        if (left.length > 0) yield { files: left, unknown: [], unreadable: [] };
+      }
+      const now_ms = config.now();
+      const from_ms = followedFrom(now_ms, root);
+      const listing = await listBucket({
+        base_url: config.mrms_url,
+        products,
+        from_ms,
+        to_ms: now_ms,
+        network: { signal },
+      });
+      const wanted = withoutKnown(
+        listing.files,
+        await keptSince(root, from_ms),
+        await readRejections(root.path, 'observed', listing.files),
+      );
+      root.check();
+      const { files, failed } = await downloadAll({ files: wanted, folder, network: { signal } });
+      for (const { file, error } of failed) log.warn('File:Fetch:Failed', { file: file.key, reason: error.message });
+      if (files.length > 0) yield { files, unknown: [], unreadable: [] };
+    } catch (error) {
+      if (signal.aborted) return;
+      // A bucket that cannot be reached now may be reached with the next look, a full disk have room: the stream goes on, and says so.
+      if (error instanceof Unavailable) log.warn('Bucket:List:Failed', { reason: error.message });
+      else if (isPassing(error)) log.warn('File:Fetch:Failed', { reason: error.message });
+      else throw error;
+    }
+    await pause(every_ms, signal);
+  }
+}
+
+/** Time of the oldest file that is still looked for in the bucket. */
+function followedFrom(now_ms: number, root: Root): number {
+  const observed = [...root.heads.values()].filter((head) => head.provenance === 'observed');
+  const newest_ms = newestScan(observed);
+  if (newest_ms === null) return now_ms - FIRST_LOOK_BACK_MS;
+  return Math.max(now_ms - LONGEST_LOOK_BACK_MS, Math.min(newest_ms, now_ms) - LATE_FILES_MS);
+}
+
+async function keptSince(root: Root, from_ms: number): Promise<SourceFile[]> {
+  const dates = [addDays(utcDate(from_ms), -1), utcDate(from_ms), addDays(utcDate(from_ms), 1)];
+  return listArchive(root.path, 'observed', dates);
+}
