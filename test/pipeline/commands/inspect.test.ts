@@ -2,15 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import {
-  inspectCommand,
-  inspectFile,
-  type Look,
-  printReport,
-  type Report,
-} from '../../../pipeline/commands/inspect.ts';
+import { inspectCommand } from '../../../pipeline/commands/inspect.ts';
+import { inspectText } from '../../../pipeline/commands/inspect-text.ts';
 import { BadInput, NotFound, UsageError } from '../../../pipeline/error.ts';
 import type { FieldHead } from '../../../pipeline/read/inspect.ts';
+import { inspectFile, type Look, type Report } from '../../../pipeline/run/inspect-file.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { floatPacking, gribFile, pngPacking, simplePacking } from '../read/grib2-files.ts';
 
@@ -211,7 +207,7 @@ test('a file that is not there, or is something else, is explained', async (t) =
 });
 
 test('the text for people is aligned and carries what the figures say', async (t) => {
-  const text = printReport(
+  const text = inspectText(
     await inspectFile(MESH, { ...NOTHING, thresholds: [10, 20], at: [{ lat: 54.975, lon: -129.965 }] }),
   );
   t.is(

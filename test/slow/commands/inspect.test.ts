@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { inspectFile, type Look } from '../../../pipeline/commands/inspect.ts';
+import { inspectFile, type Look } from '../../../pipeline/run/inspect-file.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 /** The report on the one grid field of a file; throws when the file turns out to be something else. */
