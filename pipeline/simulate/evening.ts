@@ -54,6 +54,31 @@ export async function* writeEvening(scenario: Scenario, options: EveningOptions)
   if (options.truth === true) await writeWhole(join(out, 'truth.csv'), truthCsv(scenario, times));
 }
 
+/** What an evening holds on disk: its scans, their files, how many of these were there before, and their size. */
+export interface EveningTotal {
+  readonly scans: number;
+  readonly files: number;
+  readonly kept: number;
+  readonly bytes: number;
+}
+
+/** Writes an evening as `writeEvening` does and adds it up; `onScan` is told after each scan. */
+export async function writeAllScans(
+  scenario: Scenario,
+  options: EveningOptions,
+  onScan: (scan: WrittenScan) => void,
+): Promise<EveningTotal> {
+  const total = { scans: 0, files: 0, kept: 0, bytes: 0 };
+  for await (const scan of writeEvening(scenario, options)) {
+    total.scans += 1;
+    total.files += scan.files;
+    total.kept += scan.kept;
+    total.bytes += scan.bytes;
+    onScan(scan);
+  }
+  return total;
+}
+
 /** Path of a file below the bucket's root. */
 export function bucketPath(product: SimulatedProduct, scan_time: number): string {
   const [date, time] = new Date(scan_time).toISOString().slice(0, 19).replaceAll(/[-:]/g, '').split('T');
