@@ -1,0 +1,89 @@
+import { join } from 'node:path';
+import { readableBytes } from '../../schemas/readable-bytes.ts';
+import { sizeCategory } from '../../schemas/size.ts';
+import { MM_PER_INCH } from '../../schemas/units.ts';
+import type { IngestSource } from '../run/gather-files.ts';
+import type { RunSummary } from '../run/ingest-run.ts';
+import type { IngestReport } from '../run/ingest-source.ts';
+import { counted, grouped } from './cli.ts';
+
+/** What an ingest did, in lines for people, and what to do next. */
+export function ingestText(report: IngestReport, kind: IngestSource['kind'], data_root: string): string {
+  const { run, published: summary, dates, source: provenance, seconds } = report;
+  const { unknown_files: unknown, unreadable_files: unreadable, missing_files: missing } = report;
+  const lines: string[] = [];
+  const line = (label: string, text: string) => lines.push(`  ${label.padEnd(13)} ${text}`);
+  if (run.scans + run.redone === 0) {
+    lines.push(`Nothing to do: ${nothingToDo(kind, run)}.`);
+  } else {
+    const redone = run.redone > 0 ? `, ${grouped(run.redone)} made again` : '';
+    lines.push(
+      `Published ${counted(run.scans, provenance === 'simulated' ? 'simulated scan' : 'scan')}${redone} in ${seconds} s.`,
+    );
+  }
+  if (summary.scans > 0) {
+    const size = summary.max_size_mm;
+    lines.push(
+      '',
+      `Storm date${dates.length === 1 ? '' : 's'} ${dates.join(', ')}${provenance === 'simulated' ? '  (SIMULATED, not observed)' : ''}`,
+    );
+    line('scans', grouped(summary.scans));
+    line('detections', `${grouped(summary.detections)} pixels of 10 mm and more`);
+    line('storm cells', grouped(summary.cells));
+    line('tracks', grouped(summary.tracks));
+    line('swath tiers', summary.tiers_mm.length === 0 ? 'none' : `${summary.tiers_mm.join(', ')} mm`);
+    if (size !== null)
+      line(
+        'largest hail',
+        `${size.toFixed(1)} mm  (${(size / MM_PER_INCH).toFixed(2)} in, ${sizeCategory(size)?.replace('_', ' ') ?? 'below nickel'})`,
+      );
+    line('files', `${grouped(summary.files)}, ${readableBytes(summary.bytes)} under ${data_root}`);
+  }
+  if (run.rejected.length > 0) {
+    lines.push('', `${counted(run.rejected.length, 'file')} put aside under ${join(data_root, 'inbox/rejected')}:`);
+    for (const { file, reason } of run.rejected.slice(0, 5)) lines.push(`  ${file}: ${reason}`);
+    if (run.rejected.length > 5) lines.push(`  and ${run.rejected.length - 5} more`);
+  }
+  if (missing.length > 0) {
+    lines.push(
+      '',
+      `${counted(missing.length, 'file')} could not be fetched; the same command fetches what is missing:`,
+    );
+    for (const { file, reason } of missing.slice(0, 5)) lines.push(`  ${file}: ${reason}`);
+    if (missing.length > 5) lines.push(`  and ${missing.length - 5} more`);
+  }
+  const waiting = [
+    ...run.postponed.map(({ file, reason }) => `${file}: ${reason}`),
+    ...unreadable.map(({ key, reason }) => `${key}: ${reason}`),
+  ];
+  if (waiting.length > 0) {
+    lines.push('', `${counted(waiting.length, 'file')} left where found, for a later run:`);
+    for (const one of waiting.slice(0, 5)) lines.push(`  ${one}`);
+    if (waiting.length > 5) lines.push(`  and ${waiting.length - 5} more`);
+  }
+  if (run.unused > 0) lines.push('', `${counted(run.unused, 'file')} of other products kept, used by no scan.`);
+  if (unknown.length > 0)
+    lines.push('', `${counted(unknown.length, 'file')} not recognised by name and left alone, such as ${unknown[0]}.`);
+  const last = dates.at(-1);
+  if (last !== undefined && summary.scans > 0) {
+    lines.push('', 'Next:');
+    lines.push(
+      '  make serve                                                answer questions about it; the map is at /viewer',
+    );
+    lines.push(`  npx hail-pipeline picture --date ${last} --out day.svg   draw the day`);
+    lines.push('  npx hail-pipeline verify                                  re-read everything published');
+    lines.push(
+      kind === 'simulate'
+        ? '  make ingest                                               again: the evening goes on'
+        : '  make stream                                               keep following a source',
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function nothingToDo(kind: IngestSource['kind'], { skipped, postponed }: RunSummary): string {
+  const all = postponed.length > 0 ? 'every scan that can be made now is' : 'all of them';
+  if (skipped > 0 && kind !== 'simulate') return `${counted(skipped, 'scan')} found, ${all} published already`;
+  if (postponed.length > 0) return `${counted(postponed.length, 'file')} found that cannot be worked on now`;
+  return kind === 'simulate' ? 'the simulated evening is up to date' : 'no MESH scan found';
+}

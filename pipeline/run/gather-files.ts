@@ -1,0 +1,103 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { layout } from '../../schemas/layout.ts';
+import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { addDays } from '../../schemas/time.ts';
+import type { Config } from '../config.ts';
+import { PipelineError } from '../error.ts';
+import type { Log } from '../log.ts';
+import { newestScan } from '../publish/live-window.ts';
+import type { Root } from '../publish/root.ts';
+import { writeEvening } from '../simulate/evening.ts';
+import { defaultScenario } from '../simulate/scenario.ts';
+import { listArchive, readRejections, withoutKnown } from '../sources/archive.ts';
+import { downloadAll, listBucket } from '../sources/bucket.ts';
+import { listFolder } from '../sources/folder.ts';
+import type { Arrival } from '../sources/inbox.ts';
+import type { SourceFile } from '../sources/names.ts';
+import { lookBack } from '../sources/plan.ts';
+
+const MS_PER_HOUR = 60 * 60_000;
+const MS_PER_DAY = 24 * MS_PER_HOUR;
+
+/** Where an ingest takes raw files from. */
+export type IngestSource =
+  /** Weather of the last hours, simulated as far as it is not there yet. */
+  | { readonly kind: 'simulate'; readonly seed: number; readonly hours: number }
+  | { readonly kind: 'dir'; readonly folder: string }
+  /** A UTC date of the public bucket. */
+  | { readonly kind: 'noaa'; readonly date: string; readonly products: readonly string[] };
+
+/** A file that the source lists and does not deliver. */
+export interface MissingFile {
+  readonly file: string;
+  readonly reason: string;
+}
+
+export interface GatheredFiles extends Arrival {
+  readonly missing: readonly MissingFile[];
+}
+
+/** The raw files of the source; simulating or fetching them into the inbox first where they are not there. */
+export async function gatherFiles(config: Config, source: IngestSource, root: Root, log: Log): Promise<GatheredFiles> {
+  switch (source.kind) {
+    case 'dir':
+      return { ...(await listFolder(source.folder)), missing: [] };
+    case 'noaa':
+      return fetchDate(config, source, root, log);
+    case 'simulate':
+      return simulateHours(config, source, root, log);
+  }
+}
+
+/** Files of a UTC date of the public bucket; those that are not there yet are fetched into the inbox first. */
+async function fetchDate(
+  config: Config,
+  { date, products }: Extract<IngestSource, { kind: 'noaa' }>,
+  root: Root,
+  log: Log,
+): Promise<GatheredFiles> {
+  const from_ms = Date.parse(`${date}T00:00:00Z`);
+  const to_ms = from_ms + MS_PER_DAY - 1;
+  const listing = await listBucket({ base_url: config.mrms_url, products, from_ms, to_ms });
+  const kept = await listArchive(root.path, 'observed', [addDays(date, -1), date]);
+  const wanted = withoutKnown(listing.files, kept, await readRejections(root.path, 'observed'));
+  let done = 0;
+  const folder = join(root.path, layout.inbox('noaa'));
+  await mkdir(folder, { recursive: true });
+  const { failed } = await downloadAll({
+    files: wanted,
+    folder,
+    onFile: () => log.progress('files', ++done, wanted.length),
+  });
+  for (const { file, error } of failed) log.warn('File:Fetch:Failed', { file: file.key, reason: error.message });
+  // The first scans of a date take companions from before midnight.
+  const belongs = ({ product, time_ms }: SourceFile) => time_ms >= from_ms - lookBack(product) && time_ms <= to_ms;
+  // What a killed run had fetched or kept without publishing it is part of the date, too.
+  const fetched = await listFolder(folder);
+  const here = [...fetched.files, ...kept].filter(belongs);
+  if (here.length === 0 && failed.length > 0)
+    throw new PipelineError(
+      'sources',
+      date,
+      `none of ${wanted.length} files could be fetched, the first because ${failed[0]?.error.message}`,
+    );
+  const missing = failed.map(({ file, error }) => ({ file: file.key, reason: error.message }));
+  return { files: here, unknown: listing.unknown, unreadable: fetched.unreadable, missing };
+}
+
+/** Simulates what is missing of the hours up to now: an hour later the same evening goes on. */
+async function simulateHours(
+  config: Config,
+  { seed, hours }: Extract<IngestSource, { kind: 'simulate' }>,
+  root: Root,
+  log: Log,
+): Promise<GatheredFiles> {
+  const to_ms = config.now();
+  const newest_ms = newestScan([...root.heads.values()].filter((head) => head.provenance === 'simulated')) ?? 0;
+  const from_ms = Math.max(to_ms - hours * MS_PER_HOUR, Math.min(newest_ms + 1000, to_ms));
+  const out = join(root.path, layout.inbox('simulated'));
+  for await (const scan of writeEvening(defaultScenario(seed, WSR88D), { from_ms, to_ms, out }))
+    log.progress('simulated', scan.number, scan.of);
+  return { ...(await listFolder(out)), unknown: [], missing: [] };
+}

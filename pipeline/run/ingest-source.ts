@@ -1,0 +1,86 @@
+import { stormDate } from '../../schemas/time.ts';
+import type { Config } from '../config.ts';
+import type { Log } from '../log.ts';
+import { openRoot } from '../publish/root.ts';
+import { type DatesSummary, summarize } from '../publish/summary.ts';
+import type { UnreadableEntry } from '../sources/folder.ts';
+import type { SourceFile } from '../sources/names.ts';
+import { gatherFiles, type IngestSource, type MissingFile } from './gather-files.ts';
+import type { RunSummary } from './ingest-run.ts';
+import { startReadPool } from './read-pool.ts';
+import { openSession } from './session.ts';
+
+export interface IngestRequest {
+  readonly source: IngestSource;
+  /** Takes data of the other kind off the same storm dates first. */
+  readonly replace: boolean;
+  /** Threads that decode. */
+  readonly threads: number;
+  readonly log: Log;
+}
+
+/** What an ingest did; `ingest --json` prints it as it is. */
+export interface IngestReport {
+  /** Provenance of the data on these dates; null when nothing is published on them. */
+  readonly source: string | null;
+  /** Storm dates that the files belong to and that hold scans. */
+  readonly dates: readonly string[];
+  readonly run: RunSummary;
+  /** What these dates hold now. */
+  readonly published: DatesSummary;
+  /** Storm dates that data of the other kind was taken off. */
+  readonly replaced: readonly string[];
+  readonly unknown_files: readonly string[];
+  readonly missing_files: readonly MissingFile[];
+  readonly unreadable_files: readonly UnreadableEntry[];
+  readonly swept_files: number;
+  readonly seconds: number;
+}
+
+/** Reads a source once: gathers its files, publishes what they make, finishes the dates and sweeps the data root. */
+export async function ingestSource(config: Config, request: IngestRequest): Promise<IngestReport> {
+  const { source, replace, log } = request;
+  const { data_root, storm_day_start_hour, now, raw_keep_days } = config;
+  const started = performance.now();
+  const root = await openRoot(data_root, 'hail-pipeline ingest', storm_day_start_hour, now());
+  const readers = startReadPool(request.threads);
+  try {
+    const session = openSession(root, readers, {
+      storm_day_start_hour,
+      now,
+      log,
+      move_raw: source.kind !== 'dir',
+      each_scan: false,
+      raw_keep_days,
+    });
+    const { files, unknown, unreadable, missing } = await gatherFiles(config, source, root, log);
+    for (const { key, reason } of unreadable) log.warn('File:Read:Postponed', { file: key, reason });
+    const replaced = replace ? await session.replace(files) : [];
+    const run = await session.ingest(files);
+    await session.finishDates();
+    // Files carry the time of the machine, whatever the data clock says.
+    const swept = await root.sweep(Date.now(), raw_keep_days);
+    const touched = run.dates.length > 0 ? run.dates : datesOf(files, storm_day_start_hour);
+    const heads = touched.flatMap((date) => root.heads.get(date) ?? []).filter((head) => head.scan_count > 0);
+    const dates = heads.map((head) => head.partition);
+    return {
+      source: heads[0]?.provenance ?? null,
+      dates,
+      run,
+      published: await summarize(root, dates),
+      replaced,
+      unknown_files: unknown,
+      missing_files: missing,
+      unreadable_files: unreadable,
+      swept_files: swept.files,
+      seconds: Math.round((performance.now() - started) / 100) / 10,
+    };
+  } finally {
+    await readers.close();
+    await root.close();
+  }
+}
+
+function datesOf(files: readonly SourceFile[], storm_day_start_hour: number): string[] {
+  return [...new Set(files.map((file) => stormDate(file.time_ms, storm_day_start_hour)))].sort();
+}
