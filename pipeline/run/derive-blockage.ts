@@ -1,0 +1,98 @@
+import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { type BlockageStep, blockage } from '../../schemas/tables/blockage.ts';
+import type { Config } from '../config.ts';
+import { examineRadars } from '../derive/all-blockage.ts';
+import { BadInput, NotFound, PipelineError } from '../error.ts';
+import type { Log } from '../log.ts';
+import { openRoot } from '../publish/root.ts';
+import { type Dem, openDem } from '../read/dem.ts';
+
+/** The terrain model to look at. */
+export interface BlockageRequest {
+  readonly dem_path: string;
+  /** True: the heights are in metres, although the file does not say so. */
+  readonly in_metres: boolean;
+  readonly log: Log;
+}
+
+/** Directions of a radar in which more than half of the lowest beam is blocked, and how much of the terrain is not known. */
+export interface RadarSummary {
+  readonly id: string;
+  readonly shadowed_pct: number;
+  readonly unknown_pct: number;
+}
+
+/** What `derive blockage --json` prints. */
+export interface BlockageReport {
+  readonly terrain: { readonly file: string; readonly step_arcsec: number };
+  /** Radars that were looked at, in the order of their ids; the others do not stand in the terrain model. */
+  readonly radars: readonly RadarSummary[];
+  readonly radars_outside: number;
+  readonly rows: number;
+  readonly path: string;
+  readonly bytes: number;
+  /** False when the same table was published before. */
+  readonly changed: boolean;
+}
+
+/** Publishes what terrain blocks of the beams of every radar that stands in a terrain model. */
+export async function deriveBlockage(config: Config, request: BlockageRequest): Promise<BlockageReport> {
+  const { data_root, storm_day_start_hour, now } = config;
+  const { dem_path, in_metres, log } = request;
+  const dem = await openNamed(dem_path, in_metres);
+  try {
+    const root = await openRoot(data_root, 'hail-pipeline derive', storm_day_start_hour, now());
+    try {
+      const { radars, rows } = await examine(dem, dem_path, log);
+      const { file, changed } = await root.publishStatic(blockage, rows, now());
+      return {
+        terrain: { file: dem.file, step_arcsec: dem.step_arcsec },
+        radars,
+        radars_outside: WSR88D.length - radars.length,
+        rows: file.rows,
+        path: file.path,
+        bytes: file.bytes,
+        changed,
+      };
+    } finally {
+      await root.close();
+    }
+  } finally {
+    await dem.close();
+  }
+}
+
+/** The terrain model; what the file system says about it is explained to people. */
+async function openNamed(path: string, in_metres: boolean): Promise<Dem> {
+  try {
+    return await openDem(path, in_metres);
+  } catch (cause) {
+    if (cause instanceof PipelineError) throw cause;
+    const code = (cause as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT') throw new NotFound('derive', path, 'no such file', { cause });
+    throw new PipelineError('derive', path, `cannot be read (${code})`, { cause });
+  }
+}
+
+async function examine(
+  dem: Dem,
+  path: string,
+  log: Log,
+): Promise<{ readonly radars: readonly RadarSummary[]; readonly rows: readonly BlockageStep[] }> {
+  const terrain = { terrain_file: dem.file, terrain_step_arcsec: dem.step_arcsec };
+  const radars: RadarSummary[] = [];
+  const rows: BlockageStep[] = [];
+  const progress = (done: number, total: number) => log.progress('radars', done, total);
+  for await (const { id, steps, shadowed_share, unknown_share } of examineRadars(WSR88D, dem, progress)) {
+    radars.push({ id, shadowed_pct: percent(shadowed_share), unknown_pct: percent(unknown_share) });
+    for (const step of steps) rows.push({ ...step, ...terrain });
+  }
+  if (radars.length === 0)
+    throw new BadInput('derive', path, 'covers no WSR-88D radar, expected a model in which at least one stands');
+  return { radars: radars.sort((a, b) => (a.id < b.id ? -1 : 1)), rows };
+}
+
+/** Percent with one decimal. */
+function percent(share: number): number {
+  return Math.round(1000 * share) / 10;
+}
