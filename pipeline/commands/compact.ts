@@ -1,11 +1,8 @@
 import { Command } from 'commander';
 import { readableBytes } from '../../schemas/readable-bytes.ts';
-import { monthOf } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../log.ts';
-import { openRoot } from '../publish/root.ts';
-import { startReadPool } from '../run/read-pool.ts';
-import { openSession } from '../run/session.ts';
+import { type CompactReport, compactRoot } from '../run/compact-root.ts';
 import { counted } from './cli.ts';
 
 interface Options {
@@ -19,38 +16,13 @@ export function compactCommand(config: () => Config): Command {
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExample:\n  hail-pipeline compact')
     .action(async (options: Options) => {
-      const { data_root, log_level, storm_day_start_hour, raw_keep_days, now } = config();
-      const log = openLog(log_level, false);
-      const root = await openRoot(data_root, 'hail-pipeline compact', storm_day_start_hour, now());
-      const readers = startReadPool(1);
-      try {
-        await openSession(root, readers, {
-          storm_day_start_hour,
-          now,
-          log,
-          move_raw: false,
-          each_scan: false,
-          raw_keep_days,
-        }).finishDates();
-        const closed = [...root.heads.values()].filter((head) => head.closed).map((head) => head.partition);
-        const joined: string[] = [];
-        for (const month of new Set(closed.map(monthOf))) if (await root.joinMonth(month, now())) joined.push(month);
-        // Files carry the time of the machine, whatever the data clock says.
-        const swept = await root.sweep(Date.now(), raw_keep_days);
-        const result = {
-          closed_dates: closed.length,
-          joined_months: joined,
-          swept_files: swept.files,
-          swept_bytes: swept.bytes,
-        };
-        process.stdout.write(
-          options.json
-            ? `${JSON.stringify(result)}\n`
-            : `${counted(closed.length, 'closed date')}; months joined: ${joined.join(', ') || 'none'}; swept ${counted(swept.files, 'file')}, ${readableBytes(swept.bytes)}.\n`,
-        );
-      } finally {
-        await readers.close();
-        await root.close();
-      }
+      const settings = config();
+      const report = await compactRoot(settings, openLog(settings.log_level, false));
+      process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : compactText(report));
     });
+}
+
+function compactText({ closed_dates, joined_months, swept_files, swept_bytes }: CompactReport): string {
+  const joined = joined_months.join(', ') || 'none';
+  return `${counted(closed_dates, 'closed date')}; months joined: ${joined}; swept ${counted(swept_files, 'file')}, ${readableBytes(swept_bytes)}.\n`;
 }

@@ -1,14 +1,12 @@
 import { stormDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
-import { openRoot } from '../publish/root.ts';
 import { type DatesSummary, summarize } from '../publish/summary.ts';
 import type { UnreadableEntry } from '../sources/folder.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { gatherFiles, type IngestSource, type MissingFile } from './gather-files.ts';
 import type { RunSummary } from './ingest-run.ts';
-import { startReadPool } from './read-pool.ts';
-import { openSession } from './session.ts';
+import { withSession } from './with-session.ts';
 
 export interface IngestRequest {
   readonly source: IngestSource;
@@ -38,29 +36,19 @@ export interface IngestReport {
 }
 
 /** Reads a source once: gathers its files, publishes what they make, finishes the dates and sweeps the data root. */
-export async function ingestSource(config: Config, request: IngestRequest): Promise<IngestReport> {
-  const { source, replace, log } = request;
-  const { data_root, storm_day_start_hour, now, raw_keep_days } = config;
+export function ingestSource(config: Config, request: IngestRequest): Promise<IngestReport> {
+  const { source, replace, threads, log } = request;
   const started = performance.now();
-  const root = await openRoot(data_root, 'hail-pipeline ingest', storm_day_start_hour, now());
-  const readers = startReadPool(request.threads);
-  try {
-    const session = openSession(root, readers, {
-      storm_day_start_hour,
-      now,
-      log,
-      move_raw: source.kind !== 'dir',
-      each_scan: false,
-      raw_keep_days,
-    });
+  const needs = { holder: 'hail-pipeline ingest', threads, move_raw: source.kind !== 'dir', log };
+  return withSession(config, needs, async (root, session) => {
     const { files, unknown, unreadable, missing } = await gatherFiles(config, source, root, log);
     for (const { key, reason } of unreadable) log.warn('File:Read:Postponed', { file: key, reason });
     const replaced = replace ? await session.replace(files) : [];
     const run = await session.ingest(files);
     await session.finishDates();
     // Files carry the time of the machine, whatever the data clock says.
-    const swept = await root.sweep(Date.now(), raw_keep_days);
-    const touched = run.dates.length > 0 ? run.dates : datesOf(files, storm_day_start_hour);
+    const swept = await root.sweep(Date.now(), config.raw_keep_days);
+    const touched = run.dates.length > 0 ? run.dates : datesOf(files, config.storm_day_start_hour);
     const heads = touched.flatMap((date) => root.heads.get(date) ?? []).filter((head) => head.scan_count > 0);
     const dates = heads.map((head) => head.partition);
     return {
@@ -75,10 +63,7 @@ export async function ingestSource(config: Config, request: IngestRequest): Prom
       swept_files: swept.files,
       seconds: Math.round((performance.now() - started) / 100) / 10,
     };
-  } finally {
-    await readers.close();
-    await root.close();
-  }
+  });
 }
 
 function datesOf(files: readonly SourceFile[], storm_day_start_hour: number): string[] {

@@ -1,0 +1,34 @@
+import type { Config } from '../config.ts';
+import type { Log } from '../log.ts';
+import { openRoot, type Root } from '../publish/root.ts';
+import { startReadPool } from './read-pool.ts';
+import { openSession, type Session } from './session.ts';
+
+/** What one piece of work needs of a session; everything else is a setting. */
+export interface SessionNeeds {
+  /** Command that holds the data root, for whoever finds it locked. */
+  readonly holder: string;
+  /** Threads that decode. */
+  readonly threads: number;
+  /** Raw files are moved out of where they were found, not copied. */
+  readonly move_raw: boolean;
+  readonly log: Log;
+}
+
+/** Opens the data root and a session on it for one piece of work, and closes both whatever becomes of the work. */
+export async function withSession<T>(
+  config: Config,
+  { holder, threads, move_raw, log }: SessionNeeds,
+  work: (root: Root, session: Session) => Promise<T>,
+): Promise<T> {
+  const { data_root, storm_day_start_hour, now, raw_keep_days } = config;
+  const root = await openRoot(data_root, holder, storm_day_start_hour, now());
+  const readers = startReadPool(threads);
+  try {
+    const settings = { storm_day_start_hour, now, log, move_raw, each_scan: false, raw_keep_days };
+    return await work(root, openSession(root, readers, settings));
+  } finally {
+    await readers.close();
+    await root.close();
+  }
+}
