@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -44,7 +45,7 @@ export interface Engine extends Queries {
 export interface EngineRole {
   /** Statements that run at the same time; what comes on top waits its turn. */
   readonly connections: number;
-  /** Statements that may wait; beyond them, callers are refused at once. */
+  /** Statements that may wait; beyond them, questions are refused at once. */
   readonly waiting_max: number;
   readonly threads: number;
   /** As DuckDB takes it, such as `320MB`. */
@@ -112,6 +113,17 @@ export async function openEngine(dataRoot: string, role: EngineRole = ANSWERS): 
   };
 }
 
+/** A question that its caller waits for: whether one of its statements has found a place. */
+const questions = new AsyncLocalStorage<{ admitted: boolean }>();
+
+/**
+ * Does what one question needs. It is refused as a whole or not at all: once one of its statements runs or waits, its others
+ * are not refused for being too many.
+ */
+export function asOneQuestion<Result>(work: () => Result): Result {
+  return questions.run({ admitted: false }, work);
+}
+
 interface Result {
   readonly names: readonly string[];
   readonly columns: readonly (readonly unknown[])[];
@@ -152,7 +164,11 @@ class ConnectionPool {
 
   async run(sql: string, parameters: readonly Parameter[], place: 'in turn' | 'ahead'): Promise<Result> {
     if (this.#closed) throw closed();
-    const connection = this.#idle.pop() ?? (await this.#wait(place));
+    const question = questions.getStore();
+    const free = this.#idle.pop();
+    if (free === undefined && place === 'in turn' && question?.admitted !== true) this.#refuseTooMany();
+    if (question !== undefined) question.admitted = true;
+    const connection = free ?? (await this.#wait(place));
     const result = withinTime(connection, this.#role.statement_limit_ms, sql, parameters);
     this.#running.set(connection, result);
     try {
@@ -179,11 +195,14 @@ class ConnectionPool {
     for (const connection of this.#connections) connection.closeSync();
   }
 
+  #refuseTooMany(): void {
+    if (this.#waiting.length < this.#role.waiting_max) return;
+    throw new ApiError('overloaded', 'too many questions wait to be answered', {
+      'Retry-After': String(RETRY_AFTER_S),
+    });
+  }
+
   #wait(place: 'in turn' | 'ahead'): Promise<DuckDBConnection> {
-    if (place === 'in turn' && this.#waiting.length >= this.#role.waiting_max)
-      throw new ApiError('overloaded', 'too many questions wait to be answered', {
-        'Retry-After': String(RETRY_AFTER_S),
-      });
     return new Promise((resolve, reject) => {
       if (place === 'ahead') this.#waiting.unshift({ resolve, reject });
       else this.#waiting.push({ resolve, reject });

@@ -1,3 +1,4 @@
+import { asOneQuestion } from '../duckdb.ts';
 import type { Answer, ReadEndpoint } from '../endpoint.ts';
 import { JSON_TYPE, setReply } from '../http/reply.ts';
 import type { Services } from '../services.ts';
@@ -11,7 +12,8 @@ export function read(endpoint: ReadEndpoint, services: Services, check: CheckRep
   return async (ctx) => {
     const { state } = ctx;
     const { input, caller, now_ms, edition, plan } = state;
-    const answer: Answer<unknown> = await endpoint.answer({ ...input, caller, now_ms, services, edition, plan });
+    const question = { ...input, caller, now_ms, services, edition, plan };
+    const answer: Answer<unknown> = await asOneQuestion(() => endpoint.answer(question));
     check(endpoint, answer);
     const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
     const provenance = edition.provenanceOf(answer.dates ?? plan.dates);

@@ -1,7 +1,15 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { ANSWERS, type Engine, type EngineRole, JOBS, openEngine, QueryTimeout } from '../../api/duckdb.ts';
+import {
+  ANSWERS,
+  asOneQuestion,
+  type Engine,
+  type EngineRole,
+  JOBS,
+  openEngine,
+  QueryTimeout,
+} from '../../api/duckdb.ts';
 import { ApiError } from '../../api/errors.ts';
 import { midnight, publishedRoot, scratch } from '../support/data/world.ts';
 
@@ -123,6 +131,20 @@ test('what finds as many waiting as may wait is refused at once, and told when t
     ahead.every((ended) => !ended()),
     'nobody was waited for',
   );
+});
+
+test('a question whose first statement has found a place is not refused a later one; another question is', async (t) => {
+  const engine = await open(t, await scratch(t), { ...NARROW, statement_limit_ms: 300 });
+  const refused = await asOneQuestion(async () => {
+    busy(engine);
+    busy(engine);
+    const first = engine.rows('SELECT 1 AS one');
+    const later = [2, 3, 4].map((n) => engine.rows(`SELECT ${n} AS one`));
+    const other = asOneQuestion(() => t.throwsAsync(engine.rows('SELECT 5'), { instanceOf: ApiError }));
+    t.deepEqual((await Promise.all([first, ...later])).flat(), [{ one: 1 }, { one: 2 }, { one: 3 }, { one: 4 }]);
+    return other;
+  });
+  t.like(refused, { code: 'overloaded' });
 });
 
 test('what an edition needs goes ahead of what waits, and is not refused', async (t) => {
