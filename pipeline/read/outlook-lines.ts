@@ -13,7 +13,8 @@ const MAX_END_INSIDE_KM = 150;
 /** Pieces of a line that leave the domain again within this are the wobble of a line drawn along its border. */
 const MIN_PIECE_KM = 20;
 
-type Position = readonly [lon: number, lat: number];
+/** Longitude and latitude. */
+type Position = Readonly<Ring[number]>;
 
 /** A place on the border of the domain: position, and distance along it, clockwise from its first position. */
 interface BorderPlace {
@@ -62,7 +63,7 @@ function isClosed(line: Ring): boolean {
 }
 
 function isLeftOpen(line: Ring): boolean {
-  const [first, last] = [line[0] as unknown as Position, line.at(-1) as unknown as Position];
+  const [first, last] = [line[0], line.at(-1) as Position];
   if (![first, last].every(isInDomain)) return false;
   return planeDistance(first, last) < 0.5 * Math.min(...[first, last].map((end) => toBorder(end).distance));
 }
@@ -92,8 +93,7 @@ function counterClockwise(ring: Ring): Ring {
 
 /** Pieces of an open line inside the domain, each from border to border; ends inside are led to the nearest place on it. */
 function cutAtBorder(line: Ring): Crossing[] | string {
-  const positions = line as unknown as readonly Position[];
-  for (const end of [positions[0] as Position, positions.at(-1) as Position])
+  for (const end of [line[0], line.at(-1) as Position])
     if (isInDomain(end)) {
       const inside_km = toBorder(end).distance * KM_PER_DEG;
       if (inside_km > MAX_END_INSIDE_KM)
@@ -101,7 +101,7 @@ function cutAtBorder(line: Ring): Crossing[] | string {
     }
   const pieces: Step[][] = [];
   let is_open = false;
-  for (const step of stepsOf(positions)) {
+  for (const step of stepsOf(line)) {
     if (!isInDomain(middle(step.from.position, step.to.position))) is_open = false;
     else if (is_open) pieces.at(-1)?.push(step);
     else {
@@ -109,11 +109,7 @@ function cutAtBorder(line: Ring): Crossing[] | string {
       is_open = true;
     }
   }
-  return pieces
-    .map(crossingOf)
-    .filter(
-      ({ line: piece }) => lengthsOf(piece as unknown as readonly Position[]).at(-1)! * KM_PER_DEG >= MIN_PIECE_KM,
-    );
+  return pieces.map(crossingOf).filter(({ line: piece }) => lengthOf(piece) * KM_PER_DEG >= MIN_PIECE_KM);
 }
 
 /** A part of a line that does not cross the border; `along` is known where an end lies on it. */
@@ -173,11 +169,15 @@ function nextStart(by_start: readonly Crossing[], along: number): Crossing {
   return by_start.find(({ start }) => start.along >= along) ?? (by_start[0] as Crossing);
 }
 
-const BORDER = OUTLOOK_DOMAIN as unknown as readonly Position[];
+const BORDER: readonly Position[] = OUTLOOK_DOMAIN;
 const BORDER_POLYGON = ringPolygon(OUTLOOK_DOMAIN);
 /** Distance of each position of the border from the first, along it. */
 const ALONG = lengthsOf(BORDER);
-const WHOLE_BORDER = ALONG.at(-1) as number;
+const WHOLE_BORDER = lengthOf(BORDER);
+
+function lengthOf(line: readonly Position[]): number {
+  return lengthsOf(line).at(-1) as number;
+}
 
 function lengthsOf(ring: readonly Position[]): number[] {
   const along = [0];

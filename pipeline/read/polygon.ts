@@ -37,7 +37,9 @@ export function checkPolygon(rings: unknown): CheckedPolygon | string {
   // What kinks does not see: edges that lie on each other, and with them rings without area.
   const [conflict] = findConflicts([coordinates]);
   if (conflict !== undefined) return conflict.reason;
-  return { geometry: polygonToWkt(coordinates), bbox: boxOf(polygon) as unknown as Bbox, positions: ring.length };
+  const [west, south, east, north] = boxOf(polygon);
+  const bbox: Bbox = [west, south, east, north];
+  return { geometry: polygonToWkt(coordinates), bbox, positions: ring.length };
 }
 
 function checkedRing(rings: unknown): Ring | string {

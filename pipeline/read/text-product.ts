@@ -84,17 +84,17 @@ export function issueLine(lines: readonly string[]): IssueLine | null {
   for (const line of lines.slice(0, 40)) {
     const parts = ISSUE_LINE.exec(line.slice(0, 120));
     if (!parts) continue;
-    const [, hour, minute, half, zone, month, day, year] = parts as unknown as [string, ...string[]];
-    const hours = ZONE_HOURS[(zone as string).toUpperCase()];
+    const [, hour, minute, half, zone, month, day, year] = parts;
+    const hours = ZONE_HOURS[zone.toUpperCase()];
     const local_ms = localTime(
       Number(year),
-      MONTHS.indexOf((month as string).toUpperCase()),
+      MONTHS.indexOf(month.toUpperCase()),
       Number(day),
-      clockMinutes(Number(hour), Number(minute), half as string),
+      clockMinutes(Number(hour), Number(minute), half),
     );
     if (hours === undefined || local_ms === null) continue;
     const to_utc_ms = -hours * 60 * MS_PER_MINUTE;
-    return { issued_ms: local_ms + to_utc_ms, zone: (zone as string).toUpperCase(), to_utc_ms };
+    return { issued_ms: local_ms + to_utc_ms, zone: zone.toUpperCase(), to_utc_ms };
   }
   return null;
 }
