@@ -22,6 +22,8 @@ export const layout = {
   staged: (run: string) => `staging/${run}`,
   inbox: (provenance: string) => `inbox/${provenance}`,
   rejected: (provenance: string) => `inbox/rejected/${provenance}`,
+  /** Files of feeds that could not be read. */
+  rejectedFeeds: 'inbox/rejected/feeds',
   /** Raw files as they came, observed and simulated. */
   raw: 'archive',
   archive: (provenance: string) => `archive/${provenance}`,
@@ -33,11 +35,17 @@ export const layout = {
   scanTiles: (date: string) => `tiles/scan/date=${date}`,
   dailyTiles: (date: string) => `tiles/daily/date=${date}`,
   stateDate: (date: string) => `state/date=${date}`,
-  /** Folder of the manifests of a partition: a storm date, `month-YYYY-MM`, or `undated`. */
+  /** Folder of the manifests of a partition: a storm date, `month-YYYY-MM`, `collection-…`, or `undated`. */
   manifestFolder: (partition: string) => `manifests/${partition}`,
   manifest: (partition: string, commit: number) => `manifests/${partition}/${String(commit).padStart(6, '0')}.json`,
   head: (partition: string) => `manifests/${partition}/head.json`,
   monthPartition: (month: string) => `month-${month}`,
+  /** Partition of a collection: what is published beside the scans, in months. */
+  collectionPartition: (collection: string) => `collection-${collection}`,
+  collectionTable: (table: string, collection: string) => `tables/${table}/collection=${collection}`,
+  collectionState: (collection: string) => `state/collection=${collection}`,
+  /** How the feeds of the collections are. */
+  feeds: 'feeds.json',
   /** Partition of the static tables, which belong to no date; read through its head. */
   staticPartition: 'undated',
 } as const;

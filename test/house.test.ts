@@ -18,7 +18,11 @@ const FLOORS: readonly (readonly RegExp[])[] = [
     /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles|train)\//,
     /^api\/(rules|queries|http|files|records|queue)\//,
   ],
-  [/^pipeline\/(publish|picture)\//, /^api\/(jobs|push|middleware)\//, /^api\/(state|endpoint|services)\.ts$/],
+  [
+    /^pipeline\/(publish|picture|collections)\//,
+    /^api\/(jobs|push|middleware)\//,
+    /^api\/(state|endpoint|services)\.ts$/,
+  ],
   [/^pipeline\/(scan\.ts$|run\/)/, /^api\/(routes|legacy)\//, /^api\/(openapi|workers|app)\.ts$/],
   [/^(pipeline|api)\/commands\//],
   [/^(pipeline|api)\/main\.ts$/],
@@ -26,7 +30,8 @@ const FLOORS: readonly (readonly RegExp[])[] = [
 
 /**
  * Stages of the pipeline: none imports another, so that each can be read and tested alone. `train` is none: it fits and
- * measures what the others make. `picture` draws what is published, so it stands beside `publish`.
+ * measures what the others make. `picture` draws what is published, so it stands beside `publish`;
+ * `collections` say which readers make which rows.
  */
 const STAGE = /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles|picture)\//;
 

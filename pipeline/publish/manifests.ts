@@ -6,7 +6,7 @@ import { Current, Manifest } from '../../schemas/manifest.ts';
 import { PipelineError } from '../error.ts';
 import { namesIn, readIfPresent } from '../files.ts';
 
-/** The newest manifest of a partition (a storm date, `month-YYYY-MM`, or `undated`); null when nothing is published for it. */
+/** The newest manifest of a partition (a storm date, `month-YYYY-MM`, `collection-…`, or `undated`); null when nothing is published for it. */
 export async function readNewest(dataRoot: string, partition: string): Promise<Manifest | null> {
   const head = await readHead(dataRoot, partition);
   if (head === null) return null;
@@ -39,7 +39,7 @@ export async function readCurrent(dataRoot: string): Promise<Current | null> {
 export interface Partitions {
   readonly dates: string[];
   readonly months: string[];
-  /** Names of the partitions: storm dates first, then months, then the static tables. */
+  /** Names of the partitions: storm dates first, then months, then collections, then the static tables. */
   readonly all: string[];
 }
 
@@ -49,7 +49,8 @@ export async function listPartitions(dataRoot: string): Promise<Partitions> {
   const dates = names.filter((name) => /^\d{4}-\d{2}-\d{2}$/.test(name));
   const months = names.filter((name) => /^month-\d{4}-\d{2}$/.test(name)).map((name) => name.slice('month-'.length));
   const statics = names.filter((name) => name === layout.staticPartition);
-  return { dates, months, all: [...dates, ...months.map(layout.monthPartition), ...statics] };
+  const collections = names.filter((name) => name.startsWith(layout.collectionPartition('')));
+  return { dates, months, all: [...dates, ...months.map(layout.monthPartition), ...collections, ...statics] };
 }
 
 async function readRecord<Shape extends z.ZodType>(

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
+import type { CollectionName } from '../../schemas/collections.ts';
 import type { Table } from '../../schemas/columns.ts';
 import type { Head } from '../../schemas/head.ts';
 import { newId } from '../../schemas/ids.ts';
@@ -13,6 +14,7 @@ import { scanId, timestamp } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
 import { readIfPresent, replaceFile } from '../files.ts';
+import { type CollectionSegment, publishCollection } from './collection.ts';
 import {
   type Change,
   commitEdits,
@@ -49,6 +51,7 @@ export interface DateCommit {
 export interface Root {
   readonly path: string;
   readonly engine: Engine;
+  readonly storm_day_start_hour: number;
   /** Folder for files on their way; emptied when the root is closed. */
   readonly staging: string;
   /** What is published of every storm date, in short. */
@@ -81,6 +84,13 @@ export interface Root {
     rows: readonly Record<string, unknown>[],
     now_ms: number,
   ) => Promise<PublishedTable>;
+  /** Publishes segments of a collection in place of those of the same names; false when they are published already. */
+  readonly publishCollection: (
+    name: CollectionName,
+    segments: readonly CollectionSegment[],
+    drop_segments: readonly string[],
+    now_ms: number,
+  ) => Promise<boolean>;
   /** Takes everything of a date off its list, so that data of the other provenance may take its place. */
   readonly clear: (storm_date: string, now_ms: number) => Promise<void>;
   /** Deletes what nobody needs any more, and raw files that came so many days ago; null keeps those for ever. */
@@ -137,6 +147,7 @@ function rootOf(publisher: Publisher): Root {
   return {
     path,
     engine,
+    storm_day_start_hour,
     staging,
     heads: dates.heads,
     manifest: dates.manifest,
@@ -155,6 +166,16 @@ function rootOf(publisher: Publisher): Root {
     joinMonth: (month, now_ms, least = 1) => guarded(() => joinMonth(publisher, month, now_ms, least)),
     publishStatic: (table, rows, now_ms) =>
       guarded(() => publishStatic(engine, path, staging, table, rows, storm_day_start_hour, now_ms, lock.check)),
+    publishCollection: (name, segments, drop_segments, now_ms) =>
+      guarded(() =>
+        publishCollection(
+          { engine, path, staging, storm_day_start_hour, check: lock.check },
+          name,
+          segments,
+          drop_segments,
+          now_ms,
+        ),
+      ),
     clear: (storm_date, now_ms) => guarded(() => clear(publisher, storm_date, now_ms)),
     sweep: (now_ms, raw_keep_days) => guarded(() => sweepAll(publisher, now_ms, raw_keep_days)),
     close: async () => {

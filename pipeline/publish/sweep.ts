@@ -49,8 +49,9 @@ async function foldersByPartition(dataRoot: string): Promise<Map<string, string[
 
 /** Partition whose lists may name files of a folder; the static tables and the live files lie outside of any date. */
 function partitionOf(folder: string): string {
-  const [, key, value = ''] = /\/(date|month)=([^/]+)$/.exec(folder) ?? [];
-  if (key !== undefined) return key === 'date' ? value : layout.monthPartition(value);
+  const [, key, value = ''] = /\/(date|month|collection)=([^/]+)$/.exec(folder) ?? [];
+  if (key === 'date') return value;
+  if (key !== undefined) return key === 'month' ? layout.monthPartition(value) : layout.collectionPartition(value);
   const manifests = `${layout.manifests}/`;
   return folder.startsWith(manifests) ? folder.slice(manifests.length) : layout.staticPartition;
 }

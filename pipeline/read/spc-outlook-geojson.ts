@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
 import { findConflicts } from '../../schemas/geo/validity.ts';
 import { multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
-import type { OutlookHazard, SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
+import type { FileOutlook, OutlookHazard, OutlookPart } from '../../schemas/tables/spc-outlooks.ts';
 import { utcDate } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import { type JsonBounds, parseJson } from './json.ts';
@@ -26,6 +26,7 @@ const MS_PER_DAY = 86_400_000;
 export interface OutlookLayer {
   readonly day: number;
   readonly hazard: OutlookHazard;
+  readonly part: OutlookPart;
 }
 
 const NAMED: Readonly<Record<string, OutlookHazard>> = {
@@ -52,7 +53,12 @@ export function outlookLayerOf(name: string): OutlookLayer | null {
   const [, short, long, word] =
     /(?:^|\/)day(?:([1-3])otlk_|([4-8]))(?:\d{8}_(?:\d{4}_)?)?([a-z]{3,8})(?:\.(?:no)?lyr)?\.geojson$/.exec(name) ?? [];
   const hazard = NAMED[word ?? ''];
-  return hazard === undefined ? null : { day: Number(short ?? long), hazard };
+  if (hazard === undefined) return null;
+  return { day: Number(short ?? long), hazard, part: hazard === 'categorical' ? 'all' : partOf(word ?? '') };
+}
+
+function partOf(word: string): OutlookPart {
+  return /^(sig|cig)/.test(word) ? 'significant' : 'probabilities';
 }
 
 const Time = z.string().regex(/^\d{12}$/);
@@ -89,7 +95,7 @@ export function readOutlookGeoJson(
     });
   const { features } = collection.data;
   if (features.length === 0) throw new BadInput('read', subject, 'no features: nothing tells when it was issued');
-  const rows: SpcOutlook[] = [];
+  const rows: FileOutlook[] = [];
   const set_aside: SetAside[] = [];
   for (const [index, feature] of features.entries()) {
     const row = readFeature(feature, layer, now_ms);
@@ -103,7 +109,7 @@ export function readOutlookGeoJson(
   return { rows: kept.map((row) => ({ ...row, is_complete: set_aside.length === 0 })), set_aside };
 }
 
-function readFeature(feature: unknown, { day, hazard }: OutlookLayer, now_ms: number): SpcOutlook | string {
+function readFeature(feature: unknown, { day, hazard, part }: OutlookLayer, now_ms: number): FileOutlook | string {
   const parsed = Feature.safeParse(feature);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -127,6 +133,7 @@ function readFeature(feature: unknown, { day, hazard }: OutlookLayer, now_ms: nu
     forecast_date: utcDate(expire_time - MS_PER_DAY),
     day,
     hazard,
+    part,
     label: has_area ? label : null,
     probability_pct: has_area ? probabilityOf(label) : null,
     issue_time,

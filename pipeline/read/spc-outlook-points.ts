@@ -1,6 +1,6 @@
 import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
 import { multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
-import type { OutlookHazard, SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
+import type { FileOutlook, OutlookHazard } from '../../schemas/tables/spc-outlooks.ts';
 import { utcDate } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import { assembleLines } from './outlook-lines.ts';
@@ -43,7 +43,7 @@ const LABEL = /^(?:0\.\d{2}|SIGN|CIG\d|TSTM|MRGL|SLGT|ENH|MDT|HIGH|D\d)$/;
 
 /** What an outlook text gives. */
 export interface ReadOutlook {
-  readonly rows: readonly SpcOutlook[];
+  readonly rows: readonly FileOutlook[];
   readonly set_aside: readonly SetAside[];
 }
 
@@ -137,6 +137,7 @@ function layerOf(section: PointsSection, { issue_time, times, is_simulated }: So
   }
   const common = {
     hazard,
+    part: 'all',
     issue_time,
     format: 'points',
     is_complete: set_aside.length === 0,

@@ -4,9 +4,13 @@ import { dayMax } from './day-max.ts';
 import { detections } from './detections.ts';
 import { eventDays } from './event-days.ts';
 import { frames } from './frames.ts';
+import { groundReports } from './ground-reports.ts';
 import { probsevere } from './probsevere.ts';
+import { spcOutlooks } from './spc-outlooks.ts';
 import { swaths } from './swaths.ts';
 import { tracks } from './tracks.ts';
+import { warnings } from './warnings.ts';
+import { watches } from './watches.ts';
 
 /** Tables that each scan adds rows to. */
 export const SCAN_TABLES = [detections, cells, tracks, dayMax, frames, probsevere] as const;
@@ -14,6 +18,8 @@ export const SCAN_TABLES = [detections, cells, tracks, dayMax, frames, probsever
 export const DAY_TABLES = [swaths, eventDays] as const;
 /** Static tables: they belong to no date and are replaced as one. */
 export const STATIC_TABLES = [blockage] as const;
-export const TABLES = [...SCAN_TABLES, ...DAY_TABLES, ...STATIC_TABLES] as const;
+/** Tables of collections: what other feeds than the grids bring. */
+export const COLLECTION_TABLES = [groundReports, warnings, watches, spcOutlooks] as const;
+export const TABLES = [...SCAN_TABLES, ...DAY_TABLES, ...STATIC_TABLES, ...COLLECTION_TABLES] as const;
 
 export type TableName = (typeof TABLES)[number]['name'];

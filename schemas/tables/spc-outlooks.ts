@@ -5,6 +5,9 @@ import { count, dataSourceColumn, flag, geometry, instant, percent, stormDateCol
 /** What a layer of an outlook is about; `any_severe` is the combined value of day 3 and days 4 to 8. */
 export const OUTLOOK_HAZARDS = ['categorical', 'tornado', 'hail', 'wind', 'any_severe'] as const;
 export type OutlookHazard = (typeof OUTLOOK_HAZARDS)[number];
+/** Part of a layer that a file holds: probabilities and areas of significant severity may come in files of their own. */
+export const OUTLOOK_PARTS = ['all', 'probabilities', 'significant'] as const;
+export type OutlookPart = (typeof OUTLOOK_PARTS)[number];
 
 /**
  * One area of one layer of a convective outlook. A layer without any area has one row whose label and geometry are null:
@@ -14,6 +17,7 @@ export const SpcOutlook = z.object({
   forecast_date: stormDateColumn('Date of the 12 UTC at which the forecast day starts.'),
   day: count('Day of the outlook, 1 to 8.'),
   hazard: word('Layer.', OUTLOOK_HAZARDS),
+  part: word('Part of the layer that its file holds.', OUTLOOK_PARTS),
   label: text('Label of the area: TSTM … HIGH, 0.02 … 0.60, SIGN, CIG1 …; null for a layer without areas.').nullable(),
   probability_pct: percent(
     'Probability within 25 miles of a point; null for categories and intensity areas.',
@@ -22,15 +26,18 @@ export const SpcOutlook = z.object({
   valid_time: instant('Start of its validity.'),
   expire_time: instant('End of its validity.'),
   format: word('Format it was read from.', ['geojson', 'points'] as const),
+  fetched_at: instant('When the file came.'),
   is_complete: flag('False when an area of this layer was refused: outside of what is left nothing is known then.'),
   geometry: geometry('MultiPolygon, RFC 7946 winding.').nullable(),
   data_source: dataSourceColumn('Who wrote the forecast.'),
 });
 export type SpcOutlook = z.infer<typeof SpcOutlook>;
+/** An area as its file gives it. */
+export type FileOutlook = Omit<SpcOutlook, 'fetched_at'>;
 
 export const spcOutlooks = table({
   name: 'spc-outlooks',
   row: SpcOutlook,
   schema_version: 1,
-  order: 'issue_time, day, hazard, label',
+  order: 'forecast_date, day, hazard, part, label',
 });

@@ -67,7 +67,7 @@ const READERS: readonly (readonly [file: readonly string[], read: (bytes: Buffer
   [
     ['outlooks', 'spc_day1_cat_20250605_2000z_ENH_only.geojson'],
     (bytes) => {
-      for (const row of readOutlookGeoJson(bytes, 'x', { day: 1, hazard: 'categorical' }, NOW).rows)
+      for (const row of readOutlookGeoJson(bytes, 'x', { day: 1, hazard: 'categorical', part: 'all' }, NOW).rows)
         SpcOutlook.parse(row);
     },
   ],

@@ -9,7 +9,7 @@ import { feedFigures } from '../../support/data/feed-figures.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const NOW = Date.parse('2025-06-05T20:00:00Z');
-const CATEGORICAL = { day: 1, hazard: 'categorical' } as const;
+const CATEGORICAL = { day: 1, hazard: 'categorical', part: 'all' } as const;
 const PROPERTIES: Readonly<Record<string, unknown>> = {
   DN: 5,
   VALID: '202506052000',
@@ -184,13 +184,13 @@ for (const [title, text] of [
   });
 
 for (const [name, layer] of [
-  ['day1otlk_cat.lyr.geojson', { day: 1, hazard: 'categorical' }],
-  ['day1otlk_hail.nolyr.geojson', { day: 1, hazard: 'hail' }],
-  ['day2otlk_sighail.lyr.geojson', { day: 2, hazard: 'hail' }],
-  ['day1otlk_20260305_1300_cighail.lyr.geojson', { day: 1, hazard: 'hail' }],
-  ['products/outlook/day1otlk_torn.lyr.geojson', { day: 1, hazard: 'tornado' }],
-  ['day3otlk_prob.lyr.geojson', { day: 3, hazard: 'any_severe' }],
-  ['day8prob.lyr.geojson', { day: 8, hazard: 'any_severe' }],
+  ['day1otlk_cat.lyr.geojson', { day: 1, hazard: 'categorical', part: 'all' }],
+  ['day1otlk_hail.nolyr.geojson', { day: 1, hazard: 'hail', part: 'probabilities' }],
+  ['day2otlk_sighail.lyr.geojson', { day: 2, hazard: 'hail', part: 'significant' }],
+  ['day1otlk_20260305_1300_cighail.lyr.geojson', { day: 1, hazard: 'hail', part: 'significant' }],
+  ['products/outlook/day1otlk_torn.lyr.geojson', { day: 1, hazard: 'tornado', part: 'probabilities' }],
+  ['day3otlk_prob.lyr.geojson', { day: 3, hazard: 'any_severe', part: 'probabilities' }],
+  ['day8prob.lyr.geojson', { day: 8, hazard: 'any_severe', part: 'probabilities' }],
   ['day4otlk_cat.lyr.geojson', null],
   ['day9prob.lyr.geojson', null],
   ['day1fw_windrh.lyr.geojson', null],

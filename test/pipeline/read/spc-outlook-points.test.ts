@@ -7,7 +7,7 @@ import { parseSections, readOutlookPoints } from '../../../pipeline/read/spc-out
 import { productLines } from '../../../pipeline/read/text-product.ts';
 import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
-import type { SpcOutlook } from '../../../schemas/tables/spc-outlooks.ts';
+import type { FileOutlook } from '../../../schemas/tables/spc-outlooks.ts';
 import { feedFigures, minuteOf } from '../../support/data/feed-figures.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
@@ -84,7 +84,7 @@ sharedTest('an issue line whose time zone is none refuses the outlook', (t) => {
 });
 
 /** True when a place `lat lon` lies in the area of a label. */
-function holds(rows: readonly SpcOutlook[], hazard: string, label: string, place: string): boolean {
+function holds(rows: readonly FileOutlook[], hazard: string, label: string, place: string): boolean {
   const [lat, lon] = place.split(' ').map(Number);
   const row = rows.find((one) => one.hazard === hazard && one.label === label);
   const coordinates = multiPolygonFromWkt(row!.geometry!);

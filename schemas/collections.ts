@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { MANIFEST_VERSION } from './manifest.ts';
+import { MixedProvenance } from './provenance.ts';
+
+/**
+ * What is published beside the scans: each collection is a partition of its own, cut into months. A collection that has no list
+ * was never fed, which differs from one that holds nothing.
+ */
+export const COLLECTIONS = ['reports', 'warnings', 'watches', 'outlooks'] as const;
+export type CollectionName = (typeof COLLECTIONS)[number];
+
+const instant = z.string().meta({ format: 'date-time' });
+
+/** How one feed of a collection is: who polls it writes this down after every attempt. */
+export const FeedState = z.object({
+  name: z.string().meta({ description: 'Name of the feed.' }),
+  collection: z.string().meta({ description: 'Collection that it feeds.' }),
+  every_s: z.number().positive().meta({ description: 'Time between two attempts while all is well, seconds.' }),
+  last_attempt_at: instant.nullable(),
+  last_success_at: instant.nullable().meta({ description: 'Until then the collection is known to be complete.' }),
+  failure: z.string().nullable().meta({ description: 'Why the last attempt failed; null when it did not.' }),
+  source: MixedProvenance.meta({ description: 'Provenance of what the feed delivers.' }),
+});
+export type FeedState = z.infer<typeof FeedState>;
+
+/** The file of the states of all feeds, replaced as a whole. */
+export const FeedStates = z.object({ manifest_version: z.literal(MANIFEST_VERSION), feeds: z.array(FeedState) });
+export type FeedStates = z.infer<typeof FeedStates>;
