@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { COLLECTIONS, type CollectionName, type FeedState, FeedStates } from '../schemas/collections.ts';
 import { isReadableVersion, type Table } from '../schemas/columns.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
@@ -63,6 +64,20 @@ export interface Edition {
   readonly liveDates: (since_ms: number) => string[];
   /** Observation time of the newest scan of some dates; of the newest scan at all when they have none. */
   readonly dataAsOf: (dates: readonly string[]) => number | null;
+  /** What is published of a collection; null when it was never fed, which differs from one that holds nothing. */
+  readonly collection: (name: CollectionName) => CollectionEdition | null;
+  /** How the feeds of the collections are, in the order of their names. */
+  readonly feedStates: readonly FeedState[];
+}
+
+/** A collection at one moment. */
+export interface CollectionEdition {
+  /** Absolute paths of its files, oldest month first, from a month (`YYYY-MM`) on. */
+  readonly paths: (first_month?: string) => string[];
+  /** Changes when its rows change. */
+  readonly version: string;
+  /** Until when it is known to be complete, epoch milliseconds: the oldest of the last successes of its feeds that had any. */
+  readonly as_of_ms: number;
 }
 
 /** Follows the switch of a data root. */
@@ -104,6 +119,10 @@ const HEADS_POLL_MS = 2000;
 /** Whole manifests remembered; a day of scans has 1,500 entries. */
 const MANIFESTS_KEPT = 16;
 
+/** Names of the collections by their partitions. */
+const COLLECTION_PARTITIONS: ReadonlyMap<string, CollectionName> = new Map(
+  COLLECTIONS.map((name) => [layout.collectionPartition(name), name]),
+);
 const KNOWN_TABLES = new Map<string, Table>(TABLES.map((table) => [table.name, table]));
 
 /**
@@ -226,8 +245,13 @@ async function readName(store: Store): Promise<string | null> {
   return text === null ? null : parsed(layout.root, text, RootName).root_id;
 }
 
-function commitsOf({ dates, months, staticHead }: Omit<Partitions, 'changed'>): Record<string, number> {
-  const heads = [...dates.values(), ...months.values(), ...(staticHead === null ? [] : [staticHead])];
+function commitsOf({ dates, months, collections, staticHead }: Omit<Partitions, 'changed'>): Record<string, number> {
+  const heads = [
+    ...dates.values(),
+    ...months.values(),
+    ...collections.values(),
+    ...(staticHead === null ? [] : [staticHead]),
+  ];
   return Object.fromEntries(heads.map(({ partition, commit }) => [partition, commit]));
 }
 
@@ -252,6 +276,9 @@ function parsed<Shape extends z.ZodType>(path: string, text: string, shape: Shap
 interface Partitions {
   readonly dates: ReadonlyMap<string, Head>;
   readonly months: ReadonlyMap<string, Head>;
+  /** By the name of the collection. */
+  readonly collections: ReadonlyMap<string, Head>;
+  readonly feedStates: readonly FeedState[];
   /** Head of the static tables; null while none is published. */
   readonly staticHead: Head | null;
   /** Some list differs from the last look. */
@@ -261,7 +288,16 @@ interface Partitions {
 /** Reads the lists that are in force, and again only those whose file was replaced. */
 function partitionReader(store: Store, storm_day_start_hour: number) {
   let known = new Map<string, { mark: string; partition: Head }>();
+  let states: { mark: string | null; feeds: readonly FeedState[] } = { mark: null, feeds: [] };
 
+  /** True when the states of the feeds were replaced. */
+  const loadStates = async (): Promise<boolean> => {
+    const mark = await store.mark(layout.feeds);
+    if (mark === states.mark) return false;
+    const text = mark === null ? null : await store.text(layout.feeds);
+    states = { mark, feeds: text === null ? [] : parsed(layout.feeds, text, FeedStates).feeds };
+    return true;
+  };
   const load = async (path: string): Promise<{ mark: string; partition: Head } | null> => {
     const mark = await store.mark(path);
     if (mark === null) return null;
@@ -275,21 +311,21 @@ function partitionReader(store: Store, storm_day_start_hour: number) {
     const names = await store.names(layout.manifests);
     const pinned = current?.open_dates ?? {};
     const monthFolder = layout.monthPartition('');
+    const hasHead = (name: string) =>
+      name.startsWith(monthFolder) || name === layout.staticPartition || COLLECTION_PARTITIONS.has(name);
     const isDate = (name: string) => /^\d{4}-\d{2}-\d{2}$/.test(name);
     const loaded = new Map<string, { mark: string; partition: Head }>();
     const dates = new Map<string, Head>();
     const months = new Map<string, Head>();
     const wanted = [...new Set([...names.filter(isDate), ...Object.keys(pinned)])].sort();
     await Promise.all(
-      [...wanted, ...names.filter((name) => name.startsWith(monthFolder) || name === layout.staticPartition)].map(
-        async (name) => {
-          const commit = pinned[name];
-          const path = commit === undefined ? layout.head(name) : layout.manifest(name, commit);
-          const found = await load(path);
-          if (found !== null) loaded.set(path, found);
-          else if (commit !== undefined) throw new DataUnavailable(path, 'is missing, and the switch names it');
-        },
-      ),
+      [...wanted, ...names.filter(hasHead)].map(async (name) => {
+        const commit = pinned[name];
+        const path = commit === undefined ? layout.head(name) : layout.manifest(name, commit);
+        const found = await load(path);
+        if (found !== null) loaded.set(path, found);
+        else if (commit !== undefined) throw new DataUnavailable(path, 'is missing, and the switch names it');
+      }),
     );
     for (const name of wanted) {
       const commit = pinned[name];
@@ -313,10 +349,19 @@ function partitionReader(store: Store, storm_day_start_hour: number) {
       const lost = Object.keys(held ?? {}).find((date) => !dates.has(date));
       if (lost !== undefined) throw new DataUnavailable(layout.head(lost), `is missing, and month ${month} names it`);
     }
+    const collections = new Map<string, Head>();
+    for (const [partition, name] of COLLECTION_PARTITIONS) {
+      const found = loaded.get(layout.head(partition));
+      if (found !== undefined) collections.set(name, found.partition);
+    }
+    const hasNewStates = await loadStates();
     const changed =
-      loaded.size !== known.size || [...loaded].some(([path, { mark }]) => known.get(path)?.mark !== mark);
+      hasNewStates ||
+      loaded.size !== known.size ||
+      [...loaded].some(([path, { mark }]) => known.get(path)?.mark !== mark);
     known = loaded;
-    return { dates, months, staticHead: loaded.get(layout.head(layout.staticPartition))?.partition ?? null, changed };
+    const staticHead = loaded.get(layout.head(layout.staticPartition))?.partition ?? null;
+    return { dates, months, collections, feedStates: states.feeds, staticHead, changed };
   };
 }
 
@@ -362,12 +407,14 @@ export const NOTHING_PUBLISHED: Edition = {
   provenanceOf: () => null,
   liveDates: () => [],
   dataAsOf: () => null,
+  collection: () => null,
+  feedStates: [],
 };
 
 function makeEdition(
   store: Store,
   current: Current | null,
-  { dates: partitions, months, staticHead }: Omit<Partitions, 'changed'>,
+  { dates: partitions, months, collections, feedStates, staticHead }: Omit<Partitions, 'changed'>,
   storm_day_start_hour: number,
 ): Edition {
   const dates = [...partitions.keys()];
@@ -458,6 +505,31 @@ function makeEdition(
     liveDates: (since_ms) =>
       liveDates.filter(({ date, last_ms }) => date === newest?.date || last_ms >= since_ms).map(({ date }) => date),
     dataAsOf: (names) => newestOf(names)?.last_ms ?? newest_scan_ms,
+    collection: (name) => {
+      const head = collections.get(name);
+      return head === undefined ? null : collectionEdition(store, name, head, feedStates);
+    },
+    feedStates,
+  };
+}
+
+function collectionEdition(
+  store: Store,
+  name: CollectionName,
+  { source, committed_at, table_commits, files }: Head,
+  feedStates: readonly FeedState[],
+): CollectionEdition {
+  const successes = feedStates
+    .filter(({ collection }) => collection === name)
+    .flatMap(({ last_success_at }) => (last_success_at === null ? [] : Date.parse(last_success_at)));
+  return {
+    paths: (first_month = '') =>
+      files
+        .filter(({ segment, rows }) => segment >= first_month && rows > 0)
+        .sort((a, b) => (a.segment < b.segment ? -1 : 1))
+        .map(({ path }) => store.absolute(path)),
+    version: `${source} ${Object.values(table_commits).join(' ')}`,
+    as_of_ms: successes.length === 0 ? Date.parse(committed_at) : Math.min(...successes),
   };
 }
 
