@@ -2,10 +2,20 @@ import { resolve } from 'node:path';
 import { parseSettings, type Settings } from '../schemas/settings.ts';
 import { UsageError } from './error.ts';
 
+/** Base addresses of public servers, without a slash at the end. */
+export interface WebAddresses {
+  readonly spc_url: string;
+  readonly lsr_url: string;
+  readonly nws_url: string;
+  readonly user_agent: string;
+}
+
 /** Settings of the pipeline, read once from the environment and frozen. */
 export interface Config {
   readonly data_root: string;
   readonly mrms_url: string;
+  /** Where the feeds of reports, warnings and outlooks are, and what is told them about who asks. */
+  readonly web: WebAddresses;
   readonly storm_day_start_hour: number;
   /** Days that raw files are kept after they came; null: for ever. */
   readonly raw_keep_days: number | null;
@@ -20,10 +30,20 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const fixed_ms = settings.HAIL_NOW === undefined ? null : Date.parse(settings.HAIL_NOW);
   return Object.freeze({
     data_root: resolve(settings.HAIL_DATA),
-    mrms_url: settings.HAIL_MRMS_URL.replace(/\/+$/, ''),
+    mrms_url: withoutSlash(settings.HAIL_MRMS_URL),
+    web: {
+      spc_url: withoutSlash(settings.HAIL_SPC_URL),
+      lsr_url: withoutSlash(settings.HAIL_LSR_URL),
+      nws_url: withoutSlash(settings.HAIL_NWS_URL),
+      user_agent: settings.HAIL_USER_AGENT,
+    },
     storm_day_start_hour: settings.HAIL_STORM_DAY_START_HOUR,
     raw_keep_days: settings.HAIL_RAW_KEEP_DAYS ?? null,
     log_level: settings.HAIL_LOG_LEVEL,
     now: () => fixed_ms ?? Date.now(),
   });
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '');
 }

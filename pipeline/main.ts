@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { explainError } from './commands/cli.ts';
 import { compactCommand } from './commands/compact.ts';
 import { deriveCommand } from './commands/derive.ts';
+import { feedsCommand } from './commands/feeds.ts';
 import { ingestCommand } from './commands/ingest.ts';
 import { inspectCommand } from './commands/inspect.ts';
 import { pictureCommand } from './commands/picture.ts';
@@ -18,6 +19,7 @@ const program = new Command('hail-pipeline')
   .version('0.1.0')
   .addCommand(ingestCommand(readConfig))
   .addCommand(streamCommand(readConfig))
+  .addCommand(feedsCommand(readConfig))
   .addCommand(simulateCommand(readConfig))
   .addCommand(inspectCommand())
   .addCommand(

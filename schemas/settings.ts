@@ -8,6 +8,13 @@ const wholeNumber = (low: number, high: number) =>
     .transform(Number)
     .pipe(z.number().int().min(low).max(high));
 
+/** Base address of a public server. */
+const address = (usual: string, description: string) =>
+  z
+    .url({ protocol: /^https?$/ })
+    .default(usual)
+    .meta({ description });
+
 /** Comma-separated addresses and networks, `10.0.0.0/8,::1`. */
 const networks = z.string().transform((text, context): readonly string[] => {
   const parts = text.split(',').map((part) => part.trim());
@@ -30,10 +37,18 @@ export const Settings = z.object({
   HAIL_STORM_DAY_START_HOUR: wholeNumber(0, 23)
     .default(0)
     .meta({ description: '12 makes the storm date the convective day' }),
-  HAIL_MRMS_URL: z
-    .url({ protocol: /^https?$/ })
-    .default('https://noaa-mrms-pds.s3.amazonaws.com')
-    .meta({ description: 'base address of the public MRMS bucket' }),
+  HAIL_MRMS_URL: address('https://noaa-mrms-pds.s3.amazonaws.com', 'base address of the public MRMS bucket'),
+  HAIL_SPC_URL: address(
+    'https://www.spc.noaa.gov',
+    'base address of the Storm Prediction Center: reports and outlooks',
+  ),
+  HAIL_LSR_URL: address('https://mesonet.agron.iastate.edu', 'base address of the archive of local storm reports'),
+  HAIL_NWS_URL: address('https://api.weather.gov', 'base address of the National Weather Service: alerts and texts'),
+  HAIL_USER_AGENT: z
+    .string()
+    .regex(/^[\x20-\x7e]{1,200}$/, 'expected up to 200 printable characters')
+    .default('hail (self-hosted)')
+    .meta({ description: 'what public servers are told about who asks; they like an address to write to' }),
   HAIL_RAW_KEEP_DAYS: wholeNumber(2, 36_500).optional().meta({
     description: 'raw files in archive/ are deleted so many days after they came; kept for ever when left out',
   }),

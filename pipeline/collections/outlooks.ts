@@ -2,7 +2,7 @@ import { type FileOutlook, type SpcOutlook, spcOutlooks } from '../../schemas/ta
 import { outlookLayerOf, readOutlookGeoJson } from '../read/spc-outlook-geojson.ts';
 import { readOutlookPoints } from '../read/spc-outlook-points.ts';
 import { collection, type KeptItem } from './collection.ts';
-import { hasAwipsLine } from './text-kind.ts';
+import { hasAwipsLine } from './file-kind.ts';
 
 const POINTS = /^PTS(DY[123]|D48)$/;
 const NO_OTHERS: ReadonlyMap<string, number> = new Map();

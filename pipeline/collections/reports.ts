@@ -5,8 +5,8 @@ import { BadInput } from '../error.ts';
 import { readLsrGeoJson } from '../read/lsr-geojson.ts';
 import { readLsrText } from '../read/lsr-text.ts';
 import { convectiveDateOf, readSpcReports } from '../read/spc-reports.ts';
-import { collection } from './collection.ts';
-import { hasAwipsLine } from './text-kind.ts';
+import { collection, type FeedFile } from './collection.ts';
+import { hasAwipsLine, isJsonWith } from './file-kind.ts';
 
 const MS_PER_DAY = 86_400_000;
 
@@ -19,9 +19,10 @@ export const reports = collection<FileReport, ReturnType<typeof uniqueReports>[n
   name: 'reports',
   table: groundReports,
   item_version: 1,
-  accepts: (file) => SPC_LIST.test(file.name) || LSR_GEOJSON.test(file.name) || hasAwipsLine(file, /^LSR[A-Z]{3}$/),
-  read: ({ name, bytes, received_ms }) => {
-    if (LSR_GEOJSON.test(name)) return { ...readLsrGeoJson(bytes, name, received_ms), listing: null };
+  accepts: (file) => SPC_LIST.test(file.name) || isLsrGeoJson(file) || hasAwipsLine(file, /^LSR[A-Z]{3}$/),
+  read: (file) => {
+    const { name, bytes, received_ms } = file;
+    if (isLsrGeoJson(file)) return { ...readLsrGeoJson(bytes, name, received_ms), listing: null };
     if (!SPC_LIST.test(name)) return { ...readLsrText(bytes, name, received_ms), listing: null };
     const convective_date = convectiveDateOf(name, received_ms);
     if (convective_date === null) throw new BadInput('read', name, 'its name carries no date, expected YYMMDD_rpts_…');
@@ -40,3 +41,7 @@ export const reports = collection<FileReport, ReturnType<typeof uniqueReports>[n
     })),
   rowTime: ({ time }) => time,
 });
+
+function isLsrGeoJson(file: FeedFile): boolean {
+  return LSR_GEOJSON.test(file.name) || isJsonWith(file, 'typetext');
+}

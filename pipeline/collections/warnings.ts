@@ -1,6 +1,7 @@
 import { warnings as table, type Warning } from '../../schemas/tables/warnings.ts';
 import { readAlerts } from '../read/alerts.ts';
 import { collection } from './collection.ts';
+import { isJsonWith } from './file-kind.ts';
 
 const ALERTS = /(?:^|\/)alerts?[\w-]*\.(?:geo)?json$/;
 
@@ -9,7 +10,7 @@ export const warnings = collection<Warning, Warning>({
   name: 'warnings',
   table,
   item_version: 1,
-  accepts: ({ name }) => ALERTS.test(name),
+  accepts: (file) => ALERTS.test(file.name) || isJsonWith(file, 'messageType'),
   read: ({ name, bytes, received_ms }) => ({ ...readAlerts(bytes, name, received_ms), listing: null }),
   timeOf: ({ issued_at }) => issued_at,
   provenanceOf: ({ data_source }) => data_source,

@@ -2,7 +2,7 @@ import { watches as table, type Watch } from '../../schemas/tables/watches.ts';
 import { readDiscussion } from '../read/discussions.ts';
 import { joinWatches, readWatchProduct, type WatchProduct } from '../read/watches.ts';
 import { collection } from './collection.ts';
-import { hasAwipsLine } from './text-kind.ts';
+import { hasAwipsLine } from './file-kind.ts';
 
 const DISCUSSION = /^SWOMCD$/;
 const WATCH = /^(SAW|SEL|WWP)[0-9]$/;

@@ -5,13 +5,15 @@ import { UsageError } from '../error.ts';
 import { openStreamLog } from '../log.ts';
 import { type StreamSource, streamSource } from '../run/stream.ts';
 import { DEFAULT_PRODUCTS } from '../sources/plan.ts';
-import { plainNumber, productList, readerThreads } from './cli.ts';
+import { WEB_FEEDS, type WebFeed } from '../sources/web-feeds.ts';
+import { FEED_NAMES, feedList, plainNumber, productList, readerThreads } from './cli.ts';
 
 interface Options {
   readonly source?: 'dir' | 'noaa';
   readonly from?: string;
   readonly products?: readonly string[];
   readonly every: number;
+  readonly feeds?: readonly WebFeed[] | false;
 }
 
 /** `hail-pipeline stream`: follows a source and publishes each scan as it comes, until it is told to stop. */
@@ -31,6 +33,13 @@ export function streamCommand(config: () => Config): Command {
       productList,
     )
     .option('--every <seconds>', 'time between two looks', plainNumber(0.1, 3600), 5)
+    .addOption(
+      new Option(
+        '--feeds <list>',
+        `other feeds to read, comma-separated (default: all with --source noaa, else none): ${FEED_NAMES}`,
+      ).argParser(feedList),
+    )
+    .option('--no-feeds', 'scans only')
     .addHelpText(
       'after',
       '\nExamples:\n  hail-pipeline stream                                 follow the public bucket\n  hail-pipeline stream --source dir --from ~/incoming  watch a folder',
@@ -42,6 +51,7 @@ export function streamCommand(config: () => Config): Command {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
       await streamSource(settings, {
         source,
+        feeds: options.feeds === false ? [] : (options.feeds ?? (source.kind === 'noaa' ? WEB_FEEDS : [])),
         every_ms: options.every * 1000,
         threads: readerThreads(),
         log: openStreamLog(settings.log_level, process.stderr.isTTY === true),

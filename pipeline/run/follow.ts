@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isPassing } from '../error.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
@@ -6,6 +5,8 @@ import { type Feed, openFeed } from '../sources/feed.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
 import type { RunSummary } from './ingest-run.ts';
+import { pause } from './pause.ts';
+import type { Schedule } from './schedule.ts';
 import type { Session } from './session.ts';
 
 /** What follows from a whole date is drawn again at most this often. */
@@ -24,6 +25,8 @@ export interface Follow {
   readonly open: () => Promise<OpenedRoot>;
   /** The source, begun once the root is open; `root` is the one opened last. */
   readonly arrivals: (root: () => Root) => AsyncIterable<Arrival>;
+  /** Other feeds than that of the scans; null for none. What they bring is published between two scans. */
+  readonly schedule: Schedule | null;
   readonly log: Log;
   /** Says at a terminal what the stream waits for. */
   readonly tell: (line: string) => void;
@@ -39,7 +42,8 @@ export interface Follow {
  * Publishes what a source brings, until it ends or the signal aborts. What may pass (a full disk, a file that cannot be
  * read, a scan ahead of the clock) is waited out: its files are remembered and tried again. Any other error is thrown.
  */
-export async function follow({ open, arrivals, log, tell, every_ms, raw_keep_days, signal }: Follow): Promise<void> {
+export async function follow(request: Follow): Promise<void> {
+  const { open, arrivals, schedule, log, tell, every_ms, raw_keep_days, signal } = request;
   const queue = openQueue(log, every_ms);
   const chores = openChores(log, raw_keep_days);
   let feed: Feed | null = null;
@@ -63,6 +67,7 @@ export async function follow({ open, arrivals, log, tell, every_ms, raw_keep_day
         );
         root.check();
         await queue.workOff(feed, session);
+        await schedule?.workOff(root);
         await chores.doDue(opened, feed, queue.hasWorked());
         if (faults > 0) {
           log.info('Stream:Wait:Done', { faults });
@@ -150,13 +155,4 @@ function openChores(log: Log, raw_keep_days: number | null) {
     }
   };
   return { doDue };
-}
-
-/** Waits, but not longer than until the signal aborts. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(ms, undefined, { signal });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }

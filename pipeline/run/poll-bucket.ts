@@ -13,7 +13,7 @@ import { listFolder } from '../sources/folder.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { Unavailable } from '../sources/retry.ts';
-import { pause } from './follow.ts';
+import { pause } from './pause.ts';
 
 /** On an empty root the bucket is followed from this long ago; after a pause, from the newest scan but at most from a day ago. */
 const FIRST_LOOK_BACK_MS = 30 * 60_000;

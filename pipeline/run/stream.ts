@@ -3,9 +3,12 @@ import type { Log } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 import { gathered } from '../sources/gather.ts';
 import { watch } from '../sources/inbox.ts';
+import { openWeb } from '../sources/web.ts';
+import type { WebFeed } from '../sources/web-feeds.ts';
 import { follow, type OpenedRoot } from './follow.ts';
 import { pollBucket } from './poll-bucket.ts';
 import { startReadPool } from './read-pool.ts';
+import { startSchedule } from './schedule.ts';
 import { openSession } from './session.ts';
 
 /** Where a stream finds raw files. */
@@ -15,6 +18,8 @@ export type StreamSource =
 
 export interface StreamRequest {
   readonly source: StreamSource;
+  /** Other feeds than that of the scans. */
+  readonly feeds: readonly WebFeed[];
   /** Time between two looks, milliseconds. */
   readonly every_ms: number;
   /** Threads that decode. */
@@ -28,7 +33,7 @@ export interface StreamRequest {
 
 /** Follows a source and publishes each scan as it comes, until it is told to stop or an error does not pass. */
 export async function streamSource(config: Config, request: StreamRequest): Promise<void> {
-  const { source, every_ms, log, tell, stop } = request;
+  const { source, feeds, every_ms, log, tell, stop } = request;
   const { data_root, storm_day_start_hour, now, raw_keep_days } = config;
   const { signal } = stop;
   const readers = startReadPool(request.threads);
@@ -53,8 +58,10 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
         : pollBucket(config, { products: source.products, opened, log, every_ms, signal });
     return gathered(found);
   };
+  const web = openWeb(config.web.user_agent, { signal });
+  const schedule = feeds.length === 0 ? null : startSchedule({ feeds, web, addresses: config.web, now, log, signal });
   try {
-    await follow({ open, arrivals, log, tell, every_ms, raw_keep_days, signal });
+    await follow({ open, arrivals, schedule, log, tell, every_ms, raw_keep_days, signal });
     log.info('Stream:Stop', {});
   } finally {
     stop.abort();

@@ -1,5 +1,6 @@
 import fs from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import type { CollectionName } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
 import { combineProvenances, type Provenance } from '../../schemas/provenance.ts';
 import { timestamp, utcDate } from '../../schemas/time.ts';
@@ -45,21 +46,30 @@ interface ReadFeedFile<Item> {
   readonly content: FeedItems<Item>;
 }
 
+export interface TakeOptions {
+  readonly now_ms: number;
+  /** Provenance of what holds nothing. */
+  readonly provenance: Provenance;
+  /** Collections whose feeds were looked at: they are published even if there was nothing in them. */
+  readonly looked_at?: readonly CollectionName[];
+}
+
 /**
  * Reads files of feeds, joins them with what their collections hold, and publishes what changed, one commit for each collection.
- * A file that cannot be used costs itself only: it is put aside with its reason. `provenance` is that of what holds nothing.
+ * A file that cannot be used costs itself only: it is put aside with its reason.
  */
 export async function takeFeedFiles(
   root: Root,
   files: readonly FeedFile[],
-  { now_ms, provenance }: { readonly now_ms: number; readonly provenance: Provenance },
+  { now_ms, provenance, looked_at = [] }: TakeOptions,
 ): Promise<Taken> {
   const taken = new Map<FeedFile, TakenFile>();
   const changed: string[] = [];
   const steps = ofEachCollection((definition) => async () => {
     const own = files.filter((file) => !taken.has(file) && definition.accepts(file));
     const read = await readAll(root, definition, own, taken);
-    if (read.length > 0 && (await takeInto(root, definition, read, now_ms, provenance))) changed.push(definition.name);
+    if (read.length === 0 && !looked_at.includes(definition.name)) return;
+    if (await takeInto(root, definition, read, now_ms, provenance)) changed.push(definition.name);
   });
   for (const step of steps) await step();
   return { files: files.map((file) => taken.get(file) ?? unknownFile(file)), changed };
@@ -163,7 +173,8 @@ async function takeInto<Item, Row extends Record<string, unknown>>(
       }
     }
   }
-  if (manifest === null) touched.add(monthAt(read[0]?.file.received_ms ?? now_ms));
+  if (manifest === null) touched.add(monthAt(now_ms));
+  if (touched.size === 0) return false;
   const redrawn = new Set([...touched, ...instants.flatMap((time_ms) => monthsWithin(time_ms, REACH_MS))]);
   const segments: CollectionSegment[] = [];
   for (const month of [...redrawn].sort()) {

@@ -9,6 +9,7 @@ import { UsageError } from '../../../pipeline/error.ts';
 const config = (): Config => ({
   data_root: '/nowhere',
   mrms_url: 'https://mrms.example',
+  web: { spc_url: '', lsr_url: '', nws_url: '', user_agent: 'test' },
   storm_day_start_hour: 0,
   raw_keep_days: null,
   log_level: 'silent',

@@ -12,3 +12,10 @@ export function hasAwipsLine({ name, bytes }: FeedFile, awips: RegExp): boolean 
     .slice(0, 10)
     .some((line) => awips.test(line.trim()));
 }
+
+/** True for a JSON file in which a property occurs: public files come under many names. */
+export function isJsonWith({ name, bytes }: FeedFile, property: string): boolean {
+  return (
+    /\.(?:geo)?json$/i.test(name) && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(`"${property}"`)
+  );
+}

@@ -1,0 +1,56 @@
+import { resolve } from 'node:path';
+import { Command, Option } from 'commander';
+import type { Config } from '../config.ts';
+import { UsageError } from '../error.ts';
+import { type FeedsReport, refreshFeeds, takeFeedFolder } from '../run/refresh-feeds.ts';
+import { WEB_FEEDS, type WebFeed } from '../sources/web-feeds.ts';
+import { columns, counted, EXIT, FEED_NAMES, feedList } from './cli.ts';
+
+interface Options {
+  readonly only?: readonly WebFeed[];
+  readonly from?: string;
+  readonly json?: true;
+}
+
+/** `hail-pipeline feeds`: reads reports, warnings, watches and outlooks once. */
+export function feedsCommand(config: () => Config): Command {
+  return new Command('feeds')
+    .description(
+      'read reports, warnings, watches and outlooks once, from their servers or a folder, and publish what is new',
+    )
+    .addOption(new Option('--only <list>', `some feeds, comma-separated: ${FEED_NAMES}`).argParser(feedList))
+    .option('--from <folder>', 'folder of files under the names of their sources, at any depth; it is only read')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  hail-pipeline feeds                           what the servers have now
+  hail-pipeline feeds --only warnings,watches   two feeds
+  hail-pipeline feeds --from ~/reports          files such as 250605_rpts_hail.csv, alerts.json, PTSDY1.txt`,
+    )
+    .action(async ({ only, from, json }: Options) => {
+      if (only !== undefined && from !== undefined) throw new UsageError('--only names servers, and --from a folder');
+      const settings = config();
+      const report =
+        from === undefined
+          ? await refreshFeeds(settings, only ?? WEB_FEEDS)
+          : await takeFeedFolder(settings, resolve(from));
+      process.stdout.write(json ? `${JSON.stringify(report)}\n` : feedsText(report));
+      if (report.failed.length > 0) process.exitCode = EXIT.failure;
+    });
+}
+
+function feedsText({ files, changed, failed }: FeedsReport): string {
+  const used = files.filter((file) => file.refused === null);
+  const aside = used.flatMap((file) => file.set_aside.map((fault) => [file.name, fault.item, fault.reason]));
+  const refused = files.flatMap((file) => (file.refused === null ? [] : [[file.name, 'file', file.refused]]));
+  const items = used.reduce((sum, file) => sum + file.items, 0);
+  const lines = [
+    `${counted(used.length, 'file')} with ${counted(items, 'item')}; ${changed.length === 0 ? 'nothing new' : `new in ${changed.join(', ')}`}`,
+    ...failed.map(({ feed, reason }) => `${feed} could not be read: ${reason}`),
+  ];
+  const table = [...refused, ...aside];
+  if (table.length > 0) lines.push('set aside:', columns(table));
+  return `${lines.join('\n')}\n`;
+}

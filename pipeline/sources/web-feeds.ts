@@ -1,0 +1,184 @@
+import { z } from 'zod';
+import type { CollectionName } from '../../schemas/collections.ts';
+import { addDays, timestamp, utcDate } from '../../schemas/time.ts';
+import type { WebAddresses } from '../config.ts';
+import { inParallel } from './parallel.ts';
+import { Unavailable } from './retry.ts';
+import type { Web } from './web.ts';
+
+const MIB = 1024 * 1024;
+const MS_PER_HOUR = 3_600_000;
+/** Local storm reports come hours after the hail, and their corrections days after: this far back is looked each time. */
+const LSR_REACH_MS = 24 * MS_PER_HOUR;
+/** Texts of watches and discussions that are looked for: the longest watch lasts less than a day. */
+const TEXT_REACH_MS = 24 * MS_PER_HOUR;
+/** Texts of one list; on the busiest days the centre issues some sixty discussions. */
+const MAX_TEXTS = 100;
+/** Pages of one server that are fetched at once. */
+const AT_ONCE = 4;
+
+/** A file of a feed, under the name by which its kind is known. */
+export interface FetchedFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  /** What the address gives never changes: when it cannot be used, fetching it again is of no use. */
+  readonly is_final: boolean;
+  /** Called once what the file says is published. */
+  readonly confirm: () => void;
+}
+
+/** A feed of the web. */
+export interface WebFeed {
+  readonly name: string;
+  readonly collection: CollectionName;
+  /** Time between two looks, seconds. */
+  readonly every_s: number;
+  /** What is new since the last look; throws Unavailable when the feed cannot be read. */
+  readonly look: (web: Web, addresses: WebAddresses, now_ms: number) => Promise<FetchedFile[]>;
+}
+
+/** Every feed of reports, warnings, watches and outlooks. */
+export const WEB_FEEDS: readonly WebFeed[] = [
+  { name: 'spc-reports', collection: 'reports', every_s: 120, look: lookAtSpcReports },
+  { name: 'lsr', collection: 'reports', every_s: 120, look: lookAtLsr },
+  { name: 'warnings', collection: 'warnings', every_s: 120, look: lookAtAlerts },
+  { name: 'watches', collection: 'watches', every_s: 120, look: (...at) => lookAtTexts(['SAW', 'SEL', 'WWP'], ...at) },
+  { name: 'discussions', collection: 'watches', every_s: 120, look: (...at) => lookAtTexts(['SWO'], ...at) },
+  { name: 'spc-outlooks', collection: 'outlooks', every_s: 3600, look: lookAtOutlooks },
+];
+
+/** The list of the running convective day, and that of the day before, which goes on changing. */
+async function lookAtSpcReports(web: Web, { spc_url }: WebAddresses, now_ms: number): Promise<FetchedFile[]> {
+  const yesterday = addDays(utcDate(now_ms - 12 * MS_PER_HOUR), -1);
+  const dated = `${yesterday.slice(2).replaceAll('-', '')}_rpts_filtered_hail.csv`;
+  const folder = `${spc_url}/climo/reports`;
+  return fetchAll(web, [
+    { name: 'today_filtered_hail.csv', url: `${folder}/today_filtered_hail.csv`, is_needed: true },
+    { name: dated, url: `${folder}/${dated}`, is_needed: false },
+  ]);
+}
+
+async function lookAtLsr(web: Web, { lsr_url }: WebAddresses, now_ms: number): Promise<FetchedFile[]> {
+  const query = new URLSearchParams({ sts: minuteOf(now_ms - LSR_REACH_MS), ets: minuteOf(now_ms + MS_PER_HOUR) });
+  const url = `${lsr_url}/geojson/lsr.geojson?${query}`;
+  return fetchAll(web, [{ name: 'lsr_recent.geojson', url, is_needed: true }]);
+}
+
+async function lookAtAlerts(web: Web, { nws_url }: WebAddresses): Promise<FetchedFile[]> {
+  const query = new URLSearchParams({ status: 'actual', event: 'Severe Thunderstorm Warning,Tornado Warning' });
+  const url = `${nws_url}/alerts/active?${query}`;
+  return fetchAll(web, [{ name: 'alerts.json', url, is_needed: true, accept: 'application/geo+json' }]);
+}
+
+const Products = z.object({
+  '@graph': z.array(
+    z.object({ id: z.string().regex(/^[\w-]{1,100}$/), issuanceTime: z.iso.datetime({ offset: true }) }),
+  ),
+});
+const Product = z.object({ productText: z.string().max(200_000) });
+
+/** Texts issued within a day, of which each is fetched once: a text never changes under its id. */
+async function lookAtTexts(
+  types: readonly string[],
+  web: Web,
+  { nws_url }: WebAddresses,
+  now_ms: number,
+): Promise<FetchedFile[]> {
+  const found: FetchedFile[] = [];
+  for (const type of types) {
+    const list = `${nws_url}/products?type=${type}&office=KWNS&limit=${MAX_TEXTS}`;
+    const page = await web.page(list, { max_bytes: MIB, accept: 'application/ld+json' });
+    if (page === 'missing') throw new Unavailable(list, 'server answers 404, expected a list of texts');
+    if (page === 'unchanged') continue;
+    const recent = parsed(list, page.bytes, Products)
+      ['@graph'].filter(({ issuanceTime }) => Date.parse(issuanceTime) >= now_ms - TEXT_REACH_MS)
+      .slice(0, MAX_TEXTS);
+    const texts: FetchedFile[] = [];
+    for (const { id } of recent) {
+      const url = `${nws_url}/products/${id}`;
+      const text = await web.page(url, { max_bytes: MIB, accept: 'application/ld+json' });
+      if (text === 'missing' || text === 'unchanged') continue;
+      const { productText } = parsed(url, text.bytes, Product);
+      // One type may hold texts of several kinds: outlooks come with the discussions.
+      if (type === 'SWO' && !/^SWOMCD\s*$/m.test(productText.slice(0, 200))) text.confirm();
+      else
+        texts.push({
+          name: `${type}-${id}.txt`,
+          bytes: Buffer.from(productText),
+          is_final: true,
+          confirm: text.confirm,
+        });
+    }
+    found.push(...texts);
+    // The list is that of the last look only once all of its texts are safe; without texts it is so now.
+    const last = texts.at(-1);
+    if (last === undefined) page.confirm();
+    else found.push({ ...(found.pop() as FetchedFile), confirm: both(last.confirm, page.confirm) });
+  }
+  return found;
+}
+
+function both(first: () => void, second: () => void): () => void {
+  return () => {
+    first();
+    second();
+  };
+}
+
+/** Layers of days 1 to 8; those of significant severity are there while there is any, and changed their name in 2026. */
+async function lookAtOutlooks(web: Web, { spc_url }: WebAddresses): Promise<FetchedFile[]> {
+  const hazards = ['torn', 'hail', 'wind'];
+  const significant = hazards.flatMap((hazard) => [`sig${hazard}`, `cig${hazard}`]);
+  const layer = (folder: string, name: string, is_needed: boolean) => ({
+    name: `${name}.nolyr.geojson`,
+    url: `${spc_url}/products/${folder}/${name}.nolyr.geojson`,
+    is_needed,
+  });
+  return fetchAll(web, [
+    ...[1, 2].flatMap((day) => [
+      layer('outlook', `day${day}otlk_cat`, true),
+      ...hazards.map((hazard) => layer('outlook', `day${day}otlk_${hazard}`, true)),
+      ...significant.map((word) => layer('outlook', `day${day}otlk_${word}`, false)),
+    ]),
+    layer('outlook', 'day3otlk_cat', true),
+    layer('outlook', 'day3otlk_prob', true),
+    ...['sigprob', 'cigprob', ...hazards].map((word) => layer('outlook', `day3otlk_${word}`, false)),
+    ...[4, 5, 6, 7, 8].map((day) => layer('exper/day4-8', `day${day}prob`, true)),
+  ]);
+}
+
+interface Wanted {
+  readonly name: string;
+  readonly url: string;
+  /** The feed is not read when the server has no such page. */
+  readonly is_needed: boolean;
+  readonly accept?: string;
+}
+
+/** Pages that changed. */
+async function fetchAll(web: Web, wanted: readonly Wanted[]): Promise<FetchedFile[]> {
+  const pages = await inParallel(wanted, AT_ONCE, async ({ name, url, is_needed, accept }) => {
+    const page = await web.page(url, { max_bytes: 32 * MIB, ...(accept === undefined ? {} : { accept }) });
+    if (page === 'missing' && is_needed) throw new Unavailable(url, 'server answers 404, expected 200');
+    return page === 'missing' || page === 'unchanged' ? null : { name, is_final: false, ...page };
+  });
+  return pages.filter((page) => page !== null);
+}
+
+function parsed<Shape extends z.ZodType>(url: string, bytes: Uint8Array, shape: Shape): z.infer<Shape> {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch (cause) {
+    throw new Unavailable(url, 'is not JSON', { cause });
+  }
+  const result = shape.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  throw new Unavailable(url, `${issue?.path.join('.')}: ${issue?.message.toLowerCase()}`, { cause: result.error });
+}
+
+/** `2026-05-01T20:12Z`. */
+function minuteOf(time_ms: number): string {
+  return `${timestamp(time_ms).slice(0, 'YYYY-MM-DDTHH:MM'.length)}Z`;
+}

@@ -1,0 +1,207 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { DiskRefusal } from '../../../pipeline/error.ts';
+import { openLog } from '../../../pipeline/log.ts';
+import { readNewest } from '../../../pipeline/publish/manifests.ts';
+import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
+import { readFeedStates } from '../../../pipeline/run/feed-states.ts';
+import { type Schedule, startSchedule } from '../../../pipeline/run/schedule.ts';
+import { openWeb } from '../../../pipeline/sources/web.ts';
+import { WEB_FEEDS, type WebFeed } from '../../../pipeline/sources/web-feeds.ts';
+import { layout } from '../../../schemas/layout.ts';
+import { alertFeature, alertFile } from '../../support/data/alert.ts';
+import { startWebServer, type WebServer } from '../../support/data/web-server.ts';
+
+const NOW = Date.parse('2026-05-01T23:00:00Z');
+const LIST =
+  'Time,Size,Location,County,State,Lat,Lon,Comments\n2010,175,2 N NORMAN,CLEVELAND,OK,35.20,-97.40,HAIL. (OUN)\n';
+const ALERTS = alertFile(
+  alertFeature({ properties: { id: 'urn:a', sent: '2026-05-01T22:00:00Z', ends: '2026-05-01T23:30:00Z' } }),
+).toString();
+const SPC = '/climo/reports/today_filtered_hail.csv';
+const LSR = '/geojson/lsr.geojson';
+const ACTIVE = '/alerts/active';
+
+interface Rig {
+  readonly root: Root;
+  readonly schedule: Schedule;
+  readonly server: WebServer;
+  /** Works off until the condition holds; fails after ten seconds. */
+  readonly until: (holds: () => Promise<boolean> | boolean) => Promise<void>;
+}
+
+/** Feeds of the names given, looked at every tenth of a second. */
+async function rig(t: ExecutionContext, names: readonly string[], server: WebServer, feeds?: WebFeed[]): Promise<Rig> {
+  const path = mkdtempSync(join(tmpdir(), 'hail-schedule-'));
+  const root = await openRoot(path, 'test', 0, NOW);
+  const stop = new AbortController();
+  const { url } = server;
+  const chosen =
+    feeds ?? WEB_FEEDS.filter(({ name }) => names.includes(name)).map((feed) => ({ ...feed, every_s: 0.1 }));
+  const network = { signal: stop.signal, patience: { retries: 0, first_ms: 1, longest_ms: 1 } };
+  const schedule = startSchedule({
+    feeds: chosen,
+    web: openWeb('test (test)', network),
+    addresses: { spc_url: url, lsr_url: url, nws_url: url, user_agent: 'test' },
+    now: () => NOW,
+    log: openLog('silent', false),
+    signal: stop.signal,
+  });
+  t.teardown(async () => {
+    stop.abort();
+    await root.close();
+    rmSync(path, { recursive: true });
+  });
+  const until: Rig['until'] = async (holds) => {
+    const end = performance.now() + 10_000;
+    while (performance.now() < end) {
+      await schedule.workOff(root);
+      if (await holds()) return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    t.fail(`not so after ten seconds: ${JSON.stringify([...(await readFeedStates(path)).values()])}`);
+  };
+  return { root, schedule, server, until };
+}
+
+async function stateOf({ root }: Rig, name: string) {
+  return (await readFeedStates(root.path)).get(name);
+}
+
+test('every feed has its row from the start, also one whose server is silent', async (t) => {
+  const server = await startWebServer(t, { [SPC]: () => {} });
+  const at = await rig(t, ['spc-reports', 'warnings'], server);
+  await at.schedule.workOff(at.root);
+  const states = await readFeedStates(at.root.path);
+  t.deepEqual([...states.keys()], ['spc-reports', 'warnings']);
+  t.is(states.get('spc-reports')?.last_success_at, null);
+});
+
+test('a silent server holds up its own feed only', async (t) => {
+  const at = await rig(t, ['spc-reports', 'warnings'], await startWebServer(t, { [SPC]: () => {}, [ACTIVE]: ALERTS }));
+  await at.until(async () => (await stateOf(at, 'warnings'))?.last_success_at === '2026-05-01T23:00:00Z');
+  t.is((await stateOf(at, 'spc-reports'))?.last_attempt_at, null);
+  t.not(await readNewest(at.root.path, layout.collectionPartition('warnings')), null);
+});
+
+test('a page that did not change is not sent again, and counts as read', async (t) => {
+  const server = await startWebServer(t, { [ACTIVE]: ALERTS });
+  const at = await rig(t, ['warnings'], server);
+  await at.until(() => server.asked.length >= 3);
+  t.is((await stateOf(at, 'warnings'))?.failure, null);
+  t.is((await readNewest(at.root.path, layout.collectionPartition('warnings')))?.commit, 1);
+});
+
+test('a page of an error keeps the last success, and says why', async (t) => {
+  const server = await startWebServer(t, { [ACTIVE]: ALERTS });
+  const at = await rig(t, ['warnings'], server);
+  await at.until(async () => (await stateOf(at, 'warnings'))?.last_success_at !== null);
+  server.answers.set(ACTIVE, '<html>Service Unavailable</html>');
+  await at.until(async () => (await stateOf(at, 'warnings'))?.failure !== null);
+  const state = await stateOf(at, 'warnings');
+  t.is(state?.last_success_at, '2026-05-01T23:00:00Z');
+  t.regex(state?.failure ?? '', /alerts\.json: an html or xml page, expected the geojson of alerts/);
+});
+
+test('an error page is not taken for what is known: the same page again fails again', async (t) => {
+  const server = await startWebServer(t, { [ACTIVE]: '<html>Service Unavailable</html>' });
+  const at = await rig(t, ['warnings'], server);
+  await at.until(() => server.asked.length >= 3);
+  t.is((await stateOf(at, 'warnings'))?.last_success_at, null);
+});
+
+test('a feed that comes back is read again', async (t) => {
+  const server = await startWebServer(t, { [ACTIVE]: (_, response) => response.writeHead(503).end() });
+  const at = await rig(t, ['warnings'], server);
+  await at.until(async () => /503/.test((await stateOf(at, 'warnings'))?.failure ?? ''));
+  server.answers.set(ACTIVE, ALERTS);
+  await at.until(async () => (await stateOf(at, 'warnings'))?.failure === null);
+  t.is((await stateOf(at, 'warnings'))?.last_success_at, '2026-05-01T23:00:00Z');
+});
+
+test('a needed page that a server does not have is a failure, one for yesterday is not', async (t) => {
+  const at = await rig(t, ['spc-reports'], await startWebServer(t, { [SPC]: LIST }));
+  await at.until(async () => (await stateOf(at, 'spc-reports'))?.last_success_at !== null);
+  at.server.answers.delete(SPC);
+  await at.until(async () => /404/.test((await stateOf(at, 'spc-reports'))?.failure ?? ''));
+  t.pass();
+});
+
+test('a feed with nothing in it is published as such', async (t) => {
+  const at = await rig(t, ['lsr'], await startWebServer(t, { [LSR]: '{"type":"FeatureCollection","features":[]}' }));
+  await at.until(async () => (await stateOf(at, 'lsr'))?.last_success_at !== null);
+  const manifest = await readNewest(at.root.path, layout.collectionPartition('reports'));
+  t.deepEqual(
+    manifest?.files.filter(({ kind }) => kind === 'table').map(({ rows }) => rows),
+    [0],
+  );
+});
+
+test('local storm reports are asked for a day back', async (t) => {
+  const server = await startWebServer(t, { [LSR]: '{"type":"FeatureCollection","features":[]}' });
+  const at = await rig(t, ['lsr'], server);
+  await at.until(() => server.asked.length > 0);
+  t.is(server.asked[0], `${LSR}?sts=2026-04-30T23%3A00Z&ets=2026-05-02T00%3A00Z`);
+});
+
+test('a body over its limit is refused before it fills the memory', async (t) => {
+  const server = await startWebServer(t, {
+    [ACTIVE]: (_, response) => response.writeHead(200, { 'content-length': 1 << 30 }).write('{'),
+  });
+  const at = await rig(t, ['warnings'], server);
+  await at.until(async () => /announces 1073741824 bytes/.test((await stateOf(at, 'warnings'))?.failure ?? ''));
+  t.pass();
+});
+
+const SAW = `000\nWWUS30 KWNS 012015\nSAW1\nSPC AWW 012015\nWW 101 SEVERE TSTM OK TX 012015Z - 020300Z\nAXIS..60 STATUTE MILES EAST AND WEST OF LINE..\n`;
+
+test('a text is fetched once, and its list asked for again', async (t) => {
+  const list = JSON.stringify({ '@graph': [{ id: 'one', issuanceTime: '2026-05-01T20:15:00+00:00' }] });
+  const server = await startWebServer(t, {
+    '/products': list,
+    '/products/one': JSON.stringify({ productText: SAW }),
+  });
+  const at = await rig(t, ['watches'], server);
+  await at.until(() => server.asked.filter((url) => url.startsWith('/products?type=SAW')).length >= 3);
+  // The three types share one list here: the text is asked for under each until it is published.
+  t.true(server.asked.filter((url) => url === '/products/one').length <= 3);
+});
+
+test('a text that cannot be read fails its look and is not fetched again', async (t) => {
+  const list = JSON.stringify({ '@graph': [{ id: 'bad', issuanceTime: '2026-05-01T20:15:00+00:00' }] });
+  const server = await startWebServer(t, {
+    '/products': list,
+    '/products/bad': JSON.stringify({ productText: 'SAW1\nnothing' }),
+  });
+  const at = await rig(t, ['watches'], server);
+  await at.until(async () => (await stateOf(at, 'watches'))?.failure !== null);
+  await at.until(async () => (await stateOf(at, 'watches'))?.failure === null);
+  t.true(server.asked.filter((url) => url === '/products/bad').length <= 3);
+});
+
+test('files are taken with the next call when the disk took no more', async (t) => {
+  const at = await rig(t, ['warnings'], await startWebServer(t, { [ACTIVE]: ALERTS }));
+  let refuses = true;
+  const root: Root = {
+    ...at.root,
+    publishCollection: (...order) =>
+      refuses
+        ? Promise.reject(new DiskRefusal('publish', 'x', new Error('full')))
+        : at.root.publishCollection(...order),
+  };
+  const end = performance.now() + 10_000;
+  let error: unknown = null;
+  while (error === null && performance.now() < end) {
+    error = await at.schedule.workOff(root).then(
+      () => null,
+      (failure: unknown) => failure,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  t.true(error instanceof DiskRefusal);
+  refuses = false;
+  await at.schedule.workOff(root);
+  t.is((await stateOf(at, 'warnings'))?.last_success_at, '2026-05-01T23:00:00Z');
+});
