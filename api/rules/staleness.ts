@@ -1,3 +1,4 @@
+import type { FeedState } from '../../schemas/collections.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import type { Health } from '../../schemas/resources/health.ts';
 import { timestamp } from '../../schemas/time.ts';
@@ -9,6 +10,9 @@ const SCANS = 'MESH';
 
 type Ingest = Health['components']['ingest'];
 
+/** A feed beside the scans is late after this many of its usual pauses, but not before STALE_AFTER_S. */
+const LATE_AFTER_PAUSES = 3;
+
 /** What is known of the feeds that the published data were made of. */
 export interface Feeds {
   /** Provenance of the newest data. */
@@ -16,26 +20,41 @@ export interface Feeds {
   readonly newest_scan_ms: number | null;
   /** Time of the newest file of each product, epoch milliseconds. */
   readonly feeds: ReadonlyMap<string, number>;
+  /** Feeds beside the scans; those that never brought anything too. */
+  readonly feedStates: readonly FeedState[];
 }
 
 /**
  * How fresh the published data and each of their feeds are at an instant; without any they are stale. One late feed is enough
  * for `degraded`: scans go on without it, but their values are missing.
  */
-export function ingestHealth({ newest_provenance, newest_scan_ms, feeds }: Feeds, now_ms: number): Ingest {
+export function ingestHealth({ newest_provenance, newest_scan_ms, feeds, feedStates }: Feeds, now_ms: number): Ingest {
   const companions = [...feeds.keys()].filter((name) => name !== SCANS).sort();
   const sources = [
     feedHealth(SCANS, newest_scan_ms, now_ms),
     ...companions.map((name) => feedHealth(name, feeds.get(name) ?? null, now_ms)),
+    ...feedStates.map(({ name, every_s, last_success_at }) =>
+      feedHealth(
+        name,
+        last_success_at === null ? null : Date.parse(last_success_at),
+        now_ms,
+        Math.max(STALE_AFTER_S, LATE_AFTER_PAUSES * every_s),
+      ),
+    ),
   ];
   const { last_success_at, lag_seconds, stale } = sources[0] as Ingest['sources'][number];
   const status = sources.every((feed) => feed.status === 'ok') ? 'ok' : 'degraded';
   return { status, source: newest_provenance, last_scan_at: last_success_at, lag_seconds, stale, sources };
 }
 
-function feedHealth(name: string, newest_ms: number | null, now_ms: number): Ingest['sources'][number] {
+function feedHealth(
+  name: string,
+  newest_ms: number | null,
+  now_ms: number,
+  stale_after_s = STALE_AFTER_S,
+): Ingest['sources'][number] {
   const lag_seconds = newest_ms === null ? null : Math.max(0, Math.round((now_ms - newest_ms) / 1000));
-  const stale = lag_seconds === null || lag_seconds > STALE_AFTER_S;
+  const stale = lag_seconds === null || lag_seconds > stale_after_s;
   return {
     name,
     status: stale ? 'degraded' : 'ok',
