@@ -6,6 +6,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import test, { type ExecutionContext } from 'ava';
 import { arrowSchema } from '../pipeline/publish/live.ts';
 import { readCurrent, readManifest, readNewest } from '../pipeline/publish/manifests.ts';
+import { FeedState } from '../schemas/collections.ts';
 import { type Column, columns } from '../schemas/columns.ts';
 import { Head } from '../schemas/head.ts';
 import { CommittedScan, Current, Manifest, PublishedFile, RootName } from '../schemas/manifest.ts';
@@ -119,6 +120,7 @@ for (const [heading, shape] of [
   ['### head.json', Head.shape.scans],
   ['### current.json', Current],
   ['### root.json', RootName],
+  ['### feeds.json', FeedState],
 ] as const)
   test(`the fields under '${heading.slice(4)}' are those of its schema`, (t) => {
     t.deepEqual(

@@ -37,6 +37,8 @@ export function ingestText(report: IngestReport, kind: IngestSource['kind'], dat
         'largest hail',
         `${size.toFixed(1)} mm  (${(size / MM_PER_INCH).toFixed(2)} in, ${sizeCategory(size)?.replace('_', ' ') ?? 'below nickel'})`,
       );
+    const beside = Object.entries(report.feed_items).map(([collection, items]) => `${grouped(items)} in ${collection}`);
+    if (beside.length > 0) line('beside scans', beside.join(', '));
     line('files', `${grouped(summary.files)}, ${readableBytes(summary.bytes)} under ${data_root}`);
   }
   if (run.rejected.length > 0) {

@@ -20,7 +20,7 @@ const DAYS_PER_YEAR = 365.25;
 interface Options extends EveningWords {
   readonly out?: string;
   readonly seed: string;
-  readonly reports: boolean;
+  readonly feeds: boolean;
   readonly truth: boolean;
   readonly acceptance: boolean;
   readonly climate?: string;
@@ -40,7 +40,7 @@ export function simulateCommand(config: () => Config): Command {
     .option('--region <region>', 'plains, conus, or W,S,E,N in degrees', 'plains')
     .option('--day-type <type>', `${DAY_TYPES.join(', ')}, or climate (default: supercell; conus: climate)`)
     .option('--products <list>', `comma-separated, of ${SIMULATED_PRODUCTS.join(',')}`)
-    .option('--no-reports', 'no ground reports')
+    .option('--no-feeds', 'no reports, warnings, watches and outlooks')
     .option('--truth', 'also truth.csv: the storms of every scan as they are', false)
     .option('--acceptance', 'write nothing: measure simulated days and print them beside real ones', false)
     .option(
@@ -77,9 +77,9 @@ async function simulate(options: Options, seed: number, config: Config): Promise
   if (options.out === undefined) throw new UsageError('--out is missing, expected a folder to write to');
   const { scenario, ...evening } = eveningOf(options, seed, config.now());
   const out = resolve(options.out);
-  const { truth, reports } = options;
+  const { truth, feeds } = options;
   const log = openLog(config.log_level, !options.json && process.stderr.isTTY);
-  const total = await writeAllScans(scenario, { ...evening, out, truth, reports }, ({ number, of }) =>
+  const total = await writeAllScans(scenario, { ...evening, out, truth, feeds }, ({ number, of }) =>
     log.progress('simulated', number, of),
   );
   log.close();

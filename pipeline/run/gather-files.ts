@@ -97,7 +97,7 @@ async function simulateHours(
   const newest_ms = newestScan([...root.heads.values()].filter((head) => head.provenance === 'simulated')) ?? 0;
   const from_ms = Math.max(to_ms - hours * MS_PER_HOUR, Math.min(newest_ms + 1000, to_ms));
   const out = join(root.path, layout.inbox('simulated'));
-  for await (const scan of writeEvening(defaultScenario(seed, WSR88D), { from_ms, to_ms, out }))
+  for await (const scan of writeEvening(defaultScenario(seed, WSR88D), { from_ms, to_ms, out, feeds: false }))
     log.progress('simulated', scan.number, scan.of);
   return { ...(await listFolder(out)), unknown: [], missing: [] };
 }

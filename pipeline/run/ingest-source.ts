@@ -6,6 +6,8 @@ import type { UnreadableEntry } from '../sources/folder.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { gatherFiles, type IngestSource, type MissingFile } from './gather-files.ts';
 import type { RunSummary } from './ingest-run.ts';
+import { takeSimulatedFeeds } from './simulated-feeds.ts';
+import type { Taken } from './take-feed-files.ts';
 import { withSession } from './with-session.ts';
 
 export interface IngestRequest {
@@ -31,6 +33,8 @@ export interface IngestReport {
   readonly unknown_files: readonly string[];
   readonly missing_files: readonly MissingFile[];
   readonly unreadable_files: readonly UnreadableEntry[];
+  /** Reports, warnings, watches and outlooks that came with the scans, by collection; only simulated weather brings any. */
+  readonly feed_items: Readonly<Record<string, number>>;
   readonly swept_files: number;
   readonly seconds: number;
 }
@@ -46,6 +50,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
     const replaced = replace ? await session.replace(files) : [];
     const run = await session.ingest(files);
     await session.finishDates();
+    const beside = source.kind === 'simulate' ? await takeSimulatedFeeds(root, source, config.now()) : null;
     // Files carry the time of the machine, whatever the data clock says.
     const swept = await root.sweep(Date.now(), config.raw_keep_days);
     const touched = run.dates.length > 0 ? run.dates : datesOf(files, config.storm_day_start_hour);
@@ -60,10 +65,18 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
       unknown_files: unknown,
       missing_files: missing,
       unreadable_files: unreadable,
+      feed_items: beside === null ? {} : itemsOf(beside),
       swept_files: swept.files,
       seconds: Math.round((performance.now() - started) / 100) / 10,
     };
   });
+}
+
+function itemsOf({ files }: Taken): Record<string, number> {
+  const items: Record<string, number> = {};
+  for (const { collection, items: count } of files)
+    if (collection !== null) items[collection] = (items[collection] ?? 0) + count;
+  return items;
 }
 
 function datesOf(files: readonly SourceFile[], storm_day_start_hour: number): string[] {

@@ -3,10 +3,10 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Conflict, PipelineError } from '../error.ts';
 import { coverageOf } from './coverage.ts';
+import { feedFiles } from './feed-files.ts';
 import { SIMULATED_PRODUCTS, type SimulatedProduct, simulateScan } from './fields.ts';
 import { writeGrib2 } from './grib2-writer.ts';
 import { hashOf } from './random.ts';
-import { reportFiles } from './report-files.ts';
 import { scanTimes } from './scan-times.ts';
 import type { Scenario } from './scenario.ts';
 import { truthCsv } from './truth.ts';
@@ -20,8 +20,8 @@ export interface EveningOptions {
   readonly to_ms: number;
   readonly out: string;
   readonly products?: readonly SimulatedProduct[];
-  /** Ground reports of the days touched, as SPC and IEM publish them. */
-  readonly reports?: boolean;
+  /** What other feeds would say: reports, warnings, watches and outlooks. */
+  readonly feeds?: boolean;
   /** `truth.csv`: the storms of every scan as they are, not as the radar shows them. */
   readonly truth?: boolean;
 }
@@ -49,8 +49,8 @@ export async function* writeEvening(scenario: Scenario, options: EveningOptions)
   const times = scanTimes(scenario.seed, from_ms, to_ms);
   for (const [i, scan_time] of times.entries())
     yield { number: i + 1, of: times.length, ...(await writeScan(scenario, scan_time, out, products)) };
-  if (options.reports !== false)
-    for (const file of reportFiles(scenario, from_ms, to_ms)) await writeWhole(join(out, file.path), file.text);
+  if (options.feeds !== false)
+    for (const file of feedFiles(scenario, from_ms, to_ms)) await writeWhole(join(out, file.path), file.text);
   if (options.truth === true) await writeWhole(join(out, 'truth.csv'), truthCsv(scenario, times));
 }
 

@@ -3,7 +3,7 @@ import { METRES_PER_MILE, MM_PER_INCH } from '../../schemas/units.ts';
 import { coreDistance, coreFall, coreReach } from './core.ts';
 import { windTowards } from './hodograph.ts';
 import { between, type Draw, drawsOf, hashOf, normal, uniformOf } from './random.ts';
-import type { Scenario } from './scenario.ts';
+import { isInWindow, type Scenario } from './scenario.ts';
 import { type Storm, stormAt, stormsBetween } from './storms.ts';
 import { moved } from './weather.ts';
 
@@ -54,14 +54,8 @@ export function hailReports(
   );
   return reports
     .filter(({ valid_ms, issued_ms }) => valid_ms >= from_ms && valid_ms < to_ms && issued_ms < issued_before_ms)
-    .filter((report) => inWindow(scenario, report))
+    .filter((report) => isInWindow(scenario, report))
     .sort((a, b) => a.valid_ms - b.valid_ms || a.issued_ms - b.issued_ms || a.lat - b.lat || a.lon - b.lon);
-}
-
-function inWindow({ window }: Scenario, { lat, lon }: Position): boolean {
-  const row = (55 - lat) * 100 - window.row0;
-  const col = (lon + 130) * 100 - window.col0;
-  return row >= 0 && col >= 0 && row < window.rows && col < window.cols;
 }
 
 /** Largest MESH that a storm brings to a square, and when. */

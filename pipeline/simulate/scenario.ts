@@ -37,3 +37,10 @@ export function defaultScenario(seed: number, sites: readonly Position[]): Scena
 export function conusScenario(seed: number, day_type: Scenario['day_type'], sites: readonly Position[]): Scenario {
   return { seed, window: CONUS, day_type, steady: false, sites };
 }
+
+/** True for a position that the radars of a scenario see. */
+export function isInWindow({ window }: Scenario, { lat, lon }: Position): boolean {
+  const row = (55 - lat) * 100 - window.row0;
+  const col = (lon + 130) * 100 - window.col0;
+  return row >= 0 && col >= 0 && row < window.rows && col < window.cols;
+}

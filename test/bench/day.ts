@@ -31,7 +31,7 @@ export async function day(args: readonly string[]): Promise<void> {
       to_ms: START + scans * SCAN_MS,
       out: raw,
       products: ['MESH'] as const,
-      reports: false,
+      feeds: false,
     };
     for await (const _ of writeEvening(conusScenario(11, 'outbreak', WSR88D), span));
     console.log(`day: ${scans} scans simulated in ${seconds(written)} s`);

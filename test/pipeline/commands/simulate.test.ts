@@ -51,7 +51,7 @@ for (const [words, message] of [
 test('a region is written from one time to another, and the last hours by default', async (t) => {
   const out = await mkdtemp(join(tmpdir(), 'hail-simulate-'));
   t.teardown(() => rm(out, { recursive: true }));
-  const place = ['--out', out, '--region', '-100,34,-97,36', '--products', 'MESH', '--no-reports', '--json'];
+  const place = ['--out', out, '--region', '-100,34,-97,36', '--products', 'MESH', '--no-feeds', '--json'];
   await run(...place, '--hours', '0.1');
   const [date, ...others] = await readdir(join(out, 'CONUS', 'MESH_00.50'));
   t.deepEqual([date, others], ['20260502', []]);

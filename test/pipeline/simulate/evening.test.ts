@@ -96,7 +96,7 @@ test('a folder belongs to one evening: another number is refused, and nothing is
 
 test('only the products asked for are written, and truth and reports when wanted', async (t) => {
   const out = await folderFor(t);
-  await write(SMALL, { ...minutes(0, 5), out, products: ['MESH'], truth: true, reports: false });
+  await write(SMALL, { ...minutes(0, 5), out, products: ['MESH'], truth: true, feeds: false });
   const written = Object.keys(await contentOf(out));
   t.true(written.includes('truth.csv'));
   t.true(written.every((path) => /^(CONUS\/MESH_00\.50\/|truth\.csv|evening\.json)/.test(path)));

@@ -64,7 +64,12 @@ function realShapes(): Shape[] {
     ),
   );
   const layer = 'spc_day1_cat_20250605_2000z_ENH_only.geojson';
-  const { rows } = readOutlookGeoJson(read('outlooks', layer), layer, { day: 1, hazard: 'categorical', part: 'all' }, NOW);
+  const { rows } = readOutlookGeoJson(
+    read('outlooks', layer),
+    layer,
+    { day: 1, hazard: 'categorical', part: 'all' },
+    NOW,
+  );
   return [...alerts, ...discussions, ...watches, ...outlooks, { name: layer, wkt: rows[0]!.geometry! }];
 }
 

@@ -1,0 +1,49 @@
+import { basename } from 'node:path';
+import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { PipelineError } from '../error.ts';
+import type { Root } from '../publish/root.ts';
+import { feedFiles } from '../simulate/feed-files.ts';
+import { defaultScenario } from '../simulate/scenario.ts';
+import { WEB_FEEDS } from '../sources/web-feeds.ts';
+import { writeFeedStates } from './feed-states.ts';
+import { type Taken, takeFeedFiles } from './take-feed-files.ts';
+
+const MS_PER_HOUR = 3_600_000;
+
+/**
+ * Publishes what the other feeds would say about simulated weather up to now, through the readers of the real ones. Throws
+ * PipelineError when one of them refuses its file: the simulator is wrong then.
+ */
+export async function takeSimulatedFeeds(
+  root: Root,
+  { seed, hours }: { readonly seed: number; readonly hours: number },
+  now_ms: number,
+): Promise<Taken> {
+  const files = feedFiles(defaultScenario(seed, WSR88D), now_ms - hours * MS_PER_HOUR, now_ms).map(
+    ({ path, text }) => ({
+      name: basename(path),
+      bytes: Buffer.from(text),
+      received_ms: now_ms,
+    }),
+  );
+  const looked_at = WEB_FEEDS.map(({ collection }) => collection);
+  const taken = await takeFeedFiles(root, files, { now_ms, provenance: 'simulated', looked_at });
+  const refused = taken.files.find((file) => file.refused !== null || file.set_aside.length > 0);
+  if (refused !== undefined)
+    throw new PipelineError('simulate', refused.name, refused.refused ?? refused.set_aside[0]?.reason ?? 'is refused');
+  const at = timestamp(now_ms);
+  await writeFeedStates(
+    root,
+    WEB_FEEDS.map(({ name, collection, every_s }) => ({
+      name,
+      collection,
+      every_s,
+      last_attempt_at: at,
+      last_success_at: at,
+      failure: null,
+      source: 'simulated' as const,
+    })),
+  );
+  return taken;
+}

@@ -1,0 +1,145 @@
+import type { Position } from '../../schemas/geo/position.ts';
+import { timestamp, utcDate } from '../../schemas/time.ts';
+import { MM_PER_INCH, MS_PER_KNOT } from '../../schemas/units.ts';
+import { windTowards } from './hodograph.ts';
+import type { TextFile } from './report-files.ts';
+import { isInWindow, type Scenario } from './scenario.ts';
+import { type Storm, stormAt, stormsBetween } from './storms.ts';
+import { moved } from './weather.ts';
+
+const MS_PER_MINUTE = 60_000;
+const STEP_MS = 2 * MS_PER_MINUTE;
+/** A warning is issued for hail of an inch; texture makes the largest pixel larger than the core by about a third. */
+const WARNED_MM = 25.4;
+const LARGEST_OF_CORE = 1.35;
+/** Forecasters need some minutes from the first sign to the warning. */
+const DELAY_MS = 4 * MS_PER_MINUTE;
+const WARNING_MS = 45 * MS_PER_MINUTE;
+/** An update follows while the storm lasts. */
+const UPDATE_MS = 20 * MS_PER_MINUTE;
+/** Warnings of storms within a day are kept in the file, as in the archive. */
+const REACH_MS = 24 * 60 * MS_PER_MINUTE;
+/** Half of the width of a warning where it begins, and how much it widens on the way, km. */
+const HALF_WIDTH_KM = 8;
+const WIDENS_KM = 6;
+
+/** One message about a storm. */
+interface Message {
+  readonly id: string;
+  readonly storm: Storm;
+  readonly number: number;
+  readonly sent_ms: number;
+  readonly ends_ms: number;
+  readonly action: 'NEW' | 'CON' | 'CAN';
+  readonly replaces: string | null;
+}
+
+/** Warnings as they stand at `to_ms`, with the messages of the day before: each storm of an inch and more, warned ahead of its way. */
+export function alertFile(scenario: Scenario, to_ms: number): TextFile {
+  const from_ms = to_ms - REACH_MS;
+  const features = stormsBetween(scenario, from_ms, to_ms)
+    .flatMap(messagesOf)
+    .filter(({ sent_ms }) => sent_ms >= from_ms && sent_ms <= to_ms)
+    .filter(({ storm, sent_ms }) => isInWindow(scenario, stormAt(storm, sent_ms)))
+    .sort((a, b) => b.sent_ms - a.sent_ms || (a.id < b.id ? -1 : 1))
+    .map(featureOf);
+  return { path: 'alerts/alerts.json', text: `${JSON.stringify({ type: 'FeatureCollection', features })}\n` };
+}
+
+/** Messages over the life of a storm: one when it begins to be dangerous, updates, and a cancellation when it ends early. */
+function messagesOf(storm: Storm): Message[] {
+  const dangerous = dangerousSpan(storm);
+  if (dangerous === null) return [];
+  const messages: Message[] = [];
+  const number = 1 + (storm.key % 9999);
+  const add = (sent_ms: number, ends_ms: number, action: Message['action']) => {
+    const id = `urn:oid:simulated.${storm.storm_id}.${utcDate(sent_ms).replaceAll('-', '')}.${messages.length + 1}`;
+    messages.push({ id, storm, number, sent_ms, ends_ms, action, replaces: messages.at(-1)?.id ?? null });
+  };
+  const first_ms = Math.ceil((dangerous.from_ms + DELAY_MS) / MS_PER_MINUTE) * MS_PER_MINUTE;
+  for (let sent_ms = first_ms; sent_ms < dangerous.to_ms || messages.length === 0; sent_ms += UPDATE_MS)
+    add(sent_ms, sent_ms + WARNING_MS, messages.length === 0 ? 'NEW' : 'CON');
+  const last = messages.at(-1);
+  const ended_ms = Math.ceil(Math.max(dangerous.to_ms, (last?.sent_ms ?? 0) + STEP_MS) / MS_PER_MINUTE) * MS_PER_MINUTE;
+  if (last !== undefined && ended_ms < last.ends_ms - 10 * MS_PER_MINUTE) add(ended_ms, last.ends_ms, 'CAN');
+  return messages;
+}
+
+/** When a storm drops hail that is warned of; null for one that never does. */
+function dangerousSpan(storm: Storm): { from_ms: number; to_ms: number } | null {
+  const times: number[] = [];
+  for (let time_ms = storm.birth_ms; time_ms < storm.birth_ms + storm.life_ms; time_ms += STEP_MS)
+    if (sizeAt(storm, time_ms) >= WARNED_MM) times.push(time_ms);
+  const [from_ms] = times;
+  return from_ms === undefined ? null : { from_ms, to_ms: times.at(-1) ?? from_ms };
+}
+
+function sizeAt(storm: Storm, time_ms: number): number {
+  return LARGEST_OF_CORE * stormAt(storm, time_ms).peak_mm;
+}
+
+function featureOf({ id, storm, number, sent_ms, ends_ms, action, replaces }: Message): object {
+  const state = stormAt(storm, sent_ms);
+  const size_in = Math.max(1, Math.round((4 * sizeAt(storm, sent_ms)) / MM_PER_INCH) / 4);
+  const from_deg = Math.round(state.direction_deg + 180) % 360;
+  const event = 'Severe Thunderstorm Warning';
+  const messageType = { NEW: 'Alert', CON: 'Update', CAN: 'Cancel' }[action];
+  const motion = `${timestamp(sent_ms)}...storm...${String(from_deg).padStart(3, '0')}DEG...${Math.round(state.speed_ms / MS_PER_KNOT)}KT...${state.lat.toFixed(2)},${state.lon.toFixed(2)}`;
+  return {
+    type: 'Feature',
+    geometry: { type: 'Polygon', coordinates: [wayAhead(storm, sent_ms, ends_ms)] },
+    properties: {
+      id,
+      areaDesc: 'Simulated',
+      references: replaces === null ? [] : [{ identifier: replaces, sender: 'simulated' }],
+      sent: timestamp(sent_ms),
+      effective: timestamp(sent_ms),
+      onset: timestamp(sent_ms),
+      expires: timestamp(ends_ms),
+      ends: timestamp(ends_ms),
+      status: 'Actual',
+      messageType,
+      category: 'Met',
+      severity: 'Severe',
+      certainty: 'Observed',
+      urgency: 'Immediate',
+      event,
+      sender: 'simulated',
+      senderName: 'Simulated',
+      headline: `${event} (simulated) issued ${timestamp(sent_ms)} until ${timestamp(ends_ms)}`,
+      parameters: {
+        eventMotionDescription: [motion],
+        maxWindGust: ['60 MPH'],
+        maxHailSize: [size_in.toFixed(2)],
+        VTEC: [`/O.${action}.KSIM.SV.W.${String(number).padStart(4, '0')}.${vtecTime(sent_ms)}-${vtecTime(ends_ms)}/`],
+        eventEndingTime: [timestamp(ends_ms)],
+      },
+    },
+  };
+}
+
+/** `260501T2012Z`. */
+function vtecTime(time_ms: number): string {
+  return `${timestamp(time_ms).slice(2, 16).replaceAll(/[-:]/g, '')}Z`;
+}
+
+/** Ring around the way that the storm seems to take, as seen at `sent_ms`: a forecaster does not know how it will turn. */
+function wayAhead(storm: Storm, sent_ms: number, ends_ms: number): number[][] {
+  const { lat, lon, direction_deg, speed_ms } = stormAt(storm, sent_ms);
+  const length_km = Math.max(10, (speed_ms * (ends_ms - sent_ms)) / 1e6);
+  const start = aside({ lat, lon }, direction_deg + 180, HALF_WIDTH_KM);
+  const end = aside({ lat, lon }, direction_deg, length_km + HALF_WIDTH_KM);
+  const wide_km = HALF_WIDTH_KM + WIDENS_KM;
+  const ring = [
+    aside(start, direction_deg + 90, HALF_WIDTH_KM),
+    aside(end, direction_deg + 90, wide_km),
+    aside(end, direction_deg - 90, wide_km),
+    aside(start, direction_deg - 90, HALF_WIDTH_KM),
+  ].map((position) => [Math.round(position.lon * 100) / 100, Math.round(position.lat * 100) / 100]);
+  return [...ring, ring[0] as number[]];
+}
+
+function aside(from: Position, towards_deg: number, km: number): Position {
+  const { east, north } = windTowards(towards_deg, km);
+  return moved(from, east, north);
+}

@@ -1,0 +1,69 @@
+import type { Position } from '../../schemas/geo/position.ts';
+import { windTowards } from './hodograph.ts';
+import { isInWindow, type Scenario } from './scenario.ts';
+import { stormAt, stormsBetween } from './storms.ts';
+import { moved } from './weather.ts';
+
+const MS_PER_MINUTE = 60_000;
+/** Storms are looked at this often. */
+const STEP_MS = 15 * MS_PER_MINUTE;
+const LARGEST_OF_CORE = 1.35;
+/** A forecast is never sharper than this, km. */
+const SMALLEST_SPREAD_KM = 60;
+const CORNERS = 24;
+
+/** Where the hail of a span of time falls: the middle of its places, and how far they spread from it. */
+export interface HailArea extends Position {
+  /** Places that storms with hail of the size pass, one for each quarter of an hour of each storm. */
+  readonly places: number;
+  readonly largest_mm: number;
+  /** Standard deviation of the places to the north and to the east, km. */
+  readonly north_km: number;
+  readonly east_km: number;
+}
+
+/** Area of hail of a size in [from_ms, to_ms), within what the radars of a scenario see; null when none falls. */
+export function hailArea(scenario: Scenario, from_ms: number, to_ms: number, size_mm: number): HailArea | null {
+  const places: Position[] = [];
+  let largest_mm = 0;
+  for (const storm of stormsBetween(scenario, from_ms, to_ms)) {
+    const end_ms = Math.min(to_ms, storm.birth_ms + storm.life_ms);
+    for (let time_ms = Math.max(from_ms, storm.birth_ms); time_ms < end_ms; time_ms += STEP_MS) {
+      const state = stormAt(storm, time_ms);
+      const mm = LARGEST_OF_CORE * state.peak_mm;
+      if (mm < size_mm || !isInWindow(scenario, state)) continue;
+      places.push({ lat: state.lat, lon: state.lon });
+      largest_mm = Math.max(largest_mm, mm);
+    }
+  }
+  if (places.length === 0) return null;
+  const lat = mean(places.map((place) => place.lat));
+  const lon = mean(places.map((place) => place.lon));
+  const km_per_lon = 111.32 * Math.cos((lat * Math.PI) / 180);
+  return {
+    places: places.length,
+    largest_mm,
+    lat,
+    lon,
+    north_km: Math.max(SMALLEST_SPREAD_KM, spread(places.map((place) => (place.lat - lat) * 111.2))),
+    east_km: Math.max(SMALLEST_SPREAD_KM, spread(places.map((place) => (place.lon - lon) * km_per_lon))),
+  };
+}
+
+/** Closed ring, anticlockwise, around an area at `deviations` of its standard deviations. */
+export function ringAround(area: HailArea, deviations: number): Position[] {
+  const ring = Array.from({ length: CORNERS }, (_, corner) => {
+    const { east, north } = windTowards(90 - (360 * corner) / CORNERS, 1);
+    const { lat, lon } = moved(area, east * deviations * area.east_km, north * deviations * area.north_km);
+    return { lat: Math.round(lat * 100) / 100, lon: Math.round(lon * 100) / 100 };
+  });
+  return [...ring, ring[0] as Position];
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function spread(values: readonly number[]): number {
+  return Math.sqrt(mean(values.map((value) => value * value)));
+}
