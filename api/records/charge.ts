@@ -1,7 +1,8 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { utcDate } from '../../schemas/time.ts';
 import type { Store } from './database.ts';
-import { param, prepare, type Values } from './prepare.ts';
+import { instant } from './instant.ts';
+import { param, prepare, prepareRows, type Values } from './prepare.ts';
 import type { Charge } from './records.ts';
 import type { Database } from './tables.ts';
 
@@ -28,7 +29,7 @@ export function periodOf(time_ms: number): string {
 export function createCharging({ writer: db, forKeyShare }: Pick<Store, 'writer' | 'forKeyShare'>): Charging {
   const use = prepare(guardedUpdate(db));
   const openPeriod = prepare(openingPeriod(db, forKeyShare));
-  const ledger = LEDGER_CHUNKS.map((size) => ({ size, insert: prepare(ledgerInsert(db, size)) }));
+  const ledger = LEDGER_CHUNKS.map((size) => ({ size, insert: prepareRows(ledgerInsert(db, size)) }));
   const raise = prepare(usageUpsert(db));
 
   /** True when the credits fitted under the cap and were counted. */
@@ -61,7 +62,7 @@ export function createCharging({ writer: db, forKeyShare }: Pick<Store, 'writer'
     let from = 0;
     for (const { size, insert } of ledger)
       for (; charges.length - from >= size; from += size)
-        await rows.executeQuery(insert(ledgerValues(charges.slice(from, from + size))));
+        await rows.executeQuery(insert(charges.slice(from, from + size).map(ledgerRow)));
     for (const sum of sums(charges)) await rows.executeQuery(raise(sum));
   }
 
@@ -183,28 +184,21 @@ function openingPeriod(db: Kysely<Database>, forKeyShare: RawBuilder<unknown>) {
     .onConflict((conflict) => conflict.doNothing());
 }
 
-const LEDGER_COLUMNS = ['business_id', 'key_id', 'operation', 'count', 'credits', 'at'] as const;
-
 function ledgerInsert(db: Kysely<Database>, size: number) {
   return db.insertInto('ledger').values(
-    Array.from({ length: size }, (_, k) => ({
-      business_id: param<string>(`business_id ${k}`),
-      key_id: param<string>(`key_id ${k}`),
-      operation: param<string>(`operation ${k}`),
-      count: param<number>(`count ${k}`),
-      credits: param<number>(`credits ${k}`),
-      at: param<string>(`at ${k}`),
+    Array.from({ length: size }, (_, row) => ({
+      business_id: param<string>('business_id', row),
+      key_id: param<string>('key_id', row),
+      operation: param<string>('operation', row),
+      count: param<number>('count', row),
+      credits: param<number>('credits', row),
+      at: param<string>('at', row),
     })),
   );
 }
 
-function ledgerValues(charges: readonly Charge[]): Values {
-  const values: Record<string, Values[string]> = {};
-  for (const [k, charge] of charges.entries()) {
-    const row = { ...charge, at: instant(charge.at_ms) };
-    for (const column of LEDGER_COLUMNS) values[`${column} ${k}`] = row[column];
-  }
-  return values;
+function ledgerRow({ business_id, key_id, operation, count, credits, at_ms }: Charge): Values {
+  return { business_id, key_id, operation, count, credits, at: instant(at_ms) };
 }
 
 function usageUpsert(db: Kysely<Database>) {
@@ -241,8 +235,4 @@ function sums(charges: readonly Charge[]): Iterable<Values> {
     found.set(name, sum);
   }
   return found.values();
-}
-
-function instant(time_ms: number): string {
-  return new Date(time_ms).toISOString();
 }

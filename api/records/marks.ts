@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import type { Store } from './database.ts';
 import { CommitInDoubt, isOutage, OutcomeUnknown } from './failures.ts';
+import { instant } from './instant.ts';
+import { param, prepare } from './prepare.ts';
 import type { Database } from './tables.ts';
 
 /** How long anybody waits to hear what became of a commit whose answer was lost. */
@@ -23,13 +25,14 @@ export interface Marks {
 /** Marks are removed by the next transaction, so that there are never more than a few. */
 export function createMarks(store: Store, now: () => number): Marks {
   let finished: string[] = [];
+  const insert = prepare(
+    store.writer.insertInto('commits').values({ id: param<string>('id'), at: param<string>('at') }),
+  );
+  const remove = prepare(store.writer.deleteFrom('commits').where('id', '=', param<string>('id')));
 
   async function leaveMark(rows: Transaction<Database>, id: string, removed: readonly string[]): Promise<void> {
-    await rows
-      .insertInto('commits')
-      .values({ id, at: new Date(now()).toISOString() })
-      .execute();
-    if (removed.length > 0) await rows.deleteFrom('commits').where('id', 'in', removed).execute();
+    await rows.executeQuery(insert({ id, at: instant(now()) }));
+    for (const old of removed) await rows.executeQuery(remove({ id: old }));
   }
 
   return {

@@ -2,6 +2,7 @@ import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { utcDate } from '../../schemas/time.ts';
 import type { Store } from './database.ts';
 import { dropClaim } from './idempotency.ts';
+import { instant } from './instant.ts';
 import { param, prepare } from './prepare.ts';
 import type { CursorNote } from './records.ts';
 import type { Database } from './tables.ts';
@@ -18,7 +19,8 @@ interface KeyNote {
   readonly day: string;
   /** Requests that cost nothing. */
   requests: number;
-  last_used_at: string;
+  /** Epoch milliseconds. */
+  last_used_ms: number;
 }
 
 /**
@@ -51,16 +53,16 @@ export function createNotes(
   const writeCount = prepare(countUpsert(db, forKeyShare));
   const writeLastUse = prepare(lastUseUpdate(db));
 
-  function add(key_id: string, day: string, requests: number, last_used_at: string): void {
+  function add(key_id: string, day: string, requests: number, last_used_ms: number): void {
     const name = `${key_id} ${day}`;
     const note = keys.get(name);
     if (!note) {
       if (keys.size === 0) due();
-      keys.set(name, { key_id, day, requests, last_used_at });
+      keys.set(name, { key_id, day, requests, last_used_ms });
       return;
     }
     note.requests += requests;
-    if (last_used_at > note.last_used_at) note.last_used_at = last_used_at;
+    if (last_used_ms > note.last_used_ms) note.last_used_ms = last_used_ms;
   }
 
   return {
@@ -68,10 +70,7 @@ export function createNotes(
       if (cursors.length === 0) due();
       cursors.push(note);
     },
-    request: (key_id, now_ms, free) => {
-      const at = new Date(now_ms).toISOString();
-      add(key_id, utcDate(now_ms), free ? 1 : 0, at);
-    },
+    request: (key_id, now_ms, free) => add(key_id, utcDate(now_ms), free ? 1 : 0, now_ms),
     release: (token) => {
       claims.push(token);
       due();
@@ -96,13 +95,13 @@ export function createNotes(
       if (batch.cursors.length + batch.claims.length > 0) due();
       cursors = [...batch.cursors, ...cursors];
       claims = [...batch.claims, ...claims];
-      for (const { key_id, day, requests, last_used_at } of batch.keys) add(key_id, day, requests, last_used_at);
+      for (const { key_id, day, requests, last_used_ms } of batch.keys) add(key_id, day, requests, last_used_ms);
     },
     write: async (rows, batch) => {
       for (const note of batch.cursors) await rows.executeQuery(writeCursor({ ...note }));
-      for (const { key_id, day, requests, last_used_at } of batch.keys) {
+      for (const { key_id, day, requests, last_used_ms } of batch.keys) {
         if (requests > 0) await rows.executeQuery(writeCount({ key_id, day, requests }));
-        await rows.executeQuery(writeLastUse({ key_id, last_used_at }));
+        await rows.executeQuery(writeLastUse({ key_id, last_used_at: instant(last_used_ms) }));
       }
       for (const token of batch.claims) await dropClaim(rows, token);
     },
