@@ -1,3 +1,4 @@
+import { randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
 
 /** Prefix of every kind of id: an id says what it names. */
@@ -18,7 +19,20 @@ export const ID_PREFIXES = {
 } as const;
 export type IdKind = keyof typeof ID_PREFIXES;
 
-const nextUlid = monotonicFactory();
+/** Random bytes are drawn in bulk: one call for each of the 16 random characters of an id costs more than the rest of a request id. */
+const pool = new Uint8Array(4096);
+let drawn = pool.length;
+
+/** A random number from 0 up to 1 with the 8 bits that ulid takes 5 of. */
+function randomFraction(): number {
+  if (drawn === pool.length) {
+    randomFillSync(pool);
+    drawn = 0;
+  }
+  return pool[drawn++] / 256;
+}
+
+const nextUlid = monotonicFactory(randomFraction);
 
 /**
  * A new id: prefix, underscore, ULID. Ids of one process ascend as text, also within a millisecond.
