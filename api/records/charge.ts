@@ -16,7 +16,7 @@ export interface Charging {
 }
 
 /** Ledger rows per INSERT: few statements for many charges, and few statements to keep prepared. */
-const LEDGER_CHUNKS = [32, 8, 1] as const;
+const LEDGER_CHUNKS = [32, 16, 8, 4, 2, 1] as const;
 /** Stands for a cap where there is none. */
 const NO_CAP = Number.MAX_SAFE_INTEGER;
 
