@@ -20,10 +20,13 @@ const SURVIVES: readonly string[] = ['/v1/health'];
 export function authenticate(records: Records, monotonic_ms: () => number): Middleware {
   const locks = lockout(monotonic_ms);
 
-  const lookUp = async (keyText: string, { path, now_ms }: Context['state']): Promise<Caller | null> => {
+  const lookUp = (keyText: string, { path, now_ms }: Context['state']): Promise<Caller | null> => {
     const remembered = SURVIVES.includes(path) ? records.remembered(keyText, now_ms) : null;
-    if (remembered === null) return await records.authenticate(keyText, now_ms);
     const found = records.authenticate(keyText, now_ms);
+    return remembered === null ? found : foundOr(remembered, found);
+  };
+
+  const foundOr = async (remembered: Caller, found: Promise<Caller | null>): Promise<Caller | null> => {
     // A health call waits for records that do not answer no longer than the check of the records takes.
     const given = records.health().then((well) => (well ? found : remembered));
     try {

@@ -12,18 +12,24 @@ interface LiteralRoute {
  */
 export function routes(router: Router): Middleware {
   // The router types what it runs by its own context, whose extra fields no middleware of ours reads: hence two casts.
-  const literal = new Map<string, LiteralRoute>();
-  for (const { path, methods, name = '', stack } of router.stack)
-    if (typeof path === 'string' && !/[{:*]/.test(path))
-      for (const method of methods)
-        literal.set(`${method} ${path}`, { name, handler: stack[0] as unknown as Middleware });
+  const byPath = new Map<string, Map<string, LiteralRoute>>();
+  const isLiteral = ({ path }: Router['stack'][number]) => typeof path === 'string' && !/[{:*]/.test(path);
+  for (const { path, methods, name = '', stack } of router.stack.filter(isLiteral)) {
+    const byMethod = byPath.get(String(path)) ?? new Map<string, LiteralRoute>();
+    for (const method of methods) byMethod.set(method, { name, handler: stack[0] as unknown as Middleware });
+    byPath.set(String(path), byMethod);
+  }
+  const patterns = router.stack.filter((layer) => !isLiteral(layer));
   const search = router.routes() as unknown as Middleware;
   return (ctx, next) => {
-    const route = literal.get(`${ctx.req.method} ${ctx.state.path}`);
+    const byMethod = byPath.get(ctx.state.path);
+    const route = byMethod?.get(ctx.req.method ?? '');
     if (route !== undefined) {
       ctx.routerName = route.name;
       return route.handler(ctx, next);
     }
-    return router.stack.some((layer) => layer.match(ctx.path)) ? search(ctx, next) : next();
+    // The router also says which methods a path takes that came with another.
+    const leadsSomewhere = byMethod !== undefined || patterns.some((layer) => layer.match(ctx.path));
+    return leadsSomewhere ? search(ctx, next) : next();
   };
 }
