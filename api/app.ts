@@ -17,7 +17,6 @@ import { readBody } from './middleware/body.ts';
 import { charge } from './middleware/charge.ts';
 import { checkReply } from './middleware/check-reply.ts';
 import { addHeaders, commonHeaders } from './middleware/common-headers.ts';
-import { compress } from './middleware/compress.ts';
 import { conditionalGet, skipUnchanged } from './middleware/conditional-get.ts';
 import { createContext } from './middleware/context.ts';
 import { errors } from './middleware/errors.ts';
@@ -32,6 +31,7 @@ import { rateLimit } from './middleware/rate-limit.ts';
 import { read } from './middleware/read.ts';
 import { type CachedReply, replyFromCache } from './middleware/reply-cache.ts';
 import { routes } from './middleware/routes.ts';
+import { sendReply } from './middleware/send-reply.ts';
 import { spendCap } from './middleware/spend-cap.ts';
 import { logAndMeasure, reportInterruptedAnswers, type Telemetry } from './middleware/telemetry.ts';
 import { validate } from './middleware/validate.ts';
@@ -123,7 +123,7 @@ function chains(options: AppOptions): (endpoint: Endpoint) => CallMiddleware[] {
     return [
       authorize(endpoint),
       negotiate(endpoint),
-      compress,
+      sendReply,
       ...(reads && endpoint.cacheable ? [conditionalGet] : []),
       ...(reads ? [charge(records)] : []),
       ...(cached ? [replyFromCache(endpoint, cache, services, clock.monotonic_ms)] : []),

@@ -16,24 +16,9 @@ export interface Reply {
   gzipped: Buffer | null;
 }
 
-/** What of Koa's context an answer is put into. */
-interface Answering {
-  readonly res: ServerResponse;
-  status: number;
-  body: unknown;
-}
-
 /** Sets the headers that every answer has a dozen of: like `ctx.set`, which makes three lists of them on the way. */
 export function setHeaders(res: ServerResponse, headers: Headers): void {
   for (const name in headers) res.setHeader(name, headers[name] as string);
-}
-
-/** Makes a reply what Koa will send. */
-export function setReply(ctx: Answering, { status, type, headers, bytes }: Reply): void {
-  ctx.status = status;
-  ctx.res.setHeader('Content-Type', type); // not `ctx.type`, which rewrites known types
-  setHeaders(ctx.res, headers);
-  ctx.body = bytes;
 }
 
 /** True once the client is gone: it will receive nothing. */

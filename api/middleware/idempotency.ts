@@ -6,7 +6,6 @@ import { yieldToEventLoop } from '../event-loop.ts';
 import { countOf } from '../http/head.ts';
 import type { JsonObject } from '../http/json.ts';
 import { parseQuery, type QueryText } from '../http/query.ts';
-import { setReply } from '../http/reply.ts';
 import type { Records } from '../records/records.ts';
 import type { CallMiddleware, Context } from '../state.ts';
 import { asApiError, errorAnswer } from './errors.ts';
@@ -69,7 +68,6 @@ export function idempotency(records: Records, telemetry: Telemetry): Idempotency
           throw new ApiError('invalid_idempotency_key', 'Idempotency-Key was used with a different request');
         if (claim.kind === 'replay') {
           state.reply = replyOf(claim.answer, { 'Idempotent-Replay': 'true' });
-          setReply(ctx, state.reply);
           return;
         }
         state.claim = claim.token;

@@ -1,6 +1,6 @@
 import { asOneQuestion } from '../duckdb.ts';
 import type { Answer, ReadEndpoint } from '../endpoint.ts';
-import { JSON_TYPE, setReply } from '../http/reply.ts';
+import { JSON_TYPE } from '../http/reply.ts';
 import type { Services } from '../services.ts';
 import type { CallMiddleware } from '../state.ts';
 import type { CheckReply } from './check-reply.ts';
@@ -36,6 +36,5 @@ export function read(endpoint: ReadEndpoint, services: Services, check: CheckRep
       bytes: Buffer.from(text),
       gzipped: null,
     };
-    setReply(ctx, state.reply);
   };
 }

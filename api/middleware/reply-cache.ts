@@ -1,6 +1,6 @@
 import type { Edition } from '../catalog.ts';
 import type { Price, ReadEndpoint } from '../endpoint.ts';
-import { type Reply, setReply } from '../http/reply.ts';
+import type { Reply } from '../http/reply.ts';
 import type { ReplyCache } from '../http/reply-cache.ts';
 import type { Services } from '../services.ts';
 import type { CallMiddleware, CallState } from '../state.ts';
@@ -35,8 +35,9 @@ export function replyFromCache(
       if (cached.holds(state.edition, state.now_ms)) {
         const { reply, price, tag } = cached;
         checkType(ctx.req.headers.accept, reply.type);
-        Object.assign(state, { reply, price, tag });
-        setReply(ctx, reply);
+        state.reply = reply;
+        state.price = price;
+        state.tag = tag;
         return;
       }
       cache.drop(target);

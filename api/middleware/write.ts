@@ -1,5 +1,5 @@
 import type { Answer, WriteEndpoint } from '../endpoint.ts';
-import { type Headers, JSON_TYPE, type Reply, setReply } from '../http/reply.ts';
+import { type Headers, JSON_TYPE, type Reply } from '../http/reply.ts';
 import type { StoredAnswer, Writer } from '../records/records.ts';
 import type { Services } from '../services.ts';
 import type { CallMiddleware } from '../state.ts';
@@ -24,7 +24,6 @@ export function write(endpoint: WriteEndpoint, services: Services, check: CheckR
     state.claim = null;
     state.charged = charge !== null;
     state.reply = replyOf(stored);
-    setReply(ctx, state.reply);
   };
 }
 
