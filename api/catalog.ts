@@ -33,7 +33,7 @@ export interface Near {
  * `layout.staticPartition`, for tables that belong to no date.
  */
 export interface Edition {
-  /** Provenance of the newest data, which says nothing about other dates; null while nothing is published. */
+  /** Provenance of the newest data, which need not be that of other dates; null while nothing is published. */
   readonly newest_provenance: Provenance | null;
   /** Observation time of the newest scan, epoch milliseconds; null while nothing is published. */
   readonly newest_scan_ms: number | null;
@@ -96,12 +96,12 @@ export interface Catalog {
   /**
    * Registers what is done after an edition is out, and does it for the present one. It delays no edition, and its failure
    * leaves the data as available as they are. Observers react one after the other, in the order in which they were
-   * registered, to one edition at a time. Whoever is still busy when several editions come out is told of the newest only, with
-   * the edition that it got through before: every scan in between is in the newest, which lists them. (An edition may bring
+   * registered, to one edition at a time. One that is still busy when several editions come out is given the newest only, with
+   * the edition that it finished before: every scan in between is in the newest, which lists them. (An edition may bring
    * several scans anyway, after a restart or a backfill.) The function returned unregisters, and waits while it reacts.
    */
   readonly afterEdition: (observer: Observer<Edition>) => () => Promise<void>;
-  /** Looks no more, once observers are through with what they do and what the root holds has been noted. */
+  /** Stops polling, once observers have finished and what the root holds has been recorded. */
   readonly close: () => Promise<void>;
 }
 
@@ -127,7 +127,7 @@ const KNOWN_TABLES = new Map<string, Table>(TABLES.map((table) => [table.name, t
 
 /**
  * Opens the catalog of a data root. A root that never held anything, empty or missing, is an edition without dates; one that
- * has lost what it held has no edition, until that is back or the memory was told to forget it.
+ * has lost what it held has no edition, until that is back or the memory was cleared by an operator.
  */
 export async function openCatalog(
   dataRoot: string,
@@ -333,7 +333,7 @@ function partitionReader(store: Store, storm_day_start_hour: number) {
       if (found === undefined) continue; // its first commit was killed before the head was moved
       if (commit !== undefined || isReadable(found.partition, current)) dates.set(name, found.partition);
       else {
-        // A closed date that gets late data is open again before the switch says so: until then it is read as it was.
+        // A closed date that gets late data is open again before the switch names it: until then it is read as it was.
         const path = layout.manifest(name, found.partition.commit - 1);
         const before = found.partition.commit > 1 ? await load(path) : null;
         if (before === null || !before.partition.closed) continue;
@@ -533,7 +533,7 @@ function collectionEdition(
   };
 }
 
-/** False when the list says that no row of a file can matter. */
+/** False when the bounds in the manifest exclude every row of a file. */
 function mayHold({ rows, bbox, max_size_mm }: PublishedFile, near: Near | undefined): boolean {
   if (rows === 0) return false;
   if (near?.min_size_mm !== undefined && max_size_mm !== null && max_size_mm < near.min_size_mm) return false;

@@ -7,7 +7,7 @@ export interface Observer<Item> {
    * offered: what happened between the two is in the items themselves.
    */
   readonly react: (item: Item, last: Item | null) => Promise<void>;
-  /** Hears why it could not react; the next item is offered with the same `last`. */
+  /** Called with the error when it could not react; the next item is offered with the same `last`. */
   readonly failed: (error: unknown) => void;
 }
 

@@ -28,7 +28,7 @@ export function routes(router: Router): Middleware {
       ctx.routerName = route.name;
       return route.handler(ctx, next);
     }
-    // The router also says which methods a path takes that came with another.
+    // A literal path with another method goes to the router too, which finds the methods that it takes.
     const leadsSomewhere = byMethod !== undefined || patterns.some((layer) => layer.match(ctx.path));
     return leadsSomewhere ? search(ctx, next) : next();
   };

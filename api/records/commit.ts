@@ -13,7 +13,7 @@ import type { Database } from './tables.ts';
 const LARGEST_GROUP = 256;
 /** How long anybody waits to hear whether commits work. */
 const PROBE_WAIT_MS = 100;
-/** How long a commit speaks for those after it. */
+/** How long a commit that worked is taken as proof that commits work. */
 const PROOF_LASTS_MS = 1_000;
 /** A probe that takes longer than this has failed, until it is through. */
 const PROBE_LIMIT_MS = 1_000;
@@ -24,11 +24,11 @@ export interface Committer {
    * when that could not be found out: then it is refunded should it turn out to be made.
    */
   readonly charge: (charge: Charge) => Promise<Exclude<Charged, 'gone'>>;
-  /** Says that something was noted that no charge will carry along. */
+  /** Schedules a commit of what was noted, for when no charge is committed before. */
   readonly noted: () => void;
   /**
    * Whether commits work: as one within the last second showed, else as one made to find out shows. While that one takes long,
-   * the commit before it speaks, for a second; it is counted once it is through.
+   * the outcome of the commit before it holds, for a second; its own counts once it is known.
    */
   readonly works: (machine_ms: number) => Promise<boolean>;
   /** Commits everything that waits, the last that this does; what cannot be written then is lost. */
@@ -173,7 +173,7 @@ export function createCommitter({ writer, marks, doubts, charging, notes, notes_
   };
 }
 
-/** What could not be written is put back, which notes it again; health says meanwhile that commits fail. */
+/** What could not be written is put back, which notes it again; meanwhile health reports that commits fail. */
 function ignoreOutage(error: unknown): void {
   if (!isOutage(error)) throw error;
 }

@@ -30,7 +30,7 @@ type Doubt = z.infer<typeof Doubt>;
 
 /** Commits of charges whose outcome is not known: found out as soon as the database can be reached, and taken back if made. */
 export interface Doubts {
-  /** Remembers a commit, in the journal too, before anybody is told. `resolved` hears what became of it. */
+  /** Keeps a commit, in the journal too, before its callers are answered. `resolved` is called with its outcome. */
   readonly add: (id: string, charges: readonly Charge[], resolved: (committed: boolean) => void) => void;
   /** Resolves what it can, the last that this does; what is left is in the journal for the next start. */
   readonly close: () => Promise<void>;
@@ -40,7 +40,7 @@ export interface DoubtsOptions {
   readonly store: Store;
   /** A file that keeps what is in doubt over a restart; null: memory alone. */
   readonly journal: string | null;
-  /** Hears what was resolved, a line each. */
+  /** Called with a line for each commit that was resolved. */
   readonly report: (line: string) => void;
 }
 

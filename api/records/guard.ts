@@ -39,7 +39,7 @@ function guardDriver(driver: Driver, use: 'reading' | 'writing', troubles: Troub
     return new CommitFailed(`a write failed (${reasonOf(error)})`, { cause: error });
   };
 
-  /** A write looks at the files itself, so that none goes into a file that is gone; a read takes the word of the last look. */
+  /** A write compares the files first, so that none goes into a file that is gone; a read uses the last comparison. */
   const checkFiles = () => {
     const fault = use === 'writing' ? files?.look() : files?.fault;
     if (fault) throw new RecordsUnavailable(fault);
@@ -108,7 +108,7 @@ function guardDriver(driver: Driver, use: 'reading' | 'writing', troubles: Troub
       try {
         await driver.rollbackTransaction(bare(connection));
       } catch (error) {
-        // What led to the rollback is thrown next, and says more. A lost connection takes its transaction with it.
+        // The cause of the rollback is thrown next, with more detail. A lost connection ends its transaction by itself.
         if (!isTrouble(error)) throw error;
       }
     },

@@ -113,7 +113,7 @@ export async function listKeys(
   return found.map((row) => keyInfo(row, now_ms));
 }
 
-/** What may be said about a key. */
+/** What may be shown of a key. */
 export function keyInfo(row: Selectable<Database['keys']>, now_ms: number): KeyInfo {
   const { id, business_id, public_id, kind, name, created_at, expires_at, last_used_at } = row;
   const scopes = JSON.parse(row.scopes) as string[];

@@ -11,7 +11,7 @@ const SUFFIXES = ['', '-wal', '-shm'] as const;
  * by opening: closing a descriptor of one's own would drop SQLite's locks.
  */
 export class OpenFiles {
-  /** Hears when the files are no longer in their place (a reason), and when they are again (null). */
+  /** Called when the files are no longer in their place (a reason), and when they are again (null). */
   onChange: (fault: string | null) => void = () => {};
   readonly #path: string;
   readonly #opened = new Map<string, string>();
@@ -37,7 +37,7 @@ export class OpenFiles {
     return fault;
   }
 
-  /** Looks no more: the files are being closed, and the last to close them deletes the log. */
+  /** Stops comparing: the files are being closed, and the last process to close them deletes the log. */
   close(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;

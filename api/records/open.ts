@@ -36,9 +36,9 @@ const HEALTH_WAIT_MS = 1_000;
 export interface RecordsSettings {
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
-  /** Hears what was done at the start, and about commits that were in doubt, a line each. */
+  /** Called with a line for each thing done at the start, and for each commit in doubt that was resolved. */
   readonly report?: (line: string) => void;
-  /** Hears what an operator has to see to at once: files that were deleted or replaced, damaged data. */
+  /** Called with what an operator has to see to at once: files that were deleted or replaced, damaged data. */
   readonly alarm?: (line: string) => void;
   readonly notes_wait_ms?: number;
   /** How long writes wait for a SQLite file that another process writes to, or for a lock of another on PostgreSQL. */
@@ -55,7 +55,7 @@ export interface RecordsOptions extends RecordsSettings {
   readonly database_url: string | null;
 }
 
-/** Opens the records of a data root, makes or migrates their tables, and says so. Throws RecordsUnavailable. */
+/** Opens the records of a data root, makes or migrates their tables, and reports it. Throws RecordsUnavailable. */
 export async function openRecords({ data_root, database_url, ...settings }: RecordsOptions): Promise<Records> {
   return await recordsOver(openDatabase(recordsLocation(data_root, database_url)), settings);
 }

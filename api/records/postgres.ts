@@ -44,7 +44,7 @@ type Closed = 'locked' | 'silent';
 
 /**
  * A PostgreSQL server as the records see it. Nobody waits for it for long: the server ends statements and waits for locks
- * that take too long, and where it says nothing at all, the connection is given up. Whoever has waited in vain gives up for
+ * that take too long, and where it does not respond at all, the connection is given up. Whoever has waited in vain gives up for
  * all, as with the lock of a SQLite file: from then on writers (of a locked table) or everybody (on a silent server) are
  * refused at once, until a look finds that it would go well.
  */
@@ -96,7 +96,7 @@ export class PostgresServer {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** The settings of a connection; what the address says of them comes first. */
+  /** The settings of a connection; those in the address take precedence. */
   #config(): pg.ClientConfig {
     const { lock_ms, statement_ms } = this.#waits;
     return {

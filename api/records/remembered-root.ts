@@ -23,7 +23,7 @@ export async function forgetRoot(rows: Transaction<Database>): Promise<boolean> 
   return numDeletedRows > 0n;
 }
 
-/** A memory of the data root in the records. `failed` hears of the first of several failures to note it. */
+/** A memory of the data root in the records. `failed` is called with the first of several failures to write it. */
 export function rootMemory(
   { reader, transaction }: Pick<Records, 'reader' | 'transaction'>,
   now: () => number,

@@ -35,7 +35,7 @@ const unique = <Value>(column: Column<Value>): Column<Value> => ({ ...column, un
 
 type Columns = Readonly<Record<string, Column>>;
 
-/** Everything that is said of a table. Its making, backups, the purge of a business and the checks of `doctor` follow from it. */
+/** Definition of a table. Migrations, backups, the purge of a business and the checks of `doctor` follow from it. */
 interface TableStatement<Of extends Columns> {
   /** The migration that makes it. */
   readonly since: MigrationName;
@@ -356,7 +356,7 @@ export type Database = { readonly [Name in TableName]: RowOf<(typeof TABLES)[Nam
 
 type RowOf<Of> = { -readonly [Name in keyof Of]: Of[Name] extends Column<infer Value> ? Value : never };
 
-/** Everything that is said of a table, for whoever asks all of them the same. */
+/** Definition of any table, without the types of its columns. */
 export interface Table extends Omit<TableStatement<Columns>, 'columns' | 'primary_key'> {
   readonly name: TableName;
   readonly columns: Readonly<Record<string, Column>>;

@@ -7,7 +7,7 @@ const SQLSTATE_DAMAGE: ReadonlySet<string> = new Set(['XX001', 'XX002']);
 
 /** What the database was seen to fail at, for readiness: one row that can be read does not show that all can. */
 export class Troubles {
-  /** Hears of the first damage. */
+  /** Called with the reason when damage is first seen. */
   onDamage: (reason: string) => void = () => {};
   #failedRead: CompiledQuery | null = null;
   #damage: string | null = null;

@@ -65,13 +65,13 @@ export class WriteLock {
       if (!this.#begun()) return;
       this.#run('rollback');
     } catch {
-      // Not the lock is wrong, but something else: the next transaction says what.
+      // The fault is not the lock: the next transaction throws it.
     }
     this.close();
   }
 
   #run(statement: string): void {
-    if (this.#database === null) throw new TypeError('the lock was told of no connection');
+    if (this.#database === null) throw new TypeError('the write lock has no connection');
     this.#database.prepare(statement).run([]);
   }
 }
