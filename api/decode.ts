@@ -11,12 +11,12 @@ import { isCalendarDate } from '../schemas/time.ts';
 export type Parameter<Out> = z.ZodType<Out, string | undefined>;
 
 /** What the documentation says about a parameter. */
-export interface Told {
+export interface Documented {
   readonly description?: string;
   readonly unit?: string;
 }
 
-export interface NumberLimits extends Told {
+export interface NumberLimits extends Documented {
   readonly min: number;
   readonly max: number;
   /** `min` itself is refused. */
@@ -84,9 +84,9 @@ export function clampedQuery(limits: NumberLimits & Default<number>): Parameter<
 }
 
 /** Date `YYYY-MM-DD` that exists in the calendar; absent: a refusal when `required`, else null. */
-export function dateQuery(options: Told & Required): Parameter<string>;
-export function dateQuery(options?: Told): Parameter<string | null>;
-export function dateQuery(options: Told & Partial<Required> = {}): Parameter<string | null> {
+export function dateQuery(options: Documented & Required): Parameter<string>;
+export function dateQuery(options?: Documented): Parameter<string | null>;
+export function dateQuery(options: Documented & Partial<Required> = {}): Parameter<string | null> {
   return parameter<string | null>({
     ...options,
     expected: 'a date YYYY-MM-DD',
@@ -97,7 +97,7 @@ export function dateQuery(options: Told & Partial<Required> = {}): Parameter<str
 }
 
 /** Month `YYYY-MM`; absent: null. */
-export function monthQuery(options: Told = {}): Parameter<string | null> {
+export function monthQuery(options: Documented = {}): Parameter<string | null> {
   return parameter<string | null>({
     ...options,
     expected: 'a month YYYY-MM',
@@ -108,7 +108,7 @@ export function monthQuery(options: Told = {}): Parameter<string | null> {
 }
 
 /** `true` or `false`, nothing else; absent: the default. */
-export function booleanQuery(defaultValue = false, options: Told = {}): Parameter<boolean> {
+export function booleanQuery(defaultValue = false, options: Documented = {}): Parameter<boolean> {
   return parameter({
     ...options,
     expected: 'true or false',
@@ -122,7 +122,7 @@ export function booleanQuery(defaultValue = false, options: Told = {}): Paramete
 export function wordQuery<const Word extends string>(
   words: readonly Word[],
   defaultWord: Word,
-  options: Told = {},
+  options: Documented = {},
 ): Parameter<Word> {
   return parameter<Word>({
     ...options,
@@ -134,7 +134,7 @@ export function wordQuery<const Word extends string>(
 }
 
 /** `minLon,minLat,maxLon,maxLat`, each minimum below its maximum; absent: null. Not clipped to any region. */
-export function bboxQuery(options: Told = {}): Parameter<Bbox | null> {
+export function bboxQuery(options: Documented = {}): Parameter<Bbox | null> {
   return parameter<Bbox | null>({
     description: 'Region as minLon,minLat,maxLon,maxLat; not together with state.',
     ...options,
@@ -146,7 +146,7 @@ export function bboxQuery(options: Told = {}): Parameter<Bbox | null> {
 }
 
 /** Two-letter USPS code of a state, district or territory; absent: null. */
-export function stateQuery(options: Told = {}): Parameter<string | null> {
+export function stateQuery(options: Documented = {}): Parameter<string | null> {
   return parameter<string | null>({
     description: 'Region as the USPS code of a state; not together with bbox.',
     ...options,
@@ -158,7 +158,7 @@ export function stateQuery(options: Told = {}): Parameter<string | null> {
 }
 
 /** Cursor of a page: an id or an operation name as `next_cursor` gave it; absent: null. Whether it is known the route decides. */
-export function cursorQuery(options: Told = {}): Parameter<string | null> {
+export function cursorQuery(options: Documented = {}): Parameter<string | null> {
   return parameter<string | null>({
     description: 'next_cursor of the previous page.',
     ...options,
@@ -171,7 +171,7 @@ export function cursorQuery(options: Told = {}): Parameter<string | null> {
 
 /** Parameter that may come several times, in order; absent: an empty list. */
 export function repeatedQuery(
-  options: Told & { readonly maxItems: number },
+  options: Documented & { readonly maxItems: number },
 ): z.ZodType<string[], string | string[] | undefined> {
   return z
     .union([z.string(), z.array(z.string())])
@@ -181,7 +181,7 @@ export function repeatedQuery(
       error: (issue) => `is given ${(issue.input as string[]).length} times, expected at most ${options.maxItems}`,
     })
     .meta({
-      ...told(options),
+      ...documented(options),
       override: ({ jsonSchema }) => {
         delete jsonSchema.anyOf;
         Object.assign(jsonSchema, { type: 'array', items: { type: 'string' }, maxItems: options.maxItems });
@@ -189,7 +189,7 @@ export function repeatedQuery(
     });
 }
 
-interface Reading<Out> extends Told {
+interface Reading<Out> extends Documented {
   /** What fits, as it stands after 'expected'. */
   readonly expected: string;
   /** JSON Schema in the documentation. */
@@ -219,10 +219,10 @@ function parameter<Out>(reading: Reading<Out>): Parameter<Out> {
       });
       return z.NEVER;
     })
-    .meta({ ...told(reading), override: { ...reading.schema } });
+    .meta({ ...documented(reading), override: { ...reading.schema } });
 }
 
-function told({ description, unit }: Told): Told {
+function documented({ description, unit }: Documented): Documented {
   return { ...(description === undefined ? {} : { description }), ...(unit === undefined ? {} : { unit }) };
 }
 
