@@ -58,7 +58,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
     database_url,
     now,
     journal: journalPath(records_root),
-    report: (line) => log.info({ line }, 'Records:Open:Told'),
+    report: (line) => log.info({ line }, 'Records:Open:Reported'),
     alarm: (line) => log.error({ line }, 'Records:Store:Failed'),
   });
   opened.defer(records.close);
