@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { NOWCAST_CALIBRATION } from '../../schemas/reference/nowcast-calibration.ts';
-import { NOWCAST_LEADS, Nowcast } from '../../schemas/resources/nowcast.ts';
+import { type LeadKey, NOWCAST_LEADS, Nowcast } from '../../schemas/resources/nowcast.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { latitudeQuery, longitudeQuery, numberQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import type { Found, LiveSnapshot, Storm } from '../live.ts';
-import { footprint } from '../rules/footprint.ts';
 import { lookbackStart } from '../rules/lookback.ts';
-import { type LeadKey, type NowcastStorm, nowcast, REACH_KM, STRIKE_MM } from '../rules/nowcast.ts';
+import { type NowcastStorm, nowcast, nowcastStorm, REACH_KM, STRIKE_MM } from '../rules/nowcast.ts';
 import { rounded } from '../rules/rounded.ts';
 import { motionOf } from '../rules/storms.ts';
 
@@ -76,7 +75,7 @@ export const hailNowcast = readEndpoint({
         leads(
           nowcast(
             query,
-            storms.map(({ item }) => nowcastStorm(snapshot, item)),
+            storms.map(({ item }) => stormOf(snapshot, item)),
             at_ms,
           ),
         ),
@@ -97,8 +96,8 @@ function nearestStorm({ item: { seen }, distance_km }: Found<Storm>): NonNullabl
   };
 }
 
-/** A storm with the footprint of its cell's detections >= 19 mm. */
-function nowcastStorm({ detections, detectionsOfCell }: LiveSnapshot, { seen }: Storm): NowcastStorm {
+/** A storm with its cell's detections >= 19 mm. */
+function stormOf({ detections, detectionsOfCell }: LiveSnapshot, { seen }: Storm): NowcastStorm {
   const { scan_time, cell_index } = seen;
   const [sizes, lats, lons] = [
     detections.column('estimated_size_mm'),
@@ -108,7 +107,7 @@ function nowcastStorm({ detections, detectionsOfCell }: LiveSnapshot, { seen }: 
   const pixels = (cell_index === null ? [] : detectionsOfCell(scan_time, cell_index))
     .filter((index) => sizes[index] >= STRIKE_MM)
     .map((index) => ({ lat: lats[index], lon: lons[index] }));
-  return { seen, footprint: footprint(pixels, seen) };
+  return nowcastStorm(seen, pixels);
 }
 
 function leads(probabilities: Readonly<Record<LeadKey, number>>): NonNullable<Nowcast['nowcast']> {

@@ -1,14 +1,15 @@
+import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import { offsetKm } from '../../schemas/geo/offset.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { type CalibrationCurve, NOWCAST_CALIBRATION } from '../../schemas/reference/nowcast-calibration.ts';
-import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
+import { type LeadKey, NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
-import type { Footprint } from './footprint.ts';
-import { arrivals, type UncertainMotion } from './swept-ellipse.ts';
+import { type Footprint, footprint } from './footprint.ts';
+import { arrivals, reachKm, type UncertainMotion } from './swept-ellipse.ts';
 
 /** The event: hail of this size within this distance of the point. */
 export const STRIKE_MM = 19;
-const STRIKE_KM = 1;
+export const STRIKE_KM = 1;
 /** Tracks of so many scans move steadily; younger ones may still turn. */
 const MATURE_SCANS = 6;
 const MATURE_ERROR = { speed_error_kmh: 12, direction_error_deg: 18 } as const;
@@ -20,13 +21,17 @@ const SURVIVAL = { base: 1.6, lead: -0.055, size: 1.4, growth: 0.35, age: 0.3, a
 /** No storm comes from farther within the longest lead. */
 export const REACH_KM = 150;
 
-/** A live storm: its newest scan with a cell, and where its hail >= 19 mm fell then. */
+/** A live storm: its newest scan with a cell, the pixels of its hail >= 19 mm then, and the ellipse that they make. */
 export interface NowcastStorm {
   readonly seen: TrackPoint;
+  readonly hail: readonly Position[];
   readonly footprint: Footprint;
 }
 
-export type LeadKey = (typeof NOWCAST_LEADS)[number]['key'];
+/** A storm with the hail of its cell in its newest scan. */
+export function nowcastStorm(seen: TrackPoint, hail: readonly Position[]): NowcastStorm {
+  return { seen, hail, footprint: footprint(hail, seen) };
+}
 
 /**
  * Probability that a storm lives on for so many minutes with its hail. `growth_mm_per_min` null counts as 0.
@@ -87,13 +92,18 @@ export function calibrated(
   return Object.fromEntries(leads) as Record<LeadKey, number>;
 }
 
+const NEVER: readonly number[] = NOWCAST_LEADS.map(() => 0);
+
 /** Probability of a strike by one storm up to each lead: the share of its futures that reach the point, each if it lives. */
-function stormStrikes(point: Position, { seen, footprint }: NowcastStorm, now_ms: number): number[] {
+function stormStrikes(point: Position, { seen, footprint }: NowcastStorm, now_ms: number): readonly number[] {
   const age_min = Math.max(0, (now_ms - seen.scan_time) / 60_000);
   const longest_min = age_min + Math.max(...NOWCAST_LEADS.map(({ minutes }) => minutes));
   const { major_km, minor_km, orientation_deg } = footprint.ellipse;
   const reached = { major_km: major_km + STRIKE_KM, minor_km: minor_km + STRIKE_KM, orientation_deg };
-  const times = arrivals(offsetKm(footprint.centre, point), reached, motionOf(seen), age_min, longest_min);
+  const motion = motionOf(seen);
+  // A sphere is off by 0.4 %: with one more nothing in reach is passed over.
+  if (roughDistanceKm(footprint.centre, point) > 1.01 * reachKm(reached, motion, longest_min)) return NEVER;
+  const times = arrivals(offsetKm(footprint.centre, point), reached, motion, age_min, longest_min);
   return NOWCAST_LEADS.map(({ minutes }) => {
     let alive = 0;
     for (const time_min of times) if (time_min <= age_min + minutes) alive += survival(time_min, seen);

@@ -29,15 +29,18 @@ const SIZE_SPREAD = 0.2;
 interface Draw {
   readonly speed: number;
   readonly direction: number;
-  readonly size: number;
+  /** Factor of the size of the footprint. */
+  readonly grown: number;
 }
 
-/** Standard normal triples from the Halton sequence in bases 2, 3 and 5, from index 1 on. */
+/** Standard normal triples, the last as a factor, from the Halton sequence in bases 2, 3 and 5, from index 1 on. */
 const DRAWS: readonly Draw[] = Array.from({ length: SAMPLES }, (_, index) => ({
   speed: normalQuantile(radicalInverse(index + 1, 2)),
   direction: normalQuantile(radicalInverse(index + 1, 3)),
-  size: normalQuantile(radicalInverse(index + 1, 5)),
+  grown: Math.exp(SIZE_SPREAD * normalQuantile(radicalInverse(index + 1, 5))),
 }));
+const LARGEST = Math.max(...DRAWS.map(({ grown }) => grown));
+const SPEEDS = [Math.min, Math.max].map((extreme) => extreme(...DRAWS.map(({ speed }) => speed)));
 
 /**
  * When each of 256 equally likely futures of a storm first covers a point between two times, minutes; NaN where it never
@@ -50,19 +53,25 @@ export function arrivals(
   from_min: number,
   to_min: number,
 ): Float64Array {
-  return Float64Array.from(DRAWS, ({ speed, direction, size }) => {
+  const axis = radians(ellipse.orientation_deg);
+  const [sine, cosine] = [Math.sin(axis), Math.cos(axis)];
+  const along_km = point.east_km * sine + point.north_km * cosine;
+  const across_km = point.east_km * cosine - point.north_km * sine;
+  return Float64Array.from(DRAWS, ({ speed, direction, grown }) => {
     const km_min = (motion.speed_kmh + motion.speed_error_kmh * speed) / 60;
-    const towards = radians(motion.direction_deg + motion.direction_error_deg * direction);
-    const grown = Math.exp(SIZE_SPREAD * size);
-    const axis = radians(ellipse.orientation_deg);
-    const scaled = (east: number, north: number) => [
-      (east * Math.sin(axis) + north * Math.cos(axis)) / (ellipse.major_km * grown),
-      (east * Math.cos(axis) - north * Math.sin(axis)) / (ellipse.minor_km * grown),
-    ];
-    const [x, y] = scaled(point.east_km, point.north_km) as [number, number];
-    const [vx, vy] = scaled(-km_min * Math.sin(towards), -km_min * Math.cos(towards)) as [number, number];
-    return firstInside(x, y, vx, vy, from_min, to_min);
+    const turned = radians(motion.direction_deg + motion.direction_error_deg * direction) - axis;
+    const [major_km, minor_km] = [ellipse.major_km * grown, ellipse.minor_km * grown];
+    const vx = (-km_min * Math.cos(turned)) / major_km;
+    const vy = (-km_min * Math.sin(turned)) / minor_km;
+    return firstInside(along_km / major_km, across_km / minor_km, vx, vy, from_min, to_min);
   });
+}
+
+/** Points farther than this from the centre are out of reach of every future of a storm, km. */
+export function reachKm(ellipse: Ellipse, motion: UncertainMotion, to_min: number): number {
+  const { speed_kmh, speed_error_kmh } = motion;
+  const fastest_kmh = Math.max(...SPEEDS.map((speed) => Math.abs(speed_kmh + speed_error_kmh * speed)));
+  return LARGEST * Math.max(ellipse.major_km, ellipse.minor_km) + (fastest_kmh * to_min) / 60;
 }
 
 /** First time in [from, to] at which (x, y) + t (vx, vy) lies in the unit circle; NaN if never. */

@@ -13,6 +13,7 @@ export const NOWCAST_LEADS = [
     note: 'Beyond 30 minutes skill is limited by the growth and decay of storms.',
   },
 ] as const;
+export type LeadKey = (typeof NOWCAST_LEADS)[number]['key'];
 
 const Lead = z.object({
   minutes: z.int().positive().meta({ description: 'Lead.', unit: 'min' }),

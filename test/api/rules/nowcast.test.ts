@@ -1,6 +1,5 @@
 import test from 'ava';
-import { footprint } from '../../../api/rules/footprint.ts';
-import { type NowcastStorm, nowcast, onCurve, rawNowcast, survival } from '../../../api/rules/nowcast.ts';
+import { type NowcastStorm, nowcast, nowcastStorm, onCurve, rawNowcast, survival } from '../../../api/rules/nowcast.ts';
 import { travel } from '../../../schemas/geo/distance.ts';
 import { NOWCAST_CALIBRATION } from '../../../schemas/reference/nowcast-calibration.ts';
 import { DAY_MS, trackPoint } from '../../support/data/rows.ts';
@@ -32,7 +31,7 @@ function storm(fields: Parameters<typeof trackPoint>[0] = {}): NowcastStorm {
     confidence: 0.7,
     ...fields,
   });
-  return { seen, footprint: footprint([], seen) };
+  return nowcastStorm(seen, []);
 }
 
 test('without storms nothing strikes', (t) => {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { normalQuantile, radicalInverse } from '../../../api/rules/quasi-random.ts';
-import { arrivals } from '../../../api/rules/swept-ellipse.ts';
+import { arrivals, reachKm } from '../../../api/rules/swept-ellipse.ts';
 
 const SPREAD = { speed_error_kmh: 12, direction_error_deg: 18 };
 
@@ -70,4 +70,14 @@ test('the Halton sequence begins as published', (t) => {
     [1, 2, 3].map((index) => radicalInverse(index, 3).toFixed(6)),
     ['0.333333', '0.666667', '0.111111'],
   );
+});
+
+test('a point out of reach is reached in no future, and one as far as the fastest and largest goes is reached in some', (t) => {
+  const motion = { speed_kmh: 50, direction_deg: 90, ...SPREAD };
+  const circle = { major_km: 4, minor_km: 4, orientation_deg: 0 };
+  const reach = reachKm(circle, motion, 45);
+  const reachedAt = (km: number) =>
+    arrivals({ east_km: km, north_km: 0 }, circle, motion, 0, 45).some((time) => !Number.isNaN(time));
+  t.false(reachedAt(reach));
+  t.true(reachedAt(0.8 * reach));
 });
