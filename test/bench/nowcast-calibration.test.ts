@@ -1,6 +1,6 @@
 import test from 'ava';
 import { onCurve } from '../../api/rules/nowcast.ts';
-import { fitCalibration, recalibration } from './nowcast-calibration.ts';
+import { fitCalibration } from './nowcast-calibration.ts';
 
 /** Cases with these raw probabilities, of which the first so many of each came true. */
 function cases(...blocks: readonly { raw: number; cases: number; struck: number }[]) {
@@ -44,24 +44,4 @@ test('what never came true is said with .0005, which an answer of three decimals
   const curve = cases({ raw: 0, cases: 20_000, struck: 0 }, { raw: 0.5, cases: 5000, struck: 2500 });
   t.is(onCurve(curve, 0), 0.0005);
   t.is(Math.round(1000 * onCurve(curve, 0)) / 1000, 0.001);
-});
-
-/** Forecasts p, each made 1000 times, of which a share `came(p)` comes true; as weights of two cases each. */
-function recalibrated(came: (p: number) => number) {
-  const said = [0.01, 0.05, 0.2, 0.5, 0.8, 0.95];
-  return recalibration(
-    said.flatMap((p) => [p, p]),
-    said.flatMap(() => [1, 0]),
-    said.flatMap((p) => [1000 * came(p), 1000 * (1 - came(p))]),
-  );
-}
-
-test('forecasts that come true as often as they say are recalibrated with slope 1 and intercept 0', (t) => {
-  const { slope, intercept } = recalibrated((p) => p);
-  t.true(Math.abs(slope - 1) < 1e-9 && Math.abs(intercept) < 1e-9);
-});
-
-test('recalibration recovers the logistic that what came follows', (t) => {
-  const { slope, intercept } = recalibrated((p) => 1 / (1 + Math.exp(-(0.4 + 0.7 * Math.log(p / (1 - p))))));
-  t.true(Math.abs(slope - 0.7) < 1e-9 && Math.abs(intercept - 0.4) < 1e-9);
 });

@@ -1,104 +1,111 @@
-import { footprint } from '../../api/rules/footprint.ts';
-import { type LeadKey, type NowcastStorm, REACH_KM, rawNowcast, STRIKE_MM } from '../../api/rules/nowcast.ts';
+import KDBush from 'kdbush';
+import {
+  type NowcastStorm,
+  nowcastStorm,
+  REACH_KM,
+  rawNowcast,
+  STRIKE_KM,
+  STRIKE_MM,
+} from '../../api/rules/nowcast.ts';
+import { type Course, courseOf } from '../../api/rules/nowcast-course.ts';
+import type { ScanInput } from '../../pipeline/grid.ts';
 import { emptyTrackingState } from '../../pipeline/run/tracking-state.ts';
 import { processScan } from '../../pipeline/scan.ts';
-import { simulateScan } from '../../pipeline/simulate/fields.ts';
-import { scanInput } from '../../pipeline/simulate/scan-input.ts';
-import { scanTimes } from '../../pipeline/simulate/scan-times.ts';
-import { type DayType, defaultScenario, type Scenario } from '../../pipeline/simulate/scenario.ts';
+import { boxAround } from '../../schemas/geo/around.ts';
 import { distanceKm, roughDistanceKm, travel } from '../../schemas/geo/distance.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import { WSR88D } from '../../schemas/reference/wsr88d.ts';
-import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
+import { type LeadKey, NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
 import type { Detection } from '../../schemas/tables/detections.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { utcDate } from '../../schemas/time.ts';
 
 const MS_PER_MIN = 60_000;
-const DAY_TYPES: readonly DayType[] = ['pulse', 'marginal', 'supercell', 'qlcs', 'outbreak'];
-/** An evening: storms gather a past, cases are taken, and the longest lead comes true. */
-const PAST_MIN = 40;
-const CASES_MIN = 65;
-const CASE_EVERY_MIN = 10;
-const TIMES_PER_EVENING = 1 + Math.floor(CASES_MIN / CASE_EVERY_MIN);
-const LONGEST_LEAD_MIN = 45;
-/** An answer goes by a scan that is up to so old: radar reaches the service typically within 5 minutes. */
-export const SCAN_AGE_MAX_MIN = 5;
-/** Points around each storm at each time, so far away at most: as far as the interface looks. */
-const POINTS_PER_STORM = 12;
-export const POINT_MAX_KM = 50;
-/** The event is hail within this distance of the point. */
-const STRIKE_KM = 1;
-const FIRST_EVENING_MS = Date.UTC(2025, 4, 1, 21);
-/** Golden ratio less one: its multiples spread over 0..1 evenly, whatever their number. */
-const GOLDEN = 0.6180339887;
+/** Points so near a storm are scored: as far as the interface looks unless it is told to look farther. */
+export const NEAR_KM = 15;
+/** Points from there to so far away are looked at beside them: as far as the interface looks at most. */
+export const FAR_KM = 50;
+const NEAR_POINTS_PER_STORM = 12;
+const FAR_POINTS_PER_STORM = 6;
 
-/** A point at a time: what the model said of each lead, and what came. */
+/** A point at a time: what the model and its simplest rivals go by, and what came. */
 export interface Case {
-  readonly evening: number;
+  /** Cases of a block hang together: an evening, or a region of real frames. */
+  readonly block: string;
+  /** To the nearest storm, where it was seen last. */
+  readonly distance_km: number;
   readonly raw: Readonly<Record<LeadKey, number>>;
-  readonly struck: Readonly<Record<LeadKey, boolean>>;
+  readonly course: Course;
   /** Hail at the point in the newest scan: what persistence goes by. */
   readonly now: boolean;
+  /** Null for a lead that the scans do not reach. */
+  readonly struck: Readonly<Record<LeadKey, boolean | null>>;
+}
+
+/** Scans in order of time, and when points are asked for. */
+export interface Sequence {
+  readonly scans: Iterable<ScanInput>;
+  /** Ages at which the scan of a time is asked about, min: points take them in turn. */
+  readonly ages_min: (time_ms: number) => readonly number[];
+  /** Hail at the very time of a question, where that is known beside the scans. */
+  readonly between: (now_ms: number) => ScanInput | null;
+  readonly blockOf: (point: Position) => string;
 }
 
 /** Where hail >= 19 mm fell at a time. */
 interface Hail {
   readonly time_ms: number;
-  readonly pixels: readonly Position[];
+  readonly strikes: (point: Position) => boolean;
 }
 
-/** A point, the time it is asked for, and the newest scan then. */
-interface Asked {
+interface Asked extends Omit<Case, 'struck'> {
   readonly point: Position;
   readonly now_ms: number;
-  readonly scan: Hail;
-  readonly raw: Case['raw'];
 }
 
-/** Cases of so many simulated evenings, with seeds from this one on. */
-export function casesOf(seed: number, evenings: number): Case[] {
-  return Array.from({ length: evenings }, (_, evening) => eveningCases(seed + evening, evening)).flat();
-}
-
-/** Cases of one evening, through the pipeline's own cells, tracks and confidence. */
-function eveningCases(seed: number, evening: number): Case[] {
-  const scenario = {
-    ...defaultScenario(seed, WSR88D),
-    day_type: DAY_TYPES[evening % DAY_TYPES.length] as DayType,
-    window: { row0: 1800, col0: 2900, rows: 400, cols: 500 },
-  };
-  const start_ms = FIRST_EVENING_MS + evening * 24 * 60 * MS_PER_MIN;
-  const last_ms = start_ms + (PAST_MIN + CASES_MIN) * MS_PER_MIN;
-  const end_ms = last_ms + (SCAN_AGE_MAX_MIN + LONGEST_LEAD_MIN) * MS_PER_MIN;
+/** Cases of a sequence of scans, through the pipeline's own cells, tracks and confidence. */
+export function casesOf({ scans, ages_min, between, blockOf }: Sequence): Case[] {
   const seen: Hail[] = [];
   const asked: Asked[] = [];
   let state = emptyTrackingState;
-  let times = 0;
-  for (const time_ms of scanTimes(scenario.seed, start_ms, end_ms)) {
-    const scan = processScan(scanInput(simulateScan(scenario, time_ms)), state, contextAt(time_ms));
+  for (const input of scans) {
+    const { scan_time } = input;
+    const scan = processScan(input, state, contextAt(scan_time));
     state = scan.state;
     const { detections, tracks } = scan.products;
-    const hail = { time_ms, pixels: detections.filter(isHail) };
+    const hail = hailOf(scan_time, detections);
     seen.push(hail);
-    if (time_ms < start_ms + (PAST_MIN + times * CASE_EVERY_MIN) * MS_PER_MIN || time_ms > last_ms) continue;
-    const age_min = SCAN_AGE_MAX_MIN * (((TIMES_PER_EVENING * evening + times) * GOLDEN) % 1);
-    times += 1;
-    const now_ms = time_ms + Math.floor(age_min * MS_PER_MIN);
-    seen.push(hailAt(scenario, now_ms));
+    const times = ages_min(scan_time).map((age_min) => scan_time + Math.floor(age_min * MS_PER_MIN));
+    if (times.length === 0) continue;
+    for (const now_ms of times) {
+      const now = between(now_ms);
+      if (now === null) continue;
+      const { products } = processScan(now, emptyTrackingState, contextAt(now_ms));
+      seen.push(hailOf(now_ms, products.detections));
+    }
     const storms = liveStorms(tracks, detections);
-    for (const point of pointsAround(storms, asked.length)) {
-      const near = storms.filter((storm) => distanceKm(storm.seen, point) <= REACH_KM);
-      asked.push({ point, now_ms, scan: hail, raw: rawNowcast(point, near, now_ms) });
+    for (const [index, point] of pointsAround(storms, asked.length).entries()) {
+      const now_ms = times[index % times.length];
+      const near = storms.filter((storm) => roughDistanceKm(storm.seen, point) <= REACH_KM);
+      asked.push({
+        point,
+        now_ms,
+        block: blockOf(point),
+        distance_km: Math.min(...near.map((storm) => distanceKm(storm.seen, point))),
+        raw: rawNowcast(point, near, now_ms),
+        course: courseOf(point, near, now_ms),
+        now: hail.strikes(point),
+      });
     }
   }
-  return asked.map(({ point, now_ms, scan, raw }) => {
-    const strikes = seen
-      .filter((hail) => hail.time_ms >= now_ms && strikesAt(hail, point))
-      .map(({ time_ms }) => time_ms);
-    const first_min = (Math.min(...strikes) - now_ms) / MS_PER_MIN;
-    const struck = NOWCAST_LEADS.map(({ key, minutes }) => [key, first_min <= minutes]);
-    return { evening, raw, struck: Object.fromEntries(struck), now: strikesAt(scan, point) };
+  const last_ms = Math.max(...seen.map(({ time_ms }) => time_ms));
+  return asked.map(({ point, now_ms, ...known }) => {
+    const strikes = seen.filter(({ time_ms, strikes }) => time_ms >= now_ms && strikes(point));
+    const first_ms = Math.min(...strikes.map(({ time_ms }) => time_ms));
+    const struck = NOWCAST_LEADS.map(({ key, minutes }) => {
+      const end_ms = now_ms + minutes * MS_PER_MIN;
+      return [key, end_ms > last_ms ? null : first_ms <= end_ms];
+    });
+    return { ...known, struck: Object.fromEntries(struck) };
   });
 }
 
@@ -106,43 +113,44 @@ function contextAt(time_ms: number) {
   return { storm_date: utcDate(time_ms), inputs: '', terrain: null };
 }
 
-/** Where hail falls at the time of a forecast, which is seldom that of a scan: what has begun counts as struck. */
-function hailAt(scenario: Scenario, time_ms: number): Hail {
-  const scan = processScan(scanInput(simulateScan(scenario, time_ms)), emptyTrackingState, contextAt(time_ms));
-  return { time_ms, pixels: scan.products.detections.filter(isHail) };
+function hailOf(time_ms: number, detections: readonly Detection[]): Hail {
+  const pixels = detections.filter(isHail);
+  const index = pixels.length === 0 ? null : new KDBush(pixels.length);
+  for (const { lat, lon } of pixels) index?.add(lon, lat);
+  index?.finish();
+  return {
+    time_ms,
+    strikes: (point) =>
+      (index?.range(...boxAround(point, STRIKE_KM)) ?? []).some(
+        (pixel) => distanceKm(pixels[pixel] as Position, point) <= STRIKE_KM,
+      ),
+  };
 }
 
 function isHail({ estimated_size_mm }: Detection): boolean {
   return estimated_size_mm >= STRIKE_MM;
 }
 
-function strikesAt({ pixels }: Hail, point: Position): boolean {
-  return pixels.some(
-    (pixel) => roughDistanceKm(pixel, point) <= 1.01 * STRIKE_KM && distanceKm(pixel, point) <= STRIKE_KM,
-  );
-}
-
 function liveStorms(tracks: readonly TrackPoint[], detections: readonly Detection[]): NowcastStorm[] {
+  const ofCell = Map.groupBy(detections.filter(isHail), ({ cell_index }) => cell_index);
   return tracks
     .filter(({ state, scan_count }) => state === 'tracked' && scan_count > 1)
-    .map((seen) => ({
-      seen,
-      footprint: footprint(
-        detections.filter((detection) => detection.cell_index === seen.cell_index && isHail(detection)),
-        seen,
-      ),
-    }));
+    .map((seen) => nowcastStorm(seen, ofCell.get(seen.cell_index) ?? []));
 }
 
 /**
- * Points around storms, in every direction and as dense at every distance; spread by the golden ratio's like for a plane.
- * With as many at every distance they would crowd under the storms, where persistence knows most of what comes.
+ * Points around storms, in every direction and as dense at every distance of a belt; spread by the golden ratio's like for
+ * a plane. With as many at every distance they would crowd under the storms, where persistence knows most of what comes.
  */
 function pointsAround(storms: readonly NowcastStorm[], from: number): Position[] {
+  const perStorm = NEAR_POINTS_PER_STORM + FAR_POINTS_PER_STORM;
   return storms.flatMap(({ seen }, storm) =>
-    Array.from({ length: POINTS_PER_STORM }, (_, index) => {
-      const number = from + storm * POINTS_PER_STORM + index + 1;
-      return travel(seen, 360 * ((number * 0.7548776662) % 1), POINT_MAX_KM * Math.sqrt((number * 0.569840291) % 1));
+    Array.from({ length: perStorm }, (_, index) => {
+      const number = from + storm * perStorm + index + 1;
+      const share = (number * 0.569840291) % 1;
+      const far2 = NEAR_KM ** 2 + share * (FAR_KM ** 2 - NEAR_KM ** 2);
+      const km = index < NEAR_POINTS_PER_STORM ? NEAR_KM * Math.sqrt(share) : Math.sqrt(far2);
+      return travel(seen, 360 * ((number * 0.7548776662) % 1), km);
     }),
   );
 }

@@ -1,59 +1,77 @@
 import { writeFile } from 'node:fs/promises';
 import { Command, CommanderError } from 'commander';
-import { calibrated, type LeadKey } from '../../api/rules/nowcast.ts';
+import { calibrated, STRIKE_KM } from '../../api/rules/nowcast.ts';
 import { UsageError } from '../../pipeline/error.ts';
-import { drawsOf } from '../../pipeline/simulate/random.ts';
 import { type CalibrationCurve, NOWCAST_CALIBRATION } from '../../schemas/reference/nowcast-calibration.ts';
-import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
-import { fitCalibration, recalibration } from './nowcast-calibration.ts';
-import { type Case, casesOf, POINT_MAX_KM, SCAN_AGE_MAX_MIN } from './nowcast-cases.ts';
+import { type LeadKey, NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
+import { STAND_INS } from '../support/data/hail-mask.ts';
+import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
+import { fitCalibration } from './nowcast-calibration.ts';
+import { type Case, FAR_KM, NEAR_KM } from './nowcast-cases.ts';
+import { rainFrames, realCases } from './nowcast-frames.ts';
+import { crossValidated, type Interval, mean, type Scores, scoresOf, twoProbabilities } from './nowcast-scores.ts';
+import { SCAN_AGE_MAX_MIN, simulatedCases } from './nowcast-simulated.ts';
 
 /** Seeds of the evenings that the calibration is fitted on, and of those it is scored on, never meet. */
 const FIT_SEEDS = 5000;
 const SCORE_SEEDS = 9000;
-const BINS = [0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0001];
-/** Cases of an evening hang together: intervals come from so many draws of whole evenings. */
-const DRAWS = 200;
-const DRAW_SEED = 1;
-/** What a well calibrated nowcast keeps to. Source: SCIENCE.md, "Scores". */
-const GOALS = {
-  error: '0.03 at most',
-  slope: '0.9 to 1.1',
-  intercept: '-0.15 to 0.15',
-  skill: 'above 0, less at each lead',
-} as const;
 
 type Curves = Readonly<Record<LeadKey, CalibrationCurve>>;
 
+/** What the nowcast is judged on. */
+interface Material {
+  readonly name: string;
+  readonly cases: readonly Case[];
+}
+
 /**
- * The strike nowcast on simulated evenings, where what comes next is known: reliability and Brier score of every lead
- * beside persistence. `--fit FILE` first fits the calibration on other evenings and writes it.
+ * The strike nowcast on simulated evenings and on real frames, side by side: Brier score and skill against persistence and
+ * against the storms' own hail moved along, reliability, sharpness. `--real DIR` names the frames; `--fit FILE` first fits
+ * the calibration on other evenings and writes it.
  */
 export async function nowcast(args: string[]): Promise<void> {
-  const { evenings, seed, fit } = options(args);
+  const { evenings, seed, fit, real } = options(args);
   let curves: Curves = NOWCAST_CALIBRATION.leads;
   if (fit !== null) {
-    const cases = casesOf(FIT_SEEDS, 2 * evenings);
+    const cases = simulatedCases(FIT_SEEDS, 2 * evenings);
     curves = calibration(cases);
     await writeFile(fit, calibrationFile(curves, cases.length, 2 * evenings));
     console.log(`nowcast: calibration fitted on ${cases.length} cases of ${2 * evenings} evenings, written to ${fit}`);
   }
-  const cases = casesOf(seed, evenings);
-  const said = cases.map(({ raw }) => calibrated(raw, curves));
-  console.log(
-    `nowcast: ${cases.length} points spread evenly within ${POINT_MAX_KM} km of a storm on ${evenings} simulated evenings, seeds from ${seed}; newest scan up to ${SCAN_AGE_MAX_MIN} min old; [5 %, 95 %] over draws of whole evenings`,
-  );
-  for (const { key, minutes } of NOWCAST_LEADS) {
-    const of = (lead: Readonly<Record<LeadKey, number>>) => lead[key];
-    console.log(report(key, minutes, cases, said.map(of)));
+  const materials: Material[] = [{ name: 'simulated', cases: simulatedCases(seed, evenings) }];
+  if (real === null) console.log('nowcast: real frames need ../shared/data, which is absent');
+  else {
+    const frames = rainFrames(real);
+    for (const standIn of STAND_INS) materials.push({ name: `real ${standIn}`, cases: realCases(frames, standIn) });
   }
+  console.log(
+    [
+      `nowcast: ${evenings} simulated evenings, seeds from ${seed}, newest scan up to ${SCAN_AGE_MAX_MIN} min old, a block each`,
+      real === null
+        ? ''
+        : `${real}, regions of 3 degrees are blocks; hail: rate 53.8 mm/h exactly, cores: from 50, rain: all`,
+      `points spread evenly within ${NEAR_KM} km of a storm; [5 %, 95 %] over draws of whole blocks`,
+      'advection: the hail of storms moved along their course, with two probabilities fitted on other blocks',
+    ]
+      .filter((line) => line !== '')
+      .join('\n  '),
+  );
+  for (const { key, minutes } of NOWCAST_LEADS) console.log(report(key, minutes, materials, curves));
 }
 
-function options(args: string[]): { evenings: number; seed: number; fit: string | null } {
+interface Options {
+  readonly evenings: number;
+  readonly seed: number;
+  readonly fit: string | null;
+  readonly real: string | null;
+}
+
+function options(args: string[]): Options {
   const command = new Command('nowcast')
     .option('--evenings <n>', 'evenings to score; --fit learns from twice as many others', '60')
     .option('--seed <n>', 'seed of the first evening to score', String(SCORE_SEEDS))
     .option('--fit <file>', 'fit the calibration and write it')
+    .option('--real <dir>', 'folder of real PrecipRate frames')
     .exitOverride();
   try {
     command.parse(args, { from: 'user' });
@@ -61,18 +79,23 @@ function options(args: string[]): { evenings: number; seed: number; fit: string 
     if (error instanceof CommanderError) throw new UsageError(error.message);
     throw error;
   }
-  const { evenings, seed, fit } = command.opts<{ evenings: string; seed: string; fit?: string }>();
+  const { evenings, seed, fit, real } = command.opts<{ evenings: string; seed: string; fit?: string; real?: string }>();
   if (!/^[1-9]\d{0,2}$/.test(evenings))
     throw new UsageError(`--evenings is '${evenings}', expected a whole number from 1 to 999`);
   if (!/^\d{1,6}$/.test(seed)) throw new UsageError(`--seed is '${seed}', expected a whole number from 0 to 999999`);
-  return { evenings: Number(evenings), seed: Number(seed), fit: fit ?? null };
+  return {
+    evenings: Number(evenings),
+    seed: Number(seed),
+    fit: fit ?? null,
+    real: real ?? (hasSharedData ? sharedData('mrms-sequence') : null),
+  };
 }
 
 function calibration(cases: readonly Case[]): Curves {
   const curve = (key: LeadKey) =>
     fitCalibration(
       cases.map(({ raw }) => raw[key]),
-      cases.map(({ struck }) => struck[key]),
+      cases.map(({ struck }) => struck[key] === true),
     );
   return { t15: curve('t15'), t30: curve('t30'), t45: curve('t45') };
 }
@@ -89,81 +112,75 @@ ${rows.join(',\n')}
 `;
 }
 
-function report(key: LeadKey, minutes: number, cases: readonly Case[], said: readonly number[]): string {
-  const came = cases.map(({ struck }) => (struck[key] ? 1 : 0));
-  const base = mean(came);
-  const brier = (forecast: (index: number) => number) =>
-    mean(came.map((event, index) => (forecast(index) - event) ** 2));
-  const model = brier((index) => said[index]);
-  const raw = brier((index) => cases[index]?.raw[key] ?? 0);
-  const persistence = brier((index) => (cases[index]?.now ? 1 : 0));
-  const climate = brier(() => base);
-  const bins = reliability(said, came);
-  const error = bins.reduce((sum, bin) => sum + (bin.cases * Math.abs(bin.said - bin.came)) / cases.length, 0);
-  const { slope, intercept } = recalibration(said, came);
-  const spread = intervals(cases, said, came);
-  const unsure = mean(said.map((value) => (value >= 0.2 && value <= 0.8 ? 1 : 0)));
-  return [
-    `  t${minutes}: base rate ${base.toFixed(4)}, said ${mean(said).toFixed(4)} on average, ${(100 * unsure).toFixed(1)} % of points between 0.2 and 0.8,`,
-    `       Brier ${model.toFixed(5)} (not calibrated ${raw.toFixed(5)}, persistence ${persistence.toFixed(5)}, base rate ${climate.toFixed(5)}),`,
-    `       skill ${(1 - model / persistence).toFixed(3)} ${spread.skill} over persistence (goal ${GOALS.skill}), ${(1 - model / climate).toFixed(3)} over the base rate,`,
-    `       calibration error ${error.toFixed(4)} (goal ${GOALS.error}), logistic recalibration slope ${slope.toFixed(2)} ${spread.slope} (goal ${GOALS.slope}),`,
-    `       intercept ${intercept.toFixed(2)} ${spread.intercept} (goal ${GOALS.intercept})`,
-    `       said  ${bins.map((bin) => bin.said.toFixed(3).padStart(7)).join('')}`,
-    `       came  ${bins.map((bin) => bin.came.toFixed(3).padStart(7)).join('')}`,
-    `       cases ${bins.map((bin) => String(bin.cases).padStart(7)).join('')}`,
-  ].join('\n');
+/** Scores of a lead on every material, a column each; then reliability, material by material. */
+function report(key: LeadKey, minutes: number, materials: readonly Material[], curves: Curves): string {
+  const columns = materials.map(({ name, cases }) => {
+    const known = cases.filter(({ struck }) => struck[key] !== null);
+    const said = known.map(({ raw }) => calibrated(raw, curves)[key]);
+    return { name, ...leadScores(key, known, said) };
+  });
+  const judged = columns.filter(({ scores }) => scores !== null) as { name: string; far: string; scores: Scores }[];
+  const row = (label: string, of: (scores: Scores) => string) =>
+    `    ${label.padEnd(28)}${judged.map(({ scores }) => of(scores).padStart(24)).join('')}`;
+  const rows = [
+    `  t${minutes}${''.padEnd(29)}${judged.map(({ name }) => name.padStart(24)).join('')}`,
+    row('cases, blocks', ({ cases, blocks }) => `${cases}, ${blocks}`),
+    row('base rate', ({ base_rate }) => base_rate.toFixed(4)),
+    row('Brier', ({ brier }) => brier.toFixed(5)),
+    ...['not calibrated', 'advection', 'persistence', 'base rate'].map((name) =>
+      row(`Brier of ${name}`, ({ rival_brier }) => (rival_brier[name] as number).toFixed(5)),
+    ),
+    ...['advection', 'persistence', 'not calibrated'].map((name) =>
+      row(`skill over ${name}`, ({ skill }) => shown(skill[name] as Interval)),
+    ),
+    row('said, came from .02 on', ({ said, came }) => `${said.toFixed(3)}, ${came.toFixed(3)}`),
+    row('slope from .02 on', ({ slope }) => shown(slope)),
+    row('intercept from .02 on', ({ intercept }) => shown(intercept)),
+    row('said .2 to .8', ({ unsure }) => `${(100 * unsure).toFixed(1)} %`),
+    `    ${`${NEAR_KM}-${FAR_KM} km: cases said, came`.padEnd(28)}${judged.map(({ far }) => far.padStart(24)).join('')}`,
+  ];
+  const none = columns.filter(({ scores }) => scores === null).map(({ name }) => name);
+  if (none.length > 0) rows.push(`    not judged, because the scans do not reach so far: ${none.join(', ')}`);
+  for (const { name, scores } of judged) {
+    const line = (label: string, of: (bin: Scores['bins'][number]) => string) =>
+      `    ${label.padEnd(20)}${scores.bins.map((bin) => of(bin).padStart(7)).join('')}`;
+    rows.push(line(`${name} said`, (bin) => bin.said.toFixed(3)));
+    rows.push(line('came', (bin) => bin.came.toFixed(3)));
+    rows.push(line('cases', (bin) => String(bin.cases)));
+  }
+  return rows.join('\n');
 }
 
-/** Forecasts in bins, without the empty ones: how many, their mean, and how often it came true. */
-function reliability(
-  said: readonly number[],
-  came: readonly number[],
-): { cases: number; said: number; came: number }[] {
-  return BINS.slice(0, -1)
-    .map((low, bin) => said.flatMap((value, index) => (value >= low && value < BINS[bin + 1] ? [index] : [])))
-    .filter((members) => members.length > 0)
-    .map((members) => ({
-      cases: members.length,
-      said: mean(members.map((index) => said[index])),
-      came: mean(members.map((index) => came[index])),
-    }));
-}
-
-/** 5 and 95 % of the recalibration and of the skill over persistence, evenings drawn with replacement. */
-function intervals(
+/** Scores of forecasts of a lead near storms, and what is said and comes farther off. */
+function leadScores(
+  key: LeadKey,
   cases: readonly Case[],
   said: readonly number[],
-  came: readonly number[],
-): { slope: string; intercept: string; skill: string } {
-  const evenings = 1 + Math.max(...cases.map(({ evening }) => evening));
-  const draw = drawsOf(DRAW_SEED);
-  const whole = recalibration(said, came);
-  const drawn = Array.from({ length: DRAWS }, () => {
-    const times = new Uint16Array(evenings);
-    for (let n = 0; n < evenings; n++) {
-      const evening = Math.floor(evenings * draw());
-      times[evening] = times[evening] + 1;
-    }
-    const weights = cases.map(({ evening }) => times[evening]);
-    const squares = (forecast: (index: number) => number) =>
-      came.reduce((sum, event, index) => sum + weights[index] * (forecast(index) - event) ** 2, 0);
-    const skill = 1 - squares((index) => said[index]) / squares((index) => (cases[index]?.now ? 1 : 0));
-    return { skill, ...recalibration(said, came, weights, { from: whole, steps: 4 }) };
+): { scores: Scores | null; far: string } {
+  const near = cases.flatMap(({ distance_km }, n) => (distance_km <= NEAR_KM ? [n] : []));
+  const rest = cases.flatMap(({ distance_km }, n) => (distance_km > NEAR_KM ? [n] : []));
+  const cameOf = (indices: readonly number[]) => indices.map((n) => (cases[n]?.struck[key] === true ? 1 : 0));
+  const far = [mean(rest.map((n) => said[n])), mean(cameOf(rest))].map((share) => share.toFixed(4)).join(', ');
+  const came = cameOf(near);
+  if (near.length === 0) return { scores: null, far };
+  const block = near.map((n) => cases[n]?.block as string);
+  const holds = near.map((n) => (cases[n] as Case).course.path_km[key] <= STRIKE_KM);
+  const base = mean(came);
+  const scores = scoresOf({
+    block,
+    came,
+    said: near.map((n) => said[n]),
+    rivals: {
+      'not calibrated': near.map((n) => (cases[n] as Case).raw[key]),
+      advection: crossValidated(block, twoProbabilities(holds, came)),
+      persistence: near.map((n) => (cases[n]?.now ? 1 : 0)),
+      'base rate': near.map(() => base),
+    },
   });
-  return {
-    slope: middle(drawn.map(({ slope }) => slope)),
-    intercept: middle(drawn.map(({ intercept }) => intercept)),
-    skill: middle(drawn.map(({ skill }) => skill)),
-  };
+  return { scores, far: `${rest.length}: ${far}` };
 }
 
-function middle(values: readonly number[]): string {
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))].toFixed(2);
-  return `[${at(0.05)}, ${at(0.95)}]`;
-}
-
-function mean(values: readonly number[]): number {
-  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+function shown({ value, low, high }: Interval): string {
+  const bounds = low === null || high === null ? '' : ` [${low.toFixed(2)}, ${high.toFixed(2)}]`;
+  return `${value.toFixed(3)}${bounds}`;
 }

@@ -1,0 +1,83 @@
+import type { ScanInput } from '../../pipeline/grid.ts';
+import { type SimulatedScan, simulateScan } from '../../pipeline/simulate/fields.ts';
+import { scanTimes } from '../../pipeline/simulate/scan-times.ts';
+import { type DayType, defaultScenario } from '../../pipeline/simulate/scenario.ts';
+import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { type Case, casesOf } from './nowcast-cases.ts';
+
+const MS_PER_MIN = 60_000;
+const DAY_TYPES: readonly DayType[] = ['pulse', 'marginal', 'supercell', 'qlcs', 'outbreak'];
+/** An evening: storms gather a past, cases are taken, and the longest lead comes true. */
+const PAST_MIN = 40;
+const CASES_MIN = 65;
+const CASE_EVERY_MIN = 10;
+const TIMES_PER_EVENING = 1 + Math.floor(CASES_MIN / CASE_EVERY_MIN);
+const LONGEST_LEAD_MIN = 45;
+/** An answer goes by a scan that is up to so old: radar reaches the service typically within 5 minutes. */
+export const SCAN_AGE_MAX_MIN = 5;
+const FIRST_EVENING_MS = Date.UTC(2025, 4, 1, 21);
+/** Golden ratio less one: its multiples spread over 0..1 evenly, whatever their number. */
+const GOLDEN = 0.6180339887;
+
+/** Cases of so many simulated evenings, with seeds from this one on; every evening is a block. */
+export function simulatedCases(seed: number, evenings: number): Case[] {
+  return Array.from({ length: evenings }, (_, evening) => eveningCases(seed + evening, evening)).flat();
+}
+
+function eveningCases(seed: number, evening: number): Case[] {
+  const scenario = {
+    ...defaultScenario(seed, WSR88D),
+    day_type: DAY_TYPES[evening % DAY_TYPES.length] as DayType,
+    window: { row0: 1800, col0: 2900, rows: 400, cols: 500 },
+  };
+  const start_ms = FIRST_EVENING_MS + evening * 24 * 60 * MS_PER_MIN;
+  const last_ms = start_ms + (PAST_MIN + CASES_MIN) * MS_PER_MIN;
+  const end_ms = last_ms + (SCAN_AGE_MAX_MIN + LONGEST_LEAD_MIN + 3) * MS_PER_MIN;
+  let times = 0;
+  return casesOf({
+    scans: scanTimes(scenario.seed, start_ms, end_ms)
+      .values()
+      .map((time_ms) => scanInput(simulateScan(scenario, time_ms))),
+    ages_min: (time_ms) => {
+      if (time_ms < start_ms + (PAST_MIN + times * CASE_EVERY_MIN) * MS_PER_MIN || time_ms > last_ms) return [];
+      const age_min = SCAN_AGE_MAX_MIN * (((TIMES_PER_EVENING * evening + times) * GOLDEN) % 1);
+      times += 1;
+      return [age_min];
+    },
+    between: (now_ms) => scanInput(simulateScan(scenario, now_ms)),
+    blockOf: () => String(evening),
+  });
+}
+
+/** A simulated scan as the reader would hand it over, with POSH as its only companion. */
+function scanInput({ scan_time, window, index, values }: SimulatedScan): ScanInput {
+  const kept = Uint32Array.from(index.keys().filter((n) => values.MESH[n] > 0));
+  const rowStart = new Uint32Array(window.rows + 1);
+  for (const n of kept) {
+    const next = Math.floor(index[n] / window.cols) + 1;
+    rowStart[next] = rowStart[next] + 1;
+  }
+  for (let row = 0; row < window.rows; row++) rowStart[row + 1] = rowStart[row + 1] + rowStart[row];
+  return {
+    scan_time,
+    simulated: true,
+    mesh: {
+      window,
+      rowStart,
+      col: Uint16Array.from(kept, (n) => window.col0 + (index[n] % window.cols)),
+      tenths: Uint16Array.from(kept, (n) => values.MESH[n]),
+      covered_px: window.rows * window.cols,
+      uncovered_px: 0,
+    },
+    companions: {
+      posh_pct: Float32Array.from(kept, (n) => Math.max(0, values.POSH[n]) / 10),
+      vil_kg_m2: null,
+      echo_top_18_km: null,
+      echo_top_50_km: null,
+      max_reflectivity_dbz: null,
+    },
+    uncovered: null,
+    probsevere: null,
+    products: ['MESH', 'POSH'],
+  };
+}
