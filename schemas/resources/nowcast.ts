@@ -1,17 +1,24 @@
 import { z } from 'zod';
+import { NOWCAST_MODEL } from '../reference/nowcast-model.ts';
 import { wireDataTimestamp, wireKm, wireLat, wireLon, wireProbability, wireTime } from './fields.ts';
 import { Motion } from './storm.ts';
 
+const NOT_REACHED =
+  'Beyond 30 minutes skill is limited by the growth and decay of storms; no real scans have been judged this far ahead.';
+const NOT_SHOWN = 'Not shown on real scans to be better than moving the hail along its course.';
+
+/** A lead is trusted once its skill over hail that keeps its course is above zero on real frames, 95 times in 100. */
+function trusted(key: keyof typeof NOWCAST_MODEL.skill_over_advection) {
+  const skill = NOWCAST_MODEL.skill_over_advection[key];
+  if (skill !== null && skill.low > 0) return { quality: 'production', note: null } as const;
+  return { quality: 'experimental', note: skill === null ? NOT_REACHED : NOT_SHOWN } as const;
+}
+
 /** Leads of the nowcast, minutes, and how far each may be trusted. */
 export const NOWCAST_LEADS = [
-  { key: 't15', minutes: 15, quality: 'production', note: null },
-  { key: 't30', minutes: 30, quality: 'production', note: null },
-  {
-    key: 't45',
-    minutes: 45,
-    quality: 'experimental',
-    note: 'Beyond 30 minutes skill is limited by the growth and decay of storms.',
-  },
+  { key: 't15', minutes: 15, ...trusted('t15') },
+  { key: 't30', minutes: 30, ...trusted('t30') },
+  { key: 't45', minutes: 45, ...trusted('t45') },
 ] as const;
 export type LeadKey = (typeof NOWCAST_LEADS)[number]['key'];
 
@@ -41,7 +48,10 @@ export const Nowcast = z.object({
     .object({ t15: Lead, t30: Lead, t45: Lead })
     .nullable()
     .meta({ description: 'Null without a storm in range: a zero would be a forecast.' }),
-  model_version: z.string().meta({ description: 'Version of the model and its calibration.' }),
+  model_version: z.string().meta({
+    description:
+      'Version of the model, and after the plus what its weights were fitted on: mrms for real radar, sim for simulated evenings.',
+  }),
   data_timestamp: wireDataTimestamp(),
 });
 export type Nowcast = z.infer<typeof Nowcast>;

@@ -117,21 +117,17 @@ export function reliability(said: readonly number[], came: readonly number[]): B
  * Forecasts of every case by a model that learnt from the cases of other blocks. `learnt` gets the indices to learn from, and
  * gives the forecast of an index.
  */
-export function crossValidated(
+export function crossValidated<Forecast>(
   block: readonly string[],
-  learnt: (from: readonly number[]) => (index: number) => number,
-): number[] {
+  learnt: (from: readonly number[]) => (index: number) => Forecast,
+): Forecast[] {
   const names = [...new Set(block)].sort();
   const foldOf = new Map(names.map((name, place) => [name, place % FOLDS]));
   const folds = block.map((name) => foldOf.get(name) as number);
-  const said = new Array<number>(block.length).fill(0);
-  for (let fold = 0; fold < FOLDS; fold++) {
-    const judged = folds.flatMap((other, index) => (other === fold ? [index] : []));
-    if (judged.length === 0) continue;
-    const forecast = learnt(folds.flatMap((other, index) => (other === fold ? [] : [index])));
-    for (const index of judged) said[index] = forecast(index);
-  }
-  return said;
+  const models = Array.from({ length: Math.min(FOLDS, names.length) }, (_, fold) =>
+    learnt(folds.flatMap((other, index) => (other === fold ? [] : [index]))),
+  );
+  return block.map((_, index) => models[folds[index]]?.(index) as Forecast);
 }
 
 /** How often it came true where something held and where it did not: the two probabilities of a yes-or-no forecast. */

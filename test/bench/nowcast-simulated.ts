@@ -1,5 +1,5 @@
-import type { ScanInput } from '../../pipeline/grid.ts';
-import { type SimulatedScan, simulateScan } from '../../pipeline/simulate/fields.ts';
+import { simulateScan } from '../../pipeline/simulate/fields.ts';
+import { scanInput } from '../../pipeline/simulate/scan-input.ts';
 import { scanTimes } from '../../pipeline/simulate/scan-times.ts';
 import { type DayType, defaultScenario } from '../../pipeline/simulate/scenario.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
@@ -47,37 +47,4 @@ function eveningCases(seed: number, evening: number): Case[] {
     between: (now_ms) => scanInput(simulateScan(scenario, now_ms)),
     blockOf: () => String(evening),
   });
-}
-
-/** A simulated scan as the reader would hand it over, with POSH as its only companion. */
-function scanInput({ scan_time, window, index, values }: SimulatedScan): ScanInput {
-  const kept = Uint32Array.from(index.keys().filter((n) => values.MESH[n] > 0));
-  const rowStart = new Uint32Array(window.rows + 1);
-  for (const n of kept) {
-    const next = Math.floor(index[n] / window.cols) + 1;
-    rowStart[next] = rowStart[next] + 1;
-  }
-  for (let row = 0; row < window.rows; row++) rowStart[row + 1] = rowStart[row + 1] + rowStart[row];
-  return {
-    scan_time,
-    simulated: true,
-    mesh: {
-      window,
-      rowStart,
-      col: Uint16Array.from(kept, (n) => window.col0 + (index[n] % window.cols)),
-      tenths: Uint16Array.from(kept, (n) => values.MESH[n]),
-      covered_px: window.rows * window.cols,
-      uncovered_px: 0,
-    },
-    companions: {
-      posh_pct: Float32Array.from(kept, (n) => Math.max(0, values.POSH[n]) / 10),
-      vil_kg_m2: null,
-      echo_top_18_km: null,
-      echo_top_50_km: null,
-      max_reflectivity_dbz: null,
-    },
-    uncovered: null,
-    probsevere: null,
-    products: ['MESH', 'POSH'],
-  };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { hailNowcast } from '../../api/routes/hail-nowcast.ts';
 import { distanceKm, travel } from '../../schemas/geo/distance.ts';
-import { NOWCAST_CALIBRATION } from '../../schemas/reference/nowcast-calibration.ts';
+import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { Nowcast } from '../../schemas/resources/nowcast.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { midnight, publish, SCRATCH } from '../support/data/world.ts';
@@ -49,7 +49,7 @@ test.serial('GET /v1/hail/nowcast where the largest storm has moved to since is 
   );
   t.true(answer.active);
   t.true((answer.nowcast?.t15.probability ?? 0) > 0.5);
-  t.is(answer.model_version, NOWCAST_CALIBRATION.version);
+  t.is(answer.model_version, NOWCAST_MODEL.simulated.version);
   t.is(Date.parse(answer.data_timestamp as string), newest_ms);
 });
 
@@ -100,7 +100,7 @@ test.serial('GET /v1/hail/nowcast without a storm in range is a billed 200 with 
     location: { lat: 45, lon: -80 },
     nearest_storm: null,
     nowcast: null,
-    model_version: NOWCAST_CALIBRATION.version,
+    model_version: NOWCAST_MODEL.simulated.version,
     data_timestamp: new Date(newest_ms).toISOString().replace('.000', ''),
   });
   t.is((await creditsUsed(service)) - before, 10);

@@ -1,26 +1,33 @@
 import test from 'ava';
-import { type NowcastStorm, nowcast, nowcastStorm, onCurve, rawNowcast, survival } from '../../../api/rules/nowcast.ts';
+import {
+  fitFor,
+  type NowcastStorm,
+  nowcast,
+  nowcastStorm,
+  predictors,
+  rawNowcast,
+  survival,
+  weighed,
+} from '../../../api/rules/nowcast.ts';
 import { travel } from '../../../schemas/geo/distance.ts';
-import { NOWCAST_CALIBRATION } from '../../../schemas/reference/nowcast-calibration.ts';
+import { NOWCAST_MODEL } from '../../../schemas/reference/nowcast-model.ts';
 import { DAY_MS, trackPoint } from '../../support/data/rows.ts';
 
 const AT = { lat: 39.995, lon: -99.995 };
 
-/** Lead, size, growth, duration, area: survival of SCIENCE.md, "Nowcast". */
-const SURVIVAL = [
-  [15, 25, 0, 20, 15, 0.94],
-  [30, 25, 0, 20, 15, 0.873],
-  [45, 25, 0, 20, 15, 0.75],
-  [15, 19, -1, 6, 6, 0.811],
-  [45, 19, -1, 6, 6, 0.452],
-  [45, 50, 1, 60, 40, 0.952],
-] as const;
+test('hail of 19 to 25 mm is seldom there a quarter of an hour later, hail of 38 mm and more nearly always', (t) => {
+  t.true(survival(15, 19) < 0.3 && survival(15, 25) < 0.6);
+  t.true(survival(15, 38) > 0.85);
+});
 
-for (const [lead, estimated_size_mm, growth, duration_min, area_km2, expected] of SURVIVAL)
-  test(`a storm of ${estimated_size_mm} mm growing ${growth} mm/min for ${duration_min} min lives ${lead} min more with ${expected}`, (t) => {
-    const storm = { estimated_size_mm, size_growth_rate_mm_per_min: growth, duration_min, area_km2 };
-    t.is(Math.round(1000 * survival(lead, storm)) / 1000, expected);
-  });
+test('hail lives on less the longer the lead, and more the larger it is', (t) => {
+  const leads = [0, 15, 30, 45].map((lead) => survival(lead, 30));
+  t.deepEqual(
+    leads,
+    leads.toSorted((a, b) => b - a),
+  );
+  t.true(survival(30, 25) < survival(30, 38) && survival(30, 38) < survival(30, 63));
+});
 
 function storm(fields: Parameters<typeof trackPoint>[0] = {}): NowcastStorm {
   const seen = trackPoint({
@@ -40,7 +47,7 @@ test('without storms nothing strikes', (t) => {
 
 test('under the storm the raw probability is its survival times its confidence, for every lead', (t) => {
   const one = storm();
-  const expected = survival(0, one.seen) * 0.7;
+  const expected = survival(0, 30) * 0.7;
   const { t15, t30, t45 } = rawNowcast(AT, [one], DAY_MS);
   for (const value of [t15, t30, t45]) t.true(Math.abs(value - expected) < 1e-12);
 });
@@ -54,7 +61,7 @@ test('two storms strike unless both spare the point', (t) => {
 test('a longer lead never strikes less, at any place around a storm', (t) => {
   for (let bearing = 0; bearing < 360; bearing += 45)
     for (const km of [2, 10, 25, 45]) {
-      const { t15, t30, t45 } = nowcast(travel(AT, bearing, km), [storm()], DAY_MS);
+      const { t15, t30, t45 } = nowcast(travel(AT, bearing, km), [storm()], DAY_MS, NOWCAST_MODEL.observed);
       t.true(t15 <= t30 && t30 <= t45);
     }
 });
@@ -84,23 +91,42 @@ test('a storm of unknown motion may go anywhere', (t) => {
   t.true(Math.min(...strikes) > 0.4 * Math.max(...strikes) && Math.min(...strikes) > 0);
 });
 
-test('the calibration rises and stays within 0 and 1 at every lead', (t) => {
-  for (const { raw, probability } of Object.values(NOWCAST_CALIBRATION.leads)) {
-    t.is(raw.length, probability.length);
-    for (const values of [raw, probability]) {
-      t.deepEqual(
-        values,
-        values.toSorted((a, b) => a - b),
-      );
-      t.true(values.every((value) => value >= 0 && value <= 1));
-    }
+const COURSE = { now_km: 0.4, path_km: { t15: 0.4, t30: 0.2, t45: 0.2 } };
+
+test('the logistic of a lead goes by its raw probability, hail on its path, hail now, and the distance to its path', (t) => {
+  const [raw, path, now, distance] = predictors({ raw: { t15: 0.5, t30: 0.6, t45: 0.7 }, course: COURSE }, 't15');
+  t.deepEqual([raw, path, now, distance], [0, 1, 1, Math.log(1.4)]);
+  const far = { now_km: 9, path_km: { t15: 6, t30: 1, t45: 1 } };
+  t.deepEqual(predictors({ raw: { t15: 0, t30: 0.5, t45: 0.5 }, course: far }, 't15').slice(1), [0, 0, Math.log(7)]);
+  t.deepEqual(predictors({ raw: { t15: 0, t30: 0.5, t45: 0.5 }, course: far }, 't30').slice(1), [1, 0, Math.log(2)]);
+});
+
+test('raw probabilities of 0 and 1 have scores that end', (t) => {
+  for (const raw of [0, 1]) {
+    const { t15 } = weighed({ raw: { t15: raw, t30: raw, t45: raw }, course: COURSE }, NOWCAST_MODEL.observed.leads);
+    t.true(t15 > 0 && t15 < 1);
   }
 });
 
-test('a curve is constant outside its knots and straight between them', (t) => {
-  const curve = { raw: [0.2, 0.4], probability: [0.1, 0.5] };
-  t.deepEqual(
-    [0, 0.2, 0.3, 0.4, 1].map((at) => Math.round(1000 * onCurve(curve, at)) / 1000),
-    [0.1, 0.1, 0.3, 0.5, 0.5],
-  );
+test('a weighed probability is the logistic of its predictors, and never below that of a shorter lead', (t) => {
+  const none = { base: 0, raw: 0, path: 0, now: 0, distance: 0 };
+  const leads = { t15: { ...none, base: -1, now: 2 }, t30: { ...none, base: -1 }, t45: { ...none, path: 2 } };
+  const { t15, t30, t45 } = weighed({ raw: { t15: 0.1, t30: 0.1, t45: 0.1 }, course: COURSE }, leads);
+  t.is(t15, 1 / (1 + Math.exp(-1)));
+  t.is(t30, t15);
+  t.is(t45, 1 / (1 + Math.exp(-2)));
+});
+
+test('what was fitted on simulations holds for nothing but simulated data', (t) => {
+  t.is(fitFor('simulated'), NOWCAST_MODEL.simulated);
+  for (const source of ['observed', 'mixed', null] as const) t.is(fitFor(source), NOWCAST_MODEL.observed);
+});
+
+test('under hail that is there now a strike is likelier than beside it, and far away it is rare, by either fit', (t) => {
+  const under = nowcastStorm(storm().seen, [AT, travel(AT, 90, 1), travel(AT, 180, 1)]);
+  for (const fit of [NOWCAST_MODEL.observed, NOWCAST_MODEL.simulated]) {
+    const at = (km: number) => nowcast(travel(AT, 0, km), [under], DAY_MS, fit).t15;
+    t.true(at(0) > 0.5 && at(0) > at(4) && at(4) > at(12));
+    t.true(at(45) < 0.03);
+  }
 });

@@ -1,0 +1,44 @@
+import model from '../../data/reference/nowcast-model.json' with { type: 'json' };
+import type { Provenance } from '../provenance.ts';
+
+type LeadKey = 't15' | 't30' | 't45';
+
+/**
+ * Logistic of a lead. Its score is `base` + `raw` x logit of the raw probability + `path` where hail that keeps its course
+ * passes + `now` where it is by now + `distance` x ln(1 + km to its path).
+ */
+export interface NowcastWeights {
+  readonly base: number;
+  readonly raw: number;
+  readonly path: number;
+  readonly now: number;
+  readonly distance: number;
+}
+
+/** The weights that hold for a kind of data, and what they were fitted on. */
+export interface NowcastFit {
+  readonly version: string;
+  readonly material: { readonly source: string; readonly cases: number; readonly blocks: number };
+  readonly leads: Readonly<Record<LeadKey, NowcastWeights>>;
+}
+
+/** The strike nowcast as fitted by `npm run bench -- nowcast --fit`. A fit on simulations never judges observed data. */
+export const NOWCAST_MODEL: Readonly<Record<Provenance, NowcastFit>> & {
+  /** Hail >= 19 mm lives on: logit = base + size ln(M / 19) + lead L. */
+  readonly survival: {
+    readonly base: number;
+    readonly size: number;
+    readonly lead: number;
+    readonly material: {
+      readonly source: string;
+      readonly objects: number;
+      readonly cases: number;
+      readonly longest_min: number;
+    };
+  };
+  /**
+   * Skill over hail that keeps its course, judged on real frames by regions that were not learnt from: 5 and 95 % of draws of
+   * regions. Null where no frames reach so far.
+   */
+  readonly skill_over_advection: Readonly<Record<LeadKey, { readonly low: number; readonly high: number } | null>>;
+} = model;
