@@ -1,7 +1,12 @@
 import { PipelineError } from '../error.ts';
 
 const ITERATIONS_MAX = 100;
-const STEP_TOLERANCE = 1e-10;
+/** Twice what the last step can still lower the loss by; quadratic convergence leaves an error far below it. */
+const DECREMENT_MIN = 1e-16;
+/** A loss summed over many cases is known to this share of it. */
+const LOSS_ROUNDING = 1e-10;
+/** A step is not halved further than to this share of it. */
+const SHARE_MIN = 1e-9;
 
 export interface LogisticFit {
   readonly intercept: number;
@@ -13,8 +18,10 @@ export const sigmoid = (score: number): number => 1 / (1 + Math.exp(-score));
 /**
  * Logistic regression of targets 0..1 (shares are allowed) on rows of predictors.
  *
- * Minimises the weighted cross-entropy plus ridge / 2 x the sum of squared weights; the intercept is free.
- * Throws when it does not converge in 100 steps. Source: Newton's method (iteratively reweighted least squares).
+ * Minimises the weighted cross-entropy plus ridge / 2 x the sum of squared weights; the intercept is free. A ridge above 0
+ * keeps the weights finite where predictors separate the cases.
+ * Throws when no case is true or none is false, and when it does not converge in 100 steps.
+ * Source: Newton's method (iteratively reweighted least squares), a step that would raise the loss halved.
  */
 export function fitLogistic(
   rows: readonly (readonly number[])[],
@@ -22,38 +29,80 @@ export function fitLogistic(
   caseWeights: readonly number[],
   ridge: number,
 ): LogisticFit {
-  const width = (rows[0]?.length ?? 0) + 1;
-  const beta = new Float64Array(width);
+  if (!targets.some((target) => target > 0) || !targets.some((target) => target < 1))
+    throw new PipelineError(
+      'train',
+      'logistic regression',
+      `${targets.length} cases with ${targets.filter((target) => target > 0).length} true, expected true and false ones`,
+    );
+  const xs = rows.map((row) => [1, ...row]);
+  const cases = { xs, targets, caseWeights, ridge };
+  let beta = new Float64Array(xs[0]?.length ?? 1);
   for (let iteration = 0; iteration < ITERATIONS_MAX; iteration++) {
-    const gradient = new Float64Array(width);
-    const hessian = Array.from({ length: width }, () => new Float64Array(width));
-    rows.forEach((row, n) => {
-      const x = [1, ...row];
-      const p = sigmoid(x.reduce((sum, value, j) => sum + value * beta[j], 0));
-      const weight = caseWeights[n];
-      const error = weight * (targets[n] - p);
-      const curvature = weight * Math.max(p * (1 - p), 1e-12);
-      for (let j = 0; j < width; j++) {
-        const xj = x[j];
-        gradient[j] = gradient[j] + error * xj;
-        const line = hessian[j] as Float64Array;
-        for (let k = 0; k < width; k++) line[k] = line[k] + curvature * xj * x[k];
-      }
-    });
-    for (let j = 1; j < width; j++) {
-      gradient[j] = gradient[j] - ridge * beta[j];
-      const line = hessian[j] as Float64Array;
-      line[j] = line[j] + ridge;
-    }
+    const { gradient, hessian } = derivatives(cases, beta);
     const step = solve(hessian, gradient);
-    let largest = 0;
-    for (let j = 0; j < width; j++) {
-      beta[j] = beta[j] + step[j];
-      largest = Math.max(largest, Math.abs(step[j]));
-    }
-    if (largest < STEP_TOLERANCE) return { intercept: beta[0], weights: Array.from(beta.subarray(1)) };
+    const full = stepped(beta, step, 1);
+    if (scoreOf(gradient, step) < DECREMENT_MIN) return { intercept: full[0], weights: Array.from(full.subarray(1)) };
+    const highest = lossAt(cases, beta) * (1 + LOSS_ROUNDING);
+    let next = full;
+    for (let share = 0.5; lossAt(cases, next) > highest && share >= SHARE_MIN; share /= 2)
+      next = stepped(beta, step, share);
+    beta = next;
   }
   throw new PipelineError('train', 'logistic regression', `no convergence in ${ITERATIONS_MAX} steps`);
+}
+
+interface Cases {
+  /** Predictors after a 1 for the intercept. */
+  readonly xs: readonly (readonly number[])[];
+  readonly targets: readonly number[];
+  readonly caseWeights: readonly number[];
+  readonly ridge: number;
+}
+
+/** Gradient and negative second derivatives of the log-likelihood, ridge included. */
+function derivatives({ xs, targets, caseWeights, ridge }: Cases, beta: Float64Array) {
+  const width = beta.length;
+  const gradient = new Float64Array(width);
+  const hessian = Array.from({ length: width }, () => new Float64Array(width));
+  for (const [n, x] of xs.entries()) {
+    const p = sigmoid(scoreOf(x, beta));
+    const weight = caseWeights[n];
+    const error = weight * (targets[n] - p);
+    const curvature = weight * Math.max(p * (1 - p), 1e-12);
+    for (let j = 0; j < width; j++) {
+      const xj = x[j];
+      gradient[j] = gradient[j] + error * xj;
+      const line = hessian[j] as Float64Array;
+      for (let k = 0; k < width; k++) line[k] = line[k] + curvature * xj * x[k];
+    }
+  }
+  for (let j = 1; j < width; j++) {
+    gradient[j] = gradient[j] - ridge * beta[j];
+    const line = hessian[j] as Float64Array;
+    line[j] = line[j] + ridge;
+  }
+  return { gradient, hessian };
+}
+
+function lossAt({ xs, targets, caseWeights, ridge }: Cases, beta: Float64Array): number {
+  const penalty = beta.subarray(1).reduce((sum, value) => sum + (ridge / 2) * value * value, 0);
+  return xs.reduce((sum, x, n) => sum + caseWeights[n] * crossEntropy(scoreOf(x, beta), targets[n]), penalty);
+}
+
+function scoreOf(x: ArrayLike<number>, beta: Float64Array): number {
+  let sum = 0;
+  for (let j = 0; j < beta.length; j++) sum += x[j] * beta[j];
+  return sum;
+}
+
+function stepped(beta: Float64Array, step: Float64Array, share: number): Float64Array<ArrayBuffer> {
+  return Float64Array.from(beta, (value, j) => value + share * step[j]);
+}
+
+/** Cross-entropy of a score against a target, in a form that does not overflow. */
+function crossEntropy(score: number, target: number): number {
+  return Math.max(score, 0) + Math.log1p(Math.exp(-Math.abs(score))) - target * score;
 }
 
 /** Solution of a symmetric linear system by Gaussian elimination with row pivots. */
