@@ -57,14 +57,16 @@ export function arrivals(
   const [sine, cosine] = [Math.sin(axis), Math.cos(axis)];
   const along_km = point.east_km * sine + point.north_km * cosine;
   const across_km = point.east_km * cosine - point.north_km * sine;
-  return Float64Array.from(DRAWS, ({ speed, direction, grown }) => {
+  const times = new Float64Array(DRAWS.length);
+  for (const [n, { speed, direction, grown }] of DRAWS.entries()) {
     const km_min = (motion.speed_kmh + motion.speed_error_kmh * speed) / 60;
     const turned = radians(motion.direction_deg + motion.direction_error_deg * direction) - axis;
     const [major_km, minor_km] = [ellipse.major_km * grown, ellipse.minor_km * grown];
     const vx = (-km_min * Math.cos(turned)) / major_km;
     const vy = (-km_min * Math.sin(turned)) / minor_km;
-    return firstInside(along_km / major_km, across_km / minor_km, vx, vy, from_min, to_min);
-  });
+    times[n] = firstInside(along_km / major_km, across_km / minor_km, vx, vy, from_min, to_min);
+  }
+  return times;
 }
 
 /** Points farther than this from the centre are out of reach of every future of a storm, km. */

@@ -1,14 +1,10 @@
 import test from 'ava';
 import { crossValidated, recalibration, reliability, scoresOf, twoProbabilities } from './nowcast-scores.ts';
 
-/** Forecasts p, each made 1000 times, of which a share `came(p)` comes true; as weights of two cases each. */
+/** Forecasts p, each made 1000 times, of which a share `came(p)` comes true. */
 function recalibrated(came: (p: number) => number) {
   const said = [0.01, 0.05, 0.2, 0.5, 0.8, 0.95];
-  return recalibration(
-    said.flatMap((p) => [p, p]),
-    said.flatMap(() => [1, 0]),
-    said.flatMap((p) => [1000 * came(p), 1000 * (1 - came(p))]),
-  );
+  return recalibration(said.map((p) => ({ logit: Math.log(p / (1 - p)), cases: 1000, came: 1000 * came(p) })));
 }
 
 test('forecasts that come true as often as they say are recalibrated with slope 1 and intercept 0', (t) => {
@@ -32,9 +28,26 @@ test('saying nothing anywhere has no reliability to show, and no skill', (t) => 
 
 test('reliability leaves out what is said with less than .02', (t) => {
   t.deepEqual(reliability([0.019, 0.02, 0.04, 0.95], [1, 0, 1, 1]), [
-    { cases: 2, said: 0.03, came: 0.5 },
-    { cases: 1, said: 0.95, came: 1 },
+    { cases: 2, said: 0.03, came: { value: 0.5, low: null, high: null } },
+    { cases: 1, said: 0.95, came: { value: 1, low: null, high: null } },
   ]);
+});
+
+test('how often forecasts of a bin came true lies between what its blocks say', (t) => {
+  const said = Array.from({ length: 300 }, () => 0.5);
+  const came = said.map((_, n) => (n % 3 === 0 || n < 60 ? 1 : 0));
+  const { bins } = scoresOf({ block: said.map((_, n) => String(Math.floor(n / 20))), came, said, rivals: {} });
+  const [{ value, low, high }] = bins.map(({ came }) => came) as [{ value: number; low: number; high: number }];
+  t.true(0.33 < low && low < value && value < high && high < 0.7);
+});
+
+test('the slope is that of single cases, though draws add up forecasts of about one logit', (t) => {
+  const said = Array.from({ length: 600 }, (_, n) => 0.03 + (0.9 * n) / 600);
+  const came = said.map((p, n) => ((n * 0.6180339887) % 1 < 0.1 + 0.7 * p ? 1 : 0));
+  const { slope, intercept } = scoresOf({ block: said.map((_, n) => String(n % 30)), came, said, rivals: {} });
+  const exact = recalibration(said.map((p, n) => ({ logit: Math.log(p / (1 - p)), cases: 1, came: came[n] })));
+  t.true(Math.abs(slope.value - exact.slope) < 1e-3 && Math.abs(intercept.value - exact.intercept) < 1e-3);
+  t.true((slope.low as number) < slope.value && slope.value < (slope.high as number));
 });
 
 test('skill is the share of the Brier score of a rival that is saved', (t) => {

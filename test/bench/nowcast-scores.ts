@@ -1,18 +1,20 @@
 import { drawsOf } from '../../pipeline/simulate/random.ts';
 
-/** Cases are judged by what they were told by others: each block belongs to one of so many folds. */
+/** Models learn from the blocks of other folds: each block belongs to one of so many. */
 const FOLDS = 5;
 /** Intervals come from so many draws of whole blocks. */
 const DRAWS = 400;
 const DRAW_SEED = 1;
 /** Forecasts below this are no statement about a storm: most points are out of reach of any. */
-const SAID_MIN = 0.02;
+export const SAID_MIN = 0.02;
 const BINS = [SAID_MIN, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0001];
 /** Sharp forecasts seldom lie between these. */
 const UNSURE = [0.2, 0.8] as const;
+/** Forecasts whose logits differ by less are recalibrated as one. */
+const LOGIT_STEP = 0.02;
 
 /** Forecasts of one lead on some material, with those of their rivals, and what came: 1 or 0. */
-export interface Judged {
+export interface Forecasts {
   readonly block: readonly string[];
   readonly came: readonly number[];
   readonly said: readonly number[];
@@ -26,10 +28,13 @@ export interface Interval {
   readonly high: number | null;
 }
 
+/** Forecasts of about the same probability. */
 export interface Bin {
   readonly cases: number;
+  /** Their mean. */
   readonly said: number;
-  readonly came: number;
+  /** How often they came true. */
+  readonly came: Interval;
 }
 
 export interface Scores {
@@ -44,13 +49,15 @@ export interface Scores {
   readonly unsure: number;
   /** Of forecasts from 0.02 on. */
   readonly bins: readonly Bin[];
+  /** The same of each rival. */
+  readonly rival_bins: Readonly<Record<string, readonly Bin[]>>;
   readonly said: number;
   readonly came: number;
   readonly slope: Interval;
   readonly intercept: Interval;
 }
 
-export function scoresOf({ block, came, said, rivals }: Judged): Scores {
+export function scoresOf({ block, came, said, rivals }: Forecasts): Scores {
   const names = [...new Set(block)];
   const blockAt = block.map((name) => names.indexOf(name));
   const squares = (forecast: readonly number[]) =>
@@ -63,16 +70,13 @@ export function scoresOf({ block, came, said, rivals }: Judged): Scores {
   const rival = Object.entries(rivals).map(([name, forecast]) => [name, squares(forecast)] as const);
   const draws = drawsOfBlocks(names.length);
   const told = said.flatMap((p, n) => (p >= SAID_MIN ? [n] : []));
-  const [toldSaid, toldCame] = [told.map((n) => said[n]), told.map((n) => came[n])];
-  const whole = recalibration(toldSaid, toldCame);
-  const redrawn = draws.map((times) =>
-    recalibration(
-      toldSaid,
-      toldCame,
-      told.map((n) => times[blockAt[n]]),
-      { from: whole, steps: 4 },
-    ),
+  const tallies = talliesOf(
+    told.map((n) => said[n]),
+    told.map((n) => came[n]),
+    told.map((n) => blockAt[n]),
   );
+  const whole = recalibration(tallies.map(summed()));
+  const redrawn = draws.map((times) => recalibration(tallies.map(summed(times)), { from: whole, steps: 4 }));
   const even = new Float64Array(names.length).fill(1);
   return {
     cases: said.length,
@@ -87,9 +91,12 @@ export function scoresOf({ block, came, said, rivals }: Judged): Scores {
       }),
     ),
     unsure: mean(said.map((p) => (p >= UNSURE[0] && p <= UNSURE[1] ? 1 : 0))),
-    bins: reliability(said, came),
-    said: mean(toldSaid),
-    came: mean(toldCame),
+    bins: reliability(said, came, blockAt, draws),
+    rival_bins: Object.fromEntries(
+      Object.entries(rivals).map(([name, forecast]) => [name, reliability(forecast, came)]),
+    ),
+    said: mean(told.map((n) => said[n])),
+    came: mean(told.map((n) => came[n])),
     slope: interval(
       whole.slope,
       redrawn.map(({ slope }) => slope),
@@ -101,15 +108,30 @@ export function scoresOf({ block, came, said, rivals }: Judged): Scores {
   };
 }
 
-/** Forecasts from 0.02 on in bins, without the empty ones: how many, their mean, and how often it came true. */
-export function reliability(said: readonly number[], came: readonly number[]): Bin[] {
+/**
+ * Forecasts from 0.02 on in bins, without the empty ones. `blockAt`: the block of each; `draws`: how often each block is drawn,
+ * none for bins without intervals.
+ */
+export function reliability(
+  said: readonly number[],
+  came: readonly number[],
+  blockAt: readonly number[] = [],
+  draws: readonly Float64Array[] = [],
+): Bin[] {
   return BINS.slice(0, -1)
     .map((low, bin) => said.flatMap((value, index) => (value >= low && value < BINS[bin + 1] ? [index] : [])))
     .filter((members) => members.length > 0)
     .map((members) => ({
       cases: members.length,
       said: mean(members.map((index) => said[index])),
-      came: mean(members.map((index) => came[index])),
+      came: interval(
+        mean(members.map((index) => came[index])),
+        draws.map((times) => {
+          const counts = members.map((index) => times[blockAt[index]]);
+          const true_count = members.reduce((sum, index, n) => sum + counts[n] * came[index], 0);
+          return true_count / counts.reduce((sum, count) => sum + count, 0);
+        }),
+      ),
     }));
 }
 
@@ -145,36 +167,72 @@ export interface Recalibration {
   readonly intercept: number;
 }
 
+/** Forecasts of one logit: how many, and how many of them came true. */
+export interface Tally {
+  readonly logit: number;
+  readonly cases: number;
+  readonly came: number;
+}
+
 /**
- * The logistic that turns forecasts, above 0 and below 1, into what came; slope 1 and intercept 0 when nothing is left to
- * mend. `weights`: how often each case counts. `from`: where the search starts; near the answer a few steps are enough.
+ * The logistic that turns forecasts into what came; slope 1 and intercept 0 when nothing is left to mend. `from`: where the
+ * search starts; near the answer a few steps are enough.
  */
 export function recalibration(
-  said: readonly number[],
-  came: readonly number[],
-  weights: readonly number[] | null = null,
+  tallies: readonly Tally[],
   { from = { slope: 1, intercept: 0 }, steps = 20 }: { from?: Recalibration; steps?: number } = {},
 ): Recalibration {
   let { slope, intercept } = from;
-  const logits = said.map((value) => Math.log(value / (1 - value)));
   for (let step = 0; step < steps; step++) {
     let [g0, g1, h00, h01, h11] = [0, 0, 0, 0, 0];
-    for (const [index, x] of logits.entries()) {
-      const p = 1 / (1 + Math.exp(-(intercept + slope * x)));
-      const count = weights === null ? 1 : weights[index];
-      const miss = count * (came[index] - p);
-      const curvature = count * p * (1 - p);
+    for (const { logit, cases, came } of tallies) {
+      const p = 1 / (1 + Math.exp(-(intercept + slope * logit)));
+      const miss = came - cases * p;
+      const curvature = cases * p * (1 - p);
       g0 += miss;
-      g1 += miss * x;
+      g1 += miss * logit;
       h00 += curvature;
-      h01 += curvature * x;
-      h11 += curvature * x * x;
+      h01 += curvature * logit;
+      h11 += curvature * logit * logit;
     }
     const determinant = h00 * h11 - h01 * h01;
     intercept += (h11 * g0 - h01 * g1) / determinant;
     slope += (h00 * g1 - h01 * g0) / determinant;
   }
   return { slope, intercept };
+}
+
+/** Forecasts of about one logit, block by block. */
+interface BlockTallies {
+  readonly logit: number;
+  readonly ofBlock: ReadonlyMap<number, { readonly cases: number; readonly came: number }>;
+}
+
+/** Forecasts, above 0 and below 1, by their logit and block: draws of whole blocks add these up instead of single cases. */
+function talliesOf(said: readonly number[], came: readonly number[], blockAt: readonly number[]): BlockTallies[] {
+  const logits = said.map((p) => Math.log(p / (1 - p)));
+  return [...Map.groupBy(logits.keys(), (n) => Math.round(logits[n] / LOGIT_STEP)).values()].map((members) => ({
+    logit: mean(members.map((n) => logits[n])),
+    ofBlock: new Map(
+      [...Map.groupBy(members, (n) => blockAt[n])].map(([block, own]) => [
+        block,
+        { cases: own.length, came: own.reduce((sum, n) => sum + came[n], 0) },
+      ]),
+    ),
+  }));
+}
+
+/** Tallies of all blocks together, each as often as it is drawn; once each by default. */
+function summed(times: Float64Array | null = null) {
+  return ({ logit, ofBlock }: BlockTallies): Tally => {
+    let [cases, came] = [0, 0];
+    for (const [block, own] of ofBlock) {
+      const count = times === null ? 1 : times[block];
+      cases += count * own.cases;
+      came += count * own.came;
+    }
+    return { logit, cases, came };
+  };
 }
 
 /** How often each block is drawn, with replacement, in each draw. */
@@ -203,7 +261,7 @@ function dot(a: Float64Array, b: Float64Array): number {
 /** The value with 5 and 95 % of its draws; draws without any forecast or event have no value. */
 function interval(value: number, draws: readonly number[]): Interval {
   const sorted = draws.filter(Number.isFinite).sort((a, b) => a - b);
-  if (sorted.length < draws.length / 2) return { value, low: null, high: null };
+  if (draws.length === 0 || sorted.length < draws.length / 2) return { value, low: null, high: null };
   const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] as number;
   return { value, low: at(0.05), high: at(0.95) };
 }

@@ -1,0 +1,215 @@
+import { element, text } from '../../pipeline/picture/svg.ts';
+import { BASEMAP } from '../../schemas/palette.ts';
+import { type Bin, type Interval, SAID_MIN, type Scores } from './nowcast-scores.ts';
+import { type Column, shown } from './nowcast-table.ts';
+
+/** Of a panel: the square of the diagram, the strip of counts beneath it, and what is left around them. */
+const SIDE = 250;
+const STRIP = 46;
+const LEFT = 58;
+const GAP = 34;
+const TOP = 96;
+const BELOW = 104;
+const MARGIN = 26;
+const FONT = 'Inter, Helvetica, Arial, sans-serif';
+const GRID = '#e4e8eb';
+const MODEL = '#1f5f8b';
+const RAW = '#c9803a';
+const TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1];
+const RADIUS_MIN = 2.6;
+const RADIUS_MAX = 7.5;
+
+/**
+ * Reliability of a lead as SVG, a panel for each material: how often forecasts of a bin came true over their mean, with what
+ * 5 and 95 % of draws of whole blocks say; how many there are beneath. Materials without scores have a panel that says why.
+ */
+export function reliabilityDiagram(minutes: number, columns: readonly Column[]): string {
+  const width = 2 * MARGIN + columns.length * (LEFT + SIDE) + (columns.length - 1) * GAP;
+  const height = TOP + SIDE + STRIP + BELOW;
+  return `${element(
+    'svg',
+    {
+      xmlns: 'http://www.w3.org/2000/svg',
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      'font-family': FONT,
+    },
+    [
+      element('rect', { x: 0, y: 0, width, height, fill: '#ffffff' }),
+      text(`Hail ≥ 19 mm within 1 km of a point in the next ${minutes} minutes`, MARGIN, 36, {
+        'font-size': 20,
+        'font-weight': 700,
+        fill: BASEMAP.ink,
+      }),
+      ...legend(MARGIN, 58),
+      ...columns.map((column, n) =>
+        element(
+          'g',
+          { transform: `translate(${MARGIN + LEFT + n * (LEFT + SIDE + GAP)} ${TOP})` },
+          panel(column, n === 0),
+        ),
+      ),
+    ].join('\n'),
+  )}\n`;
+}
+
+function legend(x: number, y: number): string[] {
+  return [
+    element('circle', { cx: x + 6, cy: y - 4, r: 5, fill: MODEL }),
+    text('nowcast, weights from other blocks, with 5–95 % of draws of blocks', x + 18, y, {
+      'font-size': 12,
+      fill: BASEMAP.ink,
+    }),
+    element('path', {
+      d: `M${x + 412} ${y - 4}h24`,
+      fill: 'none',
+      stroke: RAW,
+      'stroke-width': 1.6,
+      'stroke-dasharray': '4 3',
+    }),
+    text('not weighed', x + 443, y, { 'font-size': 12, fill: BASEMAP.ink }),
+    element('path', { d: `M${x + 532} ${y}l14 -10`, stroke: BASEMAP.faint, 'stroke-width': 1 }),
+    text(`reliable · forecasts from ${SAID_MIN}, points within 15 km of a storm`, x + 554, y, {
+      'font-size': 12,
+      fill: BASEMAP.ink,
+    }),
+  ];
+}
+
+function panel({ name, scores, why }: Column, isFirst: boolean): string {
+  const frame = element('rect', {
+    x: 0,
+    y: 0,
+    width: SIDE,
+    height: SIDE,
+    fill: 'none',
+    stroke: BASEMAP.faint,
+    'stroke-width': 1,
+  });
+  const title = text(name, 0, -10, { 'font-size': 14, 'font-weight': 600, fill: BASEMAP.ink });
+  if (scores === null)
+    return [
+      frame,
+      title,
+      text(why ?? '', SIDE / 2, SIDE / 2, { 'font-size': 12, fill: BASEMAP.faint, 'text-anchor': 'middle' }),
+    ].join('\n');
+  return [
+    ...axes(isFirst),
+    element('path', { d: `M0 ${SIDE}L${SIDE} 0`, stroke: BASEMAP.faint, 'stroke-width': 1 }),
+    baseRate(scores),
+    rawLine(scores.rival_bins['not weighed'] ?? []),
+    ...scores.bins.map((bin) => dot(bin, Math.max(...scores.bins.map(({ cases }) => cases)))),
+    frame,
+    title,
+    ...counts(scores.bins, isFirst),
+    ...figures(scores),
+  ].join('\n');
+}
+
+function axes(isFirst: boolean): string[] {
+  return TICKS.flatMap((tick) => [
+    element('path', {
+      d: `M${x(tick)} 0V${SIDE}M0 ${y(tick)}H${SIDE}`,
+      stroke: GRID,
+      'stroke-width': 1,
+    }),
+    text(String(tick), -8, y(tick) + 4, { 'font-size': 11, fill: BASEMAP.faint, 'text-anchor': 'end' }),
+  ]).concat(
+    isFirst
+      ? [
+          text('came true', 0, 0, {
+            'font-size': 12,
+            fill: BASEMAP.ink,
+            'text-anchor': 'middle',
+            transform: `translate(-40 ${SIDE / 2}) rotate(-90)`,
+          }),
+        ]
+      : [],
+  );
+}
+
+function baseRate({ base_rate }: Scores): string {
+  return (
+    element('path', {
+      d: `M0 ${y(base_rate)}H${SIDE}`,
+      stroke: BASEMAP.faint,
+      'stroke-width': 1,
+      'stroke-dasharray': '1 4',
+    }) + text('base rate', SIDE - 4, y(base_rate) - 4, { 'font-size': 10, fill: BASEMAP.faint, 'text-anchor': 'end' })
+  );
+}
+
+function rawLine(bins: readonly Bin[]): string {
+  const points = bins.map(({ said, came }) => `${x(said).toFixed(1)} ${y(came.value).toFixed(1)}`);
+  return element('path', {
+    d: `M${points.join('L')}`,
+    fill: 'none',
+    stroke: RAW,
+    'stroke-width': 1.6,
+    'stroke-dasharray': '4 3',
+    'stroke-linejoin': 'round',
+  });
+}
+
+/** Its area grows with the number of forecasts. */
+function dot({ cases, said, came: { value, low, high } }: Bin, most: number): string {
+  const r = Math.max(RADIUS_MIN, RADIUS_MAX * Math.sqrt(cases / most));
+  const bar =
+    low === null || high === null
+      ? ''
+      : element('path', {
+          d: `M${x(said).toFixed(1)} ${y(low).toFixed(1)}V${y(high).toFixed(1)}`,
+          stroke: MODEL,
+          'stroke-width': 1.6,
+          opacity: 0.55,
+        });
+  return bar + element('circle', { cx: x(said), cy: y(value), r, fill: MODEL, stroke: '#ffffff', 'stroke-width': 1 });
+}
+
+/** How many forecasts each bin has, as bars of a logarithmic height. */
+function counts(bins: readonly Bin[], isFirst: boolean): string[] {
+  const foot = SIDE + STRIP;
+  const decades = Math.log10(Math.max(10, ...bins.map(({ cases }) => cases)));
+  return [
+    ...bins.map(({ cases, said }) => {
+      const height = ((STRIP - 14) * Math.log10(1 + cases)) / decades;
+      return element('rect', { x: x(said) - 5, y: foot - height, width: 10, height, fill: MODEL, opacity: 0.35 });
+    }),
+    element('path', { d: `M0 ${foot}H${SIDE}`, stroke: BASEMAP.faint, 'stroke-width': 1 }),
+    ...TICKS.map((tick) =>
+      text(String(tick), x(tick), foot + 15, { 'font-size': 11, fill: BASEMAP.faint, 'text-anchor': 'middle' }),
+    ),
+    text('forecast', SIDE / 2, foot + 30, { 'font-size': 12, fill: BASEMAP.ink, 'text-anchor': 'middle' }),
+    isFirst ? text('count', -8, foot - 4, { 'font-size': 10, fill: BASEMAP.faint, 'text-anchor': 'end' }) : '',
+  ];
+}
+
+function figures({ cases, blocks, brier, skill, slope }: Scores): string[] {
+  const rows = [
+    ['Brier score', brier.toFixed(4)],
+    ['skill over advection', shown(skill.advection as Interval)],
+    ['skill over persistence', shown(skill.persistence as Interval)],
+    ['slope', shown(slope)],
+  ] as const;
+  const from = SIDE + STRIP + 50;
+  return [
+    ...rows.flatMap(([label, value], n) => [
+      text(label, 0, from + 15 * n, { 'font-size': 11.5, fill: BASEMAP.faint }),
+      text(value, SIDE, from + 15 * n, { 'font-size': 11.5, fill: BASEMAP.ink, 'text-anchor': 'end' }),
+    ]),
+    text(`${cases} points, ${blocks} blocks`, SIDE, -10, {
+      'font-size': 11,
+      fill: BASEMAP.faint,
+      'text-anchor': 'end',
+    }),
+  ];
+}
+
+function x(probability: number): number {
+  return SIDE * probability;
+}
+
+function y(probability: number): number {
+  return SIDE * (1 - probability);
+}
