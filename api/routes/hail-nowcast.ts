@@ -10,6 +10,12 @@ import { fitFor, type NowcastStorm, nowcast, nowcastStorm, REACH_KM, STRIKE_MM }
 import { rounded } from '../rules/rounded.ts';
 import { motionOf } from '../rules/storms.ts';
 
+/** What the weights were fitted on. */
+function fittedOn(): string {
+  const { observed, simulated } = NOWCAST_MODEL;
+  return `Weights for observed data (model_version ${observed.version}) were fitted on ${observed.material.source}, those for simulated data (${simulated.version}) on ${simulated.material.source}; no storm that is observed gets the latter.`;
+}
+
 /** The clock moves a nowcast in whole minutes, so that its answer stays the same for one. */
 const STEP_MS = 60_000;
 
@@ -18,8 +24,7 @@ export const hailNowcast = readEndpoint({
   path: '/v1/hail/nowcast',
   group: 'Hail detection',
   summary: 'Probability that hail strikes a point within 15, 30 and 45 minutes',
-  description:
-    'Hail of 19 mm or more within 1 km of the point at any time from now up to the lead, from all tracked storms. Answered only while a tracked storm is in range; without one nowcast is null, because a zero would be a forecast. Probabilities weigh where the hail of storms is, where it goes if it keeps its course, how uncertain that course is, and how long hail of its size lasts. The weights for observed data were fitted on real radar of one evening (38 minutes of rain rates in which the hail cap marks hail), those for simulated data on simulated evenings; model_version says which were used.',
+  description: `Hail of 19 mm or more within 1 km of the point at any time from now up to the lead, from all tracked storms. Answered only while a tracked storm is in range; without one nowcast is null, because a zero would be a forecast. Probabilities weigh where the hail of storms is, where it goes if it keeps its course, how uncertain that course is, and how long hail of its size lasts. ${fittedOn()}`,
   scope: 'hail:read',
   params: null,
   query: z.object({
@@ -64,8 +69,9 @@ export const hailNowcast = readEndpoint({
     const snapshot = live.snapshot(edition);
     const since_ms = lookbackStart(now_ms);
     const storms = snapshot.stormsWithin(query, REACH_KM, since_ms);
+    const dates = storms.length === 0 ? edition.liveDates(since_ms) : storms.map(({ item }) => item.seen.storm_date);
     const nearest = storms[0] !== undefined && storms[0].distance_km <= radius_km ? storms[0] : null;
-    const fit = fitFor(edition.provenanceOf(edition.liveDates(since_ms)));
+    const fit = fitFor(edition.provenanceOf([...new Set(dates)]));
     const at_ms = Math.floor(now_ms / STEP_MS) * STEP_MS;
     const body: Nowcast = {
       active: nearest !== null,

@@ -4,7 +4,7 @@ import { wireDataTimestamp, wireKm, wireLat, wireLon, wireProbability, wireTime 
 import { Motion } from './storm.ts';
 
 const NOT_REACHED =
-  'Beyond 30 minutes skill is limited by the growth and decay of storms; no real scans have been judged this far ahead.';
+  'Beyond 30 minutes skill is limited by the growth and decay of storms; no real scans have been scored this far ahead.';
 const NOT_SHOWN = 'Not shown on real scans to be better than moving the hail along its course.';
 
 /** A lead is trusted once its skill over hail that keeps its course is above zero on real frames, 95 times in 100. */
