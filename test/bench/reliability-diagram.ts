@@ -1,5 +1,7 @@
+import { STRIKE_KM, STRIKE_MM } from '../../api/rules/nowcast.ts';
 import { element, text } from '../../pipeline/picture/svg.ts';
 import { BASEMAP } from '../../schemas/palette.ts';
+import { NEAR_KM } from './nowcast-cases.ts';
 import { type Bin, type Interval, SAID_MIN, type Scores } from './nowcast-scores.ts';
 import { type Column, shown } from './nowcast-table.ts';
 
@@ -37,11 +39,16 @@ export function reliabilityDiagram(minutes: number, columns: readonly Column[]):
     },
     [
       element('rect', { x: 0, y: 0, width, height, fill: '#ffffff' }),
-      text(`Hail ≥ 19 mm within 1 km of a point in the next ${minutes} minutes`, MARGIN, 36, {
-        'font-size': 20,
-        'font-weight': 700,
-        fill: BASEMAP.ink,
-      }),
+      text(
+        `Reliability of the nowcast: hail ≥ ${STRIKE_MM} mm within ${STRIKE_KM} km of a point in the next ${minutes} minutes`,
+        MARGIN,
+        36,
+        {
+          'font-size': 20,
+          'font-weight': 700,
+          fill: BASEMAP.ink,
+        },
+      ),
       ...legend(MARGIN, 58),
       ...columns.map((column, n) =>
         element(
@@ -55,25 +62,14 @@ export function reliabilityDiagram(minutes: number, columns: readonly Column[]):
 }
 
 function legend(x: number, y: number): string[] {
+  const words = { 'font-size': 12, fill: BASEMAP.ink };
   return [
     element('circle', { cx: x + 6, cy: y - 4, r: 5, fill: MODEL }),
-    text('nowcast, weights from other blocks, with 5–95 % of draws of blocks', x + 18, y, {
-      'font-size': 12,
-      fill: BASEMAP.ink,
-    }),
-    element('path', {
-      d: `M${x + 412} ${y - 4}h24`,
-      fill: 'none',
-      stroke: RAW,
-      'stroke-width': 1.6,
-      'stroke-dasharray': '4 3',
-    }),
-    text('not weighed', x + 443, y, { 'font-size': 12, fill: BASEMAP.ink }),
-    element('path', { d: `M${x + 532} ${y}l14 -10`, stroke: BASEMAP.faint, 'stroke-width': 1 }),
-    text(`reliable · forecasts from ${SAID_MIN}, points within 15 km of a storm`, x + 554, y, {
-      'font-size': 12,
-      fill: BASEMAP.ink,
-    }),
+    text('nowcast, bars: 5 to 95 % of draws of blocks', x + 18, y, words),
+    element('path', { d: `M${x + 330} ${y - 4}h26`, stroke: RAW, 'stroke-width': 1.6, 'stroke-dasharray': '4 3' }),
+    text('raw probability, not weighed', x + 362, y, words),
+    element('path', { d: `M${x + 570} ${y}l14 -10`, stroke: BASEMAP.faint, 'stroke-width': 1 }),
+    text(`as often as forecast (from ${SAID_MIN}, within ${NEAR_KM} km of a storm)`, x + 590, y, words),
   ];
 }
 
@@ -174,14 +170,14 @@ function counts(bins: readonly Bin[], isFirst: boolean): string[] {
   return [
     ...bins.map(({ cases, said }) => {
       const height = ((STRIP - 14) * Math.log10(1 + cases)) / decades;
-      return element('rect', { x: x(said) - 5, y: foot - height, width: 10, height, fill: MODEL, opacity: 0.35 });
+      return element('rect', { x: x(said) - 4, y: foot - height, width: 8, height, fill: MODEL, opacity: 0.35 });
     }),
     element('path', { d: `M0 ${foot}H${SIDE}`, stroke: BASEMAP.faint, 'stroke-width': 1 }),
     ...TICKS.map((tick) =>
       text(String(tick), x(tick), foot + 15, { 'font-size': 11, fill: BASEMAP.faint, 'text-anchor': 'middle' }),
     ),
     text('forecast', SIDE / 2, foot + 30, { 'font-size': 12, fill: BASEMAP.ink, 'text-anchor': 'middle' }),
-    isFirst ? text('count', -8, foot - 4, { 'font-size': 10, fill: BASEMAP.faint, 'text-anchor': 'end' }) : '',
+    isFirst ? text('count, log', -8, foot - 4, { 'font-size': 10, fill: BASEMAP.faint, 'text-anchor': 'end' }) : '',
   ];
 }
 
