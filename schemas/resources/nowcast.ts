@@ -7,18 +7,19 @@ const NOT_REACHED =
   'Beyond 30 minutes skill is limited by the growth and decay of storms; no real scans have been scored this far ahead.';
 const NOT_SHOWN = 'Not shown on real scans to be better than moving the hail along its course.';
 
-/** A lead is trusted once its skill over hail that keeps its course is above zero on real frames, 95 times in 100. */
-function trusted(key: keyof typeof NOWCAST_MODEL.skill_over_advection) {
-  const skill = NOWCAST_MODEL.skill_over_advection[key];
+/** A lead is trusted while its skill over hail that keeps its course is above zero on real scans, 95 times in 100; null: not scored. */
+export function leadQuality(skill: { readonly low: number } | null) {
   if (skill !== null && skill.low > 0) return { quality: 'production', note: null } as const;
   return { quality: 'experimental', note: skill === null ? NOT_REACHED : NOT_SHOWN } as const;
 }
 
+const { t15, t30, t45 } = NOWCAST_MODEL.skill_over_advection;
+
 /** Leads of the nowcast, minutes, and how far each may be trusted. */
 export const NOWCAST_LEADS = [
-  { key: 't15', minutes: 15, ...trusted('t15') },
-  { key: 't30', minutes: 30, ...trusted('t30') },
-  { key: 't45', minutes: 45, ...trusted('t45') },
+  { key: 't15', minutes: 15, ...leadQuality(t15) },
+  { key: 't30', minutes: 30, ...leadQuality(t30) },
+  { key: 't45', minutes: 45, ...leadQuality(t45) },
 ] as const;
 export type LeadKey = (typeof NOWCAST_LEADS)[number]['key'];
 
