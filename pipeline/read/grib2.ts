@@ -41,9 +41,17 @@ export interface Field {
   readonly product_template: number;
   /** Time the values are for: of forecasts the reference time plus the lead, of sums and extremes the end of the interval. */
   readonly valid_time: number | null;
+  /** Start of the interval of sums and extremes; of everything else the valid time. */
+  readonly valid_from: number | null;
+  /** Code table 4.10 of sums and extremes: 0 average, 1 sum, 2 maximum, 3 minimum; null for values of an instant. */
+  readonly statistic: number | null;
+  /** The centre's number of the model that made the field (section 4, octet 14). */
+  readonly generating_process: number;
   readonly category: number;
   readonly number: number;
   readonly surface: Surface | null;
+  /** The other bound of a layer; null for a single level. */
+  readonly second_surface: Surface | null;
   readonly grid: GridDefinition;
   /** Values in section 7: points of the grid without those the bitmap leaves out. */
   readonly packed_count: number;
@@ -188,12 +196,14 @@ function readField(
     discipline,
     centre: unsigned(identification, 6, 2),
     reference_time,
-    valid_time: readValidTime(product, reference_time),
+    ...readTimes(product, reference_time),
+    generating_process: unsigned(product, 14, 1),
     production_status: unsigned(identification, 20, 1),
     product_template: unsigned(product, 8, 2),
     category: unsigned(product, 10, 1),
     number: unsigned(product, 11, 1),
-    surface: readSurface(product),
+    surface: readSurface(product, 23),
+    second_surface: readSecondSurface(product),
     grid,
     packed_count,
     packing: readPacking(representation),
@@ -222,22 +232,42 @@ const LEAD_UNIT_MS: Readonly<Record<number, number>> = {
   13: 1000,
 };
 
-/** Null for product templates whose time we do not read, and for leads in months or years. */
-function readValidTime(section: Section, reference_time: number): number | null {
+/** Product template of sums and extremes over an interval. */
+const INTERVAL_TEMPLATE = 8;
+
+/** Times are null for product templates whose time we do not read, and for leads in months or years. */
+function readTimes(section: Section, reference_time: number): Pick<Field, 'valid_time' | 'valid_from' | 'statistic'> {
   const template = unsigned(section, 8, 2);
-  if (template === 8) return readTime(section, 35);
-  const unit_ms = template <= 7 || template === 15 ? LEAD_UNIT_MS[unsigned(section, 18, 1)] : undefined;
+  if (template === INTERVAL_TEMPLATE)
+    return {
+      valid_time: readTime(section, 35),
+      valid_from: readLead(section, reference_time),
+      statistic: unsigned(section, 47, 1),
+    };
+  const valid_time = template <= 7 || template === 15 ? readLead(section, reference_time) : null;
+  return { valid_time, valid_from: valid_time, statistic: null };
+}
+
+/** The reference time plus the lead of octets 18 to 22. */
+function readLead(section: Section, reference_time: number): number | null {
+  const unit_ms = LEAD_UNIT_MS[unsigned(section, 18, 1)];
   const time_ms = unit_ms === undefined ? Number.NaN : reference_time + unit_ms * signed(section, 19, 4);
   return Math.abs(time_ms) < 8.64e15 ? time_ms : null;
 }
 
-/** First fixed surface; only product templates 4.0 to 4.15 have it at octet 23, the others give null. */
-function readSurface(section: Section): Surface | null {
+/** First fixed surface at octet 23, the second at octet 29; only product templates 4.0 to 4.15 have them there. */
+function readSurface(section: Section, octet: 23 | 29): Surface | null {
   if (unsigned(section, 8, 2) > 15) return null;
-  const type = unsigned(section, 23, 1);
-  const scale = signed(section, 24, 1);
-  const missing = unsigned(section, 24, 1) === 0xff || unsigned(section, 25, 4) === 0xffffffff;
-  return { type, value: missing ? null : signed(section, 25, 4) / 10 ** scale };
+  const type = unsigned(section, octet, 1);
+  const scale = signed(section, octet + 1, 1);
+  const missing = unsigned(section, octet + 1, 1) === 0xff || unsigned(section, octet + 2, 4) === 0xffffffff;
+  return { type, value: missing ? null : signed(section, octet + 2, 4) / 10 ** scale };
+}
+
+/** Null where section 4 says that there is none: surface type 255. */
+function readSecondSurface(section: Section): Surface | null {
+  const surface = readSurface(section, 29);
+  return surface?.type === 255 ? null : surface;
 }
 
 function readPacking(section: Section): Packing {
