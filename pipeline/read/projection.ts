@@ -170,20 +170,45 @@ export function positionOf(grid: GridDefinition, j: number, i: number): Position
 
 /** Row and column of the grid point nearest to a position; null outside the grid (more than half a step beyond its points). */
 export function nearestPoint(grid: GridDefinition, at: Position): { readonly j: number; readonly i: number } | null {
+  const place = placeOf(grid, at);
+  const i = Math.floor(place.i + 0.5);
+  const j = Math.floor(place.j + 0.5);
+  return i >= 0 && i < grid.columns && j >= 0 && j < grid.rows ? { j, i } : null;
+}
+
+/** Row and column of a position with their fractions, in file order; beyond the grid they run on. */
+export function placeOf(grid: GridDefinition, at: Position): { readonly j: number; readonly i: number } {
   const [east, north] = directions(grid);
   const projection = known(grid);
-  let i: number;
-  let j: number;
   if (projection.template === 0) {
     const half = projection.di / 2;
-    i = Math.floor(wrap360(east * (at.lon - projection.lo1) + half) / projection.di);
-    j = Math.floor((north * (at.lat - projection.la1)) / projection.dj + 0.5);
-  } else {
-    const point = project(projection, at.lat, at.lon);
-    i = Math.floor((east * (point.x - projection.x0_m)) / projection.dx_m + 0.5);
-    j = Math.floor((north * (point.y - projection.y0_m)) / projection.dy_m + 0.5);
+    return {
+      i: wrap360(east * (at.lon - projection.lo1) + half) / projection.di - 0.5,
+      j: (north * (at.lat - projection.la1)) / projection.dj,
+    };
   }
-  return i >= 0 && i < grid.columns && j >= 0 && j < grid.rows ? { j, i } : null;
+  const point = project(projection, at.lat, at.lon);
+  return {
+    i: (east * (point.x - projection.x0_m)) / projection.dx_m,
+    j: (north * (point.y - projection.y0_m)) / projection.dy_m,
+  };
+}
+
+/** Distance on the ground between neighbouring columns and neighbouring rows at a position, km. */
+export function stepsAt(grid: GridDefinition, { lat, lon }: Position): { column_km: number; row_km: number } {
+  const projection = known(grid);
+  const { earth_m, eccentricity2 } = projection.template === 30 ? projection : SPHERE;
+  // Radius of the parallel, and of curvature along the meridian.
+  const bow = 1 - eccentricity2 * Math.sin(lat * RAD) ** 2;
+  const parallel_m = (earth_m * Math.cos(lat * RAD)) / Math.sqrt(bow);
+  if (projection.template === 0)
+    return {
+      column_km: (parallel_m * projection.di * RAD) / 1000,
+      row_km: (earth_m * projection.dj * RAD) / 1000,
+    };
+  const { x, y } = project(projection, lat, lon);
+  const scale = (Math.abs(projection.n) * Math.hypot(x, y)) / parallel_m;
+  return { column_km: projection.dx_m / scale / 1000, row_km: projection.dy_m / scale / 1000 };
 }
 
 function known(grid: GridDefinition): LatLonGrid | LambertGrid {
@@ -193,6 +218,9 @@ function known(grid: GridDefinition): LatLonGrid | LambertGrid {
 }
 
 const RAD = Math.PI / 180;
+
+/** Earth of distances on latitude-longitude grids. */
+const SPHERE = { earth_m: 6_371_229, eccentricity2: 0 } as const;
 
 type Earth = Pick<LambertGrid, 'earth_m' | 'eccentricity2'>;
 type Cone = Pick<LambertGrid, 'lov' | 'n' | 'scale_m' | 'eccentricity2'>;
