@@ -1,0 +1,255 @@
+import { SIMULATED_STATUS } from './grib2-writer.ts';
+
+/** Lambert conformal grid that touches the earth along one parallel, rows from the south, columns from the west. */
+export interface LambertSpec {
+  readonly cols: number;
+  readonly rows: number;
+  /** First point, whole microdegrees; longitude 0 to 360. */
+  readonly first_lat_udeg: number;
+  readonly first_lon_udeg: number;
+  readonly step_m: number;
+}
+
+/** A fixed surface of code table 4.5. */
+export interface SurfaceSpec {
+  readonly type: number;
+  readonly value: number;
+}
+
+/** One field of one hour: what it is, and a value for each point of the grid. */
+export interface ModelFieldSpec {
+  readonly name: string;
+  readonly parameter: readonly [discipline: number, category: number, number: number];
+  readonly level: SurfaceSpec;
+  /** Other bound of a layer. */
+  readonly second_level?: SurfaceSpec;
+  /** Level in the words of an index file. */
+  readonly level_words: string;
+  /** True for the largest value of the hour before. */
+  readonly is_maximum?: boolean;
+  /** Decimals that are kept. */
+  readonly decimals: number;
+  readonly values: ArrayLike<number>;
+}
+
+/** Parallel and meridian of HRRR's map, and its earth (code table 3.2, shape 6). */
+export const HRRR_MAP = { parallel_deg: 38.5, meridian_deg: 262.5, earth_m: 6_371_229 } as const;
+
+const NWS = 7;
+const HRRR_PROCESS = 83;
+const HOUR_MS = 3_600_000;
+const NOTHING = 255;
+const COMPLEX_PACKING = 3;
+const GROUP = 32;
+const DESCRIPTOR_OCTETS = 4;
+
+/**
+ * A GRIB2 message in the form of HRRR's files: grid template 3.30, product template 4.0 or, for maxima of an hour, 4.8,
+ * packing 5.3 with second differences. Only the production status differs: 192, our mark of simulated data.
+ */
+export function writeModelField(
+  grid: LambertSpec,
+  run_time: number,
+  lead_h: number,
+  field: ModelFieldSpec,
+): Uint8Array {
+  const { representation, data } = complexPacking(field.values, field.decimals);
+  const sections = [
+    identification(run_time),
+    lambert(grid),
+    field.is_maximum ? hourlyMaximum(field, run_time, lead_h) : instant(field, lead_h),
+    representation,
+    section(6, Buffer.from([NOTHING])),
+    data,
+  ];
+  const indicator = Buffer.alloc(16);
+  indicator.write('GRIB', 0, 'latin1');
+  indicator[6] = field.parameter[0];
+  indicator[7] = 2;
+  indicator.writeBigUInt64BE(BigInt(20 + sections.reduce((sum, part) => sum + part.length, 0)), 8);
+  return Buffer.concat([indicator, ...sections, Buffer.from('7777', 'latin1')]);
+}
+
+function section(number: number, content: Uint8Array): Buffer {
+  const bytes = Buffer.alloc(5 + content.length);
+  bytes.writeUInt32BE(bytes.length, 0);
+  bytes[4] = number;
+  bytes.set(content, 5);
+  return bytes;
+}
+
+function identification(run_time: number): Buffer {
+  const content = Buffer.alloc(16);
+  content.writeUInt16BE(NWS, 0);
+  content[4] = 2; // master tables
+  content[5] = 1; // local tables
+  content[6] = 1; // the reference time is the start of the forecast
+  writeTime(content, 7, run_time);
+  content[14] = SIMULATED_STATUS;
+  content[15] = 1; // forecast
+  return section(1, content);
+}
+
+function writeTime(bytes: Buffer, at: number, time_ms: number): void {
+  const time = new Date(time_ms);
+  bytes.writeUInt16BE(time.getUTCFullYear(), at);
+  bytes[at + 2] = time.getUTCMonth() + 1;
+  bytes[at + 3] = time.getUTCDate();
+  bytes[at + 4] = time.getUTCHours();
+  bytes[at + 5] = time.getUTCMinutes();
+  bytes[at + 6] = time.getUTCSeconds();
+}
+
+function lambert({ cols, rows, first_lat_udeg, first_lon_udeg, step_m }: LambertSpec): Buffer {
+  const content = Buffer.alloc(76);
+  const parallel_udeg = HRRR_MAP.parallel_deg * 1e6;
+  content.writeUInt32BE(cols * rows, 1);
+  content[8] = 30;
+  content[9] = 6;
+  content.writeUInt32BE(cols, 25);
+  content.writeUInt32BE(rows, 29);
+  content.writeUInt32BE(first_lat_udeg, 33);
+  content.writeUInt32BE(first_lon_udeg, 37);
+  content[41] = 0x08; // winds follow the grid
+  content.writeUInt32BE(parallel_udeg, 42);
+  content.writeUInt32BE(HRRR_MAP.meridian_deg * 1e6, 46);
+  content.writeUInt32BE(1000 * step_m, 50);
+  content.writeUInt32BE(1000 * step_m, 54);
+  content[59] = 0x40; // rows from the south
+  content.writeUInt32BE(parallel_udeg, 60);
+  content.writeUInt32BE(parallel_udeg, 64);
+  content.writeUInt32BE(0x80000000 + 90e6, 68);
+  return section(3, content);
+}
+
+/** Octets 6 to 34 of section 4, shared by both templates. */
+function product({ parameter, level, second_level }: ModelFieldSpec, template: number, lead_h: number): Buffer {
+  const content = Buffer.alloc(29);
+  content.writeUInt16BE(template, 2);
+  content[4] = parameter[1];
+  content[5] = parameter[2];
+  content[6] = 2; // generating process: forecast
+  content[8] = HRRR_PROCESS;
+  content[12] = 1; // the lead is in hours
+  content.writeUInt32BE(lead_h, 13);
+  writeSurface(content, 17, level);
+  writeSurface(content, 23, second_level);
+  return content;
+}
+
+function writeSurface(bytes: Buffer, at: number, surface: SurfaceSpec | undefined): void {
+  bytes[at] = surface?.type ?? NOTHING;
+  bytes[at + 1] = surface === undefined ? NOTHING : 0;
+  bytes.writeUInt32BE(surface?.value ?? 0xffffffff, at + 2);
+}
+
+function instant(field: ModelFieldSpec, lead_h: number): Buffer {
+  return section(4, product(field, 0, lead_h));
+}
+
+function hourlyMaximum(field: ModelFieldSpec, run_time: number, lead_h: number): Buffer {
+  const interval = Buffer.alloc(24);
+  writeTime(interval, 0, run_time + lead_h * HOUR_MS);
+  interval[7] = 1; // one time range
+  interval[12] = 2; // maximum
+  interval[13] = 2; // successive times of one run
+  interval[14] = 1; // of hours
+  interval.writeUInt32BE(1, 15);
+  interval[19] = 1;
+  return section(4, Buffer.concat([product(field, 8, lead_h - 1), interval]));
+}
+
+interface PackedField {
+  readonly representation: Buffer;
+  readonly data: Buffer;
+}
+
+/** Sections 5 and 7: whole numbers of 10^-decimals above the smallest, second differences, groups of 32. */
+function complexPacking(values: ArrayLike<number>, decimals: number): PackedField {
+  const whole = Int32Array.from(values, (value) => Math.round(value * 10 ** decimals));
+  const smallest = whole.reduce((least, value) => Math.min(least, value), 0x7fffffff);
+  const steps = new Int32Array(whole.length);
+  let least = 0;
+  for (let i = 2; i < whole.length; i += 1) {
+    steps[i] = whole[i] - 2 * whole[i - 1] + whole[i - 2];
+    if (steps[i] < least) least = steps[i];
+  }
+  for (let i = 2; i < steps.length; i += 1) steps[i] -= least;
+  const groups = groupsOf(steps);
+  const reference_bits = bitsOf(groups.reduce((most, { reference }) => Math.max(most, reference), 0));
+  const width_bits = bitsOf(groups.reduce((most, { width }) => Math.max(most, width), 0));
+  const head = Buffer.alloc(3 * DESCRIPTOR_OCTETS);
+  [whole[0] - smallest, (whole[1] ?? smallest) - smallest, least].forEach((value, k) => {
+    head.writeUInt32BE(value < 0 ? 0x80000000 - value : value, k * DESCRIPTOR_OCTETS);
+  });
+  const references = bitCursor(groups.length * reference_bits);
+  const widths = bitCursor(groups.length * width_bits);
+  const offsets = bitCursor(groups.reduce((bits, group) => bits + group.width * group.length, 0));
+  for (const group of groups) {
+    put(references, group.reference, reference_bits);
+    put(widths, group.width, width_bits);
+    for (let k = 0; k < group.length; k += 1) put(offsets, steps[group.first + k] - group.reference, group.width);
+  }
+  const representation = Buffer.alloc(44);
+  representation.writeUInt32BE(whole.length, 0);
+  representation.writeUInt16BE(COMPLEX_PACKING, 4);
+  representation.writeFloatBE(smallest, 6);
+  representation.writeUInt16BE(decimals, 12);
+  representation[14] = reference_bits;
+  representation[16] = 1; // general group splitting
+  representation.writeUInt32BE(groups.length, 26);
+  representation[31] = width_bits;
+  representation.writeUInt32BE(GROUP, 32);
+  representation[36] = 1;
+  representation.writeUInt32BE(whole.length - GROUP * (groups.length - 1), 37);
+  representation[42] = 2; // order of the differences
+  representation[43] = DESCRIPTOR_OCTETS;
+  return {
+    representation: section(5, representation),
+    data: section(7, Buffer.concat([head, references.bytes, widths.bytes, offsets.bytes])),
+  };
+}
+
+interface Group {
+  readonly first: number;
+  readonly length: number;
+  readonly reference: number;
+  readonly width: number;
+}
+
+function groupsOf(steps: Int32Array): Group[] {
+  const groups: Group[] = [];
+  for (let first = 0; first < steps.length; first += GROUP) {
+    const part = steps.subarray(first, first + GROUP);
+    const reference = part.reduce((least, value) => Math.min(least, value), 0x7fffffff);
+    const most = part.reduce((largest, value) => Math.max(largest, value), 0);
+    groups.push({ first, length: part.length, reference, width: bitsOf(most - reference) });
+  }
+  return groups;
+}
+
+function bitsOf(value: number): number {
+  return 32 - Math.clz32(value);
+}
+
+/** Octets that are filled with bits, highest first. */
+interface BitCursor {
+  readonly bytes: Uint8Array;
+  bit: number;
+}
+
+function bitCursor(bits: number): BitCursor {
+  return { bytes: new Uint8Array(Math.ceil(bits / 8)), bit: 0 };
+}
+
+/** Appends the lowest `width` bits of a number. */
+function put(cursor: BitCursor, value: number, width: number): void {
+  for (let left = width; left > 0; ) {
+    const room = 8 - (cursor.bit & 7);
+    const taken = Math.min(room, left);
+    const part = (value >>> (left - taken)) & ((1 << taken) - 1);
+    cursor.bytes[cursor.bit >> 3] |= part << (room - taken);
+    cursor.bit += taken;
+    left -= taken;
+  }
+}

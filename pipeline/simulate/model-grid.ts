@@ -1,0 +1,317 @@
+import { windowBbox } from '../../schemas/geo/lattice.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+import { HRRR_MAP, type LambertSpec, type ModelFieldSpec, writeModelField } from './model-grib2.ts';
+import { drawsOf, hashOf, normal, uniformOf } from './random.ts';
+import type { Scenario } from './scenario.ts';
+import { type Storm, stormAt, stormsBetween } from './storms.ts';
+import { boundariesAt, DAY_CHARACTERS, dailyCycle, dayTypeAt, freezingLevelKm, moved } from './weather.ts';
+
+const HOUR_MS = 3_600_000;
+const RAD = Math.PI / 180;
+/** Storms are looked at this often in an hour. */
+const LOOKS_PER_HOUR = 10;
+/** The grid reaches so far beyond the radar's window, so that smoothing has something to lean on. */
+const MARGIN_M = 120_000;
+const USUAL_STEP_M = 12_000;
+/** Wide windows get a coarser grid: an hour stays below a megabyte. */
+const WIDE_STEP_M = 24_000;
+const WIDE_M = 2_000_000;
+
+/** A grid and the position of each of its points. */
+export interface ModelGridSpec extends LambertSpec {
+  readonly points: readonly Position[];
+}
+
+/** One hour of a simulated run in the layout of the public HRRR bucket, with its index. */
+export interface SimulatedModelFile {
+  /** Path below the output folder; the index stands beside it, with `.idx` behind its name. */
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly index: string;
+}
+
+/** Cone constant and scale of a map that touches the earth along one parallel. Source: Snyder 1987, eqs. 15-1 to 15-4. */
+const N = Math.sin(HRRR_MAP.parallel_deg * RAD);
+const SCALE_M = (HRRR_MAP.earth_m * Math.cos(HRRR_MAP.parallel_deg * RAD) * tangent(HRRR_MAP.parallel_deg) ** N) / N;
+
+function tangent(lat: number): number {
+  return Math.tan(Math.PI / 4 + (lat * RAD) / 2);
+}
+
+function onMap({ lat, lon }: Position): { x: number; y: number } {
+  const rho = SCALE_M / tangent(lat) ** N;
+  const theta = N * (lon + 360 - HRRR_MAP.meridian_deg) * RAD;
+  return { x: rho * Math.sin(theta), y: -rho * Math.cos(theta) };
+}
+
+function fromMap(x: number, y: number): Position {
+  const lat = 2 * Math.atan((SCALE_M / Math.hypot(x, y)) ** (1 / N)) - Math.PI / 2;
+  return { lat: lat / RAD, lon: HRRR_MAP.meridian_deg - 360 + Math.atan2(x, -y) / N / RAD };
+}
+
+/** A grid on HRRR's map that covers a scenario's window and a margin around it. */
+export function modelGridOf({ window }: Scenario): ModelGridSpec {
+  const [west, south, east, north] = windowBbox(window);
+  const edge = Array.from({ length: 21 }, (_, k) => k / 20).flatMap((part) => {
+    const lon = west + part * (east - west);
+    const lat = south + part * (north - south);
+    return [
+      onMap({ lat: south, lon }),
+      onMap({ lat: north, lon }),
+      onMap({ lat, lon: west }),
+      onMap({ lat, lon: east }),
+    ];
+  });
+  const [left, right] = [edge.map(({ x }) => x)].map((xs) => [Math.min(...xs), Math.max(...xs)])[0] as [number, number];
+  const [low, high] = [edge.map(({ y }) => y)].map((ys) => [Math.min(...ys), Math.max(...ys)])[0] as [number, number];
+  const step_m = right - left > WIDE_M ? WIDE_STEP_M : USUAL_STEP_M;
+  const first = fromMap(left - MARGIN_M, low - MARGIN_M);
+  const first_lat_udeg = Math.round(first.lat * 1e6);
+  const first_lon_udeg = Math.round((first.lon + 360) * 1e6);
+  const origin = onMap({ lat: first_lat_udeg / 1e6, lon: first_lon_udeg / 1e6 - 360 });
+  const cols = Math.ceil((right - left + 2 * MARGIN_M) / step_m) + 1;
+  const rows = Math.ceil((high - low + 2 * MARGIN_M) / step_m) + 1;
+  const points = Array.from({ length: rows * cols }, (_, k) =>
+    fromMap(origin.x + (k % cols) * step_m, origin.y + Math.floor(k / cols) * step_m),
+  );
+  return { cols, rows, first_lat_udeg, first_lon_udeg, step_m, points };
+}
+
+/**
+ * What a model run that started at `run_time` says of the hour that ends `lead_h` later.
+ *
+ * Its storms are those of the scenario with the errors of a forecast: each run shifts a storm by a distance that grows with
+ * the lead, makes it weaker or stronger, and misses some; so runs differ from each other as real ones do.
+ */
+export function simulatedModelFile(
+  scenario: Scenario,
+  grid: ModelGridSpec,
+  run_time: number,
+  lead_h: number,
+): SimulatedModelFile {
+  const valid_time = run_time + lead_h * HOUR_MS;
+  const fields = [...stormFields(scenario, grid, run_time, lead_h), ...airFields(scenario, grid, valid_time)];
+  const messages = fields.map((field) => writeModelField(grid, run_time, lead_h, field));
+  const compact = new Date(run_time).toISOString().replaceAll(/[-:T]/g, '');
+  const [date, hour] = [compact.slice(0, 8), compact.slice(8, 10)];
+  let offset = 0;
+  const lines = messages.map((message, k) => {
+    const { name, level_words, is_maximum } = fields[k] as ModelFieldSpec;
+    const forecast = is_maximum ? `${lead_h - 1}-${lead_h} hour max fcst` : `${lead_h} hour fcst`;
+    const line = `${k + 1}:${offset}:d=${date}${hour}:${name}:${level_words}:${forecast}:`;
+    offset += message.length;
+    return line;
+  });
+  return {
+    path: `hrrr.${date}/conus/hrrr.t${hour}z.wrfsfcf${String(lead_h).padStart(2, '0')}.grib2`,
+    bytes: Buffer.concat(messages),
+    index: `${lines.join('\n')}\n`,
+  };
+}
+
+/** Echo without any storm. */
+const CLEAR_DBZ = -20;
+
+function stormFields(scenario: Scenario, grid: ModelGridSpec, run_time: number, lead_h: number): ModelFieldSpec[] {
+  const size = grid.cols * grid.rows;
+  const reflectivity_dbz = new Float32Array(size).fill(CLEAR_DBZ);
+  const rotation = new Float32Array(size);
+  const hail_mm = new Float32Array(size);
+  const end_ms = run_time + lead_h * HOUR_MS;
+  const shape = { cols: grid.cols, rows: grid.rows, step_m: grid.step_m, origin: onMap(grid.points[0] as Position) };
+  for (const storm of stormsBetween(scenario, end_ms - HOUR_MS, end_ms)) {
+    const fault = faultOf(scenario, storm, run_time, lead_h);
+    if (fault === null) continue;
+    for (let look = 1; look <= LOOKS_PER_HOUR; look += 1) {
+      const time_ms = end_ms - HOUR_MS + (look * HOUR_MS) / LOOKS_PER_HOUR;
+      const state = stormAt(storm, time_ms);
+      const peak_mm = state.peak_mm * fault.factor;
+      if (!(peak_mm > 1)) continue;
+      const place = onMap(moved(state, fault.east_km, fault.north_km));
+      raise(hail_mm, shape, place, storm.core_km, peak_mm, 0);
+      raise(rotation, shape, place, 2 * storm.core_km, ROTATION_PER_MM[storm.kind] * peak_mm, 0);
+      if (look === LOOKS_PER_HOUR)
+        raise(
+          reflectivity_dbz,
+          shape,
+          place,
+          3 * storm.core_km,
+          Math.min(70, 38 + 0.55 * peak_mm) - CLEAR_DBZ,
+          CLEAR_DBZ,
+        );
+    }
+  }
+  const surface = { level: { type: 1, value: 0 }, level_words: 'surface' };
+  return [
+    {
+      name: 'REFC',
+      parameter: [0, 16, 196],
+      level: { type: 10, value: 0 },
+      level_words: 'entire atmosphere',
+      decimals: 1,
+      values: reflectivity_dbz,
+    },
+    {
+      name: 'MXUPHL',
+      parameter: [0, 7, 199],
+      level: { type: 103, value: 5000 },
+      second_level: { type: 103, value: 2000 },
+      level_words: '5000-2000 m above ground',
+      is_maximum: true,
+      decimals: 1,
+      values: rotation,
+    },
+    {
+      name: 'HAIL',
+      parameter: [0, 1, 31],
+      ...surface,
+      is_maximum: true,
+      decimals: 4,
+      values: hail_mm.map((mm) => mm / 1000),
+    },
+  ];
+}
+
+/** Updraft helicity that goes with a millimetre of hail, m2/s2. */
+const ROTATION_PER_MM = { ordinary: 0.3, multicell: 1, supercell: 3 } as const;
+
+interface Fault {
+  readonly east_km: number;
+  readonly north_km: number;
+  readonly factor: number;
+}
+
+/** How a run gets a storm wrong at a lead; null when it misses it. */
+function faultOf({ seed }: Scenario, storm: Storm, run_time: number, lead_h: number): Fault | null {
+  const run = run_time / HOUR_MS;
+  if (uniformOf(seed, 0x30de1, storm.key, run) < Math.min(0.5, 0.08 + 0.01 * lead_h)) return null;
+  const draw = drawsOf(hashOf(seed, 0x30de1), storm.key, run);
+  const spread_km = 8 + 1.2 * lead_h;
+  return {
+    east_km: spread_km * normal(draw),
+    north_km: spread_km * normal(draw),
+    factor: Math.exp(0.25 * normal(draw)),
+  };
+}
+
+interface Shape {
+  readonly cols: number;
+  readonly rows: number;
+  readonly step_m: number;
+  readonly origin: { readonly x: number; readonly y: number };
+}
+
+/** Lifts a field around a place to `peak` above `floor`, falling off as exp(-r / reach); the nearest point gets it all. */
+function raise(
+  field: Float32Array,
+  { cols, rows, step_m, origin }: Shape,
+  place: { readonly x: number; readonly y: number },
+  reach_km: number,
+  peak: number,
+  floor: number,
+): void {
+  const [col, row] = [(place.x - origin.x) / step_m, (place.y - origin.y) / step_m];
+  const [middle_col, middle_row] = [Math.round(col), Math.round(row)];
+  for (let j = Math.max(0, middle_row - 2); j <= Math.min(rows - 1, middle_row + 2); j += 1)
+    for (let i = Math.max(0, middle_col - 2); i <= Math.min(cols - 1, middle_col + 2); i += 1) {
+      const distance_km = (Math.hypot(i - middle_col, j - middle_row) * step_m) / 1000;
+      const value = floor + peak * Math.exp(-distance_km / reach_km);
+      if (value > field[j * cols + i]) field[j * cols + i] = value;
+    }
+}
+
+/** Distance over which the unstable air around a boundary thins out. */
+const WARM_SECTOR_KM = 260;
+
+/** The air that storms of the scenario live in: unstable near the boundaries, sheared as the day type has it. */
+function airFields(scenario: Scenario, grid: ModelGridSpec, valid_time: number): ModelFieldSpec[] {
+  const character = DAY_CHARACTERS[dayTypeAt(scenario, valid_time)];
+  const boundaries = boundariesAt(scenario, valid_time);
+  const warmth = scenario.steady ? 1 : Math.min(1, 0.35 + 0.4 * dailyCycle(valid_time));
+  const strength = character.size_factor * warmth;
+  const shear_ms = (character.shear_ms[0] + character.shear_ms[1]) / 2;
+  const [line] = boundaries;
+  const towards =
+    line === undefined ? 0 : Math.atan2(line.right.north - line.left.north, line.right.east - line.left.east);
+  const near = grid.points.map((point) =>
+    boundaries.reduce(
+      (most, { centre }) => Math.max(most, Math.exp(-((roughKm(point, centre) / WARM_SECTOR_KM) ** 2))),
+      0,
+    ),
+  );
+  const terrain_m = grid.points.map(({ lon }) => 250 + 1100 / (1 + Math.exp((lon + 101) / 1.5)));
+  // The table of freezing levels steps by 0.2 km; a mean over two degrees of latitude hides the steps.
+  const freezing_m = grid.points.map(({ lat }, k) => {
+    const heights = [-1, -0.5, 0, 0.5, 1].map((shift) => freezingLevelKm(scenario, valid_time, lat + shift));
+    return terrain_m[k] + 200 * heights.reduce((sum, height_km) => sum + height_km, 0);
+  });
+  const t700_k = freezing_m.map((freezing) => 273.15 + (6.5 * (freezing - HEIGHT_700_M)) / 1000);
+  const lapse = near.map((part) => 6.3 + 1.4 * part);
+  const surface = { level: { type: 1, value: 0 }, level_words: 'surface' };
+  const at = (hpa: number) => ({ level: { type: 100, value: 100 * hpa }, level_words: `${hpa} mb` });
+  const deep = {
+    level: { type: 103, value: 0 },
+    second_level: { type: 103, value: 6000 },
+    level_words: '0-6000 m above ground',
+  };
+  return [
+    {
+      name: 'CAPE',
+      parameter: [0, 7, 6],
+      level: { type: 108, value: 25_500 },
+      second_level: { type: 108, value: 0 },
+      level_words: '255-0 mb above ground',
+      decimals: 0,
+      values: near.map((part) => 100 + 3400 * strength * part),
+    },
+    { name: 'TMP', parameter: [0, 0, 0], ...at(700), decimals: 2, values: t700_k },
+    {
+      name: 'TMP',
+      parameter: [0, 0, 0],
+      ...at(500),
+      decimals: 2,
+      values: t700_k.map((kelvin, k) => kelvin - (lapse[k] * (HEIGHT_500_M - HEIGHT_700_M)) / 1000),
+    },
+    { name: 'HGT', parameter: [0, 3, 5], ...at(700), decimals: 1, values: near.map(() => HEIGHT_700_M) },
+    { name: 'HGT', parameter: [0, 3, 5], ...at(500), decimals: 1, values: near.map(() => HEIGHT_500_M) },
+    {
+      name: 'HGT',
+      parameter: [0, 3, 5],
+      level: { type: 4, value: 0 },
+      level_words: '0C isotherm',
+      decimals: 0,
+      values: freezing_m,
+    },
+    { name: 'HGT', parameter: [0, 3, 5], ...surface, decimals: 0, values: terrain_m },
+    {
+      name: 'VUCSH',
+      parameter: [0, 2, 15],
+      ...deep,
+      decimals: 2,
+      values: near.map(() => -shear_ms * Math.sin(towards)),
+    },
+    {
+      name: 'VVCSH',
+      parameter: [0, 2, 16],
+      ...deep,
+      decimals: 2,
+      values: near.map(() => shear_ms * Math.cos(towards)),
+    },
+    {
+      name: 'SPFH',
+      parameter: [0, 1, 0],
+      level: { type: 103, value: 2 },
+      level_words: '2 m above ground',
+      decimals: 5,
+      values: near.map((part) => 0.008 + 0.006 * part),
+    },
+  ];
+}
+
+const HEIGHT_700_M = 3120;
+const HEIGHT_500_M = 5780;
+
+function roughKm(a: Position, b: Position): number {
+  const east = (a.lon - b.lon) * Math.cos(((a.lat + b.lat) / 2) * RAD);
+  return 111.2 * Math.hypot(east, a.lat - b.lat);
+}
