@@ -1,4 +1,5 @@
 import type { Window } from '../schemas/geo/lattice.ts';
+import type { Position } from '../schemas/geo/position.ts';
 import type { ProbSevereObject } from '../schemas/tables/probsevere.ts';
 
 /**
@@ -171,4 +172,53 @@ export interface HeightGrid {
   readonly lon_step_deg: number;
   /** So many rows from a row on, west to east, m; NaN where the height is not known. */
   readonly readRows: (first: number, count: number) => Promise<Float32Array[]>;
+}
+
+/** Grid of a forecast model: rows x columns in file order, and where positions lie on it. */
+export interface ModelGrid {
+  readonly rows: number;
+  readonly cols: number;
+  /** Row and column of a position with their fractions; beyond the grid they run on. */
+  readonly locate: (at: Position) => { readonly row: number; readonly col: number };
+  /** Distance on the ground between neighbouring rows and neighbouring columns at a position. */
+  readonly stepsAt: (at: Position) => { readonly row_km: number; readonly col_km: number };
+}
+
+/** What hail forecasts take from a model, each in the unit its name ends with. */
+export const MODEL_FIELDS = [
+  'reflectivity_dbz',
+  'updraft_helicity_m2_s2',
+  'hail_mm',
+  'cape_j_kg',
+  'temperature_700_c',
+  'temperature_500_c',
+  'height_700_m',
+  'height_500_m',
+  'freezing_level_m',
+  'terrain_m',
+  'shear_u_ms',
+  'shear_v_ms',
+  'wind_500_u_ms',
+  'wind_500_v_ms',
+  'wind_10m_u_ms',
+  'wind_10m_v_ms',
+  'specific_humidity_g_kg',
+  'dew_point_c',
+  'relative_humidity_pct',
+  'temperature_2m_c',
+  'surface_pressure_hpa',
+] as const;
+export type ModelFieldName = (typeof MODEL_FIELDS)[number];
+
+/** One field on the grid, row by row in file order; NaN where the model gives nothing. */
+export type ModelValues = Float32Array;
+
+/** What a model says of one time. Maxima are those of the hour that ends at `valid_time`, everything else is of that instant. */
+export interface ModelHour {
+  readonly run_time: number;
+  readonly valid_time: number;
+  readonly simulated: boolean;
+  readonly grid: ModelGrid;
+  /** Fields that the files hold. */
+  readonly fields: Readonly<Partial<Record<ModelFieldName, ModelValues>>>;
 }

@@ -1,0 +1,232 @@
+import { timestamp } from '../../schemas/time.ts';
+import { BadInput } from '../error.ts';
+import { MODEL_FIELDS, type ModelFieldName, type ModelGrid, type ModelHour, type ModelValues } from '../grid.ts';
+import { decodeField, type Field, parseGrib2, type Surface } from './grib2.ts';
+import { SIMULATED_STATUS } from './mrms.ts';
+import { type GridDefinition, placeOf, stepsAt } from './projection.ts';
+import { refuseHtml, type SetAside } from './set-aside.ts';
+
+/** A level, or a layer between two bounds in either order; `value` null where the type says all. */
+interface Level {
+  readonly type: number;
+  readonly values: readonly number[];
+}
+
+/** How a field is found in a file, and made a number in our unit: value x factor + offset, within bounds or refused. */
+interface Wanted {
+  /** Discipline, category and number (code table 4.2). */
+  readonly parameter: readonly [discipline: number, category: number, number: number];
+  /** Levels in order of preference. */
+  readonly levels: readonly Level[];
+  /** True for the largest value of the hour before the valid time. */
+  readonly is_maximum?: true;
+  readonly factor?: number;
+  readonly offset?: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+const SURFACE: Level = { type: 1, values: [] };
+const ISOTHERM_0C: Level = { type: 4, values: [] };
+const WHOLE_ATMOSPHERE: readonly Level[] = [
+  { type: 10, values: [] },
+  { type: 200, values: [] },
+];
+const pressure = (hpa: number): Level => ({ type: 100, values: [100 * hpa] });
+const aboveGround = (...metres: number[]): Level => ({ type: 103, values: metres });
+const lowest = (hpa: number): Level => ({ type: 108, values: [100 * hpa, 0] });
+
+const ZERO_C_K = 273.15;
+const celsius = { offset: -ZERO_C_K, low: -100, high: 60 } as const;
+const wind = { low: -200, high: 200 } as const;
+
+/**
+ * The deepest layer a model searches for its most unstable parcel comes first: 255 hPa in HRRR, 180 hPa in RRFS and NAM.
+ * Shear of 0-6 km is written as a difference in m/s, although its parameter's unit is 1/s.
+ * Sources: WMO code tables 4.2 and 4.5, NCEP local tables, inventories of the operational files.
+ */
+const WANTED: Readonly<Record<ModelFieldName, Wanted>> = {
+  reflectivity_dbz: { parameter: [0, 16, 196], levels: WHOLE_ATMOSPHERE, low: -100, high: 100 },
+  updraft_helicity_m2_s2: {
+    parameter: [0, 7, 199],
+    levels: [aboveGround(5000, 2000)],
+    is_maximum: true,
+    low: -5000,
+    high: 5000,
+  },
+  hail_mm: { parameter: [0, 1, 31], levels: [SURFACE], is_maximum: true, factor: 1000, low: 0, high: 300 },
+  cape_j_kg: {
+    parameter: [0, 7, 6],
+    levels: [lowest(255), lowest(180), lowest(90), SURFACE],
+    low: -1000,
+    high: 20_000,
+  },
+  temperature_700_c: { parameter: [0, 0, 0], levels: [pressure(700)], ...celsius },
+  temperature_500_c: { parameter: [0, 0, 0], levels: [pressure(500)], ...celsius },
+  height_700_m: { parameter: [0, 3, 5], levels: [pressure(700)], low: 1500, high: 4500 },
+  height_500_m: { parameter: [0, 3, 5], levels: [pressure(500)], low: 4000, high: 7000 },
+  freezing_level_m: { parameter: [0, 3, 5], levels: [ISOTHERM_0C], low: -1000, high: 10_000 },
+  terrain_m: { parameter: [0, 3, 5], levels: [SURFACE], low: -1000, high: 9000 },
+  shear_u_ms: { parameter: [0, 2, 15], levels: [aboveGround(0, 6000)], ...wind },
+  shear_v_ms: { parameter: [0, 2, 16], levels: [aboveGround(0, 6000)], ...wind },
+  wind_500_u_ms: { parameter: [0, 2, 2], levels: [pressure(500)], ...wind },
+  wind_500_v_ms: { parameter: [0, 2, 3], levels: [pressure(500)], ...wind },
+  wind_10m_u_ms: { parameter: [0, 2, 2], levels: [aboveGround(10)], ...wind },
+  wind_10m_v_ms: { parameter: [0, 2, 3], levels: [aboveGround(10)], ...wind },
+  specific_humidity_g_kg: { parameter: [0, 1, 0], levels: [aboveGround(2)], factor: 1000, low: 0, high: 60 },
+  dew_point_c: { parameter: [0, 0, 6], levels: [aboveGround(2)], ...celsius },
+  relative_humidity_pct: { parameter: [0, 1, 1], levels: [aboveGround(2)], low: 0, high: 130 },
+  temperature_2m_c: { parameter: [0, 0, 0], levels: [aboveGround(2)], ...celsius },
+  surface_pressure_hpa: { parameter: [0, 3, 0], levels: [SURFACE], factor: 0.01, low: 300, high: 1100 },
+};
+
+/** Models by the number that the US National Weather Service (centre 7) gives them. */
+const NWS = 7;
+const PROCESSES: Readonly<Record<number, string>> = { 83: 'hrrr', 84: 'nam', 96: 'gfs', 105: 'rap' };
+
+const HOUR_MS = 3_600_000;
+
+/** Bytes of a model file and what errors call it. */
+export interface ModelFile {
+  readonly bytes: Uint8Array;
+  readonly subject: string;
+}
+
+/** What the files are said to be. */
+export interface ModelClaim {
+  readonly model: string;
+  readonly run_time: number;
+  readonly valid_time: number;
+}
+
+export interface ModelReading {
+  readonly hour: ModelHour;
+  /** Fields that cannot be used, with the reason; the others are. */
+  readonly set_aside: readonly SetAside[];
+}
+
+/**
+ * The fields we use of one hour of a model run, from one file or several that make it up.
+ *
+ * Winds stay along the grid or the compass as the file has them: only the length of their differences is used, and all
+ * winds of an hour share one grid definition, which says which way they run.
+ * Throws BadInput when a file cannot be parsed, when it is another model, run or hour than claimed, when its fields are
+ * partly simulated or lie on different grids, or when it holds none of our fields.
+ */
+export function readModelHour(files: readonly ModelFile[], claim: ModelClaim): ModelReading {
+  const fields = files.flatMap(({ bytes, subject }) => {
+    refuseHtml(bytes, subject, 'GRIB2');
+    return parseGrib2(bytes, subject);
+  });
+  const found = MODEL_FIELDS.flatMap((name) => {
+    const field = findField(fields, WANTED[name]);
+    return field === null ? [] : [{ name, field }];
+  });
+  const [first] = found;
+  if (first === undefined)
+    throw new BadInput(
+      'read',
+      files.map(({ subject }) => subject).join(', '),
+      `none of ${fields.length} fields is of use, expected at least one of ${MODEL_FIELDS.length}`,
+    );
+  for (const { field } of found) refuseOther(field, first.field, claim);
+  const set_aside: SetAside[] = [];
+  const values: Partial<Record<ModelFieldName, ModelValues>> = {};
+  for (const { name, field } of found) {
+    const made = valuesOf(field, WANTED[name]);
+    if (typeof made === 'string')
+      set_aside.push({ item: `${field.subject} message ${field.message}, ${name}`, reason: made });
+    else values[name] = made;
+  }
+  const { run_time, valid_time } = claim;
+  const simulated = first.field.production_status === SIMULATED_STATUS;
+  return { hour: { run_time, valid_time, simulated, grid: modelGrid(first.field.grid), fields: values }, set_aside };
+}
+
+/** The first field of the best level; null when the files have none. */
+function findField(fields: readonly Field[], { parameter, levels, is_maximum }: Wanted): Field | null {
+  const candidates = fields.filter(
+    (field) =>
+      field.discipline === parameter[0] &&
+      field.category === parameter[1] &&
+      field.number === parameter[2] &&
+      field.statistic === (is_maximum ? MAXIMUM : null),
+  );
+  for (const level of levels) {
+    const field = candidates.find((candidate) => isOn(candidate, level));
+    if (field !== undefined) return field;
+  }
+  return null;
+}
+
+/** Code table 4.10. */
+const MAXIMUM = 2;
+
+function isOn({ surface, second_surface }: Field, { type, values }: Level): boolean {
+  const given = [surface, second_surface].filter((bound): bound is Surface => bound !== null);
+  if (given.some((bound) => bound.type !== type)) return false;
+  if (values.length === 0) return given.length === 1;
+  const [low, high] = [given, values].map((list) =>
+    list.map((item) => (typeof item === 'number' ? item : item.value)).sort((a, b) => (a ?? 0) - (b ?? 0)),
+  ) as [(number | null)[], (number | null)[]];
+  return low.length === high.length && low.every((value, k) => value === high[k]);
+}
+
+/** Refuses a field that is not what the file is said to be, or does not go with the first one. */
+function refuseOther(field: Field, first: Field, { model, run_time, valid_time }: ModelClaim): void {
+  const refuse = (reason: string) => new BadInput('read', field.subject, `message ${field.message}: ${reason}`);
+  const made_by = field.centre === NWS ? PROCESSES[field.generating_process] : undefined;
+  if (made_by !== undefined && made_by !== model) throw refuse(`is made by ${made_by}, expected ${model}`);
+  if (field.reference_time !== run_time)
+    throw refuse(`run is of ${timestamp(field.reference_time)}, expected ${timestamp(run_time)}`);
+  if (field.valid_time !== valid_time) {
+    const found = field.valid_time === null ? 'no time we read' : timestamp(field.valid_time);
+    throw refuse(`valid at ${found}, expected ${timestamp(valid_time)}`);
+  }
+  if ((field.production_status === SIMULATED_STATUS) !== (first.production_status === SIMULATED_STATUS))
+    throw refuse('simulated and observed fields in one hour, expected one kind');
+  if (field.grid.projection === null)
+    throw refuse(`positions of grid template 3.${field.grid.template} are not supported, expected 3.0 or 3.30`);
+  if (Buffer.compare(field.grid.section.bytes, first.grid.section.bytes) !== 0)
+    throw refuse(`lies on another grid than message ${first.message} of ${first.subject}, expected the same`);
+}
+
+/** Values in our unit, NaN where missing; a reason instead when the field cannot be used. */
+function valuesOf(field: Field, { is_maximum, factor = 1, offset = 0, low, high }: Wanted): ModelValues | string {
+  if (is_maximum && field.valid_from !== null && (field.valid_time ?? 0) - field.valid_from !== HOUR_MS)
+    return `a maximum of ${((field.valid_time ?? 0) - field.valid_from) / HOUR_MS} hours, expected 1`;
+  const decoded = decodeField(field);
+  const { packed, missing } = decoded;
+  const scale = 2 ** decoded.binary_scale;
+  const divisor = 10 ** decoded.decimal_scale;
+  const values = new Float32Array(packed.length);
+  let least = Number.POSITIVE_INFINITY;
+  let most = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < packed.length; i++) {
+    const value = ((decoded.reference + packed[i] * scale) / divisor) * factor + offset;
+    if (missing !== null && missing[i] === 1) values[i] = Number.NaN;
+    else {
+      values[i] = value;
+      if (value < least) least = value;
+      if (value > most) most = value;
+    }
+  }
+  // An undefined number of a float packing counts as missing, an infinite one is out of bounds.
+  const possible = least === Number.POSITIVE_INFINITY || (least >= low && most <= high);
+  return possible ? values : `values from ${least} to ${most}, expected ${low} to ${high}`;
+}
+
+function modelGrid(grid: GridDefinition): ModelGrid {
+  return {
+    rows: grid.rows,
+    cols: grid.columns,
+    locate: (at) => {
+      const { j, i } = placeOf(grid, at);
+      return { row: j, col: i };
+    },
+    stepsAt: (at) => {
+      const { row_km, column_km } = stepsAt(grid, at);
+      return { row_km, col_km: column_km };
+    },
+  };
+}
