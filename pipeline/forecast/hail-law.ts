@@ -1,0 +1,68 @@
+/** Largest values of a model within 40 km in one hour; null where the model gives nothing. */
+export interface Predictors {
+  readonly reflectivity_dbz: number | null;
+  readonly updraft_helicity_m2_s2: number | null;
+  readonly hail_mm: number | null;
+  readonly cape_j_kg: number | null;
+  readonly ship: number | null;
+}
+
+/** Reflectivity and updraft helicity at which an hour is as likely to hold a hailing storm as not, and the width of the step. */
+const STORM_DBZ = { middle: 45, width: 4 } as const;
+const STORM_M2_S2 = { middle: 60, width: 12 } as const;
+
+/** Sizes of the model's own stones at which hail becomes likelier. */
+const SEVERE_MM = 25;
+const LARGE_MM = 50;
+const LITTLE_CAPE_J_KG = 250;
+
+const SIZE_MM = { low: 10, high: 110 } as const;
+
+/**
+ * Chance that a hailing storm passes within 40 km in the hour, by the model's strongest echo or rotation there, whichever
+ * says more; null when the model has neither. The steps are start values, to be fitted when a season of reports is there.
+ */
+export function stormProbability(
+  predictors: Pick<Predictors, 'reflectivity_dbz' | 'updraft_helicity_m2_s2'>,
+): number | null {
+  const { reflectivity_dbz, updraft_helicity_m2_s2 } = predictors;
+  if (reflectivity_dbz === null && updraft_helicity_m2_s2 === null) return null;
+  const echo = reflectivity_dbz === null ? 0 : step(reflectivity_dbz, STORM_DBZ);
+  const rotation = updraft_helicity_m2_s2 === null ? 0 : step(updraft_helicity_m2_s2, STORM_M2_S2);
+  return Math.max(echo, rotation);
+}
+
+/**
+ * Chance of hail >= 25 mm, given a storm. A quantity that the model lacks adds nothing.
+ * Source: SCIENCE.md, "Hourly forecast".
+ */
+export function hailGivenStorm(predictors: Omit<Predictors, 'reflectivity_dbz'>): number {
+  const { updraft_helicity_m2_s2, hail_mm, cape_j_kg, ship } = predictors;
+  return logistic(
+    -1.1 +
+      0.9 * Math.log(1 + Math.max(0, updraft_helicity_m2_s2 ?? 0) / 75) +
+      0.7 * Math.log(1 + Math.max(0, ship ?? 0)) +
+      (hail_mm !== null && hail_mm >= SEVERE_MM ? 0.8 : 0) +
+      (hail_mm !== null && hail_mm >= LARGE_MM ? 0.3 : 0) -
+      (cape_j_kg !== null && cape_j_kg < LITTLE_CAPE_J_KG ? 0.6 : 0),
+  );
+}
+
+/**
+ * Median of the largest stone, given hail, mm: the geometric mean of the model's own stones and of a size that grows with
+ * the significant hail parameter; one of the two where the other is missing, null without both.
+ */
+export function conditionalSizeMm({ hail_mm, ship }: Pick<Predictors, 'hail_mm' | 'ship'>): number | null {
+  const environment_mm = ship === null ? null : SEVERE_MM * (1 + 0.35 * Math.max(0, ship));
+  if (hail_mm === null && environment_mm === null) return null;
+  const size_mm = Math.sqrt((hail_mm ?? environment_mm ?? 0) * (environment_mm ?? hail_mm ?? 0));
+  return Math.min(SIZE_MM.high, Math.max(SIZE_MM.low, size_mm));
+}
+
+function step(value: number, { middle, width }: { readonly middle: number; readonly width: number }): number {
+  return logistic((value - middle) / width);
+}
+
+export function logistic(x: number): number {
+  return 1 / (1 + Math.exp(-x));
+}

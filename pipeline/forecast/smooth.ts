@@ -1,0 +1,76 @@
+/** Values on a lattice of rows and columns whose steps are `row_km` everywhere and `col_km[row]` along a row. */
+export interface CellLattice {
+  readonly rows: number;
+  readonly cols: number;
+  readonly row_km: number;
+  readonly col_km: readonly number[];
+}
+
+/** Beyond this many standard deviations a Gaussian weighs nothing. */
+const REACH = 3;
+
+/**
+ * Gaussian mean of `values` around each cell with a standard deviation of `sigma_km`, along rows, then along columns.
+ * `weights` says how much a cell counts, 0 for one without a value; the result is 0 where nothing counts.
+ * Never below the smallest nor above the largest value that counts.
+ */
+export function gaussianMean(
+  values: Float64Array,
+  weights: ArrayLike<number>,
+  lattice: CellLattice,
+  sigma_km: number,
+): Float64Array {
+  const { rows, cols } = lattice;
+  const kernels = lattice.col_km.map((col_km) => kernel(sigma_km / col_km));
+  const down = kernel(sigma_km / lattice.row_km);
+  const spreadOut = (field: Float64Array) => passColumns(passRows(field, rows, cols, kernels), rows, cols, down);
+  const sums = spreadOut(Float64Array.from(values, (value, k) => (weights[k] > 0 ? value * weights[k] : 0)));
+  const masses = spreadOut(Float64Array.from(values, (_, k) => weights[k]));
+  return sums.map((sum, k) => (masses[k] > 0 ? sum / masses[k] : 0));
+}
+
+/** Weights of the centre and of its neighbours at 1, 2, ... steps; those of a whole line sum to 1. */
+function kernel(sigma_steps: number): Float64Array {
+  const reach = Math.ceil(REACH * sigma_steps);
+  const weights = Float64Array.from({ length: reach + 1 }, (_, step) => Math.exp(-0.5 * (step / sigma_steps) ** 2));
+  const sum = weights.reduce((total, weight) => total + 2 * weight, -1);
+  return weights.map((weight) => weight / sum);
+}
+
+function passRows(field: Float64Array, rows: number, cols: number, kernels: readonly Float64Array[]): Float64Array {
+  const result = new Float64Array(field.length);
+  for (let row = 0; row < rows; row++) {
+    const weights = kernels[row] as Float64Array;
+    for (let col = 0; col < cols; col++) {
+      const value = field[row * cols + col];
+      // Most of the country has nothing to spread.
+      if (value !== 0) spread(result, row * cols, 1, cols, col, value, weights);
+    }
+  }
+  return result;
+}
+
+function passColumns(field: Float64Array, rows: number, cols: number, weights: Float64Array): Float64Array {
+  const result = new Float64Array(field.length);
+  for (let row = 0; row < rows; row++)
+    for (let col = 0; col < cols; col++) {
+      const value = field[row * cols + col];
+      if (value !== 0) spread(result, col, cols, rows, row, value, weights);
+    }
+  return result;
+}
+
+/** Adds a value to its neighbours along a line of `length` cells that starts at `origin` and steps by `stride`. */
+function spread(
+  result: Float64Array,
+  origin: number,
+  stride: number,
+  length: number,
+  at: number,
+  value: number,
+  weights: Float64Array,
+): void {
+  const reach = weights.length - 1;
+  for (let k = Math.max(0, at - reach); k <= Math.min(length - 1, at + reach); k++)
+    result[origin + k * stride] += value * weights[Math.abs(k - at)];
+}

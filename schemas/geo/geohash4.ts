@@ -1,0 +1,28 @@
+import { geohash } from './geohash.ts';
+import { CONUS, type Position } from './position.ts';
+
+/** Sides of a four-character geohash: ten bits each of longitude and of latitude. */
+export const GEOHASH4_LON_DEG = 360 / 2 ** 10;
+export const GEOHASH4_LAT_DEG = 180 / 2 ** 10;
+
+/** One cell of forecasts, outlooks and climatology; `lat` and `lon` are its centre. */
+export interface Geohash4Cell extends Position {
+  readonly geohash4: string;
+}
+
+const WEST = Math.floor((CONUS.west + 180) / GEOHASH4_LON_DEG);
+const SOUTH = Math.floor((CONUS.south + 90) / GEOHASH4_LAT_DEG);
+
+/** Rows from south and columns from west of the cells that touch CONUS. */
+export const CONUS_CELL_ROWS = Math.floor((CONUS.north + 90) / GEOHASH4_LAT_DEG) - SOUTH + 1;
+export const CONUS_CELL_COLS = Math.floor((CONUS.east + 180) / GEOHASH4_LON_DEG) - WEST + 1;
+
+/** Every four-character geohash that touches CONUS, row by row from the south-west. */
+export const CONUS_CELLS: readonly Geohash4Cell[] = Array.from(
+  { length: CONUS_CELL_ROWS * CONUS_CELL_COLS },
+  (_, index) => {
+    const lat = (SOUTH + Math.floor(index / CONUS_CELL_COLS) + 0.5) * GEOHASH4_LAT_DEG - 90;
+    const lon = (WEST + (index % CONUS_CELL_COLS) + 0.5) * GEOHASH4_LON_DEG - 180;
+    return { geohash4: geohash(lat, lon, 4), lat, lon };
+  },
+);
