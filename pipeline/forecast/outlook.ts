@@ -1,0 +1,157 @@
+import { CONUS_CELLS, type Geohash4Cell } from '../../schemas/geo/geohash4.ts';
+import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
+import type { Forecast } from '../../schemas/tables/forecast.ts';
+import { OUTLOOK_DAYS, type Outlook, type OutlookSource } from '../../schemas/tables/outlook.ts';
+import type { SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
+import { addDays } from '../../schemas/time.ts';
+import { type BlendedDay, blendDay, usedSources } from './blend.ts';
+import { hourStrip } from './hour-strip.ts';
+import { type SpcDay, spcDay, spcPct } from './spc-areas.ts';
+import { usualDayPct } from './usual-hail.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_HOURS = 24;
+/** The model speaks for a day of which it covers at least so many hours. */
+const ENOUGH_HOURS = 12;
+/** A storm counts in its hour and in those before and after. */
+const HOURS_PER_STORM = 3;
+
+/** Chance of severe hail within 10 km in a month (1 to 12); null where the climatology does not know. */
+export interface Climatology {
+  readonly monthly: (cell: Geohash4Cell, month: number) => number | null;
+  readonly provenance: MixedProvenance;
+}
+
+export interface OutlookInput {
+  /** Date of the 12 UTC at which day 1 began. */
+  readonly first_date: string;
+  /** Newest outlooks of each layer. */
+  readonly spc: readonly SpcOutlook[];
+  /** Rows of the hourly forecast. */
+  readonly forecast: Iterable<Forecast>;
+  readonly climatology: Climatology | null;
+}
+
+/** First date of an outlook made at an instant: that of the last 12 UTC. */
+export function firstOutlookDate(now: number): string {
+  return new Date(now - 12 * HOUR_MS).toISOString().slice(0, 10);
+}
+
+/** Seven days for every cell of CONUS, cell by cell; a day of which no component is known has no row. */
+export function* outlookRows({ first_date, spc, forecast, climatology }: OutlookInput): Generator<Outlook[]> {
+  const days = Array.from({ length: OUTLOOK_DAYS }, (_, k) => {
+    const date = addDays(first_date, k);
+    return { day: k + 1, date, spc: spcDay(spc, date), ...calendarOf(date) };
+  });
+  const start = Date.parse(`${first_date}T12:00:00Z`);
+  const model = modelHours(forecast, start);
+  for (const cell of CONUS_CELLS)
+    yield days.flatMap((day) => {
+      const row = rowOf(cell, day, model, climatology);
+      return row === null ? [] : [row];
+    });
+}
+
+interface Day {
+  readonly day: number;
+  readonly date: string;
+  readonly month: number;
+  readonly days_in_month: number;
+  readonly spc: SpcDay | null;
+}
+
+/** Month of a date, and how many days it has. */
+function calendarOf(date: string): { month: number; days_in_month: number } {
+  const [year = 0, month = 0] = date.split('-').map(Number);
+  return { month, days_in_month: new Date(Date.UTC(year, month, 0)).getUTCDate() };
+}
+
+function rowOf(cell: Geohash4Cell, of: Day, model: ModelHours, climatology: Climatology | null): Outlook | null {
+  const { day, date } = of;
+  const monthly = climatology?.monthly(cell, of.month) ?? null;
+  const climo_pct = monthly === null ? null : tenths(usualDayPct(monthly, of.days_in_month));
+  const hours = model.of(cell, day);
+  const hrrr_pct = modelDayPct(hours);
+  const raw_spc = of.spc === null ? null : spcPct(of.spc, day, cell, climo_pct);
+  const components = {
+    spc: raw_spc === null ? null : tenths(raw_spc),
+    hrrr: hrrr_pct === null ? null : tenths(hrrr_pct),
+    climatology: climo_pct,
+  };
+  const blended = blendDay(day, components);
+  if (blended === null) return null;
+  const used = usedSources(day, components);
+  const provenances: Readonly<Record<OutlookSource, MixedProvenance | null>> = {
+    spc: of.spc?.provenance ?? null,
+    hrrr: model.provenance,
+    climatology: climatology?.provenance ?? null,
+  };
+  const known = used.map((source) => provenances[source]).filter((provenance) => provenance !== null);
+  const { geohash4, lat, lon } = cell;
+  return {
+    forecast_date: date,
+    day,
+    geohash4,
+    lat,
+    lon,
+    ...fieldsOf(blended),
+    spc_pct: used.includes('spc') ? components.spc : null,
+    hrrr_pct: used.includes('hrrr') ? components.hrrr : null,
+    climo_pct,
+    hourly_pct: day === 1 ? stripText(hourStrip(blended.probability_pct, lon, hours)) : null,
+    data_source: combineProvenances(known) ?? 'mixed',
+  };
+}
+
+function fieldsOf({ probability_pct, ...confidence }: BlendedDay) {
+  return { hail_probability_pct: probability_pct, ...confidence };
+}
+
+/** Four decimals keep the product of 24 complements within .003 % of the day's. */
+function stripText(strip: readonly number[]): string {
+  return strip.map((pct) => String(Math.round(pct * 1e4) / 1e4)).join(' ');
+}
+
+function tenths(pct: number): number {
+  return Math.round(10 * pct) / 10;
+}
+
+/**
+ * Chance of hail on a day from the chances of its hours, percent; null when too few are known. An hour's chance counts storms
+ * of its neighbours too, so the complements of three hours multiply to that of one storm's; never below the likeliest hour.
+ */
+export function modelDayPct(hours: readonly (number | null)[]): number | null {
+  const known = hours.filter((p) => p !== null);
+  if (known.length < ENOUGH_HOURS) return null;
+  const none = known.reduce((product, p) => product * (1 - p), 1);
+  return 100 * Math.max(1 - none ** (1 / HOURS_PER_STORM), ...known);
+}
+
+interface ModelHours {
+  /** Chances of the 24 hours of a day at a cell; null for hours that are not known. */
+  readonly of: (cell: Geohash4Cell, day: number) => readonly (number | null)[];
+  readonly provenance: MixedProvenance | null;
+}
+
+const NO_HOURS: readonly (number | null)[] = new Array(DAY_HOURS).fill(null);
+
+/** The hours of a forecast by cell and day, from the start of day 1. */
+function modelHours(rows: Iterable<Forecast>, start: number): ModelHours {
+  const cells = new Map<string, (number | null)[][]>();
+  const provenances = new Set<MixedProvenance>();
+  for (const { geohash4, valid_time, hail_probability, data_source } of rows) {
+    // The hour that ends at 13 UTC is the first of its day.
+    const hour = Math.round((valid_time - start) / HOUR_MS) - 1;
+    if (hour < 0 || hour >= OUTLOOK_DAYS * DAY_HOURS) continue;
+    const days = cells.get(geohash4) ?? [];
+    const day = Math.floor(hour / DAY_HOURS);
+    days[day] ??= [...NO_HOURS];
+    days[day][hour % DAY_HOURS] = hail_probability;
+    cells.set(geohash4, days);
+    provenances.add(data_source);
+  }
+  return {
+    of: ({ geohash4 }, day) => cells.get(geohash4)?.[day - 1] ?? NO_HOURS,
+    provenance: combineProvenances(provenances),
+  };
+}

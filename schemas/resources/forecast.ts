@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { RISK_CATEGORIES } from '../tables/forecast.ts';
+import { wireCount, wireLat, wireLon, wireMm, wireProbability, wireTime } from './fields.ts';
+
+const hailProbability = () =>
+  wireProbability(
+    'Probability, 0 to 1, of hail >= 25 mm within 40 km of the point in the hour: ten to twenty times that at the point itself. Null where the model gives nothing.',
+  ).nullable();
+const size = () => wireMm('Median of the largest stone, given hail. Null below a probability of .02.').nullable();
+const category = () =>
+  z.enum(RISK_CATEGORIES).nullable().meta({
+    description:
+      'Risk by the probability: below .02, .05, .15, .30, .45, and above; one step higher from .10 on where the significant hail parameter reaches 1.5.',
+  });
+const validTime = () => wireTime('End of the hour.');
+
+export const ForecastHour = z
+  .object({
+    valid_time: validTime(),
+    hail_probability: hailProbability(),
+    estimated_size_mm: size(),
+    risk_category: category(),
+    risk_score: z
+      .number()
+      .min(0)
+      .max(100)
+      .nullable()
+      .meta({ description: 'Risk from 0 to 100, rising with probability and size.', unit: '1' }),
+  })
+  .meta({
+    description: 'Forecast of one hour.',
+    example: {
+      valid_time: '2026-05-01T22:00:00Z',
+      hail_probability: 0.183,
+      estimated_size_mm: 31.4,
+      risk_category: 'elevated',
+      risk_score: 48,
+    },
+  });
+export type ForecastHour = z.infer<typeof ForecastHour>;
+
+export const ForecastPeak = ForecastHour.omit({ risk_score: true }).meta({
+  description: 'The hour with the largest probability, the earliest of several.',
+  example: {
+    valid_time: '2026-05-01T22:00:00Z',
+    hail_probability: 0.183,
+    estimated_size_mm: 31.4,
+    risk_category: 'elevated',
+  },
+});
+export type ForecastPeak = z.infer<typeof ForecastPeak>;
+
+/** Answer of GET /v1/hail/forecast. */
+export const HailForecast = z.object({
+  location: z.object({
+    lat: wireLat('As asked, 5 decimals.'),
+    lon: wireLon('As asked, 5 decimals.'),
+    geohash4: z.string().meta({ description: 'Four-character geohash that the forecast is for.' }),
+  }),
+  model: z
+    .object({
+      name: z.string().nullable().meta({
+        description: 'The model, such as `hrrr`; `simulated-hrrr` for runs of the simulator. Null without a run.',
+      }),
+      run_time: wireTime('Start of the newest run that was used, however old it is; null without a run.').nullable(),
+      source: z.string().nullable().meta({ description: 'Who made the runs, in words. Null without a run.' }),
+    })
+    .meta({ description: 'What the forecast was made from.' }),
+  peak: ForecastPeak.nullable().meta({ description: 'Null when there is no hour with a probability.' }),
+  hourly: z.array(ForecastHour).meta({
+    description:
+      'Hours from the first full one that ends after now. Fewer than asked where the run ends sooner, none outside the area of the model.',
+  }),
+  count: wireCount('Hours in the list.'),
+});
+export type HailForecast = z.infer<typeof HailForecast>;
+
+/** Name of a model on the wire: simulated runs never bear that of the real model alone. */
+export function modelName(model: string, simulated: boolean): string {
+  return simulated ? `simulated-${model}` : model;
+}
+
+/** Who made the runs of a model, in words. */
+export function modelSource(model: string, simulated: boolean): string {
+  return simulated
+    ? `simulated, in the format of ${model.toUpperCase()}`
+    : `NOAA/NCEP ${model.toUpperCase()}, time-lagged runs`;
+}

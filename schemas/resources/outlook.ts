@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { CONFIDENCE_STATES, OUTLOOK_DAYS, OUTLOOK_SOURCES } from '../tables/outlook.ts';
+import { wireKm, wireLat, wireLon, wirePercent, wireProbability, wireTime } from './fields.ts';
+
+export const OutlookDay = z
+  .object({
+    day: z.int().min(1).max(OUTLOOK_DAYS).meta({ description: 'Day of the outlook; day 1 began at the last 12 UTC.' }),
+    forecast_date: z.string().meta({ description: 'Date of the 12 UTC at which the day begins, YYYY-MM-DD.' }),
+    hail_probability: wirePercent(
+      'Probability in percent of hail >= 25 mm within 40 km on the day, one decimal; never outside its components.',
+    ),
+    confidence: z.object({
+      score: wireProbability('Agreement of the components, less for later days.'),
+      state: z
+        .enum(CONFIDENCE_STATES)
+        .nullable()
+        .meta({ description: 'Below .3, below .6, above. Null when climatology alone is available.' }),
+    }),
+    primary_source: z.enum(OUTLOOK_SOURCES).meta({ description: 'Component that moves the blend most.' }),
+    components: z
+      .object({
+        spc_pct: wirePercent(
+          'Storm Prediction Center. Of a combined value of all hazards the usual share of hail. Outside its areas 1 on day 1, 1.5 on days 2 and 3, and the climatology later.',
+        ).nullable(),
+        hrrr_pct: wirePercent(
+          'Forecast model, days 1 and 2; null where it covers less than half of the day.',
+        ).nullable(),
+        climo_pct: wirePercent('Climatology of the month.').nullable(),
+      })
+      .meta({ description: 'What went into the blend; null is left out, and the weights of the others grow.' }),
+    hourly: z.array(wirePercent('Share of one hour.')).length(24).nullable().meta({
+      description:
+        'Day 1: 24 percentages from 12 UTC on, whose complements multiply to the complement of the day. Null on later days.',
+    }),
+  })
+  .meta({
+    description: 'Blended outlook of one day, 12 to 12 UTC.',
+    example: {
+      day: 2,
+      forecast_date: '2026-05-02',
+      hail_probability: 8.4,
+      confidence: { score: 0.71, state: 'high' },
+      primary_source: 'spc',
+      components: { spc_pct: 15, hrrr_pct: 6.2, climo_pct: 3.1 },
+      hourly: null,
+    },
+  });
+export type OutlookDay = z.infer<typeof OutlookDay>;
+
+/** Answer of GET /v1/hail/outlook. */
+export const HailOutlook = z.object({
+  location: z.object({ lat: wireLat('As asked, 5 decimals.'), lon: wireLon('As asked, 5 decimals.') }),
+  covered: z.boolean().meta({ description: 'True when a cell with an outlook lies within the radius.' }),
+  cell: z
+    .object({
+      geohash4: z.string().meta({ description: 'Four-character geohash.' }),
+      distance_km: wireKm('Geodesic distance from the point to its centre.'),
+    })
+    .nullable()
+    .meta({ description: 'Nearest cell with an outlook; null when not covered.' }),
+  outlook: z.array(OutlookDay).meta({ description: 'Days in order; empty when not covered.' }),
+  data_as_of: wireTime('Newest time of what was read; null while nothing is published.').nullable(),
+});
+export type HailOutlook = z.infer<typeof HailOutlook>;

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { table } from '../columns.ts';
+import { PROVENANCES } from '../provenance.ts';
+import { count, latitude, longitude, percent, probability, stormDateColumn, text, word } from '../units.ts';
+
+/** Components of the blend, in the order that decides ties. */
+export const OUTLOOK_SOURCES = ['spc', 'hrrr', 'climatology'] as const;
+export type OutlookSource = (typeof OUTLOOK_SOURCES)[number];
+
+/** Words for the agreement of the components, from the lowest. */
+export const CONFIDENCE_STATES = ['low', 'medium', 'high'] as const;
+export type ConfidenceState = (typeof CONFIDENCE_STATES)[number];
+
+/** Days of the outlook; day 1 is the one that has begun at the last 12 UTC. */
+export const OUTLOOK_DAYS = 7;
+
+/** Blended outlook of one day, 12 to 12 UTC, for one four-character geohash. */
+export const Outlook = z.object({
+  forecast_date: stormDateColumn('Date of the 12 UTC at which the day begins.'),
+  day: count('Day of the outlook, 1 to 7.'),
+  geohash4: text('Four-character geohash.'),
+  lat: latitude('Centre of the geohash.'),
+  lon: longitude('Centre of the geohash.'),
+  hail_probability_pct: percent('Probability of hail >= 25 mm within 40 km on the day; between its components.'),
+  spc_pct: percent('Part of the Storm Prediction Center in the blend; null where it has issued nothing.').nullable(),
+  hrrr_pct: percent('Part of the forecast model; null where it does not reach.').nullable(),
+  climo_pct: percent('Part of the climatology; null where it is not known.').nullable(),
+  confidence_score: probability('Agreement of the components, less for later days.'),
+  confidence_state: word(
+    'The score in a word; null when climatology alone is available.',
+    CONFIDENCE_STATES,
+  ).nullable(),
+  primary_source: word('Component that moves the blend most.', OUTLOOK_SOURCES),
+  hourly_pct: text(
+    'Day 1: 24 percentages from 12 UTC on, separated by spaces, whose complements multiply to that of the day; null later.',
+  ).nullable(),
+  data_source: word('Who made the components.', [...PROVENANCES, 'mixed']),
+});
+export type Outlook = z.infer<typeof Outlook>;
+
+export const outlook = table({ name: 'outlook', row: Outlook, schema_version: 1, order: 'geohash4, day' });

@@ -1,0 +1,303 @@
+import test from 'ava';
+import fc from 'fast-check';
+import { BLEND_WEIGHTS, blendDay, type Components } from '../../../pipeline/forecast/blend.ts';
+import { hourStrip } from '../../../pipeline/forecast/hour-strip.ts';
+import { firstOutlookDate, modelDayPct, type OutlookInput, outlookRows } from '../../../pipeline/forecast/outlook.ts';
+import { spcDay, spcPct } from '../../../pipeline/forecast/spc-areas.ts';
+import { diurnalShare, usualDayPct, usualHour } from '../../../pipeline/forecast/usual-hail.ts';
+import type { Forecast } from '../../../schemas/tables/forecast.ts';
+import { Outlook } from '../../../schemas/tables/outlook.ts';
+import type { SpcOutlook } from '../../../schemas/tables/spc-outlooks.ts';
+
+const HOUR_MS = 3_600_000;
+const pct = fc.integer({ min: 0, max: 1000 }).map((tenths) => tenths / 10);
+const day = fc.integer({ min: 1, max: 7 });
+const NONE: Components = { spc: null, hrrr: null, climatology: null };
+
+for (let d = 1; d <= 7; d++)
+  test(`the weights of day ${d} sum to 1`, (t) => {
+    const sum = Object.values(BLEND_WEIGHTS).reduce((whole, weights) => whole + (weights[d - 1] ?? 0), 0);
+    t.true(Math.abs(sum - 1) < 1e-12);
+  });
+
+test('a blend lies between its components', (t) => {
+  fc.assert(
+    fc.property(day, pct, pct, pct, (d, spc, hrrr, climatology) => {
+      const blended = blendDay(d, { spc, hrrr, climatology });
+      const parts = d <= 2 ? [spc, hrrr, climatology] : [spc, climatology];
+      const p = blended?.probability_pct ?? Number.NaN;
+      return p >= Math.min(...parts) && p <= Math.max(...parts);
+    }),
+  );
+  t.pass();
+});
+
+test('equal components return themselves', (t) => {
+  fc.assert(
+    fc.property(
+      day,
+      pct,
+      (d, same) => blendDay(d, { spc: same, hrrr: same, climatology: same })?.probability_pct === same,
+    ),
+  );
+  t.pass();
+});
+
+test('a larger component never lowers the blend', (t) => {
+  fc.assert(
+    fc.property(
+      day,
+      fc.record({ spc: pct, hrrr: pct, climatology: pct }),
+      fc.constantFrom('spc', 'hrrr', 'climatology'),
+      pct,
+      (d, low, name, other) => {
+        const p = (components: Components) => blendDay(d, components)?.probability_pct ?? Number.NaN;
+        const [less, more] = [Math.min(low[name], other), Math.max(low[name], other)];
+        return p({ ...low, [name]: more }) >= p({ ...low, [name]: less });
+      },
+    ),
+  );
+  t.pass();
+});
+
+test('a missing component leaves its weight to the others', (t) => {
+  // Logits of 10 and 30 % weighted .5 and .15 of .65: 13.2 %.
+  t.is(blendDay(1, { ...NONE, spc: 10, climatology: 30 })?.probability_pct, 13.2);
+  t.is(blendDay(1, { ...NONE, hrrr: 12.3 })?.probability_pct, 12.3);
+});
+
+test('the model has no weight from day 3 on: alone it makes no outlook', (t) => {
+  t.is(blendDay(3, { ...NONE, hrrr: 40 }), null);
+  t.deepEqual(blendDay(3, { spc: 10, hrrr: 90, climatology: 2 }), blendDay(3, { spc: 10, hrrr: null, climatology: 2 }));
+});
+
+test('without any component there is no outlook', (t) => t.is(blendDay(1, NONE), null));
+
+test('a day outside 1 to 7 is refused', (t) => {
+  t.throws(() => blendDay(8, { ...NONE, spc: 1 }), { instanceOf: RangeError, message: 'day is 8, expected 1 to 7' });
+});
+
+test('the component that departs furthest from the usual, times its weight, is the primary source', (t) => {
+  t.is(blendDay(1, { spc: 15, hrrr: 5, climatology: 2 })?.primary_source, 'spc');
+  t.is(blendDay(1, { spc: 2, hrrr: 30, climatology: 2 })?.primary_source, 'hrrr');
+  t.is(blendDay(1, { spc: 5, hrrr: 5, climatology: 5 })?.primary_source, 'spc');
+  t.is(blendDay(5, { ...NONE, climatology: 4 })?.primary_source, 'climatology');
+});
+
+test('components that agree give the confidence of the day, components far apart none', (t) => {
+  const scores = [1, 2, 3, 4, 5, 6, 7].map((d) => blendDay(d, { ...NONE, spc: 5, climatology: 5 })?.confidence_score);
+  t.deepEqual(scores, [0.9, 0.8, 0.7, 0.5, 0.4, 0.3, 0.25]);
+  t.is(blendDay(1, { ...NONE, spc: 95, climatology: 1 })?.confidence_score, 0);
+});
+
+test('confidence is low below .3, medium below .6, else high, and has no word for climatology alone', (t) => {
+  t.is(blendDay(1, { ...NONE, spc: 5, climatology: 5 })?.confidence_state, 'high');
+  t.is(blendDay(4, { ...NONE, spc: 5, climatology: 5 })?.confidence_state, 'medium');
+  t.is(blendDay(6, { ...NONE, spc: 5, climatology: 5 })?.confidence_state, 'medium');
+  t.is(blendDay(7, { ...NONE, spc: 5, climatology: 5 })?.confidence_state, 'low');
+  t.is(blendDay(1, { ...NONE, climatology: 5 })?.confidence_state, null);
+});
+
+test('the complements of the 24 hours multiply to that of the day', (t) => {
+  fc.assert(
+    fc.property(
+      fc.double({ min: 0, max: 99.9, noNaN: true }),
+      fc.double({ min: -125, max: -66, noNaN: true }),
+      fc.array(fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: null }), { minLength: 24, maxLength: 24 }),
+      (whole, lon, hours) => {
+        const strip = hourStrip(whole, lon, hours);
+        const none = strip.reduce((product, hour) => product * (1 - hour / 100), 1);
+        return (
+          strip.length === 24 &&
+          strip.every((hour) => hour >= 0 && hour < 100) &&
+          Math.abs(100 * (1 - none) - whole) < 1e-6
+        );
+      },
+    ),
+  );
+  t.pass();
+});
+
+test('without a model the strip peaks in the late afternoon, with one where the model has its storms', (t) => {
+  const utc = (strip: readonly number[]) => (12 + strip.indexOf(Math.max(...strip))) % 24;
+  t.is(utc(hourStrip(10, -97.5, new Array(24).fill(null))), 23);
+  const night = new Array(24).fill(0).map((_, k) => (k === 18 ? 0.6 : 0.001));
+  t.is(utc(hourStrip(10, -97.5, night)), 6);
+});
+
+test('the shares of the hours of a day sum to 1, and 12 to 15 UTC have least at 97.5 W', (t) => {
+  const shares = Array.from({ length: 24 }, (_, hour) => diurnalShare(hour, -97.5));
+  t.true(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 1) < 1e-6);
+  const least = shares.indexOf(Math.min(...shares));
+  t.true(least >= 11 && least <= 15, `${least}`);
+});
+
+test('the usual chance of a day grows with that of its month, and its hours lie within it', (t) => {
+  t.is(usualDayPct(0, 31), 0);
+  t.true(usualDayPct(0.2, 31) > usualDayPct(0.1, 31));
+  const hours = Array.from({ length: 24 }, (_, h) => usualHour(0.3, 31, Date.UTC(2026, 4, 1, h + 1), -97.5));
+  const union = 1 - hours.reduce((product, p) => product * (1 - p), 1);
+  t.true(Math.abs(100 * union - usualDayPct(0.3, 31)) < 1e-6);
+});
+
+test('the chance of a day from a model is at least that of its likeliest hour, and needs half of its hours', (t) => {
+  const quiet = new Array(24).fill(0);
+  t.is(modelDayPct(quiet), 0);
+  t.is(modelDayPct(quiet.map((_, k) => (k === 5 ? 0.3 : 0))), 30);
+  t.true((modelDayPct(quiet.map((_, k) => (k < 12 ? 0.3 : 0))) ?? 0) > 70);
+  t.is(modelDayPct(quiet.map((_, k) => (k < 13 ? null : 0.3))), null);
+  t.not(modelDayPct(quiet.map((_, k) => (k < 12 ? null : 0.3))), null);
+});
+
+const SQUARE = (west: number, south: number, east: number, north: number) =>
+  `MULTIPOLYGON (((${west} ${south}, ${east} ${south}, ${east} ${north}, ${west} ${north}, ${west} ${south})))`;
+
+function layer(row: Partial<SpcOutlook>): SpcOutlook {
+  return {
+    forecast_date: '2026-05-01',
+    day: 1,
+    hazard: 'hail',
+    part: 'all',
+    label: '0.15',
+    probability_pct: 15,
+    issue_time: 0,
+    valid_time: 0,
+    expire_time: 0,
+    format: 'geojson',
+    fetched_at: 0,
+    is_complete: true,
+    geometry: SQUARE(-100, 34, -96, 38),
+    data_source: 'observed',
+    ...row,
+  };
+}
+
+const INSIDE = { lat: 36, lon: -98 };
+const OUTSIDE = { lat: 45, lon: -80 };
+
+function valueAt(rows: readonly SpcOutlook[], at = INSIDE, d = 1, climo: number | null = 3, date = '2026-05-01') {
+  const found = spcDay(rows, date);
+  return found === null ? 'not issued' : spcPct(found, d, at, climo);
+}
+
+test('the highest area that holds a place counts', (t) => {
+  const inner = layer({ label: '0.30', probability_pct: 30, geometry: SQUARE(-99, 35, -97, 37) });
+  t.is(valueAt([layer({}), inner]), 30);
+  t.is(valueAt([inner, layer({})], { lat: 34.5, lon: -98 }), 15);
+});
+
+test('outside all areas days 1 to 3 have a quiet value and later days the climatology', (t) => {
+  t.is(valueAt([layer({})], OUTSIDE, 1), 1);
+  t.is(valueAt([layer({})], OUTSIDE, 2), 1.5);
+  t.is(valueAt([layer({})], OUTSIDE, 3), 1.5);
+  t.is(valueAt([layer({})], OUTSIDE, 4), 3);
+  t.is(valueAt([layer({})], OUTSIDE, 4, null), null);
+});
+
+test('a forecast issued without any area is quiet, one that was not issued is unknown', (t) => {
+  t.is(valueAt([layer({ label: null, probability_pct: null, geometry: null })]), 1);
+  t.is(valueAt([]), 'not issued');
+  t.is(valueAt([layer({})], INSIDE, 2, 3, '2026-05-02'), 'not issued');
+});
+
+test('areas of significant hail alone are no forecast of a probability', (t) => {
+  t.is(valueAt([layer({ part: 'significant', label: null, probability_pct: null, geometry: null })]), 'not issued');
+});
+
+test('where an area was refused, outside of the others nothing is known', (t) => {
+  t.is(valueAt([layer({ is_complete: false })], OUTSIDE), null);
+  t.is(valueAt([layer({ is_complete: false })], INSIDE), 15);
+});
+
+for (const [date, share] of [
+  ['2026-05-04', 0.55],
+  ['2026-07-04', 0.45],
+  ['2026-11-04', 0.3],
+] as const)
+  test(`of a combined value on ${date} hail has a share of ${share}`, (t) => {
+    t.is(valueAt([layer({ hazard: 'any_severe', day: 4, forecast_date: date })], INSIDE, 4, 3, date), 15 * share);
+  });
+
+test('hail itself comes before a combined value, and the shortest lead before an older forecast of the date', (t) => {
+  t.is(valueAt([layer({ hazard: 'any_severe', probability_pct: 60 }), layer({})]), 15);
+  t.is(valueAt([layer({ day: 2, probability_pct: 45 }), layer({})]), 15);
+  t.is(valueAt([layer({ day: 2, probability_pct: 45 })]), 45);
+});
+
+const START = Date.parse('2026-05-01T12:00:00Z');
+
+function forecastRow(
+  geohash4: string,
+  hour: number,
+  hail_probability: number | null,
+  data_source: 'observed' | 'simulated',
+): Forecast {
+  return {
+    model: 'hrrr',
+    run_time: START,
+    runs: '',
+    valid_time: START + (hour + 1) * HOUR_MS,
+    geohash4,
+    lat: 0,
+    lon: 0,
+    hail_probability,
+    estimated_size_mm: null,
+    ship: null,
+    risk_category: null,
+    risk_score: null,
+    data_source,
+  };
+}
+
+function rowsAt(geohash4: string, input: Partial<OutlookInput>): Outlook[] {
+  const whole = { first_date: '2026-05-01', spc: [], forecast: [], climatology: null, ...input };
+  for (const rows of outlookRows(whole)) if (rows[0]?.geohash4 === geohash4) return rows;
+  return [];
+}
+
+const CLIMATOLOGY = { monthly: () => 0.2, provenance: 'observed' } as const;
+const DAY_OF_HOURS = Array.from({ length: 24 }, (_, hour) =>
+  forecastRow('9y6e', hour, hour === 10 ? 0.4 : 0.01, 'simulated'),
+);
+
+test('a cell has seven days with their components, the first with its hours', (t) => {
+  const rows = rowsAt('9y6e', { spc: [layer({})], forecast: DAY_OF_HOURS, climatology: CLIMATOLOGY });
+  t.deepEqual(
+    rows.map((row) => row.day),
+    [1, 2, 3, 4, 5, 6, 7],
+  );
+  t.deepEqual(
+    rows.map((row) => row.forecast_date),
+    ['01', '02', '03', '04', '05', '06', '07'].map((d) => `2026-05-${d}`),
+  );
+  const [first, second] = rows;
+  t.deepEqual([first?.spc_pct, first?.hrrr_pct], [15, 40]);
+  t.deepEqual([second?.spc_pct, second?.hrrr_pct, second?.hourly_pct], [null, null, null]);
+  const hours = (first?.hourly_pct ?? '').split(' ').map(Number);
+  t.is(hours.length, 24);
+  const none = hours.reduce((product, hour) => product * (1 - hour / 100), 1);
+  t.true(Math.abs(100 * (1 - none) - (first?.hail_probability_pct ?? 0)) < 0.01);
+  t.is(hours.indexOf(Math.max(...hours)), 10);
+  for (const row of rows) t.notThrows(() => Outlook.parse(row));
+});
+
+test('a row tells who made what it is blended from, and nobody else', (t) => {
+  const [first, second] = rowsAt('9y6e', { spc: [layer({})], forecast: DAY_OF_HOURS, climatology: CLIMATOLOGY });
+  t.is(first?.data_source, 'mixed');
+  t.is(second?.data_source, 'observed');
+  const simulated = { ...CLIMATOLOGY, provenance: 'simulated' } as const;
+  t.is(rowsAt('9y6e', { forecast: DAY_OF_HOURS, climatology: simulated })[0]?.data_source, 'simulated');
+});
+
+test('without any source there are no rows, and a day that only the model would speak for has none either', (t) => {
+  t.deepEqual(rowsAt('9y6e', {}), []);
+  t.deepEqual(
+    rowsAt('9y6e', { forecast: DAY_OF_HOURS }).map((row) => row.day),
+    [1],
+  );
+});
+
+test('day 1 is the day that began at the last 12 UTC', (t) => {
+  t.is(firstOutlookDate(Date.parse('2026-05-01T11:59:59Z')), '2026-04-30');
+  t.is(firstOutlookDate(Date.parse('2026-05-01T12:00:00Z')), '2026-05-01');
+});
