@@ -2,6 +2,7 @@ import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
 import { climate } from './climate.ts';
 import { day } from './day.ts';
 import { decode } from './decode.ts';
+import { forecast } from './forecast.ts';
 import { history } from './history.ts';
 import { http } from './http.ts';
 import { nowcast } from './nowcast.ts';
@@ -15,6 +16,7 @@ const GOAL_FRAMES = ['--product', 'PrecipRate', '--threshold', '50', '--min-pixe
 
 const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   decode,
+  forecast,
   scan,
   tracking,
   climate,
@@ -37,6 +39,7 @@ if (name !== undefined) {
   } else await bench(args);
 } else {
   await decode();
+  await forecast();
   await scan();
   if (hasSharedData) await tracking(['--from', sharedData('mrms-sequence'), ...GOAL_FRAMES]);
   else console.log('tracking: needs ../shared/data, which is absent');

@@ -3,9 +3,12 @@ import { BadInput } from '../../../pipeline/error.ts';
 import {
   type GridDefinition,
   nearestPoint,
+  placeOf,
   positionOf,
   readGridDefinition,
+  stepsAt,
 } from '../../../pipeline/read/projection.ts';
+import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { latLonSection, octets, signMagnitude } from './grib2-files.ts';
 
 function grid(bytes: readonly number[]): GridDefinition {
@@ -115,3 +118,32 @@ for (const [title, cone, reason] of [
   test(`a Lambert grid with ${title} is refused`, (t) => {
     t.throws(() => grid(lambertSection(cone)), { instanceOf: BadInput, message: reason });
   });
+
+for (const [title, cone] of [
+  ['a tangent cone on a sphere', { la1: 25, lo1: 262, lov: 262.5, latin1: 38.5, latin2: 38.5 }],
+  ['two parallels on the ellipsoid', { la1: 45, lo1: 250, lov: 262.5, latin1: 33, latin2: 45, shape: 5 }],
+  ['the southern hemisphere', { la1: -35, lo1: 290, lov: 295, latin1: -30, latin2: -60 }],
+] as const)
+  test(`the steps of a Lambert grid are the distances between its points: ${title}`, (t) => {
+    const lambert = grid(lambertSection(cone));
+    const at = positionOf(lambert, 10, 10);
+    const { column_km, row_km } = stepsAt(lambert, at);
+    for (const [neighbour, km] of [
+      [positionOf(lambert, 10, 11), column_km],
+      [positionOf(lambert, 11, 10), row_km],
+    ] as const)
+      t.true(Math.abs(distanceKm(at, neighbour) / km - 1) < 0.004, `${distanceKm(at, neighbour)} ${km}`);
+  });
+
+test('the steps of a latitude-longitude grid narrow towards the pole', (t) => {
+  const corner = grid(latLonSection({ columns: 3, rows: 2 }));
+  const { column_km, row_km } = stepsAt(corner, { lat: 60, lon: -100 });
+  t.true(Math.abs(row_km - 1.112) < 1e-3 && Math.abs(column_km - 0.556) < 1e-3, `${row_km} ${column_km}`);
+});
+
+test('a place between points has fractions, and beyond the grid its numbers run on', (t) => {
+  const corner = grid(latLonSection({ columns: 3, rows: 2 }));
+  const { i, j } = placeOf(corner, { lat: 54.99, lon: -129.992 });
+  t.true(Math.abs(i - 0.3) < 1e-9 && Math.abs(j - 0.5) < 1e-9, `${i} ${j}`);
+  t.true(placeOf(corner, { lat: 54.9, lon: -129.99 }).j > 9);
+});
