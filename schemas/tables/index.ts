@@ -1,5 +1,6 @@
 import { blockage } from './blockage.ts';
 import { cells } from './cells.ts';
+import { climatology } from './climatology.ts';
 import { dayMax } from './day-max.ts';
 import { detections } from './detections.ts';
 import { eventDays } from './event-days.ts';
@@ -17,7 +18,7 @@ export const SCAN_TABLES = [detections, cells, tracks, dayMax, frames, probsever
 /** Tables that are derived from a whole storm date and replaced as one. */
 export const DAY_TABLES = [swaths, eventDays] as const;
 /** Static tables: they belong to no date and are replaced as one. */
-export const STATIC_TABLES = [blockage] as const;
+export const STATIC_TABLES = [blockage, climatology] as const;
 /** Tables of collections: what other feeds than the grids bring. */
 export const COLLECTION_TABLES = [groundReports, warnings, watches, spcOutlooks] as const;
 export const TABLES = [...SCAN_TABLES, ...DAY_TABLES, ...STATIC_TABLES, ...COLLECTION_TABLES] as const;
