@@ -42,7 +42,8 @@ export const count = (what: string) => z.int().nonnegative().meta({ description:
 export const bigCount = (what: string) =>
   z.int().nonnegative().meta({ description: what, unit: '1', column: 'BIGINT' });
 /** A small whole number without a unit, such as a score or a month. */
-export const wholeNumber = (what: string) => z.int().min(0).max(65_535).meta({ description: what, column: 'USMALLINT' });
+export const wholeNumber = (what: string) =>
+  z.int().min(0).max(65_535).meta({ description: what, column: 'USMALLINT' });
 export const latticeIndex = (what: string) => z.int().min(0).max(6999).meta({ description: what, column: 'USMALLINT' });
 export const text = (what: string) => z.string().meta({ description: what, column: 'VARCHAR' });
 export const flag = (what: string) => z.boolean().meta({ description: what, column: 'BOOLEAN' });

@@ -3,6 +3,7 @@ import { readableBytes } from '../../schemas/readable-bytes.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../log.ts';
 import { type BlockageReport, deriveBlockage, type RadarSummary } from '../run/derive-blockage.ts';
+import { type ClimatologyReport, deriveClimatology } from '../run/derive-climatology.ts';
 import { counted } from './cli.ts';
 
 interface Options {
@@ -12,11 +13,12 @@ interface Options {
   readonly progress: boolean;
 }
 
-/** `hail-pipeline derive`: tables that follow from something else than scans. */
+/** `hail-pipeline derive`: tables that belong to no date. */
 export function deriveCommand(config: () => Config): Command {
   return new Command('derive')
-    .description('make a table that follows from something else than scans')
-    .addCommand(blockageCommand(config));
+    .description('make a table that belongs to no date')
+    .addCommand(blockageCommand(config))
+    .addCommand(climatologyCommand(config));
 }
 
 /** `hail-pipeline derive blockage`: what terrain blocks of the radars' beams, from a terrain model. */
@@ -44,6 +46,41 @@ Examples:
       const report = await deriveBlockage(settings, request).finally(log.close);
       process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : blockageText(report));
     });
+}
+
+/** `hail-pipeline derive climatology`: how likely hail is anywhere, from everything that is published. */
+function climatologyCommand(config: () => Config): Command {
+  return new Command('climatology')
+    .description('publish the probability of hail by place and month, from the published storm dates')
+    .option('--json', 'print one JSON object')
+    .option('--no-progress', 'no bars, also on a terminal')
+    .addHelpText(
+      'after',
+      `
+Observed storm dates alone are counted where there are any, else the simulated ones. The table replaces the one before.
+hail-pipeline ingest makes it by itself when there is none, and again after a week of new storm dates.
+
+Examples:
+  hail-pipeline derive climatology
+  hail-pipeline derive climatology --json`,
+    )
+    .action(async (options: Pick<Options, 'json' | 'progress'>) => {
+      const settings = config();
+      const log = openLog(settings.log_level, options.progress && process.stderr.isTTY === true);
+      const report = await deriveClimatology(settings, log).finally(log.close);
+      process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : climatologyText(report));
+    });
+}
+
+function climatologyText({ changed, path, source, bytes, seconds, ...made }: ClimatologyReport): string {
+  const dates = `${counted(made.storm_dates, `${source} storm date`)} from ${made.first_date} to ${made.last_date}`;
+  if (!changed) return `Nothing to do: ${path} holds what ${dates} give.\n`;
+  const years = made.years_of_data === 0 ? 'less than a year' : counted(made.years_of_data, 'year');
+  return [
+    `Climatology of ${counted(made.cells, 'cell')} from ${dates}, ${years} with nearly all scans${source === 'simulated' ? '  (SIMULATED, not observed)' : ''}`,
+    `${counted(made.event_days, 'day')} with hail of 19 mm and more within 10 km of a cell; ${readableBytes(bytes)} in ${path}, ${seconds} s`,
+    '',
+  ].join('\n');
 }
 
 /** Radars named in the summary for people. */

@@ -10,7 +10,7 @@ import { counted, grouped } from './cli.ts';
 /** What an ingest did, in lines for people, and what to do next. */
 export function ingestText(report: IngestReport, kind: IngestSource['kind'], data_root: string): string {
   const { run, published: summary, dates, source: provenance, seconds } = report;
-  const { unknown_files: unknown, unreadable_files: unreadable, missing_files: missing } = report;
+  const { unknown_files: unknown, unreadable_files: unreadable, missing_files: missing, climatology } = report;
   const lines: string[] = [];
   const line = (label: string, text: string) => lines.push(`  ${label.padEnd(13)} ${text}`);
   if (run.scans + run.redone === 0) {
@@ -39,6 +39,8 @@ export function ingestText(report: IngestReport, kind: IngestSource['kind'], dat
       );
     const beside = Object.entries(report.feed_items).map(([collection, items]) => `${grouped(items)} in ${collection}`);
     if (beside.length > 0) line('beside scans', beside.join(', '));
+    if (climatology !== null)
+      line('climatology', `made from ${counted(climatology.storm_dates, `${climatology.source} storm date`)}`);
     line('files', `${grouped(summary.files)}, ${readableBytes(summary.bytes)} under ${data_root}`);
   }
   if (run.rejected.length > 0) {

@@ -34,7 +34,7 @@ import { type LiveWindow, newestScan, openLiveWindow } from './live-window.ts';
 import { type Lock, takeLock } from './lock.ts';
 import { readCurrent, readHead, readNewest } from './manifests.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
-import { type PublishedTable, publishStatic } from './static.ts';
+import { type PublishedTable, publishStatic, type StaticContent } from './static.ts';
 import { clearStaging, type Swept, sweep } from './sweep.ts';
 import { sweepRaw } from './sweep-raw.ts';
 
@@ -79,11 +79,7 @@ export interface Root {
   /** Joins the closed dates of a month; false when fewer than `least` (default 1) closed or changed since. */
   readonly joinMonth: (month: string, now_ms: number, least?: number) => Promise<boolean>;
   /** Publishes the rows of a static table, in place of all it held. */
-  readonly publishStatic: (
-    table: Table,
-    rows: readonly Record<string, unknown>[],
-    now_ms: number,
-  ) => Promise<PublishedTable>;
+  readonly publishStatic: (table: Table, content: StaticContent, now_ms: number) => Promise<PublishedTable>;
   /** Publishes segments of a collection in place of those of the same names; false when they are published already. */
   readonly publishCollection: (
     name: CollectionName,
@@ -164,8 +160,8 @@ function rootOf(publisher: Publisher): Root {
     rollUp: (storm_date, now_ms) => guarded(() => rollUp(publisher, storm_date, now_ms)),
     closeDay: (storm_date, now_ms) => guarded(() => closeDay(publisher, storm_date, now_ms)),
     joinMonth: (month, now_ms, least = 1) => guarded(() => joinMonth(publisher, month, now_ms, least)),
-    publishStatic: (table, rows, now_ms) =>
-      guarded(() => publishStatic(engine, path, staging, table, rows, storm_day_start_hour, now_ms, lock.check)),
+    publishStatic: (table, content, now_ms) =>
+      guarded(() => publishStatic(engine, path, staging, table, content, storm_day_start_hour, now_ms, lock.check)),
     publishCollection: (name, segments, drop_segments, now_ms) =>
       guarded(() =>
         publishCollection(

@@ -44,7 +44,7 @@ export async function deriveBlockage(config: Config, request: BlockageRequest): 
     const root = await openRoot(data_root, 'hail-pipeline derive', storm_day_start_hour, now());
     try {
       const { radars, rows } = await examine(dem, dem_path, log);
-      const { file, changed } = await root.publishStatic(blockage, rows, now());
+      const { file, changed } = await root.publishStatic(blockage, { rows, provenance: 'observed' }, now());
       return {
         terrain: { file: dem.file, step_arcsec: dem.step_arcsec },
         radars,

@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 import { type DatesSummary, summarize } from '../publish/summary.ts';
 import type { UnreadableEntry } from '../sources/folder.ts';
 import type { SourceFile } from '../sources/names.ts';
+import { type ClimatologyReport, refreshClimatology } from './derive-climatology.ts';
 import { gatherFiles, type IngestSource, type MissingFile } from './gather-files.ts';
 import type { RunSummary } from './ingest-run.ts';
 import { takeSimulatedFeeds } from './simulated-feeds.ts';
@@ -35,11 +36,13 @@ export interface IngestReport {
   readonly unreadable_files: readonly UnreadableEntry[];
   /** Reports, warnings, watches and outlooks that came with the scans, by collection; only simulated weather brings any. */
   readonly feed_items: Readonly<Record<string, number>>;
+  /** What the climatology was made of, where it was due; null where it was not. */
+  readonly climatology: ClimatologyReport | null;
   readonly swept_files: number;
   readonly seconds: number;
 }
 
-/** Reads a source once: gathers its files, publishes what they make, finishes the dates and sweeps the data root. */
+/** Reads a source once: gathers its files, publishes what they make, finishes the dates, renews the climatology and sweeps the data root. */
 export function ingestSource(config: Config, request: IngestRequest): Promise<IngestReport> {
   const { source, replace, threads, log } = request;
   const started = performance.now();
@@ -51,6 +54,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
     const run = await session.ingest(files);
     await session.finishDates();
     const beside = source.kind === 'simulate' ? await takeSimulatedFeeds(root, source, config.now()) : null;
+    const climatology = await refreshClimatology(root, config.now(), log);
     // Files carry the time of the machine, whatever the data clock says.
     const swept = await root.sweep(Date.now(), config.raw_keep_days);
     const touched = run.dates.length > 0 ? run.dates : datesOf(files, config.storm_day_start_hour);
@@ -66,6 +70,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
       missing_files: missing,
       unreadable_files: unreadable,
       feed_items: beside === null ? {} : itemsOf(beside),
+      climatology,
       swept_files: swept.files,
       seconds: Math.round((performance.now() - started) / 100) / 10,
     };

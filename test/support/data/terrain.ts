@@ -41,5 +41,5 @@ export function publishBlockage(
   terrain = { terrain_file: 'wall.tif', terrain_step_arcsec: 18 },
 ): Promise<PublishedTable> {
   const rows = steps.map((step) => ({ ...step, ...terrain }));
-  return onRoot(path, {}, ({ root }) => root.publishStatic(blockage, rows, NOW_MS));
+  return onRoot(path, {}, ({ root }) => root.publishStatic(blockage, { rows, provenance: 'observed' }, NOW_MS));
 }

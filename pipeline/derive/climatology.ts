@@ -1,0 +1,95 @@
+import { MONTHS, type Month, riskTier } from '../../schemas/risk.ts';
+import type { ClimatologyCell } from '../../schemas/tables/climatology.ts';
+import { ANY, GIANT, SEVERE, SIGNIFICANT } from './hail-counts.ts';
+import type { HailRates } from './hail-rates.ts';
+import type { RiskGrid } from './risk-cells.ts';
+
+/** Weights of the classes of hail in the score: any, severe, significant, giant. */
+const SCORE_WEIGHTS = [0.35, 0.4, 0.2, 0.05];
+
+/** What every row says of the storm dates that were counted. */
+export type ClimatologyFacts = Pick<
+  ClimatologyCell,
+  'years_of_data' | 'storm_dates' | 'first_date' | 'last_date' | 'data_as_of' | 'data_source'
+>;
+
+/** Rows of the climatology: probabilities of at least one day with hail, scores and words, in the order of the cells. */
+export function climatologyRows(
+  { cells }: RiskGrid,
+  { rates, prior_share }: HailRates,
+  facts: ClimatologyFacts,
+): ClimatologyCell[] {
+  const yearly = rates.map((byMonth) =>
+    Float64Array.from(cells, (_, cell) => byMonth.reduce((sum, rate) => sum + rate[cell], 0)),
+  );
+  const yearScores = scores(yearly);
+  // The interface gives months a score without saying among what: all cells and months together, so that it shows the season.
+  const monthScores = scores(rates.map((byMonth) => Float64Array.from(byMonth.flatMap((rate) => [...rate]))));
+  return cells.map(({ geohash4, lat, lon }, cell) => {
+    const annual_score = yearScores[cell];
+    return {
+      geohash4,
+      lat,
+      lon,
+      annual_any: atLeastOnce(yearly[ANY][cell]),
+      annual_severe: atLeastOnce(yearly[SEVERE][cell]),
+      annual_significant: atLeastOnce(yearly[SIGNIFICANT][cell]),
+      annual_giant: atLeastOnce(yearly[GIANT][cell]),
+      annual_score,
+      risk_tier: riskTier(annual_score),
+      peak_month: peakMonth(
+        MONTHS.map((_, month) => ({ severe: rates[SEVERE][month][cell], any: rates[ANY][month][cell] })),
+      ),
+      prior_share: prior_share[cell],
+      ...facts,
+      ...monthly('any', (month) => atLeastOnce(rates[ANY][month][cell])),
+      ...monthly('severe', (month) => atLeastOnce(rates[SEVERE][month][cell])),
+      ...monthly('score', (month) => monthScores[month * cells.length + cell]),
+    };
+  });
+}
+
+function monthly<Name extends string>(name: Name, valueAt: (month: number) => number) {
+  const values = MONTHS.map((month, at) => [`${name}_${month}`, valueAt(at)]);
+  return Object.fromEntries(values) as Record<`${Name}_${Month}`, number>;
+}
+
+/** Probability of at least one day at a rate of days. */
+function atLeastOnce(rate: number): number {
+  return -Math.expm1(-rate);
+}
+
+/** Month, 1 to 12, with the largest rate of severe hail; of equal ones that with more hail at all, then the first. */
+export function peakMonth(months: readonly { readonly severe: number; readonly any: number }[]): number {
+  const order = [...months.keys()].sort(
+    (a, b) => months[b].severe - months[a].severe || months[b].any - months[a].any || a - b,
+  );
+  return order[0] + 1;
+}
+
+/** Scores 0 to 100 from the rates of every class, by how each ranks among all. */
+function scores(rates: readonly Float64Array[]): Uint8Array {
+  const ranks = rates.map(percentileRanks);
+  return Uint8Array.from(ranks[0], (_, at) =>
+    Math.round(100 * ranks.reduce((sum, rank, k) => sum + SCORE_WEIGHTS[k] * rank[at], 0)),
+  );
+}
+
+/** Percentile rank of each value among all of them, 0..1; equal values share the middle of their ranks. */
+export function percentileRanks(values: Float64Array): Float64Array {
+  const sorted = values.toSorted();
+  return values.map(
+    (value) => (countBelow(sorted, value, false) + countBelow(sorted, value, true)) / 2 / sorted.length,
+  );
+}
+
+/** How many of some ascending values are below one, or at most as large. */
+function countBelow(sorted: Float64Array, value: number, orEqual: boolean): number {
+  let [from, to] = [0, sorted.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (sorted[middle] < value || (orEqual && sorted[middle] === value)) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
