@@ -496,6 +496,11 @@ function makeEdition(
       for (const name of names) {
         const date = named(name);
         if (date === undefined) continue;
+        if (name === layout.staticPartition) {
+          // What another static table holds or where it comes from changes nothing here.
+          for (const { table, sha256 } of date.files) if (tables.includes(table ?? '')) hash.update(`${sha256}\n`);
+          continue;
+        }
         const commits = tables.map((table) => date.table_commits[table] ?? 0);
         hash.update(`${name} ${date.source} ${date.scans.inputs} ${commits.join(' ')}\n`);
       }

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { MixedProvenance } from '../schemas/provenance.ts';
 import type { Edition } from './catalog.ts';
 import type { Caller, Writer } from './records/records.ts';
 import type { Services } from './services.ts';
@@ -42,6 +43,8 @@ export interface Plan {
    * provenance.
    */
   readonly dates: readonly string[];
+  /** Provenance of what the answer reads beside storm dates; X-Data-Source states both together. */
+  readonly provenance?: MixedProvenance | null;
   /**
    * Version of the data that the answer is made of, with whatever the clock decided (a date left out), when the answer
    * follows from it and the parameters alone: a 304 then costs no query. Left out: the tag is made from the content.

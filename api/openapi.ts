@@ -48,7 +48,7 @@ const HEADERS = {
   'RateLimit-Policy': text('Requests per window, in the form of the IETF draft.'),
   ETag: text('Weak tag: equal tags mean equal answers apart from age_seconds.'),
   'X-Data-Source': text(
-    'What the dates are that the answer read: observed, simulated, or mixed where it read both. Absent when none of them is published.',
+    'What the data are that the answer read: observed, simulated, or mixed where it read both. Absent when none of them is published.',
   ),
   'Cache-Control': text('Whether, and by whom, the answer may be kept.'),
   Vary: text('Request headers that the answer depends on.'),

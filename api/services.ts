@@ -3,6 +3,7 @@ import { type Catalog, openCatalog } from './catalog.ts';
 import type { Config } from './config.ts';
 import { ANSWERS, type Engine, JOBS, openEngine } from './duckdb.ts';
 import { type Live, openLive } from './live.ts';
+import { type Climatology, openClimatology } from './queries/climatology.ts';
 import { journalPath } from './records/database.ts';
 import { openRecords } from './records/open.ts';
 import type { Records } from './records/records.ts';
@@ -17,6 +18,8 @@ export interface Services {
   readonly live: Live;
   /** What terrain blocks of radar beams, in memory. */
   readonly terrain: Terrain;
+  /** How likely hail is anywhere, in memory. */
+  readonly climatology: Climatology;
   /** Runs the queries of answers over published files. */
   readonly engine: Engine;
   /** Runs the statements of jobs, which may take minutes: no question waits for them. */
@@ -72,9 +75,10 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   if (catalog.failure() !== null) log.error({ reason: catalog.failure() }, 'Data:Open:Unavailable');
   const live = await openLive(data_root, catalog);
   const terrain = await openTerrain(engine, catalog);
+  const climatology = await openClimatology(engine, catalog);
   const open = opened.move();
   return {
-    services: { catalog, live, terrain, engine, jobEngine, records, base_url, storm_day_start_hour, now },
+    services: { catalog, live, terrain, climatology, engine, jobEngine, records, base_url, storm_day_start_hour, now },
     close: () => open.disposeAsync(),
   };
 }

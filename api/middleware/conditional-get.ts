@@ -1,5 +1,6 @@
 import { matches } from '../http/entity-tag.ts';
 import type { CallMiddleware } from '../state.ts';
+import { provenanceOfPlan } from './plan.ts';
 
 /**
  * Answers 304 to a caller that has the answer already. Not Koa's `ctx.fresh`, for which `Cache-Control: no-cache` of a request
@@ -23,7 +24,7 @@ export const skipUnchanged: CallMiddleware = (ctx, next) => {
   if (tag === null || known === undefined || known.trim() === '*') return next();
   state.fresh = matches(known, tag);
   if (!state.fresh) return next();
-  const provenance = edition.provenanceOf(plan.dates);
+  const provenance = provenanceOfPlan(edition, plan);
   if (provenance !== null) ctx.set('X-Data-Source', provenance);
   return undefined;
 };

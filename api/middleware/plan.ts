@@ -1,4 +1,5 @@
-import { NOTHING_PUBLISHED } from '../catalog.ts';
+import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
+import { type Edition, NOTHING_PUBLISHED } from '../catalog.ts';
 import type { Plan, PlanInput, ReadEndpoint } from '../endpoint.ts';
 import { entityTag } from '../http/entity-tag.ts';
 import type { Services } from '../services.ts';
@@ -30,7 +31,16 @@ export function planOf(
 ): { readonly plan: Plan; readonly version: string | null } {
   const plan = endpoint.plan?.(input) ?? NO_PLAN;
   const version = endpoint.cacheable ? (plan.version ?? null) : null;
-  return { plan, version: version === null ? null : `${input.edition.provenanceOf(plan.dates)} ${version}` };
+  return { plan, version: version === null ? null : `${provenanceOfPlan(input.edition, plan)} ${version}` };
+}
+
+/** Provenance of all that an answer reads: of the storm dates, and of what its plan names beside them; null for nothing. */
+export function provenanceOfPlan(
+  edition: Edition,
+  { dates, provenance = null }: Plan,
+  read: readonly string[] = dates,
+): MixedProvenance | null {
+  return combineProvenances([edition.provenanceOf(read), provenance].filter((one) => one !== null));
 }
 
 /** Tag of an answer; what the clock decides stays out of it. */

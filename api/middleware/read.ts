@@ -5,9 +5,9 @@ import type { Services } from '../services.ts';
 import type { CallMiddleware } from '../state.ts';
 import type { CheckReply } from './check-reply.ts';
 import { checkType } from './negotiate.ts';
-import { tagOf } from './plan.ts';
+import { provenanceOfPlan, tagOf } from './plan.ts';
 
-/** Makes the answer of an endpoint that reads, from its plan. X-Data-Source is the provenance of the dates that it read. */
+/** Makes the answer of an endpoint that reads, from its plan. X-Data-Source is the provenance of what it read. */
 export function read(endpoint: ReadEndpoint, services: Services, check: CheckReply): CallMiddleware {
   return async (ctx) => {
     const { state } = ctx;
@@ -16,7 +16,7 @@ export function read(endpoint: ReadEndpoint, services: Services, check: CheckRep
     const answer: Answer<unknown> = await asOneQuestion(() => endpoint.answer(question));
     check(endpoint, answer);
     const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
-    const provenance = edition.provenanceOf(answer.dates ?? plan.dates);
+    const provenance = provenanceOfPlan(edition, plan, answer.dates);
     const type = answer.type ?? JSON_TYPE;
     checkType(ctx.req.headers.accept, type);
     if (endpoint.cacheable)

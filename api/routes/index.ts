@@ -4,6 +4,7 @@ import { events } from './events.ts';
 import { hailCurrent, hailCurrentBatch } from './hail-current.ts';
 import { hailHistory } from './hail-history.ts';
 import { hailNowcast } from './hail-nowcast.ts';
+import { hailRisk } from './hail-risk.ts';
 import { hailSwaths } from './hail-swaths.ts';
 import { getHealth } from './health.ts';
 import { portfolioImpacts } from './portfolio-impacts.ts';
@@ -21,6 +22,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   stormsList,
   stormsGet,
   coverage,
+  hailRisk,
   hailSwaths,
   events,
   tilesScan,

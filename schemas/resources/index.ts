@@ -12,6 +12,7 @@ import { PortfolioLocation, PortfolioLocations } from './portfolio-location.ts';
 import { AcceptedRow, PortfolioUpload, PortfolioUploaded, RejectedRow, UploadedRow } from './portfolio-upload.ts';
 import { RadarBlock } from './radar-block.ts';
 import { RegionBox } from './region-box.ts';
+import { AnnualRisk, HailRisk, MonthlyRisk, RiskBasis } from './risk.ts';
 import { Motion, StormCell, Storms, StormTrack, TrackHistoryPoint } from './storm.ts';
 import { SwathCollection, Swaths, SwathTier } from './swath-tier.ts';
 import { DailyTiles, ScanTiles, TileFrame } from './tile-frame.ts';
@@ -20,6 +21,7 @@ import { Operation } from './usage.ts';
 /** Resources by their name in the OpenAPI description, beside those that declare an id themselves. */
 const RESOURCES = {
   AcceptedRow,
+  AnnualRisk,
   BatchLocation,
   BatchResult,
   Coverage,
@@ -33,8 +35,10 @@ const RESOURCES = {
   HailCell,
   HailCurrent,
   HailHistory,
+  HailRisk,
   HistoryEvent,
   ImpactBlock,
+  MonthlyRisk,
   Motion,
   NearestStorm,
   Nowcast,
@@ -50,6 +54,7 @@ const RESOURCES = {
   RadarBlock,
   RegionBox,
   RejectedRow,
+  RiskBasis,
   ScanTiles,
   Storm: StormCell,
   StormBlock,

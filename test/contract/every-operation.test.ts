@@ -18,6 +18,7 @@ const TABLE = [
   ['GET /v1/storms', 15, 'storms.list', 'storms:read', 'tag'],
   ['GET /v1/storms/{track_id}', 10, 'storms.get', 'storms:read', 'tag'],
   ['GET /v1/coverage', 5, 'coverage.get', 'coverage:read', 'tag'],
+  ['GET /v1/hail/risk', 5, 'hail.risk', 'hail:read', 'tag'],
   ['GET /v1/hail/swaths', 30, 'hail.swaths', 'swaths:read', 'tag'],
   ['GET /v1/events', 15, 'events.list', 'events:read', 'tag'],
   ['GET /v1/tiles/scan', 3, 'tiles.scan', 'tiles:read', 'tag'],

@@ -1,7 +1,11 @@
+import { basename } from 'node:path';
 import { describeApi } from '../../../api/openapi.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { openApiDocument } from '../../../api/routes/openapi.ts';
-import { midnight, ownCopy, preparedRoot } from '../data/world.ts';
+import { silent } from '../../../pipeline/log.ts';
+import { refreshClimatology } from '../../../pipeline/run/derive-climatology.ts';
+import { copyFolder, prepared } from '../data/prepared.ts';
+import { midnight, NOW_MS, onRoot, ownCopy, preparedRoot } from '../data/world.ts';
 import { type ApiDescription, type DescribedOperation, operationsOf, parseDescription } from './document.ts';
 import { type RunningService, startService } from './service.ts';
 
@@ -20,10 +24,18 @@ export interface WholeService {
 
 let published: Promise<string> | undefined;
 
-/** A data root with twelve scans around a midnight, the same for all tests of a file; not to be written to. */
+/** A data root with twelve scans around a midnight and their climatology, the same for all tests of a file; not to be written to. */
 export function wholeRoot(): Promise<string> {
-  published ??= midnight().then(preparedRoot).then(ownCopy);
+  published ??= midnight().then(preparedRoot).then(withClimatology).then(ownCopy);
   return published;
+}
+
+/** A data root with the climatology of its dates, as an ingest leaves it; made once for all test processes. */
+function withClimatology(root: string): Promise<string> {
+  return prepared(`${basename(root)}-climatology`, async (folder) => {
+    copyFolder(root, folder);
+    await onRoot(folder, {}, (opened) => refreshClimatology(opened.root, NOW_MS, silent));
+  });
 }
 
 /** Starts the service with everything it has. */
