@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { warningsInForce } from '../../../pipeline/derive/warnings-in-force.ts';
+import { warningSpans, warningsInForce, warningsSince } from '../../../api/rules/warnings-in-force.ts';
 import type { Warning } from '../../../schemas/tables/warnings.ts';
 
 const T0 = Date.parse('2025-05-01T20:00:00Z');
@@ -39,7 +39,7 @@ function message(warning_id: string, sent: number, ends: number, more: Partial<W
 }
 
 const inForce = (messages: readonly Warning[], at: number) =>
-  warningsInForce(messages, T0 + at * MINUTE).map(({ warning_id }) => warning_id);
+  warningsInForce(warningSpans(messages), T0 + at * MINUTE).map(({ warning_id }) => warning_id);
 
 test('a warning is in force from when it is sent until the event ends, the end excluded', (t) => {
   const warning = message('a', 0, 45);
@@ -128,13 +128,50 @@ test('nothing in force has expired, and the order of arrival does not matter', (
       fc.uniqueArray(anyMessage, { selector: (m) => m.warning_id }),
       fc.integer({ min: 0, max: 120 }),
       (messages, at) => {
-        const found = warningsInForce(messages, T0 + at * MINUTE);
+        const found = warningsInForce(warningSpans(messages), T0 + at * MINUTE);
         t.true(
           found.every(({ issued_at, expires_at }) => issued_at <= T0 + at * MINUTE && expires_at > T0 + at * MINUTE),
         );
-        t.deepEqual(warningsInForce(messages.toReversed(), T0 + at * MINUTE), found);
+        t.deepEqual(warningsInForce(warningSpans(messages.toReversed()), T0 + at * MINUTE), found);
+        const past = warningsSince(warningSpans(messages), T0 + at * MINUTE, T0 + at * MINUTE);
+        t.deepEqual(
+          past.map(({ message }) => message),
+          found,
+        );
       },
     ),
     { numRuns: 200 },
   );
+});
+
+/** Id and minutes after 20 UTC at which each warning of the past was over. */
+const past = (messages: readonly Warning[], since: number, at: number) =>
+  warningsSince(warningSpans(messages), T0 + since * MINUTE, T0 + at * MINUTE).map(
+    ({ message: { warning_id }, end_ms }) => [warning_id, (end_ms - T0) / MINUTE],
+  );
+
+test('a warning of the past is its last message, once', (t) => {
+  const messages = [message('a', 0, 45), message('b', 10, 45, { vtec_action: 'CON' })];
+  t.deepEqual(past(messages, 0, 100), [['b', 45]]);
+});
+
+test('a warning that expired before the span asked for is left out, one that reaches into it is not', (t) => {
+  t.deepEqual(past([message('a', 0, 45)], 45, 100), []);
+  t.deepEqual(past([message('a', 0, 45)], 44, 100), [['a', 45]]);
+});
+
+test('a warning that was cancelled is in the past until its cancellation', (t) => {
+  const messages = [message('a', 0, 45), message('b', 20, 45, { vtec_action: 'CAN', replaces: 'a' })];
+  t.deepEqual(past(messages, 0, 100), [['a', 20]]);
+  t.deepEqual(past(messages, 20, 100), []);
+  t.deepEqual(past(messages, 0, 19), [['a', 45]]);
+});
+
+test('a warning whose part was cancelled lives on in the part that was continued', (t) => {
+  const messages = [
+    message('a', 0, 45),
+    message('b', 20, 45, { message_type: 'Update', vtec_action: 'CAN' }),
+    message('c', 20, 45, { message_type: 'Update', vtec_action: 'CON' }),
+  ];
+  t.deepEqual(past(messages, 0, 100), [['c', 45]]);
 });

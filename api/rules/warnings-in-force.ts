@@ -1,0 +1,121 @@
+import type { Warning } from '../../schemas/tables/warnings.ts';
+
+/** Messages of one event follow each other within hours; event numbers start again every year. */
+const SAME_EVENT_MS = 2 * 86_400_000;
+/** VTEC actions that end an event: cancelled, expired, upgraded to another. */
+const ENDING_ACTIONS: ReadonlySet<string> = new Set(['CAN', 'EXP', 'UPG']);
+
+/** What of a message decides how long it holds. */
+export type WarningMessage = Pick<
+  Warning,
+  'warning_id' | 'message_type' | 'issued_at' | 'expires_at' | 'vtec_action' | 'vtec_event' | 'replaces'
+>;
+
+/** A message that warns, with what later messages do to it; epoch milliseconds, Infinity where none does. */
+export interface WarningSpan<Message extends WarningMessage = WarningMessage> {
+  readonly message: Message;
+  /** When a message that warns on took its place. */
+  readonly replaced_ms: number;
+  /** When a message said that its event is over. */
+  readonly ended_ms: number;
+}
+
+/**
+ * The messages that warn, each with when it is replaced and ended, whatever the time is now.
+ *
+ * A message takes the place of those that it names, and of all earlier ones of its event. One message of an event may cancel a
+ * part of the area while another of the same minute continues the rest, so no message takes the place of one of its own minute.
+ */
+export function warningSpans<Message extends WarningMessage>(messages: readonly Message[]): WarningSpan<Message>[] {
+  const warning = successorsOf(messages.filter((message) => !isEnding(message)));
+  const ending = successorsOf(messages.filter(isEnding));
+  return messages
+    .filter((message) => !isEnding(message))
+    .map((message) => ({ message, replaced_ms: warning(message), ended_ms: ending(message) }));
+}
+
+/** Warnings in force at an instant, newest first: sent and not yet expired, not cancelled, and not replaced. */
+export function warningsInForce<Message extends WarningMessage>(
+  spans: readonly WarningSpan<Message>[],
+  at_ms: number,
+): Message[] {
+  return spans
+    .filter(({ message, replaced_ms, ended_ms }) => {
+      const { issued_at, expires_at } = message;
+      return issued_at <= at_ms && at_ms < Math.min(expires_at, replaced_ms, ended_ms);
+    })
+    .map(({ message }) => message)
+    .sort(byNewest);
+}
+
+/** A warning as its last message has it, and when it was over or will be, epoch milliseconds. */
+export interface PastWarning<Message extends WarningMessage = WarningMessage> {
+  readonly message: Message;
+  readonly end_ms: number;
+}
+
+/**
+ * Warnings that were in force at some time after `since_ms`, as known at `at_ms`, newest first. Each is its last message; one
+ * that was cancelled ended at its cancellation.
+ */
+export function warningsSince<Message extends WarningMessage>(
+  spans: readonly WarningSpan<Message>[],
+  since_ms: number,
+  at_ms: number,
+): PastWarning<Message>[] {
+  return spans
+    .filter(({ message, replaced_ms }) => message.issued_at <= at_ms && replaced_ms > at_ms)
+    .map(({ message, ended_ms }) => ({
+      message,
+      end_ms: Math.min(message.expires_at, ended_ms <= at_ms ? ended_ms : Number.POSITIVE_INFINITY),
+    }))
+    .filter(({ message, end_ms }) => end_ms > message.issued_at && end_ms > since_ms)
+    .sort((a, b) => byNewest(a.message, b.message));
+}
+
+function byNewest(a: WarningMessage, b: WarningMessage): number {
+  return b.issued_at - a.issued_at || (a.warning_id < b.warning_id ? -1 : 1);
+}
+
+/** True for a message that says that its event is over. */
+function isEnding({ message_type, vtec_action }: WarningMessage): boolean {
+  return message_type === 'Cancel' || ENDING_ACTIONS.has(vtec_action ?? '');
+}
+
+/** Tells when the first of some messages takes the place of a message; Infinity when none does. */
+function successorsOf(messages: readonly WarningMessage[]): (message: WarningMessage) => number {
+  const named = new Map<string, number>();
+  for (const { warning_id, replaces, issued_at } of messages)
+    for (const id of replaces.split(' '))
+      if (id !== warning_id) named.set(id, Math.min(issued_at, named.get(id) ?? Number.POSITIVE_INFINITY));
+  const times = timesOfEvents(messages);
+  return ({ warning_id, vtec_event, issued_at }) =>
+    Math.min(
+      named.get(warning_id) ?? Number.POSITIVE_INFINITY,
+      vtec_event === null ? Number.POSITIVE_INFINITY : firstAfter(times.get(vtec_event), issued_at),
+    );
+}
+
+/** Times of the messages of each event, ascending. */
+function timesOfEvents(messages: readonly WarningMessage[]): Map<string, Float64Array> {
+  const events = Map.groupBy(
+    messages.filter(({ vtec_event }) => vtec_event !== null),
+    ({ vtec_event }) => vtec_event as string,
+  );
+  return new Map(
+    [...events].map(([event, of]) => [event, Float64Array.from(of, ({ issued_at }) => issued_at).sort()] as const),
+  );
+}
+
+/** First of ascending times after an instant, as long as the event can be the same; else Infinity. */
+function firstAfter(times: Float64Array | undefined, issued_at: number): number {
+  if (times === undefined) return Number.POSITIVE_INFINITY;
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((times[middle] as number) > issued_at) high = middle;
+    else low = middle + 1;
+  }
+  const next = times[low] ?? Number.POSITIVE_INFINITY;
+  return next - issued_at <= SAME_EVENT_MS ? next : Number.POSITIVE_INFINITY;
+}
