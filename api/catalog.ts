@@ -72,12 +72,14 @@ export interface Edition {
 
 /** A collection at one moment. */
 export interface CollectionEdition {
-  /** Absolute paths of its files, oldest month first, from a month (`YYYY-MM`) on. */
-  readonly paths: (first_month?: string) => string[];
+  /** Absolute paths of its files, oldest month first, from a month (`YYYY-MM`) to a month, both included. */
+  readonly paths: (first_month?: string, last_month?: string) => string[];
   /** Changes when its rows change. */
   readonly version: string;
   /** Until when it is known to be complete, epoch milliseconds: the oldest of the last successes of its feeds that had any. */
   readonly as_of_ms: number;
+  /** Provenance of all that it holds; of one that holds nothing, of what feeds it. */
+  readonly source: MixedProvenance;
 }
 
 /** Follows the switch of a data root. */
@@ -528,11 +530,12 @@ function collectionEdition(
     .filter(({ collection }) => collection === name)
     .flatMap(({ last_success_at }) => (last_success_at === null ? [] : Date.parse(last_success_at)));
   return {
-    paths: (first_month = '') =>
+    paths: (first_month = '', last_month = '9999-12') =>
       files
-        .filter(({ segment, rows }) => segment >= first_month && rows > 0)
+        .filter(({ segment, rows }) => segment >= first_month && segment <= last_month && rows > 0)
         .sort((a, b) => (a.segment < b.segment ? -1 : 1))
         .map(({ path }) => store.absolute(path)),
+    source,
     version: `${source} ${Object.values(table_commits).join(' ')}`,
     as_of_ms: successes.length === 0 ? Date.parse(committed_at) : Math.min(...successes),
   };

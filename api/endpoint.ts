@@ -54,13 +54,15 @@ export interface Plan {
 
 /**
  * A success. `body` is the resource itself. `tag` is the content that an ETag stands for, without what only the clock
- * changes; left out, it is the body. `dates` are the storm dates it was made of, where only the answer knows them. `type` and
- * `headers` override those of the endpoint.
+ * changes; left out, it is the body. `dates` are the storm dates it was made of, where only the answer knows them;
+ * `provenance` is that of an answer made of items of collections, each of which has its own, null where there are none.
+ * `type` and `headers` override those of the endpoint.
  */
 export interface Answer<Reply> {
   readonly body: Reply;
   readonly tag?: unknown;
   readonly dates?: readonly string[];
+  readonly provenance?: MixedProvenance | null;
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import { ANSWERS, type Engine, JOBS, openEngine } from './duckdb.ts';
 import { type Live, openLive } from './live.ts';
 import { type Climatology, openClimatology } from './queries/climatology.ts';
+import { type CollectionRows, openCollectionRows } from './queries/collection-rows.ts';
 import { journalPath } from './records/database.ts';
 import { openRecords } from './records/open.ts';
 import type { Records } from './records/records.ts';
@@ -20,6 +21,8 @@ export interface Services {
   readonly terrain: Terrain;
   /** How likely hail is anywhere, in memory. */
   readonly climatology: Climatology;
+  /** Warnings, watches and outlooks, in memory. */
+  readonly collections: CollectionRows;
   /** Runs the queries of answers over published files. */
   readonly engine: Engine;
   /** Runs the statements of jobs, which may take minutes: no question waits for them. */
@@ -76,9 +79,22 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   const live = await openLive(data_root, catalog);
   const terrain = await openTerrain(engine, catalog);
   const climatology = await openClimatology(engine, catalog);
+  const collections = openCollectionRows(engine);
   const open = opened.move();
   return {
-    services: { catalog, live, terrain, climatology, engine, jobEngine, records, base_url, storm_day_start_hour, now },
+    services: {
+      catalog,
+      live,
+      terrain,
+      climatology,
+      collections,
+      engine,
+      jobEngine,
+      records,
+      base_url,
+      storm_day_start_hour,
+      now,
+    },
     close: () => open.disposeAsync(),
   };
 }

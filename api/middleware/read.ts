@@ -16,7 +16,8 @@ export function read(endpoint: ReadEndpoint, services: Services, check: CheckRep
     const answer: Answer<unknown> = await asOneQuestion(() => endpoint.answer(question));
     check(endpoint, answer);
     const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
-    const provenance = provenanceOfPlan(edition, plan, answer.dates);
+    const provenance =
+      answer.provenance === undefined ? provenanceOfPlan(edition, plan, answer.dates) : answer.provenance;
     const type = answer.type ?? JSON_TYPE;
     checkType(ctx.req.headers.accept, type);
     if (endpoint.cacheable)

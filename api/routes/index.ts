@@ -7,11 +7,13 @@ import { hailNowcast } from './hail-nowcast.ts';
 import { hailRisk } from './hail-risk.ts';
 import { hailSwaths } from './hail-swaths.ts';
 import { getHealth } from './health.ts';
+import { outlooksSpc } from './outlooks-spc.ts';
 import { portfolioImpacts } from './portfolio-impacts.ts';
 import { deletePortfolioLocations, listPortfolioLocations, uploadPortfolioLocations } from './portfolio-locations.ts';
 import { stormsGet, stormsList } from './storms.ts';
 import { tilesDaily, tilesScan } from './tiles.ts';
 import { getUsage, getUsageExport } from './usage.ts';
+import { warnings } from './warnings.ts';
 
 /** Every endpoint that needs a key, in the order of the documentation. */
 export const ENDPOINTS: readonly Endpoint[] = [
@@ -27,6 +29,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
   events,
   tilesScan,
   tilesDaily,
+  outlooksSpc,
+  warnings,
   uploadPortfolioLocations,
   listPortfolioLocations,
   deletePortfolioLocations,

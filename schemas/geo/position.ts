@@ -14,3 +14,14 @@ export const CONUS = { south: 24, north: 50, west: -125, east: -66 } as const;
 export function isInConus({ lat, lon }: Position): boolean {
   return lat >= CONUS.south && lat <= CONUS.north && lon >= CONUS.west && lon <= CONUS.east;
 }
+
+/** Outline of a box, counter-clockwise from its south-west corner, closed. */
+export function boxRing([west, south, east, north]: Bbox): number[][] {
+  return [
+    [west, south],
+    [east, south],
+    [east, north],
+    [west, north],
+    [west, south],
+  ];
+}

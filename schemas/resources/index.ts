@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ConvectiveOutlook, SpcOutlookAnswer, SpcOutlookFeature } from './convective-outlook.ts';
 import { Coverage } from './coverage.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
 import { EventDay, Events } from './event-day.ts';
@@ -17,6 +18,8 @@ import { Motion, StormCell, Storms, StormTrack, TrackHistoryPoint } from './stor
 import { SwathCollection, Swaths, SwathTier } from './swath-tier.ts';
 import { DailyTiles, ScanTiles, TileFrame } from './tile-frame.ts';
 import { Operation } from './usage.ts';
+import { Warning, Warnings } from './warning.ts';
+import { MesoscaleDiscussion, Watch } from './watch.ts';
 
 /** Resources by their name in the OpenAPI description, beside those that declare an id themselves. */
 const RESOURCES = {
@@ -24,6 +27,7 @@ const RESOURCES = {
   AnnualRisk,
   BatchLocation,
   BatchResult,
+  ConvectiveOutlook,
   Coverage,
   DailyTiles,
   DetectionQuality: DetectionQualityBlock,
@@ -39,6 +43,7 @@ const RESOURCES = {
   HistoryEvent,
   ImpactBlock,
   MonthlyRisk,
+  MesoscaleDiscussion,
   Motion,
   NearestStorm,
   Nowcast,
@@ -56,6 +61,8 @@ const RESOURCES = {
   RejectedRow,
   RiskBasis,
   ScanTiles,
+  SpcOutlook: SpcOutlookAnswer,
+  SpcOutlookFeature,
   Storm: StormCell,
   StormBlock,
   StormTrack,
@@ -67,6 +74,9 @@ const RESOURCES = {
   TrackHistoryPoint,
   UploadedRow,
   UsageOperation: Operation,
+  Warning,
+  Warnings,
+  Watch,
 } as const;
 
 /** Gives every resource its name, so that the description refers to it instead of repeating it; once or often. */

@@ -1,0 +1,143 @@
+import { boxAround } from '../../schemas/geo/around.ts';
+import type { Bbox, Position } from '../../schemas/geo/position.ts';
+import { type Warning, warnings } from '../../schemas/tables/warnings.ts';
+import { type Watch, watches } from '../../schemas/tables/watches.ts';
+import { monthOf, utcDate } from '../../schemas/time.ts';
+import type { CollectionEdition } from '../catalog.ts';
+import { boxesMeet, type HasGeometry, isWithin, polygonsOf } from '../rules/areas.ts';
+import { type WarningSpan, warningSpans, warningsInForce, warningsSince } from '../rules/warnings-in-force.ts';
+import { watchBox, watchPolygons } from '../rules/watch-area.ts';
+import type { CollectionRows, CollectionView } from './collection-rows.ts';
+
+/** What is asked: a circle, and what of it. */
+export interface WarningsQuestion extends Position {
+  readonly radius_km: number;
+  /** From when on what was in force counts, epoch milliseconds; null: only what is in force now. */
+  readonly since_ms: number | null;
+  readonly now_ms: number;
+}
+
+const WARNING_COLUMNS = [
+  'warning_id',
+  'event',
+  'message_type',
+  'severity',
+  'headline',
+  'issued_at',
+  'expires_at',
+  'tornado_detection',
+  'vtec_action',
+  'vtec_event',
+  'replaces',
+  'geometry',
+  'west',
+  'south',
+  'east',
+  'north',
+  'data_source',
+] as const satisfies readonly (keyof Warning)[];
+const WATCH_COLUMNS = [
+  'watch_id',
+  'type',
+  'number',
+  'issued_at',
+  'begins_at',
+  'expires_at',
+  'headline',
+  'areas',
+  'watch_probability_pct',
+  'is_cancelled',
+  'geometry',
+  'west',
+  'south',
+  'east',
+  'north',
+  'data_source',
+] as const satisfies readonly (keyof Watch)[];
+
+export type WarningRow = Pick<Warning, (typeof WARNING_COLUMNS)[number]>;
+export type PlacedWarning = WarningRow & HasGeometry;
+export type WatchRow = Pick<Watch, (typeof WATCH_COLUMNS)[number]>;
+
+const WARNINGS: CollectionView<WarningRow, readonly WarningSpan<WarningRow>[]> = {
+  table: warnings,
+  columns: WARNING_COLUMNS,
+  make: warningSpans,
+};
+const WATCHES: CollectionView<WatchRow, readonly WatchRow[]> = {
+  table: watches,
+  columns: WATCH_COLUMNS,
+  make: (rows) => rows.toSorted((a, b) => b.issued_at - a.issued_at || (a.watch_id < b.watch_id ? -1 : 1)),
+};
+
+/** Whatever is in force was issued, and what replaces it too, within two days: so far back its messages are read. */
+const REACH_MS = 2 * 86_400_000;
+
+/** Warnings whose polygon holds the point or comes near enough, newest first, and how many could not be placed. */
+export async function warningsAround(
+  rows: CollectionRows,
+  collection: CollectionEdition,
+  question: WarningsQuestion,
+): Promise<{
+  readonly found: { readonly warning: PlacedWarning; readonly end_ms: number }[];
+  readonly unplaced: number;
+}> {
+  const { since_ms, now_ms } = question;
+  const spans = await rows.of(WARNINGS, pathsOf(collection, question));
+  const asked =
+    since_ms === null
+      ? warningsInForce(spans, now_ms).map((message) => ({ message, end_ms: message.expires_at }))
+      : warningsSince(spans, since_ms, now_ms);
+  const placed = asked.flatMap(({ message, end_ms }) => (hasGeometry(message) ? [{ warning: message, end_ms }] : []));
+  const reach = boxAround(question, question.radius_km);
+  return {
+    found: placed.filter(
+      ({ warning }) => isBoxNear(warning, reach) && isWithin(polygonsOf(warning), question, question.radius_km),
+    ),
+    unplaced: asked.length - placed.length,
+  };
+}
+
+/**
+ * Watches and discussions around a point, newest first. A cancellation of a watch of which nothing else is known says neither
+ * where nor when it was in force, so it is left out.
+ */
+export async function watchesAround(
+  rows: CollectionRows,
+  collection: CollectionEdition,
+  question: WarningsQuestion,
+): Promise<WatchRow[]> {
+  const { since_ms, now_ms } = question;
+  const all = await rows.of(WATCHES, pathsOf(collection, question));
+  const reach = boxAround(question, question.radius_km);
+  return all
+    .filter(
+      ({ issued_at, expires_at, is_cancelled }) =>
+        issued_at <= now_ms && (since_ms === null ? expires_at > now_ms && !is_cancelled : expires_at > since_ms),
+    )
+    .filter((watch) => !watch.is_cancelled || watch.geometry !== null || watch.areas !== null)
+    .filter((watch) => boxesMeet(watchBox(watch), reach))
+    .filter((watch) => isWithin(watchPolygons(watch), question, question.radius_km));
+}
+
+/** Files from the month of the oldest message that may matter to that of the question. */
+function pathsOf({ paths }: CollectionEdition, { since_ms, now_ms }: WarningsQuestion): string[] {
+  return paths(monthAt((since_ms ?? now_ms) - REACH_MS), monthAt(now_ms));
+}
+
+function monthAt(time_ms: number): string {
+  return monthOf(utcDate(time_ms));
+}
+
+function hasGeometry(row: WarningRow): row is PlacedWarning {
+  return row.geometry !== null;
+}
+
+/** False when the box of a row shows that it is too far away; edges are there where a polygon is. */
+function isBoxNear(
+  { west, south, east, north }: Pick<Warning, 'west' | 'south' | 'east' | 'north'>,
+  reach: Bbox,
+): boolean {
+  if (west === null || south === null || east === null || north === null) return true;
+  return boxesMeet([west, south, east, north], reach);
+}

@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { geohash, geohashBox } from '../../schemas/geo/geohash.ts';
+import { boxRing } from '../../schemas/geo/position.ts';
+import { combineProvenances } from '../../schemas/provenance.ts';
+import { SpcOutlookAnswer, SpcOutlookFeature } from '../../schemas/resources/convective-outlook.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { latitudeQuery, longitudeQuery, wholeQuery, wordQuery } from '../decode.ts';
+import { readEndpoint } from '../endpoint.ts';
+import { outlookAreas } from '../queries/outlooks.ts';
+import { EXTENDED_DAYS, hasExtendedRisk, type OutlookArea, outlookAt, outlookOfDay } from '../rules/outlook.ts';
+import { rounded } from '../rules/rounded.ts';
+
+const GEOJSON = 'application/geo+json';
+
+export const outlooksSpc = readEndpoint({
+  method: 'GET',
+  path: '/v1/outlooks/spc',
+  group: 'Outlooks and warnings',
+  summary: 'Convective outlook of a day at a point',
+  description:
+    "What the Storm Prediction Center's convective outlook of a day says of a point: category and probabilities within 25 miles, days 1 to 3 by hazard as far as the product has them (that of day 3 has one combined probability), days 4 to 8 as one combined probability. Nothing is derived. The product is the newest of its day: day 1 until it expires, day d as long as it starts more than d - 2 days ahead. Without such a product, because none was issued, it has not come, or no feed ever brought outlooks, the answer has null in all of outlook and in the three times. format=geojson answers a Feature whose geometry is the geohash cell of four characters that holds the point; the outlook is that of the point.",
+  scope: 'outlooks:read',
+  params: null,
+  query: z.object({
+    lat: latitudeQuery(),
+    lon: longitudeQuery(),
+    day: wholeQuery({ min: 1, max: 8, default: 1, description: 'Day of the outlook, 1 is today.' }),
+    format: wordQuery(['json', 'geojson'], 'json', { description: 'geojson answers a Feature.' }),
+  }),
+  body: null,
+  reply: SpcOutlookAnswer,
+  other_replies: { [GEOJSON]: SpcOutlookFeature },
+  example: {
+    query: { lat: '35.22', lon: '-97.44' },
+    reply: {
+      location: { lat: 35.22, lon: -97.44 },
+      day: 1,
+      outlook: {
+        category: 'ENH',
+        category_label: 'Enhanced Risk',
+        hail_probability_pct: 30,
+        hail_significant: true,
+        tornado_probability_pct: 5,
+        wind_probability_pct: 15,
+        severe_probability_pct: null,
+      },
+      issue_time: '2026-05-01T19:54:00Z',
+      valid_time: '2026-05-01T20:00:00Z',
+      expire_time: '2026-05-02T12:00:00Z',
+      has_extended_risk: false,
+      fetched_at: '2026-05-01T19:58:10Z',
+    },
+  },
+  price: () => ({ operation: 'outlooks.spc', credits: 5, count: 1 }),
+  plan: ({ edition }) => ({ dates: [], collection: edition.collection('outlooks') }),
+  answer: async ({ query, now_ms, plan: { collection }, services: { collections } }) => {
+    const { lat, lon, day, format } = query;
+    const areas = collection === null ? [] : await outlookAreas(collections, collection, now_ms);
+    const product = outlookOfDay(areas, day, now_ms);
+    const extended = EXTENDED_DAYS.map((one) => (one === day ? product : outlookOfDay(areas, one, now_ms)));
+    const used = [product, ...extended].flat();
+    const body: SpcOutlookAnswer = {
+      location: { lat: rounded(lat, 5), lon: rounded(lon, 5) },
+      day,
+      outlook: outlookAt(product, day, query),
+      ...timesOf(product),
+      has_extended_risk: hasExtendedRisk(extended, query),
+      fetched_at: newest(product, 'fetched_at') ?? (collection === null ? null : timestamp(collection.as_of_ms)),
+    };
+    const provenances = used.length > 0 ? used.map(({ data_source }) => data_source) : (collection?.source ?? []);
+    const provenance = combineProvenances([provenances].flat());
+    if (format === 'json') return { body, provenance };
+    const cell = boxRing(geohashBox(geohash(lat, lon, 4)));
+    const feature: SpcOutlookFeature = {
+      type: 'Feature',
+      geometry: {
+        type: 'Polygon',
+        coordinates: [cell.map((position) => position.map((degrees) => rounded(degrees, 6)))],
+      },
+      properties: body,
+    };
+    return { type: GEOJSON, body: feature, provenance };
+  },
+});
+
+type InstantField = 'issue_time' | 'valid_time' | 'expire_time' | 'fetched_at';
+
+/** Times that hold for all layers: the answer is as old as the oldest of them. */
+function timesOf(product: readonly OutlookArea[]) {
+  return {
+    issue_time: oldest(product, 'issue_time'),
+    valid_time: newest(product, 'valid_time'),
+    expire_time: oldest(product, 'expire_time'),
+  };
+}
+
+function oldest(product: readonly OutlookArea[], field: InstantField): string | null {
+  return product.length === 0 ? null : timestamp(Math.min(...product.map((area) => area[field])));
+}
+
+function newest(product: readonly OutlookArea[], field: InstantField): string | null {
+  return product.length === 0 ? null : timestamp(Math.max(...product.map((area) => area[field])));
+}

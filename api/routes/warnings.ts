@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import type { MultiPolygon } from '../../schemas/geo/rings.ts';
+import { combineProvenances } from '../../schemas/provenance.ts';
+import type { PolygonGeometry } from '../../schemas/resources/geometry.ts';
+import { type Warning, Warnings } from '../../schemas/resources/warning.ts';
+import type { MesoscaleDiscussion, Watch } from '../../schemas/resources/watch.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { booleanQuery, latitudeQuery, longitudeQuery, numberQuery, wholeQuery } from '../decode.ts';
+import { readEndpoint } from '../endpoint.ts';
+import { type PlacedWarning, type WatchRow, warningsAround, watchesAround } from '../queries/warnings.ts';
+import { polygonsOf } from '../rules/areas.ts';
+import { rounded } from '../rules/rounded.ts';
+import { hasOutline, watchBox } from '../rules/watch-area.ts';
+
+const MS_PER_DAY = 86_400_000;
+
+export const warnings = readEndpoint({
+  method: 'GET',
+  path: '/v1/warnings',
+  group: 'Outlooks and warnings',
+  summary: 'Warnings and watches around a point',
+  description:
+    'Severe Thunderstorm and Tornado Warnings of the National Weather Service, and watches and mesoscale discussions of the Storm Prediction Center, whose area holds the point or has its nearest edge within radius_km. With active=true what is in force now: nothing that has expired, was cancelled or was replaced. With active=false what was in force at some time of the last days times 24 hours, each warning once, as its last message has it. A watch without an outline is found by its bbox. A warning whose polygon is broken or absent has no known place: it is in no list and counts in unplaced_warnings. A list is null, and not empty, while its feed has never brought anything: nothing is known then. data_as_of tells until when both are known to be complete; when a feed fails it stays behind.',
+  scope: 'warnings:read',
+  params: null,
+  query: z.object({
+    lat: latitudeQuery(),
+    lon: longitudeQuery(),
+    radius_km: numberQuery({
+      min: 0,
+      exclusiveMin: true,
+      max: 200,
+      default: 50,
+      description: 'Search radius.',
+      unit: 'km',
+    }),
+    active: booleanQuery(true, { description: 'false answers the history.' }),
+    days: wholeQuery({ min: 1, max: 30, default: 1, description: 'Days of the history, used with active=false.' }),
+  }),
+  body: null,
+  reply: Warnings,
+  example: {
+    query: { lat: '35.22', lon: '-97.44' },
+    reply: {
+      location: { lat: 35.22, lon: -97.44 },
+      active_only: true,
+      warnings: [
+        {
+          id: 'urn:oid:2.49.0.1.840.0.4c1f6b5d.001.1',
+          event: 'Severe Thunderstorm Warning',
+          severity: 'Severe',
+          issued_at: '2026-05-01T20:02:00Z',
+          expires_at: '2026-05-01T20:45:00Z',
+          tornado_detection: null,
+          headline: 'Severe Thunderstorm Warning issued May 1 at 3:02PM CDT until May 1 at 3:45PM CDT by NWS Norman OK',
+          geometry: {
+            type: 'Polygon',
+            coordinates: [
+              [
+                [-97.71, 35.05],
+                [-97.2, 35.08],
+                [-97.16, 35.41],
+                [-97.66, 35.36],
+                [-97.71, 35.05],
+              ],
+            ],
+          },
+        },
+      ],
+      watches: [
+        {
+          id: 'watch-2026-0159',
+          type: 'tornado_watch',
+          watch_number: 159,
+          issued_at: '2026-05-01T18:55:00Z',
+          expires_at: '2026-05-02T02:00:00Z',
+          headline: 'Tornado Watch 159 KS OK',
+          geometry: null,
+          bbox: { min_lat: 33.61657, max_lat: 40.00316, min_lon: -103.00246, max_lon: -94.43073 },
+        },
+      ],
+      unplaced_warnings: 0,
+      data_as_of: '2026-05-01T20:12:38Z',
+    },
+  },
+  price: () => ({ operation: 'warnings.list', credits: 8, count: 1 }),
+  plan: ({ edition }) => ({
+    dates: [],
+    warnings: edition.collection('warnings'),
+    watches: edition.collection('watches'),
+  }),
+  answer: async ({ query, now_ms, plan, services: { collections } }) => {
+    const { lat, lon, radius_km, active, days } = query;
+    const question = { lat, lon, radius_km, since_ms: active ? null : now_ms - days * MS_PER_DAY, now_ms };
+    const [warned, watched] = await Promise.all([
+      plan.warnings === null ? null : warningsAround(collections, plan.warnings, question),
+      plan.watches === null ? null : watchesAround(collections, plan.watches, question),
+    ]);
+    const fed = [plan.warnings, plan.watches].filter((collection) => collection !== null);
+    const items = [...(warned?.found.map(({ warning }) => warning) ?? []), ...(watched ?? [])];
+    const body: Warnings = {
+      location: { lat: rounded(lat, 5), lon: rounded(lon, 5) },
+      active_only: active,
+      warnings: warned?.found.map(({ warning, end_ms }) => warningResource(warning, end_ms)) ?? null,
+      watches: watched?.map(watchResource) ?? null,
+      unplaced_warnings: warned?.unplaced ?? null,
+      data_as_of: fed.length === 0 ? null : timestamp(Math.min(...fed.map(({ as_of_ms }) => as_of_ms))),
+    };
+    const provenances = items.length > 0 ? items.map((item) => item.data_source) : fed.map(({ source }) => source);
+    return { body, provenance: combineProvenances(provenances) };
+  },
+});
+
+function warningResource(warning: PlacedWarning, end_ms: number): Warning {
+  const { warning_id, event, severity, issued_at, tornado_detection, headline } = warning;
+  return {
+    id: warning_id,
+    event,
+    severity,
+    issued_at: timestamp(issued_at),
+    expires_at: timestamp(end_ms),
+    tornado_detection,
+    headline,
+    geometry: polygonGeometry(polygonsOf(warning)),
+  };
+}
+
+function watchResource(watch: WatchRow): Watch | MesoscaleDiscussion {
+  const [min_lon, min_lat, max_lon, max_lat] = watchBox(watch).map((degrees) => rounded(degrees, 5)) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  const common = {
+    id: watch.watch_id,
+    issued_at: timestamp(watch.issued_at),
+    expires_at: timestamp(watch.expires_at),
+    headline: watch.headline,
+    geometry: hasOutline(watch) ? polygonGeometry(polygonsOf(watch)) : null,
+    bbox: { min_lat, max_lat, min_lon, max_lon },
+  };
+  const { type, number, watch_probability_pct, areas } = watch;
+  if (type !== 'mesoscale_discussion') return { ...common, type, watch_number: number };
+  return {
+    ...common,
+    type,
+    md_number: number,
+    watch_number: null,
+    watch_probability_pct: watch_probability_pct === null ? null : rounded(watch_probability_pct, 1),
+    areas_affected: areas,
+  };
+}
+
+/** Warnings and watches have one polygon each: their tables say so. */
+function polygonGeometry([polygon]: MultiPolygon): PolygonGeometry {
+  if (polygon === undefined) throw new RangeError('the geometry of a warning or watch is empty, expected a polygon');
+  const coordinates = polygon.map((ring) => ring.map((position) => position.map((degrees) => rounded(degrees, 6))));
+  return { type: 'Polygon', coordinates };
+}

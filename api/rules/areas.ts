@@ -1,0 +1,108 @@
+import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
+import { distanceKm, roughDistanceKm } from '../../schemas/geo/distance.ts';
+import type { Bbox, Position } from '../../schemas/geo/position.ts';
+import type { MultiPolygon } from '../../schemas/geo/rings.ts';
+import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
+
+/** A row with an area, WKT. */
+export interface HasGeometry {
+  readonly geometry: string;
+}
+
+interface Area {
+  readonly polygons: MultiPolygon;
+  readonly box: Bbox;
+}
+
+const parsed = new WeakMap<HasGeometry, Area>();
+
+/** Polygons of a row, parsed when they are first asked for and remembered as long as the row is. */
+export function polygonsOf(row: HasGeometry): MultiPolygon {
+  return areaOf(row).polygons;
+}
+
+/** True when a point lies in the area of a row or on its edge, not in a hole of it. */
+export function holds(row: HasGeometry, point: Position): boolean {
+  const { polygons, box } = areaOf(row);
+  const [west, south, east, north] = box;
+  if (point.lon < west || point.lon > east || point.lat < south || point.lat > north) return false;
+  return isInside(polygons, point);
+}
+
+/**
+ * True when polygons hold a point, or their nearest edge is within a distance of it. Edges are straight in longitude and
+ * latitude, as GeoJSON has them; the distance is the geodesic of WGS84.
+ */
+export function isWithin(polygons: MultiPolygon, point: Position, radius_km: number): boolean {
+  return isInside(polygons, point) || edgesOf(polygons).some((edge) => isEdgeWithin(edge, point, radius_km));
+}
+
+/** True when two boxes overlap or touch. */
+export function boxesMeet(a: Bbox, b: Bbox): boolean {
+  return a[0] <= b[2] && a[2] >= b[0] && a[1] <= b[3] && a[3] >= b[1];
+}
+
+function areaOf(row: HasGeometry): Area {
+  const known = parsed.get(row);
+  if (known !== undefined) return known;
+  const polygons = multiPolygonFromWkt(row.geometry);
+  const area = { polygons, box: boxOf(polygons) };
+  parsed.set(row, area);
+  return area;
+}
+
+function boxOf(polygons: MultiPolygon): Bbox {
+  const box: [number, number, number, number] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const [lon = Number.NaN, lat = Number.NaN] of polygons.flat(2)) {
+    box[0] = Math.min(box[0], lon);
+    box[1] = Math.min(box[1], lat);
+    box[2] = Math.max(box[2], lon);
+    box[3] = Math.max(box[3], lat);
+  }
+  return box;
+}
+
+function isInside(polygons: MultiPolygon, { lat, lon }: Position): boolean {
+  return booleanPointInPolygon([lon, lat], { type: 'MultiPolygon', coordinates: polygons });
+}
+
+type Edge = readonly [from: readonly number[], to: readonly number[]];
+
+function edgesOf(polygons: MultiPolygon): Edge[] {
+  return polygons.flat().flatMap((ring) => ring.slice(1).map((to, index): Edge => [ring[index] as number[], to]));
+}
+
+/** The sphere is off by up to 0.6 % of a distance; what is nearer to the rim than that is measured on the ellipsoid. */
+const SPHERE_SLACK = 0.01;
+
+function isEdgeWithin(edge: Edge, point: Position, radius_km: number): boolean {
+  const rough_km = nearestKm(edge, point, roughDistanceKm);
+  if (rough_km > radius_km * (1 + SPHERE_SLACK)) return false;
+  return rough_km < radius_km * (1 - SPHERE_SLACK) || nearestKm(edge, point, distanceKm) <= radius_km;
+}
+
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
+/** Leaves 4e-9 of an edge, less than a millimetre of 200 km. */
+const STEPS = 40;
+
+/** Smallest distance from a point to an edge: it falls and then rises along the edge, so golden sections close in on it. */
+function nearestKm([from, to]: Edge, point: Position, km: (a: Position, b: Position) => number): number {
+  const [lon0 = Number.NaN, lat0 = Number.NaN] = from;
+  const [lon1 = Number.NaN, lat1 = Number.NaN] = to;
+  const at = (share: number) => km(point, { lat: lat0 + share * (lat1 - lat0), lon: lon0 + share * (lon1 - lon0) });
+  let [low, high] = [0, 1];
+  let [left, right] = [1 - GOLDEN, GOLDEN];
+  let [left_km, right_km] = [at(left), at(right)];
+  for (let step = 0; step < STEPS; step++) {
+    if (left_km <= right_km) {
+      [high, right, right_km] = [right, left, left_km];
+      left = high - GOLDEN * (high - low);
+      left_km = at(left);
+    } else {
+      [low, left, left_km] = [left, right, right_km];
+      right = low + GOLDEN * (high - low);
+      right_km = at(right);
+    }
+  }
+  return Math.min(at(0), at(1), left_km, right_km);
+}

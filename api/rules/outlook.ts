@@ -1,0 +1,120 @@
+import type { Position } from '../../schemas/geo/position.ts';
+import {
+  categoryName,
+  categoryRank,
+  hailIntensityLabels,
+  SPC_CATEGORIES,
+} from '../../schemas/reference/spc-categories.ts';
+import type { ConvectiveOutlook } from '../../schemas/resources/convective-outlook.ts';
+import type { OutlookHazard, OutlookPart, SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
+import { holds } from './areas.ts';
+
+/** What of an area of a layer an answer needs. */
+export type OutlookArea = Pick<
+  SpcOutlook,
+  | 'forecast_date'
+  | 'day'
+  | 'hazard'
+  | 'part'
+  | 'label'
+  | 'probability_pct'
+  | 'issue_time'
+  | 'valid_time'
+  | 'expire_time'
+  | 'fetched_at'
+  | 'is_complete'
+  | 'geometry'
+  | 'data_source'
+>;
+
+/** Days of the outlook from which on there is one combined probability and no category. */
+export const EXTENDED_DAYS = [4, 5, 6, 7, 8] as const;
+const MS_PER_DAY = 86_400_000;
+const NO_AREA = 'No thunderstorm area';
+
+/**
+ * The product of a day at an instant: the areas of its layers, of the forecast that was issued last; none when there is no
+ * product. It is issued by then, and it still is that day's: day 1 has not expired, and day d starts more than d - 2 days ahead,
+ * else the product that should have followed it has not come.
+ */
+export function outlookOfDay(areas: readonly OutlookArea[], day: number, at_ms: number): OutlookArea[] {
+  const current = areas.filter(
+    (area) =>
+      area.day === day &&
+      area.issue_time <= at_ms &&
+      area.expire_time > at_ms &&
+      (day === 1 || area.valid_time > at_ms + (day - 2) * MS_PER_DAY),
+  );
+  const [newest] = current.toSorted(
+    (a, b) => b.issue_time - a.issue_time || (a.forecast_date < b.forecast_date ? 1 : -1),
+  );
+  return current.filter(
+    ({ forecast_date, data_source }) => forecast_date === newest?.forecast_date && data_source === newest.data_source,
+  );
+}
+
+/** What the product of a day says of a point; of an empty product, nothing. */
+export function outlookAt(product: readonly OutlookArea[], day: number, point: Position): ConvectiveOutlook {
+  const percent = (hazard: OutlookHazard) => probabilityAt(layerOf(product, hazard, 'significant'), point, 0);
+  const { category, category_label } = categoryAt(layerOf(product, 'categorical', 'significant'), point);
+  return {
+    category,
+    category_label,
+    hail_probability_pct: percent('hail'),
+    hail_significant: isSignificantAt(layerOf(product, 'hail', 'probabilities'), point),
+    tornado_probability_pct: percent('tornado'),
+    wind_probability_pct: percent('wind'),
+    // From day 4 on a point outside of the areas is one whose probability is too low or too uncertain to be given.
+    severe_probability_pct: probabilityAt(layerOf(product, 'any_severe', 'significant'), point, day < 4 ? 0 : null),
+  };
+}
+
+/** Whether any of the products of days 4 to 8 has an area at a point; null where none has and one of them is not known. */
+export function hasExtendedRisk(products: readonly (readonly OutlookArea[])[], point: Position): boolean | null {
+  const layers = products.map((product) => layerOf(product, 'any_severe', 'significant'));
+  if (layers.some((layer) => areasAt(layer, point).length > 0)) return true;
+  return layers.every(isWhole) ? false : null;
+}
+
+/** Areas of a layer, without those of files that hold another part of it. */
+function layerOf(product: readonly OutlookArea[], wanted: OutlookHazard, other: OutlookPart): OutlookArea[] {
+  return product.filter(({ hazard, part }) => hazard === wanted && part !== other);
+}
+
+/** True for a layer that is there, none of its areas refused: what it does not show is not forecast. */
+function isWhole(layer: readonly OutlookArea[]): boolean {
+  return layer.length > 0 && layer.every(({ is_complete }) => is_complete);
+}
+
+function areasAt(layer: readonly OutlookArea[], point: Position): OutlookArea[] {
+  return layer.filter((area) => hasGeometry(area) && holds(area, point));
+}
+
+function hasGeometry(area: OutlookArea): area is OutlookArea & { readonly geometry: string } {
+  return area.geometry !== null;
+}
+
+/** The highest category at a point. */
+function categoryAt(
+  layer: readonly OutlookArea[],
+  point: Position,
+): Pick<ConvectiveOutlook, 'category' | 'category_label'> {
+  const ranks = areasAt(layer, point).map(({ label }) => categoryRank(label ?? '') ?? 0);
+  const category = SPC_CATEGORIES[Math.max(0, ...ranks) - 1];
+  if (category !== undefined) return { category, category_label: categoryName(category) };
+  return { category: null, category_label: isWhole(layer) ? NO_AREA : null };
+}
+
+/** The highest probability at a point, percent; `outside` where a whole layer shows none. */
+function probabilityAt(layer: readonly OutlookArea[], point: Position, outside: 0 | null): number | null {
+  const here = areasAt(layer, point).flatMap(({ probability_pct }) => probability_pct ?? []);
+  if (here.length > 0) return Math.max(...here);
+  return isWhole(layer) ? outside : null;
+}
+
+/** Whether a point lies in an area of significant hail, by the labels of the time of the forecast. */
+function isSignificantAt(layer: readonly OutlookArea[], point: Position): boolean | null {
+  const intense = areasAt(layer, point).filter(({ probability_pct }) => probability_pct === null);
+  if (intense.some(({ label, valid_time }) => hailIntensityLabels(valid_time).includes(label ?? ''))) return true;
+  return intense.length === 0 && isWhole(layer) ? false : null;
+}

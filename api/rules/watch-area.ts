@@ -1,0 +1,57 @@
+import { type Bbox, boxRing, CONUS } from '../../schemas/geo/position.ts';
+import type { MultiPolygon } from '../../schemas/geo/rings.ts';
+import { stateBox, usStates } from '../../schemas/reference/us-states.ts';
+import type { Watch } from '../../schemas/tables/watches.ts';
+import { type HasGeometry, polygonsOf } from './areas.ts';
+
+/** What of a watch says where it is. */
+export type WatchPlace = Pick<Watch, 'areas' | 'geometry' | 'west' | 'south' | 'east' | 'north'>;
+
+const CONUS_BOX: Bbox = [CONUS.west, CONUS.south, CONUS.east, CONUS.north];
+
+/**
+ * Box of a watch or discussion: that of its outline; without one, that of the states that its text names; without any, CONUS,
+ * so that a watch whose place is not known is missed by nobody.
+ */
+export function watchBox({ areas, west, south, east, north }: WatchPlace): Bbox {
+  if (west !== null && south !== null && east !== null && north !== null) return [west, south, east, north];
+  const boxes = statesIn(areas ?? '').map(stateBox);
+  if (boxes.length === 0) return CONUS_BOX;
+  return boxes.reduce((a, b) => [
+    Math.min(a[0], b[0]),
+    Math.min(a[1], b[1]),
+    Math.max(a[2], b[2]),
+    Math.max(a[3], b[3]),
+  ]);
+}
+
+/** Where a watch holds: its outline, or its box. */
+export function watchPolygons(watch: WatchPlace): MultiPolygon {
+  if (hasOutline(watch)) return polygonsOf(watch);
+  return [[boxRing(watchBox(watch))]];
+}
+
+/** True for a watch whose outline is known. */
+export function hasOutline<Place extends Pick<WatchPlace, 'geometry'>>(watch: Place): watch is Place & HasGeometry {
+  return watch.geometry !== null;
+}
+
+/** Codes of the states that a text names: `NE SD`, or names in words. Two letters within words are none (`IN`, `OR`). */
+function statesIn(areas: string): string[] {
+  const states = [...usStates().values()].filter(({ polygons }) => polygons.length > 0);
+  if (/^[A-Z]{2}( [A-Z]{2})*$/.test(areas)) {
+    const codes = new Set(areas.split(' '));
+    return states.filter(({ usps }) => codes.has(usps)).map(({ usps }) => usps);
+  }
+  let rest = areas;
+  // The longest first: what is taken for West Virginia is not taken for Virginia.
+  return states
+    .toSorted((a, b) => b.name.length - a.name.length)
+    .filter(({ name }) => {
+      const without = rest.replaceAll(new RegExp(`\\b${name}\\b`, 'gi'), '');
+      const is_named = without !== rest;
+      rest = without;
+      return is_named;
+    })
+    .map(({ usps }) => usps);
+}

@@ -1,0 +1,7 @@
+import { z } from 'zod';
+
+/** A GeoJSON polygon: shell counter-clockwise, holes clockwise, longitude before latitude, 6 decimals. */
+export const PolygonGeometry = z
+  .object({ type: z.literal('Polygon'), coordinates: z.array(z.array(z.array(z.number()))) })
+  .meta({ description: 'GeoJSON Polygon, longitude before latitude, shell counter-clockwise.' });
+export type PolygonGeometry = z.infer<typeof PolygonGeometry>;

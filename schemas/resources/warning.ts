@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { CAP_SEVERITIES, TORNADO_DETECTIONS, WARNING_EVENTS } from '../tables/warnings.ts';
+import { wireCount, wireLat, wireLon, wireTime } from './fields.ts';
+import { PolygonGeometry } from './geometry.ts';
+import { MesoscaleDiscussion, Watch } from './watch.ts';
+
+/** A Severe Thunderstorm or Tornado Warning of the National Weather Service, as its last message has it. */
+export const Warning = z.object({
+  id: z.string().meta({ description: 'Identifier of its last message at the source.' }),
+  event: z.enum(WARNING_EVENTS).meta({ description: 'What is warned of.' }),
+  severity: z.enum(CAP_SEVERITIES).meta({ description: 'CAP word of the source.' }),
+  issued_at: wireTime('When its last message was sent.'),
+  expires_at: wireTime('End of the event, not of the message; of a cancelled warning its cancellation.'),
+  tornado_detection: z
+    .enum(TORNADO_DETECTIONS)
+    .nullable()
+    .meta({ description: 'Tornado tag of the warning; null without one.' }),
+  headline: z.string().nullable().meta({ description: 'Headline of the source; null where it has none.' }),
+  geometry: PolygonGeometry,
+});
+export type Warning = z.infer<typeof Warning>;
+
+/** Answer of GET /v1/warnings. */
+export const Warnings = z.object({
+  location: z.object({ lat: wireLat('As asked, 5 decimals.'), lon: wireLon('As asked, 5 decimals.') }),
+  active_only: z.boolean().meta({ description: 'True for what is in force now, false for the history.' }),
+  warnings: z
+    .array(Warning)
+    .nullable()
+    .meta({
+      description: 'Newest issued first. Null while no feed has ever brought warnings: none are known, not none.',
+    }),
+  watches: z
+    .array(z.union([Watch, MesoscaleDiscussion]))
+    .nullable()
+    .meta({
+      description: 'Watches and mesoscale discussions, newest issued first. Null while no feed has brought any.',
+    }),
+  unplaced_warnings: wireCount(
+    'Warnings of anywhere in the time asked for that no list can hold, because their polygon is broken or absent; null where warnings is.',
+  ).nullable(),
+  data_as_of: wireTime(
+    'Until when warnings and watches are known to be complete, the earlier of both; null while neither was ever fed.',
+  ).nullable(),
+});
+export type Warnings = z.infer<typeof Warnings>;

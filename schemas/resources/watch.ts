@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { wireCount, wireLat, wireLon, wirePercent, wireTime } from './fields.ts';
+import { PolygonGeometry } from './geometry.ts';
+
+const common = {
+  id: z.string().meta({ description: 'Kind, year and number: numbers start again every year.' }),
+  issued_at: wireTime('When the newest of its products was issued.'),
+  expires_at: wireTime('End of its validity; of a cancelled watch its cancellation.'),
+  headline: z.string().meta({ description: 'What it is about; of a discussion the CONCERNING line.' }),
+  geometry: PolygonGeometry.nullable().meta({ description: 'Outline; null where no product gives a usable one.' }),
+  bbox: z
+    .object({
+      min_lat: wireLat('Southern edge.'),
+      max_lat: wireLat('Northern edge.'),
+      min_lon: wireLon('Western edge.'),
+      max_lon: wireLon('Eastern edge.'),
+    })
+    .meta({
+      description:
+        'Box of the outline; without one that of the states it names, or of the 48 states where it names none.',
+    }),
+};
+
+/** A watch of the Storm Prediction Center. */
+export const Watch = z.object({
+  ...common,
+  type: z.enum(['tornado_watch', 'severe_thunderstorm_watch']).meta({ description: 'What is watched for.' }),
+  watch_number: wireCount('Number of the watch within its year.'),
+});
+export type Watch = z.infer<typeof Watch>;
+
+/** A mesoscale discussion of the Storm Prediction Center. */
+export const MesoscaleDiscussion = z.object({
+  ...common,
+  type: z.literal('mesoscale_discussion').meta({ description: 'It is no watch, and may say that one follows.' }),
+  md_number: wireCount('Number of the discussion within its year.'),
+  watch_number: z.null().meta({ description: 'A discussion has none.' }),
+  watch_probability_pct: wirePercent('Probability that a watch follows; null where the text gives none.').nullable(),
+  areas_affected: z.string().nullable().meta({ description: 'Areas in words; null where the text names none.' }),
+});
+export type MesoscaleDiscussion = z.infer<typeof MesoscaleDiscussion>;
