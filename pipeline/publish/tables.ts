@@ -64,13 +64,14 @@ export async function stageQuery(
   provenance: MixedProvenance,
 ): Promise<StagedTable> {
   await fs.mkdir(dirname(path), { recursive: true });
-  const select = columns(table)
-    .map((field) => `"${field.name}"::${field.type} AS "${field.name}"`)
-    .join(', ');
+  const fields = columns(table);
+  const select = fields.map((field) => `"${field.name}"::${field.type} AS "${field.name}"`).join(', ');
+  // By default a file whose geometries are all null does not say that they are geometries, and cannot be read with others.
+  const maySayNone = fields.some(({ type, nullable }) => type === 'GEOMETRY' && nullable);
   const notes = Object.entries(fileNotes(table, provenance)).map(([key, value]) => `${key}: ${sqlText(value)}`);
   await engine.connection.run(
     `COPY (SELECT ${select} FROM (${query}) ORDER BY ${table.order}) TO ${sqlText(path)} ` +
-      `(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, ` +
+      `(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, ${maySayNone ? "GEOPARQUET_VERSION 'BOTH', " : ''}` +
       `KV_METADATA {${notes.join(', ')}})`,
   );
   return readBack(engine, table, path);

@@ -12,6 +12,7 @@ import type { Current, Manifest } from '../../../schemas/manifest.ts';
 import { dayMax } from '../../../schemas/tables/day-max.ts';
 import { detections } from '../../../schemas/tables/detections.ts';
 import { TABLES } from '../../../schemas/tables/index.ts';
+import { type Watch, watches } from '../../../schemas/tables/watches.ts';
 import { openArchive } from '../../support/data/archive.ts';
 import { dayMaxRow } from '../../support/data/rows.ts';
 import {
@@ -248,6 +249,48 @@ test('the live snapshot opens in Arrow with the columns of its tables and the ro
     t.deepEqual(
       table.schema.names,
       columns(TABLES.find((candidate) => candidate.name === name) ?? detections).map((column) => column.name),
+    );
+  }
+});
+
+test('hyparquet reads outlines that may be null, of files with and without any', async (t) => {
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const watch = (watch_id: string, outline: string | null): Watch => ({
+    watch_id,
+    type: 'tornado_watch',
+    number: 1,
+    issued_at: 0,
+    begins_at: null,
+    expires_at: 1,
+    headline: '',
+    areas: null,
+    watch_probability_pct: null,
+    hail_size_mm: null,
+    gust_kmh: null,
+    severe_hail_probability_pct: null,
+    significant_hail_probability_pct: null,
+    is_particularly_dangerous: null,
+    is_cancelled: false,
+    geometry: outline,
+    west: null,
+    south: null,
+    east: null,
+    north: null,
+    data_source: 'observed',
+  });
+  const outline = 'POLYGON ((-98 35, -97 35, -97 36, -98 35))';
+  const folder = await scratch(t);
+  for (const [name, rows, kinds] of [
+    ['none', [watch('a', null)], [null]],
+    ['some', [watch('a', null), watch('b', outline)], [null, 'Polygon']],
+  ] as const) {
+    const path = join(folder, `${name}.parquet`);
+    await stageRows(engine, watches, rows, path, 'observed');
+    const read = await parquetReadObjects({ file: await asyncBufferFromFile(path), compressors });
+    t.deepEqual(
+      read.map(({ geometry }) => geometry?.type ?? null),
+      [...kinds],
     );
   }
 });

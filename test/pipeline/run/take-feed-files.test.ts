@@ -12,6 +12,7 @@ import type { CollectionName } from '../../../schemas/collections.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { COLLECTION_TABLES } from '../../../schemas/tables/index.ts';
 import { alertFeature, alertFile } from '../../support/data/alert.ts';
+import { watchFile } from '../../support/data/feeds.ts';
 
 const NOW = Date.parse('2026-05-01T23:00:00Z');
 const HEADER = 'Time,Size,Location,County,State,Lat,Lon,Comments';
@@ -138,6 +139,26 @@ test('simulated reports give way to observed ones of the same day, not of other 
     [
       ['2026-04-29', 'simulated'],
       ['2026-05-01', 'observed'],
+    ],
+  );
+});
+
+test('a month none of whose watches has an outline is read like the others, before and after one that has', async (t) => {
+  const root = await opened(t);
+  const at = (time: string) => Date.parse(time);
+  await take(root, watchFile({ number: 1, from: '011900', to: '020100' }, null, at('2026-03-01T19:00:00Z')));
+  await take(
+    root,
+    watchFile({ number: 2, from: '011900', to: '020100' }, [-98, 35, -97, 36], at('2026-04-01T19:00:00Z')),
+  );
+  await take(root, watchFile({ number: 3, from: '011900', to: '020100' }, null, NOW));
+  const rows = await rowsOf<{ number: number; geometry: string | null }>(root, 'watches');
+  t.deepEqual(
+    rows.map(({ number, geometry }) => [number, geometry?.slice(0, 7) ?? null]),
+    [
+      [1, null],
+      [2, 'POLYGON'],
+      [3, null],
     ],
   );
 });
