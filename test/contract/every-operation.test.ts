@@ -23,6 +23,8 @@ const TABLE = [
   ['GET /v1/events', 15, 'events.list', 'events:read', 'tag'],
   ['GET /v1/tiles/scan', 3, 'tiles.scan', 'tiles:read', 'tag'],
   ['GET /v1/tiles/daily', 2, 'tiles.daily', 'tiles:read', 'tag'],
+  ['GET /v1/outlooks/spc', 5, 'outlooks.spc', 'outlooks:read', 'tag'],
+  ['GET /v1/warnings', 8, 'warnings.list', 'warnings:read', 'tag'],
   ['POST /v1/portfolio/locations', 10, 'portfolio.locations.upsert', 'portfolio:write', ''],
   ['GET /v1/portfolio/locations', 1, 'portfolio.locations.list', 'portfolio:read', ''],
   ['DELETE /v1/portfolio/locations', 5, 'portfolio.locations.delete', 'portfolio:write', ''],

@@ -24,6 +24,8 @@ const READS = [
   '/v1/tiles/scan?date=2026-05-01',
   '/v1/tiles/daily?date=2026-05-01',
   '/v1/portfolio/impacts?date=2026-05-01',
+  `/v1/outlooks/spc?${AT}`,
+  `/v1/warnings?${AT}`,
 ];
 const BATCH = {
   method: 'POST',
@@ -115,8 +117,8 @@ test('a root that never held anything answers empty, and is ready', async (t) =>
   t.deepEqual(service.failures, []);
 });
 
-for (const table of ['detections', 'day-max', 'tracks'])
-  test(`when the files of ${table} are gone, what reads them is 500 and costs nothing, and nothing says there was no hail`, async (t) => {
+for (const table of ['detections', 'day-max', 'tracks', 'warnings', 'watches', 'spc-outlooks'])
+  test(`when the files of ${table} are gone, what reads them is 500 and costs nothing, and nothing says there was none`, async (t) => {
     const root = await copyOfWhole(t);
     const whole = await start(t, await wholeRoot());
     const expected = await Promise.all(READS.map((path) => whole.json(path)));

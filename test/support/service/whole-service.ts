@@ -4,6 +4,7 @@ import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { openApiDocument } from '../../../api/routes/openapi.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { refreshClimatology } from '../../../pipeline/run/derive-climatology.ts';
+import { alertsFile, layerFile, publishFeeds, ringOf, watchFile } from '../data/feeds.ts';
 import { copyFolder, prepared } from '../data/prepared.ts';
 import { midnight, NOW_MS, onRoot, ownCopy, preparedRoot } from '../data/world.ts';
 import { type ApiDescription, type DescribedOperation, operationsOf, parseDescription } from './document.ts';
@@ -24,10 +25,24 @@ export interface WholeService {
 
 let published: Promise<string> | undefined;
 
-/** A data root with twelve scans around a midnight and their climatology, the same for all tests of a file; not to be written to. */
+/** A data root with twelve scans around a midnight, their climatology, and feeds of the same storms, the same for all tests of a file; not to be written to. */
 export function wholeRoot(): Promise<string> {
-  published ??= midnight().then(preparedRoot).then(withClimatology).then(ownCopy);
+  published ??= publishWhole();
   return published;
+}
+
+async function publishWhole(): Promise<string> {
+  const root = ownCopy(await withClimatology(await preparedRoot(await midnight())));
+  const box = [-98, 34.5, -96.5, 36] as const;
+  const warning = { id: 'urn:oid:sim.1', sent: '2026-05-02T00:00:00Z', ends: '2026-05-02T00:45:00Z', box };
+  const outlook = { day: 1, word: 'cat', issue: '202605012000', valid: '202605012000', expire: '202605021200' };
+  const files = [
+    alertsFile(WHOLE_NOW_MS, { ...warning, properties: { sender: 'simulated' } }),
+    watchFile({ number: 159, from: '012000', to: '020300', office: 'KSIM' }, box, WHOLE_NOW_MS),
+    layerFile({ ...outlook, areas: [['SLGT', ringOf(box)]], simulated: true, received_ms: WHOLE_NOW_MS }),
+  ];
+  await publishFeeds(root, files, WHOLE_NOW_MS);
+  return root;
 }
 
 /** A data root with the climatology of its dates, as an ingest leaves it; made once for all test processes. */
