@@ -9,7 +9,7 @@ import { branchMotion, centroidVariance, firstMotion, predictMotion, updateMotio
 import type { LiveTrack, LiveTracks, TrackPointShape } from './live-tracks.ts';
 import type { Vector } from './local-plane.ts';
 import { maskOf } from './mask.ts';
-import { matchPieces, strength } from './match.ts';
+import { type Matches, matchPieces, strength } from './match.ts';
 import { type Heading, headingOf, type Mover, regionalVelocity, velocityOf } from './motion.ts';
 import type { Piece, TrackCell } from './track-cell.ts';
 import { trackId } from './track-id.ts';
@@ -37,6 +37,8 @@ export interface TrackStep {
   readonly live: LiveTracks;
   readonly points: TrackPointShape[];
   readonly trackOfCell: string[];
+  /** Tracks that go on in another shape: the way of their centre since the scan before is no motion. */
+  readonly reshaped: ReadonlySet<string>;
 }
 
 /** The flow around a cell: where its velocity starts, and what its links are measured against. */
@@ -90,7 +92,7 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
   const seen = pieces.map((piece, index) => {
     const at = matches.trackOfPiece[index];
     const before: Prediction | undefined = live[at];
-    if (before) return continueTrack(before, piece, scan_time, flowOf(piece), matches.branched[at] === 1);
+    if (before) return continueTrack(before, piece, scan_time, flowOf(piece), wayOf(matches, at));
     const parent: Prediction | undefined = live[matches.parentOfPiece[index]];
     return openTrack(piece, scan_time, flowOf(piece), parent);
   });
@@ -110,7 +112,16 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
     live: { scan_time, tracks: [...seen, ...coasting].sort(byId) },
     points: points.sort(byId),
     trackOfCell: strongestByCell(pieces, seen),
+    reshaped: new Set(live.flatMap(({ track }, at) => (matches.reshaped[at] === 1 ? [track.track_id] : []))),
   };
+}
+
+/** How a track came to its piece: straight, or over a way from centre to centre that is no motion. */
+type Way = 'straight' | 'branch' | 'shape';
+
+function wayOf({ branched, reshaped }: Matches, track: number): Way {
+  if (branched[track] === 1) return 'branch';
+  return reshaped[track] === 1 ? 'shape' : 'straight';
 }
 
 /** Track of each cell; of a cell that several share, the one with the largest area x size. */
@@ -202,13 +213,14 @@ function continueTrack(
   cell: TrackCell,
   scan_time: number,
   flow: Flow,
-  branched: boolean,
+  way: Way,
 ): LiveTrack {
   const at = { lat: cell.centroid_lat, lon: cell.centroid_lon };
   const variance_km2 = centroidVariance(equivalentRadius(cell.area_km2));
-  const corrected = branched
-    ? branchMotion(motion, at, variance_km2, PARTING_VELOCITY_SD_KM_MIN)
-    : updateMotion(motion, at, variance_km2);
+  const corrected =
+    way === 'straight'
+      ? updateMotion(motion, at, variance_km2)
+      : branchMotion(motion, at, variance_km2, PARTING_VELOCITY_SD_KM_MIN);
   const scan_count = track.scan_count + 1;
   const sizes = [...recentSizes(track.sizes, scan_time), { scan_time, size_mm: cell.estimated_size_mm }];
   const growth = growthRate(sizes);
@@ -217,7 +229,7 @@ function continueTrack(
     last_seen: scan_time,
     missed_scans: 0,
     scan_count,
-    settled_scans: branched ? 1 : track.settled_scans + 1,
+    settled_scans: way === 'branch' ? 1 : track.settled_scans + 1,
     motion: corrected,
     ...lastCell(cell),
     peak_area_km2: Math.max(track.peak_area_km2, cell.area_km2),

@@ -14,6 +14,8 @@ export interface ScoredPoint {
   readonly lon: number;
   /** The attribute that should stay the same along a track: its size or intensity. */
   readonly size: number;
+  /** The object changed its shape since the position before: the way from there is no step of the storm. */
+  readonly reshaped: boolean;
 }
 
 /** Tracking scores after Lakshmanan & Smith 2010; null where no track qualifies. */
@@ -26,6 +28,7 @@ export interface TrackScores {
   /** Tracks of at least six positions: the scores below are over these. */
   readonly scored_tracks: number;
   readonly rmse_median_km: number | null;
+  /** Largest steps of motion: changes of shape left out. The straightness has them all. */
   readonly step_median_km: number | null;
   readonly step_p90_km: number | null;
   readonly mismatch_sd_median: number | null;
@@ -55,11 +58,16 @@ export function straightLineRmseKm(points: readonly ScoredPoint[]): number {
   return Math.sqrt(Math.max(0, smallest));
 }
 
-/** Longest way between consecutive positions of a track, km; a scan without a cell makes a longer step, not two. */
+/**
+ * Longest way between consecutive positions of a track, km, over changes of shape left out; a scan without a cell makes
+ * a longer step, not two.
+ */
 export function largestStepKm(points: readonly ScoredPoint[]): number {
   let largest = 0;
   for (let i = 1; i < points.length; i++) {
-    const step = offsetKm(points[i - 1] as ScoredPoint, points[i] as ScoredPoint);
+    const here = points[i] as ScoredPoint;
+    if (here.reshaped) continue;
+    const step = offsetKm(points[i - 1] as ScoredPoint, here);
     largest = Math.max(largest, Math.hypot(step.east, step.north));
   }
   return largest;

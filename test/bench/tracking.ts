@@ -13,15 +13,38 @@ import {
   noLiveTracks,
   type TrackPointShape,
 } from '../../pipeline/track/live-tracks.ts';
+import type { Vector } from '../../pipeline/track/local-plane.ts';
+import { maskOf } from '../../pipeline/track/mask.ts';
+import { velocityOf } from '../../pipeline/track/motion.ts';
+import { csi, type ObjectFrame, overlapAt } from '../../pipeline/track/overlap.ts';
 import { type ScoredPoint, type TrackScores, trackScores } from '../../pipeline/track/scores.ts';
+import type { TrackCell } from '../../pipeline/track/track-cell.ts';
 import { LATTICE, latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
 import { timestamp } from '../../schemas/time.ts';
+import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
+import { stormObjects } from '../support/data/storm-objects.ts';
 import { cropField, trackCells } from '../support/data/track-cells.ts';
+import { peerFrames, readPeerTracks } from './peer-tracks.ts';
+import { linksLine, stormLinks } from './storm-links.ts';
 
-/** What other trackers do on the 20 frames of shared/data/mrms-sequence with the arguments of the project's goal. */
-const PEERS =
-  'TINT   17 tracks >= 10 min, median 16 min, straightness 1.43 km, largest step 4.6 km (p90 10.6), 850 ms per frame\n' +
-  'tobac  13 tracks >= 10 min, median 14 min, straightness 1.10 km, largest step 2.6 km (p90  3.7),  70 ms per frame';
+/** Evenings of shared/data/probsevere. */
+const STORM_EVENINGS = ['20211011', '20220720'];
+
+/**
+ * What other trackers do on the 20 frames of shared/data/mrms-sequence with the arguments of the project's goal, with the
+ * straightness of scores.ts. Their tables, given by --peer, are scored here.
+ */
+const PEERS = [
+  'TINT   17 tracks >= 10 min, median 16 min, straightness .84-.87 km, largest step 4.6 km (p90 10.6), 850 ms per frame',
+  'tobac  13 tracks >= 10 min, median 14 min, straightness .5-.8 km, largest step 2.6 km (p90  3.7),  70 ms per frame',
+];
+const PEER_OVERLAPS = [
+  'TINT                    .434  .306  .202  .151',
+  'tobac                   .464  .317  .187  .111',
+];
+const LEADS_MIN = [4, 8, 14, 20];
+/** Overlaps are of frames from here on, as the peers' are: a tracker needs some scans before it knows a motion. */
+const OVERLAP_FROM_MIN = 12;
 
 export interface TrackingOptions {
   readonly from: string;
@@ -30,6 +53,8 @@ export interface TrackingOptions {
   readonly min_pixels: number;
   readonly window: Window;
   readonly out: string | null;
+  /** Tables of other trackers on the same frames. */
+  readonly peers: readonly { readonly name: string; readonly file: string }[];
 }
 
 /** A frame of the folder, already cut to the window and the threshold. */
@@ -44,6 +69,8 @@ interface TrackRow {
   readonly point: TrackPointShape;
   readonly lat: number;
   readonly lon: number;
+  /** The track goes on in another shape. */
+  readonly reshaped: boolean;
 }
 
 export interface TrackingRun {
@@ -51,6 +78,10 @@ export interface TrackingRun {
   readonly scores: TrackScores;
   /** The same tracks with one position per object: an object that several share counts whole, for the strongest. */
   readonly whole_scores: TrackScores;
+  /** The objects of each frame, and the same with our motion, whole and in the parts that tracks hold. */
+  readonly objects: readonly { readonly scan_time: number; readonly cells: readonly TrackCell[] }[];
+  readonly whole: readonly ObjectFrame[];
+  readonly parts: readonly ObjectFrame[];
   readonly track_ms: number;
   readonly label_and_track_ms: number;
 }
@@ -61,6 +92,15 @@ export async function tracking(args: string[]): Promise<void> {
   const frames = await readFrames(options);
   const run = trackFrames(frames, options.min_pixels);
   console.log(report(frames.length, run));
+  console.log(overlapReport(run));
+  for (const { name, file } of options.peers) {
+    const points = readPeerTracks(await readFile(file, 'utf8'), file);
+    console.log(`${name}: ${scoreLine(trackScores(points))}`);
+    console.log(overlapLine(name, peerFrames(points, run.objects)));
+  }
+  if (hasSharedData)
+    for (const day of STORM_EVENINGS)
+      console.log(linksLine(day, stormLinks(await stormObjects(sharedData('probsevere'), day))));
   if (options.out) await writeFile(options.out, tracksCsv(run.rows));
 }
 
@@ -79,6 +119,11 @@ export function trackingOptions(args: string[]): TrackingOptions {
     min_pixels,
     window: windowOf(values.bbox),
     out: values.out ?? null,
+    peers: (values.peer ?? []).map((text) => {
+      const [name = '', file = ''] = text.split('=');
+      if (name === '' || file === '') throw new UsageError(`--peer is '${text}', expected NAME=FILE.csv`);
+      return { name, file };
+    }),
   };
 }
 
@@ -89,6 +134,7 @@ interface Values {
   readonly minPixels: string;
   readonly bbox?: string;
   readonly out?: string;
+  readonly peer?: readonly string[];
 }
 
 function parse(args: string[]): Values {
@@ -99,6 +145,7 @@ function parse(args: string[]): Values {
     .requiredOption('--min-pixels <n>', 'smallest object')
     .option('--bbox <west,south,east,north>', 'part of the grid, degrees')
     .option('--out <file.csv>', 'where the tracks are written')
+    .option('--peer <name=file.csv...>', "another tracker's table of the same frames, scored beside ours")
     .configureOutput({ writeErr: () => {} })
     .exitOverride();
   try {
@@ -151,6 +198,9 @@ export function trackFrames(frames: readonly Frame[], min_pixels: number): Track
   let label_ms = 0;
   const rows: TrackRow[] = [];
   const wholes: ScoredPoint[] = [];
+  const objects: { scan_time: number; cells: TrackCell[] }[] = [];
+  const whole: ObjectFrame[] = [];
+  const parts: ObjectFrame[] = [];
   frames.forEach(({ scan_time, field }, frame) => {
     const start = performance.now();
     const cells = trackCells(field, findObjects(field, 1, min_pixels));
@@ -161,6 +211,8 @@ export function trackFrames(frames: readonly Frame[], min_pixels: number): Track
     label_ms += labelled - start;
     track_ms += performance.now() - labelled;
     carried = step.live;
+    const live = new Map(carried.tracks.map((track) => [track.track_id, track]));
+    const owners = step.trackOfCell.map((track_id) => live.get(track_id) as LiveTrack);
     wholes.push(
       ...cells.map((cell, k) => ({
         track_id: step.trackOfCell[k] as string,
@@ -168,28 +220,82 @@ export function trackFrames(frames: readonly Frame[], min_pixels: number): Track
         lat: cell.centroid_lat,
         lon: cell.centroid_lon,
         size: cell.estimated_size_mm,
+        reshaped: step.reshaped.has(step.trackOfCell[k] as string),
       })),
     );
-    const live = new Map(carried.tracks.map((track) => [track.track_id, track]));
-    rows.push(...step.points.map((point) => rowOf(frame, point, live.get(point.track_id))));
+    rows.push(...step.points.map((point) => rowOf(frame, point, live.get(point.track_id), step.reshaped)));
+    objects.push({ scan_time, cells });
+    whole.push({
+      scan_time,
+      objects: cells.map(({ rows, cols }, k) => ({
+        mask: maskOf(rows, cols),
+        velocity: velocityNow(owners[k] as LiveTrack),
+      })),
+    });
+    parts.push({
+      scan_time,
+      objects: carried.tracks
+        .filter((track) => track.last_seen === scan_time)
+        .map((track) => ({ mask: track.mask, velocity: velocityNow(track) })),
+    });
   });
   return {
     rows,
     scores: trackScores(rows.filter(({ point }) => point.state === 'tracked').map(scoredPoint)),
     whole_scores: trackScores(wholes),
+    objects,
+    whole,
+    parts,
     track_ms: track_ms / frames.length,
     label_and_track_ms: (label_ms + track_ms) / frames.length,
   };
 }
 
-function rowOf(frame: number, point: TrackPointShape, track: LiveTrack | undefined): TrackRow {
-  if (point.state !== 'tracked' || !track) return { frame, point, lat: point.lat, lon: point.lon };
-  return { frame, point, lat: track.centroid_lat, lon: track.centroid_lon };
+function rowOf(
+  frame: number,
+  point: TrackPointShape,
+  track: LiveTrack | undefined,
+  reshaped: ReadonlySet<string>,
+): TrackRow {
+  if (point.state !== 'tracked' || !track) return { frame, point, lat: point.lat, lon: point.lon, reshaped: false };
+  return { frame, point, lat: track.centroid_lat, lon: track.centroid_lon, reshaped: reshaped.has(point.track_id) };
 }
 
-function scoredPoint({ point, lat, lon }: TrackRow): ScoredPoint {
+/** The motion that is published, km/min. */
+function velocityNow({ speed_kmh, direction_deg }: LiveTrack): Vector | null {
+  return speed_kmh === null || direction_deg === null ? null : velocityOf({ speed_kmh, direction_deg });
+}
+
+function scoredPoint({ point, lat, lon, reshaped }: TrackRow): ScoredPoint {
   const { track_id, scan_time, estimated_size_mm } = point;
-  return { track_id, scan_time, lat, lon, size: estimated_size_mm };
+  return { track_id, scan_time, lat, lon, size: estimated_size_mm, reshaped };
+}
+
+/** Overlaps of a run's frames that the peers' figures are of; by lead, null where no frame is late enough. */
+export function overlaps(frames: readonly ObjectFrame[]): (number | null)[] {
+  const first = frames[0]?.scan_time ?? 0;
+  const late = frames.filter(({ scan_time }) => scan_time >= first + OVERLAP_FROM_MIN * 60_000);
+  return LEADS_MIN.map((lead) => csi(overlapAt(late, lead)));
+}
+
+function overlapLine(name: string, frames: readonly ObjectFrame[]): string {
+  return `${name.padEnd(22)} ${overlaps(frames)
+    .map((value) => shown(value, 3).replace('0.', '.').padStart(5))
+    .join(' ')}`;
+}
+
+function overlapReport({ whole, parts }: TrackingRun): string {
+  const still = whole.map(({ scan_time, objects }) => ({
+    scan_time,
+    objects: objects.map(({ mask }) => ({ mask, velocity: null })),
+  }));
+  return [
+    `Overlap (CSI) of objects moved forward, frames from ${OVERLAP_FROM_MIN} min on, at ${LEADS_MIN.join(', ')} min:`,
+    overlapLine('ours, whole objects', whole),
+    overlapLine('ours, parts', parts),
+    overlapLine('no motion', still),
+    ...PEER_OVERLAPS,
+  ].join('\n');
 }
 
 function report(frames: number, { scores, whole_scores, track_ms, label_and_track_ms }: TrackingRun): string {
@@ -197,11 +303,12 @@ function report(frames: number, { scores, whole_scores, track_ms, label_and_trac
   return [
     `${frames} frames, ${scores.tracks} tracks, ${scores.points} positions in ${whole_scores.points} objects`,
     `ours   ${scoreLine(scores)}, ${both}`,
-    PEERS,
+    ...PEERS,
     `ours with whole objects: ${scoreLine(whole_scores)}`,
     'Where tracks share an object, `ours` scores the part of each, `whole objects` gives the object to the strongest.',
     `Straightness and steps: medians over ${scores.scored_tracks} tracks of >= 6 positions; orthogonal RMSE about the best`,
-    'straight line; steps between consecutive positions, also over a missed frame; positions are value-weighted centroids.',
+    'straight line; steps between consecutive positions, also over a missed frame, but not over changes of shape, which',
+    'the straightness has; positions are value-weighted centroids.',
     `Mismatch (SD of the maximum along a track, median) ${shown(scores.mismatch_sd_median, 1)}. Peers' figures are for`,
     'mrms-sequence, PrecipRate >= 50 mm/h, >= 8 pixels, bbox -107,28.5,-97,36.5, on two shared cores.',
   ].join('\n');

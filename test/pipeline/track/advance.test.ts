@@ -428,5 +428,6 @@ test('nothing in, nothing out', (t) => {
     live: { scan_time: START, tracks: [] },
     points: [],
     trackOfCell: [],
+    reshaped: new Set(),
   });
 });

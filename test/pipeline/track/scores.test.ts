@@ -12,6 +12,7 @@ function track(track_id: string, kilometres: readonly (readonly [east: number, n
     scan_time: i * 120_000,
     ...moved(HERE, { east, north }),
     size: 30 + (i % 2),
+    reshaped: false,
   }));
 }
 
@@ -64,6 +65,15 @@ test('a step over a missed scan counts whole', (t) => {
     [5, 4],
   ]);
   t.true(Math.abs(largestStepKm(points) - 5) < 0.01);
+});
+
+test('a jump of the centre with a change of shape is no step, but counts for straightness', (t) => {
+  const path = [0, 1, 2, 3, 4, 5].map((k) => [k, k < 3 ? 0 : 3] as const);
+  const jump = track('jump', path);
+  const reshaped = jump.map((point, k) => ({ ...point, reshaped: k === 3 }));
+  t.true(Math.abs(largestStepKm(jump) - Math.hypot(1, 3)) < 0.01);
+  t.true(Math.abs(largestStepKm(reshaped) - 1) < 0.01);
+  t.is(trackScores(reshaped).rmse_median_km, trackScores(jump).rmse_median_km);
 });
 
 test('tracks under ten minutes and under six positions stay out of the scores they would spoil', (t) => {

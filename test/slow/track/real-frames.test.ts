@@ -1,7 +1,7 @@
 import { findObjects } from '../../../pipeline/detect/cells.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import { type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
-import { type Frame, readFrames, trackFrames, trackingOptions } from '../../bench/tracking.ts';
+import { type Frame, overlaps, readFrames, trackFrames, trackingOptions } from '../../bench/tracking.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { trackCells } from '../../support/data/track-cells.ts';
 
@@ -25,6 +25,28 @@ sharedTest('20 real frames of rain cores: more, longer, straighter tracks than T
   t.true((scores.rmse_median_km as number) < 1.1, `straightness ${scores.rmse_median_km} km`);
   t.true((scores.step_median_km as number) < 2.6, `largest step ${scores.step_median_km} km`);
   t.true((scores.step_p90_km as number) < 4, `p90 of it ${scores.step_p90_km} km`);
+});
+
+sharedTest(
+  'whole objects moved forward by their tracks overlap what came better than with TINT or tobac',
+  async (t) => {
+    const { whole, parts } = trackFrames(await realFrames(), options.min_pixels);
+    const best_peer = [0.464, 0.317, 0.202, 0.151]; // at 4 and 8 minutes tobac, at 14 and 20 TINT
+    t.true(
+      overlaps(whole).every((csi, k) => (csi as number) > (best_peer[k] as number) + 0.03),
+      `${overlaps(whole)}`,
+    );
+    t.true(
+      overlaps(parts).every((csi, k) => (csi as number) > (best_peer[k] as number) + 0.03),
+      `${overlaps(parts)}`,
+    );
+  },
+);
+
+sharedTest('whole objects of the real frames move straighter than those of TINT', async (t) => {
+  const { whole_scores } = trackFrames(await realFrames(), options.min_pixels);
+  t.true((whole_scores.rmse_median_km as number) < 0.84, `${whole_scores.rmse_median_km} km`);
+  t.true(whole_scores.long_tracks > 17, `${whole_scores.long_tracks} tracks`);
 });
 
 sharedTest('the first, tenth and last real frames have 17, 16 and 15 objects of 8 pixels', async (t) => {

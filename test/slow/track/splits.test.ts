@@ -1,20 +1,10 @@
 import { findObjects } from '../../../pipeline/detect/cells.ts';
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
 import { readFrames, trackingOptions } from '../../bench/tracking.ts';
-import { faults, follow, type Patch } from '../../support/data/parting.ts';
+import { faults, follow } from '../../support/data/parting.ts';
+import { texture } from '../../support/data/patch-cell.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { trackCells } from '../../support/data/track-cells.ts';
-
-/** A real core as a patch around the middle of its pixels. */
-function texture({ rows, cols, tenths }: TrackCell): Patch {
-  const middle = (values: Uint16Array) => Math.round(values.reduce((sum, value) => sum + value, 0) / values.length);
-  const [row0, col0] = [middle(rows), middle(cols)];
-  return Array.from(tenths, (value, i) => ({
-    south: rows[i] - row0,
-    east: cols[i] - col0,
-    tenths: value,
-  }));
-}
 
 async function realCells(): Promise<TrackCell[][]> {
   const frames = await readFrames(

@@ -1,0 +1,83 @@
+import { LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
+import { kmPerDegree, type Vector } from './local-plane.ts';
+import { eachPixel, type Mask } from './mask.ts';
+
+/** A frame answers for a lead when it is this near to it. */
+const LEAD_TOLERANCE_MS = 60_000;
+
+/** An object of a frame, and how its tracker says that it moves, km/min; null: stays where it is. */
+export interface MovingObject {
+  readonly mask: Mask;
+  readonly velocity: Vector | null;
+}
+
+/** The objects of one time. */
+export interface ObjectFrame {
+  readonly scan_time: number;
+  readonly objects: readonly MovingObject[];
+}
+
+/** Pixels that objects moved forward share with what came, and those that only one of both has. */
+export interface Overlap {
+  /** Frames that had a later one at the lead. */
+  readonly frames: number;
+  readonly hits: number;
+  readonly misses: number;
+  readonly false_alarms: number;
+}
+
+/** Critical success index: hits / (hits + misses + false alarms); null where nothing was moved and nothing came. */
+export function csi({ hits, misses, false_alarms }: Overlap): number | null {
+  const all = hits + misses + false_alarms;
+  return all === 0 ? null : hits / all;
+}
+
+/**
+ * How objects moved forward by their motion overlap what came after a lead: pixels of all frames that have one within a
+ * minute of it, each moved for the minutes between the two by whole pixels. No tracker can flatter itself here: a track
+ * that is cut short, smoothed or lent another's cell moves its pixels to the wrong place.
+ */
+export function overlapAt(frames: readonly ObjectFrame[], lead_min: number): Overlap {
+  let [pairs, hits, misses, false_alarms] = [0, 0, 0, 0];
+  for (const frame of frames) {
+    const later = frameAt(frames, frame.scan_time + lead_min * 60_000);
+    if (!later) continue;
+    pairs++;
+    const came = pixelsOf(later.objects, 0);
+    const said = pixelsOf(frame.objects, (later.scan_time - frame.scan_time) / 60_000);
+    let common = 0;
+    for (const pixel of said) if (came.has(pixel)) common++;
+    hits += common;
+    misses += came.size - common;
+    false_alarms += said.size - common;
+  }
+  return { frames: pairs, hits, misses, false_alarms };
+}
+
+/** The frame nearest to a time, the earlier of two; none when it is too far off. */
+function frameAt(frames: readonly ObjectFrame[], time_ms: number): ObjectFrame | null {
+  const off = (frame: ObjectFrame) => Math.abs(frame.scan_time - time_ms);
+  const nearest = frames.reduce<ObjectFrame | null>((best, at) => (best && off(best) <= off(at) ? best : at), null);
+  return nearest && off(nearest) <= LEAD_TOLERANCE_MS ? nearest : null;
+}
+
+/** Lattice positions of all objects, each moved for some minutes. */
+function pixelsOf(objects: readonly MovingObject[], minutes: number): Set<number> {
+  const pixels = new Set<number>();
+  for (const { mask, velocity } of objects) {
+    const { rows_south, cols_east } = pixelsMoved(mask, velocity, minutes);
+    eachPixel(mask, rows_south, cols_east, (pixel) => pixels.add(pixel));
+  }
+  return pixels;
+}
+
+/** Whole rows and columns that a motion covers at an object's latitude. */
+function pixelsMoved(mask: Mask, velocity: Vector | null, minutes: number) {
+  if (velocity === null || minutes === 0 || mask.length === 0) return { rows_south: 0, cols_east: 0 };
+  const middle_row = Math.round((mask[0] + mask[mask.length - 3]) / 2);
+  const km = kmPerDegree(rowLat(middle_row));
+  return {
+    rows_south: Math.round((-velocity.north * minutes) / (km.north * LATTICE.step)),
+    cols_east: Math.round((velocity.east * minutes) / (km.east * LATTICE.step)),
+  };
+}
