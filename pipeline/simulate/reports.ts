@@ -94,7 +94,7 @@ function hitSquares(storm: Storm, time_ms: number, hits: Map<number, Hit>): void
   const reach_km =
     1.4 * storm.core_km * Math.sqrt(storm.aspect) * coreReach(LARGEST_OF_SQUARE * state.peak_mm, SMALLEST_MESH_MM);
   if (reach_km === 0) return;
-  const heading = (state.direction_deg * Math.PI) / 180;
+  const heading = (state.course_deg * Math.PI) / 180;
   const km_per_lon = 111.32 * Math.cos((state.lat * Math.PI) / 180);
   const rows = reach_km / 111.2 / SQUARE_LAT_DEG;
   const cols = reach_km / km_per_lon / SQUARE_LON_DEG;

@@ -25,7 +25,7 @@ export function stormCore({ sites }: Scenario, state: StormState): StormCore {
   const { storm } = state;
   const beam_km = Math.min(4, (nearestSiteKm(sites, state) * Math.PI) / 180);
   const core_km = Math.hypot(storm.core_km, 0.3 * beam_km);
-  const heading = (state.direction_deg * Math.PI) / 180;
+  const heading = (state.course_deg * Math.PI) / 180;
   return {
     lat: state.lat,
     lon: state.lon,

@@ -1,8 +1,10 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import { bearingOf, windTowards } from './hodograph.ts';
-import { between, type Draw, drawsOf, gamma2, hashOf, lognormal, normal, poisson, uniformOf } from './random.ts';
+import { bearingOf, type Wind, windTowards } from './hodograph.ts';
+import { between, type Draw, drawsOf, gamma2, hashOf, lognormal, normal, poisson } from './random.ts';
 import type { Scenario } from './scenario.ts';
+import { courseAt, motionAt, originThrough, positionAt, type StormPath } from './storm-path.ts';
+import { strengthAt, type Walk } from './walk.ts';
 import {
   type Boundary,
   boundariesAt,
@@ -25,15 +27,30 @@ const AHEAD_SLOTS = 1;
 const KEPT_SLOTS = 48;
 
 /**
- * Pulsation and texture lift the largest pixel a storm ever shows above its `peak_mm` by about this much: medians
- * below are those of observed maxima (48 mm supercells, 27 multicells, 9 ordinary cells) divided by it.
+ * The walk of strength and texture lift the largest pixel a storm ever shows above its `peak_mm` by about this much:
+ * medians below are those of observed maxima (48 mm supercells, 27 multicells, 9 ordinary cells) divided by it.
  */
-const OBSERVED_OVER_PEAK = 1.35;
+const OBSERVED_OVER_PEAK = { ordinary: 1.4, organised: 1.85 } as const;
+/** A storm that wanders gets ahead more slowly than it moves: speed along the course over that of the wind. */
+const COURSE_SHARE = 0.88;
+/**
+ * Large hail stays, small hail comes and goes: spread of the walk of strength, natural logarithm, of organised storms
+ * with a `peak_mm` up to the first bound, and falling evenly to that from the second on.
+ */
+const STRENGTH_LN = { small: 0.7, large: 0.1 } as const;
+const STRENGTH_MM = { small: 17, large: 38 } as const;
+/** Ordinary cells do not live long enough to come back. */
+const ORDINARY_STRENGTH_LN = 0.1;
+/** Life of organised storms over the usual one, by `peak_mm` between these bounds, mm. */
+const LIFE_SHARE = { small: 0.6, large: 1 } as const;
+const LIFE_MM = { small: 12, large: 32 } as const;
+/** Width of a core over 2.4 to 3.8 km, which is that of the smallest and of the largest hail. */
+const WIDTH = { ordinary: 1.1, organised: 1.15 } as const;
 
 export type StormKind = 'ordinary' | 'multicell' | 'supercell';
 
 /** The whole life of one storm. */
-export interface Storm {
+export interface Storm extends StormPath {
   /** Unique within a scenario: slot of birth and number within it. */
   readonly storm_id: string;
   /** Hash that seeds the storm's texture and pulsation. */
@@ -43,26 +60,24 @@ export interface Storm {
   readonly split_from: string | null;
   /** Storm that this one ends in. */
   readonly merges_into: string | null;
-  readonly birth_ms: number;
-  readonly life_ms: number;
-  readonly origin: Position;
-  /** Direction towards which it moves at birth, and how far it turns to the right over its life. */
-  readonly direction_deg: number;
-  readonly turn_deg: number;
-  readonly speed_ms: number;
-  /** Largest MESH before pulsation and texture, mm. */
+  /** Largest MESH before the walk of its strength and texture, mm. */
   readonly peak_mm: number;
+  /** Walk of its strength, its own, and the spread of that: natural logarithm. */
+  readonly strength: Walk;
+  readonly strength_ln: number;
   /** Distance in which the core falls to 1/e, geometric mean of both axes, km. */
   readonly core_km: number;
   /** Length along the motion over width. */
   readonly aspect: number;
-  readonly pulse_min: number;
   readonly freezing_level_km: number;
 }
 
 /** A storm at one instant. */
 export interface StormState extends Position {
   readonly storm: Storm;
+  /** Where its course leads, without the walk about it: the storm lies along this. */
+  readonly course_deg: number;
+  /** Motion at the instant. */
   readonly direction_deg: number;
   readonly speed_ms: number;
   /** MESH in the core before texture, mm. */
@@ -85,11 +100,13 @@ export function stormsBetween(scenario: Scenario, from_ms: number, to_ms: number
 /** Where a storm is and how strong; meaningful from its birth to its end. */
 export function stormAt(storm: Storm, time_ms: number): StormState {
   const age = (time_ms - storm.birth_ms) / storm.life_ms;
+  const motion = motionAt(storm, time_ms);
   return {
     storm,
     ...positionAt(storm, time_ms),
-    direction_deg: (storm.direction_deg + storm.turn_deg * age + 360) % 360,
-    speed_ms: storm.speed_ms,
+    course_deg: bearingOf(courseAt(storm, time_ms)),
+    direction_deg: bearingOf(motion),
+    speed_ms: Math.hypot(motion.east, motion.north),
     peak_mm: storm.peak_mm * lifeCurve(age) * pulsation(storm, time_ms),
     age_min: (time_ms - storm.birth_ms) / MS_PER_MINUTE,
   };
@@ -102,30 +119,9 @@ export function lifeCurve(age: number): number {
   return part * part * (3 - 2 * part);
 }
 
-/** A slow beat of about 12 %, never quite regular. */
+/** A random walk of strength: small hail comes and goes, large hail stays. */
 function pulsation(storm: Storm, time_ms: number): number {
-  const turns = (time_ms - storm.birth_ms) / (storm.pulse_min * MS_PER_MINUTE);
-  const phase = uniformOf(storm.key, 1);
-  const beat = Math.sin(2 * Math.PI * (turns + phase));
-  const drift = Math.sin(2 * Math.PI * (0.37 * turns + uniformOf(storm.key, 2)));
-  return 1 + 0.1 * beat + 0.08 * drift;
-}
-
-/** Arc of constant turn, plus a wander of some hundred metres that every real centroid has. */
-function positionAt(storm: Storm, time_ms: number): Position {
-  const elapsed_s = (time_ms - storm.birth_ms) / 1000;
-  const start = (storm.direction_deg * Math.PI) / 180;
-  const turn = (((storm.turn_deg * Math.PI) / 180) * (time_ms - storm.birth_ms)) / storm.life_ms;
-  const straight_km = (storm.speed_ms * elapsed_s) / 1000;
-  const chord_km = Math.abs(turn) < 1e-9 ? straight_km : (straight_km * Math.sin(turn / 2)) / (turn / 2);
-  const wander = (part: number, period_s: number) =>
-    Math.sin(2 * Math.PI * (elapsed_s / period_s + uniformOf(storm.key, part))) -
-    Math.sin(2 * Math.PI * uniformOf(storm.key, part));
-  return moved(
-    storm.origin,
-    chord_km * Math.sin(start + turn / 2) + 0.3 * wander(3, 1500),
-    chord_km * Math.cos(start + turn / 2) + 0.3 * wander(4, 1900),
-  );
+  return Math.exp(storm.strength_ln * strengthAt(storm.strength, time_ms));
 }
 
 function stormsOfSlot(scenario: Scenario, slot: number): readonly Storm[] {
@@ -190,15 +186,16 @@ function bearOrganised(slot: Slot, line: Boundary, origin: Position, birth_ms: n
 
 function bearSupercell(slot: Slot, line: Boundary, origin: Position, birth_ms: number): void {
   const { draw } = slot;
+  const peak_mm = observedPeak(slot, 48 * slot.character.size_factor, 0.32);
   const parent = bear(slot, {
     kind: 'supercell',
     birth_ms,
-    life_ms: Math.min(480, Math.max(40, lognormal(draw, 110, 0.55))) * MS_PER_MINUTE,
+    life_ms: Math.min(480, Math.max(40, lifeShare(peak_mm) * lognormal(draw, 110, 0.55))) * MS_PER_MINUTE,
     origin,
     direction_deg: bearingOf(line.right) + 4 * normal(draw) - 8,
     turn_deg: between(draw, 12, 28),
-    speed_ms: Math.hypot(line.right.east, line.right.north) * Math.exp(0.06 * normal(draw)),
-    peak_mm: observedPeak(slot, 48 * slot.character.size_factor, 0.36),
+    speed_ms: courseSpeed(line.right) * Math.exp(0.06 * normal(draw)),
+    peak_mm,
   });
   const splits = draw() < (slot.scenario.steady ? 0.35 : 0.2);
   const split_min = between(draw, 30, 60);
@@ -219,7 +216,7 @@ function bearLeftMover(slot: Slot, line: Boundary, parent: Storm, split_min: num
     origin: moved(positionAt(parent, birth_ms), flank.east, flank.north),
     direction_deg: bearingOf(line.left) + 4 * normal(draw),
     turn_deg: between(draw, -12, 0),
-    speed_ms: Math.hypot(line.left.east, line.left.north),
+    speed_ms: courseSpeed(line.left),
     peak_mm: parent.peak_mm * between(draw, 0.55, 0.9),
   });
 }
@@ -230,36 +227,39 @@ function bearFeeder(slot: Slot, target: Storm): void {
   const meeting_ms = target.birth_ms + between(draw, 0.35, 0.65) * target.life_ms;
   const life_ms = between(draw, 26, 44) * MS_PER_MINUTE;
   const birth_ms = meeting_ms - 0.85 * life_ms;
-  const heading = stormAt(target, meeting_ms).direction_deg;
-  const carried = windTowards(heading, target.speed_ms);
-  const closing = windTowards(heading + 180 + between(draw, 20, 130), between(draw, 4, 7));
+  const carried = courseAt(target, meeting_ms);
+  const closing = windTowards(bearingOf(carried) + 180 + between(draw, 20, 130), between(draw, 4, 7));
   const east = carried.east + closing.east;
   const north = carried.north + closing.north;
-  const seconds = (meeting_ms - birth_ms) / 1000;
+  const path = {
+    birth_ms,
+    life_ms,
+    direction_deg: bearingOf({ east, north }),
+    turn_deg: 0,
+    speed_ms: clampedSpeed('multicell', Math.hypot(east, north)),
+    walk: target.walk,
+  };
   bear(slot, {
     kind: 'multicell',
     merges_into: target.storm_id,
-    birth_ms,
-    life_ms,
-    origin: moved(positionAt(target, meeting_ms), (-east * seconds) / 1000, (-north * seconds) / 1000),
-    direction_deg: bearingOf({ east, north }),
-    turn_deg: 0,
-    speed_ms: Math.hypot(east, north),
+    ...path,
+    origin: originThrough(positionAt(target, meeting_ms), path, meeting_ms),
     peak_mm: target.peak_mm * between(draw, 0.4, 0.75),
   });
 }
 
 function bearMulticell(slot: Slot, line: Boundary, origin: Position, birth_ms: number): void {
   const { draw } = slot;
+  const peak_mm = observedPeak(slot, 27 * slot.character.size_factor, 0.34);
   const parent = bear(slot, {
     kind: 'multicell',
     birth_ms,
-    life_ms: Math.min(180, Math.max(20, gamma2(draw, 50))) * MS_PER_MINUTE,
+    life_ms: Math.min(180, Math.max(20, lifeShare(peak_mm) * gamma2(draw, 50))) * MS_PER_MINUTE,
     origin,
     direction_deg: bearingOf(line.mean) + 8 + 10 * normal(draw),
     turn_deg: between(draw, 0, 10),
-    speed_ms: 0.9 * Math.hypot(line.mean.east, line.mean.north) * Math.exp(0.1 * normal(draw)),
-    peak_mm: observedPeak(slot, 27 * slot.character.size_factor, 0.4),
+    speed_ms: 0.9 * courseSpeed(line.mean) * Math.exp(0.1 * normal(draw)),
+    peak_mm,
   });
   if (draw() < 0.15) bearFeeder(slot, parent);
 }
@@ -273,37 +273,83 @@ function bearOrdinary(slot: Slot, line: Boundary, origin: Position, birth_ms: nu
     origin,
     direction_deg: bearingOf(line.mean) + 10 * normal(draw),
     turn_deg: 0,
-    speed_ms: Math.hypot(line.mean.east, line.mean.north) * Math.exp(0.12 * normal(draw)),
-    peak_mm: observedPeak(slot, 9, 0.63),
+    speed_ms: courseSpeed(line.mean) * Math.exp(0.12 * normal(draw)),
+    peak_mm: lognormal(draw, 9 / OBSERVED_OVER_PEAK.ordinary, 0.63),
   });
 }
 
+/** Speed along the course of a storm that a wind carries: the walk about it adds the rest. */
+function courseSpeed(wind: Wind): number {
+  return COURSE_SHARE * Math.hypot(wind.east, wind.north);
+}
+
+function clampedSpeed(kind: StormKind, speed_ms: number): number {
+  return Math.min(25, Math.max(kind === 'ordinary' ? 5 : 7, speed_ms));
+}
+
+/** How much longer than usual an organised storm lives: large hail stays, small hail goes. */
+function lifeShare(peak_mm: number): number {
+  return bySize(LIFE_SHARE, LIFE_MM, peak_mm);
+}
+
+function strengthLn(kind: StormKind, peak_mm: number): number {
+  return kind === 'ordinary' ? ORDINARY_STRENGTH_LN : bySize(STRENGTH_LN, STRENGTH_MM, peak_mm);
+}
+
+interface SmallAndLarge {
+  readonly small: number;
+  readonly large: number;
+}
+
+/** Value between that of small and that of large hail, linear between two sizes. */
+function bySize(value: SmallAndLarge, size_mm: SmallAndLarge, peak_mm: number): number {
+  const part = Math.min(1, Math.max(0, (peak_mm - size_mm.small) / (size_mm.large - size_mm.small)));
+  return value.small + part * (value.large - value.small);
+}
+
 function observedPeak({ draw }: Slot, median_mm: number, ln_sd: number): number {
-  return lognormal(draw, median_mm / OBSERVED_OVER_PEAK, ln_sd);
+  return lognormal(draw, median_mm / OBSERVED_OVER_PEAK.organised, ln_sd);
 }
 
 type Birth = Pick<
   Storm,
   'kind' | 'birth_ms' | 'life_ms' | 'origin' | 'direction_deg' | 'turn_deg' | 'speed_ms' | 'peak_mm'
 > &
-  Partial<Pick<Storm, 'split_from' | 'merges_into'>>;
+  Partial<Pick<Storm, 'split_from' | 'merges_into' | 'walk'>>;
+
+/** Distance in which the core falls to 1/e: wider where the hail is larger. */
+function coreKm(kind: StormKind, peak_mm: number): number {
+  const km = 2.4 + 1.4 * Math.min(1, peak_mm / 50);
+  return km * (kind === 'ordinary' ? WIDTH.ordinary : WIDTH.organised);
+}
 
 /** Gives a storm its name and shape and adds it to the slot. */
 function bear(slot: Slot, birth: Birth): Storm {
   const { draw, scenario } = slot;
   const number = slot.storms.length;
   const peak_mm = Math.min(105, birth.peak_mm);
+  const key = hashOf(scenario.seed, 0x5707, slot.number, number);
+  const speed_ms = clampedSpeed(birth.kind, birth.speed_ms);
+  const own: Walk = {
+    key,
+    from_ms: birth.birth_ms,
+    to_ms: birth.birth_ms + birth.life_ms,
+    bearing_deg: birth.direction_deg + birth.turn_deg / 2,
+    speed_ms,
+  };
   const storm: Storm = {
     split_from: null,
     merges_into: null,
+    walk: own,
+    strength: own,
     ...birth,
     storm_id: `${slot.number.toString(36)}-${number}`,
-    key: hashOf(scenario.seed, 0x5707, slot.number, number),
-    speed_ms: Math.min(25, Math.max(birth.kind === 'ordinary' ? 5 : 7, birth.speed_ms)),
+    key,
+    speed_ms,
     peak_mm,
-    core_km: Math.min(4.5, Math.max(1.6, (2.4 + 1.4 * Math.min(1, peak_mm / 50)) * Math.exp(0.12 * normal(draw)))),
+    strength_ln: strengthLn(birth.kind, peak_mm),
+    core_km: coreKm(birth.kind, peak_mm) * Math.exp(0.12 * normal(draw)),
     aspect: between(draw, 1.2, 1.7),
-    pulse_min: between(draw, 15, 25),
     freezing_level_km: freezingLevelKm(scenario, birth.birth_ms, Math.min(LATTICE.north, birth.origin.lat)),
   };
   slot.storms.push(storm);

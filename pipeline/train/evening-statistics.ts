@@ -1,35 +1,17 @@
-import { latRow, lonCol, pixelAreaKm2, type Window } from '../../schemas/geo/lattice.ts';
+import { latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
 import { type SimulatedScan, simulateScan } from '../simulate/fields.ts';
 import { type Patch, patchesOf } from '../simulate/objects.ts';
 import { hailReports } from '../simulate/reports.ts';
 import { scanTimes } from '../simulate/scan-times.ts';
 import type { Scenario } from '../simulate/scenario.ts';
 import { stormAt, stormsBetween } from '../simulate/storms.ts';
+import { type FieldStatistics, fieldStatistics, quantileOf } from './field-statistics.ts';
 
 const MS_PER_MINUTE = 60_000;
 
-/** What an expert looks at in an evening of hail. */
-export interface EveningStatistics {
+/** What an expert looks at in an evening of hail, besides its maxima. */
+export interface EveningStatistics extends FieldStatistics {
   readonly scans: number;
-  /** Pixels of the maximum over the evening that are above 0. */
-  readonly pixels: number;
-  /** Their 50, 90, 99 and 99.9 % quantiles, mm. */
-  readonly quantiles_mm: readonly number[];
-  readonly largest_mm: number;
-  /** Weibull distribution through the 50 and 90 % quantiles. */
-  readonly weibull_shape: number;
-  readonly weibull_scale_mm: number;
-  /** Increase of the threshold from 10 to 25 mm over the fall of ln area: the area falls by e over this many mm. */
-  readonly area_e_folding_mm: number;
-  /** Area of at least 25 and 38 mm over that of at least 19 mm, maximum over the evening. */
-  readonly area_ratio_25_19: number;
-  readonly area_ratio_38_19: number;
-  /** Swaths of at least 19 mm and 10 km2. */
-  readonly swaths: number;
-  readonly swath_length_median_km: number;
-  readonly swath_length_p90_km: number;
-  readonly swath_width_median_km: number;
-  readonly swath_width_p90_km: number;
   /** Patches of at least 19 mm in one scan that reach 25 mm around them: median, and 10 and 90 %. */
   readonly core_area_km2: readonly number[];
   /** Minutes that pixels which reach 10 mm stay there, scans x 2 min. */
@@ -56,32 +38,13 @@ export function measureEvening(scenario: Scenario, from_ms: number, to_ms: numbe
   const reports = hailReports(scenario, from_ms, to_ms, Number.POSITIVE_INFINITY).filter(
     ({ kind }) => kind === 'first',
   );
-  const positive = [...tally.maximum.values()].sort((a, b) => a - b);
-  const quantile = (part: number) => quantileOf(positive, part) / 10;
-  const shape = Math.log(Math.log(10) / Math.log(2)) / Math.log(quantile(0.9) / quantile(0.5));
-  const area = (mm: number) => areaKm2(tally, scenario.window, mm);
-  const swaths = patchesOf(above(tally.maximum, 190), scenario.window).filter((patch) => patch.area_km2 >= 10);
   const sorted = (values: Iterable<number>) => [...values].sort((a, b) => a - b);
-  const lengths = sorted(swaths.map((swath) => swath.length_km));
-  const widths = sorted(swaths.map((swath) => swath.width_km));
   const cores = sorted(tally.cores.map((core) => core.area_km2));
   const durations = sorted([...tally.scans_10_mm.values()].map((scans) => 2 * scans));
   const lives = storms.filter((storm) => storm.kind === 'ordinary').map((storm) => storm.life_ms / MS_PER_MINUTE);
   return {
+    ...fieldStatistics([{ window: scenario.window, tenths: tally.maximum }]),
     scans: times.length,
-    pixels: positive.length,
-    quantiles_mm: [0.5, 0.9, 0.99, 0.999].map(quantile),
-    largest_mm: quantile(1),
-    weibull_shape: shape,
-    weibull_scale_mm: quantile(0.5) / Math.log(2) ** (1 / shape),
-    area_e_folding_mm: 15 / Math.log(area(10) / area(25)),
-    area_ratio_25_19: area(25) / area(19),
-    area_ratio_38_19: area(38) / area(19),
-    swaths: swaths.length,
-    swath_length_median_km: quantileOf(lengths, 0.5),
-    swath_length_p90_km: quantileOf(lengths, 0.9),
-    swath_width_median_km: quantileOf(widths, 0.5),
-    swath_width_p90_km: quantileOf(widths, 0.9),
     core_area_km2: [0.5, 0.1, 0.9].map((part) => quantileOf(cores, part)),
     duration_median_min: quantileOf(durations, 0.5),
     duration_p95_min: quantileOf(durations, 0.95),
@@ -156,23 +119,6 @@ function largestAround(dense: Int16Array, window: Window, lat: number, lon: numb
     for (let c = Math.max(0, col - 4); c <= Math.min(window.cols - 1, col + 4); c += 1)
       largest = Math.max(largest, dense[r * window.cols + c]);
   return largest;
-}
-
-function* above(maximum: ReadonlyMap<number, number>, tenths: number): Generator<number> {
-  for (const [pixel, value] of maximum) if (value >= tenths) yield pixel;
-}
-
-function areaKm2(tally: Tally, window: Window, mm: number): number {
-  let area = 0;
-  for (const pixel of above(tally.maximum, 10 * mm))
-    area += pixelAreaKm2(window.row0 + Math.floor(pixel / window.cols));
-  return area;
-}
-
-/** Value below which a part of sorted values lies; NaN without values. */
-function quantileOf(sorted: readonly number[], part: number): number {
-  if (sorted.length === 0) return Number.NaN;
-  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))];
 }
 
 /** Largest value of each storm and hour that is severe by the older bound, 19 mm. */

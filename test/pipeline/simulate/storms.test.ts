@@ -38,7 +38,8 @@ test('a storm moves at its speed: no jumps between scans', (t) => {
   for (const storm of aDay)
     for (let time_ms = storm.birth_ms; time_ms < storm.birth_ms + storm.life_ms; time_ms += 20 * MS_PER_MINUTE) {
       const step_km = distanceKm(stormAt(storm, time_ms), stormAt(storm, time_ms + 2 * MS_PER_MINUTE));
-      t.true(Math.abs(step_km - storm.speed_ms * 0.12) < 0.35, `${storm.storm_id} ${step_km} km`);
+      const { speed_ms } = stormAt(storm, time_ms + MS_PER_MINUTE);
+      t.true(Math.abs(step_km - speed_ms * 0.12) < 0.35, `${storm.storm_id} ${step_km} km`);
     }
 });
 
@@ -51,7 +52,7 @@ test('a left mover starts beside its parent, 30 to 60 minutes old, and goes to i
     const before = stormAt(parent, child.birth_ms);
     t.true(before.age_min >= 30 && before.age_min <= 60);
     t.true(distanceKm(before, stormAt(child, child.birth_ms)) < 8);
-    const turn = ((child.direction_deg - before.direction_deg + 540) % 360) - 180;
+    const turn = ((child.direction_deg - before.course_deg + 540) % 360) - 180;
     t.true(turn < 0, `${turn}`);
   }
 });
@@ -68,6 +69,22 @@ test('a storm that merges meets its target late in its life', (t) => {
     };
     t.true(apart(0.85) < 2 && apart(0.2) > 4, `${apart(0.2)} then ${apart(0.85)} km`);
   }
+});
+
+test('a storm that merges is carried along with its target: only what they close in by tells them apart', (t) => {
+  for (const feeder of aDay.filter((storm) => storm.merges_into !== null)) {
+    const target = aDay.find((storm) => storm.storm_id === feeder.merges_into);
+    if (target) t.is(feeder.walk, target.walk);
+  }
+});
+
+test('the hail of small organised storms comes and goes more than that of large ones', (t) => {
+  const organised = aDay.filter(({ kind }) => kind !== 'ordinary');
+  const spreads = (from_mm: number, to_mm: number) =>
+    organised.filter(({ peak_mm }) => peak_mm >= from_mm && peak_mm < to_mm).map(({ strength_ln }) => strength_ln);
+  const [small, large] = [spreads(0, 20), spreads(35, Number.POSITIVE_INFINITY)];
+  t.true(small.length > 5 && large.length > 0);
+  t.true(Math.min(...small) > 2 * Math.max(...large));
 });
 
 test('a life rises over a quarter, stays, and decays over three tenths', (t) => {

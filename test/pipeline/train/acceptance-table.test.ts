@@ -5,6 +5,7 @@ test('a figure outside its range is marked, one on the bound is not, and no figu
   const row = (simulated: number): AcceptanceRow => ({
     what: 'length, km',
     simulated,
+    target: 7.9,
     low: 5,
     high: 60,
     real: 'R2 7.9',
@@ -16,15 +17,15 @@ test('a figure outside its range is marked, one on the bound is not, and no figu
   t.is(
     formatRows([row(5), row(61)]),
     [
-      '            simulated     accepted    real',
-      'length, km       5.00  5.00 - 60.0  R2 7.9',
-      'length, km       61.0  5.00 - 60.0  R2 7.9  OUTSIDE',
+      '            simulated  target     accepted    real',
+      'length, km       5.00    7.90  5.00 - 60.0  R2 7.9',
+      'length, km       61.0    7.90  5.00 - 60.0  R2 7.9  OUTSIDE',
     ].join('\n'),
   );
 });
 
 test('several days are judged by the median of each figure', (t) => {
   const day = (...simulated: number[]): AcceptanceRow[] =>
-    simulated.map((value) => ({ what: 'figure', simulated: value, low: 0, high: 9, real: '' }));
+    simulated.map((value) => ({ what: 'figure', simulated: value, target: null, low: 0, high: 9, real: '' }));
   t.deepEqual(medianRows([day(1, 9), day(3, 7), day(2, 8)]), day(2, 8));
 });

@@ -1,0 +1,50 @@
+import { findCells } from '../detect/cells.ts';
+import type { HailField } from '../grid.ts';
+import { simulateScan } from '../simulate/fields.ts';
+import { scanInput } from '../simulate/scan-input.ts';
+import { scanTimes } from '../simulate/scan-times.ts';
+import type { Scenario } from '../simulate/scenario.ts';
+import { type FieldStatistics, fieldStatistics, type MaximumField } from './field-statistics.ts';
+import { type FollowedStorm, followStorms, type StormScan } from './follow-storms.ts';
+import { type StormStatistics, stormStatistics } from './storm-statistics.ts';
+
+/** A stretch of simulated weather. */
+export interface SimulatedEvening {
+  readonly scenario: Scenario;
+  readonly from_ms: number;
+  readonly to_ms: number;
+}
+
+/** The storms of simulated evenings as the pipeline sees them, and the swaths that they leave; nothing is written. */
+export function measureStorms(evenings: readonly SimulatedEvening[]): StormStatistics & FieldStatistics {
+  const fields: MaximumField[] = [];
+  const storms: FollowedStorm[][] = [];
+  for (const { scenario, from_ms, to_ms } of evenings) {
+    const tenths = new Map<number, number>();
+    storms.push(followStorms(scansOf(scenario, from_ms, to_ms, tenths)));
+    fields.push({ window: scenario.window, tenths });
+  }
+  return { ...stormStatistics(storms), ...fieldStatistics(fields) };
+}
+
+/** The scans of an evening with their cells; each raises the maximum on its way. */
+function* scansOf(
+  scenario: Scenario,
+  from_ms: number,
+  to_ms: number,
+  maximum: Map<number, number>,
+): Generator<StormScan> {
+  for (const scan_time of scanTimes(scenario.seed, from_ms, to_ms)) {
+    const input = scanInput(simulateScan(scenario, scan_time));
+    raiseMaximum(maximum, input.mesh);
+    yield { scan_time, field: input.mesh, cells: findCells(input) };
+  }
+}
+
+function raiseMaximum(maximum: Map<number, number>, { window, rowStart, col, tenths }: HailField): void {
+  for (let row = 0; row < window.rows; row += 1)
+    for (let i = rowStart[row]; i < rowStart[row + 1]; i += 1) {
+      const pixel = row * window.cols + col[i] - window.col0;
+      if (tenths[i] > (maximum.get(pixel) ?? 0)) maximum.set(pixel, tenths[i]);
+    }
+}

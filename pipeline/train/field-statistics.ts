@@ -1,0 +1,86 @@
+import { pixelAreaKm2, type Window } from '../../schemas/geo/lattice.ts';
+import { patchesOf } from '../simulate/objects.ts';
+
+/** Swaths smaller than this have no shape, km2. */
+const SWATH_MIN_KM2 = 10;
+/** Swaths are what reaches this, tenths of a millimetre. */
+const SWATH_TENTHS = 190;
+
+/** The largest MESH of each pixel over a stretch of time, in tenths of a millimetre, by place in a window. */
+export interface MaximumField {
+  readonly window: Window;
+  /** By row x cols + col. */
+  readonly tenths: ReadonlyMap<number, number>;
+}
+
+/** What an expert looks at in maxima over a day: the same of a real and of a simulated one. */
+export interface FieldStatistics {
+  /** Pixels above 0. */
+  readonly pixels: number;
+  /** Their 50, 90, 99 and 99.9 % quantiles, mm. */
+  readonly quantiles_mm: readonly number[];
+  readonly largest_mm: number;
+  /** Weibull distribution through the 50 and 90 % quantiles. */
+  readonly weibull_shape: number;
+  readonly weibull_scale_mm: number;
+  /** Increase of the threshold from 10 to 25 mm over the fall of ln area: the area falls by e over this many mm. */
+  readonly area_e_folding_mm: number;
+  /** Area of at least 25 and 38 mm over that of at least 19 mm. */
+  readonly area_ratio_25_19: number;
+  readonly area_ratio_38_19: number;
+  /** Swaths of at least 19 mm and 10 km2: 8-connected pixels of one field. */
+  readonly swaths: number;
+  readonly swath_length_median_km: number;
+  readonly swath_length_p90_km: number;
+  readonly swath_width_median_km: number;
+  readonly swath_width_p90_km: number;
+}
+
+/** Statistics of the pixels and swaths of one field, or of several together. */
+export function fieldStatistics(fields: readonly MaximumField[]): FieldStatistics {
+  const positive = sorted(fields.flatMap(({ tenths }) => [...tenths.values()].filter((value) => value > 0)));
+  const quantile = (part: number) => quantileOf(positive, part) / 10;
+  const shape = Math.log(Math.log(10) / Math.log(2)) / Math.log(quantile(0.9) / quantile(0.5));
+  const area = (mm: number) => fields.reduce((sum, field) => sum + areaKm2(field, 10 * mm), 0);
+  const swaths = fields
+    .flatMap((field) => patchesOf(above(field, SWATH_TENTHS), field.window))
+    .filter((patch) => patch.area_km2 >= SWATH_MIN_KM2);
+  const lengths = sorted(swaths.map((swath) => swath.length_km));
+  const widths = sorted(swaths.map((swath) => swath.width_km));
+  return {
+    pixels: positive.length,
+    quantiles_mm: [0.5, 0.9, 0.99, 0.999].map(quantile),
+    largest_mm: quantile(1),
+    weibull_shape: shape,
+    weibull_scale_mm: quantile(0.5) / Math.log(2) ** (1 / shape),
+    area_e_folding_mm: 15 / Math.log(area(10) / area(25)),
+    area_ratio_25_19: area(25) / area(19),
+    area_ratio_38_19: area(38) / area(19),
+    swaths: swaths.length,
+    swath_length_median_km: quantileOf(lengths, 0.5),
+    swath_length_p90_km: quantileOf(lengths, 0.9),
+    swath_width_median_km: quantileOf(widths, 0.5),
+    swath_width_p90_km: quantileOf(widths, 0.9),
+  };
+}
+
+function sorted(values: readonly number[]): number[] {
+  return values.toSorted((a, b) => a - b);
+}
+
+/** Value below which a part of sorted values lies; NaN without values. */
+export function quantileOf(ascending: readonly number[], part: number): number {
+  if (ascending.length === 0) return Number.NaN;
+  return ascending[Math.min(ascending.length - 1, Math.floor(part * ascending.length))] as number;
+}
+
+function* above({ tenths }: MaximumField, least: number): Generator<number> {
+  for (const [pixel, value] of tenths) if (value >= least) yield pixel;
+}
+
+function areaKm2(field: MaximumField, least: number): number {
+  let area = 0;
+  for (const pixel of above(field, least))
+    area += pixelAreaKm2(field.window.row0 + Math.floor(pixel / field.window.cols));
+  return area;
+}

@@ -1,0 +1,51 @@
+import type { CellShape } from '../detect/cells.ts';
+import { trackedCells } from '../detect/tracked-cells.ts';
+import type { HailField } from '../grid.ts';
+import { advanceTracks } from '../track/advance.ts';
+import { gridShift } from '../track/grid-shift.ts';
+import { type LiveTracks, noLiveTracks } from '../track/live-tracks.ts';
+import type { StormSize, TrackedStorm } from './storm-statistics.ts';
+
+const MS_PER_MIN = 60_000;
+
+/** A scan with its storm cells. */
+export interface StormScan {
+  readonly scan_time: number;
+  readonly field: HailField;
+  readonly cells: readonly CellShape[];
+}
+
+/** A storm in one scan: where its centroid is, how it moves, and how large its hail is. */
+export type FollowedStorm = TrackedStorm & StormSize;
+
+/** The storms of scans in order of time as the pipeline's tracker follows them, real ones and simulated ones alike. */
+export function followStorms(scans: Iterable<StormScan>): FollowedStorm[] {
+  const storms: FollowedStorm[] = [];
+  let live: LiveTracks = noLiveTracks;
+  let before: StormScan | null = null;
+  for (const scan of scans) {
+    const { scan_time, field } = scan;
+    const cells = trackedCells(
+      field,
+      scan.cells,
+      scan.cells.map(() => null),
+    );
+    const grid_shift = before && gridShift(before.field, field, (scan_time - before.scan_time) / MS_PER_MIN);
+    live = advanceTracks(live, { scan_time, cells, grid_shift }).live;
+    before = scan;
+    for (const track of live.tracks) {
+      if (track.last_seen !== scan_time) continue;
+      const { speed_kmh, direction_deg } = track;
+      storms.push({
+        track_id: track.track_id,
+        scan_time,
+        lat: track.centroid_lat,
+        lon: track.centroid_lon,
+        scan_count: track.scan_count,
+        motion: speed_kmh === null || direction_deg === null ? null : { speed_kmh, direction_deg },
+        size_mm: track.estimated_size_mm,
+      });
+    }
+  }
+  return storms;
+}
