@@ -1,4 +1,6 @@
-import { everySuite } from './suites/every.ts';
+import { chargesSuite } from './suites/charges.ts';
+import { tablesSuite } from './suites/tables.ts';
 import { onPglite } from './world.ts';
 
-everySuite(onPglite);
+// The dialect of PostgreSQL in the quick tests; all suites run on it in test/slow/records, and on a real server.
+for (const suite of [chargesSuite, tablesSuite]) suite(onPglite);

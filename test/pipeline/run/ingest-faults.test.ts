@@ -16,7 +16,7 @@ import { openPile } from '../../../pipeline/sources/pile.ts';
 import { planScans } from '../../../pipeline/sources/plan.ts';
 import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import { published, without } from '../../support/data/published-scans.ts';
-import { scansBetween } from '../../support/data/small-world.ts';
+import { aroundMidnight, scansBetween } from '../../support/data/small-world.ts';
 import {
   altered,
   asObserved,
@@ -32,7 +32,7 @@ import { faultsOf } from '../../support/kill/killed.ts';
 import { constantPacking, gribFile, simplePacking } from '../read/grib2-files.ts';
 
 test('a bad file costs nothing else: the other scans are published as if it were not there', async (t) => {
-  const scans = await scansBetween('23:50', '00:10');
+  const scans = await aroundMidnight();
   const bad = scans[3] as RawScan;
   const mesh = bad.files[0];
   if (mesh === undefined) return t.fail();
@@ -54,7 +54,7 @@ test('a bad file costs nothing else: the other scans are published as if it were
 });
 
 test('a bad companion leaves its values unknown, and comes into its own when it comes again whole', async (t) => {
-  const scans = await scansBetween('23:50', '00:06');
+  const scans = await aroundMidnight();
   const companion = scans[2]?.files.find((file) => file.product === 'POSH');
   if (companion === undefined) return t.fail();
   const others = filesOf(scans).filter((file) => file !== companion);
@@ -107,22 +107,22 @@ test('scans that arrive while late data is worked in are published first, and th
 });
 
 test('new scans beside late data in one arrival are published first', async (t) => {
-  const scans = await scansBetween('23:50', '00:08');
+  const scans = await aroundMidnight();
   const root = await scratch(t);
   const { lines, log } = diary();
   await onRoot(root, { each_scan: true, log }, async ({ session }) => {
-    for (const scan of without(scans, 1).slice(0, 4)) await session.ingest(scan.files);
+    for (const scan of without(scans, 1).slice(0, 2)) await session.ingest(scan.files);
     lines.length = 0;
     await session.ingest(filesOf(scans));
     await session.finishDates();
   });
-  const fresh = scans.slice(5).map(({ scan_id }) => `new ${scan_id}`);
+  const fresh = scans.slice(3).map(({ scan_id }) => `new ${scan_id}`);
   t.deepEqual(lines, [...fresh, `again ${scans.at(-1)?.scan_id}`]);
   sameContent(t, await logicalContent(root), await contentOf(scans));
 });
 
 test('a redo that is told to stop publishes nothing by half, and the next run makes it whole', async (t) => {
-  const scans = await scansBetween('23:50', '00:06');
+  const scans = await aroundMidnight();
   const { root } = await published(t, without(scans, 1));
   const before = await logicalContent(root);
   const stop = new AbortController();
@@ -138,7 +138,7 @@ test('a redo that is told to stop publishes nothing by half, and the next run ma
 });
 
 test('good scans are published before bad files are put aside, and so are those that arrive meanwhile', async (t) => {
-  const scans = await scansBetween('23:50', '00:06');
+  const scans = await aroundMidnight();
   const root = await scratch(t);
   const { lines, log } = diary();
   const folder = await scratch(t, 'bad');
@@ -229,7 +229,7 @@ for (const [title, make, reason] of [
   ['a thousand and one storm cells', crowded, /1001 storm cells, expected at most 1000/],
 ] as const)
   test(`a scan with ${title} costs nothing else: it is put aside with its reason, and the rest is published`, async (t) => {
-    const scans = await scansBetween('23:50', '00:04');
+    const scans = await aroundMidnight();
     const bad = scans[3] as RawScan;
     const mesh = bad.files[0] as SourceFile;
     const poisoned = await altered(await scratch(t, 'poisoned'), mesh, gzipSync(make(bad.time_ms)));
@@ -335,7 +335,7 @@ for (const neighbour of ['archive-old', 'inbox/simulated-old'])
   });
 
 test('files ahead of the clock are left for later, and published by the run whose clock has come to them', async (t) => {
-  const scans = await scansBetween('23:50', '00:10');
+  const scans = await aroundMidnight();
   const root = await scratch(t);
   const inbox = join(root, 'inbox', 'noaa');
   await deliver(inbox, filesOf(scans));
@@ -371,7 +371,7 @@ test('a file that earlier versions put aside because of the clock is judged anew
 });
 
 test('a file that has gone or cannot be read costs itself only, and is made good by a later run', async (t) => {
-  const scans = await scansBetween('23:50', '00:06');
+  const scans = await aroundMidnight();
   const root = await scratch(t);
   const [gone, refused, companion] = [scans[1], scans[2], scans[3]?.files.find(({ product }) => product === 'VIL')];
   const place = await scratch(t, 'place');
@@ -396,23 +396,23 @@ test('a file that has gone or cannot be read costs itself only, and is made good
 });
 
 test('a late scan whose neighbours cannot be made again waits, and costs the new scans nothing', async (t) => {
-  const scans = await scansBetween('23:50', '00:10');
-  const { root } = await published(t, [...scans.slice(0, 2), ...scans.slice(3, 6)]);
-  const lost = scans[4]?.files[0]?.name ?? '';
+  const scans = await aroundMidnight();
+  const { root } = await published(t, [scans[0] as RawScan, ...scans.slice(2, 4)]);
+  const lost = scans[3]?.files[0]?.name ?? '';
   const archived = (await filesBelow(root)).find((path) => path.endsWith(lost)) ?? '';
   const away = await scratch(t, 'away');
   await fs.rename(join(root, archived), away);
-  const run = await ingest(root, [...filesOf(scans.slice(2, 3)), ...filesOf(scans.slice(6))]);
-  t.deepEqual([run.scans, run.redone], [scans.length - 6, 0]);
+  const run = await ingest(root, [...filesOf(scans.slice(1, 2)), ...filesOf(scans.slice(4))]);
+  t.deepEqual([run.scans, run.redone], [scans.length - 4, 0]);
   t.regex(run.postponed[0]?.reason ?? '', /cannot be made again: .*raw files are gone/);
   t.deepEqual(await faultsOf(root), []);
   await fs.rename(away, join(root, archived));
-  await ingest(root, scans.slice(2, 3));
+  await ingest(root, scans.slice(1, 2));
   sameContent(t, await logicalContent(root), await contentOf(scans));
 });
 
 test('after the data root was moved away nothing is written in its place', async (t) => {
-  const scans = await scansBetween('23:50', '00:06');
+  const scans = await aroundMidnight();
   const root = await scratch(t);
   await onRoot(root, { each_scan: true }, async ({ session }) => {
     await session.ingest(filesOf(scans.slice(0, 2)));
@@ -426,7 +426,7 @@ test('after the data root was moved away nothing is written in its place', async
 });
 
 test('a pipeline whose lock was deleted stops before a second one and it write to the same lists', async (t) => {
-  const scans = await scansBetween('23:50', '00:06');
+  const scans = await aroundMidnight();
   const root = await scratch(t);
   await onRoot(root, { each_scan: true }, async ({ session }) => {
     await session.ingest(filesOf(scans.slice(0, 1)));

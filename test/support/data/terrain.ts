@@ -34,6 +34,9 @@ export function raysOfKtlx(
   }).flat();
 }
 
+/** All around the radar 0.4 of its lowest beam is blocked. */
+export const RING_OF_KTLX = raysOfKtlx([{ tilt_deg: 0.5, distance_km: 1, blocked: 0.4 }], 0, 359);
+
 /** Publishes a table of blockage on a data root. */
 export function publishBlockage(
   path: string,
