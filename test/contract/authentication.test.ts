@@ -1,22 +1,17 @@
-import anyTest, { type TestFn } from 'ava';
 import { trustedProxies } from '../../api/http/address.ts';
 import { purgeBusiness, setStatus } from '../../api/records/businesses.ts';
 import { getHealth } from '../../api/routes/health.ts';
 import { openAccount } from '../support/service/account.ts';
 import { sendRaw } from '../support/service/raw-http.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
+import { startService } from '../support/service/service.ts';
+import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 
-const test = anyTest as TestFn<RunningService>;
+const test = testWith(
+  () => startService({ endpoints: [...sampleEndpoints().endpoints, getHealth] }),
+  closeWithoutFailures,
+);
 const FREE = '/v1/sample/items/known';
-
-test.beforeEach(async (t) => {
-  t.context = await startService({ endpoints: [...sampleEndpoints().endpoints, getHealth] });
-});
-test.afterEach.always(async (t) => {
-  t.deepEqual(t.context.failures, []);
-  await t.context.close();
-});
 
 /** Status and code of an answer. */
 async function outcome(reply: Response): Promise<string> {

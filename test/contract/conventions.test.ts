@@ -1,19 +1,16 @@
-import anyTest, { type TestFn } from 'ava';
 import { sendRaw } from '../support/service/raw-http.ts';
-import { type Samples, sampleEndpoints } from '../support/service/sample-endpoints.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
+import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { startService } from '../support/service/service.ts';
+import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 
-const test = anyTest as TestFn<{ service: RunningService; samples: Samples }>;
+const test = testWith(
+  async () => {
+    const samples = sampleEndpoints();
+    return { samples, service: await startService({ endpoints: samples.endpoints }) };
+  },
+  (t, { service }) => closeWithoutFailures(t, service),
+);
 const POINT = '/v1/sample/point';
-
-test.beforeEach(async (t) => {
-  const samples = sampleEndpoints();
-  t.context = { samples, service: await startService({ endpoints: samples.endpoints }) };
-});
-test.afterEach.always(async (t) => {
-  t.deepEqual(t.context.service.failures, []);
-  await t.context.service.close();
-});
 
 /** Status, code and message of an answer. */
 async function told(reply: Response): Promise<string> {

@@ -1,20 +1,17 @@
-import anyTest, { type TestFn } from 'ava';
 import { creditsOf, openAccount } from '../support/service/account.ts';
-import { type Samples, sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
+import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 
-const test = anyTest as TestFn<{ service: RunningService; samples: Samples }>;
+const test = testWith(
+  async () => {
+    const samples = sampleEndpoints();
+    return { samples, service: await startService({ endpoints: samples.endpoints }) };
+  },
+  (t, { service }) => closeWithoutFailures(t, service),
+);
 const VERSION = '/v1/sample/version';
 const JSON_TYPE = { 'Content-Type': 'application/json' };
-
-test.beforeEach(async (t) => {
-  const samples = sampleEndpoints();
-  t.context = { samples, service: await startService({ endpoints: samples.endpoints }) };
-});
-test.afterEach.always(async (t) => {
-  t.deepEqual(t.context.service.failures, []);
-  await t.context.service.close();
-});
 
 test('200 and 304 cost the same, kept answers too', async (t) => {
   const { service } = t.context;

@@ -1,4 +1,3 @@
-import anyTest, { type TestFn } from 'ava';
 import {
   creditsUsed,
   LOCATIONS,
@@ -10,16 +9,9 @@ import {
   walk,
 } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
+import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 
-const test = anyTest as TestFn<RunningService>;
-
-test.beforeEach(async (t) => {
-  t.context = await startService({ endpoints: PORTFOLIO });
-});
-test.afterEach.always(async (t) => {
-  t.deepEqual(t.context.failures, []);
-  await t.context.close();
-});
+const test = testWith(() => startService({ endpoints: PORTFOLIO }), closeWithoutFailures);
 
 async function uploaded(service: RunningService, count: number, key = service.live_key): Promise<string[]> {
   return (await upload(service, rows(count), key)).accepted.map(({ id }) => id);

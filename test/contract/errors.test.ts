@@ -1,54 +1,52 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import anyTest, { type TestFn } from 'ava';
 import { CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../../api/records/failures.ts';
 import { getHealth, livez, readyz } from '../../api/routes/health.ts';
 import { getUsage } from '../../api/routes/usage.ts';
 import { ERRORS, ErrorBody } from '../../schemas/errors.ts';
 import { creditsOf, openAccount } from '../support/service/account.ts';
 import { sendRaw } from '../support/service/raw-http.ts';
-import { type Samples, sampleEndpoints } from '../support/service/sample-endpoints.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
+import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { startService } from '../support/service/service.ts';
+import { testWith } from '../support/service/test-with.ts';
 
-const test = anyTest as TestFn<{ service: RunningService; samples: Samples; broken: Set<string> }>;
-
-test.beforeEach(async (t) => {
-  const samples = sampleEndpoints();
-  const broken = new Set<string>();
-  const check = (name: string) => {
-    if (broken.has(name)) throw new RecordsUnavailable(`${name} is out of reach at /secret/path`);
-    if (broken.has(`${name} outcome`)) throw new OutcomeUnknown('mark of a commit');
-    if (broken.has(`${name} commit`)) throw new CommitFailed(`${name} failed at /secret/path`);
-  };
-  const service = await startService({
-    endpoints: [...samples.endpoints, getHealth, getUsage],
-    records: (records) => ({
-      ...records,
-      authenticate: async (...given) => {
-        check('authenticate');
-        return records.authenticate(...given);
-      },
-      charge: async (...given) => {
-        check('charge');
-        return records.charge(...given);
-      },
-      wouldExceed: async (...given) => {
-        check('wouldExceed');
-        return records.wouldExceed(...given);
-      },
-      write: async (...given) => {
-        check('write');
-        return records.write(...given);
-      },
-      health: async () => !broken.has('health') && records.health(),
-    }),
-    public_routes: (services) => [livez, readyz(services)],
-  });
-  t.context = { service, samples, broken };
-});
-test.afterEach.always(async (t) => {
-  await t.context.service.close();
-});
+const test = testWith(
+  async () => {
+    const samples = sampleEndpoints();
+    const broken = new Set<string>();
+    const check = (name: string) => {
+      if (broken.has(name)) throw new RecordsUnavailable(`${name} is out of reach at /secret/path`);
+      if (broken.has(`${name} outcome`)) throw new OutcomeUnknown('mark of a commit');
+      if (broken.has(`${name} commit`)) throw new CommitFailed(`${name} failed at /secret/path`);
+    };
+    const service = await startService({
+      endpoints: [...samples.endpoints, getHealth, getUsage],
+      records: (records) => ({
+        ...records,
+        authenticate: async (...given) => {
+          check('authenticate');
+          return records.authenticate(...given);
+        },
+        charge: async (...given) => {
+          check('charge');
+          return records.charge(...given);
+        },
+        wouldExceed: async (...given) => {
+          check('wouldExceed');
+          return records.wouldExceed(...given);
+        },
+        write: async (...given) => {
+          check('write');
+          return records.write(...given);
+        },
+        health: async () => !broken.has('health') && records.health(),
+      }),
+      public_routes: (services) => [livez, readyz(services)],
+    });
+    return { service, samples, broken };
+  },
+  (_, { service }) => service.close(),
+);
 
 const JSON_BODY = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"name":"a"}' };
 

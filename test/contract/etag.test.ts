@@ -1,26 +1,23 @@
-import anyTest, { type TestFn } from 'ava';
 import { midnight, NOW_MS, publishedRoot } from '../support/data/world.ts';
-import { type Samples, sampleEndpoints } from '../support/service/sample-endpoints.ts';
-import { type RunningService, SERVICE_NOW_MS, startService } from '../support/service/service.ts';
+import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { SERVICE_NOW_MS, startService } from '../support/service/service.ts';
+import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 
-const test = anyTest as TestFn<{ service: RunningService; samples: Samples; clock: { ms: number } }>;
+const test = testWith(
+  async () => {
+    const samples = sampleEndpoints();
+    const clock = { ms: 0 };
+    const service = await startService({
+      endpoints: samples.endpoints,
+      now: () => SERVICE_NOW_MS + clock.ms,
+      app: { clock: { monotonic_ms: () => clock.ms, unix_ms: () => SERVICE_NOW_MS + clock.ms } },
+    });
+    return { service, samples, clock };
+  },
+  (t, { service }) => closeWithoutFailures(t, service),
+);
 const POINT = '/v1/sample/point?lat=1&lon=1';
 const VERSION = '/v1/sample/version';
-
-test.beforeEach(async (t) => {
-  const samples = sampleEndpoints();
-  const clock = { ms: 0 };
-  const service = await startService({
-    endpoints: samples.endpoints,
-    now: () => SERVICE_NOW_MS + clock.ms,
-    app: { clock: { monotonic_ms: () => clock.ms, unix_ms: () => SERVICE_NOW_MS + clock.ms } },
-  });
-  t.context = { service, samples, clock };
-});
-test.afterEach.always(async (t) => {
-  t.deepEqual(t.context.service.failures, []);
-  await t.context.service.close();
-});
 
 test('market data carry a weak tag and may be kept by the caller alone', async (t) => {
   const { headers } = await t.context.service.call(POINT);

@@ -1,16 +1,8 @@
-import anyTest, { type TestFn } from 'ava';
 import { frontPage } from '../../api/routes/pages.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
+import { startService } from '../support/service/service.ts';
+import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 
-const test = anyTest as TestFn<RunningService>;
-
-test.beforeEach(async (t) => {
-  t.context = await startService({ endpoints: [], public_routes: () => [frontPage] });
-});
-test.afterEach.always(async (t) => {
-  t.deepEqual(t.context.failures, []);
-  await t.context.close();
-});
+const test = testWith(() => startService({ endpoints: [], public_routes: () => [frontPage] }), closeWithoutFailures);
 
 for (const method of ['GET', 'HEAD'] as const)
   test(`${method} of the front page leads to the documentation with nothing in its body, so of no type`, async (t) => {

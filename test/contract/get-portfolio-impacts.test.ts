@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import anyTest, { type TestFn } from 'ava';
+import anyTest from 'ava';
 import { PortfolioImpacts } from '../../schemas/resources/portfolio-impact.ts';
 import { midnight, publish, SCRATCH } from '../support/data/world.ts';
 import {
@@ -14,25 +14,18 @@ import {
   upload,
 } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
+import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 
-const test = anyTest as TestFn<RunningService>;
+const test = testWith(() => startService({ endpoints: PORTFOLIO, data_root }), closeWithoutFailures);
 const DATE = '2026-05-01';
 
 /** Read by every test, written by none. */
 const data_root = mkdtempSync(join(SCRATCH, 'hail-impacts-'));
 
-test.before(async () => {
+anyTest.before(async () => {
   await publish(data_root, await midnight());
 });
-test.after.always(() => rmSync(data_root, { recursive: true, force: true }));
-
-test.beforeEach(async (t) => {
-  t.context = await startService({ endpoints: PORTFOLIO, data_root });
-});
-test.afterEach.always(async (t) => {
-  t.deepEqual(t.context.failures, []);
-  await t.context.close();
-});
+anyTest.after.always(() => rmSync(data_root, { recursive: true, force: true }));
 
 interface Pixel {
   readonly lat: number;

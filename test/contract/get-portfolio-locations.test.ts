@@ -1,4 +1,3 @@
-import anyTest, { type TestFn } from 'ava';
 import type { PortfolioLocations } from '../../schemas/resources/portfolio-location.ts';
 import {
   creditsUsed,
@@ -11,16 +10,9 @@ import {
   walk,
 } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
+import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 
-const test = anyTest as TestFn<RunningService>;
-
-test.beforeEach(async (t) => {
-  t.context = await startService({ endpoints: PORTFOLIO });
-});
-test.afterEach.always(async (t) => {
-  t.deepEqual(t.context.failures, []);
-  await t.context.close();
-});
+const test = testWith(() => startService({ endpoints: PORTFOLIO }), closeWithoutFailures);
 
 const PLACE = { lat: 35, lon: -97 };
 
@@ -101,7 +93,7 @@ test('the cursor of a deleted location that no page ended with stays valid', asy
   t.is((await list(t.context, `?cursor=${id}`)).count, 2);
 });
 
-test('an unknown, malformed or foreign cursor is 400 invalid_parameter', async (t) => {
+test('an unknown, malformed or foreign cursor of the locations is 400 invalid_parameter', async (t) => {
   const key = await strangersKey(t.context);
   const foreign = (await upload(t.context, rows(1), key)).accepted[0]?.id;
   for (const cursor of ['loc_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'a%20b', '', foreign]) {

@@ -1,18 +1,13 @@
-import anyTest, { type TestFn } from 'ava';
 import { getUsageExport } from '../../api/routes/usage.ts';
 import { openAccount } from '../support/service/account.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
+import { startService } from '../support/service/service.ts';
+import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 
-const test = anyTest as TestFn<RunningService>;
-
-test.beforeEach(async (t) => {
-  t.context = await startService({ endpoints: [...sampleEndpoints().endpoints, getUsageExport] });
-});
-test.afterEach.always(async (t) => {
-  t.deepEqual(t.context.failures, []);
-  await t.context.close();
-});
+const test = testWith(
+  () => startService({ endpoints: [...sampleEndpoints().endpoints, getUsageExport] }),
+  closeWithoutFailures,
+);
 
 test('GET /v1/usage/export is every operation of the month as an attachment of CSV', async (t) => {
   const account = await openAccount(t.context);

@@ -1,19 +1,14 @@
-import anyTest, { type TestFn } from 'ava';
 import { getUsage } from '../../api/routes/usage.ts';
 import type { Usage } from '../../schemas/resources/usage.ts';
 import { type Account, openAccount } from '../support/service/account.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
+import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 
-const test = anyTest as TestFn<RunningService>;
-
-test.beforeEach(async (t) => {
-  t.context = await startService({ endpoints: [...sampleEndpoints().endpoints, getUsage] });
-});
-test.afterEach.always(async (t) => {
-  t.deepEqual(t.context.failures, []);
-  await t.context.close();
-});
+const test = testWith(
+  () => startService({ endpoints: [...sampleEndpoints().endpoints, getUsage] }),
+  closeWithoutFailures,
+);
 
 const usageOf = async (service: RunningService, account: Account, query = '') =>
   (await service.json(`/v1/usage${query}`, account)) as Usage;

@@ -1,20 +1,18 @@
-import anyTest, { type TestFn } from 'ava';
 import { type Account, creditsOf, openAccount } from '../support/service/account.ts';
 import { sendRaw } from '../support/service/raw-http.ts';
-import { type Samples, sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
+import { testWith } from '../support/service/test-with.ts';
 
-const test = anyTest as TestFn<{ service: RunningService; samples: Samples; account: Account }>;
+const test = testWith(
+  async () => {
+    const samples = sampleEndpoints();
+    const service = await startService({ endpoints: samples.endpoints });
+    return { samples, service, account: await openAccount(service) };
+  },
+  (_, { service }) => service.close(),
+);
 const PATH = '/v1/sample/locations';
-
-test.beforeEach(async (t) => {
-  const samples = sampleEndpoints();
-  const service = await startService({ endpoints: samples.endpoints });
-  t.context = { samples, service, account: await openAccount(service) };
-});
-test.afterEach.always(async (t) => {
-  await t.context.service.close();
-});
 
 interface Sent {
   readonly status: number;

@@ -1,19 +1,11 @@
-import anyTest, { type TestFn } from 'ava';
 import { creditsOf, openAccount } from '../support/service/account.ts';
 import { sendRaw } from '../support/service/raw-http.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
+import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 
-const test = anyTest as TestFn<RunningService>;
+const test = testWith(() => startService({ endpoints: sampleEndpoints().endpoints }), closeWithoutFailures);
 const WRITE = '/v1/sample/locations';
-
-test.beforeEach(async (t) => {
-  t.context = await startService({ endpoints: sampleEndpoints().endpoints });
-});
-test.afterEach.always(async (t) => {
-  t.deepEqual(t.context.failures, []);
-  await t.context.close();
-});
 
 test('HEAD answers with status and headers of the GET, without a body, and is billed like it', async (t) => {
   const account = await openAccount(t.context);

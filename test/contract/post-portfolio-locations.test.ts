@@ -1,4 +1,3 @@
-import anyTest, { type TestFn } from 'ava';
 import { SELF_HOSTED } from '../../api/records/plans.ts';
 import { UPLOAD_ROWS_MAX } from '../../schemas/resources/portfolio-upload.ts';
 import {
@@ -14,16 +13,9 @@ import {
   walk,
 } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
+import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 
-const test = anyTest as TestFn<RunningService>;
-
-test.beforeEach(async (t) => {
-  t.context = await startService({ endpoints: PORTFOLIO });
-});
-test.afterEach.always(async (t) => {
-  t.deepEqual(t.context.failures, []);
-  await t.context.close();
-});
+const test = testWith(() => startService({ endpoints: PORTFOLIO }), closeWithoutFailures);
 
 const DEPOT = { name: 'Depot', lat: 35.4676, lon: -97.5164 };
 

@@ -1,24 +1,21 @@
-import anyTest, { type TestFn } from 'ava';
 import { openAccount } from '../support/service/account.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
-import { type RunningService, SERVICE_NOW_MS, startService } from '../support/service/service.ts';
+import { SERVICE_NOW_MS, startService } from '../support/service/service.ts';
+import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 
-const test = anyTest as TestFn<{ service: RunningService; clock: { ms: number } }>;
+const test = testWith(
+  async () => {
+    const clock = { ms: 0 };
+    const service = await startService({
+      endpoints: sampleEndpoints().endpoints,
+      app: { clock: { monotonic_ms: () => clock.ms, unix_ms: () => SERVICE_NOW_MS + clock.ms } },
+    });
+    return { service, clock };
+  },
+  (t, { service }) => closeWithoutFailures(t, service),
+);
 const FREE = '/v1/sample/items/known';
 const HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit', 'RateLimit-Policy'];
-
-test.beforeEach(async (t) => {
-  const clock = { ms: 0 };
-  const service = await startService({
-    endpoints: sampleEndpoints().endpoints,
-    app: { clock: { monotonic_ms: () => clock.ms, unix_ms: () => SERVICE_NOW_MS + clock.ms } },
-  });
-  t.context = { service, clock };
-});
-test.afterEach.always(async (t) => {
-  t.deepEqual(t.context.service.failures, []);
-  await t.context.service.close();
-});
 
 test('the 61st request of a minute is 429 rate_limited with Retry-After', async (t) => {
   const { service, clock } = t.context;

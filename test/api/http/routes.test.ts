@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import anyTest, { type TestFn } from 'ava';
 import { z } from 'zod';
 import { type Endpoint, readEndpoint } from '../../../api/endpoint.ts';
 import { type RunningService, startService } from '../../support/service/service.ts';
+import { closeWithoutFailures, testWith } from '../../support/service/test-with.ts';
 
-const test = anyTest as TestFn<RunningService>;
+const test = testWith(() => startService({ endpoints: ENDPOINTS }), closeWithoutFailures);
 
 /** An endpoint that tells which it is, and its parameters. */
 function endpoint(method: Endpoint['method'], path: string): Endpoint {
@@ -36,14 +36,6 @@ const ENDPOINTS = [
   endpoint('GET', '/v1/webhooks/{id}/deliveries'),
   endpoint('POST', '/v1/webhooks/{id}/deliveries/{deliveryId}/redeliver'),
 ];
-
-test.beforeEach(async (t) => {
-  t.context = await startService({ endpoints: ENDPOINTS });
-});
-test.afterEach.always(async (t) => {
-  t.deepEqual(t.context.failures, []);
-  await t.context.close();
-});
 
 /** What answered: template and parameters, or the code of the refusal with its Allow. */
 async function found({ url, live_key }: RunningService, method: string, path: string): Promise<unknown> {

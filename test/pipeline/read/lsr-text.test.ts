@@ -134,6 +134,6 @@ for (const [title, text] of [
   ['another product', '000\nWUUS54 KOUN 070521\nSVROUN\n\nSEVERE THUNDERSTORM WARNING\n'],
   ['nothing', ''],
 ] as const)
-  test(`${title} is refused as a whole`, (t) => {
+  test(`${title} instead of a text of reports is refused as a whole`, (t) => {
     t.throws(() => readLsrText(Buffer.from(text), 'x', NOW), { instanceOf: BadInput });
   });

@@ -106,7 +106,7 @@ test('a row becomes a report in our units, with the office of its remark', (t) =
   });
 });
 
-test('a report of the simulated office is simulated, the next one is not', (t) => {
+test('a line of the simulated office is a simulated report, the next one is not', (t) => {
   const { rows } = read(HEADER, '1336,175,A,SIMULATED,XX,38.35,-94.46,SIMULATED REPORT. (SIM)', ROW);
   t.deepEqual(
     rows.map(({ data_source }) => data_source),
@@ -143,7 +143,7 @@ for (const [title, text, reason] of [
   ['an empty file', '', "is empty, expected 'Time,Size"],
   ['another table', 'name,lat,lon\nx,1,2', "starts with 'name,lat,lon', expected 'Time,Size"],
 ] as const)
-  test(`${title} is refused as a whole`, (t) => {
+  test(`${title} instead of a daily list is refused as a whole`, (t) => {
     const error = t.throws(() => read(text), { instanceOf: BadInput });
     t.true(error?.message.includes(reason), error?.message);
   });

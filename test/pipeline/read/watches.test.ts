@@ -220,6 +220,6 @@ for (const [title, text] of [
   ['a public text without an end', SEL.replace('-100900-', '-')],
   ['nothing', ''],
 ] as const)
-  test(`${title} is refused`, (t) => {
+  test(`${title} is refused by the reader of watches`, (t) => {
     t.throws(() => read(text), { instanceOf: BadInput });
   });

@@ -49,6 +49,7 @@ export interface RunningService {
 }
 
 const DEEP_POCKETS = 1_000_000;
+const IDLE_CONNECTION_MS = 120_000;
 
 /** Starts a service over its own records; `close` removes them. Replies are all checked against their schemas. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
@@ -83,6 +84,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     telemetry,
     ...options.app,
   });
+  // Many tests share this process: a connection may wait long for its next question, and must not be closed just then.
+  server.keepAliveTimeout = IDLE_CONNECTION_MS;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const call: RunningService['call'] = (path, { key = keys.live, headers, ...init } = {}) =>

@@ -1,0 +1,3 @@
+import { quickSuite } from './groups.ts';
+
+console.log(quickSuite().join('\n'));
