@@ -1,5 +1,6 @@
 import type { MultiPolygon } from '../../schemas/geo/rings.ts';
-import type { MapView } from './map-view.ts';
+import { clipRing, type Pixel, visibleParts } from './clip.ts';
+import type { MapView, Rectangle } from './map-view.ts';
 
 export type Attributes = Readonly<Record<string, string | number>>;
 
@@ -16,19 +17,33 @@ export function text(content: string, x: number, y: number, attributes: Attribut
   return element('text', { x, y, ...attributes }, markup(content));
 }
 
-/** Path data of a line of `[lon, lat]`. */
+/** Pixels around the map that lines and areas are drawn into, so that no stroke along a cut shows. */
+const MARGIN_PX = 8;
+
+/** Path data of what shows of a line of `[lon, lat]`. */
 export function linePath(view: MapView, line: readonly number[][]): string {
-  return line.map((position, i) => `${i === 0 ? 'M' : 'L'}${point(view, position)}`).join('');
+  return visibleParts(pixels(view, line), beyond(view.area)).map(path).join('');
 }
 
-/** Path data of polygons; holes come out with either fill rule. */
+/** Path data of what shows of polygons; holes come out with either fill rule. */
 export function polygonPath(view: MapView, polygons: MultiPolygon): string {
-  return polygons.flatMap((polygon) => polygon.map((ring) => `${linePath(view, ring.slice(0, -1))}Z`)).join('');
+  return polygons
+    .flat()
+    .map((ring) => clipRing(pixels(view, ring.slice(0, -1)), beyond(view.area)))
+    .map((ring) => (ring.length === 0 ? '' : `${path(ring)}Z`))
+    .join('');
 }
 
-function point(view: MapView, [lon, lat]: readonly number[]): string {
-  const [x, y] = view.project(lon as number, lat as number);
-  return `${number(x)} ${number(y)}`;
+function beyond({ x, y, width, height }: Rectangle): Rectangle {
+  return { x: x - MARGIN_PX, y: y - MARGIN_PX, width: width + 2 * MARGIN_PX, height: height + 2 * MARGIN_PX };
+}
+
+function pixels(view: MapView, line: readonly number[][]): Pixel[] {
+  return line.map(([lon, lat]) => view.project(lon, lat));
+}
+
+function path(line: readonly Pixel[]): string {
+  return line.map(([x, y], i) => `${i === 0 ? 'M' : 'L'}${number(x)} ${number(y)}`).join('');
 }
 
 function number(value: number): string {
