@@ -55,6 +55,7 @@ export const dayMax = table({
   row: DayMax,
   schema_version: 3,
   older: { readable_from: 2, without: ADDED_COMPANIONS },
-  // Most questions are about detections: the smaller rest comes last, in row groups that they skip.
-  order: `max_mm < ${DETECTION_MIN_MM}, row // 50, col // 50, row, col, interpolated`,
+  // Most questions are about detections: the smaller rest comes last, in row groups that they skip. The date ends the
+  // order of a month, where a pixel has rows of several dates.
+  order: `max_mm < ${DETECTION_MIN_MM}, row // 50, col // 50, row, col, interpolated, storm_date`,
 });
