@@ -5,7 +5,6 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { BadInput, RootLost } from '../../../pipeline/error.ts';
 import { filesBelow } from '../../../pipeline/files.ts';
-import { type Fields, silent } from '../../../pipeline/log.ts';
 import { commitEdits, editOf, samePartition } from '../../../pipeline/publish/commit.ts';
 import type { ScanFiles } from '../../../pipeline/read/scan.ts';
 import { openReading } from '../../../pipeline/run/read-ahead.ts';
@@ -15,6 +14,7 @@ import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { openPile } from '../../../pipeline/sources/pile.ts';
 import { planScans } from '../../../pipeline/sources/plan.ts';
 import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
+import { diary } from '../../support/data/diary.ts';
 import { published, without } from '../../support/data/published-scans.ts';
 import { aroundMidnight, scansBetween } from '../../support/data/small-world.ts';
 import {
@@ -68,42 +68,6 @@ test('a bad companion leaves its values unknown, and comes into its own when it 
   const content = await contentOf(scans);
   await ingest(root, [companion]);
   sameContent(t, await logicalContent(root), content);
-});
-
-/** A log that writes down commits and refusals in their order. */
-function diary() {
-  const lines: string[] = [];
-  const word = (event: string, fields: Fields) =>
-    event === 'Scan:Commit:Done' ? `${fields.redone === 0 ? 'new' : 'again'} ${fields.newest}` : event;
-  const note = (event: string, fields: Fields) => lines.push(word(event, fields));
-  return { lines, log: { ...silent, info: note, warn: note } };
-}
-
-test('scans that arrive while late data is worked in are published first, and the content is that of the right order', async (t) => {
-  const scans = await scansBetween('23:44', '00:12');
-  const root = await scratch(t);
-  const { lines, log } = diary();
-  const [late, later] = [1, 4];
-  const first = without(scans, late, later).slice(0, 8);
-  const rest = without(scans, late, later).slice(8);
-  await onRoot(root, { each_scan: true, log }, async ({ session }) => {
-    for (const scan of first) await session.ingest(scan.files);
-    lines.length = 0;
-    // One by one between the scans of the redo; the second late scan comes while the first is worked in.
-    const arrivals = [
-      [],
-      filesOf([rest[0] as RawScan]),
-      filesOf([scans[later] as RawScan]),
-      ...rest.slice(1).map((scan) => scan.files),
-    ];
-    const run = await session.ingest(filesOf([scans[late] as RawScan]), () => arrivals.shift() ?? []);
-    t.deepEqual(arrivals, []);
-    t.is(run.scans, rest.length + 2);
-    await session.finishDates();
-  });
-  const newest = scans.at(-1)?.scan_id;
-  t.deepEqual(lines, [...rest.map(({ scan_id }) => `new ${scan_id}`), `again ${newest}`, `again ${newest}`]);
-  sameContent(t, await logicalContent(root), await contentOf(scans));
 });
 
 test('new scans beside late data in one arrival are published first', async (t) => {

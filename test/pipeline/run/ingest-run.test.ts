@@ -79,9 +79,7 @@ test('scans published one by one give the content of scans published by the hour
 
 for (const [title, number] of [
   ['first', 0],
-  ['second', 1],
   ['last before midnight', 2],
-  ['in the middle', 4],
 ] as const)
   test(`a late scan (${title}) gives the content of the right order`, async (t) => {
     const scans = await aroundMidnight();
@@ -182,31 +180,6 @@ test('a scan that bridges a gap joins the two stretches', async (t) => {
   t.deepEqual(await faultsOf(root), []);
   const content = await contentOf([...early, ...bridge, ...later]);
   sameContent(t, await logicalContent(root), content);
-});
-
-test('hours that are rolled up, dates that are closed and months that are joined keep their content', async (t) => {
-  const scans = await aroundMidnight();
-  const root = await scratch(t);
-  await onRoot(root, { each_scan: true }, async ({ session, root: { heads, manifest } }) => {
-    for (const scan of scans) await session.ingest(scan.files);
-    const pieces = async () => {
-      const lists = await Promise.all([...heads.keys()].map(manifest));
-      return new Set(lists.flatMap((list) => (list?.scans ?? []).map((scan) => scan.segment))).size;
-    };
-    t.is(await pieces(), scans.length);
-    await session.finishDates();
-    // The hour of a date's newest scan is left alone.
-    t.is(await pieces(), scans.length);
-  });
-  const open = await logicalContent(root);
-  await ingest(root, [], { now_ms: MONTH_LATER_MS });
-  const heads = [await readNewest(root, '2026-05-01'), await readNewest(root, '2026-05-02')];
-  for (const head of heads) {
-    t.true(head?.closed);
-    t.is(new Set(head?.scans.map((scan) => scan.segment)).size, 1);
-    t.is(head?.files.filter((file) => file.table === 'detections').length, 1);
-  }
-  sameContent(t, await logicalContent(root), open);
 });
 
 test('segments of a finished hour are joined; those of the hour of the newest scan are left alone', async (t) => {
@@ -315,25 +288,6 @@ test('with storm days that start at 12 UTC the evening is one storm date, and wo
   await t.throwsAsync(ingest(whole, scans), { message: /start at 12 UTC, expected 0/ });
 });
 
-test('observed and simulated scans never share a storm date, until one takes the place of the other', async (t) => {
-  const scans = await aroundMidnight();
-  const observed = await asObserved(t, scans);
-  const content = await contentOfFiles(filesOf(observed));
-  t.regex(content['2026-05-01 scans']?.[0] ?? '', /^observed/);
-  const { root } = await published(t, scans);
-  const before = await logicalContent(root);
-  const error = await t.throwsAsync(ingest(root, observed), { instanceOf: Conflict });
-  t.regex(error?.message ?? '', /--replace/);
-  sameContent(t, await logicalContent(root), before);
-  await onRoot(root, {}, async ({ session }) => {
-    const files = filesOf(observed);
-    t.deepEqual(await session.replace(files), ['2026-05-01', '2026-05-02']);
-    await session.ingest(files);
-    await session.finishDates();
-  });
-  sameContent(t, await logicalContent(root), content);
-});
-
 test('scans of both kinds that arrive in one uncommitted hour are refused, and nothing of the hour is published', async (t) => {
   const scans = await scansBetween('00:00', '00:10');
   const [second] = await asObserved(t, scans.slice(1, 2));
@@ -402,23 +356,6 @@ test('behind mountains confidence is lower, and nothing else differs', async (t)
   t.true(behind.every(({ confidence }, row) => confidence <= (free[row]?.confidence ?? 0)));
   t.true(behind.some(({ confidence }, row) => confidence < (free[row]?.confidence ?? 0)));
   t.deepEqual(await faultsOf(root), []);
-});
-
-test('a terrain model that comes later leaves published scans alone until they are made again', async (t) => {
-  const scans = await scansBetween('00:00', '00:06');
-  const { root, content } = await published(t, scans);
-  await publishBlockage(root, RING_OF_KTLX);
-  await ingest(root, scans);
-  sameContent(t, await logicalContent(root), content);
-  await onRoot(root, {}, async ({ session }) => {
-    await session.rebuild('2026-05-02');
-    await session.finishDates();
-  });
-  const first = await scratch(t, 'first');
-  await publishBlockage(first, RING_OF_KTLX);
-  await ingest(first, scans);
-  sameContent(t, await logicalContent(root), await logicalContent(first));
-  t.notDeepEqual(await logicalContent(root), content);
 });
 
 async function detectionRows(root: string): Promise<Detection[]> {

@@ -1,9 +1,20 @@
 import test from 'ava';
-import { contentOf, logicalContent, sameContent } from '../../support/data/content.ts';
+import { Conflict } from '../../../pipeline/error.ts';
+import { readNewest } from '../../../pipeline/publish/manifests.ts';
+import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
+import { diary } from '../../support/data/diary.ts';
 import { published, without } from '../../support/data/published-scans.ts';
-import { midnight, scansBetween } from '../../support/data/small-world.ts';
+import { aroundMidnight, midnight, scansBetween } from '../../support/data/small-world.ts';
 import { publishBlockage, RING_OF_KTLX } from '../../support/data/terrain.ts';
-import { ingest, onRoot, type RawScan, scratch } from '../../support/data/world.ts';
+import {
+  asObserved,
+  filesOf,
+  ingest,
+  MONTH_LATER_MS,
+  onRoot,
+  type RawScan,
+  scratch,
+} from '../../support/data/world.ts';
 
 test('scans that arrive one by one in reversed order give the content of the right order', async (t) => {
   const scans = await midnight();
@@ -64,4 +75,104 @@ test('with a terrain model too the content does not depend on how the input is c
   await ingest(cut, scans.slice(4));
   await ingest(cut, scans.slice(0, 4));
   sameContent(t, await logicalContent(cut), await logicalContent(whole));
+});
+
+for (const [title, number] of [
+  ['second', 1],
+  ['in the middle', 8],
+] as const)
+  test(`a late scan (${title}) gives the content of the right order`, async (t) => {
+    const scans = await midnight();
+    const content = await contentOf(scans);
+    const { root } = await published(t, without(scans, number));
+    t.is((await ingest(root, scans.slice(number, number + 1))).scans, 1);
+    sameContent(t, await logicalContent(root), content);
+  });
+
+test('scans that arrive while late data is worked in are published first, and the content is that of the right order', async (t) => {
+  const scans = await scansBetween('23:44', '00:12');
+  const root = await scratch(t);
+  const { lines, log } = diary();
+  const [late, later] = [1, 4];
+  const first = without(scans, late, later).slice(0, 8);
+  const rest = without(scans, late, later).slice(8);
+  await onRoot(root, { each_scan: true, log }, async ({ session }) => {
+    for (const scan of first) await session.ingest(scan.files);
+    lines.length = 0;
+    // One by one between the scans of the redo; the second late scan comes while the first is worked in.
+    const arrivals = [
+      [],
+      filesOf([rest[0] as RawScan]),
+      filesOf([scans[later] as RawScan]),
+      ...rest.slice(1).map((scan) => scan.files),
+    ];
+    const run = await session.ingest(filesOf([scans[late] as RawScan]), () => arrivals.shift() ?? []);
+    t.deepEqual(arrivals, []);
+    t.is(run.scans, rest.length + 2);
+    await session.finishDates();
+  });
+  const newest = scans.at(-1)?.scan_id;
+  t.deepEqual(lines, [...rest.map(({ scan_id }) => `new ${scan_id}`), `again ${newest}`, `again ${newest}`]);
+  sameContent(t, await logicalContent(root), await contentOf(scans));
+});
+
+test('hours that are rolled up, dates that are closed and months that are joined keep their content', async (t) => {
+  const scans = await midnight();
+  const root = await scratch(t);
+  await onRoot(root, { each_scan: true }, async ({ session, root: { heads, manifest } }) => {
+    for (const scan of scans) await session.ingest(scan.files);
+    const pieces = async () => {
+      const lists = await Promise.all([...heads.keys()].map(manifest));
+      return new Set(lists.flatMap((list) => (list?.scans ?? []).map((scan) => scan.segment))).size;
+    };
+    t.is(await pieces(), scans.length);
+    await session.finishDates();
+    // The hour of a date's newest scan is left alone.
+    t.is(await pieces(), scans.length);
+  });
+  const open = await logicalContent(root);
+  await ingest(root, [], { now_ms: MONTH_LATER_MS });
+  const heads = [await readNewest(root, '2026-05-01'), await readNewest(root, '2026-05-02')];
+  for (const head of heads) {
+    t.true(head?.closed);
+    t.is(new Set(head?.scans.map((scan) => scan.segment)).size, 1);
+    t.is(head?.files.filter((file) => file.table === 'detections').length, 1);
+  }
+  sameContent(t, await logicalContent(root), open);
+});
+
+test('observed and simulated scans never share a storm date, until one takes the place of the other', async (t) => {
+  const scans = await aroundMidnight();
+  const observed = await asObserved(t, scans);
+  const content = await contentOfFiles(filesOf(observed));
+  t.regex(content['2026-05-01 scans']?.[0] ?? '', /^observed/);
+  const { root } = await published(t, scans);
+  const before = await logicalContent(root);
+  const error = await t.throwsAsync(ingest(root, observed), { instanceOf: Conflict });
+  t.regex(error?.message ?? '', /--replace/);
+  sameContent(t, await logicalContent(root), before);
+  await onRoot(root, {}, async ({ session }) => {
+    const files = filesOf(observed);
+    t.deepEqual(await session.replace(files), ['2026-05-01', '2026-05-02']);
+    await session.ingest(files);
+    await session.finishDates();
+  });
+  sameContent(t, await logicalContent(root), content);
+});
+
+test('a terrain model that comes later leaves published scans alone until they are made again', async (t) => {
+  const scans = await scansBetween('00:00', '00:06');
+  const { root, content } = await published(t, scans);
+  await publishBlockage(root, RING_OF_KTLX);
+  await ingest(root, scans);
+  sameContent(t, await logicalContent(root), content);
+  await onRoot(root, {}, async ({ session }) => {
+    await session.rebuild('2026-05-02');
+    await session.finishDates();
+  });
+  const first = await scratch(t, 'first');
+  await publishBlockage(first, RING_OF_KTLX);
+  await ingest(first, scans);
+  sameContent(t, await logicalContent(root), await logicalContent(first));
+  t.notDeepEqual(await logicalContent(root), content);
 });
