@@ -1,9 +1,13 @@
 import { z } from 'zod';
+import { word } from './units.ts';
 
 /** Provenance of a storm date: observed and simulated data never share one. */
 export const PROVENANCES = ['observed', 'simulated'] as const;
 export const Provenance = z.enum(PROVENANCES);
 export type Provenance = z.infer<typeof Provenance>;
+
+/** Column for the provenance of one row: observed and simulated rows may share a table. */
+export const provenanceColumn = (what: string) => word(what, PROVENANCES);
 
 /** Provenance of several dates. */
 export const MixedProvenance = z.enum([...PROVENANCES, 'mixed']);

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { PROVENANCES } from './provenance.ts';
 
 /** Metres in an international mile: the interface measures some radii in miles. */
 export const METRES_PER_MILE = 1609.344;
@@ -50,8 +49,6 @@ export const flag = (what: string) => z.boolean().meta({ description: what, colu
 /** One of a few words. */
 export const word = <const Words extends readonly [string, ...string[]]>(what: string, words: Words) =>
   z.enum(words).meta({ description: what, column: 'VARCHAR' });
-/** Provenance of one row: observed and simulated rows may share a table. */
-export const dataSourceColumn = (what: string) => word(what, PROVENANCES);
 export const wholeDegrees = (what: string) =>
   z.int().min(0).max(359).meta({ description: what, unit: 'deg', column: 'USMALLINT' });
 /** Instant as epoch milliseconds in code, TIMESTAMP (UTC) on disk. */

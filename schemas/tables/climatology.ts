@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { table } from '../columns.ts';
+import { provenanceColumn } from '../provenance.ts';
 import { MONTHS, type Month, RISK_TIER_WORDS } from '../risk.ts';
 import {
   count,
-  dataSourceColumn,
   instant,
   latitude,
   longitude,
@@ -42,7 +42,7 @@ export const ClimatologyCell = z.object({
   first_date: stormDateColumn('First of them.'),
   last_date: stormDateColumn('Last of them.'),
   data_as_of: instant('When the newest of them was published.'),
-  data_source: dataSourceColumn('Provenance of all of them: simulated dates count only where none was observed.'),
+  data_source: provenanceColumn('Provenance of all of them: simulated dates count only where none was observed.'),
   ...monthly('any', (month) => probability(`Probability of hail >= 19 mm in month ${month}.`)),
   ...monthly('severe', (month) => probability(`Probability of hail >= 25.4 mm in month ${month}.`)),
   ...monthly('score', (month) => wholeNumber(`Score of month ${month}: ranks among all cells and months.`)),

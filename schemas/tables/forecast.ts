@@ -1,16 +1,7 @@
 import { z } from 'zod';
 import { table } from '../columns.ts';
-import {
-  dataSourceColumn,
-  instant,
-  latitude,
-  longitude,
-  millimetres,
-  plainNumber,
-  probability,
-  text,
-  word,
-} from '../units.ts';
+import { provenanceColumn } from '../provenance.ts';
+import { instant, latitude, longitude, millimetres, plainNumber, probability, text, word } from '../units.ts';
 
 /** Models whose files are read. */
 export const FORECAST_MODELS = ['hrrr', 'rrfs', 'nam'] as const;
@@ -38,7 +29,7 @@ export const Forecast = z.object({
   ship: plainNumber('Largest significant hail parameter within 40 km in the newest run.', '1').nullable(),
   risk_category: word('Risk in a word.', RISK_CATEGORIES).nullable(),
   risk_score: plainNumber('Risk from 0 to 100, rising with probability and size.', '1').nullable(),
-  data_source: dataSourceColumn('Who made the runs.'),
+  data_source: provenanceColumn('Who made the runs.'),
 });
 export type Forecast = z.infer<typeof Forecast>;
 

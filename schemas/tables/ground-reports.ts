@@ -1,16 +1,7 @@
 import { z } from 'zod';
 import { table } from '../columns.ts';
-import {
-  dataSourceColumn,
-  flag,
-  instant,
-  latitude,
-  longitude,
-  millimetres,
-  stormDateColumn,
-  text,
-  word,
-} from '../units.ts';
+import { provenanceColumn } from '../provenance.ts';
+import { flag, instant, latitude, longitude, millimetres, stormDateColumn, text, word } from '../units.ts';
 
 /** Feeds that carry ground reports: the daily lists of the Storm Prediction Center, and local storm reports. */
 export const REPORT_FEEDS = ['spc', 'lsr'] as const;
@@ -32,7 +23,7 @@ export const GroundReport = z.object({
   remark: text('Words of the report.').nullable(),
   product_id: text('Product that carried the report; null in the lists of the Storm Prediction Center.').nullable(),
   issued_at: instant('When that product was issued; null in the lists of the Storm Prediction Center.').nullable(),
-  data_source: dataSourceColumn('Who wrote the report.'),
+  data_source: provenanceColumn('Who wrote the report.'),
 });
 export type GroundReport = z.infer<typeof GroundReport>;
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { table } from '../columns.ts';
-import { count, dataSourceColumn, flag, geometry, instant, percent, stormDateColumn, text, word } from '../units.ts';
+import { provenanceColumn } from '../provenance.ts';
+import { count, flag, geometry, instant, percent, stormDateColumn, text, word } from '../units.ts';
 
 /** What a layer of an outlook is about; `any_severe` is the combined value of day 3 and days 4 to 8. */
 export const OUTLOOK_HAZARDS = ['categorical', 'tornado', 'hail', 'wind', 'any_severe'] as const;
@@ -29,7 +30,7 @@ export const SpcOutlook = z.object({
   fetched_at: instant('When the file came.'),
   is_complete: flag('False when an area of this layer was refused: outside of what is left nothing is known then.'),
   geometry: geometry('MultiPolygon, RFC 7946 winding.').nullable(),
-  data_source: dataSourceColumn('Who wrote the forecast.'),
+  data_source: provenanceColumn('Who wrote the forecast.'),
 });
 export type SpcOutlook = z.infer<typeof SpcOutlook>;
 /** An area as its file gives it. */

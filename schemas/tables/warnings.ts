@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { table } from '../columns.ts';
+import { provenanceColumn } from '../provenance.ts';
 import {
   count,
-  dataSourceColumn,
   degrees,
   flag,
   geometry,
@@ -49,7 +49,7 @@ export const Warning = z.object({
   east: longitude('Eastern edge of the polygon.').nullable(),
   north: latitude('Northern edge of the polygon.').nullable(),
   is_refused_polygon: flag('A polygon was sent but is broken, so where the warning holds is not known here.'),
-  data_source: dataSourceColumn('Who wrote the warning.'),
+  data_source: provenanceColumn('Who wrote the warning.'),
 });
 export type Warning = z.infer<typeof Warning>;
 

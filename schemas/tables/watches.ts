@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { table } from '../columns.ts';
+import { provenanceColumn } from '../provenance.ts';
 import {
   count,
-  dataSourceColumn,
   flag,
   geometry,
   instant,
@@ -41,7 +41,7 @@ export const Watch = z.object({
   south: latitude('Southern edge of the polygon.').nullable(),
   east: longitude('Eastern edge of the polygon.').nullable(),
   north: latitude('Northern edge of the polygon.').nullable(),
-  data_source: dataSourceColumn('Who wrote the products.'),
+  data_source: provenanceColumn('Who wrote the products.'),
 });
 export type Watch = z.infer<typeof Watch>;
 
