@@ -9,7 +9,7 @@ import type { SourceFile } from '../sources/names.ts';
 import { allOrFirstError } from '../sources/parallel.ts';
 import { filesOf, type ScanPlan } from '../sources/plan.ts';
 import { emptyMaximum, maximumRows, updateDayMaximum } from '../swath/accumulate.ts';
-import { archiveRaw, dateOf, refuseOtherProvenance } from './raw-archive.ts';
+import { archiveFile, dateOf, refuseOtherProvenance } from './raw-archive.ts';
 import type { ReadScan } from './read-ahead.ts';
 import { READ_AHEAD } from './read-ahead.ts';
 import type { HourOfScans } from './redo-plan.ts';
@@ -85,7 +85,7 @@ async function processAndArchive(context: Context, { scan, input }: ReadScan, be
   const result = blamedOnMesh(scan, () =>
     processScan(input, stateAt(before, scan.scan_time), { storm_date, inputs: scan.inputs, terrain }),
   );
-  await allOrFirstError(filesOf(scan).map((file) => archiveRaw(context, file, provenance)));
+  await allOrFirstError(filesOf(scan).map((file) => archiveFile(context, file, provenance)));
   return { scan, result };
 }
 

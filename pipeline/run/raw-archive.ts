@@ -13,9 +13,9 @@ import { MAX_UNZIPPED_BYTES } from '../read/gunzip.ts';
 import { readGrid } from '../read/mrms.ts';
 import { readProbSevere } from '../read/probsevere.ts';
 import {
+  archiveRaw,
   asCorrection,
   isRejected,
-  keepRaw,
   listArchive,
   type Rejection,
   readRejections,
@@ -221,10 +221,10 @@ export async function corrected(
 }
 
 /** Copies a raw file into the archive, unless it is there. */
-export async function archiveRaw(context: RawArchive, file: SourceFile, provenance: Provenance): Promise<void> {
+export async function archiveFile(context: RawArchive, file: SourceFile, provenance: Provenance): Promise<void> {
   if (isArchived(context.root, file)) return;
   context.root.check();
-  const archived = await keepRaw(file, context.root.path, provenance);
+  const archived = await archiveRaw(file, context.root.path, provenance);
   (await archivedOn(context, provenance, utcDate(file.time_ms))).set(archived.location, archived);
 }
 
@@ -239,7 +239,7 @@ export async function archiveUnused(
   let archived = 0;
   for (const file of unused.filter((one) => places.has(one.location))) {
     try {
-      await archiveRaw(context, file, provenanceOfFile(context, file) ?? (await provenanceByContent(file)));
+      await archiveFile(context, file, provenanceOfFile(context, file) ?? (await provenanceByContent(file)));
       archived += 1;
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;

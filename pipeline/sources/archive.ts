@@ -33,7 +33,7 @@ const HASH_PREFIX = 9;
  * Keeps a raw file under `archive/<source>/date=YYYY-MM-DD/` (UTC date of its name, as in the bucket) and returns it
  * there. The same content again changes nothing; other content under the same name takes its place whole.
  */
-export async function keepRaw(file: SourceFile, dataRoot: string, provenance: Provenance): Promise<SourceFile> {
+export async function archiveRaw(file: SourceFile, dataRoot: string, provenance: Provenance): Promise<SourceFile> {
   const key = `date=${utcDate(file.time_ms)}/${file.name}`;
   const location = join(dataRoot, layout.archive(provenance), key);
   const { product, time_ms, name, bytes, correction } = file;

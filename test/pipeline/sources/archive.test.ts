@@ -4,8 +4,8 @@ import test from 'ava';
 import { PipelineError, Unreadable } from '../../../pipeline/error.ts';
 import { hashOf } from '../../../pipeline/files.ts';
 import {
+  archiveRaw,
   isRejected,
-  keepRaw,
   listArchive,
   type RejectRaw,
   readRejections,
@@ -37,7 +37,7 @@ async function treeOf(root: string): Promise<string[]> {
 test('a raw file is kept under its source and UTC date, and the delivered one stays', async (t) => {
   const [from, root] = [await scratch(t), await scratch(t)];
   const file = await deliver(from, `flat/${MESH}`, 'mesh');
-  const kept = await keepRaw(file, root, 'observed');
+  const kept = await archiveRaw(file, root, 'observed');
   t.is(kept.location, join(root, KEPT));
   t.is(kept.key, `date=2024-02-28/${MESH}`);
   t.deepEqual(await treeOf(root), [KEPT]);
@@ -48,17 +48,17 @@ test('a raw file is kept under its source and UTC date, and the delivered one st
 test('keeping the same file again, or the archive’s own copy, changes nothing', async (t) => {
   const [from, root] = [await scratch(t), await scratch(t)];
   const file = await deliver(from, MESH, 'mesh');
-  const first = await keepRaw(file, root, 'observed');
-  t.deepEqual(await keepRaw(file, root, 'observed'), first);
+  const first = await archiveRaw(file, root, 'observed');
+  t.deepEqual(await archiveRaw(file, root, 'observed'), first);
   await rm(file.location);
-  t.deepEqual(await keepRaw(first, root, 'observed'), first);
+  t.deepEqual(await archiveRaw(first, root, 'observed'), first);
   t.deepEqual(await treeOf(root), [KEPT]);
 });
 
 test('other content of the same name and size takes the place of the old', async (t) => {
   const [from, root] = [await scratch(t), await scratch(t)];
-  await keepRaw(await deliver(from, MESH, 'old!'), root, 'observed');
-  const kept = await keepRaw(await deliver(from, MESH, 'new!'), root, 'observed');
+  await archiveRaw(await deliver(from, MESH, 'old!'), root, 'observed');
+  const kept = await archiveRaw(await deliver(from, MESH, 'new!'), root, 'observed');
   t.is(await readFile(kept.location, 'utf8'), 'new!');
 });
 
@@ -66,7 +66,7 @@ test('what a killed copy left behind is neither listed nor in the way', async (t
   const [from, root] = [await scratch(t), await scratch(t)];
   await put(root, `${KEPT}.part`, 'me');
   t.deepEqual(await listArchive(root, 'observed'), []);
-  await keepRaw(await deliver(from, MESH, 'mesh'), root, 'observed');
+  await archiveRaw(await deliver(from, MESH, 'mesh'), root, 'observed');
   t.deepEqual(await treeOf(root), [KEPT]);
 });
 
@@ -74,7 +74,7 @@ test('a copy that cannot be written is an error that names its place, and leaves
   const [from, root] = [await scratch(t), await scratch(t)];
   const file = await deliver(from, MESH, 'mesh');
   await put(root, `${KEPT}/in-the-way`, 'a folder of that name');
-  const error = await t.throwsAsync(keepRaw(file, root, 'observed'), { instanceOf: PipelineError });
+  const error = await t.throwsAsync(archiveRaw(file, root, 'observed'), { instanceOf: PipelineError });
   t.true(error.message.includes(KEPT), error.message);
   t.false((await treeOf(root)).some((name) => name.endsWith('.part')));
 });
@@ -82,8 +82,8 @@ test('a copy that cannot be written is an error that names its place, and leaves
 test('the archive of a source is listed by date and name, whole or for given dates', async (t) => {
   const [from, root] = [await scratch(t), await scratch(t)];
   const names = ['MRMS_VIL_00.50_20240228-000039.grib2', MESH, 'MRMS_MESH_00.50_20240227-235839.grib2'];
-  for (const name of names) await keepRaw(await deliver(from, name, name), root, 'observed');
-  await keepRaw(await deliver(from, MESH, 'simulated'), root, 'simulated');
+  for (const name of names) await archiveRaw(await deliver(from, name, name), root, 'observed');
+  await archiveRaw(await deliver(from, MESH, 'simulated'), root, 'simulated');
   const keys = (files: readonly SourceFile[]) => files.map((file) => file.key);
   t.deepEqual(keys(await listArchive(root, 'observed')), [
     'date=2024-02-27/MRMS_MESH_00.50_20240227-235839.grib2',
@@ -189,7 +189,7 @@ test('a copy of a file that has gone is the fault of that file', async (t) => {
   const [from, root] = [await scratch(t), await scratch(t)];
   const file = await deliver(from, MESH, 'mesh');
   await rm(file.location);
-  const error = await t.throwsAsync(keepRaw(file, root, 'observed'), { instanceOf: Unreadable });
+  const error = await t.throwsAsync(archiveRaw(file, root, 'observed'), { instanceOf: Unreadable });
   t.deepEqual([error.subject, error.is_gone], [file.location, true]);
 });
 
@@ -236,7 +236,7 @@ sharedTest('a real grid is kept byte for byte, and its plan is the one scan of i
     ['20240228T025239Z'],
   );
   t.is(unused.length, 5);
-  const kept = await keepRaw((scans[0] as ScanPlan).mesh, root, 'observed');
+  const kept = await archiveRaw((scans[0] as ScanPlan).mesh, root, 'observed');
   const expected = JSON.parse(await readFile(sharedData('expected.json'), 'utf8'));
   t.is(await hashOf(kept.location), expected.files[`mrms/${MESH}`].sha256);
 });
