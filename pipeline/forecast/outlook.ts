@@ -6,7 +6,7 @@ import type { SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
 import { addDays } from '../../schemas/time.ts';
 import { type BlendedDay, blendDay, usedSources } from './blend.ts';
 import { hourStrip } from './hour-strip.ts';
-import { type SpcDay, spcDay, spcPct } from './spc-areas.ts';
+import { isInOutlookDomain, type SpcDay, spcDay, spcPct } from './spc-areas.ts';
 import { usualDayPct } from './usual-hail.ts';
 
 const HOUR_MS = 3_600_000;
@@ -45,11 +45,13 @@ export function* outlookRows({ first_date, spc, forecast, climatology }: Outlook
   });
   const start = Date.parse(`${first_date}T12:00:00Z`);
   const model = modelHours(forecast, start);
-  for (const cell of CONUS_CELLS)
+  for (const cell of CONUS_CELLS) {
+    const isForecast = isInOutlookDomain(cell);
     yield days.flatMap((day) => {
-      const row = rowOf(cell, day, model, climatology);
+      const row = rowOf(cell, isForecast ? day : { ...day, spc: null }, model, climatology);
       return row === null ? [] : [row];
     });
+  }
 }
 
 interface Day {

@@ -3,6 +3,7 @@ import type { Position } from '../../schemas/geo/position.ts';
 import type { MultiPolygon } from '../../schemas/geo/rings.ts';
 import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
+import { OUTLOOK_DOMAIN } from '../../schemas/reference/outlook-domain.ts';
 import type { SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
 
 /** Hail's usual share of severe weather of all kinds, by month. */
@@ -53,6 +54,13 @@ export function spcDay(rows: readonly SpcOutlook[], forecast_date: string): SpcD
       };
     }
   return null;
+}
+
+const DOMAIN = { type: 'Polygon' as const, coordinates: [OUTLOOK_DOMAIN.map((position) => [...position])] };
+
+/** True for a place that convective outlooks are made for: elsewhere the absence of an area says nothing. */
+export function isInOutlookDomain({ lat, lon }: Position): boolean {
+  return booleanPointInPolygon([lon, lat], DOMAIN);
 }
 
 function hailShare(date: string): number {

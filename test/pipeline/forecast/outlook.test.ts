@@ -5,6 +5,7 @@ import { hourStrip } from '../../../pipeline/forecast/hour-strip.ts';
 import { firstOutlookDate, modelDayPct, type OutlookInput, outlookRows } from '../../../pipeline/forecast/outlook.ts';
 import { spcDay, spcPct } from '../../../pipeline/forecast/spc-areas.ts';
 import { diurnalShare, usualDayPct, usualHour } from '../../../pipeline/forecast/usual-hail.ts';
+import { geohash } from '../../../schemas/geo/geohash.ts';
 import type { Forecast } from '../../../schemas/tables/forecast.ts';
 import { Outlook } from '../../../schemas/tables/outlook.ts';
 import type { SpcOutlook } from '../../../schemas/tables/spc-outlooks.ts';
@@ -295,6 +296,13 @@ test('without any source there are no rows, and a day that only the model would 
     rowsAt('9y6e', { forecast: DAY_OF_HOURS }).map((row) => row.day),
     [1],
   );
+});
+
+test('where convective outlooks are not made for, their silence says nothing', (t) => {
+  const empty = layer({ label: null, probability_pct: null, geometry: null });
+  const monterrey = geohash(25.7, -100.3, 4);
+  t.deepEqual(rowsAt(monterrey, { spc: [empty] }), []);
+  t.is(rowsAt('9y6e', { spc: [empty] })[0]?.spc_pct, 1);
 });
 
 test('day 1 is the day that began at the last 12 UTC', (t) => {
