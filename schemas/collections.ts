@@ -3,10 +3,10 @@ import { MANIFEST_VERSION } from './manifest.ts';
 import { MixedProvenance } from './provenance.ts';
 
 /**
- * What is published beside the scans: each collection is a partition of its own, cut into months. A collection that has no list
- * was never fed, which differs from one that holds nothing.
+ * What is published beside the scans: each collection is a partition of its own, cut into months, or replaced as a whole where
+ * only its newest state matters. A collection that has no list was never fed, which differs from one that holds nothing.
  */
-export const COLLECTIONS = ['reports', 'warnings', 'watches', 'outlooks'] as const;
+export const COLLECTIONS = ['reports', 'warnings', 'watches', 'outlooks', 'forecast', 'outlook'] as const;
 export type CollectionName = (typeof COLLECTIONS)[number];
 
 const instant = z.string().meta({ format: 'date-time' });
@@ -26,3 +26,6 @@ export type FeedState = z.infer<typeof FeedState>;
 /** The file of the states of all feeds, replaced as a whole. */
 export const FeedStates = z.object({ manifest_version: z.literal(MANIFEST_VERSION), feeds: z.array(FeedState) });
 export type FeedStates = z.infer<typeof FeedStates>;
+
+/** Segment of a collection that is replaced as a whole. */
+export const WHOLE_COLLECTION = 'newest';

@@ -4,8 +4,10 @@ import { climatology } from './climatology.ts';
 import { dayMax } from './day-max.ts';
 import { detections } from './detections.ts';
 import { eventDays } from './event-days.ts';
+import { forecast } from './forecast.ts';
 import { frames } from './frames.ts';
 import { groundReports } from './ground-reports.ts';
+import { outlook } from './outlook.ts';
 import { probsevere } from './probsevere.ts';
 import { spcOutlooks } from './spc-outlooks.ts';
 import { swaths } from './swaths.ts';
@@ -20,7 +22,7 @@ export const DAY_TABLES = [swaths, eventDays] as const;
 /** Static tables: they belong to no date and are replaced as one. */
 export const STATIC_TABLES = [blockage, climatology] as const;
 /** Tables of collections: what other feeds than the grids bring. */
-export const COLLECTION_TABLES = [groundReports, warnings, watches, spcOutlooks] as const;
+export const COLLECTION_TABLES = [groundReports, warnings, watches, spcOutlooks, forecast, outlook] as const;
 export const TABLES = [...SCAN_TABLES, ...DAY_TABLES, ...STATIC_TABLES, ...COLLECTION_TABLES] as const;
 
 export type TableName = (typeof TABLES)[number]['name'];
