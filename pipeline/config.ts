@@ -2,6 +2,12 @@ import { resolve } from 'node:path';
 import { parseSettings, type Settings } from '../schemas/settings.ts';
 import { UsageError } from './error.ts';
 
+/** Public buckets of the models, without a slash at the end. */
+const MODEL_URLS: Readonly<Record<Settings['HAIL_MODEL'], string>> = {
+  hrrr: 'https://noaa-hrrr-bdp-pds.s3.amazonaws.com',
+  rrfs: 'https://noaa-rrfs-pds.s3.amazonaws.com/rrfs_a',
+};
+
 /** Base addresses of public servers, without a slash at the end. */
 export interface WebAddresses {
   readonly spc_url: string;
@@ -16,6 +22,8 @@ export interface Config {
   readonly mrms_url: string;
   /** Where the feeds of reports, warnings and outlooks are, and what is told them about who asks. */
   readonly web: WebAddresses;
+  /** Forecast model and where its files are. */
+  readonly model: { readonly name: Settings['HAIL_MODEL']; readonly url: string };
   readonly storm_day_start_hour: number;
   /** Days that raw files are kept after they came; null: for ever. */
   readonly raw_keep_days: number | null;
@@ -37,6 +45,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       nws_url: withoutSlash(settings.HAIL_NWS_URL),
       user_agent: settings.HAIL_USER_AGENT,
     },
+    model: { name: settings.HAIL_MODEL, url: withoutSlash(settings.HAIL_MODEL_URL ?? MODEL_URLS[settings.HAIL_MODEL]) },
     storm_day_start_hour: settings.HAIL_STORM_DAY_START_HOUR,
     raw_keep_days: settings.HAIL_RAW_KEEP_DAYS ?? null,
     log_level: settings.HAIL_LOG_LEVEL,

@@ -44,6 +44,14 @@ export const Settings = z.object({
   ),
   HAIL_LSR_URL: address('https://mesonet.agron.iastate.edu', 'base address of the archive of local storm reports'),
   HAIL_NWS_URL: address('https://api.weather.gov', 'base address of the National Weather Service: alerts and texts'),
+  HAIL_MODEL: z
+    .enum(['hrrr', 'rrfs'])
+    .default('hrrr')
+    .meta({ description: 'forecast model that the hourly forecast is made from' }),
+  HAIL_MODEL_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({ description: 'base address of the files of that model; the public bucket when left out' }),
   HAIL_USER_AGENT: z
     .string()
     .regex(/^[\x20-\x7e]{1,200}$/, 'expected up to 200 printable characters')

@@ -3,8 +3,8 @@ import { CommanderError, InvalidArgumentError } from 'commander';
 import { systemFault } from '../../schemas/system-fault.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { Conflict, NotFound, PipelineError, UsageError } from '../error.ts';
+import { FEED_NAMES } from '../run/all-feeds.ts';
 import { SCAN_PRODUCTS } from '../sources/plan.ts';
-import { WEB_FEEDS, type WebFeed } from '../sources/web-feeds.ts';
 
 /** Exit codes of every command. */
 export const EXIT = { done: 0, failure: 1, usage: 2, not_found: 3, conflict: 4, check_found: 5 } as const;
@@ -86,16 +86,13 @@ export function productList(text: string): string[] {
   return products;
 }
 
-/** Names of the feeds beside the scans. */
-export const FEED_NAMES = WEB_FEEDS.map(({ name }) => name).join(',');
-
 /** Argument parser: known feeds, comma-separated. */
-export function feedList(text: string): WebFeed[] {
+export function feedList(text: string): string[] {
   const names = text.split(',').filter((name) => name !== '');
-  const unknown = names.filter((name) => !WEB_FEEDS.some((feed) => feed.name === name));
+  const unknown = names.filter((name) => !FEED_NAMES.includes(name));
   if (names.length === 0 || unknown.length > 0)
-    throw new InvalidArgumentError(`Found '${unknown.join(',')}', expected some of ${FEED_NAMES}.`);
-  return WEB_FEEDS.filter(({ name }) => names.includes(name));
+    throw new InvalidArgumentError(`Found '${unknown.join(',')}', expected some of ${FEED_NAMES.join(',')}.`);
+  return names;
 }
 
 /** Threads that decode: all cores but the one that tracks and publishes, at most three. */

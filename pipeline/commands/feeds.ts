@@ -2,12 +2,13 @@ import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
+import { openLog } from '../log.ts';
+import { FEED_NAMES, feedNames } from '../run/all-feeds.ts';
 import { type FeedsReport, refreshFeeds, takeFeedFolder } from '../run/refresh-feeds.ts';
-import { WEB_FEEDS, type WebFeed } from '../sources/web-feeds.ts';
-import { columns, counted, EXIT, FEED_NAMES, feedList } from './cli.ts';
+import { columns, counted, EXIT, feedList } from './cli.ts';
 
 interface Options {
-  readonly only?: readonly WebFeed[];
+  readonly only?: readonly string[];
   readonly from?: string;
   readonly json?: true;
 }
@@ -16,9 +17,9 @@ interface Options {
 export function feedsCommand(config: () => Config): Command {
   return new Command('feeds')
     .description(
-      'read reports, warnings, watches and outlooks once, from their servers or a folder, and publish what is new',
+      'read reports, warnings, watches, outlooks and forecasts once, from their servers or a folder, and publish what is new',
     )
-    .addOption(new Option('--only <list>', `some feeds, comma-separated: ${FEED_NAMES}`).argParser(feedList))
+    .addOption(new Option('--only <list>', `some feeds, comma-separated: ${FEED_NAMES.join(',')}`).argParser(feedList))
     .option('--from <folder>', 'folder of files under the names of their sources, at any depth; it is only read')
     .option('--json', 'print one JSON object')
     .addHelpText(
@@ -27,15 +28,16 @@ export function feedsCommand(config: () => Config): Command {
 Examples:
   hail-pipeline feeds                           what the servers have now
   hail-pipeline feeds --only warnings,watches   two feeds
-  hail-pipeline feeds --from ~/reports          files such as 250605_rpts_hail.csv, alerts.json, PTSDY1.txt`,
+  hail-pipeline feeds --from ~/reports          files such as 250605_rpts_hail.csv, alerts.json, PTSDY1.txt,
+                                                hrrr.20260501/conus/hrrr.t00z.wrfsfcf01.grib2`,
     )
     .action(async ({ only, from, json }: Options) => {
       if (only !== undefined && from !== undefined) throw new UsageError('--only names servers, and --from a folder');
       const settings = config();
       const report =
         from === undefined
-          ? await refreshFeeds(settings, only ?? WEB_FEEDS)
-          : await takeFeedFolder(settings, resolve(from));
+          ? await refreshFeeds(settings, only ?? feedNames(settings.model.name), openLog(settings.log_level, false))
+          : await takeFeedFolder(settings, resolve(from), openLog(settings.log_level, false));
       process.stdout.write(json ? `${JSON.stringify(report)}\n` : feedsText(report));
       if (report.failed.length > 0) process.exitCode = EXIT.failure;
     });

@@ -3,17 +3,17 @@ import { Command, Option } from 'commander';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { openStreamLog } from '../log.ts';
+import { FEED_NAMES, feedNames } from '../run/all-feeds.ts';
 import { type StreamSource, streamSource } from '../run/stream.ts';
 import { DEFAULT_PRODUCTS } from '../sources/plan.ts';
-import { WEB_FEEDS, type WebFeed } from '../sources/web-feeds.ts';
-import { FEED_NAMES, feedList, plainNumber, productList, readerThreads } from './cli.ts';
+import { feedList, plainNumber, productList, readerThreads } from './cli.ts';
 
 interface Options {
   readonly source?: 'dir' | 'noaa';
   readonly from?: string;
   readonly products?: readonly string[];
   readonly every: number;
-  readonly feeds?: readonly WebFeed[] | false;
+  readonly feeds?: readonly string[] | false;
 }
 
 /** `hail-pipeline stream`: follows a source and publishes each scan as it comes, until it is told to stop. */
@@ -36,7 +36,7 @@ export function streamCommand(config: () => Config): Command {
     .addOption(
       new Option(
         '--feeds <list>',
-        `other feeds to read, comma-separated (default: all with --source noaa, else none): ${FEED_NAMES}`,
+        `other feeds to read, comma-separated (default: all with --source noaa, else none): ${FEED_NAMES.join(',')}`,
       ).argParser(feedList),
     )
     .option('--no-feeds', 'scans only')
@@ -51,7 +51,10 @@ export function streamCommand(config: () => Config): Command {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
       await streamSource(settings, {
         source,
-        feeds: options.feeds === false ? [] : (options.feeds ?? (source.kind === 'noaa' ? WEB_FEEDS : [])),
+        feeds:
+          options.feeds === false
+            ? []
+            : (options.feeds ?? (source.kind === 'noaa' ? feedNames(settings.model.name) : [])),
         every_ms: options.every * 1000,
         threads: readerThreads(),
         log: openStreamLog(settings.log_level, process.stderr.isTTY === true),

@@ -6,7 +6,7 @@ import { timestamp } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { readIfPresent, replaceFile } from '../files.ts';
 import type { Root } from '../publish/root.ts';
-import type { WebFeed } from '../sources/web-feeds.ts';
+import type { FeedName } from './scheduled-feed.ts';
 
 /** States of the feeds as written down last, by name; none on a root that no feed ever filled. */
 export async function readFeedStates(dataRoot: string): Promise<Map<string, FeedState>> {
@@ -34,7 +34,7 @@ export async function writeFeedStates(root: Root, changed: readonly FeedState[])
 /** State of a feed after a look: a failure leaves the last success what it was. */
 export async function stateAfter(
   dataRoot: string,
-  feed: WebFeed,
+  feed: FeedName,
   at_ms: number,
   failure: string | null,
 ): Promise<FeedState> {
@@ -46,11 +46,18 @@ export async function stateAfter(
     last_attempt_at: at,
     last_success_at: failure === null ? at : known.last_success_at,
     failure,
+    source: failure === null ? 'observed' : known.source,
   };
 }
 
+/** State of a feed that was read at an instant. */
+export function succeeded(feed: FeedName, at_ms: number, source: FeedState['source']): FeedState {
+  const at = timestamp(at_ms);
+  return { ...neverLookedAt(feed), last_attempt_at: at, last_success_at: at, source };
+}
+
 /** State of a feed that was never looked at. */
-export function neverLookedAt({ name, collection, every_s }: WebFeed): FeedState {
+export function neverLookedAt({ name, collection, every_s }: FeedName): FeedState {
   const never = { last_attempt_at: null, last_success_at: null, failure: null };
   return { name, collection, every_s, ...never, source: 'observed' };
 }

@@ -8,6 +8,7 @@ import { type ClimatologyReport, refreshClimatology } from './derive-climatology
 import { gatherFiles, type IngestSource, type MissingFile } from './gather-files.ts';
 import type { RunSummary } from './ingest-run.ts';
 import { takeSimulatedFeeds } from './simulated-feeds.ts';
+import { publishSimulatedForecast } from './simulated-forecast.ts';
 import type { Taken } from './take-feed-files.ts';
 import { withSession } from './with-session.ts';
 
@@ -55,6 +56,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
     await session.finishDates();
     const beside = source.kind === 'simulate' ? await takeSimulatedFeeds(root, source, config.now()) : null;
     const climatology = await refreshClimatology(root, config.now(), log);
+    if (source.kind === 'simulate') await publishSimulatedForecast(root, source.seed, config.now());
     // Files carry the time of the machine, whatever the data clock says.
     const swept = await root.sweep(Date.now(), config.raw_keep_days);
     const touched = run.dates.length > 0 ? run.dates : datesOf(files, config.storm_day_start_hour);

@@ -3,12 +3,17 @@ import { basename, join } from 'node:path';
 import type { Config } from '../config.ts';
 import { asUnreadable, NotFound } from '../error.ts';
 import { filesBelow } from '../files.ts';
+import { type Log, silent } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
-import { openWeb } from '../sources/web.ts';
-import type { WebFeed } from '../sources/web-feeds.ts';
-import { stateAfter, writeFeedStates } from './feed-states.ts';
-import { lookAt } from './look-at-feed.ts';
-import { type Taken, takeFeedFiles } from './take-feed-files.ts';
+import { parseModelKey } from '../sources/model-names.ts';
+import { openFeeds } from './all-feeds.ts';
+import { readModelFolder } from './model-feed.ts';
+import { publishForecast } from './publish-forecast.ts';
+import { publishOutlook } from './publish-outlook.ts';
+import { lookAt, publishLook } from './schedule.ts';
+import { type TakenFile, takeFeedFiles } from './take-feed-files.ts';
+
+const NO_MODELS: Awaited<ReturnType<typeof readModelFolder>> = new Map();
 
 /** Files of one feed are far smaller; a folder may hold anything. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
@@ -17,47 +22,43 @@ const FILES_AT_ONCE = 200;
 
 /** What reading feeds once did; `feeds --json` prints it as it is. */
 export interface FeedsReport {
-  readonly files: Taken['files'];
+  readonly files: readonly TakenFile[];
   /** Collections whose rows changed. */
   readonly changed: readonly string[];
   /** Feeds that could not be read, with the reason. */
   readonly failed: readonly { readonly feed: string; readonly reason: string }[];
 }
 
-/** Looks at feeds of the web once and publishes what is new. One that cannot be read costs itself only. */
-export async function refreshFeeds(config: Config, feeds: readonly WebFeed[]): Promise<FeedsReport> {
-  const { web: addresses, now } = config;
-  const web = openWeb(addresses.user_agent);
+/** Looks at feeds once and publishes what is new. One that cannot be read costs itself only. */
+export async function refreshFeeds(config: Config, names: readonly string[], log: Log): Promise<FeedsReport> {
+  const { now } = config;
   // Servers are asked before the data root is taken: whoever waits for an answer holds nobody up.
-  const looks = await Promise.all(
-    feeds.map(async (feed) => ({ feed, at_ms: now(), ...(await lookAt(feed, web, addresses, now())) })),
-  );
+  const looks = await Promise.all(openFeeds(config, names, log).map((feed) => lookAt(feed, now())));
   return withRoot(config, async (root) => {
-    const files: Taken['files'][number][] = [];
+    const files: TakenFile[] = [];
     const changed = new Set<string>();
     const failed: { feed: string; reason: string }[] = [];
-    for (const { feed, at_ms, files: fetched, failure } of looks) {
-      const named = fetched.map(({ name, bytes }) => ({ name, bytes, received_ms: at_ms }));
-      const looked_at = failure === null ? [feed.collection] : [];
-      const taken = await takeFeedFiles(root, named, { now_ms: at_ms, provenance: 'observed', looked_at });
-      const refused = taken.files.find((file) => file.refused !== null);
-      const reason = failure ?? (refused === undefined ? null : `${refused.name}: ${refused.refused}`);
-      await writeFeedStates(root, [await stateAfter(root.path, feed, at_ms, reason)]);
-      if (reason !== null) failed.push({ feed: feed.name, reason });
-      files.push(...taken.files);
-      for (const name of taken.changed) changed.add(name);
+    for (const look of looks) {
+      const outcome = await publishLook(root, look, silent);
+      if (outcome.failure !== null) failed.push({ feed: look.feed.name, reason: outcome.failure });
+      files.push(...outcome.files);
+      for (const name of outcome.changed) changed.add(name);
     }
     return { files, changed: [...changed], failed };
   });
 }
 
 /** Reads the files of feeds in a folder, at any depth, and publishes what is new; what they are is told by their names. */
-export async function takeFeedFolder(config: Config, folder: string): Promise<FeedsReport> {
-  const names = await filesBelow(folder);
-  if (names.length === 0) throw new NotFound('feeds', folder, 'holds no files, expected files of feeds');
+export async function takeFeedFolder(config: Config, folder: string, log: Log): Promise<FeedsReport> {
+  const all = await filesBelow(folder);
+  if (all.length === 0) throw new NotFound('feeds', folder, 'holds no files, expected files of feeds');
+  const names = all.filter((name) => parseModelKey(name) === null);
+  const models = names.length < all.length ? await readModelFolder(folder, log) : NO_MODELS;
   return withRoot(config, async (root) => {
-    const files: Taken['files'][number][] = [];
+    const files: TakenFile[] = [];
     const changed = new Set<string>();
+    for (const [model, hours] of models)
+      if (await publishForecast(root, model, hours, config.now())) changed.add('forecast');
     for (let first = 0; first < names.length; first += FILES_AT_ONCE) {
       const batch = await Promise.all(
         names.slice(first, first + FILES_AT_ONCE).map((name) => readFeedFile(folder, name)),
@@ -66,6 +67,8 @@ export async function takeFeedFolder(config: Config, folder: string): Promise<Fe
       files.push(...taken.files);
       for (const name of taken.changed) changed.add(name);
     }
+    if (changed.has('outlooks') || changed.has('forecast'))
+      if (await publishOutlook(root, config.now())) changed.add('outlook');
     return { files, changed: [...changed], failed: [] };
   });
 }

@@ -1,31 +1,30 @@
-import type { WebAddresses } from '../config.ts';
 import { Conflict, isPassing, PipelineError, RootLost } from '../error.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
-import type { Web } from '../sources/web.ts';
-import type { WebFeed } from '../sources/web-feeds.ts';
 import { neverLookedAt, readFeedStates, stateAfter, writeFeedStates } from './feed-states.ts';
-import { type Look, lookAt } from './look-at-feed.ts';
 import { pause } from './pause.ts';
-import { type Taken, takeFeedFiles } from './take-feed-files.ts';
+import type { Arrived, Outcome, ScheduledFeed } from './scheduled-feed.ts';
 
 /** After failures a feed is looked at less often, up to this. */
 const LONGEST_WAIT_MS = 15 * 60_000;
 /** Reasons that were logged: an item that cannot be used comes again with every look. */
 const MAX_REMEMBERED = 10_000;
 
-/** A look whose files wait to be published. */
-interface Waiting extends Look {
-  readonly feed: WebFeed;
+/** A look, waiting to be published. */
+export interface Look {
+  readonly feed: ScheduledFeed;
   readonly at_ms: number;
-  /** Called when the files are published, or will never be. */
+  /** What it brought, or why it brought nothing. */
+  readonly result: Arrived | { readonly failure: string };
+}
+
+interface Waiting extends Look {
+  /** Called when what it brought is published, or will never be. */
   readonly done: (succeeded: boolean) => void;
 }
 
 export interface ScheduleRequest {
-  readonly feeds: readonly WebFeed[];
-  readonly web: Web;
-  readonly addresses: WebAddresses;
+  readonly feeds: readonly ScheduledFeed[];
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
   readonly log: Log;
@@ -36,12 +35,12 @@ export interface ScheduleRequest {
 export interface Schedule {
   /**
    * Publishes what the looks since the last call brought, and writes down how the feeds are. A fault that may pass is thrown,
-   * and the same files are taken with the next call; what is wrong with one feed costs that feed only.
+   * and the same is published with the next call; what is wrong with one feed costs that feed only.
    */
   readonly workOff: (root: Root) => Promise<void>;
 }
 
-/** Begins to look at feeds. A feed waits until its files are published before it is looked at again; others do not wait for it. */
+/** Begins to look at feeds. A feed waits until what it brought is published before it is looked at again; others do not wait for it. */
 export function startSchedule(request: ScheduleRequest): Schedule {
   const { feeds, log } = request;
   const arrived: Waiting[] = [];
@@ -60,8 +59,9 @@ export function startSchedule(request: ScheduleRequest): Schedule {
         hasBegun = true;
       }
       for (let look = arrived[0]; look !== undefined; look = arrived[0]) {
-        await takeLook(root, look, log, reported);
+        const { failure } = await publishLook(root, look, log, reported);
         arrived.shift();
+        look.done(failure === null);
       }
     },
   };
@@ -69,58 +69,69 @@ export function startSchedule(request: ScheduleRequest): Schedule {
 
 /** Looks at one feed until the signal aborts. */
 async function keepLooking(
-  feed: WebFeed,
-  { web, addresses, now, signal }: ScheduleRequest,
+  feed: ScheduledFeed,
+  { now, signal }: ScheduleRequest,
   arrive: (look: Waiting) => void,
 ): Promise<void> {
+  const usual_ms = feed.every_s * 1000;
   for (let failures = 0; !signal.aborted; ) {
-    const { files, failure } = await lookAt(feed, web, addresses, now());
+    const look = await lookAt(feed, now());
     if (signal.aborted) return;
-    const succeeded = await new Promise<boolean>((done) => {
-      signal.addEventListener('abort', () => done(false), { once: true });
-      arrive({ feed, at_ms: now(), files, failure, done });
+    const succeeded = await new Promise<boolean>((resolve) => {
+      const stop = () => resolve(false);
+      signal.addEventListener('abort', stop, { once: true });
+      const done = (so: boolean) => {
+        signal.removeEventListener('abort', stop);
+        resolve(so);
+      };
+      arrive({ ...look, done });
     });
     failures = succeeded ? 0 : failures + 1;
-    await pause(
-      Math.min(feed.every_s * 1000 * 2 ** Math.max(0, failures - 1), Math.max(LONGEST_WAIT_MS, feed.every_s * 1000)),
-      signal,
-    );
+    const longer_ms = usual_ms * 2 ** Math.max(0, failures - 1);
+    await pause(Math.min(longer_ms, Math.max(LONGEST_WAIT_MS, usual_ms)), signal);
   }
 }
 
-async function takeLook(root: Root, look: Waiting, log: Log, reported: Set<string>): Promise<void> {
-  const { feed, at_ms, files, failure, done } = look;
-  const result = failure === null ? await take(root, look) : { failure, taken: null };
-  const before = (await readFeedStates(root.path)).get(feed.name)?.failure ?? null;
-  await writeFeedStates(root, [await stateAfter(root.path, feed, at_ms, result.failure)]);
-  for (const [index, file] of files.entries())
-    if (result.taken !== null && (file.is_final || result.taken.files[index]?.refused === null)) file.confirm();
-  if (result.taken !== null) logTaken(feed.name, result.taken, log, reported);
-  if (result.failure !== null && before === null)
-    log.warn('Feed:Look:Failed', { feed: feed.name, reason: result.failure });
-  if (result.failure === null && before !== null) log.info('Feed:Look:Recovered', { feed: feed.name });
-  done(result.failure === null);
+/** Looks at a feed once. Whatever goes wrong with it is told, not thrown: it costs this feed only. */
+export async function lookAt(feed: ScheduledFeed, now_ms: number): Promise<Look> {
+  try {
+    return { feed, at_ms: now_ms, result: await feed.look(now_ms) };
+  } catch (error) {
+    return { feed, at_ms: now_ms, result: { failure: error instanceof Error ? error.message : String(error) } };
+  }
 }
 
-async function take(
+/** Publishes what a look brought and writes down how its feed is. Throws what may pass, and what is no fault of the feed. */
+export async function publishLook(
   root: Root,
-  { feed, files, at_ms }: Waiting,
-): Promise<{ failure: string | null; taken: Taken | null }> {
+  { feed, at_ms, result }: Look,
+  log: Log,
+  reported: Set<string> = new Set(),
+): Promise<Outcome> {
+  const outcome = 'failure' in result ? { ...result, files: [], changed: [] } : await publish(root, result);
+  const before = (await readFeedStates(root.path)).get(feed.name)?.failure ?? null;
+  await writeFeedStates(root, [await stateAfter(root.path, feed, at_ms, outcome.failure)]);
+  logItems(feed.name, outcome, log, reported);
+  if (outcome.changed.length > 0)
+    log.info('Feed:Publish:Done', { feed: feed.name, collections: outcome.changed.join(',') });
+  if (outcome.failure !== null && before === null)
+    log.warn('Feed:Look:Failed', { feed: feed.name, reason: outcome.failure });
+  if (outcome.failure === null && before !== null) log.info('Feed:Look:Recovered', { feed: feed.name });
+  return outcome;
+}
+
+async function publish(root: Root, arrived: Arrived): Promise<Outcome> {
   try {
-    const named = files.map(({ name, bytes }) => ({ name, bytes, received_ms: at_ms }));
-    const looked_at = [feed.collection];
-    const taken = await takeFeedFiles(root, named, { now_ms: at_ms, provenance: 'observed', looked_at });
-    const refused = taken.files.find((file) => file.refused !== null);
-    return { failure: refused === undefined ? null : `${refused.name}: ${refused.refused}`, taken };
+    return await arrived.publish(root);
   } catch (error) {
     if (isPassing(error) || error instanceof RootLost || error instanceof Conflict) throw error;
     if (!(error instanceof PipelineError)) throw error;
-    return { failure: error.message, taken: null };
+    return { failure: error.message, files: [], changed: [] };
   }
 }
 
-function logTaken(feed: string, taken: Taken, log: Log, reported: Set<string>): void {
-  for (const { name, set_aside, refused } of taken.files) {
+function logItems(feed: string, { files }: Outcome, log: Log, reported: Set<string>): void {
+  for (const { name, set_aside, refused } of files) {
     const faults = [...set_aside, ...(refused === null ? [] : [{ item: 'file', reason: refused }])];
     for (const { item, reason } of faults) {
       const key = `${feed} ${name} ${reason}`;
@@ -130,5 +141,4 @@ function logTaken(feed: string, taken: Taken, log: Log, reported: Set<string>): 
       log.warn('Feed:Item:SetAside', { feed, file: name, item, reason });
     }
   }
-  if (taken.changed.length > 0) log.info('Feed:Publish:Done', { feed, collections: taken.changed.join(',') });
 }

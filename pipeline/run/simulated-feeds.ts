@@ -1,12 +1,11 @@
 import { basename } from 'node:path';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
-import { timestamp } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import type { Root } from '../publish/root.ts';
 import { feedFiles } from '../simulate/feed-files.ts';
 import { defaultScenario } from '../simulate/scenario.ts';
 import { WEB_FEEDS } from '../sources/web-feeds.ts';
-import { writeFeedStates } from './feed-states.ts';
+import { succeeded, writeFeedStates } from './feed-states.ts';
 import { type Taken, takeFeedFiles } from './take-feed-files.ts';
 
 const MS_PER_HOUR = 3_600_000;
@@ -32,18 +31,9 @@ export async function takeSimulatedFeeds(
   const refused = taken.files.find((file) => file.refused !== null || file.set_aside.length > 0);
   if (refused !== undefined)
     throw new PipelineError('simulate', refused.name, refused.refused ?? refused.set_aside[0]?.reason ?? 'is refused');
-  const at = timestamp(now_ms);
   await writeFeedStates(
     root,
-    WEB_FEEDS.map(({ name, collection, every_s }) => ({
-      name,
-      collection,
-      every_s,
-      last_attempt_at: at,
-      last_success_at: at,
-      failure: null,
-      source: 'simulated' as const,
-    })),
+    WEB_FEEDS.map((feed) => succeeded(feed, now_ms, 'simulated')),
   );
   return taken;
 }

@@ -3,8 +3,7 @@ import type { Log } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 import { gathered } from '../sources/gather.ts';
 import { watch } from '../sources/inbox.ts';
-import { openWeb } from '../sources/web.ts';
-import type { WebFeed } from '../sources/web-feeds.ts';
+import { openFeeds } from './all-feeds.ts';
 import { follow, type OpenedRoot } from './follow.ts';
 import { pollBucket } from './poll-bucket.ts';
 import { startReadPool } from './read-pool.ts';
@@ -18,8 +17,8 @@ export type StreamSource =
 
 export interface StreamRequest {
   readonly source: StreamSource;
-  /** Other feeds than that of the scans. */
-  readonly feeds: readonly WebFeed[];
+  /** Names of other feeds than that of the scans. */
+  readonly feeds: readonly string[];
   /** Time between two looks, milliseconds. */
   readonly every_ms: number;
   /** Threads that decode. */
@@ -58,8 +57,8 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
         : pollBucket(config, { products: source.products, opened, log, every_ms, signal });
     return gathered(found);
   };
-  const web = openWeb(config.web.user_agent, { signal });
-  const schedule = feeds.length === 0 ? null : startSchedule({ feeds, web, addresses: config.web, now, log, signal });
+  const opened = openFeeds(config, feeds, log, { signal });
+  const schedule = opened.length === 0 ? null : startSchedule({ feeds: opened, now, log, signal });
   try {
     await follow({ open, arrivals, schedule, log, tell, every_ms, raw_keep_days, signal });
     log.info('Stream:Stop', {});

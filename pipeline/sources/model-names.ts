@@ -7,13 +7,6 @@ const LONGEST_H = 48;
 const LONG_RUN_EVERY_H = 6;
 const SHORT_H = 18;
 
-/** Where the public files of a model lie, without a closing slash; null for one that is read from folders only. */
-export const MODEL_URLS: Readonly<Record<ForecastModel, string | null>> = {
-  hrrr: 'https://noaa-hrrr-bdp-pds.s3.amazonaws.com',
-  rrfs: 'https://noaa-rrfs-pds.s3.amazonaws.com/rrfs_a',
-  nam: null,
-};
-
 /** One hour of one run. */
 export interface ModelHourName {
   readonly model: ForecastModel;

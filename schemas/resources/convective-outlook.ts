@@ -10,25 +10,16 @@ const hazard = (what: string) =>
 
 /** What the Storm Prediction Center's outlook of a day says of a point. */
 export const ConvectiveOutlook = z.object({
-  category: z
-    .enum(SPC_CATEGORIES)
-    .nullable()
-    .meta({
-      description: 'Highest category at the point, days 1 to 3; null outside of every area, and without a product.',
-    }),
-  category_label: z
-    .string()
-    .nullable()
-    .meta({
-      description: 'The category in words; "No thunderstorm area" outside of every area; null where none is known.',
-    }),
+  category: z.enum(SPC_CATEGORIES).nullable().meta({
+    description: 'Highest category at the point, days 1 to 3; null outside of every area, and without a product.',
+  }),
+  category_label: z.string().nullable().meta({
+    description: 'The category in words; "No thunderstorm area" outside of every area; null where none is known.',
+  }),
   hail_probability_pct: hazard('Probability of hail of an inch or more'),
-  hail_significant: z
-    .boolean()
-    .nullable()
-    .meta({
-      description: 'Inside the area of significant hail: SIGN until March 2026, CIG1 and up since. Null as above.',
-    }),
+  hail_significant: z.boolean().nullable().meta({
+    description: 'Inside the area of significant hail: SIGN until March 2026, CIG1 and up since. Null as above.',
+  }),
   tornado_probability_pct: hazard('Probability of a tornado'),
   wind_probability_pct: hazard('Probability of damaging wind'),
   severe_probability_pct: wirePercent(
@@ -47,12 +38,9 @@ export const SpcOutlookAnswer = z.object({
   ).nullable(),
   valid_time: wireTime('From when on all of its layers hold; null without a product.').nullable(),
   expire_time: wireTime('Until when all of its layers hold; null without a product.').nullable(),
-  has_extended_risk: z
-    .boolean()
-    .nullable()
-    .meta({
-      description: 'An area of days 4 to 8 lies at the point; null where none does and one of those days is not known.',
-    }),
+  has_extended_risk: z.boolean().nullable().meta({
+    description: 'An area of days 4 to 8 lies at the point; null where none does and one of those days is not known.',
+  }),
   fetched_at: wireTime(
     'When the newest of the layers came; without a product of this day until when outlooks are known to be complete; null while none was ever fed.',
   ).nullable(),

@@ -25,14 +25,22 @@ export const Health = z
           sources: z
             .array(
               z.object({
-                name: z.string().meta({ description: 'Product by the name NOAA gives it, or feed of reports, warnings, watches or outlooks.' }),
+                name: z
+                  .string()
+                  .meta({
+                    description:
+                      'Product by the name NOAA gives it, or feed of reports, warnings, watches or outlooks.',
+                  }),
                 status: state,
                 last_success_at: time('Observation time of the newest data; of a feed, when it was last read.'),
                 lag_seconds: seconds('Time since then.'),
                 stale: z.boolean().meta({ description: 'Older than the feed should be.' }),
               }),
             )
-            .meta({ description: 'Each by itself: every product that went into the published data, MESH first, then every feed beside the scans.' }),
+            .meta({
+              description:
+                'Each by itself: every product that went into the published data, MESH first, then every feed beside the scans.',
+            }),
         })
         .meta({ description: 'What the pipeline has published.' }),
       webhooks: z

@@ -24,12 +24,9 @@ export type Warning = z.infer<typeof Warning>;
 export const Warnings = z.object({
   location: z.object({ lat: wireLat('As asked, 5 decimals.'), lon: wireLon('As asked, 5 decimals.') }),
   active_only: z.boolean().meta({ description: 'True for what is in force now, false for the history.' }),
-  warnings: z
-    .array(Warning)
-    .nullable()
-    .meta({
-      description: 'Newest issued first. Null while no feed has ever brought warnings: none are known, not none.',
-    }),
+  warnings: z.array(Warning).nullable().meta({
+    description: 'Newest issued first. Null while no feed has ever brought warnings: none are known, not none.',
+  }),
   watches: z
     .array(z.union([Watch, MesoscaleDiscussion]))
     .nullable()

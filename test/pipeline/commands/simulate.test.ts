@@ -10,6 +10,7 @@ const config = (): Config => ({
   data_root: '/nowhere',
   mrms_url: 'https://mrms.example',
   web: { spc_url: '', lsr_url: '', nws_url: '', user_agent: 'test' },
+  model: { name: 'hrrr', url: '' },
   storm_day_start_hour: 0,
   raw_keep_days: null,
   log_level: 'silent',

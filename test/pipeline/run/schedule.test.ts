@@ -8,6 +8,7 @@ import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readFeedStates } from '../../../pipeline/run/feed-states.ts';
 import { type Schedule, startSchedule } from '../../../pipeline/run/schedule.ts';
+import { scheduledWebFeed } from '../../../pipeline/run/scheduled-feed.ts';
 import { openWeb } from '../../../pipeline/sources/web.ts';
 import { WEB_FEEDS, type WebFeed } from '../../../pipeline/sources/web-feeds.ts';
 import { layout } from '../../../schemas/layout.ts';
@@ -41,10 +42,10 @@ async function rig(t: ExecutionContext, names: readonly string[], server: WebSer
   const chosen =
     feeds ?? WEB_FEEDS.filter(({ name }) => names.includes(name)).map((feed) => ({ ...feed, every_s: 0.1 }));
   const network = { signal: stop.signal, patience: { retries: 0, first_ms: 1, longest_ms: 1 } };
+  const addresses = { spc_url: url, lsr_url: url, nws_url: url, user_agent: 'test' };
+  const web = openWeb('test (test)', network);
   const schedule = startSchedule({
-    feeds: chosen,
-    web: openWeb('test (test)', network),
-    addresses: { spc_url: url, lsr_url: url, nws_url: url, user_agent: 'test' },
+    feeds: chosen.map((feed) => scheduledWebFeed(feed, web, addresses)),
     now: () => NOW,
     log: openLog('silent', false),
     signal: stop.signal,

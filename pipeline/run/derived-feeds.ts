@@ -1,0 +1,37 @@
+import type { Log } from '../log.ts';
+import { refreshClimatology } from './derive-climatology.ts';
+import { publishOutlook } from './publish-outlook.ts';
+import type { FeedName, ScheduledFeed } from './scheduled-feed.ts';
+
+/** The blend follows its components, the fastest of which change by the hour. */
+export const OUTLOOK_FEED: FeedName = { name: 'outlook', collection: 'outlook', every_s: 3 * 3600 };
+/** Looked at daily, made again weekly. */
+export const CLIMATOLOGY_FEED: FeedName = { name: 'climatology', collection: 'climatology', every_s: 24 * 3600 };
+
+/** The seven-day outlook, made from what is published. */
+export function outlookFeed(): ScheduledFeed {
+  return {
+    ...OUTLOOK_FEED,
+    look: async (now_ms) => ({
+      publish: async (root) => ({
+        failure: null,
+        files: [],
+        changed: (await publishOutlook(root, now_ms)) ? ['outlook'] : [],
+      }),
+    }),
+  };
+}
+
+/** The climatology, made from all published storm dates when that is due. */
+export function climatologyFeed(log: Log): ScheduledFeed {
+  return {
+    ...CLIMATOLOGY_FEED,
+    look: async (now_ms) => ({
+      publish: async (root) => ({
+        failure: null,
+        files: [],
+        changed: (await refreshClimatology(root, now_ms, log)) === null ? [] : ['climatology'],
+      }),
+    }),
+  };
+}
