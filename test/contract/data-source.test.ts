@@ -9,6 +9,7 @@ import { portfolioImpacts } from '../../api/routes/portfolio-impacts.ts';
 import { stormsGet, stormsList } from '../../api/routes/storms.ts';
 import { tilesDaily, tilesScan } from '../../api/routes/tiles.ts';
 import type { StormTrack } from '../../schemas/resources/storm.ts';
+import { prepared } from '../support/data/prepared.ts';
 import { asObserved, ingest, publish, publishedRoot, scansBetween, scratch } from '../support/data/world.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
@@ -26,10 +27,11 @@ async function overMidnight(
   t: ExecutionContext,
   { evening }: { readonly evening: 'observed' | 'simulated' },
 ): Promise<RunningService & { clock: { ms: number } }> {
-  const [before, after] = [await scansBetween('23:50', '00:00'), await scansBetween('00:00', '00:10')];
-  const data_root = await scratch(t);
-  await publish(data_root, evening === 'observed' ? await asObserved(t, before) : before);
-  await ingest(data_root, evening === 'observed' ? after : await asObserved(t, after));
+  const data_root = await prepared(`over-midnight-${evening}`, async (root) => {
+    const [before, after] = [await scansBetween('23:50', '00:00'), await scansBetween('00:00', '00:10')];
+    await publish(root, evening === 'observed' ? await asObserved(t, before) : before);
+    await ingest(root, evening === 'observed' ? after : await asObserved(t, after));
+  });
   const clock = { ms: LATER_MS };
   const service = await startService({ endpoints, data_root, now: () => clock.ms });
   t.teardown(async () => {

@@ -8,9 +8,8 @@ import { Swaths } from '../../schemas/resources/swath-tier.ts';
 import type { Detection } from '../../schemas/tables/detections.ts';
 import { addDays } from '../../schemas/time.ts';
 import { drawTenths } from '../support/data/draw.ts';
-import { publishDays, REAL_DATE, realDay, standingHail } from '../support/data/published-days.ts';
+import { publishDays, standingHail } from '../support/data/published-days.ts';
 import { dayMaxRow } from '../support/data/rows.ts';
-import { hasSharedData, sharedTest } from '../support/data/shared-data.ts';
 import { MONTH_LATER_MS, onRoot, publish, SCRATCH, scansBetween, scratch } from '../support/data/world.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
@@ -60,7 +59,6 @@ test.before(async () => {
   });
   const seen = hail.detections.map((detection) => ({ ...detection, ...stormOf(detection) }));
   const days = [
-    ...(hasSharedData ? [realDay()] : []),
     { storm_date: FIRST, rows: { ...hail, day_max: [...hail.day_max, filled], detections: seen } },
     {
       storm_date: WEAK,
@@ -248,17 +246,4 @@ test.serial('GET /v1/events costs 15 credits, a 304 like the 200 it mirrors', as
   });
   t.is(again.status, 304);
   t.is((await creditsUsed(service)) - before, 30);
-});
-
-sharedTest('GET /v1/events of the real day has the hulls measured independently', async (t) => {
-  const day = `date_start=${REAL_DATE}&date_end=${REAL_DATE}`;
-  const [whole] = (await ask(day)).events as [EventDay];
-  t.like(whole, { max_size_mm: 82.8, affected_area_km2: 2_850_762.7 });
-  const [illinois] = (await ask(`${day}&bbox=-91.52,36.97,-87.01,42.51`)).events as [EventDay];
-  t.like(illinois, { max_size_mm: 50.1, n_detections: 2235, affected_area_km2: 98_399.8 });
-  const [michigan] = (await ask(`${day}&bbox=-90.42,41.69,-82.12,48.31`)).events as [EventDay];
-  t.like(michigan, { max_size_mm: 44.1, n_detections: 1254, affected_area_km2: 99_828 });
-  const [ohio] = (await ask(`${day}&bbox=-84.83,38.4,-80.51,41.98`)).events as [EventDay];
-  t.like(ohio, { max_size_mm: 31.9, n_detections: 2 });
-  t.true(ohio.affected_area_km2 >= 1.9 && ohio.affected_area_km2 < 3.9, 'two pixels that touch at a corner');
 });
