@@ -30,15 +30,17 @@ const KEPT_SLOTS = 48;
  * The walk of strength and texture lift the largest pixel a storm ever shows above its `peak_mm` by about this much:
  * medians below are those of observed maxima (48 mm supercells, 27 multicells, 9 ordinary cells) divided by it.
  */
-const OBSERVED_OVER_PEAK = { ordinary: 1.4, organised: 1.85 } as const;
+const OBSERVED_OVER_PEAK = { ordinary: 1.4, organised: 1.65 } as const;
 /** A storm that wanders gets ahead more slowly than it moves: speed along the course over that of the wind. */
 const COURSE_SHARE = 0.88;
 /**
  * Large hail stays, small hail comes and goes: spread of the walk of strength, natural logarithm, of organised storms
  * with a `peak_mm` up to the first bound, and falling evenly to that from the second on.
  */
-const STRENGTH_LN = { small: 0.7, large: 0.1 } as const;
+const STRENGTH_LN = { small: 0.95, large: 0.1 } as const;
 const STRENGTH_MM = { small: 17, large: 38 } as const;
+/** A storm falls as low as its walk goes, but rises above its usual strength by less than so many standard deviations. */
+const STRENGTH_MOST = 1;
 /** Ordinary cells do not live long enough to come back. */
 const ORDINARY_STRENGTH_LN = 0.1;
 /** Life of organised storms over the usual one, by `peak_mm` between these bounds, mm. */
@@ -121,7 +123,8 @@ export function lifeCurve(age: number): number {
 
 /** A random walk of strength: small hail comes and goes, large hail stays. */
 function pulsation(storm: Storm, time_ms: number): number {
-  return Math.exp(storm.strength_ln * strengthAt(storm.strength, time_ms));
+  const strength = strengthAt(storm.strength, time_ms);
+  return Math.exp(storm.strength_ln * (strength < 0 ? strength : STRENGTH_MOST * Math.tanh(strength / STRENGTH_MOST)));
 }
 
 function stormsOfSlot(scenario: Scenario, slot: number): readonly Storm[] {
@@ -274,7 +277,7 @@ function bearOrdinary(slot: Slot, line: Boundary, origin: Position, birth_ms: nu
     direction_deg: bearingOf(line.mean) + 10 * normal(draw),
     turn_deg: 0,
     speed_ms: courseSpeed(line.mean) * Math.exp(0.12 * normal(draw)),
-    peak_mm: lognormal(draw, 9 / OBSERVED_OVER_PEAK.ordinary, 0.63),
+    peak_mm: lognormal(draw, 9 / OBSERVED_OVER_PEAK.ordinary, 0.57),
   });
 }
 

@@ -38,10 +38,10 @@ export function marginalRows(day: EveningStatistics): AcceptanceRow[] {
     near('area e-folding above 10 mm, mm', day.area_e_folding_mm, 4.9, 'R2 4.9'),
     near('area ratio 25/19 mm', day.area_ratio_25_19, 0.32, 'R2 .32'),
     row('area ratio 38/19 mm', day.area_ratio_38_19, 0.005, 0.12, 'R2 .03, 91 pixels'),
-    near('swath length at 19 mm, median, km', day.swath_length_median_km, 7.9, 'R2 7.9'),
-    near('swath length at 19 mm, p90, km', day.swath_length_p90_km, 21, 'R2 21'),
-    near('swath width at 19 mm, median, km', day.swath_width_median_km, 3.3, 'R2 3.3'),
-    near('swath width at 19 mm, p90, km', day.swath_width_p90_km, 7.8, 'R2 7.8'),
+    near('swath length at 19 mm, median, km', day.swath_length_median_km, 8.3, 'R2 8.3'),
+    near('swath length at 19 mm, p90, km', day.swath_length_p90_km, 18.9, 'R2 18.9'),
+    near('swath width at 19 mm, median, km', day.swath_width_median_km, 3.4, 'R2 3.4'),
+    near('swath width at 19 mm, p90, km', day.swath_width_p90_km, 8.2, 'R2 8.2'),
     ...commonRows(day),
   ];
 }

@@ -68,10 +68,12 @@ function sorted(values: readonly number[]): number[] {
   return values.toSorted((a, b) => a - b);
 }
 
-/** Value below which a part of sorted values lies; NaN without values. */
+/** Value below which a part of sorted values lies, linear between them; NaN without values. */
 export function quantileOf(ascending: readonly number[], part: number): number {
-  if (ascending.length === 0) return Number.NaN;
-  return ascending[Math.min(ascending.length - 1, Math.floor(part * ascending.length))] as number;
+  const place = part * (ascending.length - 1);
+  const below = ascending[Math.floor(place)] ?? Number.NaN;
+  const above = ascending[Math.ceil(place)] ?? Number.NaN;
+  return below + (place - Math.floor(place)) * (above - below);
 }
 
 function* above({ tenths }: MaximumField, least: number): Generator<number> {

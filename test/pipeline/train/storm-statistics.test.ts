@@ -63,7 +63,7 @@ test('hail survives where the storm has it again after the lead, not where it is
 });
 
 test('evenings are counted together, a track never goes on in the next', (t) => {
-  const [early, late] = [going(46, 60).slice(0, 8), going(46, 60).slice(8)];
+  const [early, late] = [going(46, 60).slice(0, 8), going(46, 60).slice(9)];
   t.is(stormStatistics([going(46, 60), going(46, 120)]).motion_cases, 8);
   t.true(Math.abs(stormStatistics([going(46, 60), going(46, 120)]).motion_direction_deg - 30) < 0.2);
   t.is(stormStatistics([early, late]).motion_cases, 0);
