@@ -7,6 +7,7 @@ import { ingestCommand } from './commands/ingest.ts';
 import { inspectCommand } from './commands/inspect.ts';
 import { pictureCommand } from './commands/picture.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
+import { scoreCommand } from './commands/score.ts';
 import { simulateCommand } from './commands/simulate.ts';
 import { streamCommand } from './commands/stream.ts';
 import { trainCommand } from './commands/train.ts';
@@ -29,6 +30,7 @@ const program = new Command('hail-pipeline')
   .addCommand(compactCommand(readConfig))
   .addCommand(rebuildCommand(readConfig))
   .addCommand(deriveCommand(readConfig))
+  .addCommand(scoreCommand(readConfig))
   .addCommand(trainCommand())
   .addHelpText(
     'after',

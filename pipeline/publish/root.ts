@@ -9,7 +9,7 @@ import { layout } from '../../schemas/layout.ts';
 import { MANIFEST_VERSION, type Manifest, type RootName } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import type { DayMax } from '../../schemas/tables/day-max.ts';
-import { DAY_TABLES } from '../../schemas/tables/index.ts';
+import { DAY_TABLES, SCORE_TABLES } from '../../schemas/tables/index.ts';
 import { scanId, timestamp } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
@@ -373,7 +373,7 @@ const DAILY = 'daily';
 /** True when scans were published since the tiers, the event day and the daily archive of a date were drawn. */
 export function isDerivationDue({ table_commits }: Pick<Manifest, 'table_commits'>): boolean {
   const { [DAILY]: drawn = 0, ...tables } = table_commits;
-  const derived = new Set<string>(DAY_TABLES.map(({ name }) => name));
+  const derived = new Set<string>([...DAY_TABLES, ...SCORE_TABLES].map(({ name }) => name));
   return Object.entries(tables).some(([table, commit]) => !derived.has(table) && commit > drawn);
 }
 

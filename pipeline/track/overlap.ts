@@ -54,6 +54,31 @@ export function overlapAt(frames: readonly ObjectFrame[], lead_min: number): Ove
   return { frames: pairs, hits, misses, false_alarms };
 }
 
+/**
+ * How the ground that objects moved forward pass until a lead overlaps the ground that objects really passed: from frames
+ * that are followed by others up to the lead, moved by the minute.
+ */
+export function swathOverlapAt(frames: readonly ObjectFrame[], lead_min: number): Overlap {
+  let [pairs, hits, misses, false_alarms] = [0, 0, 0, 0];
+  for (const [k, frame] of frames.entries()) {
+    const last = frameAt(frames, frame.scan_time + lead_min * 60_000);
+    if (!last) continue;
+    pairs++;
+    const came = new Set<number>();
+    for (const later of frames.slice(k)) if (later.scan_time <= last.scan_time) addPixels(later.objects, 0, came);
+    const said = new Set<number>();
+    const minutes = (last.scan_time - frame.scan_time) / 60_000;
+    for (let minute = 0; minute < minutes; minute++) addPixels(frame.objects, minute, said);
+    addPixels(frame.objects, minutes, said);
+    let common = 0;
+    for (const pixel of said) if (came.has(pixel)) common++;
+    hits += common;
+    misses += came.size - common;
+    false_alarms += said.size - common;
+  }
+  return { frames: pairs, hits, misses, false_alarms };
+}
+
 /** The frame nearest to a time, the earlier of two; none when it is too far off. */
 function frameAt(frames: readonly ObjectFrame[], time_ms: number): ObjectFrame | null {
   const off = (frame: ObjectFrame) => Math.abs(frame.scan_time - time_ms);
@@ -64,11 +89,15 @@ function frameAt(frames: readonly ObjectFrame[], time_ms: number): ObjectFrame |
 /** Lattice positions of all objects, each moved for some minutes. */
 function pixelsOf(objects: readonly MovingObject[], minutes: number): Set<number> {
   const pixels = new Set<number>();
+  addPixels(objects, minutes, pixels);
+  return pixels;
+}
+
+function addPixels(objects: readonly MovingObject[], minutes: number, pixels: Set<number>): void {
   for (const { mask, velocity } of objects) {
     const { rows_south, cols_east } = pixelsMoved(mask, velocity, minutes);
     eachPixel(mask, rows_south, cols_east, (pixel) => pixels.add(pixel));
   }
-  return pixels;
 }
 
 /** Whole rows and columns that a motion covers at an object's latitude. */

@@ -25,12 +25,10 @@ export const Health = z
           sources: z
             .array(
               z.object({
-                name: z
-                  .string()
-                  .meta({
-                    description:
-                      'Product by the name NOAA gives it, or feed of reports, warnings, watches or outlooks.',
-                  }),
+                name: z.string().meta({
+                  description:
+                    'Product by the name NOAA gives it, or feed of reports, warnings, watches, outlooks or forecasts.',
+                }),
                 status: state,
                 last_success_at: time('Observation time of the newest data; of a feed, when it was last read.'),
                 lag_seconds: seconds('Time since then.'),

@@ -9,6 +9,7 @@ import { frames } from './frames.ts';
 import { groundReports } from './ground-reports.ts';
 import { outlook } from './outlook.ts';
 import { probsevere } from './probsevere.ts';
+import { scores } from './scores.ts';
 import { spcOutlooks } from './spc-outlooks.ts';
 import { swaths } from './swaths.ts';
 import { tracks } from './tracks.ts';
@@ -19,10 +20,12 @@ import { watches } from './watches.ts';
 export const SCAN_TABLES = [detections, cells, tracks, dayMax, frames, probsevere] as const;
 /** Tables that are derived from a whole storm date and replaced as one. */
 export const DAY_TABLES = [swaths, eventDays] as const;
+/** Tables that judge a storm date by itself, drawn when they are asked for. */
+export const SCORE_TABLES = [scores] as const;
 /** Static tables: they belong to no date and are replaced as one. */
 export const STATIC_TABLES = [blockage, climatology] as const;
 /** Tables of collections: what other feeds than the grids bring. */
 export const COLLECTION_TABLES = [groundReports, warnings, watches, spcOutlooks, forecast, outlook] as const;
-export const TABLES = [...SCAN_TABLES, ...DAY_TABLES, ...STATIC_TABLES, ...COLLECTION_TABLES] as const;
+export const TABLES = [...SCAN_TABLES, ...DAY_TABLES, ...SCORE_TABLES, ...STATIC_TABLES, ...COLLECTION_TABLES] as const;
 
 export type TableName = (typeof TABLES)[number]['name'];

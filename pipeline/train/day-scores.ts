@@ -1,0 +1,174 @@
+import type { Provenance } from '../../schemas/provenance.ts';
+import type { Detection } from '../../schemas/tables/detections.ts';
+import type { Score } from '../../schemas/tables/scores.ts';
+import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import { offsetKm, type Vector } from '../track/local-plane.ts';
+import { maskOf } from '../track/mask.ts';
+import { median } from '../track/median.ts';
+import { headingOf, velocityOf } from '../track/motion.ts';
+import { csi, type ObjectFrame, type Overlap, overlapAt, swathOverlapAt } from '../track/overlap.ts';
+import { trackScores } from '../track/scores.ts';
+
+/** Leads of the tracking scores, those of published comparisons, and of the nowcast. */
+const TRACKING_LEADS_MIN = [4, 8, 14, 20];
+const NOWCAST_LEADS_MIN = [15, 30, 45];
+/** Sizes that make the objects whose overlap is scored, and the hail that the nowcast is about. */
+const OBJECT_MM = 10;
+const NOWCAST_MM = 19;
+/** A position answers for a lead when it is this near to it. */
+const LEAD_TOLERANCE_MS = 60_000;
+/** Directions are of tracks of so many scans, over ways of so many km: shorter ones have none. */
+const DIRECTION_SCANS_MIN = 6;
+const DIRECTION_WAY_MIN_KM = 5;
+
+/** What is known of a storm date: its scans in order, the rows of its tracks, and its detections. */
+export interface ScoredDay {
+  readonly storm_date: string;
+  readonly source: Provenance;
+  readonly scan_times: readonly number[];
+  readonly tracks: readonly TrackPoint[];
+  readonly detections: readonly Pick<Detection, 'scan_time' | 'row' | 'col' | 'estimated_size_mm' | 'track_id'>[];
+}
+
+/** Scores of a storm date, from what was published of it alone; a score over nothing has no row. */
+export function dayScores(day: ScoredDay): Score[] {
+  return [...trackingScores(day), ...nowcastScores(day)]
+    .filter(({ n }) => n > 0)
+    .map((score) => ({ storm_date: day.storm_date, ...score, data_source: day.source }));
+}
+
+type Found = Omit<Score, 'storm_date' | 'data_source'>;
+
+function trackingScores(day: ScoredDay): Found[] {
+  const tracked = day.tracks.filter(({ state }) => state === 'tracked');
+  const { scored_tracks, rmse_median_km, long_tracks, long_duration_median_min } = trackScores(
+    tracked.map(({ track_id, scan_time, lat, lon, estimated_size_mm }) => ({
+      ...{ track_id, scan_time, lat, lon },
+      size: estimated_size_mm,
+      reshaped: false,
+    })),
+  );
+  const kind = 'tracking';
+  const whole = { kind, lead_min: null, baseline: null } as const;
+  const frames = framesOf(day, OBJECT_MM);
+  return [
+    ...TRACKING_LEADS_MIN.flatMap((lead_min) => overlapScore(kind, 'overlap_csi', lead_min, frames, overlapAt)),
+    ...TRACKING_LEADS_MIN.flatMap((lead_min) => positionScore(tracked, lead_min)),
+    ...NOWCAST_LEADS_MIN.flatMap((lead_min) => directionScore(tracked, lead_min)),
+    ...(rmse_median_km === null
+      ? []
+      : [{ ...whole, score: 'straightness_km', n: scored_tracks, value: rmse_median_km } as const]),
+    ...(long_duration_median_min === null
+      ? []
+      : [{ ...whole, score: 'duration_min', n: long_tracks, value: long_duration_median_min } as const]),
+  ];
+}
+
+function nowcastScores(day: ScoredDay): Found[] {
+  const frames = framesOf(day, NOWCAST_MM);
+  return NOWCAST_LEADS_MIN.flatMap((lead_min) =>
+    overlapScore('nowcast', 'swath_csi', lead_min, frames, swathOverlapAt),
+  );
+}
+
+function overlapScore(
+  kind: Score['kind'],
+  score: Score['score'],
+  lead_min: number,
+  frames: readonly ObjectFrame[],
+  overlap: (frames: readonly ObjectFrame[], lead_min: number) => Overlap,
+): Found[] {
+  const still = frames.map(({ scan_time, objects }) => ({
+    scan_time,
+    objects: objects.map(({ mask }) => ({ mask, velocity: null })),
+  }));
+  const found = overlap(frames, lead_min);
+  const value = csi(found);
+  return value === null
+    ? []
+    : [{ kind, score, lead_min, n: found.frames, value, baseline: csi(overlap(still, lead_min)) }];
+}
+
+/** Median distance between where a track's published motion puts it and where it is after the lead. */
+function positionScore(tracked: readonly TrackPoint[], lead_min: number): Found[] {
+  const pairs = ways(tracked, lead_min);
+  if (pairs.length === 0) return [];
+  const errors = pairs.map(({ said, came }) => Math.hypot(came.east - said.east, came.north - said.north));
+  const stayed = pairs.map(({ came }) => Math.hypot(came.east, came.north));
+  return [
+    {
+      kind: 'tracking',
+      score: 'position_error_km',
+      lead_min,
+      n: pairs.length,
+      value: median(errors),
+      baseline: median(stayed),
+    },
+  ];
+}
+
+/** Median angle between the published motion of mature tracks and the way they went until the lead. */
+function directionScore(tracked: readonly TrackPoint[], lead_min: number): Found[] {
+  const errors = ways(tracked, lead_min)
+    .filter(({ from, said, came }) => {
+      const moved = Math.hypot(came.east, came.north) >= DIRECTION_WAY_MIN_KM;
+      return moved && from.scan_count >= DIRECTION_SCANS_MIN && Math.hypot(said.east, said.north) > 0;
+    })
+    .map(({ said, came }) => {
+      const turn = Math.abs(headingOf(said).direction_deg - headingOf(came).direction_deg);
+      return Math.min(turn, 360 - turn);
+    });
+  if (errors.length === 0) return [];
+  return [
+    {
+      kind: 'tracking',
+      score: 'direction_error_deg',
+      lead_min,
+      n: errors.length,
+      value: median(errors),
+      baseline: null,
+    },
+  ];
+}
+
+/** Ways of tracks over a lead, as their motion said and as they came, km. */
+function ways(tracked: readonly TrackPoint[], lead_min: number) {
+  const lead_ms = lead_min * 60_000;
+  return [...Map.groupBy(tracked, ({ track_id }) => track_id).values()].flatMap((points) =>
+    points.flatMap((from) => {
+      if (from.speed_kmh === null || from.direction_deg === null) return [];
+      const off = (to: TrackPoint) => Math.abs(to.scan_time - from.scan_time - lead_ms);
+      const to = points.reduce((best, point) => (off(point) < off(best) ? point : best), from);
+      if (off(to) > LEAD_TOLERANCE_MS) return [];
+      const minutes = (to.scan_time - from.scan_time) / 60_000;
+      const velocity = velocityOf({ speed_kmh: from.speed_kmh, direction_deg: from.direction_deg });
+      const said: Vector = { east: velocity.east * minutes, north: velocity.north * minutes };
+      return [{ from, said, came: offsetKm(from, to) }];
+    }),
+  );
+}
+
+/** Pixels of detections of a size and more, by scan and track, with the motion that the track had in that scan. */
+function framesOf({ scan_times, tracks, detections }: ScoredDay, least_mm: number): ObjectFrame[] {
+  const name = (scan_time: number, track_id: string | null) => `${scan_time} ${track_id ?? ''}`;
+  const velocities = new Map<string, Vector>();
+  for (const { scan_time, track_id, speed_kmh, direction_deg } of tracks)
+    if (speed_kmh !== null && direction_deg !== null)
+      velocities.set(name(scan_time, track_id), velocityOf({ speed_kmh, direction_deg }));
+  const large = detections.filter(({ estimated_size_mm }) => estimated_size_mm >= least_mm);
+  const byScan = Map.groupBy(large, ({ scan_time }) => scan_time);
+  return scan_times.map((scan_time) => {
+    const objects = Map.groupBy(byScan.get(scan_time) ?? [], ({ track_id }) => track_id);
+    return {
+      scan_time,
+      objects: [...objects].map(([track_id, pixels]) => {
+        const ordered = pixels.toSorted((a, b) => a.row - b.row || a.col - b.col);
+        const [rows, cols] = [ordered.map(({ row }) => row), ordered.map(({ col }) => col)];
+        return {
+          mask: maskOf(Uint16Array.from(rows), Uint16Array.from(cols)),
+          velocity: velocities.get(name(scan_time, track_id)) ?? null,
+        };
+      }),
+    };
+  });
+}

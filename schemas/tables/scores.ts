@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { table } from '../columns.ts';
+import { bigCount, dataSourceColumn, minutes, plainNumber, stormDateColumn, word } from '../units.ts';
+
+/** What is scored: how storms are followed, and where their hail is said to come. */
+export const SCORE_KINDS = ['tracking', 'nowcast'] as const;
+
+/** What a score is; the unit follows from its name, a share of 1 where it names none. */
+export const SCORE_NAMES = [
+  'overlap_csi',
+  'position_error_km',
+  'direction_error_deg',
+  'straightness_km',
+  'duration_min',
+  'swath_csi',
+] as const;
+
+/** One score of one storm date: what was published, judged by what was published later. */
+export const Score = z.object({
+  storm_date: stormDateColumn('Storm date.'),
+  kind: word('What is scored.', SCORE_KINDS),
+  score: word('What the score is; see the list below.', SCORE_NAMES),
+  lead_min: minutes('How far ahead; null for scores of whole tracks.').nullable(),
+  n: bigCount('Scans, pairs of positions or tracks that the score is over.'),
+  value: plainNumber('The score; its name has the unit.', '1'),
+  baseline: plainNumber(
+    'The same for storms that are left where they are; null where that means nothing.',
+    '1',
+  ).nullable(),
+  data_source: dataSourceColumn('Who wrote the scans: scores of simulated storms say nothing about real ones.'),
+});
+export type Score = z.infer<typeof Score>;
+
+export const scores = table({ name: 'scores', row: Score, schema_version: 1, order: 'kind, score, lead_min' });
