@@ -15,7 +15,8 @@ const GOAL_MS = 2000;
 function waves(low: number, high: number): Float32Array {
   return Float32Array.from({ length: HRRR.cols * HRRR.rows }, (_, k) => {
     const [i, j] = [k % HRRR.cols, Math.floor(k / HRRR.cols)];
-    const wave = Math.sin(i / 90) * Math.cos(j / 70) + 0.3 * Math.sin(i / 7 + j / 5) + 0.1 * Math.sin(i * 1.7 + j * 2.3);
+    const wave =
+      Math.sin(i / 90) * Math.cos(j / 70) + 0.3 * Math.sin(i / 7 + j / 5) + 0.1 * Math.sin(i * 1.7 + j * 2.3);
     return low + ((wave + 1.4) / 2.8) * (high - low);
   });
 }

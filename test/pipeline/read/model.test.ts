@@ -6,6 +6,7 @@ import { type ModelFieldSpec, writeModelField } from '../../../pipeline/simulate
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { EVENING_MS, SMALL } from '../simulate/small-world.ts';
+import { seededRandom } from './grib2-files.ts';
 
 const HOUR_MS = 3_600_000;
 const GRID = modelGridOf(SMALL);
@@ -201,3 +202,17 @@ for (const [k, cut] of [0.1, 0.35, 0.6, 0.85, 0.99].entries())
   test(`a simulated file that ends early is refused, never read in part: cut ${k + 1}`, (t) => {
     t.throws(() => read(FILE.bytes.subarray(0, Math.floor(FILE.bytes.length * cut))), { instanceOf: BadInput });
   });
+
+test('a model file with damaged bytes is read or refused, nothing else', (t) => {
+  const random = seededRandom(7);
+  for (let round = 0; round < 300; round++) {
+    const damaged = Buffer.from(FILE.bytes);
+    for (let k = 0; k < 3; k++) damaged[Math.floor(random() * damaged.length)] = Math.floor(random() * 256);
+    try {
+      const { hour } = read(damaged);
+      for (const values of Object.values(hour.fields)) t.is(values.length, hour.grid.rows * hour.grid.cols);
+    } catch (error) {
+      t.true(error instanceof BadInput, String(error));
+    }
+  }
+});
