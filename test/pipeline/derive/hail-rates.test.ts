@@ -1,0 +1,149 @@
+import test from 'ava';
+import fc from 'fast-check';
+import { priorRates } from '../../../pipeline/derive/climatology-prior.ts';
+import { ANY, countHail, type HailDay, SEVERE } from '../../../pipeline/derive/hail-counts.ts';
+import { type HailRates, hailRates, makeNested } from '../../../pipeline/derive/hail-rates.ts';
+import { conusCells, type RiskCell, type RiskGrid } from '../../../pipeline/derive/risk-cells.ts';
+import { YEAR_DAYS } from '../../../pipeline/derive/smoothing.ts';
+import { roughDistanceKm } from '../../../schemas/geo/distance.ts';
+
+/** The cells of the southern Plains, 600 by 700 km: what is tested here does not need the others. */
+const GRID = part(conusCells(), ({ lat, lon }) => lat > 33 && lat < 38.5 && lon > -101 && lon < -93);
+const SEEN = new Float64Array(GRID.cells.length).fill(1);
+const OKLAHOMA = GRID.cells.findIndex(({ geohash4 }) => geohash4 === '9y68');
+
+function part(grid: RiskGrid, isIn: (cell: RiskCell) => boolean): RiskGrid {
+  const cells = grid.cells.filter(isIn);
+  const index = new Int32Array(grid.index.length).fill(-1);
+  for (const [number, { row, col }] of cells.entries()) index[row * grid.cols + col] = number;
+  return { ...grid, cells, index };
+}
+
+/** Rates of so many whole years with these days of hail. */
+function ratesOf(years: number, days: Iterable<HailDay>, available = SEEN): HailRates {
+  const counts = countHail(GRID, available);
+  for (let day_of_year = 0; day_of_year < YEAR_DAYS; day_of_year++) counts.observe({ day_of_year, share: years });
+  for (const day of days) counts.add(day);
+  return hailRates(GRID, counts, available);
+}
+
+const yearly = ({ rates }: HailRates, k: number, cell: number) => rates[k].reduce((sum, month) => sum + month[cell], 0);
+
+/** The same uniform numbers in every run. */
+function uniform(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 48271) % 2147483647;
+    return state / 2147483647;
+  };
+}
+
+/** A bell around a day of the year, from twelve uniform numbers. */
+function dayAround(day: number, sd_days: number, random: () => number): number {
+  const bell = Array.from({ length: 12 }, random).reduce((sum, one) => sum + one, -6);
+  return (Math.round(day + sd_days * bell) + YEAR_DAYS) % YEAR_DAYS;
+}
+
+/** Hail that falls on every cell as often, independently: a Poisson process. */
+function* poisson(rate: number, years: number, day: number, sd_days: number): Generator<HailDay> {
+  const random = uniform(20_260_501);
+  const wait = () => -Math.log(random());
+  for (const cell of GRID.cells.keys())
+    for (let at = wait(); at < rate * years; at += wait())
+      yield { cell, day_of_year: dayAround(day, sd_days, random), mm: 35 };
+}
+
+const [YEARS, RATE, PEAK_DAY] = [20, 0.8, 196];
+const simulated = ratesOf(YEARS, poisson(RATE, YEARS, PEAK_DAY, 25));
+
+test('the rate of a Poisson process is recovered within two standard errors of the counts of a single cell', (t) => {
+  const error = 2 * Math.sqrt(RATE / YEARS);
+  for (const k of [ANY, SEVERE]) {
+    const near = [...GRID.cells.keys()].filter((cell) => Math.abs(yearly(simulated, k, cell) - RATE) < error);
+    t.true(near.length > 0.95 * GRID.cells.length, `${near.length} of ${GRID.cells.length}`);
+  }
+});
+
+test('the season peaks in the month of the simulated peak, in July and not in the May of the built-in rates', (t) => {
+  const peaks = [...GRID.cells.keys()].map((cell) => {
+    const months = simulated.rates[SEVERE].map((month) => month[cell]);
+    return months.indexOf(Math.max(...months));
+  });
+  t.true(peaks.filter((month) => month === 6).length > 0.99 * peaks.length);
+});
+
+test('without any storm date the rates are the built-in ones, all of them prior', (t) => {
+  const none = ratesOf(0, []);
+  for (const cell of [OKLAHOMA, 0, GRID.cells.length - 1]) {
+    const expected = priorRates(GRID.cells[cell], ANY).reduce((sum, one) => sum + one);
+    t.true(Math.abs(yearly(none, ANY, cell) - expected) < 1e-12);
+    t.true(Math.abs(none.prior_share[cell] - 1) < 1e-12);
+  }
+});
+
+test('one evening leaves the built-in rates in force, and years of data take over from them', (t) => {
+  const evening = countHail(GRID, SEEN);
+  evening.observe({ day_of_year: 325, share: 0.125 });
+  evening.add({ cell: OKLAHOMA, day_of_year: 325, mm: 60 });
+  t.true(hailRates(GRID, evening, SEEN).prior_share[OKLAHOMA] > 0.99);
+  t.true(simulated.prior_share[OKLAHOMA] < 0.05);
+  t.true(ratesOf(1, []).prior_share[OKLAHOMA] < 1);
+});
+
+test('a year without any hail lowers the rate, and where radar sees nothing it stays', (t) => {
+  const blind = Float64Array.from(GRID.cells, (cell) => (roughDistanceKm(cell, GRID.cells[OKLAHOMA]) < 1500 ? 0 : 1));
+  const [none, dry, unseen] = [ratesOf(0, []), ratesOf(5, []), ratesOf(5, [], blind)];
+  t.true(yearly(dry, ANY, OKLAHOMA) < 0.3 * yearly(none, ANY, OKLAHOMA));
+  t.is(yearly(unseen, ANY, OKLAHOMA), yearly(none, ANY, OKLAHOMA));
+});
+
+test('hail that fell where radar sees too little counts no more than the days without it', (t) => {
+  const blind = Float64Array.from(SEEN, (_, cell) => (cell === OKLAHOMA ? 0 : 1));
+  const days = Array.from({ length: 50 }, (_, n) => ({ cell: OKLAHOMA, day_of_year: 100 + n, mm: 60 }));
+  t.deepEqual(ratesOf(5, days, blind).rates, ratesOf(5, [], blind).rates);
+});
+
+test('giant hail that nobody saw follows from significant hail by the tail', (t) => {
+  const days = Array.from({ length: 40 }, (_, n) => ({ cell: OKLAHOMA, day_of_year: 100 + n, mm: 60 }));
+  const found = ratesOf(10, days);
+  const [significant, giant] = [yearly(found, 2, OKLAHOMA), yearly(found, 3, OKLAHOMA)];
+  t.true(Math.abs(giant / significant - Math.exp(-37 / 13)) < 1e-9);
+});
+
+test('classes that are not nested share their mean, and nested ones stay', (t) => {
+  const classes = [4, 5, 1, 2].map((rate) => Float64Array.of(rate, 9 - rate));
+  makeNested(classes);
+  t.deepEqual(
+    classes.map((rates) => [...rates]),
+    [
+      [4.5, 6],
+      [4.5, 6],
+      [1.5, 6],
+      [1.5, 6],
+    ],
+  );
+});
+
+const hail = fc.record({
+  cell: fc.integer({ min: 0, max: GRID.cells.length - 1 }),
+  day_of_year: fc.integer({ min: 0, max: YEAR_DAYS - 1 }),
+  mm: fc.double({ min: 10, max: 150, noNaN: true }),
+});
+
+test('whatever fell, rates are finite, positive and nested', (t) =>
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(fc.array(hail, { maxLength: 200 }), fc.integer({ min: 0, max: 6 }), (days, years) => {
+        const { rates, prior_share } = ratesOf(years, days);
+        return (
+          prior_share.every((share) => share >= 0 && share <= 1) &&
+          rates.every((byMonth, k) =>
+            byMonth.every((month, m) =>
+              month.every((rate, cell) => rate > 0 && rate < 366 && (k === 0 || rate <= rates[k - 1][m][cell])),
+            ),
+          )
+        );
+      }),
+      { numRuns: 25, seed: 9 },
+    ),
+  ));

@@ -1,0 +1,198 @@
+import { join } from 'node:path';
+import test from 'ava';
+import { conusCells } from '../../../pipeline/derive/risk-cells.ts';
+import { silent } from '../../../pipeline/log.ts';
+import { tablePaths } from '../../../pipeline/publish/compact.ts';
+import type { DateHead } from '../../../pipeline/publish/dates.ts';
+import { readNewest } from '../../../pipeline/publish/manifests.ts';
+import type { Root } from '../../../pipeline/publish/root.ts';
+import { readNotes, readRows } from '../../../pipeline/publish/tables.ts';
+import { verifyRoot } from '../../../pipeline/publish/verify.ts';
+import { refreshClimatology, yearsOfData } from '../../../pipeline/run/derive-climatology.ts';
+import { datesToCount, readHail } from '../../../pipeline/run/hail-dates.ts';
+import { distanceKm } from '../../../schemas/geo/distance.ts';
+import { geohash } from '../../../schemas/geo/geohash.ts';
+import { layout } from '../../../schemas/layout.ts';
+import { type ClimatologyCell, climatology } from '../../../schemas/tables/climatology.ts';
+import { type DayMax, dayMax } from '../../../schemas/tables/day-max.ts';
+import { addDays } from '../../../schemas/time.ts';
+import { publishDays } from '../../support/data/published-days.ts';
+import { dayMaxRow } from '../../support/data/rows.ts';
+import { publishBlockage, raysOfKtlx } from '../../support/data/terrain.ts';
+import {
+  asObserved,
+  ingest,
+  MONTH_LATER_MS,
+  midnight,
+  NOW_MS,
+  onRoot,
+  publishedRoot,
+  scansBetween,
+  scratch,
+} from '../../support/data/world.ts';
+
+const GRID = conusCells();
+
+const refresh = (path: string, now_ms = NOW_MS) =>
+  onRoot(path, { now_ms }, ({ root }) => refreshClimatology(root, now_ms, silent));
+
+async function rowsOf(path: string): Promise<ClimatologyCell[]> {
+  const manifest = await readNewest(path, layout.staticPartition);
+  if (manifest === null) throw new Error('no static table is published');
+  return onRoot(path, {}, ({ root }) =>
+    readRows<ClimatologyCell>(root.engine, climatology, tablePaths(path, manifest, climatology.name)),
+  );
+}
+
+const faultsOf = (path: string) =>
+  onRoot(path, {}, async ({ root }) => (await verifyRoot(root.engine, path, null, () => {})).faults);
+
+/** Largest MESH of each date within 10 km of each cell, by a loop over every row and the distance along the geodesic. */
+async function plainMaxima(root: Root): Promise<Map<string, number>> {
+  const found = new Map<string, number>();
+  const centres = new Map(GRID.cells.map((cell) => [cell.geohash4, cell]));
+  for (const date of root.heads.keys()) {
+    const manifest = await root.manifest(date);
+    if (manifest === null) continue;
+    for (const row of await readRows<DayMax>(root.engine, dayMax, tablePaths(root.path, manifest, dayMax.name))) {
+      if (row.interpolated || row.max_mm < 19) continue;
+      for (const name of new Set([-0.1, 0, 0.1].map((north) => geohash(row.lat + north, row.lon, 4)))) {
+        const centre = centres.get(name);
+        if (centre === undefined || distanceKm(centre, row) > 10) continue;
+        found.set(`${date} ${name}`, Math.max(found.get(`${date} ${name}`) ?? 0, row.max_mm));
+      }
+    }
+  }
+  return found;
+}
+
+async function queriedMaxima(root: Root): Promise<Map<string, number>> {
+  const found = new Map<string, number>();
+  for await (const { maxima } of readHail(root, [...root.heads.values()]))
+    for (const { storm_date, cell_row, cell_col, mm } of maxima) {
+      const cell = GRID.cells[GRID.index[cell_row * GRID.cols + cell_col]];
+      found.set(`${storm_date} ${cell.geohash4}`, mm);
+    }
+  return found;
+}
+
+for (const [state, now_ms] of [
+  ['running dates, whose maxima lie in several files', NOW_MS],
+  ['closed and joined dates', MONTH_LATER_MS],
+] as const)
+  test(`the hail of every cell is what a loop over every pixel finds, of ${state}`, async (t) => {
+    const path = await publishedRoot(t, await midnight(), { now_ms });
+    const [queried, plain] = await onRoot(path, { now_ms }, async ({ root }) => [
+      await queriedMaxima(root),
+      await plainMaxima(root),
+    ]);
+    t.true(plain.size > 5, `${plain.size} cells`);
+    t.deepEqual([...queried].sort(), [...plain].sort());
+  });
+
+test('without storm dates there is nothing to refresh, and nothing is published', async (t) => {
+  const path = await scratch(t);
+  t.is(await refresh(path), null);
+  t.is(await readNewest(path, layout.staticPartition), null);
+});
+
+test('an evening of simulated hail gives a table that says so: no year of data, nearly all of it built in', async (t) => {
+  const path = await publishedRoot(t, await midnight());
+  const report = await refresh(path);
+  t.like(report, {
+    source: 'simulated',
+    storm_dates: 2,
+    first_date: '2026-05-01',
+    last_date: '2026-05-02',
+    years_of_data: 0,
+  });
+  const rows = await rowsOf(path);
+  t.is(rows.length, GRID.cells.length);
+  for (const row of rows)
+    if (row.years_of_data !== 0 || row.data_source !== 'simulated' || !(row.prior_share > 0.9))
+      t.fail(JSON.stringify(row));
+  const [file] = (await readNewest(path, layout.staticPartition))?.files ?? [];
+  t.is(
+    await onRoot(path, {}, async ({ root }) => (await readNotes(root.engine, join(path, file.path))).get('source')),
+    'simulated',
+  );
+  t.deepEqual(await faultsOf(path), []);
+});
+
+test('the table is made once, and again only after a week of storm dates', async (t) => {
+  const path = await publishedRoot(t, await midnight(), { now_ms: MONTH_LATER_MS });
+  t.true((await refresh(path, MONTH_LATER_MS))?.changed);
+  t.is(await refresh(path, MONTH_LATER_MS), null);
+  const day = (storm_date: string) => ({
+    storm_date,
+    rows: { day_max: [dayMaxRow({ storm_date })], detections: [], cells: [] },
+  });
+  await publishDays(path, [day('2026-05-08')], 'simulated', MONTH_LATER_MS);
+  t.is(await refresh(path, MONTH_LATER_MS), null);
+  await publishDays(path, [day('2026-05-09')], 'simulated', MONTH_LATER_MS);
+  t.like(await refresh(path, MONTH_LATER_MS), { storm_dates: 4, last_date: '2026-05-09', changed: true });
+  await publishDays(
+    path,
+    Array.from({ length: 7 }, (_, n) => day(addDays('2025-05-01', n))),
+    'simulated',
+    MONTH_LATER_MS,
+  );
+  t.like(await refresh(path, MONTH_LATER_MS), { storm_dates: 11, first_date: '2025-05-01' });
+});
+
+test('observed dates take over at once and alone: not one simulated storm is counted among them', async (t) => {
+  const path = await publishedRoot(t, await scansBetween('23:50', '00:00'));
+  t.is((await refresh(path))?.source, 'simulated');
+  await ingest(path, await asObserved(t, await scansBetween('00:00', '00:10')));
+  const report = await refresh(path);
+  t.like(report, { source: 'observed', storm_dates: 1, first_date: '2026-05-02' });
+  const counted = await onRoot(path, {}, ({ root }) => Promise.resolve(datesToCount(root)));
+  t.deepEqual(
+    counted?.heads.map(({ partition }) => partition),
+    ['2026-05-02'],
+  );
+  t.true((await rowsOf(path)).every(({ data_source }) => data_source === 'observed'));
+});
+
+test('the list of static tables says that it holds both kinds, where a terrain model stands beside simulated hail', async (t) => {
+  const path = await publishedRoot(t, await midnight());
+  await refresh(path);
+  t.is((await readNewest(path, layout.staticPartition))?.source, 'simulated');
+  await publishBlockage(path, raysOfKtlx([{ tilt_deg: 0.5, distance_km: 20, blocked: 0.5 }], 90, 90));
+  const manifest = await readNewest(path, layout.staticPartition);
+  t.is(manifest?.source, 'mixed');
+  t.deepEqual(
+    manifest?.files.map(({ table }) => table),
+    ['climatology', 'blockage'],
+  );
+  t.deepEqual(await faultsOf(path), []);
+});
+
+const head = (partition: string, scan_count: number, closed = true): DateHead => ({
+  partition,
+  commit: 1,
+  provenance: 'observed',
+  closed,
+  table_commits: {},
+  scan_count,
+  last_scan: null,
+  table_files: 1,
+});
+const dates = (count: number, scans: number, last = '2026-05-01') =>
+  Array.from({ length: count }, (_, n) => head(addDays(last, n + 1 - count), scans));
+
+for (const [what, years, heads] of [
+  ['no date', 0, []],
+  ['one evening', 0, [head('2026-05-01', 90, false)]],
+  ['364 whole days', 1, dates(364, 720)],
+  ['328 whole days, less than 90 %', 0, dates(328, 720)],
+  ['329 whole days, at least 90 %', 1, dates(329, 720)],
+  ['two years of nine scans in ten', 2, dates(730, 650)],
+  ['two years of eight scans in ten', 0, dates(730, 576)],
+  ['ten years of sums of whole days', 10, dates(3650, 0)],
+] as const)
+  test(`${what}: ${years} years of data`, (t) => t.is(yearsOfData(heads), years));
+
+test('a year that is missing in between is not counted', (t) => {
+  t.is(yearsOfData([...dates(365, 720, addDays('2026-05-01', -730)), ...dates(365, 720)]), 2);
+});
