@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { table } from '../columns.ts';
-import { bigCount, dataSourceColumn, minutes, plainNumber, stormDateColumn, word } from '../units.ts';
+import { provenanceColumn } from '../provenance.ts';
+import { bigCount, minutes, plainNumber, stormDateColumn, word } from '../units.ts';
 
 /** What is scored: how storms are followed, and where their hail is said to come. */
 export const SCORE_KINDS = ['tracking', 'nowcast'] as const;
@@ -27,7 +28,7 @@ export const Score = z.object({
     'The same for storms that are left where they are; null where that means nothing.',
     '1',
   ).nullable(),
-  data_source: dataSourceColumn('Who wrote the scans: scores of simulated storms say nothing about real ones.'),
+  data_source: provenanceColumn('Who wrote the scans: scores of simulated storms say nothing about real ones.'),
 });
 export type Score = z.infer<typeof Score>;
 
