@@ -7,6 +7,7 @@ import { history } from './history.ts';
 import { http } from './http.ts';
 import { nowcast } from './nowcast.ts';
 import { portfolio } from './portfolio.ts';
+import { risk } from './risk.ts';
 import { scan } from './scan.ts';
 import { serve } from './serve.ts';
 import { swaths } from './swaths.ts';
@@ -25,6 +26,7 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   swaths,
   portfolio,
   history,
+  risk,
   serve,
   nowcast,
 };
@@ -49,6 +51,7 @@ if (name !== undefined) {
   await swaths([]);
   await portfolio([]);
   await history([]);
+  await risk();
   await serve([]);
   await nowcast([]);
 }
