@@ -43,7 +43,8 @@ export const Manifest = z.object({
   partition: z.string(),
   commit: z.int().positive(),
   source: MixedProvenance.meta({
-    description: 'Provenance of the data; mixed only for a month whose dates, or static tables that, differ in it.',
+    description:
+      'Provenance of the data; mixed only where the dates of a month, the days of a collection or static tables differ in it.',
   }),
   storm_day_start_hour: z.int().min(0).max(23),
   /** When the pipeline committed it: ingest time, the source of `data_as_of` on closed dates. */
