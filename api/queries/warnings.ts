@@ -82,18 +82,17 @@ export async function warningsAround(
   readonly found: { readonly warning: PlacedWarning; readonly end_ms: number }[];
   readonly unplaced: number;
 }> {
-  const { since_ms, now_ms } = question;
+  const { since_ms, now_ms, radius_km } = question;
+  const reach = boxAround(question, radius_km);
   const spans = await rows.of(WARNINGS, pathsOf(collection, question));
+  const near = spans.filter(({ message }) => isBoxNear(message, reach));
   const asked =
     since_ms === null
-      ? warningsInForce(spans, now_ms).map((message) => ({ message, end_ms: message.expires_at }))
-      : warningsSince(spans, since_ms, now_ms);
+      ? warningsInForce(near, now_ms).map((message) => ({ message, end_ms: message.expires_at }))
+      : warningsSince(near, since_ms, now_ms);
   const placed = asked.flatMap(({ message, end_ms }) => (hasGeometry(message) ? [{ warning: message, end_ms }] : []));
-  const reach = boxAround(question, question.radius_km);
   return {
-    found: placed.filter(
-      ({ warning }) => isBoxNear(warning, reach) && isWithin(polygonsOf(warning), question, question.radius_km),
-    ),
+    found: placed.filter(({ warning }) => isWithin(polygonsOf(warning), question, radius_km)),
     unplaced: asked.length - placed.length,
   };
 }
@@ -133,11 +132,8 @@ function hasGeometry(row: WarningRow): row is PlacedWarning {
   return row.geometry !== null;
 }
 
-/** False when the box of a row shows that it is too far away; edges are there where a polygon is. */
-function isBoxNear(
-  { west, south, east, north }: Pick<Warning, 'west' | 'south' | 'east' | 'north'>,
-  reach: Bbox,
-): boolean {
+/** False when the box of a row shows that it is too far away; a row without a polygon has no box, and may be anywhere. */
+function isBoxNear({ west, south, east, north }: WarningRow, reach: Bbox): boolean {
   if (west === null || south === null || east === null || north === null) return true;
-  return boxesMeet([west, south, east, north], reach);
+  return west <= reach[2] && east >= reach[0] && south <= reach[3] && north >= reach[1];
 }

@@ -4,6 +4,9 @@ import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { MultiPolygon } from '../../schemas/geo/rings.ts';
 import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
 
+/** The sphere is off by up to 0.6 % of a distance; what is nearer to the rim than that is measured on the ellipsoid. */
+const SPHERE_SLACK = 0.01;
+
 /** A row with an area, WKT. */
 export interface HasGeometry {
   readonly geometry: string;
@@ -34,7 +37,14 @@ export function holds(row: HasGeometry, point: Position): boolean {
  * latitude, as GeoJSON has them; the distance is the geodesic of WGS84.
  */
 export function isWithin(polygons: MultiPolygon, point: Position, radius_km: number): boolean {
-  return isInside(polygons, point) || edgesOf(polygons).some((edge) => isEdgeWithin(edge, point, radius_km));
+  const surely_km = radius_km * (1 - SPHERE_SLACK);
+  const isVertexWithin = ([lon = Number.NaN, lat = Number.NaN]: readonly number[]) =>
+    roughDistanceKm(point, { lat, lon }) < surely_km;
+  return (
+    polygons.flat(2).some(isVertexWithin) ||
+    isInside(polygons, point) ||
+    edgesOf(polygons).some((edge) => isEdgeWithin(edge, point, radius_km))
+  );
 }
 
 /** True when two boxes overlap or touch. */
@@ -71,9 +81,6 @@ type Edge = readonly [from: readonly number[], to: readonly number[]];
 function edgesOf(polygons: MultiPolygon): Edge[] {
   return polygons.flat().flatMap((ring) => ring.slice(1).map((to, index): Edge => [ring[index] as number[], to]));
 }
-
-/** The sphere is off by up to 0.6 % of a distance; what is nearer to the rim than that is measured on the ellipsoid. */
-const SPHERE_SLACK = 0.01;
 
 function isEdgeWithin(edge: Edge, point: Position, radius_km: number): boolean {
   const rough_km = nearestKm(edge, point, roughDistanceKm);

@@ -21,7 +21,7 @@ export interface WarningSpan<Message extends WarningMessage = WarningMessage> {
 }
 
 /**
- * The messages that warn, each with when it is replaced and ended, whatever the time is now.
+ * The messages that warn, newest first, each with when it is replaced and ended, whatever the time is now.
  *
  * A message takes the place of those that it names, and of all earlier ones of its event. One message of an event may cancel a
  * part of the area while another of the same minute continues the rest, so no message takes the place of one of its own minute.
@@ -31,10 +31,11 @@ export function warningSpans<Message extends WarningMessage>(messages: readonly 
   const ending = successorsOf(messages.filter(isEnding));
   return messages
     .filter((message) => !isEnding(message))
+    .sort((a, b) => b.issued_at - a.issued_at || (a.warning_id < b.warning_id ? -1 : 1))
     .map((message) => ({ message, replaced_ms: warning(message), ended_ms: ending(message) }));
 }
 
-/** Warnings in force at an instant, newest first: sent and not yet expired, not cancelled, and not replaced. */
+/** Warnings in force at an instant, in the order of the spans: sent and not yet expired, not cancelled, and not replaced. */
 export function warningsInForce<Message extends WarningMessage>(
   spans: readonly WarningSpan<Message>[],
   at_ms: number,
@@ -44,8 +45,7 @@ export function warningsInForce<Message extends WarningMessage>(
       const { issued_at, expires_at } = message;
       return issued_at <= at_ms && at_ms < Math.min(expires_at, replaced_ms, ended_ms);
     })
-    .map(({ message }) => message)
-    .sort(byNewest);
+    .map(({ message }) => message);
 }
 
 /** A warning as its last message has it, and when it was over or will be, epoch milliseconds. */
@@ -55,8 +55,8 @@ export interface PastWarning<Message extends WarningMessage = WarningMessage> {
 }
 
 /**
- * Warnings that were in force at some time after `since_ms`, as known at `at_ms`, newest first. Each is its last message; one
- * that was cancelled ended at its cancellation.
+ * Warnings that were in force at some time after `since_ms`, as known at `at_ms`, in the order of the spans. Each is its last
+ * message; one that was cancelled ended at its cancellation.
  */
 export function warningsSince<Message extends WarningMessage>(
   spans: readonly WarningSpan<Message>[],
@@ -69,12 +69,7 @@ export function warningsSince<Message extends WarningMessage>(
       message,
       end_ms: Math.min(message.expires_at, ended_ms <= at_ms ? ended_ms : Number.POSITIVE_INFINITY),
     }))
-    .filter(({ message, end_ms }) => end_ms > message.issued_at && end_ms > since_ms)
-    .sort((a, b) => byNewest(a.message, b.message));
-}
-
-function byNewest(a: WarningMessage, b: WarningMessage): number {
-  return b.issued_at - a.issued_at || (a.warning_id < b.warning_id ? -1 : 1);
+    .filter(({ message, end_ms }) => end_ms > message.issued_at && end_ms > since_ms);
 }
 
 /** True for a message that says that its event is over. */

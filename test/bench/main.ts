@@ -2,6 +2,7 @@ import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
 import { climate } from './climate.ts';
 import { day } from './day.ts';
 import { decode } from './decode.ts';
+import { feeds } from './feeds.ts';
 import { forecast } from './forecast.ts';
 import { history } from './history.ts';
 import { http } from './http.ts';
@@ -27,6 +28,7 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   portfolio,
   history,
   risk,
+  feeds,
   serve,
   nowcast,
 };
@@ -52,6 +54,7 @@ if (name !== undefined) {
   await portfolio([]);
   await history([]);
   await risk();
+  await feeds();
   await serve([]);
   await nowcast([]);
 }

@@ -20,7 +20,11 @@ async function monthsOf(t: ExecutionContext, months: readonly string[]) {
   const root = await scratch(t);
   for (const [index, month] of months.entries()) {
     const received_ms = Date.parse(`${month}-01T19:00:00Z`);
-    await publishFeeds(root, [watchFile({ number: index + 1, from: '011900', to: '020100' }, [-98, 35, -97, 36], received_ms)], received_ms);
+    await publishFeeds(
+      root,
+      [watchFile({ number: index + 1, from: '011900', to: '020100' }, [-98, 35, -97, 36], received_ms)],
+      received_ms,
+    );
   }
   const engine = await openEngine(root);
   const catalog = await openCatalog(root, 0);

@@ -37,7 +37,10 @@ test('what is within a distance is what many positions of the edges say', (t) =>
   const polygons = multiPolygonFromWkt(SQUARE);
   fc.assert(
     fc.property(
-      fc.record({ lat: fc.double({ min: 33.5, max: 37.5, noNaN: true }), lon: fc.double({ min: -100, max: -95, noNaN: true }) }),
+      fc.record({
+        lat: fc.double({ min: 33.5, max: 37.5, noNaN: true }),
+        lon: fc.double({ min: -100, max: -95, noNaN: true }),
+      }),
       (point) => {
         if (holds({ geometry: SQUARE }, point)) return t.true(isWithin(polygons, point, 0.001));
         const km = obviousKm(polygons, point);
