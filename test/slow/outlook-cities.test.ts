@@ -82,7 +82,11 @@ function expectedOf(rows: readonly FileOutlook[], over: readonly FileOutlook[], 
   };
 }
 
+/** Edited by hand, with two weekdays and no time zone: the reader refuses it as a whole. */
+const EDITED = 'PTSDY1_new.txt';
+
 for (const name of hasSharedData ? readdirSync(sharedData('outlooks', 'points')) : ['PTSDY1.txt'])
+  if (name !== EDITED)
   oracleTest(`the outlook of ${name} at ${CITIES.length} cities is what shapely finds in its areas`, async (t) => {
     const bytes = readFileSync(sharedData('outlooks', 'points', name));
     const later_ms = Date.parse('2026-11-22T00:00:00Z');
