@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { outlooksSpc } from '../../api/routes/outlooks-spc.ts';
 import { warnings } from '../../api/routes/warnings.ts';
 import { readOutlookPoints } from '../../pipeline/read/spc-outlook-points.ts';
@@ -43,7 +43,7 @@ const hasShapely = askShapely([]) !== null;
 const needs = hasSharedData ? 'python3-shapely' : '../shared/data';
 
 /** Registers a test on real files that shapely judges too; where one is absent it shows as skipped, with the reason in its title. */
-function oracleTest(title: string, body: Parameters<typeof test>[1]): void {
+function oracleTest(title: string, body: (t: ExecutionContext) => Promise<void>): void {
   if (hasSharedData && hasShapely) test(title, body);
   else test.skip(`${title} (needs ${needs}, which is absent)`, body);
 }
@@ -87,25 +87,25 @@ const EDITED = 'PTSDY1_new.txt';
 
 for (const name of hasSharedData ? readdirSync(sharedData('outlooks', 'points')) : ['PTSDY1.txt'])
   if (name !== EDITED)
-  oracleTest(`the outlook of ${name} at ${CITIES.length} cities is what shapely finds in its areas`, async (t) => {
-    const bytes = readFileSync(sharedData('outlooks', 'points', name));
-    const later_ms = Date.parse('2026-11-22T00:00:00Z');
-    const { rows } = readOutlookPoints(bytes, name, later_ms);
-    const now_ms = Math.max(...rows.map(({ issue_time }) => issue_time));
-    const data_root = await scratch(t);
-    await publishFeeds(data_root, [{ name, bytes, received_ms: now_ms }], now_ms);
-    const service = await startService({ endpoints: [outlooksSpc], data_root, now_ms });
-    t.teardown(() => service.close());
-    for (const day of new Set(rows.map((row) => row.day))) {
-      const product = rows.filter((row) => row.day === day);
-      const over = areasOverCities(product);
-      for (const [city, [place, lon, lat]] of CITIES.entries()) {
-        const answer = await service.json(`/v1/outlooks/spc?lat=${lat}&lon=${lon}&day=${day}`);
-        const { category_label: _, ...outlook } = (answer as SpcOutlookAnswer).outlook;
-        t.deepEqual(outlook, expectedOf(product, over[city] ?? [], day), `${place}, day ${day}`);
+    oracleTest(`the outlook of ${name} at ${CITIES.length} cities is what shapely finds in its areas`, async (t) => {
+      const bytes = readFileSync(sharedData('outlooks', 'points', name));
+      const later_ms = Date.parse('2026-11-22T00:00:00Z');
+      const { rows } = readOutlookPoints(bytes, name, later_ms);
+      const now_ms = Math.max(...rows.map(({ issue_time }) => issue_time));
+      const data_root = await scratch(t);
+      await publishFeeds(data_root, [{ name, bytes, received_ms: now_ms }], now_ms);
+      const service = await startService({ endpoints: [outlooksSpc], data_root, now_ms });
+      t.teardown(() => service.close());
+      for (const day of new Set(rows.map((row) => row.day))) {
+        const product = rows.filter((row) => row.day === day);
+        const over = areasOverCities(product);
+        for (const [city, [place, lon, lat]] of CITIES.entries()) {
+          const answer = await service.json(`/v1/outlooks/spc?lat=${lat}&lon=${lon}&day=${day}`);
+          const { category_label: _, ...outlook } = (answer as SpcOutlookAnswer).outlook;
+          t.deepEqual(outlook, expectedOf(product, over[city] ?? [], day), `${place}, day ${day}`);
+        }
       }
-    }
-  });
+    });
 
 oracleTest('the real warnings of 2023 hold the places of a grid over them that shapely finds inside', async (t) => {
   const file = sharedData('warnings', 'alerts', 'two_real_SVR_with_hail_2023.geojson');
