@@ -23,6 +23,7 @@ const COLUMNS = [
 const OUTLOOKS: CollectionView<OutlookArea, readonly OutlookArea[]> = {
   table: spcOutlooks,
   columns: COLUMNS,
+  time: null,
   make: (rows) => rows,
 };
 

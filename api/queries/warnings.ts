@@ -62,16 +62,21 @@ export type WatchRow = Pick<Watch, (typeof WATCH_COLUMNS)[number]>;
 const WARNINGS: CollectionView<WarningRow, readonly WarningSpan<WarningRow>[]> = {
   table: warnings,
   columns: WARNING_COLUMNS,
+  time: 'issued_at',
   make: warningSpans,
 };
 const WATCHES: CollectionView<WatchRow, readonly WatchRow[]> = {
   table: watches,
   columns: WATCH_COLUMNS,
+  time: 'issued_at',
   make: (rows) => rows.toSorted((a, b) => b.issued_at - a.issued_at || (a.watch_id < b.watch_id ? -1 : 1)),
 };
 
+const MS_PER_DAY = 86_400_000;
 /** Whatever is in force was issued, and what replaces it too, within two days: so far back its messages are read. */
-const REACH_MS = 2 * 86_400_000;
+const REACH_MS = 2 * MS_PER_DAY;
+/** What is in force now, and a history of a day, need no more than the last days: a small part of a month in May. */
+const RECENT_MS = REACH_MS + MS_PER_DAY;
 
 /** Warnings whose polygon holds the point or comes near enough, newest first, and how many could not be placed. */
 export async function warningsAround(
@@ -84,7 +89,7 @@ export async function warningsAround(
 }> {
   const { since_ms, now_ms, radius_km } = question;
   const reach = boxAround(question, radius_km);
-  const spans = await rows.of(WARNINGS, pathsOf(collection, question));
+  const spans = await rows.of(WARNINGS, pathsOf(collection, question), fromOf(question));
   const near = spans.filter(({ message }) => isBoxNear(message, reach));
   const asked =
     since_ms === null
@@ -107,7 +112,7 @@ export async function watchesAround(
   question: WarningsQuestion,
 ): Promise<WatchRow[]> {
   const { since_ms, now_ms } = question;
-  const all = await rows.of(WATCHES, pathsOf(collection, question));
+  const all = await rows.of(WATCHES, pathsOf(collection, question), fromOf(question));
   const reach = boxAround(question, question.radius_km);
   return all
     .filter(
@@ -122,6 +127,13 @@ export async function watchesAround(
 /** Files from the month of the oldest message that may matter to that of the question. */
 function pathsOf({ paths }: CollectionEdition, { since_ms, now_ms }: WarningsQuestion): string[] {
   return paths(monthAt((since_ms ?? now_ms) - REACH_MS), monthAt(now_ms));
+}
+
+/** Start of the day from which on rows are read; of a longer history all rows of its months are. */
+function fromOf({ since_ms, now_ms }: WarningsQuestion): number | undefined {
+  const oldest_ms = (since_ms ?? now_ms) - REACH_MS;
+  const recent_ms = Math.floor((now_ms - RECENT_MS) / MS_PER_DAY) * MS_PER_DAY;
+  return oldest_ms >= recent_ms ? recent_ms : undefined;
 }
 
 function monthAt(time_ms: number): string {

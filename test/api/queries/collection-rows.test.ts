@@ -12,8 +12,12 @@ type Row = Pick<Watch, 'number' | 'issued_at' | 'geometry'>;
 const NUMBERS: CollectionView<Row, number[]> = {
   table: watches,
   columns: ['number', 'issued_at', 'geometry'],
+  time: 'issued_at',
   make: (rows) => rows.map(({ number }) => number),
 };
+
+/** One more than stay in memory. */
+const MANY = ['2026-01', '2026-02', '2026-03', '2026-04', '2026-05', '2026-06', '2026-07'];
 
 /** Paths of a watch in each of some months, and an engine that counts its statements. */
 async function monthsOf(t: ExecutionContext, months: readonly string[]) {
@@ -70,14 +74,24 @@ test('what a view makes of the same files is made once', async (t) => {
   t.is(await collections.of(NUMBERS, paths), await collections.of(NUMBERS, paths));
 });
 
-test('of many months those asked for last stay in memory', async (t) => {
-  const { collections, paths, asked } = await monthsOf(t, ['2026-01', '2026-02', '2026-03', '2026-04', '2026-05']);
-  for (const path of paths) await collections.of(NUMBERS, [path]);
-  t.is(asked.length, 5);
-  await collections.of(NUMBERS, paths.slice(4));
-  t.is(asked.length, 5);
-  await collections.of(NUMBERS, paths.slice(0, 1));
+test('rows from an instant on are those at that instant and later, read for themselves', async (t) => {
+  const { collections, paths, asked } = await monthsOf(t, ['2026-03', '2026-04']);
+  const from_ms = Date.parse('2026-04-01T19:00:00Z');
+  t.deepEqual(await collections.of(NUMBERS, paths, from_ms), [2]);
+  t.deepEqual(await collections.of(NUMBERS, paths, from_ms + 1), []);
+  t.deepEqual(await collections.of(NUMBERS, paths), [1, 2]);
+  t.deepEqual(await collections.of(NUMBERS, paths, from_ms), [2]);
   t.is(asked.length, 6);
+});
+
+test('of many months those asked for last stay in memory', async (t) => {
+  const { collections, paths, asked } = await monthsOf(t, MANY);
+  for (const path of paths) await collections.of(NUMBERS, [path]);
+  t.is(asked.length, 7);
+  await collections.of(NUMBERS, paths.slice(6));
+  t.is(asked.length, 7);
+  await collections.of(NUMBERS, paths.slice(0, 1));
+  t.is(asked.length, 8);
 });
 
 test('a failure is not remembered: the next question reads again', async (t) => {
