@@ -30,14 +30,14 @@ const KEPT_SLOTS = 48;
  * The walk of strength and texture lift the largest pixel a storm ever shows above its `peak_mm` by about this much:
  * medians below are those of observed maxima (48 mm supercells, 27 multicells, 9 ordinary cells) divided by it.
  */
-const OBSERVED_OVER_PEAK = { ordinary: 1.4, organised: 1.65 } as const;
+const OBSERVED_OVER_PEAK = { ordinary: 1.32, organised: 1.65 } as const;
 /** A storm that wanders gets ahead more slowly than it moves: speed along the course over that of the wind. */
 const COURSE_SHARE = 0.88;
 /**
  * Large hail stays, small hail comes and goes: spread of the walk of strength, natural logarithm, of organised storms
  * with a `peak_mm` up to the first bound, and falling evenly to that from the second on.
  */
-const STRENGTH_LN = { small: 0.95, large: 0.1 } as const;
+const STRENGTH_LN = { small: 1.05, large: 0.1 } as const;
 const STRENGTH_MM = { small: 17, large: 38 } as const;
 /** A storm falls as low as its walk goes, but rises above its usual strength by less than so many standard deviations. */
 const STRENGTH_MOST = 1;
@@ -47,7 +47,7 @@ const ORDINARY_STRENGTH_LN = 0.1;
 const LIFE_SHARE = { small: 0.6, large: 1 } as const;
 const LIFE_MM = { small: 12, large: 32 } as const;
 /** Width of a core over 2.4 to 3.8 km, which is that of the smallest and of the largest hail. */
-const WIDTH = { ordinary: 1.1, organised: 1.15 } as const;
+const WIDTH = { ordinary: 1.18, organised: 1.15 } as const;
 
 export type StormKind = 'ordinary' | 'multicell' | 'supercell';
 
@@ -277,7 +277,7 @@ function bearOrdinary(slot: Slot, line: Boundary, origin: Position, birth_ms: nu
     direction_deg: bearingOf(line.mean) + 10 * normal(draw),
     turn_deg: 0,
     speed_ms: courseSpeed(line.mean) * Math.exp(0.12 * normal(draw)),
-    peak_mm: lognormal(draw, 9 / OBSERVED_OVER_PEAK.ordinary, 0.57),
+    peak_mm: lognormal(draw, 9 / OBSERVED_OVER_PEAK.ordinary, 0.53),
   });
 }
 

@@ -9,7 +9,7 @@ const MARGIN_MS = 60 * MS_PER_MINUTE;
 /** Minutes in which a deviation from the course falls to 1/e. */
 const VELOCITY_MEMORY_MIN = 15;
 /** Minutes in which a deviation from the usual strength falls to 1/e. */
-const STRENGTH_MEMORY_MIN = 10;
+const STRENGTH_MEMORY_MIN = 9;
 /**
  * Standard deviations of the velocity along and across the course, as shares of the speed. With them a tracker's motion
  * is wrong by what it is wrong on real storms: SCIENCE.md, "Simulated weather".

@@ -54,7 +54,7 @@ export const DAY_CHARACTERS: Readonly<Record<DayType, DayCharacter>> = {
     steady_organised_per_hour: 1.5,
     steady_ordinary_per_hour: 20,
     supercell_share: 0.2,
-    size_factor: 0.47,
+    size_factor: 0.54,
     boundaries: 3,
     shear_ms: [12, 22],
     mean_wind_ms: [9, 16],
