@@ -3,9 +3,10 @@ import { Command } from 'commander';
 import { utcDate } from '../../schemas/time.ts';
 import { readConfig } from '../config.ts';
 import { UsageError } from '../error.ts';
-import { EVENINGS_MAX, refitModel } from '../train/refit.ts';
+import { type PublishedMaterial, publishedMaterial } from '../run/published-material.ts';
+import { EVENINGS_MAX, type PublishedRefit, refitModel, refitPublished, type Supply } from '../train/refit.ts';
 import type { TrainingReport } from '../train/train-model.ts';
-import { wholeOption } from './cli.ts';
+import { counted, wholeOption } from './cli.ts';
 
 const REFERENCE = resolve(import.meta.dirname, '../../data/reference');
 
@@ -16,6 +17,7 @@ export function trainCommand(): Command {
     .option('--evenings <n>', 'simulated evenings to learn from', '60')
     .option('--seed <n>', 'seed of the evenings and of the resampling', '1')
     .option('--probsevere <dir>', 'folder of ProbSevere JSON files to learn from')
+    .option('--from-published', 'learn from the observed dates of the data root, when they hold enough')
     .option('--out <dir>', 'folder to write to; data/reference of the project when left out')
     .option('--json', 'print the report as one JSON object')
     .addHelpText(
@@ -23,6 +25,7 @@ export function trainCommand(): Command {
       `
 Examples:
   $ hail-pipeline train
+  $ hail-pipeline train --from-published --out ./model
   $ hail-pipeline train --evenings 100 --seed 7 --probsevere ./probsevere --out ./model`,
     )
     .action(run);
@@ -32,11 +35,13 @@ interface Options {
   readonly evenings: string;
   readonly seed: string;
   readonly probsevere?: string;
+  readonly fromPublished?: true;
   readonly out?: string;
   readonly json?: boolean;
 }
 
 async function run(options: Options): Promise<void> {
+  if (options.fromPublished) return fromPublished(options);
   const evenings = wholeOption('--evenings', options.evenings, EVENINGS_MAX);
   const seed = wholeOption('--seed', options.seed, 2 ** 31 - 1);
   if (evenings === 0 && options.probsevere === undefined)
@@ -54,6 +59,38 @@ async function run(options: Options): Promise<void> {
     },
   });
   process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : summary(report, out));
+}
+
+async function fromPublished({ probsevere, seed, out: folder, json }: Options): Promise<void> {
+  if (probsevere !== undefined)
+    throw new UsageError(`--probsevere is '${probsevere}' beside --from-published, expected one of the two`);
+  const { data_root, now } = readConfig();
+  const material = await publishedMaterial(data_root);
+  const out = folder ?? REFERENCE;
+  const target = { seed: wholeOption('--seed', seed, 2 ** 31 - 1), out, date: utcDate(now()) };
+  const refit = await refitPublished(material.samples, material.report_pairs, target);
+  const { dates, simulated_dates } = material;
+  process.stdout.write(
+    json ? `${JSON.stringify({ dates, simulated_dates, ...refit })}\n` : publishedSummary(material, refit, out),
+  );
+}
+
+function publishedSummary(
+  { dates, simulated_dates }: PublishedMaterial,
+  { probsevere, reports, report }: PublishedRefit,
+  out: string,
+): string {
+  const days =
+    dates.length === 0 ? 'no observed date' : `${counted(dates.length, 'observed date')}: ${dates.join(', ')}`;
+  const supply = (what: string, { pairs, dates: on, pairs_needed, dates_needed, enough }: Supply) =>
+    `${counted(pairs, `pair`)} of ${what} on ${counted(on, 'date')}${enough ? '' : `, needs ${pairs_needed} on ${dates_needed}`}`;
+  return [
+    `Published: ${days}${simulated_dates > 0 ? ` (${counted(simulated_dates, 'simulated date')} left out)` : ''}`,
+    supply('radar and ProbSevere', probsevere),
+    reports === null ? 'no ground reports published' : supply('radar and reports', reports),
+    report === null ? 'Not enough to refit from: nothing was changed.' : summary(report, out).trimEnd(),
+    '',
+  ].join('\n');
 }
 
 function summary({ version, samples, held_out }: TrainingReport, out: string): string {

@@ -3,14 +3,15 @@ import { SIZE_CAP_MM } from '../../schemas/size.ts';
 import { type HailModel, modelProbability, type Predictors } from './model.ts';
 import type { ObjectMatch } from './probsevere.ts';
 
-/** ln D = base + slope ln MESH: the median of reports grows more slowly than MESH, whose errors multiply. */
+/** ln D = base + slope ln MESH, as long as none is fitted to reports: the median of reports grows more slowly than MESH, whose errors multiply. */
 const SIZE_LAW = { base: 1.18, slope: 0.62, min_mm: 5, max_mm: 120 } as const;
 
 const MODEL: HailModel = weights;
 
 /** Median size a ground report would give, mm, to one decimal, 5..120: not a largest size. */
 export function predictedSize(mesh_mm: number): number {
-  const size_mm = Math.exp(SIZE_LAW.base + SIZE_LAW.slope * Math.log(Math.min(SIZE_CAP_MM, mesh_mm)));
+  const { base, slope } = MODEL.size_law ?? SIZE_LAW;
+  const size_mm = Math.exp(base + slope * Math.log(Math.min(SIZE_CAP_MM, mesh_mm)));
   return Math.round(10 * Math.min(SIZE_LAW.max_mm, Math.max(SIZE_LAW.min_mm, size_mm))) / 10;
 }
 

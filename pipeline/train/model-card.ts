@@ -4,13 +4,13 @@ import type { SampleSource, TrainingReport } from './train-model.ts';
 
 const SIZES_MM = [10, 15, 19, 25.4, 30, 38, 50, 63];
 
-const SOURCE_TITLES: Readonly<Record<SampleSource, string>> = {
+export const SOURCE_TITLES: Readonly<Record<SampleSource, string>> = {
   simulated: 'simulated evenings',
   probsevere: 'ProbSevere objects',
 };
 
 /** Model card in Markdown: what the model is, what it was fitted on, how well it does, and where it fails. */
-export function modelCard(model: HailModel, report: TrainingReport, date: string): string {
+export function modelCard(model: HailModel, report: TrainingReport, date: string, report_pairs = 0): string {
   const { samples, groups, held_out } = report;
   return `# Model card: ${model.version}
 
@@ -24,8 +24,7 @@ object of NOAA/CIMSS matches the storm, the published number is that object's Pr
 \`probsevere-2\` or \`probsevere-3\`; this model speaks where there is none, and bounds it where the cell's peak is below
 half of the object's MESH.
 
-\`ml_predicted_size_mm\` is not fitted: exp(1.18 + 0.62 ln MESH), held within 5-120 mm, the median size a ground report
-would give. It is not a largest size. \`estimated_size_mm\` (MESH), POSH, VIL, echo tops and reflectivity are NOAA's
+${sizeText(model, report_pairs)} It is not a largest size. \`estimated_size_mm\` (MESH), POSH, VIL, echo tops and reflectivity are NOAA's
 own values. \`confidence\` is a logistic with weights set by judgement, not fitted to anything.
 
 ## Intended use
@@ -40,7 +39,11 @@ not evidence that hail fell at an address.
 | simulated evenings of our own | ${samples.simulated} | ${groups.simulated} evenings |
 | ProbSevere objects >= 3 mm, not flagged | ${samples.probsevere} | ${groups.probsevere} UTC dates |
 
-- **No ground report was used.** No national archive of reports went into it.
+${
+  report_pairs > 0
+    ? `- ${report_pairs} ground reports fitted the size, none the probability.`
+    : '- **No ground report was used.** No national archive of reports went into it.'
+}
 - Simulated targets follow from the simulator's own law of sizes on the ground, ln D = 1.18 + 0.62 ln MESH + 0.28 N, at
   the largest MESH the storm shows in the next 60 minutes. Finding that law again is a closed loop, not evidence.
   The simulator decides how storms grow and last; real ones differ.
@@ -79,9 +82,12 @@ Beside a MESH alone, with everything else missing:
 ## Skill on cases held out
 
 Every group is judged by a model that never saw it. Intervals are 5-95 % over resampled groups; with two groups they
-mean little. The one-variable law is sigma(-0.26 + 3.63 ln(MESH/25.4)), which was fitted to the very ProbSevere cases
-it is compared on here, so it has an unfair lead on them. The storm objects of spring 2015 (the test data of hagelslag) carry MESH
-as their truth and cannot judge this model: no figure is given for them.
+mean little. The one-variable law is sigma(a + b ln(MESH/25.4)), fitted anew for every group without it, as the model is.
+The storm objects of spring 2015 (the test data of hagelslag) carry MESH as their truth and cannot judge this model: no
+figure is given for them.
+
+![Reliability on cases held out](reliability.svg)
+${unseenSection(report.unseen)}
 
 ${Object.entries(held_out)
   .map(([source, metrics]) => skillSection(SOURCE_TITLES[source as SampleSource], metrics))
@@ -99,9 +105,9 @@ ${Object.entries(held_out)
 
 ## How to refit
 
-\`npx hail-pipeline train --evenings 60 --probsevere DIR\` writes both files again. Once ground reports have run for a season,
-replace the simulated targets by reports near the storm, hold out whole days, fit \`ml_predicted_size_mm\` and
-\`confidence\` too, and raise the version.
+\`npx hail-pipeline train --evenings 60 --probsevere DIR\` writes both files again. With
+\`npx hail-pipeline train --from-published\` it learns from the observed dates of a data root: the probability from storm
+cells and the ProbSevere objects they lie in, the size from cells and ground reports, once there are enough of both.
 `;
 }
 
@@ -115,6 +121,30 @@ function onMeshAlone(model: HailModel, mesh_mm: number): number {
     growth_mm_per_min: null,
     duration_min: null,
   }).probability;
+}
+
+function sizeText({ size_law }: HailModel, report_pairs: number): string {
+  return size_law
+    ? `\`ml_predicted_size_mm\` is fitted to ${report_pairs} ground reports beside the largest MESH near them: exp(${size_law.base.toFixed(2)} + ${size_law.slope.toFixed(2)} ln MESH),
+held within 5-120 mm, the median size a ground report would give.`
+    : `\`ml_predicted_size_mm\` is not fitted: exp(1.18 + 0.62 ln MESH), held within 5-120 mm, the median size a ground report
+would give.`;
+}
+
+/** Errors on ProbSevere dates that neither side has seen; nothing without any. */
+function unseenSection(dates: TrainingReport['unseen']): string {
+  if (dates.length === 0) return '';
+  const rows = dates.map(({ date, cases, model, law, printed_law }) =>
+    [date, cases, model.toFixed(3), law.toFixed(3), printed_law.toFixed(3)].join(' | '),
+  );
+  return `
+Root mean squared error on ProbSevere objects of a date that was left out of the fit. The law as it is printed,
+sigma(-0.26 + 3.63 ln(MESH/25.4)), was fitted on these very objects: its figures are no comparison.
+
+| date left out | objects | model | law fitted without the date | law as printed, has seen it |
+| --- | --- | --- | --- | --- |
+${rows.map((row) => `| ${row} |`).join('\n')}
+`;
 }
 
 function skillSection(title: string, metrics: Metrics): string {

@@ -2,9 +2,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { conusScenario, type DayType } from '../simulate/scenario.ts';
-import { modelCard } from './model-card.ts';
+import { modelCard, SOURCE_TITLES } from './model-card.ts';
+import { reliabilitySvg } from './reliability-svg.ts';
+import { fitSizeLaw, type ReportPair } from './report-pairs.ts';
 import { eveningSamples, probsevereSamples } from './samples.ts';
-import { type TrainingReport, type TrainingSample, trainModel } from './train-model.ts';
+import { type SampleSource, type TrainingReport, type TrainingSample, trainModel } from './train-model.ts';
 
 /** Raised by hand when the form of the model changes. */
 const MODEL_NUMBER = '1.0';
@@ -30,7 +32,10 @@ export interface Refit {
   readonly onEvening: (evening: number, cases: number) => void;
 }
 
-/** Fits the small model and writes its weights, `hail-model.json`, and its card, `model-card.md`; nothing when that fails. */
+/**
+ * Fits the small model and writes its weights, `hail-model.json`, and its card, `model-card.md` with the diagram
+ * `reliability.svg`; nothing when that fails.
+ */
 export async function refitModel({ evenings, seed, probsevere, out, date, onEvening }: Refit): Promise<TrainingReport> {
   const samples: TrainingSample[] = probsevere === null ? [] : await probsevereSamples(probsevere);
   for (let n = 0; n < evenings; n++) {
@@ -38,10 +43,86 @@ export async function refitModel({ evenings, seed, probsevere, out, date, onEven
     samples.push(...eveningSamples(scenario, FIRST_EVENING_MS + n * MS_PER_DAY));
     onEvening(n + 1, samples.length);
   }
-  const { model, report } = trainModel(samples, { version: modelVersion(samples), seed });
+  return writeModel(samples, null, { seed, out, date });
+}
+
+/** Pairs of radar and truth that a refit from what is published needs at least, and on how many dates. */
+export const ENOUGH = { probsevere: { pairs: 2000, dates: 10 }, reports: { pairs: 300, dates: 20 } } as const;
+
+/** What there is of one kind of pairs, and what it takes. */
+export interface Supply {
+  readonly pairs: number;
+  readonly dates: number;
+  readonly pairs_needed: number;
+  readonly dates_needed: number;
+  readonly enough: boolean;
+}
+
+/** What a refit from published pairs found and did. */
+export interface PublishedRefit {
+  readonly probsevere: Supply;
+  /** Null when no ground report is published. */
+  readonly reports: Supply | null;
+  /** Null when nothing was written. */
+  readonly report: TrainingReport | null;
+}
+
+/**
+ * Fits the probability anew when there are enough pairs of radar and ProbSevere, and with it the size when there are enough of
+ * radar and reports; writes nothing otherwise. The confidence keeps its weights: a detection without a report is no
+ * evidence of no hail, so pairs with reports have no other side to learn from.
+ */
+export async function refitPublished(
+  samples: readonly TrainingSample[],
+  pairs: readonly ReportPair[] | null,
+  target: Target,
+): Promise<PublishedRefit> {
+  const probsevere = supplyOf(
+    samples.map(({ group }) => group),
+    ENOUGH.probsevere,
+  );
+  const reports =
+    pairs &&
+    supplyOf(
+      pairs.map(({ date }) => date),
+      ENOUGH.reports,
+    );
+  if (!probsevere.enough) return { probsevere, reports, report: null };
+  return { probsevere, reports, report: await writeModel(samples, reports?.enough ? pairs : null, target) };
+}
+
+function supplyOf(dates: readonly string[], needed: { readonly pairs: number; readonly dates: number }): Supply {
+  const days = new Set(dates).size;
+  return {
+    pairs: dates.length,
+    dates: days,
+    pairs_needed: needed.pairs,
+    dates_needed: needed.dates,
+    enough: dates.length >= needed.pairs && days >= needed.dates,
+  };
+}
+
+type Target = Pick<Refit, 'seed' | 'out' | 'date'>;
+
+async function writeModel(
+  samples: readonly TrainingSample[],
+  pairs: readonly ReportPair[] | null,
+  { seed, out, date }: Target,
+): Promise<TrainingReport> {
+  const { model: fitted, report } = trainModel(samples, { version: modelVersion(samples), seed });
+  const size_law = pairs && fitSizeLaw(pairs);
+  const model = size_law ? { ...fitted, size_law } : fitted;
+  const curves = Object.entries(report.held_out).map(([source, { reliability }]) => ({
+    title: SOURCE_TITLES[source as SampleSource],
+    bins: reliability,
+  }));
   await mkdir(out, { recursive: true });
   await writeFile(join(out, 'hail-model.json'), `${JSON.stringify({ ...model, training: report }, null, 1)}\n`);
-  await writeFile(join(out, 'model-card.md'), modelCard(model, report, date));
+  await writeFile(join(out, 'model-card.md'), modelCard(model, report, date, size_law ? (pairs?.length ?? 0) : 0));
+  await writeFile(
+    join(out, 'reliability.svg'),
+    reliabilitySvg(`${model.version}: hail >= 25.4 mm in 60 minutes`, curves),
+  );
   return report;
 }
 

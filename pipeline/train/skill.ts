@@ -6,7 +6,7 @@ export interface HeldOut {
   readonly group: string;
   readonly target: number;
   readonly probability: number;
-  /** Probability of the one-variable law that the model has to beat. */
+  /** Probability of the one-variable law that the model has to beat, fitted without the group as the model is. */
   readonly start: number;
 }
 

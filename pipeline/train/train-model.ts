@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { MM_PER_INCH } from '../../schemas/units.ts';
 import { onCurve } from '../detect/curve.ts';
 import {
   FEATURES,
@@ -23,6 +24,8 @@ const KNOTS = 30;
 const KNOWN_MIN = 50;
 /** More of these never makes hail less likely; one whose weight comes out negative only copies the others and is left out. */
 const RISING: readonly Feature[] = ['posh', 'vil_density', 'echo_top_50_above_freezing', 'ln_area', 'growth'];
+/** Size at which the logarithm of the one-variable law is 0, mm. */
+const LAW_SCALE_MM = MM_PER_INCH;
 /** Groups are dealt into this many parts, each held out once. */
 const FOLDS = 5;
 
@@ -50,6 +53,19 @@ export interface TrainingReport {
   readonly known: Readonly<Record<Feature, number>>;
   /** On cases held out, by source, only sources with cases. */
   readonly held_out: Readonly<Partial<Record<SampleSource, Metrics>>>;
+  /** ProbSevere dates one by one, each by a model and by a law that never saw it. */
+  readonly unseen: readonly UnseenDate[];
+}
+
+/** Errors on the cases of one date that neither side was fitted on: roots of mean squares. */
+export interface UnseenDate {
+  readonly date: string;
+  readonly cases: number;
+  readonly model: number;
+  /** The one-variable law, fitted anew without the date. */
+  readonly law: number;
+  /** The law as it is printed, which was fitted on the date among others. */
+  readonly printed_law: number;
 }
 
 /**
@@ -86,6 +102,7 @@ export function trainModel(
         ]),
       ) as Record<Feature, number>,
       held_out: { ...metrics('simulated'), ...metrics('probsevere') },
+      unseen: unseenDates(samples, heldOut),
     },
   };
 }
@@ -177,7 +194,25 @@ function average(values: readonly number[]): number {
   return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Each case with the probability from a model that never saw its group, in the order of the samples. */
+/** Errors by date; none where a single group is all there is, for nothing was held out then. */
+function unseenDates(samples: readonly TrainingSample[], heldOut: readonly HeldOut[]): UnseenDate[] {
+  if (groupsOf(samples).length < 2) return [];
+  const cases = samples.flatMap(({ source, predictors }, n) =>
+    source === 'probsevere' ? [{ ...(heldOut[n] as HeldOut), printed: startLaw(predictors.mesh_mm) }] : [],
+  );
+  const rms = (errors: readonly number[]) => Math.sqrt(average(errors.map((error) => error ** 2)));
+  return [...Map.groupBy(cases, ({ group }) => group)]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([date, of]) => ({
+      date,
+      cases: of.length,
+      model: rms(of.map(({ probability, target }) => probability - target)),
+      law: rms(of.map(({ start, target }) => start - target)),
+      printed_law: rms(of.map(({ printed, target }) => printed - target)),
+    }));
+}
+
+/** Each case with the probability from a model and from a law that never saw its group, in the order of the samples. */
 function holdOut(samples: readonly TrainingSample[], version: string): HeldOut[] {
   const groups = groupsOf(samples);
   const folds = Math.min(FOLDS, groups.length);
@@ -186,7 +221,9 @@ function holdOut(samples: readonly TrainingSample[], version: string): HeldOut[]
   for (let fold = 0; fold < folds; fold++) {
     const inFold = (sample: TrainingSample) => foldOf.get(sample.group) === fold;
     // With a single group there is nothing to hold out; the report then says one group.
-    const model = fitModel(folds > 1 ? samples.filter((sample) => !inFold(sample)) : samples, version);
+    const seen = folds > 1 ? samples.filter((sample) => !inFold(sample)) : samples;
+    const model = fitModel(seen, version);
+    const laws = { simulated: fitLaw(seen, 'simulated'), probsevere: fitLaw(seen, 'probsevere') };
     samples.forEach((sample, n) => {
       if (!inFold(sample)) return;
       const probability = onCurve(model.curve, modelScore(model, sample.predictors).score);
@@ -194,14 +231,28 @@ function holdOut(samples: readonly TrainingSample[], version: string): HeldOut[]
         group: sample.group,
         target: sample.target,
         probability,
-        start: startLaw(sample.predictors.mesh_mm),
+        start: laws[sample.source](sample.predictors.mesh_mm),
       };
     });
   }
   return cases;
 }
 
-/** The law to beat: one variable, fitted to 889 ProbSevere objects of two evenings. */
+/** The one-variable law fitted to what is seen of a source, to all that is seen where that is too little. */
+function fitLaw(seen: readonly TrainingSample[], source: SampleSource): (mesh_mm: number) => number {
+  const own = seen.filter((sample) => sample.source === source);
+  const used = own.length >= KNOWN_MIN ? own : seen;
+  const logMesh = (mesh_mm: number) => Math.log(mesh_mm / LAW_SCALE_MM);
+  const { intercept, weights } = fitLogistic(
+    used.map(({ predictors }) => [logMesh(predictors.mesh_mm)]),
+    used.map(({ target }) => target),
+    used.map(() => 1),
+    0,
+  );
+  return (mesh_mm) => sigmoid(intercept + weights[0] * logMesh(mesh_mm));
+}
+
+/** The one-variable law as it is printed: fitted to 889 ProbSevere objects of two evenings, the very ones of the samples. */
 export function startLaw(mesh_mm: number): number {
-  return sigmoid(-0.26 + 3.63 * Math.log(mesh_mm / 25.4));
+  return sigmoid(-0.26 + 3.63 * Math.log(mesh_mm / LAW_SCALE_MM));
 }

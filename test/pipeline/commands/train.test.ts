@@ -53,7 +53,7 @@ sharedTest(
     const [first, second] = [await folder(t), await folder(t)];
     for (const out of [first, second])
       await train('--evenings', '0', '--probsevere', sharedData('probsevere'), '--out', out);
-    t.deepEqual((await readdir(first)).sort(), ['hail-model.json', 'model-card.md']);
+    t.deepEqual((await readdir(first)).sort(), ['hail-model.json', 'model-card.md', 'reliability.svg']);
     const weights = await readFile(join(first, 'hail-model.json'), 'utf8');
     t.is(await readFile(join(second, 'hail-model.json'), 'utf8'), weights);
     t.true(weights.length < 10_000);

@@ -1,0 +1,41 @@
+import { roughDistanceKm } from '../../schemas/geo/distance.ts';
+import type { GroundReport } from '../../schemas/tables/ground-reports.ts';
+import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+
+/** A report belongs to a storm this near in place and time: positions are good to 1-5 km, times to 5-15 minutes. */
+const PAIR_KM = 8;
+const PAIR_MIN = 15;
+
+/** What radar saw of a storm, and what somebody measured under it. */
+export interface ReportPair {
+  readonly date: string;
+  readonly mesh_mm: number;
+  readonly size_mm: number;
+}
+
+/** Reports with the largest MESH of the storms near them; reports that no storm is near are left out. */
+export function reportPairs(
+  reports: readonly Pick<GroundReport, 'storm_date' | 'time' | 'lat' | 'lon' | 'size_mm'>[],
+  tracked: readonly Pick<TrackPoint, 'scan_time' | 'lat' | 'lon' | 'estimated_size_mm'>[],
+): ReportPair[] {
+  return reports.flatMap((report) => {
+    const near = tracked.filter(
+      (point) =>
+        Math.abs(point.scan_time - report.time) <= PAIR_MIN * 60_000 && roughDistanceKm(point, report) <= PAIR_KM,
+    );
+    const mesh_mm = near.reduce((largest, point) => Math.max(largest, point.estimated_size_mm), 0);
+    return mesh_mm > 0 ? [{ date: report.storm_date, mesh_mm, size_mm: report.size_mm }] : [];
+  });
+}
+
+/** Line through the logarithms of pairs by least squares; null when they hold no two different MESH. */
+export function fitSizeLaw(pairs: readonly ReportPair[]): { readonly base: number; readonly slope: number } | null {
+  const points = pairs.map(({ mesh_mm, size_mm }) => [Math.log(mesh_mm), Math.log(size_mm)] as const);
+  const mean = (of: (point: readonly [number, number]) => number) =>
+    points.reduce((sum, point) => sum + of(point), 0) / points.length;
+  const [x, y] = [mean(([mesh]) => mesh), mean(([, size]) => size)];
+  const spread = mean(([mesh]) => (mesh - x) ** 2);
+  if (points.length < 2 || spread < 1e-9) return null;
+  const slope = mean(([mesh, size]) => (mesh - x) * (size - y)) / spread;
+  return { base: y - slope * x, slope };
+}
