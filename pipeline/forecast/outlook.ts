@@ -22,13 +22,16 @@ export interface Climatology {
   readonly provenance: MixedProvenance;
 }
 
+/** What the blend takes of a row of the hourly forecast. */
+export type ForecastHour = Pick<Forecast, 'geohash4' | 'valid_time' | 'hail_probability' | 'data_source'>;
+
 export interface OutlookInput {
   /** Date of the 12 UTC at which day 1 began. */
   readonly first_date: string;
   /** Newest outlooks of each layer. */
   readonly spc: readonly SpcOutlook[];
   /** Rows of the hourly forecast. */
-  readonly forecast: Iterable<Forecast>;
+  readonly forecast: Iterable<ForecastHour>;
   readonly climatology: Climatology | null;
 }
 
@@ -138,7 +141,7 @@ interface ModelHours {
 const NO_HOURS: readonly (number | null)[] = new Array(DAY_HOURS).fill(null);
 
 /** The hours of a forecast by cell and day, from the start of day 1. */
-function modelHours(rows: Iterable<Forecast>, start: number): ModelHours {
+function modelHours(rows: Iterable<ForecastHour>, start: number): ModelHours {
   const cells = new Map<string, (number | null)[][]>();
   const provenances = new Set<MixedProvenance>();
   for (const { geohash4, valid_time, hail_probability, data_source } of rows) {

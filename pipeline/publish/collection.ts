@@ -12,7 +12,8 @@ import { stageState, stageTable } from './stage.ts';
 export interface CollectionSegment {
   readonly segment: string;
   readonly table: Table;
-  readonly rows: readonly Record<string, unknown>[];
+  /** May be made as they are asked for. */
+  readonly rows: Iterable<Record<string, unknown>>;
   readonly provenance: MixedProvenance;
   /** What later files are joined with; null for rows that are complete as they come. */
   readonly state: Uint8Array | null;

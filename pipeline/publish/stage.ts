@@ -27,7 +27,7 @@ export async function stageTable(
   engine: Engine,
   staging: string,
   table: Table,
-  content: { readonly rows: readonly Record<string, unknown>[] } | { readonly query: string },
+  content: { readonly rows: Iterable<Record<string, unknown>> } | { readonly query: string },
   provenance: MixedProvenance,
   { folder, stem }: Destination,
   covers: Coverage,

@@ -25,11 +25,11 @@ export interface StagedTable {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Writes rows of one provenance as one Parquet file and reads it back; the file has the order of its table. */
+/** Writes rows as one Parquet file and reads it back; the file has the order of its table. The rows need not be in memory at once. */
 export async function stageRows(
   engine: Engine,
   table: Table,
-  rows: readonly Values[],
+  rows: Iterable<Values>,
   path: string,
   provenance: MixedProvenance,
 ): Promise<StagedTable> {
@@ -39,10 +39,12 @@ export async function stageRows(
     `CREATE OR REPLACE TABLE ${name} (${fields.map((field) => `"${field.name}" ${loadType(field)}`).join(', ')})`,
   );
   const appender = await engine.connection.createAppender(name);
+  let count = 0;
   try {
     for (const row of rows) {
       for (const field of fields) append(appender, field, row[field.name], table.name);
       appender.endRow();
+      count += 1;
     }
     appender.flushSync();
   } finally {
@@ -50,8 +52,8 @@ export async function stageRows(
   }
   const staged = await stageQuery(engine, table, `SELECT * FROM ${name}`, path, provenance);
   await engine.connection.run(`DROP TABLE ${name}`);
-  if (staged.rows !== rows.length)
-    throw new PipelineError('publish', path, `read back ${staged.rows} rows, expected ${rows.length}`);
+  if (staged.rows !== count)
+    throw new PipelineError('publish', path, `read back ${staged.rows} rows, expected ${count}`);
   return staged;
 }
 

@@ -1,9 +1,9 @@
 import { WHOLE_COLLECTION } from '../../schemas/collections.ts';
-import { combineProvenances } from '../../schemas/provenance.ts';
-import { type Forecast, type ForecastModel, forecast } from '../../schemas/tables/forecast.ts';
+import { type ForecastModel, forecast } from '../../schemas/tables/forecast.ts';
 import { hourlyForecast } from '../forecast/hourly.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
 import type { Root } from '../publish/root.ts';
+import { flattened } from './flattened.ts';
 import { hourlyClimatology, readUsualHail } from './usual-hail.ts';
 
 /** Hours of the interface. */
@@ -20,7 +20,6 @@ export async function publishForecast(
   now_ms: number,
 ): Promise<boolean> {
   const usual = await readUsualHail(root);
-  const rows: Forecast[] = [];
   const ask = {
     model,
     hours,
@@ -28,8 +27,12 @@ export async function publishForecast(
     count: HOURS,
     climatology: usual === null ? null : hourlyClimatology(usual),
   };
-  for (const hour of hourlyForecast(ask)) rows.push(...hour);
-  const provenance = combineProvenances(rows.map(({ data_source }) => data_source)) ?? 'observed';
-  const segment = { segment: WHOLE_COLLECTION, table: forecast, rows, provenance, state: null };
+  const segment = {
+    segment: WHOLE_COLLECTION,
+    table: forecast,
+    rows: flattened(hourlyForecast(ask)),
+    provenance: hours.some(({ simulated }) => simulated) ? ('simulated' as const) : ('observed' as const),
+    state: null,
+  };
   return root.publishCollection('forecast', [segment], [], now_ms);
 }

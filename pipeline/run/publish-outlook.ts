@@ -2,15 +2,17 @@ import { join } from 'node:path';
 import { type CollectionName, WHOLE_COLLECTION } from '../../schemas/collections.ts';
 import type { Table } from '../../schemas/columns.ts';
 import { layout } from '../../schemas/layout.ts';
-import { combineProvenances } from '../../schemas/provenance.ts';
-import { type Forecast, forecast } from '../../schemas/tables/forecast.ts';
-import { type Outlook, outlook } from '../../schemas/tables/outlook.ts';
+import { combineProvenances, type Provenance } from '../../schemas/provenance.ts';
+import { forecast } from '../../schemas/tables/forecast.ts';
+import { outlook } from '../../schemas/tables/outlook.ts';
 import { type SpcOutlook, spcOutlooks } from '../../schemas/tables/spc-outlooks.ts';
 import { addDays } from '../../schemas/time.ts';
-import { firstOutlookDate, outlookRows } from '../forecast/outlook.ts';
+import { sqlList } from '../duckdb.ts';
+import { type ForecastHour, firstOutlookDate, outlookRows } from '../forecast/outlook.ts';
 import { readHead } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { readRows } from '../publish/tables.ts';
+import { flattened } from './flattened.ts';
 import { readUsualHail } from './usual-hail.ts';
 
 /** Outlooks of the Storm Prediction Center are read for so many days: its day 8 is our day 8 at most. */
@@ -30,17 +32,58 @@ export async function publishOutlook(root: Root, now_ms: number): Promise<boolea
     spcOutlooks,
     `forecast_date BETWEEN '${first_date}' AND '${last_date}'`,
   );
-  const hours = await rowsOf<Forecast>(root, 'forecast', forecast, 'true');
-  if (climatology === null && spc.length === 0 && hours.length === 0) return false;
-  const rows: Outlook[] = [];
-  for (const cell of outlookRows({ first_date, spc, forecast: hours, climatology })) rows.push(...cell);
-  const provenance = combineProvenances(rows.map(({ data_source }) => data_source)) ?? 'observed';
-  const segment = { segment: WHOLE_COLLECTION, table: outlook, rows, provenance, state: null };
+  const hours = await forecastHours(root);
+  if (climatology === null && spc.length === 0 && hours.count === 0) return false;
+  const provenance = combineProvenances([
+    ...spc.map(({ data_source }) => data_source),
+    ...(hours.provenance === null ? [] : [hours.provenance]),
+    ...(climatology === null ? [] : [climatology.provenance]),
+  ]);
+  const cells = outlookRows({ first_date, spc, forecast: hours.rows(), climatology });
+  const segment = {
+    segment: WHOLE_COLLECTION,
+    table: outlook,
+    rows: flattened(cells),
+    provenance: provenance ?? 'observed',
+    state: null,
+  };
   return root.publishCollection('outlook', [segment], [], now_ms);
 }
 
+/** The hours of the published forecast, as far as the blend needs them: a million of them on a day of long runs. */
+async function forecastHours(root: Root): Promise<{
+  readonly count: number;
+  readonly provenance: Provenance | null;
+  readonly rows: () => Iterable<ForecastHour>;
+}> {
+  const paths = await pathsOf(root, 'forecast');
+  if (paths.length === 0) return { count: 0, provenance: null, rows: () => [] };
+  const reader = await root.engine.connection.runAndReadAll(
+    `SELECT geohash4, epoch_ms(valid_time)::DOUBLE AS valid_time, hail_probability, data_source
+     FROM read_parquet(${sqlList(paths)}) ORDER BY ${forecast.order}`,
+  );
+  const columns = reader.getColumnsJS() as [string[], number[], (number | null)[], Provenance[]];
+  const [geohash4, valid_time, hail_probability, data_source] = columns;
+  return {
+    count: geohash4.length,
+    provenance: data_source[0] ?? null,
+    *rows() {
+      for (const [index, cell] of geohash4.entries())
+        yield {
+          geohash4: cell,
+          valid_time: valid_time[index],
+          hail_probability: hail_probability[index],
+          data_source: data_source[index],
+        };
+    },
+  };
+}
+
 async function rowsOf<Row>(root: Root, name: CollectionName, table: Table, where: string): Promise<Row[]> {
+  return readRows<Row>(root.engine, table, await pathsOf(root, name), where);
+}
+
+async function pathsOf(root: Root, name: CollectionName): Promise<string[]> {
   const head = await readHead(root.path, layout.collectionPartition(name));
-  const paths = (head?.files ?? []).map(({ path }) => join(root.path, path));
-  return readRows<Row>(root.engine, table, paths, where);
+  return (head?.files ?? []).map(({ path }) => join(root.path, path));
 }
