@@ -42,7 +42,7 @@ export function reliabilitySvg(title: string, curves: readonly ReliabilityCurve[
   const height = TOP + SIDE + 62 + 20 * curves.length;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="420" height="${height}" viewBox="0 0 420 ${height}" font-family="sans-serif" font-size="12" fill="#222222">
 <rect width="420" height="${height}" fill="#ffffff"/>
-<text x="${LEFT}" y="22" font-size="13" font-weight="bold">${escaped(title)}</text>
+<text x="12" y="22" font-size="13" font-weight="bold">${escaped(title)}</text>
 ${grid.join('\n')}
 <path d="M${x(0)} ${y(0)}L${x(1)} ${y(1)}" stroke="#888888" stroke-dasharray="4 4"/>
 ${drawn.join('\n')}
