@@ -120,7 +120,8 @@ test('a scan without hail has no bounds of hail', async (t) => {
   t.false('uncovered' in metadata);
 });
 
-test('the same rows give the same bytes of scan tiles', (t) => t.deepEqual(drawScanTiles(CONTENT), drawScanTiles(CONTENT)));
+test('the same rows give the same bytes of scan tiles', (t) =>
+  t.deepEqual(drawScanTiles(CONTENT), drawScanTiles(CONTENT)));
 
 sharedTest('the real scan gives tiles at every zoom that all decode, with the three bands it reaches', async (t) => {
   const archive = await openArchive(drawScanTiles({ ...CONTENT, mesh: realField(REAL_SCAN), cells: [], tracks: [] }));
