@@ -15,6 +15,8 @@ import { Warning } from '../../../schemas/tables/warnings.ts';
 import { Watch } from '../../../schemas/tables/watches.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
+/** An area as its file gives it. */
+const FileOutlook = SpcOutlook.omit({ fetched_at: true });
 const NOW = Date.parse('2026-11-22T00:00:00Z');
 const FileReportRow = GroundReport.omit({ storm_date: true });
 
@@ -61,14 +63,14 @@ const READERS: readonly (readonly [file: readonly string[], read: (bytes: Buffer
   [
     ['outlooks', 'points', 'PTSDY1_hole.txt'],
     (bytes) => {
-      for (const row of readOutlookPoints(bytes, 'x', NOW).rows) SpcOutlook.parse(row);
+      for (const row of readOutlookPoints(bytes, 'x', NOW).rows) FileOutlook.parse(row);
     },
   ],
   [
     ['outlooks', 'spc_day1_cat_20250605_2000z_ENH_only.geojson'],
     (bytes) => {
       for (const row of readOutlookGeoJson(bytes, 'x', { day: 1, hazard: 'categorical', part: 'all' }, NOW).rows)
-        SpcOutlook.parse(row);
+        FileOutlook.parse(row);
     },
   ],
 ];
