@@ -31,7 +31,8 @@ export function followStorms(scans: Iterable<StormScan>): FollowedStorm[] {
       scan.cells.map(() => null),
     );
     const grid_shift = before && gridShift(before.field, field, (scan_time - before.scan_time) / MS_PER_MIN);
-    live = advanceTracks(live, { scan_time, cells, grid_shift }).live;
+    const step = advanceTracks(live, { scan_time, cells, grid_shift });
+    live = step.live;
     before = scan;
     for (const track of live.tracks) {
       if (track.last_seen !== scan_time) continue;
@@ -43,6 +44,7 @@ export function followStorms(scans: Iterable<StormScan>): FollowedStorm[] {
         lon: track.centroid_lon,
         scan_count: track.scan_count,
         motion: speed_kmh === null || direction_deg === null ? null : { speed_kmh, direction_deg },
+        is_reshaped: step.reshaped.has(track.track_id),
         size_mm: track.estimated_size_mm,
       });
     }

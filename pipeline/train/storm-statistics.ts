@@ -25,6 +25,8 @@ export interface TrackedStorm extends Position {
   readonly scan_count: number;
   /** Motion that the tracker gives at this scan; null while unknown. */
   readonly motion: Heading | null;
+  /** The storm kept its id by a change of shape in this scan: its centroid jumped without having moved. */
+  readonly is_reshaped: boolean;
 }
 
 /** How far a motion was from what the storm then did: speed in km/h, direction in degrees, -180 to 180. */
@@ -35,7 +37,8 @@ export interface MotionError {
 
 /**
  * Motion of every storm with at least `mature_scans` behind it beside its displacement over the next `lead_min`.
- * Storms that are not there any more then, or hardly move, are left out.
+ * Storms that are not there any more then, hardly move, or change their shape on the way are left out: a jump of the centroid is
+ * no motion.
  */
 export function motionErrors(storms: readonly TrackedStorm[], lead_min: number, mature_scans: number): MotionError[] {
   const errors: MotionError[] = [];
@@ -45,6 +48,8 @@ export function motionErrors(storms: readonly TrackedStorm[], lead_min: number, 
       if (motion === null || now.scan_count < mature_scans) continue;
       const later = atLead(track, now.scan_time, lead_min);
       if (later === undefined) continue;
+      const isOnWay = ({ scan_time }: TrackedStorm) => scan_time > now.scan_time && scan_time <= later.scan_time;
+      if (track.some((one) => one.is_reshaped && isOnWay(one))) continue;
       const minutes = (later.scan_time - now.scan_time) / MS_PER_MIN;
       const way = offsetKm(now, later);
       const came = headingOf({ east: way.east / minutes, north: way.north / minutes });

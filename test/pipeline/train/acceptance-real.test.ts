@@ -61,8 +61,8 @@ function pick(field: HailField, kept: (tenths: number) => boolean): HailField {
 }
 
 for (const [what, kept, speed_kmh, direction_deg] of [
-  ['rain of 50 mm/h and more', (tenths: number) => tenths >= 500, 11.6, 28.6],
-  ['cores whose rate is capped for hail', (tenths: number) => tenths === 538, 14.4, 26.6],
+  ['rain of 50 mm/h and more', (tenths: number) => tenths >= 500, 12.2, 27.7],
+  ['cores whose rate is capped for hail', (tenths: number) => tenths === 538, 12.4, 22.6],
 ] as const)
   sharedTest(`motion of real ${what} is off by ${direction_deg} degrees over 14 minutes`, (t) => {
     const found = stormStatistics([followStorms(frames(kept))]);

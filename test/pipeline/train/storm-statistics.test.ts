@@ -14,6 +14,7 @@ const going = (speed_kmh: number, direction_deg: number) =>
     ...travel(HOME, 90, 1.2 * scan),
     scan_count: scan + 1,
     motion: { speed_kmh, direction_deg },
+    is_reshaped: false,
     size_mm: 30,
   }));
 
@@ -42,6 +43,14 @@ test('a storm without a motion, or one that hardly moves, has no error', (t) => 
     [],
   );
   t.deepEqual(motionErrors(going(2, 90), 14, 6), []);
+});
+
+test('a storm that changes its shape on the way has no error: a jump of its centroid is no motion', (t) => {
+  const reshaped = going(46, 60).map((storm, scan) => ({ ...storm, is_reshaped: scan === 9 }));
+  // Of the sixth to the ninth scan none is left, the tenth would be the next.
+  t.deepEqual(motionErrors(reshaped, 14, 6), []);
+  const before = going(46, 60).map((storm, scan) => ({ ...storm, is_reshaped: scan === 5 }));
+  t.is(motionErrors(before, 14, 6).length, 4);
 });
 
 test('hail survives where the storm has it again after the lead, not where it is smaller or gone', (t) => {
