@@ -72,7 +72,10 @@ export interface Edition {
 
 /** A collection at one moment. */
 export interface CollectionEdition {
-  /** Absolute paths of its files, oldest month first, from a month (`YYYY-MM`) to a month, both included. */
+  /**
+   * Absolute paths of its files, oldest month first, from a month (`YYYY-MM`) to a month, both included; of one that is replaced
+   * as a whole, without months.
+   */
   readonly paths: (first_month?: string, last_month?: string) => string[];
   /** Changes when its rows change. */
   readonly version: string;
@@ -530,9 +533,11 @@ function collectionEdition(
     .filter(({ collection }) => collection === name)
     .flatMap(({ last_success_at }) => (last_success_at === null ? [] : Date.parse(last_success_at)));
   return {
-    paths: (first_month = '', last_month = '9999-12') =>
+    paths: (first_month, last_month) =>
       files
-        .filter(({ segment, rows }) => segment >= first_month && segment <= last_month && rows > 0)
+        .filter(({ rows }) => rows > 0)
+        .filter(({ segment }) => first_month === undefined || segment >= first_month)
+        .filter(({ segment }) => last_month === undefined || segment <= last_month)
         .sort((a, b) => (a.segment < b.segment ? -1 : 1))
         .map(({ path }) => store.absolute(path)),
     source,

@@ -7,6 +7,7 @@ import { openRoot } from '../../pipeline/publish/root.ts';
 import { takeFeedFiles } from '../../pipeline/run/take-feed-files.ts';
 import type { FeedState } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
+import { forecastRows, publishForecast } from '../support/data/model-rows.ts';
 
 const NOW = Date.parse('2026-05-01T23:00:00Z');
 const LIST =
@@ -67,6 +68,14 @@ test('files of a collection come oldest month first, from the month asked for', 
   t.is(collection?.paths().length, 2);
   t.regex(collection?.paths('2026-04')[0] ?? '', /collection=reports\/2026-05-/);
   t.regex(collection?.paths()[0] ?? '', /2026-03-/);
+});
+
+test('the one file of a collection that is replaced as a whole is there without months', async (t) => {
+  const path = folder(t);
+  await publishForecast(path, forecastRows({ geohash4: '9y68' }, '2026-05-01T18:00:00Z', 2), NOW);
+  const collection = (await catalogOf(t, path)).edition().collection('forecast');
+  t.is(collection?.paths().length, 1);
+  t.regex(collection?.paths()[0] ?? '', /collection=forecast\/newest-/);
 });
 
 test('a collection is complete until the oldest last success of its feeds', async (t) => {

@@ -1,0 +1,93 @@
+import { openRoot } from '../../../pipeline/publish/root.ts';
+import { type CollectionName, WHOLE_COLLECTION } from '../../../schemas/collections.ts';
+import type { Table } from '../../../schemas/columns.ts';
+import { geohashBox } from '../../../schemas/geo/geohash.ts';
+import type { Position } from '../../../schemas/geo/position.ts';
+import { combineProvenances, type MixedProvenance } from '../../../schemas/provenance.ts';
+import { type Forecast, forecast } from '../../../schemas/tables/forecast.ts';
+import { OUTLOOK_DAYS, type Outlook, outlook } from '../../../schemas/tables/outlook.ts';
+import { addDays, scanId } from '../../../schemas/time.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Centre of a geohash. */
+export function centreOf(hash: string): Position {
+  const [west, south, east, north] = geohashBox(hash);
+  return { lat: (south + north) / 2, lon: (west + east) / 2 };
+}
+
+/** Hours of one cell from one run, the first an hour after its start; alike but for `fields`. */
+export function forecastRows(
+  fields: Partial<Forecast> & { readonly geohash4: string },
+  run: string,
+  hours: number,
+): Forecast[] {
+  const run_time = Date.parse(run);
+  return Array.from({ length: hours }, (_, k) => ({
+    model: 'hrrr',
+    run_time,
+    runs: scanId(run_time),
+    valid_time: run_time + (k + 1) * HOUR_MS,
+    ...centreOf(fields.geohash4),
+    hail_probability: 0.1,
+    estimated_size_mm: 30,
+    ship: 0.8,
+    risk_category: 'moderate',
+    risk_score: 30,
+    data_source: 'observed',
+    ...fields,
+  }));
+}
+
+/** Twenty-four percentages whose complements multiply to that of 20.6 %. */
+export const HOURLY_PCT = Array.from({ length: 24 }, (_, hour) => (hour < 12 ? 0.4567 : 1.4563));
+
+/** Seven days of one cell, the first with its hours; alike but for `fields`. */
+export function outlookRows(
+  fields: Partial<Outlook> & { readonly geohash4: string },
+  first_date: string,
+  days = OUTLOOK_DAYS,
+): Outlook[] {
+  return Array.from({ length: days }, (_, k) => ({
+    forecast_date: addDays(first_date, k),
+    day: k + 1,
+    ...centreOf(fields.geohash4),
+    hail_probability_pct: 20.6,
+    spc_pct: 30,
+    hrrr_pct: k < 2 ? 15 : null,
+    climo_pct: 2.5,
+    confidence_score: 0.7,
+    confidence_state: 'high',
+    primary_source: 'spc',
+    hourly_pct: k === 0 ? HOURLY_PCT.join(' ') : null,
+    data_source: 'observed',
+    ...fields,
+  }));
+}
+
+/** Publishes rows as the whole forecast. */
+export function publishForecast(path: string, rows: readonly Forecast[], now_ms: number): Promise<void> {
+  return publishWhole(path, 'forecast', forecast, rows, now_ms);
+}
+
+/** Publishes rows as the whole outlook. */
+export function publishOutlook(path: string, rows: readonly Outlook[], now_ms: number): Promise<void> {
+  return publishWhole(path, 'outlook', outlook, rows, now_ms);
+}
+
+async function publishWhole(
+  path: string,
+  name: CollectionName,
+  table: Table,
+  rows: readonly { readonly data_source: MixedProvenance }[],
+  now_ms: number,
+): Promise<void> {
+  const provenance = combineProvenances(rows.map(({ data_source }) => data_source)) ?? 'observed';
+  const root = await openRoot(path, 'test', 0, now_ms);
+  try {
+    const segment = { segment: WHOLE_COLLECTION, table, rows: [...rows], provenance, state: null };
+    await root.publishCollection(name, [segment], [], now_ms);
+  } finally {
+    await root.close();
+  }
+}
