@@ -26,14 +26,14 @@ export function encodeItems(collection: string, item_version: number, items: rea
   return gzipSync(JSON.stringify({ collection, item_version, items: sorted }));
 }
 
-/** The items of a month; throws PipelineError for another collection or another version of its items. */
+/** The items of a month; throws PipelineError for damaged bytes, another collection or another version of its items. */
 export function decodeItems(
   bytes: Uint8Array,
   subject: string,
   collection: string,
   item_version: number,
 ): readonly StoredItem[] {
-  const state = State.parse(JSON.parse(gunzipSync(bytes).toString('utf8')));
+  const state = parsed(bytes, subject);
   if (state.collection !== collection || state.item_version !== item_version)
     throw new PipelineError(
       'collection',
@@ -41,6 +41,14 @@ export function decodeItems(
       `holds version ${state.item_version} of ${state.collection}, expected version ${item_version} of ${collection}`,
     );
   return state.items;
+}
+
+function parsed(bytes: Uint8Array, subject: string): z.infer<typeof State> {
+  try {
+    return State.parse(JSON.parse(gunzipSync(bytes).toString('utf8')));
+  } catch (cause) {
+    throw new PipelineError('collection', subject, 'is damaged, expected the items of a month', { cause });
+  }
 }
 
 function compare(a: string, b: string): number {

@@ -6,7 +6,7 @@ import { combineProvenances, type Provenance } from '../../schemas/provenance.ts
 import { timestamp, utcDate } from '../../schemas/time.ts';
 import type { Collection, FeedFile, FeedItems, KeptItem, Listing } from '../collections/collection.ts';
 import { ofEachCollection } from '../collections/index.ts';
-import { BadInput } from '../error.ts';
+import { BadInput, PipelineError } from '../error.ts';
 import { replaceFile, sha256, writeSynced } from '../files.ts';
 import type { CollectionSegment } from '../publish/collection.ts';
 import { readNewest } from '../publish/manifests.ts';
@@ -68,7 +68,9 @@ export async function takeFeedFiles(
   const steps = ofEachCollection((definition) => async () => {
     const own = files.filter((file) => !taken.has(file) && definition.accepts(file));
     const read = await readAll(root, definition, own, taken);
-    if (read.length === 0 && !looked_at.includes(definition.name)) return;
+    // A feed that brought nothing but refused files was not looked at: what it says stays unknown, and is not "nothing".
+    const is_known = own.length > 0 ? read.length > 0 : looked_at.includes(definition.name);
+    if (!is_known) return;
     if (await takeInto(root, definition, read, now_ms, provenance)) changed.push(definition.name);
   });
   for (const step of steps) await step();
@@ -90,6 +92,7 @@ async function readAll<Item, Row extends Record<string, unknown>>(
     const { name } = file;
     try {
       const content = read(file);
+      refuseUseless(name, content);
       contents.push({ file, content });
       const { rows, set_aside, others } = content;
       taken.set(file, {
@@ -107,6 +110,14 @@ async function readAll<Item, Row extends Record<string, unknown>>(
     }
   }
   return contents;
+}
+
+/** Refuses a file of which nothing can be used: it says that there is something, and must not pass for one that has nothing. */
+function refuseUseless(name: string, { rows, set_aside }: FeedItems<unknown>): void {
+  const [first] = set_aside;
+  if (rows.length > 0 || first === undefined) return;
+  const reason = `none of its ${set_aside.length} items can be used, expected some: ${first.item}: ${first.reason}`;
+  throw new BadInput('read', name, reason);
 }
 
 /** Puts a file aside with its reason, under the name of its content: the same broken file again takes no more room. */
@@ -141,7 +152,7 @@ async function takeInto<Item, Row extends Record<string, unknown>>(
     const items =
       path === undefined
         ? []
-        : decodeItems(await fs.readFile(join(root.path, path)), path, definition.name, definition.item_version);
+        : decodeItems(await readState(root, path), path, definition.name, definition.item_version);
     const loaded = new Map(items.map((stored) => [keyOf(stored), stored]));
     months.set(month, loaded);
     return loaded;
@@ -199,6 +210,15 @@ async function takeInto<Item, Row extends Record<string, unknown>>(
     });
   }
   return root.publishCollection(definition.name, segments, [], now_ms);
+}
+
+/** A lost or damaged file costs the feeds of its collection, not the others: it does not pass by itself. */
+async function readState({ path: data_root }: Root, path: string): Promise<Uint8Array> {
+  try {
+    return await fs.readFile(join(data_root, path));
+  } catch (cause) {
+    throw new PipelineError('collection', path, 'cannot be read, and the list of its collection names it', { cause });
+  }
 }
 
 /** Observed and simulated items never share a day: simulated ones give way. */

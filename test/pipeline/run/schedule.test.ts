@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -112,6 +112,41 @@ test('an error page is not taken for what is known: the same page again fails ag
   await at.until(() => server.asked.length >= 3);
   t.is((await stateOf(at, 'warnings'))?.last_success_at, null);
 });
+
+test('a feed that never brought anything but error pages leaves no empty collection behind', async (t) => {
+  const server = await startWebServer(t, { [ACTIVE]: '<html>Service Unavailable</html>' });
+  const at = await rig(t, ['warnings'], server);
+  await at.until(async () => (await stateOf(at, 'warnings'))?.failure !== null);
+  t.is(await readNewest(at.root.path, layout.collectionPartition('warnings')), null);
+});
+
+test('alerts none of which can be used are a failure, not an area without warnings', async (t) => {
+  const server = await startWebServer(t, {
+    [ACTIVE]: JSON.stringify({ type: 'FeatureCollection', features: [{ type: 'Feature', properties: {} }] }),
+  });
+  const at = await rig(t, ['warnings'], server);
+  await at.until(async () => (await stateOf(at, 'warnings'))?.failure !== null);
+  t.regex((await stateOf(at, 'warnings'))?.failure ?? '', /none of its 1 items can be used/);
+  t.is(await readNewest(at.root.path, layout.collectionPartition('warnings')), null);
+});
+
+for (const [what, damage] of [
+  ['lost', (path: string) => rmSync(path)],
+  ['damaged', (path: string) => writeFileSync(path, 'not gzip')],
+] as const)
+  test(`kept items that were ${what} fail their feed and no other`, async (t) => {
+    const server = await startWebServer(t, { [ACTIVE]: ALERTS, [SPC]: LIST });
+    const at = await rig(t, ['warnings', 'spc-reports'], server);
+    await at.until(async () => (await stateOf(at, 'warnings'))?.last_success_at !== null);
+    const manifest = await readNewest(at.root.path, layout.collectionPartition('warnings'));
+    const state = manifest?.files.find(({ kind }) => kind === 'state');
+    damage(join(at.root.path, state?.path ?? ''));
+    server.answers.set(ACTIVE, ALERTS.replaceAll('urn:a', 'urn:bb'));
+    await at.until(async () => (await stateOf(at, 'warnings'))?.failure !== null);
+    t.regex((await stateOf(at, 'warnings'))?.failure ?? '', /state\/.*(cannot be read|is damaged)/);
+    await at.until(async () => (await stateOf(at, 'spc-reports'))?.last_success_at !== null);
+    t.is((await stateOf(at, 'spc-reports'))?.failure, null);
+  });
 
 test('a feed that comes back is read again', async (t) => {
   const server = await startWebServer(t, { [ACTIVE]: (_, response) => response.writeHead(503).end() });

@@ -108,6 +108,14 @@ test('a page of an error in the place of a file is put aside with its reason, an
   t.regex(readFileSync(join(root.path, layout.rejectedFeeds, reason), 'utf8'), /expected the geojson of alerts/);
 });
 
+test('a list none of whose rows can be used withdraws nothing', async (t) => {
+  const root = await opened(t);
+  await take(root, file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2010', 175)}\n`));
+  const { files } = await take(root, file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2010', 0)}\n`, NOW + 120_000));
+  t.regex(files[0]?.refused ?? '', /none of its 1 items can be used, expected some: line 2: size is '0'/);
+  t.is((await rowsOf(root, 'reports')).length, 1);
+});
+
 test('a file of no known kind is named, not taken', async (t) => {
   const root = await opened(t);
   const { files, changed } = await take(root, file('notes.docx', 'x'));
