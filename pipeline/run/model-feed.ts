@@ -17,8 +17,6 @@ const HOUR_MS = 3_600_000;
 const EVERY_S = 900;
 /** A newest run older than this is a model that has stopped. */
 const OLDEST_NEWEST_MS = 4 * HOUR_MS;
-/** After a start the newest whole run is fetched, and what is there of the one that is coming; older ones are not caught up on. */
-const RUNS_AT_START = 3;
 const NOTHING_KNOWN: ReadonlyMap<string, string> = new Map();
 
 /** Name of the feed of a model. */
@@ -39,7 +37,8 @@ export function modelFeed(model: ForecastModel, server: ModelServer, log: Log): 
       forget(hours, runs, now_ms);
       const decoder = openModelDecoder();
       try {
-        for (const run_time of runs.slice(0, RUNS_AT_START))
+        // The newest whole run is enough after a start, with what is there of the one that is coming; older ones are not caught up on.
+        for (const run_time of runs)
           if (await fetchRun({ model, run_time }, now_ms, hours, server, decoder, log)) break;
       } finally {
         await decoder.close();
