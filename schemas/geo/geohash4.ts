@@ -1,5 +1,5 @@
 import { geohash } from './geohash.ts';
-import { CONUS, type Position } from './position.ts';
+import { type Bbox, CONUS, type Position } from './position.ts';
 
 /** Sides of a four-character geohash: ten bits each of longitude and of latitude. */
 export const GEOHASH4_LON_DEG = 360 / 2 ** 10;
@@ -26,3 +26,18 @@ export const CONUS_CELLS: readonly Geohash4Cell[] = Array.from(
     return { geohash4: geohash(lat, lon, 4), lat, lon };
   },
 );
+
+/** Of the cells that touch CONUS, those whose centre lies in a box, row by row from the south-west. */
+export function cellsIn([west, south, east, north]: Bbox): Geohash4Cell[] {
+  const [row0, row1] = span(south + 90, north + 90, GEOHASH4_LAT_DEG, SOUTH, CONUS_CELL_ROWS);
+  const [col0, col1] = span(west + 180, east + 180, GEOHASH4_LON_DEG, WEST, CONUS_CELL_COLS);
+  const cells: Geohash4Cell[] = [];
+  for (let row = row0; row <= row1; row++)
+    for (let col = col0; col <= col1; col++) cells.push(CONUS_CELLS[row * CONUS_CELL_COLS + col] as Geohash4Cell);
+  return cells;
+}
+
+/** First and last of `count` steps from `first` on whose centre lies between two values; the last is smaller for none. */
+function span(from: number, to: number, step: number, first: number, count: number): [number, number] {
+  return [Math.max(0, Math.ceil(from / step - 0.5) - first), Math.min(count - 1, Math.floor(to / step - 0.5) - first)];
+}

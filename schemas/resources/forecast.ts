@@ -34,7 +34,7 @@ export const ForecastHour = z
       hail_probability: 0.183,
       estimated_size_mm: 31.4,
       risk_category: 'elevated',
-      risk_score: 48,
+      risk_score: 47,
     },
   });
 export type ForecastHour = z.infer<typeof ForecastHour>;

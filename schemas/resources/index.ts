@@ -3,10 +3,12 @@ import { ConvectiveOutlook, SpcOutlookAnswer, SpcOutlookFeature } from './convec
 import { Coverage } from './coverage.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
 import { EventDay, Events } from './event-day.ts';
+import { ForecastHour, ForecastPeak, HailForecast } from './forecast.ts';
 import { BatchLocation, BatchResult, HailBatch, HailBatchEstimate, HailBatchRequest } from './hail-batch.ts';
 import { HailCell, HailCurrent, ImpactBlock, PointQuery, StormBlock } from './hail-cell.ts';
 import { HailHistory, HistoryEvent } from './history-event.ts';
 import { NearestStorm, Nowcast } from './nowcast.ts';
+import { HailOutlook, OutlookDay } from './outlook.ts';
 import { PortfolioDeleted, PortfolioDeletion } from './portfolio-deletion.ts';
 import { PortfolioImpact, PortfolioImpacts } from './portfolio-impact.ts';
 import { PortfolioLocation, PortfolioLocations } from './portfolio-location.ts';
@@ -33,12 +35,16 @@ const RESOURCES = {
   DetectionQuality: DetectionQualityBlock,
   EventDay,
   Events,
+  ForecastHour,
+  ForecastPeak,
   HailBatch,
   HailBatchEstimate,
   HailBatchRequest,
   HailCell,
   HailCurrent,
+  HailForecast,
   HailHistory,
+  HailOutlook,
   HailRisk,
   HistoryEvent,
   ImpactBlock,
@@ -47,6 +53,7 @@ const RESOURCES = {
   Motion,
   NearestStorm,
   Nowcast,
+  OutlookDay,
   PointQuery,
   PortfolioDeleted,
   PortfolioDeletion,

@@ -4,7 +4,11 @@ import { wireKm, wireLat, wireLon, wirePercent, wireProbability, wireTime } from
 
 export const OutlookDay = z
   .object({
-    day: z.int().min(1).max(OUTLOOK_DAYS).meta({ description: 'Day of the outlook; day 1 began at the last 12 UTC.' }),
+    day: z
+      .int()
+      .min(1)
+      .max(OUTLOOK_DAYS)
+      .meta({ description: 'Day of the outlook; day 1 had begun when it was made. Days that are over are left out.' }),
     forecast_date: z.string().meta({ description: 'Date of the 12 UTC at which the day begins, YYYY-MM-DD.' }),
     hail_probability: wirePercent(
       'Probability in percent of hail >= 25 mm within 40 km on the day, one decimal; never outside its components.',

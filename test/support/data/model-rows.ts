@@ -40,7 +40,7 @@ export function forecastRows(
 }
 
 /** Twenty-four percentages whose complements multiply to that of 20.6 %. */
-export const HOURLY_PCT = Array.from({ length: 24 }, (_, hour) => (hour < 12 ? 0.4567 : 1.4563));
+export const HOURLY_PCT = Array.from({ length: 24 }, (_, hour) => (hour < 12 ? 0.4567 : 1.4538));
 
 /** Seven days of one cell, the first with its hours; alike but for `fields`. */
 export function outlookRows(
