@@ -3,6 +3,7 @@ import { type Catalog, openCatalog } from './catalog.ts';
 import type { Config } from './config.ts';
 import { ANSWERS, type Engine, JOBS, openEngine } from './duckdb.ts';
 import { type Live, openLive } from './live.ts';
+import { type CellRows, openCellRows } from './queries/cell-rows.ts';
 import { type Climatology, openClimatology } from './queries/climatology.ts';
 import { type CollectionRows, openCollectionRows } from './queries/collection-rows.ts';
 import { journalPath } from './records/database.ts';
@@ -21,8 +22,10 @@ export interface Services {
   readonly terrain: Terrain;
   /** How likely hail is anywhere, in memory. */
   readonly climatology: Climatology;
-  /** Warnings, watches and outlooks, in memory. */
+  /** Warnings, watches and convective outlooks, in memory. */
   readonly collections: CollectionRows;
+  /** The hourly forecast and the seven-day outlook, in memory. */
+  readonly cells: CellRows;
   /** Runs the queries of answers over published files. */
   readonly engine: Engine;
   /** Runs the statements of jobs, which may take minutes: no question waits for them. */
@@ -80,6 +83,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   const terrain = await openTerrain(engine, catalog);
   const climatology = await openClimatology(engine, catalog);
   const collections = openCollectionRows(engine);
+  const cells = openCellRows(engine);
   const open = opened.move();
   return {
     services: {
@@ -88,6 +92,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
       terrain,
       climatology,
       collections,
+      cells,
       engine,
       jobEngine,
       records,

@@ -1,5 +1,6 @@
 import type { Table } from '../../schemas/columns.ts';
 import type { Engine } from '../duckdb.ts';
+import { kept } from './kept.ts';
 import { FILES, selectList } from './select.ts';
 
 /** What an endpoint needs of a collection: some columns of its rows, and what it makes of the rows once and for all. */
@@ -63,21 +64,4 @@ function rowsOf<Row, Made>(
     [path],
     from_ms,
   ]);
-}
-
-/** The value of a key, made when it is not there; of more than `most` the one asked for longest ago goes. */
-function kept<Value>(
-  values: Map<string, Promise<Value>>,
-  most: number,
-  key: string,
-  make: () => Promise<Value>,
-): Promise<Value> {
-  const value = values.get(key) ?? make();
-  values.delete(key);
-  values.set(key, value);
-  if (values.size > most) values.delete(values.keys().next().value as string);
-  value.catch(() => {
-    if (values.get(key) === value) values.delete(key);
-  });
-  return value;
 }

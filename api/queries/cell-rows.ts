@@ -1,0 +1,51 @@
+import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
+import type { Engine } from '../duckdb.ts';
+import { kept } from './kept.ts';
+
+/** What an endpoint needs of a collection of geohash4 cells, and what it makes of that once and for all. */
+export interface CellView<Row, Made> {
+  /** Brings rows of some files; `IN_PART` has to be among its conditions. */
+  readonly statement: string;
+  /** Pure. */
+  readonly make: (rows: readonly Row[]) => Made;
+}
+
+/** Collections of cells that are replaced as a whole, in memory, so that a question about a point asks no database. */
+export interface CellRows {
+  /** What a view makes of the newest files. They are read once: published files never change under their name. */
+  readonly of: <Row, Made>(view: CellView<Row, Made>, paths: readonly string[]) => Promise<Made>;
+}
+
+/** Condition for the cells of a part: what one statement brings must fit into the memory of the engine, beside its questions. */
+export const IN_PART = 'geohash4 >= $2 AND geohash4 < $3';
+/** Every cell by its first two characters: from a text on, and before another. */
+const PARTS = [...new Set(CONUS_CELLS.map(({ geohash4 }) => geohash4.slice(0, 2)))]
+  .sort()
+  .map((prefix) => [prefix, `${prefix}~`] as const);
+
+/** Of a view: the newest. A call that pinned the edition before may have to read its own again: rare, and it costs a second. */
+const MADE_KEPT = 1;
+
+/** Keeps what is newest of each view, once somebody has asked for it; what failed is tried again. */
+export function openCellRows(engine: Engine): CellRows {
+  const shelves = new Map<unknown, Map<string, Promise<unknown>>>();
+  return {
+    of: <Row, Made>(view: CellView<Row, Made>, paths: readonly string[]) => {
+      const shelf = shelves.get(view) ?? new Map<string, Promise<unknown>>();
+      shelves.set(view, shelf);
+      const make = async () => view.make(await rowsOf(engine, view, paths));
+      return kept(shelf, MADE_KEPT, paths.join('\n'), make) as Promise<Made>;
+    },
+  };
+}
+
+async function rowsOf<Row, Made>(
+  engine: Engine,
+  { statement }: CellView<Row, Made>,
+  paths: readonly string[],
+): Promise<Row[]> {
+  if (paths.length === 0) return [];
+  const parts: Row[][] = [];
+  for (const part of PARTS) parts.push(await engine.rows<Row>(statement, [paths, ...part]));
+  return parts.flat();
+}
