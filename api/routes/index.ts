@@ -2,8 +2,10 @@ import type { Endpoint } from '../endpoint.ts';
 import { coverage } from './coverage.ts';
 import { events } from './events.ts';
 import { hailCurrent, hailCurrentBatch } from './hail-current.ts';
+import { hailForecast } from './hail-forecast.ts';
 import { hailHistory } from './hail-history.ts';
 import { hailNowcast } from './hail-nowcast.ts';
+import { hailOutlook } from './hail-outlook.ts';
 import { hailRisk } from './hail-risk.ts';
 import { hailSwaths } from './hail-swaths.ts';
 import { getHealth } from './health.ts';
@@ -19,8 +21,10 @@ import { warnings } from './warnings.ts';
 export const ENDPOINTS: readonly Endpoint[] = [
   hailCurrent,
   hailCurrentBatch,
+  hailForecast,
   hailHistory,
   hailNowcast,
+  hailOutlook,
   stormsList,
   stormsGet,
   coverage,

@@ -6,6 +6,7 @@ import { feeds } from './feeds.ts';
 import { forecast } from './forecast.ts';
 import { history } from './history.ts';
 import { http } from './http.ts';
+import { lookups } from './lookups.ts';
 import { nowcast } from './nowcast.ts';
 import { portfolio } from './portfolio.ts';
 import { risk } from './risk.ts';
@@ -24,6 +25,7 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   climate,
   day,
   http,
+  lookups,
   swaths,
   portfolio,
   history,
@@ -50,6 +52,7 @@ if (name !== undefined) {
   await climate();
   await day([]);
   await http();
+  await lookups();
   await swaths([]);
   await portfolio([]);
   await history([]);

@@ -13,8 +13,10 @@ import { startWholeService, type WholeService } from '../support/service/whole-s
 const TABLE = [
   ['GET /v1/hail/current', 15, 'hail.current', 'hail:read', 'tag'],
   ['POST /v1/hail/current/batch', 8, 'hail.current.batch', 'hail:read', ''],
+  ['GET /v1/hail/forecast', 5, 'hail.forecast', 'hail:read', 'tag'],
   ['GET /v1/hail/history', 15, 'hail.history.30d', 'hail:read', 'tag'],
   ['GET /v1/hail/nowcast', 10, 'hail.nowcast', 'hail:read', 'tag'],
+  ['GET /v1/hail/outlook', 15, 'hail.outlook', 'hail:read', 'tag'],
   ['GET /v1/storms', 15, 'storms.list', 'storms:read', 'tag'],
   ['GET /v1/storms/{track_id}', 10, 'storms.get', 'storms:read', 'tag'],
   ['GET /v1/coverage', 5, 'coverage.get', 'coverage:read', 'tag'],

@@ -26,6 +26,8 @@ const READS = [
   '/v1/portfolio/impacts?date=2026-05-01',
   `/v1/outlooks/spc?${AT}`,
   `/v1/warnings?${AT}`,
+  `/v1/hail/forecast?${AT}`,
+  `/v1/hail/outlook?${AT}`,
 ];
 const BATCH = {
   method: 'POST',
@@ -117,7 +119,7 @@ test('a root that never held anything answers empty, and is ready', async (t) =>
   t.deepEqual(service.failures, []);
 });
 
-for (const table of ['detections', 'day-max', 'tracks', 'warnings', 'watches', 'spc-outlooks'])
+for (const table of ['detections', 'day-max', 'tracks', 'warnings', 'watches', 'spc-outlooks', 'forecast', 'outlook'])
   test(`when the files of ${table} are gone, what reads them is 500 and costs nothing, and nothing says there was none`, async (t) => {
     const root = await copyOfWhole(t);
     const whole = await start(t, await wholeRoot());

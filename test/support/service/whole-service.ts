@@ -5,6 +5,7 @@ import { openApiDocument } from '../../../api/routes/openapi.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { refreshClimatology } from '../../../pipeline/run/derive-climatology.ts';
 import { alertsFile, layerFile, publishFeeds, ringOf, watchFile } from '../data/feeds.ts';
+import { forecastRows, outlookRows, publishForecast, publishOutlook } from '../data/model-rows.ts';
 import { copyFolder, prepared } from '../data/prepared.ts';
 import { midnight, NOW_MS, onRoot, ownCopy, preparedRoot } from '../data/world.ts';
 import { type ApiDescription, type DescribedOperation, operationsOf, parseDescription } from './document.ts';
@@ -42,6 +43,9 @@ async function publishWhole(): Promise<string> {
     layerFile({ ...outlook, areas: [['SLGT', ringOf(box)]], simulated: true, received_ms: WHOLE_NOW_MS }),
   ];
   await publishFeeds(root, files, WHOLE_NOW_MS);
+  const cell = { geohash4: '9y68', data_source: 'simulated' } as const;
+  await publishForecast(root, forecastRows(cell, '2026-05-01T18:00:00Z', 48), WHOLE_NOW_MS);
+  await publishOutlook(root, outlookRows(cell, '2026-05-01'), WHOLE_NOW_MS);
   return root;
 }
 

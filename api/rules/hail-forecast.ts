@@ -1,0 +1,85 @@
+import type { Position } from '../../schemas/geo/position.ts';
+import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
+import {
+  type ForecastHour,
+  type ForecastPeak,
+  type HailForecast,
+  modelName,
+  modelSource,
+} from '../../schemas/resources/forecast.ts';
+import type { Forecast } from '../../schemas/tables/forecast.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { cellOf } from './hail-risk.ts';
+import { rounded } from './rounded.ts';
+
+const MS_PER_HOUR = 3_600_000;
+
+/** A run of a model, and who made it. */
+export type ForecastRun = Pick<Forecast, 'model' | 'run_time' | 'data_source'>;
+/** What an hour's answer is made of. */
+export type ForecastRow = ForecastRun &
+  Pick<Forecast, 'valid_time' | 'hail_probability' | 'estimated_size_mm' | 'risk_category' | 'risk_score'>;
+
+/** Those of some rows that end after now and no more than so many hours later: the hour that is running is the first. */
+export function hoursAhead<Row extends Pick<Forecast, 'valid_time'>>(
+  rows: readonly Row[],
+  now_ms: number,
+  hours: number,
+): Row[] {
+  return rows.filter(({ valid_time }) => valid_time > now_ms && valid_time <= now_ms + hours * MS_PER_HOUR);
+}
+
+/**
+ * The forecast at a point from the hours of its cell that are asked for, in order. Without hours, the run told is the newest
+ * that is published, so that one can tell a forecast that has run out from none; null where none was ever published.
+ */
+export function hailForecast(
+  position: Position,
+  rows: readonly ForecastRow[],
+  newest: ForecastRun | null,
+): { readonly body: HailForecast; readonly provenance: MixedProvenance | null } {
+  const runs: readonly ForecastRun[] = rows.length > 0 || newest === null ? rows : [newest];
+  return {
+    body: {
+      location: { lat: rounded(position.lat, 5), lon: rounded(position.lon, 5), geohash4: cellOf(position) },
+      model: modelOf(runs),
+      peak: peakOf(rows),
+      hourly: rows.map(hourOf),
+      count: rows.length,
+    },
+    provenance: combineProvenances(runs.map(({ data_source }) => data_source)),
+  };
+}
+
+/** The newest of some runs; simulated as soon as one of them is. */
+function modelOf(runs: readonly ForecastRun[]): HailForecast['model'] {
+  const [first] = runs;
+  if (first === undefined) return { name: null, run_time: null, source: null };
+  const { model, run_time } = runs.reduce((newest, run) => (run.run_time > newest.run_time ? run : newest), first);
+  const simulated = runs.some(({ data_source }) => data_source === 'simulated');
+  return { name: modelName(model, simulated), run_time: timestamp(run_time), source: modelSource(model, simulated) };
+}
+
+function peakOf(rows: readonly ForecastRow[]): ForecastPeak | null {
+  let peak: ForecastRow | null = null;
+  for (const row of rows)
+    if (row.hail_probability !== null && row.hail_probability > (peak?.hail_probability ?? -1)) peak = row;
+  if (peak === null) return null;
+  const { risk_score: _, ...shown } = hourOf(peak);
+  return shown;
+}
+
+function hourOf(row: ForecastRow): ForecastHour {
+  const { valid_time, hail_probability, estimated_size_mm, risk_category, risk_score } = row;
+  return {
+    valid_time: timestamp(valid_time),
+    hail_probability: roundedOrNull(hail_probability, 3),
+    estimated_size_mm: roundedOrNull(estimated_size_mm, 1),
+    risk_category,
+    risk_score: roundedOrNull(risk_score, 0),
+  };
+}
+
+function roundedOrNull(value: number | null, decimals: number): number | null {
+  return value === null ? null : rounded(value, decimals);
+}
