@@ -13,11 +13,12 @@ export function outlookFeed(): ScheduledFeed {
   return {
     ...OUTLOOK_FEED,
     look: async (now_ms) => ({
-      publish: async (root) => ({
-        failure: null,
-        files: [],
-        changed: (await publishOutlook(root, now_ms)) ? ['outlook'] : [],
-      }),
+      publish: async (root) => {
+        const changed = await publishOutlook(root, now_ms);
+        // On a new root the others are still to come; counted as read, the blend would be hours behind them.
+        const failure = changed === null ? 'outlook: none of its components is published, expected at least one' : null;
+        return { failure, files: [], changed: changed === true ? ['outlook'] : [] };
+      },
     }),
   };
 }

@@ -20,9 +20,9 @@ const SPC_DAYS = 8;
 
 /**
  * Publishes the blend of the next seven days from what is published of its components, in place of the last one. Returns whether
- * anything changed: without any component there is nothing to publish.
+ * anything changed; null when no component is published, and so nothing to blend.
  */
-export async function publishOutlook(root: Root, now_ms: number): Promise<boolean> {
+export async function publishOutlook(root: Root, now_ms: number): Promise<boolean | null> {
   const first_date = firstOutlookDate(now_ms);
   const last_date = addDays(first_date, SPC_DAYS);
   const climatology = await readUsualHail(root);
@@ -33,7 +33,7 @@ export async function publishOutlook(root: Root, now_ms: number): Promise<boolea
     `forecast_date BETWEEN '${first_date}' AND '${last_date}'`,
   );
   const hours = await forecastHours(root);
-  if (climatology === null && spc.length === 0 && hours.count === 0) return false;
+  if (climatology === null && spc.length === 0 && hours.count === 0) return null;
   const provenance = combineProvenances([
     ...spc.map(({ data_source }) => data_source),
     ...(hours.provenance === null ? [] : [hours.provenance]),

@@ -5,7 +5,9 @@ import { neverLookedAt, readFeedStates, stateAfter, writeFeedStates } from './fe
 import { pause } from './pause.ts';
 import type { Arrived, Outcome, ScheduledFeed } from './scheduled-feed.ts';
 
-/** After failures a feed is looked at less often, up to this. */
+/** After a failure a feed is looked at again as soon as this, whatever its pace. */
+const FIRST_WAIT_MS = 2 * 60_000;
+/** After more failures it is looked at less often, up to this or its own pace. */
 const LONGEST_WAIT_MS = 15 * 60_000;
 /** Reasons that were logged: an item that cannot be used comes again with every look. */
 const MAX_REMEMBERED = 10_000;
@@ -87,9 +89,14 @@ async function keepLooking(
       arrive({ ...look, done });
     });
     failures = succeeded ? 0 : failures + 1;
-    const longer_ms = usual_ms * 2 ** Math.max(0, failures - 1);
-    await pause(Math.min(longer_ms, Math.max(LONGEST_WAIT_MS, usual_ms)), signal);
+    await pause(waitAfter(usual_ms, failures), signal);
   }
+}
+
+/** Wait before the next look, after so many failures in a row: a feed of a slow pace is not left alone for hours after one. */
+export function waitAfter(usual_ms: number, failures: number): number {
+  if (failures === 0) return usual_ms;
+  return Math.min(Math.min(usual_ms, FIRST_WAIT_MS) * 2 ** (failures - 1), Math.max(LONGEST_WAIT_MS, usual_ms));
 }
 
 /** Looks at a feed once. Whatever goes wrong with it is told, not thrown: it costs this feed only. */

@@ -36,16 +36,18 @@ export function scheduledWebFeed(feed: WebFeed, web: Web, addresses: WebAddresse
     collection,
     every_s,
     look: async (now_ms) => {
-      const fetched = await feed.look(web, addresses, now_ms);
+      const { files: fetched, failures } = await feed.look(web, addresses, now_ms);
       return {
         publish: async (root) => {
           const named = fetched.map((file) => ({ name: file.name, bytes: file.bytes, received_ms: now_ms }));
-          const looked_at = [collection];
+          // What was not delivered may be all that there is: only a whole look says that there is nothing.
+          const looked_at = failures.length === 0 ? [collection] : [];
           const { files, changed } = await takeFeedFiles(root, named, { now_ms, provenance: 'observed', looked_at });
           for (const [index, file] of fetched.entries())
             if (file.is_final || files[index]?.refused === null) file.confirm();
           const refused = files.find((file) => file.refused !== null);
-          return { failure: refused === undefined ? null : `${refused.name}: ${refused.refused}`, files, changed };
+          const failure = refused === undefined ? (failures[0] ?? null) : `${refused.name}: ${refused.refused}`;
+          return { failure, files, changed };
         },
       };
     },

@@ -27,6 +27,13 @@ export interface FetchedFile {
   readonly confirm: () => void;
 }
 
+/** What a look at a feed brought. */
+export interface Fetched {
+  readonly files: readonly FetchedFile[];
+  /** What the feed names and does not deliver, each with its reason: the next look asks for it again. */
+  readonly failures: readonly string[];
+}
+
 /** A feed of the web. */
 export interface WebFeed {
   readonly name: string;
@@ -34,7 +41,7 @@ export interface WebFeed {
   /** Time between two looks, seconds. */
   readonly every_s: number;
   /** What is new since the last look; throws Unavailable when the feed cannot be read. */
-  readonly look: (web: Web, addresses: WebAddresses, now_ms: number) => Promise<FetchedFile[]>;
+  readonly look: (web: Web, addresses: WebAddresses, now_ms: number) => Promise<Fetched>;
 }
 
 /** Every feed of reports, warnings, watches and outlooks. */
@@ -48,7 +55,7 @@ export const WEB_FEEDS: readonly WebFeed[] = [
 ];
 
 /** The list of the running convective day, and that of the day before, which goes on changing. */
-async function lookAtSpcReports(web: Web, { spc_url }: WebAddresses, now_ms: number): Promise<FetchedFile[]> {
+async function lookAtSpcReports(web: Web, { spc_url }: WebAddresses, now_ms: number): Promise<Fetched> {
   const yesterday = addDays(utcDate(now_ms - 12 * MS_PER_HOUR), -1);
   const dated = `${yesterday.slice(2).replaceAll('-', '')}_rpts_filtered_hail.csv`;
   const folder = `${spc_url}/climo/reports`;
@@ -58,64 +65,95 @@ async function lookAtSpcReports(web: Web, { spc_url }: WebAddresses, now_ms: num
   ]);
 }
 
-async function lookAtLsr(web: Web, { lsr_url }: WebAddresses, now_ms: number): Promise<FetchedFile[]> {
+async function lookAtLsr(web: Web, { lsr_url }: WebAddresses, now_ms: number): Promise<Fetched> {
   const query = new URLSearchParams({ sts: minuteOf(now_ms - LSR_REACH_MS), ets: minuteOf(now_ms + MS_PER_HOUR) });
   const url = `${lsr_url}/geojson/lsr.geojson?${query}`;
   return fetchAll(web, [{ name: 'lsr_recent.geojson', url, is_needed: true }]);
 }
 
-async function lookAtAlerts(web: Web, { nws_url }: WebAddresses): Promise<FetchedFile[]> {
+async function lookAtAlerts(web: Web, { nws_url }: WebAddresses): Promise<Fetched> {
   const query = new URLSearchParams({ status: 'actual', event: 'Severe Thunderstorm Warning,Tornado Warning' });
   const url = `${nws_url}/alerts/active?${query}`;
   return fetchAll(web, [{ name: 'alerts.json', url, is_needed: true, accept: 'application/geo+json' }]);
 }
 
-const Products = z.object({
-  '@graph': z.array(
-    z.object({ id: z.string().regex(/^[\w-]{1,100}$/), issuanceTime: z.iso.datetime({ offset: true }) }),
-  ),
-});
+const Products = z.object({ '@graph': z.array(z.unknown()) });
+const Listed = z.object({ id: z.string().regex(/^[\w-]{1,100}$/), issuanceTime: z.iso.datetime({ offset: true }) });
 const Product = z.object({ productText: z.string().max(200_000) });
+/** Texts that the server may fail to deliver before the rest of their list waits for the next look. */
+const MAX_FAILED_TEXTS = 3;
 
-/** Texts issued within a day, of which each is fetched once: a text never changes under its id. */
+/**
+ * Texts issued within a day, of which each is fetched once: a text never changes under its id. One that the server does not
+ * deliver costs itself only.
+ */
 async function lookAtTexts(
   types: readonly string[],
   web: Web,
   { nws_url }: WebAddresses,
   now_ms: number,
-): Promise<FetchedFile[]> {
+): Promise<Fetched> {
   const found: FetchedFile[] = [];
+  const failures: string[] = [];
   for (const type of types) {
     const list = `${nws_url}/products?type=${type}&office=KWNS&limit=${MAX_TEXTS}`;
     const page = await web.page(list, { max_bytes: MIB, accept: 'application/ld+json' });
     if (page === 'missing') throw new Unavailable(list, 'server answers 404, expected a list of texts');
     if (page === 'unchanged') continue;
-    const recent = parsed(list, page.bytes, Products)
-      ['@graph'].filter(({ issuanceTime }) => Date.parse(issuanceTime) >= now_ms - TEXT_REACH_MS)
-      .slice(0, MAX_TEXTS);
     const texts: FetchedFile[] = [];
+    const failed: string[] = [];
+    const { recent, failures: broken } = listedTexts(list, page.bytes, now_ms);
     for (const { id } of recent) {
-      const url = `${nws_url}/products/${id}`;
-      const text = await web.page(url, { max_bytes: MIB, accept: 'application/ld+json' });
-      if (text === 'missing' || text === 'unchanged') continue;
-      const { productText } = parsed(url, text.bytes, Product);
+      const text = await textOf(web, `${nws_url}/products/${id}`);
+      if (text === 'unchanged') continue;
+      if ('failure' in text) failed.push(text.failure);
       // One type may hold texts of several kinds: outlooks come with the discussions.
-      if (type === 'SWO' && !/^SWOMCD\s*$/m.test(productText.slice(0, 200))) text.confirm();
+      else if (type === 'SWO' && !/^SWOMCD\s*$/m.test(text.product.slice(0, 200))) text.confirm();
       else
         texts.push({
           name: `${type}-${id}.txt`,
-          bytes: Buffer.from(productText),
+          bytes: Buffer.from(text.product),
           is_final: true,
           confirm: text.confirm,
         });
+      if (failed.length >= MAX_FAILED_TEXTS) break;
     }
-    found.push(...texts);
     // The list is that of the last look only once all of its texts are safe; without texts it is so now.
     const last = texts.at(-1);
-    if (last === undefined) page.confirm();
-    else found.push({ ...(found.pop() as FetchedFile), confirm: both(last.confirm, page.confirm) });
+    const is_whole = broken.length + failed.length === 0;
+    if (is_whole && last === undefined) page.confirm();
+    if (is_whole && last !== undefined)
+      texts[texts.length - 1] = { ...last, confirm: both(last.confirm, page.confirm) };
+    found.push(...texts);
+    failures.push(...broken, ...failed);
   }
-  return found;
+  return { files: found, failures };
+}
+
+/** Entries of a list of texts from within a day, and why others cannot be read. */
+function listedTexts(list: string, bytes: Uint8Array, now_ms: number) {
+  const entries = parsed(list, bytes, Products)['@graph'].map((entry) => Listed.safeParse(entry));
+  const recent = entries
+    .flatMap(({ data }) => data ?? [])
+    .filter(({ issuanceTime }) => Date.parse(issuanceTime) >= now_ms - TEXT_REACH_MS)
+    .slice(0, MAX_TEXTS);
+  const failures = entries.flatMap(({ error }) => (error === undefined ? [] : issueOf(list, error).message));
+  return { recent, failures };
+}
+
+type Text = { readonly product: string; readonly confirm: () => void } | { readonly failure: string };
+
+/** A text, or why the server did not deliver it. */
+async function textOf(web: Web, url: string): Promise<Text | 'unchanged'> {
+  try {
+    const page = await web.page(url, { max_bytes: MIB, accept: 'application/ld+json' });
+    if (page === 'unchanged') return page;
+    if (page === 'missing') throw new Unavailable(url, 'server answers 404, expected a text that its list names');
+    return { product: parsed(url, page.bytes, Product).productText, confirm: page.confirm };
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    return { failure: error.message };
+  }
 }
 
 function both(first: () => void, second: () => void): () => void {
@@ -126,7 +164,7 @@ function both(first: () => void, second: () => void): () => void {
 }
 
 /** Layers of days 1 to 8; those of significant severity are there while there is any, and changed their name in 2026. */
-async function lookAtOutlooks(web: Web, { spc_url }: WebAddresses): Promise<FetchedFile[]> {
+async function lookAtOutlooks(web: Web, { spc_url }: WebAddresses): Promise<Fetched> {
   const hazards = ['torn', 'hail', 'wind'];
   const significant = hazards.flatMap((hazard) => [`sig${hazard}`, `cig${hazard}`]);
   const layer = (folder: string, name: string, is_needed: boolean) => ({
@@ -156,13 +194,13 @@ interface Wanted {
 }
 
 /** Pages that changed. */
-async function fetchAll(web: Web, wanted: readonly Wanted[]): Promise<FetchedFile[]> {
+async function fetchAll(web: Web, wanted: readonly Wanted[]): Promise<Fetched> {
   const pages = await inParallel(wanted, AT_ONCE, async ({ name, url, is_needed, accept }) => {
     const page = await web.page(url, { max_bytes: 32 * MIB, ...(accept === undefined ? {} : { accept }) });
     if (page === 'missing' && is_needed) throw new Unavailable(url, 'server answers 404, expected 200');
     return page === 'missing' || page === 'unchanged' ? null : { name, is_final: false, ...page };
   });
-  return pages.filter((page) => page !== null);
+  return { files: pages.filter((page) => page !== null), failures: [] };
 }
 
 function parsed<Shape extends z.ZodType>(url: string, bytes: Uint8Array, shape: Shape): z.infer<Shape> {
@@ -174,8 +212,13 @@ function parsed<Shape extends z.ZodType>(url: string, bytes: Uint8Array, shape: 
   }
   const result = shape.safeParse(value);
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  throw new Unavailable(url, `${issue?.path.join('.')}: ${issue?.message.toLowerCase()}`, { cause: result.error });
+  throw issueOf(url, result.error);
+}
+
+/** The first fault of what a page holds. */
+function issueOf(url: string, cause: z.ZodError): Unavailable {
+  const [issue] = cause.issues;
+  return new Unavailable(url, `${issue?.path.join('.')}: ${issue?.message.toLowerCase()}`, { cause });
 }
 
 /** `2026-05-01T20:12Z`. */

@@ -6,8 +6,9 @@ import { DiskRefusal } from '../../../pipeline/error.ts';
 import { openLog } from '../../../pipeline/log.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
+import { outlookFeed } from '../../../pipeline/run/derived-feeds.ts';
 import { readFeedStates } from '../../../pipeline/run/feed-states.ts';
-import { type Schedule, startSchedule } from '../../../pipeline/run/schedule.ts';
+import { lookAt, publishLook, type Schedule, startSchedule, waitAfter } from '../../../pipeline/run/schedule.ts';
 import { scheduledWebFeed } from '../../../pipeline/run/scheduled-feed.ts';
 import { openWeb } from '../../../pipeline/sources/web.ts';
 import { WEB_FEEDS, type WebFeed } from '../../../pipeline/sources/web-feeds.ts';
@@ -215,6 +216,60 @@ test('a text that cannot be read fails its look and is not fetched again', async
   await at.until(async () => (await stateOf(at, 'watches'))?.failure !== null);
   await at.until(async () => (await stateOf(at, 'watches'))?.failure === null);
   t.true(server.asked.filter((url) => url === '/products/bad').length <= 3);
+});
+
+const WATCH_LIST = JSON.stringify({
+  '@graph': ['bad', 'one'].map((id) => ({ id, issuanceTime: '2026-05-01T20:15:00+00:00' })),
+});
+
+for (const [what, answer] of [
+  ['that the server has not', null],
+  ['that is an error page', '<html>Service Unavailable</html>'],
+  ['that is JSON of another kind', '{"status":500}'],
+  ['of a million letters', JSON.stringify({ productText: 'x'.repeat(1_000_000) })],
+] as const)
+  test(`a text ${what} costs itself only, is named, and is asked for until it comes`, async (t) => {
+    const good = JSON.stringify({ productText: SAW });
+    const server = await startWebServer(t, { '/products': WATCH_LIST, '/products/one': good });
+    if (answer !== null) server.answers.set('/products/bad', answer);
+    const at = await rig(t, ['watches'], server);
+    await at.until(async () => (await stateOf(at, 'watches'))?.failure !== null);
+    t.regex(
+      (await stateOf(at, 'watches'))?.failure ?? '',
+      /\/products\/bad: (server answers 404|is not JSON|producttext: )/i,
+    );
+    const manifest = await readNewest(at.root.path, layout.collectionPartition('watches'));
+    t.is(manifest?.files.find(({ kind }) => kind === 'table')?.rows, 1);
+    server.answers.set('/products/bad', good);
+    await at.until(async () => (await stateOf(at, 'watches'))?.failure === null);
+  });
+
+test('an entry of a list of texts that cannot be read leaves the others', async (t) => {
+  const list = { '@graph': [{ id: '../x' }, { id: 'one', issuanceTime: '2026-05-01T20:15:00+00:00' }] };
+  const at = await rig(
+    t,
+    ['watches'],
+    await startWebServer(t, {
+      '/products': JSON.stringify(list),
+      '/products/one': JSON.stringify({ productText: SAW }),
+    }),
+  );
+  await at.until(async () => (await stateOf(at, 'watches'))?.failure !== null);
+  const manifest = await readNewest(at.root.path, layout.collectionPartition('watches'));
+  t.is(manifest?.files.find(({ kind }) => kind === 'table')?.rows, 1);
+});
+
+test('a slow feed that fails is looked at again within minutes, ever less often up to its own pace', (t) => {
+  const minutes = (usual: number) => [0, 1, 2, 3, 4, 5, 6, 2000].map((n) => waitAfter(usual * 60_000, n) / 60_000);
+  t.deepEqual(minutes(2), [2, 2, 4, 8, 15, 15, 15, 15]);
+  t.deepEqual(minutes(60), [60, 2, 4, 8, 16, 32, 60, 60]);
+});
+
+test('an outlook without any component counts as failed, so that it is tried again when they have come', async (t) => {
+  const at = await rig(t, ['spc-outlooks'], await startWebServer(t));
+  const { failure } = await publishLook(at.root, await lookAt(outlookFeed(), NOW), openLog('silent', false));
+  t.regex(failure ?? '', /none of its components is published/);
+  t.is((await stateOf(at, 'outlook'))?.last_success_at, null);
 });
 
 test('files are taken with the next call when the disk took no more', async (t) => {
