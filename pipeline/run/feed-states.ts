@@ -1,3 +1,4 @@
+import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FeedState, FeedStates } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
@@ -29,6 +30,12 @@ export async function writeFeedStates(root: Root, changed: readonly FeedState[])
     join(root.path, layout.feeds),
     `${JSON.stringify({ manifest_version: MANIFEST_VERSION, feeds }, null, 1)}\n`,
   );
+}
+
+/** Forgets a list of states that cannot be read. */
+export async function removeFeedStates(root: Root): Promise<void> {
+  root.check();
+  await fs.rm(join(root.path, layout.feeds), { force: true });
 }
 
 /** State of a feed after a look: a failure leaves the last success what it was. */

@@ -1,7 +1,7 @@
 import { Conflict, isPassing, PipelineError, RootLost } from '../error.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
-import { neverLookedAt, readFeedStates, stateAfter, writeFeedStates } from './feed-states.ts';
+import { neverLookedAt, readFeedStates, removeFeedStates, stateAfter, writeFeedStates } from './feed-states.ts';
 import { pause } from './pause.ts';
 import type { Arrived, Outcome, ScheduledFeed } from './scheduled-feed.ts';
 
@@ -47,19 +47,10 @@ export function startSchedule(request: ScheduleRequest): Schedule {
   const { feeds, log } = request;
   const arrived: Waiting[] = [];
   const reported = new Set<string>();
-  let hasBegun = false;
   for (const feed of feeds) void keepLooking(feed, request, (look) => arrived.push(look));
   return {
     workOff: async (root) => {
-      if (!hasBegun) {
-        // Every feed has its row from the start: one that never succeeds must show.
-        const known = await readFeedStates(root.path);
-        await writeFeedStates(
-          root,
-          feeds.map((feed) => known.get(feed.name) ?? neverLookedAt(feed)),
-        );
-        hasBegun = true;
-      }
+      await ensureStates(root, feeds, log);
       for (let look = arrived[0]; look !== undefined; look = arrived[0]) {
         const { failure } = await publishLook(root, look, log, reported);
         arrived.shift();
@@ -67,6 +58,23 @@ export function startSchedule(request: ScheduleRequest): Schedule {
       }
     },
   };
+}
+
+/**
+ * Gives every feed its row, from the start: one that never succeeds must show. A list that is lost or damaged begins anew: what
+ * it said is gone, and everybody else goes on.
+ */
+async function ensureStates(root: Root, feeds: readonly ScheduledFeed[], log: Log): Promise<void> {
+  let known: ReadonlyMap<string, unknown> = new Map();
+  try {
+    known = await readFeedStates(root.path);
+  } catch (error) {
+    if (!(error instanceof PipelineError)) throw error;
+    log.warn('Feed:States:Lost', { reason: error.message });
+    await removeFeedStates(root);
+  }
+  const absent = feeds.filter(({ name }) => !known.has(name));
+  if (absent.length > 0) await writeFeedStates(root, absent.map(neverLookedAt));
 }
 
 /** Looks at one feed until the signal aborts. */

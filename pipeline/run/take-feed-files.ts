@@ -7,7 +7,7 @@ import { timestamp, utcDate } from '../../schemas/time.ts';
 import type { Collection, FeedFile, FeedItems, KeptItem, Listing } from '../collections/collection.ts';
 import { ofEachCollection } from '../collections/index.ts';
 import { BadInput, PipelineError } from '../error.ts';
-import { replaceFile, sha256, writeSynced } from '../files.ts';
+import { namesIn, replaceFile, sha256, writeSynced } from '../files.ts';
 import type { CollectionSegment } from '../publish/collection.ts';
 import { readNewest } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
@@ -17,8 +17,9 @@ import { decodeItems, encodeItems, type StoredItem } from './collection-state.ts
 const MS_PER_DAY = 86_400_000;
 /** Items of the neighbouring months decide about rows this near to the turn of a month: corrections, products of a watch. */
 const REACH_MS = 3 * MS_PER_DAY;
-/** Files put aside under one name; a feed that is broken for days must not fill the disk. */
-const MAX_REJECTED_BYTES = 16 * 1024 * 1024;
+/** A feed that is broken for days, each time with another page, must not fill the disk: so much is kept of a file, and so many files. */
+const MAX_REJECTED_BYTES = 1024 * 1024;
+const MAX_REJECTED_FILES = 200;
 
 /** What became of one file. */
 export interface TakenFile {
@@ -129,6 +130,18 @@ async function putAside(root: Root, { name, bytes, received_ms }: FeedFile, reas
     `${path}.reason.json`,
     `${JSON.stringify({ file: name, reason, received_at: timestamp(received_ms) })}\n`,
   );
+  await dropOldest(join(root.path, layout.rejectedFeeds), 2 * MAX_REJECTED_FILES);
+}
+
+/** Deletes the files of a folder that were written longest ago, until so many are left. */
+async function dropOldest(folder: string, most: number): Promise<void> {
+  const names = await namesIn(folder);
+  if (names.length <= most) return;
+  const files = await Promise.all(
+    names.map(async (name) => ({ name, written_ms: (await fs.stat(join(folder, name))).mtimeMs })),
+  );
+  const oldest = files.sort((a, b) => a.written_ms - b.written_ms).slice(0, names.length - most);
+  for (const { name } of oldest) await fs.rm(join(folder, name));
 }
 
 /** Joins items with those that are kept, and publishes the months whose rows or items changed. */

@@ -81,6 +81,23 @@ test('every feed has its row from the start, also one whose server is silent', a
   t.is(states.get('spc-reports')?.last_success_at, null);
 });
 
+for (const [what, damage] of [
+  ['lost', (path: string) => rmSync(path)],
+  ['damaged', (path: string) => writeFileSync(path, '{"feeds":')],
+] as const)
+  test(`a list of states that was ${what} is written anew, with a row for every feed`, async (t) => {
+    const at = await rig(
+      t,
+      ['spc-reports', 'warnings'],
+      await startWebServer(t, { [SPC]: () => {}, [ACTIVE]: ALERTS }),
+    );
+    await at.until(async () => (await stateOf(at, 'warnings'))?.last_success_at !== null);
+    damage(join(at.root.path, layout.feeds));
+    await at.schedule.workOff(at.root);
+    t.deepEqual([...(await readFeedStates(at.root.path)).keys()], ['spc-reports', 'warnings']);
+    await at.until(async () => (await stateOf(at, 'warnings'))?.last_success_at === '2026-05-01T23:00:00Z');
+  });
+
 test('a silent server holds up its own feed only', async (t) => {
   const at = await rig(t, ['spc-reports', 'warnings'], await startWebServer(t, { [SPC]: () => {}, [ACTIVE]: ALERTS }));
   await at.until(async () => (await stateOf(at, 'warnings'))?.last_success_at === '2026-05-01T23:00:00Z');

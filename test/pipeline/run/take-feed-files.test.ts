@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -106,6 +106,22 @@ test('a page of an error in the place of a file is put aside with its reason, an
   t.is(aside.length, 2);
   const reason = aside.find((name) => name.endsWith('.reason.json')) ?? '';
   t.regex(readFileSync(join(root.path, layout.rejectedFeeds, reason), 'utf8'), /expected the geojson of alerts/);
+});
+
+test('files put aside are bounded: the newest stay', async (t) => {
+  const root = await opened(t);
+  const folder = join(root.path, layout.rejectedFeeds);
+  await take(root, file('alerts.json', '<html>504</html>'));
+  for (let k = 0; k < 500; k += 1) {
+    writeFileSync(join(folder, `${k}-old.json`), '');
+    utimesSync(join(folder, `${k}-old.json`), 1000, 1000 + k);
+  }
+  await take(root, file('alerts.json', Buffer.alloc(3 * 1024 * 1024, '<html>503</html>')));
+  const left = readdirSync(folder);
+  t.is(left.length, 400);
+  const kept = left.filter((name) => name.endsWith('-alerts.json'));
+  t.is(kept.length, 2);
+  t.true(kept.every((name) => statSync(join(folder, name)).size <= 1024 * 1024));
 });
 
 test('a list none of whose rows can be used withdraws nothing', async (t) => {
