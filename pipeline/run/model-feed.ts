@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises';
 import type { ForecastModel } from '../../schemas/tables/forecast.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { asUnreadable, NotFound } from '../error.ts';
+import { asUnreadable, BadInput, NotFound, PipelineError } from '../error.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
 import type { Log } from '../log.ts';
 import type { ModelFile } from '../read/model.ts';
@@ -35,24 +35,26 @@ export function modelFeed(model: ForecastModel, server: ModelServer, log: Log): 
     look: async (now_ms) => {
       const runs = usefulRuns(now_ms);
       forget(hours, runs, now_ms);
+      const failures: string[] = [];
       const decoder = openModelDecoder();
       try {
         // The newest whole run is enough after a start, with what is there of the one that is coming; older ones are not caught up on.
         for (const run_time of runs)
-          if (await fetchRun({ model, run_time }, now_ms, hours, server, decoder, log)) break;
+          if (await fetchRun({ model, run_time }, now_ms, hours, server, decoder, log, failures)) break;
       } finally {
         await decoder.close();
       }
       if (hours.size === 0)
         throw new Unavailable(
           server.base_url,
-          `has no hour of the ${model} runs since ${timestamp(runs[2] ?? now_ms)}`,
+          `has no hour of the ${model} runs since ${timestamp(runs[2] ?? now_ms)}${failures[0] === undefined ? '' : `; ${failures[0]}`}`,
         );
       const known = [...hours.values()];
       const newest = Math.max(...known.map(({ run_time }) => run_time));
+      // What came is published in any case; the feed counts as read when nothing was missing.
       const failure =
         now_ms - newest <= OLDEST_NEWEST_MS
-          ? null
+          ? (failures[0] ?? null)
           : `newest run is of ${timestamp(newest)}, expected one of the last 4 hours`;
       return {
         publish: async (root) => ({
@@ -70,7 +72,10 @@ function forget(hours: Map<string, CellHour>, runs: readonly number[], now_ms: n
     if (!runs.includes(run_time) || valid_time < now_ms - HOUR_MS) hours.delete(key);
 }
 
-/** Fetches what is there of a run, hour by hour; true when it is whole. An hour that cannot be decoded costs itself only. */
+/**
+ * Fetches what is there of a run, hour by hour; true when no older run is needed. An hour that cannot be used costs itself only; when the
+ * server does not deliver, what is missing waits for the next look. Both are noted in `failures`.
+ */
 async function fetchRun(
   { model, run_time }: Pick<ModelHourName, 'model' | 'run_time'>,
   now_ms: number,
@@ -78,19 +83,35 @@ async function fetchRun(
   server: ModelServer,
   decoder: ModelDecoder,
   log: Log,
+  failures: string[],
 ): Promise<boolean> {
   for (let lead_h = 1; lead_h <= horizonHours(run_time); lead_h += 1) {
     const valid_time = run_time + lead_h * HOUR_MS;
     const key = `${run_time} ${lead_h}`;
     // Storms are looked for an hour around the one described.
     if (valid_time < now_ms - HOUR_MS || hours.has(key)) continue;
-    const subsets = await fetchModelHour({ model, run_time, lead_h }, NOTHING_KNOWN, server);
+    const subsets = await fetchHour({ model, run_time, lead_h }, server);
     if (subsets === 'absent' || subsets === 'unchanged') return false;
+    if (subsets instanceof PipelineError) {
+      failures.push(subsets.message);
+      if (subsets instanceof Unavailable) return hours.size > 0;
+      continue;
+    }
     const files = subsets.map(({ key: subject, bytes }) => ({ subject, bytes }));
     const hour = await decodeHour(decoder, files, { model, run_time, lead_h }, log);
     if (hour !== null) hours.set(key, hour);
   }
   return true;
+}
+
+/** The files of an hour; as a value, why they cannot be had. */
+async function fetchHour(name: ModelHourName, server: ModelServer) {
+  try {
+    return await fetchModelHour(name, NOTHING_KNOWN, server);
+  } catch (error) {
+    if (error instanceof Unavailable || error instanceof BadInput) return error;
+    throw error;
+  }
 }
 
 /** Hours of model runs in a folder that has the layout of the public buckets. Throws NotFound when there are none. */
