@@ -1,7 +1,8 @@
 import fs from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import type { FeedFile } from '../collections/collection.ts';
 import type { Config } from '../config.ts';
-import { asUnreadable, NotFound } from '../error.ts';
+import { asUnreadable, NotFound, Unreadable } from '../error.ts';
 import { filesBelow } from '../files.ts';
 import { type Log, silent } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
@@ -17,7 +18,7 @@ const NO_MODELS: Awaited<ReturnType<typeof readModelFolder>> = new Map();
 
 /** Files of one feed are far smaller; a folder may hold anything. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
-/** Files of a folder that are taken together. */
+/** Files of a folder that are taken together, unless they are large. */
 const FILES_AT_ONCE = 200;
 
 /** What reading feeds once did; `feeds --json` prints it as it is. */
@@ -59,12 +60,9 @@ export async function takeFeedFolder(config: Config, folder: string, log: Log): 
     const changed = new Set<string>();
     for (const [model, hours] of models)
       if (await publishForecast(root, model, hours, config.now())) changed.add('forecast');
-    for (let first = 0; first < names.length; first += FILES_AT_ONCE) {
-      const batch = await Promise.all(
-        names.slice(first, first + FILES_AT_ONCE).map((name) => readFeedFile(folder, name)),
-      );
+    for await (const { batch, refused } of batchesOf(folder, names)) {
       const taken = await takeFeedFiles(root, batch, { now_ms: config.now(), provenance: 'observed' });
-      files.push(...taken.files);
+      files.push(...taken.files, ...refused);
       for (const name of taken.changed) changed.add(name);
     }
     if (changed.has('outlooks') || changed.has('forecast'))
@@ -73,16 +71,45 @@ export async function takeFeedFolder(config: Config, folder: string, log: Log): 
   });
 }
 
-/** A file as it came: when its time says, because texts name no year and lists no day. */
-async function readFeedFile(folder: string, name: string) {
+interface Batch {
+  readonly batch: FeedFile[];
+  /** Files of its place in the folder that cannot be had. */
+  readonly refused: TakenFile[];
+}
+
+/** Files of a folder, some at a time, so that a folder of any size takes no more memory than a batch. */
+async function* batchesOf(folder: string, names: readonly string[]): AsyncGenerator<Batch> {
+  let next: Batch = { batch: [], refused: [] };
+  let bytes = 0;
+  for (const name of names) {
+    const file = await readFeedFile(folder, name);
+    if ('refused' in file) next.refused.push(file);
+    else next.batch.push(file);
+    bytes += 'refused' in file ? 0 : file.bytes.length;
+    if (next.batch.length < FILES_AT_ONCE && bytes < MAX_FILE_BYTES) continue;
+    yield next;
+    next = { batch: [], refused: [] };
+    bytes = 0;
+  }
+  yield next;
+}
+
+/** A file as it came: when its time says, because texts name no year and lists no day. One that cannot be had costs itself only. */
+async function readFeedFile(folder: string, name: string): Promise<FeedFile | TakenFile> {
   const path = join(folder, name);
   try {
     const { size, mtimeMs } = await fs.stat(path);
-    const bytes = size > MAX_FILE_BYTES ? new Uint8Array() : await fs.readFile(path);
-    return { name: basename(name), bytes, received_ms: Math.floor(mtimeMs) };
+    if (size > MAX_FILE_BYTES) return refusedFile(name, `${size} bytes, expected at most ${MAX_FILE_BYTES}`);
+    return { name: basename(name), bytes: await fs.readFile(path), received_ms: Math.floor(mtimeMs) };
   } catch (error) {
-    throw asUnreadable(path, error);
+    const fault = asUnreadable(path, error);
+    if (fault instanceof Unreadable) return refusedFile(name, fault.reason);
+    throw fault;
   }
+}
+
+function refusedFile(name: string, reason: string): TakenFile {
+  return { name: basename(name), collection: null, items: 0, set_aside: [], others: {}, refused: reason };
 }
 
 async function withRoot<Result>(config: Config, work: (root: Root) => Promise<Result>): Promise<Result> {
