@@ -41,6 +41,8 @@ const STRENGTH_LN = { small: 1.05, large: 0.1 } as const;
 const STRENGTH_MM = { small: 17, large: 38 } as const;
 /** A storm falls as low as its walk goes, but rises above its usual strength by less than so many standard deviations. */
 const STRENGTH_MOST = 1;
+/** What a storm shows most of the time lies below its strength at its best by so many standard deviations. */
+const STRENGTH_USUAL = 0.3;
 /** Ordinary cells do not live long enough to come back. */
 const ORDINARY_STRENGTH_LN = 0.1;
 /** Life of organised storms over the usual one, by `peak_mm` between these bounds, mm. */
@@ -124,7 +126,8 @@ export function lifeCurve(age: number): number {
 /** A random walk of strength: small hail comes and goes, large hail stays. */
 function pulsation(storm: Storm, time_ms: number): number {
   const strength = strengthAt(storm.strength, time_ms);
-  return Math.exp(storm.strength_ln * (strength < 0 ? strength : STRENGTH_MOST * Math.tanh(strength / STRENGTH_MOST)));
+  const bounded = strength < 0 ? strength : STRENGTH_MOST * Math.tanh(strength / STRENGTH_MOST);
+  return Math.exp(storm.strength_ln * (bounded - STRENGTH_USUAL));
 }
 
 function stormsOfSlot(scenario: Scenario, slot: number): readonly Storm[] {

@@ -49,8 +49,8 @@ export function marginalRows(day: EveningStatistics): AcceptanceRow[] {
 /** Severe evenings of the Plains, all together: how their storms move and last, and the swaths that they leave. */
 export function plainsRows(storms: StormStatistics & FieldStatistics): AcceptanceRow[] {
   return [
-    near('motion over 14 min, error of speed, rms, km/h', storms.motion_speed_kmh, 11.5, 'R3 11.4-14.4, known 10-13'),
-    near('motion over 14 min, error of direction, rms, deg', storms.motion_direction_deg, 26, 'R3 26-28'),
+    near('motion over 14 min, error of speed, rms, km/h', storms.motion_speed_kmh, 11.5, 'R3 12, known 10-13'),
+    near('motion over 14 min, error of direction, rms, deg', storms.motion_direction_deg, 26, 'R3 23-28, known 26-28'),
     near('19-25 mm, still 19 mm after 15 min, share', storms.small_survival, 0.32, 'PS .30-.34'),
     near('38 mm and more, still 19 mm after 15 min, share', storms.large_survival, 0.9, 'PS .83-.97'),
     near('swath width at 19 mm, median, km', storms.swath_width_median_km, 4.2, '24 h fields 4.2'),

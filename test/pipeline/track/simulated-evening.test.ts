@@ -13,9 +13,11 @@ import { median } from '../../../pipeline/track/median.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { trackCells } from '../../support/data/track-cells.ts';
 
-const SEED = 11;
+const SEED = 3;
 const START = Date.parse('2026-05-01T20:00:00Z');
 const NEAR_KM = 8;
+/** A storm without a cell for longer than that is gone for its track, which misses two scans at most. */
+const GONE_MS = 5 * 60_000;
 /** Velocity of a storm that wanders: over so long, in which a mature track has seen it. */
 const PAST_MIN = 8;
 
@@ -68,7 +70,7 @@ test('two hours of simulated supercells: hardly an id switch, and velocities tha
   const scenario = defaultScenario(SEED, WSR88D);
   let live: LiveTracks = noLiveTracks;
   let before: { readonly field: HailField; readonly scan_time: number } | null = null;
-  const trackOfStorm = new Map<string, string>();
+  const trackOfStorm = new Map<string, { readonly track_id: string; readonly scan_time: number }>();
   let appearances = 0;
   let switches = 0;
   const errors_kmh: number[] = [];
@@ -82,9 +84,9 @@ test('two hours of simulated supercells: hardly an id switch, and velocities tha
     const earlier = new Map(truthAt(scenario, scan_time - PAST_MIN * 60_000).map((storm) => [storm.storm_id, storm]));
     for (const { storm, track } of pairs(truthAt(scenario, scan_time), seen)) {
       const was = trackOfStorm.get(storm.storm_id);
-      trackOfStorm.set(storm.storm_id, track.track_id);
+      trackOfStorm.set(storm.storm_id, { track_id: track.track_id, scan_time });
       appearances++;
-      if (was !== undefined && was !== track.track_id) switches++;
+      if (was && was.track_id !== track.track_id && scan_time - was.scan_time <= GONE_MS) switches++;
       const from = earlier.get(storm.storm_id);
       if (track.scan_count < 6 || from === undefined) continue;
       const way = offsetKm(from, storm);
@@ -93,7 +95,7 @@ test('two hours of simulated supercells: hardly an id switch, and velocities tha
     }
   }
   t.true(appearances > 200, `${appearances} appearances`);
-  t.true(switches <= 0.03 * appearances, `${switches} switches in ${appearances} appearances`);
+  t.true(switches <= 0.01 * appearances, `${switches} switches in ${appearances} appearances`);
   t.true(median(errors_kmh) < 8, `median velocity error ${median(errors_kmh)} km/h`);
   t.log(
     `${switches} switches in ${appearances} appearances, median velocity error ${median(errors_kmh).toFixed(1)} km/h`,
