@@ -3,7 +3,6 @@ import { findObjects } from '../../../pipeline/detect/cells.ts';
 import type { HailField } from '../../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
-
 import { type FieldStatistics, fieldStatistics } from '../../../pipeline/train/field-statistics.ts';
 import { followStorms, type StormScan } from '../../../pipeline/train/follow-storms.ts';
 import { stormStatistics, survivalCases } from '../../../pipeline/train/storm-statistics.ts';
