@@ -91,7 +91,7 @@ test('a track that crosses midnight from observed into simulated data is mixed, 
   const edition = service.services.catalog.edition();
   const ids = await service.services.engine.rows<{ track_id: string; dates: number; first: string }>(
     `SELECT track_id, count(DISTINCT storm_date)::DOUBLE AS dates, min(storm_date)::VARCHAR AS first
-     FROM read_parquet($1::VARCHAR[], hive_partitioning = false) GROUP BY track_id HAVING max(scan_count) > 2`,
+     FROM read_parquet($1::VARCHAR[], hive_partitioning = false) GROUP BY track_id HAVING max(scan_count) >= 2`,
     [edition.paths('tracks', [EVENING, NIGHT])],
   );
   const crossing = ids.find(({ dates }) => dates === 2);

@@ -78,7 +78,9 @@ function findings(run_time: number): (boolean | null)[] {
 }
 
 test('runs have most of their storms about where the weather has them', (t) => {
-  const found = Array.from({ length: 24 }, (_, hour) => hour).flatMap((hour) => findings(EVENING_MS + hour * 60 * MS_PER_MINUTE));
+  const found = Array.from({ length: 24 }, (_, hour) => hour).flatMap((hour) =>
+    findings(EVENING_MS + hour * 60 * MS_PER_MINUTE),
+  );
   const judged = found.filter((each) => each !== null);
   t.true(judged.length >= 10, `${judged.length}`);
   t.true(judged.filter(Boolean).length >= 0.7 * judged.length, `${judged.filter(Boolean).length} of ${judged.length}`);
