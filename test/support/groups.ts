@@ -21,8 +21,14 @@ const GROUPS = {
   science: ['pipeline/d', 'pipeline/p', 'pipeline/simulate/', 'pipeline/swath/', 'pipeline/t'],
 } as const satisfies Record<string, readonly string[]>;
 
-/** Files that keep a process to themselves, because they fill the machine or measure what it does meanwhile. */
-const ALONE = ['contract/overload.', 'contract/vanished-data.', 'pipeline/publish/'];
+/** Files that keep a process to themselves: they fill the machine, measure what it does meanwhile, or open a service for each test. */
+const ALONE = [
+  'contract/get-hail-forecast.',
+  'contract/get-hail-outlook.',
+  'contract/overload.',
+  'contract/vanished-data.',
+  'pipeline/publish/',
+];
 
 /** Where each test file runs that is not slow: with its group, the first that claims it, or alone. */
 function groupOf(file: string): string | null {
