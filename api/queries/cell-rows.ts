@@ -27,7 +27,7 @@ const PARTS = [...new Set(CONUS_CELLS.map(({ geohash4 }) => geohash4.slice(0, 2)
 const MADE_KEPT = 1;
 
 /** Keeps what is newest of each view, once somebody has asked for it; what failed is tried again. */
-export function openCellRows(engine: Engine): CellRows {
+export function openCellRows(engine: Pick<Engine, 'rows'>): CellRows {
   const shelves = new Map<unknown, Map<string, Promise<unknown>>>();
   return {
     of: <Row, Made>(view: CellView<Row, Made>, paths: readonly string[]) => {
@@ -40,7 +40,7 @@ export function openCellRows(engine: Engine): CellRows {
 }
 
 async function rowsOf<Row, Made>(
-  engine: Engine,
+  engine: Pick<Engine, 'rows'>,
   { statement }: CellView<Row, Made>,
   paths: readonly string[],
 ): Promise<Row[]> {

@@ -5,6 +5,7 @@ import { monthOf } from '../../schemas/time.ts';
 import { ANY, CLASS_MIN_MM } from '../derive/hail-counts.ts';
 import { CELL_COL_SQL, CENTRE_LON_SQL, cellReaches } from '../derive/risk-cells.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
+import { isDiskRefusal, PipelineError } from '../error.ts';
 import { tablePaths } from '../publish/compact.ts';
 import type { DateHead } from '../publish/dates.ts';
 import { readHead } from '../publish/manifests.ts';
@@ -78,11 +79,18 @@ async function loadReaches(engine: Engine): Promise<void> {
   );
 }
 
-function maximaOf(engine: Engine, paths: readonly string[]): Promise<CellMaximum[]> {
-  return engine.rows<CellMaximum>(
-    `SELECT storm_date::VARCHAR AS storm_date, cell_row, ${CELL_COL_SQL} AS cell_col, max(max_mm) AS mm
+async function maximaOf(engine: Engine, paths: readonly string[]): Promise<CellMaximum[]> {
+  const sql = `SELECT storm_date::VARCHAR AS storm_date, cell_row, ${CELL_COL_SQL} AS cell_col, max(max_mm) AS mm
      FROM (${rowsSql(dayMax, sqlList(paths))}) JOIN ${REACHES} ON pixel_row = "row"
      WHERE NOT interpolated AND max_mm >= ${CLASS_MIN_MM[ANY]} AND abs(lon - (${CENTRE_LON_SQL})) <= reach_deg
-     GROUP BY ALL ORDER BY ALL`,
-  );
+     GROUP BY ALL ORDER BY ALL`;
+  try {
+    return await engine.rows<CellMaximum>(sql);
+  } catch (error) {
+    if (isDiskRefusal(error)) throw error;
+    const [found] = (error instanceof Error ? error.message : String(error)).split('\n');
+    // Without it these dates would count as days without hail.
+    const reason = `cannot be read (${found}), expected what its list names; see hail-pipeline verify`;
+    throw new PipelineError('derive', 'published hail', reason, { cause: error });
+  }
 }

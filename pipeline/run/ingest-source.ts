@@ -1,6 +1,8 @@
 import { stormDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
+import { isPassing, PipelineError, RootLost } from '../error.ts';
 import type { Log } from '../log.ts';
+import type { Root } from '../publish/root.ts';
 import { type DatesSummary, summarize } from '../publish/summary.ts';
 import type { UnreadableEntry } from '../sources/folder.ts';
 import type { SourceFile } from '../sources/names.ts';
@@ -37,8 +39,10 @@ export interface IngestReport {
   readonly unreadable_files: readonly UnreadableEntry[];
   /** Reports, warnings, watches and outlooks that came with the scans, by collection; only simulated weather brings any. */
   readonly feed_items: Readonly<Record<string, number>>;
-  /** What the climatology was made of, where it was due; null where it was not. */
+  /** What the climatology was made of, where it was due; null where it was not or could not be made. */
   readonly climatology: ClimatologyReport | null;
+  /** Why the climatology could not be made: what this run published stands all the same. */
+  readonly climatology_failure: string | null;
   readonly swept_files: number;
   readonly seconds: number;
 }
@@ -55,7 +59,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
     const run = await session.ingest(files);
     await session.finishDates();
     const beside = source.kind === 'simulate' ? await takeSimulatedFeeds(root, source, config.now()) : null;
-    const climatology = await refreshClimatology(root, config.now(), log);
+    const { climatology, climatology_failure } = await renewClimatology(root, config.now(), log);
     if (source.kind === 'simulate') await publishSimulatedForecast(root, source.seed, config.now());
     // Files carry the time of the machine, whatever the data clock says.
     const swept = await root.sweep(Date.now(), config.raw_keep_days);
@@ -73,10 +77,27 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
       unreadable_files: unreadable,
       feed_items: beside === null ? {} : itemsOf(beside),
       climatology,
+      climatology_failure,
       swept_files: swept.files,
       seconds: Math.round((performance.now() - started) / 100) / 10,
     };
   });
+}
+
+/** Other dates are what it is made of: one of them that cannot be read costs the climatology only. */
+async function renewClimatology(
+  root: Root,
+  now_ms: number,
+  log: Log,
+): Promise<Pick<IngestReport, 'climatology' | 'climatology_failure'>> {
+  try {
+    return { climatology: await refreshClimatology(root, now_ms, log), climatology_failure: null };
+  } catch (error) {
+    if (isPassing(error) || error instanceof RootLost) throw error;
+    if (!(error instanceof PipelineError)) throw error;
+    log.warn('Climatology:Make:Failed', { reason: error.message });
+    return { climatology: null, climatology_failure: error.message };
+  }
 }
 
 function itemsOf({ files }: Taken): Record<string, number> {

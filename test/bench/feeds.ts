@@ -92,7 +92,8 @@ async function timings(
 /** A box somewhere over the states. */
 function somewhere(draw: Draw, width: number): Box {
   const [lon, lat] = [-118 + 45 * draw(), 27 + 20 * draw()];
-  return [lon, lat, lon + width, lat + width].map((degrees) => Math.round(degrees * 100) / 100) as unknown as Box;
+  const hundredths = (degrees: number) => Math.round(degrees * 100) / 100;
+  return [hundredths(lon), hundredths(lat), hundredths(lon + width), hundredths(lat + width)];
 }
 
 function alertsOf(draw: Draw): FeedFile {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { openCatalog } from '../../../api/catalog.ts';
-import { type Engine, openEngine, type Parameter } from '../../../api/duckdb.ts';
+import { openEngine, type Parameter } from '../../../api/duckdb.ts';
 import { type CellView, IN_PART, openCellRows } from '../../../api/queries/cell-rows.ts';
 import { packed, unpacked } from '../../../api/queries/packed.ts';
 import { FILES } from '../../../api/queries/select.ts';
@@ -54,7 +54,7 @@ function counting(failures = 0) {
     if (asked.length <= failures) throw new Error('the disk is away');
     return [];
   };
-  const cells = openCellRows({ rows } as unknown as Engine);
+  const cells = openCellRows({ rows });
   return async (...paths: string[]): Promise<number> => {
     const before = asked.length;
     await cells.of(HOURS, paths);

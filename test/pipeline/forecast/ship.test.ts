@@ -49,16 +49,17 @@ test('negative CAPE, a rising temperature or a frozen ground give 0, never less'
 
 for (const name of ['cape_j_kg', 'mixing_ratio_g_kg', 'lapse_rate_c_km', 'shear_ms', 'freezing_level_m'] as const)
   test(`more ${name} never lowers the significant hail parameter`, (t) => {
-    fc.assert(
-      fc.property(
-        fc.double({ min: 0, max: 6000, noNaN: true }),
-        fc.double({ min: 0, max: 500, noNaN: true }),
-        (low, more) => {
-          return ship({ ...AIR, [name]: low + more }) >= ship({ ...AIR, [name]: low });
-        },
+    t.notThrows(() =>
+      fc.assert(
+        fc.property(
+          fc.double({ min: 0, max: 6000, noNaN: true }),
+          fc.double({ min: 0, max: 500, noNaN: true }),
+          (low, more) => {
+            return ship({ ...AIR, [name]: low + more }) >= ship({ ...AIR, [name]: low });
+          },
+        ),
       ),
     );
-    t.pass();
   });
 
 test('an unknown input makes the parameter unknown', (t) => {

@@ -29,25 +29,26 @@ test('a constant stays what it is, at the edges too', (t) => {
 });
 
 test('cells that do not count take no part, and the mean stays between the values that do', (t) => {
-  fc.assert(
-    fc.property(
-      fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.boolean()), {
-        minLength: ROWS * COLS,
-        maxLength: ROWS * COLS,
-      }),
-      (cells) => {
-        const weights = Uint8Array.from(cells, ([, counts]) => (counts ? 1 : 0));
-        const values = Float64Array.from(cells, ([value, counts]) => (counts ? value : 99));
-        const counted = cells.filter(([, counts]) => counts).map(([value]) => value);
-        const [low, high] = [Math.min(...counted), Math.max(...counted)];
-        return gaussianMean(values, weights, LATTICE, 40).every(
-          (mean) => mean === 0 || (mean >= low - 1e-12 && mean <= high + 1e-12),
-        );
-      },
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.boolean()), {
+          minLength: ROWS * COLS,
+          maxLength: ROWS * COLS,
+        }),
+        (cells) => {
+          const weights = Uint8Array.from(cells, ([, counts]) => (counts ? 1 : 0));
+          const values = Float64Array.from(cells, ([value, counts]) => (counts ? value : 99));
+          const counted = cells.filter(([, counts]) => counts).map(([value]) => value);
+          const [low, high] = [Math.min(...counted), Math.max(...counted)];
+          return gaussianMean(values, weights, LATTICE, 40).every(
+            (mean) => mean === 0 || (mean >= low - 1e-12 && mean <= high + 1e-12),
+          );
+        },
+      ),
+      { numRuns: 30 },
     ),
-    { numRuns: 30 },
   );
-  t.pass();
 });
 
 test('where nothing counts the mean is 0', (t) => {

@@ -117,14 +117,15 @@ test('the MRMS reader: flipped bytes give a hail field or a named refusal', (t) 
   fuzz(t, FILES['a 16-bit png'] as Uint8Array, 1500, readHail));
 
 test('every length and count of every section may lie, to either side', async (t) => {
+  let refused = 0;
   for (const bytes of Object.values(FILES))
     for (let at = 8; at + 4 < Math.min(bytes.length, 260); at++)
       for (const lie of [0, 1, 0x7fffffff, 0xffffffff]) {
         const copy = Buffer.from(bytes);
         copy.writeUInt32BE(lie, at);
-        await outcome(t, `32 bits at ${at} = ${lie}`, () => readAll(copy));
+        if ((await outcome(t, `32 bits at ${at} = ${lie}`, () => readAll(copy))) === 'refused') refused += 1;
       }
-  t.pass();
+  t.true(refused > 0);
 });
 
 /** Gives every chunk of the png its right checksum again, so that damage reaches what lies behind it. */
@@ -215,13 +216,14 @@ sharedTest(
     const bytes = readFileSync(sharedData('forecast', 'grib2io_gfs.jpeg.grib2'));
     const start = bytes.indexOf(Buffer.from('ff4fff51', 'hex'));
     const pick = seededRandom(40);
+    const outcomes = new Set<string>();
     for (let k = 0; k < 12; k++) {
       const copy = Buffer.from(bytes);
       // Half of the damage in the main header, half in the data.
       const at = start + Math.floor(pick() * (k % 2 === 0 ? 130 : 600_000));
       copy[at] = Math.floor(256 * pick());
-      await outcome(t, `byte ${at}`, () => readAll(copy));
+      outcomes.add(await outcome(t, `byte ${at}`, () => readAll(copy)));
     }
-    t.pass();
+    t.true(outcomes.has('refused'));
   },
 );

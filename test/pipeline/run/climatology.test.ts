@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import test from 'ava';
+import { readConfig } from '../../../pipeline/config.ts';
 import { conusCells } from '../../../pipeline/derive/risk-cells.ts';
+import { PipelineError } from '../../../pipeline/error.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { tablePaths } from '../../../pipeline/publish/compact.ts';
 import type { DateHead } from '../../../pipeline/publish/dates.ts';
@@ -9,7 +11,10 @@ import type { Root } from '../../../pipeline/publish/root.ts';
 import { readNotes, readRows } from '../../../pipeline/publish/tables.ts';
 import { verifyRoot } from '../../../pipeline/publish/verify.ts';
 import { refreshClimatology, yearsOfData } from '../../../pipeline/run/derive-climatology.ts';
+import { climatologyFeed } from '../../../pipeline/run/derived-feeds.ts';
 import { datesToCount, readHail } from '../../../pipeline/run/hail-dates.ts';
+import { ingestSource } from '../../../pipeline/run/ingest-source.ts';
+import { lookAt, publishLook } from '../../../pipeline/run/schedule.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
 import { layout } from '../../../schemas/layout.ts';
@@ -21,6 +26,8 @@ import { dayMaxRow } from '../../support/data/rows.ts';
 import { publishBlockage, raysOfKtlx } from '../../support/data/terrain.ts';
 import {
   asObserved,
+  deliver,
+  filesOf,
   ingest,
   MONTH_LATER_MS,
   midnight,
@@ -30,6 +37,7 @@ import {
   scansBetween,
   scratch,
 } from '../../support/data/world.ts';
+import { writeYearOfLists } from '../../support/data/year-of-lists.ts';
 
 const GRID = conusCells();
 
@@ -138,6 +146,24 @@ test('the table is made once, and again only after a week of storm dates', async
     MONTH_LATER_MS,
   );
   t.like(await refresh(path, MONTH_LATER_MS), { storm_dates: 11, first_date: '2025-05-01' });
+});
+
+test('a date whose hail has gone is told, not counted as a date without hail, and costs the climatology only', async (t) => {
+  const path = await scratch(t);
+  await writeYearOfLists(path, '2026-04-30', 2);
+  const told = /^derive published hail: cannot be read \(.*No files found.*expected what its list names/;
+  await t.throwsAsync(refresh(path), { instanceOf: PipelineError, message: told });
+  const [scan] = await scansBetween('00:00', '00:04');
+  const from = await deliver(await scratch(t, 'from'), filesOf([scan]));
+  const source = { kind: 'dir', folder: from } as const;
+  const config = readConfig({ HAIL_DATA: path, HAIL_NOW: new Date(NOW_MS).toISOString() });
+  const report = await ingestSource(config, { source, replace: false, threads: 1, log: silent });
+  t.is(report.run.scans, 1);
+  t.is(report.climatology, null);
+  t.regex(report.climatology_failure ?? '', told);
+  const look = await lookAt(climatologyFeed(silent), NOW_MS);
+  const outcome = await onRoot(path, {}, ({ root }) => publishLook(root, look, silent));
+  t.regex(outcome.failure ?? '', told);
 });
 
 test('observed dates take over at once and alone: not one simulated storm is counted among them', async (t) => {

@@ -99,30 +99,31 @@ test('an hour of the whole country stays below a megabyte', (t) => {
 });
 
 test('any whole numbers come back from the packing as they went in', (t) => {
-  fc.assert(
-    fc.property(
-      fc.array(fc.integer({ min: -100_000, max: 100_000 }), { minLength: 2, maxLength: 200 }),
-      fc.integer({ min: 0, max: 3 }),
-      (whole, decimals) => {
-        const spec = {
-          first_lat_udeg: 35_000_000,
-          first_lon_udeg: 262_000_000,
-          step_m: 3000,
-          cols: whole.length,
-          rows: 1,
-        };
-        const bytes = writeModelField(spec, EVENING_MS, 1, {
-          name: 'X',
-          parameter: [0, 0, 0],
-          level: { type: 1, value: 0 },
-          level_words: 'surface',
-          decimals,
-          values: whole.map((value) => value / 10 ** decimals),
-        });
-        const decoded = decodeField(parseGrib2(bytes, 'x')[0] as ReturnType<typeof fieldOf>);
-        return whole.every((value, k) => Math.round(valueAt(decoded, k) * 10 ** decimals) === value);
-      },
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: -100_000, max: 100_000 }), { minLength: 2, maxLength: 200 }),
+        fc.integer({ min: 0, max: 3 }),
+        (whole, decimals) => {
+          const spec = {
+            first_lat_udeg: 35_000_000,
+            first_lon_udeg: 262_000_000,
+            step_m: 3000,
+            cols: whole.length,
+            rows: 1,
+          };
+          const bytes = writeModelField(spec, EVENING_MS, 1, {
+            name: 'X',
+            parameter: [0, 0, 0],
+            level: { type: 1, value: 0 },
+            level_words: 'surface',
+            decimals,
+            values: whole.map((value) => value / 10 ** decimals),
+          });
+          const decoded = decodeField(parseGrib2(bytes, 'x')[0] as ReturnType<typeof fieldOf>);
+          return whole.every((value, k) => Math.round(valueAt(decoded, k) * 10 ** decimals) === value);
+        },
+      ),
     ),
   );
-  t.pass();
 });

@@ -207,28 +207,29 @@ test('any pixels give a valid MultiPolygon of their area, one polygon per 4-conn
       const chosen = cells.slice(0, side * side).flatMap((on, i) => (on ? [i] : []));
       return { rows: chosen.map((i) => 1500 + Math.floor(i / side)), cols: chosen.map((i) => 3000 + (i % side)) };
     });
-  fc.assert(
-    fc.property(masks, (pixels) => {
-      const polygons = traceMultiPolygon(pixels);
-      const area = shape(polygons)
-        .flat()
-        .reduce((sum, ring) => sum + ring, 0);
-      const turns = polygons.flat().every((ring) =>
-        ring.slice(0, -1).every((position, i) => {
-          const before = ring.at(i === 0 ? -2 : i - 1) as number[];
-          return turnsAt(before, position, ring[i + 1] as number[]);
-        }),
-      );
-      return (
-        isValidMultiPolygon(polygons) === null &&
-        area === pixels.rows.length &&
-        polygons.length === countGroups(pixels) &&
-        turns
-      );
-    }),
-    { numRuns: 300 },
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(masks, (pixels) => {
+        const polygons = traceMultiPolygon(pixels);
+        const area = shape(polygons)
+          .flat()
+          .reduce((sum, ring) => sum + ring, 0);
+        const turns = polygons.flat().every((ring) =>
+          ring.slice(0, -1).every((position, i) => {
+            const before = ring.at(i === 0 ? -2 : i - 1) as number[];
+            return turnsAt(before, position, ring[i + 1] as number[]);
+          }),
+        );
+        return (
+          isValidMultiPolygon(polygons) === null &&
+          area === pixels.rows.length &&
+          polygons.length === countGroups(pixels) &&
+          turns
+        );
+      }),
+      { numRuns: 300 },
+    ),
   );
-  t.pass();
 });
 
 /** True when the way turns at `b`. */

@@ -64,14 +64,14 @@ export async function contentOfFiles(files: readonly SourceFile[], settings: Ope
   }
 }
 
-/** Fails with the first line that differs. */
+/** Fails with the first line of each part that differs. */
 export function sameContent(t: ExecutionContext, found: Content, expected: Content): void {
-  for (const part of new Set([...Object.keys(expected), ...Object.keys(found)])) {
+  const differences = [...new Set([...Object.keys(expected), ...Object.keys(found)])].flatMap((part) => {
     const [a, b] = [found[part] ?? [], expected[part] ?? []];
     const at = Array.from({ length: Math.max(a.length, b.length) }).findIndex((_, line) => a[line] !== b[line]);
-    if (at >= 0) t.deepEqual({ part, at, line: a[at] }, { part, at, line: b[at] });
-  }
-  t.pass();
+    return at === -1 ? [] : [{ part, at, found: a[at], expected: b[at] }];
+  });
+  t.deepEqual(differences, []);
 }
 
 /** The lists that readers follow. */
