@@ -9,7 +9,7 @@ const SIDES = ['schemas', 'pipeline', 'api'];
 /** Floors from the ground up; a file may import from its own floor's earlier entries, and from every floor below. */
 const FLOORS: readonly (readonly RegExp[])[] = [
   [/^schemas\/[^/]+\.ts$/, /^schemas\/geo\//, /^schemas\/reference\//],
-  [/^schemas\/tables\//, /^schemas\/resources\//],
+  [/^schemas\/tables\//, /^schemas\/resources\//, /^schemas\/nowcast\//],
   [
     /^pipeline\/(error|grid|duckdb|files|log|config|storm-paths)\.ts$/,
     /^api\/(config|event-loop|observers|errors|decode|store|duckdb|root-memory|catalog|live|terrain)\.ts$/,

@@ -2,11 +2,11 @@ import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import test from 'ava';
-import { survival } from '../api/rules/nowcast.ts';
 import { detectionConfidence } from '../pipeline/detect/confidence.ts';
 import { DAY_CHARACTERS } from '../pipeline/simulate/weather.ts';
 import { detectionQuality } from '../schemas/geo/beam.ts';
 import { travel } from '../schemas/geo/distance.ts';
+import { survival } from '../schemas/nowcast/probability.ts';
 import { mesh75OfShi, mesh95OfShi, poshOfShi, SIZE_BANDS, shiOfMesh } from '../schemas/size.ts';
 import { firstTable, PROJECT, readDocument, sectionOf, tables } from './support/data/markdown.ts';
 

@@ -2,6 +2,7 @@ import { boxAround } from '../../schemas/geo/around.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
 import { geohash } from '../../schemas/geo/geohash.ts';
 import { colLon, LATTICE, latRow, lonCol, rowLat } from '../../schemas/geo/lattice.ts';
+import { LOCAL_SLACK, localScale } from '../../schemas/geo/local-scale.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { type DayMax, dayMax } from '../../schemas/tables/day-max.ts';
@@ -9,7 +10,6 @@ import { companionFields, detections } from '../../schemas/tables/detections.ts'
 import type { Edition } from '../catalog.ts';
 import type { Engine } from '../duckdb.ts';
 import { hailDuration } from '../rules/damage.ts';
-import { LOCAL_SLACK, localScale } from '../rules/local-distance.ts';
 import { FILES, filesOfAnyVersion } from './select.ts';
 
 /** What is asked: the largest hail of each storm date around a point. */

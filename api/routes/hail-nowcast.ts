@@ -1,4 +1,12 @@
 import { z } from 'zod';
+import {
+  fitFor,
+  type NowcastStorm,
+  nowcast,
+  nowcastStorm,
+  REACH_KM,
+  STRIKE_MM,
+} from '../../schemas/nowcast/probability.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { type LeadKey, NOWCAST_LEADS, Nowcast } from '../../schemas/resources/nowcast.ts';
 import { timestamp } from '../../schemas/time.ts';
@@ -6,7 +14,6 @@ import { latitudeQuery, longitudeQuery, numberQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import type { Found, LiveSnapshot, Storm } from '../live.ts';
 import { lookbackStart } from '../rules/lookback.ts';
-import { fitFor, type NowcastStorm, nowcast, nowcastStorm, REACH_KM, STRIKE_MM } from '../rules/nowcast.ts';
 import { rounded } from '../rules/rounded.ts';
 import { motionOf } from '../rules/storms.ts';
 

@@ -1,4 +1,5 @@
 import type { Provenance } from '../../schemas/provenance.ts';
+import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
 import type { Detection } from '../../schemas/tables/detections.ts';
 import type { Score } from '../../schemas/tables/scores.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
@@ -8,10 +9,11 @@ import { median } from '../track/median.ts';
 import { headingOf, velocityOf } from '../track/motion.ts';
 import { csi, type ObjectFrame, type Overlap, overlapAt, swathOverlapAt } from '../track/overlap.ts';
 import { trackScores } from '../track/scores.ts';
+import { nowcastBrier } from './nowcast-brier.ts';
 
 /** Leads of the tracking scores, those of published comparisons, and of the nowcast. */
 const TRACKING_LEADS_MIN = [4, 8, 14, 20];
-const NOWCAST_LEADS_MIN = [15, 30, 45];
+const NOWCAST_LEADS_MIN = NOWCAST_LEADS.map(({ minutes }) => minutes);
 /** Sizes that make the objects whose overlap is scored, and the hail that the nowcast is about. */
 const OBJECT_MM = 10;
 const NOWCAST_MM = 19;
@@ -27,7 +29,10 @@ export interface ScoredDay {
   readonly source: Provenance;
   readonly scan_times: readonly number[];
   readonly tracks: readonly TrackPoint[];
-  readonly detections: readonly Pick<Detection, 'scan_time' | 'row' | 'col' | 'estimated_size_mm' | 'track_id'>[];
+  readonly detections: readonly Pick<
+    Detection,
+    'scan_time' | 'row' | 'col' | 'lat' | 'lon' | 'estimated_size_mm' | 'cell_index' | 'track_id'
+  >[];
 }
 
 /** Scores of a storm date, from what was published of it alone; a score over nothing has no row. */
@@ -66,9 +71,10 @@ function trackingScores(day: ScoredDay): Found[] {
 
 function nowcastScores(day: ScoredDay): Found[] {
   const frames = framesOf(day, NOWCAST_MM);
-  return NOWCAST_LEADS_MIN.flatMap((lead_min) =>
-    overlapScore('nowcast', 'swath_csi', lead_min, frames, swathOverlapAt),
-  );
+  return [
+    ...NOWCAST_LEADS_MIN.flatMap((lead_min) => overlapScore('nowcast', 'swath_csi', lead_min, frames, swathOverlapAt)),
+    ...nowcastBrier(day),
+  ];
 }
 
 function overlapScore(

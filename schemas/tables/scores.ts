@@ -14,6 +14,7 @@ export const SCORE_NAMES = [
   'straightness_km',
   'duration_min',
   'swath_csi',
+  'brier',
 ] as const;
 
 /** One score of one storm date: what was published, judged by what was published later. */
@@ -22,7 +23,7 @@ export const Score = z.object({
   kind: word('What is scored.', SCORE_KINDS),
   score: word('What the score is; see the list below.', SCORE_NAMES),
   lead_min: minutes('How far ahead; null for scores of whole tracks.').nullable(),
-  n: bigCount('Scans, pairs of positions or tracks that the score is over.'),
+  n: bigCount('Scans, pairs of positions, tracks or points that the score is over.'),
   value: plainNumber('The score; its name has the unit.', '1'),
   baseline: plainNumber(
     'The same for storms that are left where they are; null where that means nothing.',

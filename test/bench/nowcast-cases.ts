@@ -1,30 +1,15 @@
-import KDBush from 'kdbush';
-import {
-  type NowcastStorm,
-  nowcastStorm,
-  REACH_KM,
-  rawNowcast,
-  STRIKE_KM,
-  STRIKE_MM,
-} from '../../api/rules/nowcast.ts';
-import { type Course, courseOf } from '../../api/rules/nowcast-course.ts';
 import type { ScanInput } from '../../pipeline/grid.ts';
 import { emptyTrackingState } from '../../pipeline/run/tracking-state.ts';
 import { processScan } from '../../pipeline/scan.ts';
-import { boxAround } from '../../schemas/geo/around.ts';
-import { distanceKm, roughDistanceKm, travel } from '../../schemas/geo/distance.ts';
+import { liveStorms, pointsAround, strikesOf } from '../../pipeline/train/nowcast-points.ts';
+import { distanceKm, roughDistanceKm } from '../../schemas/geo/distance.ts';
 import type { Position } from '../../schemas/geo/position.ts';
+import { type Course, courseOf } from '../../schemas/nowcast/course.ts';
+import { REACH_KM, rawNowcast } from '../../schemas/nowcast/probability.ts';
 import { type LeadKey, NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
-import type { Detection } from '../../schemas/tables/detections.ts';
-import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { utcDate } from '../../schemas/time.ts';
 
 const MS_PER_MIN = 60_000;
-/** Points so near a storm are scored: as far as the interface looks unless it is told to look farther. */
-export const NEAR_KM = 15;
-/** Points from there to so far away are looked at beside them: as far as the interface looks at most. */
-export const FAR_KM = 50;
-const NEAR_POINTS_PER_STORM = 12;
 const FAR_POINTS_PER_STORM = 6;
 
 /** A point at a time: what the model and its simplest rivals go by, and what came. */
@@ -72,7 +57,7 @@ export function casesOf({ scans, ages_min, between, blockOf }: Sequence): Case[]
     const scan = processScan(input, state, contextAt(scan_time));
     state = scan.state;
     const { detections, tracks } = scan.products;
-    const hail = hailOf(scan_time, detections);
+    const hail = { time_ms: scan_time, strikes: strikesOf(detections) };
     seen.push(hail);
     const times = ages_min(scan_time).map((age_min) => scan_time + Math.floor(age_min * MS_PER_MIN));
     if (times.length === 0) continue;
@@ -80,10 +65,10 @@ export function casesOf({ scans, ages_min, between, blockOf }: Sequence): Case[]
       const now = between(now_ms);
       if (now === null) continue;
       const { products } = processScan(now, emptyTrackingState, contextAt(now_ms));
-      seen.push(hailOf(now_ms, products.detections));
+      seen.push({ time_ms: now_ms, strikes: strikesOf(products.detections) });
     }
     const storms = liveStorms(tracks, detections);
-    for (const [index, point] of pointsAround(storms, asked.length).entries()) {
+    for (const [index, point] of pointsAround(storms, asked.length, FAR_POINTS_PER_STORM).entries()) {
       const now_ms = times[index % times.length];
       const near = storms.filter((storm) => roughDistanceKm(storm.seen, point) <= REACH_KM);
       asked.push({
@@ -111,46 +96,4 @@ export function casesOf({ scans, ages_min, between, blockOf }: Sequence): Case[]
 
 function contextAt(time_ms: number) {
   return { storm_date: utcDate(time_ms), inputs: '', terrain: null };
-}
-
-function hailOf(time_ms: number, detections: readonly Detection[]): Hail {
-  const pixels = detections.filter(isHail);
-  const index = pixels.length === 0 ? null : new KDBush(pixels.length);
-  for (const { lat, lon } of pixels) index?.add(lon, lat);
-  index?.finish();
-  return {
-    time_ms,
-    strikes: (point) =>
-      (index?.range(...boxAround(point, STRIKE_KM)) ?? []).some(
-        (pixel) => distanceKm(pixels[pixel] as Position, point) <= STRIKE_KM,
-      ),
-  };
-}
-
-function isHail({ estimated_size_mm }: Detection): boolean {
-  return estimated_size_mm >= STRIKE_MM;
-}
-
-function liveStorms(tracks: readonly TrackPoint[], detections: readonly Detection[]): NowcastStorm[] {
-  const ofCell = Map.groupBy(detections.filter(isHail), ({ cell_index }) => cell_index);
-  return tracks
-    .filter(({ state, scan_count }) => state === 'tracked' && scan_count > 1)
-    .map((seen) => nowcastStorm(seen, ofCell.get(seen.cell_index) ?? []));
-}
-
-/**
- * Points around storms, in every direction and as dense at every distance of a belt; spread by the golden ratio's like for
- * a plane. With as many at every distance they would crowd under the storms, where persistence knows most of what comes.
- */
-function pointsAround(storms: readonly NowcastStorm[], from: number): Position[] {
-  const perStorm = NEAR_POINTS_PER_STORM + FAR_POINTS_PER_STORM;
-  return storms.flatMap(({ seen }, storm) =>
-    Array.from({ length: perStorm }, (_, index) => {
-      const number = from + storm * perStorm + index + 1;
-      const share = (number * 0.569840291) % 1;
-      const far2 = NEAR_KM ** 2 + share * (FAR_KM ** 2 - NEAR_KM ** 2);
-      const km = index < NEAR_POINTS_PER_STORM ? NEAR_KM * Math.sqrt(share) : Math.sqrt(far2);
-      return travel(seen, 360 * ((number * 0.7548776662) % 1), km);
-    }),
-  );
 }

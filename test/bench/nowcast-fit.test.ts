@@ -1,6 +1,6 @@
 import test from 'ava';
-import { weighed } from '../../api/rules/nowcast.ts';
 import { UsageError } from '../../pipeline/error.ts';
+import { weighed } from '../../schemas/nowcast/probability.ts';
 import type { Case } from './nowcast-cases.ts';
 import { fitLeads } from './nowcast-fit.ts';
 

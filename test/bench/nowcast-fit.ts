@@ -1,6 +1,6 @@
-import { predictors } from '../../api/rules/nowcast.ts';
 import { UsageError } from '../../pipeline/error.ts';
 import { fitLogistic } from '../../pipeline/train/logistic.ts';
+import { predictors } from '../../schemas/nowcast/probability.ts';
 import type { NowcastFit, NowcastWeights } from '../../schemas/reference/nowcast-model.ts';
 import type { LeadKey } from '../../schemas/resources/nowcast.ts';
 import type { Case } from './nowcast-cases.ts';

@@ -1,8 +1,9 @@
-import { STRIKE_KM, weighed } from '../../api/rules/nowcast.ts';
+import { NEAR_KM } from '../../pipeline/train/nowcast-points.ts';
+import { STRIKE_KM, weighed } from '../../schemas/nowcast/probability.ts';
 import type { NowcastFit } from '../../schemas/reference/nowcast-model.ts';
 import type { LeadKey } from '../../schemas/resources/nowcast.ts';
 import { STAND_INS, type StandIn } from '../support/data/hail-mask.ts';
-import { type Case, NEAR_KM } from './nowcast-cases.ts';
+import type { Case } from './nowcast-cases.ts';
 import { fitLeads } from './nowcast-fit.ts';
 import { type RainFrame, realCases } from './nowcast-frames.ts';
 import { crossValidated, mean, type Scores, scoresOf, twoProbabilities } from './nowcast-scores.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
-import { weighed } from '../../api/rules/nowcast.ts';
+import { weighed } from '../../schemas/nowcast/probability.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { sharedTest } from '../support/data/shared-data.ts';
 import type { Case } from './nowcast-cases.ts';

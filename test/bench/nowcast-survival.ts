@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { STRIKE_MM } from '../../api/rules/nowcast.ts';
 import { readProbSevere } from '../../pipeline/read/probsevere.ts';
 import { fitLogistic } from '../../pipeline/train/logistic.ts';
+import { STRIKE_MM } from '../../schemas/nowcast/probability.ts';
 import type { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { utcDate } from '../../schemas/time.ts';
 import { to4 } from './nowcast-fit.ts';

@@ -1,5 +1,5 @@
+import { FAR_KM, NEAR_KM } from '../../pipeline/train/nowcast-points.ts';
 import type { LeadKey } from '../../schemas/resources/nowcast.ts';
-import { FAR_KM, NEAR_KM } from './nowcast-cases.ts';
 import type { LeadScores } from './nowcast-material.ts';
 import { type Bin, type Interval, SAID_MIN, type Scores } from './nowcast-scores.ts';
 

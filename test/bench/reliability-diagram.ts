@@ -1,7 +1,7 @@
-import { STRIKE_KM, STRIKE_MM } from '../../api/rules/nowcast.ts';
 import { element, text } from '../../pipeline/picture/svg.ts';
+import { NEAR_KM } from '../../pipeline/train/nowcast-points.ts';
+import { STRIKE_KM, STRIKE_MM } from '../../schemas/nowcast/probability.ts';
 import { BASEMAP } from '../../schemas/palette.ts';
-import { NEAR_KM } from './nowcast-cases.ts';
 import { type Bin, type Interval, SAID_MIN, type Scores } from './nowcast-scores.ts';
 import { type Column, shown } from './nowcast-table.ts';
 

@@ -1,56 +1,14 @@
 import test from 'ava';
 import { dayScores, type ScoredDay } from '../../../pipeline/train/day-scores.ts';
-import type { TrackPoint } from '../../../schemas/tables/tracks.ts';
-import { START } from '../../support/data/parting.ts';
-import { square } from '../../support/data/square.ts';
+import { driftingSquare } from '../../support/data/drifting-square.ts';
 
 const SCANS = 25;
 const KM_PER_COLUMN = 0.854; // at 40 N
 const SPEED_KMH = 60 * KM_PER_COLUMN; // two columns in a scan of two minutes
 
 /** A square of hail that drifts east, with the motion that its rows claim. */
-function day(claimed: { readonly speed_kmh: number; readonly direction_deg: number }): ScoredDay {
-  const scan_times = Array.from({ length: SCANS }, (_, k) => START + k * 120_000);
-  const cells = scan_times.map((_, k) => square(1500, 3500 + 2 * k));
-  return {
-    storm_date: '2026-05-01',
-    source: 'simulated',
-    scan_times,
-    tracks: cells.map(
-      ({ lat, lon, area_km2 }, k): TrackPoint => ({
-        storm_date: '2026-05-01',
-        scan_time: scan_times[k] as number,
-        track_id: 'a',
-        state: 'tracked',
-        cell_index: 0,
-        ...{ lat, lon, area_km2, ...claimed },
-        motion_source: 'track',
-        estimated_size_mm: 30,
-        ml_probability: 0.5,
-        confidence: 0.5,
-        trend: 'steady',
-        size_growth_rate_mm_per_min: null,
-        scan_count: k + 1,
-        first_detected: START,
-        duration_min: 2 * k,
-        peak_estimated_size_mm: 30,
-        peak_ml_probability: 0.5,
-        peak_area_km2: area_km2,
-        parent_track_id: null,
-        merged_into: null,
-      }),
-    ),
-    detections: cells.flatMap(({ rows, cols }, k) =>
-      Array.from(rows, (row, i) => ({
-        scan_time: scan_times[k] as number,
-        row,
-        col: cols[i] as number,
-        estimated_size_mm: 30,
-        track_id: 'a',
-      })),
-    ),
-  };
-}
+const day = (claimed: { readonly speed_kmh: number; readonly direction_deg: number }) =>
+  driftingSquare({ scans: SCANS, columns: 2, ...claimed });
 
 function found(scored: ScoredDay, name: string, lead_min: number | null) {
   return dayScores(scored).find((score) => score.score === name && score.lead_min === lead_min);

@@ -1,7 +1,7 @@
 import test from 'ava';
-import { LOCAL_SLACK, localScale } from '../../../api/rules/local-distance.ts';
 import { boxAround } from '../../../schemas/geo/around.ts';
 import { travel } from '../../../schemas/geo/distance.ts';
+import { LOCAL_SLACK, localScale } from '../../../schemas/geo/local-scale.ts';
 
 for (const lat of [20, 24.5, 35, 45, 50, 55, 60])
   for (const radius_km of [0.5, 25, 100])

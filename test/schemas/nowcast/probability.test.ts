@@ -1,4 +1,5 @@
 import test from 'ava';
+import { travel } from '../../../schemas/geo/distance.ts';
 import {
   fitFor,
   type NowcastStorm,
@@ -8,8 +9,7 @@ import {
   rawNowcast,
   survival,
   weighed,
-} from '../../../api/rules/nowcast.ts';
-import { travel } from '../../../schemas/geo/distance.ts';
+} from '../../../schemas/nowcast/probability.ts';
 import { NOWCAST_MODEL } from '../../../schemas/reference/nowcast-model.ts';
 import { DAY_MS, trackPoint } from '../../support/data/rows.ts';
 

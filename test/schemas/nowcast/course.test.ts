@@ -1,6 +1,6 @@
 import test from 'ava';
-import { COURSE_MAX_KM, courseOf } from '../../../api/rules/nowcast-course.ts';
 import { distanceKm, travel } from '../../../schemas/geo/distance.ts';
+import { COURSE_MAX_KM, courseOf } from '../../../schemas/nowcast/course.ts';
 import { DAY_MS } from '../../support/data/rows.ts';
 
 const AT = { lat: 39.995, lon: -99.995 };

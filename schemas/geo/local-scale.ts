@@ -1,4 +1,4 @@
-import type { Position } from '../../schemas/geo/position.ts';
+import type { Position } from './position.ts';
 
 const WGS84_A_KM = 6378.137;
 const WGS84_E2 = 0.00669437999014;

@@ -1,5 +1,5 @@
-import type { Position } from '../../schemas/geo/position.ts';
-import { localScale } from './local-distance.ts';
+import { localScale } from '../geo/local-scale.ts';
+import type { Position } from '../geo/position.ts';
 import type { Ellipse } from './swept-ellipse.ts';
 
 /** A footprint is at least this wide: a pixel says little about the size of what lies in it. */

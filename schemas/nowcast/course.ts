@@ -1,7 +1,7 @@
-import type { Position } from '../../schemas/geo/position.ts';
-import { type LeadKey, NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
-import type { TrackPoint } from '../../schemas/tables/tracks.ts';
-import { localScale } from './local-distance.ts';
+import { localScale } from '../geo/local-scale.ts';
+import type { Position } from '../geo/position.ts';
+import { type LeadKey, NOWCAST_LEADS } from '../resources/nowcast.ts';
+import type { TrackPoint } from '../tables/tracks.ts';
 
 /** Hail farther from a point than this says no more than that there is none near. */
 export const COURSE_MAX_KM = 30;

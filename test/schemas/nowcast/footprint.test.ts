@@ -1,6 +1,6 @@
 import test from 'ava';
-import { footprint } from '../../../api/rules/footprint.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
+import { footprint } from '../../../schemas/nowcast/footprint.ts';
 
 /** Pixels of a block of the lattice around 39.995 N, 99.995 W. */
 function block(rows: number, cols: number) {

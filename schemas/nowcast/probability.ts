@@ -1,12 +1,12 @@
-import { roughDistanceKm } from '../../schemas/geo/distance.ts';
-import { offsetKm } from '../../schemas/geo/offset.ts';
-import type { Position } from '../../schemas/geo/position.ts';
-import type { MixedProvenance } from '../../schemas/provenance.ts';
-import { NOWCAST_MODEL, type NowcastFit } from '../../schemas/reference/nowcast-model.ts';
-import { type LeadKey, NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
-import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import { roughDistanceKm } from '../geo/distance.ts';
+import { offsetKm } from '../geo/offset.ts';
+import type { Position } from '../geo/position.ts';
+import type { MixedProvenance } from '../provenance.ts';
+import { NOWCAST_MODEL, type NowcastFit } from '../reference/nowcast-model.ts';
+import { type LeadKey, NOWCAST_LEADS } from '../resources/nowcast.ts';
+import type { TrackPoint } from '../tables/tracks.ts';
+import { type Course, courseOf } from './course.ts';
 import { type Footprint, footprint } from './footprint.ts';
-import { type Course, courseOf } from './nowcast-course.ts';
 import { arrivals, reachKm, type UncertainMotion } from './swept-ellipse.ts';
 
 /** The event: hail of this size within this distance of the point. */

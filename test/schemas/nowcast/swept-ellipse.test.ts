@@ -1,6 +1,6 @@
 import test from 'ava';
-import { normalQuantile, radicalInverse } from '../../../api/rules/quasi-random.ts';
-import { arrivals, reachKm } from '../../../api/rules/swept-ellipse.ts';
+import { normalQuantile, radicalInverse } from '../../../schemas/nowcast/quasi-random.ts';
+import { arrivals, reachKm } from '../../../schemas/nowcast/swept-ellipse.ts';
 
 const SPREAD = { speed_error_kmh: 12, direction_error_deg: 18 };
 

@@ -1,0 +1,98 @@
+import { roughDistanceKm } from '../../schemas/geo/distance.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+import { fitFor, type NowcastStorm, nowcast, REACH_KM } from '../../schemas/nowcast/probability.ts';
+import type { Provenance } from '../../schemas/provenance.ts';
+import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
+import type { Score } from '../../schemas/tables/scores.ts';
+import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import { type HailPixel, liveStorms, pointsAround, strikesOf } from './nowcast-points.ts';
+
+const MS_PER_MIN = 60_000;
+/** Storms change little within it: more questions would ask the same again. */
+const ASK_EVERY_MS = 20 * MS_PER_MIN;
+/** Storms around which points are asked for at a time, spread over all of them: what bounds the work of an outbreak. */
+const STORMS_AT_A_TIME = 40;
+/** With a longer gap between scans nobody knows whether it hailed in it. */
+const GAP_MAX_MS = 10 * MS_PER_MIN;
+
+/** Scans of a date in order, with their tracks and detections. */
+export interface NowcastDay {
+  readonly source: Provenance;
+  readonly scan_times: readonly number[];
+  readonly tracks: readonly TrackPoint[];
+  readonly detections: readonly (HailPixel & { readonly scan_time: number })[];
+}
+
+type BrierScore = Pick<Score, 'kind' | 'score' | 'lead_min' | 'n' | 'value' | 'baseline'>;
+
+/**
+ * Brier scores of the probabilities that the service gave within 15 km of storms, from what it knew then: the mean square of
+ * probability less what came, 1 or 0. The baseline says 1 where it hails now, else 0. Of a lead without cases there is no row.
+ */
+export function nowcastBrier({ source, scan_times, tracks, detections }: NowcastDay): BrierScore[] {
+  const tracksAt = Map.groupBy(tracks, ({ scan_time }) => scan_time);
+  const pixelsAt = Map.groupBy(detections, ({ scan_time }) => scan_time);
+  const strikes = scan_times.map((time_ms) => strikesOf(pixelsAt.get(time_ms) ?? []));
+  const fit = fitFor(source);
+  const sums = NOWCAST_LEADS.map(() => ({ n: 0, said: 0, stayed: 0 }));
+  let [asked_ms, points] = [Number.NEGATIVE_INFINITY, 0];
+  for (const [scan, now_ms] of scan_times.entries()) {
+    if (now_ms < asked_ms + ASK_EVERY_MS) continue;
+    const known_ms = knownUntil(scan_times, scan);
+    const leads = NOWCAST_LEADS.filter(({ minutes }) => now_ms + minutes * MS_PER_MIN <= known_ms);
+    const storms = liveStorms(tracksAt.get(now_ms) ?? [], pixelsAt.get(now_ms) ?? []);
+    if (leads.length === 0 || storms.length === 0) continue;
+    asked_ms = now_ms;
+    const around = pointsAround(someOf(storms), points, 0);
+    points += around.length;
+    for (const point of around) {
+      const said = nowcast(point, near(storms, point), now_ms, fit);
+      const first_ms = firstStrike(point, scan_times, strikes, scan);
+      const stays = first_ms === now_ms;
+      for (const [lead, { key, minutes }] of leads.entries()) {
+        const came = first_ms <= now_ms + minutes * MS_PER_MIN;
+        const sum = sums[lead];
+        sum.n += 1;
+        sum.said += (said[key] - Number(came)) ** 2;
+        sum.stayed += (Number(stays) - Number(came)) ** 2;
+      }
+    }
+  }
+  return NOWCAST_LEADS.flatMap(({ minutes }, lead) => {
+    const { n, said, stayed } = sums[lead];
+    return n === 0
+      ? []
+      : [{ kind: 'nowcast', score: 'brier', lead_min: minutes, n, value: said / n, baseline: stayed / n } as const];
+  });
+}
+
+/** The last scan that is reached without a gap. */
+function knownUntil(scan_times: readonly number[], from: number): number {
+  let last = from;
+  while (last + 1 < scan_times.length && scan_times[last + 1] - scan_times[last] <= GAP_MAX_MS) last += 1;
+  return scan_times[last];
+}
+
+/** First scan from `from` on, within the longest lead, in which hail strikes a point; infinite without one. */
+function firstStrike(
+  point: Position,
+  scan_times: readonly number[],
+  strikes: readonly ((point: Position) => boolean)[],
+  from: number,
+): number {
+  const end_ms = scan_times[from] + Math.max(...NOWCAST_LEADS.map(({ minutes }) => minutes)) * MS_PER_MIN;
+  for (let scan = from; scan < scan_times.length && scan_times[scan] <= end_ms; scan += 1)
+    if (strikes[scan](point)) return scan_times[scan];
+  return Number.POSITIVE_INFINITY;
+}
+
+function near(storms: readonly NowcastStorm[], point: Position): NowcastStorm[] {
+  return storms.filter(({ seen }) => roughDistanceKm(seen, point) <= REACH_KM);
+}
+
+/** At most so many, evenly out of all. */
+function someOf(storms: readonly NowcastStorm[]): NowcastStorm[] {
+  const step = Math.max(1, storms.length / STORMS_AT_A_TIME);
+  const count = Math.min(storms.length, STORMS_AT_A_TIME);
+  return Array.from({ length: count }, (_, k) => storms[Math.floor(k * step)]);
+}
