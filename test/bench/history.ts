@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command, CommanderError } from 'commander';
+import { Command } from 'commander';
 import pg from 'pg';
 import { type Catalog, openCatalog } from '../../api/catalog.ts';
 import { type Engine, openEngine } from '../../api/duckdb.ts';
@@ -58,14 +58,8 @@ function options(args: string[]): { data?: string; postgres?: string } {
       '--data <folder>',
       'data root with a year of compacted climate (hail-pipeline simulate --climate 1 --density 4)',
     )
-    .option('--postgres <url>', 'server with PostGIS to compare with')
-    .exitOverride();
-  try {
-    return command.parse(args, { from: 'user' }).opts();
-  } catch (error) {
-    if (error instanceof CommanderError) throw new UsageError(error.message);
-    throw error;
-  }
+    .option('--postgres <url>', 'server with PostGIS to compare with');
+  return command.parse(args, { from: 'user' }).opts();
 }
 
 function datesOf(catalog: Catalog): { first: string; last: string } {

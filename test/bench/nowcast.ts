@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Command, CommanderError } from 'commander';
+import { Command } from 'commander';
 import { UsageError } from '../../pipeline/error.ts';
 import { NEAR_KM } from '../../pipeline/train/nowcast-points.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
@@ -85,14 +85,8 @@ function options(args: string[]): Options {
     .option('--seed <n>', 'seed of the first evening to score', String(SCORE_SEEDS))
     .option('--fit <file>', 'fit the model and write it')
     .option('--real <dir>', 'folder of real PrecipRate frames')
-    .option('--diagrams <dir>', 'folder to write reliability diagrams to')
-    .exitOverride();
-  try {
-    command.parse(args, { from: 'user' });
-  } catch (error) {
-    if (error instanceof CommanderError) throw new UsageError(error.message);
-    throw error;
-  }
+    .option('--diagrams <dir>', 'folder to write reliability diagrams to');
+  command.parse(args, { from: 'user' });
   const { evenings, seed, fit, real, diagrams } = command.opts<{
     evenings: string;
     seed: string;

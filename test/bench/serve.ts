@@ -1,5 +1,5 @@
 import { readFile, rm } from 'node:fs/promises';
-import { Command, CommanderError } from 'commander';
+import { Command } from 'commander';
 import { openCatalog } from '../../api/catalog.ts';
 import { findBusiness } from '../../api/records/businesses.ts';
 import { createKey } from '../../api/records/key-rows.ts';
@@ -36,18 +36,11 @@ export async function serve(args: string[]): Promise<void> {
 }
 
 function options(args: string[]): { data?: string } {
-  const command = new Command('serve')
-    .option(
-      '--data <folder>',
-      'data root with a year (hail-pipeline simulate --climate 1); its records get a key of the bench',
-    )
-    .exitOverride();
-  try {
-    return command.parse(args, { from: 'user' }).opts();
-  } catch (error) {
-    if (error instanceof CommanderError) throw new UsageError(error.message);
-    throw error;
-  }
+  const command = new Command('serve').option(
+    '--data <folder>',
+    'data root with a year (hail-pipeline simulate --climate 1); its records get a key of the bench',
+  );
+  return command.parse(args, { from: 'user' }).opts();
 }
 
 async function readiness(root: string, now_ms: number): Promise<void> {
