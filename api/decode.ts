@@ -70,6 +70,11 @@ export function wholeQuery(limits: NumberLimits & Partial<Default<number> & Requ
   return numberParameter('whole number', limits);
 }
 
+/** How far around a point: above 0, up to a limit, km. */
+export function radiusQuery(limits: Default<number> & { max: number; description?: string }): Parameter<number> {
+  return numberQuery({ description: 'Search radius.', ...limits, min: 0, exclusiveMin: true, unit: 'km' });
+}
+
 /** Number that is moved to the nearest limit instead of refused; absent: the default. */
 export function clampedQuery(limits: NumberLimits & Default<number>): Parameter<number> {
   return parameter({

@@ -6,7 +6,7 @@ import { DETECTION_MIN_MM, sizeCategory } from '../../schemas/size.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { addDays, stormDate, timestamp } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
-import { latitudeQuery, longitudeQuery, numberQuery, wholeQuery, wordQuery } from '../decode.ts';
+import { latitudeQuery, longitudeQuery, numberQuery, radiusQuery, wholeQuery, wordQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { forEachInChunks } from '../event-loop.ts';
 import { type DayHail, dayHail } from '../queries/history.ts';
@@ -36,14 +36,7 @@ export const hailHistory = readEndpoint({
   query: z.object({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
-    radius_km: numberQuery({
-      min: 0,
-      exclusiveMin: true,
-      max: 100,
-      default: 25,
-      description: 'Search radius.',
-      unit: 'km',
-    }),
+    radius_km: radiusQuery({ max: 100, default: 25 }),
     days: wholeQuery({ min: 1, max: 365, default: 30, description: 'Storm dates looked at, today included.' }),
     min_size_mm: numberQuery({
       min: 0,

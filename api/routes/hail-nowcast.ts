@@ -10,7 +10,7 @@ import {
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { type LeadKey, NOWCAST_LEADS, Nowcast } from '../../schemas/resources/nowcast.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { latitudeQuery, longitudeQuery, numberQuery } from '../decode.ts';
+import { latitudeQuery, longitudeQuery, radiusQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import type { Found, LiveSnapshot, Storm } from '../live.ts';
 import { lookbackStart } from '../rules/lookback.ts';
@@ -37,14 +37,7 @@ export const hailNowcast = readEndpoint({
   query: z.object({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
-    radius_km: numberQuery({
-      min: 0,
-      exclusiveMin: true,
-      max: 50,
-      default: 15,
-      description: 'How near a storm must be for an answer.',
-      unit: 'km',
-    }),
+    radius_km: radiusQuery({ max: 50, default: 15, description: 'How near a storm must be for an answer.' }),
   }),
   body: null,
   reply: Nowcast,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { combineProvenances } from '../../schemas/provenance.ts';
 import { HailOutlook } from '../../schemas/resources/outlook.ts';
-import { latitudeQuery, longitudeQuery, numberQuery } from '../decode.ts';
+import { latitudeQuery, longitudeQuery, radiusQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { nearestOutlook } from '../queries/hail-outlook.ts';
 import { hailOutlook as outlookAt, runningOutlookDate } from '../rules/hail-outlook.ts';
@@ -33,13 +33,10 @@ export const hailOutlook = readEndpoint({
   query: z.object({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
-    radius_km: numberQuery({
-      min: 0,
-      exclusiveMin: true,
+    radius_km: radiusQuery({
       max: 200,
       default: 50,
       description: 'How far away the centre of the nearest cell with an outlook may be.',
-      unit: 'km',
     }),
   }),
   body: null,

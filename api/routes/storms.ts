@@ -5,7 +5,7 @@ import { type StormCell, Storms, StormTrack } from '../../schemas/resources/stor
 import { sizeCategory } from '../../schemas/size.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { dateQuery, latitudeQuery, longitudeQuery, numberQuery, wordQuery } from '../decode.ts';
+import { dateQuery, latitudeQuery, longitudeQuery, radiusQuery, wordQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import type { LiveSnapshot } from '../live.ts';
@@ -36,14 +36,7 @@ export const stormsList = readEndpoint({
   query: z.object({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
-    radius_km: numberQuery({
-      min: 0,
-      exclusiveMin: true,
-      max: 150,
-      default: 50,
-      description: 'Search radius.',
-      unit: 'km',
-    }),
+    radius_km: radiusQuery({ max: 150, default: 50 }),
     detail: DETAIL,
   }),
   body: null,

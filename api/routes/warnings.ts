@@ -5,7 +5,7 @@ import type { PolygonGeometry } from '../../schemas/resources/geometry.ts';
 import { type Warning, Warnings } from '../../schemas/resources/warning.ts';
 import type { MesoscaleDiscussion, Watch } from '../../schemas/resources/watch.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { booleanQuery, latitudeQuery, longitudeQuery, numberQuery, wholeQuery } from '../decode.ts';
+import { booleanQuery, latitudeQuery, longitudeQuery, radiusQuery, wholeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { type PlacedWarning, type WatchRow, warningsAround, watchesAround } from '../queries/warnings.ts';
 import { polygonsOf } from '../rules/areas.ts';
@@ -26,14 +26,7 @@ export const warnings = readEndpoint({
   query: z.object({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
-    radius_km: numberQuery({
-      min: 0,
-      exclusiveMin: true,
-      max: 200,
-      default: 50,
-      description: 'Search radius.',
-      unit: 'km',
-    }),
+    radius_km: radiusQuery({ max: 200, default: 50 }),
     active: booleanQuery(true, { description: 'false answers the history.' }),
     days: wholeQuery({ min: 1, max: 30, default: 1, description: 'Days of the history, used with active=false.' }),
   }),

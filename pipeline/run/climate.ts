@@ -9,7 +9,7 @@ import { findDetections } from '../detect/detections.ts';
 import { emptyDetectionHistory } from '../detect/history.ts';
 import { labelHail } from '../detect/label.ts';
 import { detectionRows } from '../detect/table-rows.ts';
-import type { ScanInput } from '../grid.ts';
+import { type ScanInput, scanOfMesh } from '../grid.ts';
 import type { StagedFile } from '../publish/commit.ts';
 import { DERIVED_SEGMENT, deriveTables } from '../publish/day.ts';
 import { allRows, mergedDayMax } from '../publish/merge.ts';
@@ -130,21 +130,7 @@ async function stageDate(
 
 /** One scan of the weathers, without any product but MESH. */
 function climateScan(scenarios: readonly [Scenario, ...Scenario[]], scan_time: number): ScanInput {
-  return {
-    scan_time,
-    simulated: true,
-    mesh: climateField(scenarios, scan_time, CELL_GROW_MM),
-    companions: {
-      posh_pct: null,
-      vil_kg_m2: null,
-      echo_top_18_km: null,
-      echo_top_50_km: null,
-      max_reflectivity_dbz: null,
-    },
-    uncovered: null,
-    probsevere: null,
-    products: ['MESH'],
-  };
+  return scanOfMesh(scan_time, climateField(scenarios, scan_time, CELL_GROW_MM), true);
 }
 
 /** Rows of a part of a date as a file: all of it where there is no other part. */

@@ -1,5 +1,6 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { NOTHING, type SimulatedProduct, type SimulatedScan } from './fields.ts';
+import { grib2Message, grib2Section } from './grib2-message.ts';
 import { writePng } from './png-writer.ts';
 import { PRODUCT_FILES, type ProductFile } from './products.ts';
 
@@ -43,13 +44,13 @@ export function writeGrib2(scan: SimulatedScan, product: SimulatedProduct, cover
     outside: everywhere ? 0 : file.no_coverage - reference,
     ...dropBackground(scan.index, packed, file.nothing - reference),
   } as const;
-  return message([
+  return grib2Message(209, [
     identification(scan.scan_time),
     grid(scan),
     definition(file),
     representation(scan, file, reference, bits),
-    section(6, Buffer.from([MISSING_OCTET])),
-    section(7, writePng(image)),
+    grib2Section(6, Buffer.from([MISSING_OCTET])),
+    grib2Section(7, writePng(image)),
   ]);
 }
 
@@ -71,24 +72,6 @@ function dropBackground(
   return { index: kept.subarray(0, count), value: value.subarray(0, count) };
 }
 
-function message(sections: readonly Uint8Array[]): Uint8Array {
-  const length = 16 + sections.reduce((sum, part) => sum + part.length, 0) + 4;
-  const indicator = Buffer.alloc(16);
-  indicator.write('GRIB', 0, 'latin1');
-  indicator[6] = 209;
-  indicator[7] = 2;
-  indicator.writeBigUInt64BE(BigInt(length), 8);
-  return Buffer.concat([indicator, ...sections, Buffer.from('7777', 'latin1')]);
-}
-
-function section(number: number, content: Uint8Array): Buffer {
-  const bytes = Buffer.alloc(5 + content.length);
-  bytes.writeUInt32BE(bytes.length, 0);
-  bytes[4] = number;
-  bytes.set(content, 5);
-  return bytes;
-}
-
 function identification(time_ms: number): Buffer {
   const time = new Date(time_ms);
   const content = Buffer.alloc(16);
@@ -104,7 +87,7 @@ function identification(time_ms: number): Buffer {
   content[13] = time.getUTCSeconds();
   content[14] = SIMULATED_STATUS;
   content[15] = 7; // type: local, as MRMS
-  return section(1, content);
+  return grib2Section(1, content);
 }
 
 function grid({ window }: SimulatedScan): Buffer {
@@ -130,7 +113,7 @@ function grid({ window }: SimulatedScan): Buffer {
   content.writeUInt32BE(west + (window.cols - 1) * 10_000, 54);
   content.writeUInt32BE(10_000, 58);
   content.writeUInt32BE(10_000, 62);
-  return section(3, content);
+  return grib2Section(3, content);
 }
 
 function definition(file: ProductFile): Buffer {
@@ -143,7 +126,7 @@ function definition(file: ProductFile): Buffer {
   content.writeUInt32BE(HEIGHT_ABOVE_SEA_M, 19);
   content[23] = MISSING_OCTET;
   content[24] = 1;
-  return section(4, content);
+  return grib2Section(4, content);
 }
 
 function representation(scan: SimulatedScan, file: ProductFile, reference: number, bits: number): Buffer {
@@ -154,5 +137,5 @@ function representation(scan: SimulatedScan, file: ProductFile, reference: numbe
   content.writeInt16BE(0, 10);
   content.writeInt16BE(file.decimal_scale, 12);
   content[14] = bits;
-  return section(5, content);
+  return grib2Section(5, content);
 }

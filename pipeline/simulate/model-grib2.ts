@@ -1,3 +1,4 @@
+import { grib2Message, grib2Section } from './grib2-message.ts';
 import { SIMULATED_STATUS } from './grib2-writer.ts';
 
 /** Lambert conformal grid that touches the earth along one parallel, rows from the south, columns from the west. */
@@ -59,23 +60,10 @@ export function writeModelField(
     lambert(grid),
     field.is_maximum ? hourlyMaximum(field, run_time, lead_h) : instant(field, lead_h),
     representation,
-    section(6, Buffer.from([NOTHING])),
+    grib2Section(6, Buffer.from([NOTHING])),
     data,
   ];
-  const indicator = Buffer.alloc(16);
-  indicator.write('GRIB', 0, 'latin1');
-  indicator[6] = field.parameter[0];
-  indicator[7] = 2;
-  indicator.writeBigUInt64BE(BigInt(20 + sections.reduce((sum, part) => sum + part.length, 0)), 8);
-  return Buffer.concat([indicator, ...sections, Buffer.from('7777', 'latin1')]);
-}
-
-function section(number: number, content: Uint8Array): Buffer {
-  const bytes = Buffer.alloc(5 + content.length);
-  bytes.writeUInt32BE(bytes.length, 0);
-  bytes[4] = number;
-  bytes.set(content, 5);
-  return bytes;
+  return grib2Message(field.parameter[0], sections);
 }
 
 function identification(run_time: number): Buffer {
@@ -87,7 +75,7 @@ function identification(run_time: number): Buffer {
   writeTime(content, 7, run_time);
   content[14] = SIMULATED_STATUS;
   content[15] = 1; // forecast
-  return section(1, content);
+  return grib2Section(1, content);
 }
 
 function writeTime(bytes: Buffer, at: number, time_ms: number): void {
@@ -119,7 +107,7 @@ function lambert({ cols, rows, first_lat_udeg, first_lon_udeg, step_m }: Lambert
   content.writeUInt32BE(parallel_udeg, 60);
   content.writeUInt32BE(parallel_udeg, 64);
   content.writeUInt32BE(0x80000000 + 90e6, 68);
-  return section(3, content);
+  return grib2Section(3, content);
 }
 
 /** Octets 6 to 34 of section 4, shared by both templates. */
@@ -144,7 +132,7 @@ function writeSurface(bytes: Buffer, at: number, surface: SurfaceSpec | undefine
 }
 
 function instant(field: ModelFieldSpec, lead_h: number): Buffer {
-  return section(4, product(field, 0, lead_h));
+  return grib2Section(4, product(field, 0, lead_h));
 }
 
 function hourlyMaximum(field: ModelFieldSpec, run_time: number, lead_h: number): Buffer {
@@ -156,7 +144,7 @@ function hourlyMaximum(field: ModelFieldSpec, run_time: number, lead_h: number):
   interval[14] = 1; // of hours
   interval.writeUInt32BE(1, 15);
   interval[19] = 1;
-  return section(4, Buffer.concat([product(field, 8, lead_h - 1), interval]));
+  return grib2Section(4, Buffer.concat([product(field, 8, lead_h - 1), interval]));
 }
 
 interface PackedField {
@@ -205,8 +193,8 @@ function complexPacking(values: ArrayLike<number>, decimals: number): PackedFiel
   representation[42] = 2; // order of the differences
   representation[43] = DESCRIPTOR_OCTETS;
   return {
-    representation: section(5, representation),
-    data: section(7, Buffer.concat([head, references.bytes, widths.bytes, offsets.bytes])),
+    representation: grib2Section(5, representation),
+    data: grib2Section(7, Buffer.concat([head, references.bytes, widths.bytes, offsets.bytes])),
   };
 }
 

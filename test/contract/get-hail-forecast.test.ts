@@ -6,8 +6,9 @@ import { timestamp } from '../../schemas/time.ts';
 import { centreOf, forecastRows, publishForecast } from '../support/data/model-rows.ts';
 import { scratch } from '../support/data/world.ts';
 import { creditsOf, openAccount } from '../support/service/account.ts';
+import { declareRefusals, serveAt } from '../support/service/clocked-service.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
+import type { RunningService } from '../support/service/service.ts';
 
 const FORECAST = '/v1/hail/forecast';
 const NOW_MS = Date.parse('2026-05-01T20:12:00Z');
@@ -25,13 +26,7 @@ const ROWS = forecastRows(CELL, RUN, 48);
 async function serve(t: ExecutionContext, rows: readonly Forecast[] | null = ROWS, now_ms = NOW_MS) {
   const data_root = await scratch(t);
   if (rows !== null) await publishForecast(data_root, rows, now_ms);
-  const clock = { ms: now_ms };
-  const service = await startService({ endpoints: [hailForecast], data_root, now: () => clock.ms });
-  t.teardown(async () => {
-    await service.close();
-    if (service.failures.length > 0) throw service.failures[0];
-  });
-  return Object.assign(service, { clock, data_root });
+  return serveAt(t, hailForecast, data_root, now_ms);
 }
 
 async function ask(service: RunningService, { lat, lon } = IN, more = ''): Promise<HailForecast> {
@@ -271,14 +266,7 @@ test('GET /v1/hail/forecast keeps its tag until an hour is over or another run i
   t.is((await ask(service)).model.run_time, timestamp(Date.parse('2026-05-01T20:00:00Z')));
 });
 
-/** Without data: a wrong question is refused before any are read. */
-let refusing: RunningService;
-test.before(async () => {
-  refusing = await startService({ endpoints: [hailForecast], now_ms: NOW_MS });
-});
-test.after.always(() => refusing.close());
-
-for (const query of [
+const refusing = declareRefusals(hailForecast, NOW_MS, [
   '',
   'lat=35',
   'lon=-97',
@@ -292,18 +280,12 @@ for (const query of [
   'lat=35&lon=-97&hours=',
   'lat=35&lon=-97&hours=x',
   'lat=35&lon=-97&hours=1&hours=2',
-])
-  test(`GET /v1/hail/forecast refuses '${query}' and charges nothing`, async (t) => {
-    const response = await refusing.call(`${FORECAST}?${query}`);
-    t.is(response.status, 400);
-    t.like(await response.json(), { error: 'invalid_parameter' });
-    t.is(await creditsUsed(refusing), 0);
-  });
+]);
 
 test('GET /v1/hail/forecast refuses a key without hail:read and charges nothing', async (t) => {
-  const { key, business_id } = await openAccount(refusing, { scopes: ['storms:read', 'outlooks:read'] });
-  const response = await refusing.call(`${FORECAST}?lat=35&lon=-97`, { key });
+  const { key, business_id } = await openAccount(refusing(), { scopes: ['storms:read', 'outlooks:read'] });
+  const response = await refusing().call(`${FORECAST}?lat=35&lon=-97`, { key });
   t.is(response.status, 403);
   t.like(await response.json(), { error: 'insufficient_scope' });
-  t.is(await creditsOf(refusing, business_id), 0);
+  t.is(await creditsOf(refusing(), business_id), 0);
 });

@@ -7,8 +7,9 @@ import type { Outlook } from '../../schemas/tables/outlook.ts';
 import { centreOf, HOURLY_PCT, outlookRows, publishOutlook } from '../support/data/model-rows.ts';
 import { scratch } from '../support/data/world.ts';
 import { creditsOf, openAccount } from '../support/service/account.ts';
+import { declareRefusals, serveAt } from '../support/service/clocked-service.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
+import type { RunningService } from '../support/service/service.ts';
 
 const OUTLOOK = '/v1/hail/outlook';
 const NOW_MS = Date.parse('2026-05-01T13:00:00Z');
@@ -25,13 +26,7 @@ const ROWS = outlookRows(CELL, TODAY);
 async function serve(t: ExecutionContext, rows: readonly Outlook[] | null = ROWS, now_ms = NOW_MS) {
   const data_root = await scratch(t);
   if (rows !== null) await publishOutlook(data_root, rows, now_ms);
-  const clock = { ms: now_ms };
-  const service = await startService({ endpoints: [hailOutlook], data_root, now: () => clock.ms });
-  t.teardown(async () => {
-    await service.close();
-    if (service.failures.length > 0) throw service.failures[0];
-  });
-  return Object.assign(service, { clock, data_root });
+  return serveAt(t, hailOutlook, data_root, now_ms);
 }
 
 async function ask(service: RunningService, { lat, lon } = IN, more = ''): Promise<HailOutlook> {
@@ -230,14 +225,7 @@ test('GET /v1/hail/outlook keeps its tag until a day is over or another outlook 
   t.like(await ask(service), { outlook: { 0: { day: 1, forecast_date: '2026-05-02' } } });
 });
 
-/** Without data: a wrong question is refused before any are read. */
-let refusing: RunningService;
-test.before(async () => {
-  refusing = await startService({ endpoints: [hailOutlook], now_ms: NOW_MS });
-});
-test.after.always(() => refusing.close());
-
-for (const query of [
+const refusing = declareRefusals(hailOutlook, NOW_MS, [
   '',
   'lat=35',
   'lon=-97',
@@ -250,18 +238,12 @@ for (const query of [
   'lat=35&lon=-97&radius_km=',
   'lat=35&lon=-97&radius_km=x',
   'lat=35&lon=-97&radius_km=5&radius_km=6',
-])
-  test(`GET /v1/hail/outlook refuses '${query}' and charges nothing`, async (t) => {
-    const response = await refusing.call(`${OUTLOOK}?${query}`);
-    t.is(response.status, 400);
-    t.like(await response.json(), { error: 'invalid_parameter' });
-    t.is(await creditsUsed(refusing), 0);
-  });
+]);
 
 test('GET /v1/hail/outlook refuses a key without hail:read and charges nothing', async (t) => {
-  const { key, business_id } = await openAccount(refusing, { scopes: ['outlooks:read', 'storms:read'] });
-  const response = await refusing.call(`${OUTLOOK}?lat=35&lon=-97`, { key });
+  const { key, business_id } = await openAccount(refusing(), { scopes: ['outlooks:read', 'storms:read'] });
+  const response = await refusing().call(`${OUTLOOK}?lat=35&lon=-97`, { key });
   t.is(response.status, 403);
   t.like(await response.json(), { error: 'insufficient_scope' });
-  t.is(await creditsOf(refusing, business_id), 0);
+  t.is(await creditsOf(refusing(), business_id), 0);
 });

@@ -6,8 +6,9 @@ import { SpcOutlookAnswer, SpcOutlookFeature } from '../../schemas/resources/con
 import { layerFile, type MadeLayer, publishFeeds, ringOf } from '../support/data/feeds.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';
 import { scratch } from '../support/data/world.ts';
+import { declareRefusals, serveAt } from '../support/service/clocked-service.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
+import type { RunningService } from '../support/service/service.ts';
 
 const OUTLOOK = '/v1/outlooks/spc';
 const NOW_MS = Date.parse('2026-05-01T20:12:00Z');
@@ -47,13 +48,7 @@ const PRODUCT = [
 async function serve(t: ExecutionContext, files: readonly FeedFile[], now_ms = NOW_MS, received_ms = now_ms) {
   const data_root = await scratch(t);
   if (files.length > 0) await publishFeeds(data_root, files, received_ms);
-  const clock = { ms: now_ms };
-  const service = await startService({ endpoints: [outlooksSpc], data_root, now: () => clock.ms });
-  t.teardown(async () => {
-    await service.close();
-    if (service.failures.length > 0) throw service.failures[0];
-  });
-  return Object.assign(service, { clock, data_root });
+  return serveAt(t, outlooksSpc, data_root, now_ms);
 }
 
 async function ask(service: RunningService, { lat, lon } = IN, more = ''): Promise<SpcOutlookAnswer> {
@@ -340,14 +335,7 @@ test('GET /v1/outlooks/spc keeps its tag until another product is in force, and 
   t.is(await statusWith(second), 200);
 });
 
-/** Without data: a wrong question is refused before any are read. */
-let refusing: RunningService;
-test.before(async () => {
-  refusing = await startService({ endpoints: [outlooksSpc], now_ms: NOW_MS });
-});
-test.after.always(() => refusing.close());
-
-for (const query of [
+declareRefusals(outlooksSpc, NOW_MS, [
   '',
   'lat=35',
   'lon=-97',
@@ -359,13 +347,7 @@ for (const query of [
   'lat=35&lon=-97&day=',
   'lat=35&lon=-97&format=csv',
   'lat=35&lon=-97&day=1&day=2',
-])
-  test(`GET /v1/outlooks/spc refuses '${query}' and charges nothing`, async (t) => {
-    const response = await refusing.call(`${OUTLOOK}?${query}`);
-    t.is(response.status, 400);
-    t.like(await response.json(), { error: 'invalid_parameter' });
-    t.is(await creditsUsed(refusing), 0);
-  });
+]);
 
 const pointsFile = (name: string, received_ms: number): FeedFile => ({
   name,

@@ -11,6 +11,7 @@ import { alertsFile, type Box, type MadeWarning, publishFeeds, watchFile } from 
 import { withInstants } from '../support/data/relative-times.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';
 import { scratch } from '../support/data/world.ts';
+import { declareRefusals, serveAt } from '../support/service/clocked-service.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
@@ -33,13 +34,7 @@ const FAR_WATCH = watchFile({ number: 7, from: '011900', to: '020100' }, [-81, 4
 async function serve(t: ExecutionContext, files: readonly FeedFile[], now_ms = NOW_MS) {
   const data_root = await scratch(t);
   if (files.length > 0) await publishFeeds(data_root, files, now_ms);
-  const clock = { ms: now_ms };
-  const service = await startService({ endpoints: [warnings], data_root, now: () => clock.ms });
-  t.teardown(async () => {
-    await service.close();
-    if (service.failures.length > 0) throw service.failures[0];
-  });
-  return Object.assign(service, { clock, data_root });
+  return serveAt(t, warnings, data_root, now_ms);
 }
 
 const serveWarnings = (t: ExecutionContext, ...made: MadeWarning[]) =>
@@ -383,14 +378,7 @@ test('GET /v1/warnings keeps its tag until a warning comes or expires, and charg
   t.is(await statusWith(second), 200);
 });
 
-/** Without data: a wrong question is refused before any are read. */
-let refusing: RunningService;
-test.before(async () => {
-  refusing = await startService({ endpoints: [warnings], now_ms: NOW_MS });
-});
-test.after.always(() => refusing.close());
-
-for (const query of [
+declareRefusals(warnings, NOW_MS, [
   '',
   'lat=35',
   'lon=-97',
@@ -408,14 +396,7 @@ for (const query of [
   'lat=35&lon=-97&active=false&days=1.5',
   'lat=35&lon=-97&days=31',
   'lat=35&lon=-97&lat=36',
-])
-  test(`GET /v1/warnings refuses '${query}' and charges nothing`, async (t) => {
-    const service = refusing;
-    const response = await service.call(`${WARNINGS}?${query}`);
-    t.is(response.status, 400);
-    t.like(await response.json(), { error: 'invalid_parameter' });
-    t.is(await creditsUsed(service), 0);
-  });
+]);
 
 sharedTest(
   'GET /v1/warnings finds the two real warnings with hail of 2023 inside and around their polygons',

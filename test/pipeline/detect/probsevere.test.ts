@@ -1,7 +1,7 @@
 import test from 'ava';
 import { type CellShape, findCells, findObjects } from '../../../pipeline/detect/cells.ts';
 import { matchObjects } from '../../../pipeline/detect/probsevere.ts';
-import type { HailField } from '../../../pipeline/grid.ts';
+import { type HailField, scanOfMesh } from '../../../pipeline/grid.ts';
 import type { ProbSevereObject } from '../../../schemas/tables/probsevere.ts';
 import { draw } from '../../support/data/draw.ts';
 
@@ -108,21 +108,7 @@ test('without objects no cell has one', (t) => {
 });
 
 test('storm cells match like plain objects', (t) => {
-  const input = {
-    scan_time: SCAN_TIME,
-    simulated: false,
-    mesh: FIELD,
-    companions: {
-      posh_pct: null,
-      vil_kg_m2: null,
-      echo_top_18_km: null,
-      echo_top_50_km: null,
-      max_reflectivity_dbz: null,
-    },
-    uncovered: null,
-    probsevere: null,
-    products: ['MESH'],
-  };
+  const input = scanOfMesh(SCAN_TIME, FIELD, false);
   const cells = findCells(input);
   t.is(matchObjects(FIELD, cells, [object('9', [1490, 3518, 1510, 3530])], SCAN_TIME)[1]?.probsevere_id, '9');
 });

@@ -1,4 +1,4 @@
-import type { HailField, ScanInput } from '../../../pipeline/grid.ts';
+import { type HailField, type ScanInput, scanOfMesh } from '../../../pipeline/grid.ts';
 import { CELL_GROW_MM } from '../../../schemas/size.ts';
 
 /**
@@ -26,21 +26,7 @@ export type StandIn = (typeof STAND_INS)[number];
 
 /** A frame of rain rates as a scan of hail, without companions; no pixel where the stand-in sees none. */
 export function standInScan(scan_time: number, rates: HailField, standIn: StandIn): ScanInput {
-  return {
-    scan_time,
-    simulated: false,
-    mesh: standInField(rates, standIn),
-    companions: {
-      posh_pct: null,
-      vil_kg_m2: null,
-      echo_top_18_km: null,
-      echo_top_50_km: null,
-      max_reflectivity_dbz: null,
-    },
-    uncovered: null,
-    probsevere: null,
-    products: ['MESH'],
-  };
+  return scanOfMesh(scan_time, standInField(rates, standIn), false);
 }
 
 /** The field of sizes that stands for a field of rain rates. */

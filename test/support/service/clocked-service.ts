@@ -1,0 +1,40 @@
+import test, { type ExecutionContext } from 'ava';
+import type { Endpoint } from '../../../api/endpoint.ts';
+import { creditsUsed } from './portfolio.ts';
+import { type RunningService, startService } from './service.ts';
+
+/** A service over published data whose clock the test moves. */
+export type ClockedService = RunningService & { readonly clock: { ms: number }; readonly data_root: string };
+
+/** Starts a service of one endpoint for the length of a test, which fails when the service reports a failure. */
+export async function serveAt(
+  t: ExecutionContext,
+  endpoint: Endpoint,
+  data_root: string,
+  now_ms: number,
+): Promise<ClockedService> {
+  const clock = { ms: now_ms };
+  const service = await startService({ endpoints: [endpoint], data_root, now: () => clock.ms });
+  t.teardown(async () => {
+    await service.close();
+    if (service.failures.length > 0) throw service.failures[0];
+  });
+  return Object.assign(service, { clock, data_root });
+}
+
+/** Declares that a GET endpoint refuses queries, before any data are read: the service holds none. Returns that service. */
+export function declareRefusals(endpoint: Endpoint, now_ms: number, queries: readonly string[]): () => RunningService {
+  let refusing: RunningService;
+  test.before(async () => {
+    refusing = await startService({ endpoints: [endpoint], now_ms });
+  });
+  test.after.always(() => refusing.close());
+  for (const query of queries)
+    test(`GET ${endpoint.path} refuses '${query}' and charges nothing`, async (t) => {
+      const response = await refusing.call(`${endpoint.path}?${query}`);
+      t.is(response.status, 400);
+      t.like(await response.json(), { error: 'invalid_parameter' });
+      t.is(await creditsUsed(refusing), 0);
+    });
+  return () => refusing;
+}
