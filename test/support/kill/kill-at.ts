@@ -15,7 +15,8 @@ let points = 0;
 
 function point(what: string): void {
   points += 1;
-  if (log !== null) writeSync(log, `${points} ${what}\n`);
+  // One line for each point, whatever is written: the n-th line is the n-th point.
+  if (log !== null) writeSync(log, `${points} ${what.replaceAll('\n', ' ')}\n`);
   if (points === killAt) process.kill(process.pid, 'SIGKILL');
 }
 

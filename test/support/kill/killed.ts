@@ -72,17 +72,18 @@ export function killedAt(root: string, args: readonly string[], point: number, s
   return command(root, args, { ...settings, environment, node: ['--import', PRELOAD] });
 }
 
-/** Everything a command does to the disk, in order. */
+/** Everything a command does to the disk, in order; `code` is how it ends when nobody kills it. */
 export async function pointsOf(
   t: ExecutionContext,
   root: string,
   args: readonly string[],
   settings: CommandSettings = {},
+  code = 0,
 ): Promise<string[]> {
   const log = await scratch(t, 'points');
   const environment = { ...settings.environment, KILL_LOG: log };
   const run = await command(root, args, { ...settings, environment, node: ['--import', PRELOAD] });
-  if (run.code !== 0) throw new Error(`the command to be killed fails by itself: ${run.stderr}`);
+  if (run.code !== code) throw new Error(`the command to be killed ends by itself with ${run.code}: ${run.stderr}`);
   return (await fs.readFile(log, 'utf8')).trimEnd().split('\n');
 }
 
