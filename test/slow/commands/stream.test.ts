@@ -1,4 +1,6 @@
 import fs from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
@@ -273,4 +275,40 @@ test('finishes the dates of an earlier run, whatever arrives', async (t) => {
   await stream.event('Stream:Start');
   t.is((await stream.stop()).code, 0);
   t.true((await readNewest(root, '2026-05-01'))?.closed);
+});
+
+test('ends at once on SIGTERM while every feed hangs: some servers say nothing, some stop in the middle of an answer', async (t) => {
+  const asked: string[] = [];
+  let allAsked: () => void = () => {};
+  const hanging = new Promise<void>((resolve) => {
+    allAsked = resolve;
+  });
+  const server = createServer(({ url = '' }, response) => {
+    asked.push(url);
+    if (asked.length % 2 === 0) response.writeHead(200, { 'content-length': 1000 }).write('{"@graph":');
+    // Two report lists, storm reports, warnings, two lists of texts, four layers at once, the index of a model hour.
+    if (asked.length === 11) allAsked();
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const environment = { HAIL_SPC_URL: url, HAIL_LSR_URL: url, HAIL_NWS_URL: url, HAIL_MODEL_URL: url };
+  const scans = await evening();
+  const [root, from] = [await scratch(t), await scratch(t, 'from')];
+  await deliver(from, filesOf(scans.slice(0, 1)));
+  const feeds = 'spc-reports,lsr,warnings,watches,discussions,spc-outlooks,hrrr';
+  const stream = follow(t, root, ['--from', from, '--feeds', feeds], { environment });
+  // Scans do not wait for feeds.
+  await stream.event('Stream:Publish:Done');
+  await hanging;
+  const end = await stream.stop();
+  t.is(end.code, 0, end.stderr);
+  t.is(stream.events.at(-1)?.msg, 'Stream:Stop');
+  // Nobody waited for the end of an answer's time: every page would have been asked for again.
+  t.is(asked.length, 11, asked.join('\n'));
+  t.deepEqual(await faultsOf(root), []);
+  sameContent(t, await logicalContent(root), await contentOf(scans.slice(0, 1)));
 });
