@@ -54,15 +54,27 @@ export const WEB_FEEDS: readonly WebFeed[] = [
   { name: 'spc-outlooks', collection: 'outlooks', every_s: 3600, look: lookAtOutlooks },
 ];
 
-/** The list of the running convective day, and that of the day before, which goes on changing. */
+/**
+ * The list of the running convective day, and that of the day before, which goes on changing. The first is known by the day on
+ * which it was changed last: after 12 UTC that of the day before lies there still, until the new day's is written.
+ */
 async function lookAtSpcReports(web: Web, { spc_url }: WebAddresses, now_ms: number): Promise<Fetched> {
-  const yesterday = addDays(utcDate(now_ms - 12 * MS_PER_HOUR), -1);
-  const dated = `${yesterday.slice(2).replaceAll('-', '')}_rpts_filtered_hail.csv`;
+  const running = (modified_ms: number | null) => spcListOf(convectiveDay(Math.min(modified_ms ?? now_ms, now_ms)));
+  const dated = spcListOf(addDays(convectiveDay(now_ms), -1));
   const folder = `${spc_url}/climo/reports`;
   return fetchAll(web, [
-    { name: 'today_filtered_hail.csv', url: `${folder}/today_filtered_hail.csv`, is_needed: true },
+    { name: running, url: `${folder}/today_filtered_hail.csv`, is_needed: true },
     { name: dated, url: `${folder}/${dated}`, is_needed: false },
   ]);
+}
+
+/** Date of the convective day, 12 to 12 UTC, of an instant. */
+function convectiveDay(time_ms: number): string {
+  return utcDate(time_ms - 12 * MS_PER_HOUR);
+}
+
+function spcListOf(date: string): string {
+  return `${date.slice(2).replaceAll('-', '')}_rpts_filtered_hail.csv`;
 }
 
 async function lookAtLsr(web: Web, { lsr_url }: WebAddresses, now_ms: number): Promise<Fetched> {
@@ -186,7 +198,8 @@ async function lookAtOutlooks(web: Web, { spc_url }: WebAddresses): Promise<Fetc
 }
 
 interface Wanted {
-  readonly name: string;
+  /** Name by which its kind is known; of a page that is another from day to day, by when it was changed last. */
+  readonly name: string | ((modified_ms: number | null) => string);
   readonly url: string;
   /** The feed is not read when the server has no such page. */
   readonly is_needed: boolean;
@@ -198,7 +211,9 @@ async function fetchAll(web: Web, wanted: readonly Wanted[]): Promise<Fetched> {
   const pages = await inParallel(wanted, AT_ONCE, async ({ name, url, is_needed, accept }) => {
     const page = await web.page(url, { max_bytes: 32 * MIB, ...(accept === undefined ? {} : { accept }) });
     if (page === 'missing' && is_needed) throw new Unavailable(url, 'server answers 404, expected 200');
-    return page === 'missing' || page === 'unchanged' ? null : { name, is_final: false, ...page };
+    if (page === 'missing' || page === 'unchanged') return null;
+    const { bytes, modified_ms, confirm } = page;
+    return { name: typeof name === 'string' ? name : name(modified_ms), bytes, is_final: false, confirm };
   });
   return { files: pages.filter((page) => page !== null), failures: [] };
 }

@@ -12,6 +12,8 @@ const MAX_REMEMBERED = 500;
 /** A page of a server. */
 export interface Page {
   readonly bytes: Uint8Array;
+  /** When it was changed last, as its server says, epoch milliseconds; null when it does not say. */
+  readonly modified_ms: number | null;
   /** Remembers this version, so that it is not sent again. Called once what it says is safe. */
   readonly confirm: () => void;
 }
@@ -52,7 +54,7 @@ export function openWeb(user_agent: string, network: Network = {}): Web {
           if (answer.status !== 200) throw refusal(url, answer);
           const bytes = await bodyOf(url, answer, max_bytes);
           const version = versionOf(answer.headers);
-          return { bytes, confirm: () => remember(url, version) };
+          return { bytes, modified_ms: modifiedAt(answer.headers), confirm: () => remember(url, version) };
         });
       }, patient),
   };
@@ -64,6 +66,11 @@ function versionOf({ etag, 'last-modified': modified }: IncomingMessage['headers
     ...(etag === undefined ? {} : { 'if-none-match': etag }),
     ...(modified === undefined ? {} : { 'if-modified-since': modified }),
   };
+}
+
+function modifiedAt({ 'last-modified': modified = '' }: IncomingMessage['headers']): number | null {
+  const modified_ms = Date.parse(modified);
+  return Number.isNaN(modified_ms) ? null : modified_ms;
 }
 
 async function bodyOf(url: string, { headers, body }: Answer, max_bytes: number): Promise<Uint8Array> {

@@ -6,6 +6,7 @@ import { DiskRefusal } from '../../../pipeline/error.ts';
 import { openLog } from '../../../pipeline/log.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
+import { readRows } from '../../../pipeline/publish/tables.ts';
 import { outlookFeed } from '../../../pipeline/run/derived-feeds.ts';
 import { readFeedStates } from '../../../pipeline/run/feed-states.ts';
 import { lookAt, publishLook, type Schedule, startSchedule, waitAfter } from '../../../pipeline/run/schedule.ts';
@@ -13,6 +14,7 @@ import { scheduledWebFeed } from '../../../pipeline/run/scheduled-feed.ts';
 import { openWeb } from '../../../pipeline/sources/web.ts';
 import { WEB_FEEDS, type WebFeed } from '../../../pipeline/sources/web-feeds.ts';
 import { layout } from '../../../schemas/layout.ts';
+import { type GroundReport, groundReports } from '../../../schemas/tables/ground-reports.ts';
 import { alertFeature, alertFile } from '../../support/data/alert.ts';
 import { startWebServer, type WebServer } from '../../support/data/web-server.ts';
 
@@ -70,6 +72,12 @@ async function rig(t: ExecutionContext, names: readonly string[], server: WebSer
 
 async function stateOf({ root }: Rig, name: string) {
   return (await readFeedStates(root.path)).get(name);
+}
+
+async function reportsOf({ root }: Rig): Promise<GroundReport[]> {
+  const files = (await readNewest(root.path, layout.collectionPartition('reports')))?.files ?? [];
+  const paths = files.filter(({ kind }) => kind === 'table').map(({ path }) => join(root.path, path));
+  return readRows<GroundReport>(root.engine, groundReports, paths);
 }
 
 test('every feed has its row from the start, also one whose server is silent', async (t) => {
@@ -181,6 +189,41 @@ test('a needed page that a server does not have is a failure, one for yesterday 
   at.server.answers.delete(SPC);
   await at.until(async () => (await stateOf(at, 'spc-reports'))?.failure !== null);
   t.regex((await stateOf(at, 'spc-reports'))?.failure ?? '', /404, expected 200/);
+});
+
+for (const [what, modified, time] of [
+  ['changed before 12 UTC is that of the day before', 'Fri, 01 May 2026 11:58:00 GMT', '2026-04-30T20:10:00Z'],
+  ['changed after 12 UTC is that of the day itself', 'Fri, 01 May 2026 22:58:00 GMT', '2026-05-01T20:10:00Z'],
+  ['changed in the future is that of the day itself', 'Sat, 02 May 2026 13:00:00 GMT', '2026-05-01T20:10:00Z'],
+  ['of which the server does not say when it changed is that of the day itself', null, '2026-05-01T20:10:00Z'],
+  ['of which the server says no readable date is that of the day itself', 'yesterday', '2026-05-01T20:10:00Z'],
+] as const)
+  test(`the running list of the storm centre ${what}`, async (t) => {
+    const server = await startWebServer(t, {
+      [SPC]: (_, response) => response.writeHead(200, modified === null ? {} : { 'last-modified': modified }).end(LIST),
+    });
+    const at = await rig(t, ['spc-reports'], server);
+    await at.until(async () => (await stateOf(at, 'spc-reports'))?.last_success_at !== null);
+    const rows = await reportsOf(at);
+    t.deepEqual(
+      rows.map((row) => row.time),
+      [Date.parse(time)],
+    );
+  });
+
+test('the list of a day that lies under both of its names is one list', async (t) => {
+  const server = await startWebServer(t, {
+    [SPC]: (_, response) => response.writeHead(200, { 'last-modified': 'Fri, 01 May 2026 11:58:00 GMT' }).end(LIST),
+    '/climo/reports/260430_rpts_filtered_hail.csv': LIST.replace('175', '200'),
+  });
+  const at = await rig(t, ['spc-reports'], server);
+  await at.until(async () => (await stateOf(at, 'spc-reports'))?.last_success_at !== null);
+  const rows = await reportsOf(at);
+  // The file under its own date is the later one.
+  t.deepEqual(
+    rows.map(({ size_mm }) => size_mm),
+    [50.8],
+  );
 });
 
 test('a feed with nothing in it is published as such', async (t) => {
