@@ -89,6 +89,12 @@ export function isPassing(error: unknown): error is DiskRefusal | Unreadable {
   return error instanceof DiskRefusal || error instanceof Unreadable;
 }
 
+/** True for a fault of what was worked on, which costs that only: neither one that passes nor one of the data root. */
+export function costsItselfOnly(error: unknown): error is PipelineError {
+  const concerns_others = isPassing(error) || error instanceof RootLost || error instanceof Conflict;
+  return !concerns_others && error instanceof PipelineError;
+}
+
 /** True for the errors of a disk that takes no more: full, over quota, file too large, read-only. */
 export function isDiskRefusal(error: unknown): boolean {
   if (error instanceof DiskRefusal || ['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS'].includes(codeOf(error))) return true;

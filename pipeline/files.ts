@@ -50,7 +50,7 @@ export async function writeSynced(path: string, content: Uint8Array | string): P
  * Replaces a file by rename: readers see the old content or the new, never a part.
  * The new content is on the disk before the rename, the rename before the return.
  */
-export async function replaceFile(path: string, content: string): Promise<void> {
+export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
   await replaceBy(path, (draft) => writeSynced(draft, content));
 }
 

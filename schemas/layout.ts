@@ -44,6 +44,8 @@ export const layout = {
   collectionPartition: (collection: string) => `collection-${collection}`,
   collectionTable: (table: string, collection: string) => `tables/${table}/collection=${collection}`,
   collectionState: (collection: string) => `state/collection=${collection}`,
+  /** Decoded hours of model runs, which spare the pipeline fetching them again; nothing is lost with them. */
+  modelHours: 'model-hours',
   /** How the feeds of the collections are. */
   feeds: 'feeds.json',
   /** Partition of the static tables, which belong to no date; read through its head. */

@@ -24,7 +24,7 @@ export function openFeeds(config: Config, names: readonly string[], log: Log, ne
   const all = [
     ...WEB_FEEDS.map((feed) => scheduledWebFeed(feed, web, addresses)),
     climatologyFeed(log),
-    modelFeed(model.name, server, log),
+    modelFeed(model.name, server, config.data_root, log),
     outlookFeed(),
   ];
   return all.filter(({ name }) => names.includes(name));

@@ -7,6 +7,7 @@ import { timestamp } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { readIfPresent, replaceFile } from '../files.ts';
 import type { Root } from '../publish/root.ts';
+import { writing } from '../sources/write-fault.ts';
 import type { FeedName } from './scheduled-feed.ts';
 
 /** States of the feeds as written down last, by name; none on a root that no feed ever filled. */
@@ -26,10 +27,9 @@ export async function writeFeedStates(root: Root, changed: readonly FeedState[])
   for (const state of changed) states.set(state.name, state);
   const feeds = [...states.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   root.check();
-  await replaceFile(
-    join(root.path, layout.feeds),
-    `${JSON.stringify({ manifest_version: MANIFEST_VERSION, feeds }, null, 1)}\n`,
-  );
+  const path = join(root.path, layout.feeds);
+  const text = `${JSON.stringify({ manifest_version: MANIFEST_VERSION, feeds }, null, 1)}\n`;
+  await writing(path, () => replaceFile(path, text));
 }
 
 /** Forgets a list of states that cannot be read. */

@@ -1,15 +1,15 @@
-import fs from 'node:fs/promises';
 import type { ForecastModel } from '../../schemas/tables/forecast.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { asUnreadable, BadInput, NotFound, PipelineError } from '../error.ts';
+import { BadInput, PipelineError } from '../error.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
 import type { Log } from '../log.ts';
-import type { ModelFile } from '../read/model.ts';
 import { horizonHours, type ModelHourName, usefulRuns } from '../sources/model-names.ts';
-import { fetchModelHour, listModelFolder, type ModelServer } from '../sources/models.ts';
+import { fetchModelHour, type ModelServer } from '../sources/models.ts';
 import { Unavailable } from '../sources/retry.ts';
+import { decodeHour } from './decode-hour.ts';
+import { hourName, keepHours, readKeptHours } from './kept-hours.ts';
 import { type ModelDecoder, openModelDecoder } from './model-decoder.ts';
-import { publishForecast } from './publish-forecast.ts';
+import { publishedReach, publishForecast } from './publish-forecast.ts';
 import type { FeedName, ScheduledFeed } from './scheduled-feed.ts';
 
 const HOUR_MS = 3_600_000;
@@ -24,84 +24,131 @@ export function modelFeedName(model: ForecastModel): FeedName {
   return { name: model, collection: 'forecast', every_s: EVERY_S };
 }
 
+/** What a feed remembers between two looks. */
+interface Known {
+  /** Decoded hours by their names, so that a new run is blended with those before it. */
+  readonly hours: Map<string, CellHour>;
+  /** Hours that came and cannot be used, by name: why, and the hour they are of. They are not fetched again. */
+  readonly refused: Map<string, { readonly reason: string; readonly run_time: number; readonly valid_time: number }>;
+}
+
 /**
- * The hourly forecast from the runs of a model as they come out. Hours that were decoded stay in memory while they are of use, so that a
- * new run is blended with those before it.
+ * The hourly forecast from the runs of a model as they come out. Hours that were decoded stay in memory and on the disk while they
+ * are of use: neither a new run nor a restart fetches them again.
  */
-export function modelFeed(model: ForecastModel, server: ModelServer, log: Log): ScheduledFeed {
-  const hours = new Map<string, CellHour>();
+export function modelFeed(model: ForecastModel, server: ModelServer, dataRoot: string, log: Log): ScheduledFeed {
+  let known: Known | null = null;
+  let promised_ms = Number.NEGATIVE_INFINITY;
   return {
     ...modelFeedName(model),
     look: async (now_ms) => {
+      known ??= { hours: await readKeptHours(dataRoot, model, log), refused: new Map() };
+      const { hours, refused } = known;
       const runs = usefulRuns(now_ms);
-      forget(hours, runs, now_ms);
+      forget(known, runs, now_ms);
       const failures: string[] = [];
       const decoder = openModelDecoder();
       try {
-        // The newest whole run is enough after a start, with what is there of the one that is coming; older ones are not caught up on.
-        for (const run_time of runs)
-          if (await fetchRun({ model, run_time }, now_ms, hours, server, decoder, log, failures)) break;
+        await fetchRuns({ model, known, server, decoder, log, failures }, runs, now_ms);
       } finally {
         await decoder.close();
       }
+      for (const { reason, run_time, valid_time } of refused.values())
+        if (![...hours.values()].some((hour) => hour.valid_time === valid_time && hour.run_time > run_time))
+          failures.push(reason);
       if (hours.size === 0)
         throw new Unavailable(
           server.base_url,
           `has no hour of the ${model} runs since ${timestamp(runs[2] ?? now_ms)}${failures[0] === undefined ? '' : `; ${failures[0]}`}`,
         );
-      const known = [...hours.values()];
-      const newest = Math.max(...known.map(({ run_time }) => run_time));
-      // What came is published in any case; the feed counts as read when nothing was missing.
-      const failure =
-        now_ms - newest <= OLDEST_NEWEST_MS
-          ? (failures[0] ?? null)
-          : `newest run is of ${timestamp(newest)}, expected one of the last 4 hours`;
+      const usable = [...hours.values()];
+      const newest = Math.max(...usable.map(({ run_time }) => run_time));
+      if (now_ms - newest > OLDEST_NEWEST_MS)
+        failures.unshift(`newest run is of ${timestamp(newest)}, expected one of the last 4 hours`);
       return {
-        publish: async (root) => ({
-          failure,
-          files: [],
-          changed: (await publishForecast(root, model, known, now_ms)) ? ['forecast'] : [],
-        }),
+        publish: async (root) => {
+          const is_simulated = usable.some(({ simulated }) => simulated);
+          promised_ms = Math.max(promised_ms, await publishedReach(root, model, is_simulated));
+          const changed = await publishForecast(root, model, usable, now_ms);
+          await keepHours(root, hours);
+          const reach_ms = reachOf(usable);
+          const short =
+            promised_ms > Math.max(reach_ms, now_ms)
+              ? [`reaches to ${timestamp(reach_ms)}, and reached to ${timestamp(promised_ms)} before`]
+              : [];
+          // What came is published in any case; the feed counts as read when nothing was missing.
+          return { failure: [...failures, ...short][0] ?? null, files: [], changed: changed ? ['forecast'] : [] };
+        },
       };
     },
   };
 }
 
-function forget(hours: Map<string, CellHour>, runs: readonly number[], now_ms: number): void {
-  for (const [key, { run_time, valid_time }] of hours)
-    if (!runs.includes(run_time) || valid_time < now_ms - HOUR_MS) hours.delete(key);
+/** The last hour of some. */
+function reachOf(hours: readonly CellHour[]): number {
+  return Math.max(...hours.map(({ valid_time }) => valid_time));
+}
+
+function forget({ hours, refused }: Known, runs: readonly number[], now_ms: number): void {
+  // Storms are looked for an hour around the one described.
+  const isOver = (hour: { readonly run_time: number; readonly valid_time: number }) =>
+    !runs.includes(hour.run_time) || hour.valid_time < now_ms - HOUR_MS;
+  for (const [name, hour] of hours) if (isOver(hour)) hours.delete(name);
+  for (const [name, hour] of refused) if (isOver(hour)) refused.delete(name);
+}
+
+interface Fetching {
+  readonly model: ForecastModel;
+  readonly known: Known;
+  readonly server: ModelServer;
+  readonly decoder: ModelDecoder;
+  readonly log: Log;
+  /** What went wrong, for people. */
+  readonly failures: string[];
 }
 
 /**
- * Fetches what is there of a run, hour by hour; true when no older run is needed. An hour that cannot be used costs itself only; when the
- * server does not deliver, what is missing waits for the next look. Both are noted in `failures`.
+ * Fetches what is missing. After a start the newest whole run is enough for the hours that it reaches, with what is there of the one
+ * that is coming; hours beyond come from the newest run that goes further. Older runs of the same hours are not caught up on.
+ */
+async function fetchRuns(fetching: Fetching, runs: readonly number[], now_ms: number): Promise<void> {
+  const { hours } = fetching.known;
+  let from_ms = now_ms - HOUR_MS;
+  for (const run_time of runs) {
+    if (run_time + horizonHours(run_time) * HOUR_MS <= from_ms) continue;
+    const outcome = await fetchRun(fetching, run_time, from_ms);
+    if (outcome === 'failed' && hours.size > 0) return;
+    // The last hour that is reached is fetched of the next run too: storms are looked for an hour around each.
+    if (outcome === 'whole') from_ms = Math.max(from_ms, reachOf([...hours.values()]));
+  }
+}
+
+/**
+ * Fetches what is there of a run from an instant on, hour by hour: all that it has, not yet all, or as far as the server delivered.
+ * An hour that cannot be used costs itself only; when the server does not deliver, what is missing waits for the next look.
  */
 async function fetchRun(
-  { model, run_time }: Pick<ModelHourName, 'model' | 'run_time'>,
-  now_ms: number,
-  hours: Map<string, CellHour>,
-  server: ModelServer,
-  decoder: ModelDecoder,
-  log: Log,
-  failures: string[],
-): Promise<boolean> {
+  { model, known: { hours, refused }, server, decoder, log, failures }: Fetching,
+  run_time: number,
+  from_ms: number,
+): Promise<'whole' | 'coming' | 'failed'> {
   for (let lead_h = 1; lead_h <= horizonHours(run_time); lead_h += 1) {
     const valid_time = run_time + lead_h * HOUR_MS;
-    const key = `${run_time} ${lead_h}`;
-    // Storms are looked for an hour around the one described.
-    if (valid_time < now_ms - HOUR_MS || hours.has(key)) continue;
+    const name = hourName(model, run_time, lead_h);
+    if (valid_time < from_ms || hours.has(name) || refused.has(name)) continue;
     const subsets = await fetchHour({ model, run_time, lead_h }, server);
-    if (subsets === 'absent' || subsets === 'unchanged') return false;
+    if (subsets === 'absent' || subsets === 'unchanged') return 'coming';
     if (subsets instanceof PipelineError) {
       failures.push(subsets.message);
-      if (subsets instanceof Unavailable) return hours.size > 0;
+      if (subsets instanceof Unavailable) return 'failed';
       continue;
     }
     const files = subsets.map(({ key: subject, bytes }) => ({ subject, bytes }));
     const hour = await decodeHour(decoder, files, { model, run_time, lead_h }, log);
-    if (hour !== null) hours.set(key, hour);
+    if (hour instanceof BadInput) refused.set(name, { reason: hour.message, run_time, valid_time });
+    else hours.set(name, hour);
   }
-  return true;
+  return 'whole';
 }
 
 /** The files of an hour; as a value, why they cannot be had. */
@@ -111,57 +158,5 @@ async function fetchHour(name: ModelHourName, server: ModelServer) {
   } catch (error) {
     if (error instanceof Unavailable || error instanceof BadInput) return error;
     throw error;
-  }
-}
-
-/** Hours of model runs in a folder that has the layout of the public buckets. Throws NotFound when there are none. */
-export async function readModelFolder(
-  folder: string,
-  log: Log,
-): Promise<ReadonlyMap<ForecastModel, readonly CellHour[]>> {
-  const found = await listModelFolder(folder);
-  if (found.length === 0)
-    throw new NotFound(
-      'forecast',
-      folder,
-      'holds no model hours, expected such as hrrr.20260501/conus/hrrr.t00z.wrfsfcf01.grib2',
-    );
-  const hours = new Map<ForecastModel, CellHour[]>();
-  const decoder = openModelDecoder();
-  try {
-    for (const { paths, ...name } of found) {
-      const files = await Promise.all(paths.map(readModelFile));
-      const hour = await decodeHour(decoder, files, name, log);
-      if (hour !== null) hours.set(name.model, [...(hours.get(name.model) ?? []), hour]);
-    }
-  } finally {
-    await decoder.close();
-  }
-  return hours;
-}
-
-async function readModelFile(path: string): Promise<ModelFile> {
-  try {
-    return { subject: path, bytes: await fs.readFile(path) };
-  } catch (error) {
-    throw asUnreadable(path, error);
-  }
-}
-
-async function decodeHour(
-  decoder: ModelDecoder,
-  files: readonly ModelFile[],
-  { model, run_time, lead_h }: ModelHourName,
-  log: Log,
-): Promise<CellHour | null> {
-  try {
-    const claim = { model, run_time, valid_time: run_time + lead_h * HOUR_MS };
-    const { hour, set_aside } = await decoder.decode({ files, claim });
-    for (const { item, reason } of set_aside) log.warn('Model:Field:SetAside', { file: item, reason });
-    return hour;
-  } catch (error) {
-    if (!(error instanceof Error) || error.name !== 'BadInput') throw error;
-    log.warn('Model:Hour:Refused', { file: files[0]?.subject ?? '', reason: error.message });
-    return null;
   }
 }

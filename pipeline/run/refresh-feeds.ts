@@ -2,19 +2,19 @@ import fs from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { FeedFile } from '../collections/collection.ts';
 import type { Config } from '../config.ts';
-import { asUnreadable, NotFound, Unreadable } from '../error.ts';
+import { asUnreadable, costsItselfOnly, NotFound, Unreadable } from '../error.ts';
 import { filesBelow } from '../files.ts';
 import { type Log, silent } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 import { parseModelKey } from '../sources/model-names.ts';
 import { openFeeds } from './all-feeds.ts';
-import { readModelFolder } from './model-feed.ts';
+import { type FolderHours, readModelFolder } from './model-folder.ts';
 import { publishForecast } from './publish-forecast.ts';
 import { publishOutlook } from './publish-outlook.ts';
 import { lookAt, publishLook } from './schedule.ts';
 import { type TakenFile, takeFeedFiles } from './take-feed-files.ts';
 
-const NO_MODELS: Awaited<ReturnType<typeof readModelFolder>> = new Map();
+const NO_MODELS: FolderHours = { hours: new Map(), refused: [] };
 
 /** Files of one feed are far smaller; a folder may hold anything. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
@@ -56,10 +56,15 @@ export async function takeFeedFolder(config: Config, folder: string, log: Log): 
   const names = all.filter((name) => parseModelKey(name) === null);
   const models = names.length < all.length ? await readModelFolder(folder, log) : NO_MODELS;
   return withRoot(config, async (root) => {
-    const files: TakenFile[] = [];
+    const files = models.refused.map(({ path, reason }) => refusedFile(path, reason, 'forecast'));
     const changed = new Set<string>();
-    for (const [model, hours] of models)
-      if (await publishForecast(root, model, hours, config.now())) changed.add('forecast');
+    const failed: { feed: string; reason: string }[] = [];
+    for (const [model, hours] of models.hours) {
+      const failure = await attempted(async () => {
+        if (await publishForecast(root, model, hours, config.now())) changed.add('forecast');
+      });
+      if (failure !== null) failed.push({ feed: model, reason: failure });
+    }
     for await (const { batch, refused } of batchesOf(folder, names)) {
       const taken = await takeFeedFiles(root, batch, { now_ms: config.now(), provenance: 'observed' });
       files.push(...taken.files, ...refused);
@@ -67,8 +72,19 @@ export async function takeFeedFolder(config: Config, folder: string, log: Log): 
     }
     if (changed.has('outlooks') || changed.has('forecast'))
       if (await publishOutlook(root, config.now())) changed.add('outlook');
-    return { files, changed: [...changed], failed: [] };
+    return { files, changed: [...changed], failed };
   });
+}
+
+/** Does what one thing of many needs; returns why that cannot be done, which costs it only. */
+async function attempted(work: () => Promise<void>): Promise<string | null> {
+  try {
+    await work();
+    return null;
+  } catch (error) {
+    if (!costsItselfOnly(error)) throw error;
+    return error.message;
+  }
 }
 
 interface Batch {
@@ -108,8 +124,8 @@ async function readFeedFile(folder: string, name: string): Promise<FeedFile | Ta
   }
 }
 
-function refusedFile(name: string, reason: string): TakenFile {
-  return { name: basename(name), collection: null, items: 0, set_aside: [], others: {}, refused: reason };
+function refusedFile(name: string, reason: string, collection: string | null = null): TakenFile {
+  return { name: basename(name), collection, items: 0, set_aside: [], others: {}, refused: reason };
 }
 
 async function withRoot<Result>(config: Config, work: (root: Root) => Promise<Result>): Promise<Result> {

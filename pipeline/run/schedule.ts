@@ -1,4 +1,4 @@
-import { Conflict, isPassing, PipelineError, RootLost } from '../error.ts';
+import { costsItselfOnly, PipelineError } from '../error.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { neverLookedAt, readFeedStates, removeFeedStates, stateAfter, writeFeedStates } from './feed-states.ts';
@@ -139,8 +139,7 @@ async function publish(root: Root, arrived: Arrived): Promise<Outcome> {
   try {
     return await arrived.publish(root);
   } catch (error) {
-    if (isPassing(error) || error instanceof RootLost || error instanceof Conflict) throw error;
-    if (!(error instanceof PipelineError)) throw error;
+    if (!costsItselfOnly(error)) throw error;
     return { failure: error.message, files: [], changed: [] };
   }
 }

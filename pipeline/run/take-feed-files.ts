@@ -12,6 +12,7 @@ import type { CollectionSegment } from '../publish/collection.ts';
 import { readNewest } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import type { SetAside } from '../read/set-aside.ts';
+import { writing } from '../sources/write-fault.ts';
 import { decodeItems, encodeItems, type StoredItem } from './collection-state.ts';
 
 const MS_PER_DAY = 86_400_000;
@@ -125,11 +126,11 @@ function refuseUseless(name: string, { rows, set_aside }: FeedItems<unknown>): v
 async function putAside(root: Root, { name, bytes, received_ms }: FeedFile, reason: string): Promise<void> {
   root.check();
   const path = join(root.path, layout.rejectedFeeds, `${sha256(bytes).slice(0, 8)}-${basename(name)}`);
-  await writeSynced(path, bytes.subarray(0, MAX_REJECTED_BYTES));
-  await replaceFile(
-    `${path}.reason.json`,
-    `${JSON.stringify({ file: name, reason, received_at: timestamp(received_ms) })}\n`,
-  );
+  const note = `${JSON.stringify({ file: name, reason, received_at: timestamp(received_ms) })}\n`;
+  await writing(path, async () => {
+    await writeSynced(path, bytes.subarray(0, MAX_REJECTED_BYTES));
+    await replaceFile(`${path}.reason.json`, note);
+  });
   await dropOldest(join(root.path, layout.rejectedFeeds), 2 * MAX_REJECTED_FILES);
 }
 

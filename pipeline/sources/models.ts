@@ -33,7 +33,7 @@ const MAX_INDEX_BYTES = 2 ** 20;
 /** Our fields of an HRRR hour have 20 MB, unpacked less well 60 MB. */
 const MAX_SUBSET_BYTES = 128 * 2 ** 20;
 /** A server that does not know ranges sends the whole file: 150 MB in HRRR, more in RRFS. */
-const MAX_WHOLE_BYTES = 1024 * 2 ** 20;
+export const MAX_WHOLE_BYTES = 1024 * 2 ** 20;
 const RANGES_AT_ONCE = 4;
 const RANGE_ALLOWED_MS = 20_000;
 const SLOWEST_BYTES_PER_S = 100_000;
@@ -88,11 +88,19 @@ export interface LocalModelHour extends ModelHourName {
   readonly paths: readonly string[];
 }
 
+/** What a folder holds of model runs. */
+export interface ModelFolder {
+  /** Whole hours, by run and lead. */
+  readonly hours: readonly LocalModelHour[];
+  /** Files of hours of which another part is missing. */
+  readonly incomplete: readonly string[];
+}
+
 /**
- * Whole hours of model runs below a folder that has the layout of the public buckets, by run and lead. Hours of which a part
- * is missing are left out. Throws Unreadable when the folder cannot be read.
+ * Hours of model runs below a folder that has the layout of the public buckets. Throws Unreadable when the folder cannot be
+ * read.
  */
-export async function listModelFolder(folder: string): Promise<LocalModelHour[]> {
+export async function listModelFolder(folder: string): Promise<ModelFolder> {
   const names = await readdir(folder, { recursive: true }).catch((error: unknown) => {
     throw asUnreadable(folder, error);
   });
@@ -100,14 +108,16 @@ export async function listModelFolder(folder: string): Promise<LocalModelHour[]>
     const name = parseModelKey(path.replaceAll('\\', '/'));
     return name === null ? [] : [{ name, path: join(folder, path) }];
   });
-  const hours = Map.groupBy(found, ({ name }) => `${name.model} ${name.run_time} ${name.lead_h}`);
-  return [...hours.values()]
-    .flatMap((files) => {
-      const [first] = files;
-      const whole = first !== undefined && files.length === modelKeys(first.name).length;
-      return whole ? [{ ...first.name, paths: files.map(({ path }) => path) }] : [];
-    })
-    .sort((a, b) => a.run_time - b.run_time || a.lead_h - b.lead_h || (a.model < b.model ? -1 : 1));
+  const hours: LocalModelHour[] = [];
+  const incomplete: string[] = [];
+  for (const files of Map.groupBy(found, ({ name }) => `${name.model} ${name.run_time} ${name.lead_h}`).values()) {
+    const [{ name }] = files as [(typeof files)[number]];
+    const paths = files.map(({ path }) => path);
+    if (files.length === modelKeys(name).length) hours.push({ ...name, paths });
+    else incomplete.push(...paths);
+  }
+  hours.sort((a, b) => a.run_time - b.run_time || a.lead_h - b.lead_h || (a.model < b.model ? -1 : 1));
+  return { hours, incomplete };
 }
 
 interface IndexText {

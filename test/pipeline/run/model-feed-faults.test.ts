@@ -31,7 +31,7 @@ async function look(t: ExecutionContext, intercept: Interception) {
     rmSync(path, { recursive: true });
   });
   const log = openLog('silent', false);
-  return publishLook(root, await lookAt(modelFeed('hrrr', server.access, log), NOW), log);
+  return publishLook(root, await lookAt(modelFeed('hrrr', server.access, path, log), NOW), log);
 }
 
 const [FIRST = ''] = modelKeys({ model: 'hrrr', run_time: EVENING_MS, lead_h: 1 });

@@ -7,7 +7,8 @@ import { silent } from '../../../pipeline/log.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
-import { modelFeed, readModelFolder } from '../../../pipeline/run/model-feed.ts';
+import { modelFeed } from '../../../pipeline/run/model-feed.ts';
+import { readModelFolder } from '../../../pipeline/run/model-folder.ts';
 import { publishOutlook } from '../../../pipeline/run/publish-outlook.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { layout } from '../../../schemas/layout.ts';
@@ -47,9 +48,10 @@ async function opened(t: ExecutionContext): Promise<Root> {
   return root;
 }
 
-function feedOf({ url }: WebServer) {
+/** The feed on a data root; what it keeps there is read with its first look. */
+function feedOf({ url }: WebServer, dataRoot = join(tmpdir(), 'hail-no-such-root')) {
   const network = { patience: { retries: 0, first_ms: 1, longest_ms: 1 } };
-  return modelFeed('hrrr', { base_url: url, user_agent: 'test', network }, silent);
+  return modelFeed('hrrr', { base_url: url, user_agent: 'test', network }, dataRoot, silent);
 }
 
 async function forecastOf(root: Root): Promise<Forecast[]> {
@@ -133,7 +135,8 @@ test('a folder in the layout of the bucket is read like the bucket; one without 
   const { path, bytes } = simulatedModelFile(SCENARIO, GRID, RUN, 1);
   mkdirSync(dirname(join(folder, path)), { recursive: true });
   writeFileSync(join(folder, path), bytes);
-  const hours = await readModelFolder(folder, silent);
+  const { hours, refused } = await readModelFolder(folder, silent);
+  t.deepEqual(refused, []);
   t.deepEqual([...hours.keys()], ['hrrr']);
   t.is(hours.get('hrrr')?.[0]?.valid_time, RUN + HOUR_MS);
 });

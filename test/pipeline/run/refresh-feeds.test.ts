@@ -1,23 +1,59 @@
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import test from 'ava';
+import { basename, dirname, join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
 import { readConfig } from '../../../pipeline/config.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { takeFeedFolder } from '../../../pipeline/run/refresh-feeds.ts';
 
 const LIST = 'Time,Size,Location,County,State,Lat,Lon,Comments\n';
 
-test('a file of a folder that is too large is refused by its size, unread, and costs itself only', async (t) => {
+/** A folder of files by their names, and settings of an empty data root. */
+function given(t: ExecutionContext, files: Readonly<Record<string, string | Uint8Array>>) {
   const folder = mkdtempSync(join(tmpdir(), 'hail-feed-folder-'));
   const data = mkdtempSync(join(tmpdir(), 'hail-feed-root-'));
   t.teardown(() => [folder, data].map((path) => rmSync(path, { recursive: true })));
-  writeFileSync(join(folder, 'alerts.json'), '');
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
+  return { folder, config: readConfig({ HAIL_DATA: data, HAIL_NOW: '2026-05-01T23:00:00Z' }) };
+}
+
+const REPORTS = { '260501_rpts_hail.csv': `${LIST}2010,175,2 N NORMAN,CLEVELAND,OK,35.20,-97.40,HAIL.\n` };
+
+test('a file of a folder that is too large is refused by its size, unread, and costs itself only', async (t) => {
+  const { folder, config } = given(t, { ...REPORTS, 'alerts.json': '' });
   truncateSync(join(folder, 'alerts.json'), 65 * 1024 * 1024);
-  writeFileSync(join(folder, '260501_rpts_hail.csv'), `${LIST}2010,175,2 N NORMAN,CLEVELAND,OK,35.20,-97.40,HAIL.\n`);
-  const config = readConfig({ HAIL_DATA: data, HAIL_NOW: '2026-05-01T23:00:00Z' });
   const { files, changed } = await takeFeedFolder(config, folder, silent);
   t.deepEqual(changed, ['reports']);
   const refused = files.find(({ name }) => name === 'alerts.json')?.refused ?? '';
   t.is(refused, '68157440 bytes, expected at most 67108864');
+});
+
+const FIRST_HOUR = 'hrrr.20260501/conus/hrrr.t22z.wrfsfcf01.grib2';
+
+for (const [what, name, reason] of [
+  ['of which a part is missing', 'rrfs.20260501/22/rrfs.t22z.2dfld.3km.f001.conus.grib2', /another is missing/],
+  ['that is no GRIB', FIRST_HOUR, /GRIB/],
+] as const)
+  test(`a model hour of a folder ${what} is refused with its reason and costs itself only`, async (t) => {
+    const { folder, config } = given(t, { ...REPORTS, [name]: '<html>busy</html>' });
+    const { files, changed, failed } = await takeFeedFolder(config, folder, silent);
+    t.deepEqual([changed, failed], [['reports'], []]);
+    const refused = files.filter((file) => file.refused !== null);
+    t.deepEqual(
+      refused.map((file) => [file.name, file.collection]),
+      [[basename(name), 'forecast']],
+    );
+    t.regex(refused[0]?.refused ?? '', reason);
+  });
+
+test('a model hour of a folder that is larger than any model is refused by its size, unread', async (t) => {
+  const { folder, config } = given(t, { ...REPORTS, [FIRST_HOUR]: '' });
+  truncateSync(join(folder, FIRST_HOUR), 2 ** 30 + 1);
+  const { files, changed } = await takeFeedFolder(config, folder, silent);
+  t.deepEqual(changed, ['reports']);
+  const refused = files.find(({ name }) => name === basename(FIRST_HOUR))?.refused ?? '';
+  t.is(refused, '1073741825 bytes in an hour, expected at most 1073741824');
 });

@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { DiskRefusal } from '../../../pipeline/error.ts';
+import { sha256 } from '../../../pipeline/files.ts';
 import { openLog } from '../../../pipeline/log.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
@@ -356,3 +357,29 @@ test('files are taken with the next call when the disk took no more', async (t) 
   await at.schedule.workOff(root);
   t.is((await stateOf(at, 'warnings'))?.last_success_at, '2026-05-01T23:00:00Z');
 });
+
+for (const [what, place, pages] of [
+  ['the states of the feeds', () => layout.feeds, { [ACTIVE]: ALERTS }],
+  [
+    'what is put aside',
+    () => join(layout.rejectedFeeds, `${sha256('<html>').slice(0, 8)}-alerts.json.reason.json`),
+    { [ACTIVE]: '<html>' },
+  ],
+] as const)
+  test(`a disk that takes no more when ${what} is written is waited out like any other`, async (t) => {
+    const at = await rig(t, ['spc-reports'], await startWebServer(t, pages));
+    const feed = scheduledWebFeed(WEB_FEEDS.find(({ name }) => name === 'warnings') as WebFeed, openWeb('test'), {
+      spc_url: at.server.url,
+      lsr_url: at.server.url,
+      nws_url: at.server.url,
+      user_agent: 'test',
+    });
+    const look = await lookAt(feed, NOW);
+    const draft = join(at.root.path, `${place()}.part`);
+    mkdirSync(dirname(draft), { recursive: true });
+    symlinkSync('/dev/full', draft);
+    await t.throwsAsync(publishLook(at.root, look, openLog('silent', false)), { instanceOf: DiskRefusal });
+    // The draft is gone with the failure: the disk takes more.
+    await publishLook(at.root, look, openLog('silent', false));
+    t.is((await stateOf(at, 'warnings'))?.last_attempt_at, '2026-05-01T23:00:00Z');
+  });

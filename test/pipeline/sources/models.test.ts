@@ -257,7 +257,7 @@ test('the runs of a blend are the last three, and the last three long ones', (t)
   t.deepEqual(runs, ['01T13', '01T12', '01T11', '01T06', '01T00']);
 });
 
-test('a folder in the layout of the bucket gives its whole hours in order, and nothing else', async (t) => {
+test('a folder in the layout of the bucket gives its whole hours in order, and names the files of others', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'hail-models-'));
   try {
     for (const path of [
@@ -271,7 +271,7 @@ test('a folder in the layout of the bucket gives its whole hours in order, and n
       await mkdir(dirname(join(folder, path)), { recursive: true });
       await writeFile(join(folder, path), '');
     }
-    const hours = await listModelFolder(folder);
+    const { hours, incomplete } = await listModelFolder(folder);
     t.deepEqual(
       hours.map(({ run_time, lead_h }) => [(run_time - EVENING_MS) / 3_600_000, lead_h]),
       [
@@ -281,6 +281,7 @@ test('a folder in the layout of the bucket gives its whole hours in order, and n
       ],
     );
     t.deepEqual(hours[1]?.paths, [join(folder, 'hrrr.20260501/conus/hrrr.t22z.wrfsfcf01.grib2')]);
+    t.deepEqual(incomplete, [join(folder, 'rrfs.20260501/22/rrfs.t22z.2dfld.3km.f012.conus.grib2')]);
     await t.throwsAsync(listModelFolder(join(folder, 'absent')), { instanceOf: Unreadable });
   } finally {
     await rm(folder, { recursive: true });
