@@ -79,7 +79,10 @@ export interface CollectionEdition {
   readonly paths: (first_month?: string, last_month?: string) => string[];
   /** Changes when its rows change. */
   readonly version: string;
-  /** Until when it is known to be complete, epoch milliseconds: the oldest of the last successes of its feeds that had any. */
+  /**
+   * Until when it is known to be complete, epoch milliseconds: the oldest of the last successes of its feeds. One that never
+   * succeeded counts from when it was followed first, so that its silence shows the longer it lasts.
+   */
   readonly as_of_ms: number;
   /** Provenance of all that it holds; of one that holds nothing, of what feeds it. */
   readonly source: MixedProvenance;
@@ -529,9 +532,12 @@ function collectionEdition(
   { source, committed_at, table_commits, files }: Head,
   feedStates: readonly FeedState[],
 ): CollectionEdition {
-  const successes = feedStates
+  const committed_ms = Date.parse(committed_at);
+  const known = feedStates
     .filter(({ collection }) => collection === name)
-    .flatMap(({ last_success_at }) => (last_success_at === null ? [] : Date.parse(last_success_at)));
+    .map(({ last_success_at, followed_since = committed_at }) =>
+      last_success_at === null ? Math.min(Date.parse(followed_since), committed_ms) : Date.parse(last_success_at),
+    );
   return {
     paths: (first_month, last_month) =>
       files
@@ -542,7 +548,7 @@ function collectionEdition(
         .map(({ path }) => store.absolute(path)),
     source,
     version: `${source} ${Object.values(table_commits).join(' ')}`,
-    as_of_ms: successes.length === 0 ? Date.parse(committed_at) : Math.min(...successes),
+    as_of_ms: known.length === 0 ? committed_ms : Math.min(...known),
   };
 }
 

@@ -16,6 +16,9 @@ export const FeedState = z.object({
   name: z.string().meta({ description: 'Name of the feed.' }),
   collection: z.string().meta({ description: 'Collection that it feeds.' }),
   every_s: z.number().positive().meta({ description: 'Time between two attempts while all is well, seconds.' }),
+  followed_since: instant
+    .optional()
+    .meta({ description: 'When it was followed first; absent in lists of earlier versions.' }),
   last_attempt_at: instant.nullable(),
   last_success_at: instant.nullable().meta({ description: 'Until then the collection is known to be complete.' }),
   failure: z.string().nullable().meta({ description: 'Why the last attempt failed; null when it did not.' }),

@@ -1,5 +1,6 @@
 import type { Log } from '../log.ts';
 import { refreshClimatology } from './derive-climatology.ts';
+import { datesToCount } from './hail-dates.ts';
 import { publishOutlook } from './publish-outlook.ts';
 import type { FeedName, ScheduledFeed } from './scheduled-feed.ts';
 
@@ -28,11 +29,13 @@ export function climatologyFeed(log: Log): ScheduledFeed {
   return {
     ...CLIMATOLOGY_FEED,
     look: async (now_ms) => ({
-      publish: async (root) => ({
-        failure: null,
-        files: [],
-        changed: (await refreshClimatology(root, now_ms, log)) === null ? [] : ['climatology'],
-      }),
+      publish: async (root) => {
+        const made = await refreshClimatology(root, now_ms, log);
+        // On a new root the scans are still to come; counted as read, the climatology would be a day behind them.
+        const failure =
+          datesToCount(root) === null ? 'climatology: no storm date is published, expected at least one' : null;
+        return { failure, files: [], changed: made === null ? [] : ['climatology'] };
+      },
     }),
   };
 }

@@ -45,7 +45,7 @@ export async function stateAfter(
   at_ms: number,
   failure: string | null,
 ): Promise<FeedState> {
-  const known = (await readFeedStates(dataRoot)).get(feed.name) ?? neverLookedAt(feed);
+  const known = (await readFeedStates(dataRoot)).get(feed.name) ?? neverLookedAt(feed, at_ms);
   const at = timestamp(at_ms);
   return {
     ...known,
@@ -60,11 +60,11 @@ export async function stateAfter(
 /** State of a feed that was read at an instant. */
 export function succeeded(feed: FeedName, at_ms: number, source: FeedState['source']): FeedState {
   const at = timestamp(at_ms);
-  return { ...neverLookedAt(feed), last_attempt_at: at, last_success_at: at, source };
+  return { ...neverLookedAt(feed, at_ms), last_attempt_at: at, last_success_at: at, source };
 }
 
-/** State of a feed that was never looked at. */
-export function neverLookedAt({ name, collection, every_s }: FeedName): FeedState {
+/** State of a feed that is followed from an instant on and was never looked at. */
+export function neverLookedAt({ name, collection, every_s }: FeedName, since_ms: number): FeedState {
   const never = { last_attempt_at: null, last_success_at: null, failure: null };
-  return { name, collection, every_s, ...never, source: 'observed' };
+  return { name, collection, every_s, followed_since: timestamp(since_ms), ...never, source: 'observed' };
 }

@@ -7,6 +7,8 @@ import { type DatesSummary, summarize } from '../publish/summary.ts';
 import type { UnreadableEntry } from '../sources/folder.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { type ClimatologyReport, refreshClimatology } from './derive-climatology.ts';
+import { CLIMATOLOGY_FEED } from './derived-feeds.ts';
+import { stateAfter, writeFeedStates } from './feed-states.ts';
 import { gatherFiles, type IngestSource, type MissingFile } from './gather-files.ts';
 import type { RunSummary } from './ingest-run.ts';
 import { takeSimulatedFeeds } from './simulated-feeds.ts';
@@ -60,7 +62,11 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
     await session.finishDates();
     const beside = source.kind === 'simulate' ? await takeSimulatedFeeds(root, source, config.now()) : null;
     const { climatology, climatology_failure } = await renewClimatology(root, config.now(), log);
-    if (source.kind === 'simulate') await publishSimulatedForecast(root, source.seed, config.now());
+    if (source.kind === 'simulate') {
+      const state = await stateAfter(root.path, CLIMATOLOGY_FEED, config.now(), climatology_failure);
+      await writeFeedStates(root, [{ ...state, source: 'simulated' }]);
+      await publishSimulatedForecast(root, source.seed, config.now());
+    }
     // Files carry the time of the machine, whatever the data clock says.
     const swept = await root.sweep(Date.now(), config.raw_keep_days);
     const touched = run.dates.length > 0 ? run.dates : datesOf(files, config.storm_day_start_hour);

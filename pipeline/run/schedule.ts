@@ -50,7 +50,7 @@ export function startSchedule(request: ScheduleRequest): Schedule {
   for (const feed of feeds) void keepLooking(feed, request, (look) => arrived.push(look));
   return {
     workOff: async (root) => {
-      await ensureStates(root, feeds, log);
+      await ensureStates(root, request);
       for (let look = arrived[0]; look !== undefined; look = arrived[0]) {
         const { failure } = await publishLook(root, look, log, reported);
         arrived.shift();
@@ -64,7 +64,7 @@ export function startSchedule(request: ScheduleRequest): Schedule {
  * Gives every feed its row, from the start: one that never succeeds must show. A list that is lost or damaged begins anew: what
  * it said is gone, and everybody else goes on.
  */
-async function ensureStates(root: Root, feeds: readonly ScheduledFeed[], log: Log): Promise<void> {
+async function ensureStates(root: Root, { feeds, now, log }: ScheduleRequest): Promise<void> {
   let known: ReadonlyMap<string, unknown> = new Map();
   try {
     known = await readFeedStates(root.path);
@@ -73,8 +73,8 @@ async function ensureStates(root: Root, feeds: readonly ScheduledFeed[], log: Lo
     log.warn('Feed:States:Lost', { reason: error.message });
     await removeFeedStates(root);
   }
-  const absent = feeds.filter(({ name }) => !known.has(name));
-  if (absent.length > 0) await writeFeedStates(root, absent.map(neverLookedAt));
+  const absent = feeds.filter(({ name }) => !known.has(name)).map((feed) => neverLookedAt(feed, now()));
+  if (absent.length > 0) await writeFeedStates(root, absent);
 }
 
 /** Looks at one feed until the signal aborts. */

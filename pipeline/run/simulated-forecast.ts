@@ -5,7 +5,7 @@ import type { Root } from '../publish/root.ts';
 import { readModelHour } from '../read/model.ts';
 import { modelGridOf, simulatedModelFile } from '../simulate/model-grid.ts';
 import { defaultScenario, type Scenario } from '../simulate/scenario.ts';
-import { CLIMATOLOGY_FEED, OUTLOOK_FEED } from './derived-feeds.ts';
+import { OUTLOOK_FEED } from './derived-feeds.ts';
 import { succeeded, writeFeedStates } from './feed-states.ts';
 import { modelFeedName } from './model-feed.ts';
 import { publishForecast } from './publish-forecast.ts';
@@ -40,6 +40,6 @@ export async function publishSimulatedForecast(root: Root, seed: number, now_ms:
   await publishOutlook(root, now_ms);
   await writeFeedStates(
     root,
-    [modelFeedName('hrrr'), OUTLOOK_FEED, CLIMATOLOGY_FEED].map((feed) => succeeded(feed, now_ms, 'simulated')),
+    [modelFeedName('hrrr'), OUTLOOK_FEED].map((feed) => succeeded(feed, now_ms, 'simulated')),
   );
 }

@@ -89,6 +89,26 @@ test('a collection is complete until the oldest last success of its feeds', asyn
   t.is(catalog.edition().collection('reports')?.as_of_ms, Date.parse('2026-05-01T22:58:00Z'));
 });
 
+test('a feed that never succeeded makes its collection as old as it was followed, whatever others brought since', async (t) => {
+  const path = folder(t);
+  await publishReports(path);
+  const silent = { name: 'lsr', followed_since: '2026-05-01T20:30:00Z', last_success_at: null } as const;
+  writeStates(path, feed({}), feed(silent));
+  const catalog = await catalogOf(t, path);
+  const asOf = async (...states: FeedState[]) => {
+    writeStates(path, ...states);
+    await catalog.refresh();
+    return catalog.edition().collection('reports')?.as_of_ms;
+  };
+  t.is(catalog.edition().collection('reports')?.as_of_ms, Date.parse('2026-05-01T20:30:00Z'));
+  t.is(await asOf(feed(silent)), Date.parse('2026-05-01T20:30:00Z'), 'no feed succeeded');
+  const later = { ...silent, followed_since: '2026-05-01T23:30:00Z' };
+  t.is(await asOf(feed(later)), NOW, 'filled before the feed was followed');
+  t.is(await asOf(feed({ last_success_at: '2026-05-01T23:40:00Z' }), feed(later)), NOW);
+  const { followed_since: _, ...earlier } = silent;
+  t.is(await asOf(feed({ last_success_at: '2026-05-01T23:40:00Z' }), feed(earlier)), NOW, 'a list of earlier versions');
+});
+
 test('without states of feeds a collection is complete until it was committed', async (t) => {
   const path = folder(t);
   await publishReports(path);

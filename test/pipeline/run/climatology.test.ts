@@ -12,9 +12,10 @@ import { readNotes, readRows } from '../../../pipeline/publish/tables.ts';
 import { verifyRoot } from '../../../pipeline/publish/verify.ts';
 import { refreshClimatology, yearsOfData } from '../../../pipeline/run/derive-climatology.ts';
 import { climatologyFeed } from '../../../pipeline/run/derived-feeds.ts';
+import { readFeedStates } from '../../../pipeline/run/feed-states.ts';
 import { datesToCount, readHail } from '../../../pipeline/run/hail-dates.ts';
 import { ingestSource } from '../../../pipeline/run/ingest-source.ts';
-import { lookAt, publishLook } from '../../../pipeline/run/schedule.ts';
+import { lookAt, publishLook, waitAfter } from '../../../pipeline/run/schedule.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
 import { layout } from '../../../schemas/layout.ts';
@@ -164,6 +165,21 @@ test('a date whose hail has gone is told, not counted as a date without hail, an
   const look = await lookAt(climatologyFeed(silent), NOW_MS);
   const outcome = await onRoot(path, {}, ({ root }) => publishLook(root, look, silent));
   t.regex(outcome.failure ?? '', told);
+});
+
+test('a root without storm dates is looked at again within minutes, and its climatology is made once there is one', async (t) => {
+  const path = await scratch(t);
+  const look = () =>
+    onRoot(path, {}, async ({ root }) => publishLook(root, await lookAt(climatologyFeed(silent), NOW_MS), silent));
+  t.deepEqual(await look(), {
+    failure: 'climatology: no storm date is published, expected at least one',
+    files: [],
+    changed: [],
+  });
+  t.is((await readFeedStates(path)).get('climatology')?.last_success_at, null);
+  t.is(waitAfter(1000 * climatologyFeed(silent).every_s, 1), 2 * 60_000);
+  await ingest(path, await scansBetween('00:00', '00:04'));
+  t.deepEqual(await look(), { failure: null, files: [], changed: ['climatology'] });
 });
 
 test('observed dates take over at once and alone: not one simulated storm is counted among them', async (t) => {
