@@ -1,5 +1,5 @@
 import pino, { type Logger } from 'pino';
-import { type Catalog, openCatalog } from './catalog.ts';
+import { type Catalog, type Edition, NOTHING_PUBLISHED, openCatalog } from './catalog.ts';
 import type { Config } from './config.ts';
 import { ANSWERS, type Engine, JOBS, openEngine } from './duckdb.ts';
 import { type Live, openLive } from './live.ts';
@@ -84,6 +84,19 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   const climatology = await openClimatology(engine, catalog);
   const collections = openCollectionRows(engine);
   const cells = openCellRows(engine);
+  let renewing = Promise.resolve();
+  let newest: Edition = NOTHING_PUBLISHED;
+  catalog.afterEdition({
+    // In the background: whoever else reacts to an edition does not wait for rows that nobody may ask for.
+    react: async (edition) => {
+      newest = edition;
+      renewing = renewing
+        .then(() => cells.renew(newest))
+        .catch((error: unknown) => log.warn({ err: error }, 'Data:Renew:Failed'));
+    },
+    failed: (error) => log.warn({ err: error }, 'Data:Renew:Failed'),
+  });
+  opened.defer(() => renewing);
   const open = opened.move();
   return {
     services: {

@@ -1,9 +1,12 @@
+import type { CollectionName } from '../../schemas/collections.ts';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
+import type { Edition } from '../catalog.ts';
 import type { Engine } from '../duckdb.ts';
 import { kept } from './kept.ts';
 
 /** What an endpoint needs of a collection of geohash4 cells, and what it makes of that once and for all. */
 export interface CellView<Row, Made> {
+  readonly collection: CollectionName;
   /** Brings rows of some files; `IN_PART` has to be among its conditions. */
   readonly statement: string;
   /** Pure. */
@@ -14,6 +17,8 @@ export interface CellView<Row, Made> {
 export interface CellRows {
   /** What a view makes of the newest files. They are read once: published files never change under their name. */
   readonly of: <Row, Made>(view: CellView<Row, Made>, paths: readonly string[]) => Promise<Made>;
+  /** Reads what an edition has of every view that was asked for before, so that no question has to wait for it. */
+  readonly renew: (edition: Pick<Edition, 'collection'>) => Promise<void>;
 }
 
 /** Condition for the cells of a part: what one statement brings must fit into the memory of the engine, beside its questions. */
@@ -29,12 +34,19 @@ const MADE_KEPT = 1;
 /** Keeps what is newest of each view, once somebody has asked for it; what failed is tried again. */
 export function openCellRows(engine: Pick<Engine, 'rows'>): CellRows {
   const shelves = new Map<unknown, Map<string, Promise<unknown>>>();
+  const asked = new Map<unknown, (edition: Pick<Edition, 'collection'>) => Promise<unknown>>();
+  const of = <Row, Made>(view: CellView<Row, Made>, paths: readonly string[]) => {
+    const shelf = shelves.get(view) ?? new Map<string, Promise<unknown>>();
+    shelves.set(view, shelf);
+    asked.set(view, (edition) => of(view, edition.collection(view.collection)?.paths() ?? []));
+    const make = async () => view.make(await rowsOf(engine, view, paths));
+    return kept(shelf, MADE_KEPT, paths.join('\n'), make) as Promise<Made>;
+  };
   return {
-    of: <Row, Made>(view: CellView<Row, Made>, paths: readonly string[]) => {
-      const shelf = shelves.get(view) ?? new Map<string, Promise<unknown>>();
-      shelves.set(view, shelf);
-      const make = async () => view.make(await rowsOf(engine, view, paths));
-      return kept(shelf, MADE_KEPT, paths.join('\n'), make) as Promise<Made>;
+    of,
+    renew: async (edition) => {
+      // One after the other: they share the engine with the questions that are asked meanwhile.
+      for (const read of [...asked.values()]) await read(edition);
     },
   };
 }

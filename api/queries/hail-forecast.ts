@@ -26,6 +26,7 @@ interface ForecastCells {
 }
 
 const FORECAST: CellView<CellRun, ForecastCells> = {
+  collection: 'forecast',
   statement: `SELECT geohash4, model, run_time, data_source, ${packed(forecast, HOUR_COLUMNS)} AS hours
     FROM ${FILES} WHERE ${IN_PART} GROUP BY geohash4, model, run_time, data_source`,
   make: (runs) => ({

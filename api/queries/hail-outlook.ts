@@ -30,6 +30,7 @@ interface CellDays {
 }
 
 const OUTLOOK: CellView<CellDays, ReadonlyMap<string, CellDays>> = {
+  collection: 'outlook',
   statement: `SELECT geohash4, max(forecast_date)::VARCHAR AS last_date, ${packed(outlook, DAY_COLUMNS)} AS days
     FROM ${FILES} WHERE ${IN_PART} GROUP BY geohash4`,
   make: (cells) => new Map(cells.map((cell) => [cell.geohash4, cell])),

@@ -1,9 +1,12 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
+import type { CollectionEdition } from '../../api/catalog.ts';
+import { forecastOfCell } from '../../api/queries/hail-forecast.ts';
 import { journalPath } from '../../api/records/database.ts';
 import { RootState } from '../../api/root-memory.ts';
 import { openServices } from '../../api/services.ts';
+import { forecastRows, publishForecast } from '../support/data/model-rows.ts';
 import { scratch } from '../support/data/world.ts';
 
 const CONFIG = {
@@ -61,4 +64,32 @@ test('a journal that is none is said, and the records are closed again', async (
   await fs.writeFile(journalPath(data_root), 'not a commit\n');
   await t.throwsAsync(openServices({ ...CONFIG, data_root }), { message: /line 1 is no commit in doubt/ });
   t.deepEqual(await openFilesIn(data_root), []);
+});
+
+test('a forecast that somebody asked for is read again once a new one is published, before the next question', async (t) => {
+  const data_root = await scratch(t);
+  const publish = (from: string) =>
+    publishForecast(data_root, forecastRows({ geohash4: '9y68' }, from, 2), CONFIG.now());
+  await publish('2026-05-02T00:00:00Z');
+  const { services, close } = await openServices({ ...CONFIG, data_root });
+  t.teardown(close);
+  const { catalog, cells, engine } = services;
+  const ask = () => forecastOfCell(cells, catalog.edition().collection('forecast') as CollectionEdition, '9y68');
+  await ask();
+  let statements = 0;
+  const { rows } = engine;
+  const counted: typeof rows = (...question) => {
+    statements += 1;
+    return rows(...question);
+  };
+  Object.assign(engine, { rows: counted });
+  await publish('2026-05-02T06:00:00Z');
+  await catalog.refresh();
+  const end = performance.now() + 10_000;
+  while (statements === 0 && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
+  t.true(statements > 0, 'nothing was read within ten seconds');
+  t.is((await ask()).newest?.run_time, Date.parse('2026-05-02T06:00:00Z'));
+  const read = statements;
+  await ask();
+  t.is(statements, read);
 });

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { openCatalog } from '../../../api/catalog.ts';
+import { type CollectionEdition, openCatalog } from '../../../api/catalog.ts';
 import { openEngine, type Parameter } from '../../../api/duckdb.ts';
 import { type CellView, IN_PART, openCellRows } from '../../../api/queries/cell-rows.ts';
 import { packed, unpacked } from '../../../api/queries/packed.ts';
@@ -16,6 +16,7 @@ interface CellHours {
   readonly hours: string;
 }
 const HOURS: CellView<CellHours, ReadonlyMap<string, string>> = {
+  collection: 'forecast',
   statement: `SELECT geohash4, ${packed(forecast, HOUR)} AS hours FROM ${FILES} WHERE ${IN_PART} GROUP BY geohash4`,
   make: (rows) => new Map(rows.map(({ geohash4, hours }) => [geohash4, hours])),
 };
@@ -87,4 +88,27 @@ test('what failed is read again by the next question', async (t) => {
   const statementsFor = counting(1);
   await t.throwsAsync(statementsFor('a'), { message: 'the disk is away' });
   t.true((await statementsFor('a')) > 10);
+});
+
+test('what was asked for is read of a new edition without a question, and nothing else is', async (t) => {
+  const asked: string[] = [];
+  const rows = async <Row>(statement: string, [paths]: readonly Parameter[] = []): Promise<Row[]> => {
+    asked.push(`${statement} ${paths}`);
+    return [];
+  };
+  const cells = openCellRows({ rows });
+  const edition = (path: string) => ({
+    collection: (name: string) => ({ paths: () => [`${name}-${path}`] }) as unknown as CollectionEdition,
+  });
+  await cells.renew(edition('a'));
+  t.deepEqual(asked, [], 'nobody asked');
+  await cells.of(HOURS, ['forecast-a']);
+  const parts = asked.length;
+  await cells.renew(edition('a'));
+  t.is(asked.length, parts, 'it is there');
+  await cells.renew(edition('b'));
+  t.is(asked.length, 2 * parts);
+  t.true(asked.slice(parts).every((question) => question.endsWith(' forecast-b')));
+  await cells.of(HOURS, ['forecast-b']);
+  t.is(asked.length, 2 * parts);
 });
