@@ -1,16 +1,14 @@
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import { geohash } from '../../schemas/geo/geohash.ts';
+import { GEOHASH4_LAT_DEG, GEOHASH4_LON_DEG } from '../../schemas/geo/geohash4.ts';
 import { LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { OUTLOOK_DOMAIN } from '../../schemas/reference/outlook-domain.ts';
 import { RISK_RADIUS_KM } from '../../schemas/risk.ts';
 
-/** Four characters are ten bits of latitude and ten of longitude. */
-export const CELL_LAT_DEG = 180 / 1024;
-export const CELL_LON_DEG = 360 / 1024;
 /** The 48 states lie in these rows and columns of geohash4 cells, counted from the south pole and from 180 W. */
-const ROWS = { first: Math.floor((24 + 90) / CELL_LAT_DEG), last: Math.floor((50 + 90) / CELL_LAT_DEG) };
-const COLS = { first: Math.floor((180 - 126) / CELL_LON_DEG), last: Math.floor((180 - 66) / CELL_LON_DEG) };
+const ROWS = { first: Math.floor((24 + 90) / GEOHASH4_LAT_DEG), last: Math.floor((50 + 90) / GEOHASH4_LAT_DEG) };
+const COLS = { first: Math.floor((180 - 126) / GEOHASH4_LON_DEG), last: Math.floor((180 - 66) / GEOHASH4_LON_DEG) };
 
 const WGS84_A_KM = 6378.137;
 const WGS84_E2 = 0.00669437999014;
@@ -33,11 +31,11 @@ export interface RiskGrid {
 
 /** Latitude of the centre of a row of the grid. */
 function centreLat(row: number): number {
-  return (ROWS.first + row + 0.5) * CELL_LAT_DEG - 90;
+  return (ROWS.first + row + 0.5) * GEOHASH4_LAT_DEG - 90;
 }
 
 function centreLon(col: number): number {
-  return (COLS.first + col + 0.5) * CELL_LON_DEG - 180;
+  return (COLS.first + col + 0.5) * GEOHASH4_LON_DEG - 180;
 }
 
 /**
@@ -53,7 +51,7 @@ export function conusCells(): RiskGrid {
     for (let col = 0; col < cols; col++) {
       const [lat, lon] = [centreLat(row), centreLon(col)];
       const isInside = NINE.some(([north, east]) =>
-        booleanPointInPolygon([lon + east * CELL_LON_DEG, lat + north * CELL_LAT_DEG], domain),
+        booleanPointInPolygon([lon + east * GEOHASH4_LON_DEG, lat + north * GEOHASH4_LAT_DEG], domain),
       );
       if (!isInside) continue;
       index[row * cols + col] = cells.length;
@@ -81,7 +79,7 @@ export function cellReaches(): Reach[] {
   const reaches: Reach[] = [];
   for (let row = 0; row < LATTICE.rows; row++) {
     const lat = rowLat(row);
-    const own = Math.floor((lat + 90) / CELL_LAT_DEG) - ROWS.first;
+    const own = Math.floor((lat + 90) / GEOHASH4_LAT_DEG) - ROWS.first;
     for (const cell_row of [own - 1, own, own + 1]) {
       if (cell_row < 0 || cell_row > ROWS.last - ROWS.first) continue;
       const reach_deg = reachDeg(lat, centreLat(cell_row));
@@ -105,5 +103,5 @@ function reachDeg(lat: number, centre_lat: number): number | null {
 }
 
 /** SQL of the column of the grid that a longitude lies in, and of the longitude of that column's centre. */
-export const CELL_COL_SQL = `floor((lon + 180) / ${CELL_LON_DEG})::INTEGER - ${COLS.first}`;
-export const CENTRE_LON_SQL = `(floor((lon + 180) / ${CELL_LON_DEG}) + 0.5) * ${CELL_LON_DEG} - 180`;
+export const CELL_COL_SQL = `floor((lon + 180) / ${GEOHASH4_LON_DEG})::INTEGER - ${COLS.first}`;
+export const CENTRE_LON_SQL = `(floor((lon + 180) / ${GEOHASH4_LON_DEG}) + 0.5) * ${GEOHASH4_LON_DEG} - 180`;

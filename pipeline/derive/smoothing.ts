@@ -1,5 +1,6 @@
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
-import { CELL_LON_DEG, type RiskGrid } from './risk-cells.ts';
+import { GEOHASH4_LON_DEG } from '../../schemas/geo/geohash4.ts';
+import type { RiskGrid } from './risk-cells.ts';
 
 /** A Gaussian is cut off at so many standard deviations: what lies beyond weighs 1 %. */
 const CUT_SD = 3;
@@ -90,7 +91,7 @@ function linesOf(
   return [...lats].flatMap(([other_row, other_lat]) => {
     const weights: number[] = [];
     for (let apart = 0; ; apart++) {
-      const km = roughDistanceKm({ lat, lon: 0 }, { lat: other_lat, lon: apart * CELL_LON_DEG });
+      const km = roughDistanceKm({ lat, lon: 0 }, { lat: other_lat, lon: apart * GEOHASH4_LON_DEG });
       if (km > reach_km) break;
       weights.push(weightAt(km));
     }

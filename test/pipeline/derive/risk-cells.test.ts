@@ -1,7 +1,8 @@
 import test from 'ava';
-import { CELL_LAT_DEG, cellReaches, conusCells } from '../../../pipeline/derive/risk-cells.ts';
+import { cellReaches, conusCells } from '../../../pipeline/derive/risk-cells.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
+import { GEOHASH4_LAT_DEG } from '../../../schemas/geo/geohash4.ts';
 import { rowLat } from '../../../schemas/geo/lattice.ts';
 import { usStates } from '../../../schemas/reference/us-states.ts';
 
@@ -42,7 +43,7 @@ test('pixels between two rows of cells may lie within 10 km of both centres', (t
   for (const reaches of byRow.values())
     if (reaches.length === 2)
       t.true(
-        Math.abs(reaches[0].centre_lat - reaches[1].centre_lat - CELL_LAT_DEG) < 1e-9 ||
-          Math.abs(reaches[1].centre_lat - reaches[0].centre_lat - CELL_LAT_DEG) < 1e-9,
+        Math.abs(reaches[0].centre_lat - reaches[1].centre_lat - GEOHASH4_LAT_DEG) < 1e-9 ||
+          Math.abs(reaches[1].centre_lat - reaches[0].centre_lat - GEOHASH4_LAT_DEG) < 1e-9,
       );
 });
