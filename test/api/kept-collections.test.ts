@@ -1,0 +1,174 @@
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { NOTHING_PUBLISHED, openCatalog } from '../../api/catalog.ts';
+import { openServices } from '../../api/services.ts';
+import { readConfig } from '../../pipeline/config.ts';
+import { openEngine } from '../../pipeline/duckdb.ts';
+import { filesBelow } from '../../pipeline/files.ts';
+import { silent } from '../../pipeline/log.ts';
+import { readRows } from '../../pipeline/publish/tables.ts';
+import { compactRoot } from '../../pipeline/run/compact-root.ts';
+import { publishOutlook } from '../../pipeline/run/publish-outlook.ts';
+import { rebuildDate } from '../../pipeline/run/rebuild-date.ts';
+import { takeFeedFiles } from '../../pipeline/run/take-feed-files.ts';
+import { COLLECTIONS, type CollectionName } from '../../schemas/collections.ts';
+import { COLLECTION_TABLES } from '../../schemas/tables/index.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { alertsFile, layerFile, ringOf, watchFile } from '../support/data/feeds.ts';
+import { ingest, MONTH_LATER_MS, midnight, NOW_MS, onRoot, scratch } from '../support/data/world.ts';
+import { faultsOf } from '../support/kill/killed.ts';
+import { operator } from './commands/run.ts';
+
+const HEADER = 'Time,Size,Location,County,State,Lat,Lon,Comments';
+const EARLY = '1105,100,2 N NORMAN,CLEVELAND,OK,35.20,-97.40,HAIL. (OUN)';
+const EVENING = '2310,175,2 N NORMAN,CLEVELAND,OK,35.20,-97.40,HAIL. (OUN)';
+const NIGHT = '0025,100,YUKON,CANADIAN,OK,35.50,-97.75,HAIL. (OUN)';
+
+/** A list of reports of a convective day: the evening and the night after it are one, the morning is of the day before. */
+function list(name: string, ...lines: string[]) {
+  return { name, bytes: Buffer.from([HEADER, ...lines, ''].join('\n')), received_ms: NOW_MS };
+}
+
+const FILES = [
+  list('260430_rpts_hail.csv', EARLY),
+  list('260501_rpts_hail.csv', EVENING, NIGHT),
+  alertsFile(NOW_MS, { id: 'urn:a', sent: '2026-05-02T00:40:00Z', ends: '2026-05-02T01:30:00Z' }),
+  watchFile({ number: 101, from: '020010', to: '020500' }, [-98, 35, -97, 36], NOW_MS),
+  layerFile({
+    ...{ day: 1, word: 'hail', issue: '202605012000', valid: '202605012000', expire: '202605021200' },
+    ...{ areas: [['0.15', ringOf([-99, 34, -96, 37])]], received_ms: NOW_MS },
+  }),
+];
+
+/** Fills every collection of a root. */
+async function fill(path: string, storm_day_start_hour = 0): Promise<void> {
+  await onRoot(path, { storm_day_start_hour }, async ({ root }) => {
+    const { files } = await takeFeedFiles(root, FILES, { now_ms: NOW_MS, provenance: 'observed' });
+    const refused = files.filter((file) => file.refused !== null || file.items === 0);
+    if (refused.length > 0) throw new Error(`refused: ${JSON.stringify(refused)}`);
+    await publishOutlook(root, NOW_MS);
+  });
+}
+
+/** Rows of every collection as the service finds them, and what it says of them. */
+async function found(path: string, storm_day_start_hour = 0) {
+  const catalog = await openCatalog(path, storm_day_start_hour);
+  const engine = await openEngine();
+  try {
+    const edition = catalog.failure() === null ? catalog.edition() : NOTHING_PUBLISHED;
+    const rows: Partial<Record<CollectionName, readonly Record<string, unknown>[]>> = {};
+    for (const name of COLLECTIONS) {
+      const collection = edition.collection(name);
+      for (const path of collection?.paths() ?? []) {
+        const table = COLLECTION_TABLES.find((one) => path.includes(`/tables/${one.name}/`));
+        if (table === undefined) throw new Error(`${path} is of no table`);
+        rows[name] = [...(rows[name] ?? []), ...(await readRows<Record<string, unknown>>(engine, table, [path]))];
+      }
+    }
+    return { failure: catalog.failure(), rows };
+  } finally {
+    engine.close();
+    await catalog.close();
+  }
+}
+
+/** What was filled is there, and nothing is missing that a list names. */
+async function isWhole(t: ExecutionContext, path: string, before: Awaited<ReturnType<typeof found>>): Promise<void> {
+  t.deepEqual(Object.keys(before.rows).sort(), ['outlook', 'outlooks', 'reports', 'warnings', 'watches']);
+  t.deepEqual(await found(path), before);
+  t.deepEqual(await faultsOf(path), []);
+}
+
+function configOf(path: string, now_ms: number) {
+  return readConfig({ HAIL_DATA: path, HAIL_NOW: timestamp(now_ms) });
+}
+
+/** Makes everything on the disk look as if it had been written a day ago: nobody may still be reading it. */
+async function age(path: string): Promise<void> {
+  const old_s = Date.now() / 1000 - 86_400;
+  for (const name of await filesBelow(path)) await fs.utimes(join(path, name), old_s, old_s);
+}
+
+test('collections are readable and complete after their root was compacted and swept', async (t) => {
+  const path = await scratch(t);
+  await ingest(path, await midnight());
+  await fill(path);
+  // Another version of a list: the files of the first are swept.
+  const shorter = [list('260501_rpts_hail.csv', NIGHT)];
+  await onRoot(path, {}, ({ root }) => takeFeedFiles(root, shorter, { now_ms: NOW_MS, provenance: 'observed' }));
+  const before = await found(path);
+  t.is(before.rows.reports?.length, 2);
+  await age(path);
+  const report = await compactRoot(configOf(path, MONTH_LATER_MS), silent);
+  t.is(report.closed_dates, 2);
+  t.true(report.swept_files > 0);
+  await isWhole(t, path, before);
+});
+
+test('collections are readable and complete after a date beside them was made again', async (t) => {
+  const path = await scratch(t);
+  await ingest(path, await midnight());
+  await fill(path);
+  const before = await found(path);
+  const run = await rebuildDate(configOf(path, NOW_MS), { storm_date: '2026-05-01', threads: 1, log: silent });
+  t.true(run.redone > 0);
+  await isWhole(t, path, before);
+});
+
+test.serial(
+  'collections are readable and complete on a copied root beside records that were restored from a backup',
+  async (t) => {
+    const path = await scratch(t);
+    await fill(path);
+    const before = await found(path);
+    const [source, target] = [operator(t), operator(t)];
+    const config = { database_url: null, storm_day_start_hour: 0, base_url: 'http://127.0.0.1:8080/v1' };
+    const serve = async (
+      data_root: string,
+      { config: { data_root: records_root, now } }: ReturnType<typeof operator>,
+    ) => {
+      const { services, close } = await openServices({ ...config, data_root, records_root, now });
+      const failure = services.catalog.failure();
+      await close();
+      return failure;
+    };
+    t.is(await serve(path, source), null);
+    await source.json('backup', 'create', source.path('records.gz'));
+    await target.json('backup', 'restore', source.path('records.gz'));
+    const copy = await scratch(t, 'copy');
+    await fs.cp(path, copy, { recursive: true });
+    t.is(await serve(copy, target), null);
+    await isWhole(t, copy, before);
+    // The records remember the collections: a copy that lacks one is not taken for a root that never had it.
+    await fs.rm(join(copy, 'manifests/collection-warnings'), { recursive: true });
+    t.regex((await serve(copy, target)) ?? '', /has lost collection-warnings, which was there before/);
+  },
+);
+
+test('with storm days that start at 12 UTC reports get the date of their convective day, and outlooks stay as they are', async (t) => {
+  const [noon, midnight_] = [await scratch(t), await scratch(t)];
+  await fill(noon, 12);
+  await fill(midnight_);
+  const at = await found(noon, 12);
+  const usual = await found(midnight_);
+  t.deepEqual(
+    at.rows.reports?.map(({ time, storm_date }) => [timestamp(Number(time)), storm_date]),
+    [
+      ['2026-05-01T11:05:00Z', '2026-04-30'],
+      ['2026-05-01T23:10:00Z', '2026-05-01'],
+      ['2026-05-02T00:25:00Z', '2026-05-01'],
+    ],
+  );
+  const { reports: _, ...others } = at.rows;
+  const { reports, ...expected } = usual.rows;
+  t.deepEqual(others, expected);
+  t.deepEqual(
+    reports?.map(({ storm_date }) => storm_date),
+    ['2026-05-01', '2026-05-01', '2026-05-02'],
+  );
+  t.regex(
+    (await found(noon)).failure ?? '',
+    /storm days that start at 12 UTC, expected 0 \(HAIL_STORM_DAY_START_HOUR\)/,
+  );
+});
