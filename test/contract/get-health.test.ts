@@ -1,13 +1,20 @@
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { getHealth } from '../../api/routes/health.ts';
+import { warnings } from '../../api/routes/warnings.ts';
+import { neverLookedAt, writeFeedStates } from '../../pipeline/run/feed-states.ts';
+import { FeedStates } from '../../schemas/collections.ts';
+import { layout } from '../../schemas/layout.ts';
 import type { Health } from '../../schemas/resources/health.ts';
+import type { Warnings } from '../../schemas/resources/warning.ts';
+import { alertsFile, publishFeeds, watchFile } from '../support/data/feeds.ts';
 import {
   asObserved,
   ingest,
   midnight,
   NOW_MS,
+  onRoot,
   publish,
   publishedRoot,
   scansBetween,
@@ -85,6 +92,44 @@ test('GET /v1/health tells the feeds of the newest kind of data, not those of a 
     components.ingest.sources.map(({ name }) => name),
     ['MESH'],
   );
+});
+
+test('GET /v1/health has a row for every feed of feeds.json, and the same times as there and in the answers that the feeds make', async (t) => {
+  const root = await scratch(t);
+  const now_ms = Date.parse('2026-05-01T20:12:00Z');
+  const warning = { id: 'urn:a', sent: '2026-05-01T20:00:00Z', ends: '2026-05-01T20:45:00Z' };
+  const watch = watchFile({ number: 101, from: '011900', to: '012300' }, [-98, 35, -97, 36], now_ms);
+  await publishFeeds(root, [alertsFile(now_ms, warning), watch], now_ms);
+  const state = (name: string, collection: string, last_success_at: string | null) => ({
+    ...neverLookedAt({ name, collection, every_s: 120 }, Date.parse('2026-05-01T19:00:00Z')),
+    ...{ last_attempt_at: '2026-05-01T20:11:00Z', last_success_at },
+  });
+  await onRoot(root, { now_ms }, (opened) =>
+    writeFeedStates(opened.root, [
+      state('warnings', 'warnings', '2026-05-01T20:11:00Z'),
+      state('watches', 'watches', '2026-05-01T20:10:00Z'),
+      state('discussions', 'watches', null),
+      state('lsr', 'reports', '2026-05-01T20:01:59Z'),
+      state('spc-reports', 'reports', '2026-05-01T20:02:00Z'),
+    ]),
+  );
+  const service = await startService({ endpoints: [getHealth, warnings], data_root: root, now_ms });
+  t.teardown(() => service.close());
+  const { feeds } = FeedStates.parse(JSON.parse(await readFile(join(root, layout.feeds), 'utf8')));
+  const { sources } = ((await service.json('/v1/health')) as Health).components.ingest;
+  const beside = sources.filter(({ name }) => name !== 'MESH');
+  t.deepEqual(
+    beside.map(({ name, last_success_at }) => ({ name, last_success_at })),
+    feeds.map(({ name, last_success_at }) => ({ name, last_success_at })),
+  );
+  // Late is what is older than three of its pauses, and than ten minutes.
+  t.deepEqual(
+    beside.map(({ name, status }) => `${name} ${status}`),
+    ['discussions degraded', 'lsr degraded', 'spc-reports ok', 'warnings ok', 'watches ok'],
+  );
+  const answer = (await service.json('/v1/warnings?lat=35.5&lon=-97.5')) as Warnings;
+  t.deepEqual([answer.warnings?.length, answer.watches?.length], [1, 1]);
+  t.is(answer.data_as_of, '2026-05-01T19:00:00Z', 'discussions were never read since they are followed');
 });
 
 test('GET /v1/health without any data, or with a root that lost its lists, is 200 degraded', async (t) => {
