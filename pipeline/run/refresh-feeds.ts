@@ -26,7 +26,7 @@ export interface FeedsReport {
   readonly files: readonly TakenFile[];
   /** Collections whose rows changed. */
   readonly changed: readonly string[];
-  /** Feeds that could not be read, with the reason. */
+  /** Feeds that could not be read, with the reason; of a folder, `files` for a collection that cannot be joined. */
   readonly failed: readonly { readonly feed: string; readonly reason: string }[];
 }
 
@@ -66,9 +66,13 @@ export async function takeFeedFolder(config: Config, folder: string, log: Log): 
       if (failure !== null) failed.push({ feed: model, reason: failure });
     }
     for await (const { batch, refused } of batchesOf(folder, names)) {
-      const taken = await takeFeedFiles(root, batch, { now_ms: config.now(), provenance: 'observed' });
-      files.push(...taken.files, ...refused);
-      for (const name of taken.changed) changed.add(name);
+      const failure = await attempted(async () => {
+        const taken = await takeFeedFiles(root, batch, { now_ms: config.now(), provenance: 'observed' });
+        files.push(...taken.files);
+        for (const name of taken.changed) changed.add(name);
+      });
+      files.push(...refused);
+      if (failure !== null) failed.push({ feed: 'files', reason: failure });
     }
     if (changed.has('outlooks') || changed.has('forecast'))
       if (await publishOutlook(root, config.now())) changed.add('outlook');

@@ -6,7 +6,7 @@ import { combineProvenances, type Provenance } from '../../schemas/provenance.ts
 import { timestamp, utcDate } from '../../schemas/time.ts';
 import type { Collection, FeedFile, FeedItems, KeptItem, Listing } from '../collections/collection.ts';
 import { ofEachCollection } from '../collections/index.ts';
-import { BadInput, PipelineError } from '../error.ts';
+import { BadInput, costsItselfOnly, PipelineError } from '../error.ts';
 import { namesIn, replaceFile, sha256, writeSynced } from '../files.ts';
 import type { CollectionSegment } from '../publish/collection.ts';
 import { readNewest } from '../publish/manifests.ts';
@@ -58,7 +58,8 @@ export interface TakeOptions {
 
 /**
  * Reads files of feeds, joins them with what their collections hold, and publishes what changed, one commit for each collection.
- * A file that cannot be used costs itself only: it is put aside with its reason.
+ * A file that cannot be used costs itself only: it is put aside with its reason. A collection that cannot be joined is thrown
+ * once the others are published.
  */
 export async function takeFeedFiles(
   root: Root,
@@ -75,7 +76,15 @@ export async function takeFeedFiles(
     if (!is_known) return;
     if (await takeInto(root, definition, read, now_ms, provenance)) changed.push(definition.name);
   });
-  for (const step of steps) await step();
+  const faults: PipelineError[] = [];
+  for (const step of steps)
+    try {
+      await step();
+    } catch (error) {
+      if (!costsItselfOnly(error)) throw error;
+      faults.push(error);
+    }
+  if (faults[0] !== undefined) throw faults[0];
   return { files: files.map((file) => taken.get(file) ?? unknownFile(file)), changed };
 }
 

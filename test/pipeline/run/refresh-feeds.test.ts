@@ -4,7 +4,10 @@ import { basename, dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { readConfig } from '../../../pipeline/config.ts';
 import { silent } from '../../../pipeline/log.ts';
+import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { takeFeedFolder } from '../../../pipeline/run/refresh-feeds.ts';
+import { layout } from '../../../schemas/layout.ts';
+import { alertsFile } from '../../support/data/feeds.ts';
 
 const LIST = 'Time,Size,Location,County,State,Lat,Lon,Comments\n';
 
@@ -56,4 +59,20 @@ test('a model hour of a folder that is larger than any model is refused by its s
   t.deepEqual(changed, ['reports']);
   const refused = files.find(({ name }) => name === basename(FIRST_HOUR))?.refused ?? '';
   t.is(refused, '1073741825 bytes in an hour, expected at most 1073741824');
+});
+
+test('kept items that were damaged fail the files of their collection in a folder, and no others', async (t) => {
+  const { folder, config } = given(t, REPORTS);
+  await takeFeedFolder(config, folder, silent);
+  const manifest = await readNewest(config.data_root, layout.collectionPartition('reports'));
+  const state = manifest?.files.find(({ kind }) => kind === 'state')?.path ?? '';
+  writeFileSync(join(config.data_root, state), 'not gzip');
+  writeFileSync(join(folder, '260501_rpts_hail.csv'), `${LIST}2010,200,2 N NORMAN,CLEVELAND,OK,35.20,-97.40,HAIL.\n`);
+  const warning = { id: 'urn:a', sent: '2026-05-01T22:00:00Z', ends: '2026-05-01T23:30:00Z' };
+  writeFileSync(join(folder, 'alerts.json'), alertsFile(0, warning).bytes);
+  const { failed } = await takeFeedFolder(config, folder, silent);
+  t.is(failed.length, 1);
+  t.regex(failed[0]?.reason ?? '', /state\/.*is damaged/);
+  const taken = await readNewest(config.data_root, layout.collectionPartition('warnings'));
+  t.is(taken?.files.find(({ kind }) => kind === 'table')?.rows, 1);
 });
