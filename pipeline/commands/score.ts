@@ -17,7 +17,8 @@ export function scoreCommand(config: () => Config): Command {
     .addHelpText(
       'after',
       `
-The scores replace those of the date before. A date that got more scans since is worth scoring again.
+The scores replace those of the date before. A date that got more scans since is worth scoring again; where scans of it are
+made again, its scores go with the old ones.
 
 Examples:
   hail-pipeline score --date 2026-05-20
@@ -30,7 +31,10 @@ Examples:
 }
 
 function scoreText({ storm_date, scores, path, changed }: ScoreReport): string {
-  if (path === null) return `Nothing to score: ${storm_date} has no storm that can be judged.\n`;
+  if (path === null) {
+    const before = changed ? ' The scores published before are taken off.' : '';
+    return `Nothing to score: ${storm_date} has no storm that can be judged.${before}\n`;
+  }
   const rows = scores.map(({ kind, score, lead_min, n, value, baseline }) => [
     kind,
     score,

@@ -19,6 +19,8 @@ import { readRows } from './tables.ts';
 
 /** Segment of the files that follow from a whole date: tiers, the event day, the daily archive. */
 export const DERIVED_SEGMENT = 'derived';
+/** Segment of the scores of a date: they judge its scans, and go with those that are replaced. */
+export const SCORE_SEGMENT = 'scores';
 
 /**
  * Draws what follows from a whole storm date as far as it is published: swath tiers, the event-day row, the daily

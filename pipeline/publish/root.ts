@@ -10,6 +10,7 @@ import { MANIFEST_VERSION, type Manifest, type RootName } from '../../schemas/ma
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import type { DayMax } from '../../schemas/tables/day-max.ts';
 import { DAY_TABLES, SCORE_TABLES } from '../../schemas/tables/index.ts';
+import { scores } from '../../schemas/tables/scores.ts';
 import { scanId, timestamp } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
@@ -29,7 +30,7 @@ import {
 } from './commit.ts';
 import { monthEdit, regroup, unfinishedHours } from './compact.ts';
 import { type Dates, openDates } from './dates.ts';
-import { DERIVED_SEGMENT, deriveDay } from './day.ts';
+import { DERIVED_SEGMENT, deriveDay, SCORE_SEGMENT } from './day.ts';
 import { type LiveWindow, newestScan, openLiveWindow } from './live-window.ts';
 import { type Lock, takeLock } from './lock.ts';
 import { readCurrent, readHead, readNewest } from './manifests.ts';
@@ -61,7 +62,7 @@ export interface Root {
   readonly stage: (products: readonly ScanProducts[], dayMax: readonly DayMax[], state: Uint8Array) => Promise<Segment>;
   /** Publishes dates together: readers see all of it or none of it. `fresh` are the scans whose rows are at hand. */
   readonly commit: (dates: readonly DateCommit[], fresh: readonly ScanProducts[], now_ms: number) => Promise<void>;
-  /** Publishes files of a date that holds no scans, in place of segments. */
+  /** Publishes files that belong to no scan of a date, in place of segments; without files those segments are gone. */
   readonly publishDay: (
     storm_date: string,
     provenance: MixedProvenance,
@@ -152,7 +153,11 @@ function rootOf(publisher: Publisher): Root {
     commit: (commits, fresh, now_ms) => guarded(() => commitScans(publisher, commits, fresh, now_ms)),
     publishDay: (storm_date, provenance, drop_segments, add_files, closed, now_ms) =>
       guarded(async () => {
-        const changed_tables = [...new Set(add_files.flatMap(({ entry }) => entry.table ?? []))];
+        const dropped = (await dates.manifest(storm_date))?.files.filter((file) =>
+          drop_segments.includes(file.segment),
+        );
+        const touched = [...(dropped ?? []), ...add_files.map(({ entry }) => entry)];
+        const changed_tables = [...new Set(touched.flatMap(({ table }) => table ?? []))];
         const partition = { partition: storm_date, provenance, storm_day_start_hour, closed };
         await publish(publisher, [editOf(partition, { drop_segments, add_files, changed_tables })], now_ms);
       }),
@@ -234,7 +239,11 @@ async function commitScans(
   now_ms: number,
 ): Promise<void> {
   const redone = commits.some((date) => date.drop_segments.length > 0);
-  const edits = commits.map((date) => scanEdit(date, publisher.storm_day_start_hour));
+  const edits = commits.map((date) => {
+    const edit = scanEdit(date, publisher.storm_day_start_hour);
+    const scored = publisher.dates.heads.get(date.storm_date)?.table_commits[scores.name] !== undefined;
+    return date.drop_segments.length > 0 && scored ? withoutScores(edit) : edit;
+  });
   await publish(publisher, edits, now_ms, fresh, redone);
 }
 
@@ -365,6 +374,15 @@ function scanEdit(date: DateCommit, storm_day_start_hour: number): Edit {
       changed_tables: [...new Set([...tables, 'detections', 'cells', 'tracks', 'day-max'])],
     },
   );
+}
+
+/** Scores of scans that others replace judge what is there no more. */
+function withoutScores(edit: Edit): Edit {
+  return {
+    ...edit,
+    drop_segments: [...edit.drop_segments, SCORE_SEGMENT],
+    changed_tables: [...edit.changed_tables, scores.name],
+  };
 }
 
 /** Entry of a manifest's table commits: the commit that last drew what follows from the whole date. */

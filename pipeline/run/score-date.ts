@@ -5,14 +5,13 @@ import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
 import { scanTime } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { NotFound, PipelineError } from '../error.ts';
+import type { StagedFile } from '../publish/commit.ts';
 import { tablePaths } from '../publish/compact.ts';
+import { SCORE_SEGMENT } from '../publish/day.ts';
 import { openRoot } from '../publish/root.ts';
 import { stageTable } from '../publish/stage.ts';
 import { readRows } from '../publish/tables.ts';
 import { dayScores, type ScoredDay } from '../train/day-scores.ts';
-
-/** Segment of the scores of a date. */
-const SCORE_SEGMENT = 'scores';
 
 /** What `score --json` prints. */
 export interface ScoreReport {
@@ -20,7 +19,7 @@ export interface ScoreReport {
   readonly scores: readonly Score[];
   /** Where the table lies; null when there was nothing to score. */
   readonly path: string | null;
-  /** False when the same table was published before. */
+  /** False when just this was published before. */
   readonly changed: boolean;
 }
 
@@ -42,7 +41,13 @@ export async function scoreDate(config: Config, storm_date: string): Promise<Sco
       tracks: await readRows<TrackPoint>(root.engine, tracks, paths('tracks')),
       detections: await readRows<ScoredDay['detections'][number]>(root.engine, detections, paths('detections')),
     });
-    if (found.length === 0) return { storm_date, scores: found, path: null, changed: false };
+    const publish = (files: readonly StagedFile[]) =>
+      root.publishDay(storm_date, manifest.source, [SCORE_SEGMENT], files, manifest.closed, now());
+    if (found.length === 0) {
+      const changed = manifest.files.some(({ segment }) => segment === SCORE_SEGMENT);
+      if (changed) await publish([]);
+      return { storm_date, scores: found, path: null, changed };
+    }
     const [first, last] = [manifest.scans[0], manifest.scans.at(-1)];
     const covers = {
       segment: SCORE_SEGMENT,
@@ -61,7 +66,7 @@ export async function scoreDate(config: Config, storm_date: string): Promise<Sco
     );
     const { path } = staged.entry;
     if (manifest.files.some((file) => file.path === path)) return { storm_date, scores: found, path, changed: false };
-    await root.publishDay(storm_date, manifest.source, [SCORE_SEGMENT], [staged], manifest.closed, now());
+    await publish([staged]);
     return { storm_date, scores: found, path, changed: true };
   } finally {
     await root.close();

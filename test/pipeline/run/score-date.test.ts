@@ -5,11 +5,13 @@ import { openEngine } from '../../../pipeline/duckdb.ts';
 import { NotFound } from '../../../pipeline/error.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { isDerivationDue, openRoot } from '../../../pipeline/publish/root.ts';
+import { stageTable } from '../../../pipeline/publish/stage.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { verifyRoot } from '../../../pipeline/publish/verify.ts';
 import { scoreDate } from '../../../pipeline/run/score-date.ts';
 import { type Score, scores } from '../../../schemas/tables/scores.ts';
-import { publishedRoot, rawScans } from '../../support/data/world.ts';
+import { without } from '../../support/data/published-scans.ts';
+import { ingest, onRoot, publishedRoot, rawScans, scansBetween } from '../../support/data/world.ts';
 
 const DATE = '2026-05-01';
 const NOW = '2026-05-02T00:55:00Z';
@@ -63,6 +65,43 @@ test('scores outlive the day files of a closed date, and are drawn anew with the
   const closed = await readNewest(root, DATE);
   t.true(closed?.closed);
   t.is(closed?.files.filter(({ table }) => table === 'scores').length, 1);
+});
+
+test('scores go with the scans that a late one or a rebuild replaces, and stay beside scans that are added', async (t) => {
+  const scans = await rawScans();
+  const last = scans.findLastIndex(({ scan_id }) => scan_id < '20260502');
+  const root = await publishedRoot(t, without(scans, 8, last));
+  const isScored = async () => (await readNewest(root, DATE))?.files.some(({ table }) => table === 'scores');
+  await scoreDate(configOf(root), DATE);
+  const { commit } = (await readNewest(root, DATE)) as NonNullable<Awaited<ReturnType<typeof readNewest>>>;
+  await ingest(root, without(scans, 8, ...scans.keys().filter((n) => n > last)));
+  t.true(await isScored());
+
+  await ingest(root, scans);
+  t.false(await isScored());
+  t.true(((await readNewest(root, DATE))?.table_commits.scores as number) > commit);
+  t.true((await scoreDate(configOf(root), DATE)).changed);
+  t.true(await isScored());
+
+  await onRoot(root, {}, ({ session }) => session.rebuild(DATE));
+  t.false(await isScored());
+});
+
+test('scores of a date that has nothing to score any more are taken off its list', async (t) => {
+  const root = await publishedRoot(t, (await scansBetween('23:50', '00:00')).slice(0, 1));
+  t.deepEqual(await scoreDate(configOf(root), DATE), { storm_date: DATE, scores: [], path: null, changed: false });
+  const score = { kind: 'tracking', score: 'overlap_csi', lead_min: 4, n: 1, value: 1, baseline: null };
+  await onRoot(root, {}, async ({ root: writer }) => {
+    const rows = [{ storm_date: DATE, ...score, data_source: 'simulated' }];
+    const destination = { folder: 'tables/scores/date=2026-05-01', stem: 'day' };
+    const covers = { segment: 'scores', first_scan: null, last_scan: null };
+    const earlier = await stageTable(writer.engine, writer.staging, scores, { rows }, 'simulated', destination, covers);
+    await writer.publishDay(DATE, 'simulated', [], [earlier], false, Date.parse(NOW));
+  });
+  t.deepEqual(await scoreDate(configOf(root), DATE), { storm_date: DATE, scores: [], path: null, changed: true });
+  const after = await readNewest(root, DATE);
+  t.false(after?.files.some(({ table }) => table === 'scores'));
+  t.is(after?.table_commits.scores, after?.commit);
 });
 
 test('a date without scans cannot be scored, and the refusal names it', async (t) => {
