@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DuckDBAppender, DuckDBDateValue, DuckDBTimestampValue } from '@duckdb/node-api';
@@ -122,7 +123,10 @@ export async function readNotes(engine: Engine, path: string): Promise<ReadonlyM
   return new Map(notes.map(({ key, value }) => [key, value]));
 }
 
-/** Rows of published files of a table, in the table's order: instants in epoch milliseconds, dates and geometries as text. */
+/**
+ * Rows of published files of a table, in the table's order: instants in epoch milliseconds, dates and geometries as text.
+ * Throws when a file is missing: it is no table without rows.
+ */
 export async function readRows<Row>(
   engine: Engine,
   table: Table,
@@ -131,9 +135,15 @@ export async function readRows<Row>(
 ): Promise<Row[]> {
   if (paths.length === 0) return [];
   const select = columns(table).map(readExpression).join(', ');
-  return engine.rows<Row>(
-    `SELECT ${select} FROM (SELECT * FROM (${rowsSql(table, sqlList(paths))}) WHERE ${where} ORDER BY ${table.order})`,
-  );
+  try {
+    return await engine.rows<Row>(
+      `SELECT ${select} FROM (SELECT * FROM (${rowsSql(table, sqlList(paths))}) WHERE ${where} ORDER BY ${table.order})`,
+    );
+  } catch (cause) {
+    const missing = paths.find((path) => !existsSync(path));
+    if (missing === undefined) throw cause;
+    throw new PipelineError('read', missing, `is missing, expected a published file of ${table.name}`, { cause });
+  }
 }
 
 function readExpression({ name, type }: Column): string {

@@ -1,8 +1,9 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { readConfig } from '../../../pipeline/config.ts';
 import { openEngine } from '../../../pipeline/duckdb.ts';
-import { NotFound } from '../../../pipeline/error.ts';
+import { NotFound, PipelineError } from '../../../pipeline/error.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { isDerivationDue, openRoot } from '../../../pipeline/publish/root.ts';
 import { stageTable } from '../../../pipeline/publish/stage.ts';
@@ -11,7 +12,7 @@ import { verifyRoot } from '../../../pipeline/publish/verify.ts';
 import { scoreDate } from '../../../pipeline/run/score-date.ts';
 import { type Score, scores } from '../../../schemas/tables/scores.ts';
 import { without } from '../../support/data/published-scans.ts';
-import { ingest, onRoot, publishedRoot, rawScans, scansBetween } from '../../support/data/world.ts';
+import { ingest, midnight, onRoot, publishedRoot, rawScans, scansBetween } from '../../support/data/world.ts';
 
 const DATE = '2026-05-01';
 const NOW = '2026-05-02T00:55:00Z';
@@ -103,6 +104,19 @@ test('scores of a date that has nothing to score any more are taken off its list
   t.false(after?.files.some(({ table }) => table === 'scores'));
   t.is(after?.table_commits.scores, after?.commit);
 });
+
+for (const table of ['tracks', 'detections'])
+  test(`a date whose ${table} are gone cannot be scored: the error names the file, and the scores before stay`, async (t) => {
+    const root = await publishedRoot(t, await midnight());
+    const before = await readNewest(root, DATE);
+    const path = join(root, before?.files.find((file) => file.table === table)?.path ?? '');
+    await rm(path);
+    await t.throwsAsync(scoreDate(configOf(root), DATE), {
+      instanceOf: PipelineError,
+      message: `read ${path}: is missing, expected a published file of ${table}`,
+    });
+    t.deepEqual(await readNewest(root, DATE), before);
+  });
 
 test('a date without scans cannot be scored, and the refusal names it', async (t) => {
   const root = await publishedRoot(t, await rawScans());
