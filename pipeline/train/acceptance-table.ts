@@ -102,12 +102,13 @@ export function seasonRows(seasons: SeasonStatistics): AcceptanceRow[] {
   ];
 }
 
-/** The same table of several days, each figure the median of theirs: one day alone owes much to chance. */
+/** The same table of several days, each figure the median of theirs: one day alone owes much to chance. NaN where a day has none. */
 export function medianRows(days: readonly (readonly AcceptanceRow[])[]): AcceptanceRow[] {
   const [first = []] = days;
   return first.map((one, i) => {
     const figures = days.map((rows) => (rows[i] as AcceptanceRow).simulated).sort((a, b) => a - b);
-    return { ...one, simulated: figures[(figures.length - 1) >> 1] };
+    const isWhole = !figures.some(Number.isNaN);
+    return { ...one, simulated: isWhole ? figures[(figures.length - 1) >> 1] : Number.NaN };
   });
 }
 

@@ -28,4 +28,9 @@ test('several days are judged by the median of each figure', (t) => {
   const day = (...simulated: number[]): AcceptanceRow[] =>
     simulated.map((value) => ({ what: 'figure', simulated: value, target: null, low: 0, high: 9, real: '' }));
   t.deepEqual(medianRows([day(1, 9), day(3, 7), day(2, 8)]), day(2, 8));
+  for (const days of [
+    [day(Number.NaN), day(1), day(2)],
+    [day(1), day(2), day(Number.NaN)],
+  ])
+    t.deepEqual(medianRows(days), day(Number.NaN), 'a day that has no figure is not passed over');
 });
