@@ -2,10 +2,11 @@ import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { fitFor, type NowcastStorm, nowcast, REACH_KM } from '../../schemas/nowcast/probability.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
+import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
 import type { Score } from '../../schemas/tables/scores.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
-import { type HailPixel, liveStorms, pointsAround, strikesOf } from './nowcast-points.ts';
+import { type HailPixel, knownStorms, pointsAround, strikesOf } from './nowcast-points.ts';
 
 const MS_PER_MIN = 60_000;
 /** Storms change little within it: more questions would ask the same again. */
@@ -40,7 +41,11 @@ export function nowcastBrier({ source, scan_times, tracks, detections }: Nowcast
     if (now_ms < asked_ms + ASK_EVERY_MS) continue;
     const known_ms = knownUntil(scan_times, scan);
     const leads = NOWCAST_LEADS.filter(({ minutes }) => now_ms + minutes * MS_PER_MIN <= known_ms);
-    const storms = liveStorms(tracksAt.get(now_ms) ?? [], pixelsAt.get(now_ms) ?? []);
+    const known = scan_times.filter((time_ms) => time_ms <= now_ms && time_ms >= now_ms - LOOKBACK_MIN * MS_PER_MIN);
+    const storms = knownStorms(
+      known.flatMap((time_ms) => tracksAt.get(time_ms) ?? []),
+      (time_ms) => pixelsAt.get(time_ms) ?? [],
+    );
     if (leads.length === 0 || storms.length === 0) continue;
     asked_ms = now_ms;
     const around = pointsAround(someOf(storms), points, 0);

@@ -28,12 +28,29 @@ export function strikesOf(pixels: readonly HailPixel[]): (point: Position) => bo
       .some((pixel) => distanceKm(hail[pixel] as Position, point) <= STRIKE_KM);
 }
 
-/** Storms of one scan as the nowcast knows them: tracks that saw more than one scan, with their hail. */
+/** Storms of one scan that it saw: tracks that saw more than one scan, with their hail. */
 export function liveStorms(tracks: readonly TrackPoint[], pixels: readonly HailPixel[]): NowcastStorm[] {
   const ofCell = Map.groupBy(pixels.filter(isHail), ({ cell_index }) => cell_index);
   return tracks
     .filter(({ state, scan_count }) => state === 'tracked' && scan_count > 1)
     .map((seen) => nowcastStorm(seen, ofCell.get(seen.cell_index) ?? []));
+}
+
+/**
+ * Storms as the service knows them after a scan: those that it saw, and those that it missed and that go on, where they were
+ * seen last. `rows`: of the look-back, in order of time.
+ */
+export function knownStorms(
+  rows: readonly TrackPoint[],
+  pixelsAt: (time_ms: number) => readonly HailPixel[],
+): NowcastStorm[] {
+  const storms = [...Map.groupBy(rows, ({ track_id }) => track_id).values()];
+  const seen = storms.flatMap((track) => {
+    const goesOn = track.at(-1)?.state === 'tracked' || track.at(-1)?.state === 'coasted';
+    return goesOn ? (track.findLast(({ state }) => state === 'tracked') ?? []) : [];
+  });
+  const byScan = Map.groupBy(seen, ({ scan_time }) => scan_time);
+  return [...byScan].flatMap(([scan_time, points]) => liveStorms(points, pixelsAt(scan_time)));
 }
 
 /**

@@ -44,6 +44,19 @@ test('the score is the mean square of what the service said less what came, hail
   );
 });
 
+test('a storm that a scan missed is asked about where it was seen last, as the service does, until it ends', (t) => {
+  const seen = day(25, 0);
+  const missed_ms = seen.scan_times[11] as number; // the second time that is asked: 20 minutes after the second scan
+  const cases = (state: 'coasted' | 'ended') => {
+    const tracks = seen.tracks
+      .filter(({ scan_time }) => scan_time <= missed_ms)
+      .map((row) => (row.scan_time === missed_ms ? { ...row, state, cell_index: null } : row));
+    const detections = seen.detections.filter(({ scan_time }) => scan_time !== missed_ms);
+    return nowcastBrier({ ...seen, tracks, detections }).find(({ lead_min }) => lead_min === 15)?.n;
+  };
+  t.deepEqual([cases('ended'), cases('coasted')], [12, 24]);
+});
+
 test('a lead that the scans do not reach, or only over a gap of more than ten minutes, has no score', (t) => {
   t.deepEqual(
     nowcastBrier(day(12, 1)).map(({ lead_min }) => lead_min),
