@@ -8,13 +8,15 @@ import { EVENINGS_MAX, type PublishedRefit, refitModel, refitPublished, type Sup
 import type { TrainingReport } from '../train/train-model.ts';
 import { counted, wholeOption } from './cli.ts';
 
+/** Simulated evenings to learn from where nothing else is said. */
+const EVENINGS = '60';
 const REFERENCE = resolve(import.meta.dirname, '../../data/reference');
 
 /** `hail-pipeline train`: refits the small model and writes its weights and its card. */
 export function trainCommand(): Command {
   return new Command('train')
     .description('refit the small model of hail probability; writes hail-model.json and model-card.md')
-    .option('--evenings <n>', 'simulated evenings to learn from', '60')
+    .option('--evenings <n>', `simulated evenings to learn from (default: ${EVENINGS})`)
     .option('--seed <n>', 'seed of the evenings and of the resampling', '1')
     .option('--probsevere <dir>', 'folder of ProbSevere JSON files to learn from')
     .option('--from-published', 'learn from the observed dates of the data root, when they hold enough')
@@ -32,7 +34,7 @@ Examples:
 }
 
 interface Options {
-  readonly evenings: string;
+  readonly evenings?: string;
   readonly seed: string;
   readonly probsevere?: string;
   readonly fromPublished?: true;
@@ -42,7 +44,7 @@ interface Options {
 
 async function run(options: Options): Promise<void> {
   if (options.fromPublished) return fromPublished(options);
-  const evenings = wholeOption('--evenings', options.evenings, EVENINGS_MAX);
+  const evenings = wholeOption('--evenings', options.evenings ?? EVENINGS, EVENINGS_MAX);
   const seed = wholeOption('--seed', options.seed, 2 ** 31 - 1);
   if (evenings === 0 && options.probsevere === undefined)
     throw new UsageError('--evenings is 0 and --probsevere is missing, expected something to learn from');
@@ -61,9 +63,10 @@ async function run(options: Options): Promise<void> {
   process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : summary(report, out));
 }
 
-async function fromPublished({ probsevere, seed, out: folder, json }: Options): Promise<void> {
-  if (probsevere !== undefined)
-    throw new UsageError(`--probsevere is '${probsevere}' beside --from-published, expected one of the two`);
+async function fromPublished({ evenings, probsevere, seed, out: folder, json }: Options): Promise<void> {
+  for (const [name, value] of Object.entries({ evenings, probsevere }))
+    if (value !== undefined)
+      throw new UsageError(`--${name} is '${value}' beside --from-published, expected one of the two`);
   const { data_root, now } = readConfig();
   const material = await publishedMaterial(data_root);
   const out = folder ?? REFERENCE;

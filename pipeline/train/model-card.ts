@@ -1,6 +1,6 @@
 import { FEATURES, type HailModel, modelProbability } from '../detect/model.ts';
 import type { Metrics } from './skill.ts';
-import type { SampleSource, TrainingReport } from './train-model.ts';
+import { PRINTED_LAW_DATES, type SampleSource, type TrainingReport } from './train-model.ts';
 
 const SIZES_MM = [10, 15, 19, 25.4, 30, 38, 50, 63];
 
@@ -44,11 +44,7 @@ ${
     ? `- ${report_pairs} ground reports fitted the size, none the probability.`
     : '- **No ground report was used.** No national archive of reports went into it.'
 }
-- Simulated targets follow from the simulator's own law of sizes on the ground, ln D = 1.18 + 0.62 ln MESH + 0.28 N, at
-  the largest MESH the storm shows in the next 60 minutes. Finding that law again is a closed loop, not evidence.
-  The simulator decides how storms grow and last; real ones differ.
-- ProbSevere targets are ProbHail: the model imitates another model there. Two evenings are few.
-- Every case counts the same, and cases of one storm depend on one another.
+${targetsText(report)}- Every case counts the same, and cases of one storm depend on one another.
 - SHA-256 of the material: \`${report.training_sha256}\`. Seed ${report.seed}.
 
 ## Predictors
@@ -98,8 +94,7 @@ ${Object.entries(held_out)
 - Tall storms in warm, moist air are over-called; rotating storms with much rain are under-called; MESH itself tells sizes
   above 50 mm badly apart.
 - Close to a radar the top of the storm is not seen (cone of silence); behind terrain and beyond 150 km the low part.
-- In the simulator strong storms are certain to keep their life cycle; the real chance of decay is larger.
-- A storm seen for the first time has no growth and no past: both are taken at their mean.
+${samples.simulated > 0 ? '- In the simulator strong storms are certain to keep their life cycle; the real chance of decay is larger.\n' : ''}- A storm seen for the first time has no growth and no past: both are taken at their mean.
 - Outside the ranges above a predictor is held at the nearest value known, and the answer is marked out of range.
   Probabilities stay within .005 and .995.
 
@@ -109,6 +104,20 @@ ${Object.entries(held_out)
 \`npx hail-pipeline train --from-published\` it learns from the observed dates of a data root: the probability from storm
 cells and the ProbSevere objects they lie in, the size from cells and ground reports, once there are enough of both.
 `;
+}
+
+/** Dates below this number are few. */
+const DATES_MIN = 10;
+
+/** What the targets are worth, a point for each source that there is. */
+function targetsText({ samples, groups }: TrainingReport): string {
+  const simulated = `- Simulated targets follow from the simulator's own law of sizes on the ground, ln D = 1.18 + 0.62 ln MESH + 0.28 N, at
+  the largest MESH the storm shows in the next 60 minutes. Finding that law again is a closed loop, not evidence.
+  The simulator decides how storms grow and last; real ones differ.
+`;
+  const few = groups.probsevere < DATES_MIN ? ` There are few dates: ${groups.probsevere}.` : '';
+  const probsevere = `- ProbSevere targets are ProbHail: the model imitates another model there.${few}\n`;
+  return `${samples.simulated > 0 ? simulated : ''}${samples.probsevere > 0 ? probsevere : ''}`;
 }
 
 function onMeshAlone(model: HailModel, mesh_mm: number): number {
@@ -134,14 +143,16 @@ would give.`;
 /** Errors on ProbSevere dates that neither side has seen; nothing without any. */
 function unseenSection(dates: TrainingReport['unseen']): string {
   if (dates.length === 0) return '';
-  const rows = dates.map(({ date, cases, model, law, printed_law }) =>
-    [date, cases, model.toFixed(3), law.toFixed(3), printed_law.toFixed(3)].join(' | '),
-  );
+  const rows = dates.map(({ date, cases, model, law, printed_law }) => {
+    const seen = PRINTED_LAW_DATES.includes(date) ? ', has seen it' : '';
+    return [date, cases, model.toFixed(3), law.toFixed(3), `${printed_law.toFixed(3)}${seen}`].join(' | ');
+  });
   return `
 Root mean squared error on ProbSevere objects of a date that was left out of the fit. The law as it is printed,
-sigma(-0.26 + 3.63 ln(MESH/25.4)), was fitted on these very objects: its figures are no comparison.
+sigma(-0.26 + 3.63 ln(MESH/25.4)), was fitted on the objects of ${PRINTED_LAW_DATES.join(' and ')}: its figures
+for dates that it has seen are no comparison.
 
-| date left out | objects | model | law fitted without the date | law as printed, has seen it |
+| date left out | objects | model | law fitted without the date | law as printed |
 | --- | --- | --- | --- | --- |
 ${rows.map((row) => `| ${row} |`).join('\n')}
 `;

@@ -1,6 +1,7 @@
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import type { GroundReport } from '../../schemas/tables/ground-reports.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import { PipelineError } from '../error.ts';
 
 /** A report belongs to a storm this near in place and time: positions are good to 1-5 km, times to 5-15 minutes. */
 const PAIR_KM = 8;
@@ -28,7 +29,10 @@ export function reportPairs(
   });
 }
 
-/** Line through the logarithms of pairs by least squares; null when they hold no two different MESH. */
+/**
+ * Line through the logarithms of pairs by least squares; null when they hold no two different MESH. Throws when sizes do not
+ * rise with MESH: such reports are of other storms, or wrong.
+ */
 export function fitSizeLaw(pairs: readonly ReportPair[]): { readonly base: number; readonly slope: number } | null {
   const points = pairs.map(({ mesh_mm, size_mm }) => [Math.log(mesh_mm), Math.log(size_mm)] as const);
   const mean = (of: (point: readonly [number, number]) => number) =>
@@ -37,5 +41,11 @@ export function fitSizeLaw(pairs: readonly ReportPair[]): { readonly base: numbe
   const spread = mean(([mesh]) => (mesh - x) ** 2);
   if (points.length < 2 || spread < 1e-9) return null;
   const slope = mean(([mesh, size]) => (mesh - x) * (size - y)) / spread;
+  if (!(slope > 0 && Number.isFinite(y)))
+    throw new PipelineError(
+      'train',
+      'size law',
+      `sizes of ${points.length} reports go with MESH to the power of ${slope.toFixed(2)}, expected one above 0`,
+    );
   return { base: y - slope * x, slope };
 }

@@ -64,7 +64,7 @@ export interface UnseenDate {
   readonly model: number;
   /** The one-variable law, fitted anew without the date. */
   readonly law: number;
-  /** The law as it is printed, which was fitted on the date among others. */
+  /** The law as it is printed, which was fitted on the dates that it names. */
   readonly printed_law: number;
 }
 
@@ -252,7 +252,10 @@ function fitLaw(seen: readonly TrainingSample[], source: SampleSource): (mesh_mm
   return (mesh_mm) => sigmoid(intercept + weights[0] * logMesh(mesh_mm));
 }
 
-/** The one-variable law as it is printed: fitted to 889 ProbSevere objects of two evenings, the very ones of the samples. */
+/** Dates of the 889 ProbSevere objects that the printed law was fitted on: it has seen them. */
+export const PRINTED_LAW_DATES: readonly string[] = ['2021-10-11', '2022-07-20'];
+
+/** The one-variable law as it is printed. */
 export function startLaw(mesh_mm: number): number {
   return sigmoid(-0.26 + 3.63 * Math.log(mesh_mm / LAW_SCALE_MM));
 }

@@ -19,6 +19,8 @@ for (const [args, message] of [
   [['--evenings', '-1'], "--evenings is '-1', expected a whole number from 0 to 1000"],
   [['--evenings', '1001'], "--evenings is '1001', expected a whole number from 0 to 1000"],
   [['--seed', ''], "--seed is '', expected a whole number from 0 to 2147483647"],
+  [['--from-published', '--evenings', '5'], "--evenings is '5' beside --from-published, expected one of the two"],
+  [['--from-published', '--probsevere', 'x'], "--probsevere is 'x' beside --from-published, expected one of the two"],
   [['--evenings', '0'], '--evenings is 0 and --probsevere is missing, expected something to learn from'],
 ] as const)
   test(`train ${args.join(' ')} is refused before any work`, async (t) => {
@@ -66,6 +68,8 @@ sharedTest(
       '# Model card: hail-lr-1.0+ps',
       'No ground report was used',
       '889',
+      'There are few dates: 2.',
+      ', has seen it |',
       'Known failures',
       'How to refit',
     ])

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { PipelineError } from '../../../pipeline/error.ts';
 import { publishedMaterial } from '../../../pipeline/run/published-material.ts';
 import { sigmoid } from '../../../pipeline/train/logistic.ts';
 import { ENOUGH, refitPublished } from '../../../pipeline/train/refit.ts';
@@ -101,6 +102,31 @@ test('a report goes with the largest MESH within 8 km and a quarter of an hour, 
   t.deepEqual(reportPairs([report], near), [{ date: '2026-05-01', mesh_mm: 30, size_mm: 25.4 }]);
   t.deepEqual(reportPairs([report], near.slice(2)), []);
 });
+
+test('the card of published pairs says nothing of simulations, of few dates, or of objects that the printed law saw', async (t) => {
+  const to = await target(t);
+  await refitPublished(samples(ENOUGH.probsevere.pairs, ENOUGH.probsevere.dates), null, to);
+  const card = await readFile(join(to.out, 'model-card.md'), 'utf8');
+  t.true(card.includes('the model imitates another model there.\n'));
+  for (const untrue of ['Simulated targets', 'In the simulator', 'few', 'has seen it', 'these very objects'])
+    t.false(card.includes(untrue), untrue);
+});
+
+for (const [what, poisoned] of [
+  ['fall with MESH', ({ mesh_mm }: ReportPair) => 1000 / mesh_mm],
+  ['are nothing', ({ mesh_mm }: ReportPair) => (mesh_mm > 30 ? 0 : mesh_mm)],
+] as const)
+  test(`reports whose sizes ${what} are refused, and nothing is written`, async (t) => {
+    const to = await target(t);
+    const reports = pairs(ENOUGH.reports.pairs, ENOUGH.reports.dates);
+    const wrong = reports.map((pair) => ({ ...pair, size_mm: poisoned(pair) }));
+    const refit = refitPublished(samples(ENOUGH.probsevere.pairs, ENOUGH.probsevere.dates), wrong, to);
+    await t.throwsAsync(refit, {
+      instanceOf: PipelineError,
+      message: /^train size law: sizes of 300 reports go with MESH/,
+    });
+    t.deepEqual(await readdir(to.out), []);
+  });
 
 test('no law of sizes follows from one MESH alone', (t) => {
   t.is(fitSizeLaw([]), null);
