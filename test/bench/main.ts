@@ -1,3 +1,5 @@
+import { explainError } from '../../pipeline/commands/cli.ts';
+import { UsageError } from '../../pipeline/error.ts';
 import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
 import { climate } from './climate.ts';
 import { day } from './day.ts';
@@ -36,14 +38,14 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
 };
 
 /** `npm run bench` runs all with their usual arguments; `npm run bench -- NAME …` one with its own. */
-const [name, ...args] = process.argv.slice(2);
-if (name !== undefined) {
-  const bench = BENCHES[name];
-  if (bench === undefined) {
-    console.error(`bench is '${name}', expected one of ${Object.keys(BENCHES).join(', ')}`);
-    process.exitCode = 2;
-  } else await bench(args);
-} else {
+async function run([name, ...args]: string[]): Promise<void> {
+  if (name !== undefined) {
+    const bench = BENCHES[name];
+    if (bench === undefined)
+      throw new UsageError(`the name is '${name}', expected one of ${Object.keys(BENCHES).join(', ')}`);
+    await bench(args);
+    return;
+  }
   await decode();
   await forecast();
   await scan();
@@ -60,4 +62,12 @@ if (name !== undefined) {
   await feeds();
   await serve([]);
   await nowcast([]);
+}
+
+try {
+  await run(process.argv.slice(2));
+} catch (error) {
+  const { code, message } = explainError(error);
+  if (message !== '') console.error(`bench: ${message}`);
+  process.exitCode = code;
 }

@@ -24,6 +24,10 @@ test('the table of a lead names what is not scored, and why', (t) => {
   t.true(leadTable('t30', COLUMNS).includes('not scored on real hail: the scans do not reach so far'));
 });
 
+test('a lead that nothing can be scored on has no rows without figures', (t) => {
+  t.is(leadTable('t45', COLUMNS.slice(1)), '  t45\n    not scored on real hail: the scans do not reach so far');
+});
+
 test('a figure that is not to be had is a dash', (t) => {
   t.is(shown({ value: Number.NaN, low: null, high: null }), '-');
   t.is(shown({ value: 0.5, low: null, high: null }), '0.500');

@@ -10,7 +10,7 @@ const BIN_WIDTH = 7;
 /** Scores of a lead on a material, by its name. */
 export type Column = LeadScores & { readonly name: string };
 
-/** Scores of a lead, a column for each material; then reliability, material by material. */
+/** Scores of a lead, a column for each material that has some; then reliability, material by material. */
 export function leadTable(key: LeadKey, columns: readonly Column[]): string {
   const scored = columns.filter(({ scores }) => scores !== null) as (Column & { scores: Scores })[];
   const line = (label: string, values: readonly string[]) =>
@@ -20,7 +20,7 @@ export function leadTable(key: LeadKey, columns: readonly Column[]): string {
       label,
       scored.map(({ scores }) => of(scores)),
     );
-  return [
+  const table = () => [
     `  ${key}${line(
       '',
       scored.map(({ name }) => name),
@@ -42,6 +42,9 @@ export function leadTable(key: LeadKey, columns: readonly Column[]): string {
       `${NEAR_KM}-${FAR_KM} km: cases said, came`,
       scored.map(({ far }) => `${far.cases}: ${far.said.toFixed(4)}, ${far.came.toFixed(4)}`),
     ),
+  ];
+  return [
+    ...(scored.length === 0 ? [`  ${key}`] : table()),
     ...columns.flatMap(({ name, why }) => (why === null ? [] : [`    not scored on ${name}: ${why}`])),
     ...scored.flatMap(({ name, scores: { bins } }) => binRows(name, bins)),
   ].join('\n');
