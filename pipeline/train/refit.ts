@@ -1,6 +1,6 @@
-import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { replaceFile } from '../files.ts';
 import { conusScenario, type DayType } from '../simulate/scenario.ts';
 import { modelCard, SOURCE_TITLES } from './model-card.ts';
 import { reliabilitySvg } from './reliability-svg.ts';
@@ -34,7 +34,7 @@ export interface Refit {
 
 /**
  * Fits the small model and writes its weights, `hail-model.json`, and its card, `model-card.md` with the diagram
- * `reliability.svg`; nothing when that fails.
+ * `reliability.svg`; nothing when the fit fails, and no weights when the others cannot be written.
  */
 export async function refitModel({ evenings, seed, probsevere, out, date, onEvening }: Refit): Promise<TrainingReport> {
   const samples: TrainingSample[] = probsevere === null ? [] : await probsevereSamples(probsevere);
@@ -116,13 +116,14 @@ async function writeModel(
     title: SOURCE_TITLES[source as SampleSource],
     bins: reliability,
   }));
-  await mkdir(out, { recursive: true });
-  await writeFile(join(out, 'hail-model.json'), `${JSON.stringify({ ...model, training: report }, null, 1)}\n`);
-  await writeFile(join(out, 'model-card.md'), modelCard(model, report, date, size_law ? (pairs?.length ?? 0) : 0));
-  await writeFile(
+  // The weights come last, and whole: the pipeline reads them, and a card that is ahead of them does no harm.
+  const card = modelCard(model, report, date, size_law ? (pairs?.length ?? 0) : 0);
+  await replaceFile(
     join(out, 'reliability.svg'),
     reliabilitySvg(`${model.version}: hail >= 25.4 mm in 60 minutes`, curves),
   );
+  await replaceFile(join(out, 'model-card.md'), card);
+  await replaceFile(join(out, 'hail-model.json'), `${JSON.stringify({ ...model, training: report }, null, 1)}\n`);
   return report;
 }
 

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -73,6 +73,19 @@ test('enough pairs of both kinds refit probability and size; the card says from 
   t.true(card.includes('fitted to 300 ground reports'));
   t.false(card.includes('No ground report was used'));
   t.true(card.includes('![Reliability on cases held out](reliability.svg)'));
+});
+
+test('weights stay as they are when their card cannot be written', async (t) => {
+  const to = await target(t);
+  await mkdir(join(to.out, 'model-card.md'));
+  await writeFile(join(to.out, 'hail-model.json'), 'those before');
+  const refit = refitPublished(samples(ENOUGH.probsevere.pairs, ENOUGH.probsevere.dates), null, to);
+  await t.throwsAsync(refit, { code: 'EISDIR' });
+  t.is(await readFile(join(to.out, 'hail-model.json'), 'utf8'), 'those before');
+  t.deepEqual(
+    (await readdir(to.out)).filter((name) => name.endsWith('.part')),
+    [],
+  );
 });
 
 test('enough pairs of ProbSevere beside too few reports leave the law of sizes as it is', async (t) => {
