@@ -6,6 +6,7 @@ export const MIGRATION_NAMES = [
   '002-data-root',
   '003-idempotency-key-digests',
   '004-commits',
+  '005-alerts-webhooks-areas',
 ] as const;
 export type MigrationName = (typeof MIGRATION_NAMES)[number];
 
@@ -142,6 +143,243 @@ export const TABLES = {
     },
     belongs_to: 'businesses',
     references_owner: true,
+    backed_up: true,
+  }),
+
+  /** Polygons and points that a business watches. */
+  areas: table({
+    since: '005-alerts-webhooks-areas',
+    columns: {
+      id: text(),
+      business_id: text(),
+      kind: text<'polygon' | 'point'>(),
+      name: text(),
+      description: nullable(text()),
+      /** JSON array. */
+      tags: text(),
+      priority: text(),
+      group_id: nullable(text()),
+      /** 1: matched first in each scan. */
+      real_time: whole(),
+      purpose: text<'monitoring' | 'canvassing' | 'both'>(),
+      /** JSON array of minLon, minLat, maxLon, maxLat. */
+      bbox: text(),
+      centroid_geohash4: text(),
+      area_sq_mi: real(),
+      version: whole(),
+      /** Of a point. */
+      lat: nullable(real()),
+      lon: nullable(real()),
+      /** GeoJSON Polygon of a polygon. */
+      geometry: nullable(text()),
+      created_at: text(),
+      updated_at: text(),
+      /** When the geometry was given. */
+      geometry_at: text(),
+    },
+    primary_key: ['id'],
+    indexes: { areas_by_update: ['business_id', 'updated_at', 'id'], areas_by_group: ['business_id', 'group_id'] },
+    belongs_to: 'businesses',
+    references_owner: true,
+    backed_up: true,
+  }),
+
+  /** Circles whose hail is told to an address of the subscription's own. */
+  subscriptions: table({
+    since: '005-alerts-webhooks-areas',
+    columns: {
+      id: text(),
+      business_id: text(),
+      name: text(),
+      lat: real(),
+      lon: real(),
+      radius_km: real(),
+      min_size_mm: real(),
+      webhook_url: text(),
+      /** Encrypted under the master key. */
+      secret: text(),
+      status: text<'active' | 'paused'>(),
+      trigger_count: whole(),
+      last_triggered_at: nullable(text()),
+      /** Distinct events in a row whose first attempt failed. */
+      consecutive_failures: whole(),
+      created_at: text(),
+      updated_at: text(),
+    },
+    primary_key: ['id'],
+    indexes: { subscriptions_by_business: ['business_id', 'id'] },
+    belongs_to: 'businesses',
+    references_owner: true,
+    backed_up: true,
+  }),
+
+  /** Addresses that a business gives for its events. */
+  webhooks: table({
+    since: '005-alerts-webhooks-areas',
+    columns: {
+      id: text(),
+      business_id: text(),
+      url: text(),
+      /** Encrypted under the master key. */
+      secret: text(),
+      /** The secret before, which signs beside the new one until `old_secret_until`. */
+      old_secret: nullable(text()),
+      old_secret_until: nullable(text()),
+      /** JSON array of event types. */
+      events: text(),
+      status: text<'active' | 'paused' | 'disabled'>(),
+      /** Since when it takes nothing; null while active. */
+      inactive_since: nullable(text()),
+      success_count: whole(),
+      failure_count: whole(),
+      /** Distinct events in a row whose first attempt failed. */
+      consecutive_failures: whole(),
+      created_at: text(),
+      updated_at: text(),
+    },
+    primary_key: ['id'],
+    indexes: { webhooks_by_business: ['business_id', 'id'] },
+    belongs_to: 'businesses',
+    references_owner: true,
+    backed_up: true,
+  }),
+
+  /** Episodes of hail over a subscription or an area. */
+  alerts: table({
+    since: '005-alerts-webhooks-areas',
+    columns: {
+      id: text(),
+      business_id: text(),
+      /** Subscription or area. */
+      location_id: text(),
+      location_kind: text<'subscription' | 'area'>(),
+      location_name: text(),
+      /** `closed`: its subscription or area no longer asks for it; nobody is told. */
+      status: text<'open' | 'resolved' | 'closed'>(),
+      /** `location_id` while open, else null: a location has one open alert. */
+      open_location: nullable(unique(text())),
+      /** Scan that opened it. */
+      scan_id: text(),
+      /** First detection. */
+      triggered_at: text(),
+      /** Last detection. */
+      last_seen_at: text(),
+      /** Last detection and half an hour; null while open. */
+      resolved_at: nullable(text()),
+      estimated_size_mm: real(),
+      /** Largest while it was open. */
+      max_size_mm: real(),
+      confidence: real(),
+      /** Of the detection that opened it. */
+      lat: real(),
+      lon: real(),
+      distance_km: real(),
+      track_id: nullable(text()),
+      data_source: text<'observed' | 'simulated'>(),
+    },
+    primary_key: ['id'],
+    indexes: { alerts_by_location: ['location_id', 'triggered_at'], alerts_by_business: ['business_id', 'id'] },
+    belongs_to: 'businesses',
+    references_owner: true,
+    backed_up: true,
+  }),
+
+  /** Events for one receiver each, whose bytes are the same with every attempt. */
+  pushes: table({
+    since: '005-alerts-webhooks-areas',
+    columns: {
+      /** Event id. */
+      id: text(),
+      business_id: text(),
+      /** Webhook or subscription. */
+      receiver_id: text(),
+      event: text(),
+      body: text(),
+      alert_id: nullable(text()),
+      /** Event that must be acknowledged or dropped before this one is sent. */
+      after_id: nullable(text()),
+      /** `waiting`: for `after_id`. */
+      state: text<'waiting' | 'pending' | 'delivered' | 'dropped'>(),
+      /** Attempts that ended. */
+      attempts: whole(),
+      first_attempt_at: nullable(text()),
+      /** When the next attempt is due; null without one. */
+      next_at: nullable(text()),
+      /** Delivery that this sends again. */
+      redelivered_from: nullable(text()),
+      created_at: text(),
+    },
+    primary_key: ['id'],
+    indexes: {
+      pushes_by_receiver: ['receiver_id', 'state'],
+      pushes_by_alert: ['alert_id'],
+      pushes_waiting: ['after_id'],
+    },
+    belongs_to: 'businesses',
+    references_owner: true,
+    backed_up: true,
+  }),
+
+  /** Attempts, the last 100 of each receiver. */
+  deliveries: table({
+    since: '005-alerts-webhooks-areas',
+    columns: {
+      id: text(),
+      business_id: text(),
+      receiver_id: text(),
+      event_id: text(),
+      event: text(),
+      attempt: whole(),
+      status_code: nullable(whole()),
+      success: whole(),
+      error: nullable(text()),
+      error_class: nullable(text()),
+      /** The first bytes of what the receiver answered. */
+      answer: text(),
+      redelivered_from: nullable(text()),
+      duration_ms: whole(),
+      next_retry_at: nullable(text()),
+      created_at: text(),
+    },
+    primary_key: ['id'],
+    indexes: { deliveries_by_receiver: ['receiver_id', 'created_at', 'id'], deliveries_by_event: ['event_id'] },
+    belongs_to: 'businesses',
+    references_owner: true,
+    backed_up: true,
+  }),
+
+  /** Scans that were laid over subscriptions and areas: the transaction that notes one raises its alerts. */
+  matched_scans: table({
+    since: '005-alerts-webhooks-areas',
+    columns: { scan_id: text(), at: text() },
+    primary_key: ['scan_id'],
+    belongs_to: null,
+    backed_up: false,
+  }),
+
+  /** Queued work that no caller polls. */
+  tasks: table({
+    since: '005-alerts-webhooks-areas',
+    columns: {
+      id: text(),
+      /** Which handler it is for. */
+      name: text(),
+      /** Tasks of one group run a few at a time. */
+      task_group: text(),
+      /** JSON. */
+      payload: text(),
+      /** Epoch milliseconds of the machine's clock. */
+      due_ms: whole(),
+      /** Nobody else takes it before; 0: nobody has it. */
+      lease_until_ms: whole(),
+      /** Names the lease. */
+      lease: nullable(text()),
+      /** How often it was taken. */
+      taken: whole(),
+    },
+    primary_key: ['id'],
+    indexes: { tasks_by_due: ['name', 'due_ms', 'id'] },
+    belongs_to: null,
     backed_up: true,
   }),
 

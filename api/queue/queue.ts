@@ -1,0 +1,45 @@
+import type { Transaction } from 'kysely';
+import type { Database } from '../records/tables.ts';
+
+/** Work to be done once its time has come. */
+export interface NewTask {
+  /** Which handler it is for. */
+  readonly name: string;
+  /** At most so many tasks of one group run at a time as its handler says; tasks of other groups do not wait for them. */
+  readonly group: string;
+  /** Plain JSON. */
+  readonly payload: unknown;
+  /** Epoch milliseconds of the machine's clock; at once when left out. */
+  readonly due_ms?: number;
+}
+
+export interface Task {
+  readonly id: string;
+  readonly group: string;
+  readonly payload: unknown;
+  /** How often it was taken, 1 for the first time: more tells that somebody died over it, or failed. */
+  readonly taken: number;
+}
+
+export interface WorkSettings {
+  /** Tasks of this handler at a time in this process. */
+  readonly at_once: number;
+  /** Of one group, in this process. */
+  readonly at_once_of_group: number;
+  /** How long a task belongs to who took it: longer than any run of the handler. */
+  readonly lease_ms: number;
+}
+
+/**
+ * Queued work that no caller polls. A task is run at least once: one whose process died, or whose handler failed, is taken
+ * again when its lease is over, and by nobody before. A handler must therefore see from the records whether its work is done.
+ */
+export interface Queue {
+  /** Adds a task in the transaction that causes it: it is there when the transaction is. */
+  readonly add: (rows: Transaction<Database>, task: NewTask) => Promise<void>;
+  /** Hands the tasks of a name to a handler, the longest due first, until the function returned is called, which waits for those under way. */
+  readonly work: (name: string, settings: WorkSettings, handler: (task: Task) => Promise<void>) => () => Promise<void>;
+  /** Looks for due tasks now instead of at the next look: for who just committed one. */
+  readonly wake: (name: string) => void;
+  readonly close: () => Promise<void>;
+}
