@@ -1,4 +1,4 @@
-import { geodesicAreaKm2, hullCentroid, pixelHull } from '../../schemas/geo/hull.ts';
+import { geodesicAreaKm2, pixelHull, ringCentroid } from '../../schemas/geo/hull.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 
 /** Pixels by rows of the lattice, each row once, from north: line k reaches from column west[k] to east[k] of row[k], both included. */
@@ -21,7 +21,7 @@ export function affectedArea({ row, west, east }: PixelLines): { area_km2: numbe
     rows: [...at(row, western), ...at(row, eastern)],
     cols: [...at(west, western), ...at(east, eastern)],
   });
-  return { area_km2: geodesicAreaKm2(hull), centroid: hullCentroid(hull) };
+  return { area_km2: geodesicAreaKm2(hull), centroid: ringCentroid(hull) };
 }
 
 /**

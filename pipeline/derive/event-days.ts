@@ -1,4 +1,4 @@
-import { geodesicAreaKm2, hullCentroid, pixelHull } from '../../schemas/geo/hull.ts';
+import { geodesicAreaKm2, pixelHull, ringCentroid } from '../../schemas/geo/hull.ts';
 import type { PixelSet } from '../../schemas/geo/rings.ts';
 import { polygonToWkt } from '../../schemas/geo/wkt.ts';
 import type { EventDay } from '../../schemas/tables/event-days.ts';
@@ -17,7 +17,7 @@ export type EventFacts = Pick<
 export function eventDay(pixels: PixelSet, facts: EventFacts): EventDay {
   if (pixels.rows.length === 0) throw new RangeError('no pixels were given, expected at least one');
   const hull = pixelHull(pixels);
-  const centroid = hullCentroid(hull);
+  const centroid = ringCentroid(hull);
   return {
     ...facts,
     affected_area_km2: geodesicAreaKm2(hull),

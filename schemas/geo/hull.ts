@@ -67,10 +67,10 @@ export function geodesicAreaKm2(ring: Ring): number {
 }
 
 /**
- * Centre of gravity of a convex ring, always inside it: triangles from the first vertex, each weighed at its three edge
+ * Centre of gravity of a ring, inside it where it is convex: triangles from the first vertex, each weighed at its three edge
  * midpoints by the cosine of latitude, which stands for area on the globe.
  */
-export function hullCentroid(ring: Ring): Position {
+export function ringCentroid(ring: Ring): Position {
   const [first, ...rest] = ring.slice(0, -1) as [number[], ...number[][]];
   let weight = 0;
   let lon = 0;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
-import { convexHull, geodesicAreaKm2, hullCentroid, pixelHull } from '../../../schemas/geo/hull.ts';
+import { convexHull, geodesicAreaKm2, pixelHull, ringCentroid } from '../../../schemas/geo/hull.ts';
 import { colLon, pixelAreaKm2, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { Ring } from '../../../schemas/geo/rings.ts';
 import { drawPixels, type Pixels, pixelsOf, REAL_DAY, realField } from '../../support/data/pixels.ts';
@@ -82,13 +82,13 @@ test('the order of the pixels does not change the hull', (t) => {
 });
 
 test('the centroid of a small box is its middle', (t) => {
-  const { lat, lon } = hullCentroid(pixelHull(drawPixels('1')));
+  const { lat, lon } = ringCentroid(pixelHull(drawPixels('1')));
   t.true(Math.abs(lat - 39.995) < 1e-6 && Math.abs(lon + 99.995) < 1e-9);
 });
 
 test('the centroid of a tall box lies south of its middle, where the globe is wider', (t) => {
   // Mean latitude of 30..50 N weighted by its cosine: (phi sin phi + cos phi) / sin phi between the bounds = 39.511.
-  const { lat } = hullCentroid([
+  const { lat } = ringCentroid([
     [-100, 30],
     [-90, 30],
     [-90, 50],
@@ -104,7 +104,7 @@ test('the centroid of a sliver lies inside it', (t) => {
     [-80, 42],
     [-80, 42.01],
   ]);
-  const { lat, lon } = hullCentroid(sliver);
+  const { lat, lon } = ringCentroid(sliver);
   t.true(depth(sliver, lon, lat) > 0);
 });
 

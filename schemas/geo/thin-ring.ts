@@ -1,0 +1,116 @@
+import { type MicroRing, turnOf } from './micro-ring.ts';
+import { vertexTree } from './vertex-tree.ts';
+
+/**
+ * A ring with at most so many of its vertices, four or more: one by one the vertex goes whose triangle with its neighbours is
+ * smallest, as long as no other vertex lies in that triangle, so that a simple ring stays simple. The outermost vertices stay,
+ * hence its box. A ring that has few enough is returned as it is; winding is kept. Expects a simple ring.
+ * Source: Visvalingam & Whyatt 1993, Cartographic Journal 30, 46-51. That a vertex can always go: a ring that is not convex
+ * has a mouth, a vertex between two others that it can be cut off from outside (Toussaint 1991), and no outermost vertex is one.
+ */
+export function thinRing(ring: MicroRing, most: number): MicroRing {
+  const { x, y } = ring;
+  const count = x.length;
+  if (count <= most) return ring;
+  const before = Int32Array.from(x, (_, i) => (i + count - 1) % count);
+  const after = Int32Array.from(x, (_, i) => (i + 1) % count);
+  const fixed = outermost(ring);
+  const tree = vertexTree(ring);
+  /** Counts how often the neighbours of a vertex changed: what was said of it before is over. */
+  const changes = new Int32Array(count);
+  const waiting = createHeap();
+  /** Vertices that can go once another is gone. */
+  const held = new Map<number, Candidate[]>();
+
+  const offer = (vertex: number) => {
+    if (fixed.includes(vertex)) return;
+    const area = Math.abs(turnOf(ring, before[vertex], vertex, after[vertex])) * Math.cos((y[vertex] / 1e6) * RADIANS);
+    waiting.push({ vertex, area, change: changes[vertex] });
+  };
+  for (let vertex = 0; vertex < count; vertex++) offer(vertex);
+
+  for (let left = count; left > most; ) {
+    const candidate = waiting.pop();
+    if (candidate === undefined) throw new RangeError(`no vertex of ${left} can go, expected ${most} to be left`);
+    const { vertex, change } = candidate;
+    if (change !== changes[vertex]) continue;
+    const [a, c] = [before[vertex], after[vertex]];
+    const inside = tree.anyInside(a, vertex, c);
+    if (inside !== null) {
+      const others = held.get(inside);
+      if (others === undefined) held.set(inside, [candidate]);
+      else others.push(candidate);
+      continue;
+    }
+    tree.remove(vertex);
+    after[a] = c;
+    before[c] = a;
+    left -= 1;
+    changes[vertex] += 1;
+    for (const neighbour of [a, c]) {
+      changes[neighbour] += 1;
+      offer(neighbour);
+    }
+    for (const freed of held.get(vertex) ?? []) if (freed.change === changes[freed.vertex]) waiting.push(freed);
+    held.delete(vertex);
+  }
+
+  const kept = [fixed[0]];
+  for (let vertex = after[fixed[0]]; vertex !== fixed[0]; vertex = after[vertex]) kept.push(vertex);
+  return { x: Float64Array.from(kept, (vertex) => x[vertex]), y: Float64Array.from(kept, (vertex) => y[vertex]) };
+}
+
+const RADIANS = Math.PI / 180;
+
+interface Candidate {
+  readonly vertex: number;
+  /** Twice the area of the triangle with its neighbours, millionths of a degree squared as wide as at the equator. */
+  readonly area: number;
+  readonly change: number;
+}
+
+/** A westernmost, southernmost, easternmost and northernmost vertex. */
+function outermost({ x, y }: MicroRing): [number, number, number, number] {
+  const found: [number, number, number, number] = [0, 0, 0, 0];
+  for (let i = 1; i < x.length; i++) {
+    if (x[i] < x[found[0]]) found[0] = i;
+    if (y[i] < y[found[1]]) found[1] = i;
+    if (x[i] > x[found[2]]) found[2] = i;
+    if (y[i] > y[found[3]]) found[3] = i;
+  }
+  return found;
+}
+
+/** A binary heap: the smallest area first, of equal ones the first vertex. */
+function createHeap() {
+  const items: Candidate[] = [];
+  const isBefore = (a: Candidate, b: Candidate) => a.area - b.area || a.vertex - b.vertex;
+  return {
+    push: (item: Candidate): void => {
+      let at = items.length;
+      while (at > 0) {
+        const parent = (at - 1) >> 1;
+        if (isBefore(items[parent] as Candidate, item) <= 0) break;
+        items[at] = items[parent] as Candidate;
+        at = parent;
+      }
+      items[at] = item;
+    },
+    pop: (): Candidate | undefined => {
+      const first = items[0];
+      const last = items.pop();
+      if (last === undefined || items.length === 0) return first;
+      let at = 0;
+      for (;;) {
+        let child = 2 * at + 1;
+        if (child >= items.length) break;
+        if (child + 1 < items.length && isBefore(items[child + 1] as Candidate, items[child] as Candidate) < 0) child++;
+        if (isBefore(last, items[child] as Candidate) <= 0) break;
+        items[at] = items[child] as Candidate;
+        at = child;
+      }
+      items[at] = last;
+      return first;
+    },
+  };
+}

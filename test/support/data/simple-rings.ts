@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import type { Ring } from '../../../schemas/geo/rings.ts';
+
+type Place = readonly [lon: number, lat: number];
+
+/** A star around a place: as many arms as radii, degrees. */
+export function starRing([lon, lat]: Place, radii: readonly number[]): Ring {
+  const ring = radii.map((radius, i) => {
+    const angle = (2 * Math.PI * i) / radii.length;
+    return [lon + radius * Math.cos(angle), lat + radius * Math.sin(angle)];
+  });
+  return [...ring, [...(ring[0] as number[])]];
+}
+
+/** A band along a polyline that runs from west to east: its south edge there, its north edge back. */
+export function bandRing(line: readonly Place[], width: number): Ring {
+  const south = line.map(([lon, lat]) => [lon, lat]);
+  const north = line.map(([lon, lat]) => [lon, lat + width]).reverse();
+  return [...south, ...north, [...(south[0] as number[])]];
+}
+
+const vertexCount = { minLength: 3, maxLength: 60 };
+const centre = fc.tuple(fc.double({ min: -120, max: -71, noNaN: true }), fc.double({ min: 29, max: 45, noNaN: true }));
+
+const star = fc
+  .tuple(centre, fc.array(fc.double({ min: 0.05, max: 4, noNaN: true }), vertexCount))
+  .map(([place, radii]) => starRing(place, radii));
+
+const band = fc
+  .tuple(
+    fc.array(fc.tuple(fc.double({ min: 0.01, max: 0.5, noNaN: true }), fc.double({ min: 26, max: 48, noNaN: true })), {
+      minLength: 2,
+      maxLength: 80,
+    }),
+    fc.double({ min: 0.001, max: 1, noNaN: true }),
+  )
+  .map(([steps, width]) => {
+    let lon = -124;
+    return bandRing(
+      steps.map(([step, lat]) => {
+        lon += step;
+        return [lon, lat];
+      }),
+      width,
+    );
+  });
+
+/** Closed rings in CONUS that neither cross nor touch themselves, wound either way. */
+export const simpleRing: fc.Arbitrary<Ring> = fc
+  .tuple(fc.oneof(star, band), fc.boolean())
+  .map(([ring, isReversed]) => (isReversed ? ring.toReversed() : ring));
