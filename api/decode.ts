@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { usStates } from '../schemas/reference/us-states.ts';
 import { isCalendarDate } from '../schemas/time.ts';
+import { ApiError } from './errors.ts';
 
 /**
  * Text of a query string into values: the only place where text is converted. Each function makes the zod schema of one
@@ -138,6 +139,31 @@ export function wordQuery<const Word extends string>(
   });
 }
 
+/** One of the words, exactly as written; absent: null. */
+export function optionalWordQuery<const Word extends string>(
+  words: readonly Word[],
+  options: Documented = {},
+): Parameter<Word | null> {
+  return parameter<Word | null>({
+    ...options,
+    expected: `one of ${words.join(', ')}`,
+    schema: { type: 'string', enum: [...words] },
+    default: null,
+    read: (text) => words.find((word) => word === text),
+  });
+}
+
+/** Text of 1 to so many characters (code points), without NUL; absent: null. */
+export function textQuery(options: Documented & { readonly max: number }): Parameter<string | null> {
+  return parameter<string | null>({
+    ...options,
+    expected: `a text of 1 to ${options.max} characters`,
+    schema: { type: 'string', minLength: 1, maxLength: options.max },
+    default: null,
+    read: (text) => (text !== '' && [...text].length <= options.max && !text.includes('\0') ? text : undefined),
+  });
+}
+
 /** `minLon,minLat,maxLon,maxLat`, each minimum below its maximum; absent: null. Not clipped to any region. */
 export function bboxQuery(options: Documented = {}): Parameter<Bbox | null> {
   return parameter<Bbox | null>({
@@ -172,6 +198,11 @@ export function cursorQuery(options: Documented = {}): Parameter<string | null> 
     default: null,
     read: (text) => (/^[A-Za-z0-9_.:-]{1,128}$/.test(text) ? text : undefined),
   });
+}
+
+/** The refusal of a cursor that stands for nothing in the business of who asks. */
+export function unknownCursor(cursor: string): ApiError {
+  return new ApiError('invalid_parameter', `cursor is '${shown(cursor)}', expected the next_cursor of an earlier page`);
 }
 
 /** Parameter that may come several times, in order; absent: an empty list. */

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { ErrorCode } from '../schemas/errors.ts';
 import type { MixedProvenance } from '../schemas/provenance.ts';
 import type { Edition } from './catalog.ts';
 import type { Caller, Writer } from './records/records.ts';
@@ -98,6 +99,8 @@ interface Common<P extends Schema, Q extends Schema, B extends Schema, R extends
   /** Media types of the reply beside application/json, with their schema; the answer picks one by `type`. */
   readonly other_replies: Readonly<Record<string, z.ZodType>>;
   readonly status: 200 | 202;
+  /** Codes that it refuses a call with for reasons of its own, beside those that follow from the rest. */
+  readonly refusals: readonly ErrorCode[];
   /** Example of a request and its reply, for the documentation. */
   readonly example: {
     readonly query?: Record<string, string>;
@@ -191,6 +194,7 @@ const DEFAULTS = {
   body_limit_bytes: 1_000_000,
   other_replies: {},
   status: 200,
+  refusals: [],
   example: null,
   priced: [],
   priced_per: null,

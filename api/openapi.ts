@@ -289,6 +289,7 @@ function codesOf(endpoint: Endpoint): readonly ErrorCode[] {
     ...(endpoint.path.includes('{') ? (['not_found'] as const) : []),
     ...(endpoint.body === null ? [] : (['payload_too_large', 'unsupported_media_type'] as const)),
     ...(takesKey(endpoint) ? (['invalid_idempotency_key', 'idempotency_key_in_progress'] as const) : []),
+    ...endpoint.refusals,
     ...(endpoint.kind === 'write' ? (['resource_exhausted'] as const) : []),
     ...(examplePrice(endpoint) === null ? [] : (['spend_cap_exceeded', 'upstream_write_failed'] as const)),
   ];

@@ -157,7 +157,7 @@ export const TABLES = {
       description: nullable(text()),
       /** JSON array. */
       tags: text(),
-      priority: text(),
+      priority: text<'low' | 'normal' | 'high' | 'critical'>(),
       group_id: nullable(text()),
       /** 1: matched first in each scan. */
       real_time: whole(),

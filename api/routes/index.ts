@@ -1,4 +1,12 @@
 import type { Endpoint } from '../endpoint.ts';
+import {
+  changeMonitoredArea,
+  createMonitoredArea,
+  deleteMonitoredArea,
+  getMonitoredArea,
+  getMonitoredAreaGeometry,
+  listMonitoredAreas,
+} from './areas.ts';
 import { coverage } from './coverage.ts';
 import { events } from './events.ts';
 import { hailCurrent, hailCurrentBatch } from './hail-current.ts';
@@ -39,6 +47,12 @@ export const ENDPOINTS: readonly Endpoint[] = [
   listPortfolioLocations,
   deletePortfolioLocations,
   portfolioImpacts,
+  createMonitoredArea,
+  listMonitoredAreas,
+  getMonitoredArea,
+  getMonitoredAreaGeometry,
+  changeMonitoredArea,
+  deleteMonitoredArea,
   getUsage,
   getUsageExport,
   getHealth,

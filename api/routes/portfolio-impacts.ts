@@ -3,9 +3,8 @@ import { IMPACT_RADIUS_MI, PortfolioImpacts } from '../../schemas/resources/port
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { cursorQuery, dateQuery, shown, wholeQuery } from '../decode.ts';
+import { cursorQuery, dateQuery, unknownCursor, wholeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
-import { ApiError } from '../errors.ts';
 import { readHailPixels } from '../queries/impacts.ts';
 import { allLocations, locationCursor } from '../records/portfolio.ts';
 import { findImpacts, impactsPage } from '../rules/portfolio-impacts.ts';
@@ -87,8 +86,5 @@ async function checkCursor(
 ): Promise<void> {
   if (cursor === null) return;
   if ((await locationCursor(reader, { business_id, holder: rate_bucket }, cursor, now_ms)) === null)
-    throw new ApiError(
-      'invalid_parameter',
-      `cursor is '${shown(cursor)}', expected the next_cursor of an earlier page`,
-    );
+    throw unknownCursor(cursor);
 }

@@ -7,7 +7,7 @@ import {
   UPLOAD_BYTES_MAX,
   UPLOAD_ROWS_MAX,
 } from '../../schemas/resources/portfolio-upload.ts';
-import { cursorQuery, repeatedQuery, shown, wholeQuery } from '../decode.ts';
+import { cursorQuery, repeatedQuery, unknownCursor, wholeQuery } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import {
@@ -154,11 +154,6 @@ function idsAsked(inQuery: readonly string[], inBody: readonly string[] | undefi
   if (inBody === undefined && inQuery.length === 0)
     throw new ApiError('bad_request', '/ids: missing, expected ids in the body or in the query');
   return inBody ?? inQuery;
-}
-
-/** The refusal of a cursor that stands for nothing in this business. */
-function unknownCursor(cursor: string): ApiError {
-  return new ApiError('invalid_parameter', `cursor is '${shown(cursor)}', expected the next_cursor of an earlier page`);
 }
 
 function resourceOf({ lat, lon, tags, ...rest }: LocationRecord): PortfolioLocation {

@@ -1,6 +1,6 @@
-import { CONUS } from '../../schemas/geo/position.ts';
 import { type RejectedRow, type Rejection, ROW_LIMITS } from '../../schemas/resources/portfolio-upload.ts';
 import { decimal, shown } from '../decode.ts';
+import { conusFault, hemisphereHint } from './conus-fault.ts';
 import type { CsvRow } from './portfolio-csv.ts';
 
 /** A row as it was found, before it is checked. A field that is absent, or null, is undefined. */
@@ -107,7 +107,7 @@ export function checkRow(found: FoundRow, row_index: number): LocationRow | Reje
   if (fault !== null || !isNumber(lat) || !isNumber(lon))
     return rejected('invalid_coordinates', `${fault}${hint(found)}`);
   const outside = conusFault(lat, lon);
-  if (outside !== null) return rejected('outside_conus', outside + hint(found));
+  if (outside !== null) return rejected('outside_conus', outside);
   if (address !== undefined && longer(address, ROW_LIMITS.address))
     return rejected('address_too_long', `address is over ${ROW_LIMITS.address} characters`);
   const labels = readTags(tags);
@@ -136,20 +136,10 @@ function coordinateFault(name: string, value: unknown, limit_deg: number): strin
   return Math.abs(value) <= limit_deg ? null : `${name} is ${value}, ${expected}`;
 }
 
-function conusFault(lat: number, lon: number): string | null {
-  const { south, north, west, east } = CONUS;
-  if (lat < south || lat > north) return `lat is ${lat}, expected ${south} to ${north}`;
-  if (lon < west || lon > east) return `lon is ${lon}, expected ${west} to ${east}`;
-  return null;
-}
-
 /** What was probably meant; empty when nothing suggests itself. */
 function hint({ lat, lon, lng }: FoundRow): string {
-  const { south, north, west, east } = CONUS;
   if (lon === undefined && lng !== undefined) return ', use lon instead of lng';
-  if (!isNumber(lat) || !isNumber(lon)) return '';
-  if (lat >= west && lat <= east && lon >= south && lon <= north) return ', lat and lon look swapped';
-  return lon >= -east && lon <= -west ? ', longitudes west of Greenwich are negative' : '';
+  return isNumber(lat) && isNumber(lon) ? hemisphereHint(lat, lon) : '';
 }
 
 /** Tags, null when not given; or, as text, what is wrong with them. */

@@ -1,4 +1,14 @@
 import { z } from 'zod';
+import {
+  AreaChange,
+  AreaDeleted,
+  AreaGeometry,
+  AreaSummary,
+  AreaUsage,
+  MonitoredArea,
+  MonitoredAreas,
+  NewArea,
+} from './area.ts';
 import { ConvectiveOutlook, SpcOutlookAnswer, SpcOutlookFeature } from './convective-outlook.ts';
 import { Coverage } from './coverage.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
@@ -27,6 +37,11 @@ import { MesoscaleDiscussion, Watch } from './watch.ts';
 const RESOURCES = {
   AcceptedRow,
   AnnualRisk,
+  AreaChange,
+  AreaDeleted,
+  AreaGeometry,
+  AreaSummary,
+  AreaUsage,
   BatchLocation,
   BatchResult,
   ConvectiveOutlook,
@@ -50,8 +65,11 @@ const RESOURCES = {
   ImpactBlock,
   MonthlyRisk,
   MesoscaleDiscussion,
+  MonitoredArea,
+  MonitoredAreas,
   Motion,
   NearestStorm,
+  NewArea,
   Nowcast,
   OutlookDay,
   PointQuery,

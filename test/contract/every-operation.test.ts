@@ -7,6 +7,7 @@ import {
   exampleRequest,
   initOf,
 } from '../support/service/document.ts';
+import { ownFor } from '../support/service/own-resources.ts';
 import { startWholeService, type WholeService } from '../support/service/whole-service.ts';
 
 /** Rows of the interface's endpoint table: method and path, credits of the example, operation, scope, ETag. */
@@ -31,6 +32,12 @@ const TABLE = [
   ['GET /v1/portfolio/locations', 1, 'portfolio.locations.list', 'portfolio:read', ''],
   ['DELETE /v1/portfolio/locations', 5, 'portfolio.locations.delete', 'portfolio:write', ''],
   ['GET /v1/portfolio/impacts', 20, 'portfolio.impacts', 'portfolio:read', ''],
+  ['POST /v1/areas', 3, 'areas.create', 'areas:write', ''],
+  ['GET /v1/areas', 1, 'areas.list', 'areas:read', ''],
+  ['GET /v1/areas/{id}', 1, 'areas.get', 'areas:read', ''],
+  ['GET /v1/areas/{id}/geometry', 1, 'areas.geometry', 'areas:read', ''],
+  ['PATCH /v1/areas/{id}', 3, 'areas.update', 'areas:write', ''],
+  ['DELETE /v1/areas/{id}', 2, 'areas.delete', 'areas:write', ''],
   ['GET /v1/usage', 0, null, 'usage:read', ''],
   ['GET /v1/usage/export', 0, null, 'usage:read', ''],
   ['GET /v1/health', 0, null, null, ''],
@@ -93,12 +100,16 @@ function operationOf(title: string): DescribedOperation {
   return found;
 }
 
-/** A key of a new business, and what it has used so far as its own usage tells. */
-async function newCaller() {
-  const { key } = await openAccount(whole.service);
+/** A key of a new business that owns what the path of an operation names, and what it has used so far as its own usage tells. */
+async function newCaller(operation: DescribedOperation) {
+  const { key, business_id } = await openAccount(whole.service);
+  const request = exampleRequest(operation, {
+    ...whole.known,
+    ...(await ownFor(operation, whole.service, business_id)),
+  });
   const used = async () =>
     ((await whole.service.json('/v1/usage', { key })) as { credits: { used: number } }).credits.used;
-  return { key, used };
+  return { key, used, request };
 }
 
 function send(request: DescribedRequest, key: string | null, headers: Record<string, string> = {}): Promise<Response> {
@@ -136,8 +147,8 @@ test('every operation id is there once', (t) => {
 for (const [title, credits, operationName, , tagged] of TABLE) {
   test(`${title} answers its example as described, for ${credits} credits`, async (t) => {
     const operation = operationOf(title);
-    const caller = await newCaller();
-    const answer = await send(exampleRequest(operation, whole.known), caller.key);
+    const caller = await newCaller(operation);
+    const answer = await send(caller.request, caller.key);
     const text = await answer.text();
     t.is(answer.status, 200, text);
     t.deepEqual(departuresOf(whole.description, operation, answer, text), []);
@@ -153,7 +164,8 @@ for (const [title, credits, operationName, , tagged] of TABLE) {
 
   test(`${title} carries its request id, both families of rate headers and what may be kept of it`, async (t) => {
     const operation = operationOf(title);
-    const { headers } = await send(exampleRequest(operation, whole.known), (await newCaller()).key);
+    const { request, key } = await newCaller(operation);
+    const { headers } = await send(request, key);
     t.regex(headers.get('X-Request-Id') ?? '', /^req_[0-9A-HJKMNP-TV-Z]{26}$/);
     for (const name of RATE_HEADERS) t.not(headers.get(name), null, name);
     if (operation.keyed) t.is(headers.get('Cache-Control'), tagged === '' ? 'no-store' : 'private, no-cache');
@@ -167,8 +179,7 @@ for (const [title, credits, operationName, , tagged] of TABLE) {
 
   if (title.startsWith('GET'))
     test(`${title} answers HEAD as it answers GET, without the body, for the same price`, async (t) => {
-      const request = exampleRequest(operationOf(title), whole.known);
-      const { key, used } = await newCaller();
+      const { key, used, request } = await newCaller(operationOf(title));
       const get = await send(request, key);
       await get.arrayBuffer();
       const paid = await used();
@@ -184,8 +195,7 @@ for (const [title, credits, operationName, , tagged] of TABLE) {
 
   if (tagged !== '')
     test(`${title} answers its own tag with 304, for the same price`, async (t) => {
-      const request = exampleRequest(operationOf(title), whole.known);
-      const { key, used } = await newCaller();
+      const { key, used, request } = await newCaller(operationOf(title));
       const first = await send(request, key);
       const tag = first.headers.get('ETag') ?? '';
       t.regex(tag, /^W\/"[^"]+"$/);
@@ -204,7 +214,7 @@ for (const [title, credits, operationName, , tagged] of TABLE) {
 
 for (const path of ['/v1/tiles/scan', '/v1/tiles/daily'])
   test(`GET ${path} has one tag, whether its date is said or left out`, async (t) => {
-    const { key } = await newCaller();
+    const { key } = await openAccount(whole.service);
     const answer = await whole.service.call(path, { key });
     const { date } = (await answer.json()) as { date: string };
     const said = await whole.service.call(`${path}?date=${date}`, { key });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { creditsOf, openAccount } from '../support/service/account.ts';
 import { type DescribedOperation, exampleRequest, initOf } from '../support/service/document.ts';
+import { ownFor } from '../support/service/own-resources.ts';
 import { LOCATIONS, sending, upload } from '../support/service/portfolio.ts';
 import { startWholeService, type WholeService } from '../support/service/whole-service.ts';
 
@@ -22,9 +23,9 @@ function keyed(): DescribedOperation[] {
   return whole.operations.filter((operation) => operation.keyed);
 }
 
-/** Sends an operation's example; `key` null: without one. */
-async function ask(operation: DescribedOperation, key: string | null) {
-  const request = exampleRequest(operation, whole.known);
+/** Sends an operation's example; `key` null: without one; `own` is what its path names. */
+async function ask(operation: DescribedOperation, key: string | null, own: Readonly<Record<string, string>> = {}) {
+  const request = exampleRequest(operation, { ...whole.known, ...own });
   const response = await whole.service.call(request.target, { ...initOf(request), key });
   const { error, message } = (await response.json()) as { error?: string; message?: string };
   return { status: response.status, headers: response.headers, error, message };
@@ -55,8 +56,9 @@ test('every operation is open to a key that has its scope alone, and to one of t
     const scope = operation['x-scope'];
     if (scope === null || operation.responses['200']?.content['application/json'] === undefined) continue;
     for (const scopes of [[scope], [`${scope.split(':')[0]}:*`]]) {
-      const { key } = await openAccount(whole.service, { scopes });
-      t.is((await ask(operation, key)).status, 200, `${operation.title} with ${scopes}`);
+      const { key, business_id } = await openAccount(whole.service, { scopes });
+      const own = await ownFor(operation, whole.service, business_id);
+      t.is((await ask(operation, key, own)).status, 200, `${operation.title} with ${scopes}`);
     }
   }
 });
@@ -88,7 +90,7 @@ test('every path refuses the methods it does not have with 405 and lists those i
   const byPath = Map.groupBy(keyed(), ({ path }) => path);
   for (const [path, operations] of byPath) {
     const served = operations.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-    const target = path.replace('{track_id}', whole.known.track_id as string);
+    const target = path.replace(/\{(\w+)\}/g, (_, name: string) => whole.known[name] ?? 'unknown');
     for (const method of METHODS.filter((name) => !served.includes(name))) {
       const reply = await whole.service.call(target, { method });
       t.is(reply.status, 405, `${method} ${path}`);

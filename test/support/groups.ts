@@ -13,6 +13,7 @@ const require = createRequire(import.meta.url);
 const GROUPS = {
   rules: ['api/http/entity-', 'api/http/head.', 'api/http/json.', 'api/http/negotiate.', 'api/rules/'],
   contract: ['contract/a', 'contract/c', 'contract/e', 'contract/f', 'contract/i', 'contract/m'],
+  'contract-areas': ['contract/delete-areas', 'contract/get-areas', 'contract/patch-areas', 'contract/post-areas'],
   'contract-data': ['contract/data', 'contract/get-c', 'contract/get-e', 'contract/get-hail', 'contract/post-hail'],
   'contract-portfolio': ['contract/delete-portfolio', 'contract/get-portfolio', 'contract/post-portfolio'],
   'contract-service': ['contract/'],

@@ -1,0 +1,18 @@
+import type { Ring } from '../../schemas/geo/rings.ts';
+import { type AreaShape, type GeometryFault, isFault, submittedRing } from '../rules/area-geometry.ts';
+import { openThread } from '../thread.ts';
+
+/** Twenty thousand positions take half a second of a processor, a whole one on a thread that has just started. */
+const LIMIT_MS = 2_000;
+
+const shapeOnThread = openThread<Ring, AreaShape | GeometryFault>({
+  entry: new URL('./area-thread.ts', import.meta.url),
+  subject: 'the check of a polygon',
+  limit_ms: LIMIT_MS,
+});
+
+/** Shape of a polygon area by its GeoJSON, or why it is none; worked out on a thread of its own. Throws ApiError overloaded. */
+export async function areaShape(geometry: unknown): Promise<AreaShape | GeometryFault> {
+  const ring = submittedRing(geometry);
+  return isFault(ring) ? ring : await shapeOnThread(ring);
+}

@@ -1,0 +1,4 @@
+import { polygonShape } from '../rules/area-geometry.ts';
+import { answerQuestions } from '../thread.ts';
+
+answerQuestions(polygonShape);

@@ -1,0 +1,312 @@
+import { z } from 'zod';
+import {
+  AREA_KINDS,
+  AREA_LIMITS,
+  AreaChange,
+  AreaDeleted,
+  AreaGeometry,
+  MonitoredArea,
+  MonitoredAreas,
+  NewArea,
+  STORED_POSITIONS_MAX,
+} from '../../schemas/resources/area.ts';
+import { cursorQuery, optionalWordQuery, textQuery, unknownCursor, wholeQuery } from '../decode.ts';
+import { readEndpoint, writeEndpoint } from '../endpoint.ts';
+import { ApiError } from '../errors.ts';
+import { areaShape } from '../queries/area-shape.ts';
+import {
+  type Area,
+  AreaQuotaExceeded,
+  areaCursor,
+  areaCursorNote,
+  areaUse,
+  changeArea,
+  createArea,
+  deleteArea,
+  findArea,
+  listAreas,
+  NO_LABELS,
+} from '../records/areas.ts';
+import { type AreaShape, type GeometryFault, isFault, pointShape } from '../rules/area-geometry.ts';
+import { rounded } from '../rules/rounded.ts';
+
+const PATH = '/v1/areas';
+const GROUP = 'Monitored areas';
+const PAGE = { min: 1, max: 200, default: 50 } as const;
+const AREA_DECIMALS = 1;
+
+const EXAMPLE_GEOMETRY = {
+  type: 'Polygon',
+  coordinates: [
+    [
+      [-97.6, 35.3],
+      [-97.4, 35.3],
+      [-97.4, 35.5],
+      [-97.6, 35.5],
+      [-97.6, 35.3],
+    ],
+  ],
+} as const;
+const EXAMPLE: MonitoredArea = {
+  id: 'area_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
+  kind: 'polygon',
+  name: 'Oklahoma City south',
+  description: null,
+  tags: [],
+  priority: 'normal',
+  group_id: null,
+  real_time: true,
+  purpose: 'monitoring',
+  bbox: [-97.6, 35.3, -97.4, 35.5],
+  centroid_geohash4: '9y69',
+  area_sq_mi: 155.7,
+  version: 1,
+  point: null,
+  created_at: '2026-05-01T20:15:04.120Z',
+  updated_at: '2026-05-01T20:15:04.120Z',
+};
+const AREA_ID = z.object({ id: z.string().meta({ description: 'Identifier of the area.' }) });
+
+export const createMonitoredArea = writeEndpoint({
+  method: 'POST',
+  path: PATH,
+  group: GROUP,
+  summary: 'Create an area',
+  description: `Makes a polygon or a point that hail alerts are raised for. A polygon takes its geodesic area of the plan's square miles, a point one. A group of point areas holds ${AREA_LIMITS.group}.`,
+  scope: 'areas:write',
+  idempotent: true,
+  params: null,
+  query: null,
+  body: NewArea,
+  reply: MonitoredArea,
+  example: {
+    body: { kind: 'polygon', name: EXAMPLE.name, geometry: EXAMPLE_GEOMETRY, real_time: true },
+    reply: EXAMPLE,
+  },
+  price: () => ({ operation: 'areas.create', credits: 3, count: 1 }),
+  prepare: async ({ body }) =>
+    body.kind === 'polygon'
+      ? sound('geometry', await areaShape(body.geometry))
+      : sound('point', pointShape(body.point)),
+  write: async ({ body, caller }, writer, shape) => {
+    const { kind, name } = body;
+    const said =
+      body.kind === 'polygon'
+        ? { real_time: body.real_time, purpose: body.purpose, group_id: null }
+        : { real_time: false, purpose: 'monitoring' as const, group_id: body.group_id ?? null };
+    const area = await withinQuotas(
+      createArea(writer, { kind, name, ...said, ...NO_LABELS, shape }, caller.plan.quotas),
+    );
+    return { body: resourceOf(area) };
+  },
+});
+
+export const listMonitoredAreas = readEndpoint({
+  method: 'GET',
+  path: PATH,
+  group: GROUP,
+  summary: 'List areas',
+  description: 'Areas of the business in pages, the last changed first, and what all of them take of the quotas.',
+  scope: 'areas:read',
+  cacheable: false,
+  params: null,
+  query: z.object({
+    kind: optionalWordQuery(AREA_KINDS, { description: 'Areas of this kind only.' }),
+    group_id: textQuery({ max: AREA_LIMITS.group_id, description: 'Areas of this group only.' }),
+    limit: wholeQuery({ ...PAGE, description: 'Areas per page.' }),
+    cursor: cursorQuery(),
+  }),
+  body: null,
+  reply: MonitoredAreas,
+  example: {
+    query: { limit: '1' },
+    reply: {
+      areas: [
+        {
+          id: EXAMPLE.id,
+          kind: EXAMPLE.kind,
+          name: EXAMPLE.name,
+          area_sq_mi: EXAMPLE.area_sq_mi,
+          version: EXAMPLE.version,
+        },
+      ],
+      count: 1,
+      next_cursor: null,
+      usage: {
+        polygon_count: 1,
+        point_count: 0,
+        real_time_polygon_count: 1,
+        total_area_sq_mi: EXAMPLE.area_sq_mi,
+      },
+    },
+  },
+  price: () => ({ operation: 'areas.list', credits: 1, count: 1 }),
+  answer: async ({ query: { kind, group_id, limit, cursor }, caller, now_ms, services: { records } }) => {
+    const { business_id, rate_bucket } = caller;
+    const walk = { business_id, holder: rate_bucket };
+    const after = cursor === null ? null : await areaCursor(records.reader, walk, cursor, now_ms);
+    if (cursor !== null && after === null) throw unknownCursor(cursor);
+    const found = await listAreas(records.reader, business_id, { kind, group_id }, after, limit + 1);
+    const page = found.slice(0, limit);
+    const last = found.length > limit ? page.at(-1) : undefined;
+    if (last !== undefined) records.rememberCursor(areaCursorNote(walk, last, now_ms));
+    const { total_area_sq_mi, ...counts } = await areaUse(records.reader, business_id);
+    return {
+      body: {
+        areas: page.map(({ updated_at: _, area_sq_mi, ...area }) => ({
+          ...area,
+          area_sq_mi: rounded(area_sq_mi, AREA_DECIMALS),
+        })),
+        count: page.length,
+        next_cursor: last?.id ?? null,
+        usage: { ...counts, total_area_sq_mi: rounded(total_area_sq_mi, AREA_DECIMALS) },
+      },
+    };
+  },
+});
+
+export const getMonitoredArea = readEndpoint({
+  method: 'GET',
+  path: `${PATH}/{id}`,
+  group: GROUP,
+  summary: 'An area',
+  description: 'The area without its geometry.',
+  scope: 'areas:read',
+  cacheable: false,
+  params: AREA_ID,
+  query: null,
+  body: null,
+  reply: MonitoredArea,
+  example: { reply: EXAMPLE },
+  price: () => ({ operation: 'areas.get', credits: 1, count: 1 }),
+  answer: async ({ params: { id }, caller, services: { records } }) => {
+    const area = await findArea(records.reader, caller.business_id, id);
+    if (area === null) throw noArea(id);
+    return { body: resourceOf(area) };
+  },
+});
+
+export const getMonitoredAreaGeometry = readEndpoint({
+  method: 'GET',
+  path: `${PATH}/{id}/geometry`,
+  group: GROUP,
+  summary: 'The geometry of an area',
+  description: `The ring as it is stored: six decimals, counter-clockwise, at most ${STORED_POSITIONS_MAX} positions.`,
+  scope: 'areas:read',
+  cacheable: false,
+  params: AREA_ID,
+  query: null,
+  body: null,
+  reply: AreaGeometry,
+  example: {
+    reply: {
+      geometry: { type: 'Polygon', coordinates: EXAMPLE_GEOMETRY.coordinates.map((ring) => ring.map((at) => [...at])) },
+      updated_at: EXAMPLE.updated_at,
+    },
+  },
+  price: () => ({ operation: 'areas.geometry', credits: 1, count: 1 }),
+  answer: async ({ params: { id }, caller, services: { records } }) => {
+    const area = await findArea(records.reader, caller.business_id, id);
+    if (area === null) throw noArea(id);
+    const geometry = area.ring === null ? null : { type: 'Polygon' as const, coordinates: [area.ring] };
+    return { body: { geometry, updated_at: area.geometry_at } };
+  },
+});
+
+export const changeMonitoredArea = writeEndpoint({
+  method: 'PATCH',
+  path: `${PATH}/{id}`,
+  group: GROUP,
+  summary: 'Change an area',
+  description:
+    'Replaces name, geometry of a polygon, or point of a point area, where nobody changed the area since the version that is expected. Its kind never changes. A larger geometry takes the difference of the square miles of the plan.',
+  scope: 'areas:write',
+  params: AREA_ID,
+  query: null,
+  body: AreaChange,
+  reply: MonitoredArea,
+  refusals: ['version_conflict'],
+  example: {
+    body: { expected_version: 1, name: 'Oklahoma City south-west' },
+    reply: { ...EXAMPLE, name: 'Oklahoma City south-west', version: 2, updated_at: '2026-05-01T21:03:11.480Z' },
+  },
+  price: () => ({ operation: 'areas.update', credits: 3, count: 1 }),
+  prepare: async ({ body: { geometry, point } }): Promise<AreaShape | undefined> => {
+    if (geometry !== undefined && point !== undefined)
+      throw new ApiError('bad_request', '/point: is given beside geometry, which areas of another kind have');
+    if (geometry !== undefined) return sound('geometry', await areaShape(geometry));
+    return point === undefined ? undefined : sound('point', pointShape(point));
+  },
+  write: async ({ params: { id }, body: { expected_version, name }, caller }, writer, shape) => {
+    const change = { ...(name === undefined ? {} : { name }), ...(shape === undefined ? {} : { shape }) };
+    const outcome = await withinQuotas(changeArea(writer, id, expected_version, change, caller.plan.quotas));
+    switch (outcome.kind) {
+      case 'not_found':
+        throw noArea(id);
+      case 'other_kind':
+        throw new ApiError(
+          'bad_request',
+          outcome.found === 'point'
+            ? '/geometry: is of polygon areas only, and this is a point'
+            : '/point: is of point areas only, and this is a polygon',
+        );
+      case 'stale':
+        throw new ApiError(
+          'version_conflict',
+          `/expected_version: is ${expected_version}, the area has version ${outcome.version}`,
+        );
+      case 'changed':
+        return { body: resourceOf(outcome.area) };
+    }
+  },
+});
+
+export const deleteMonitoredArea = writeEndpoint({
+  method: 'DELETE',
+  path: `${PATH}/{id}`,
+  group: GROUP,
+  summary: 'Delete an area',
+  description: 'Deletes the area, its geometry and its alerts; what it took of the quotas is free again.',
+  scope: 'areas:write',
+  params: AREA_ID,
+  query: null,
+  body: null,
+  reply: AreaDeleted,
+  example: { reply: { success: true, id: EXAMPLE.id } },
+  price: () => ({ operation: 'areas.delete', credits: 2, count: 1 }),
+  write: async ({ params: { id } }, writer) => {
+    if (!(await deleteArea(writer, id))) throw noArea(id);
+    return { body: { success: true as const, id } };
+  },
+});
+
+/** The shape, unless it is none: then a refusal that points at what is wrong with the field. */
+function sound(field: 'geometry' | 'point', shape: AreaShape | GeometryFault): AreaShape {
+  if (isFault(shape)) throw new ApiError('bad_request', `/${field}${shape.pointer}: ${shape.reason}`);
+  return shape;
+}
+
+async function withinQuotas<Result>(made: Promise<Result>): Promise<Result> {
+  try {
+    return await made;
+  } catch (error) {
+    if (error instanceof AreaQuotaExceeded) throw new ApiError('resource_exhausted', error.message);
+    throw error;
+  }
+}
+
+/** The same for an id that never was and for that of another business. */
+function noArea(id: string): ApiError {
+  return new ApiError('not_found', `no area ${id}`);
+}
+
+function resourceOf({ ring: _, geometry_at: __, point, ...area }: Area): MonitoredArea {
+  const [west, south, east, north] = area.bbox;
+  return {
+    ...area,
+    tags: [...area.tags],
+    bbox: [west, south, east, north],
+    area_sq_mi: rounded(area.area_sq_mi, AREA_DECIMALS),
+    point: point === null ? null : { lat: rounded(point.lat, 5), lng: rounded(point.lon, 5) },
+  };
+}

@@ -1,0 +1,178 @@
+import { z } from 'zod';
+import { wireCount, wireNumber, wireTime } from './fields.ts';
+import { PolygonGeometry } from './geometry.ts';
+
+export const AREA_KINDS = ['polygon', 'point'] as const;
+export const AREA_PURPOSES = ['monitoring', 'canvassing', 'both'] as const;
+export const AREA_PRIORITIES = ['low', 'normal', 'high', 'critical'] as const;
+
+/** Limits of the texts of an area, in characters (code points), and of a group, in areas. */
+export const AREA_LIMITS = { name: 100, group_id: 64, description: 1000, tags: 20, tag: 64, group: 8 } as const;
+
+/** Positions of a ring that is submitted, and of one that is stored, the first and the last counted both. */
+export const SUBMITTED_POSITIONS_MAX = 20_000;
+export const STORED_POSITIONS_MAX = 499;
+
+/** A text with one to so many characters (code points), not blank. */
+const label = (most: number, description: string) =>
+  z
+    .string()
+    .refine((text) => text.trim() !== '' && [...text].length <= most, `expected 1 to ${most} characters, not blank`)
+    .meta({ description, minLength: 1, maxLength: most });
+
+const name = () => label(AREA_LIMITS.name, 'Name, not blank.');
+
+/** Any value passes here and `rules/area-geometry` judges it, so that the reason is told; this is what the description says. */
+const geometry = () =>
+  z
+    .custom((value) => value !== undefined, 'is missing, expected a GeoJSON Polygon')
+    .meta({
+      description: `GeoJSON Polygon with an outer ring only, in CONUS, at most ${SUBMITTED_POSITIONS_MAX} positions, closed, that neither crosses nor touches itself. It is stored counter-clockwise with six decimals and at most ${STORED_POSITIONS_MAX} positions.`,
+      override: {
+        type: 'object',
+        properties: {
+          type: { type: 'string', const: 'Polygon' },
+          coordinates: {
+            type: 'array',
+            minItems: 1,
+            maxItems: 1,
+            items: {
+              type: 'array',
+              minItems: 4,
+              maxItems: SUBMITTED_POSITIONS_MAX,
+              items: { type: 'array', minItems: 2, maxItems: 3, items: { type: 'number' } },
+            },
+          },
+        },
+        required: ['type', 'coordinates'],
+      },
+    });
+
+/** A place in a request. */
+const AreaPoint = z
+  .object({
+    lat: z.number().meta({ description: 'Latitude, 24 to 50.', unit: 'deg', minimum: 24, maximum: 50 }),
+    lng: z
+      .number()
+      .optional()
+      .meta({ description: 'Longitude, -125 to -66.', unit: 'deg', minimum: -125, maximum: -66 }),
+    lon: z.number().optional().meta({ description: 'The same under its other name.', unit: 'deg' }),
+  })
+  .transform(({ lat, lng, lon }, context) => {
+    const given = [lng, lon].filter((value) => value !== undefined);
+    const [only] = given;
+    if (only !== undefined && given.length === 1) return { lat, lon: only };
+    const message = given.length === 0 ? 'expected number, received undefined' : 'is given as lng and as lon';
+    context.addIssue({ code: 'custom', path: ['lng'], message, input: only });
+    return z.NEVER;
+  });
+
+const ofOther = (kind: (typeof AREA_KINDS)[number]) =>
+  z
+    .undefined({ error: `is of ${kind} areas only` })
+    .optional()
+    .meta({ override: { not: {} } });
+
+/** What an area is made from. */
+export const NewArea = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('polygon'),
+    name: name(),
+    geometry: geometry(),
+    real_time: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Matched first in each scan; counts against the quota of real-time polygons.' }),
+    purpose: z.enum(AREA_PURPOSES).default('monitoring').meta({ description: 'Areas for canvassing raise no alerts.' }),
+    point: ofOther('point'),
+    group_id: ofOther('point'),
+  }),
+  z.object({
+    kind: z.literal('point'),
+    name: name(),
+    point: AreaPoint,
+    group_id: label(AREA_LIMITS.group_id, `Groups sub-zones, at most ${AREA_LIMITS.group} of them.`).optional(),
+    geometry: ofOther('polygon'),
+    real_time: ofOther('polygon'),
+    purpose: ofOther('polygon'),
+  }),
+]);
+export type NewArea = z.infer<typeof NewArea>;
+
+/** What of an area is changed. */
+export const AreaChange = z
+  .object({
+    expected_version: z.int().meta({ description: 'Version that the change is made to.' }),
+    name: name().optional(),
+    geometry: geometry().optional(),
+    point: AreaPoint.optional(),
+  })
+  .refine(({ name, geometry, point }) => [name, geometry, point].some((value) => value !== undefined), {
+    error: 'nothing to change, expected name, geometry or point',
+  });
+export type AreaChange = z.infer<typeof AreaChange>;
+
+const areaSqMi = (what: string) => wireNumber(what, 'mi2');
+
+/** A polygon or point that a business watches, without its geometry. */
+export const MonitoredArea = z.object({
+  id: z.string().meta({ description: 'Identifier, `area_` and a ULID.' }),
+  kind: z.enum(AREA_KINDS).meta({ description: 'Never changes.' }),
+  name: z.string().meta({ description: 'Label, at most 100 characters.' }),
+  description: z.string().nullable().meta({ description: 'Set by the operator.' }),
+  tags: z.array(z.string()).meta({ description: 'Set by the operator.' }),
+  priority: z.enum(AREA_PRIORITIES).meta({ description: 'Set by the operator.' }),
+  group_id: z.string().nullable().meta({ description: 'Group of a point area; null for polygons.' }),
+  real_time: z.boolean().meta({ description: 'Matched first in each scan; false for points.' }),
+  purpose: z.enum(AREA_PURPOSES).meta({ description: 'Areas for canvassing raise no alerts; monitoring for points.' }),
+  bbox: z
+    .tuple([z.number(), z.number(), z.number(), z.number()])
+    .meta({ description: 'minLon, minLat, maxLon, maxLat; of a point the point itself.', unit: 'deg' }),
+  centroid_geohash4: z.string().meta({ description: 'Four-character geohash of the centre of gravity.' }),
+  area_sq_mi: areaSqMi('Geodesic area of the ring as it was submitted; 1 for a point.'),
+  version: z.int().positive().meta({ description: 'Rises by 1 with each change.' }),
+  point: z
+    .object({
+      lat: z.number().meta({ description: 'Latitude, 5 decimals.', unit: 'deg' }),
+      lng: z.number().meta({ description: 'Longitude, 5 decimals.', unit: 'deg' }),
+    })
+    .nullable()
+    .meta({ description: 'The point of a point area; null for polygons.' }),
+  created_at: wireTime('When the area was made.'),
+  updated_at: wireTime('When it was last changed.'),
+});
+export type MonitoredArea = z.infer<typeof MonitoredArea>;
+
+/** An area in a list. */
+export const AreaSummary = MonitoredArea.pick({ id: true, kind: true, name: true, area_sq_mi: true, version: true });
+
+/** What a business's areas take of its quotas. */
+export const AreaUsage = z.object({
+  polygon_count: wireCount('Polygons of the business.'),
+  point_count: wireCount('Point areas of the business.'),
+  real_time_polygon_count: wireCount('Real-time polygons of the business.'),
+  total_area_sq_mi: areaSqMi('Area of all of them; overlaps count twice.'),
+});
+
+/** A page of a business's areas. */
+export const MonitoredAreas = z.object({
+  areas: z.array(AreaSummary).meta({ description: 'The last changed first.' }),
+  count: wireCount('Areas on this page.'),
+  next_cursor: z.string().nullable().meta({ description: 'Cursor of the next page; null on the last one.' }),
+  usage: AreaUsage.meta({ description: 'Of all areas of the business, whatever the question.' }),
+});
+export type MonitoredAreas = z.infer<typeof MonitoredAreas>;
+
+/** Geometry of an area. */
+export const AreaGeometry = z.object({
+  geometry: PolygonGeometry.nullable().meta({ description: 'Null for point areas.' }),
+  updated_at: wireTime('When the geometry, or the point, was last replaced.'),
+});
+export type AreaGeometry = z.infer<typeof AreaGeometry>;
+
+/** Outcome of a deletion. */
+export const AreaDeleted = z.object({
+  success: z.literal(true),
+  id: z.string().meta({ description: 'Id of the area that is gone.' }),
+});
+export type AreaDeleted = z.infer<typeof AreaDeleted>;
