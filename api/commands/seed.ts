@@ -1,8 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { Command } from 'commander';
 import { parse, YAMLParseError } from 'yaml';
+import { AreaQuotaExceeded } from '../records/areas.ts';
 import type { Records } from '../records/records.ts';
-import { applySeed, Seed, type SeededKey, type SeedResult } from '../records/seed.ts';
+import { applySeed, Seed, SeedConflict, type SeededKey, type SeedResult } from '../records/seed.ts';
 import { CommandError, counted, EXIT, print, type RecordsConfig, withRecords } from './cli.ts';
 
 interface ApplyOptions {
@@ -13,7 +15,7 @@ interface ApplyOptions {
 
 /** `hail-api seed`: the desired state in a file. */
 export function seedCommand(config: () => RecordsConfig): Command {
-  const command = new Command('seed').description('plans, businesses, members and keys from a file');
+  const command = new Command('seed').description('plans, businesses, members, areas and keys from a file');
 
   command
     .command('apply <file>')
@@ -36,7 +38,15 @@ Example of a file:
     - name: acme
       plan: pro
       members: [{ email: anna@example.com, role: admin }]
-      keys: [{ name: dashboard, kind: live, scopes: ['hail:read', 'portfolio:*'] }]`,
+      keys: [{ name: dashboard, kind: live, scopes: ['hail:read', 'portfolio:*'] }]
+      areas:
+        - name: yard
+          geometry: { type: Polygon, coordinates: [[[-97, 35], [-96, 35], [-96, 36], [-97, 35]]] }
+          tags: [north]
+          priority: high
+
+areas may also be the path of a GeoJSON FeatureCollection beside the file, with these fields as properties of its features.
+An area is known by its name and kind (Polygon or Point).`,
     )
     .action(async (file: string, { dryRun = false, secrets, json }: ApplyOptions) => {
       const seed = readSeed(file);
@@ -85,6 +95,8 @@ async function apply(
     });
   } catch (error) {
     if (error instanceof DryRun) return error.result;
+    if (error instanceof SeedConflict) throw new CommandError(EXIT.conflict, error.message);
+    if (error instanceof AreaQuotaExceeded) throw new CommandError(EXIT.conflict, `areas: ${error.message}`);
     throw error;
   }
 }
@@ -95,10 +107,27 @@ function writeSecrets(path: string, keys: readonly SeededKey[]): void {
 
 function readSeed(file: string): Seed {
   if (!existsSync(file)) throw new CommandError(EXIT.not_found, `seed ${file}: no such file`);
-  const parsed = Seed.safeParse(parseYaml(file) ?? {});
+  const parsed = Seed.safeParse(withAreas(parseYaml(file) ?? {}, file));
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'file'}: ${message}`);
   throw new CommandError(EXIT.usage, `seed ${file}: ${faults.join('; ')}`);
+}
+
+/** The same with the content of files that businesses name as their areas. */
+function withAreas(seed: unknown, file: string): unknown {
+  if (typeof seed !== 'object' || seed === null || !('businesses' in seed) || !Array.isArray(seed.businesses))
+    return seed;
+  const businesses: unknown[] = seed.businesses;
+  return {
+    ...seed,
+    businesses: businesses.map((business) => {
+      if (typeof business !== 'object' || business === null || !('areas' in business)) return business;
+      if (typeof business.areas !== 'string') return business;
+      const path = resolve(dirname(file), business.areas);
+      if (!existsSync(path)) throw new CommandError(EXIT.not_found, `areas ${path}: no such file`);
+      return { ...business, areas: parseYaml(path) };
+    }),
+  };
 }
 
 /** JSON is YAML too. */

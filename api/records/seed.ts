@@ -1,12 +1,14 @@
 import type { Transaction } from 'kysely';
 import { z } from 'zod';
+import { type AreaToMake, areasNamed, createArea, isAsWanted, replaceArea } from './areas.ts';
 import { recordAct } from './audit.ts';
-import { type Business, createBusiness, findBusiness, LABEL, setPlan, setStatus } from './businesses.ts';
+import { type Business, createBusiness, findBusiness, LABEL, lockBusiness, setPlan, setStatus } from './businesses.ts';
 import { createKey, type KeyInfo, listKeys } from './key-rows.ts';
 import { ROLES, setMember } from './members.ts';
 import { FEATURES, SELF_HOSTED } from './plans.ts';
 import type { Plan } from './records.ts';
 import { isScope } from './scopes.ts';
+import { SeedAreas } from './seed-areas.ts';
 import type { Database } from './tables.ts';
 
 const credits = z.int().nonnegative().nullable();
@@ -48,10 +50,11 @@ const SeedBusiness = z.strictObject({
   suspended: z.boolean().default(false),
   members: z.array(z.strictObject({ email: z.email(), role: z.enum(ROLES).default('member') })).default([]),
   keys: z.array(SeedKey).default([]).meta({ description: 'A key is known by its name and kind.' }),
+  areas: SeedAreas,
 });
 type SeedBusiness = z.infer<typeof SeedBusiness>;
 
-/** The desired state of plans, businesses, members and keys. What it does not name is left alone. */
+/** The desired state of plans, businesses, members, areas and keys. What it does not name is left alone. */
 export const Seed = z
   .strictObject({
     plans: z.record(label, SeedPlan).default({}),
@@ -59,13 +62,16 @@ export const Seed = z
   })
   .superRefine(({ plans, businesses }, context) => {
     const names = businesses.map(({ name }) => name);
-    businesses.forEach(({ name, plan, keys }, k) => {
+    businesses.forEach(({ name, plan, keys, areas }, k) => {
       const fault = (path: string, message: string) =>
         context.addIssue({ code: 'custom', path: ['businesses', k, path], message });
       if (names.indexOf(name) !== k) fault('name', `'${name}' is there twice`);
       if (plan !== SELF_HOSTED.name && !Object.hasOwn(plans, plan)) fault('plan', `'${plan}' is no plan of this file`);
-      const labels = keys.map(keyLabel);
-      if (new Set(labels).size < labels.length) fault('keys', 'two have the same name and kind');
+      for (const [path, labels] of [
+        ['keys', keys.map(labelOf)],
+        ['areas', areas.map(labelOf)],
+      ] as const)
+        if (new Set(labels).size < labels.length) fault(path, 'two have the same name and kind');
     });
   });
 export type Seed = z.infer<typeof Seed>;
@@ -84,6 +90,9 @@ export interface SeedResult {
   readonly keys: readonly SeededKey[];
 }
 
+/** Thrown when the records cannot be brought to the desired state. */
+export class SeedConflict extends Error {}
+
 /** Brings the records to the desired state, within a transaction: a second time changes nothing. */
 export async function applySeed(rows: Transaction<Database>, seed: Seed, now_ms: number): Promise<SeedResult> {
   const changes: string[] = [];
@@ -93,6 +102,7 @@ export async function applySeed(rows: Transaction<Database>, seed: Seed, now_ms:
     const business = await applyBusiness(rows, wanted, plan, now_ms, changes);
     for (const { email, role } of wanted.members)
       if (await setMember(rows, business, email, role, now_ms)) changes.push(`${wanted.name}: ${email} is ${role}`);
+    await applyAreas(rows, business, wanted.areas, plan, now_ms, changes);
     keys.push(...(await applyKeys(rows, business, wanted.keys, now_ms, changes)));
   }
   return { changes, keys };
@@ -115,6 +125,32 @@ async function applyBusiness(
   return business;
 }
 
+/** An area is known by its name and kind. Throws SeedConflict, and AreaQuotaExceeded where the plan does not allow it. */
+async function applyAreas(
+  rows: Transaction<Database>,
+  { id: business_id, name: business }: Business,
+  wanted: readonly AreaToMake[],
+  { quotas }: Plan,
+  now_ms: number,
+  changes: string[],
+): Promise<void> {
+  if (wanted.length === 0) return;
+  await lockBusiness(rows, business_id);
+  const writer = { rows, business_id, now_ms };
+  for (const area of wanted) {
+    const { name, kind } = area;
+    const [present, ...others] = await areasNamed(rows, business_id, area);
+    if (others.length > 0)
+      throw new SeedConflict(`business ${business} has ${1 + others.length} ${kind} areas named ${name}, expected one`);
+    if (present !== undefined && isAsWanted(present, area)) continue;
+    const { id } = present ?? (await createArea(writer, area, quotas));
+    if (present !== undefined) await replaceArea(writer, present, area, quotas);
+    const act = present === undefined ? 'area.create' : 'area.change';
+    await recordAct(rows, now_ms, { act, business_id, subject: id, detail: { name, kind } });
+    changes.push(`${business}: ${present === undefined ? 'made' : 'changed'} ${kind} area ${name}`);
+  }
+}
+
 async function applyKeys(
   rows: Transaction<Database>,
   { id: business_id, name: business }: Business,
@@ -126,7 +162,7 @@ async function applyKeys(
   const made: SeededKey[] = [];
   for (const { name, kind, scopes, expires_at } of wanted) {
     const key = { business_id, kind, name, scopes, expires_at: expires_at && new Date(expires_at).toISOString() };
-    const present = there.find((known) => keyLabel(known) === keyLabel(key));
+    const present = there.find((known) => labelOf(known) === labelOf(key));
     if (present === undefined) {
       const { text } = await createKey(rows, key, now_ms);
       made.push({ business, name, kind, key: text });
@@ -165,6 +201,6 @@ function planNamed({ plans }: Seed, name: string): Plan {
   return { name, ...plan, quotas: { ...SELF_HOSTED.quotas, ...quotas } };
 }
 
-function keyLabel({ name, kind }: { readonly name: string; readonly kind: string }): string {
+function labelOf({ name, kind }: { readonly name: string; readonly kind: string }): string {
   return `${kind} ${name}`;
 }

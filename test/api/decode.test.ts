@@ -11,10 +11,13 @@ import {
   longitudeQuery,
   monthQuery,
   numberQuery,
+  optionalWordQuery,
   type Parameter,
   repeatedQuery,
   shown,
   stateQuery,
+  textQuery,
+  unknownCursor,
   wholeQuery,
   wordQuery,
 } from '../../api/decode.ts';
@@ -183,4 +186,24 @@ test('a repeated parameter is a list, up to its limit', (t) => {
 test('text in a message is shortened, and its quotes and control characters are replaced', (t) => {
   t.is(shown("a'b\r\nc\0"), 'a?b??c?');
   t.is(shown('x'.repeat(100)), `${'x'.repeat(60)}…`);
+});
+
+test('a word that may be left out is one of the words exactly, or null', (t) => {
+  const kind = optionalWordQuery(['polygon', 'point']);
+  t.is(decoded(kind, 'point'), 'point');
+  t.is(decoded(kind), null);
+  for (const text of ['', 'Point', 'circle'])
+    t.is(decoded(kind, text), `it is '${text}', expected one of polygon, point`);
+});
+
+test('a text has from 1 to so many characters, whatever they take in UTF-16, or is null', (t) => {
+  const group = textQuery({ max: 3 });
+  t.is(decoded(group, '🌩🌩🌩'), '🌩🌩🌩');
+  t.is(decoded(group), null);
+  for (const text of ['', 'four', 'a\0'])
+    t.is(decoded(group, text), `it is '${shown(text)}', expected a text of 1 to 3 characters`);
+});
+
+test('the refusal of a cursor shows it without what could do harm', (t) => {
+  t.is(unknownCursor("a'\n").message, "cursor is 'a??', expected the next_cursor of an earlier page");
 });

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import test from 'ava';
+import { areaOf } from '../../../api/records/areas.ts';
 import { openRecords } from '../../../api/records/open.ts';
 import { operator } from './run.ts';
 
@@ -98,4 +99,141 @@ test.serial('a file with a mistake is refused whole, and the mistake is named', 
   }
   t.false(existsSync(path('records/hail.sqlite')));
   t.is((await run('seed', 'apply', path('none.yaml'))).code, 3);
+});
+
+const AREAS = `
+businesses:
+  - name: acme
+    areas:
+      - name: yard
+        geometry: { type: Polygon, coordinates: [[[-97, 35], [-96, 35], [-96, 36], [-97, 36], [-97, 35]]] }
+        description: Where the cars stand.
+        tags: [cars, north]
+        priority: high
+        real_time: true
+        purpose: both
+      - { name: mast, geometry: { type: Point, coordinates: [-97.5, 35.5] }, group_id: masts }
+`;
+
+/** Areas that the records hold, by name. */
+async function areasIn(config: Parameters<typeof openRecords>[0]) {
+  const records = await openRecords(config);
+  const areas = (await records.reader.selectFrom('areas').selectAll().orderBy('name').execute()).map(areaOf);
+  await records.close();
+  return areas;
+}
+
+test.serial(
+  'areas of a seed are made with what the operator says of them, and a second time changes nothing',
+  async (t) => {
+    const { json, path, config } = operator(t);
+    writeFileSync(path('seed.yaml'), AREAS);
+    t.deepEqual((await json('seed', 'apply', path('seed.yaml'))).changes, [
+      'acme: made, on plan self-hosted',
+      'acme: made polygon area yard',
+      'acme: made point area mast',
+    ]);
+    const made = await areasIn(config);
+    t.like(made[0], { kind: 'point', name: 'mast', group_id: 'masts', priority: 'normal', tags: [], version: 1 });
+    t.like(made[1], {
+      kind: 'polygon',
+      name: 'yard',
+      description: 'Where the cars stand.',
+      tags: ['cars', 'north'],
+      priority: 'high',
+      real_time: true,
+      purpose: 'both',
+      bbox: [-97, 35, -96, 36],
+      version: 1,
+    });
+    config.now_ms += 60_000;
+    t.like(await json('seed', 'apply', path('seed.yaml')), { changes: [] });
+    t.deepEqual(await areasIn(config), made);
+  },
+);
+
+test.serial('areas that the file says differently are changed, and their version rises', async (t) => {
+  const { json, path, config } = operator(t);
+  writeFileSync(path('seed.yaml'), AREAS);
+  await json('seed', 'apply', path('seed.yaml'));
+  config.now_ms += 60_000;
+  const before = (await areasIn(config)).find(({ name }) => name === 'yard');
+  writeFileSync(path('seed.yaml'), AREAS.replace('high', 'critical').replace('[-97.5, 35.5]', '[-98, 35.5]'));
+  t.deepEqual((await json('seed', 'apply', path('seed.yaml'))).changes, [
+    'acme: changed polygon area yard',
+    'acme: changed point area mast',
+  ]);
+  const [mast, yard] = await areasIn(config);
+  t.like(mast, { point: { lat: 35.5, lon: -98 }, version: 2, geometry_at: '2026-05-20T12:01:00.000Z' });
+  t.like(yard, { priority: 'critical', version: 2, updated_at: '2026-05-20T12:01:00.000Z' });
+  t.is(yard?.geometry_at, before?.geometry_at ?? '');
+  const { acts } = await json('business', 'audit');
+  t.deepEqual(
+    (acts as { act: string }[]).map(({ act }) => act).filter((act) => act.startsWith('area.')),
+    ['area.create', 'area.create', 'area.change', 'area.change'],
+  );
+});
+
+test.serial('areas come from a GeoJSON file beside the seed', async (t) => {
+  const { json, run, path, config } = operator(t);
+  const geometry = { type: 'Point', coordinates: [-97.5, 35.5] };
+  const feature = { type: 'Feature', properties: { name: 'mast', tags: ['north'] }, geometry };
+  writeFileSync(path('areas.geojson'), JSON.stringify({ type: 'FeatureCollection', features: [feature] }));
+  writeFileSync(path('seed.yaml'), 'businesses: [{ name: acme, areas: areas.geojson }]');
+  await json('seed', 'apply', path('seed.yaml'));
+  const [mast] = await areasIn(config);
+  t.like(mast, { name: 'mast', tags: ['north'], point: { lat: 35.5, lon: -97.5 } });
+  writeFileSync(path('seed.yaml'), 'businesses: [{ name: acme, areas: none.geojson }]');
+  t.is((await run('seed', 'apply', path('seed.yaml'))).code, 3);
+});
+
+test.serial(
+  'an area that is none, or that the plan does not allow, refuses the whole file with the reason',
+  async (t) => {
+    const { run, path, config } = operator(t);
+    const yard =
+      '{ name: yard, geometry: { type: Polygon, coordinates: [[[-97, 35], [-96, 35], [-96, 36], [-97, 35]]] }';
+    const mast = '{ name: mast, geometry: { type: Point, coordinates: [-97, 35] }';
+    for (const [areas, code, reason] of [
+      [
+        '[{ name: bow-tie, geometry: { type: Polygon, coordinates: [[[-97, 35], [-96, 35], [-97, 36], [-96, 36], [-97, 35]]] } }]',
+        2,
+        'areas.0.geometry: /coordinates/0 crosses or touches itself',
+      ],
+      ['[{ name: far, geometry: { type: Point, coordinates: [97, 35] } }]', 2, 'areas.0.geometry: lon is 97'],
+      [`[${yard} }, ${yard} }]`, 2, 'areas: two have the same name and kind'],
+      [`[${yard}, colour: red }]`, 2, 'colour'],
+      [`[${yard}, priority: urgent }]`, 2, 'areas.0.priority'],
+      [`[${yard}, group_id: a }]`, 2, 'areas.0.group_id: is of point areas only'],
+      [`[${mast}, real_time: true }]`, 2, 'areas.0.real_time: is of polygon areas only'],
+      [`[${mast} }, ${mast.replace('mast', 'pole')} }]`, 4, 'point_areas: the plan allows 1 point areas'],
+    ] as const) {
+      writeFileSync(
+        path('seed.yaml'),
+        `plans: { small: { quotas: { point_areas: 1 } } }\nbusinesses: [{ name: acme, plan: small, areas: ${areas} }]`,
+      );
+      const { code: found, err } = await run('seed', 'apply', path('seed.yaml'));
+      t.is(found, code, err);
+      t.true(err.includes(reason), err);
+    }
+    t.deepEqual(await areasIn(config), []);
+  },
+);
+
+test.serial('two areas of one name that the seed could mean are a conflict', async (t) => {
+  const { json, run, path, config } = operator(t);
+  writeFileSync(path('seed.yaml'), AREAS);
+  await json('seed', 'apply', path('seed.yaml'));
+  const records = await openRecords(config);
+  await records.transaction(async (rows) => {
+    const area = await rows.selectFrom('areas').selectAll().where('name', '=', 'mast').executeTakeFirstOrThrow();
+    await rows
+      .insertInto('areas')
+      .values({ ...area, id: 'area_2' })
+      .execute();
+  });
+  await records.close();
+  const { code, err } = await run('seed', 'apply', path('seed.yaml'));
+  t.is(code, 4);
+  t.true(err.includes('business acme has 2 point areas named mast, expected one'), err);
 });

@@ -1,4 +1,5 @@
 import type { Register } from '../world.ts';
+import { areasSuite } from './areas.ts';
 import { backupSuite } from './backup.ts';
 import { chargesSuite } from './charges.ts';
 import { idempotencySuite } from './idempotency.ts';
@@ -16,6 +17,7 @@ export function everySuite(test: Register): void {
     keysSuite,
     idempotencySuite,
     portfolioSuite,
+    areasSuite,
     purgeSuite,
     backupSuite,
     integritySuite,

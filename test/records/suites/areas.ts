@@ -1,0 +1,121 @@
+import {
+  type AreaOutcome,
+  AreaQuotaExceeded,
+  type AreaToMake,
+  areaUse,
+  changeArea,
+  createArea,
+  deleteArea,
+  listAreas,
+  NO_LABELS,
+} from '../../../api/records/areas.ts';
+import { SELF_HOSTED } from '../../../api/records/plans.ts';
+import type { Records, StoredAnswer, Writer } from '../../../api/records/records.ts';
+import { type AreaShape, isFault, pointShape } from '../../../api/rules/area-geometry.ts';
+import { makeTenant, type Register, type Tenant, type World } from '../world.ts';
+
+const ANSWER: StoredAnswer = { status: 200, type: 'application/json', body: '' };
+const EVERY = { kind: null, group_id: null } as const;
+
+function shapeAt(lat: number, lon: number): AreaShape {
+  const shape = pointShape({ lat, lon });
+  if (isFault(shape)) throw new Error(shape.reason);
+  return shape;
+}
+
+function mast(name: string, group_id: string | null = null): AreaToMake {
+  return {
+    kind: 'point',
+    name,
+    real_time: false,
+    purpose: 'monitoring',
+    group_id,
+    ...NO_LABELS,
+    shape: shapeAt(35, -97),
+  };
+}
+
+/** Does some work as the write of a business does it: in turn with its others, and taken back where it throws. */
+async function write<Result>(
+  records: Records,
+  { caller }: Tenant,
+  world: World,
+  work: (writer: Writer) => Promise<Result>,
+): Promise<Result> {
+  let result: Result | undefined;
+  await records.write(caller.business_id, null, null, world.now_ms, async (writer) => {
+    result = await work(writer);
+    return ANSWER;
+  });
+  return result as Result;
+}
+
+/** Areas: quotas and versions under writes at once, order, use. */
+export function areasSuite(test: Register): void {
+  test('areas made at once, by two servers, never take more than the quota', async (t, world) => {
+    const servers = [await world.open(), await world.open()];
+    const tenant = await makeTenant(servers[0] as Records, world, 'acme');
+    const quotas = { ...SELF_HOSTED.quotas, point_areas: 5 };
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 16 }, (_, k) =>
+        write(servers[k % 2] as Records, tenant, world, (writer) => createArea(writer, mast(`mast ${k}`), quotas)),
+      ),
+    );
+    t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 5);
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') t.true(outcome.reason instanceof AreaQuotaExceeded, String(outcome.reason));
+    t.deepEqual(await areaUse((servers[0] as Records).reader, tenant.caller.business_id), {
+      polygon_count: 0,
+      point_count: 5,
+      real_time_polygon_count: 0,
+      total_area_sq_mi: 5,
+    });
+  });
+
+  test('of changes of one version at once, by two servers, one is made and the others are told its version', async (t, world) => {
+    const servers = [await world.open(), await world.open()];
+    const tenant = await makeTenant(servers[0] as Records, world, 'acme');
+    const { quotas } = SELF_HOSTED;
+    const { id } = await write(servers[0] as Records, tenant, world, (writer) => createArea(writer, mast('a'), quotas));
+    const outcomes: readonly AreaOutcome[] = await Promise.all(
+      Array.from({ length: 12 }, (_, k) =>
+        write(servers[k % 2] as Records, tenant, world, (writer) =>
+          changeArea(writer, id, 1, { name: `name ${k}`, shape: shapeAt(36, -98) }, quotas),
+        ),
+      ),
+    );
+    const changed = outcomes.filter((outcome) => outcome.kind === 'changed');
+    t.is(changed.length, 1);
+    t.like(changed[0]?.area, { version: 2, point: { lat: 36, lon: -98 } });
+    t.deepEqual(
+      outcomes.filter(({ kind }) => kind !== 'changed'),
+      Array(11).fill({ kind: 'stale', version: 2 }),
+    );
+  });
+
+  test('areas come by their last change, of equal ones the newest first; nobody else sees or deletes them', async (t, world) => {
+    const records = await world.open();
+    const [tenant, stranger] = [await makeTenant(records, world, 'acme'), await makeTenant(records, world, 'other')];
+    const { quotas } = SELF_HOSTED;
+    const made = await write(records, tenant, world, async (writer) => [
+      await createArea(writer, mast('a'), quotas),
+      await createArea(writer, mast('b', 'group'), quotas),
+      await createArea(writer, mast('c'), quotas),
+    ]);
+    const [a, b, c] = made.map(({ id }) => id) as [string, string, string];
+    world.now_ms += 1000;
+    await write(records, tenant, world, (writer) => changeArea(writer, a, 1, { name: 'z' }, quotas));
+    const { business_id } = tenant.caller;
+    const ids = async (...args: [typeof EVERY | { kind: null; group_id: string }, Parameters<typeof listAreas>[3]]) =>
+      (await listAreas(records.reader, business_id, ...args, 10)).map(({ id }) => id);
+    t.deepEqual(await ids(EVERY, null), [a, c, b]);
+    t.deepEqual(await ids({ kind: null, group_id: 'group' }, null), [b]);
+    t.deepEqual(await ids(EVERY, { updated_at: made[2]?.updated_at ?? '', id: c }), [b]);
+    t.false(await write(records, stranger, world, (writer) => deleteArea(writer, a)));
+    t.deepEqual(await write(records, stranger, world, (writer) => changeArea(writer, a, 2, { name: 'x' }, quotas)), {
+      kind: 'not_found',
+    });
+    t.true(await write(records, tenant, world, (writer) => deleteArea(writer, a)));
+    t.deepEqual(await ids(EVERY, null), [c, b]);
+  });
+}
