@@ -109,7 +109,7 @@ async function inRecords(config: RecordsConfig): Promise<readonly Finding[]> {
         listed('plans', await planFaults(reader), 'every business has a plan that fits together'),
         ...(await orphanedRows(records)),
         listed('scopes', await scopeFaults(reader), 'every key has scopes that can be read'),
-        listed('tags', await tagFaults(reader), 'every location has tags that can be read'),
+        listed('tags', await tagFaults(reader), 'every location and area has tags that can be read'),
         await claims(records),
       ];
     });

@@ -107,13 +107,17 @@ export async function scopeFaults(rows: Kysely<Database>): Promise<readonly stri
   });
 }
 
-/** Locations whose tags cannot be read; a line each. */
+/** Locations and areas whose tags cannot be read; a line each. */
 export async function tagFaults(rows: Kysely<Database>): Promise<readonly string[]> {
+  return [...(await tagFaultsIn(rows, 'portfolio_locations')), ...(await tagFaultsIn(rows, 'areas'))];
+}
+
+async function tagFaultsIn(rows: Kysely<Database>, table: 'portfolio_locations' | 'areas'): Promise<readonly string[]> {
   const faults: string[] = [];
   let after = '';
   for (;;) {
     const page: readonly Pick<Selectable<Database['portfolio_locations']>, 'id' | 'tags'>[] = await rows
-      .selectFrom('portfolio_locations')
+      .selectFrom(table)
       .select(['id', 'tags'])
       .where('id', '>', after)
       .orderBy('id')

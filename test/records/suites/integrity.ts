@@ -1,5 +1,8 @@
+import { createArea, NO_LABELS } from '../../../api/records/areas.ts';
 import { orphans, planFaults, scopeFaults, tagFaults } from '../../../api/records/integrity.ts';
+import { SELF_HOSTED } from '../../../api/records/plans.ts';
 import { verifyLedger } from '../../../api/records/verify.ts';
+import { isFault, pointShape } from '../../../api/rules/area-geometry.ts';
 import { chargeOf, makeTenant, type Register } from '../world.ts';
 
 /** What an operator is told of records that contradict themselves. */
@@ -36,6 +39,12 @@ export function integritySuite(test: Register): void {
           updated_at: '',
         })
         .execute();
+      const shape = pointShape({ lat: 35, lon: -97 });
+      if (isFault(shape)) throw new Error(shape.reason);
+      const said = { kind: 'point', name: 'mast', real_time: false, purpose: 'monitoring', group_id: null } as const;
+      const writer = { rows, business_id, now_ms: world.now_ms };
+      await createArea(writer, { ...said, ...NO_LABELS, shape }, SELF_HOSTED.quotas);
+      await rows.updateTable('areas').set({ id: 'area_1', tags: '{}' }).execute();
       await rows
         .insertInto('periods')
         .values({ business_id: 'biz_gone', period: '2026-05', used: 0, updated_at: '' })
@@ -45,7 +54,10 @@ export function integritySuite(test: Register): void {
       [`${business_id} has a plan with cap 200, expected 100 by its limits`],
       [{ table: 'periods', rows: 1, missing: 'business', passing: false }],
       [`${key_id} has scopes that do not fit: 0 is no scope`],
-      ['loc_1 has tags that are not JSON'],
+      [
+        'loc_1 has tags that are not JSON',
+        'area_1 has tags that do not fit: Invalid input: expected array, received object',
+      ],
       [
         {
           business_id,
