@@ -40,8 +40,8 @@ test: install ## run the fast tests
 	@files=$$(node test/support/quick-suite.ts) && ava $$files
 
 .PHONY: test-records
-test-records: install ## run the tests of the records on PostgreSQL as well: HAIL_TEST_DATABASE_URL=postgres://…
-	@ava 'test/records/**'
+test-records: install ## run the tests of the records and the queue on PostgreSQL as well: HAIL_TEST_DATABASE_URL=postgres://…
+	@ava 'test/records/**' 'test/api/queue/**'
 
 .PHONY: test-slow
 test-slow: install ## run the slow tests: full grids, fuzz, kills, a browser

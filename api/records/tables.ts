@@ -378,7 +378,7 @@ export const TABLES = {
       taken: whole(),
     },
     primary_key: ['id'],
-    indexes: { tasks_by_due: ['name', 'due_ms', 'id'] },
+    indexes: { tasks_by_due: ['name', 'due_ms', 'id', 'task_group', 'lease_until_ms'] },
     belongs_to: null,
     backed_up: true,
   }),

@@ -1,0 +1,34 @@
+import type { Transaction } from 'kysely';
+import type { Database } from '../records/tables.ts';
+import type { NewTask, Task } from './queue.ts';
+
+/** A task that was taken. */
+export interface Held extends Task {
+  /** Names the lease under which it was taken: whoever has another one no longer has the task. */
+  readonly lease: string;
+}
+
+/** What a handler has room for. */
+export interface Room {
+  /** Tasks. */
+  readonly most: number;
+  /** Of any group that is not full. */
+  readonly of_any_group: number;
+  /** Of one group. */
+  readonly of: (group: string) => number;
+  /** Groups that have room for none. */
+  readonly full: readonly string[];
+  /** Most groups that can be full at a time. */
+  readonly full_at_most: number;
+  readonly lease_ms: number;
+  /** Tasks that are being run here, or were and have yet to be removed: not to be taken, whatever the clock says of their lease. */
+  readonly held: ReadonlySet<string>;
+}
+
+/** Where tasks lie. */
+export interface Shelf {
+  readonly add: (rows: Transaction<Database>, task: NewTask) => Promise<void>;
+  /** Removes tasks that are done, where their lease is still that one, and takes some that are due, the longest due first. */
+  readonly exchange: (name: string, done: readonly Held[], room: Room) => Promise<readonly Held[]>;
+  readonly close: () => Promise<void>;
+}

@@ -1,0 +1,161 @@
+import type { Queue, Task, WorkSettings } from './queue.ts';
+import type { Held, Room, Shelf } from './shelf.ts';
+
+/** How often due tasks are looked for that nobody woke us for: retries, and what other processes added. */
+const LOOK_EVERY_MS = 250;
+
+/** Where the queue says what went wrong; the work goes on. */
+export interface QueueReports {
+  /** A handler failed: its task is taken again when its lease is over. */
+  readonly failed: (name: string, task: Task, error: unknown) => void;
+  /** Tasks can no longer be taken or removed; told once, until it works again (null). */
+  readonly troubled: (name: string, error: unknown) => void;
+}
+
+/** The queue over a shelf of tasks. */
+export function queueOver(shelf: Shelf, reports: QueueReports): Queue {
+  const workings = new Map<string, Set<Working>>();
+  return {
+    add: shelf.add,
+    work: (name, settings, handler) => {
+      const working = new Working(shelf, reports, name, settings, handler);
+      const others = workings.get(name) ?? new Set();
+      workings.set(name, others.add(working));
+      return async () => {
+        others.delete(working);
+        await working.stop();
+      };
+    },
+    wake: (name) => {
+      for (const working of workings.get(name) ?? []) working.wake();
+    },
+    close: async () => {
+      await Promise.all([...workings.values()].flatMap((same) => [...same]).map((working) => working.stop()));
+      await shelf.close();
+    },
+  };
+}
+
+/** Hands tasks of a name to a handler, as many at a time as it has room for. */
+class Working {
+  readonly #shelf: Shelf;
+  readonly #reports: QueueReports;
+  readonly #name: string;
+  readonly #settings: WorkSettings;
+  readonly #handler: (task: Task) => Promise<void>;
+  readonly #timer: NodeJS.Timeout;
+  /** Taken, and not yet removed. */
+  readonly #held = new Set<string>();
+  readonly #runs = new Set<Promise<void>>();
+  /** How many of each group are being run. */
+  readonly #running = new Map<string, number>();
+  #done: Held[] = [];
+  #looking: Promise<void> | null = null;
+  #again = false;
+  #troubled = false;
+  #stopped = false;
+
+  constructor(
+    shelf: Shelf,
+    reports: QueueReports,
+    name: string,
+    settings: WorkSettings,
+    handler: (task: Task) => Promise<void>,
+  ) {
+    this.#shelf = shelf;
+    this.#reports = reports;
+    this.#name = name;
+    this.#settings = settings;
+    this.#handler = handler;
+    this.#timer = setInterval(() => this.wake(), LOOK_EVERY_MS).unref();
+    this.wake();
+  }
+
+  /** Looks now; when it is looking, once more after that. */
+  wake(): void {
+    this.#again = true;
+    this.#looking ??= this.#look();
+  }
+
+  /** Takes no more, waits for what is being run, and removes what is done. What cannot be removed is run again after its lease. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    // What a look under way has taken is run, too.
+    await this.#looking;
+    await Promise.all(this.#runs);
+    this.wake();
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    try {
+      while (this.#again) {
+        this.#again = false;
+        // Where there was one, there may be more.
+        if (await this.#exchange()) this.#again = true;
+        if (this.#troubled) this.#reports.troubled(this.#name, null);
+        this.#troubled = false;
+      }
+    } catch (error) {
+      if (!this.#troubled) this.#reports.troubled(this.#name, error);
+      this.#troubled = true;
+    } finally {
+      this.#looking = null;
+    }
+  }
+
+  /** Removes what is done, and begins what is due; true when there was any. */
+  async #exchange(): Promise<boolean> {
+    const done = this.#done;
+    this.#done = [];
+    try {
+      const taken = await this.#shelf.exchange(this.#name, done, this.#room());
+      for (const { id } of done) this.#held.delete(id);
+      for (const task of taken) this.#begin(task);
+      return taken.length > 0;
+    } catch (error) {
+      this.#done.push(...done);
+      throw error;
+    }
+  }
+
+  #room(): Room {
+    const { at_once, at_once_of_group, lease_ms } = this.#settings;
+    const of = (group: string) => at_once_of_group - (this.#running.get(group) ?? 0);
+    const rooms = [...this.#running.keys()].map((group) => ({ group, left: of(group) }));
+    return {
+      most: this.#stopped ? 0 : at_once - this.#runs.size,
+      of_any_group: Math.min(at_once_of_group, ...rooms.map(({ left }) => left).filter((left) => left > 0)),
+      of,
+      full: rooms.filter(({ left }) => left === 0).map(({ group }) => group),
+      full_at_most: Math.floor(at_once / at_once_of_group),
+      lease_ms,
+      held: this.#held,
+    };
+  }
+
+  #begin(task: Held): void {
+    const { id, group } = task;
+    this.#held.add(id);
+    this.#running.set(group, (this.#running.get(group) ?? 0) + 1);
+    const run = this.#run(task).finally(() => {
+      this.#runs.delete(run);
+      const left = (this.#running.get(group) ?? 0) - 1;
+      if (left > 0) this.#running.set(group, left);
+      else this.#running.delete(group);
+      this.wake();
+    });
+    this.#runs.add(run);
+  }
+
+  async #run(task: Held): Promise<void> {
+    try {
+      await this.#handler(task);
+      this.#done.push(task);
+    } catch (error) {
+      this.#held.delete(task.id);
+      this.#reports.failed(this.#name, task, error);
+    }
+  }
+}
