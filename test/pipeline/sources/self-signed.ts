@@ -1,11 +1,12 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 
-/** A key and a certificate for 127.0.0.1 that it signed itself, both PEM, made afresh on each call (X.509 v3, P-256). */
-export function selfSigned(): { readonly key: string; readonly cert: string } {
+/** A key and a certificate for 127.0.0.1, and for names, that it signed itself, both PEM, made afresh on each call (X.509 v3, P-256). */
+export function selfSigned(names: readonly string[] = []): { readonly key: string; readonly cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
   const name = sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from('localhost')))));
-  const subjectAltName = sequence(der(0x87, Buffer.from([127, 0, 0, 1])));
+  const dnsNames = names.map((each) => der(0x82, Buffer.from(each)));
+  const subjectAltName = sequence(...dnsNames, der(0x87, Buffer.from([127, 0, 0, 1])));
   const basicConstraints = sequence(der(0x01, Buffer.from([0xff])));
   const body = sequence(
     der(0xa0, integer(2)),

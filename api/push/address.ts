@@ -1,0 +1,102 @@
+import { networkInterfaces } from 'node:os';
+import ipaddr from 'ipaddr.js';
+
+/** Networks, as an address and the bits of it that count. */
+export type Networks = readonly [ipaddr.IPv4 | ipaddr.IPv6, number][];
+
+/** Longest address of a receiver, characters. */
+const MAX_URL_LENGTH = 2048;
+/** Names that mean nothing outside of a machine, a house or a network of its own (RFC 6761, 6762, 7686, 8375; ICANN for `internal`). */
+const LOCAL_SUFFIXES = ['.localhost', '.local', '.internal', '.invalid', '.test', '.onion', '.home.arpa'];
+/** The ports that browsers refuse (WHATWG Fetch, "bad port"), and those of well-known databases, brokers and remote desktops. */
+const REFUSED_PORTS: ReadonlySet<number> = new Set([
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 445, 465, 512, 513, 514, 515, 526, 530, 531,
+  532, 540, 548, 554, 556, 563, 587, 601, 636, 873, 989, 990, 993, 995, 1433, 1521, 1719, 1720, 1723, 2049, 2181, 3306,
+  3389, 3659, 4045, 4190, 5060, 5061, 5432, 5672, 5900, 6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697,
+  9042, 9092, 10080, 11211, 27017,
+]);
+
+/** Public by its number, and within reach of virtual machines of Azure only: their host. */
+const AZURE_HOST = networks('168.63.129.16/32');
+/** All of IPv6 that is given out; the rest holds ways back into IPv4 (`::/96`, `64:ff9b::/96`) among others. */
+const GLOBAL_V6 = networks('2000::/3');
+
+/** Reads networks in the form `10.0.0.0/8`, `fd00::/8`. Throws on any other. */
+export function networks(...cidrs: readonly string[]): Networks {
+  return cidrs.map((cidr) => ipaddr.parseCIDR(cidr));
+}
+
+/** An address, an IPv4 one where it is mapped into IPv6; null for what is none. */
+function readAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
+  return ipaddr.isValid(text) ? ipaddr.process(text) : null;
+}
+
+function isIn(address: ipaddr.IPv4 | ipaddr.IPv6, ranges: Networks): boolean {
+  return ranges.some(([network, bits]) => {
+    if (address.kind() !== network.kind()) return false;
+    return address.match(network, bits);
+  });
+}
+
+/** True for an address of one of the networks. */
+export function isAllowed(text: string, allowed: Networks): boolean {
+  const address = readAddress(text);
+  return address !== null && isIn(address, allowed);
+}
+
+/** True for an address that anybody on the internet could connect to, and that is none of this machine's. */
+export function isPublic(text: string, own: readonly string[] = ownAddresses()): boolean {
+  const address = readAddress(text);
+  if (address === null || own.some((each) => readAddress(each)?.toString() === address.toString())) return false;
+  if (address.range() !== 'unicast') return false;
+  return address.kind() === 'ipv4' ? !isIn(address, AZURE_HOST) : isIn(address, GLOBAL_V6);
+}
+
+function ownAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map(({ address }) => address));
+}
+
+/** A receiver's URL, read once for judging it and for connecting to it. */
+export interface Receiver {
+  readonly url: URL;
+  /** A name without a dot at its end, or an address without brackets. */
+  readonly host: string;
+  readonly host_is: 'name' | 'address';
+  readonly port: number;
+  /** What speaks against name or port, unless the operator allows the network that they lead to. */
+  readonly local: string | null;
+}
+
+/** Reads the address of a receiver; the reason where nobody could be sent anything at it. */
+export function readReceiver(text: string): Receiver | string {
+  if (text.length > MAX_URL_LENGTH) return `must have at most ${MAX_URL_LENGTH} characters, found ${text.length}`;
+  // The parser drops some of them, and would read another address than people do.
+  if (/\p{Cc}/u.test(text)) return 'must not contain control characters';
+  const url = URL.parse(text);
+  if (url === null) return 'must be a URL';
+  if (url.protocol !== 'https:') return `must be an https URL, found ${url.protocol.slice(0, -1)}`;
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or a password';
+  if (url.href.includes('#')) return 'must not contain a fragment';
+  const port = url.port === '' ? 443 : Number(url.port);
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const refused_port = REFUSED_PORTS.has(port) ? `must not lead to port ${port}` : null;
+  if (ipaddr.isValid(host)) return { url, host, host_is: 'address', port, local: refused_port };
+  const name = host.replace(/\.$/, '');
+  if (name.split('.').includes('')) return 'must have a host name without empty labels';
+  return { url, host: name, host_is: 'name', port, local: localName(name) ?? refused_port };
+}
+
+function localName(name: string): string | null {
+  if (!name.includes('.')) return 'must have a full host name';
+  const suffix = LOCAL_SUFFIXES.find((each) => name.endsWith(each));
+  return suffix === undefined ? null : `must not have a host name that ends in ${suffix}`;
+}
+
+/** The reason why nothing is sent to a receiver at these addresses; null: it may be. */
+export function refusalOf({ local }: Receiver, addresses: readonly string[], allowed: Networks): string | null {
+  const others = addresses.filter((address) => !isAllowed(address, allowed));
+  if (others.length === 0) return null;
+  if (local !== null) return local;
+  return others.every((address) => isPublic(address)) ? null : 'must not lead to a private address';
+}

@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs';
+import { createSecureContext, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls';
+import { releaseVersion } from '../config.ts';
+import { type Networks, networks, type Receiver, readReceiver, refusalOf } from './address.ts';
+import { AttemptFault, connectTo, type FaultClass, orLate } from './connector.ts';
+import { type Answer, postOver } from './request.ts';
+import { type NameResolver, openResolver } from './resolver.ts';
+
+/** How long one attempt may take in all, and until it is connected. */
+const ATTEMPT_MS = 15_000;
+const CONNECT_MS = 5_000;
+/** However much waits are shortened: a connection takes the time that it takes. */
+const LEAST_MS = 1_000;
+
+export interface OutletOptions {
+  /** Networks that receivers may lie in although they are not public, such as `127.0.0.0/8`. */
+  readonly allow_cidrs: readonly string[];
+  /** PEM file of authorities that are believed beside the usual ones. */
+  readonly ca_file: string | null;
+  /** Factor of all times: 1, or less in a trial. */
+  readonly time_scale: number;
+  /** Name servers of the machine when left out. */
+  readonly resolver?: NameResolver;
+}
+
+export type Judgement =
+  /** `dns_checked`: false where no name server answers, so that nobody knows where its name leads. */
+  { readonly ok: true; readonly dns_checked: boolean } | { readonly ok: false; readonly reason: string };
+
+/** What became of one attempt. Without `error_class` the receiver has taken it. */
+export interface Attempt {
+  readonly status_code: number | null;
+  /** For operators. */
+  readonly error: string | null;
+  /** `blocked` is for operators; clients read `connect`. */
+  readonly error_class: FaultClass | 'http_status' | null;
+  /** The first 2 KB of what the receiver answered. */
+  readonly answer: string;
+  readonly duration_ms: number;
+  readonly retry_after_ms: number | null;
+}
+
+export interface PostRequest {
+  readonly url: string;
+  /** JSON. */
+  readonly body: string;
+  /** Beside the type and our name. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The one way out of the service to addresses that clients name. */
+export interface Outlet {
+  /** Whether events may be sent to a URL, as far as can be known now; the reason is for its owner. */
+  readonly judge: (url: string) => Promise<Judgement>;
+  /** Judges again, connects to what was judged, and posts. Never throws for what a receiver does. */
+  readonly post: (request: PostRequest) => Promise<Attempt>;
+  readonly close: () => void;
+}
+
+/** Opens the outlet. Throws where a network or the file of authorities cannot be read. */
+export function openOutlet({ allow_cidrs, ca_file, time_scale, resolver: given }: OutletOptions): Outlet {
+  const allowed = networks(...allow_cidrs);
+  const secureContext = contextWith(ca_file);
+  const resolver = given ?? openResolver({ own_names: allowed.length > 0 });
+  const attempt_ms = Math.max(LEAST_MS, ATTEMPT_MS * time_scale);
+  const connect_ms = Math.max(LEAST_MS, CONNECT_MS * time_scale);
+  const common = { 'Content-Type': 'application/json', 'User-Agent': `hail-webhooks/${releaseVersion()}` };
+  const find = (url: string) => findReceiver(url, resolver, allowed);
+
+  async function connectJudged(url: string, late: AbortSignal): Promise<readonly [Receiver, TLSSocket]> {
+    const found = await orLate(find(url), late);
+    if (found.kind === 'refused') throw new AttemptFault('blocked', found.reason);
+    if (found.kind === 'nowhere') throw new AttemptFault('dns', 'no address was found for its name');
+    const { receiver, addresses } = found;
+    return [receiver, await connectTo(receiver, { addresses, secureContext, late })];
+  }
+
+  async function answerOf({ url, body, headers }: PostRequest): Promise<Answer> {
+    using attempt = limit(attempt_ms, 'no answer');
+    using connecting = limit(connect_ms, 'no connection');
+    const [receiver, socket] = await connectJudged(url, connecting.late);
+    return await postOver(socket, { url: receiver.url, body, headers: { ...common, ...headers } }, attempt.late);
+  }
+
+  return {
+    judge: async (url) => {
+      const found = await find(url);
+      if (found.kind === 'refused') return { ok: false, reason: found.reason };
+      if (found.kind === 'found') return { ok: true, dns_checked: true };
+      if (await resolver.works()) return { ok: false, reason: 'must have a host name that has an address' };
+      return { ok: true, dns_checked: false };
+    },
+    post: async (request) => {
+      const started_ms = performance.now();
+      const ended = await answerOf(request).then(outcomeOf, faultOutcome);
+      return { ...ended, duration_ms: Math.round(performance.now() - started_ms) };
+    },
+    close: resolver.close,
+  };
+}
+
+type Found =
+  | { readonly kind: 'found'; readonly receiver: Receiver; readonly addresses: readonly string[] }
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'nowhere' };
+
+/** The addresses that a URL leads to, all of them judged: the one check, when a URL is given and at each attempt. */
+async function findReceiver(text: string, resolver: NameResolver, allowed: Networks): Promise<Found> {
+  const receiver = readReceiver(text);
+  if (typeof receiver === 'string') return { kind: 'refused', reason: receiver };
+  const { host, host_is, local } = receiver;
+  // Nothing is allowed that could make up for it: nobody has to be asked.
+  if (local !== null && allowed.length === 0) return { kind: 'refused', reason: local };
+  const addresses = host_is === 'address' ? [host] : await resolver.addressesOf(host);
+  if (addresses.length === 0) return local === null ? { kind: 'nowhere' } : { kind: 'refused', reason: local };
+  const reason = refusalOf(receiver, addresses, allowed);
+  return reason === null ? { kind: 'found', receiver, addresses } : { kind: 'refused', reason };
+}
+
+/** TLS 1.2 or newer, the usual authorities, and those of a file. */
+function contextWith(ca_file: string | null): SecureContext {
+  const minVersion = 'TLSv1.2';
+  if (ca_file === null) return createSecureContext({ minVersion });
+  return createSecureContext({ minVersion, ca: [...getCACertificates('default'), readFileSync(ca_file, 'utf8')] });
+}
+
+/** A time limit; its signal aborts with the fault that it is. */
+function limit(longest_ms: number, what: string): Disposable & { readonly late: AbortSignal } {
+  const controller = new AbortController();
+  const fault = new AttemptFault('timeout', `${what} within ${longest_ms / 1000} s`);
+  const timer = setTimeout(() => controller.abort(fault), longest_ms);
+  return { late: controller.signal, [Symbol.dispose]: () => clearTimeout(timer) };
+}
+
+function outcomeOf({ status_code, answer, retry_after_ms }: Answer): Omit<Attempt, 'duration_ms'> {
+  const taken = status_code >= 200 && status_code < 300;
+  const fault = taken ? null : { error: `HTTP ${status_code}`, error_class: 'http_status' as const };
+  return { status_code, error: null, error_class: null, answer, retry_after_ms, ...fault };
+}
+
+function faultOutcome(error: unknown): Omit<Attempt, 'duration_ms'> {
+  if (!(error instanceof AttemptFault)) throw error;
+  const { message, error_class } = error;
+  return { status_code: null, error: message, error_class, answer: '', retry_after_ms: null };
+}

@@ -1,0 +1,69 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** How old, or how far ahead, a signature may be for its receiver. */
+const TOLERANCE_S = 300;
+const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
+
+/** What an attempt is signed over. */
+export interface Signed {
+  /** Event id: the same with every attempt. */
+  readonly id: string;
+  /** Event type. */
+  readonly event: string;
+  /** The bytes as they are sent, UTF-8. */
+  readonly body: string;
+  /** `whsec_` and base64: more than one while an old secret lives beside the new. */
+  readonly secrets: readonly string[];
+  /** Time of the attempt, epoch milliseconds. */
+  readonly at_ms: number;
+}
+
+/**
+ * The headers that tell a receiver which event this is, and that it is ours: `X-Service-Signature` with the whole secret as key,
+ * and those of Standard Webhooks, whose key is what the secret encodes.
+ */
+export function signatureHeaders({ id, event, body, secrets, at_ms }: Signed): Readonly<Record<string, string>> {
+  const t = String(Math.floor(at_ms / 1000));
+  return {
+    'X-Service-Event': event,
+    'X-Service-Timestamp': t,
+    'X-Service-Delivery-Id': id,
+    'X-Service-Signature': [
+      `t=${t}`,
+      ...secrets.map((secret) => `v1=${serviceMac(secret, t, body).toString('hex')}`),
+    ].join(),
+    'webhook-id': id,
+    'webhook-timestamp': t,
+    'webhook-signature': secrets
+      .map((secret) => `v1,${hmac(keyOf(secret), `${id}.${t}.${body}`).toString('base64')}`)
+      .join(' '),
+  };
+}
+
+/** What is wrong with an `X-Service-Signature` for a receiver that knows one secret; null: it is ours, and of now. */
+export function signatureFault(signature: string, body: string, secret: string, now_ms: number): string | null {
+  const [time = '', ...macs] = signature.split(',');
+  if (!/^t=\d{1,12}$/.test(time))
+    return `signature begins with ${JSON.stringify(time.slice(0, 20))}, expected t=<unix time>`;
+  const t = time.slice('t='.length);
+  if (Math.abs(now_ms / 1000 - Number(t)) > TOLERANCE_S)
+    return `signature is of ${new Date(Number(t) * 1000).toISOString()}, expected one of the last ${TOLERANCE_S} s`;
+  const expected = serviceMac(secret, t, body);
+  const isOurs = (mac: string) =>
+    /^v1=[0-9a-f]{64}$/.test(mac) && timingSafeEqual(Buffer.from(mac.slice(3), 'hex'), expected);
+  return macs.some(isOurs) ? null : 'signature does not match secret and body';
+}
+
+function serviceMac(secret: string, t: string, body: string): Buffer {
+  return hmac(secret, `${t}.${body}`);
+}
+
+function hmac(key: string | Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text, 'utf8').digest();
+}
+
+function keyOf(secret: string): Buffer {
+  const encoded = SECRET.exec(secret)?.[1];
+  if (encoded === undefined) throw new TypeError('secret has another form, expected whsec_ and base64');
+  return Buffer.from(encoded, 'base64');
+}

@@ -1,0 +1,83 @@
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { SecureVersion } from 'node:tls';
+import type { ExecutionContext } from 'ava';
+import { selfSigned } from '../../pipeline/sources/self-signed.ts';
+
+/** What a receiver was sent. */
+export interface Received {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A receiver of webhooks on this machine, over TLS. */
+export interface Receiver {
+  readonly port: number;
+  /** `https://127.0.0.1:<port>/hook`. */
+  readonly url: string;
+  /** PEM file of the authority that vouches for it. */
+  readonly ca_file: string;
+  readonly received: Received[];
+  /** Connections that it has accepted. */
+  readonly connections: () => number;
+  /** What it does with the next requests: answers 200 until it is told otherwise. */
+  answer: (request: Received, response: ServerResponse) => void;
+}
+
+export interface ReceiverOptions {
+  /** Names beside 127.0.0.1 that it proves to be. */
+  readonly names?: readonly string[];
+  readonly newest_tls?: SecureVersion;
+}
+
+export async function startReceiver(t: ExecutionContext, options: ReceiverOptions = {}): Promise<Receiver> {
+  const { names = [], newest_tls } = options;
+  const { key, cert } = selfSigned(names);
+  const folder = await mkdtemp(join(tmpdir(), 'hail-receiver-'));
+  const ca_file = join(folder, 'ca.pem');
+  writeFileSync(ca_file, cert);
+  // Old versions are spoken at the lowest security level only.
+  const old =
+    newest_tls === undefined
+      ? {}
+      : { minVersion: 'TLSv1' as const, maxVersion: newest_tls, ciphers: 'DEFAULT@SECLEVEL=0' };
+  const server = createServer({ key, cert, ...old });
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  server.on('connection', (socket: Socket) => {
+    connections += 1;
+    sockets.add(socket.once('close', () => sockets.delete(socket)));
+  });
+  server.on('request', (request, response) => void answer(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  t.teardown(async () => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const receiver: Receiver = {
+    port,
+    url: `https://127.0.0.1:${port}/hook`,
+    ca_file,
+    received: [],
+    connections: () => connections,
+    answer: (_, response) => response.end('thanks'),
+  };
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url: path = '', headers } = request;
+    const body = (await Array.fromAsync(request as AsyncIterable<Buffer>)).join('');
+    const received = { method, path, headers, body };
+    receiver.received.push(received);
+    receiver.answer(received, response);
+  }
+  return receiver;
+}
