@@ -1,7 +1,8 @@
 import { CompiledQuery } from 'kysely';
-import { type Db, fromKysely, PgBoss } from 'pg-boss';
+import { type Db, fromKysely, type JobInsert, PgBoss } from 'pg-boss';
 import type { Store } from '../records/database.ts';
 import { RecordsUnavailable } from '../records/failures.ts';
+import type { NewTask } from './queue.ts';
 import type { Held, Room, Shelf } from './shelf.ts';
 
 /** pg-boss ends no lease by itself: it would not know ours, and knows none that is longer. */
@@ -10,6 +11,8 @@ const LONGEST_LEASE_S = 24 * 3_600;
 const KEPT_S = 365 * 24 * 3_600;
 /** It is taken again until its handler has done it. */
 const RETRIES = 2 ** 31 - 1;
+/** Tasks of one statement: far from the time that one may take. */
+const INSERTED_AT_ONCE = 500;
 /** How often leases are looked at that are over. */
 const LOOK_EVERY_MS = 250;
 /** Jobs are taken by descending priority: the seconds from here on, negative, put the longest due first. */
@@ -44,24 +47,19 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
     const now_ms = performance.now();
     if (now_ms - (looked.get(name) ?? Number.NEGATIVE_INFINITY) < LOOK_EVERY_MS) return;
     looked.set(name, now_ms);
-    const over = `select id, retry_count as "retryCount" from ${schema}.job where name = $1 and state = 'active'
-      and started_on <= ${schema}.job_now() - $2 * interval '1 millisecond' and id <> all($3::uuid[])`;
+    // Its index of the active ones is by group: ours all have one.
+    const over = `select id, retry_count as "retryCount" from ${schema}.job
+      where name = $1 and state = 'active' and group_id is not null
+        and started_on <= ${schema}.job_now() - $2 * interval '1 millisecond' and id <> all($3::uuid[])`;
     const { rows: jobs } = await db.executeSql(over, [name, lease_ms, [...held]]);
     if (jobs.length > 0) await boss.fail(name, jobs);
   }
 
   return {
-    add: async (rows, { name, group, payload, due_ms = Date.now() }) => {
-      await boss.send(
-        name,
-        { payload },
-        {
-          db: fromKysely(rows),
-          group: { id: group },
-          startAfter: new Date(due_ms),
-          priority: Math.floor((PRIORITY_FROM_MS - due_ms) / 1000),
-        },
-      );
+    add: async (rows, ...tasks) => {
+      for (const [name, same] of Map.groupBy(tasks, (task) => task.name))
+        for (let from = 0; from < same.length; from += INSERTED_AT_ONCE)
+          await boss.insert(name, same.slice(from, from + INSERTED_AT_ONCE).map(jobOf), { db: fromKysely(rows) });
     },
     exchange: async (name, done, room) => {
       if (done.length > 0)
@@ -86,6 +84,15 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
       );
     },
     close: () => boss.stop({ graceful: false, close: false }),
+  };
+}
+
+function jobOf({ group, payload, due_ms = Date.now() }: NewTask): JobInsert {
+  return {
+    data: { payload },
+    group: { id: group },
+    startAfter: new Date(due_ms),
+    priority: Math.floor((PRIORITY_FROM_MS - due_ms) / 1000),
   };
 }
 

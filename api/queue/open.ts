@@ -1,6 +1,7 @@
 import type { Store } from '../records/database.ts';
 import { bossShelf } from './boss.ts';
 import type { Queue } from './queue.ts';
+import type { Shelf } from './shelf.ts';
 import { tableShelf } from './table.ts';
 import { type QueueReports, queueOver } from './work.ts';
 
@@ -17,5 +18,20 @@ export interface QueueOptions extends QueueReports {
 export async function openQueue({ store, database_url, names, ...reports }: QueueOptions): Promise<Queue> {
   if (database_url === null) return queueOver(tableShelf(store), reports);
   const troubled = (error: unknown) => reports.troubled('pg-boss', error);
-  return queueOver(await bossShelf({ store, database_url, names, troubled }), reports);
+  const shelf = await bossShelf({ store, database_url, names, troubled });
+  await moveTasks(store, shelf);
+  return queueOver(shelf, reports);
+}
+
+/** Tasks that a backup of a SQLite file brought with it. */
+async function moveTasks({ writer }: Store, shelf: Shelf): Promise<void> {
+  await writer.transaction().execute(async (rows) => {
+    const tasks = await rows.deleteFrom('tasks').returningAll().execute();
+    const told = tasks.map(({ task_group: group, payload, ...task }) => ({
+      ...task,
+      group,
+      payload: JSON.parse(payload),
+    }));
+    await shelf.add(rows, ...told);
+  });
 }

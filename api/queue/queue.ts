@@ -35,8 +35,8 @@ export interface WorkSettings {
  * again when its lease is over, and by nobody before. A handler must therefore see from the records whether its work is done.
  */
 export interface Queue {
-  /** Adds a task in the transaction that causes it: it is there when the transaction is. */
-  readonly add: (rows: Transaction<Database>, task: NewTask) => Promise<void>;
+  /** Adds tasks in the transaction that causes them: they are there when it is committed. */
+  readonly add: (rows: Transaction<Database>, ...tasks: readonly NewTask[]) => Promise<void>;
   /** Hands the tasks of a name to a handler, the longest due first, until the function returned is called, which waits for those under way. */
   readonly work: (name: string, settings: WorkSettings, handler: (task: Task) => Promise<void>) => () => Promise<void>;
   /** Looks for due tasks now instead of at the next look: for who just committed one. */

@@ -1,6 +1,4 @@
-import type { Transaction } from 'kysely';
-import type { Database } from '../records/tables.ts';
-import type { NewTask, Task } from './queue.ts';
+import type { Queue, Task } from './queue.ts';
 
 /** A task that was taken. */
 export interface Held extends Task {
@@ -27,7 +25,7 @@ export interface Room {
 
 /** Where tasks lie. */
 export interface Shelf {
-  readonly add: (rows: Transaction<Database>, task: NewTask) => Promise<void>;
+  readonly add: Queue['add'];
   /** Removes tasks that are done, where their lease is still that one, and takes some that are due, the longest due first. */
   readonly exchange: (name: string, done: readonly Held[], room: Room) => Promise<readonly Held[]>;
   readonly close: () => Promise<void>;

@@ -368,8 +368,9 @@ export const TABLES = {
       task_group: text(),
       /** JSON. */
       payload: text(),
-      /** Epoch milliseconds of the machine's clock. */
+      /** Epoch milliseconds of the machine's clock, like all times of a task. */
       due_ms: whole(),
+      added_ms: whole(),
       /** Nobody else takes it before; 0: nobody has it. */
       lease_until_ms: whole(),
       /** Names the lease. */

@@ -11,6 +11,7 @@ import { http } from './http.ts';
 import { lookups } from './lookups.ts';
 import { nowcast } from './nowcast.ts';
 import { portfolio } from './portfolio.ts';
+import { queue } from './queue.ts';
 import { risk } from './risk.ts';
 import { scan } from './scan.ts';
 import { serve } from './serve.ts';
@@ -35,6 +36,7 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   feeds,
   serve,
   nowcast,
+  queue,
 };
 
 /** `npm run bench` runs all with their usual arguments; `npm run bench -- NAME …` one with its own. */
@@ -62,6 +64,7 @@ async function run([name, ...args]: string[]): Promise<void> {
   await feeds();
   await serve([]);
   await nowcast([]);
+  await queue();
 }
 
 try {

@@ -2,6 +2,7 @@ import type { ExecutionContext } from 'ava';
 import { openQueue } from '../../../api/queue/open.ts';
 import type { NewTask, Queue, Task, WorkSettings } from '../../../api/queue/queue.ts';
 import type { Location } from '../../../api/records/database.ts';
+import type { RecordsSettings } from '../../../api/records/open.ts';
 import type { Records } from '../../../api/records/records.ts';
 import type { World } from '../../records/world.ts';
 
@@ -25,8 +26,12 @@ export function urlOf(location: Location): string | null {
 }
 
 /** Opens the records of a world, and the queue beside them. */
-export async function openProcess(t: ExecutionContext, world: World): Promise<Process> {
-  const records = await world.open();
+export async function openProcess(
+  t: ExecutionContext,
+  world: World,
+  settings: Partial<RecordsSettings> = {},
+): Promise<Process> {
+  const records = await world.open(settings);
   const failures: unknown[] = [];
   const troubles: unknown[] = [];
   const queue = await openQueue({
@@ -46,9 +51,9 @@ export async function openProcess(t: ExecutionContext, world: World): Promise<Pr
     failures,
     troubles,
     add: (...tasks) =>
-      records.transaction(async (rows) => {
-        for (const task of tasks) await queue.add(rows, { name: 'write', group: 'one', payload: null, ...task });
-      }),
+      records.transaction((rows) =>
+        queue.add(rows, ...tasks.map((task) => ({ name: 'write', group: 'one', payload: null, ...task }))),
+      ),
   };
 }
 
