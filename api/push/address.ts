@@ -1,3 +1,4 @@
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
@@ -29,7 +30,10 @@ export function networks(...cidrs: readonly string[]): Networks {
 
 /** An address, an IPv4 one where it is mapped into IPv6; null for what is none. */
 function readAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
-  return ipaddr.isValid(text) ? ipaddr.process(text) : null;
+  if (isIPv4(text)) return ipaddr.parse(text);
+  // The URL parser writes all bits in hexadecimal: of `::8.8.8.8`, which leads nowhere, ipaddr.js would make a mapped address.
+  const url = isIPv6(text) ? URL.parse(`https://[${text}]/`) : null;
+  return url === null ? null : ipaddr.process(url.hostname.slice(1, -1));
 }
 
 function isIn(address: ipaddr.IPv4 | ipaddr.IPv6, ranges: Networks): boolean {
@@ -81,7 +85,7 @@ export function readReceiver(text: string): Receiver | string {
   const port = url.port === '' ? 443 : Number(url.port);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const refused_port = REFUSED_PORTS.has(port) ? `must not lead to port ${port}` : null;
-  if (ipaddr.isValid(host)) return { url, host, host_is: 'address', port, local: refused_port };
+  if (isIP(host) !== 0) return { url, host, host_is: 'address', port, local: refused_port };
   const name = host.replace(/\.$/, '');
   if (name.split('.').includes('')) return 'must have a host name without empty labels';
   return { url, host: name, host_is: 'name', port, local: localName(name) ?? refused_port };

@@ -10,7 +10,7 @@ import { type NameResolver, openResolver } from './resolver.ts';
 const ATTEMPT_MS = 15_000;
 const CONNECT_MS = 5_000;
 /** However much waits are shortened: a connection takes the time that it takes. */
-const LEAST_MS = 1_000;
+const LEAST_MS = 2_000;
 
 export interface OutletOptions {
   /** Networks that receivers may lie in although they are not public, such as `127.0.0.0/8`. */

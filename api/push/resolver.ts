@@ -1,7 +1,7 @@
 import { lookup, Resolver } from 'node:dns/promises';
 
 /** How long a name server is waited for, and how often it is asked. */
-const ANSWER_MS = 1_500;
+const ANSWER_MS = 1_000;
 const TRIES = 2;
 /** How long it is remembered whether name servers answer. */
 const PROBE_KEPT_MS = 60_000;
@@ -30,8 +30,9 @@ export function openResolver({ servers, own_names }: NameResolverOptions): NameR
   let probe: { readonly works: Promise<boolean>; readonly until_ms: number } | null = null;
   return {
     addressesOf: async (name) => {
-      const asked = [resolver.resolve4(name), resolver.resolve6(name)].map((answer) => answer.catch(noAnswer));
-      const found = (await Promise.all(asked)).flat();
+      // A name without a dot means something to this machine only.
+      const asked = own_names && !name.includes('.') ? [] : [resolver.resolve4(name), resolver.resolve6(name)];
+      const found = (await Promise.all(asked.map((answer) => answer.catch(noAnswer)))).flat();
       if (found.length > 0 || !own_names) return found;
       const own = await lookup(name, { all: true }).catch(noAnswer);
       return own.map(({ address }) => address);

@@ -5,7 +5,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { SecureVersion } from 'node:tls';
+import type { SecureVersion, TLSSocket } from 'node:tls';
 import type { ExecutionContext } from 'ava';
 import { selfSigned } from '../../pipeline/sources/self-signed.ts';
 
@@ -15,6 +15,8 @@ export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
+  /** The name by which it was called in TLS; false: none. */
+  readonly servername: string | false | null;
 }
 
 /** A receiver of webhooks on this machine, over TLS. */
@@ -27,6 +29,8 @@ export interface Receiver {
   readonly received: Received[];
   /** Connections that it has accepted. */
   readonly connections: () => number;
+  /** Resets every connection that is open. */
+  readonly reset: () => void;
   /** What it does with the next requests: answers 200 until it is told otherwise. */
   answer: (request: Received, response: ServerResponse) => void;
 }
@@ -69,13 +73,17 @@ export async function startReceiver(t: ExecutionContext, options: ReceiverOption
     ca_file,
     received: [],
     connections: () => connections,
+    reset: () => {
+      for (const socket of sockets) socket.resetAndDestroy();
+    },
     answer: (_, response) => response.end('thanks'),
   };
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url: path = '', headers } = request;
     const body = (await Array.fromAsync(request as AsyncIterable<Buffer>)).join('');
-    const received = { method, path, headers, body };
+    const { servername } = request.socket as TLSSocket;
+    const received = { method, path, headers, body, servername };
     receiver.received.push(received);
     receiver.answer(received, response);
   }

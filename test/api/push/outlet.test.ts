@@ -1,0 +1,302 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { type Outlet, type OutletOptions, openOutlet } from '../../../api/push/outlet.ts';
+import { retryAfter } from '../../../api/push/request.ts';
+import type { NameResolver } from '../../../api/push/resolver.ts';
+import { type Received, type Receiver, startReceiver } from '../../support/service/receiver.ts';
+
+const HOOKS = 'hooks.example.com';
+const BODY = '{"id":"evt_1","location_name":"Zürich"}';
+const LOCAL = ['127.0.0.0/8'];
+const PUBLIC = '93.184.215.14';
+
+/** A resolver that knows its answers, one after the other; the last is given from then on. */
+function answering(...answers: readonly (readonly string[])[]): NameResolver & { readonly asked: string[] } {
+  const asked: string[] = [];
+  return {
+    asked,
+    addressesOf: async (name) => answers[Math.min(asked.push(name), answers.length) - 1] ?? [],
+    works: async () => true,
+    close: () => {},
+  };
+}
+
+function open(t: ExecutionContext, options: Partial<OutletOptions>): Outlet {
+  const outlet = openOutlet({ allow_cidrs: [], ca_file: null, time_scale: 1, resolver: answering([]), ...options });
+  t.teardown(outlet.close);
+  return outlet;
+}
+
+/** An outlet that may reach a receiver of this machine. */
+function openTo(t: ExecutionContext, { ca_file }: Receiver, options: Partial<OutletOptions> = {}): Outlet {
+  return open(t, { allow_cidrs: LOCAL, ca_file, resolver: answering(['127.0.0.1']), ...options });
+}
+
+function post(outlet: Outlet, url: string) {
+  return outlet.post({ url, body: BODY, headers: { 'X-Service-Event': 'alert.created' } });
+}
+
+/** A server that speaks no TLS, by itself. */
+async function listen(t: ExecutionContext, onConnection: (socket: Socket) => void): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket.on('error', () => {}));
+    onConnection(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+test('an event is posted byte by byte as it is, under the name of its receiver', async (t) => {
+  const receiver = await startReceiver(t, { names: [HOOKS] });
+  const outlet = openTo(t, receiver);
+  const attempt = await post(outlet, `https://${HOOKS}:${receiver.port}/a%20b?c=d`);
+  t.like(attempt, { status_code: 200, error: null, error_class: null, answer: 'thanks', retry_after_ms: null });
+  t.true(Number.isInteger(attempt.duration_ms));
+  t.is(receiver.received.length, 1);
+  const { headers, ...received } = receiver.received[0] as Received;
+  t.deepEqual(received, { method: 'POST', path: '/a%20b?c=d', body: BODY, servername: HOOKS });
+  const { 'user-agent': name = '', ...others } = headers;
+  t.regex(name, /^hail-webhooks\/\d+\.\d+\.\d+$/);
+  t.deepEqual(others, {
+    host: `${HOOKS}:${receiver.port}`,
+    connection: 'close',
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(BODY)),
+    'x-service-event': 'alert.created',
+  });
+});
+
+test('each attempt has a connection of its own', async (t) => {
+  const receiver = await startReceiver(t, { names: [HOOKS, 'other.example.com'] });
+  const outlet = openTo(t, receiver);
+  for (const name of [HOOKS, HOOKS, 'other.example.com'])
+    t.is((await post(outlet, `https://${name}:${receiver.port}/`)).status_code, 200);
+  t.is(receiver.connections(), 3);
+});
+
+for (const host of [
+  ...['127.0.0.1', '2130706433', '0x7f.1', '017700000001', '127.1', '%31%32%37.0.0.1', '①②⑦.⓪.⓪.①', '0'],
+  ...['[::]', '[::1]', '[::ffff:7f00:1]', '[::ffff:127.0.0.1]', 'localhost', 'localhost.', 'app.localhost'],
+])
+  test(`nothing connects to this machine as ${host}`, async (t) => {
+    const receiver = await startReceiver(t, { names: ['localhost'] });
+    const { ca_file } = receiver;
+    const outlet = open(t, { ca_file, resolver: answering(['127.0.0.1']) });
+    const url = `https://${host}:${receiver.port}/`;
+    t.false((await outlet.judge(url)).ok);
+    t.like(await post(outlet, url), { status_code: null, error_class: 'blocked', answer: '' });
+    t.is(receiver.connections(), 0);
+  });
+
+test('a name that led to a public address when it was given, and leads to a private one now, is not connected to', async (t) => {
+  const receiver = await startReceiver(t, { names: [HOOKS] });
+  const resolver = answering([PUBLIC], ['127.0.0.1'], [PUBLIC, '127.0.0.1']);
+  const outlet = open(t, { ca_file: receiver.ca_file, resolver });
+  const url = `https://${HOOKS}:${receiver.port}/`;
+  t.deepEqual(await outlet.judge(url), { ok: true, dns_checked: true });
+  t.like(await post(outlet, url), { error_class: 'blocked', error: 'must not lead to a private address' });
+  t.like(await post(outlet, url), { error_class: 'blocked' });
+  t.is(receiver.connections(), 0);
+});
+
+test('the address that was judged is the one that is connected to: a name is looked up once for an attempt', async (t) => {
+  const receiver = await startReceiver(t, { names: [HOOKS] });
+  const resolver = answering(['127.0.0.1'], ['10.0.0.1']);
+  const outlet = openTo(t, receiver, { resolver });
+  t.like(await post(outlet, `https://${HOOKS}:${receiver.port}/`), { status_code: 200 });
+  t.deepEqual(resolver.asked, [HOOKS]);
+});
+
+test('of several addresses one that answers is enough', async (t) => {
+  const receiver = await startReceiver(t, { names: [HOOKS] });
+  const outlet = openTo(t, receiver, { resolver: answering(['127.0.0.2', '127.0.0.1']) });
+  t.like(await post(outlet, `https://${HOOKS}:${receiver.port}/`), { status_code: 200 });
+});
+
+test('a redirect fails with its status and is not followed', async (t) => {
+  const [receiver, other] = [await startReceiver(t), await startReceiver(t)];
+  receiver.answer = (_, response) => response.writeHead(307, { Location: other.url }).end();
+  const attempt = await post(openTo(t, receiver), receiver.url);
+  t.like(attempt, { status_code: 307, error: 'HTTP 307', error_class: 'http_status' });
+  t.is(other.connections(), 0);
+});
+
+for (const [status, error_class] of [
+  [200, null],
+  [204, null],
+  [299, null],
+  [300, 'http_status'],
+  [410, 'http_status'],
+  [429, 'http_status'],
+  [503, 'http_status'],
+] as const)
+  test(`an answer of ${status} is ${error_class === null ? 'a success' : 'a failure'}`, async (t) => {
+    const receiver = await startReceiver(t);
+    receiver.answer = (_, response) => response.writeHead(status, { 'Retry-After': '120' }).end();
+    const attempt = await post(openTo(t, receiver), receiver.url);
+    t.like(attempt, { status_code: status, error_class, retry_after_ms: 120_000 });
+    t.is(attempt.error, error_class === null ? null : `HTTP ${status}`);
+  });
+
+test('of an answer without end 64 KB are read and 2 KB kept', async (t) => {
+  const receiver = await startReceiver(t);
+  const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+  receiver.answer = (_, response) => {
+    const more = () => {
+      while (!response.destroyed && response.write('é'.repeat(8_192)));
+    };
+    response.writeHead(200).on('drain', more).on('close', close);
+    more();
+  };
+  const attempt = await post(openTo(t, receiver), receiver.url);
+  await closed;
+  t.like(attempt, { status_code: 200, error_class: null, answer: 'é'.repeat(1_024) });
+});
+
+test('what is kept of an answer is text: no half characters, and no NUL', async (t) => {
+  const receiver = await startReceiver(t);
+  receiver.answer = (_, response) =>
+    response.end(Buffer.concat([Buffer.from('a\0b\xff'), Buffer.from('€').subarray(0, 2)]));
+  const { answer } = await post(openTo(t, receiver), receiver.url);
+  t.is(answer, 'a\uFFFDbÿ');
+});
+
+test.serial('an attempt to a receiver that is silent in TLS ends with the time to connect', async (t) => {
+  const port = await listen(t, () => {});
+  const attempt = await post(open(t, { allow_cidrs: LOCAL, time_scale: 0.1 }), `https://127.0.0.1:${port}/`);
+  t.like(attempt, { status_code: null, error_class: 'timeout', error: 'no connection within 2 s' });
+});
+
+test.serial('an attempt to a receiver that takes the event and hangs ends with its time', async (t) => {
+  const receiver = await startReceiver(t);
+  receiver.answer = () => {};
+  const attempt = await post(openTo(t, receiver, { time_scale: 0.1 }), receiver.url);
+  t.like(attempt, { status_code: null, error_class: 'timeout', error: 'no answer within 2 s' });
+});
+
+test.serial('a status decides, also when the body after it hangs', async (t) => {
+  const receiver = await startReceiver(t);
+  receiver.answer = (_, response) => response.writeHead(200).write('beginning');
+  const attempt = await post(openTo(t, receiver, { time_scale: 0.1 }), receiver.url);
+  t.like(attempt, { status_code: 200, error_class: null, answer: 'beginning' });
+});
+
+test('a receiver whose name servers are silent is not found', async (t) => {
+  const resolver: NameResolver = { ...answering([]), addressesOf: () => new Promise(() => {}) };
+  const attempt = await post(open(t, { time_scale: 0.1, resolver }), `https://${HOOKS}/`);
+  t.like(attempt, { status_code: null, error_class: 'timeout', error: 'no connection within 2 s' });
+});
+
+test('a receiver without an address is not found', async (t) => {
+  const attempt = await post(open(t, {}), `https://${HOOKS}/`);
+  t.like(attempt, { status_code: null, error_class: 'dns', error: 'no address was found for its name' });
+});
+
+test('a receiver that resets what it was sent gets a failed connection', async (t) => {
+  const receiver = await startReceiver(t);
+  receiver.answer = receiver.reset;
+  t.like(await post(openTo(t, receiver), receiver.url), { status_code: null, error_class: 'connect' });
+});
+
+test('a receiver that resets the connection before TLS gets a failed connection', async (t) => {
+  const port = await listen(t, (socket) => socket.resetAndDestroy());
+  const attempt = await post(open(t, { allow_cidrs: LOCAL }), `https://127.0.0.1:${port}/`);
+  t.like(attempt, { status_code: null, error_class: 'connect' });
+});
+
+test('a receiver that does not listen gets a failed connection', async (t) => {
+  const attempt = await post(open(t, { allow_cidrs: LOCAL }), 'https://127.0.0.1:1/');
+  t.like(attempt, { status_code: null, error_class: 'connect', error: 'ECONNREFUSED' });
+});
+
+test('a receiver that answers in another protocol gets a failed connection', async (t) => {
+  const receiver = await startReceiver(t);
+  receiver.answer = (_, response) => response.socket?.end('SSH-2.0-OpenSSH_9.2\r\n');
+  t.like(await post(openTo(t, receiver), receiver.url), { status_code: null, error_class: 'connect' });
+});
+
+test('a receiver without TLS is not talked to', async (t) => {
+  const port = await listen(t, (socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'));
+  const attempt = await post(open(t, { allow_cidrs: LOCAL }), `https://127.0.0.1:${port}/`);
+  t.like(attempt, { status_code: null, error_class: 'tls' });
+});
+
+test('a receiver whose authority is unknown is not talked to', async (t) => {
+  const receiver = await startReceiver(t);
+  const attempt = await post(openTo(t, receiver, { ca_file: null }), receiver.url);
+  t.like(attempt, { status_code: null, error_class: 'tls', error: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+  t.is(receiver.received.length, 0);
+});
+
+test('a receiver that proves to be somebody else is not talked to', async (t) => {
+  const receiver = await startReceiver(t, { names: ['other.example.com'] });
+  const attempt = await post(openTo(t, receiver), `https://${HOOKS}:${receiver.port}/`);
+  t.like(attempt, { status_code: null, error_class: 'tls', error: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+  t.is(receiver.received.length, 0);
+});
+
+test('a receiver that speaks TLS 1.1 at best is not talked to', async (t) => {
+  const receiver = await startReceiver(t, { newest_tls: 'TLSv1.1' });
+  const attempt = await post(openTo(t, receiver), receiver.url);
+  t.like(attempt, { status_code: null, error_class: 'tls', error: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' });
+  t.is(receiver.received.length, 0);
+});
+
+test('names and ports of this machine pass where its network is allowed', async (t) => {
+  const receiver = await startReceiver(t, { names: ['localhost'] });
+  const outlet = openTo(t, receiver);
+  for (const url of [receiver.url, `https://localhost:${receiver.port}/`, 'https://receiver.test:22/']) {
+    t.deepEqual(await outlet.judge(url), { ok: true, dns_checked: true });
+  }
+  t.like(await post(outlet, `https://localhost:${receiver.port}/`), { status_code: 200 });
+});
+
+test('a name without an address is refused while name servers work, and taken unchecked while none does', async (t) => {
+  const url = `https://${HOOKS}/`;
+  t.deepEqual(await open(t, {}).judge(url), { ok: false, reason: 'must have a host name that has an address' });
+  const resolver: NameResolver = { ...answering([]), works: async () => false };
+  t.deepEqual(await open(t, { resolver }).judge(url), { ok: true, dns_checked: false });
+});
+
+test('names of this machine are refused before anybody is asked for them', async (t) => {
+  const resolver = answering([PUBLIC]);
+  const outlet = open(t, { resolver });
+  t.deepEqual(await outlet.judge('https://printer.local/'), {
+    ok: false,
+    reason: 'must not have a host name that ends in .local',
+  });
+  t.deepEqual(resolver.asked, []);
+});
+
+test('a network or a file of authorities that cannot be read keeps the outlet closed', (t) => {
+  t.throws(() => open(t, { allow_cidrs: ['127.0.0.1'] }));
+  t.throws(() => open(t, { ca_file: join('no', 'such', 'file.pem') }), { code: 'ENOENT' });
+});
+
+const NOW_MS = Date.parse('2026-05-20T12:00:00Z');
+for (const [header, wait_ms] of [
+  ['0', 0],
+  ['120', 120_000],
+  [' 7 ', 7_000],
+  ['Wed, 20 May 2026 12:01:30 GMT', 90_000],
+  ['Wed, 20 May 2026 11:00:00 GMT', 0],
+  ['', null],
+  ['-5', null],
+  ['1.5', null],
+  ['soon', null],
+  ['2026-05-20T12:01:30Z', null],
+  ['9999999999', null],
+  [undefined, null],
+] as const)
+  test(`Retry-After ${header === undefined ? 'left out' : JSON.stringify(header)} asks for ${wait_ms ?? 'nothing'}`, (t) => {
+    t.is(retryAfter(header, NOW_MS), wait_ms);
+  });
