@@ -11,7 +11,10 @@ const require = createRequire(import.meta.url);
  * still be run alone. Hooks around each test (`beforeEach`) would reach all files of a group: `testWith` does not.
  */
 const GROUPS = {
-  rules: ['api/http/entity-', 'api/http/head.', 'api/http/json.', 'api/http/negotiate.', 'api/rules/'],
+  rules: [
+    ...['api/http/entity-', 'api/http/head.', 'api/http/json.', 'api/http/negotiate.'],
+    ...['api/push/address.', 'api/push/sign.', 'api/rules/'],
+  ],
   contract: ['contract/a', 'contract/c', 'contract/e', 'contract/f', 'contract/i', 'contract/m'],
   'contract-areas': ['contract/delete-areas', 'contract/get-areas', 'contract/patch-areas', 'contract/post-areas'],
   'contract-data': ['contract/data', 'contract/get-c', 'contract/get-e', 'contract/get-hail', 'contract/post-hail'],

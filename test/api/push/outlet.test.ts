@@ -1,6 +1,12 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { createServer, type Server, type Socket } from 'node:net';
+import {
+  createServer,
+  getDefaultAutoSelectFamily,
+  type Server,
+  type Socket,
+  setDefaultAutoSelectFamily,
+} from 'node:net';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type Outlet, type OutletOptions, openOutlet } from '../../../api/push/outlet.ts';
@@ -120,6 +126,19 @@ test('of several addresses one that answers is enough', async (t) => {
   const receiver = await startReceiver(t, { names: [HOOKS] });
   const outlet = openTo(t, receiver, { resolver: answering(['127.0.0.2', '127.0.0.1']) });
   t.like(await post(outlet, `https://${HOOKS}:${receiver.port}/`), { status_code: 200 });
+});
+
+test.serial('a process that is told to try one address only tries the first', async (t) => {
+  const receiver = await startReceiver(t, { names: [HOOKS] });
+  const usual = getDefaultAutoSelectFamily();
+  setDefaultAutoSelectFamily(false);
+  t.teardown(() => setDefaultAutoSelectFamily(usual));
+  const url = `https://${HOOKS}:${receiver.port}/`;
+  for (const [addresses, error] of [
+    [['127.0.0.1', '127.0.0.2'], null],
+    [['127.0.0.2', '127.0.0.1'], 'ECONNREFUSED'],
+  ] as const)
+    t.like(await post(openTo(t, receiver, { resolver: answering(addresses) }), url), { error });
 });
 
 test('a redirect fails with its status and is not followed', async (t) => {
@@ -290,6 +309,7 @@ for (const [header, wait_ms] of [
   ['Wed, 20 May 2026 12:01:30 GMT', 90_000],
   ['Wed, 20 May 2026 11:00:00 GMT', 0],
   ['', null],
+  [['7', '9'], 7_000],
   ['-5', null],
   ['1.5', null],
   ['soon', null],
@@ -298,5 +318,5 @@ for (const [header, wait_ms] of [
   [undefined, null],
 ] as const)
   test(`Retry-After ${header === undefined ? 'left out' : JSON.stringify(header)} asks for ${wait_ms ?? 'nothing'}`, (t) => {
-    t.is(retryAfter(header, NOW_MS), wait_ms);
+    t.is(retryAfter(typeof header === 'object' ? [...header] : header, NOW_MS), wait_ms);
   });
