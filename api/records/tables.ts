@@ -203,6 +203,8 @@ export const TABLES = {
       last_triggered_at: nullable(text()),
       /** Distinct events in a row whose first attempt failed. */
       consecutive_failures: whole(),
+      /** When its failures were last told by mail, before it was given up. */
+      warned_at: nullable(text()),
       created_at: text(),
       updated_at: text(),
     },
@@ -234,6 +236,8 @@ export const TABLES = {
       failure_count: whole(),
       /** Distinct events in a row whose first attempt failed. */
       consecutive_failures: whole(),
+      /** When its failures were last told by mail, before it was given up. */
+      warned_at: nullable(text()),
       created_at: text(),
       updated_at: text(),
     },
@@ -302,6 +306,8 @@ export const TABLES = {
       state: text<'waiting' | 'pending' | 'delivered' | 'dropped'>(),
       /** Attempts that ended. */
       attempts: whole(),
+      /** Those of them that were made before an operator had it sent again: retries are counted from there. */
+      attempts_before: whole(),
       first_attempt_at: nullable(text()),
       /** When the next attempt is due; null without one. */
       next_at: nullable(text()),
@@ -353,6 +359,20 @@ export const TABLES = {
     since: '005-alerts-webhooks-areas',
     columns: { scan_id: text(), at: text() },
     primary_key: ['scan_id'],
+    belongs_to: null,
+    backed_up: false,
+  }),
+
+  /** The key under which secrets are encrypted: one row. */
+  master_key: table({
+    since: '005-alerts-webhooks-areas',
+    columns: {
+      name: text(),
+      /** Names the key without telling it. */
+      key_id: text(),
+      noted_at: text(),
+    },
+    primary_key: ['name'],
     belongs_to: null,
     backed_up: false,
   }),

@@ -1,0 +1,188 @@
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import { newId } from '../../schemas/ids.ts';
+import { sizeCategory } from '../../schemas/size.ts';
+import { threatLevel } from '../../schemas/threat.ts';
+import {
+  type AlertCreatedData,
+  type AlertResolvedData,
+  EVENT_SCHEMA_VERSION,
+  type EventBody,
+  type EventType,
+} from '../../schemas/webhook-events.ts';
+import type { Queue } from '../queue/queue.ts';
+import type { Store } from '../records/database.ts';
+import { instant } from '../records/instant.ts';
+import type { Database } from '../records/tables.ts';
+
+/** Name of the tasks that send. */
+export const PUSH_TASK = 'push';
+
+/** The next attempt of a push. */
+export interface PushTask {
+  readonly push_id: string;
+  /** 1 for the first. */
+  readonly attempt: number;
+}
+
+/** What events are enqueued with. */
+export interface Outbox {
+  readonly queue: Pick<Queue, 'add'>;
+  readonly store: Pick<Store, 'forUpdate'>;
+}
+
+/** Something that happened, and who is to hear of it. */
+export interface NewEvent {
+  readonly business_id: string;
+  /** Ids of webhooks and subscriptions; each gets an event id of its own. */
+  readonly receivers: readonly string[];
+  readonly event: EventType;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly alert_id: string | null;
+  /** Type of the event of the same alert that each receiver must have got, or been spared, before this one; null: none. */
+  readonly after: EventType | null;
+  /** When it happened, for `created_at` of the body: epoch milliseconds of the data clock. */
+  readonly at_ms: number;
+}
+
+/**
+ * Writes an event for each receiver, its bytes made once, and the task that sends it, in the transaction that causes it. One
+ * that goes after another waits for it, without a task. Returns the event ids in the order of the receivers. Once the
+ * transaction is committed, `queue.wake(PUSH_TASK)` spares them the next look.
+ */
+export async function enqueueEvent(
+  rows: Transaction<Database>,
+  { queue, store }: Outbox,
+  { business_id, receivers, event, data, alert_id, after, at_ms }: NewEvent,
+): Promise<readonly string[]> {
+  const earlier = after === null || alert_id === null ? NONE : await unfinished(rows, store, alert_id, after);
+  const now_ms = Date.now();
+  const pushes = receivers.map((receiver_id) => {
+    const id = newId('event', now_ms);
+    const after_id = earlier.get(receiver_id) ?? null;
+    return {
+      id,
+      business_id,
+      receiver_id,
+      event,
+      body: bodyOf({ id, event, at_ms, data }),
+      alert_id,
+      after_id,
+      state: after_id === null ? ('pending' as const) : ('waiting' as const),
+      attempts: 0,
+      attempts_before: 0,
+      first_attempt_at: null,
+      next_at: after_id === null ? instant(now_ms) : null,
+      redelivered_from: null,
+      created_at: instant(now_ms),
+    };
+  });
+  if (pushes.length > 0) await rows.insertInto('pushes').values(pushes).execute();
+  for (const { id, receiver_id, state } of pushes)
+    if (state === 'pending') await addPushTask(rows, queue, receiver_id, { push_id: id, attempt: 1 }, now_ms);
+  return pushes.map(({ id }) => id);
+}
+
+/** Adds the task of an attempt: those of one receiver are a group. */
+export async function addPushTask(
+  rows: Transaction<Database>,
+  queue: Pick<Queue, 'add'>,
+  receiver_id: string,
+  payload: PushTask,
+  due_ms: number,
+): Promise<void> {
+  await queue.add(rows, { name: PUSH_TASK, group: receiver_id, payload, due_ms });
+}
+
+/** The bytes of an event. */
+export function bodyOf(event: {
+  readonly id: string;
+  readonly event: EventType;
+  readonly at_ms: number;
+  readonly data: Readonly<Record<string, unknown>>;
+}): string {
+  const body: EventBody = {
+    id: event.id,
+    schema_version: EVENT_SCHEMA_VERSION,
+    event: event.event,
+    created_at: instant(event.at_ms),
+    data: event.data,
+  };
+  return JSON.stringify(body);
+}
+
+/** Ids of the active webhooks of a business that subscribe to a type, oldest first. */
+export async function activeReceivers(
+  rows: Kysely<Database>,
+  business_id: string,
+  event: EventType,
+): Promise<readonly string[]> {
+  const found = await rows
+    .selectFrom('webhooks')
+    .select(['id', 'events'])
+    .where('business_id', '=', business_id)
+    .where('status', '=', 'active')
+    .orderBy('id')
+    .execute();
+  return found.filter(({ events }) => (JSON.parse(events) as string[]).includes(event)).map(({ id }) => id);
+}
+
+type Alert = Selectable<Database['alerts']>;
+
+/** What `alert.created` tells of an alert. */
+export function alertCreatedData(alert: Alert): AlertCreatedData {
+  const ofSubscription = alert.location_kind === 'subscription';
+  return {
+    alert_id: alert.id,
+    subscription_id: ofSubscription ? alert.location_id : null,
+    area_id: ofSubscription ? null : alert.location_id,
+    location_id: alert.location_id,
+    location_name: alert.location_name,
+    threat_level: threatLevel(alert.estimated_size_mm),
+    estimated_size_mm: alert.estimated_size_mm,
+    size_category: sizeCategory(alert.estimated_size_mm),
+    confidence: alert.confidence,
+    location: { lat: alert.lat, lon: alert.lon },
+    distance_km: alert.distance_km,
+    detected_at: alert.triggered_at,
+    track_id: alert.track_id,
+  };
+}
+
+/** What `alert.resolved` tells of an alert; throws for one that is not resolved. */
+export function alertResolvedData(alert: Alert): AlertResolvedData {
+  if (alert.resolved_at === null) throw new TypeError(`alert ${alert.id} is ${alert.status}, expected resolved`);
+  return {
+    alert_id: alert.id,
+    subscription_id: alert.location_kind === 'subscription' ? alert.location_id : null,
+    location_id: alert.location_id,
+    location_name: alert.location_name,
+    threat_level: 'CLEAR',
+    threat_cleared_at: alert.resolved_at,
+    max_size_during_event: alert.max_size_mm,
+    duration_seconds: Math.round((Date.parse(alert.resolved_at) - Date.parse(alert.triggered_at)) / 1000),
+  };
+}
+
+const NONE: ReadonlyMap<string, string> = new Map();
+
+/**
+ * Events of an alert that are still to be sent, by receiver. They are held until the transaction ends: whoever ends one of
+ * them sees what waits for it.
+ */
+async function unfinished(
+  rows: Transaction<Database>,
+  { forUpdate }: Outbox['store'],
+  alert_id: string,
+  event: EventType,
+): Promise<ReadonlyMap<string, string>> {
+  const found = await rows
+    .selectFrom('pushes')
+    .select(['id', 'receiver_id'])
+    .where('alert_id', '=', alert_id)
+    .where('event', '=', event)
+    .where('state', 'in', ['waiting', 'pending'])
+    .orderBy('id')
+    .modifyEnd(forUpdate)
+    .execute();
+  return new Map(found.map(({ id, receiver_id }) => [receiver_id, id]));
+}

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { SIZE_BANDS, type SizeCategory } from './size.ts';
+import { THREAT_LEVELS } from './threat.ts';
+
+/** Every type that a webhook may subscribe to, and when it is sent. */
+export const EVENTS = {
+  'alert.created': 'hail that a subscription or an area asks for has been detected',
+  'alert.updated': 'reserved: accepted, never sent',
+  'alert.resolved': 'the threat has cleared',
+  'portfolio.impact_summary': 'reserved: accepted, never sent',
+  'webhook.disabled': 'another webhook of the business was disabled after failures in a row',
+} as const;
+export type EventType = keyof typeof EVENTS;
+export const EVENT_TYPES = Object.keys(EVENTS) as [EventType, ...EventType[]];
+
+/** Raised by a breaking change of a payload alone; new fields do not raise it. */
+export const EVENT_SCHEMA_VERSION = 1;
+
+const CATEGORIES = SIZE_BANDS.map(({ category }) => category) as [SizeCategory, ...SizeCategory[]];
+
+const text = (description: string) => z.string().meta({ description });
+const number = (description: string, unit: string) => z.number().meta({ description, unit });
+const time = (description: string) => z.string().meta({ description: `${description} ISO 8601 UTC.` });
+
+export const AlertCreatedData = z.object({
+  alert_id: text('Names the alert: `alert.resolved` carries the same.'),
+  subscription_id: text('Subscription that asks; null for an area.').nullable(),
+  area_id: text('Area that asks; null for a subscription.').nullable(),
+  location_id: text('Subscription or area.'),
+  location_name: text('Its name; empty when it has none.'),
+  threat_level: z.enum(THREAT_LEVELS).meta({ description: 'By the size.' }),
+  estimated_size_mm: number('Size of the detection that raised the alert.', 'mm'),
+  size_category: z.enum(CATEGORIES).nullable().meta({ description: 'Name of that size; null below 19 mm.' }),
+  confidence: number('How sure the detection is.', '1'),
+  location: z
+    .object({ lat: number('Latitude.', 'deg'), lon: number('Longitude.', 'deg') })
+    .meta({ description: 'Where the detection lies.' }),
+  distance_km: number('From the centre of the subscription or area.', 'km'),
+  detected_at: time('Observation time of the scan.'),
+  track_id: text('Storm cell that it belongs to; null when there is none.').nullable(),
+});
+export type AlertCreatedData = z.infer<typeof AlertCreatedData>;
+
+export const AlertUpdatedData = AlertCreatedData.extend({
+  previous_size_mm: number('Size that was told before.', 'mm'),
+});
+
+export const AlertResolvedData = z.object({
+  alert_id: text('The alert that is over.'),
+  subscription_id: text('Subscription that asked; null for an area.').nullable(),
+  location_id: text('Subscription or area.'),
+  location_name: text('Its name; empty when it has none.'),
+  threat_level: z.literal('CLEAR'),
+  threat_cleared_at: time('Half an hour after the last detection.'),
+  max_size_during_event: number('Largest size while the alert was open.', 'mm'),
+  duration_seconds: z.int().meta({ description: 'From the first detection until it cleared.', unit: 's' }),
+});
+export type AlertResolvedData = z.infer<typeof AlertResolvedData>;
+
+export const ImpactSummaryData = z.object({
+  date: text('Storm date.'),
+  radius_mi: number('How near counts as hit.', 'mi'),
+  assets_checked: z.int(),
+  impacted_count: z.int(),
+  top_impacts: z.array(z.record(z.string(), z.unknown())),
+});
+
+export const WebhookDisabledData = z.object({
+  webhook_id: text('The webhook that was disabled.'),
+  url: text('Its address, without its query.'),
+  reason: z.literal('consecutive_failures'),
+  consecutive_failures: z.int().meta({ description: 'Distinct events in a row that failed.', unit: '1' }),
+  disabled_at: time('When it was.'),
+  last_status_code: z.int().nullable().meta({ description: 'Status of its last answer; null when there was none.' }),
+  last_error: text('Class of the last failure: dns, connect, tls, timeout, http_status.').nullable(),
+});
+export type WebhookDisabledData = z.infer<typeof WebhookDisabledData>;
+
+/** What each type carries as `data`. */
+export const EVENT_DATA = {
+  'alert.created': AlertCreatedData,
+  'alert.updated': AlertUpdatedData,
+  'alert.resolved': AlertResolvedData,
+  'portfolio.impact_summary': ImpactSummaryData,
+  'webhook.disabled': WebhookDisabledData,
+} as const satisfies Record<EventType, z.ZodType>;
+
+/** The body of a delivery. */
+export const EventBody = z.object({
+  id: text('`evt_` and a ULID: the same with every attempt, another for every receiver.'),
+  schema_version: z.literal(EVENT_SCHEMA_VERSION),
+  event: z.enum(EVENT_TYPES),
+  created_at: time('When the event was made.'),
+  data: z.record(z.string(), z.unknown()),
+});
+export type EventBody = z.infer<typeof EventBody>;
