@@ -3,6 +3,16 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { parseSettings, type Settings } from '../schemas/settings.ts';
 
+/** What receivers of events may be, and how long they are waited for. */
+export interface WebhookSettings {
+  /** Private addresses and networks that receivers may live in; empty: none. */
+  readonly allow_cidrs: readonly string[];
+  /** Certificates of further authorities; null: the usual ones alone. */
+  readonly ca_file: string | null;
+  /** Waits between attempts are so many times as long. */
+  readonly time_scale: number;
+}
+
 /** Settings of the service, read once from the environment and frozen. */
 export interface Config {
   readonly data_root: string;
@@ -16,6 +26,11 @@ export interface Config {
   readonly trusted_proxies: readonly string[];
   /** Port of the metrics; null: none. */
   readonly metrics_port: number | null;
+  /** Encrypt stored secrets, the first of them what is new; null: a file under the data root. */
+  readonly master_keys: readonly Buffer[] | null;
+  readonly webhooks: WebhookSettings;
+  /** Mail server; null: mail is put into a folder. */
+  readonly smtp_url: string | null;
   readonly storm_day_start_hour: number;
   /** Days that raw files are kept after they came; null: for ever. */
   readonly raw_keep_days: number | null;
@@ -44,6 +59,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     database_url: settings.HAIL_DATABASE_URL ?? null,
     trusted_proxies: settings.HAIL_TRUST_PROXY ?? [],
     metrics_port: settings.HAIL_METRICS_PORT ?? null,
+    master_keys: settings.HAIL_MASTER_KEY ?? null,
+    webhooks: {
+      allow_cidrs: settings.HAIL_WEBHOOK_ALLOW_CIDRS ?? [],
+      ca_file: settings.HAIL_WEBHOOK_CA_FILE === undefined ? null : resolve(settings.HAIL_WEBHOOK_CA_FILE),
+      time_scale: settings.HAIL_WEBHOOK_TIME_SCALE,
+    },
+    smtp_url: settings.HAIL_SMTP_URL ?? null,
     storm_day_start_hour: settings.HAIL_STORM_DAY_START_HOUR,
     raw_keep_days: settings.HAIL_RAW_KEEP_DAYS ?? null,
     log_level: settings.HAIL_LOG_LEVEL,

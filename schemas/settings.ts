@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { masterKeyBytes } from './master-key.ts';
 import { nearestWord } from './nearest-word.ts';
 
 const wholeNumber = (low: number, high: number) =>
@@ -7,6 +8,14 @@ const wholeNumber = (low: number, high: number) =>
     .regex(/^\d+$/, `expected a whole number from ${low} to ${high}`)
     .transform(Number)
     .pipe(z.number().int().min(low).max(high));
+
+/** Master keys, the one to encrypt under first; never repeated in a message. */
+const masterKeys = z.string().transform((text, context): readonly Buffer[] => {
+  const keys = text.split(',').map(masterKeyBytes);
+  if (keys.every((key) => key !== null)) return keys;
+  context.addIssue({ code: 'custom', message: 'expected 32 bytes as 64 hexadecimal digits or as base64' });
+  return z.NEVER;
+});
 
 /** Base address of a public server. */
 const address = (usual: string, description: string) =>
@@ -73,6 +82,32 @@ export const Settings = z.object({
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
     .meta({ description: 'PostgreSQL for the records; a SQLite file under the data root when left out' }),
+  HAIL_MASTER_KEY: masterKeys.optional().meta({
+    description:
+      'encrypts stored secrets: 32 bytes, hexadecimal or base64; behind a comma older keys, whose secrets the next start encrypts anew; a 0600 file `records/master.key` under the data root when left out',
+  }),
+  HAIL_WEBHOOK_ALLOW_CIDRS: networks
+    .optional()
+    .meta({ description: 'private addresses and networks that receivers may live in, comma-separated' }),
+  HAIL_WEBHOOK_CA_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'certificates (PEM) of further authorities that receivers are believed by' }),
+  HAIL_WEBHOOK_TIME_SCALE: z
+    .string()
+    .regex(/^(0\.\d{1,6}|1(\.0{1,6})?)$/, 'expected a number above 0, at most 1')
+    .transform(Number)
+    .pipe(z.number().positive())
+    .default(1)
+    .meta({ description: 'shortens the waits between attempts of a delivery, for trials: 0.01 makes 10 s of 1,000 s' }),
+  HAIL_SMTP_URL: z
+    .url({ protocol: /^smtps?$/ })
+    .optional()
+    .meta({
+      description:
+        'server for outgoing mail, `smtps://name:password@host?from=hail@example.com`; mail lies as `.eml` files in `records/mail` under the data root when left out',
+    }),
   HAIL_TRUST_PROXY: networks
     .optional()
     .meta({ description: 'addresses and networks of proxies whose X-Forwarded-For is believed, comma-separated' }),
@@ -85,6 +120,9 @@ export const Settings = z.object({
     .meta({ description: 'how much is logged' }),
 });
 export type Settings = z.infer<typeof Settings>;
+
+/** Settings whose text is not repeated when it does not fit. */
+const SECRET: readonly string[] = ['HAIL_MASTER_KEY', 'HAIL_SMTP_URL'];
 
 /** Names with the same prefix that are no settings: the key in printed examples, and what only tests read. */
 const NO_SETTING = /^HAIL_(KEY$|TEST_)/;
@@ -110,10 +148,14 @@ export function parseSettings(
   const faults = [
     ...unknown.sort().map(unknownFault),
     ...(parsed.error?.issues ?? []).map(
-      (issue) => `${issue.path.join('.')} is '${given[String(issue.path[0])]}': ${issue.message}`,
+      ({ path, message }) => `${String(path[0])} is ${shown(String(path[0]), given)}: ${message}`,
     ),
   ];
   throw refusal(faults.join('; '));
+}
+
+function shown(name: string, given: Readonly<Record<string, string | undefined>>): string {
+  return SECRET.includes(name) ? 'set' : `'${given[name]}'`;
 }
 
 function unknownFault(name: string): string {

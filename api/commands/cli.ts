@@ -8,6 +8,7 @@ import { recordsLocation } from '../records/database.ts';
 import { CommitFailed, RecordsUnavailable } from '../records/failures.ts';
 import { openRecords } from '../records/open.ts';
 import type { Records } from '../records/records.ts';
+import { MasterKeyError } from '../records/secrets.ts';
 
 /** Exit codes of every command. */
 export const EXIT = { done: 0, failure: 1, usage: 2, not_found: 3, conflict: 4, check_found: 5 } as const;
@@ -38,6 +39,7 @@ export function explainError(error: unknown): { code: number; message: string } 
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? EXIT.done : EXIT.usage, message: '' };
   if (error instanceof CommandError) return { code: error.code, message: error.message };
   if (error instanceof SettingsError) return { code: EXIT.usage, message: error.message };
+  if (error instanceof MasterKeyError) return { code: EXIT.failure, message: error.message };
   if (error instanceof RecordsUnavailable || error instanceof CommitFailed)
     return { code: EXIT.failure, message: error.message };
   const refused = systemFault(error);

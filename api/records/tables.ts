@@ -320,6 +320,7 @@ export const TABLES = {
       pushes_by_receiver: ['receiver_id', 'state'],
       pushes_by_alert: ['alert_id'],
       pushes_waiting: ['after_id'],
+      pushes_by_due: ['state', 'next_at'],
     },
     belongs_to: 'businesses',
     references_owner: true,
@@ -369,7 +370,7 @@ export const TABLES = {
     columns: {
       name: text(),
       /** Names the key without telling it. */
-      key_id: text(),
+      fingerprint: text(),
       noted_at: text(),
     },
     primary_key: ['name'],
