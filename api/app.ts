@@ -116,14 +116,14 @@ function chains(options: AppOptions): (endpoint: Endpoint) => CallMiddleware[] {
   const { records } = services;
   const check = checkReply(options.check_replies, telemetry);
   const cache = replyCache<CachedReply>();
-  const repeatable = idempotency(records, telemetry);
+  const repeatable = idempotency(services, telemetry);
   return (endpoint) => {
     const reads = endpoint.kind === 'read';
     const cached = reads && endpoint.cacheable && endpoint.method === 'GET';
     return [
       authorize(endpoint),
       negotiate(endpoint),
-      sendReply,
+      sendReply(endpoint),
       ...(reads && endpoint.cacheable ? [conditionalGet] : []),
       ...(reads ? [charge(records)] : []),
       ...(cached ? [replyFromCache(endpoint, cache, services, clock.monotonic_ms)] : []),

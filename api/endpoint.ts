@@ -153,6 +153,8 @@ export interface WriteEndpoint<
   readonly kind: 'write';
   /** Idempotency-Key is honoured. */
   readonly idempotent: boolean;
+  /** The answer carries a secret: it is never compressed, and encrypted where it is kept for repetitions. */
+  readonly answers_secret: boolean;
   /** Before the transaction, which nobody else can write beside: what takes long and needs no records belongs here. */
   readonly prepare: (input: HandlerInput<Typed<P>, Typed<Q>, Typed<B>>) => Promise<Ready>;
   /** Inside the transaction; must not wait for anything but the records. */
@@ -161,6 +163,8 @@ export interface WriteEndpoint<
     writer: Writer,
     ready: Ready,
   ) => Promise<Answer<z.infer<R>>>;
+  /** After the transaction: wakes who works on what it left. */
+  readonly committed: (services: Services) => void;
 }
 
 /** Any endpoint, its types forgotten: what the router and the description walk over. */
@@ -200,4 +204,10 @@ const DEFAULTS = {
   priced_per: null,
 } as const;
 const READ_DEFAULTS = { ...DEFAULTS, cacheable: true, plan: null, reads_dates: true, clocked: [] } as const;
-const WRITE_DEFAULTS = { ...DEFAULTS, idempotent: false, prepare: async () => null } as const;
+const WRITE_DEFAULTS = {
+  ...DEFAULTS,
+  idempotent: false,
+  answers_secret: false,
+  prepare: async () => null,
+  committed: () => {},
+} as const;

@@ -1,15 +1,21 @@
 import pino, { type Logger } from 'pino';
 import { type Catalog, type Edition, NOTHING_PUBLISHED, openCatalog } from './catalog.ts';
-import type { Config } from './config.ts';
+import type { Config, WebhookSettings } from './config.ts';
 import { ANSWERS, type Engine, JOBS, openEngine } from './duckdb.ts';
 import { type Live, openLive } from './live.ts';
+import { PUSH_TASK } from './push/events.ts';
+import { MAIL_TASK, type Mailer, openMailer } from './push/mail.ts';
+import { type Outlet, openOutlet } from './push/outlet.ts';
 import { type CellRows, openCellRows } from './queries/cell-rows.ts';
 import { type Climatology, openClimatology } from './queries/climatology.ts';
 import { type CollectionRows, openCollectionRows } from './queries/collection-rows.ts';
+import { openQueue } from './queue/open.ts';
+import type { Queue } from './queue/queue.ts';
 import { journalPath } from './records/database.ts';
 import { openRecords } from './records/open.ts';
 import type { Records } from './records/records.ts';
 import { rootMemory } from './records/remembered-root.ts';
+import { openSecrets, type Secrets } from './records/secrets.ts';
 import { openTerrain, type Terrain } from './terrain.ts';
 
 /** Everything that answers and jobs are made from; opened once at start, shared by all requests. */
@@ -34,6 +40,15 @@ export interface Services {
   readonly records: Records;
   /** Public address, ending in `/v1`. */
   readonly base_url: string;
+  /** Work that outlives its request: deliveries, mail. */
+  readonly queue: Queue;
+  /** The one way out to addresses that others gave. */
+  readonly outlet: Outlet;
+  /** Encrypts the secrets that are stored. */
+  readonly secrets: Secrets;
+  readonly mailer: Mailer;
+  /** Waits between attempts of a delivery are so many times as long. */
+  readonly webhook_time_scale: number;
   readonly storm_day_start_hour: number;
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
@@ -42,8 +57,9 @@ export interface Services {
 /** What the services are opened with. */
 export interface ServicesConfig
   extends Pick<Config, 'data_root' | 'database_url' | 'storm_day_start_hour' | 'now'>,
+    Partial<Pick<Config, 'master_keys' | 'webhooks' | 'smtp_url'>>,
     Pick<Services, 'base_url'> {
-  /** Folder with the SQLite file of the records, and with their journal; the data root when left out. */
+  /** Folder with the SQLite file of the records, their journal, key and mail; the data root when left out. */
   readonly records_root?: string;
 }
 
@@ -53,6 +69,11 @@ export interface OpenedServices {
   readonly close: () => Promise<void>;
 }
 
+/** Every name that tasks are queued under. */
+export const TASK_NAMES = [PUSH_TASK, MAIL_TASK] as const;
+
+const NO_WEBHOOK_SETTINGS: WebhookSettings = { allow_cidrs: [], ca_file: null, time_scale: 1 };
+
 const SILENT = pino({ level: 'silent' });
 
 /**
@@ -61,6 +82,7 @@ const SILENT = pino({ level: 'silent' });
  */
 export async function openServices(config: ServicesConfig, log: Logger = SILENT): Promise<OpenedServices> {
   const { data_root, records_root = data_root, database_url, storm_day_start_hour, base_url, now } = config;
+  const { master_keys = null, webhooks = NO_WEBHOOK_SETTINGS, smtp_url = null } = config;
   await using opened = new AsyncDisposableStack();
   const records = await openRecords({
     data_root: records_root,
@@ -71,6 +93,20 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
     alarm: (line) => log.error({ line }, 'Records:Store:Failed'),
   });
   opened.defer(records.close);
+  const secrets = await openSecrets(records, { records_root, master_keys, now });
+  const queue = await openQueue({
+    store: records.store,
+    database_url,
+    names: TASK_NAMES,
+    failed: (name, { id, taken }, error) => log.error({ name, task: id, taken, err: error }, 'Queue:Run:Failed'),
+    troubled: (name, error) => {
+      if (error === null) log.info({ name }, 'Queue:Look:Recovered');
+      else log.error({ name, err: error }, 'Queue:Look:Failed');
+    },
+  });
+  opened.defer(queue.close);
+  const outlet = openOutlet(webhooks);
+  opened.defer(outlet.close);
   const engine = await openEngine(data_root, ANSWERS);
   opened.defer(engine.close);
   const jobEngine = await openEngine(data_root, JOBS);
@@ -109,6 +145,23 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
       engine,
       jobEngine,
       records,
+      queue,
+      outlet: {
+        ...outlet,
+        judge: async (url) => {
+          const judgement = await outlet.judge(url);
+          if (judgement.ok && !judgement.dns_checked)
+            log.warn({ host: new URL(url).hostname, dns_checked: false }, 'Webhook:Judge:Unresolved');
+          return judgement;
+        },
+      },
+      secrets,
+      mailer: openMailer({
+        smtp_url,
+        records_root,
+        refused: (mail, error) => log.warn({ ...mail, err: error }, 'Mail:Send:Refused'),
+      }),
+      webhook_time_scale: webhooks.time_scale,
       base_url,
       storm_day_start_hour,
       now,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { startSending } from './push/send.ts';
 import type { Services } from './services.ts';
 
 /** Something that works beside the answers for as long as the service runs. */
@@ -11,7 +12,7 @@ export interface Worker {
 }
 
 /** Every worker of the service, in the order in which they start. */
-export const WORKERS: readonly Worker[] = [];
+export const WORKERS: readonly Worker[] = [{ name: 'deliveries', start: startSending }];
 
 export interface RunningWorkers {
   /** Ends all of them, and resolves when the last has ended, at the latest after `longest_ms`. */

@@ -6,7 +6,9 @@ import { yieldToEventLoop } from '../event-loop.ts';
 import { countOf } from '../http/head.ts';
 import type { JsonObject } from '../http/json.ts';
 import { parseQuery, type QueryText } from '../http/query.ts';
-import type { Records } from '../records/records.ts';
+import type { StoredAnswer } from '../records/records.ts';
+import { isEncrypted } from '../records/secrets.ts';
+import type { Services } from '../services.ts';
 import type { CallMiddleware, Context } from '../state.ts';
 import { asApiError, errorAnswer } from './errors.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -28,7 +30,10 @@ export type Idempotency = (endpoint: Endpoint) => CallMiddleware;
  * records may be busy with that very request. Throws `idempotency_key_in_progress`, and
  * `invalid_idempotency_key` for a malformed key or one that was used with a different request.
  */
-export function idempotency(records: Records, telemetry: Telemetry): Idempotency {
+export function idempotency(
+  { records, secrets }: Pick<Services, 'records' | 'secrets'>,
+  telemetry: Telemetry,
+): Idempotency {
   const inFlight = new Set<string>();
   const inProgress = () =>
     new ApiError('idempotency_key_in_progress', 'Idempotency-Key is that of a request still being processed');
@@ -45,6 +50,10 @@ export function idempotency(records: Records, telemetry: Telemetry): Idempotency
       telemetry.failed(request_id, lost); // the claim runs out by itself
     }
   };
+
+  /** Answers that carry a secret are kept encrypted; refusals of the same endpoint are not. */
+  const readable = (answer: StoredAnswer): StoredAnswer =>
+    isEncrypted(answer.body) ? { ...answer, body: secrets.decrypt(answer.body) } : answer;
 
   return (endpoint) => {
     const route = `${endpoint.method} ${endpoint.path}`;
@@ -67,7 +76,7 @@ export function idempotency(records: Records, telemetry: Telemetry): Idempotency
         if (claim.kind === 'other_request')
           throw new ApiError('invalid_idempotency_key', 'Idempotency-Key was used with a different request');
         if (claim.kind === 'replay') {
-          state.reply = replyOf(claim.answer, { 'Idempotent-Replay': 'true' });
+          state.reply = replyOf(readable(claim.answer), { 'Idempotent-Replay': 'true' });
           return;
         }
         state.claim = claim.token;

@@ -13,17 +13,20 @@ export function write(endpoint: WriteEndpoint, services: Services, check: CheckR
     const { input, caller, now_ms, price, claim } = state;
     const question = { ...input, caller, now_ms, services };
     const ready = await endpoint.prepare(question);
-    const work = async (writer: Writer): Promise<StoredAnswer> => {
+    const work = async (writer: Writer): Promise<StoredAnswer & { readonly sent: string }> => {
       const answer: Answer<unknown> = await endpoint.write(question, writer, ready);
       check(endpoint, answer);
-      return { status: endpoint.status, type: answer.type ?? JSON_TYPE, body: JSON.stringify(answer.body) };
+      const sent = JSON.stringify(answer.body);
+      const body = endpoint.answers_secret ? services.secrets.encrypt(sent) : sent;
+      return { status: endpoint.status, type: answer.type ?? JSON_TYPE, body, sent };
     };
     const charge = price === null ? null : chargeOf(caller, price, now_ms);
     const stored = await services.records.write(caller.business_id, charge, claim, now_ms, work);
     if (stored === 'over_cap') throw spendCapExceeded(now_ms);
     state.claim = null;
     state.charged = charge !== null;
-    state.reply = replyOf(stored);
+    state.reply = replyOf({ ...stored, body: stored.sent });
+    endpoint.committed(services);
   };
 }
 

@@ -24,6 +24,16 @@ import { stormsGet, stormsList } from './storms.ts';
 import { tilesDaily, tilesScan } from './tiles.ts';
 import { getUsage, getUsageExport } from './usage.ts';
 import { warnings } from './warnings.ts';
+import {
+  createWebhookEndpoint,
+  deleteWebhookEndpoint,
+  getWebhook,
+  listWebhookDeliveries,
+  listWebhooksEndpoint,
+  redeliverWebhook,
+  testWebhook,
+  updateWebhookEndpoint,
+} from './webhooks.ts';
 
 /** Every endpoint that needs a key, in the order of the documentation. */
 export const ENDPOINTS: readonly Endpoint[] = [
@@ -53,6 +63,14 @@ export const ENDPOINTS: readonly Endpoint[] = [
   getMonitoredAreaGeometry,
   changeMonitoredArea,
   deleteMonitoredArea,
+  createWebhookEndpoint,
+  listWebhooksEndpoint,
+  getWebhook,
+  updateWebhookEndpoint,
+  deleteWebhookEndpoint,
+  testWebhook,
+  listWebhookDeliveries,
+  redeliverWebhook,
   getUsage,
   getUsageExport,
   getHealth,

@@ -11,6 +11,7 @@ import {
 } from './area.ts';
 import { ConvectiveOutlook, SpcOutlookAnswer, SpcOutlookFeature } from './convective-outlook.ts';
 import { Coverage } from './coverage.ts';
+import { Deliveries, Delivery, Redelivered } from './delivery.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
 import { EventDay, Events } from './event-day.ts';
 import { ForecastHour, ForecastPeak, HailForecast } from './forecast.ts';
@@ -32,6 +33,17 @@ import { DailyTiles, ScanTiles, TileFrame } from './tile-frame.ts';
 import { Operation } from './usage.ts';
 import { Warning, Warnings } from './warning.ts';
 import { MesoscaleDiscussion, Watch } from './watch.ts';
+import {
+  Webhook,
+  WebhookCreated,
+  WebhookCreation,
+  WebhookDeleted,
+  Webhooks,
+  WebhookTest,
+  WebhookTested,
+  WebhookUpdate,
+  WebhookUpdated,
+} from './webhook.ts';
 
 /** Resources by their name in the OpenAPI description, beside those that declare an id themselves. */
 const RESOURCES = {
@@ -47,6 +59,8 @@ const RESOURCES = {
   ConvectiveOutlook,
   Coverage,
   DailyTiles,
+  Deliveries,
+  Delivery,
   DetectionQuality: DetectionQualityBlock,
   EventDay,
   Events,
@@ -82,6 +96,7 @@ const RESOURCES = {
   PortfolioUpload,
   PortfolioUploaded,
   RadarBlock,
+  Redelivered,
   RegionBox,
   RejectedRow,
   RiskBasis,
@@ -102,6 +117,15 @@ const RESOURCES = {
   Warning,
   Warnings,
   Watch,
+  Webhook,
+  WebhookCreated,
+  WebhookCreation,
+  WebhookDeleted,
+  WebhookTest,
+  WebhookTested,
+  WebhookUpdate,
+  WebhookUpdated,
+  Webhooks,
 } as const;
 
 /** Gives every resource its name, so that the description refers to it instead of repeating it; once or often. */

@@ -19,6 +19,13 @@ const GROUPS = {
   'contract-areas': ['contract/delete-areas', 'contract/get-areas', 'contract/patch-areas', 'contract/post-areas'],
   'contract-data': ['contract/data', 'contract/get-c', 'contract/get-e', 'contract/get-hail', 'contract/post-hail'],
   'contract-portfolio': ['contract/delete-portfolio', 'contract/get-portfolio', 'contract/post-portfolio'],
+  'contract-webhooks': [
+    'records/secrets.',
+    'contract/delete-webhooks',
+    'contract/get-webhooks',
+    'contract/post-webhooks',
+    'contract/put-webhooks',
+  ],
   'contract-service': ['contract/'],
   read: ['pipeline/read/'],
   schemas: ['bench/', 'house.', 'schemas/', 'science.'],

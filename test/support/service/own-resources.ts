@@ -1,25 +1,49 @@
+import { enqueueEvent } from '../../../api/push/events.ts';
+import { recordAttempt } from '../../../api/push/record.ts';
 import { createArea, NO_LABELS } from '../../../api/records/areas.ts';
 import { SELF_HOSTED } from '../../../api/records/plans.ts';
 import type { Writer } from '../../../api/records/records.ts';
+import { createWebhook } from '../../../api/records/webhooks.ts';
 import { polygonShape } from '../../../api/rules/area-geometry.ts';
 import { SQUARE } from './areas.ts';
 import type { DescribedOperation } from './document.ts';
 import type { RunningService } from './service.ts';
 
+type Service = Pick<RunningService, 'records' | 'services'>;
+
 /** Makes what paths with a beginning name, free of charge, and returns the values of their parameters. */
-const MAKERS: readonly [path: string, make: (writer: Writer) => Promise<Record<string, string>>][] = [
+const MAKERS: readonly [path: string, make: (writer: Writer, service: Service) => Promise<Record<string, string>>][] = [
   ['/v1/areas/{id}', makePolygon],
+  ['/v1/webhooks/{id}', makeDelivery],
 ];
 
 /** What the path of an operation names, made for a business: values of its parameters; none where it names nothing of its own. */
 export async function ownFor(
   { path }: Pick<DescribedOperation, 'path'>,
-  { records, services }: Pick<RunningService, 'records' | 'services'>,
+  service: Service,
   business_id: string,
 ): Promise<Record<string, string>> {
   const make = MAKERS.find(([beginning]) => path.startsWith(beginning))?.[1];
   if (make === undefined) return {};
-  return await records.transaction((rows) => make({ rows, business_id, now_ms: services.now() }));
+  const { records, services } = service;
+  return await records.transaction((rows) => make({ rows, business_id, now_ms: services.now() }, service));
+}
+
+/** A webhook that was sent an event. */
+async function makeDelivery(writer: Writer, { records, services }: Service): Promise<Record<string, string>> {
+  const { rows, business_id, now_ms } = writer;
+  const wanted = { url: 'https://hooks.example.com/hail', events: ['alert.created'] } as const;
+  const made = await createWebhook(writer, services.secrets, wanted, 1);
+  if (made === null) throw new Error('a new business has no room for a webhook');
+  const { id } = made.webhook;
+  const outbox = { queue: services.queue, store: records.store, time_scale: 1, now_ms };
+  const about = { business_id, receivers: [id], event: 'alert.created', data: {}, alert_id: null } as const;
+  const [push_id = ''] = await enqueueEvent(rows, outbox, { ...about, after: null, at_ms: now_ms });
+  const answered = { status_code: 200, error_class: null, error: null, answer: '', retry_after_ms: null };
+  const ended = { push_id, attempt: 1, started_ms: now_ms, ended_ms: now_ms, ...answered };
+  const delivery = await recordAttempt(rows, outbox, ended);
+  if (delivery === null) throw new Error('a new event could not be delivered');
+  return { id, deliveryId: delivery.id };
 }
 
 async function makePolygon(writer: Writer): Promise<Record<string, string>> {

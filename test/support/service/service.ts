@@ -6,6 +6,7 @@ import { type AppOptions, createApp } from '../../../api/app.ts';
 import type { Endpoint } from '../../../api/endpoint.ts';
 import type { PublicRoute } from '../../../api/middleware/public-routes.ts';
 import type { Telemetry } from '../../../api/middleware/telemetry.ts';
+import type { Outlet } from '../../../api/push/outlet.ts';
 import { ensureFirstBusiness } from '../../../api/records/first-business.ts';
 import type { Records } from '../../../api/records/records.ts';
 import { openServices, type Services } from '../../../api/services.ts';
@@ -23,6 +24,7 @@ export interface ServiceOptions {
   readonly now?: () => number;
   /** Parts that stand in for the real ones. */
   readonly records?: (records: Records) => Records;
+  readonly outlet?: Outlet;
   readonly app?: Partial<AppOptions>;
   readonly public_routes?: (services: Services) => readonly PublicRoute[];
 }
@@ -67,7 +69,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   if (keys === null) throw new Error('the records of a new service hold a business already');
   await opened.records.reader.updateTable('plans').set({ rate_per_minute: DEEP_POCKETS }).execute();
   const records = options.records?.(opened.records) ?? opened.records;
-  const services = { ...opened, records };
+  const services = { ...opened, records, outlet: options.outlet ?? opened.outlet };
   const failures: unknown[] = [];
   const telemetry: Telemetry = {
     answered: () => {},

@@ -10,6 +10,7 @@ import { copyFolder, prepared } from '../data/prepared.ts';
 import { midnight, NOW_MS, onRoot, ownCopy, preparedRoot } from '../data/world.ts';
 import { type ApiDescription, type DescribedOperation, operationsOf, parseDescription } from './document.ts';
 import { type RunningService, startService } from './service.ts';
+import { receivers } from './webhooks.ts';
 
 /** A data clock one minute after the last scan of the world around midnight: its hail is live. */
 export const WHOLE_NOW_MS = Date.parse('2026-05-02T00:12:00Z');
@@ -64,6 +65,7 @@ export async function startWholeService(): Promise<WholeService> {
     endpoints: ENDPOINTS,
     data_root: await wholeRoot(),
     now_ms: WHOLE_NOW_MS,
+    outlet: receivers(),
     app: { publicRoutes: [openApiDocument(document)] },
   });
   try {

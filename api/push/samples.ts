@@ -1,0 +1,51 @@
+import type { z } from 'zod';
+import type { EVENT_DATA, EventType } from '../../schemas/webhook-events.ts';
+
+const ALERT = {
+  alert_id: 'alt_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
+  subscription_id: 'sub_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
+  location_id: 'sub_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
+  location_name: 'Solar park north',
+} as const;
+
+const CREATED = {
+  ...ALERT,
+  area_id: null,
+  threat_level: 'MODERATE',
+  estimated_size_mm: 32.5,
+  size_category: 'quarter',
+  confidence: 0.82,
+  location: { lat: 35.465, lon: -97.515 },
+  distance_km: 4.21,
+  detected_at: '2026-05-01T20:12:00Z',
+  track_id: null,
+} as const;
+
+/** What an event of each type looks like, for tests of receivers. */
+export const SAMPLES: { readonly [Type in EventType]: z.input<(typeof EVENT_DATA)[Type]> } = {
+  'alert.created': CREATED,
+  'alert.updated': { ...CREATED, threat_level: 'HIGH', estimated_size_mm: 44, previous_size_mm: 32.5 },
+  'alert.resolved': {
+    ...ALERT,
+    threat_level: 'CLEAR',
+    threat_cleared_at: '2026-05-01T21:04:00Z',
+    max_size_during_event: 44,
+    duration_seconds: 3120,
+  },
+  'portfolio.impact_summary': {
+    date: '2026-05-01',
+    radius_mi: 1,
+    assets_checked: 120,
+    impacted_count: 1,
+    top_impacts: [{ asset_id: 'loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C', name: 'Depot', max_size_mm: 38.1 }],
+  },
+  'webhook.disabled': {
+    webhook_id: 'wh_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
+    url: 'https://hooks.example.com/hail',
+    reason: 'consecutive_failures',
+    consecutive_failures: 10,
+    disabled_at: '2026-05-01T20:12:00.000Z',
+    last_status_code: 503,
+    last_error: 'http_status',
+  },
+};

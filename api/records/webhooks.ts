@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto';
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import { newId } from '../../schemas/ids.ts';
+import type { EventType } from '../../schemas/webhook-events.ts';
+import { instant } from './instant.ts';
+import { deletePushes, dropPushes } from './pushes.ts';
+import type { Writer } from './records.ts';
+import type { Secrets } from './secrets.ts';
+import type { Database } from './tables.ts';
+
+type Row = Selectable<Database['webhooks']>;
+
+/** An address that a business gives for its events; its secret stays encrypted. */
+export interface Webhook extends Omit<Row, 'events'> {
+  readonly events: readonly EventType[];
+}
+
+const SECRET_BYTES = 32;
+const SECRET_PREFIX = 'whsec_';
+const SHOWN_CHARACTERS = 4;
+
+/** A new secret to sign with: shown once, to whoever makes the receiver. */
+export function newSecret(): string {
+  return `${SECRET_PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
+}
+
+/** A secret as it is shown later. */
+export function maskedSecret(secret: string): string {
+  return `${SECRET_PREFIX}****${secret.slice(-SHOWN_CHARACTERS)}`;
+}
+
+/** Makes a webhook and its secret; null when the business has as many as it may have. */
+export async function createWebhook(
+  { rows, business_id, now_ms }: Writer,
+  secrets: Secrets,
+  { url, events }: Pick<Webhook, 'url' | 'events'>,
+  limit: number,
+): Promise<{ readonly webhook: Webhook; readonly secret: string } | null> {
+  if ((await countWebhooks(rows, business_id)) >= limit) return null;
+  const at = instant(now_ms);
+  const secret = newSecret();
+  const row: Row = {
+    id: newId('webhook', now_ms),
+    business_id,
+    url,
+    secret: secrets.encrypt(secret),
+    old_secret: null,
+    old_secret_until: null,
+    events: JSON.stringify(events),
+    status: 'active',
+    inactive_since: null,
+    success_count: 0,
+    failure_count: 0,
+    consecutive_failures: 0,
+    warned_at: null,
+    created_at: at,
+    updated_at: at,
+  };
+  await rows.insertInto('webhooks').values(row).execute();
+  return { webhook: webhookOf(row), secret };
+}
+
+/** Webhooks of a business, oldest first. */
+export async function listWebhooks(rows: Kysely<Database>, business_id: string): Promise<readonly Webhook[]> {
+  const found = await rows
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('business_id', '=', business_id)
+    .orderBy('id')
+    .execute();
+  return found.map(webhookOf);
+}
+
+/** A webhook of a business; null when it has none of that id. */
+export async function findWebhook(rows: Kysely<Database>, business_id: string, id: string): Promise<Webhook | null> {
+  const found = await rows
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('id', '=', id)
+    .where('business_id', '=', business_id)
+    .executeTakeFirst();
+  return found === undefined ? null : webhookOf(found);
+}
+
+export interface WebhookChange {
+  readonly url?: string | undefined;
+  readonly events?: readonly EventType[] | undefined;
+  readonly status?: Webhook['status'] | undefined;
+}
+
+/** Changes a webhook; false when the business has none of that id. */
+export async function updateWebhook(
+  { rows, business_id, now_ms }: Writer,
+  id: string,
+  { url, events, status }: WebhookChange,
+): Promise<boolean> {
+  const { numUpdatedRows } = await rows
+    .updateTable('webhooks')
+    .set({
+      ...(url === undefined ? {} : { url }),
+      ...(events === undefined ? {} : { events: JSON.stringify(events) }),
+      updated_at: instant(now_ms),
+    })
+    .where('id', '=', id)
+    .where('business_id', '=', business_id)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  if (status !== undefined) await setWebhookStatus(rows, id, status);
+  return true;
+}
+
+/**
+ * Sets the status of a webhook whose row the transaction holds. An active one begins to count failures anew; what was still
+ * to be sent to one that is not is given up.
+ */
+export async function setWebhookStatus(
+  rows: Transaction<Database>,
+  id: string,
+  status: Webhook['status'],
+): Promise<void> {
+  if (status === 'active') {
+    await rows
+      .updateTable('webhooks')
+      .set({ status, inactive_since: null, consecutive_failures: 0 })
+      .where('id', '=', id)
+      .execute();
+    return;
+  }
+  await rows
+    .updateTable('webhooks')
+    .set((eb) => ({ status, inactive_since: eb.fn.coalesce('inactive_since', eb.val(instant(Date.now()))) }))
+    .where('id', '=', id)
+    .execute();
+  await dropPushes(rows, id);
+}
+
+/** Makes a new secret for a webhook whose row the transaction holds; the old one signs beside it for a while. */
+export async function rotateSecret(
+  rows: Transaction<Database>,
+  secrets: Secrets,
+  id: string,
+  grace_ms: number,
+): Promise<{ readonly secret: string; readonly old_until: string | null }> {
+  const secret = newSecret();
+  const old_until = grace_ms === 0 ? null : instant(Date.now() + grace_ms);
+  await rows
+    .updateTable('webhooks')
+    .set(({ ref }) => ({
+      secret: secrets.encrypt(secret),
+      old_secret: old_until === null ? null : ref('secret'),
+      old_secret_until: old_until,
+    }))
+    .where('id', '=', id)
+    .execute();
+  return { secret, old_until };
+}
+
+/** Deletes a webhook with its events and deliveries; false when the business has none of that id. */
+export async function deleteWebhook({ rows, business_id }: Writer, id: string): Promise<boolean> {
+  const { numDeletedRows } = await rows
+    .deleteFrom('webhooks')
+    .where('id', '=', id)
+    .where('business_id', '=', business_id)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) return false;
+  await deletePushes(rows, id);
+  return true;
+}
+
+async function countWebhooks(rows: Kysely<Database>, business_id: string): Promise<number> {
+  const { count } = await rows
+    .selectFrom('webhooks')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('business_id', '=', business_id)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+function webhookOf(row: Row): Webhook {
+  return { ...row, events: JSON.parse(row.events) as EventType[] };
+}

@@ -1,0 +1,411 @@
+import { z } from 'zod';
+import { newId } from '../../schemas/ids.ts';
+import { Deliveries, type Delivery, Redelivered } from '../../schemas/resources/delivery.ts';
+import {
+  Webhook,
+  WebhookCreated,
+  WebhookCreation,
+  WebhookDeleted,
+  Webhooks,
+  WebhookTest,
+  WebhookTested,
+  WebhookUpdate,
+  WebhookUpdated,
+} from '../../schemas/resources/webhook.ts';
+import { EVENT_TYPES, EventBody, type EventType } from '../../schemas/webhook-events.ts';
+import { cursorQuery, shown, wholeQuery } from '../decode.ts';
+import { readEndpoint, writeEndpoint } from '../endpoint.ts';
+import { ApiError } from '../errors.ts';
+import { attemptDelivery } from '../push/attempt.ts';
+import { bodyOf, PUSH_TASK } from '../push/events.ts';
+import { MAIL_TASK } from '../push/mail.ts';
+import { deliveryId, publicError, recordAttempt } from '../push/record.ts';
+import { SAMPLES } from '../push/samples.ts';
+import {
+  type Delivery as DeliveryRecord,
+  deliveryCursor,
+  deliveryCursorNote,
+  findDelivery,
+  listDeliveries,
+} from '../records/deliveries.ts';
+import { instant } from '../records/instant.ts';
+import { findPush } from '../records/pushes.ts';
+import { findReceiver } from '../records/receivers.ts';
+import type { Secrets } from '../records/secrets.ts';
+import {
+  createWebhook,
+  deleteWebhook,
+  findWebhook,
+  listWebhooks,
+  maskedSecret,
+  updateWebhook,
+  type Webhook as WebhookRecord,
+} from '../records/webhooks.ts';
+import { isDelivered } from '../rules/webhook-retry.ts';
+import type { Services } from '../services.ts';
+
+const PATH = '/v1/webhooks';
+const ONE = `${PATH}/{id}`;
+const GROUP = 'Webhooks';
+const PAGE = { min: 1, max: 100, default: 25 } as const;
+const EXAMPLE_ID = 'wh_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
+const EXAMPLE_URL = 'https://hooks.example.com/hail';
+const EXAMPLE_DELIVERY = 'whd_01KAJ4D2M8N6P4R2T0V8X6Z4B2';
+const EXAMPLE: z.infer<typeof Webhook> = {
+  id: EXAMPLE_ID,
+  url: EXAMPLE_URL,
+  secret: 'whsec_****b3Y=',
+  events: ['alert.created', 'alert.resolved'],
+  status: 'active',
+  success_count: 41,
+  failure_count: 2,
+  consecutive_failures: 0,
+};
+
+const Id = z.object({ id: z.string().meta({ description: 'Id of a webhook.' }) });
+
+export const createWebhookEndpoint = writeEndpoint({
+  method: 'POST',
+  path: PATH,
+  group: GROUP,
+  summary: 'Make a webhook',
+  description:
+    'An address that events are sent to as signed POST requests. The secret that they are signed with is shown this once.',
+  scope: 'webhooks:write',
+  feature: 'real_time_delivery',
+  idempotent: true,
+  answers_secret: true,
+  params: null,
+  query: null,
+  body: WebhookCreation,
+  reply: WebhookCreated,
+  example: {
+    body: { url: EXAMPLE_URL, events: ['alert.created', 'alert.resolved'] },
+    reply: {
+      webhook_id: EXAMPLE_ID,
+      secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=',
+      url: EXAMPLE_URL,
+      events: ['alert.created', 'alert.resolved'],
+      status: 'active',
+    },
+  },
+  price: () => ({ operation: 'webhooks.create', credits: 2, count: 1 }),
+  prepare: async ({ body, services }) => {
+    await judged(services, body.url);
+    return null;
+  },
+  write: async ({ body, caller, services }, writer) => {
+    const limit = caller.plan.quotas.webhooks;
+    const wanted = { url: body.url, events: body.events ?? EVENT_TYPES };
+    const made = await createWebhook(writer, services.secrets, wanted, limit);
+    if (made === null)
+      throw new ApiError('resource_exhausted', `the quota of ${limit} webhooks is used up, delete one to make another`);
+    const { id, url, events, status } = made.webhook;
+    return { body: { webhook_id: id, secret: made.secret, url, events: [...events], status } };
+  },
+});
+
+export const listWebhooksEndpoint = readEndpoint({
+  method: 'GET',
+  path: PATH,
+  group: GROUP,
+  summary: 'List webhooks',
+  description: 'Every webhook of the business, oldest first.',
+  scope: 'webhooks:read',
+  cacheable: false,
+  params: null,
+  query: null,
+  body: null,
+  reply: Webhooks,
+  example: { reply: { webhooks: [EXAMPLE], count: 1 } },
+  price: () => ({ operation: 'webhooks.list', credits: 1, count: 1 }),
+  answer: async ({ caller, services: { records, secrets } }) => {
+    const found = await listWebhooks(records.reader, caller.business_id);
+    return { body: { webhooks: found.map((each) => resourceOf(each, secrets)), count: found.length } };
+  },
+});
+
+export const getWebhook = readEndpoint({
+  method: 'GET',
+  path: ONE,
+  group: GROUP,
+  summary: 'One webhook',
+  description: 'A webhook as the list shows it.',
+  scope: 'webhooks:read',
+  cacheable: false,
+  params: Id,
+  query: null,
+  body: null,
+  reply: Webhook,
+  example: { reply: EXAMPLE },
+  price: () => ({ operation: 'webhooks.get', credits: 1, count: 1 }),
+  answer: async ({ params, caller, services }) => ({
+    body: resourceOf(await knownWebhook(services, caller.business_id, params.id), services.secrets),
+  }),
+});
+
+export const updateWebhookEndpoint = writeEndpoint({
+  method: 'PUT',
+  path: ONE,
+  group: GROUP,
+  summary: 'Change a webhook',
+  description:
+    'Changes what is sent. Setting the status to active resets the count of failures in a row; pausing drops what is being retried, and nothing is kept for a webhook that is not active.',
+  scope: 'webhooks:write',
+  params: Id,
+  query: null,
+  body: WebhookUpdate,
+  reply: WebhookUpdated,
+  example: { body: { status: 'paused' }, reply: { success: true, updated: ['status'] } },
+  price: () => ({ operation: 'webhooks.update', credits: 2, count: 1 }),
+  prepare: async ({ params, body, caller, services }) => {
+    await knownWebhook(services, caller.business_id, params.id);
+    const updated = (['url', 'events', 'status'] as const).filter((name) => body[name] !== undefined);
+    if (updated.length === 0) throw new ApiError('bad_request', 'body: is without url, events and status');
+    if (body.url !== undefined) await judged(services, body.url);
+    return updated;
+  },
+  write: async ({ params, body }, writer, updated) => {
+    if (!(await updateWebhook(writer, params.id, body))) throw unknownWebhook();
+    return { body: { success: true as const, updated } };
+  },
+});
+
+export const deleteWebhookEndpoint = writeEndpoint({
+  method: 'DELETE',
+  path: ONE,
+  group: GROUP,
+  summary: 'Delete a webhook',
+  description: 'Deletes a webhook and its delivery history. What was still to be sent to it is not.',
+  scope: 'webhooks:write',
+  params: Id,
+  query: null,
+  body: null,
+  reply: WebhookDeleted,
+  example: { reply: { success: true } },
+  price: () => ({ operation: 'webhooks.delete', credits: 1, count: 1 }),
+  write: async ({ params }, writer) => {
+    if (!(await deleteWebhook(writer, params.id))) throw unknownWebhook();
+    return { body: { success: true as const } };
+  },
+});
+
+export const testWebhook = readEndpoint({
+  method: 'POST',
+  path: `${ONE}/test`,
+  group: GROUP,
+  summary: 'Send a test event',
+  description:
+    'Sends a made-up event, signed like any other, with `"test": true` in its data, and answers what became of it. It is not retried, not part of the history, and counts nowhere. Paused and disabled webhooks take it too.',
+  scope: 'webhooks:write',
+  cacheable: false,
+  params: Id,
+  query: null,
+  body: WebhookTest.optional(),
+  reply: WebhookTested,
+  example: {
+    body: { event: 'alert.resolved' },
+    reply: { success: true, status_code: 200, delivery_id: EXAMPLE_DELIVERY },
+  },
+  price: () => ({ operation: 'webhooks.test', credits: 3, count: 1 }),
+  answer: async ({ params, body, caller, now_ms, services }) => {
+    const { id } = await knownWebhook(services, caller.business_id, params.id);
+    const receiver = await findReceiver(services.records.reader, services.secrets, id, Date.now());
+    if (receiver === null) throw unknownWebhook();
+    const event = body?.event ?? 'alert.created';
+    const event_id = newId('event', now_ms);
+    const data = { ...SAMPLES[event], test: true };
+    const { status_code, error_class } = await attemptDelivery(services.outlet, receiver, {
+      id: event_id,
+      event,
+      body: bodyOf({ id: event_id, event, at_ms: now_ms, data }),
+    });
+    const delivery_id = deliveryId(event_id, 1, now_ms);
+    if (status_code !== null) return { body: { success: isDelivered(status_code), status_code, delivery_id } };
+    const message = `the address could not be reached: ${publicError(error_class)}`;
+    const error = 'webhook_unreachable' as const;
+    return { body: { success: false, status_code, delivery_id, error, message } };
+  },
+});
+
+export const listWebhookDeliveries = readEndpoint({
+  method: 'GET',
+  path: `${ONE}/deliveries`,
+  group: GROUP,
+  summary: 'Delivery history',
+  description: 'The last 100 attempts, newest first, failures and notices of disabled webhooks among them; no tests.',
+  scope: 'webhooks:read',
+  cacheable: false,
+  params: Id,
+  query: z.object({
+    limit: wholeQuery({ ...PAGE, description: 'Deliveries per page.' }),
+    cursor: cursorQuery(),
+  }),
+  body: null,
+  reply: Deliveries,
+  example: {
+    query: { limit: '1' },
+    reply: {
+      deliveries: [
+        {
+          id: EXAMPLE_DELIVERY,
+          event_id: 'evt_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
+          event: 'alert.created',
+          attempt: 1,
+          status_code: 503,
+          success: false,
+          error: 'http_status',
+          redelivered_from: null,
+          duration_ms: 212,
+          next_retry_at: '2026-05-01T20:13:31.412Z',
+          created_at: '2026-05-01T20:13:21.200Z',
+        },
+      ],
+      count: 1,
+      next_cursor: EXAMPLE_DELIVERY,
+    },
+  },
+  price: () => ({ operation: 'webhooks.deliveries', credits: 1, count: 1 }),
+  answer: async ({ params, query: { limit, cursor }, caller, now_ms, services }) => {
+    const { records } = services;
+    const { id } = await knownWebhook(services, caller.business_id, params.id);
+    const walk = { business_id: caller.business_id, holder: caller.rate_bucket };
+    const after = cursor === null ? null : await deliveryCursor(records.reader, walk, id, cursor, now_ms);
+    if (cursor !== null && after === null)
+      throw new ApiError(
+        'invalid_parameter',
+        `cursor is '${shown(cursor)}', expected the next_cursor of an earlier page`,
+      );
+    const found = await listDeliveries(records.reader, id, after, limit + 1);
+    const page = found.slice(0, limit);
+    const last = found.length > limit ? page.at(-1) : undefined;
+    if (last !== undefined) records.rememberCursor(deliveryCursorNote(walk, last, now_ms));
+    return { body: { deliveries: page.map(deliveryOf), count: page.length, next_cursor: last?.id ?? null } };
+  },
+});
+
+export const redeliverWebhook = writeEndpoint({
+  method: 'POST',
+  path: `${ONE}/deliveries/{deliveryId}/redeliver`,
+  group: GROUP,
+  summary: 'Send a delivery again',
+  refusals: ['webhook_not_active'],
+  description:
+    'Sends the event of a past delivery once more, under a new event id, and answers what became of it. It is recorded and counts like an event of its own, but is not retried. Takes the id of a delivery or of an event.',
+  scope: 'webhooks:write',
+  params: Id.extend({ deliveryId: z.string().meta({ description: 'Id of a delivery, or of an event.' }) }),
+  query: null,
+  body: null,
+  reply: Redelivered,
+  example: {
+    reply: {
+      success: true,
+      status_code: 200,
+      delivery_id: EXAMPLE_DELIVERY,
+      redelivered_from: 'whd_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
+    },
+  },
+  price: () => ({ operation: 'webhooks.redeliver', credits: 3, count: 1 }),
+  prepare: async ({ params, caller, now_ms, services }) => {
+    const { records, secrets, outlet } = services;
+    const { id, status } = await knownWebhook(services, caller.business_id, params.id);
+    const source = await findDelivery(records.reader, id, params.deliveryId);
+    const push = source === null ? null : await findPush(records.reader, source.event_id);
+    if (source === null || push === null) throw new ApiError('not_found', 'no such delivery');
+    const receiver = await findReceiver(records.reader, secrets, id, Date.now());
+    if (receiver === null) throw unknownWebhook();
+    if (status !== 'active') throw new ApiError('webhook_not_active', `the webhook is ${status}, expected active`);
+    const event_id = newId('event', now_ms);
+    const event = push.event as EventType;
+    const sent = EventBody.parse(JSON.parse(push.body));
+    const body = bodyOf({ id: event_id, event, at_ms: Date.parse(sent.created_at), data: sent.data });
+    const outcome = await attemptDelivery(outlet, receiver, { id: event_id, event, body });
+    return { push, source, event_id, body, outcome };
+  },
+  write: async ({ services }, { rows, now_ms }, { push, source, event_id, body, outcome }) => {
+    const { queue, records, webhook_time_scale } = services;
+    const { business_id, receiver_id, event } = push;
+    await rows
+      .insertInto('pushes')
+      .values({
+        id: event_id,
+        business_id,
+        receiver_id,
+        event,
+        body,
+        alert_id: null,
+        after_id: null,
+        state: 'pending',
+        attempts: 0,
+        attempts_before: 0,
+        first_attempt_at: null,
+        next_at: instant(outcome.started_ms),
+        redelivered_from: source.id,
+        created_at: instant(outcome.started_ms),
+      })
+      .execute();
+    const settings = { queue, store: records.store, time_scale: webhook_time_scale, now_ms };
+    const delivery = await recordAttempt(rows, settings, { push_id: event_id, attempt: 1, ...outcome });
+    if (delivery === null) throw unknownWebhook();
+    return {
+      body: {
+        success: delivery.success === 1,
+        status_code: delivery.status_code,
+        delivery_id: delivery.id,
+        redelivered_from: source.id,
+      },
+    };
+  },
+  committed: ({ queue }) => {
+    queue.wake(PUSH_TASK);
+    queue.wake(MAIL_TASK);
+  },
+});
+
+/** Throws `bad_request` for an address that nothing is sent to. */
+async function judged({ outlet }: Services, url: string): Promise<void> {
+  const judgement = await outlet.judge(url);
+  if (!judgement.ok) throw new ApiError('bad_request', `/url: ${judgement.reason}`);
+}
+
+async function knownWebhook({ records }: Services, business_id: string, id: string): Promise<WebhookRecord> {
+  const found = await findWebhook(records.reader, business_id, id);
+  if (found === null) throw unknownWebhook();
+  return found;
+}
+
+/** The refusal of an id that names no webhook of this business. */
+function unknownWebhook(): ApiError {
+  return new ApiError('not_found', 'no such webhook');
+}
+
+function resourceOf(record: WebhookRecord, { decrypt }: Secrets): z.infer<typeof Webhook> {
+  const { id, url, secret, events, status, success_count, failure_count, consecutive_failures } = record;
+  return {
+    id,
+    url,
+    secret: maskedSecret(decrypt(secret)),
+    events: [...events],
+    status,
+    success_count,
+    failure_count,
+    consecutive_failures,
+  };
+}
+
+function deliveryOf(record: DeliveryRecord): Delivery {
+  const { id, event_id, attempt, status_code, redelivered_from, duration_ms, next_retry_at, created_at } = record;
+  return {
+    id,
+    event_id,
+    event: record.event as EventType,
+    attempt,
+    status_code,
+    success: record.success === 1,
+    error: publicError(record.error_class) as Delivery['error'],
+    redelivered_from,
+    duration_ms,
+    next_retry_at,
+    created_at,
+  };
+}

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { EVENT_TYPES } from '../webhook-events.ts';
+import { wireCount, wireTime } from './fields.ts';
+
+/** Why an attempt failed, as clients read it: what is refused for its address is `connect` to them. */
+export const DELIVERY_ERRORS = ['dns', 'connect', 'tls', 'timeout', 'http_status'] as const;
+
+/** An attempt to deliver an event. */
+export const Delivery = z.object({
+  id: z.string().meta({ description: '`whd_` and a ULID, for the first attempt that of the event.' }),
+  event_id: z.string().meta({ description: '`evt_` and a ULID: the `id` of the body.' }),
+  event: z.enum(EVENT_TYPES),
+  attempt: wireCount('1 for the first.'),
+  status_code: z.int().nullable().meta({ description: 'Status of the answer; null when there was none.' }),
+  success: z.boolean().meta({ description: 'The answer was 2xx.' }),
+  error: z.enum(DELIVERY_ERRORS).nullable().meta({ description: 'Why it failed; null when it did not.' }),
+  redelivered_from: z.string().nullable().meta({ description: 'Delivery that this repeats on request; else null.' }),
+  duration_ms: z.int().nonnegative().meta({ description: 'From the look-up of the host to the answer.', unit: 'ms' }),
+  next_retry_at: wireTime('When the next attempt is due; null when there is none.').nullable(),
+  created_at: wireTime('When the attempt began.'),
+});
+export type Delivery = z.infer<typeof Delivery>;
+
+export const Deliveries = z.object({
+  deliveries: z.array(Delivery).meta({ description: 'Newest first; the last 100 are kept.' }),
+  count: wireCount('Deliveries on this page.'),
+  next_cursor: z.string().nullable().meta({ description: 'Cursor of the next page; null on the last one.' }),
+});
+
+export const Redelivered = z.object({
+  success: z.boolean().meta({ description: 'The answer was 2xx.' }),
+  status_code: z.int().nullable().meta({ description: 'Status of the answer; null when there was none.' }),
+  delivery_id: z.string().meta({ description: 'The new delivery.' }),
+  redelivered_from: z.string().meta({ description: 'The delivery that was repeated.' }),
+});

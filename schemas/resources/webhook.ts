@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { EVENT_TYPES } from '../webhook-events.ts';
+import { wireCount } from './fields.ts';
+
+export const WEBHOOK_STATUSES = ['active', 'paused', 'disabled'] as const;
+export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
+/** Longest address of a receiver, characters. */
+export const URL_LENGTH_MAX = 2048;
+
+const id = z.string().meta({ description: 'Identifier, `wh_` and a ULID.' });
+const url = z.string().meta({ description: 'Where events are sent, https.' });
+const status = z.enum(WEBHOOK_STATUSES).meta({
+  description: '`disabled`: given up after ten distinct events in a row whose delivery failed.',
+});
+const events = z.array(z.enum(EVENT_TYPES));
+
+/** A subset of the event types, each once. */
+const wantedEvents = events
+  .min(1)
+  .transform((types) => EVENT_TYPES.filter((type) => types.includes(type)))
+  .meta({ description: 'Event types to send; every type when left out.' });
+
+/** An address that events of a business are sent to. */
+export const Webhook = z.object({
+  id,
+  url,
+  secret: z.string().meta({ description: 'Masked, its last four characters shown.' }),
+  events: events.meta({ description: 'Event types that are sent.' }),
+  status,
+  success_count: wireCount('Attempts that were answered with 2xx.'),
+  failure_count: wireCount('Attempts that failed.'),
+  consecutive_failures: wireCount('Distinct events in a row whose first attempt failed.'),
+});
+export type Webhook = z.infer<typeof Webhook>;
+
+export const Webhooks = z.object({
+  webhooks: z.array(Webhook).meta({ description: 'Oldest first.' }),
+  count: wireCount('Webhooks of the business.'),
+});
+
+export const WebhookCreation = z.object({
+  url: z.string().meta({ description: `Address, https, at most ${URL_LENGTH_MAX} characters, of a public host.` }),
+  events: wantedEvents.nullish(),
+});
+
+export const WebhookCreated = z.object({
+  webhook_id: id,
+  secret: z.string().meta({ description: '`whsec_` and base64 of 32 bytes. Shown this once.' }),
+  url,
+  events: events.meta({ description: 'Event types that are sent.' }),
+  status,
+});
+
+export const WebhookUpdate = z.object({
+  url: z.string().optional().meta({ description: 'New address; events that are being retried go there too.' }),
+  events: wantedEvents.optional(),
+  status: z
+    .enum(WEBHOOK_STATUSES)
+    .optional()
+    .meta({ description: '`active` resets the count of failures in a row; the others drop what is being retried.' }),
+});
+
+export const WebhookUpdated = z.object({
+  success: z.literal(true),
+  updated: z
+    .array(z.enum(['url', 'events', 'status']))
+    .meta({ description: 'Fields that were sent, also where they changed nothing.' }),
+});
+
+export const WebhookDeleted = z.object({ success: z.literal(true) });
+
+export const WebhookTest = z.object({
+  event: z.enum(EVENT_TYPES).nullish().meta({ description: 'Type to send; `alert.created` when left out.' }),
+});
+
+export const WebhookTested = z.object({
+  success: z.boolean().meta({ description: 'The answer was 2xx.' }),
+  status_code: z.int().nullable().meta({ description: 'Status of the answer; null when there was none.' }),
+  delivery_id: z.string().meta({ description: '`whd_` and the ULID of the event.' }),
+  error: z.literal('webhook_unreachable').optional().meta({ description: 'Present when nothing answered.' }),
+  message: z.string().optional().meta({ description: 'Present when nothing answered: why, for people.' }),
+});

@@ -1,0 +1,221 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
+import { openOutlet } from '../../../api/push/outlet.ts';
+import { sendPush, startSending } from '../../../api/push/send.ts';
+import { signatureFault } from '../../../api/push/sign.ts';
+import { addDelivery } from '../../../api/records/deliveries.ts';
+import { CommitFailed } from '../../../api/records/failures.ts';
+import { sweepPushes } from '../../../api/records/pushes.ts';
+import { startReceiver } from '../../support/service/receiver.ts';
+import { startService } from '../../support/service/service.ts';
+import {
+  answerOf,
+  happen,
+  makeWebhook,
+  runTasks,
+  sending as sendingJson,
+  startWebhookService,
+  WEBHOOK_ENDPOINTS,
+  WEBHOOKS,
+} from '../../support/service/webhooks.ts';
+
+/** So often a test looks whether what it waits for has come. */
+const LOOK_EVERY_MS = 20;
+
+async function until(t: ExecutionContext, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (let looks = 0; looks < 1_000; looks++) {
+    if (await isSo()) return;
+    await sleep(LOOK_EVERY_MS);
+  }
+  t.fail('it did not come');
+}
+
+/** A service that sends to a receiver on this machine, its waits a thousandth of the usual ones. */
+async function sending(t: ExecutionContext) {
+  const receiver = await startReceiver(t);
+  const outlet = openOutlet({ allow_cidrs: ['127.0.0.0/8'], ca_file: receiver.ca_file, time_scale: 1 });
+  const service = await startService({ endpoints: WEBHOOK_ENDPOINTS, outlet });
+  const stop = startSending({ ...service.services, webhook_time_scale: 0.001 });
+  t.teardown(async () => {
+    await stop();
+    outlet.close();
+    await service.close();
+    if (service.failures.length > 0) throw service.failures[0];
+  });
+  return { receiver, service };
+}
+
+test('a delivery over TLS carries both signatures, which receivers and Standard Webhooks verify', async (t) => {
+  const { receiver, service } = await sending(t);
+  const { webhook_id, secret } = await makeWebhook(service, { url: receiver.url });
+  const [event_id = ''] = await happen(service, [webhook_id]);
+  await until(t, () => receiver.received.length === 1);
+  const [received] = receiver.received;
+  if (received === undefined) throw new Error('nothing was received');
+  const { headers, body } = received;
+  t.is(received.method, 'POST');
+  t.is(signatureFault(String(headers['x-service-signature']), body, secret, Date.now()), null);
+  t.like(new StandardWebhook(secret).verify(body, headers as Record<string, string>), {
+    id: event_id,
+    schema_version: 1,
+    event: 'alert.created',
+  });
+  t.like(headers, { 'x-service-event': 'alert.created', 'x-service-delivery-id': event_id, 'webhook-id': event_id });
+  t.regex(String(headers['user-agent']), /^hail-webhooks\/\d/);
+  t.is(headers['content-type'], 'application/json');
+});
+
+test('a failed delivery is sent again with the same bytes until it is taken', async (t) => {
+  const { receiver, service } = await sending(t);
+  const { webhook_id } = await makeWebhook(service, { url: receiver.url });
+  receiver.answer = (_, response) => {
+    response.writeHead(receiver.received.length < 3 ? 503 : 200).end();
+  };
+  await happen(service, [webhook_id]);
+  await until(t, () => receiver.received.length === 3);
+  t.is(new Set(receiver.received.map(({ body }) => body)).size, 1);
+  await until(t, async () => (await service.records.reader.selectFrom('tasks').select('id').execute()).length === 0);
+  t.like(await answerOf(service, `${WEBHOOKS}/${webhook_id}`), { body: { success_count: 1, failure_count: 2 } });
+});
+
+test('what nobody takes is dropped after the sixth attempt, and only then what waits for it is sent', async (t) => {
+  const { receiver, service } = await sending(t);
+  const { webhook_id } = await makeWebhook(service, { url: receiver.url });
+  receiver.answer = ({ headers }, response) => {
+    response.writeHead(headers['x-service-event'] === 'alert.created' ? 500 : 200).end();
+  };
+  await happen(service, [webhook_id], { alert_id: 'alt_1' });
+  await happen(service, [webhook_id], { event: 'alert.resolved', alert_id: 'alt_1', after: 'alert.created' });
+  await until(t, () => receiver.received.length === 7);
+  t.deepEqual(
+    receiver.received.map(({ headers }) => headers['x-service-event']),
+    [...Array(6).fill('alert.created'), 'alert.resolved'],
+  );
+});
+
+test('receivers that do not answer hold up no other, and get four events at a time', async (t) => {
+  const { receiver, service } = await sending(t);
+  const silent: ServerResponse[] = [];
+  receiver.answer = ({ path }, response) => {
+    if (path === '/silent') silent.push(response);
+    else response.end();
+  };
+  const slow = await makeWebhook(service, { url: receiver.url.replace('/hook', '/silent') });
+  const { webhook_id } = await makeWebhook(service, { url: receiver.url });
+  for (let k = 0; k < 8; k++) await happen(service, [slow.webhook_id]);
+  await until(t, () => silent.length === 4);
+  await happen(service, [webhook_id]);
+  await until(t, () => receiver.received.some(({ path }) => path === '/hook'));
+  t.is(silent.length, 4);
+  receiver.answer = (_, response) => response.end();
+  for (const response of silent) response.end();
+});
+
+test('a task that comes again finds its attempt made, and sends and records nothing', async (t) => {
+  const service = await startWebhookService();
+  t.teardown(service.close);
+  const { webhook_id } = await makeWebhook(service);
+  await happen(service, [webhook_id]);
+  const tasks = await service.records.reader.selectFrom('tasks').selectAll().execute();
+  t.is(await runTasks(service), 1);
+  await service.records.transaction((rows) => rows.insertInto('tasks').values(tasks).execute());
+  t.is(await runTasks(service), 1);
+  t.is(service.receivers.received.length, 1);
+  t.like(await answerOf(service, `${WEBHOOKS}/${webhook_id}`), { body: { success_count: 1 } });
+});
+
+test('what is written for a receiver that was just paused or deleted is given up, and leaves nothing that waits', async (t) => {
+  const service = await startWebhookService();
+  t.teardown(service.close);
+  const { webhook_id } = await makeWebhook(service);
+  await answerOf(service, `${WEBHOOKS}/${webhook_id}`, sendingJson('PUT', { status: 'paused' }));
+  for (const receiver of [webhook_id, 'wh_deleted']) {
+    await happen(service, [receiver], { alert_id: 'alt_1' });
+    await happen(service, [receiver], { event: 'alert.resolved', alert_id: 'alt_1', after: 'alert.created' });
+  }
+  while ((await runTasks(service)) > 0);
+  const pushes = await service.records.reader.selectFrom('pushes').selectAll().execute();
+  t.deepEqual(
+    pushes.map(({ receiver_id, state }) => [receiver_id, state]),
+    Array(2).fill([webhook_id, 'dropped']),
+  );
+  t.is(service.receivers.received.length, 0);
+});
+
+test('events of which no delivery is kept are swept once they are old', async (t) => {
+  const service = await startWebhookService();
+  t.teardown(service.close);
+  const { webhook_id } = await makeWebhook(service);
+  const [kept, swept, pending] = [
+    await happen(service, [webhook_id]),
+    await happen(service, [webhook_id]),
+    await happen(service, [webhook_id]),
+  ].flat();
+  await service.records.transaction(async (rows) => {
+    await rows
+      .updateTable('pushes')
+      .set({ state: 'delivered' })
+      .where('id', 'in', [kept ?? '', swept ?? ''])
+      .execute();
+  });
+  const row = { receiver_id: webhook_id, event_id: kept ?? '', event: 'alert.created', attempt: 1 };
+  const ended = { status_code: 200, success: 1, error: null, error_class: null, answer: '', duration_ms: 1 };
+  const rest = { redelivered_from: null, next_retry_at: null, created_at: '2026-05-02T00:00:00.000Z' };
+  const { id: business_id } = await service.records.reader
+    .selectFrom('businesses')
+    .select('id')
+    .executeTakeFirstOrThrow();
+  await service.records.transaction((rows) =>
+    addDelivery(rows, { id: 'whd_1', ...row, ...ended, ...rest, business_id }),
+  );
+  await service.records.transaction((rows) => sweepPushes(rows, Date.now() - 1_000));
+  t.is((await service.records.reader.selectFrom('pushes').select('id').execute()).length, 3);
+  await service.records.transaction((rows) => sweepPushes(rows, Date.now() + 1_000));
+  t.deepEqual(
+    (await service.records.reader.selectFrom('pushes').select('id').orderBy('id').execute()).map(({ id }) => id),
+    [kept, pending],
+  );
+});
+
+test('the next attempt is kept in the records with its time, which a restart does not change', async (t) => {
+  const service = await startWebhookService();
+  t.teardown(service.close);
+  const { webhook_id } = await makeWebhook(service);
+  await happen(service, [webhook_id]);
+  service.receivers.answer = () => ({ status_code: 503, error_class: 'http_status', retry_after_ms: 90_000 });
+  await runTasks(service);
+  const { reader } = service.records;
+  const [task] = await reader.selectFrom('tasks').selectAll().execute();
+  const [push] = await reader.selectFrom('pushes').selectAll().execute();
+  const [delivery] = await reader.selectFrom('deliveries').selectAll().execute();
+  const ended_ms = Date.parse(delivery?.created_at ?? '') + (delivery?.duration_ms ?? 0);
+  t.is(task?.due_ms, ended_ms + 90_000);
+  t.is(push?.next_at, new Date(ended_ms + 90_000).toISOString());
+  t.is(delivery?.next_retry_at, push?.next_at);
+  t.deepEqual(JSON.parse(task?.payload ?? ''), { push_id: push?.id, attempt: 2 });
+});
+
+test('an attempt is recorded once the records can be written again', async (t) => {
+  const service = await startWebhookService();
+  t.teardown(service.close);
+  const { webhook_id } = await makeWebhook(service);
+  await happen(service, [webhook_id]);
+  let refusals = 2;
+  const { records } = service;
+  const failing = {
+    ...service.services,
+    records: {
+      ...records,
+      transaction: (async (work) => {
+        if (refusals-- > 0) throw new CommitFailed('the disk is full');
+        return await records.transaction(work);
+      }) as typeof records.transaction,
+    },
+  };
+  const [task] = await records.reader.selectFrom('tasks').select('payload').execute();
+  await sendPush(failing, { payload: JSON.parse(task?.payload ?? '') });
+  t.is(service.receivers.received.length, 1);
+  t.like(await answerOf(service, `${WEBHOOKS}/${webhook_id}`), { body: { success_count: 1 } });
+});

@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { enqueueEvent } from '../../../api/push/events.ts';
+import { MAIL_TASK, sendMail } from '../../../api/push/mail.ts';
+import type { Attempt, Outlet } from '../../../api/push/outlet.ts';
+import { sendPush } from '../../../api/push/send.ts';
+import {
+  createWebhookEndpoint,
+  deleteWebhookEndpoint,
+  getWebhook,
+  listWebhookDeliveries,
+  listWebhooksEndpoint,
+  redeliverWebhook,
+  testWebhook,
+  updateWebhookEndpoint,
+} from '../../../api/routes/webhooks.ts';
+import { EventBody, type EventType } from '../../../schemas/webhook-events.ts';
+import { type RunningService, SERVICE_NOW_MS, startService } from './service.ts';
+
+export const WEBHOOKS = '/v1/webhooks';
+export const WEBHOOK_ENDPOINTS = [
+  createWebhookEndpoint,
+  listWebhooksEndpoint,
+  getWebhook,
+  updateWebhookEndpoint,
+  deleteWebhookEndpoint,
+  testWebhook,
+  listWebhookDeliveries,
+  redeliverWebhook,
+];
+export const RECEIVER = 'https://hooks.example.com/hail';
+
+/** A delivery as a receiver sees it. */
+export interface Received {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: EventBody;
+  /** The bytes of the body. */
+  readonly text: string;
+}
+
+/** Receivers that answer what the test says, without any network. */
+export interface Receivers extends Outlet {
+  readonly received: Received[];
+  /** How they answer from now on: a status, or the class of what fails. */
+  answer: (received: Received) => number | 'timeout' | 'blocked' | Partial<Attempt>;
+}
+
+/** Receivers that answer 200. They take every address, except ones that begin with `http:`. */
+export function receivers(): Receivers {
+  const all: Receivers = {
+    received: [],
+    answer: () => 200,
+    judge: async (url) =>
+      url.startsWith('http:') ? { ok: false, reason: 'is not https' } : { ok: true, dns_checked: true },
+    post: async ({ url, headers, body: text }) => {
+      const received = { url, headers, text, body: EventBody.parse(JSON.parse(text)) };
+      all.received.push(received);
+      return attemptOf(all.answer(received));
+    },
+    close: async () => {},
+  };
+  return all;
+}
+
+function attemptOf(answer: ReturnType<Receivers['answer']>): Attempt {
+  const silent = {
+    status_code: null,
+    error: null,
+    error_class: null,
+    answer: '',
+    duration_ms: 1,
+    retry_after_ms: null,
+  };
+  if (typeof answer === 'string') return { ...silent, error: answer, error_class: answer };
+  if (typeof answer === 'object') return { ...silent, ...answer };
+  const failed = answer < 200 || answer > 299;
+  return {
+    ...silent,
+    status_code: answer,
+    error: failed ? `answered ${answer}` : null,
+    error_class: failed ? 'http_status' : null,
+  };
+}
+
+/** A service with webhooks, and receivers for them. */
+export interface WebhookService extends RunningService {
+  readonly receivers: Receivers;
+}
+
+export async function startWebhookService(): Promise<WebhookService> {
+  const outlet = receivers();
+  const service = await startService({ endpoints: WEBHOOK_ENDPOINTS, outlet });
+  return { ...service, receivers: outlet };
+}
+
+/** Body of a call as JSON. */
+export function sending(method: 'POST' | 'PUT', body: unknown, headers: Record<string, string> = {}) {
+  return { method, body: JSON.stringify(body), headers: { 'Content-Type': 'application/json', ...headers } };
+}
+
+const Created = z.object({ webhook_id: z.string(), secret: z.string() });
+
+/** Makes a webhook; returns its id and secret. */
+export async function makeWebhook(
+  service: RunningService,
+  body: { readonly url?: string; readonly events?: readonly EventType[] } = {},
+  key = service.live_key,
+): Promise<z.infer<typeof Created>> {
+  const response = await service.call(WEBHOOKS, { ...sending('POST', { url: RECEIVER, ...body }), key });
+  if (response.status !== 200) throw new Error(`making a webhook answers ${response.status} ${await response.text()}`);
+  return Created.parse(await response.json());
+}
+
+/** What a call answers: its status, and its body. */
+export async function answerOf(service: RunningService, path: string, init?: Parameters<RunningService['call']>[1]) {
+  const response = await service.call(path, init);
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+/** Enqueues an event of the first business for receivers; returns its event ids. */
+export async function happen(
+  { records, services }: RunningService,
+  receivers: readonly string[],
+  {
+    event = 'alert.created',
+    alert_id = null,
+    after = null,
+  }: { readonly event?: EventType; readonly alert_id?: string | null; readonly after?: EventType | null } = {},
+): Promise<readonly string[]> {
+  const { id } = await records.reader.selectFrom('businesses').select('id').executeTakeFirstOrThrow();
+  return await records.transaction((rows) =>
+    enqueueEvent(
+      rows,
+      { queue: services.queue, store: records.store },
+      { business_id: id, receivers, event, data: { note: event }, alert_id, after, at_ms: SERVICE_NOW_MS },
+    ),
+  );
+}
+
+/** Runs every task that is queued once, however far ahead it is due; returns how many there were. */
+export async function runTasks({ records, services }: RunningService): Promise<number> {
+  const tasks = await records.reader.selectFrom('tasks').selectAll().orderBy('due_ms').orderBy('id').execute();
+  for (const { id, name, payload } of tasks) {
+    const task = { payload: JSON.parse(payload) as unknown };
+    if (name === MAIL_TASK) await sendMail(task, services.mailer, services);
+    else await sendPush(services, task);
+    await records.transaction((rows) => rows.deleteFrom('tasks').where('id', '=', id).execute());
+  }
+  return tasks.length;
+}
