@@ -5,6 +5,9 @@ import { releaseVersion } from '../config.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { JSON_TYPE } from '../http/reply.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
+import { isOutage } from '../records/failures.ts';
+import { pushBacklog } from '../records/pushes.ts';
+import type { Records } from '../records/records.ts';
 import { ingestHealth } from '../rules/staleness.ts';
 import type { Services } from '../services.ts';
 
@@ -46,7 +49,7 @@ export const getHealth = readEndpoint({
             { name: 'POSH', status: 'ok', last_success_at: '2026-05-01T20:11:58Z', lag_seconds: 129, stale: false },
           ],
         },
-        webhooks: null,
+        webhooks: { status: 'ok', queue_depth: 0, oldest_due_seconds: null },
         jobs: null,
       },
     },
@@ -56,7 +59,9 @@ export const getHealth = readEndpoint({
     const readable = services.catalog.failure() === null;
     const edition = readable ? services.catalog.edition() : null;
     const ingest = ingestHealth(edition ?? NOTHING_PUBLISHED, now_ms);
-    const status = stateOf(records === 'ok' && ingest.status === 'ok');
+    const webhooks = records === 'ok' ? await deliveryHealth(services.records) : null;
+    const parts = [records, ingest.status, webhooks?.status ?? 'ok'];
+    const status = stateOf(parts.every((part) => part === 'ok'));
     return {
       body: {
         status,
@@ -67,13 +72,33 @@ export const getHealth = readEndpoint({
           database: { status: records },
           metering: { status: records },
           ingest,
-          webhooks: null,
+          webhooks,
           jobs: null,
         },
       },
     };
   },
 });
+
+/** Events that are due for longer than this are late: attempts begin within a second. */
+const LATE_MS = 60_000;
+
+/** What is still to be sent to receivers; null while the records do not tell. */
+async function deliveryHealth({ reader }: Records): Promise<Health['components']['webhooks']> {
+  const machine_ms = Date.now();
+  try {
+    const { events, due_since_ms } = await pushBacklog(reader, machine_ms);
+    const overdue_ms = due_since_ms === null ? null : machine_ms - due_since_ms;
+    return {
+      status: stateOf(overdue_ms === null || overdue_ms <= LATE_MS),
+      queue_depth: events,
+      oldest_due_seconds: overdue_ms === null ? null : Math.floor(overdue_ms / 1000),
+    };
+  } catch (error) {
+    if (isOutage(error)) return null;
+    throw error;
+  }
+}
 
 function stateOf(well: boolean): Health['status'] {
   return well ? 'ok' : 'degraded';

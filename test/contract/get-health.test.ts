@@ -21,6 +21,7 @@ import {
   scratch,
 } from '../support/data/world.ts';
 import { startService } from '../support/service/service.ts';
+import { happen, makeWebhook, receivers, WEBHOOK_ENDPOINTS } from '../support/service/webhooks.ts';
 
 test('GET /v1/health with fresh data is ok, for a live and for a test key', async (t) => {
   const root = await publishedRoot(t, (await midnight()).slice(0, 2));
@@ -36,11 +37,28 @@ test('GET /v1/health with fresh data is ok, for a live and for a test key', asyn
     t.is(health.components.ingest.source, 'simulated');
     t.is(health.components.ingest.lag_seconds, 60);
     t.is(health.components.ingest.last_scan_at, new Date(scan_ms).toISOString().replace('.000', ''));
-    t.is(health.components.webhooks, null);
+    t.deepEqual(health.components.webhooks, { status: 'ok', queue_depth: 0, oldest_due_seconds: null });
     t.is(health.components.jobs, null);
   }
   t.deepEqual(service.failures, []);
   await service.close();
+});
+
+test('GET /v1/health counts the deliveries that wait, and is degraded when one is a minute late', async (t) => {
+  const service = await startService({ endpoints: [getHealth, ...WEBHOOK_ENDPOINTS], outlet: receivers() });
+  t.teardown(() => service.close());
+  const webhooks = async () => ((await service.json('/v1/health')) as Health).components.webhooks;
+  const { webhook_id } = await makeWebhook(service);
+  await happen(service, [webhook_id], { alert_id: 'alt_1' });
+  await happen(service, [webhook_id], { event: 'alert.resolved', alert_id: 'alt_1', after: 'alert.created' });
+  t.like(await webhooks(), { status: 'ok', queue_depth: 2 });
+  const next_at = new Date(Date.now() - 61_000).toISOString();
+  await service.records.transaction((rows) =>
+    rows.updateTable('pushes').set({ next_at }).where('state', '=', 'pending').execute(),
+  );
+  const late = await webhooks();
+  t.is(late?.status, 'degraded');
+  t.true((late?.oldest_due_seconds ?? 0) >= 61);
 });
 
 test('GET /v1/health with old data is degraded and says how old', async (t) => {
