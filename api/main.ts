@@ -10,6 +10,7 @@ import { planCommand } from './commands/plan.ts';
 import { seedCommand } from './commands/seed.ts';
 import { serveCommand } from './commands/serve.ts';
 import { usageCommand } from './commands/usage.ts';
+import { webhookCommand } from './commands/webhook.ts';
 import { readConfig, releaseVersion } from './config.ts';
 
 const program = new Command('hail-api')
@@ -21,6 +22,7 @@ const program = new Command('hail-api')
   .addCommand(memberCommand(readConfig))
   .addCommand(planCommand(readConfig))
   .addCommand(keyCommand(readConfig))
+  .addCommand(webhookCommand(readConfig))
   .addCommand(usageCommand(readConfig))
   .addCommand(dataCommand(readConfig))
   .addCommand(doctorCommand(readConfig))

@@ -4,12 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { layout } from '../../schemas/layout.ts';
 import { Current } from '../../schemas/manifest.ts';
+import { OVERDUE_MS } from '../push/recover.ts';
 import { recordsLocation } from '../records/database.ts';
 import { isOutage } from '../records/failures.ts';
 import { type Holder, holdersOf } from '../records/holders.ts';
 import { abandonedClaims } from '../records/idempotency.ts';
 import { orphans, planFaults, scopeFaults, tagFaults } from '../records/integrity.ts';
+import { overduePushes } from '../records/pushes.ts';
 import type { Records } from '../records/records.ts';
+import { KEY_FILE_MODE, masterKeyPath } from '../records/secrets.ts';
 import { isDamage } from '../records/troubles.ts';
 import { verifyLedger } from '../records/verify.ts';
 import { counted, EXIT, print, type RecordsConfig, withRecords } from './cli.ts';
@@ -30,7 +33,7 @@ const STALE_AFTER_MS = 10 * 60_000;
 export function doctorCommand(config: () => RecordsConfig): Command {
   return new Command('doctor')
     .description(
-      'check the records, their file and its lock, the ledger, the data root, the age of the data and how long the disk lasts; exit code 5 when something is wrong',
+      'check the records, their file and its lock, the ledger, deliveries, the data root, the age of the data and how long the disk lasts; exit code 5 when something is wrong',
     )
     .option('--json', 'print one JSON object')
     .action(async ({ json }: { readonly json?: true }) => {
@@ -111,6 +114,8 @@ async function inRecords(config: RecordsConfig): Promise<readonly Finding[]> {
         listed('scopes', await scopeFaults(reader), 'every key has scopes that can be read'),
         listed('tags', await tagFaults(reader), 'every location and area has tags that can be read'),
         await claims(records),
+        await deliveries(records),
+        await leases(records),
       ];
     });
   } catch (error) {
@@ -172,24 +177,50 @@ async function claims({ reader }: Records): Promise<Finding> {
   };
 }
 
+/** While the service runs, what is due is sent within a second or two. */
+async function deliveries({ reader }: Records): Promise<Finding> {
+  const check = 'deliveries';
+  const [longest, ...others] = await overduePushes(reader, Date.now() - OVERDUE_MS);
+  if (longest === undefined) return { check, status: 'ok', message: 'none is overdue' };
+  const count = counted(others.length + 1, 'event');
+  const message = `${count} overdue, the longest since ${longest.next_at} for ${longest.receiver_id}: where the service runs, 'hail-api webhook recover' queues them again`;
+  return { check, status: 'fault', message };
+}
+
+/** Tasks whose process died are taken again within a second, while the service runs. */
+async function leases({ reader }: Records): Promise<Finding> {
+  const left = await reader
+    .selectFrom('tasks')
+    .select('id')
+    .where('lease', 'is not', null)
+    .where('lease_until_ms', '<', Date.now() - LEASE_PASSES_MS)
+    .execute();
+  const status = left.length === 0 ? 'ok' : 'fault';
+  return { check: 'leases', status, message: `${counted(left.length, 'task')} left by processes that died` };
+}
+
+const LEASE_PASSES_MS = 60_000;
+
 function fileModes({ data_root, database_url }: RecordsConfig): readonly Finding[] {
   const location = recordsLocation(data_root, database_url);
-  if (!('path' in location)) return [];
-  const { path } = location;
-  const files = ['', '-wal', '-shm'].map((suffix) => ({ path: path + suffix, most: 0o600 }));
-  return [...files, { path: dirname(path), most: 0o700 }].flatMap(({ path, most }): Finding[] => {
-    const stat = statSync(path, { throwIfNoEntry: false });
-    if (stat === undefined) return [];
-    const mode = stat.mode & 0o777;
-    const open = (mode & ~most) !== 0;
-    return [
-      {
-        check: 'file mode',
-        status: open ? 'fault' : 'ok',
-        message: `${path} is ${mode.toString(8)}${open ? `, expected at most ${most.toString(8)}` : ''}`,
-      },
-    ];
-  });
+  const path = 'path' in location ? location.path : null;
+  const files = path === null ? [] : ['', '-wal', '-shm'].map((suffix) => path + suffix);
+  const secret = [...files, masterKeyPath(data_root)].map((each) => ({ path: each, most: KEY_FILE_MODE }));
+  return [...secret, ...(path === null ? [] : [{ path: dirname(path), most: 0o700 }])].flatMap(
+    ({ path, most }): Finding[] => {
+      const stat = statSync(path, { throwIfNoEntry: false });
+      if (stat === undefined) return [];
+      const mode = stat.mode & 0o777;
+      const open = (mode & ~most) !== 0;
+      return [
+        {
+          check: 'file mode',
+          status: open ? 'fault' : 'ok',
+          message: `${path} is ${mode.toString(8)}${open ? `, expected at most ${most.toString(8)}` : ''}`,
+        },
+      ];
+    },
+  );
 }
 
 /** What the pipeline leaves in a data root that it has published to. */

@@ -5,7 +5,7 @@ import type { ExecutionContext } from 'ava';
 import { Command } from 'commander';
 import { backupCommand } from '../../../api/commands/backup.ts';
 import { businessCommand } from '../../../api/commands/business.ts';
-import { EXIT, type RecordsConfig, runProgram } from '../../../api/commands/cli.ts';
+import { EXIT, runProgram } from '../../../api/commands/cli.ts';
 import { dataCommand } from '../../../api/commands/data.ts';
 import { doctorCommand } from '../../../api/commands/doctor.ts';
 import { keyCommand } from '../../../api/commands/key.ts';
@@ -13,6 +13,7 @@ import { memberCommand } from '../../../api/commands/member.ts';
 import { planCommand } from '../../../api/commands/plan.ts';
 import { seedCommand } from '../../../api/commands/seed.ts';
 import { usageCommand } from '../../../api/commands/usage.ts';
+import { type WebhookConfig, webhookCommand } from '../../../api/commands/webhook.ts';
 
 const COMMANDS = [
   backupCommand,
@@ -24,6 +25,7 @@ const COMMANDS = [
   planCommand,
   seedCommand,
   usageCommand,
+  webhookCommand,
 ];
 
 /** What a command did. */
@@ -35,7 +37,7 @@ export interface Ran {
 
 /** Runs `hail-api` on a data root of its own. Tests that use it are serial: it listens to standard output. */
 export interface Operator {
-  readonly config: RecordsConfig & { now_ms: number };
+  readonly config: WebhookConfig & { now_ms: number };
   readonly run: (...args: string[]) => Promise<Ran>;
   /** Runs with --json and returns the object; fails on another exit code than 0. */
   readonly json: (...args: string[]) => Promise<Record<string, unknown>>;
@@ -50,6 +52,7 @@ export function operator(t: ExecutionContext): Operator {
     data_root,
     database_url: null,
     raw_keep_days: null,
+    master_keys: null,
     now_ms: Date.parse('2026-05-20T12:00:00Z'),
     now: () => config.now_ms,
   };
@@ -66,7 +69,7 @@ export function operator(t: ExecutionContext): Operator {
   };
 }
 
-async function runHere(config: RecordsConfig, args: readonly string[]): Promise<Ran> {
+async function runHere(config: WebhookConfig, args: readonly string[]): Promise<Ran> {
   const program = new Command('hail-api');
   for (const command of COMMANDS) program.addCommand(command(() => config));
   const out = listen(process.stdout);

@@ -4,6 +4,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
+import { selfSigned } from '../../../api/commands/self-signed.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
 import { type BucketFile, downloadAll, downloadFile, listBucket } from '../../../pipeline/sources/bucket.ts';
 import type { Network } from '../../../pipeline/sources/http.ts';
@@ -13,7 +14,6 @@ import { Unavailable } from '../../../pipeline/sources/retry.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { type BucketServer, type StartBucket, startBucket } from './bucket-server.ts';
 import { instant, put, scratch, tinyGrid } from './files.ts';
-import { selfSigned } from './self-signed.ts';
 
 const KEY = 'CONUS/MESH_00.50/20240228/MRMS_MESH_00.50_20240228-025239.grib2.gz';
 const GRID = tinyGrid('hail '.repeat(200));

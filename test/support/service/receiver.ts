@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SecureVersion, TLSSocket } from 'node:tls';
 import type { ExecutionContext } from 'ava';
-import { selfSigned } from '../../pipeline/sources/self-signed.ts';
+import { selfSigned } from '../../../api/commands/self-signed.ts';
 
 /** What a receiver was sent. */
 export interface Received {

@@ -1,6 +1,9 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 
-/** A key and a certificate for 127.0.0.1, and for names, that it signed itself, both PEM, made afresh on each call (X.509 v3, P-256). */
+/**
+ * A key and a certificate for 127.0.0.1, and for names, that it signed itself, both PEM, made afresh on each call: X.509 v3, P-256,
+ * valid until the end of 2049. For trials on one machine.
+ */
 export function selfSigned(names: readonly string[] = []): { readonly key: string; readonly cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));

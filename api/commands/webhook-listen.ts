@@ -1,0 +1,216 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer as createPlainServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { styleText } from 'node:util';
+import { Command } from 'commander';
+import { EventBody } from '../../schemas/webhook-events.ts';
+import type { Config } from '../config.ts';
+import { signatureFault } from '../push/sign.ts';
+import { recordsLocation } from '../records/database.ts';
+import { storedSecrets } from '../records/receivers.ts';
+import { openSecrets } from '../records/secrets.ts';
+import { collectWords, duration, type RecordsConfig, wholeNumber, withRecords } from './cli.ts';
+import { selfSigned } from './self-signed.ts';
+
+/** What the command needs of the settings. */
+export type ListenConfig = RecordsConfig & Pick<Config, 'master_keys'>;
+
+interface ListenOptions {
+  readonly json?: true;
+  readonly http?: true;
+  readonly host: string;
+  readonly port: number;
+  readonly secret?: readonly string[];
+  readonly answer: number;
+  readonly delay: number;
+}
+
+/** Larger bodies are no deliveries of ours. */
+const BODY_BYTES_MAX = 1_000_000;
+const USUAL_PORT = 8443;
+
+/** A delivery as the listener judged it. */
+export interface Heard {
+  readonly at: string;
+  readonly event: string;
+  readonly id: string;
+  /** How often this id has come: more than 1 is a repetition. */
+  readonly times: number;
+  /** Why the signature does not hold; null: it does. */
+  readonly fault: string | null;
+  readonly answered: number;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** `hail-api webhook listen`: a receiver on this machine, to try deliveries with. */
+export function listenCommand(config: () => ListenConfig): Command {
+  return new Command('listen')
+    .description('receive deliveries on this machine, check their signatures and print them, until interrupted')
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--port <n>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), USUAL_PORT)
+    .option('--http', 'without TLS, for behind something that has it')
+    .option(
+      '--secret <secret>',
+      'secret to check with, may be repeated; those of the records when left out',
+      collectWords,
+    )
+    .option('--answer <status>', 'status to answer with, such as 503', wholeNumber(200, 599), 200)
+    .option('--delay <duration>', 'how long to think before answering', duration, 0)
+    .option('--json', 'print one JSON object for each delivery')
+    .action(async (options: ListenOptions) => {
+      const settings = config();
+      const stopped = new Promise<void>((resolve) => {
+        for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+      });
+      const certificate = options.http ? null : ownCertificate(settings.data_root);
+      const listener = await startListener({
+        ...options,
+        certificate,
+        secrets: options.secret === undefined ? secretsOfRecords(settings) : async () => options.secret ?? [],
+        heard: (heard) => process.stdout.write(options.json ? `${JSON.stringify(heard)}\n` : `${page(heard)}\n`),
+      });
+      process.stderr.write(welcome(listener.url, certificate, options.host));
+      await stopped;
+      await listener.stop();
+    });
+}
+
+/** A certificate with its key, and where the former lies. */
+interface Certificate {
+  readonly key: string;
+  readonly cert: string;
+  readonly path: string;
+}
+
+export interface ListenerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Null: without TLS. */
+  readonly certificate: Pick<Certificate, 'key' | 'cert'> | null;
+  /** The secrets that a delivery may be signed with. */
+  readonly secrets: () => Promise<readonly string[]>;
+  readonly answer: number;
+  /** Milliseconds before the answer. */
+  readonly delay: number;
+  readonly heard: (heard: Heard) => void;
+}
+
+/** Listens until it is stopped. What is not signed with one of the secrets is answered 401. */
+export async function startListener(
+  options: ListenerOptions,
+): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
+  const { certificate, host, port } = options;
+  const times = new Map<string, number>();
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
+    take(request, response, options, times).catch((error: unknown) => {
+      response.writeHead(400).end(`${error instanceof Error ? error.message : String(error)}\n`);
+    });
+  };
+  const server = certificate === null ? createPlainServer(serve) : createServer(certificate, serve);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  const { port: taken } = server.address() as AddressInfo;
+  return {
+    url: `${certificate === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${taken}/`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function take(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { secrets, answer, delay, heard }: ListenerOptions,
+  times: Map<string, number>,
+): Promise<void> {
+  const text = await bodyOf(request);
+  const body = EventBody.parse(JSON.parse(text));
+  const signature = String(request.headers['x-service-signature'] ?? '');
+  const faults = (await secrets()).map((secret) => signatureFault(signature, text, secret, Date.now()));
+  const fault = faults.includes(null) ? null : (faults[0] ?? 'no secret is known to check it with');
+  const answered = fault === null ? answer : 401;
+  const count = (times.get(body.id) ?? 0) + 1;
+  times.set(body.id, count);
+  const { id, event, data } = body;
+  heard({ at: new Date().toISOString(), event, id, times: count, fault, answered, data });
+  if (delay > 0) await sleep(delay);
+  response.writeHead(answered, { 'Content-Type': 'application/json' }).end(JSON.stringify({ received: id }));
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > BODY_BYTES_MAX) throw new Error(`body is over ${BODY_BYTES_MAX} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** Every secret that the records of the data root hold, read anew each time: webhooks come and go. */
+function secretsOfRecords(config: ListenConfig): ListenerOptions['secrets'] {
+  const { data_root, database_url, master_keys, now } = config;
+  return async () => {
+    const location = recordsLocation(data_root, database_url);
+    if ('path' in location && !existsSync(location.path)) return [];
+    return await withRecords(config, async (records) => {
+      const secrets = await openSecrets(records, { records_root: data_root, master_keys, now });
+      return (await storedSecrets(records.reader)).map(secrets.decrypt);
+    });
+  };
+}
+
+/** The certificate of the data root for the listener, made when it is first asked for. */
+function ownCertificate(data_root: string): Certificate {
+  const folder = join(data_root, 'records');
+  const path = join(folder, 'listen.pem');
+  const key_path = join(folder, 'listen.key');
+  if (!existsSync(path) || !existsSync(key_path)) {
+    const { key, cert } = selfSigned(['localhost']);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(key_path, key, { mode: 0o600 });
+    writeFileSync(path, cert);
+  }
+  return { key: readFileSync(key_path, 'utf8'), cert: readFileSync(path, 'utf8'), path };
+}
+
+/** How to have deliveries sent here. */
+function welcome(url: string, certificate: Certificate | null, host: string): string {
+  const reach =
+    certificate === null
+      ? 'Deliveries go to https addresses: put something with TLS in front of it.'
+      : `The service reaches it when it was started with
+  HAIL_WEBHOOK_ALLOW_CIDRS=${host.includes(':') ? '::1' : '127.0.0.0/8'} HAIL_WEBHOOK_CA_FILE=${certificate.path}`;
+  return `Listening at ${url}  (Ctrl-C ends it)\n${reach}\n\n`;
+}
+
+/** A delivery for people. */
+export function page({ at, event, id, times, fault, answered, data }: Heard): string {
+  const paint = (style: Parameters<typeof styleText>[0], text: string) =>
+    styleText(style, text, { stream: process.stdout });
+  const verdict = fault === null ? paint('green', 'signature valid') : paint('red', fault);
+  const again = times === 1 ? '' : paint('yellow', `  time ${times}`);
+  const width = Math.max(0, ...Object.keys(data).map((name) => name.length));
+  return [
+    `${paint('dim', at.slice('YYYY-MM-DDT'.length, -1))}  ${paint('bold', event)}  ${id}${again}`,
+    `  ${verdict}, answered ${answered}`,
+    ...Object.entries(data).map(([name, value]) => `  ${paint('dim', name.padEnd(width))}  ${shownValue(value)}`),
+    '',
+  ].join('\n');
+}
+
+/** In one line, without what could steer a terminal. */
+function shownValue(value: unknown): string {
+  return typeof value === 'string' && /^[^\p{C}]*$/u.test(value)
+    ? value
+    : JSON.stringify(value).replaceAll(/\p{C}/gu, '?');
+}

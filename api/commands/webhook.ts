@@ -1,0 +1,238 @@
+import { Command } from 'commander';
+import type { Transaction } from 'kysely';
+import type { Config } from '../config.ts';
+import { withoutQuery } from '../push/give-up.ts';
+import { OVERDUE_MS, type Recovered, recover } from '../push/recover.ts';
+import { openQueue } from '../queue/open.ts';
+import { recordAct } from '../records/audit.ts';
+import { type Business, listBusinesses } from '../records/businesses.ts';
+import { DELIVERIES_KEPT, type Delivery, listDeliveries } from '../records/deliveries.ts';
+import { instant } from '../records/instant.ts';
+import { listReceivers, lockReceiver, namedReceiver } from '../records/receivers.ts';
+import type { Records } from '../records/records.ts';
+import { openSecrets } from '../records/secrets.ts';
+import type { Database } from '../records/tables.ts';
+import { rotateSecret, setWebhookStatus } from '../records/webhooks.ts';
+import { TASK_NAMES } from '../services.ts';
+import {
+  businessNamed,
+  CommandError,
+  counted,
+  duration,
+  EXIT,
+  instant as instantArgument,
+  print,
+  type RecordsConfig,
+  table,
+  wholeNumber,
+  withRecords,
+} from './cli.ts';
+import { listenCommand } from './webhook-listen.ts';
+
+interface Json {
+  readonly json?: true;
+}
+
+/** What these commands need of the settings. */
+export type WebhookConfig = RecordsConfig & Pick<Config, 'master_keys'>;
+
+const GRACE_MS = 24 * 3_600_000;
+
+/** `hail-api webhook`: who is sent events, what became of them, and a receiver to try it with. */
+export function webhookCommand(config: () => WebhookConfig): Command {
+  const command = new Command('webhook').description(
+    'receivers of events: list, enable, deliveries, secrets, recovery, a trial receiver',
+  );
+
+  command
+    .command('list [business]')
+    .description('webhooks and subscriptions with their addresses, of one business or of all')
+    .option('--json', 'print one JSON object')
+    .action(async (nameOrId: string | undefined, { json }: Json) => {
+      const receivers = await withRecords(config(), (records) => list(records, nameOrId ?? null));
+      const lines = receivers.map(({ id, business, status, consecutive_failures, inactive_since, url }) => [
+        id,
+        business,
+        status,
+        String(consecutive_failures),
+        inactive_since ?? '',
+        url,
+      ]);
+      const head = ['receiver', 'business', 'status', 'failures in a row', 'not active since', 'address'];
+      print(json, { receivers }, table(head, lines, 'There are no receivers.'));
+    });
+
+  command
+    .command('enable <receiver>')
+    .description('set a webhook or subscription to active again; its failures are counted anew')
+    .option('--json', 'print one JSON object')
+    .action(async (id: string, { json }: Json) => {
+      const settings = config();
+      const changed = await withRecords(settings, (records) =>
+        records.transaction((rows) => enable(rows, records, id, settings.now())),
+      );
+      print(json, { id, status: 'active', changed }, [
+        `${id} ${changed ? 'is now' : 'already was'} active.`,
+        ...(changed ? [`What it missed is sent by: hail-api webhook recover ${id} --since TIME`] : []),
+      ]);
+    });
+
+  command
+    .command('deliveries <receiver>')
+    .description('the last attempts of a webhook or subscription, newest first')
+    .option('--limit <n>', `at most so many of the last ${DELIVERIES_KEPT}`, wholeNumber(1, DELIVERIES_KEPT), 25)
+    .option('--json', 'print one JSON object')
+    .action(async (id: string, { json, limit }: Json & { readonly limit: number }) => {
+      const found = await withRecords(config(), async (records) => {
+        if ((await namedReceiver(records.reader, id)) === null) throw unknownReceiver(id);
+        return await listDeliveries(records.reader, id, null, limit);
+      });
+      print(
+        json,
+        { deliveries: found.map(shownDelivery) },
+        table(
+          ['began', 'event', 'event id', 'attempt', 'answer', 'ms', 'next attempt'],
+          found.map((each) => [
+            each.created_at,
+            each.event,
+            each.event_id,
+            String(each.attempt),
+            answerOf(each),
+            String(each.duration_ms),
+            each.next_retry_at ?? '',
+          ]),
+          'There are no deliveries.',
+        ),
+      );
+    });
+
+  command
+    .command('rotate-secret <webhook>')
+    .description('make a new secret, shown once; the old one signs beside it for a while')
+    .option('--grace <duration>', 'how long the old secret signs, too', duration, GRACE_MS)
+    .option('--json', 'print one JSON object')
+    .action(async (id: string, { json, grace }: Json & { readonly grace: number }) => {
+      const settings = config();
+      const { secret, old_until } = await withRecords(settings, (records) => rotate(records, settings, id, grace));
+      print(json, { id, secret, old_secret_until: old_until }, [
+        `New secret of ${id}, shown this once: ${secret}`,
+        old_until === null ? 'The old one signs nothing any more.' : `The old one signs beside it until ${old_until}.`,
+      ]);
+    });
+
+  command
+    .command('recover <receiver>')
+    .description('send an active receiver what it missed or was given up since an instant')
+    .requiredOption('--since <time>', 'date or UTC time, such as 2027-01-31T12:00:00Z', instantArgument)
+    .option('--json', 'print one JSON object')
+    .action(async (id: string, { json, since }: Json & { readonly since: string }) => {
+      const settings = config();
+      const { dropped, missed, overdue } = await withRecords(settings, (records) =>
+        replay(records, settings, id, since),
+      );
+      print(json, { id, since, dropped, missed, overdue }, [
+        `${counted(dropped, 'event')} that had been given up, ${counted(missed, 'event')} that it missed, ${counted(overdue, 'event')} over ${OVERDUE_MS / 60_000} minutes late: the service sends them now.`,
+      ]);
+    });
+
+  return command.addCommand(listenCommand(config));
+}
+
+async function list(records: Records, nameOrId: string | null) {
+  const businesses: readonly Pick<Business, 'id' | 'name'>[] =
+    nameOrId === null ? await listBusinesses(records.reader) : [await businessNamed(records, nameOrId)];
+  const found = await Promise.all(
+    businesses.map(async ({ id, name }) =>
+      (await listReceivers(records.reader, id)).map(({ url, business_id, warned_at, ...each }) => ({
+        ...each,
+        business: name,
+        url: withoutQuery(url),
+      })),
+    ),
+  );
+  return found.flat();
+}
+
+async function enable(rows: Transaction<Database>, { store }: Records, id: string, now_ms: number): Promise<boolean> {
+  const receiver = await lockReceiver(rows, store, id);
+  if (receiver === null) throw unknownReceiver(id);
+  const { kind, status, business_id } = receiver;
+  if (status === 'active') return false;
+  if (kind === 'webhook') await setWebhookStatus(rows, id, 'active');
+  else
+    await rows
+      .updateTable('subscriptions')
+      .set({ status: 'active', consecutive_failures: 0, updated_at: instant(now_ms) })
+      .where('id', '=', id)
+      .execute();
+  await recordAct(rows, now_ms, { act: `${kind}.enable`, business_id, subject: id, detail: { before: status } });
+  return true;
+}
+
+async function rotate(records: Records, { data_root, master_keys, now }: WebhookConfig, id: string, grace_ms: number) {
+  const secrets = await openSecrets(records, { records_root: data_root, master_keys, now });
+  return await records.transaction(async (rows) => {
+    const receiver = await lockReceiver(rows, records.store, id);
+    if (receiver?.kind !== 'webhook') throw new CommandError(EXIT.not_found, `webhook ${id}: does not exist`);
+    const rotated = await rotateSecret(rows, secrets, id, grace_ms);
+    const detail = { old_secret_until: rotated.old_until };
+    await recordAct(rows, now(), {
+      act: 'webhook.rotate-secret',
+      business_id: receiver.business_id,
+      subject: id,
+      detail,
+    });
+    return rotated;
+  });
+}
+
+async function replay(
+  records: Records,
+  { database_url, now }: WebhookConfig,
+  id: string,
+  since: string,
+): Promise<Recovered> {
+  const queue = await openQueue({
+    store: records.store,
+    database_url,
+    names: TASK_NAMES,
+    failed: () => {},
+    troubled: (name, error) => {
+      if (error !== null) process.stderr.write(`queue ${name}: ${String(error)}\n`);
+    },
+  });
+  try {
+    return await records.transaction(async (rows) => {
+      const receiver = await lockReceiver(rows, records.store, id);
+      if (receiver === null) throw unknownReceiver(id);
+      if (receiver.status !== 'active')
+        throw new CommandError(EXIT.conflict, `${id} is ${receiver.status}, expected active: enable it first`);
+      const times = { since_ms: Date.parse(since), now_ms: now() };
+      const recovered = await recover(rows, { queue, store: records.store }, receiver, times);
+      const { business_id, kind } = receiver;
+      await recordAct(rows, now(), {
+        act: `${kind}.recover`,
+        business_id,
+        subject: id,
+        detail: { since, ...recovered },
+      });
+      return recovered;
+    });
+  } finally {
+    await queue.close();
+  }
+}
+
+function unknownReceiver(id: string): CommandError {
+  return new CommandError(EXIT.not_found, `receiver ${id}: does not exist`);
+}
+
+/** What operators see of an attempt. */
+function shownDelivery({ business_id, receiver_id, success, ...each }: Delivery) {
+  return { ...each, success: success === 1 };
+}
+
+function answerOf({ status_code, error_class, error }: Delivery): string {
+  if (status_code !== null) return String(status_code);
+  return [error_class, error].filter((part) => part !== null && part !== '').join(': ');
+}

@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
+import { selfSigned } from '../../../api/commands/self-signed.ts';
+import { type Heard, type ListenerOptions, page, startListener } from '../../../api/commands/webhook-listen.ts';
+import { attemptDelivery } from '../../../api/push/attempt.ts';
+import { bodyOf } from '../../../api/push/events.ts';
+import { openOutlet } from '../../../api/push/outlet.ts';
+import { SAMPLES } from '../../../api/push/samples.ts';
+
+const SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=';
+const OTHER = 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=';
+const ID = 'evt_01KAJ4D2M8N6P4R2T0V8X6Z4B2';
+
+/** A listener with TLS, what it heard, and the way out of the service to it. */
+async function listening(t: ExecutionContext, options: Partial<ListenerOptions> = {}) {
+  const heard: Heard[] = [];
+  const certificate = selfSigned();
+  const listener = await startListener({
+    host: '127.0.0.1',
+    port: 0,
+    certificate,
+    secrets: async () => [OTHER, SECRET],
+    answer: 200,
+    delay: 0,
+    heard: (each) => heard.push(each),
+    ...options,
+  });
+  const folder = mkdtempSync(join(tmpdir(), 'hail-listen-'));
+  const ca_file = join(folder, 'listen.pem');
+  writeFileSync(ca_file, certificate.cert);
+  const outlet = openOutlet({ allow_cidrs: ['127.0.0.0/8'], ca_file, time_scale: 1 });
+  t.teardown(async () => {
+    await listener.stop();
+    outlet.close();
+    rmSync(folder, { recursive: true });
+  });
+  const deliver = (secret = SECRET) => {
+    const event = 'alert.created' as const;
+    const body = bodyOf({ id: ID, event, at_ms: Date.parse('2026-05-01T20:12:00Z'), data: SAMPLES[event] });
+    return attemptDelivery(outlet, { url: listener.url, secrets: [secret] }, { id: ID, event, body });
+  };
+  return { heard, deliver };
+}
+
+test('the listener takes what the service sends, finds its signature valid, and counts repetitions', async (t) => {
+  const { heard, deliver } = await listening(t);
+  t.is((await deliver()).status_code, 200);
+  t.is((await deliver()).status_code, 200);
+  t.deepEqual(
+    heard.map(({ id, event, times, fault, answered }) => ({ id, event, times, fault, answered })),
+    [1, 2].map((times) => ({ id: ID, event: 'alert.created', times, fault: null, answered: 200 })),
+  );
+});
+
+test('what is signed with another secret is answered 401', async (t) => {
+  const { heard, deliver } = await listening(t, { secrets: async () => [OTHER] });
+  t.is((await deliver()).status_code, 401);
+  t.is(heard[0]?.fault, 'signature does not match secret and body');
+});
+
+test('the listener answers what it is told to', async (t) => {
+  const { deliver } = await listening(t, { answer: 503 });
+  t.is((await deliver()).status_code, 503);
+});
+
+test('what is no delivery is answered 400 and not printed', async (t) => {
+  const heard: Heard[] = [];
+  const listener = await startListener({
+    host: '127.0.0.1',
+    port: 0,
+    certificate: null,
+    secrets: async () => [],
+    answer: 200,
+    delay: 0,
+    heard: (each) => heard.push(each),
+  });
+  t.teardown(listener.stop);
+  t.is((await fetch(listener.url, { method: 'POST', body: '{"id":1}' })).status, 400);
+  t.deepEqual(heard, []);
+});
+
+test('a delivery is printed with its fields in a column, and cannot steer the terminal', (t) => {
+  const heard = {
+    at: '2026-05-01T20:13:21.200Z',
+    event: 'alert.resolved',
+    id: ID,
+    times: 2,
+    fault: null,
+    answered: 200,
+    data: { threat_level: 'CLEAR', location_name: 'yard\u001b[2J\n', max_size_during_event: 44 },
+  };
+  t.is(
+    stripVTControlCharacters(page(heard)),
+    [
+      `20:13:21.200  alert.resolved  ${ID}  time 2`,
+      '  signature valid, answered 200',
+      '  threat_level           CLEAR',
+      '  location_name          "yard\\u001b[2J\\n"',
+      '  max_size_during_event  44',
+      '',
+    ].join('\n'),
+  );
+});

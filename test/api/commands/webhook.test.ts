@@ -1,0 +1,189 @@
+import { chmodSync, mkdirSync } from 'node:fs';
+import test from 'ava';
+import { enqueueEvent } from '../../../api/push/events.ts';
+import { recordAttempt } from '../../../api/push/record.ts';
+import { openQueue } from '../../../api/queue/open.ts';
+import { openRecords } from '../../../api/records/open.ts';
+import { findReceiver } from '../../../api/records/receivers.ts';
+import type { Records } from '../../../api/records/records.ts';
+import { openSecrets, type Secrets } from '../../../api/records/secrets.ts';
+import { createWebhook, setWebhookStatus } from '../../../api/records/webhooks.ts';
+import { EVENT_TYPES } from '../../../schemas/webhook-events.ts';
+import { type Operator, operator } from './run.ts';
+
+/** Works on the records of an operator as the service does. */
+async function asService<Result>(
+  { config }: Operator,
+  work: (records: Records, secrets: Secrets) => Promise<Result>,
+): Promise<Result> {
+  const records = await openRecords(config);
+  try {
+    return await work(records, await openSecrets(records, { records_root: config.data_root, ...config }));
+  } finally {
+    await records.close();
+  }
+}
+
+/** A business with a webhook. */
+async function withWebhook(given: Operator): Promise<{ id: string; secret: string; business_id: string }> {
+  const { id: business_id } = await given.json('business', 'create', 'acme');
+  return await asService(given, (records, secrets) =>
+    records.transaction(async (rows) => {
+      const writer = { rows, business_id: String(business_id), now_ms: given.config.now_ms };
+      const wanted = { url: 'https://hooks.example.com/hail?token=s3cret', events: EVENT_TYPES };
+      const made = await createWebhook(writer, secrets, wanted, 10);
+      if (made === null) throw new Error('there is no room for a webhook');
+      return { id: made.webhook.id, secret: made.secret, business_id: String(business_id) };
+    }),
+  );
+}
+
+const QUEUE = { names: [], failed: () => {}, troubled: () => {} };
+
+/** One event that was tried once and failed. */
+async function failedEvent(given: Operator, receiver: string, business_id: string): Promise<string> {
+  return await asService(given, async (records) => {
+    const queue = await openQueue({ store: records.store, database_url: null, ...QUEUE });
+    const outbox = { queue, store: records.store, time_scale: 1, now_ms: given.config.now_ms };
+    return await records.transaction(async (rows) => {
+      const about = { business_id, receivers: [receiver], event: 'alert.created', data: {}, alert_id: null } as const;
+      const [push_id = ''] = await enqueueEvent(rows, outbox, { ...about, after: null, at_ms: 0 });
+      const times = { started_ms: Date.now(), ended_ms: Date.now() };
+      const failed = {
+        status_code: null,
+        error_class: 'blocked',
+        error: 'is not public',
+        answer: '',
+        retry_after_ms: null,
+      };
+      await recordAttempt(rows, outbox, { push_id, attempt: 1, ...times, ...failed });
+      return push_id;
+    });
+  });
+}
+
+test.serial('lists receivers with their state, and no password of an address', async (t) => {
+  const given = operator(t);
+  const { id } = await withWebhook(given);
+  t.deepEqual((await given.json('webhook', 'list')).receivers, [
+    {
+      kind: 'webhook',
+      id,
+      business: 'acme',
+      url: 'https://hooks.example.com/hail',
+      status: 'active',
+      consecutive_failures: 0,
+      inactive_since: null,
+    },
+  ]);
+  t.regex((await given.run('webhook', 'list', 'acme')).out, /^receiver .*\nwh_\S+ +acme +active/);
+  t.is((await given.run('webhook', 'list', 'nobody')).code, 3);
+});
+
+test.serial('deliveries show operators what clients are not told', async (t) => {
+  const given = operator(t);
+  const { id, business_id } = await withWebhook(given);
+  const event_id = await failedEvent(given, id, business_id);
+  const { deliveries } = await given.json('webhook', 'deliveries', id);
+  t.like((deliveries as unknown[])[0], { event_id, attempt: 1, success: false, error_class: 'blocked' });
+  t.regex((await given.run('webhook', 'deliveries', id)).out, /blocked: is not public/);
+  t.is((await given.run('webhook', 'deliveries', 'wh_unknown')).code, 3);
+});
+
+test.serial('rotate-secret shows the new secret once, and the old one signs beside it for its grace', async (t) => {
+  const given = operator(t);
+  const { id, secret: old } = await withWebhook(given);
+  const { secret, old_secret_until } = await given.json('webhook', 'rotate-secret', id, '--grace', '1h');
+  const secretsAt = (at_ms: number) =>
+    asService(given, async (records, secrets) => (await findReceiver(records.reader, secrets, id, at_ms))?.secrets);
+  const until_ms = Date.parse(String(old_secret_until));
+  t.deepEqual(await secretsAt(until_ms - 1), [secret, old]);
+  t.deepEqual(await secretsAt(until_ms), [secret]);
+  t.false((await given.run('business', 'audit')).out.includes(String(secret)));
+  await given.json('webhook', 'rotate-secret', id, '--grace', '0');
+  t.is((await secretsAt(0))?.length, 1);
+});
+
+test.serial('enable sets a disabled webhook to active, and recover sends what it was given up', async (t) => {
+  const given = operator(t);
+  const { id, business_id } = await withWebhook(given);
+  const event_id = await failedEvent(given, id, business_id);
+  await asService(given, (records) => records.transaction((rows) => setWebhookStatus(rows, id, 'disabled')));
+  t.regex((await given.run('webhook', 'recover', id, '--since', '2026-01-01')).err, /is disabled, expected active/);
+  t.like(await given.json('webhook', 'enable', id), { changed: true });
+  t.like(await given.json('webhook', 'enable', id), { changed: false });
+  t.like(await given.json('webhook', 'recover', id, '--since', '2026-01-01'), { dropped: 1, missed: 0, overdue: 0 });
+  await asService(given, async ({ reader }) => {
+    t.like(await reader.selectFrom('pushes').selectAll().executeTakeFirst(), {
+      id: event_id,
+      state: 'pending',
+      attempts: 1,
+      attempts_before: 1,
+    });
+    const tasks = await reader.selectFrom('tasks').select('payload').execute();
+    t.true(tasks.some(({ payload }) => payload === JSON.stringify({ push_id: event_id, attempt: 2 })));
+  });
+});
+
+test.serial(
+  'recover sends the alerts that were raised while a webhook was paused, each created before its resolved',
+  async (t) => {
+    const given = operator(t);
+    const { id, business_id } = await withWebhook(given);
+    const at = new Date(given.config.now_ms).toISOString();
+    await asService(given, (records) =>
+      records.transaction(async (rows) => {
+        const place = {
+          location_id: 'area_1',
+          location_kind: 'area',
+          location_name: 'yard',
+          lat: 35,
+          lon: -97,
+        } as const;
+        const sizes = { estimated_size_mm: 30, max_size_mm: 41, confidence: 0.5, distance_km: 0 };
+        const times = { triggered_at: at, last_seen_at: at, scan_id: '20260520T120000Z' };
+        const alert = { business_id, ...place, ...sizes, ...times, open_location: null, track_id: null };
+        const data_source = 'simulated' as const;
+        await rows
+          .insertInto('alerts')
+          .values({ id: 'alt_1', ...alert, data_source, status: 'resolved', resolved_at: at })
+          .execute();
+      }),
+    );
+    t.like(await given.json('webhook', 'recover', id, '--since', '2026-05-20T11:00:00Z'), { missed: 2 });
+    await asService(given, async ({ reader }) => {
+      const pushes = await reader.selectFrom('pushes').selectAll().orderBy('id').execute();
+      t.deepEqual(
+        pushes.map(({ event, state }) => [event, state]),
+        [
+          ['alert.created', 'pending'],
+          ['alert.resolved', 'waiting'],
+        ],
+      );
+      t.is(pushes[1]?.after_id, pushes[0]?.id);
+    });
+    t.like(await given.json('webhook', 'recover', id, '--since', '2026-05-20T11:00:00Z'), { missed: 0 });
+  },
+);
+
+test.serial('doctor finds overdue deliveries, leases of the dead and a key file that others may read', async (t) => {
+  const given = operator(t);
+  const { id, business_id } = await withWebhook(given);
+  await failedEvent(given, id, business_id);
+  mkdirSync(given.path('tables'));
+  mkdirSync(given.path('manifests'));
+  const sound = await given.run('doctor');
+  t.deepEqual([sound.out.match(/^fault.*$/gm), sound.code], [null, 0]);
+  await asService(given, (records) =>
+    records.transaction(async (rows) => {
+      await rows.updateTable('pushes').set({ next_at: '2026-01-01T00:00:00.000Z' }).execute();
+      await rows.updateTable('tasks').set({ lease: 'dead', lease_until_ms: 1 }).execute();
+    }),
+  );
+  chmodSync(given.path('records/master.key'), 0o644);
+  const { code, out } = await given.run('doctor');
+  t.is(code, 5);
+  t.regex(out, /fault {2}deliveries: 1 event overdue, the longest since 2026-01-01/);
+  t.regex(out, /fault {2}leases: 2 tasks left by processes that died/);
+  t.regex(out, /fault {2}file mode: \S+master\.key is 644, expected at most 600/);
+});
