@@ -47,6 +47,8 @@ export interface Edition {
   readonly dates: readonly string[];
   /** Everything a date lists; null for a date that is not published. Throws DataUnavailable when the list is gone. */
   readonly manifest: (date: string) => Manifest | null;
+  /** Absolute path of a file that a manifest lists. */
+  readonly absolute: (path: string) => string;
   /** Absolute paths of the files of a table that may hold rows of a question; none is a valid answer. */
   readonly paths: (table: string, dates: readonly string[], near?: Near) => string[];
   /**
@@ -408,6 +410,9 @@ export const NOTHING_PUBLISHED: Edition = {
   holdsOlder: () => false,
   dates: [],
   manifest: () => null,
+  absolute: (path) => {
+    throw new DataUnavailable(path, 'is not published');
+  },
   paths: () => [],
   dayMaxPaths: () => [],
   datesBetween: () => [],
@@ -488,6 +493,7 @@ function makeEdition(
     holdsOlder: ({ name }) => older.has(name),
     dates,
     manifest: manifestReader(store, partitions),
+    absolute: store.absolute,
     paths: (table, names, near) => names.flatMap((name) => filesOf(named(name), table, near)),
     dayMaxPaths: (first, last, near) => {
       const asked = datesBetween(first, last);

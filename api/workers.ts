@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { startSending } from './push/send.ts';
+import { startWatch, watchPartsOf } from './push/watch.ts';
 import type { Services } from './services.ts';
 
 /** Something that works beside the answers for as long as the service runs. */
@@ -8,11 +9,14 @@ export interface Worker {
   /** Noun, for the log. */
   readonly name: string;
   /** Begins, and returns what ends it: nothing new is begun, and what is under way is waited for. */
-  readonly start: (services: Services) => () => Promise<void>;
+  readonly start: (services: Services, log: Logger) => () => Promise<void>;
 }
 
 /** Every worker of the service, in the order in which they start. */
-export const WORKERS: readonly Worker[] = [{ name: 'deliveries', start: startSending }];
+export const WORKERS: readonly Worker[] = [
+  { name: 'deliveries', start: startSending },
+  { name: 'alerts', start: (services, log) => startWatch(watchPartsOf(services, log)) },
+];
 
 export interface RunningWorkers {
   /** Ends all of them, and resolves when the last has ended, at the latest after `longest_ms`. */
@@ -42,7 +46,7 @@ export async function startWorkers(
     await Promise.all(running.map((each) => endOf(each, longest_ms)));
   };
   try {
-    for (const { name, start } of workers) running.push({ name, end: start(services) });
+    for (const { name, start } of workers) running.push({ name, end: start(services, log) });
   } catch (error) {
     await stop(START_FAILED_MS);
     throw error;

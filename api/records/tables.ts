@@ -199,6 +199,8 @@ export const TABLES = {
       /** Encrypted under the master key. */
       secret: text(),
       status: text<'active' | 'paused'>(),
+      /** Counts changes of what it asks for and of its name; not what happens to it. */
+      version: whole(),
       trigger_count: whole(),
       last_triggered_at: nullable(text()),
       /** Distinct events in a row whose first attempt failed. */
@@ -258,6 +260,8 @@ export const TABLES = {
       location_id: text(),
       location_kind: text<'subscription' | 'area'>(),
       location_name: text(),
+      /** Version of the subscription or area at the last detection. */
+      location_version: whole(),
       /** `closed`: its subscription or area no longer asks for it; nobody is told. */
       status: text<'open' | 'resolved' | 'closed'>(),
       /** `location_id` while open, else null: a location has one open alert. */
@@ -279,6 +283,8 @@ export const TABLES = {
       lon: real(),
       distance_km: real(),
       track_id: nullable(text()),
+      /** Blocks of and around the place that radars covered at the last detection; null: not known. */
+      covered_blocks: nullable(whole()),
       data_source: text<'observed' | 'simulated'>(),
     },
     primary_key: ['id'],

@@ -137,6 +137,8 @@ test.serial(
           location_id: 'area_1',
           location_kind: 'area',
           location_name: 'yard',
+          location_version: 1,
+          covered_blocks: null,
           lat: 35,
           lon: -97,
         } as const;

@@ -150,6 +150,7 @@ test('ten distinct events that fail pause a subscription, close its open alert a
         webhook_url: 'https://broken.example.com',
         secret: services.secrets.encrypt('whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y='),
         status: 'active',
+        version: 1,
         created_at: at,
         updated_at: at,
       })
@@ -160,6 +161,8 @@ test('ten distinct events that fail pause a subscription, close its open alert a
       location_id: 'sub_1',
       location_kind: 'subscription',
       location_name: location.name,
+      location_version: 1,
+      covered_blocks: null,
     } as const;
     const times = { triggered_at: at, last_seen_at: at, resolved_at: null, scan_id: '20260501T201200Z' };
     const alert = { id: 'alt_1', status: 'open', open_location: 'sub_1', lat: 35, lon: -97, track_id: null } as const;

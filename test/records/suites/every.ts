@@ -1,5 +1,6 @@
 import type { Register } from '../world.ts';
 import { areasSuite } from './areas.ts';
+import { alertOrdersSuite, alertsSuite } from './alerts.ts';
 import { backupSuite } from './backup.ts';
 import { chargesSuite } from './charges.ts';
 import { idempotencySuite } from './idempotency.ts';
@@ -23,6 +24,8 @@ export function everySuite(test: Register): void {
     integritySuite,
     rememberedRootSuite,
     tablesSuite,
+    alertsSuite,
+    alertOrdersSuite,
   ])
     suite(test);
 }

@@ -1,0 +1,88 @@
+import { open } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { z } from 'zod';
+import type { Bbox } from '../../schemas/geo/position.ts';
+
+/** Where the header of a PMTiles archive (version 3) says where its metadata lie, and how long they are. */
+const HEADER_BYTES = 127;
+const METADATA_OFFSET_AT = 24;
+const METADATA_BYTES_AT = 32;
+const MAGIC = Buffer.from('PMTiles\x03', 'latin1');
+/** Metadata of the whole of CONUS take some ten thousand bytes. */
+const LARGEST_METADATA_BYTES = 4_000_000;
+
+const inflate = promisify(gunzip);
+
+/** Blocks of a scan's grid that no radar covers, as its archive tells them; run `[row, start, end]` is blocks start .. end - 1. */
+const Uncovered = z.object({
+  north: z.number(),
+  west: z.number(),
+  step_deg: z.number().positive(),
+  rows: z.int().nonnegative(),
+  cols: z.int().nonnegative(),
+  runs: z.array(z.tuple([z.int().nonnegative(), z.int().nonnegative(), z.int().nonnegative()])),
+});
+export type Uncovered = z.infer<typeof Uncovered>;
+
+/** Where one scan had coverage. */
+export interface ScanCoverage {
+  /** Covered blocks of those that a box touches, and of their neighbours; outside the grid nothing is covered. */
+  readonly blocksOver: (box: Bbox) => number;
+}
+
+/**
+ * What the archive of a scan says of its coverage; null when it says nothing, or is gone. Throws for what is no archive.
+ */
+export async function readScanCoverage(path: string): Promise<ScanCoverage | null> {
+  const metadata = await readMetadata(path);
+  const uncovered = z.looseObject({ uncovered: Uncovered.optional() }).parse(metadata ?? {}).uncovered;
+  return uncovered === undefined ? null : coverageOf(uncovered);
+}
+
+async function readMetadata(path: string): Promise<unknown> {
+  let file: Awaited<ReturnType<typeof open>>;
+  try {
+    file = await open(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  try {
+    const { buffer: header } = await file.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0);
+    if (!MAGIC.equals(header.subarray(0, MAGIC.length))) throw new Error(`${path} is no PMTiles archive`);
+    const offset = Number(header.readBigUInt64LE(METADATA_OFFSET_AT));
+    const bytes = Number(header.readBigUInt64LE(METADATA_BYTES_AT));
+    if (bytes > LARGEST_METADATA_BYTES)
+      throw new Error(`${path} has ${bytes} bytes of metadata, expected at most ${LARGEST_METADATA_BYTES}`);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, offset);
+    if (bytesRead !== bytes) throw new Error(`${path} ends in its metadata`);
+    return JSON.parse((await inflate(buffer)).toString('utf8'));
+  } finally {
+    await file.close();
+  }
+}
+
+/** Coverage by sums over all blocks north-west of each corner, so that any box costs the same. */
+export function coverageOf({ north, west, step_deg, rows, cols, runs }: Uncovered): ScanCoverage {
+  const covered = new Uint8Array(rows * cols).fill(1);
+  for (const [row, start, end] of runs) covered.fill(0, row * cols + start, row * cols + Math.min(end, cols));
+  const width = cols + 1;
+  const sums = new Uint32Array((rows + 1) * width);
+  for (let row = 0; row < rows; row++)
+    for (let col = 0, line = 0; col < cols; col++) {
+      line += covered[row * cols + col];
+      sums[(row + 1) * width + col + 1] = sums[row * width + col + 1] + line;
+    }
+  const clamped = (value: number, most: number) => Math.max(0, Math.min(most, value));
+  return {
+    blocksOver: ([boxWest, boxSouth, boxEast, boxNorth]) => {
+      const top = clamped(Math.floor((north - boxNorth) / step_deg) - 1, rows);
+      const bottom = clamped(Math.floor((north - boxSouth) / step_deg) + 2, rows);
+      const left = clamped(Math.floor((boxWest - west) / step_deg) - 1, cols);
+      const right = clamped(Math.floor((boxEast - west) / step_deg) + 2, cols);
+      const at = (row: number, col: number) => sums[row * width + col] as number;
+      return at(bottom, right) - at(top, right) - at(bottom, left) + at(top, left);
+    },
+  };
+}

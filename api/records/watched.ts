@@ -1,0 +1,112 @@
+import type { Polygon } from 'geojson';
+import type { Kysely } from 'kysely';
+import type { Bbox } from '../../schemas/geo/position.ts';
+import { yieldToEventLoop } from '../event-loop.ts';
+import type { Database } from './tables.ts';
+
+/** Size from which hail over an area raises an alert, mm. */
+export const AREA_MIN_MM = 25;
+/** How near hail must fall to an area that is a point: a mile. */
+export const POINT_AREA_RADIUS_KM = 1.609344;
+
+export interface WatchedCircle {
+  readonly kind: 'circle';
+  readonly lat: number;
+  readonly lon: number;
+  readonly radius_km: number;
+}
+
+/** A subscription or an area that asks for hail now. */
+export interface WatchedPlace {
+  readonly id: string;
+  readonly kind: 'subscription' | 'area';
+  /** Changes with whatever decides what it asks for. */
+  readonly version: number;
+  readonly shape: WatchedCircle | { readonly kind: 'polygon'; readonly bbox: Bbox };
+  readonly min_size_mm: number;
+  readonly real_time: boolean;
+}
+
+const ROWS_PER_READ = 2_000;
+const IDS_PER_READ = 500;
+
+/**
+ * Versions of everything that asks for hail now, by id: active subscriptions, and areas that are not for canvassing alone.
+ * Whoever changes them, in whatever process: what is compared is what is there.
+ */
+export async function watchedVersions(rows: Kysely<Database>): Promise<ReadonlyMap<string, number>> {
+  const versions = new Map<string, number>();
+  const subscriptions = rows.selectFrom('subscriptions').select(['id', 'version']).where('status', '=', 'active');
+  await everyPage((after) => subscriptions.where('id', '>', after).orderBy('id').limit(ROWS_PER_READ).execute());
+  const areas = rows.selectFrom('areas').select(['id', 'version']).where('purpose', '!=', 'canvassing');
+  await everyPage((after) => areas.where('id', '>', after).orderBy('id').limit(ROWS_PER_READ).execute());
+  return versions;
+
+  async function everyPage(read: (after: string) => Promise<readonly Pick<WatchedPlace, 'id' | 'version'>[]>) {
+    for (let after = ''; ; ) {
+      const page = await read(after);
+      for (const { id, version } of page) versions.set(id, version);
+      if (page.length < ROWS_PER_READ) return;
+      after = page.at(-1)?.id ?? '';
+      await yieldToEventLoop();
+    }
+  }
+}
+
+/** Those of some ids that ask for hail now. */
+export async function watchedPlaces(rows: Kysely<Database>, ids: readonly string[]): Promise<WatchedPlace[]> {
+  const found: WatchedPlace[] = [];
+  for (let from = 0; from < ids.length; from += IDS_PER_READ) {
+    const part = ids.slice(from, from + IDS_PER_READ);
+    const areas = await rows.selectFrom('areas').select(AREA_COLUMNS).where('id', 'in', part).execute();
+    const subscriptions = await rows
+      .selectFrom('subscriptions')
+      .select(SUBSCRIPTION_COLUMNS)
+      .where('id', 'in', part)
+      .execute();
+    for (const row of areas) found.push(...placeOfArea(row));
+    for (const row of subscriptions) found.push(...placeOfSubscription(row));
+    await yieldToEventLoop();
+  }
+  return found;
+}
+
+/** Outlines of areas that are polygons, by id. */
+export async function areaOutlines(
+  rows: Kysely<Database>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Polygon>> {
+  if (ids.length === 0) return new Map();
+  const found = await rows.selectFrom('areas').select(['id', 'geometry']).where('id', 'in', ids).execute();
+  return new Map(
+    found.flatMap(({ id, geometry }) => (geometry === null ? [] : [[id, JSON.parse(geometry) as Polygon] as const])),
+  );
+}
+
+const SUBSCRIPTION_COLUMNS = ['id', 'status', 'version', 'lat', 'lon', 'radius_km', 'min_size_mm'] as const;
+const AREA_COLUMNS = ['id', 'kind', 'purpose', 'version', 'lat', 'lon', 'bbox', 'real_time'] as const;
+
+type Row<Table extends 'areas' | 'subscriptions', Columns extends keyof Database[Table]> = Pick<
+  Database[Table],
+  Columns
+>;
+
+/** The place of a subscription; none while it is paused. */
+export function placeOfSubscription(
+  row: Row<'subscriptions', (typeof SUBSCRIPTION_COLUMNS)[number]>,
+): readonly WatchedPlace[] {
+  const { id, status, version, lat, lon, radius_km, min_size_mm } = row;
+  if (status !== 'active') return [];
+  const shape = { kind: 'circle' as const, lat, lon, radius_km };
+  return [{ id, kind: 'subscription', version, shape, min_size_mm, real_time: false }];
+}
+
+/** The place of an area; none when it is for canvassing alone. */
+export function placeOfArea(row: Row<'areas', (typeof AREA_COLUMNS)[number]>): readonly WatchedPlace[] {
+  const { id, kind, purpose, version, lat, lon, bbox, real_time } = row;
+  if (purpose === 'canvassing') return [];
+  const place = { id, kind: 'area' as const, version, min_size_mm: AREA_MIN_MM, real_time: real_time === 1 };
+  if (kind === 'polygon') return [{ ...place, shape: { kind, bbox: JSON.parse(bbox) as Bbox } }];
+  if (lat === null || lon === null) throw new TypeError(`area ${id} is a point without a position`);
+  return [{ ...place, shape: { kind: 'circle', lat, lon, radius_km: POINT_AREA_RADIUS_KM } }];
+}

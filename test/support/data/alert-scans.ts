@@ -1,0 +1,127 @@
+import pino from 'pino';
+import type { Edition } from '../../../api/catalog.ts';
+import type { Engine } from '../../../api/duckdb.ts';
+import type { Live, LiveSnapshot } from '../../../api/live.ts';
+import type { WatchParts } from '../../../api/push/watch.ts';
+import { tableShelf } from '../../../api/queue/table.ts';
+import { queueOver } from '../../../api/queue/work.ts';
+import type { Records } from '../../../api/records/records.ts';
+import type { Manifest } from '../../../schemas/manifest.ts';
+import type { Provenance } from '../../../schemas/provenance.ts';
+import { scanId, stormDate } from '../../../schemas/time.ts';
+
+export const MINUTE_MS = 60_000;
+/** Minute 0 of made-up scans. */
+export const START_MS = Date.parse('2026-05-01T20:00:00Z');
+const WINDOW_MS = 30 * MINUTE_MS;
+
+/** A detection as `[lat, lon, mm]`. */
+export type Hail = readonly [lat: number, lon: number, mm: number];
+
+/** A made-up scan: its minute, its hail, and whether radars covered it (by default all of it), as far as its archive tells. */
+export interface MadeScan {
+  readonly minute: number;
+  readonly hail?: readonly Hail[];
+  readonly covered?: boolean | 'unknown' | 'broken';
+}
+
+export const timeOf = ({ minute }: Pick<MadeScan, 'minute'>): number => START_MS + minute * MINUTE_MS;
+
+/** Where made-up episodes fall. */
+export const HAIL_AT = { lat: 35.005, lon: -97.005 } as const;
+/** Hail in one scan, and the clear scan that ends it. */
+export const EPISODE: readonly MadeScan[] = [
+  { minute: 0 },
+  { minute: 2, hail: [[HAIL_AT.lat, HAIL_AT.lon, 40]] },
+  { minute: 32 },
+];
+
+/** Columns of detections as the tables name them. */
+function rowsOf(scans: readonly MadeScan[]) {
+  return scans.flatMap((scan) =>
+    (scan.hail ?? []).map(([lat, lon, mm]) => ({
+      scan_time: timeOf(scan),
+      lat,
+      lon,
+      estimated_size_mm: mm,
+      confidence: 0.8,
+      track_id: '20260501-t1',
+    })),
+  );
+}
+
+/** What is published of made-up scans, in whatever order they are given. */
+export function editionOf(given: readonly MadeScan[], provenance: Provenance = 'observed'): Edition {
+  const scans = [...given].sort((a, b) => a.minute - b.minute);
+  const newest_ms = scans.length === 0 ? null : timeOf(scans.at(-1) as MadeScan);
+  const dateOf = (scan: MadeScan) => stormDate(timeOf(scan), 0);
+  const dates = [...new Set(scans.map(dateOf))];
+  const manifest = (date: string) => {
+    const own = scans.filter((scan) => dateOf(scan) === date).map((scan) => scanId(timeOf(scan)));
+    return {
+      partition: date,
+      source: provenance,
+      scans: own.map((scan_id) => ({ scan_id, segment: scan_id, inputs: '' })),
+      files: own.map((id) => ({ kind: 'scan-tiles', first_scan: id, path: `${id}.pmtiles` })),
+    } as unknown as Manifest;
+  };
+  const inWindow = scans.filter((scan) => newest_ms !== null && timeOf(scan) >= newest_ms - WINDOW_MS);
+  return {
+    newest_scan_ms: newest_ms,
+    live: newest_ms === null ? null : { first_scan: scanId(timeOf(inWindow[0] as MadeScan)) },
+    datesBetween: (first: string, last: string) => dates.filter((date) => date >= first && date <= last),
+    manifest,
+    paths: () => ['detections.parquet'],
+    version: (_: unknown, asked: readonly string[]) =>
+      scans
+        .filter((scan) => asked.includes(dateOf(scan)))
+        .map(({ minute }) => minute)
+        .join(' '),
+    made: { all: scans, inWindow },
+  } as unknown as Edition;
+}
+
+function madeOf(edition: Edition): { readonly all: readonly MadeScan[]; readonly inWindow: readonly MadeScan[] } {
+  return (edition as unknown as { made: ReturnType<typeof madeOf> }).made;
+}
+
+const live: Live = {
+  snapshot: (edition) => {
+    if (edition === undefined) throw new TypeError('which edition was not said');
+    const rows = rowsOf(madeOf(edition).inWindow);
+    const column = (name: keyof (typeof rows)[number]) => {
+      const values = rows.map((row) => row[name]);
+      return typeof values[0] === 'number' ? Float64Array.from(values as number[]) : values;
+    };
+    return { detections: { length: rows.length, column } } as unknown as LiveSnapshot;
+  },
+};
+
+/** What a watch is given over made-up scans; `published` is what the tables hold for scans that have left the window. */
+export function watchPartsOf(
+  records: Records,
+  { now, published = () => [] }: { readonly now: () => number; readonly published?: () => readonly MadeScan[] },
+): Omit<WatchParts, 'catalog'> & { readonly queue: ReturnType<typeof queueOver> } {
+  const engine = {
+    rows: async (_: string, [, scan_ms]: readonly unknown[]) =>
+      rowsOf(published().filter((scan) => timeOf(scan) === scan_ms)).map((row) => ({
+        ...row,
+        size_mm: row.estimated_size_mm,
+      })),
+  } as unknown as Engine;
+  return {
+    live,
+    engine,
+    records,
+    queue: queueOver(tableShelf(records.store), { failed: () => {}, troubled: () => {} }),
+    storm_day_start_hour: 0,
+    coverage: async (edition, archive) => {
+      const scan = madeOf(edition).all.find((one) => `${scanId(timeOf(one))}.pmtiles` === archive);
+      if (scan?.covered === 'broken') throw new Error(`${archive} is no archive`);
+      if (scan?.covered === 'unknown') return null;
+      return { blocksOver: () => (scan?.covered === false ? 0 : 9) };
+    },
+    clocks: { now, machine: () => 0, monotonic: () => 0 },
+    log: pino({ level: 'silent' }),
+  };
+}
