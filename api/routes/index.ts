@@ -1,4 +1,5 @@
 import type { Endpoint } from '../endpoint.ts';
+import { deleteAlert, getAlert, listAlerts, subscribeToAlerts, updateAlert } from './alerts.ts';
 import {
   changeMonitoredArea,
   createMonitoredArea,
@@ -53,6 +54,11 @@ export const ENDPOINTS: readonly Endpoint[] = [
   tilesDaily,
   outlooksSpc,
   warnings,
+  listAlerts,
+  subscribeToAlerts,
+  getAlert,
+  updateAlert,
+  deleteAlert,
   uploadPortfolioLocations,
   listPortfolioLocations,
   deletePortfolioLocations,

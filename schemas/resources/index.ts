@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Alert } from './alert.ts';
 import {
   AreaChange,
   AreaDeleted,
@@ -28,6 +29,15 @@ import { RadarBlock } from './radar-block.ts';
 import { RegionBox } from './region-box.ts';
 import { AnnualRisk, HailRisk, MonthlyRisk, RiskBasis } from './risk.ts';
 import { Motion, StormCell, Storms, StormTrack, TrackHistoryPoint } from './storm.ts';
+import {
+  Subscription,
+  SubscriptionCreated,
+  SubscriptionCreation,
+  SubscriptionDeleted,
+  SubscriptionDetail,
+  Subscriptions,
+  SubscriptionUpdate,
+} from './subscription.ts';
 import { SwathCollection, Swaths, SwathTier } from './swath-tier.ts';
 import { DailyTiles, ScanTiles, TileFrame } from './tile-frame.ts';
 import { Operation } from './usage.ts';
@@ -48,6 +58,7 @@ import {
 /** Resources by their name in the OpenAPI description, beside those that declare an id themselves. */
 const RESOURCES = {
   AcceptedRow,
+  Alert,
   AnnualRisk,
   AreaChange,
   AreaDeleted,
@@ -107,6 +118,13 @@ const RESOURCES = {
   StormBlock,
   StormTrack,
   Storms,
+  Subscription,
+  SubscriptionCreated,
+  SubscriptionCreation,
+  SubscriptionDeleted,
+  SubscriptionDetail,
+  SubscriptionUpdate,
+  Subscriptions,
   SwathCollection,
   SwathTier,
   Swaths,

@@ -19,6 +19,7 @@ const GROUPS = {
   'contract-areas': ['contract/delete-areas', 'contract/get-areas', 'contract/patch-areas', 'contract/post-areas'],
   'contract-data': ['contract/data', 'contract/get-c', 'contract/get-e', 'contract/get-hail', 'contract/post-hail'],
   'contract-portfolio': ['contract/delete-portfolio', 'contract/get-portfolio', 'contract/post-portfolio'],
+  'contract-alerts': ['contract/delete-alerts', 'contract/get-alerts', 'contract/patch-alerts', 'contract/post-alerts'],
   'contract-webhooks': [
     'records/secrets.',
     'contract/delete-webhooks',

@@ -3,6 +3,7 @@ import { recordAttempt } from '../../../api/push/record.ts';
 import { createArea, NO_LABELS } from '../../../api/records/areas.ts';
 import { SELF_HOSTED } from '../../../api/records/plans.ts';
 import type { Writer } from '../../../api/records/records.ts';
+import { createSubscription } from '../../../api/records/subscriptions.ts';
 import { createWebhook } from '../../../api/records/webhooks.ts';
 import { polygonShape } from '../../../api/rules/area-geometry.ts';
 import { SQUARE } from './areas.ts';
@@ -14,6 +15,7 @@ type Service = Pick<RunningService, 'records' | 'services'>;
 /** Makes what paths with a beginning name, free of charge, and returns the values of their parameters. */
 const MAKERS: readonly [path: string, make: (writer: Writer, service: Service) => Promise<Record<string, string>>][] = [
   ['/v1/areas/{id}', makePolygon],
+  ['/v1/alerts/{id}', makeSubscription],
   ['/v1/webhooks/{id}', makeDelivery],
 ];
 
@@ -27,6 +29,14 @@ export async function ownFor(
   if (make === undefined) return {};
   const { records, services } = service;
   return await records.transaction((rows) => make({ rows, business_id, now_ms: services.now() }, service));
+}
+
+async function makeSubscription(writer: Writer): Promise<Record<string, string>> {
+  const circle = { name: 'Depot', lat: 35.4676, lon: -97.5164, radius_km: 25, min_size_mm: 25 };
+  const receiver = { webhook_url: 'https://hooks.example.com/hail', secret: 'sealed' };
+  const made = await createSubscription(writer, { ...circle, ...receiver }, 1);
+  if (made === null) throw new Error('a new business has no room for a subscription');
+  return { id: made.id };
 }
 
 /** A webhook that was sent an event. */

@@ -1,0 +1,270 @@
+import { z } from 'zod';
+import type { Alert } from '../../schemas/resources/alert.ts';
+import {
+  RECENT_ALERTS,
+  SUBSCRIPTION_LIMITS,
+  type Subscription,
+  SubscriptionCreated,
+  SubscriptionCreation,
+  SubscriptionDeleted,
+  SubscriptionDetail,
+  Subscription as SubscriptionResource,
+  Subscriptions,
+  SubscriptionUpdate,
+  thresholdOf,
+} from '../../schemas/resources/subscription.ts';
+import { threatLevel } from '../../schemas/threat.ts';
+import { cursorQuery, shown, wholeQuery } from '../decode.ts';
+import { readEndpoint, writeEndpoint } from '../endpoint.ts';
+import { ApiError } from '../errors.ts';
+import { type Alert as AlertRecord, recentAlerts } from '../records/alerts.ts';
+import {
+  createSubscription,
+  deleteSubscription,
+  findSubscription,
+  listSubscriptions,
+  type Subscription as SubscriptionRecord,
+  subscriptionCursor,
+  updateSubscription,
+} from '../records/subscriptions.ts';
+import { newSecret } from '../records/webhooks.ts';
+import { rounded } from '../rules/rounded.ts';
+import type { Services } from '../services.ts';
+
+const PATH = '/v1/alerts';
+const ONE = `${PATH}/{id}`;
+const GROUP = 'Alerts';
+const PAGE = { min: 1, max: 100, default: 25 } as const;
+const EXAMPLE_ID = 'sub_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
+const EXAMPLE_CIRCLE = {
+  id: EXAMPLE_ID,
+  name: 'Depot',
+  lat: 35.4676,
+  lon: -97.5164,
+  radius_km: 25,
+  min_size_mm: 25,
+  webhook_url: 'https://hooks.example.com/hail',
+};
+const EXAMPLE: Subscription = {
+  ...EXAMPLE_CIRCLE,
+  status: 'active',
+  trigger_count: 3,
+  created_at: '2026-05-01T17:20:11.030Z',
+  last_triggered_at: '2026-05-01T20:12:00.000Z',
+};
+
+const Id = z.object({ id: z.string().meta({ description: 'Id of a subscription.' }) });
+
+export const listAlerts = readEndpoint({
+  method: 'GET',
+  path: PATH,
+  group: GROUP,
+  summary: 'List alert subscriptions',
+  description: 'Alert subscriptions of the business, oldest first, in pages. Secrets are not among them.',
+  scope: 'alerts:read',
+  cacheable: false,
+  params: null,
+  query: z.object({
+    limit: wholeQuery({ ...PAGE, description: 'Subscriptions per page.' }),
+    cursor: cursorQuery(),
+  }),
+  body: null,
+  reply: Subscriptions,
+  example: { query: { limit: '1' }, reply: { subscriptions: [EXAMPLE], count: 1, next_cursor: EXAMPLE_ID } },
+  price: () => ({ operation: 'alerts.list', credits: 1, count: 1 }),
+  answer: async ({ query: { limit, cursor }, caller, now_ms, services: { records } }) => {
+    const walk = { business_id: caller.business_id, holder: caller.rate_bucket };
+    const after = cursor === null ? null : await subscriptionCursor(records.reader, walk, cursor, now_ms);
+    if (cursor !== null && after === null)
+      throw new ApiError(
+        'invalid_parameter',
+        `cursor is '${shown(cursor)}', expected the next_cursor of an earlier page`,
+      );
+    const found = await listSubscriptions(records.reader, caller.business_id, after, limit + 1);
+    const page = found.slice(0, limit);
+    const next_cursor = found.length > limit ? (page.at(-1)?.id ?? null) : null;
+    return { body: { subscriptions: page.map(resourceOf), count: page.length, next_cursor } };
+  },
+});
+
+export const subscribeToAlerts = writeEndpoint({
+  method: 'POST',
+  path: `${PATH}/subscribe`,
+  group: GROUP,
+  summary: 'Subscribe to hail in a circle',
+  description:
+    'Events are sent as signed POST requests when hail of the size or more is detected in the circle, and when none was for half an hour: to the address given here, and to the webhooks of the business. The secret that the former are signed with is shown this once.',
+  scope: 'alerts:write',
+  feature: 'real_time_delivery',
+  idempotent: true,
+  answers_secret: true,
+  params: null,
+  query: null,
+  body: SubscriptionCreation,
+  reply: SubscriptionCreated,
+  example: {
+    body: { lat: 35.4676, lon: -97.5164, webhook_url: 'https://hooks.example.com/hail', name: 'Depot' },
+    reply: {
+      ...EXAMPLE_CIRCLE,
+      webhook_secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=',
+      status: 'active',
+    },
+  },
+  price: () => ({ operation: 'alerts.subscribe', credits: 2, count: 1 }),
+  prepare: async ({ body, services }) => {
+    await judged(services, body.webhook_url);
+    return null;
+  },
+  write: async ({ body, caller, services }, writer) => {
+    const { lat, lon, radius_km, webhook_url, name } = body;
+    const webhook_secret = newSecret();
+    const min_size_mm = thresholdOf(body) ?? SUBSCRIPTION_LIMITS.min_size_mm.default;
+    const secret = services.secrets.encrypt(webhook_secret);
+    const limit = caller.plan.quotas.subscriptions;
+    const made = await createSubscription(
+      writer,
+      { name, lat, lon, radius_km, min_size_mm, webhook_url, secret },
+      limit,
+    );
+    if (made === null)
+      throw new ApiError(
+        'resource_exhausted',
+        `the quota of ${limit} subscriptions is used up, delete one to make another`,
+      );
+    return { body: { ...circleOf(made), webhook_secret, status: made.status } };
+  },
+});
+
+export const getAlert = readEndpoint({
+  method: 'GET',
+  path: ONE,
+  group: GROUP,
+  summary: 'One alert subscription',
+  description: 'An alert subscription and its last alerts.',
+  scope: 'alerts:read',
+  cacheable: false,
+  params: Id,
+  query: null,
+  body: null,
+  reply: SubscriptionDetail,
+  example: {
+    reply: {
+      ...EXAMPLE,
+      recent_alerts: [
+        {
+          alert_id: 'alt_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
+          status: 'resolved',
+          threat_level: 'CLEAR',
+          triggered_at: '2026-05-01T20:12:00.000Z',
+          resolved_at: '2026-05-01T20:58:00.000Z',
+          estimated_size_mm: 31.4,
+          max_size_mm: 44.2,
+          confidence: 0.71,
+          location: { lat: 35.445, lon: -97.505 },
+          track_id: '20260501T194200Z-3512-9744',
+        },
+      ],
+    },
+  },
+  price: () => ({ operation: 'alerts.get', credits: 1, count: 1 }),
+  answer: async ({ params, caller: { business_id }, services: { records } }) => {
+    const found = await findSubscription(records.reader, business_id, params.id);
+    if (found === null) throw unknownSubscription();
+    const alerts = await recentAlerts(records.reader, business_id, found.id, RECENT_ALERTS);
+    return { body: { ...resourceOf(found), recent_alerts: alerts.map(alertOf) } };
+  },
+});
+
+export const updateAlert = writeEndpoint({
+  method: 'PATCH',
+  path: ONE,
+  group: GROUP,
+  summary: 'Change an alert subscription',
+  description:
+    'Changes the fields that are sent. An open alert that the subscription would not raise any more is closed, and nobody is told; nothing is raised or kept for a subscription that is paused.',
+  scope: 'alerts:write',
+  params: Id,
+  query: null,
+  body: SubscriptionUpdate,
+  reply: SubscriptionResource,
+  example: { body: { min_size_mm: 38, status: 'active' }, reply: { ...EXAMPLE, min_size_mm: 38 } },
+  price: () => ({ operation: 'alerts.update', credits: 2, count: 1 }),
+  prepare: async ({ params, body, caller, services }) => {
+    if ((await findSubscription(services.records.reader, caller.business_id, params.id)) === null)
+      throw unknownSubscription();
+    const { name, radius_km, webhook_url, status } = body;
+    const change = { name, radius_km, min_size_mm: thresholdOf(body), webhook_url, status };
+    if (Object.values(change).every((value) => value === undefined))
+      throw new ApiError('bad_request', `body: is without ${Object.keys(change).join(', ')}`);
+    if (webhook_url !== undefined) await judged(services, webhook_url);
+    return change;
+  },
+  write: async ({ params }, writer, change) => {
+    const changed = await updateSubscription(writer, params.id, change);
+    if (changed === null) throw unknownSubscription();
+    return { body: resourceOf(changed) };
+  },
+});
+
+export const deleteAlert = writeEndpoint({
+  method: 'DELETE',
+  path: ONE,
+  group: GROUP,
+  summary: 'Delete an alert subscription',
+  description: 'Deletes a subscription. What was still to be sent to its address is not.',
+  scope: 'alerts:write',
+  params: Id,
+  query: null,
+  body: null,
+  reply: SubscriptionDeleted,
+  example: { reply: { success: true } },
+  price: () => ({ operation: 'alerts.delete', credits: 1, count: 1 }),
+  write: async ({ params }, writer) => {
+    if (!(await deleteSubscription(writer, params.id))) throw unknownSubscription();
+    return { body: { success: true as const } };
+  },
+});
+
+/** Throws `bad_request` for an address that nothing is sent to. */
+async function judged({ outlet }: Services, url: string): Promise<void> {
+  const judgement = await outlet.judge(url);
+  if (!judgement.ok) throw new ApiError('bad_request', `/webhook_url: ${judgement.reason}`);
+}
+
+/** The refusal of an id that names no subscription of this business. */
+function unknownSubscription(): ApiError {
+  return new ApiError('not_found', 'no such subscription');
+}
+
+function circleOf({ id, name, lat, lon, radius_km, min_size_mm, webhook_url }: SubscriptionRecord) {
+  return {
+    id,
+    name,
+    lat: rounded(lat, 5),
+    lon: rounded(lon, 5),
+    radius_km: rounded(radius_km, 2),
+    min_size_mm: rounded(min_size_mm, 1),
+    webhook_url,
+  };
+}
+
+function resourceOf(record: SubscriptionRecord): Subscription {
+  const { status, trigger_count, created_at, last_triggered_at } = record;
+  return { ...circleOf(record), status, trigger_count, created_at, last_triggered_at };
+}
+
+function alertOf(record: AlertRecord): Alert {
+  const { status, triggered_at, resolved_at, estimated_size_mm, max_size_mm, confidence, lat, lon, track_id } = record;
+  return {
+    alert_id: record.id,
+    status,
+    threat_level: status === 'resolved' ? 'CLEAR' : threatLevel(max_size_mm),
+    triggered_at,
+    resolved_at,
+    estimated_size_mm,
+    max_size_mm,
+    confidence,
+    location: { lat, lon },
+    track_id,
+  };
+}

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { THREAT_LEVELS } from '../threat.ts';
+import { wireLat, wireLon, wireMm, wireProbability, wireTime } from './fields.ts';
+
+export const ALERT_STATUSES = ['open', 'resolved', 'closed'] as const;
+
+/** An episode of hail over a subscription. */
+export const Alert = z.object({
+  alert_id: z.string().meta({ description: 'Identifier, `alt_` and a ULID: events of the alert carry it.' }),
+  status: z.enum(ALERT_STATUSES).meta({
+    description:
+      '`resolved`: half an hour went by without hail. `closed`: the subscription was paused or changed meanwhile, and nobody was told.',
+  }),
+  threat_level: z.enum(THREAT_LEVELS).meta({ description: 'By the largest size; CLEAR once it is resolved.' }),
+  triggered_at: wireTime('First detection.'),
+  resolved_at: wireTime('Half an hour after the last detection; null unless it is resolved.').nullable(),
+  estimated_size_mm: wireMm('Size of the detection that raised the alert.'),
+  max_size_mm: wireMm('Largest size while it was open.'),
+  confidence: wireProbability('How sure that detection is.'),
+  location: z
+    .object({ lat: wireLat(), lon: wireLon() })
+    .meta({ description: 'Where the detection that raised the alert lies.' }),
+  track_id: z.string().nullable().meta({ description: 'Storm that it belongs to; null outside any.' }),
+});
+export type Alert = z.infer<typeof Alert>;

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { nextCursor, pageCount } from '../page.ts';
+import { Alert } from './alert.ts';
+import { wireCount, wireKm, wireLat, wireLon, wireMm, wireTime } from './fields.ts';
+
+export const SUBSCRIPTION_STATUSES = ['active', 'paused'] as const;
+
+/** Limits of what a subscription asks for; a longer name is cut. */
+export const SUBSCRIPTION_LIMITS = {
+  radius_km: { min: 1, max: 100, default: 25 },
+  min_size_mm: { min: 10, max: 200, default: 25 },
+  name: 100,
+} as const;
+/** Alerts of the detail read. */
+export const RECENT_ALERTS = 20;
+
+const id = z.string().meta({ description: 'Identifier, `sub_` and a ULID.' });
+const status = z.enum(SUBSCRIPTION_STATUSES).meta({ description: 'Nothing is raised or sent while it is paused.' });
+
+const circle = {
+  id,
+  name: z.string().meta({ description: 'Label; empty when none was given.' }),
+  lat: wireLat('Latitude of the centre, 5 decimals.'),
+  lon: wireLon('Longitude of the centre, 5 decimals.'),
+  radius_km: wireKm('Radius within which hail counts.'),
+  min_size_mm: wireMm('Size from which hail counts.'),
+  webhook_url: z.string().meta({ description: 'Where events are sent, https.' }),
+};
+
+/** A circle whose hail is told. */
+export const Subscription = z.object({
+  ...circle,
+  status,
+  trigger_count: wireCount('Alerts raised so far.'),
+  created_at: wireTime('When it was made.'),
+  last_triggered_at: wireTime('First detection of the last alert; null before the first.').nullable(),
+});
+export type Subscription = z.infer<typeof Subscription>;
+
+export const SubscriptionDetail = Subscription.extend({
+  recent_alerts: z.array(Alert).meta({ description: `The last ${RECENT_ALERTS} alerts, newest first.` }),
+});
+
+export const Subscriptions = z.object({
+  subscriptions: z.array(Subscription).meta({ description: 'Oldest first.' }),
+  count: pageCount,
+  next_cursor: nextCursor,
+});
+
+export const SubscriptionCreated = z.object({
+  ...circle,
+  webhook_secret: z.string().meta({ description: '`whsec_` and base64 of 32 bytes. Shown this once.' }),
+  status,
+});
+
+export const SubscriptionDeleted = z.object({ success: z.literal(true) });
+
+const { radius_km, min_size_mm } = SUBSCRIPTION_LIMITS;
+const NAME = `Label, cut after ${SUBSCRIPTION_LIMITS.name} characters.`;
+const text = z.string().transform((given) => [...given].slice(0, SUBSCRIPTION_LIMITS.name).join(''));
+const radius = z.number().min(radius_km.min).max(radius_km.max);
+const size = z.number().min(min_size_mm.min).max(min_size_mm.max);
+const SIZE = 'Size from which hail counts, mm.';
+
+/** The two names of the threshold. */
+const threshold = {
+  min_size_mm: size.optional().meta({ description: SIZE, unit: 'mm' }),
+  min_mesh_mm: size.optional().meta({ description: 'The same by its older name.', unit: 'mm' }),
+};
+
+interface Threshold {
+  readonly min_size_mm?: number | undefined;
+  readonly min_mesh_mm?: number | undefined;
+}
+
+/** The threshold under whichever name it was given; undefined without any. */
+export function thresholdOf(body: Threshold): number | undefined {
+  return body.min_size_mm ?? body.min_mesh_mm;
+}
+
+const agrees = (body: Threshold) =>
+  body.min_size_mm === undefined || body.min_mesh_mm === undefined || body.min_size_mm === body.min_mesh_mm;
+const DISAGREES = { error: 'differs from min_size_mm, expected one of the two', path: ['min_mesh_mm'] };
+
+export const SubscriptionCreation = z
+  .object({
+    lat: z.number().min(-90).max(90).meta({ description: 'Latitude of the centre, WGS84.', unit: 'deg' }),
+    lon: z.number().min(-180).max(180).meta({ description: 'Longitude of the centre, WGS84.', unit: 'deg' }),
+    webhook_url: z.string().meta({ description: 'Where events are sent, https, of a public host.' }),
+    radius_km: radius.default(radius_km.default).meta({ description: 'Radius within which hail counts.', unit: 'km' }),
+    ...threshold,
+    name: text.default('').meta({ description: NAME }),
+  })
+  .refine(agrees, DISAGREES);
+
+export const SubscriptionUpdate = z
+  .object({
+    name: text
+      .refine((name) => name.trim() !== '', { error: 'is blank, expected a name' })
+      .optional()
+      .meta({ description: NAME }),
+    radius_km: radius.optional().meta({ description: 'Radius within which hail counts.', unit: 'km' }),
+    ...threshold,
+    webhook_url: z
+      .string()
+      .optional()
+      .meta({ description: 'New address; events that are being retried go there too.' }),
+    status: status.optional(),
+  })
+  .refine(agrees, DISAGREES);
