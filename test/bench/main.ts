@@ -9,6 +9,7 @@ import { forecast } from './forecast.ts';
 import { history } from './history.ts';
 import { http } from './http.ts';
 import { lookups } from './lookups.ts';
+import { match } from './match.ts';
 import { nowcast } from './nowcast.ts';
 import { portfolio } from './portfolio.ts';
 import { queue } from './queue.ts';
@@ -35,6 +36,7 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   risk,
   feeds,
   serve,
+  match,
   nowcast,
   queue,
 };
@@ -63,6 +65,7 @@ async function run([name, ...args]: string[]): Promise<void> {
   await risk();
   await feeds();
   await serve([]);
+  await match();
   await nowcast([]);
   await queue();
 }

@@ -1,0 +1,159 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { matchScan, type ScanHail } from '../../api/push/match.ts';
+import { createWatch } from '../../api/push/watch.ts';
+import { openWatchedPlaces } from '../../api/push/watched-places.ts';
+import { createBusiness } from '../../api/records/businesses.ts';
+import { openDatabase } from '../../api/records/database.ts';
+import { instant } from '../../api/records/instant.ts';
+import { recordsOver } from '../../api/records/open.ts';
+import { SELF_HOSTED } from '../../api/records/plans.ts';
+import type { Records } from '../../api/records/records.ts';
+import type { Subscription } from '../../api/records/subscriptions.ts';
+import { CONUS, type Position } from '../../schemas/geo/position.ts';
+import { newId } from '../../schemas/ids.ts';
+import { editionOf, type Hail, MINUTE_MS, START_MS, watchPartsOf } from '../support/data/alert-scans.ts';
+
+const SUBSCRIPTIONS = 100_000;
+const PER_BUSINESS = 100;
+const DETECTIONS = 5_000;
+const SCANS = 20;
+/** Scans that nobody counts, until the code is compiled. */
+const WARM_UP = 3;
+const GOAL_MS = 1_000;
+const ROWS_PER_INSERT = 500;
+
+/** Scans of 5,000 detections over 100,000 subscriptions: the match alone, and a scan from the records back into them. */
+export async function match(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'hail-bench-match-'));
+  const records = await recordsOver(openDatabase({ path: join(folder, 'hail.sqlite') }), { now: () => START_MS });
+  try {
+    await subscribeAll(records);
+    console.log(`match: ${SUBSCRIPTIONS} subscriptions of 25 km, scans of ${DETECTIONS} detections`);
+    await measureMatch(records);
+    await measureScan(records);
+  } finally {
+    await records.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function measureMatch({ reader }: Records): Promise<void> {
+  globalThis.gc?.();
+  const before = process.memoryUsage();
+  const places = openWatchedPlaces(reader);
+  const first = await timed(() => places.index());
+  globalThis.gc?.();
+  const after = process.memoryUsage();
+  const held_mb = (after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers) / 2 ** 20;
+  const again = await timed(() => places.index());
+  console.log(
+    `  index: read and made in ${first.ms.toFixed(0)} ms, ${held_mb.toFixed(0)} MB; found unchanged in ${again.ms.toFixed(0)} ms`,
+  );
+  const noOutlines = async () => new Map();
+  for (const [what, scanOf] of [
+    ['all over CONUS', spread],
+    ['in one storm', storm],
+  ] as const) {
+    const times: number[] = [];
+    let hits = 0;
+    for (let k = 0; k < WARM_UP + SCANS; k++) {
+      const scan = columnsOf(scanOf(k));
+      const { ms, value } = await timed(() => matchScan(again.value, scan, noOutlines));
+      if (k < WARM_UP) continue;
+      times.push(ms);
+      hits += value.size / SCANS;
+    }
+    times.sort((a, b) => a - b);
+    console.log(
+      `  ${what}: median ${times[SCANS / 2]?.toFixed(0)} ms, slowest ${times.at(-1)?.toFixed(0)} ms at a new place each time (goal: under ${GOAL_MS} ms), ${hits.toFixed(0)} subscriptions hit`,
+    );
+  }
+}
+
+/** A scan that raises alerts, and one in which they go on, with everything that is read and written. */
+async function measureScan(records: Records): Promise<void> {
+  let now_ms = START_MS + MINUTE_MS;
+  const watch = createWatch(watchPartsOf(records, { now: () => now_ms }));
+  await watch(editionOf([{ minute: 0 }]));
+  const hail = storm(99);
+  for (const minute of [2, 4]) {
+    now_ms = START_MS + (minute + 1) * MINUTE_MS;
+    const { ms } = await timed(() => watch(editionOf([{ minute: 0 }, { minute, hail }])));
+    const open = await records.reader.selectFrom('alerts').select('id').execute();
+    console.log(`  a scan with the rows that it writes: ${ms.toFixed(0)} ms, ${open.length} alerts open after it`);
+  }
+}
+
+async function timed<Value>(work: () => Promise<Value>): Promise<{ readonly ms: number; readonly value: Value }> {
+  const started_ms = performance.now();
+  const value = await work();
+  return { ms: performance.now() - started_ms, value };
+}
+
+/** Positions spread evenly over CONUS: the k-th of a sequence that never repeats. */
+function positionAt(k: number): Position {
+  return {
+    lat: CONUS.south + (CONUS.north - CONUS.south) * (((k + 1) * 0.7548776662) % 1),
+    lon: CONUS.west + (CONUS.east - CONUS.west) * (((k + 1) * 0.569840291) % 1),
+  };
+}
+
+function spread(scan: number): Hail[] {
+  return Array.from({ length: DETECTIONS }, (_, k) => {
+    const { lat, lon } = positionAt(scan * DETECTIONS + k);
+    return [lat, lon, 10 + ((k * 7) % 60)];
+  });
+}
+
+/** Pixels of a disk around a place, the largest in its middle. */
+function storm(scan: number): Hail[] {
+  const { lat, lon } = positionAt(1_000_000 + scan);
+  return Array.from({ length: DETECTIONS }, (_, k) => {
+    const radius = 0.01 * Math.sqrt(k / Math.PI);
+    const angle = k * 2.399963;
+    return [lat + radius * Math.sin(angle), lon + radius * Math.cos(angle), 80 - (70 * k) / DETECTIONS];
+  });
+}
+
+function columnsOf(hail: readonly Hail[]): ScanHail {
+  const column = (at: 0 | 1 | 2) => Float64Array.from(hail, (row) => row[at]) as unknown as ArrayLike<number>;
+  return { length: hail.length, lat: column(0), lon: column(1), size_mm: column(2) };
+}
+
+/** Subscriptions spread over CONUS, a hundred for each business. */
+async function subscribeAll(records: Records): Promise<void> {
+  const at = instant(START_MS);
+  await records.transaction(async (rows) => {
+    for (let from = 0; from < SUBSCRIPTIONS; from += ROWS_PER_INSERT) {
+      const made: Subscription[] = [];
+      for (let k = from; k < from + ROWS_PER_INSERT; k += PER_BUSINESS) {
+        const business = await createBusiness(rows, `business ${k}`, SELF_HOSTED, START_MS);
+        for (let one = k; one < k + PER_BUSINESS; one++) made.push(subscription(one, business?.id ?? '', at));
+      }
+      await rows.insertInto('subscriptions').values(made).execute();
+    }
+  });
+}
+
+function subscription(k: number, business_id: string, at: string): Subscription {
+  return {
+    id: newId('subscription', START_MS),
+    business_id,
+    name: '',
+    ...positionAt(k),
+    radius_km: 25,
+    min_size_mm: 25,
+    webhook_url: 'https://hooks.example.com/hail',
+    secret: 'sealed',
+    status: 'active',
+    version: 1,
+    trigger_count: 0,
+    last_triggered_at: null,
+    consecutive_failures: 0,
+    warned_at: null,
+    created_at: at,
+    updated_at: at,
+  };
+}
