@@ -13,7 +13,7 @@ const require = createRequire(import.meta.url);
 const GROUPS = {
   rules: [
     ...['api/http/entity-', 'api/http/head.', 'api/http/json.', 'api/http/negotiate.'],
-    ...['api/push/address.', 'api/push/sign.', 'api/rules/'],
+    ...['api/push/address.', 'api/push/arrival.', 'api/push/match.', 'api/push/sign.', 'api/rules/'],
   ],
   contract: ['contract/a', 'contract/c', 'contract/e', 'contract/f', 'contract/i', 'contract/m'],
   'contract-areas': ['contract/delete-areas', 'contract/get-areas', 'contract/patch-areas', 'contract/post-areas'],
@@ -35,6 +35,7 @@ const GROUPS = {
 
 /** Files that keep a process to themselves: they fill the machine, measure what it does meanwhile, or open a service for each test. */
 const ALONE = [
+  'api/push/watch.',
   'contract/get-hail-forecast.',
   'contract/get-hail-outlook.',
   'contract/overload.',
