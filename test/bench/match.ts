@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { matchScan, type ScanHail } from '../../api/push/match.ts';
 import { createWatch } from '../../api/push/watch.ts';
 import { openWatchedPlaces } from '../../api/push/watched-places.ts';
@@ -14,6 +16,9 @@ import type { Subscription } from '../../api/records/subscriptions.ts';
 import { CONUS, type Position } from '../../schemas/geo/position.ts';
 import { newId } from '../../schemas/ids.ts';
 import { editionOf, type Hail, MINUTE_MS, START_MS, watchPartsOf } from '../support/data/alert-scans.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 const SUBSCRIPTIONS = 100_000;
 const PER_BUSINESS = 100;
@@ -40,11 +45,11 @@ export async function match(): Promise<void> {
 }
 
 async function measureMatch({ reader }: Records): Promise<void> {
-  globalThis.gc?.();
+  collectGarbage();
   const before = process.memoryUsage();
   const places = openWatchedPlaces(reader);
   const first = await timed(() => places.index());
-  globalThis.gc?.();
+  collectGarbage();
   const after = process.memoryUsage();
   const held_mb = (after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers) / 2 ** 20;
   const again = await timed(() => places.index());
