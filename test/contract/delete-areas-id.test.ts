@@ -1,3 +1,4 @@
+import { raise } from '../support/service/alerts.ts';
 import {
   AREA_ENDPOINTS,
   AREAS,
@@ -39,39 +40,8 @@ test('a second DELETE of one area is 404, of many at once one succeeds, and only
 test('the alerts of an area go with it, those of others stay', async (t) => {
   const { id } = await makeArea(t.context, polygonBody());
   const other = await makeArea(t.context, polygonBody());
-  const { records } = t.context;
-  const { business_id } = await records.reader
-    .selectFrom('areas')
-    .select('business_id')
-    .limit(1)
-    .executeTakeFirstOrThrow();
-  await records.transaction(async (rows) => {
-    for (const location_id of [id, other.id])
-      await rows
-        .insertInto('alerts')
-        .values({
-          id: `alt_${location_id}`,
-          business_id,
-          location_id,
-          location_kind: 'area',
-          location_name: 'yard',
-          status: 'open',
-          open_location: location_id,
-          scan_id: '20260502T005400Z',
-          triggered_at: '2026-05-02T00:54:00.000Z',
-          last_seen_at: '2026-05-02T00:54:00.000Z',
-          resolved_at: null,
-          estimated_size_mm: 30,
-          max_size_mm: 30,
-          confidence: 0.8,
-          lat: 35,
-          lon: -97,
-          distance_km: 0,
-          track_id: null,
-          data_source: 'simulated',
-        })
-        .execute();
-  });
+  for (const location_id of [id, other.id]) await raise(t.context, location_id, { location_kind: 'area' });
   await t.context.call(`${AREAS}/${id}`, { method: 'DELETE' });
-  t.deepEqual(await records.reader.selectFrom('alerts').select('location_id').execute(), [{ location_id: other.id }]);
+  const { reader } = t.context.records;
+  t.deepEqual(await reader.selectFrom('alerts').select('location_id').execute(), [{ location_id: other.id }]);
 });

@@ -343,7 +343,7 @@ export function alertsSuite(test: Register): void {
 const AREA = {
   description: null,
   tags: '[]',
-  priority: 'normal',
+  priority: 'normal' as const,
   group_id: null,
   bbox: '[-97.5,34.5,-96.5,35.5]',
   centroid_geohash4: '9y6u',

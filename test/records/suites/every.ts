@@ -1,6 +1,6 @@
 import type { Register } from '../world.ts';
-import { areasSuite } from './areas.ts';
 import { alertOrdersSuite, alertsSuite } from './alerts.ts';
+import { areasSuite } from './areas.ts';
 import { backupSuite } from './backup.ts';
 import { chargesSuite } from './charges.ts';
 import { idempotencySuite } from './idempotency.ts';
