@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { openDatabase } from '../../api/records/database.ts';
 import { orphans } from '../../api/records/integrity.ts';
 import { recordsOver } from '../../api/records/open.ts';
-import { MIGRATION_NAMES } from '../../api/records/tables.ts';
+import { MIGRATION_NAMES, type MigrationName, TABLES, type TableName } from '../../api/records/tables.ts';
 
 /** Text of a table or index as SQLite keeps it, by name, as the released migrations made them. */
 const RELEASED = {
@@ -46,6 +46,9 @@ const RELEASED = {
     'CREATE TABLE "usage" ("business_id" text not null, "day" text not null, "key_id" text not null, "operation" text not null, "calls" bigint not null, "count" bigint not null, "credits" bigint not null, constraint "usage_pk" primary key ("business_id", "day", "key_id", "operation"))',
 } as const;
 
+/** Its tables may still change. */
+const UNRELEASED = '005-alerts-webhooks-areas' satisfies MigrationName;
+
 async function open(t: ExecutionContext) {
   const folder = mkdtempSync(join(tmpdir(), 'hail-released-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
@@ -57,10 +60,11 @@ async function open(t: ExecutionContext) {
 
 test('new records have the very tables that the released migrations made', async (t) => {
   const { records } = await open(t);
-  const found = sql<{ name: string; sql: string }>`
-    select name, sql from sqlite_master where sql is not null and name not like 'sqlite_%' order by name`;
+  const found = sql<{ name: string; tbl_name: TableName; sql: string }>`
+    select name, tbl_name, sql from sqlite_master where sql is not null and name not like 'sqlite_%' order by name`;
   const { rows } = await found.execute(records.reader);
-  t.deepEqual(Object.fromEntries(rows.map((row) => [row.name, row.sql])), { ...RELEASED });
+  const released = rows.filter(({ tbl_name }) => TABLES[tbl_name].since !== UNRELEASED);
+  t.deepEqual(Object.fromEntries(released.map((row) => [row.name, row.sql])), { ...RELEASED });
   t.deepEqual(MIGRATION_NAMES.slice(0, 4), [
     '001-businesses-keys-credits-portfolio',
     '002-data-root',
@@ -70,7 +74,17 @@ test('new records have the very tables that the released migrations made', async
 });
 
 /** Tables whose rows need neither a business nor a key. */
-const OF_NOBODY = ['audit', 'businesses', 'commits', 'data_root', 'migrations', 'probes'];
+const OF_NOBODY = [
+  'audit',
+  'businesses',
+  'commits',
+  'data_root',
+  'master_key',
+  'matched_scans',
+  'migrations',
+  'probes',
+  'tasks',
+];
 
 test('rows without their business or their key are found in every table that has such rows', async (t) => {
   const { records, path } = await open(t);
