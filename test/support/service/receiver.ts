@@ -6,7 +6,6 @@ import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SecureVersion, TLSSocket } from 'node:tls';
-import type { ExecutionContext } from 'ava';
 import { selfSigned } from '../../../api/commands/self-signed.ts';
 
 /** What a receiver was sent. */
@@ -31,6 +30,8 @@ export interface Receiver {
   readonly connections: () => number;
   /** Resets every connection that is open. */
   readonly reset: () => void;
+  /** Resets the connection of one request. */
+  readonly resetOf: (response: ServerResponse) => void;
   /** What it does with the next requests: answers 200 until it is told otherwise. */
   answer: (request: Received, response: ServerResponse) => void;
 }
@@ -41,7 +42,12 @@ export interface ReceiverOptions {
   readonly newest_tls?: SecureVersion;
 }
 
-export async function startReceiver(t: ExecutionContext, options: ReceiverOptions = {}): Promise<Receiver> {
+/** What ends with a test, or with a bench. */
+export interface Scope {
+  readonly teardown: (end: () => void | Promise<void>) => void;
+}
+
+export async function startReceiver(t: Scope, options: ReceiverOptions = {}): Promise<Receiver> {
   const { names = [], newest_tls } = options;
   const { key, cert } = selfSigned(names);
   const folder = await mkdtemp(join(tmpdir(), 'hail-receiver-'));
@@ -75,6 +81,10 @@ export async function startReceiver(t: ExecutionContext, options: ReceiverOption
     connections: () => connections,
     reset: () => {
       for (const socket of sockets) socket.resetAndDestroy();
+    },
+    // The one beneath TLS, which alone can be reset, has the same port at its other end.
+    resetOf: ({ req }) => {
+      for (const socket of sockets) if (socket.remotePort === req.socket.remotePort) socket.resetAndDestroy();
     },
     answer: (_, response) => response.end('thanks'),
   };

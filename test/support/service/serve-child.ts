@@ -23,8 +23,16 @@ export interface ServeChild {
 /** Flags that the command's first line gives to Node. */
 const FLAGS = readFileSync(MAIN, 'utf8').split('\n')[0]?.match(/--\S+/g) ?? [];
 
-/** Starts the real command on a data root, by default at the data clock of the tiny world, and waits until it listens. */
-export async function startServe(data_root: string, now_ms = WHOLE_NOW_MS, log_level = 'debug'): Promise<ServeChild> {
+/**
+ * Starts the real command on a data root, by default at the data clock of the tiny world, and waits until it listens. `settings`
+ * are further ones of its environment.
+ */
+export async function startServe(
+  data_root: string,
+  now_ms = WHOLE_NOW_MS,
+  log_level = 'debug',
+  settings: Readonly<Record<string, string>> = {},
+): Promise<ServeChild> {
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, [...FLAGS, MAIN, 'serve'], {
     env: {
@@ -34,6 +42,7 @@ export async function startServe(data_root: string, now_ms = WHOLE_NOW_MS, log_l
       HAIL_PORT: '0',
       HAIL_LOG_LEVEL: log_level,
       HAIL_NOW: new Date(now_ms).toISOString(),
+      ...settings,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

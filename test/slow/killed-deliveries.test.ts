@@ -1,0 +1,17 @@
+import test from 'ava';
+import { scratch } from '../support/data/world.ts';
+import { pushLoad } from '../support/kill/push-load.ts';
+
+test('a service killed four times while a third of the answers are bad loses no event, and repeats one under its id only', async (t) => {
+  const { faults, ...counts } = await pushLoad(t, await scratch(t), {
+    events: 200,
+    per_second: 100,
+    kills: 4,
+    time_scale: 0.02,
+    ends_leases: true,
+  });
+  t.log(JSON.stringify(counts));
+  t.deepEqual(faults, []);
+  t.is(counts.delivered + counts.dropped, 200);
+  t.true(counts.failed > 0 && counts.hung > 0 && counts.reset > 0);
+});
