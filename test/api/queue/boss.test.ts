@@ -1,28 +1,14 @@
 import test from 'ava';
 import pg from 'pg';
 import { tableShelf } from '../../../api/queue/table.ts';
-import { hasPostgres, onPostgres, type Register, type World } from '../../records/world.ts';
+import { hasPostgres, onPostgresQueue, type World } from '../../records/world.ts';
 import { queueContract } from './contract.ts';
 import { Diary, openProcess, SETTINGS, urlOf } from './diary.ts';
 
-/** A real PostgreSQL, each test in schemas of its own. */
-const onBoss: Register = (title, body) =>
-  onPostgres(title, async (t, world) => {
-    const url = urlOf(world.location) ?? '';
-    t.teardown(async () => {
-      const client = new pg.Client(url);
-      await client.connect();
-      const { rows } = await client.query('select current_schema() as name');
-      await client.query(`drop schema if exists ${rows[0].name}_queue cascade`);
-      await client.end();
-    });
-    await body(t, world);
-  });
-
 if (hasPostgres) {
-  queueContract(onBoss);
+  queueContract(onPostgresQueue);
 
-  onBoss('connections that the server ends lose no task', async (t, world) => {
+  onPostgresQueue('connections that the server ends lose no task', async (t, world) => {
     const { add, queue, troubles } = await openProcess(t, world);
     const diary = new Diary();
     const tasks = Array.from({ length: 40 }, (_, k) => ({ payload: k, group: `group ${k % 5}` }));
@@ -40,7 +26,7 @@ if (hasPostgres) {
     t.is(troubles.at(-1) ?? null, null);
   });
 
-  onBoss('tasks that a backup of a SQLite file brought with it are run', async (t, world) => {
+  onPostgresQueue('tasks that a backup of a SQLite file brought with it are run', async (t, world) => {
     const { records } = await openProcess(t, world);
     const table = tableShelf(records.store);
     await records.transaction((rows) => table.add(rows, { name: 'write', group: 'one', payload: ['from', 'a file'] }));

@@ -1,0 +1,46 @@
+import { startSending } from '../../api/push/send.ts';
+import { createWatch } from '../../api/push/watch.ts';
+import { openServices } from '../../api/services.ts';
+import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../support/data/alert-scans.ts';
+
+/**
+ * What a service process does beside its answers: `node service-child.ts FOLDER DATABASE_URL CA_FILE TIME_SCALE`. Each message is
+ * everything that is published by then, which it matches and answers with `matched`; `end` ends it, answered with how many
+ * attempts it sent.
+ */
+const [folder = '', database_url = '', ca_file = '', time_scale = ''] = process.argv.slice(2);
+let now_ms = START_MS;
+const { services, close } = await openServices({
+  data_root: folder,
+  database_url,
+  storm_day_start_hour: 0,
+  base_url: 'http://127.0.0.1:8080/v1',
+  now: () => now_ms,
+  webhooks: { allow_cidrs: ['127.0.0.0/8'], ca_file, time_scale: Number(time_scale) },
+});
+const { records, queue, outlet } = services;
+let attempts = 0;
+const stop = startSending({
+  ...services,
+  outlet: {
+    ...outlet,
+    post: (request) => {
+      attempts += 1;
+      return outlet.post(request);
+    },
+  },
+});
+const watch = createWatch({ ...watchPartsOf(records, { now: () => now_ms }), queue });
+process.on('message', async (scans: readonly MadeScan[] | 'end') => {
+  if (scans === 'end') {
+    await stop();
+    await close();
+    process.send?.(attempts);
+    process.disconnect();
+    return;
+  }
+  now_ms = START_MS + ((scans.at(-1)?.minute ?? 0) + 1) * MINUTE_MS;
+  await watch(editionOf(scans));
+  process.send?.('matched');
+});
+process.send?.('works');
