@@ -12,6 +12,7 @@ import { lookups } from './lookups.ts';
 import { match } from './match.ts';
 import { nowcast } from './nowcast.ts';
 import { portfolio } from './portfolio.ts';
+import { push } from './push.ts';
 import { queue } from './queue.ts';
 import { risk } from './risk.ts';
 import { scan } from './scan.ts';
@@ -39,6 +40,7 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   match,
   nowcast,
   queue,
+  push,
 };
 
 /** `npm run bench` runs all with their usual arguments; `npm run bench -- NAME …` one with its own. */
@@ -68,6 +70,7 @@ async function run([name, ...args]: string[]): Promise<void> {
   await match();
   await nowcast([]);
   await queue();
+  await push([]);
 }
 
 try {
