@@ -1,14 +1,17 @@
+import type { Edition } from '../../api/catalog.ts';
+import type { Observer } from '../../api/observers.ts';
 import { startSending } from '../../api/push/send.ts';
-import { createWatch } from '../../api/push/watch.ts';
+import { startWatch } from '../../api/push/watch.ts';
 import { openServices } from '../../api/services.ts';
 import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../support/data/alert-scans.ts';
 
 /**
  * What a service process does beside its answers: `node service-child.ts FOLDER DATABASE_URL CA_FILE TIME_SCALE`. Each message is
- * everything that is published by then, which it matches and answers with `matched`; `end` ends it, answered with how many
- * attempts it sent.
+ * everything that is published by then, answered once it was matched or failed, to be tried again soon; `end` ends it, answered with
+ * how many attempts it sent.
  */
 const [folder = '', database_url = '', ca_file = '', time_scale = ''] = process.argv.slice(2);
+const RETRY_MS = 50;
 let now_ms = START_MS;
 const { services, close } = await openServices({
   data_root: folder,
@@ -20,7 +23,7 @@ const { services, close } = await openServices({
 });
 const { records, queue, outlet } = services;
 let attempts = 0;
-const stop = startSending({
+const stopSending = startSending({
   ...services,
   outlet: {
     ...outlet,
@@ -30,17 +33,29 @@ const stop = startSending({
     },
   },
 });
-const watch = createWatch({ ...watchPartsOf(records, { now: () => now_ms }), queue });
+let edition = editionOf([]);
+const observers: Observer<Edition>[] = [];
+const catalog = {
+  edition: () => edition,
+  failure: () => null,
+  afterEdition: (observer: Observer<Edition>) => {
+    observers.push(observer);
+    return async () => {};
+  },
+};
+const stopWatching = startWatch({ ...watchPartsOf(records, { now: () => now_ms }), queue, catalog }, RETRY_MS);
 process.on('message', async (scans: readonly MadeScan[] | 'end') => {
   if (scans === 'end') {
-    await stop();
+    await stopWatching();
+    await stopSending();
     await close();
     process.send?.(attempts);
     process.disconnect();
     return;
   }
   now_ms = START_MS + ((scans.at(-1)?.minute ?? 0) + 1) * MINUTE_MS;
-  await watch(editionOf(scans));
-  process.send?.('matched');
+  edition = editionOf(scans);
+  for (const { react, failed } of observers) await react(edition, null).catch(failed);
+  process.send?.('offered');
 });
 process.send?.('works');

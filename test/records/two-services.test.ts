@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
+import { isMatched } from '../../api/records/alerts.ts';
 import { createBusiness } from '../../api/records/businesses.ts';
 import { instant } from '../../api/records/instant.ts';
 import { SELF_HOSTED } from '../../api/records/plans.ts';
@@ -12,6 +13,7 @@ import type { Records } from '../../api/records/records.ts';
 import { openSecrets } from '../../api/records/secrets.ts';
 import { createSubscription } from '../../api/records/subscriptions.ts';
 import { createWebhook, newSecret } from '../../api/records/webhooks.ts';
+import { scanId } from '../../schemas/time.ts';
 import { type Hail, type MadeScan, START_MS, timeOf } from '../support/data/alert-scans.ts';
 import { scratch } from '../support/data/world.ts';
 import { type Receiver, startReceiver } from '../support/service/receiver.ts';
@@ -24,9 +26,9 @@ const EVERY_MIN = 40;
 /** Attempts that fail are made again after a tenth of a second. */
 const TIME_SCALE = 0.01;
 const FAILING = 0.2;
-/** So often a test looks whether everything was sent, and at most so long. */
+/** So often a test looks whether what it waits for is so, and at most so long. */
 const LOOK_EVERY_MS = 50;
-const SENT_WITHIN_MS = 60_000;
+const WITHIN_MS = 60_000;
 
 const PLACES = Array.from({ length: 12 }, (_, k) => ({ lat: 33.005 + k / 2, lon: -97.005 }));
 const HAIL: readonly Hail[] = PLACES.map(({ lat, lon }) => [lat, lon, 40]);
@@ -54,9 +56,11 @@ if (hasPostgres)
       const requests = listen(receiver);
       const url = 'url' in world.location ? world.location.url : '';
       const services = await Promise.all([1, 2].map(() => startChild(t, [folder, url, receiver.ca_file])));
-      for (let at = 1; at <= SCANS.length; at++)
-        await Promise.all(services.map((service) => asked(service, SCANS.slice(0, at))));
-      await sent(records);
+      for (const [at, scan] of SCANS.entries()) {
+        await Promise.all(services.map((service) => asked(service, SCANS.slice(0, at + 1))));
+        await eventually(async () => await isMatched(records.reader, scanId(timeOf(scan))));
+      }
+      await eventually(async () => (await pushBacklog(records.reader, Date.now())).events === 0);
       const attempts = (await Promise.all(services.map((service) => asked(service, 'end')))).map(Number);
 
       const alerts = await records.reader
@@ -184,10 +188,8 @@ async function answer(child: ChildProcess): Promise<unknown> {
   }
 }
 
-/** Waits until every event has come to its end. */
-async function sent({ reader }: Records): Promise<void> {
-  for (let waited_ms = 0; waited_ms < SENT_WITHIN_MS; waited_ms += LOOK_EVERY_MS) {
-    if ((await pushBacklog(reader, Date.now())).events === 0) return;
+/** Waits until something is so; what is not by then is a fault that the caller finds. */
+async function eventually(isSo: () => Promise<boolean>): Promise<void> {
+  for (let waited_ms = 0; waited_ms < WITHIN_MS && !(await isSo()); waited_ms += LOOK_EVERY_MS)
     await sleep(LOOK_EVERY_MS);
-  }
 }
