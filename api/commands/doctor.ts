@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { layout } from '../../schemas/layout.ts';
 import { Current } from '../../schemas/manifest.ts';
+import type { Config } from '../config.ts';
 import { OVERDUE_MS } from '../push/recover.ts';
 import { recordsLocation } from '../records/database.ts';
 import { isOutage } from '../records/failures.ts';
@@ -12,7 +13,7 @@ import { abandonedClaims } from '../records/idempotency.ts';
 import { orphans, planFaults, scopeFaults, tagFaults } from '../records/integrity.ts';
 import { overduePushes } from '../records/pushes.ts';
 import type { Records } from '../records/records.ts';
-import { KEY_FILE_MODE, masterKeyPath } from '../records/secrets.ts';
+import { KEY_FILE_MODE, masterKeyFault, masterKeyPath } from '../records/secrets.ts';
 import { isDamage } from '../records/troubles.ts';
 import { verifyLedger } from '../records/verify.ts';
 import { counted, EXIT, print, type RecordsConfig, withRecords } from './cli.ts';
@@ -29,11 +30,14 @@ interface Finding {
 /** Scans come every two minutes and are served within five. */
 const STALE_AFTER_MS = 10 * 60_000;
 
+/** What the command needs of the settings. */
+export type DoctorConfig = RecordsConfig & Pick<Config, 'master_keys'>;
+
 /** `hail-api doctor`: every invariant that can be checked while the server runs. */
-export function doctorCommand(config: () => RecordsConfig): Command {
+export function doctorCommand(config: () => DoctorConfig): Command {
   return new Command('doctor')
     .description(
-      'check the records, their file and its lock, the ledger, deliveries, the data root, the age of the data and how long the disk lasts; exit code 5 when something is wrong',
+      'check the records, their file and its lock, the ledger, deliveries, the master key, the data root, the age of the data and how long the disk lasts; exit code 5 when something is wrong',
     )
     .option('--json', 'print one JSON object')
     .action(async ({ json }: { readonly json?: true }) => {
@@ -47,7 +51,7 @@ export function doctorCommand(config: () => RecordsConfig): Command {
     });
 }
 
-async function examine(config: RecordsConfig): Promise<readonly Finding[]> {
+async function examine(config: DoctorConfig): Promise<readonly Finding[]> {
   const held = await fileLock(config);
   // Before the records are opened, which removes the log that a killed process left.
   const modes = fileModes(config);
@@ -100,7 +104,7 @@ function leftClosed(config: RecordsConfig): Finding {
   };
 }
 
-async function inRecords(config: RecordsConfig): Promise<readonly Finding[]> {
+async function inRecords(config: DoctorConfig): Promise<readonly Finding[]> {
   try {
     return await withRecords(config, async (records) => {
       const found = await database(records);
@@ -116,6 +120,7 @@ async function inRecords(config: RecordsConfig): Promise<readonly Finding[]> {
         await claims(records),
         await deliveries(records),
         await leases(records),
+        await masterKey(records, config),
       ];
     });
   } catch (error) {
@@ -200,6 +205,12 @@ async function leases({ reader }: Records): Promise<Finding> {
 }
 
 const LEASE_PASSES_MS = 60_000;
+
+/** A copy of the records that was restored without its key lets no service start. */
+async function masterKey(records: Records, { data_root, master_keys }: DoctorConfig): Promise<Finding> {
+  const fault = await masterKeyFault(records, { records_root: data_root, master_keys });
+  return listed('master key', fault === null ? [] : [fault], 'stored secrets are under one that is here');
+}
 
 function fileModes({ data_root, database_url }: RecordsConfig): readonly Finding[] {
   const location = recordsLocation(data_root, database_url);

@@ -92,23 +92,46 @@ export async function openSecrets(
   { records_root, master_keys, now }: SecretsSettings,
 ): Promise<Secrets> {
   const { name } = records.store;
-  const { reader } = records;
-  const isUsed = (await notedKey(reader)) !== null || (await underOtherKeys(reader, [])) !== null;
-  const keys = master_keys ?? [fileKey(masterKeyPath(records_root), isUsed)];
+  const path = masterKeyPath(records_root);
+  const keys = master_keys ?? [heldKey(path, await isUsed(records.reader)) ?? newKey(path)];
   const secrets = secretsUnder(keys);
   const ids = keys.map(keyId);
   await records.transaction(async (rows) => {
-    const before = await notedKey(rows);
-    if (before !== null && !ids.includes(before))
-      throw new MasterKeyError(
-        `records ${name}: master key is ${ids.join(', ')}, expected ${before}, which wrote them`,
-      );
-    const foreign = await underOtherKeys(rows, ids);
-    if (foreign !== null) throw new MasterKeyError(`records ${name}: ${foreign}, expected ${ids.join(', ')}`);
+    await checkKeys(rows, name, ids);
     for (const old of ids.slice(1)) await encryptAnew(rows, secrets, old);
     await noteKey(rows, ids[0] ?? '', now());
   });
   return secrets;
+}
+
+/** Why the service would not start over these records with these keys, without changing either; null: it would. */
+export async function masterKeyFault(
+  { reader, store }: Pick<Records, 'reader' | 'store'>,
+  { records_root, master_keys }: Omit<SecretsSettings, 'now'>,
+): Promise<string | null> {
+  try {
+    const inFile = master_keys === null ? heldKey(masterKeyPath(records_root), await isUsed(reader)) : null;
+    const keys = master_keys ?? (inFile === null ? [] : [inFile]);
+    if (keys.length > 0) await checkKeys(reader, store.name, keys.map(keyId));
+    return null;
+  } catch (error) {
+    if (!(error instanceof MasterKeyError)) throw error;
+    return error.message;
+  }
+}
+
+/** True once something was written under a master key. */
+async function isUsed(rows: Kysely<Database>): Promise<boolean> {
+  return (await notedKey(rows)) !== null || (await underOtherKeys(rows, [])) !== null;
+}
+
+/** Throws MasterKeyError where the records hold what is under a key that is not among these. */
+async function checkKeys(rows: Kysely<Database>, name: string, ids: readonly string[]): Promise<void> {
+  const before = await notedKey(rows);
+  if (before !== null && !ids.includes(before))
+    throw new MasterKeyError(`records ${name}: master key is ${ids.join(', ')}, expected ${before}, which wrote them`);
+  const foreign = await underOtherKeys(rows, ids);
+  if (foreign !== null) throw new MasterKeyError(`records ${name}: ${foreign}, expected ${ids.join(', ')}`);
 }
 
 /** Encrypts under the first key what is under an old one. */
@@ -136,16 +159,22 @@ function keyId(master: Buffer): string {
   return derived(master, LABELS.id, KEY_ID_BYTES).toString('hex');
 }
 
-/** The key of the file, which is made where nothing was written under one yet. */
-function fileKey(path: string, expected: boolean): Buffer {
+/** The key of a new file. */
+function newKey(path: string): Buffer {
+  createKeyFile(path);
+  return heldKey(path, true);
+}
+
+/** The key of the file; null where there is none, and none is expected. */
+function heldKey(path: string, expected: true): Buffer;
+function heldKey(path: string, expected: boolean): Buffer | null;
+function heldKey(path: string, expected: boolean): Buffer | null {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) {
-    if (expected)
-      throw new MasterKeyError(
-        `${path}: no such file, expected the master key that the records were written under, or HAIL_MASTER_KEY`,
-      );
-    createKeyFile(path);
-    return fileKey(path, true);
+    if (!expected) return null;
+    throw new MasterKeyError(
+      `${path}: no such file, expected the master key that the records were written under, or HAIL_MASTER_KEY`,
+    );
   }
   const mode = stat.mode & 0o777;
   if (mode !== KEY_FILE_MODE)

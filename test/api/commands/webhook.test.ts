@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import test from 'ava';
 import { enqueueEvent } from '../../../api/push/events.ts';
 import { recordAttempt } from '../../../api/push/record.ts';
@@ -188,4 +188,23 @@ test.serial('doctor finds overdue deliveries, leases of the dead and a key file 
   t.regex(out, /fault {2}deliveries: 1 event overdue, the longest since 2026-01-01/);
   t.regex(out, /fault {2}leases: 2 tasks left by processes that died/);
   t.regex(out, /fault {2}file mode: \S+master\.key is 644, expected at most 600/);
+});
+
+test.serial('doctor finds that a restored backup is without its master key, or beside another one', async (t) => {
+  const given = operator(t);
+  const { id, secret } = await withWebhook(given);
+  const backup = given.path('records.ndjson.gz');
+  await given.json('backup', 'create', backup);
+  const other = operator(t);
+  await other.json('backup', 'restore', backup);
+  const { code, out } = await other.run('doctor');
+  t.is(code, 5);
+  t.regex(out, /fault {2}master key: \S+master\.key: no such file, expected the master key that the records/);
+  t.false(existsSync(other.path('records/master.key')));
+  writeFileSync(other.path('records/master.key'), `${'0'.repeat(64)}\n`, { mode: 0o600 });
+  t.regex((await other.run('doctor')).out, /fault {2}master key: \S+ \S+: a secret of webhooks is under master key/);
+  copyFileSync(given.path('records/master.key'), other.path('records/master.key'));
+  t.regex((await other.run('doctor')).out, /^ok {5}master key: stored secrets are under one that is here$/m);
+  const found = await asService(other, (records, secrets) => findReceiver(records.reader, secrets, id, Date.now()));
+  t.deepEqual(found?.secrets, [secret]);
 });
