@@ -37,6 +37,8 @@ export interface Heard {
   readonly at: string;
   readonly event: string;
   readonly id: string;
+  /** Where it was sent to: tells receivers of one listener apart. */
+  readonly path: string;
   /** How often this id has come: more than 1 is a repetition. */
   readonly times: number;
   /** Why the signature does not hold; null: it does. */
@@ -140,7 +142,8 @@ async function take(
   const count = (times.get(body.id) ?? 0) + 1;
   times.set(body.id, count);
   const { id, event, data } = body;
-  heard({ at: new Date().toISOString(), event, id, times: count, fault, answered, data });
+  const path = request.url ?? '';
+  heard({ at: new Date().toISOString(), event, id, path, times: count, fault, answered, data });
   if (delay > 0) await sleep(delay);
   response.writeHead(answered, { 'Content-Type': 'application/json' }).end(JSON.stringify({ received: id }));
 }
@@ -194,7 +197,7 @@ function welcome(url: string, certificate: Certificate | null, host: string): st
 }
 
 /** A delivery for people. */
-export function page({ at, event, id, times, fault, answered, data }: Heard): string {
+export function page({ at, event, id, path, times, fault, answered, data }: Heard): string {
   const paint = (style: Parameters<typeof styleText>[0], text: string) =>
     styleText(style, text, { stream: process.stdout });
   const verdict = fault === null ? paint('green', 'signature valid') : paint('red', fault);
@@ -202,7 +205,7 @@ export function page({ at, event, id, times, fault, answered, data }: Heard): st
   const width = Math.max(0, ...Object.keys(data).map((name) => name.length));
   return [
     `${paint('dim', at.slice('YYYY-MM-DDT'.length, -1))}  ${paint('bold', event)}  ${id}${again}`,
-    `  ${verdict}, answered ${answered}`,
+    `  ${shownValue(path)}  ${verdict}, answered ${answered}`,
     ...Object.entries(data).map(([name, value]) => `  ${paint('dim', name.padEnd(width))}  ${shownValue(value)}`),
     '',
   ].join('\n');

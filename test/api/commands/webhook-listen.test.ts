@@ -40,7 +40,7 @@ async function listening(t: ExecutionContext, options: Partial<ListenerOptions> 
   const deliver = (secret = SECRET) => {
     const event = 'alert.created' as const;
     const body = bodyOf({ id: ID, event, at_ms: Date.parse('2026-05-01T20:12:00Z'), data: SAMPLES[event] });
-    return attemptDelivery(outlet, { url: listener.url, secrets: [secret] }, { id: ID, event, body });
+    return attemptDelivery(outlet, { url: `${listener.url}depot?k=1`, secrets: [secret] }, { id: ID, event, body });
   };
   return { heard, deliver };
 }
@@ -50,8 +50,8 @@ test('the listener takes what the service sends, finds its signature valid, and 
   t.is((await deliver()).status_code, 200);
   t.is((await deliver()).status_code, 200);
   t.deepEqual(
-    heard.map(({ id, event, times, fault, answered }) => ({ id, event, times, fault, answered })),
-    [1, 2].map((times) => ({ id: ID, event: 'alert.created', times, fault: null, answered: 200 })),
+    heard.map(({ id, event, path, times, fault, answered }) => ({ id, event, path, times, fault, answered })),
+    [1, 2].map((times) => ({ id: ID, event: 'alert.created', path: '/depot?k=1', times, fault: null, answered: 200 })),
   );
 });
 
@@ -87,6 +87,7 @@ test('a delivery is printed with its fields in a column, and cannot steer the te
     at: '2026-05-01T20:13:21.200Z',
     event: 'alert.resolved',
     id: ID,
+    path: '/all\u009b2J',
     times: 2,
     fault: null,
     answered: 200,
@@ -96,7 +97,7 @@ test('a delivery is printed with its fields in a column, and cannot steer the te
     stripVTControlCharacters(page(heard)),
     [
       `20:13:21.200  alert.resolved  ${ID}  time 2`,
-      '  signature valid, answered 200',
+      '  "/all?2J"  signature valid, answered 200',
       '  threat_level           CLEAR',
       '  location_name          "yard\\u001b[2J\\n"',
       '  max_size_during_event  44',
