@@ -41,8 +41,8 @@ export interface Config {
 
 /** A setting in the environment does not fit. */
 export class SettingsError extends Error {
-  constructor(reason: string) {
-    super(reason);
+  constructor(reason: string, options?: ErrorOptions) {
+    super(reason, options);
     this.name = 'SettingsError';
   }
 }

@@ -1,6 +1,7 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls';
-import { releaseVersion } from '../config.ts';
+import { releaseVersion, SettingsError } from '../config.ts';
 import { type Networks, networks, type Receiver, readReceiver, refusalOf } from './address.ts';
 import { AttemptFault, connectTo, type FaultClass, orLate } from './connector.ts';
 import { type Answer, postOver } from './request.ts';
@@ -121,8 +122,24 @@ async function findReceiver(text: string, resolver: NameResolver, allowed: Netwo
 function contextWith(ca_file: string | null): SecureContext {
   const minVersion = 'TLSv1.2';
   if (ca_file === null) return createSecureContext({ minVersion });
-  return createSecureContext({ minVersion, ca: [...getCACertificates('default'), readFileSync(ca_file, 'utf8')] });
+  return createSecureContext({ minVersion, ca: [...getCACertificates('default'), ...authoritiesOf(ca_file)] });
 }
+
+/** The certificates of a PEM file. TLS passes over what is none in silence, and then believes no receiver that it vouches for. */
+function authoritiesOf(ca_file: string): readonly string[] {
+  const found = readFileSync(ca_file, 'utf8').match(CERTIFICATE) ?? [];
+  if (found.length === 0)
+    throw new SettingsError(`HAIL_WEBHOOK_CA_FILE: ${ca_file} holds no certificate, expected some in PEM`);
+  return found.map((pem, k) => {
+    try {
+      return new X509Certificate(pem).toString();
+    } catch (cause) {
+      throw new SettingsError(`HAIL_WEBHOOK_CA_FILE: certificate ${k + 1} of ${ca_file} is malformed`, { cause });
+    }
+  });
+}
+
+const CERTIFICATE = /-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----[^-]*-----END \1-----/g;
 
 /** A time limit; its signal aborts with the fault that it is. */
 function limit(longest_ms: number, what: string): Disposable & { readonly late: AbortSignal } {

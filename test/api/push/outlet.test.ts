@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import {
   createServer,
@@ -7,8 +8,11 @@ import {
   type Socket,
   setDefaultAutoSelectFamily,
 } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { selfSigned } from '../../../api/commands/self-signed.ts';
+import { SettingsError } from '../../../api/config.ts';
 import { type Outlet, type OutletOptions, openOutlet } from '../../../api/push/outlet.ts';
 import { retryAfter } from '../../../api/push/request.ts';
 import type { NameResolver } from '../../../api/push/resolver.ts';
@@ -17,6 +21,7 @@ import { type Received, type Receiver, startReceiver } from '../../support/servi
 const HOOKS = 'hooks.example.com';
 const BODY = '{"id":"evt_1","location_name":"Zürich"}';
 const LOCAL = ['127.0.0.0/8'];
+const HALF = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
 const PUBLIC = '93.184.215.14';
 
 /** A resolver that knows its answers, one after the other; the last is given from then on. */
@@ -300,6 +305,23 @@ test('a network or a file of authorities that cannot be read keeps the outlet cl
   t.throws(() => open(t, { allow_cidrs: ['127.0.0.1'] }));
   t.throws(() => open(t, { ca_file: join('no', 'such', 'file.pem') }), { code: 'ENOENT' });
 });
+
+for (const [what, text, reason] of [
+  ['text', 'localhost', /holds no certificate, expected some in PEM$/],
+  ['a key', selfSigned().key, /holds no certificate/],
+  [
+    'a certificate and half of another',
+    selfSigned().cert + HALF,
+    /^HAIL_WEBHOOK_CA_FILE: certificate 2 of .* malformed$/,
+  ],
+] as const)
+  test(`a file of authorities that holds ${what} keeps the outlet closed`, (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'hail-authorities-'));
+    t.teardown(() => rmSync(folder, { recursive: true }));
+    const ca_file = join(folder, 'ca.pem');
+    writeFileSync(ca_file, text);
+    t.throws(() => open(t, { ca_file }), { instanceOf: SettingsError, message: reason });
+  });
 
 const NOW_MS = Date.parse('2026-05-20T12:00:00Z');
 for (const [header, wait_ms] of [
