@@ -100,7 +100,10 @@ export const Settings = z.object({
     .transform(Number)
     .pipe(z.number().positive())
     .default(1)
-    .meta({ description: 'shortens the waits between attempts of a delivery, for trials: 0.01 makes 10 s of 1,000 s' }),
+    .meta({
+      description:
+        'shortens the waits between attempts of a delivery and, down to 2 s, for its answer, for trials: 0.01 makes 0.1 s of 10 s',
+    }),
   HAIL_SMTP_URL: z
     .url({ protocol: /^smtps?$/ })
     .optional()
