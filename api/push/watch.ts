@@ -137,12 +137,13 @@ export function createWatch(
     }
     const index = await places.index();
     const inLive = liveDetections(parts.live.snapshot(edition));
+    const late: string[] = [];
     for (const listed of missing) {
       if (signal?.aborted) return;
       const scan_ms = scanTime(listed.scan_id);
       const age_ms = ageOf(scan_ms);
       const isLive = scan_ms >= window_ms;
-      if (isLive && age_ms > LATE_AFTER_MS) log.warn({ scan_id: listed.scan_id, age_ms }, 'Scan:Match:Late');
+      if (isLive && age_ms > LATE_AFTER_MS) late.push(listed.scan_id);
       const paths = () => edition.paths('detections', [listed.date]);
       const hail = isLive ? inLive(scan_ms) : await readDetections(parts.engine, paths(), scan_ms);
       const { scan_id, data_source } = listed;
@@ -150,6 +151,7 @@ export function createWatch(
       const scan = { scan_id, scan_ms, on_time, data_source, hail };
       await matchOne(index, scan, () => coverageOf(edition, listed), forgetBefore(from_ms, newest_ms));
     }
+    if (late.length > 0) log.warn({ scans: late.length, newest: late.at(-1) }, 'Scan:Match:Late');
     done = version;
   };
 
