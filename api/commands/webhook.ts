@@ -131,7 +131,9 @@ export function webhookCommand(config: () => WebhookConfig): Command {
         replay(records, settings, id, since),
       );
       print(json, { id, since, dropped, missed, overdue }, [
-        `${counted(dropped, 'event')} that had been given up, ${counted(missed, 'event')} that it missed, ${counted(overdue, 'event')} over ${OVERDUE_MS / 60_000} minutes late: the service sends them now.`,
+        dropped + missed + overdue === 0
+          ? `There is nothing to recover for ${id}: no event since ${since} was given up or missed.`
+          : `${counted(dropped, 'event')} that had been given up, ${counted(missed, 'event')} that it missed, ${counted(overdue, 'event')} over ${OVERDUE_MS / 60_000} minutes late: the service sends them now.`,
       ]);
     });
 
@@ -173,7 +175,9 @@ async function rotate(records: Records, { data_root, master_keys, now }: Webhook
   const secrets = await openSecrets(records, { records_root: data_root, master_keys, now });
   return await records.transaction(async (rows) => {
     const receiver = await lockReceiver(rows, records.store, id);
-    if (receiver?.kind !== 'webhook') throw new CommandError(EXIT.not_found, `webhook ${id}: does not exist`);
+    if (receiver === null) throw unknownReceiver(id);
+    if (receiver.kind !== 'webhook')
+      throw new CommandError(EXIT.usage, `${id} is a subscription, expected a webhook: a new one has a new secret`);
     const rotated = await rotateSecret(rows, secrets, id, grace_ms);
     const detail = { old_secret_until: rotated.old_until };
     await recordAct(rows, now(), {

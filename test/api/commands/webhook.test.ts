@@ -7,6 +7,7 @@ import { openRecords } from '../../../api/records/open.ts';
 import { findReceiver } from '../../../api/records/receivers.ts';
 import type { Records } from '../../../api/records/records.ts';
 import { openSecrets, type Secrets } from '../../../api/records/secrets.ts';
+import { createSubscription } from '../../../api/records/subscriptions.ts';
 import { createWebhook, setWebhookStatus } from '../../../api/records/webhooks.ts';
 import { EVENT_TYPES } from '../../../schemas/webhook-events.ts';
 import { type Operator, operator } from './run.ts';
@@ -167,6 +168,30 @@ test.serial(
     t.like(await given.json('webhook', 'recover', id, '--since', '2026-05-20T11:00:00Z'), { missed: 0 });
   },
 );
+
+test.serial('rotate-secret says of a subscription that it is none', async (t) => {
+  const given = operator(t);
+  const { business_id } = await withWebhook(given);
+  const circle = { name: '', lat: 35, lon: -97, radius_km: 25, min_size_mm: 25 };
+  const wanted = { ...circle, webhook_url: 'https://hooks.example.com/depot', secret: 'sealed' };
+  const made = await asService(given, (records) =>
+    records.transaction((rows) => createSubscription({ rows, business_id, now_ms: given.config.now_ms }, wanted, 1)),
+  );
+  const id = made?.id ?? '';
+  const { code, err } = await given.run('webhook', 'rotate-secret', id);
+  t.deepEqual([code, err], [2, `hail-api: ${id} is a subscription, expected a webhook: a new one has a new secret\n`]);
+  t.is((await given.run('webhook', 'rotate-secret', 'wh_x')).code, 3);
+});
+
+test.serial('recover of a receiver that got everything says that there is nothing to recover', async (t) => {
+  const given = operator(t);
+  const { id } = await withWebhook(given);
+  const { code, out } = await given.run('webhook', 'recover', id, '--since', '2026-05-01T20:00:00Z');
+  t.deepEqual(
+    [code, out],
+    [0, `There is nothing to recover for ${id}: no event since 2026-05-01T20:00:00.000Z was given up or missed.\n`],
+  );
+});
 
 test.serial('doctor finds overdue deliveries, leases of the dead and a key file that others may read', async (t) => {
   const given = operator(t);
