@@ -8,6 +8,14 @@ import { GIVE_UP_AFTER } from '../rules/webhook-retry.ts';
 import { activeReceivers, enqueueEvent, type Outbox } from './events.ts';
 import { mailTeam } from './mail.ts';
 
+/** The team is mailed of one receiver, and of one of the two things, at most so often: who enables what is broken in a loop mails nobody. */
+const MAILS_EVERY_MS = 3_600_000;
+
+/** Whether the team may be mailed once more, by when it last was. */
+export function mayMailAgain(mailed_at: string | null, at_ms: number): boolean {
+  return mailed_at === null || at_ms - Date.parse(mailed_at) >= MAILS_EVERY_MS;
+}
+
 /** The failure that was too many. */
 export interface LastFailure {
   readonly status_code: number | null;
@@ -52,6 +60,8 @@ export async function giveUp(
       .execute();
     await dropPushes(rows, receiver.id);
   }
+  if (!mayMailAgain(receiver.give_up_mailed_at, failure.at_ms)) return;
+  await rows.updateTable(tableOf(receiver)).set({ give_up_mailed_at: at }).where('id', '=', receiver.id).execute();
   await mailTeam(rows, outbox.queue, receiver.business_id, {
     subject: `hail: ${receiver.kind} ${receiver.id} was ${receiver.kind === 'webhook' ? 'disabled' : 'paused'}`,
     text: [
@@ -73,7 +83,7 @@ export async function warnTeam(
   failures: number,
 ): Promise<void> {
   await rows
-    .updateTable(receiver.kind === 'webhook' ? 'webhooks' : 'subscriptions')
+    .updateTable(tableOf(receiver))
     .set({ warned_at: instant(failure.at_ms) })
     .where('id', '=', receiver.id)
     .execute();
@@ -85,6 +95,10 @@ export async function warnTeam(
       ...facts(receiver, failure),
     ].join('\n'),
   });
+}
+
+function tableOf({ kind }: Receiver): 'webhooks' | 'subscriptions' {
+  return kind === 'webhook' ? 'webhooks' : 'subscriptions';
 }
 
 async function tellOthers(

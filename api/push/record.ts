@@ -7,7 +7,7 @@ import { lockReceiver, type Receiver } from '../records/receivers.ts';
 import type { Database } from '../records/tables.ts';
 import { GIVE_UP_AFTER, isDelivered, retryWait, WARN_AFTER } from '../rules/webhook-retry.ts';
 import { addPushTask, type Outbox } from './events.ts';
-import { giveUp, warnTeam } from './give-up.ts';
+import { giveUp, mayMailAgain, warnTeam } from './give-up.ts';
 
 /** An attempt that ended. */
 export interface EndedAttempt {
@@ -34,7 +34,6 @@ export interface RecordSettings extends Outbox {
 }
 
 /** The failures of one receiver are told at most so often, before it is given up. */
-const WARNINGS_EVERY_MS = 3_600_000;
 
 /**
  * Writes down an attempt, and what follows from it: the delivery, the counters, the next attempt or what waited for this event,
@@ -114,7 +113,6 @@ function consequenceOf(receiver: Receiver, push: Push, ended: EndedAttempt, time
   const isFirstFailure = !success && counts && ended.attempt === 1;
   const failures = success ? 0 : receiver.consecutive_failures + (isFirstFailure ? 1 : 0);
   const is_given_up = isFirstFailure && failures >= GIVE_UP_AFTER;
-  const warned_ms = receiver.warned_at === null ? Number.NEGATIVE_INFINITY : Date.parse(receiver.warned_at);
   const wait_ms =
     success || !counts || is_given_up || push.redelivered_from !== null
       ? null
@@ -131,7 +129,7 @@ function consequenceOf(receiver: Receiver, push: Push, ended: EndedAttempt, time
     success,
     failures,
     is_given_up,
-    is_warning: isFirstFailure && failures === WARN_AFTER && ended.ended_ms - warned_ms >= WARNINGS_EVERY_MS,
+    is_warning: isFirstFailure && failures === WARN_AFTER && mayMailAgain(receiver.warned_at, ended.ended_ms),
     next_at_ms: wait_ms === null ? null : ended.ended_ms + wait_ms,
   };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
+import pino, { type Logger } from 'pino';
 import { z } from 'zod';
 import type { Task } from '../queue/queue.ts';
 import { isOutage } from '../records/failures.ts';
@@ -32,10 +33,11 @@ const RECORDING_WAIT_MS = 250;
 const KEPT_MS = 30 * 86_400_000;
 const SWEEP_EVERY_MS = 3_600_000;
 const MAILS_AT_ONCE = 4;
+const SILENT = pino({ level: 'silent' });
 const MAIL_LEASE_MS = 120_000;
 
 /** Sends what is due, until the function returned is called, which waits for what is under way. */
-export function startSending(services: SendingServices): () => Promise<void> {
+export function startSending(services: SendingServices, log: Logger = SILENT): () => Promise<void> {
   const { queue } = services;
   const stops = [
     queue.work(PUSH_TASK, { at_once: AT_ONCE, at_once_of_group: AT_ONCE_OF_RECEIVER, lease_ms: LEASE_MS }, (task) =>
@@ -45,20 +47,23 @@ export function startSending(services: SendingServices): () => Promise<void> {
       sendMail(task, services.mailer, services),
     ),
   ];
-  const sweeping = setInterval(
-    () =>
-      void services.records
-        .transaction((rows) => sweepPushes(rows, Date.now() - KEPT_MS))
-        .catch((error: unknown) => {
-          // What is out of reach now is swept the next time.
-          if (!isOutage(error)) throw error;
-        }),
-    SWEEP_EVERY_MS,
-  ).unref();
+  let sweeping: Promise<void> = Promise.resolve();
+  const timer = setInterval(() => {
+    sweeping = sweep(services, log);
+  }, SWEEP_EVERY_MS).unref();
   return async () => {
-    clearInterval(sweeping);
-    await Promise.all(stops.map((stop) => stop()));
+    clearInterval(timer);
+    await Promise.all([sweeping, ...stops.map((stop) => stop())]);
   };
+}
+
+async function sweep({ records }: SendingServices, log: Logger): Promise<void> {
+  try {
+    await records.transaction((rows) => sweepPushes(rows, Date.now() - KEPT_MS));
+  } catch (error) {
+    // It is swept the next time; deliveries go on.
+    log.warn({ err: error }, 'Push:Sweep:Failed');
+  }
 }
 
 /** Makes the attempt of a task, unless it was made, or nobody is to have the event any more. */

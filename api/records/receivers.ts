@@ -11,6 +11,7 @@ export interface Receiver {
   readonly status: Selectable<Database['webhooks']>['status'];
   readonly consecutive_failures: number;
   readonly warned_at: string | null;
+  readonly give_up_mailed_at: string | null;
 }
 
 /** A receiver with what its deliveries are signed with: one secret, or two while one is being replaced. */
@@ -23,7 +24,7 @@ export interface ListedReceiver extends Receiver {
   readonly inactive_since: string | null;
 }
 
-const COLUMNS = ['id', 'business_id', 'status', 'consecutive_failures', 'warned_at'] as const;
+const COLUMNS = ['id', 'business_id', 'status', 'consecutive_failures', 'warned_at', 'give_up_mailed_at'] as const;
 const ANY = sql``;
 
 /** Receivers of a business: webhooks, then subscriptions, oldest first. */

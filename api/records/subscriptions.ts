@@ -36,6 +36,7 @@ export async function createSubscription(
     last_triggered_at: null,
     consecutive_failures: 0,
     warned_at: null,
+    give_up_mailed_at: null,
     created_at: at,
     updated_at: at,
   };
@@ -145,7 +146,7 @@ export async function updateSubscription(
     .updateTable('subscriptions')
     .set((eb) => ({
       ...wanted,
-      ...(isResumed ? { consecutive_failures: 0, warned_at: null } : {}),
+      ...(isResumed ? { consecutive_failures: 0 } : {}),
       version: eb('version', '+', 1),
       updated_at: instant(now_ms),
     }))

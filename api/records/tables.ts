@@ -207,6 +207,8 @@ export const TABLES = {
       consecutive_failures: whole(),
       /** When its failures were last told by mail, before it was given up. */
       warned_at: nullable(text()),
+      /** When the team was last mailed that deliveries were given up. */
+      give_up_mailed_at: nullable(text()),
       created_at: text(),
       updated_at: text(),
     },
@@ -240,6 +242,8 @@ export const TABLES = {
       consecutive_failures: whole(),
       /** When its failures were last told by mail, before it was given up. */
       warned_at: nullable(text()),
+      /** When the team was last mailed that deliveries were given up. */
+      give_up_mailed_at: nullable(text()),
       created_at: text(),
       updated_at: text(),
     },

@@ -53,6 +53,7 @@ export async function createWebhook(
     failure_count: 0,
     consecutive_failures: 0,
     warned_at: null,
+    give_up_mailed_at: null,
     created_at: at,
     updated_at: at,
   };

@@ -158,6 +158,7 @@ function subscription(k: number, business_id: string, at: string): Subscription 
     last_triggered_at: null,
     consecutive_failures: 0,
     warned_at: null,
+    give_up_mailed_at: null,
     created_at: at,
     updated_at: at,
   };

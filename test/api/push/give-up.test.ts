@@ -141,7 +141,13 @@ test('ten distinct events that fail pause a subscription, close its open alert a
   const at = new Date(SERVICE_NOW_MS).toISOString();
   const location = { name: 'North\r\nBcc: x@example.com', lat: 35, lon: -97 };
   await records.transaction(async (rows) => {
-    const counters = { trigger_count: 1, last_triggered_at: at, consecutive_failures: 0, warned_at: null };
+    const counters = {
+      trigger_count: 1,
+      last_triggered_at: at,
+      consecutive_failures: 0,
+      warned_at: null,
+      give_up_mailed_at: null,
+    };
     const subscription = { id: 'sub_1', business_id, ...location, radius_km: 25, min_size_mm: 25, ...counters };
     await rows
       .insertInto('subscriptions')
@@ -183,4 +189,25 @@ test('ten distinct events that fail pause a subscription, close its open alert a
     open_location: null,
   });
   t.is(mailOf(t.context).filter(({ subject }) => subject === 'hail: subscription sub_1 was paused').length, 2);
+});
+
+test('a webhook that is enabled and fails again within an hour is disabled again, and the team is not mailed again', async (t) => {
+  await hireTeam(t.context);
+  const { webhook_id } = await makeWebhook(t.context, { url: 'https://broken.example.com' });
+  t.context.receivers.answer = () => 503;
+  for (const _ of [1, 2]) {
+    await failing(t.context, webhook_id, 10);
+    t.like(await answerOf(t.context, `${WEBHOOKS}/${webhook_id}`), { body: { status: 'disabled' } });
+    await answerOf(t.context, `${WEBHOOKS}/${webhook_id}`, sending('PUT', { status: 'active' }));
+  }
+  while ((await runTasks(t.context)) > 0);
+  t.deepEqual(
+    mailOf(t.context).map(({ to, subject }) => [to, subject.includes('disabled') ? 'disabled' : 'warning']),
+    [
+      ['admin@example.com', 'warning'],
+      ['admin@example.com', 'disabled'],
+      ['manager@example.com', 'warning'],
+      ['manager@example.com', 'disabled'],
+    ],
+  );
 });
