@@ -12,6 +12,8 @@ const ATTEMPT_MS = 15_000;
 const CONNECT_MS = 5_000;
 /** However much waits are shortened: a connection takes the time that it takes. */
 const LEAST_MS = 2_000;
+/** Steps that a limit is counted in. */
+const LIMIT_STEPS = 20;
 
 export interface OutletOptions {
   /** Networks that receivers may lie in although they are not public, such as `127.0.0.0/8`. */
@@ -141,12 +143,21 @@ function authoritiesOf(ca_file: string): readonly string[] {
 
 const CERTIFICATE = /-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----[^-]*-----END \1-----/g;
 
-/** A time limit; its signal aborts with the fault that it is. */
+/**
+ * A time limit; its signal aborts with the fault that it is. It is counted in steps, of which a process that is held up
+ * misses all but one: a receiver whose answer waits to be read has not been slow.
+ */
 function limit(longest_ms: number, what: string): Disposable & { readonly late: AbortSignal } {
   const controller = new AbortController();
   const fault = new AttemptFault('timeout', `${what} within ${longest_ms / 1000} s`);
-  const timer = setTimeout(() => controller.abort(fault), longest_ms);
-  return { late: controller.signal, [Symbol.dispose]: () => clearTimeout(timer) };
+  let left = LIMIT_STEPS;
+  const timer = setInterval(() => {
+    left -= 1;
+    if (left > 0) return;
+    clearInterval(timer);
+    controller.abort(fault);
+  }, longest_ms / LIMIT_STEPS);
+  return { late: controller.signal, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 function outcomeOf({ status_code, answer, retry_after_ms }: Answer): Omit<Attempt, 'duration_ms'> {

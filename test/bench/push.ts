@@ -53,12 +53,13 @@ async function inScope(part: (scope: Scope, folder: string) => Promise<void>): P
 async function losses(scope: Scope, folder: string, events: number, kills: number): Promise<void> {
   const load = { events, per_second: PER_SECOND, kills, time_scale: TIME_SCALE, ends_leases: false };
   const outcome = await pushLoad(scope, folder, load);
-  const { requests, taken, failed, hung, reset, delivered, dropped, repeated, deaths, took_ms, faults } = outcome;
+  const { requests, taken, failed, hung, reset, delivered, dropped, given_up, repeated, deaths, took_ms, faults } =
+    outcome;
   console.log(
     [
       `push: ${events} events, ${PER_SECOND} a second, service killed ${deaths} times, ${(took_ms / 1000).toFixed(0)} s in all`,
       `  ${requests} requests: ${taken} taken, ${failed} failed, ${hung} left open, ${reset} reset`,
-      `  ${delivered} events delivered, ${dropped} dropped after their last retry, ${repeated} requests repeated what was taken, under the same id`,
+      `  ${delivered} events delivered, ${dropped} dropped after their last retry, ${given_up} with a receiver that failed ten times; ${repeated} requests repeated what was taken, under the same id`,
       `  ${faults.length} faults (goal: 0)`,
     ].join('\n'),
   );

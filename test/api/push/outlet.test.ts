@@ -1,3 +1,4 @@
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -10,6 +11,8 @@ import {
 } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { selfSigned } from '../../../api/commands/self-signed.ts';
 import { SettingsError } from '../../../api/config.ts';
@@ -342,3 +345,19 @@ for (const [header, wait_ms] of [
   test(`Retry-After ${header === undefined ? 'left out' : JSON.stringify(header)} asks for ${wait_ms ?? 'nothing'}`, (t) => {
     t.is(retryAfter(typeof header === 'object' ? [...header] : header, NOW_MS), wait_ms);
   });
+
+const RECEIVER_CHILD = fileURLToPath(new URL('../../support/service/receiver-child.ts', import.meta.url));
+/** Longer than the shortest limit of an attempt. */
+const HELD_UP_MS = 2_500;
+
+test('a receiver that answers at once is not blamed for a service that was held up itself', async (t) => {
+  const child = fork(RECEIVER_CHILD);
+  t.teardown(() => child.disconnect());
+  const [receiver] = (await once(child, 'message')) as [Receiver];
+  const outlet = openTo(t, receiver, { time_scale: 0.001 });
+  const posted = post(outlet, receiver.url);
+  await nextTurn();
+  // Nothing else runs in this process meanwhile, as while it is starved of its processor.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, HELD_UP_MS);
+  t.like(await posted, { status_code: 200, error_class: null });
+});

@@ -37,6 +37,8 @@ export interface PushOutcome {
   readonly delivered: number;
   /** Events that were given up after the last retry, and were acknowledged by nobody. */
   readonly dropped: number;
+  /** Events that were given up with their receiver, which failed too often in a row. */
+  readonly given_up: number;
   /** Requests of events that were acknowledged before. */
   readonly repeated: number;
   readonly deaths: number;
@@ -199,24 +201,32 @@ async function judge(
   records: Records,
   sent: ReadonlyMap<string, number>,
   { requests }: Seen,
-): Promise<Pick<PushOutcome, 'delivered' | 'dropped' | 'repeated' | 'faults'>> {
-  const rows = await records.reader.selectFrom('pushes').select(['id', 'state', 'attempts', 'body']).execute();
+): Promise<Pick<PushOutcome, 'delivered' | 'dropped' | 'given_up' | 'repeated' | 'faults'>> {
+  const rows = await records.reader
+    .selectFrom('pushes')
+    .innerJoin('webhooks', 'webhooks.id', 'receiver_id')
+    .select(['pushes.id', 'state', 'attempts', 'body', 'webhooks.status'])
+    .execute();
   const pushes = new Map(rows.map((push) => [push.id, push]));
   const taken = new Set(requests.filter((request) => request.taken).map(({ id }) => id));
+  const delivered = [...taken].filter((id) => sent.has(id)).length;
   const told = new Map<number, string>();
   const faults: string[] = [];
   let dropped = 0;
+  let given_up = 0;
   let repeated = 0;
   for (const [id, number] of sent) {
     const push = pushes.get(id);
     if (push === undefined) faults.push(`event ${number} is gone from the records`);
     else if (push.state === 'delivered' && !taken.has(id))
       faults.push(`event ${number} counts as delivered, but nobody took it`);
-    else if (push.state === 'dropped' && push.attempts !== RETRIES_MAX + 1)
+    else if (push.state === 'dropped' && push.attempts <= RETRIES_MAX && push.status === 'active')
       faults.push(`event ${number} was dropped after ${push.attempts} attempts, expected ${RETRIES_MAX + 1}`);
     else if (push.state !== 'delivered' && push.state !== 'dropped')
       faults.push(`event ${number} is ${push.state} after ${push.attempts} attempts, expected its end`);
-    if (push?.state === 'dropped' && !taken.has(id)) dropped += 1;
+    if (push?.state !== 'dropped' || taken.has(id)) continue;
+    if (push.attempts > RETRIES_MAX) dropped += 1;
+    else given_up += 1;
   }
   const before = new Set<string>();
   for (const { id, body, taken: isTaken } of requests) {
@@ -230,5 +240,5 @@ async function judge(
     if (before.has(id)) repeated += 1;
     if (isTaken) before.add(id);
   }
-  return { delivered: taken.size, dropped, repeated, faults };
+  return { delivered, dropped, given_up, repeated, faults };
 }
