@@ -58,6 +58,6 @@ export function memberCommand(config: () => RecordsConfig): Command {
 /** Argument: an address that mail can be sent to, without a way into other headers. */
 function emailAddress(text: string): string {
   if (!/^[^\s@<>,;:"]{1,64}@[^\s@<>,;:"]{1,255}$/.test(text))
-    throw new InvalidArgumentError(`Found '${text}', expected an address such as anna@example.com.`);
+    throw new InvalidArgumentError(`Found '${text}', expected an address such as ops@example.com.`);
   return text.toLowerCase();
 }

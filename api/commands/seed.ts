@@ -37,7 +37,7 @@ Example of a file:
   businesses:
     - name: acme
       plan: pro
-      members: [{ email: anna@example.com, role: admin }]
+      members: [{ email: ops@example.com, role: admin }]
       keys: [{ name: dashboard, kind: live, scopes: ['hail:read', 'portfolio:*'] }]
       areas:
         - name: yard

@@ -10,7 +10,7 @@ plans:
 businesses:
   - name: acme
     plan: pro
-    members: [{ email: anna@example.com, role: admin }]
+    members: [{ email: ops@example.com, role: admin }]
     keys:
       - { name: dashboard, kind: live, scopes: ['hail:read', 'portfolio:*'] }
       - { name: ci, kind: test }
@@ -24,7 +24,7 @@ test.serial('a seed makes what it names, and a second time changes nothing and s
   const first = await json('seed', 'apply', path('seed.yaml'));
   t.deepEqual(first.changes, [
     'acme: made, on plan pro',
-    'acme: anna@example.com is admin',
+    'acme: ops@example.com is admin',
     'acme: made live key dashboard',
     'acme: made test key ci',
     'late: made, on plan self-hosted',

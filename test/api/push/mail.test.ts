@@ -8,7 +8,7 @@ import type { NewTask } from '../../../api/queue/queue.ts';
 
 const MAIL: Mail = {
   id: '6f1c1f8e-0b5e-4a54-9d3c-3f0f5f5a2b11',
-  to: 'anna@example.com',
+  to: 'ops@example.com',
   subject: 'hail: webhook wh_1 was disabled',
   text: 'Dächer\n.\nend',
   failed: 0,
@@ -72,13 +72,13 @@ test('without a server mail lies in a folder, once however often it is sent, for
   t.deepEqual(readdirSync(folder), [`${MAIL.id}.eml`]);
   t.is(statSync(join(folder, `${MAIL.id}.eml`)).mode & 0o777, 0o600);
   const text = readFileSync(join(folder, `${MAIL.id}.eml`), 'utf8');
-  for (const line of ['To: anna@example.com', `Subject: ${MAIL.subject}`, `Message-ID: <${MAIL.id}@hail>`])
+  for (const line of ['To: ops@example.com', `Subject: ${MAIL.subject}`, `Message-ID: <${MAIL.id}@hail>`])
     t.true(text.includes(`${line}\r\n`), line);
 });
 
 test('nothing in a mail can add a header or a recipient', async (t) => {
   const records_root = root(t);
-  const to = 'anna@example.com\r\nBcc: x@example.com';
+  const to = 'ops@example.com\r\nBcc: x@example.com';
   await openMailer({ smtp_url: null, records_root }).send({ ...MAIL, to, subject: 'a\r\nX-Evil: 1\r\n\r\nbody' });
   const [name = ''] = readdirSync(spoolPath(records_root));
   const [head = ''] = readFileSync(join(spoolPath(records_root), name), 'utf8').split('\r\n\r\n');
@@ -94,7 +94,7 @@ test('a mail server is given the mail, from the sender of its address', async (t
   await openMailer({ smtp_url: url, records_root: root(t) }).send(MAIL);
   t.is(taken.length, 1);
   t.true(taken[0]?.includes('From: hail@example.org\r\n'));
-  t.true(taken[0]?.includes('To: anna@example.com\r\n'));
+  t.true(taken[0]?.includes('To: ops@example.com\r\n'));
 });
 
 test('what the server does not take is queued again as the same mail, later each time, up to an hour', async (t) => {
