@@ -30,7 +30,7 @@ async function files(): Promise<SourceFile[]> {
   return scans.flatMap((scan) => scan.files.filter(({ product }) => product === 'MESH' || product === 'VIL'));
 }
 
-for (let seed = 1; seed <= 6; seed++)
+for (let seed = 1; seed <= 4; seed++)
   test(`files that arrive in any order, in any pieces, over any number of runs, give the content of the right order (order ${seed})`, async (t) => {
     const draw = generator(1000 * seed);
     const given = await files();
