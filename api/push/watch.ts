@@ -74,9 +74,11 @@ export function startWatch(parts: WatchParts, first_retry_ms = RETRY_MS): () => 
   let retry_ms = first_retry_ms;
   let turn = Promise.resolve();
 
+  const ended = () => {};
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const mine = turn.then(work);
-    turn = mine.catch(() => {});
+    // Whoever asked for the work hears of its failure; the next in turn begins all the same.
+    turn = mine.then(ended, ended);
     return mine;
   };
   const follow = (edition: Edition) =>

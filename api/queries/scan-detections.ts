@@ -35,9 +35,7 @@ export function liveDetections({ detections }: LiveSnapshot): (scan_ms: number) 
 }
 
 function part<Value>(column: ArrayLike<Value>, first: number, end: number): ArrayLike<Value> {
-  return column instanceof Float64Array
-    ? (column.subarray(first, end) as unknown as ArrayLike<Value>)
-    : Array.prototype.slice.call(column, first, end);
+  return Array.from({ length: end - first }, (_, k) => column[first + k] as Value);
 }
 
 /** Detections of a scan from the published tables: for one that the live window no longer holds. */

@@ -176,7 +176,7 @@ export async function deleteSubscription({ rows, business_id, now_ms }: Writer, 
   return true;
 }
 
-/** True unless the last alert is open and lies outside what the subscription asks for now. */
+/** False when the last alert is open and lies outside what the subscription asks for as it is changed. */
 async function stillRaises(
   rows: Transaction<Database>,
   { id, business_id, radius_km, min_size_mm }: Subscription,

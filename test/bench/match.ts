@@ -123,7 +123,7 @@ function storm(scan: number): Hail[] {
 }
 
 function columnsOf(hail: readonly Hail[]): ScanHail {
-  const column = (at: 0 | 1 | 2) => Float64Array.from(hail, (row) => row[at]) as unknown as ArrayLike<number>;
+  const column = (at: 0 | 1 | 2) => Float64Array.from(hail, (row) => row[at]);
   return { length: hail.length, lat: column(0), lon: column(1), size_mm: column(2) };
 }
 

@@ -36,7 +36,7 @@ test('subscriptions come oldest first, without their secret', async (t) => {
     trigger_count: 0,
     created_at: '2026-05-02T00:55:00.000Z',
     last_triggered_at: null,
-  } as unknown as Page['subscriptions'][number]);
+  });
 });
 
 test('a walk through the pages sees every subscription once, also when the one at a cursor is deleted', async (t) => {

@@ -71,14 +71,15 @@ test('small rings on a coarse grid are simple exactly when no pair of edges touc
 });
 
 test('rings that are simple by their making are found simple, here and by a library', (t) => {
-  fc.assert(
-    fc.property(simpleRing, (ring) => {
-      t.is(kinks({ type: 'Polygon', coordinates: [ring] }).features.length, 0);
-      return selfContact(toMicroRing(ring)) === null;
-    }),
-    { numRuns: 200 },
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(simpleRing, (ring) => {
+        t.is(kinks({ type: 'Polygon', coordinates: [ring] }).features.length, 0);
+        return selfContact(toMicroRing(ring)) === null;
+      }),
+      { numRuns: 200 },
+    ),
   );
-  t.pass();
 });
 
 test('one crossing among twenty thousand vertices is found', (t) => {
