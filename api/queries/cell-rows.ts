@@ -1,8 +1,13 @@
 import type { CollectionName } from '../../schemas/collections.ts';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
-import type { Edition } from '../catalog.ts';
+import type { CollectionEdition } from '../catalog.ts';
 import type { Engine } from '../duckdb.ts';
 import { kept } from './kept.ts';
+
+/** What is read of an edition: the files of a collection; null where it was never fed. */
+export interface CollectionPaths {
+  readonly collection: (name: CollectionName) => Pick<CollectionEdition, 'paths'> | null;
+}
 
 /** What an endpoint needs of a collection of geohash4 cells, and what it makes of that once and for all. */
 export interface CellView<Row, Made> {
@@ -18,7 +23,7 @@ export interface CellRows {
   /** What a view makes of the newest files. They are read once: published files never change under their name. */
   readonly of: <Row, Made>(view: CellView<Row, Made>, paths: readonly string[]) => Promise<Made>;
   /** Reads what an edition has of every view that was asked for before, so that no question has to wait for it. */
-  readonly renew: (edition: Pick<Edition, 'collection'>) => Promise<void>;
+  readonly renew: (edition: CollectionPaths) => Promise<void>;
 }
 
 /** Condition for the cells of a part: what one statement brings must fit into the memory of the engine, beside its questions. */
@@ -34,7 +39,7 @@ const MADE_KEPT = 1;
 /** Keeps what is newest of each view, once somebody has asked for it; what failed is tried again. */
 export function openCellRows(engine: Pick<Engine, 'rows'>): CellRows {
   const shelves = new Map<unknown, Map<string, Promise<unknown>>>();
-  const asked = new Map<unknown, (edition: Pick<Edition, 'collection'>) => Promise<unknown>>();
+  const asked = new Map<unknown, (edition: CollectionPaths) => Promise<unknown>>();
   const of = <Row, Made>(view: CellView<Row, Made>, paths: readonly string[]) => {
     const shelf = shelves.get(view) ?? new Map<string, Promise<unknown>>();
     shelves.set(view, shelf);

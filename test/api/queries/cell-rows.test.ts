@@ -1,5 +1,5 @@
 import test from 'ava';
-import { type CollectionEdition, openCatalog } from '../../../api/catalog.ts';
+import { openCatalog } from '../../../api/catalog.ts';
 import { openEngine, type Parameter } from '../../../api/duckdb.ts';
 import { type CellView, IN_PART, openCellRows } from '../../../api/queries/cell-rows.ts';
 import { packed, unpacked } from '../../../api/queries/packed.ts';
@@ -98,7 +98,7 @@ test('what was asked for is read of a new edition without a question, and nothin
   };
   const cells = openCellRows({ rows });
   const edition = (path: string) => ({
-    collection: (name: string) => ({ paths: () => [`${name}-${path}`] }) as unknown as CollectionEdition,
+    collection: (name: string) => ({ paths: () => [`${name}-${path}`] }),
   });
   await cells.renew(edition('a'));
   t.deepEqual(asked, [], 'nobody asked');
