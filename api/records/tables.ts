@@ -7,6 +7,8 @@ export const MIGRATION_NAMES = [
   '003-idempotency-key-digests',
   '004-commits',
   '005-alerts-webhooks-areas',
+  '006-jobs',
+  '007-earlier-variant',
 ] as const;
 export type MigrationName = (typeof MIGRATION_NAMES)[number];
 
@@ -388,6 +390,67 @@ export const TABLES = {
     backed_up: false,
   }),
 
+  /** Reports and exports: work that a caller polls, and the file it makes. */
+  jobs: table({
+    since: '006-jobs',
+    columns: {
+      id: text(),
+      business_id: text(),
+      kind: text<'report' | 'export'>(),
+      status: text<'pending' | 'done' | 'failed'>(),
+      /** JSON object: the validated request. */
+      params: text(),
+      /** JSON object: what was charged, so that it can be taken back when the job fails. */
+      charge: text(),
+      created_at: text(),
+      /** When the file was made, or the job failed; null while pending. */
+      finished_at: nullable(text()),
+      /** When the file and this row are deleted. */
+      expires_at: text(),
+      /** JSON object of what the poll tells; null until done. */
+      summary: nullable(text()),
+      /** Why it failed, in words; null unless failed. */
+      message: nullable(text()),
+      data_as_of: nullable(text()),
+      data_source: nullable(text()),
+      media_type: nullable(text()),
+      /** Name that a browser saves the file under. */
+      file_name: nullable(text()),
+      bytes: nullable(whole()),
+      /** Of the file, hex. */
+      sha256: nullable(text()),
+    },
+    primary_key: ['id'],
+    indexes: {
+      jobs_by_status: ['status', 'id'],
+      jobs_by_expiry: ['expires_at'],
+      jobs_by_business: ['business_id', 'id'],
+    },
+    belongs_to: 'businesses',
+    references_owner: true,
+    backed_up: true,
+  }),
+
+  /** Requests of a business on a UTC day, where its plan limits them. */
+  request_days: table({
+    since: '007-earlier-variant',
+    columns: { business_id: text(), day: text(), requests: whole() },
+    primary_key: ['business_id', 'day'],
+    belongs_to: 'businesses',
+    references_owner: true,
+    backed_up: true,
+  }),
+
+  /** Webhooks and subscriptions that were made in the earlier variant, and are told of events in its words. */
+  earlier_receivers: table({
+    since: '007-earlier-variant',
+    columns: { receiver_id: text(), business_id: text() },
+    primary_key: ['receiver_id'],
+    belongs_to: 'businesses',
+    references_owner: true,
+    backed_up: true,
+  }),
+
   /** Queued work that no caller polls. */
   tasks: table({
     since: '005-alerts-webhooks-areas',
@@ -517,6 +580,30 @@ export const TABLES = {
     indexes: { keys_by_business: ['business_id'] },
     belongs_to: 'businesses',
     references_owner: true,
+    locked_by_purge: true,
+    backed_up: true,
+  }),
+
+  /** What is settled for a key beside its scopes; without a row it is of the current variant and has no cap. */
+  key_rules: table({
+    since: '007-earlier-variant',
+    columns: {
+      key_id: text(),
+      variant: text<'current' | 'earlier'>(),
+      /** Most credits a month with this key and those of its rotation; null: none but the business's. */
+      monthly_cap: nullable(whole()),
+    },
+    primary_key: ['key_id'],
+    belongs_to: 'keys',
+    backed_up: true,
+  }),
+
+  /** Credits used in a month under the cap of a key: counted for the keys of one rotation together. */
+  key_periods: table({
+    since: '007-earlier-variant',
+    columns: { key_id: text(), period: text(), used: whole() },
+    primary_key: ['key_id', 'period'],
+    belongs_to: 'keys',
     locked_by_purge: true,
     backed_up: true,
   }),

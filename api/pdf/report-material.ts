@@ -1,0 +1,37 @@
+import type { MixedProvenance } from '../../schemas/provenance.ts';
+import type { Verification } from '../../schemas/resources/verification.ts';
+import type { GroundReport } from '../../schemas/tables/ground-reports.ts';
+
+/** Largest MESH of one pixel on one storm date. */
+export interface ReportPixel {
+  /** Centre of the pixel; it reaches 0.005 degrees to each side. */
+  readonly lat: number;
+  readonly lon: number;
+  readonly max_mm: number;
+}
+
+/** A ground report within the radius. */
+export interface ReportedHail extends Pick<GroundReport, 'source' | 'time' | 'lat' | 'lon' | 'size_mm' | 'place'> {
+  /** Geodesic, from the point. */
+  readonly distance_m: number;
+}
+
+/** What a report shows of one event beside its verdict. */
+export interface EventMaterial {
+  readonly event_date: string;
+  /** Pixels of 5 mm and more around the point, also those a little outside the radius. */
+  readonly pixels: readonly ReportPixel[];
+  /** All within the radius, by distance. */
+  readonly reports: readonly ReportedHail[];
+}
+
+/** All that the document of a verification is made of: a pure function of it. */
+export interface ReportMaterial {
+  readonly report_id: string;
+  /** Epoch milliseconds; the one thing in the document that differs when it is made again. */
+  readonly generated_ms: number;
+  readonly verification: Verification;
+  /** One for each event, in their order. */
+  readonly events: readonly EventMaterial[];
+  readonly data_source: MixedProvenance | null;
+}

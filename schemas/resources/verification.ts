@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { MixedProvenance } from '../provenance.ts';
+import { REPORT_FEEDS } from '../tables/ground-reports.ts';
+import { DetectionQualityBlock } from './detection-quality.ts';
+import { wireLat, wireLon } from './fields.ts';
+
+/** Version of the rules by which verdicts are made: a change of any rule, threshold or weight raises it. */
+export const METHODOLOGY_VERSION = '1.0.0';
+/** Outer bounds of the distance bands, miles; a bound belongs to the nearer band. */
+export const BANDS_MI = [1, 3, 5] as const;
+export const VERIFICATION_RADIUS_MI = 5 as const;
+export const BANDS = ['0-1mi', '1-3mi', '3-5mi'] as const;
+export type Band = (typeof BANDS)[number];
+export const VERDICTS = ['hit', 'marginal', 'miss'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+/** Most days of a verification, both ends included. */
+export const VERIFICATION_DAYS_MAX = 90;
+
+/** A report of hail on the ground near the point. */
+export const NearestReport = z.object({
+  source: z.enum(REPORT_FEEDS).meta({ description: 'Feed the report came from.' }),
+  max_size_mm: z.number().meta({ description: 'Largest hailstone as reported.', unit: 'mm' }),
+  distance_m: z.int().nonnegative().meta({ description: 'Geodesic distance from the point.', unit: 'm' }),
+});
+export type NearestReport = z.infer<typeof NearestReport>;
+
+/** What one storm date brought to the point. */
+export const VerificationEvent = z.object({
+  event_date: z.string().meta({ description: 'Storm date.' }),
+  verdict: z.enum(VERDICTS).meta({
+    description:
+      'hit: a detection that a ground report corroborates, or a strong one alone; marginal: any other detection, or a report without radar; miss: neither, an echo of 5 to 10 mm only.',
+  }),
+  band: z.enum(BANDS).meta({
+    description: 'Nearest distance band with hail of 19 mm or more, else the nearest with any signal.',
+  }),
+  max_size_mm: z.number().nullable().meta({
+    description: 'Largest MESH within the radius; null where only a report speaks of hail.',
+    unit: 'mm',
+  }),
+  ml_confidence: z.number().min(0).max(1).meta({
+    description:
+      'Confidence that hail fell at the point, from size, distance, number of detections, reports and radar geometry.',
+    unit: '1',
+  }),
+  n_detections: z
+    .int()
+    .nonnegative()
+    .meta({ description: 'Detections (pixels times scans of 10 mm and more) within the radius.', unit: '1' }),
+  first_detected: z.string().nullable().meta({ description: 'First scan with a detection; null without one.' }),
+  last_detected: z.string().nullable().meta({ description: 'Last scan with one.' }),
+  ground_truth: z.object({
+    corroborated: z.boolean().meta({
+      description:
+        'A report of 13 mm or more within 5 miles of the point, within 60 minutes of a detection and within 8 km of one.',
+    }),
+    nearest_reports: z.array(NearestReport).meta({ description: 'Up to five, nearest first.' }),
+  }),
+  note: z.string().nullable().meta({
+    description:
+      'Why the confidence is capped, where radars did not cover the point for more than a quarter of the scans.',
+  }),
+});
+export type VerificationEvent = z.infer<typeof VerificationEvent>;
+
+/** Whether hail fell at a point, day by day. */
+export const Verification = z.object({
+  location: z.object({ lat: wireLat(), lon: wireLon() }),
+  date_range: z.object({ start: z.string(), end: z.string() }).meta({ description: 'Storm dates, both included.' }),
+  radius_mi: z.literal(VERIFICATION_RADIUS_MI).meta({ description: 'Radius around the point.', unit: 'mi' }),
+  methodology: z.object({
+    version: z.string().meta({ description: 'Equal inputs give equal verdicts under one version.' }),
+    description: z.string().meta({ description: 'How the verdicts are made, and where the data come from.' }),
+    bands_mi: z.array(z.number()).meta({ description: 'Outer bounds of the distance bands.', unit: 'mi' }),
+  }),
+  detection_quality: DetectionQualityBlock,
+  events: z.array(VerificationEvent).meta({ description: 'Storm dates with any signal within the radius, ascending.' }),
+  event_count: z.int().nonnegative(),
+  verification_hash: z.string().meta({
+    description:
+      'sha256: and the hex digest of the canonical JSON (RFC 8785) of {date_range, events, location, methodology: {version}}.',
+  }),
+  data_source: MixedProvenance.nullable().meta({
+    description: 'Where the data of the range come from; null without any.',
+  }),
+  data_as_of: z.string().nullable().meta({
+    description: 'When the newest of the rows that were used was made; null without any.',
+  }),
+});
+export type Verification = z.infer<typeof Verification>;
