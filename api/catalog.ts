@@ -66,6 +66,8 @@ export interface Edition {
   readonly liveDates: (since_ms: number) => string[];
   /** Observation time of the newest scan of some dates; of the newest scan at all when they have none. */
   readonly dataAsOf: (dates: readonly string[]) => number | null;
+  /** When the newest of some dates was committed, epoch milliseconds; null when none is published. */
+  readonly committedAt: (dates: readonly string[]) => number | null;
   /** What is published of a collection; null when it was never fed, which differs from one that holds nothing. */
   readonly collection: (name: CollectionName) => CollectionEdition | null;
   /** How the feeds of the collections are, in the order of their names. */
@@ -86,6 +88,8 @@ export interface CollectionEdition {
    * succeeded counts from when it was followed first, so that its silence shows the longer it lasts.
    */
   readonly as_of_ms: number;
+  /** When it was changed last, epoch milliseconds. */
+  readonly committed_ms: number;
   /** Provenance of all that it holds; of one that holds nothing, of what feeds it. */
   readonly source: MixedProvenance;
 }
@@ -420,6 +424,7 @@ export const NOTHING_PUBLISHED: Edition = {
   provenanceOf: () => null,
   liveDates: () => [],
   dataAsOf: () => null,
+  committedAt: () => null,
   collection: () => null,
   feedStates: [],
 };
@@ -524,6 +529,11 @@ function makeEdition(
     liveDates: (since_ms) =>
       liveDates.filter(({ date, last_ms }) => date === newest?.date || last_ms >= since_ms).map(({ date }) => date),
     dataAsOf: (names) => newestOf(names)?.last_ms ?? newest_scan_ms,
+    committedAt: (names) =>
+      names.reduce<number | null>((newest, name) => {
+        const date = partitions.get(name);
+        return date === undefined ? newest : Math.max(newest ?? 0, Date.parse(date.committed_at));
+      }, null),
     collection: (name) => {
       const head = collections.get(name);
       return head === undefined ? null : collectionEdition(store, name, head, feedStates);
@@ -555,6 +565,7 @@ function collectionEdition(
     source,
     version: `${source} ${Object.values(table_commits).join(' ')}`,
     as_of_ms: known.length === 0 ? committed_ms : Math.min(...known),
+    committed_ms,
   };
 }
 

@@ -155,6 +155,8 @@ export interface WriteEndpoint<
   readonly idempotent: boolean;
   /** The answer carries a secret: it is never compressed, and encrypted where it is kept for repetitions. */
   readonly answers_secret: boolean;
+  /** Provenance of the data that a body was made from, which X-Data-Source states, of a repetition too; null: it reads none. */
+  readonly data_source: ((body: z.infer<R>) => MixedProvenance | null) | null;
   /** Before the transaction, which nobody else can write beside: what takes long and needs no records belongs here. */
   readonly prepare: (input: HandlerInput<Typed<P>, Typed<Q>, Typed<B>>) => Promise<Ready>;
   /** Inside the transaction; must not wait for anything but the records. */
@@ -208,6 +210,7 @@ const WRITE_DEFAULTS = {
   ...DEFAULTS,
   idempotent: false,
   answers_secret: false,
+  data_source: null,
   prepare: async () => null,
   committed: () => {},
 } as const;

@@ -254,7 +254,7 @@ function responses(endpoint: Endpoint, endpoints: readonly Endpoint[]): ZodOpenA
   const own = {
     ...COMMON_HEADERS,
     ...(isCacheable(endpoint) ? headers(['ETag']) : {}),
-    ...(endpoint.kind === 'read' && endpoint.plan !== null && endpoint.reads_dates ? headers(['X-Data-Source']) : {}),
+    ...(statesSource(endpoint) ? headers(['X-Data-Source']) : {}),
     ...(takesKey(endpoint) ? headers(['Idempotent-Replay']) : {}),
     ...(textOnly ? headers(['Content-Disposition']) : {}),
   };
@@ -408,6 +408,12 @@ function ownOperation(): ZodOpenApiOperationObject {
       ),
     },
   };
+}
+
+/** Whether its answers say where their data come from. */
+function statesSource(endpoint: Endpoint): boolean {
+  if (endpoint.kind === 'write') return endpoint.data_source !== null;
+  return endpoint.plan !== null && endpoint.reads_dates;
 }
 
 function isCacheable(endpoint: Endpoint): boolean {

@@ -76,7 +76,7 @@ export function idempotency(
         if (claim.kind === 'other_request')
           throw new ApiError('invalid_idempotency_key', 'Idempotency-Key was used with a different request');
         if (claim.kind === 'replay') {
-          state.reply = replyOf(readable(claim.answer), { 'Idempotent-Replay': 'true' });
+          state.reply = replyOf(endpoint, readable(claim.answer), { 'Idempotent-Replay': 'true' });
           return;
         }
         state.claim = claim.token;

@@ -1,4 +1,4 @@
-import type { Answer, WriteEndpoint } from '../endpoint.ts';
+import type { Answer, Endpoint, WriteEndpoint } from '../endpoint.ts';
 import { type Headers, JSON_TYPE, type Reply } from '../http/reply.ts';
 import type { StoredAnswer, Writer } from '../records/records.ts';
 import type { Services } from '../services.ts';
@@ -25,18 +25,24 @@ export function write(endpoint: WriteEndpoint, services: Services, check: CheckR
     if (stored === 'over_cap') throw spendCapExceeded(now_ms);
     state.claim = null;
     state.charged = charge !== null;
-    state.reply = replyOf({ ...stored, body: stored.sent });
+    state.reply = replyOf(endpoint, { ...stored, body: stored.sent });
     endpoint.committed(services);
   };
 }
 
 /** An answer that was stored, as it goes out: first or again. */
-export function replyOf({ status, type, body }: StoredAnswer, headers: Headers = {}): Reply {
+export function replyOf(endpoint: Endpoint, { status, type, body }: StoredAnswer, headers: Headers = {}): Reply {
   return {
     status,
     type,
-    headers: { 'Cache-Control': 'no-store', ...headers },
+    headers: { 'Cache-Control': 'no-store', ...dataSource(endpoint, status, body), ...headers },
     bytes: Buffer.from(body),
     gzipped: null,
   };
+}
+
+function dataSource(endpoint: Endpoint, status: number, body: string): Headers {
+  if (endpoint.kind !== 'write' || endpoint.data_source === null || status !== endpoint.status) return {};
+  const provenance = endpoint.data_source(JSON.parse(body));
+  return provenance === null ? {} : { 'X-Data-Source': provenance };
 }

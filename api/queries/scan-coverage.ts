@@ -35,19 +35,23 @@ export interface ScanCoverage {
  * What the archive of a scan says of its coverage; null when it says nothing, or is gone. Throws for what is no archive.
  */
 export async function readScanCoverage(path: string): Promise<ScanCoverage | null> {
-  const metadata = await readMetadata(path);
-  const uncovered = z.looseObject({ uncovered: Uncovered.optional() }).parse(metadata ?? {}).uncovered;
-  return uncovered === undefined ? null : coverageOf(uncovered);
-}
-
-async function readMetadata(path: string): Promise<unknown> {
-  let file: Awaited<ReturnType<typeof open>>;
   try {
-    file = await open(path);
+    const uncovered = await readUncovered(path);
+    return uncovered === null ? null : coverageOf(uncovered);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
+}
+
+/** Where the scan of an archive had no coverage; null when the archive says nothing. Throws for one that is gone, too. */
+export async function readUncovered(path: string): Promise<Uncovered | null> {
+  const metadata = await readMetadata(path);
+  return z.looseObject({ uncovered: Uncovered.optional() }).parse(metadata).uncovered ?? null;
+}
+
+async function readMetadata(path: string): Promise<unknown> {
+  const file = await open(path);
   try {
     const { buffer: header } = await file.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0);
     if (!MAGIC.equals(header.subarray(0, MAGIC.length))) throw new Error(`${path} is no PMTiles archive`);

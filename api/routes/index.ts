@@ -24,6 +24,7 @@ import { deletePortfolioLocations, listPortfolioLocations, uploadPortfolioLocati
 import { stormsGet, stormsList } from './storms.ts';
 import { tilesDaily, tilesScan } from './tiles.ts';
 import { getUsage, getUsageExport } from './usage.ts';
+import { verify } from './verify.ts';
 import { warnings } from './warnings.ts';
 import {
   createWebhookEndpoint,
@@ -54,6 +55,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   tilesDaily,
   outlooksSpc,
   warnings,
+  verify,
   listAlerts,
   subscribeToAlerts,
   getAlert,

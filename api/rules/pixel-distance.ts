@@ -62,3 +62,13 @@ export function pixelsAround({ lat, lon }: Position, radius_m: number): Reach {
     col1: Math.min(LATTICE.cols - 1, Math.floor((lon + east_deg - LATTICE.west) / LATTICE.step)),
   };
 }
+
+/** Distances this near a bound are measured exactly, m: far more than the straight measure is off by up to 20 km. */
+const CLOSE_CALL_M = 1;
+
+/** True when a pixel's rectangle lies within a distance of a position, the bound included; up to 20 km. */
+export function isPixelWithin(position: Position, row: number, col: number, radius_m: number): boolean {
+  const short_m = shortDistanceM(position, nearestInPixel(position, row, col));
+  if (Math.abs(short_m - radius_m) > CLOSE_CALL_M) return short_m <= radius_m;
+  return pixelDistanceM(position, row, col) <= radius_m;
+}

@@ -1,6 +1,6 @@
 /** What speaks for hail at a point on one storm date. */
 export interface PointEvidence {
-  /** Largest detection, weighted by its distance, mm. */
+  /** Largest MESH, weighted by its distance, mm; 0 without any radar signal. */
   readonly size_mm: number;
   /** Detections (pixels times scans) in the nearest band that has hail. */
   readonly n_detections: number;
@@ -19,10 +19,9 @@ const BOUNDS = { min: 0.02, max: 0.98 } as const;
 
 /**
  * Confidence that hail fell at a point, 0.02 to 0.98: `ml_confidence` of the point products.
- * Rises with every input. Methodology 1.0.0.
+ * Rises with every input; without a radar signal it is the least, because ln 0 is. Methodology 1.0.0.
  */
 export function pointConfidence({ size_mm, n_detections, corroborated, hdqi }: PointEvidence): number {
-  if (n_detections === 0) return BOUNDS.min;
   const sum =
     WEIGHTS.constant +
     WEIGHTS.size * Math.log(size_mm / SIZE_SCALE_MM) +

@@ -1,0 +1,218 @@
+import { boxAround } from '../../schemas/geo/around.ts';
+import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
+import type { Bbox, Position } from '../../schemas/geo/position.ts';
+import { combineProvenances } from '../../schemas/provenance.ts';
+import { VERIFICATION_RADIUS_MI, type Verification } from '../../schemas/resources/verification.ts';
+import { detections } from '../../schemas/tables/detections.ts';
+import { type GroundReport, groundReports } from '../../schemas/tables/ground-reports.ts';
+import { addDays, monthOf, timestamp } from '../../schemas/time.ts';
+import type { CollectionEdition, Edition } from '../catalog.ts';
+import { asOneQuestion, type Queries } from '../duckdb.ts';
+import type { EventMaterial } from '../pdf/report-material.ts';
+import { qualityAt } from '../rules/detection-quality.ts';
+import { pixelsAround } from '../rules/pixel-distance.ts';
+import { pixelKey } from '../rules/portfolio-impacts.ts';
+import { rounded } from '../rules/rounded.ts';
+import {
+  eventOf,
+  methodologyOf,
+  needsTimes,
+  type PixelDay,
+  SIGNAL_MIN_MM,
+  type Signs,
+  signsAround,
+  VERIFICATION_RADIUS_M,
+  verificationHash,
+} from '../rules/verification.ts';
+import type { Services } from '../services.ts';
+import { gapsAt } from './point-gaps.ts';
+import { pointPixels } from './point-pixels.ts';
+import { FILES, selectList } from './select.ts';
+
+/** What is asked: whether hail fell at a point on any of some storm dates. */
+export interface VerificationQuestion extends Position {
+  /** Storm dates, both included. */
+  readonly date_start: string;
+  readonly date_end: string;
+}
+
+/** A verification, and what a report shows of each event beside it. */
+export interface ReadVerification {
+  readonly verification: Verification;
+  /** One for each event, in their order. */
+  readonly events: readonly EventMaterial[];
+}
+
+/** So far around the point pixels are read: a drawing shows a little more than the radius. */
+const READ_RADIUS_KM = 10;
+
+const REPORT_COLUMNS = [
+  'storm_date',
+  'report_id',
+  'source',
+  'time',
+  'lat',
+  'lon',
+  'size_mm',
+  'place',
+  'issued_at',
+  'data_source',
+] as const satisfies readonly (keyof GroundReport)[];
+type Report = Pick<GroundReport, (typeof REPORT_COLUMNS)[number]>;
+
+const REPORTS_SQL = `
+  SELECT ${selectList(groundReports, REPORT_COLUMNS)} FROM ${FILES}
+  WHERE storm_date BETWEEN $2::DATE AND $3::DATE AND lon BETWEEN $4 AND $6 AND lat BETWEEN $5 AND $7`;
+
+/**
+ * Whether hail fell at a point, day by day: a pure function of the question, of the edition and of the methodology, whatever
+ * the clock says. The point is taken with the five decimals that the answer shows, so that it can be made again from the answer.
+ */
+export function readVerification(
+  services: Pick<Services, 'engine' | 'terrain'>,
+  edition: Edition,
+  question: VerificationQuestion,
+): Promise<ReadVerification> {
+  return asOneQuestion(() => verificationAt(services, edition, question));
+}
+
+async function verificationAt(
+  { engine, terrain }: Pick<Services, 'engine' | 'terrain'>,
+  edition: Edition,
+  { lat, lon, date_start, date_end }: VerificationQuestion,
+): Promise<ReadVerification> {
+  const point = { lat: rounded(lat, 5), lon: rounded(lon, 5) };
+  const span = { first: date_start, last: date_end };
+  const collection = edition.collection('reports');
+  const [pixels, reports] = await Promise.all([
+    pointPixels(engine, edition, { ...point, ...span, radius_km: READ_RADIUS_KM, min_mm: SIGNAL_MIN_MM }),
+    collection === null ? [] : reportsAround(engine, collection, point, span),
+  ]);
+  const found = signsAround(point, pixels, reports);
+  const open = found.filter(needsTimes).map(({ storm_date }) => storm_date);
+  const dates = found.map(({ storm_date }) => storm_date);
+  const [times, gaps] = await Promise.all([
+    detectionTimes(engine, edition, point, open),
+    dates.length === 0 ? new Map() : gapsAt(engine, edition, point, dates),
+  ]);
+  const { block } = qualityAt(point, Number(date_start.slice(5, 7)), terrain.model());
+  const events = found.map((signs) =>
+    eventOf(signs, {
+      hdqi: block.hdqi,
+      gaps: gaps.get(signs.storm_date) ?? null,
+      times: times.get(signs.storm_date) ?? null,
+    }),
+  );
+  const used = found.flatMap((signs) => signs.reports);
+  const provenance = edition.provenanceOf(edition.datesBetween(date_start, date_end));
+  const data_source = combineProvenances([
+    ...(provenance === null ? [] : [provenance]),
+    ...used.map((report) => report.data_source),
+  ]);
+  const judged = {
+    location: point,
+    date_range: { start: date_start, end: date_end },
+    methodology: methodologyOf(data_source, { hasReports: collection !== null }),
+    events,
+  };
+  const as_of_ms = ingestedAt(edition, collection, found);
+  const verification: Verification = {
+    ...judged,
+    radius_mi: VERIFICATION_RADIUS_MI,
+    detection_quality: block,
+    event_count: events.length,
+    verification_hash: verificationHash(judged),
+    data_source,
+    data_as_of: as_of_ms === null ? null : timestamp(as_of_ms),
+  };
+  return { verification, events: materialOf(found, pixels) };
+}
+
+function reportsAround(
+  engine: Queries,
+  { paths }: CollectionEdition,
+  point: Position,
+  { first, last }: { readonly first: string; readonly last: string },
+): Promise<Report[]> | Report[] {
+  // Files hold the months of UTC times; a storm date may end in the month after its own.
+  const files = paths(monthOf(first), monthOf(addDays(last, 1)));
+  return files.length === 0
+    ? []
+    : engine.rows<Report>(REPORTS_SQL, [files, first, last, ...boxAround(point, VERIFICATION_RADIUS_M / 1000)]);
+}
+
+const TIMES_SQL = `
+  SELECT storm_date::VARCHAR AS storm_date, "row"::INTEGER AS r, col::INTEGER AS c, scan_time FROM ${FILES}
+  WHERE "row" BETWEEN $2::USMALLINT AND $3::USMALLINT AND col BETWEEN $4::USMALLINT AND $5::USMALLINT
+    AND storm_date IN (SELECT unnest($6::VARCHAR[])::DATE)`;
+
+/** Instants of all detections around the point on some dates, by date and `pixelKey`. */
+async function detectionTimes(
+  engine: Queries,
+  edition: Edition,
+  point: Position,
+  dates: readonly string[],
+): Promise<ReadonlyMap<string, ReadonlyMap<number, readonly number[]>>> {
+  const byDate = new Map<string, Map<number, number[]>>();
+  const bbox: Bbox = boxAround(point, VERIFICATION_RADIUS_M / 1000);
+  const paths = edition.paths(detections.name, dates, { bbox });
+  if (paths.length === 0) return byDate;
+  const { row0, row1, col0, col1 } = pixelsAround(point, VERIFICATION_RADIUS_M);
+  const rows = await engine.rows<{ storm_date: string; r: number; c: number; scan_time: number }>(TIMES_SQL, [
+    paths,
+    row0,
+    row1,
+    col0,
+    col1,
+    dates,
+  ]);
+  for (const { storm_date, r, c, scan_time } of rows) {
+    const ofDate = byDate.get(storm_date) ?? new Map<number, number[]>();
+    byDate.set(storm_date, ofDate);
+    const key = pixelKey(r, c);
+    ofDate.set(key, [...(ofDate.get(key) ?? []), scan_time]);
+  }
+  return byDate;
+}
+
+/**
+ * When the newest of the rows behind some signs came in: the commit of their storm dates; of a local storm report its issue,
+ * and of the lists of the Storm Prediction Center, which have none, the last change of the collection.
+ */
+function ingestedAt(
+  edition: Edition,
+  collection: CollectionEdition | null,
+  found: readonly Signs<Report>[],
+): number | null {
+  const seen = found.filter(({ pixels }) => pixels.length > 0).map(({ storm_date }) => storm_date);
+  const instants = [
+    edition.committedAt(seen),
+    ...found.flatMap(({ reports }) => reports.map(({ issued_at }) => issued_at ?? collection?.committed_ms ?? null)),
+  ].filter((instant) => instant !== null);
+  return instants.length === 0 ? null : Math.max(...instants);
+}
+
+function materialOf(found: readonly Signs<Report>[], pixels: readonly PixelDay[]): EventMaterial[] {
+  const pixelsOf = Map.groupBy(pixels, ({ storm_date }) => storm_date);
+  return found.map(({ storm_date, reports }) => {
+    const largest = new Map<number, { readonly lat: number; readonly lon: number; readonly max_mm: number }>();
+    for (const { row, col, max_mm } of pixelsOf.get(storm_date) ?? []) {
+      const key = pixelKey(row, col);
+      const known = largest.get(key)?.max_mm ?? 0;
+      if (max_mm > known) largest.set(key, { lat: rowLat(row), lon: colLon(col), max_mm });
+    }
+    return {
+      event_date: storm_date,
+      pixels: [...largest].sort(([a], [b]) => a - b).map(([, pixel]) => pixel),
+      reports: reports.map(({ source, time, lat, lon, size_mm, place, distance_m }) => ({
+        source,
+        time,
+        lat,
+        lon,
+        size_mm,
+        place,
+        distance_m,
+      })),
+    };
+  });
+}

@@ -1,0 +1,301 @@
+import { createHash } from 'node:crypto';
+import { canonical } from '../../schemas/canonical.ts';
+import { distanceKm } from '../../schemas/geo/distance.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+import {
+  BANDS,
+  BANDS_MI,
+  type Band,
+  METHODOLOGY_VERSION,
+  VERIFICATION_RADIUS_MI,
+  type Verdict,
+  type Verification,
+  type VerificationEvent,
+} from '../../schemas/resources/verification.ts';
+import { CELL_GROW_MM } from '../../schemas/size.ts';
+import type { DayMax } from '../../schemas/tables/day-max.ts';
+import type { GroundReport } from '../../schemas/tables/ground-reports.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { METRES_PER_MILE } from '../../schemas/units.ts';
+import { isPixelWithin, pixelDistanceM } from './pixel-distance.ts';
+import { pointConfidence } from './point-confidence.ts';
+import { pixelKey } from './portfolio-impacts.ts';
+import { rounded } from './rounded.ts';
+
+export const VERIFICATION_RADIUS_M = VERIFICATION_RADIUS_MI * METRES_PER_MILE;
+/** An echo of this MESH is a signal. */
+export const SIGNAL_MIN_MM = CELL_GROW_MM;
+
+/** What a band must hold to be the nearest one with hail, mm. */
+const BAND_MIN_MM = 19;
+/** Weight of the largest MESH of each band: hail farther away says less about the point. */
+const BAND_WEIGHTS = [1, 0.85, 0.7] as const;
+/** A detection without a report is a hit from this size, number of detections and confidence on, all in the nearest band. */
+const STRONG = { size_mm: 38, detections: 3, confidence: 0.7 } as const;
+/** What a report must be to corroborate a detection: so large, so near to it, so soon before or after it. */
+const CORROBORATION = { size_mm: 13, distance_m: 8000, time_ms: 60 * 60_000 } as const;
+/** Where radars did not cover the point in a larger share of the scans, the confidence is at most so much. */
+const GAPS = { share: 0.25, confidence: 0.5 } as const;
+const NEAREST_REPORTS = 5;
+
+/** A row of the day maxima that some scan saw: what radar measured in one pixel over a stretch of a storm date. */
+export type PixelDay = Pick<
+  DayMax,
+  'storm_date' | 'row' | 'col' | 'max_mm' | 'max_time' | 'first_detected' | 'last_detected' | 'detection_scans'
+>;
+
+/** What a verdict needs of a ground report. */
+export type ReportSeen = Pick<GroundReport, 'storm_date' | 'report_id' | 'source' | 'time' | 'lat' | 'lon' | 'size_mm'>;
+
+/** A report within the radius. */
+export type NearReport<Report extends ReportSeen = ReportSeen> = Report & {
+  /** Geodesic, from the point. */
+  readonly distance_m: number;
+};
+
+/** A pixel of a storm date within the radius, whose stretches are joined. */
+interface NearPixel {
+  readonly row: number;
+  readonly col: number;
+  /** Index of its band. */
+  readonly band: number;
+  readonly max_mm: number;
+  /** Scans in which it was a detection. */
+  readonly detections: number;
+  /** Instants at which it certainly was one, epoch milliseconds: the first, the last, and the largest of each stretch. */
+  readonly known_times: readonly number[];
+}
+
+/** A storm date with any signal within the radius. */
+export interface Signs<Report extends ReportSeen = ReportSeen> {
+  readonly storm_date: string;
+  readonly pixels: readonly NearPixel[];
+  /** By distance, then id. */
+  readonly reports: readonly NearReport<Report>[];
+}
+
+/** Scans of a storm date that were looked at, and those in which no radar covered the point. */
+export interface GapCount {
+  readonly scans: number;
+  readonly uncovered: number;
+}
+
+/** What else a verdict rests on. */
+export interface Circumstances {
+  /** How well radar sees hail at the point, 0..1. */
+  readonly hdqi: number;
+  /** Null where no data tell. */
+  readonly gaps: GapCount | null;
+  /** Every instant of the detections of a date by `pixelKey`, epoch milliseconds; null where they are not needed. */
+  readonly times: ReadonlyMap<number, readonly number[]> | null;
+}
+
+/**
+ * Storm dates with any signal within the radius of a point, ascending: an echo of 5 mm, or a report. Rows may come in any
+ * order, and those farther away with them.
+ */
+export function signsAround<Report extends ReportSeen>(
+  point: Position,
+  pixels: readonly PixelDay[],
+  reports: readonly Report[],
+): Signs<Report>[] {
+  const near = reports
+    .map((report) => ({ ...report, distance_m: 1000 * distanceKm(point, report) }))
+    .filter(({ distance_m }) => distance_m <= VERIFICATION_RADIUS_M)
+    .sort((a, b) => a.distance_m - b.distance_m || (a.report_id < b.report_id ? -1 : 1));
+  const bandOf = bandsAround(point);
+  const signals = pixels.filter(({ max_mm, row, col }) => max_mm >= SIGNAL_MIN_MM && bandOf(row, col) !== null);
+  const pixelsOf = Map.groupBy(signals, ({ storm_date }) => storm_date);
+  const reportsOf = Map.groupBy(near, ({ storm_date }) => storm_date);
+  return [...new Set([...pixelsOf.keys(), ...reportsOf.keys()])].sort().map((storm_date) => ({
+    storm_date,
+    pixels: joined(pixelsOf.get(storm_date) ?? [], bandOf),
+    reports: reportsOf.get(storm_date) ?? [],
+  }));
+}
+
+/** Index of the band of a pixel, null beyond the radius; each pixel is measured once. */
+function bandsAround(point: Position): (row: number, col: number) => number | null {
+  const known = new Map<number, number | null>();
+  return (row, col) => {
+    const key = pixelKey(row, col);
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const band = bandAt(pixelDistanceM(point, row, col));
+    known.set(key, band);
+    return band;
+  };
+}
+
+/** Index of the band of a distance, m; a bound belongs to the nearer band; null beyond the radius. */
+export function bandAt(distance_m: number): number | null {
+  const band = BANDS_MI.findIndex((outer_mi) => distance_m <= outer_mi * METRES_PER_MILE);
+  return band < 0 ? null : band;
+}
+
+/** Pixels whose rows of several stretches are added up. */
+function joined(rows: readonly PixelDay[], bandOf: (row: number, col: number) => number | null): NearPixel[] {
+  return [...Map.groupBy(rows, ({ row, col }) => pixelKey(row, col)).values()].map((stretches) => {
+    const { row, col } = stretches[0] as PixelDay;
+    return {
+      row,
+      col,
+      band: bandOf(row, col) as number,
+      max_mm: Math.max(...stretches.map(({ max_mm }) => max_mm)),
+      detections: stretches.reduce((sum, { detection_scans }) => sum + detection_scans, 0),
+      known_times: stretches.flatMap(knownTimes),
+    };
+  });
+}
+
+function knownTimes({ detection_scans, max_time, first_detected, last_detected }: PixelDay): number[] {
+  return [detection_scans > 0 ? max_time : null, first_detected, last_detected].filter((time) => time !== null);
+}
+
+/**
+ * True when the day maxima leave open whether a report corroborates: it falls between the first and the last detection of
+ * a pixel and not within the hour of any instant they tell. The times of all detections are needed then.
+ */
+export function needsTimes(signs: Signs): boolean {
+  return !isCorroborated(signs, null) && isCorroborated(signs, 'throughout');
+}
+
+/** The event of a storm date with signs. Its comparisons are of exact values; they are rounded last. */
+export function eventOf(signs: Signs, { hdqi, gaps, times }: Circumstances): VerificationEvent {
+  const { storm_date, pixels, reports } = signs;
+  const bands = BANDS.map((_, band) => bandFacts(pixels.filter((pixel) => pixel.band === band)));
+  const corroborated = isCorroborated(signs, times);
+  const hasGaps = gaps !== null && gaps.uncovered > GAPS.share * gaps.scans;
+  const evidence = {
+    size_mm: Math.max(...bands.map(({ max_mm }, band) => max_mm * (BAND_WEIGHTS[band] as number))),
+    n_detections: bands[nearestWith(bands, ({ max_mm }) => max_mm > 0)]?.detections ?? 0,
+    corroborated,
+    hdqi,
+  };
+  const ml_confidence = Math.min(pointConfidence(evidence), hasGaps ? GAPS.confidence : 1);
+  const hasReport = BANDS.map((_, band) => reports.some(({ distance_m }) => bandAt(distance_m) === band));
+  const max_mm = Math.max(...bands.map((band) => band.max_mm));
+  const n_detections = bands.reduce((sum, { detections }) => sum + detections, 0);
+  const detected = pixels.filter(({ detections }) => detections > 0).flatMap(({ known_times }) => known_times);
+  return {
+    event_date: storm_date,
+    verdict: verdictOf({ bands, corroborated, ml_confidence, hasReport: reports.length > 0 }),
+    band: BANDS[nearestWith(bands, (facts, band) => facts.max_mm > 0 || hasReport[band] === true)] as Band,
+    max_size_mm: max_mm === 0 ? null : rounded(max_mm, 1),
+    ml_confidence: rounded(ml_confidence, 3),
+    n_detections,
+    first_detected: detected.length === 0 ? null : timestamp(Math.min(...detected)),
+    last_detected: detected.length === 0 ? null : timestamp(Math.max(...detected)),
+    ground_truth: {
+      corroborated,
+      nearest_reports: reports.slice(0, NEAREST_REPORTS).map(({ source, size_mm, distance_m }) => ({
+        source,
+        max_size_mm: rounded(size_mm, 1),
+        distance_m: Math.round(distance_m),
+      })),
+    },
+    note: hasGaps ? gapsNote(gaps) : null,
+  };
+}
+
+interface BandFacts {
+  /** Largest MESH, 0 without any. */
+  readonly max_mm: number;
+  /** Pixels times scans. */
+  readonly detections: number;
+}
+
+function bandFacts(pixels: readonly NearPixel[]): BandFacts {
+  return {
+    max_mm: pixels.reduce((most, { max_mm }) => Math.max(most, max_mm), 0),
+    detections: pixels.reduce((sum, { detections }) => sum + detections, 0),
+  };
+}
+
+/** Index of the nearest band with hail of 19 mm or more, else of the nearest with a signal; -1 without any. */
+function nearestWith(bands: readonly BandFacts[], isSignal: (facts: BandFacts, band: number) => boolean): number {
+  const large = bands.findIndex(({ max_mm }) => max_mm >= BAND_MIN_MM);
+  return large < 0 ? bands.findIndex(isSignal) : large;
+}
+
+function verdictOf(found: {
+  readonly bands: readonly BandFacts[];
+  readonly corroborated: boolean;
+  readonly ml_confidence: number;
+  readonly hasReport: boolean;
+}): Verdict {
+  const { bands, corroborated, ml_confidence, hasReport } = found;
+  const [nearest] = bands as [BandFacts];
+  const isStrong =
+    nearest.max_mm >= STRONG.size_mm && nearest.detections >= STRONG.detections && ml_confidence >= STRONG.confidence;
+  if (corroborated || isStrong) return 'hit';
+  return hasReport || bands.some(({ detections }) => detections > 0) ? 'marginal' : 'miss';
+}
+
+/**
+ * Whether a report of 13 mm or more lies within 8 km and 60 minutes of a detection within the radius. `times` are those of all
+ * detections; null: only those that the day maxima tell; `throughout`: as if every pixel were one from its first to its last.
+ */
+function isCorroborated({ pixels, reports }: Signs, times: Circumstances['times'] | 'throughout'): boolean {
+  const detected = pixels.filter(({ detections }) => detections > 0);
+  return reports
+    .filter(({ size_mm }) => size_mm >= CORROBORATION.size_mm)
+    .some((report) =>
+      detected.some(
+        (pixel) =>
+          isSeenAround(pixel, report.time, times) &&
+          isPixelWithin(report, pixel.row, pixel.col, CORROBORATION.distance_m),
+      ),
+    );
+}
+
+function isSeenAround(
+  { row, col, known_times }: NearPixel,
+  time_ms: number,
+  times: Circumstances['times'] | 'throughout',
+): boolean {
+  const isNear = (seen_ms: number) => Math.abs(seen_ms - time_ms) <= CORROBORATION.time_ms;
+  if (known_times.some(isNear)) return true;
+  if (times === 'throughout') return Math.min(...known_times) < time_ms && time_ms < Math.max(...known_times);
+  return times?.get(pixelKey(row, col))?.some(isNear) ?? false;
+}
+
+function gapsNote({ scans, uncovered }: GapCount): string {
+  return `No radar covered the point in ${uncovered} of the ${scans} scans of the date that were looked at: the confidence is at most ${GAPS.confidence}.`;
+}
+
+/**
+ * Fingerprint of a verification: `sha256:` and the hex digest of the canonical JSON (RFC 8785) of where, when, what and by which
+ * methodology, and of nothing that another run may change.
+ */
+export function verificationHash({
+  date_range,
+  events,
+  location,
+  methodology: { version },
+}: Pick<Verification, 'date_range' | 'events' | 'location' | 'methodology'>): string {
+  const content = canonical({ date_range, events, location, methodology: { version } });
+  return `sha256:${createHash('sha256').update(content).digest('hex')}`;
+}
+
+const HOW = [
+  'Hail estimated by radar (MESH of MRMS, 0.01 degree pixels measured to their edge) and reported from the ground, within 5 miles of the point, storm date by storm date.',
+  'hit: a detection (10 mm or more) that a ground report of 13 mm or more corroborates within 8 km and 60 minutes; or, without one, 38 mm or more with at least 3 detections within 1 mile and a confidence of .70 or more.',
+  'marginal: any other detection, or a report without radar. miss: an echo of 5 to 10 mm only.',
+  'Sizes are estimates. Absence of evidence is not proof of absence.',
+].join(' ');
+const SOURCES = {
+  observed: '',
+  simulated: ' The data are simulated: they say nothing about real hail.',
+  mixed: ' Some of the data are simulated: they say nothing about real hail.',
+} as const;
+
+/** How verdicts are made, and what is to be known of the data. */
+export function methodologyOf(
+  data_source: Verification['data_source'],
+  { hasReports }: { readonly hasReports: boolean },
+): Verification['methodology'] {
+  const reports = hasReports ? '' : ' No ground reports are published here, so nothing is corroborated.';
+  const source = data_source === null ? '' : SOURCES[data_source];
+  return { version: METHODOLOGY_VERSION, description: `${HOW}${reports}${source}`, bands_mi: [...BANDS_MI] };
+}
