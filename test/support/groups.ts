@@ -17,7 +17,10 @@ const GROUPS = {
   ],
   contract: ['contract/a', 'contract/c', 'contract/e', 'contract/f', 'contract/i', 'contract/m'],
   'contract-areas': ['contract/delete-areas', 'contract/get-areas', 'contract/patch-areas', 'contract/post-areas'],
-  'contract-data': ['contract/data', 'contract/get-c', 'contract/get-e', 'contract/get-hail', 'contract/post-hail'],
+  'contract-data': [
+    ...['contract/data', 'contract/get-c', 'contract/get-e', 'contract/get-hail'],
+    ...['contract/post-hail', 'contract/post-verify'],
+  ],
   'contract-portfolio': ['contract/delete-portfolio', 'contract/get-portfolio', 'contract/post-portfolio'],
   'contract-alerts': ['contract/delete-alerts', 'contract/get-alerts', 'contract/patch-alerts', 'contract/post-alerts'],
   'contract-webhooks': [
