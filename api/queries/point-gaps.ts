@@ -41,7 +41,7 @@ const archives = new Map<string, Promise<Packed>>();
  */
 export async function gapsAt(
   engine: Queries,
-  edition: Edition,
+  edition: Pick<Edition, 'paths' | 'absolute'>,
   point: Position,
   dates: readonly string[],
 ): Promise<ReadonlyMap<string, GapCount>> {

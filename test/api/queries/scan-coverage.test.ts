@@ -1,9 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import test, { type ExecutionContext } from 'ava';
 import { coverageOf, readScanCoverage, type Uncovered } from '../../../api/queries/scan-coverage.ts';
-import { describeArchive } from '../../../pipeline/tiles/metadata.ts';
-import { writePmtiles } from '../../../pipeline/tiles/pmtiles.ts';
 import type { Bbox } from '../../../schemas/geo/position.ts';
+import { archiveOf } from '../../support/data/uncovered-archive.ts';
 import { scratch } from '../../support/data/world.ts';
 
 /** Blocks of 0.1 degree from 36 N, 98 W: `x` uncovered. */
@@ -48,10 +47,8 @@ test('nothing is covered outside the grid', (t) => {
 });
 
 async function archiveWith(t: ExecutionContext, uncovered: Uncovered | null): Promise<string> {
-  const note = { name: 'scan', description: '', provenance: 'simulated', layers: [], hail_bounds: null } as const;
-  const archive = writePmtiles({ ...describeArchive({ ...note, uncovered }, [-98, 35.5, -97.4, 36]), tiles: [] });
   const path = await scratch(t, 'scan.pmtiles');
-  await writeFile(path, archive);
+  await writeFile(path, archiveOf(uncovered));
   return path;
 }
 
