@@ -10,6 +10,7 @@ import { planCommand } from './commands/plan.ts';
 import { seedCommand } from './commands/seed.ts';
 import { serveCommand } from './commands/serve.ts';
 import { usageCommand } from './commands/usage.ts';
+import { verifyCommand } from './commands/verify.ts';
 import { webhookCommand } from './commands/webhook.ts';
 import { readConfig, releaseVersion } from './config.ts';
 
@@ -26,6 +27,7 @@ const program = new Command('hail-api')
   .addCommand(usageCommand(readConfig))
   .addCommand(dataCommand(readConfig))
   .addCommand(doctorCommand(readConfig))
+  .addCommand(verifyCommand(readConfig))
   .addCommand(backupCommand(readConfig))
   .addHelpText(
     'after',

@@ -13,6 +13,7 @@ import { memberCommand } from '../../../api/commands/member.ts';
 import { planCommand } from '../../../api/commands/plan.ts';
 import { seedCommand } from '../../../api/commands/seed.ts';
 import { usageCommand } from '../../../api/commands/usage.ts';
+import { type VerifyConfig, verifyCommand } from '../../../api/commands/verify.ts';
 import { type WebhookConfig, webhookCommand } from '../../../api/commands/webhook.ts';
 
 const COMMANDS = [
@@ -25,6 +26,7 @@ const COMMANDS = [
   planCommand,
   seedCommand,
   usageCommand,
+  verifyCommand,
   webhookCommand,
 ];
 
@@ -35,9 +37,11 @@ export interface Ran {
   readonly err: string;
 }
 
+type OperatorConfig = WebhookConfig & VerifyConfig;
+
 /** Runs `hail-api` on a data root of its own. Tests that use it are serial: it listens to standard output. */
 export interface Operator {
-  readonly config: WebhookConfig & { now_ms: number };
+  readonly config: OperatorConfig & { now_ms: number };
   readonly run: (...args: string[]) => Promise<Ran>;
   /** Runs with --json and returns the object; fails on another exit code than 0. */
   readonly json: (...args: string[]) => Promise<Record<string, unknown>>;
@@ -53,6 +57,7 @@ export function operator(t: ExecutionContext): Operator {
     database_url: null,
     raw_keep_days: null,
     master_keys: null,
+    storm_day_start_hour: 0,
     now_ms: Date.parse('2026-05-20T12:00:00Z'),
     now: () => config.now_ms,
   };
@@ -69,7 +74,7 @@ export function operator(t: ExecutionContext): Operator {
   };
 }
 
-async function runHere(config: WebhookConfig, args: readonly string[]): Promise<Ran> {
+async function runHere(config: OperatorConfig, args: readonly string[]): Promise<Ran> {
   const program = new Command('hail-api');
   for (const command of COMMANDS) program.addCommand(command(() => config));
   const out = listen(process.stdout);

@@ -1,0 +1,121 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { VERIFICATION_DAYS_MAX, type Verification, VerificationRequest } from '../../schemas/resources/verification.ts';
+import { MM_PER_INCH } from '../../schemas/units.ts';
+import { type Catalog, DataUnavailable, openCatalog } from '../catalog.ts';
+import type { Config } from '../config.ts';
+import { decimal, shown } from '../decode.ts';
+import { type Engine, JOBS, openEngine } from '../duckdb.ts';
+import { readVerification } from '../queries/verification.ts';
+import { rangeFault } from '../rules/verification-range.ts';
+import { openTerrain } from '../terrain.ts';
+import { CommandError, counted, EXIT, print, table } from './cli.ts';
+
+/** What the command needs of the settings: it reads the data root, and neither records nor server. */
+export type VerifyConfig = Pick<Config, 'data_root' | 'storm_day_start_hour' | 'now'>;
+
+/** `hail-api verify`: the answer of POST /v1/verify without the service, uncharged. */
+export function verifyCommand(config: () => VerifyConfig): Command {
+  return new Command('verify')
+    .description(
+      `verify hail at a point from a storm date to another, at most ${VERIFICATION_DAYS_MAX} days with both ends: the answer of POST /v1/verify, uncharged`,
+    )
+    .argument('<lat>', 'latitude, WGS84', degrees(90))
+    .argument('<lon>', 'longitude, WGS84; negative in the west', degrees(180))
+    .argument('<from>', 'first storm date, YYYY-MM-DD')
+    .argument('<to>', 'last storm date, included')
+    .option('--json', 'print the answer as one JSON object')
+    .action(async (lat: number, lon: number, from: string, to: string, { json }: { readonly json?: true }) => {
+      const settings = config();
+      const verification = await verified(
+        settings,
+        requestOf({ lat, lon, date_start: from, date_end: to }, settings.now()),
+      );
+      print(json, verification, linesOf(verification));
+    });
+}
+
+/** Argument parser: degrees up to a limit either way. */
+function degrees(limit: number): (text: string) => number {
+  return (text) => {
+    const value = decimal(text);
+    if (value === null || Math.abs(value) > limit)
+      throw new InvalidArgumentError(`Found '${shown(text)}', expected a number from -${limit} to ${limit}.`);
+    return value;
+  };
+}
+
+function requestOf(given: VerificationRequest, now_ms: number): VerificationRequest {
+  const parsed = VerificationRequest.safeParse(given);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new CommandError(EXIT.usage, `${issue?.path.join('.')} ${issue?.message}`);
+  }
+  const fault = rangeFault(parsed.data, now_ms);
+  if (fault !== null) throw new CommandError(EXIT.usage, `${fault.member} ${fault.reason}`);
+  return parsed.data;
+}
+
+async function verified(
+  { data_root, storm_day_start_hour }: VerifyConfig,
+  request: VerificationRequest,
+): Promise<Verification> {
+  const engine: Engine = await openEngine(data_root, JOBS);
+  try {
+    const catalog: Catalog = await openCatalog(data_root, storm_day_start_hour);
+    try {
+      const terrain = await openTerrain(engine, catalog);
+      return (await readVerification({ engine, terrain }, catalog.edition(), request)).verification;
+    } finally {
+      await catalog.close();
+    }
+  } catch (error) {
+    if (error instanceof DataUnavailable) throw new CommandError(EXIT.failure, error.message);
+    throw error;
+  } finally {
+    await engine.close();
+  }
+}
+
+const HEAD = ['storm date', 'verdict', 'band', 'MESH', 'confidence', 'detections', 'from', 'to (UTC)', 'reports'];
+
+function linesOf(verification: Verification): readonly string[] {
+  const { location, date_range, events, event_count, detection_quality, data_source, data_as_of } = verification;
+  const rows = events.map((event) => [
+    event.event_date,
+    event.verdict,
+    event.band,
+    event.max_size_mm === null ? '-' : sizeText(event.max_size_mm),
+    event.ml_confidence.toFixed(3),
+    String(event.n_detections),
+    clock(event.first_detected),
+    clock(event.last_detected),
+    reportsText(event.ground_truth),
+  ]);
+  return [
+    `${location.lat}, ${location.lon} from ${date_range.start} to ${date_range.end}: ${counted(event_count, 'storm date')} with a signal within 5 miles.`,
+    '',
+    ...table(HEAD, rows, 'No echo of 5 mm and no report. Absence of evidence is not proof of absence.'),
+    '',
+    ...events.flatMap(({ event_date, note }) => (note === null ? [] : [`${event_date}: ${note}`])),
+    `Radar sees hail there: ${detection_quality.detection_word} (${detection_quality.hdqi}). Data: ${data_source ?? 'none'}, as of ${data_as_of ?? '-'}.`,
+    verification.methodology.description,
+    `Methodology ${verification.methodology.version}, ${verification.verification_hash}`,
+  ];
+}
+
+function sizeText(size_mm: number): string {
+  return `${size_mm} mm (${(size_mm / MM_PER_INCH).toFixed(2)} in)`;
+}
+
+/** `20:12:00` of an instant; a storm date may end on the day after it. */
+function clock(time: string | null): string {
+  return time === null ? '-' : time.slice('YYYY-MM-DDT'.length, -1);
+}
+
+function reportsText({ corroborated, nearest_reports }: Verification['events'][number]['ground_truth']): string {
+  const told = nearest_reports.map(
+    ({ source, max_size_mm, distance_m }) =>
+      `${source} ${sizeText(max_size_mm)} at ${(distance_m / 1000).toFixed(1)} km`,
+  );
+  return `${corroborated ? 'agree: ' : ''}${told.length === 0 ? '-' : told.join('; ')}`;
+}

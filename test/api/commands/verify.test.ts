@@ -1,0 +1,45 @@
+import test from 'ava';
+import { verify } from '../../../api/routes/verify.ts';
+import { publish, scansBetween } from '../../support/data/world.ts';
+import { sending } from '../../support/service/portfolio.ts';
+import { startService } from '../../support/service/service.ts';
+import { operator } from './run.ts';
+
+const PLACE = ['35.2', '-97'];
+const RANGE = ['2026-04-25', '2026-05-02'];
+
+test.serial('verify answers without a server or records what POST /v1/verify answers', async (t) => {
+  const it = operator(t);
+  await publish(it.config.data_root, await scansBetween('23:54', '00:02'));
+  const service = await startService({
+    endpoints: [verify],
+    data_root: it.config.data_root,
+    now_ms: it.config.now_ms,
+  });
+  t.teardown(() => service.close());
+  const body = { lat: 35.2, lon: -97, date_start: RANGE[0], date_end: RANGE[1] };
+  const answer = await service.json('/v1/verify', sending('POST', body));
+  t.deepEqual<unknown, unknown>(await it.json('verify', ...PLACE, ...RANGE), answer);
+  const { event_count, verification_hash } = answer as { event_count: number; verification_hash: string };
+  const { code, out } = await it.run('verify', ...PLACE, ...RANGE);
+  t.is(code, 0);
+  t.is(out.match(/^2026-05-0\d {2}(?:hit|marginal|miss) /gm)?.length ?? 0, event_count);
+  t.true(out.includes(verification_hash));
+  t.regex((await it.run('verify', '45', '-80', ...RANGE)).out, /0 storm dates .*\n\nNo echo of 5 mm and no report\./);
+});
+
+test.serial('verify refuses with exit code 2 what POST /v1/verify would refuse', async (t) => {
+  const it = operator(t);
+  for (const [args, said] of [
+    [['91', '-97', ...RANGE], /'91'/],
+    [['35,2', '-97', ...RANGE], /'35,2'/],
+    [[...PLACE, '2026-02-01', '2026-05-02'], /^hail-api: date_end is too far from date_start/],
+    [[...PLACE, '2019-12-31', '2020-01-02'], /^hail-api: date_start is before the first date of history/],
+    [[...PLACE, '2026-05-01', '2026-06-02'], /^hail-api: date_end is 2026-06-02, expected at most tomorrow/],
+    [[...PLACE, '2026-05-01'], /missing required argument 'to'/],
+  ] as const) {
+    const { code, err } = await it.run('verify', ...args);
+    t.is(code, 2, args.join(' '));
+    t.regex(err, said);
+  }
+});
