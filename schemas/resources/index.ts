@@ -41,6 +41,7 @@ import {
 import { SwathCollection, Swaths, SwathTier } from './swath-tier.ts';
 import { DailyTiles, ScanTiles, TileFrame } from './tile-frame.ts';
 import { Operation } from './usage.ts';
+import { NearestReport, Verification, VerificationEvent, VerificationRequest } from './verification.ts';
 import { Warning, Warnings } from './warning.ts';
 import { MesoscaleDiscussion, Watch } from './watch.ts';
 import {
@@ -93,6 +94,7 @@ const RESOURCES = {
   MonitoredArea,
   MonitoredAreas,
   Motion,
+  NearestReport,
   NearestStorm,
   NewArea,
   Nowcast,
@@ -132,6 +134,9 @@ const RESOURCES = {
   TrackHistoryPoint,
   UploadedRow,
   UsageOperation: Operation,
+  Verification,
+  VerificationEvent,
+  VerificationRequest,
   Warning,
   Warnings,
   Watch,

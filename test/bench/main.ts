@@ -19,6 +19,7 @@ import { scan } from './scan.ts';
 import { serve } from './serve.ts';
 import { swaths } from './swaths.ts';
 import { tracking } from './tracking.ts';
+import { verify } from './verify.ts';
 
 const GOAL_FRAMES = ['--product', 'PrecipRate', '--threshold', '50', '--min-pixels', '8', '--bbox=-107,28.5,-97,36.5'];
 
@@ -34,6 +35,7 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   swaths,
   portfolio,
   history,
+  verify,
   risk,
   feeds,
   serve,
@@ -64,6 +66,7 @@ async function run([name, ...args]: string[]): Promise<void> {
   await swaths([]);
   await portfolio([]);
   await history([]);
+  await verify([]);
   await risk();
   await feeds();
   await serve([]);

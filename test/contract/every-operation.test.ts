@@ -28,6 +28,7 @@ const TABLE = [
   ['GET /v1/tiles/daily', 2, 'tiles.daily', 'tiles:read', 'tag'],
   ['GET /v1/outlooks/spc', 5, 'outlooks.spc', 'outlooks:read', 'tag'],
   ['GET /v1/warnings', 8, 'warnings.list', 'warnings:read', 'tag'],
+  ['POST /v1/verify', 50, 'verify.create', 'verify:write', ''],
   ['GET /v1/alerts', 1, 'alerts.list', 'alerts:read', ''],
   ['POST /v1/alerts/subscribe', 2, 'alerts.subscribe', 'alerts:write', ''],
   ['GET /v1/alerts/{id}', 1, 'alerts.get', 'alerts:read', ''],
@@ -95,7 +96,7 @@ const RATE_HEADERS = [
 /** Its answer follows from where radars stand: no storm date is read. */
 const WITHOUT_DATES = ['GET /v1/coverage'];
 /** Data answers without a tag: they too say where their data come from. */
-const UNTAGGED_DATA = ['POST /v1/hail/current/batch', 'GET /v1/portfolio/impacts'];
+const UNTAGGED_DATA = ['POST /v1/hail/current/batch', 'GET /v1/portfolio/impacts', 'POST /v1/verify'];
 
 let whole: WholeService;
 
