@@ -10,6 +10,7 @@ import {
 } from './areas.ts';
 import { coverage } from './coverage.ts';
 import { events } from './events.ts';
+import { createExport, getExport } from './exports.ts';
 import { hailCurrent, hailCurrentBatch } from './hail-current.ts';
 import { hailForecast } from './hail-forecast.ts';
 import { hailHistory } from './hail-history.ts';
@@ -24,6 +25,7 @@ import { deletePortfolioLocations, listPortfolioLocations, uploadPortfolioLocati
 import { stormsGet, stormsList } from './storms.ts';
 import { tilesDaily, tilesScan } from './tiles.ts';
 import { getUsage, getUsageExport } from './usage.ts';
+import { createReport, getReport } from './verify-report.ts';
 import { warnings } from './warnings.ts';
 import {
   createWebhookEndpoint,
@@ -54,6 +56,10 @@ export const ENDPOINTS: readonly Endpoint[] = [
   tilesDaily,
   outlooksSpc,
   warnings,
+  createReport,
+  getReport,
+  createExport,
+  getExport,
   listAlerts,
   subscribeToAlerts,
   getAlert,

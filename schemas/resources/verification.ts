@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MixedProvenance } from '../provenance.ts';
 import { REPORT_FEEDS } from '../tables/ground-reports.ts';
+import { addDays, isCalendarDate } from '../time.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
 import { wireLat, wireLon } from './fields.ts';
 
@@ -15,6 +16,42 @@ export const VERDICTS = ['hit', 'marginal', 'miss'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 /** Most days of a verification, both ends included. */
 export const VERIFICATION_DAYS_MAX = 90;
+/** History runs from this date; between it and the first published data a verification is valid and finds nothing. */
+export const HISTORY_FIRST_DATE = '2020-01-01';
+
+const bodyDate = (description: string) =>
+  z
+    .string()
+    .refine(isCalendarDate, { error: 'is no date of the calendar, expected YYYY-MM-DD', abort: true })
+    .refine((date) => date >= HISTORY_FIRST_DATE, {
+      error: `is before the first date of history, expected ${HISTORY_FIRST_DATE} or later`,
+    })
+    .meta({ description, format: 'date' });
+
+/** Where, and on which dates. What the clock decides is checked beside it. */
+export const VerificationRequest = z
+  .object({
+    lat: z
+      .number()
+      .min(-90)
+      .max(90)
+      .meta({ description: 'Latitude of the point, WGS84; taken with 5 decimals.', unit: 'deg' }),
+    lon: z.number().min(-180).max(180).meta({ description: 'Longitude of the point, WGS84; likewise.', unit: 'deg' }),
+    date_start: bodyDate(`First storm date, ${HISTORY_FIRST_DATE} or later, at most today (UTC).`),
+    date_end: bodyDate(
+      `Last storm date, included: at most ${VERIFICATION_DAYS_MAX} days with both ends, at most tomorrow (UTC).`,
+    ),
+  })
+  .refine(({ date_start, date_end }) => date_start <= date_end, {
+    path: ['date_end'],
+    error: 'is before date_start, expected the same date or a later one',
+    abort: true,
+  })
+  .refine(({ date_start, date_end }) => date_end < addDays(date_start, VERIFICATION_DAYS_MAX), {
+    path: ['date_end'],
+    error: `is too far from date_start, expected at most ${VERIFICATION_DAYS_MAX} days with both ends`,
+  });
+export type VerificationRequest = z.infer<typeof VerificationRequest>;
 
 /** A report of hail on the ground near the point. */
 export const NearestReport = z.object({
@@ -52,7 +89,7 @@ export const VerificationEvent = z.object({
   ground_truth: z.object({
     corroborated: z.boolean().meta({
       description:
-        'A report of 13 mm or more within 5 miles of the point, within 60 minutes of a detection and within 8 km of one.',
+        'A report of 13 mm or more within 5 miles of the point, within 60 minutes and 8 km of the same detection.',
     }),
     nearest_reports: z.array(NearestReport).meta({ description: 'Up to five, nearest first.' }),
   }),
@@ -84,7 +121,7 @@ export const Verification = z.object({
     description: 'Where the data of the range come from; null without any.',
   }),
   data_as_of: z.string().nullable().meta({
-    description: 'When the newest of the rows that were used was made; null without any.',
+    description: 'When the newest of the rows that were used was published or issued; null without any.',
   }),
 });
 export type Verification = z.infer<typeof Verification>;
