@@ -5,7 +5,7 @@ import { fileResponse } from '../files/response.ts';
 import { type OpenStreams, openStreams } from '../http/open-streams.ts';
 import type { ByteRange } from '../http/ranges.ts';
 import { isSigned } from '../http/signed-url.ts';
-import { jobFilePath } from '../jobs/files.ts';
+import { fileFault, jobFilePath } from '../jobs/files.ts';
 import { filePath } from '../jobs/poll.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { findServedJob, type Job } from '../records/jobs.ts';
@@ -35,6 +35,9 @@ export function files(
       const signed = { path: filePath(id), business_id: job?.business_id ?? NOBODY };
       if (!isSigned(search, secrets, signed, now_ms) || job === null)
         throw new ApiError('forbidden', 'this address was not given out, or has expired: ask for the job again');
+      // HEAD and 304 open no file, and must not tell of one that is gone.
+      const fault = await fileFault(files_root, job);
+      if (fault !== null) throw new Error(`file of job ${id} ${fault}`);
       const { status, headers, stream } = await fileResponse(
         { method: ctx.method === 'HEAD' ? 'HEAD' : 'GET', headers: ctx.headers },
         contentOf(job),
