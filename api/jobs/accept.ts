@@ -16,7 +16,7 @@ export async function acceptJob<Name extends keyof typeof KINDS>(
   asked: {
     readonly kind: Name;
     readonly params: (typeof KINDS)[Name] extends Kind<infer Params, unknown> ? Params : never;
-    readonly caller: Caller;
+    readonly caller: Pick<Caller, 'key_id'>;
     readonly price: Price;
   },
 ): Promise<string> {

@@ -135,9 +135,10 @@ class Working {
     const done = this.#done;
     this.#done = [];
     try {
-      let taken = await this.#shelf.exchange(this.#name, done, this.#room());
+      const room = this.#room();
+      let taken = await this.#shelf.exchange(this.#name, done, room);
       for (const { id } of done) this.#held.delete(id);
-      if (taken.length === 0 && this.#served.size > 0) {
+      if (taken.length === 0 && room.most > 0 && this.#served.size > 0) {
         // Everybody who waits had a turn: the next round begins.
         this.#served.clear();
         taken = await this.#shelf.exchange(this.#name, [], this.#room());
