@@ -88,8 +88,15 @@ const INTERRUPT_EVERY_MS = 100;
 /** A place in the queue is free again soon: most statements take milliseconds. */
 const RETRY_AFTER_S = 1;
 
-/** Opens an engine over a data root. Engines share nothing: what one of them runs takes no place, memory or thread of another. */
-export async function openEngine(dataRoot: string, role: EngineRole = ANSWERS): Promise<Engine> {
+/**
+ * Opens an engine over a data root, and folders beside it. Engines share nothing: what one of them runs takes no place, memory or
+ * thread of another.
+ */
+export async function openEngine(
+  dataRoot: string,
+  role: EngineRole = ANSWERS,
+  beside: readonly string[] = [],
+): Promise<Engine> {
   const instance = await DuckDBInstance.create(':memory:', {
     threads: String(role.threads),
     memory_limit: role.memory_limit,
@@ -101,7 +108,7 @@ export async function openEngine(dataRoot: string, role: EngineRole = ANSWERS): 
   });
   const connections: DuckDBConnection[] = [];
   for (let n = 0; n < role.connections; n++) connections.push(await configured(await instance.connect()));
-  await lockDown(connections[0] as DuckDBConnection, dataRoot);
+  await lockDown(connections[0] as DuckDBConnection, [dataRoot, ...beside]);
   const pool = new ConnectionPool(connections, role);
   return {
     ...queriesOver((sql, parameters) => pool.run(sql, parameters, 'in turn')),
@@ -222,10 +229,10 @@ async function configured(connection: DuckDBConnection): Promise<DuckDBConnectio
   return connection;
 }
 
-/** From here on only files below the data root can be opened, and no setting can be changed. */
-async function lockDown(connection: DuckDBConnection, dataRoot: string): Promise<void> {
-  const folder = `${resolve(dataRoot)}/`.replaceAll("'", "''");
-  await connection.run(`SET allowed_directories = ['${folder}']`);
+/** From here on only files below these folders can be opened, and no setting can be changed. */
+async function lockDown(connection: DuckDBConnection, roots: readonly string[]): Promise<void> {
+  const folders = roots.map((root) => `'${resolve(root).replaceAll("'", "''")}/'`);
+  await connection.run(`SET allowed_directories = [${folders.join(', ')}]`);
   await connection.run('SET enable_external_access = false');
   await connection.run('SET lock_configuration = true');
 }

@@ -2,6 +2,7 @@ import pino, { type Logger } from 'pino';
 import { type Catalog, type Edition, NOTHING_PUBLISHED, openCatalog } from './catalog.ts';
 import type { Config, WebhookSettings } from './config.ts';
 import { ANSWERS, type Engine, JOBS, openEngine } from './duckdb.ts';
+import { JOB_TASK } from './jobs/task.ts';
 import { type Live, openLive } from './live.ts';
 import { PUSH_TASK } from './push/events.ts';
 import { MAIL_TASK, type Mailer, openMailer } from './push/mail.ts';
@@ -40,7 +41,9 @@ export interface Services {
   readonly records: Records;
   /** Public address, ending in `/v1`. */
   readonly base_url: string;
-  /** Work that outlives its request: deliveries, mail. */
+  /** Folder with the files that jobs made. */
+  readonly files_root: string;
+  /** Work that outlives its request: deliveries, mail, reports, exports. */
   readonly queue: Queue;
   /** The one way out to addresses that others gave. */
   readonly outlet: Outlet;
@@ -59,7 +62,7 @@ export interface ServicesConfig
   extends Pick<Config, 'data_root' | 'database_url' | 'storm_day_start_hour' | 'now'>,
     Partial<Pick<Config, 'master_keys' | 'webhooks' | 'smtp_url'>>,
     Pick<Services, 'base_url'> {
-  /** Folder with the SQLite file of the records, their journal, key and mail; the data root when left out. */
+  /** Folder with the SQLite file of the records, their journal, key and mail, and the files of jobs; the data root when left out. */
   readonly records_root?: string;
 }
 
@@ -70,7 +73,7 @@ export interface OpenedServices {
 }
 
 /** Every name that tasks are queued under. */
-export const TASK_NAMES = [PUSH_TASK, MAIL_TASK] as const;
+export const TASK_NAMES = [PUSH_TASK, MAIL_TASK, JOB_TASK] as const;
 
 const NO_WEBHOOK_SETTINGS: WebhookSettings = { allow_cidrs: [], ca_file: null, time_scale: 1 };
 
@@ -109,7 +112,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   opened.defer(outlet.close);
   const engine = await openEngine(data_root, ANSWERS);
   opened.defer(engine.close);
-  const jobEngine = await openEngine(data_root, JOBS);
+  const jobEngine = await openEngine(data_root, JOBS, [records_root]);
   opened.defer(jobEngine.close);
   const memory = rootMemory(records, now, (error) => log.warn({ err: error }, 'Data:Remember:Failed'));
   const catalog = await openCatalog(data_root, storm_day_start_hour, memory);
@@ -163,6 +166,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
       }),
       webhook_time_scale: webhooks.time_scale,
       base_url,
+      files_root: records_root,
       storm_day_start_hour,
       now,
     },

@@ -46,6 +46,9 @@ export const layout = {
   collectionState: (collection: string) => `state/collection=${collection}`,
   /** Decoded hours of model runs, which spare the pipeline fetching them again; nothing is lost with them. */
   modelHours: 'model-hours',
+  /** Files that jobs of the service made for who asked: exports, reports of verifications. */
+  exports: 'exports',
+  reports: 'reports',
   /** How the feeds of the collections are. */
   feeds: 'feeds.json',
   /** Partition of the static tables, which belong to no date; read through its head. */

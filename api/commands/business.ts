@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { removeFile } from '../jobs/files.ts';
 import { auditLines } from '../records/audit.ts';
 import {
   type Business,
@@ -8,6 +9,7 @@ import {
   readPlan,
   setStatus,
 } from '../records/businesses.ts';
+import { doneJobs } from '../records/jobs.ts';
 import { listKeys } from '../records/key-rows.ts';
 import { listMembers } from '../records/members.ts';
 import { SELF_HOSTED } from '../records/plans.ts';
@@ -93,7 +95,7 @@ export function businessCommand(config: () => RecordsConfig): Command {
 
   command
     .command('delete <business>')
-    .description('remove a business, its keys, credits and portfolio for good')
+    .description('remove a business, its keys, credits, portfolio, reports and exports for good')
     .option('--purge', 'say that nothing is to be kept; the audit log is')
     .option('--json', 'print one JSON object')
     .action(async (nameOrId: string, { json, purge }: Json & { readonly purge?: true }) => {
@@ -105,7 +107,10 @@ export function businessCommand(config: () => RecordsConfig): Command {
       const settings = config();
       const business = await withRecords(settings, async (records) => {
         const found = await businessNamed(records, nameOrId);
+        const filed = await doneJobs(records.reader, found.id);
         await records.transaction((rows) => purgeBusiness(rows, records.store, found, settings.now()));
+        // A file that is made in this moment belongs to nobody, and is swept.
+        for (const job of filed) await removeFile(settings.data_root, job);
         return found;
       });
       print(json, { id: business.id, deleted: true }, [`Deleted business ${business.name} (${business.id}).`]);

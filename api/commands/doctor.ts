@@ -5,12 +5,14 @@ import { Command } from 'commander';
 import { layout } from '../../schemas/layout.ts';
 import { Current } from '../../schemas/manifest.ts';
 import type { Config } from '../config.ts';
+import { fileFault } from '../jobs/files.ts';
 import { OVERDUE_MS } from '../push/recover.ts';
 import { recordsLocation } from '../records/database.ts';
 import { isOutage } from '../records/failures.ts';
 import { type Holder, holdersOf } from '../records/holders.ts';
 import { abandonedClaims } from '../records/idempotency.ts';
 import { orphans, planFaults, scopeFaults, tagFaults } from '../records/integrity.ts';
+import { doneJobs, pendingSince } from '../records/jobs.ts';
 import { overduePushes } from '../records/pushes.ts';
 import type { Records } from '../records/records.ts';
 import { KEY_FILE_MODE, masterKeyFault, masterKeyPath } from '../records/secrets.ts';
@@ -37,7 +39,7 @@ export type DoctorConfig = RecordsConfig & Pick<Config, 'master_keys'>;
 export function doctorCommand(config: () => DoctorConfig): Command {
   return new Command('doctor')
     .description(
-      'check the records, their file and its lock, the ledger, deliveries, the master key, the data root, the age of the data and how long the disk lasts; exit code 5 when something is wrong',
+      'check the records, their file and its lock, the ledger, deliveries, jobs and their files, the master key, the data root, the age of the data and how long the disk lasts; exit code 5 when something is wrong',
     )
     .option('--json', 'print one JSON object')
     .action(async ({ json }: { readonly json?: true }) => {
@@ -120,6 +122,7 @@ async function inRecords(config: DoctorConfig): Promise<readonly Finding[]> {
         await claims(records),
         await deliveries(records),
         await leases(records),
+        ...(await jobs(records, config)),
         await masterKey(records, config),
       ];
     });
@@ -205,6 +208,26 @@ async function leases({ reader }: Records): Promise<Finding> {
 }
 
 const LEASE_PASSES_MS = 60_000;
+
+/** While the service runs, jobs end within minutes; what is done has its file, which backups of the records do not hold. */
+async function jobs({ reader }: Records, { data_root, now }: DoctorConfig): Promise<readonly Finding[]> {
+  const stuck = await pendingSince(reader, now() - JOB_PASSES_MS);
+  const lost: string[] = [];
+  for (const job of await doneJobs(reader, null)) {
+    const fault = await fileFault(data_root, job);
+    if (fault !== null) lost.push(`the file of ${job.id} ${fault}`);
+  }
+  return [
+    listed(
+      'jobs',
+      stuck.map(({ id, created_at }) => `${id} waits since ${created_at}`),
+      'none waits for more than an hour',
+    ),
+    listed('job files', lost, 'every report and export that is done has its file'),
+  ];
+}
+
+const JOB_PASSES_MS = 3_600_000;
 
 /** A copy of the records that was restored without its key lets no service start. */
 async function masterKey(records: Records, { data_root, master_keys }: DoctorConfig): Promise<Finding> {

@@ -15,6 +15,7 @@ import { describeApi } from '../openapi.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../records/first-business.ts';
 import { archives } from '../routes/archives.ts';
 import { docsPage } from '../routes/docs.ts';
+import { files } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS } from '../routes/index.ts';
 import { openApiDocument } from '../routes/openapi.ts';
@@ -126,6 +127,7 @@ function publicRoutesOf(services: Services): readonly PublicRoute[] {
     livez,
     readyz(services),
     archives(services.catalog),
+    files(services),
     openApiDocument(document),
     docsPage(document),
     viewerPages(openViewer(services.base_url)),

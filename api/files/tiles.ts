@@ -6,20 +6,12 @@ import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
 import { DAILY_CACHE_CONTROL, PMTILES_TYPE, SCAN_CACHE_CONTROL } from '../../schemas/resources/tile-frame.ts';
 import { DataUnavailable, type Edition } from '../catalog.ts';
 import { ApiError } from '../errors.ts';
-import { type ByteRange, planFile, type RequestHeaders } from '../http/ranges.ts';
+import type { ByteRange } from '../http/ranges.ts';
+import { type FileRequest, type FileResponse, fileResponse } from './response.ts';
 
-export interface ArchiveRequest {
-  readonly method: 'GET' | 'HEAD';
+export interface ArchiveRequest extends FileRequest {
   /** As it came, without the query; nothing in it is decoded. */
   readonly path: string;
-  readonly headers: RequestHeaders;
-}
-
-/** A whole answer; `stream` is null for HEAD and wherever there is no body, and must be read or destroyed. */
-export interface ArchiveResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly stream: Readable | null;
 }
 
 /** Path of a date's archive of one scan, below the tiles' address; the file name changes with the content. */
@@ -65,44 +57,22 @@ export async function archiveResponse(
   request: ArchiveRequest,
   edition: Edition,
   limited: (open: () => Promise<Readable>) => Promise<Readable> = (open) => open(),
-): Promise<ArchiveResponse> {
-  const { method, path, headers } = request;
-  const archive = archiveAt(path, edition);
+): Promise<FileResponse> {
+  const archive = archiveAt(request.path, edition);
   if (archive === null) throw new ApiError('not_found', 'no such archive');
 
   const { file, manifest, cache_control } = archive;
   const etag = `"${file.sha256}"`;
-  const plan = planFile(method, headers, { size: file.bytes, etag });
   const common = {
     ...CORS,
-    ETag: etag,
     'Cache-Control': cache_control,
-    'Accept-Ranges': 'bytes',
     'X-Data-Source': manifest.source,
     // Open to anyone: shared caches keep one copy, whoever asks.
     Vary: 'Accept-Encoding',
     'X-Content-Type-Options': 'nosniff',
   };
-  if (!('bytes' in plan)) {
-    if (plan.status === 416)
-      throw new ApiError('range_not_satisfiable', `Range begins behind the end of ${file.bytes} bytes`, {
-        'Content-Range': `bytes */${file.bytes}`,
-      });
-    if (plan.status === 412)
-      throw new ApiError('precondition_failed', 'If-Match does not name this content', { ETag: etag });
-    return { status: plan.status, headers: common, stream: null };
-  }
-  const { bytes } = plan;
-  const length = bytes === null ? 0 : bytes.last - bytes.first + 1;
-  const part =
-    plan.status === 206 && bytes !== null
-      ? { 'Content-Range': `bytes ${bytes.first}-${bytes.last}/${file.bytes}` }
-      : {};
-  return {
-    status: plan.status,
-    headers: { ...common, ...part, 'Content-Type': PMTILES_TYPE, 'Content-Length': String(length) },
-    stream: method === 'HEAD' || bytes === null ? null : await limited(() => openFile(archive, edition, bytes)),
-  };
+  const content = { bytes: file.bytes, etag, media_type: PMTILES_TYPE, headers: common };
+  return await fileResponse(request, content, (range) => limited(() => openFile(archive, edition, range)));
 }
 
 /** The listed archive of a path; null for anything else. Only literal characters match: an encoded path is no path here. */

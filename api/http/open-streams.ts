@@ -21,7 +21,7 @@ export function openStreams(total_max = TOTAL_MAX, per_address_max = PER_ADDRESS
     open: async (address, make) => {
       const own = perAddress.get(address) ?? 0;
       if (total >= total_max || own >= per_address_max)
-        throw new ApiError('overloaded', 'too many archives are being read at once', {
+        throw new ApiError('overloaded', 'too many files are being read at once', {
           'Retry-After': String(RETRY_AFTER_S),
         });
       total += 1;

@@ -83,6 +83,12 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
         }),
       );
     },
+    prolong: async (name, held) => {
+      // A lease counts from when its job was started.
+      const anew = `update ${schema}.job set started_on = ${schema}.job_now()
+        where name = $1 and state = 'active' and id = $2 and retry_count = $3`;
+      for (const { id, lease } of held) await db.executeSql(anew, [name, id, Number(lease)]);
+    },
     close: () => boss.stop({ graceful: false, close: false }),
   };
 }

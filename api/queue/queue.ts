@@ -26,8 +26,12 @@ export interface WorkSettings {
   readonly at_once: number;
   /** Of one group, in this process. */
   readonly at_once_of_group: number;
-  /** How long a task belongs to who took it: longer than any run of the handler. */
+  /** How long a task belongs to who took it: longer than any run of the handler, unless it is prolonged. */
   readonly lease_ms: number;
+  /** The lease is prolonged for as long as the handler runs: it may be shorter than that, and ends soon after a process died. */
+  readonly prolonged?: true;
+  /** So many groups take turns: one that had a task run waits while others have one that is due. None when left out. */
+  readonly groups_in_turn?: number;
 }
 
 /**

@@ -14,9 +14,9 @@ export interface Room {
   readonly of_any_group: number;
   /** Of one group. */
   readonly of: (group: string) => number;
-  /** Groups that have room for none. */
+  /** Groups that have room for none, or had their turn. */
   readonly full: readonly string[];
-  /** Most groups that can be full at a time. */
+  /** Most groups that `full` can name. */
   readonly full_at_most: number;
   readonly lease_ms: number;
   /** Tasks that are being run here, or were and have yet to be removed: not to be taken, whatever the clock says of their lease. */
@@ -28,5 +28,7 @@ export interface Shelf {
   readonly add: Queue['add'];
   /** Removes tasks that are done, where their lease is still that one, and takes some that are due, the longest due first. */
   readonly exchange: (name: string, done: readonly Held[], room: Room) => Promise<readonly Held[]>;
+  /** Lets tasks belong to who took them for a lease more, counted from now, where they still do. */
+  readonly prolong: (name: string, held: readonly Held[], lease_ms: number) => Promise<void>;
   readonly close: () => Promise<void>;
 }

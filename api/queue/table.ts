@@ -49,6 +49,17 @@ export function tableShelf({ writer, reader }: Store, machine_ms: () => number =
         return taken;
       });
     },
+    prolong: async (_, held, lease_ms) => {
+      await writer.transaction().execute(async (rows) => {
+        for (const { id, lease } of held)
+          await rows
+            .updateTable('tasks')
+            .set({ lease_until_ms: machine_ms() + lease_ms })
+            .where('id', '=', id)
+            .where('lease', '=', lease)
+            .execute();
+      });
+    },
     close: async () => {},
   };
 }

@@ -3,6 +3,8 @@ import type { Held, Room, Shelf } from './shelf.ts';
 
 /** How often due tasks are looked for that nobody woke us for: retries, and what other processes added. */
 const LOOK_EVERY_MS = 250;
+/** How often a lease is prolonged before it would end: two of them may fail. */
+const PROLONGED_IN_A_LEASE = 3;
 
 /** Where the queue says what went wrong; the work goes on. */
 export interface QueueReports {
@@ -47,6 +49,11 @@ class Working {
   /** Taken, and not yet removed. */
   readonly #held = new Set<string>();
   readonly #runs = new Set<Promise<void>>();
+  /** What is being run. */
+  readonly #tasks = new Set<Held>();
+  /** Groups that had their turn. */
+  readonly #served = new Set<string>();
+  readonly #prolonging: NodeJS.Timeout | null;
   /** How many of each group are being run. */
   readonly #running = new Map<string, number>();
   #done: Held[] = [];
@@ -68,6 +75,9 @@ class Working {
     this.#settings = settings;
     this.#handler = handler;
     this.#timer = setInterval(() => this.wake(), LOOK_EVERY_MS).unref();
+    this.#prolonging = settings.prolonged
+      ? setInterval(() => void this.#prolong(), settings.lease_ms / PROLONGED_IN_A_LEASE).unref()
+      : null;
     this.wake();
   }
 
@@ -84,8 +94,24 @@ class Working {
     // What a look under way has taken is run, too.
     await this.#looking;
     await Promise.all(this.#runs);
+    if (this.#prolonging !== null) clearInterval(this.#prolonging);
     this.wake();
     await this.#looking;
+  }
+
+  /** One that fails is made up for by the next, or its task is taken by somebody else. */
+  async #prolong(): Promise<void> {
+    if (this.#tasks.size === 0) return;
+    try {
+      await this.#shelf.prolong(this.#name, [...this.#tasks], this.#settings.lease_ms);
+    } catch (error) {
+      this.#trouble(error);
+    }
+  }
+
+  #trouble(error: unknown): void {
+    if (!this.#troubled) this.#reports.troubled(this.#name, error);
+    this.#troubled = true;
   }
 
   async #look(): Promise<void> {
@@ -98,8 +124,7 @@ class Working {
         this.#troubled = false;
       }
     } catch (error) {
-      if (!this.#troubled) this.#reports.troubled(this.#name, error);
-      this.#troubled = true;
+      this.#trouble(error);
     } finally {
       this.#looking = null;
     }
@@ -110,8 +135,14 @@ class Working {
     const done = this.#done;
     this.#done = [];
     try {
-      const taken = await this.#shelf.exchange(this.#name, done, this.#room());
+      const room = this.#room();
+      let taken = await this.#shelf.exchange(this.#name, done, room);
       for (const { id } of done) this.#held.delete(id);
+      if (taken.length === 0 && room.most > 0 && this.#served.size > 0) {
+        // Everybody who waits had a turn: the next round begins.
+        this.#served.clear();
+        taken = await this.#shelf.exchange(this.#name, [], this.#room());
+      }
       for (const task of taken) this.#begin(task);
       return taken.length > 0;
     } catch (error) {
@@ -121,15 +152,15 @@ class Working {
   }
 
   #room(): Room {
-    const { at_once, at_once_of_group, lease_ms } = this.#settings;
+    const { at_once, at_once_of_group, lease_ms, groups_in_turn = 0 } = this.#settings;
     const of = (group: string) => at_once_of_group - (this.#running.get(group) ?? 0);
     const rooms = [...this.#running.keys()].map((group) => ({ group, left: of(group) }));
     return {
       most: this.#stopped ? 0 : at_once - this.#runs.size,
       of_any_group: Math.min(at_once_of_group, ...rooms.map(({ left }) => left).filter((left) => left > 0)),
       of,
-      full: rooms.filter(({ left }) => left === 0).map(({ group }) => group),
-      full_at_most: Math.floor(at_once / at_once_of_group),
+      full: [...new Set([...rooms.filter(({ left }) => left === 0).map(({ group }) => group), ...this.#served])],
+      full_at_most: Math.floor(at_once / at_once_of_group) + groups_in_turn,
       lease_ms,
       held: this.#held,
     };
@@ -137,10 +168,15 @@ class Working {
 
   #begin(task: Held): void {
     const { id, group } = task;
+    const { groups_in_turn = 0 } = this.#settings;
     this.#held.add(id);
+    this.#tasks.add(task);
+    if (this.#served.size >= groups_in_turn) this.#served.clear();
+    if (groups_in_turn > 0) this.#served.add(group);
     this.#running.set(group, (this.#running.get(group) ?? 0) + 1);
     const run = this.#run(task).finally(() => {
       this.#runs.delete(run);
+      this.#tasks.delete(task);
       const left = (this.#running.get(group) ?? 0) - 1;
       if (left > 0) this.#running.set(group, left);
       else this.#running.delete(group);

@@ -113,6 +113,36 @@ export async function refundAll(
   }
 }
 
+/**
+ * Gives a charge back as a line of its own: an operation `<name>.refund` with a negative price, on the day of the charge, so that
+ * no month ends below zero. What was charged stays as it was. That of a business that is gone went with it.
+ */
+export async function refundVisibly(rows: Transaction<Database>, charge: Charge, reason: string): Promise<void> {
+  const { business_id, key_id, count, at_ms } = charge;
+  const [operation, credits] = [`${charge.operation}.refund`, -charge.credits];
+  const { numUpdatedRows } = await rows
+    .updateTable('periods')
+    .set((eb) => ({ used: eb('used', '+', credits) }))
+    .where('business_id', '=', business_id)
+    .where('period', '=', periodOf(at_ms))
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return;
+  await rows
+    .insertInto('ledger')
+    .values({ business_id, key_id, operation, count, credits, at: instant(at_ms), reason })
+    .execute();
+  await rows
+    .insertInto('usage')
+    .values({ business_id, day: utcDate(at_ms), key_id, operation, calls: 0, count, credits })
+    .onConflict((conflict) =>
+      conflict.columns(['business_id', 'day', 'key_id', 'operation']).doUpdateSet((eb) => ({
+        count: eb('usage.count', '+', eb.ref('excluded.count')),
+        credits: eb('usage.credits', '+', eb.ref('excluded.credits')),
+      })),
+    )
+    .execute();
+}
+
 async function writeRefunds(rows: Transaction<Database>, charges: readonly Charge[], reason: string): Promise<void> {
   for (const { business_id, key_id, operation, credits, count, at_ms } of charges) {
     await rows

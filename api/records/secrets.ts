@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Kysely, sql, type Transaction } from 'kysely';
@@ -12,6 +12,8 @@ export interface Secrets {
   readonly encrypt: (text: string) => string;
   /** Throws when the text was encrypted under another key, or was changed. */
   readonly decrypt: (stored: string) => string;
+  /** HMAC-SHA256 of a text, base64url, under each master key: the first to give out, any to accept. */
+  readonly signatures: (text: string) => readonly string[];
 }
 
 /** The master key is missing, malformed, readable by others, or another than the one the records were written under. */
@@ -30,7 +32,7 @@ const KEY_ID_BYTES = 6;
 /** Mode of a file that its owner alone reads and writes. */
 export const KEY_FILE_MODE = 0o600;
 /** Keys for different purposes have nothing to do with each other. */
-const LABELS = { secrets: 'hail secrets at rest', id: 'hail master key id' } as const;
+const LABELS = { secrets: 'hail secrets at rest', links: 'hail signed addresses', id: 'hail master key id' } as const;
 
 /** Columns that hold encrypted text, some of them among other text. */
 const ENCRYPTED = [
@@ -48,6 +50,7 @@ export function masterKeyPath(records_root: string): string {
 /** Encrypts under the first of the keys; decrypts what is under any of them. */
 export function secretsUnder(keys: readonly Buffer[]): Secrets {
   const known = keys.map((master) => ({ id: keyId(master), key: derived(master, LABELS.secrets, MASTER_KEY_BYTES) }));
+  const signing = keys.map((master) => derived(master, LABELS.links, MASTER_KEY_BYTES));
   const [own] = known;
   if (own === undefined) throw new TypeError('there is no master key');
   return {
@@ -65,6 +68,7 @@ export function secretsUnder(keys: readonly Buffer[]): Secrets {
       decipher.setAuthTag(hidden.subarray(-TAG_BYTES));
       return Buffer.concat([decipher.update(hidden.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]).toString('utf8');
     },
+    signatures: (text) => signing.map((key) => createHmac('sha256', key).update(text).digest('base64url')),
   };
 }
 

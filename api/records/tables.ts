@@ -400,9 +400,13 @@ export const TABLES = {
       status: text<'pending' | 'done' | 'failed'>(),
       /** JSON object: the validated request. */
       params: text(),
-      /** JSON object: what was charged, so that it can be taken back when the job fails. */
+      /** JSON object: what was charged, so that it can be given back when the job fails. */
       charge: text(),
       created_at: text(),
+      /** When somebody began it last; null while it waits. */
+      started_at: nullable(text()),
+      /** How often it was begun: more often than it may fail, whoever runs it dies of it. */
+      takes: whole(),
       /** When the file was made, or the job failed; null while pending. */
       finished_at: nullable(text()),
       /** When the file and this row are deleted. */

@@ -78,8 +78,10 @@ async function ledgerSums(rows: Kysely<Database>) {
       'operation',
       fn.sum<number>('credits').as('credits'),
       fn.sum<number>('count').as('count'),
-      // An adjustment is nobody's call, and a refund takes one back.
-      sql<number>`sum(case when key_id is null then 0 when count < 0 then -1 else 1 end)`.as('calls'),
+      // An adjustment and a refund with a line of its own are nobody's call; any other refund takes one back.
+      sql<number>`sum(case when key_id is null or operation like '%.refund' then 0 when count < 0 then -1 else 1 end)`.as(
+        'calls',
+      ),
     ])
     .groupBy(['business_id', 'day', 'key_id', 'operation'])
     .execute();

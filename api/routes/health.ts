@@ -6,6 +6,7 @@ import { readEndpoint } from '../endpoint.ts';
 import { JSON_TYPE } from '../http/reply.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { isOutage } from '../records/failures.ts';
+import { jobBacklog } from '../records/jobs.ts';
 import { pushBacklog } from '../records/pushes.ts';
 import type { Records } from '../records/records.ts';
 import { ingestHealth } from '../rules/staleness.ts';
@@ -50,7 +51,7 @@ export const getHealth = readEndpoint({
           ],
         },
         webhooks: { status: 'ok', queue_depth: 0, oldest_due_seconds: null },
-        jobs: null,
+        jobs: { queued: 0, running: 0 },
       },
     },
   },
@@ -60,6 +61,7 @@ export const getHealth = readEndpoint({
     const edition = readable ? services.catalog.edition() : null;
     const ingest = ingestHealth(edition ?? NOTHING_PUBLISHED, now_ms);
     const webhooks = records === 'ok' ? await deliveryHealth(services.records) : null;
+    const jobs = records === 'ok' ? await orNull(jobBacklog(services.records.reader)) : null;
     const parts = [records, ingest.status, webhooks?.status ?? 'ok'];
     const status = stateOf(parts.every((part) => part === 'ok'));
     return {
@@ -73,7 +75,7 @@ export const getHealth = readEndpoint({
           metering: { status: records },
           ingest,
           webhooks,
-          jobs: null,
+          jobs,
         },
       },
     };
@@ -86,14 +88,20 @@ const LATE_MS = 60_000;
 /** What is still to be sent to receivers; null while the records do not tell. */
 async function deliveryHealth({ reader }: Records): Promise<Health['components']['webhooks']> {
   const machine_ms = Date.now();
+  const backlog = await orNull(pushBacklog(reader, machine_ms));
+  if (backlog === null) return null;
+  const overdue_ms = backlog.due_since_ms === null ? null : machine_ms - backlog.due_since_ms;
+  return {
+    status: stateOf(overdue_ms === null || overdue_ms <= LATE_MS),
+    queue_depth: backlog.events,
+    oldest_due_seconds: overdue_ms === null ? null : Math.floor(overdue_ms / 1000),
+  };
+}
+
+/** What the records tell; null while they do not. */
+async function orNull<Told>(telling: Promise<Told>): Promise<Told | null> {
   try {
-    const { events, due_since_ms } = await pushBacklog(reader, machine_ms);
-    const overdue_ms = due_since_ms === null ? null : machine_ms - due_since_ms;
-    return {
-      status: stateOf(overdue_ms === null || overdue_ms <= LATE_MS),
-      queue_depth: events,
-      oldest_due_seconds: overdue_ms === null ? null : Math.floor(overdue_ms / 1000),
-    };
+    return await telling;
   } catch (error) {
     if (isOutage(error)) return null;
     throw error;

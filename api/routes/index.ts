@@ -10,6 +10,7 @@ import {
 } from './areas.ts';
 import { coverage } from './coverage.ts';
 import { events } from './events.ts';
+import { createExport, getExport } from './exports.ts';
 import { hailCurrent, hailCurrentBatch } from './hail-current.ts';
 import { hailForecast } from './hail-forecast.ts';
 import { hailHistory } from './hail-history.ts';
@@ -25,6 +26,7 @@ import { stormsGet, stormsList } from './storms.ts';
 import { tilesDaily, tilesScan } from './tiles.ts';
 import { getUsage, getUsageExport } from './usage.ts';
 import { verify } from './verify.ts';
+import { createReport, getReport } from './verify-report.ts';
 import { warnings } from './warnings.ts';
 import {
   createWebhookEndpoint,
@@ -56,6 +58,10 @@ export const ENDPOINTS: readonly Endpoint[] = [
   outlooksSpc,
   warnings,
   verify,
+  createReport,
+  getReport,
+  createExport,
+  getExport,
   listAlerts,
   subscribeToAlerts,
   getAlert,

@@ -15,6 +15,7 @@ import { Coverage } from './coverage.ts';
 import { Deliveries, Delivery, Redelivered } from './delivery.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
 import { EventDay, Events } from './event-day.ts';
+import { ExportAccepted, ExportJob, ExportRequest } from './export-job.ts';
 import { ForecastHour, ForecastPeak, HailForecast } from './forecast.ts';
 import { BatchLocation, BatchResult, HailBatch, HailBatchEstimate, HailBatchRequest } from './hail-batch.ts';
 import { HailCell, HailCurrent, ImpactBlock, PointQuery, StormBlock } from './hail-cell.ts';
@@ -27,6 +28,7 @@ import { PortfolioLocation, PortfolioLocations } from './portfolio-location.ts';
 import { AcceptedRow, PortfolioUpload, PortfolioUploaded, RejectedRow, UploadedRow } from './portfolio-upload.ts';
 import { RadarBlock } from './radar-block.ts';
 import { RegionBox } from './region-box.ts';
+import { ReportAccepted, ReportJob } from './report-job.ts';
 import { AnnualRisk, HailRisk, MonthlyRisk, RiskBasis } from './risk.ts';
 import { Motion, StormCell, Storms, StormTrack, TrackHistoryPoint } from './storm.ts';
 import {
@@ -76,6 +78,9 @@ const RESOURCES = {
   DetectionQuality: DetectionQualityBlock,
   EventDay,
   Events,
+  ExportAccepted,
+  ExportJob,
+  ExportRequest,
   ForecastHour,
   ForecastPeak,
   HailBatch,
@@ -112,6 +117,8 @@ const RESOURCES = {
   Redelivered,
   RegionBox,
   RejectedRow,
+  ReportAccepted,
+  ReportJob,
   RiskBasis,
   ScanTiles,
   SpcOutlook: SpcOutlookAnswer,

@@ -38,7 +38,7 @@ test('GET /v1/health with fresh data is ok, for a live and for a test key', asyn
     t.is(health.components.ingest.lag_seconds, 60);
     t.is(health.components.ingest.last_scan_at, new Date(scan_ms).toISOString().replace('.000', ''));
     t.deepEqual(health.components.webhooks, { status: 'ok', queue_depth: 0, oldest_due_seconds: null });
-    t.is(health.components.jobs, null);
+    t.deepEqual(health.components.jobs, { queued: 0, running: 0 });
   }
   t.deepEqual(service.failures, []);
   await service.close();

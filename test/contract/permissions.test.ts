@@ -54,11 +54,12 @@ test('every operation refuses a key without its scope, names the scope, and char
 test('every operation is open to a key that has its scope alone, and to one of the whole resource', async (t) => {
   for (const operation of keyed()) {
     const scope = operation['x-scope'];
-    if (scope === null || operation.responses['200']?.content['application/json'] === undefined) continue;
+    const [status, success] = Object.entries(operation.responses).find(([code]) => code.startsWith('2')) ?? [];
+    if (scope === null || success?.content['application/json'] === undefined) continue;
     for (const scopes of [[scope], [`${scope.split(':')[0]}:*`]]) {
       const { key, business_id } = await openAccount(whole.service, { scopes });
       const own = await ownFor(operation, whole.service, business_id);
-      t.is((await ask(operation, key, own)).status, 200, `${operation.title} with ${scopes}`);
+      t.is((await ask(operation, key, own)).status, Number(status), `${operation.title} with ${scopes}`);
     }
   }
 });

@@ -4,7 +4,7 @@ import test from 'ava';
 import { openStreams } from '../../../api/http/open-streams.ts';
 
 const make = async () => Readable.from(['bytes']);
-const REFUSED = { name: 'ApiError', message: 'too many archives are being read at once' };
+const REFUSED = { name: 'ApiError', message: 'too many files are being read at once' };
 
 async function close(stream: Readable): Promise<void> {
   const closed = once(stream, 'close');

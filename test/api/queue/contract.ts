@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import type { Register, World } from '../../records/world.ts';
-import { Diary, openProcess, SETTINGS } from './diary.ts';
+import { Diary, openProcess, type Process, SETTINGS } from './diary.ts';
 
 const CHILD = fileURLToPath(new URL('working-child.ts', import.meta.url));
 
@@ -157,6 +157,38 @@ export function queueContract(test: Register): void {
     await add({ payload: 'last' });
     await second.until(2);
     t.deepEqual([first.payloads, second.payloads], [['under way'], ['left', 'last']]);
+  });
+
+  test('groups that take turns wait for one another, whoever was due first', async (t, world) => {
+    const { add, queue } = await openProcess(t, world);
+    const diary = new Diary();
+    const due_ms = Date.now() - 60_000;
+    for (const [k, group] of ['a', 'a', 'a', 'b', 'b', 'c'].entries())
+      await add({ payload: `${group}${k}`, group, due_ms: due_ms + 1_000 * k });
+    queue.work('write', { at_once: 1, at_once_of_group: 1, lease_ms: 60_000, groups_in_turn: 8 }, diary.note);
+    await diary.until(6);
+    t.deepEqual(diary.payloads, ['a0', 'b3', 'c5', 'a1', 'b4', 'a2']);
+  });
+
+  test('a lease that is prolonged lasts as long as its handler runs, however short it is', async (t, world) => {
+    const processes = [await openProcess(t, world), await openProcess(t, world)] as const;
+    const diary = new Diary();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const settings = { at_once: 1, at_once_of_group: 1, lease_ms: 2_000, prolonged: true } as const;
+    const work = ({ queue }: Process) =>
+      queue.work('write', settings, async (task) => {
+        await diary.note(task);
+        if (task.payload === 'long') await released;
+      });
+    await processes[0].add({ payload: 'long' });
+    work(processes[0]);
+    await diary.until(1);
+    work(processes[1]);
+    await processes[0].add({ payload: 'last', due_ms: Date.now() + 3_500 });
+    await diary.until(2);
+    release();
+    t.deepEqual(diary.payloads, ['long', 'last']);
+    for (const { troubles } of processes) t.deepEqual(troubles, []);
   });
 
   test('a task of a killed process runs again when its lease is over, and by nobody before', async (t, world) => {

@@ -5,6 +5,7 @@ import { backupSuite } from './backup.ts';
 import { chargesSuite } from './charges.ts';
 import { idempotencySuite } from './idempotency.ts';
 import { integritySuite } from './integrity.ts';
+import { jobsSuite } from './jobs.ts';
 import { keysSuite } from './keys.ts';
 import { portfolioSuite } from './portfolio.ts';
 import { purgeSuite } from './purge.ts';
@@ -26,6 +27,7 @@ export function everySuite(test: Register): void {
     tablesSuite,
     alertsSuite,
     alertOrdersSuite,
+    jobsSuite,
   ])
     suite(test);
 }

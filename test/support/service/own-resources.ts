@@ -1,6 +1,7 @@
 import { enqueueEvent } from '../../../api/push/events.ts';
 import { recordAttempt } from '../../../api/push/record.ts';
 import { createArea, NO_LABELS } from '../../../api/records/areas.ts';
+import { insertJob } from '../../../api/records/jobs.ts';
 import { SELF_HOSTED } from '../../../api/records/plans.ts';
 import type { Writer } from '../../../api/records/records.ts';
 import { createSubscription } from '../../../api/records/subscriptions.ts';
@@ -8,6 +9,7 @@ import { createWebhook } from '../../../api/records/webhooks.ts';
 import { polygonShape } from '../../../api/rules/area-geometry.ts';
 import { SQUARE } from './areas.ts';
 import type { DescribedOperation } from './document.ts';
+import { EXPORT_BODY, REPORT_BODY } from './jobs.ts';
 import type { RunningService } from './service.ts';
 
 type Service = Pick<RunningService, 'records' | 'services'>;
@@ -17,6 +19,8 @@ const MAKERS: readonly [path: string, make: (writer: Writer, service: Service) =
   ['/v1/areas/{id}', makePolygon],
   ['/v1/alerts/{id}', makeSubscription],
   ['/v1/webhooks/{id}', makeDelivery],
+  ['/v1/verify/report/{reportId}', makeReport],
+  ['/v1/exports/{jobId}', makeExport],
 ];
 
 /** What the path of an operation names, made for a business: values of its parameters; none where it names nothing of its own. */
@@ -37,6 +41,23 @@ async function makeSubscription(writer: Writer): Promise<Record<string, string>>
   const made = await createSubscription(writer, { ...circle, ...receiver }, 1);
   if (made === null) throw new Error('a new business has no room for a subscription');
   return { id: made.id };
+}
+
+const CHARGE = { key_id: '', operation: 'none', credits: 0, count: 0, at_ms: 0 };
+
+async function makeReport(writer: Writer): Promise<Record<string, string>> {
+  return { reportId: await makeJob(writer, 'report', REPORT_BODY) };
+}
+
+async function makeExport(writer: Writer): Promise<Record<string, string>> {
+  return { jobId: await makeJob(writer, 'export', EXPORT_BODY) };
+}
+
+/** A job that waits. */
+async function makeJob(writer: Writer, kind: 'report' | 'export', params: unknown): Promise<string> {
+  const id = await insertJob(writer, { kind, params, charge: CHARGE, kept_days: 1 }, 1);
+  if (id === null) throw new Error('a new business has no room for a job');
+  return id;
 }
 
 /** A webhook that was sent an event. */

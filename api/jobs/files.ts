@@ -1,0 +1,128 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, extname, join } from 'node:path';
+import type { Job } from '../records/jobs.ts';
+import { KINDS } from './kinds.ts';
+
+/** Folder of what is being made, within that of the files: a move from one to the other is one step. */
+const MAKING = '.making';
+/** Files hold what a business asked about: they are read by the service alone. */
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+
+/** A file of a job whose row says that there is one. */
+export type FiledJob = Pick<Job, 'id' | 'kind' | 'file_name' | 'bytes'>;
+
+/** A folder in which one attempt at a job makes its file. */
+export interface Stage {
+  /** Where the file goes. */
+  readonly path: string;
+  /** Removes the folder with what is left in it. */
+  readonly remove: () => Promise<void>;
+}
+
+/** Folder of the files of a kind. */
+export function jobFolder(root: string, kind: Job['kind']): string {
+  return join(root, KINDS[kind].folder);
+}
+
+/** Where the file of a job lies. */
+export function jobFilePath(root: string, { kind, id, file_name }: Omit<FiledJob, 'bytes'>): string {
+  return join(jobFolder(root, kind), `${id}${extname(file_name ?? '')}`);
+}
+
+/** Id of the job that a file in one of the folders is of. */
+export function jobIdOf(name: string): string {
+  return name.slice(0, name.length - extname(name).length);
+}
+
+/** Makes a folder for one attempt, in which nobody else writes. */
+export async function openStage(root: string, { kind, id }: Pick<Job, 'kind' | 'id'>): Promise<Stage> {
+  const folder = join(jobFolder(root, kind), MAKING, `${id}-${randomBytes(4).toString('hex')}`);
+  const made = await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+  // The first job of a root makes the folder of the files, too.
+  if (made !== undefined) await syncFolder(dirname(made));
+  return { path: join(folder, 'file'), remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/** Folders of attempts in the files of a kind, with when they last changed, epoch milliseconds. */
+export async function listStages(root: string, kind: Job['kind']) {
+  return await entriesOf(join(jobFolder(root, kind), MAKING));
+}
+
+/** Files of a kind, with when they were last written, epoch milliseconds. */
+export async function listFiles(root: string, kind: Job['kind']) {
+  return (await entriesOf(jobFolder(root, kind))).filter(({ name }) => name !== MAKING);
+}
+
+interface Entry {
+  readonly name: string;
+  readonly path: string;
+  readonly changed_ms: number;
+}
+
+async function entriesOf(folder: string): Promise<readonly Entry[]> {
+  const found: Entry[] = [];
+  for (const name of (await orNull(readdir(folder))) ?? []) {
+    const path = join(folder, name);
+    const stats = await orNull(stat(path));
+    if (stats !== null) found.push({ name, path, changed_ms: stats.mtimeMs });
+  }
+  return found;
+}
+
+/** Writes a file that was made through to the disk; its size and SHA-256, hex. Throws where there is none. */
+export async function sealFile(path: string): Promise<{ readonly bytes: number; readonly sha256: string }> {
+  const handle = await open(path, 'r+');
+  try {
+    await handle.chmod(FILE_MODE);
+    await handle.sync();
+    const digest = createHash('sha256');
+    let bytes = 0;
+    for await (const chunk of handle.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
+      digest.update(chunk);
+      bytes += chunk.length;
+    }
+    return { bytes, sha256: digest.digest('hex') };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Puts a sealed file in its place, where it survives a power cut once this has resolved. */
+export async function placeFile(root: string, staged: string, job: Omit<FiledJob, 'bytes'>): Promise<void> {
+  await rename(staged, jobFilePath(root, job));
+  await syncFolder(jobFolder(root, job.kind));
+}
+
+/** Why the file of a job that is done cannot be served, in words; null: it can. */
+export async function fileFault(root: string, job: FiledJob): Promise<string | null> {
+  const stats = await orNull(stat(jobFilePath(root, job)));
+  if (stats === null) return 'is gone';
+  return stats.size === job.bytes ? null : `has ${stats.size} bytes, its row says ${job.bytes ?? 'none'}`;
+}
+
+/** Removes the file of a job, if there is one. */
+export async function removeFile(root: string, job: Omit<FiledJob, 'bytes'>): Promise<void> {
+  await rm(jobFilePath(root, job), { force: true });
+}
+
+/** A new name survives a power cut once its folder is written. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+/** What was asked of the disk; null where there is nothing of that name. */
+async function orNull<Found>(asked: Promise<Found>): Promise<Found | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return null;
+  }
+}

@@ -1,0 +1,47 @@
+import type { z } from 'zod';
+import { layout } from '../../schemas/layout.ts';
+import {
+  EXPORT_KEPT_DAYS,
+  ExportRequest,
+  ExportSummary as ExportSummarySchema,
+} from '../../schemas/resources/export-job.ts';
+import type { ExportParams, ExportSummary } from '../../schemas/resources/export-params.ts';
+import { REPORT_KEPT_DAYS, ReportSummary } from '../../schemas/resources/report-job.ts';
+import { VerificationRequest } from '../../schemas/resources/verification.ts';
+import type { JobKind, MakeFile } from './job.ts';
+
+/** What tells one kind of job from another. */
+export interface Kind<Params, Summary> {
+  readonly params: z.ZodType<Params>;
+  readonly summary: z.ZodType<Summary>;
+  /** Days that a job and its file are kept after it was accepted. */
+  readonly kept_days: number;
+  /** Folder of the files, below the root. */
+  readonly folder: string;
+  /** Where it is asked after, below the public address. */
+  readonly poll_path: string;
+}
+
+export const REPORT: Kind<VerificationRequest, ReportSummary> = {
+  params: VerificationRequest,
+  summary: ReportSummary,
+  kept_days: REPORT_KEPT_DAYS,
+  folder: layout.reports,
+  poll_path: '/verify/report',
+};
+
+export const EXPORT: Kind<ExportParams, ExportSummary> = {
+  params: ExportRequest,
+  summary: ExportSummarySchema,
+  kept_days: EXPORT_KEPT_DAYS,
+  folder: layout.exports,
+  poll_path: '/exports',
+};
+
+export const KINDS = { report: REPORT, export: EXPORT } as const satisfies Record<JobKind, unknown>;
+
+/** Who makes the file of each kind. */
+export interface Makers {
+  readonly report: MakeFile<VerificationRequest, ReportSummary>;
+  readonly export: MakeFile<ExportParams, ExportSummary>;
+}

@@ -1,0 +1,72 @@
+import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { ApiError } from '../errors.ts';
+import { signedUrl } from '../http/signed-url.ts';
+import { findOwnJob, type Job } from '../records/jobs.ts';
+import type { Services } from '../services.ts';
+import { fileFault } from './files.ts';
+import type { Kind } from './kinds.ts';
+
+/** A job as its poll shows it: what is not known yet is null. */
+export interface Polled<Summary> {
+  readonly job: Job;
+  readonly status: Job['status'];
+  readonly poll_url: string;
+  readonly message: string | null;
+  readonly summary: Summary | null;
+  readonly generated_at: string | null;
+  readonly data_as_of: string | null;
+  /** Signed for this answer. */
+  readonly file_url: string | null;
+}
+
+/** Path of the file of a job, below the public address. */
+export function filePath(id: string): string {
+  return `/files/${id}`;
+}
+
+/** Where a job is asked after. */
+export function pollUrl(
+  base_url: string,
+  { poll_path }: Pick<Kind<unknown, unknown>, 'poll_path'>,
+  id: string,
+): string {
+  return `${base_url}${poll_path}/${id}`;
+}
+
+/**
+ * A job of a business as it is now. One that is done and whose file is not there, as after a restored backup of the records
+ * alone, counts as failed: nobody is sent to a file that is gone. Throws ApiError not_found.
+ */
+export async function findPolled<Summary>(
+  { records, secrets, files_root, base_url }: Services,
+  kind: Kind<unknown, Summary>,
+  wanted: { readonly business_id: string; readonly kind: Job['kind']; readonly id: string },
+  now_ms: number,
+): Promise<Polled<Summary>> {
+  const job = await findOwnJob(records.reader, wanted, now_ms);
+  if (job === null) throw new ApiError('not_found', `no such ${wanted.kind}`);
+  const { id, business_id, status, message, finished_at, data_as_of } = job;
+  const poll_url = pollUrl(base_url, kind, id);
+  const nothing = { summary: null, generated_at: null, data_as_of: null, file_url: null };
+  if (status !== 'done') return { job, status, poll_url, message, ...nothing };
+  if ((await fileFault(files_root, job)) !== null) {
+    const lost = `its file is not here any more: ask for the ${wanted.kind} again`;
+    return { job, status: 'failed', poll_url, message: lost, ...nothing };
+  }
+  return {
+    job,
+    status,
+    poll_url,
+    message,
+    summary: kind.summary.parse(JSON.parse(job.summary ?? 'null')),
+    generated_at: whole(finished_at),
+    data_as_of: whole(data_as_of),
+    file_url: signedUrl(base_url, secrets, { path: filePath(id), business_id }, now_ms, SIGNED_URL_SECONDS),
+  };
+}
+
+/** A stored instant in whole seconds, as answers have it. */
+function whole(at: string | null): string | null {
+  return at === null ? null : timestamp(Date.parse(at));
+}

@@ -1,0 +1,94 @@
+import { rm } from 'node:fs/promises';
+import type { Logger } from 'pino';
+import { deleteJob, expiredJobs, filedAmong, type Job, pendingSince } from '../records/jobs.ts';
+import type { Services } from '../services.ts';
+import { jobIdOf, listFiles, listStages, removeFile } from './files.ts';
+import { KINDS } from './kinds.ts';
+import { addJobTask } from './task.ts';
+
+/** Longer than any job takes: what is older in a folder of attempts was left by a process that died. */
+const STAGE_LEFT_MS = 86_400_000;
+/** A file that belongs to no job is deleted when it has been seen for so long: the records of another day may be in their place. */
+const ORPHAN_MS = 86_400_000;
+/** A job that waits for so long may have lost its task, as one of a restored backup. */
+const STUCK_MS = 3_600_000;
+const JOBS_AT_ONCE = 100;
+
+/** What is deleted when, and what was seen before. */
+export interface Retention {
+  /** Deletes what is not kept any more: files with their rows, files without, and what dead processes left. */
+  readonly sweep: (machine_ms: number) => Promise<void>;
+}
+
+/** Retention of the files of jobs. */
+export function retention(services: Services, log: Logger): Retention {
+  /** Files that belong to no job, and when each was first seen, epoch milliseconds of the machine. */
+  let orphans: ReadonlyMap<string, number> = new Map();
+  return {
+    sweep: async (machine_ms) => {
+      await deleteExpired(services, log);
+      orphans = await deleteOrphans(services, log, orphans, machine_ms);
+      await deleteStages(services, machine_ms);
+      await queueAgain(services, log);
+    },
+  };
+}
+
+const KIND_NAMES = Object.keys(KINDS) as Job['kind'][];
+
+/** The row first, with its trace: a file that a death leaves behind is an orphan, and nobody is sent to it. */
+async function deleteExpired({ records, files_root, now }: Services, log: Logger): Promise<void> {
+  for (;;) {
+    const jobs = await expiredJobs(records.reader, now(), JOBS_AT_ONCE);
+    for (const job of jobs) {
+      await records.transaction((rows) => deleteJob(rows, job, now()));
+      await removeFile(files_root, job);
+      log.info({ job: job.id, created_at: job.created_at }, 'Jobs:Expire:Done');
+    }
+    if (jobs.length < JOBS_AT_ONCE) return;
+  }
+}
+
+async function deleteOrphans(
+  { records, files_root }: Services,
+  log: Logger,
+  before: ReadonlyMap<string, number>,
+  machine_ms: number,
+): Promise<ReadonlyMap<string, number>> {
+  const seen = new Map<string, number>();
+  for (const kind of KIND_NAMES) {
+    const files = await listFiles(files_root, kind);
+    for (let from = 0; from < files.length; from += JOBS_AT_ONCE) {
+      const some = files.slice(from, from + JOBS_AT_ONCE);
+      const filed = await filedAmong(
+        records.reader,
+        some.map(({ name }) => jobIdOf(name)),
+      );
+      for (const { name, path } of some.filter((file) => !filed.has(jobIdOf(file.name)))) {
+        const since_ms = before.get(path) ?? machine_ms;
+        if (machine_ms - since_ms < ORPHAN_MS) seen.set(path, since_ms);
+        else {
+          await rm(path, { force: true });
+          log.warn({ file: name }, 'Jobs:Orphan:Deleted');
+        }
+      }
+    }
+  }
+  return seen;
+}
+
+async function deleteStages({ files_root }: Services, machine_ms: number): Promise<void> {
+  for (const kind of KIND_NAMES)
+    for (const { path, changed_ms } of await listStages(files_root, kind))
+      if (machine_ms - changed_ms > STAGE_LEFT_MS) await rm(path, { recursive: true, force: true });
+}
+
+/** Tasks anew for jobs that wait for long: one too many does no harm. */
+async function queueAgain({ records, queue, now }: Services, log: Logger): Promise<void> {
+  const stuck = await pendingSince(records.reader, now() - STUCK_MS);
+  if (stuck.length === 0) return;
+  await records.transaction(async (rows) => {
+    for (const job of stuck) await addJobTask(rows, queue, job);
+  });
+  log.warn({ jobs: stuck.length }, 'Jobs:Queue:Again');
+}

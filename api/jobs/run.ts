@@ -1,0 +1,214 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { systemFault } from '../../schemas/system-fault.ts';
+import { DataUnavailable } from '../catalog.ts';
+import { QueryTimeout } from '../duckdb.ts';
+import { ApiError } from '../errors.ts';
+import type { Task } from '../queue/queue.ts';
+import { isOutage } from '../records/failures.ts';
+import { beginJob, failJob, finishJob, type Job, type JobResult, putJobBack } from '../records/jobs.ts';
+import type { Services } from '../services.ts';
+import { openStage, placeFile, sealFile } from './files.ts';
+import type { MakeFile } from './job.ts';
+import { EXPORT, type Kind, type Makers, REPORT } from './kinds.ts';
+import { addJobTask, JOB_TASK, JobTask } from './task.ts';
+
+/** How jobs are run; each has a default. */
+export interface RunSettings {
+  /** A maker that takes longer is given up. */
+  readonly limit_ms: number;
+  /** How long a job waits after a failure that may pass. */
+  readonly retry_wait_ms: number;
+  /** How long a task belongs to a process that was killed. */
+  readonly lease_ms: number;
+}
+
+export const RUN_DEFAULTS: RunSettings = { limit_ms: 900_000, retry_wait_ms: 5_000, lease_ms: 30_000 };
+
+/** What a run needs. */
+export interface RunParts {
+  readonly services: Services;
+  readonly makers: Makers;
+  readonly settings: RunSettings;
+  readonly log: Logger;
+  /** The service is being stopped. */
+  readonly stop: AbortSignal;
+}
+
+/** A job is begun no more often: whoever runs it dies of it, or what stands in its way does not pass. */
+export const TAKES_MAX = 3;
+/** How long the records are waited for to write down how a job ended. */
+const RECORDING_MS = 30_000;
+const RECORDING_WAIT_MS = 250;
+
+/** A maker took too long. */
+class TooLong extends Error {}
+/** The service is being stopped. */
+class Stopped extends Error {}
+
+/**
+ * Runs the job of a task, unless it has ended. What it makes lies in a folder of this attempt alone; only who ends the row moves
+ * it to its place, in the transaction that ends it: so there is one file behind a job that is done, whoever else runs it.
+ */
+export async function runJobTask(parts: RunParts, { payload }: Pick<Task, 'payload'>): Promise<void> {
+  const { services, log } = parts;
+  const { records } = services;
+  const { job_id } = JobTask.parse(payload);
+  const job = await records.transaction((rows) => beginJob(rows, job_id, services.now()));
+  if (job === null) return;
+  if (job.takes > TAKES_MAX) {
+    await giveUp(parts, job, `it could not be made in ${TAKES_MAX} attempts`);
+    return;
+  }
+  const stage = await openStage(services.files_root, job);
+  try {
+    const result = await resultOf(parts, job, stage.path);
+    if (result !== null) await finish(parts, job, stage.path, result);
+  } finally {
+    await stage.remove().catch((error: unknown) => log.warn({ job: job.id, err: error }, 'Jobs:Stage:Left'));
+  }
+}
+
+/** What was made; null when nothing was, and the job has ended or waits again. */
+async function resultOf(parts: RunParts, job: Job, path: string): Promise<JobResult | null> {
+  try {
+    return job.kind === 'report'
+      ? await make(parts, job, path, REPORT, parts.makers.report)
+      : await make(parts, job, path, EXPORT, parts.makers.export);
+  } catch (error) {
+    const { log } = parts;
+    if (error instanceof Stopped) await putBack(parts, job, { counted: false, wait_ms: 0 });
+    else if (mayPass(error) && job.takes < TAKES_MAX) {
+      log.warn({ job: job.id, takes: job.takes, err: error }, 'Jobs:Run:Delayed');
+      await putBack(parts, job, { counted: true, wait_ms: parts.settings.retry_wait_ms });
+    } else {
+      log.error({ job: job.id, takes: job.takes, err: error }, 'Jobs:Run:Failed');
+      await giveUp(parts, job, reasonOf(error));
+    }
+    return null;
+  }
+}
+
+/** Has the file made within its time, and written through to the disk. Throws Stopped, TooLong and what the maker throws. */
+async function make<Params, Summary>(
+  { services, settings: { limit_ms }, stop }: RunParts,
+  { id, business_id, created_at, ...job }: Job,
+  path: string,
+  kind: Kind<Params, Summary>,
+  maker: MakeFile<Params, Summary>,
+): Promise<JobResult> {
+  const ending = new AbortController();
+  const onStop = () => ending.abort(new Stopped('the service is being stopped'));
+  const timer = setTimeout(() => ending.abort(new TooLong(`it took longer than ${limit_ms} ms`)), limit_ms);
+  stop.addEventListener('abort', onStop);
+  if (stop.aborted) onStop();
+  try {
+    const { signal } = ending;
+    signal.throwIfAborted();
+    const params = kind.params.parse(JSON.parse(job.params));
+    const making = maker({ id, business_id, params, path, created_ms: Date.parse(created_at), services, signal });
+    const { summary, ...made } = await unlessAborted(making, signal);
+    return { ...made, summary: kind.summary.parse(summary), ...(await sealFile(path)) };
+  } catch (error) {
+    // A maker that gives up as it is told to fails in its own words.
+    throw ending.signal.aborted ? ending.signal.reason : error;
+  } finally {
+    clearTimeout(timer);
+    stop.removeEventListener('abort', onStop);
+  }
+}
+
+/** The result, or the reason of the signal where that comes first: what is made later lies in a folder that is gone. */
+async function unlessAborted<Result>(making: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort);
+  try {
+    return await Promise.race([making, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Ends the row, and puts the file in its place in the same transaction. Throws where it is not known that both are done. */
+async function finish(parts: RunParts, job: Job, staged: string, result: JobResult): Promise<void> {
+  const { services, log } = parts;
+  let is_placed = false;
+  const ended = await persistently(
+    () =>
+      services.records.transaction(async (rows) => {
+        if (!(await finishJob(rows, job.id, result, services.now()))) return false;
+        // Nobody else gets here before this transaction has ended: the row is held.
+        is_placed = true;
+        await placeFile(services.files_root, staged, { ...job, file_name: result.file_name });
+        return true;
+      }),
+    // The file has left its folder: whether the row has ended is looked up when the task is taken again.
+    () => !is_placed,
+  );
+  if (ended) log.info({ job: job.id, takes: job.takes, bytes: result.bytes }, 'Jobs:Run:Done');
+  else log.warn({ job: job.id, takes: job.takes }, 'Jobs:Run:Overtaken');
+}
+
+/** Ends a job badly, once, and gives its charge back. */
+async function giveUp({ services }: RunParts, job: Job, reason: string): Promise<void> {
+  const message = `${reason}, and what it cost was given back`;
+  await persistently(() => services.records.transaction((rows) => failJob(rows, job, message, services.now())));
+}
+
+/** Lets a job wait again. */
+async function putBack(
+  { services: { records, queue } }: RunParts,
+  job: Job,
+  { counted, wait_ms }: { readonly counted: boolean; readonly wait_ms: number },
+): Promise<void> {
+  await persistently(() =>
+    records.transaction(async (rows) => {
+      await putJobBack(rows, job, counted);
+      await addJobTask(rows, queue, job, Date.now() + wait_ms);
+    }),
+  );
+}
+
+/** What writes to the records gives; while they cannot be reached, and it may be repeated, it is. */
+async function persistently<Result>(write: () => Promise<Result>, may_repeat = () => true): Promise<Result> {
+  const until_ms = performance.now() + RECORDING_MS;
+  for (;;)
+    try {
+      return await write();
+    } catch (error) {
+      if (!isOutage(error) || performance.now() > until_ms || !may_repeat()) throw error;
+      await sleep(RECORDING_WAIT_MS);
+    }
+}
+
+/** True for what may be over when the job is tried again: the machine, the disk, the data root, the records. Anything else is a bug. */
+function mayPass(error: unknown): boolean {
+  if (error instanceof TooLong || error instanceof QueryTimeout || error instanceof DataUnavailable) return true;
+  if (isOutage(error) || systemFault(error) !== null) return true;
+  if (error instanceof ApiError) return error.code === 'overloaded';
+  return error instanceof Error && /^(Out of Memory|IO) Error/.test(error.message);
+}
+
+/** Why a job failed, for who asked for it: nothing of paths and statements. */
+function reasonOf(error: unknown): string {
+  if (error instanceof TooLong || error instanceof QueryTimeout) return 'it took too long to make';
+  if (error instanceof DataUnavailable) return 'the data it needs could not be read';
+  return 'it could not be made';
+}
+
+/** Runs jobs, one at a time and those of several businesses in turn, until the function returned is called. */
+export function startRunning(parts: RunParts): () => Promise<void> {
+  const { queue } = parts.services;
+  const { lease_ms } = parts.settings;
+  const settings = {
+    at_once: 1,
+    at_once_of_group: 1,
+    lease_ms,
+    prolonged: true,
+    groups_in_turn: BUSINESSES_IN_TURN,
+  } as const;
+  return queue.work(JOB_TASK, settings, (task) => runJobTask(parts, task));
+}
+
+const BUSINESSES_IN_TURN = 32;

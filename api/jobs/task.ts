@@ -1,0 +1,20 @@
+import type { Transaction } from 'kysely';
+import { z } from 'zod';
+import type { Queue } from '../queue/queue.ts';
+import type { Database } from '../records/tables.ts';
+
+/** Name of the tasks that run a job. */
+export const JOB_TASK = 'job';
+
+/** Payload of a task. Several tasks of one job do no harm: the job's row says whether there is anything left to do. */
+export const JobTask = z.object({ job_id: z.string() });
+
+/** Queues a job, in the caller's transaction. Jobs of one business take turns with those of others. */
+export async function addJobTask(
+  rows: Transaction<Database>,
+  queue: Pick<Queue, 'add'>,
+  { id, business_id }: { readonly id: string; readonly business_id: string },
+  due_ms = Date.now(),
+): Promise<void> {
+  await queue.add(rows, { name: JOB_TASK, group: business_id, payload: { job_id: id }, due_ms });
+}

@@ -1,0 +1,253 @@
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import { z } from 'zod';
+import { newId } from '../../schemas/ids.ts';
+import type { MixedProvenance } from '../../schemas/provenance.ts';
+import { recordAct } from './audit.ts';
+import { refundVisibly } from './charge.ts';
+import { instant } from './instant.ts';
+import type { Charge, Writer } from './records.ts';
+import type { Database } from './tables.ts';
+
+/** A report or an export, as it is stored: `params`, `charge` and `summary` are JSON. */
+export type Job = Readonly<Selectable<Database['jobs']>>;
+
+/** What a job is made of. */
+export interface NewJob {
+  readonly kind: Job['kind'];
+  /** The validated request. */
+  readonly params: unknown;
+  readonly charge: Omit<Charge, 'business_id'>;
+  readonly kept_days: number;
+}
+
+/** What was made of a job that is done. */
+export interface JobResult {
+  readonly summary: unknown;
+  readonly data_as_of_ms: number | null;
+  readonly data_source: MixedProvenance | null;
+  readonly media_type: string;
+  readonly file_name: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+const DAY_MS = 86_400_000;
+
+const StoredCharge = z.object({
+  key_id: z.string(),
+  operation: z.string(),
+  credits: z.number(),
+  count: z.number(),
+  at_ms: z.number(),
+});
+
+/**
+ * Writes a job that is pending; returns its id. Null: so many of the business are pending already. Expects the row of the
+ * business to be held.
+ */
+export async function insertJob(
+  { rows, business_id, now_ms }: Writer,
+  { kind, params, charge, kept_days }: NewJob,
+  pending_max: number,
+): Promise<string | null> {
+  const { pending } = await rows
+    .selectFrom('jobs')
+    .select(({ fn }) => fn.countAll<number>().as('pending'))
+    .where('business_id', '=', business_id)
+    .where('status', '=', 'pending')
+    .executeTakeFirstOrThrow();
+  if (Number(pending) >= pending_max) return null;
+  const id = newId(kind, now_ms);
+  await rows
+    .insertInto('jobs')
+    .values({
+      id,
+      business_id,
+      kind,
+      status: 'pending',
+      params: JSON.stringify(params),
+      charge: JSON.stringify(StoredCharge.parse(charge)),
+      created_at: instant(now_ms),
+      started_at: null,
+      takes: 0,
+      finished_at: null,
+      expires_at: instant(now_ms + kept_days * DAY_MS),
+      summary: null,
+      message: null,
+      data_as_of: null,
+      data_source: null,
+      media_type: null,
+      file_name: null,
+      bytes: null,
+      sha256: null,
+    })
+    .execute();
+  return id;
+}
+
+/** A job of that kind that is kept still, of one business; null when there is none. */
+export async function findOwnJob(
+  rows: Kysely<Database>,
+  wanted: { readonly business_id: string; readonly kind: Job['kind']; readonly id: string },
+  now_ms: number,
+): Promise<Job | null> {
+  const found = await rows
+    .selectFrom('jobs')
+    .selectAll()
+    .where('id', '=', wanted.id)
+    .where('kind', '=', wanted.kind)
+    .where('business_id', '=', wanted.business_id)
+    .where('expires_at', '>', instant(now_ms))
+    .executeTakeFirst();
+  return found ?? null;
+}
+
+/** A job that is done and kept still, of whichever active business; null when there is none. */
+export async function findServedJob(rows: Kysely<Database>, id: string, now_ms: number): Promise<Job | null> {
+  const found = await rows
+    .selectFrom('jobs')
+    .innerJoin('businesses', 'businesses.id', 'jobs.business_id')
+    .selectAll('jobs')
+    .where('jobs.id', '=', id)
+    .where('jobs.status', '=', 'done')
+    .where('jobs.expires_at', '>', instant(now_ms))
+    .where('businesses.status', '=', 'active')
+    .executeTakeFirst();
+  return found ?? null;
+}
+
+/** Notes that somebody begins a job; null when it is not pending. Its `takes` count this time. */
+export async function beginJob(rows: Transaction<Database>, id: string, now_ms: number): Promise<Job | null> {
+  const begun = await rows
+    .updateTable('jobs')
+    .set((eb) => ({ takes: eb('takes', '+', 1), started_at: instant(now_ms) }))
+    .where('id', '=', id)
+    .where('status', '=', 'pending')
+    .returningAll()
+    .executeTakeFirst();
+  return begun ?? null;
+}
+
+/** Notes that a job waits again. `counted` false: this time was nobody's failure. */
+export async function putJobBack(
+  rows: Transaction<Database>,
+  { id, takes }: Pick<Job, 'id' | 'takes'>,
+  counted: boolean,
+): Promise<void> {
+  await rows
+    .updateTable('jobs')
+    .set({ started_at: null, takes: counted ? takes : takes - 1 })
+    .where('id', '=', id)
+    .where('status', '=', 'pending')
+    .where('takes', '=', takes)
+    .execute();
+}
+
+/** Ends a job well; false when it has ended already, or is gone: only one of those who run it is told true. */
+export async function finishJob(
+  rows: Transaction<Database>,
+  id: string,
+  { summary, data_as_of_ms, ...result }: JobResult,
+  now_ms: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await rows
+    .updateTable('jobs')
+    .set({
+      ...result,
+      status: 'done',
+      finished_at: instant(now_ms),
+      summary: JSON.stringify(summary),
+      data_as_of: data_as_of_ms === null ? null : instant(data_as_of_ms),
+    })
+    .where('id', '=', id)
+    .where('status', '=', 'pending')
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/** Ends a job badly and gives its charge back; false when it has ended already, or is gone. */
+export async function failJob(
+  rows: Transaction<Database>,
+  { id, business_id, charge }: Pick<Job, 'id' | 'business_id' | 'charge'>,
+  message: string,
+  now_ms: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await rows
+    .updateTable('jobs')
+    .set({ status: 'failed', finished_at: instant(now_ms), message })
+    .where('id', '=', id)
+    .where('status', '=', 'pending')
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  await refundVisibly(rows, { business_id, ...StoredCharge.parse(JSON.parse(charge)) }, `${id} failed`);
+  return true;
+}
+
+/** Jobs that ended and are not kept any more, the oldest first, at most so many. */
+export async function expiredJobs(rows: Kysely<Database>, now_ms: number, most: number): Promise<readonly Job[]> {
+  return await rows
+    .selectFrom('jobs')
+    .selectAll()
+    .where('expires_at', '<=', instant(now_ms))
+    .where('status', '!=', 'pending')
+    .orderBy('expires_at')
+    .orderBy('id')
+    .limit(most)
+    .execute();
+}
+
+/** Deletes a job; a line of the audit log stays. */
+export async function deleteJob(rows: Transaction<Database>, job: Job, now_ms: number): Promise<void> {
+  const { id, business_id, kind, status, created_at, sha256 } = job;
+  const { numDeletedRows } = await rows.deleteFrom('jobs').where('id', '=', id).executeTakeFirst();
+  if (numDeletedRows === 0n) return;
+  const detail = { status, created_at, sha256 };
+  await recordAct(rows, now_ms, { act: `${kind}.expire`, business_id, subject: id, detail });
+}
+
+/** Jobs that are done, of one business or of all with null, by id. */
+export async function doneJobs(rows: Kysely<Database>, business_id: string | null): Promise<readonly Job[]> {
+  return await rows
+    .selectFrom('jobs')
+    .selectAll()
+    .where('status', '=', 'done')
+    .$if(business_id !== null, (query) => query.where('business_id', '=', business_id))
+    .orderBy('id')
+    .execute();
+}
+
+/** Which of these are ids of jobs that have a file, or may get one. */
+export async function filedAmong(rows: Kysely<Database>, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  const found = await rows
+    .selectFrom('jobs')
+    .select('id')
+    .where('id', 'in', ids)
+    .where('status', '!=', 'failed')
+    .execute();
+  return new Set(found.map(({ id }) => id));
+}
+
+/** Jobs that were accepted before an instant and have not ended, the oldest first. */
+export async function pendingSince(
+  rows: Kysely<Database>,
+  before_ms: number,
+): Promise<readonly Pick<Job, 'id' | 'business_id' | 'created_at'>[]> {
+  return await rows
+    .selectFrom('jobs')
+    .select(['id', 'business_id', 'created_at'])
+    .where('status', '=', 'pending')
+    .where('created_at', '<', instant(before_ms))
+    .orderBy('id')
+    .execute();
+}
+
+/** Jobs that wait, and jobs at work. */
+export async function jobBacklog(rows: Kysely<Database>): Promise<{ queued: number; running: number }> {
+  const { pending, running } = await rows
+    .selectFrom('jobs')
+    .select(({ fn }) => [fn.countAll<number>().as('pending'), fn.count<number>('started_at').as('running')])
+    .where('status', '=', 'pending')
+    .executeTakeFirstOrThrow();
+  return { queued: Number(pending) - Number(running), running: Number(running) };
+}

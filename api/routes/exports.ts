@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { EXPORT_KEPT_DAYS, ExportAccepted, ExportJob, ExportRequest } from '../../schemas/resources/export-job.ts';
+import { EXPORT_ROW_CAPS } from '../../schemas/resources/export-params.ts';
+import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
+import { readEndpoint, writeEndpoint } from '../endpoint.ts';
+import { acceptJob } from '../jobs/accept.ts';
+import { EXPORT } from '../jobs/kinds.ts';
+import { findPolled, pollUrl } from '../jobs/poll.ts';
+import { JOB_TASK } from '../jobs/task.ts';
+import { refuseFuture } from './future-dates.ts';
+
+const GROUP = 'Bulk export';
+const PRICE = { operation: 'exports.create', credits: 40, count: 1 } as const;
+const EXAMPLE_ID = 'exp_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
+const EXAMPLE_BODY = {
+  dataset: 'detections',
+  date_start: '2026-05-01',
+  date_end: '2026-05-01',
+  bbox: [-98, 34, -96, 36],
+  state: null,
+  format: 'parquet',
+} as const;
+const EXAMPLE_POLL = `https://hail.example.com/v1/exports/${EXAMPLE_ID}`;
+const MESSAGE = 'the file is being made: ask poll_url until its status is done or failed';
+
+/** POST /v1/exports */
+export const createExport = writeEndpoint({
+  method: 'POST',
+  path: '/v1/exports',
+  group: GROUP,
+  summary: 'Have a file of many rows made',
+  description: `Detections, swaths or reports of up to 31 storm dates as CSV, GeoJSON or Parquet, made in the background. At most ${EXPORT_ROW_CAPS.detections} detections or ${EXPORT_ROW_CAPS.reports} reports; where there are more, the latest are left out and \`truncated\` is true. A box is clipped to CONUS, and one that does not meet it gives an empty file. Kept ${EXPORT_KEPT_DAYS} days; then file and export are deleted. An export that cannot be made is refunded.`,
+  scope: 'exports:write',
+  feature: 'exports',
+  idempotent: true,
+  status: 202,
+  refusals: ['resource_exhausted'],
+  params: null,
+  query: null,
+  body: ExportRequest,
+  reply: ExportAccepted,
+  example: {
+    body: EXAMPLE_BODY,
+    reply: { job_id: EXAMPLE_ID, status: 'pending', poll_url: EXAMPLE_POLL, message: MESSAGE },
+  },
+  price: () => PRICE,
+  prepare: async ({ body, now_ms }) => {
+    refuseFuture(body, now_ms);
+    return null;
+  },
+  write: async ({ body, caller, services }, writer) => {
+    const id = await acceptJob(writer, services.queue, { kind: 'export', params: body, caller, price: PRICE });
+    const poll_url = pollUrl(services.base_url, EXPORT, id);
+    return { body: { job_id: id, status: 'pending' as const, poll_url, message: MESSAGE } };
+  },
+  committed: ({ queue }) => queue.wake(JOB_TASK),
+});
+
+/** GET /v1/exports/{jobId} */
+export const getExport = readEndpoint({
+  method: 'GET',
+  path: '/v1/exports/{jobId}',
+  group: GROUP,
+  summary: 'How an export is, and where',
+  description: `Free. While it is pending, everything that is not known yet is null. Of an export that is done, every call gives a new address of the file, which needs no key and is good for ${SIGNED_URL_SECONDS} seconds. An export that failed says so in \`status\`, \`error\` and \`message\`; what it cost was refunded.`,
+  scope: 'exports:read',
+  cacheable: false,
+  params: z.object({ jobId: z.string().meta({ description: 'Id of an export.' }) }),
+  query: null,
+  body: null,
+  reply: ExportJob,
+  example: {
+    reply: {
+      job_id: EXAMPLE_ID,
+      status: 'done',
+      poll_url: EXAMPLE_POLL,
+      message: null,
+      params: EXAMPLE_BODY,
+      row_count: 2210,
+      truncated: false,
+      generated_at: '2026-05-02T14:20:31Z',
+      download_url: `https://hail.example.com/v1/files/${EXAMPLE_ID}?exp=1777732731&sig=cGQ7cVn0tGZ0bW9yZSB0aGFuIHRoaXMgaXMgbm90IHQ`,
+      download_url_expires_in_seconds: SIGNED_URL_SECONDS,
+      error: null,
+    },
+  },
+  price: () => null,
+  answer: async ({ params, caller, now_ms, services }) => {
+    const wanted = { business_id: caller.business_id, kind: 'export', id: params.jobId } as const;
+    const { job, poll_url, status, message, generated_at, file_url, summary } = await findPolled(
+      services,
+      EXPORT,
+      wanted,
+      now_ms,
+    );
+    return {
+      body: {
+        job_id: job.id,
+        status,
+        poll_url,
+        message,
+        params: EXPORT.params.parse(JSON.parse(job.params)),
+        row_count: summary?.row_count ?? null,
+        truncated: summary?.truncated ?? null,
+        generated_at,
+        download_url: file_url,
+        download_url_expires_in_seconds: file_url === null ? null : SIGNED_URL_SECONDS,
+        error: status === 'failed' ? ('export_generation_failed' as const) : null,
+      },
+    };
+  },
+});

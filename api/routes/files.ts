@@ -1,0 +1,81 @@
+import { open } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { ApiError } from '../errors.ts';
+import { fileResponse } from '../files/response.ts';
+import { type OpenStreams, openStreams } from '../http/open-streams.ts';
+import type { ByteRange } from '../http/ranges.ts';
+import { isSigned } from '../http/signed-url.ts';
+import { fileFault, jobFilePath } from '../jobs/files.ts';
+import { filePath } from '../jobs/poll.ts';
+import type { PublicRoute } from '../middleware/public-routes.ts';
+import { findServedJob, type Job } from '../records/jobs.ts';
+import type { Services } from '../services.ts';
+
+/** Files that may be open for answers at once, in all and for one address. */
+const STREAMS_MAX = 64;
+const STREAMS_OF_ADDRESS_MAX = 16;
+const PATH = /^\/v1\/files\/([A-Za-z0-9_-]{1,64})$/;
+/** Stands for the business of a job that there is none of: the look at its signature takes as long. */
+const NOBODY = 'biz_';
+
+/** GET /v1/files/{job}: the file of a job, to whoever has an address that its poll gave out and that has not expired. */
+export function files(
+  services: Services,
+  streams: OpenStreams = openStreams(STREAMS_MAX, STREAMS_OF_ADDRESS_MAX),
+): PublicRoute {
+  const { records, secrets, files_root, now } = services;
+  return {
+    path: '/v1/files{/*rest}',
+    handler: async (ctx) => {
+      const { path, search, address } = ctx.state;
+      const [, id] = PATH.exec(path) ?? [];
+      if (id === undefined) throw new ApiError('not_found', 'there is nothing at this path');
+      const now_ms = now();
+      const job = await findServedJob(records.reader, id, now_ms);
+      const signed = { path: filePath(id), business_id: job?.business_id ?? NOBODY };
+      if (!isSigned(search, secrets, signed, now_ms) || job === null)
+        throw new ApiError('forbidden', 'this address was not given out, or has expired: ask for the job again');
+      // HEAD and 304 open no file, and must not tell of one that is gone.
+      const fault = await fileFault(files_root, job);
+      if (fault !== null) throw new Error(`file of job ${id} ${fault}`);
+      const { status, headers, stream } = await fileResponse(
+        { method: ctx.method === 'HEAD' ? 'HEAD' : 'GET', headers: ctx.headers },
+        contentOf(job),
+        (range) => streams.open(address, () => openFile(files_root, job, range)),
+      );
+      ctx.status = status;
+      ctx.set(headers);
+      if (stream !== null) ctx.body = stream;
+    },
+  };
+}
+
+function contentOf({ id, bytes, sha256, media_type, file_name, data_source }: Job) {
+  if (bytes === null || sha256 === null || media_type === null || file_name === null)
+    throw new Error(`job ${id} is done without a file, expected one`);
+  return {
+    bytes,
+    etag: `"${sha256}"`,
+    media_type,
+    headers: {
+      'Cache-Control': 'private, no-store',
+      'Content-Disposition': `attachment; filename="${file_name}"`,
+      'Access-Control-Expose-Headers':
+        'ETag, Content-Range, Content-Length, Content-Disposition, Accept-Ranges, X-Data-Source, X-Request-Id',
+      ...(data_source === null ? {} : { 'X-Data-Source': data_source }),
+    },
+  };
+}
+
+/** Throws where the file is gone or not the one that was made: nobody gets a part of it, or another. */
+async function openFile(root: string, job: Job, { first, last }: ByteRange): Promise<Readable> {
+  const handle = await open(jobFilePath(root, job), 'r');
+  try {
+    const { size } = await handle.stat();
+    if (size !== job.bytes) throw new Error(`file of job ${job.id} has ${size} bytes, expected ${job.bytes}`);
+    return handle.createReadStream({ start: first, end: last });
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { REPORT_KEPT_DAYS, ReportAccepted, ReportJob, SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
+import { VERIFICATION_DAYS_MAX, VerificationRequest } from '../../schemas/resources/verification.ts';
+import { readEndpoint, writeEndpoint } from '../endpoint.ts';
+import { acceptJob } from '../jobs/accept.ts';
+import { REPORT } from '../jobs/kinds.ts';
+import { findPolled, pollUrl } from '../jobs/poll.ts';
+import { JOB_TASK } from '../jobs/task.ts';
+import { refuseFuture } from './future-dates.ts';
+
+const GROUP = 'Verification';
+const PRICE = { operation: 'verify.report.create', credits: 100, count: 1 } as const;
+const EXAMPLE_ID = 'rpt_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
+const EXAMPLE_BODY = { lat: 35.22, lon: -97.44, date_start: '2026-04-01', date_end: '2026-05-01' };
+const EXAMPLE_POLL = `https://hail.example.com/v1/verify/report/${EXAMPLE_ID}`;
+const MESSAGE = `the report is being made: ask poll_url until its status is done or failed`;
+
+/** POST /v1/verify/report */
+export const createReport = writeEndpoint({
+  method: 'POST',
+  path: '/v1/verify/report',
+  group: GROUP,
+  summary: 'Have a report of a verification made',
+  description: `A PDF of what POST /v1/verify answers: verdicts, a map of the detections, every report from the ground, the method and the verification_hash. It is made in the background, from at most ${VERIFICATION_DAYS_MAX} days, and kept ${REPORT_KEPT_DAYS} days; then file and report are deleted. A report that cannot be made is refunded.`,
+  scope: 'verify:write',
+  idempotent: true,
+  status: 202,
+  refusals: ['resource_exhausted'],
+  params: null,
+  query: null,
+  body: VerificationRequest,
+  reply: ReportAccepted,
+  example: {
+    body: EXAMPLE_BODY,
+    reply: { report_id: EXAMPLE_ID, status: 'pending', poll_url: EXAMPLE_POLL, message: MESSAGE },
+  },
+  price: () => PRICE,
+  prepare: async ({ body, now_ms }) => {
+    refuseFuture(body, now_ms);
+    return null;
+  },
+  write: async ({ body, caller, services }, writer) => {
+    const id = await acceptJob(writer, services.queue, { kind: 'report', params: body, caller, price: PRICE });
+    const poll_url = pollUrl(services.base_url, REPORT, id);
+    return { body: { report_id: id, status: 'pending' as const, poll_url, message: MESSAGE } };
+  },
+  committed: ({ queue }) => queue.wake(JOB_TASK),
+});
+
+/** GET /v1/verify/report/{reportId} */
+export const getReport = readEndpoint({
+  method: 'GET',
+  path: '/v1/verify/report/{reportId}',
+  group: GROUP,
+  summary: 'How a report is, and where',
+  description: `Free. While it is pending, everything that is not known yet is null. Of a report that is done, every call gives a new address of the file, which needs no key and is good for ${SIGNED_URL_SECONDS} seconds. A report that failed says so in \`status\`, \`error\` and \`message\`; what it cost was refunded.`,
+  scope: 'verify:read',
+  cacheable: false,
+  params: z.object({ reportId: z.string().meta({ description: 'Id of a report.' }) }),
+  query: null,
+  body: null,
+  reply: ReportJob,
+  example: {
+    reply: {
+      report_id: EXAMPLE_ID,
+      status: 'done',
+      poll_url: EXAMPLE_POLL,
+      message: null,
+      params: EXAMPLE_BODY,
+      result_summary: { event_count: 1, verdicts: [{ event_date: '2026-05-01', verdict: 'hit' }] },
+      verification_hash: 'sha256:2b7c4d1a8f5e9032b6c7d8e9f0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3',
+      generated_at: '2026-05-02T14:20:31Z',
+      data_as_of: '2026-05-02T00:14:09Z',
+      pdf_url: `https://hail.example.com/v1/files/${EXAMPLE_ID}?exp=1777732731&sig=cGQ7cVn0tGZ0bW9yZSB0aGFuIHRoaXMgaXMgbm90IHQ`,
+      pdf_url_expires_in_seconds: SIGNED_URL_SECONDS,
+      error: null,
+    },
+  },
+  price: () => null,
+  answer: async ({ params, caller, now_ms, services }) => {
+    const wanted = { business_id: caller.business_id, kind: 'report', id: params.reportId } as const;
+    const { job, poll_url, status, message, generated_at, data_as_of, file_url, summary } = await findPolled(
+      services,
+      REPORT,
+      wanted,
+      now_ms,
+    );
+    return {
+      body: {
+        report_id: job.id,
+        status,
+        poll_url,
+        message,
+        params: REPORT.params.parse(JSON.parse(job.params)),
+        result_summary: summary?.result_summary ?? null,
+        verification_hash: summary?.verification_hash ?? null,
+        generated_at,
+        data_as_of,
+        pdf_url: file_url,
+        pdf_url_expires_in_seconds: file_url === null ? null : SIGNED_URL_SECONDS,
+        error: status === 'failed' ? ('report_generation_failed' as const) : null,
+      },
+    };
+  },
+});

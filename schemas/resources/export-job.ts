@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import type { Bbox } from '../geo/position.ts';
+import { usStates } from '../reference/us-states.ts';
+import { addDays, isCalendarDate } from '../time.ts';
+import { DATASETS, EXPORT_DAYS_MAX, EXPORT_FORMATS, EXPORT_ROW_CAPS } from './export-params.ts';
+import { wireCount, wireTime } from './fields.ts';
+import { jobStatus, pollUrl } from './report-job.ts';
+import { HISTORY_FIRST_DATE } from './verification.ts';
+
+/** Days that an export is kept after it was asked for. */
+export const EXPORT_KEPT_DAYS = 30;
+
+const bodyDate = (description: string) =>
+  z
+    .string()
+    .refine(isCalendarDate, { error: 'is no date of the calendar, expected YYYY-MM-DD', abort: true })
+    .refine((date) => date >= HISTORY_FIRST_DATE, {
+      error: `is before the first date of history, expected ${HISTORY_FIRST_DATE} or later`,
+    })
+    .meta({ description, format: 'date' });
+
+const BBOX_EXPECTED = 'expected [minLon, minLat, maxLon, maxLat] with each minimum below its maximum';
+
+/** Box of a body: four numbers, or the text that queries take. */
+const requestBbox = z
+  .union([z.array(z.unknown()), z.string()], { error: BBOX_EXPECTED })
+  .transform((given, context): Bbox => {
+    const bbox = bboxOf(typeof given === 'string' ? given.split(',').map(numberOf) : given);
+    if (bbox !== null) return bbox;
+    context.addIssue({ code: 'custom', message: BBOX_EXPECTED, input: given });
+    return z.NEVER;
+  })
+  .meta({
+    description: 'Region: minLon, minLat, maxLon, maxLat; not together with state. CONUS when both are left out.',
+    unit: 'deg',
+    override: ({ jsonSchema }) => {
+      delete jsonSchema.anyOf;
+      Object.assign(jsonSchema, { type: 'array', items: { type: 'number' }, minItems: 4, maxItems: 4 });
+    },
+  });
+
+function numberOf(text: string): number | null {
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : null;
+}
+
+function bboxOf(given: readonly unknown[]): Bbox | null {
+  const [west, south, east, north] = given;
+  if (given.length !== 4) return null;
+  if (typeof west !== 'number' || typeof south !== 'number') return null;
+  if (typeof east !== 'number' || typeof north !== 'number') return null;
+  if (west < -180 || east > 180 || south < -90 || north > 90) return null;
+  return west < east && south < north ? [west, south, east, north] : null;
+}
+
+/** What is exported. What the clock decides is checked beside it. */
+export const ExportRequest = z
+  .object({
+    dataset: z.enum(DATASETS).meta({
+      description: `detections: every pixel and scan of 10 mm and more, at most ${EXPORT_ROW_CAPS.detections} rows; swaths: the convex hull of each storm date and size tier; reports: hail on the ground, at most ${EXPORT_ROW_CAPS.reports} rows.`,
+    }),
+    date_start: bodyDate('First storm date.'),
+    date_end: bodyDate(`Last storm date, included; at most ${EXPORT_DAYS_MAX} days in all.`),
+    bbox: requestBbox.nullish().transform((bbox) => bbox ?? null),
+    state: z
+      .string()
+      .refine((code) => usStates().has(code), { error: 'expected a two-letter USPS state code' })
+      .nullish()
+      .transform((state) => state ?? null)
+      .meta({ description: 'Region as the USPS code of a state; not together with bbox.' }),
+    format: z.enum(EXPORT_FORMATS).meta({ description: 'Format of the file.' }),
+  })
+  .refine(({ date_start, date_end }) => date_start <= date_end, {
+    path: ['date_end'],
+    error: 'is before date_start, expected the same date or a later one',
+    abort: true,
+  })
+  .refine(({ date_start, date_end }) => date_end < addDays(date_start, EXPORT_DAYS_MAX), {
+    path: ['date_end'],
+    error: `is too far from date_start, expected at most ${EXPORT_DAYS_MAX} days with both ends`,
+  })
+  .refine(({ bbox, state }) => bbox === null || state === null, {
+    path: ['bbox'],
+    error: 'is given together with state, expected one of them',
+  });
+
+/** What is known of an export once it is made. */
+export const ExportSummary = z.object({
+  row_count: wireCount('Rows in the file.'),
+  truncated: z.boolean().meta({ description: 'There were more rows than an export may have: the latest are missing.' }),
+});
+
+const job_id = z.string().meta({ description: 'Id of the export, `exp_` and a ULID.' });
+
+/** An export that was accepted. */
+export const ExportAccepted = z.object({
+  job_id,
+  status: z.literal('pending'),
+  poll_url: pollUrl(),
+  message: z.string().meta({ description: 'What happens next, for people.' }),
+});
+
+/** The request as it was understood. */
+const ExportedRequest = z.object({
+  dataset: z.enum(DATASETS).meta({ description: 'Data set.' }),
+  date_start: z.string().meta({ description: 'First storm date.' }),
+  date_end: z.string().meta({ description: 'Last storm date, included.' }),
+  bbox: z
+    .tuple([z.number(), z.number(), z.number(), z.number()])
+    .readonly()
+    .nullable()
+    .meta({ description: 'minLon, minLat, maxLon, maxLat.', unit: 'deg' }),
+  state: z.string().nullable().meta({ description: 'USPS code.' }),
+  format: z.enum(EXPORT_FORMATS).meta({ description: 'Format of the file.' }),
+});
+
+/** An export as its poll shows it: what is not known yet is null. */
+export const ExportJob = z.object({
+  job_id,
+  status: jobStatus(),
+  poll_url: pollUrl(),
+  message: z.string().nullable().meta({ description: 'Why it failed, for people; null unless it did.' }),
+  params: ExportedRequest.meta({ description: 'The request.' }),
+  row_count: ExportSummary.shape.row_count.nullable(),
+  truncated: ExportSummary.shape.truncated.nullable(),
+  generated_at: wireTime('When the file was made.').nullable(),
+  download_url: z
+    .string()
+    .nullable()
+    .meta({
+      description: 'Where the file is, open to whoever has the address until it expires; a new one with every poll.',
+    }),
+  download_url_expires_in_seconds: z
+    .int()
+    .nullable()
+    .meta({ description: 'For how long download_url is good.', unit: 's' }),
+  error: z.literal('export_generation_failed').nullable().meta({ description: 'Null unless it failed.' }),
+});
+export type ExportJob = z.infer<typeof ExportJob>;

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { wireTime } from './fields.ts';
+import { VERDICTS, VerificationRequest } from './verification.ts';
+
+/** Days that a report is kept after it was asked for. */
+export const REPORT_KEPT_DAYS = 400;
+/** For how long the address of a file that a job made is good, seconds. */
+export const SIGNED_URL_SECONDS = 900;
+export const JOB_STATUSES = ['pending', 'done', 'failed'] as const;
+
+const ResultSummary = z.object({
+  event_count: z.int().nonnegative().meta({ description: 'Storm dates with any signal.' }),
+  verdicts: z.array(
+    z.object({
+      event_date: z.string().meta({ description: 'Storm date.' }),
+      verdict: z.enum(VERDICTS).meta({ description: 'As in the answer of a verification.' }),
+    }),
+  ),
+});
+
+/** What is known of a report once it is made. */
+export const ReportSummary = z.object({ result_summary: ResultSummary, verification_hash: z.string() });
+export type ReportSummary = z.infer<typeof ReportSummary>;
+
+export const jobStatus = () =>
+  z.enum(JOB_STATUSES).meta({ description: 'pending, until it is done or failed, once and for good.' });
+export const pollUrl = () => z.string().meta({ description: 'Where the job is asked after.' });
+
+const report_id = z.string().meta({ description: 'Id of the report, `rpt_` and a ULID.' });
+
+/** A report that was accepted. */
+export const ReportAccepted = z.object({
+  report_id,
+  status: z.literal('pending'),
+  poll_url: pollUrl(),
+  message: z.string().meta({ description: 'What happens next, for people.' }),
+});
+
+/** A report as its poll shows it: what is not known yet is null. */
+export const ReportJob = z.object({
+  report_id,
+  status: jobStatus(),
+  poll_url: pollUrl(),
+  message: z.string().nullable().meta({ description: 'Why it failed, for people; null unless it did.' }),
+  params: VerificationRequest.meta({ description: 'The request.' }),
+  result_summary: ResultSummary.nullable().meta({ description: 'What the report says, in short.' }),
+  verification_hash: z.string().nullable().meta({ description: 'As in the answer of a verification.' }),
+  generated_at: wireTime('When the file was made.').nullable(),
+  data_as_of: wireTime('When the newest of the rows that were used was made.').nullable(),
+  pdf_url: z
+    .string()
+    .nullable()
+    .meta({
+      description: 'Where the file is, open to whoever has the address until it expires; a new one with every poll.',
+    }),
+  pdf_url_expires_in_seconds: z.int().nullable().meta({ description: 'For how long pdf_url is good.', unit: 's' }),
+  error: z.literal('report_generation_failed').nullable().meta({ description: 'Null unless it failed.' }),
+});
+export type ReportJob = z.infer<typeof ReportJob>;

@@ -1,0 +1,279 @@
+import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pino from 'pino';
+import { DataUnavailable } from '../../../api/catalog.ts';
+import { retention } from '../../../api/jobs/retention.ts';
+import { purgeBusiness } from '../../../api/records/businesses.ts';
+import { jobBacklog } from '../../../api/records/jobs.ts';
+import { verifyLedger } from '../../../api/records/verify.ts';
+import { creditsOf, openAccount } from '../../support/service/account.ts';
+import {
+  accept,
+  CONTENT,
+  EXPORT_BODY,
+  EXPORTS,
+  ended,
+  type JobService,
+  REPORT_BODY,
+  REPORTS,
+  smallMakers,
+  startJobService,
+} from '../../support/service/jobs.ts';
+import { closeWithoutFailures, testWith } from '../../support/service/test-with.ts';
+
+const test = testWith(startJobService, closeWithoutFailures);
+const SILENT = pino({ level: 'silent' });
+const DAY_MS = 86_400_000;
+
+/** Names in the folder of reports, with what is being made. */
+function reportsIn({ services: { files_root } }: JobService) {
+  const folder = join(files_root, 'reports');
+  const names = (path: string) => (existsSync(path) ? readdirSync(path).sort() : []);
+  return { folder, files: names(folder).filter((name) => name !== '.making'), making: names(join(folder, '.making')) };
+}
+
+async function jobRow({ records }: JobService, id: string) {
+  return await records.reader.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+/** Resolves once the condition holds. */
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let turn = 0; turn < 2_000; turn++) {
+    if (await holds()) return;
+    await sleep(5);
+  }
+  throw new Error('waited in vain');
+}
+
+test('two workers run each job once between them', async (t) => {
+  const runs: string[] = [];
+  const makers = smallMakers(({ id }) => {
+    runs.push(id);
+  });
+  t.context.work(makers);
+  t.context.work(makers);
+  const ids: string[] = [];
+  for (let k = 0; k < 12; k++) ids.push(await accept(t.context, REPORTS, REPORT_BODY));
+  for (const id of ids) t.like(await ended(t.context, REPORTS, id), { status: 'done' });
+  t.deepEqual(runs.toSorted(), ids.toSorted());
+  t.deepEqual(reportsIn(t.context).making, []);
+});
+
+test('of two workers at one job the first to end it has made its file, and the other leaves nothing', async (t) => {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let begun = 0;
+  const slow = smallMakers(async ({ path }) => {
+    const turn = begun;
+    begun += 1;
+    await gates[turn]?.promise;
+    writeFileSync(`${path}.note`, `turn ${turn}`);
+  });
+  const different = {
+    ...slow,
+    report: async (job: Parameters<typeof slow.report>[0]) => {
+      const made = await slow.report(job);
+      const turn = readFileSync(`${job.path}.note`, 'utf8');
+      writeFileSync(job.path, turn);
+      return { ...made, summary: { ...made.summary, verification_hash: turn } };
+    },
+  };
+  t.context.work(different);
+  const id = await accept(t.context, REPORTS, REPORT_BODY);
+  await until(() => begun === 1);
+  // Its lease ran out, as that of a process that stands still.
+  await t.context.records.transaction((rows) => rows.updateTable('tasks').set({ lease_until_ms: 0 }).execute());
+  t.context.work(different);
+  await until(() => begun === 2);
+  gates[1]?.resolve();
+  t.is((await ended(t.context, REPORTS, id)).verification_hash, 'turn 1');
+  gates[0]?.resolve();
+  await until(() => reportsIn(t.context).making.length === 0);
+  const { folder } = reportsIn(t.context);
+  t.is(readFileSync(join(folder, `${id}.pdf`), 'utf8'), 'turn 1');
+  t.is((await ended(t.context, REPORTS, id)).verification_hash, 'turn 1');
+});
+
+test('a failure that may pass is tried three times, and then fails the job; every charge but that of a file is given back', async (t) => {
+  const account = await openAccount(t.context);
+  let failures = 0;
+  t.context.work(
+    smallMakers(() => {
+      failures -= 1;
+      if (failures >= 0) throw new DataUnavailable('tables/x', 'is missing');
+    }),
+  );
+  for (const [times, status, message] of [
+    [2, 'done', null],
+    [3, 'failed', 'the data it needs could not be read, and what it cost was given back'],
+  ] as const) {
+    failures = times;
+    const id = await accept(t.context, REPORTS, REPORT_BODY, account.key);
+    t.like(await ended(t.context, REPORTS, id, account.key), { status, message });
+    t.is((await jobRow(t.context, id)).takes, 3);
+  }
+  t.is(await creditsOf(t.context, account.business_id), 100);
+  t.deepEqual((await verifyLedger(t.context.records.reader)).faults, []);
+  t.is(reportsIn(t.context).files.length, 1);
+});
+
+test('a maker that never ends is given up, whether it listens or not', async (t) => {
+  let begun = 0;
+  const deaf = smallMakers(() => {
+    begun += 1;
+    return new Promise(() => {});
+  });
+  t.context.work(deaf, { limit_ms: 20 });
+  const id = await accept(t.context, REPORTS, REPORT_BODY);
+  const { status, message } = await ended(t.context, REPORTS, id);
+  t.deepEqual([status, begun], ['failed', 3]);
+  t.regex(String(message), /^it took too long to make/);
+  t.deepEqual(reportsIn(t.context).making, []);
+});
+
+test('a maker that leaves no file, or says what no poll can tell, fails its job', async (t) => {
+  const small = smallMakers();
+  t.context.work({
+    report: async (job) => {
+      const made = await small.report(job);
+      rmSync(job.path);
+      return made;
+    },
+    export: async (job) => {
+      const made = await small.export(job);
+      return { ...made, summary: { ...made.summary, row_count: -1 } };
+    },
+  });
+  t.like(await ended(t.context, EXPORTS, await accept(t.context, EXPORTS, EXPORT_BODY)), { status: 'failed' });
+  t.like(await ended(t.context, REPORTS, await accept(t.context, REPORTS, REPORT_BODY)), { status: 'failed' });
+  t.deepEqual(reportsIn(t.context).files, []);
+});
+
+test('a worker that is stopped gives its job back at once, and the next one makes it', async (t) => {
+  let begun = 0;
+  const first = t.context.work(
+    smallMakers(() => {
+      begun += 1;
+      return new Promise(() => {});
+    }),
+  );
+  const id = await accept(t.context, REPORTS, REPORT_BODY);
+  await until(() => begun === 1);
+  t.like(await jobRow(t.context, id), { takes: 1, started_at: '2026-05-02T00:55:00.000Z' });
+  await first();
+  t.like(await jobRow(t.context, id), { status: 'pending', takes: 0, started_at: null });
+  t.deepEqual(reportsIn(t.context).making, []);
+  t.context.work(smallMakers());
+  t.like(await ended(t.context, REPORTS, id), { status: 'done' });
+});
+
+test('a job over which three processes died fails, and nobody tries it a fourth time', async (t) => {
+  const account = await openAccount(t.context);
+  const id = await accept(t.context, REPORTS, REPORT_BODY, account.key);
+  await t.context.records.transaction((rows) => rows.updateTable('jobs').set({ takes: 3 }).execute());
+  t.context.work(smallMakers(() => t.fail('it is made a fourth time')));
+  const { status, message } = await ended(t.context, REPORTS, id, account.key);
+  t.is(status, 'failed');
+  t.regex(String(message), /^it could not be made in 3 attempts/);
+  t.is(await creditsOf(t.context, account.business_id), 0);
+});
+
+test('businesses take turns: the job of one does not wait for all of another', async (t) => {
+  const [busy, quiet, other] = [
+    await openAccount(t.context),
+    await openAccount(t.context),
+    await openAccount(t.context),
+  ];
+  const asked = [busy, busy, busy, quiet, quiet, other];
+  for (const { key } of asked) await accept(t.context, EXPORTS, EXPORT_BODY, key);
+  const order: string[] = [];
+  t.context.work(
+    smallMakers(({ business_id }) => {
+      order.push(business_id);
+    }),
+  );
+  await until(() => order.length === asked.length);
+  t.deepEqual(
+    order,
+    [busy, quiet, other, busy, quiet, busy].map(({ business_id }) => business_id),
+  );
+});
+
+test('what is not kept any more is deleted with a trace, and what belongs to nobody a day after it was seen', async (t) => {
+  t.context.work(smallMakers());
+  const { services, records, clock } = t.context;
+  const report = await accept(t.context, REPORTS, REPORT_BODY);
+  const exported = await accept(t.context, EXPORTS, EXPORT_BODY);
+  await ended(t.context, REPORTS, report);
+  await ended(t.context, EXPORTS, exported);
+  const { folder } = reportsIn(t.context);
+  writeFileSync(join(folder, 'rpt_UNKNOWN.pdf'), CONTENT);
+  const left = join(folder, '.making', `${report}-dead`);
+  writeFileSync(left, CONTENT);
+  utimesSync(left, 0, 0);
+  const kept = retention(services, SILENT);
+
+  clock.ms += 31 * DAY_MS;
+  const machine_ms = Date.now();
+  await kept.sweep(machine_ms);
+  t.deepEqual(readdirSync(join(services.files_root, 'exports')), ['.making']);
+  t.deepEqual(reportsIn(t.context), { folder, files: ['rpt_UNKNOWN.pdf', `${report}.pdf`].sort(), making: [] });
+  const { acts } = { acts: await records.reader.selectFrom('audit').select(['act', 'subject', 'detail']).execute() };
+  t.like(acts.at(-1), { act: 'export.expire', subject: exported });
+  t.regex(acts.at(-1)?.detail ?? '', /"sha256":"[0-9a-f]{64}"/);
+
+  await kept.sweep(machine_ms + DAY_MS - 1);
+  t.is(reportsIn(t.context).files.length, 2);
+  await kept.sweep(machine_ms + DAY_MS);
+  t.deepEqual(reportsIn(t.context).files, [`${report}.pdf`]);
+
+  clock.ms += 369 * DAY_MS;
+  await kept.sweep(machine_ms + DAY_MS);
+  t.deepEqual(reportsIn(t.context).files, []);
+  t.deepEqual(await records.reader.selectFrom('jobs').select('id').execute(), []);
+});
+
+test('a job that lost its task, as one of a restored backup, is queued again', async (t) => {
+  const { services, records, clock } = t.context;
+  const id = await accept(t.context, REPORTS, REPORT_BODY);
+  await records.transaction((rows) => rows.deleteFrom('tasks').execute());
+  clock.ms += 3_600_001;
+  await retention(services, SILENT).sweep(Date.now());
+  t.context.work(smallMakers());
+  t.like(await ended(t.context, REPORTS, id), { status: 'done' });
+});
+
+test('a job whose business is purged while it is made leaves no file and no row', async (t) => {
+  const account = await openAccount(t.context);
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  let begun = false;
+  t.context.work(
+    smallMakers(() => {
+      begun = true;
+      return released;
+    }),
+  );
+  await accept(t.context, REPORTS, REPORT_BODY, account.key);
+  await until(() => begun);
+  const { records } = t.context;
+  await records.transaction((rows) =>
+    purgeBusiness(rows, records.store, { id: account.business_id, name: 'gone' }, t.context.clock.ms),
+  );
+  release();
+  await until(() => reportsIn(t.context).making.length === 0);
+  t.deepEqual(reportsIn(t.context).files, []);
+  t.deepEqual(await records.reader.selectFrom('jobs').select('id').execute(), []);
+});
+
+test('health counts what waits and what is at work', async (t) => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const ids = [await accept(t.context, REPORTS, REPORT_BODY), await accept(t.context, REPORTS, REPORT_BODY)];
+  const backlog = () => jobBacklog(t.context.records.reader);
+  t.deepEqual(await backlog(), { queued: 2, running: 0 });
+  t.context.work(smallMakers(() => released));
+  await until(async () => (await backlog()).running === 1);
+  t.deepEqual(await backlog(), { queued: 1, running: 1 });
+  release();
+  for (const id of ids) await ended(t.context, REPORTS, id);
+  t.deepEqual(await backlog(), { queued: 0, running: 0 });
+});

@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto';
+import { rmSync, statSync, truncateSync } from 'node:fs';
+import { jobFilePath } from '../../api/jobs/files.ts';
+import { openAccount } from '../support/service/account.ts';
+import {
+  accept,
+  CONTENT,
+  EXPORT_BODY,
+  EXPORTS,
+  ended,
+  type JobService,
+  REPORT_BODY,
+  REPORTS,
+  smallMakers,
+  startJobService,
+  targetOf,
+} from '../support/service/jobs.ts';
+import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
+
+const test = testWith(startJobService, closeWithoutFailures);
+const SHA256 = createHash('sha256').update(CONTENT).digest('hex');
+
+/** A report that is done, of the first business or another. */
+async function doneReport(service: JobService, key?: string) {
+  service.work(smallMakers());
+  const id = await accept(service, REPORTS, REPORT_BODY, key);
+  const target = targetOf((await ended(service, REPORTS, id, key)).pdf_url);
+  const [, exp = '', sig = ''] = /\?exp=(\d+)&sig=(.+)$/.exec(target) ?? [];
+  return { id, target, exp: Number(exp), sig };
+}
+
+/** Asks without a key. */
+function ask({ call }: JobService, target: string, init: RequestInit = {}) {
+  return call(target, { ...init, key: null });
+}
+
+async function statusOf(service: JobService, target: string, init: RequestInit = {}): Promise<number> {
+  const response = await ask(service, target, init);
+  await response.arrayBuffer();
+  return response.status;
+}
+
+test('the file comes whole without a key, as an attachment that nobody keeps, runs or guesses the type of', async (t) => {
+  const { id, target } = await doneReport(t.context);
+  const response = await ask(t.context, target);
+  t.is(response.status, 200);
+  t.is(await response.text(), CONTENT);
+  for (const [name, value] of Object.entries({
+    'Content-Type': 'application/pdf',
+    'Content-Length': String(CONTENT.length),
+    'Content-Disposition': `attachment; filename="hail-report-${id}.pdf"`,
+    'Cache-Control': 'private, no-store',
+    ETag: `"${SHA256}"`,
+    'Accept-Ranges': 'bytes',
+    'X-Data-Source': 'simulated',
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  }))
+    t.is(response.headers.get(name), value, name);
+});
+
+test('HEAD is opened by the same address, and answers as GET does without the body', async (t) => {
+  const { target } = await doneReport(t.context);
+  const response = await ask(t.context, target, { method: 'HEAD' });
+  t.is(response.status, 200);
+  t.is(await response.text(), '');
+  t.is(response.headers.get('Content-Length'), String(CONTENT.length));
+});
+
+test('a range gets its part, one behind the end 416, one of another content the whole file', async (t) => {
+  const { target } = await doneReport(t.context);
+  const part = await ask(t.context, target, { headers: { Range: 'bytes=4-7' } });
+  t.deepEqual([part.status, await part.text()], [206, CONTENT.slice(4, 8)]);
+  t.is(part.headers.get('Content-Range'), `bytes 4-7/${CONTENT.length}`);
+  t.is(await statusOf(t.context, target, { headers: { Range: 'bytes=4-7', 'If-Range': `"${SHA256}"` } }), 206);
+  t.is(await statusOf(t.context, target, { headers: { Range: 'bytes=4-7', 'If-Range': '"other"' } }), 200);
+  t.is(await statusOf(t.context, target, { headers: { Range: `bytes=${CONTENT.length}-` } }), 416);
+  t.is(await statusOf(t.context, target, { headers: { 'If-Match': '"other"' } }), 412);
+  t.is(await statusOf(t.context, target, { headers: { 'If-None-Match': `"${SHA256}"` } }), 304);
+});
+
+test('any bit of the signature that is flipped closes the address', async (t) => {
+  const { target, sig } = await doneReport(t.context);
+  const base = target.slice(0, -sig.length);
+  let tried = 0;
+  for (let at = 0; at < sig.length; at++)
+    for (let bit = 0; bit < 7; bit++) {
+      const flipped = String.fromCharCode(sig.charCodeAt(at) ^ (1 << bit));
+      const changed = base + sig.slice(0, at) + encodeURIComponent(flipped) + sig.slice(at + 1);
+      t.is(await statusOf(t.context, changed, { method: 'HEAD' }), 403, `${at}.${bit}`);
+      tried += 1;
+    }
+  t.is(tried, 43 * 7);
+  t.is(await statusOf(t.context, target), 200);
+});
+
+test('an address is good for 900 seconds to the last of them, and no other expiry fits its signature', async (t) => {
+  const { target, exp } = await doneReport(t.context);
+  t.is(exp, t.context.clock.ms / 1000 + 900);
+  for (const other of [exp - 1, exp + 1, exp + 900, 0])
+    t.is(await statusOf(t.context, target.replace(`exp=${exp}`, `exp=${other}`)), 403, String(other));
+  t.context.clock.ms = exp * 1000 - 1;
+  t.is(await statusOf(t.context, target), 200);
+  t.context.clock.ms = exp * 1000;
+  t.is(await statusOf(t.context, target), 403);
+});
+
+test('the query is taken as it was given out and in no other way', async (t) => {
+  const { id, exp, sig } = await doneReport(t.context);
+  const path = `/v1/files/${id}`;
+  for (const query of [
+    '',
+    `?exp=${exp}`,
+    `?sig=${sig}`,
+    `?exp=${exp}&sig[]=${sig}`,
+    `?exp=${exp}&sig=`,
+    `?exp=${exp}&sig=${sig}&sig=${sig}`,
+    `?exp=${exp}&sig=${sig}&exp=${exp}`,
+    `?exp=${exp}&sig=${sig}A`,
+    `?exp=${exp}&sig=${sig}=`,
+    `?exp=${exp}&sig=${sig.slice(0, -1)}`,
+    `?exp=${exp}&sig=${sig.toUpperCase()}`,
+    `?exp=0${exp}&sig=${sig}`,
+    `?exp=${exp}.0&sig=${sig}`,
+    `?exp=${exp}&SIG=${sig}`,
+    `?exp=%3${String(exp)[0]}${String(exp).slice(1)}&sig=${sig}`,
+    `?exp=${exp}&sig=${sig}&method=GET`,
+    `?exp=${exp}&sig=%00`,
+  ]) {
+    const response = await ask(t.context, path + query);
+    t.is(response.status, 403, query);
+    t.is(((await response.json()) as { error: string }).error, 'forbidden');
+  }
+});
+
+test('the signature of one file opens no other: of the same business, of another, or of none', async (t) => {
+  const stranger = await openAccount(t.context);
+  const own = await doneReport(t.context);
+  const foreign = await doneReport(t.context, stranger.key);
+  const id = await accept(t.context, EXPORTS, EXPORT_BODY);
+  await ended(t.context, EXPORTS, id);
+  for (const other of [foreign.id, id, `${own.id.slice(0, -4)}0000`, 'x'])
+    t.is(await statusOf(t.context, own.target.replace(own.id, other)), 403, other);
+  // A key opens nothing that the address does not.
+  t.is((await t.context.call(`/v1/files/${own.id}`)).status, 403);
+  await t.context.records.transaction((rows) =>
+    rows.updateTable('jobs').set({ business_id: stranger.business_id }).where('id', '=', own.id).execute(),
+  );
+  t.is(await statusOf(t.context, own.target), 403);
+});
+
+test('a job that is pending, failed or expired, or of a suspended business, has no file', async (t) => {
+  const { id, target } = await doneReport(t.context);
+  const { records } = t.context;
+  for (const status of ['pending', 'failed'] as const) {
+    await records.transaction((rows) => rows.updateTable('jobs').set({ status }).where('id', '=', id).execute());
+    t.is(await statusOf(t.context, target), 403, status);
+  }
+  await records.transaction((rows) => rows.updateTable('jobs').set({ status: 'done' }).execute());
+  t.is(await statusOf(t.context, target), 200);
+  await records.transaction((rows) => rows.updateTable('businesses').set({ status: 'suspended' }).execute());
+  t.is(await statusOf(t.context, target), 403);
+});
+
+test('other methods are 405, and paths beside are nothing', async (t) => {
+  const { target, id } = await doneReport(t.context);
+  for (const method of ['POST', 'PUT', 'DELETE']) t.is(await statusOf(t.context, target, { method }), 405, method);
+  t.is(await statusOf(t.context, target.replace(id, `${id}/file`)), 404);
+  t.is(await statusOf(t.context, target.replace(id, `..%2f${id}`)), 404);
+});
+
+testWith(startJobService, (_, service) => service.close())(
+  'a file that is gone or cut short is 500, is told the operator, and makes its poll a failure',
+  async (t) => {
+    const { id, target } = await doneReport(t.context);
+    const path = jobFilePath(t.context.services.files_root, { id, kind: 'report', file_name: 'x.pdf' });
+    t.is(statSync(path).mode & 0o777, 0o600);
+    truncateSync(path, 10);
+    t.is(await statusOf(t.context, target), 500);
+    rmSync(path);
+    t.is(await statusOf(t.context, target, { method: 'HEAD' }), 500);
+    const response = await ask(t.context, target);
+    t.is(response.status, 500);
+    t.false((await response.text()).includes('reports/'));
+    t.is(t.context.failures.length, 3);
+    const polled = await ended(t.context, REPORTS, id);
+    t.like(polled, { status: 'failed', error: 'report_generation_failed', pdf_url: null });
+  },
+);

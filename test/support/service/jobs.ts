@@ -1,0 +1,137 @@
+import { writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pino, { type Logger } from 'pino';
+import type { JobToMake } from '../../../api/jobs/job.ts';
+import type { Makers } from '../../../api/jobs/kinds.ts';
+import type { RunSettings } from '../../../api/jobs/run.ts';
+import { startJobs } from '../../../api/jobs/start.ts';
+import { createExport, getExport } from '../../../api/routes/exports.ts';
+import { files } from '../../../api/routes/files.ts';
+import { createReport, getReport } from '../../../api/routes/verify-report.ts';
+import type { ExportParams } from '../../../schemas/resources/export-params.ts';
+import type { VerificationRequest } from '../../../schemas/resources/verification.ts';
+import { type RunningService, SERVICE_NOW_MS, startService } from './service.ts';
+
+export const REPORTS = '/v1/verify/report';
+export const EXPORTS = '/v1/exports';
+export const JOB_ENDPOINTS = [createReport, getReport, createExport, getExport];
+/** Bodies that are accepted at the clock of a service without data. */
+export const REPORT_BODY = { lat: 35.22, lon: -97.44, date_start: '2026-04-01', date_end: '2026-05-01' };
+export const EXPORT_BODY = {
+  dataset: 'detections',
+  date_start: '2026-05-01',
+  date_end: '2026-05-01',
+  bbox: [-98, 34, -96, 36],
+  format: 'csv',
+};
+export const CONTENT = 'the file of a job, some bytes of it\n'.repeat(40);
+const HASH = `sha256:${'ab'.repeat(32)}`;
+
+type AnyJob = JobToMake<VerificationRequest> | JobToMake<ExportParams>;
+
+/** Makers of small files; `before` runs first, and may fail, wait, or look at what it was given. */
+export function smallMakers(before: (job: AnyJob) => Promise<void> | void = () => {}): Makers {
+  const made = { data_as_of_ms: SERVICE_NOW_MS - 1_000, data_source: 'simulated' } as const;
+  return {
+    report: async (job) => {
+      await before(job);
+      await writeFile(job.path, CONTENT);
+      const summary = {
+        result_summary: { event_count: 1, verdicts: [{ event_date: '2026-05-01', verdict: 'hit' as const }] },
+        verification_hash: HASH,
+      };
+      return { ...made, media_type: 'application/pdf', file_name: `hail-report-${job.id}.pdf`, summary };
+    },
+    export: async (job) => {
+      await before(job);
+      await writeFile(job.path, CONTENT);
+      const summary = { row_count: 40, truncated: false };
+      return { ...made, media_type: 'text/csv; charset=utf-8', file_name: 'hail-detections.csv', summary };
+    },
+  };
+}
+
+/** A service with reports and exports, whose clock the test moves, and whose jobs it starts and stops. */
+export interface JobService extends RunningService {
+  readonly clock: { ms: number };
+  /** Starts a worker; what it returns ends it, and so does the end of the test. */
+  readonly work: (makers: Makers, settings?: Partial<RunSettings>, log?: Logger) => () => Promise<void>;
+}
+
+export async function startJobService(): Promise<JobService> {
+  const clock = { ms: SERVICE_NOW_MS };
+  const service = await startService({
+    endpoints: JOB_ENDPOINTS,
+    now: () => clock.ms,
+    public_routes: (services) => [files(services)],
+  });
+  const ends: (() => Promise<void>)[] = [];
+  return {
+    ...service,
+    clock,
+    work: (makers, settings = {}, log = pino({ level: 'silent' })) => {
+      const end = startJobs(service.services, log, makers, { retry_wait_ms: 0, ...settings });
+      ends.push(end);
+      return end;
+    },
+    close: async () => {
+      await Promise.all(ends.map((end) => end()));
+      await service.close();
+    },
+  };
+}
+
+interface Told {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Record<string, unknown>;
+}
+
+/** Status, headers and body of an answer. */
+export async function told(call: Promise<Response>): Promise<Told> {
+  const { status, headers, ...response } = await call.then(async (reply) => ({
+    status: reply.status,
+    headers: reply.headers,
+    body: await reply.json(),
+  }));
+  return { status, headers, body: response.body as Record<string, unknown> };
+}
+
+/** Posts a body. */
+export function post(
+  service: RunningService,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+  key?: string,
+) {
+  const init = {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'Content-Type': 'application/json', ...headers },
+  };
+  return told(service.call(path, key === undefined ? init : { ...init, key }));
+}
+
+/** Accepts a job that is expected to be taken; its id. */
+export async function accept(service: RunningService, path: string, body: unknown, key?: string): Promise<string> {
+  const answer = await post(service, path, body, {}, key);
+  if (answer.status !== 202) throw new Error(`POST ${path} answers ${answer.status} ${JSON.stringify(answer.body)}`);
+  return String(answer.body.report_id ?? answer.body.job_id);
+}
+
+/** Polls a job until it has ended; its last answer. */
+export async function ended(service: RunningService, path: string, id: string, key?: string) {
+  for (let turn = 0; turn < 2_000; turn++) {
+    const { body } = await told(service.call(`${path}/${id}`, key === undefined ? {} : { key }));
+    if (body.status !== 'pending') return body;
+    await sleep(5);
+  }
+  throw new Error(`${id} has not ended`);
+}
+
+/** Path and query of a signed address. */
+export function targetOf(url: unknown): string {
+  const { pathname, search } = new URL(String(url));
+  return pathname + search;
+}
