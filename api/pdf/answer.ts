@@ -66,11 +66,11 @@ function countPanels(sheet: Sheet, events: readonly ReportEvent[]): void {
     artifact(doc, 'Layout', () => doc.rect(x, top, COLUMN, 2).fill(color));
     tagged(sheet, 'P', () => {
       const count = String(countOf(events, verdict));
-      write(doc, count, x, top + 30, { ...FIGURE, color });
+      write(sheet, count, x, top + 30, { ...FIGURE, color });
       const beside = x + 19 * count.length;
-      drawMark(doc, verdict, beside + 5, top + 25, 5);
-      write(doc, word, beside + 16, top + 29.5, { ...LEAD, color });
-      writeLines(doc, wrapped(doc, means, COLUMN, SMALL), x, top + 38, SMALL);
+      drawMark(sheet, verdict, beside + 5, top + 25, 5);
+      write(sheet, word, beside + 16, top + 29.5, { ...LEAD, color });
+      writeLines(sheet, wrapped(sheet, means, COLUMN, SMALL), x, top + 38, SMALL);
     });
   }
   sheet.y = top + PANEL_HEIGHT;

@@ -3,7 +3,7 @@ import { drawMap, MAP_SIDE } from './event-map.ts';
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import { reportList } from './report-list.ts';
-import { artifact, PAGE, room, rule, type Sheet, TEXT_WIDTH, tagged, wrapped, write, writeLines } from './sheet.ts';
+import { artifact, PAGE, room, rule, type Sheet, tagged, wrapped, write, writeLines } from './sheet.ts';
 import { drawLegend, LEGEND_HEIGHT } from './size-legend.ts';
 import { BODY, FAINT, LEAD, SMALL, SUBHEADING } from './styles.ts';
 import { type SummaryPart, summaryOf } from './summary.ts';
@@ -22,33 +22,31 @@ const LIST_BEGINNING = 30;
 /** Height of the top of an event's block, which no page breaks, points. */
 export const MAP_BLOCK_HEIGHT = HEAD_HEIGHT + FIGURE_HEIGHT + 8;
 
-/** What a document shows of an event: its map where it has one, its summary, its reports. */
+/** What a document shows of an event: its map, its summary, its reports. */
 export function eventBlock(
   sheet: Sheet,
   event: ReportEvent,
   { point, not_real }: { readonly point: Position; readonly not_real: NotRealMark | null },
 ): void {
-  const width = event.has_map ? BESIDE_WIDTH : TEXT_WIDTH;
-  const parts = summaryOf(event).map((part) => ({ ...part, lines: wrapped(sheet.doc, part.text, width, BODY) }));
+  const parts = summaryOf(event).map((part) => ({ ...part, lines: wrapped(sheet, part.text, BESIDE_WIDTH, BODY) }));
   const summary_height = parts.reduce(
     (sum, { lines }) => sum + SUBHEADING.leading + lines.length * BODY.leading + 5,
     0,
   );
-  const body_height = event.has_map ? Math.max(FIGURE_HEIGHT, summary_height) : summary_height;
+  const body_height = Math.max(FIGURE_HEIGHT, summary_height);
   room(sheet, HEAD_HEIGHT + body_height + (event.reports.length > 0 ? LIST_BEGINNING : 0));
   eventHead(sheet, event);
   const top = sheet.y;
-  if (event.has_map)
-    tagged(
-      sheet,
-      'Figure',
-      () => {
-        drawMap(sheet.doc, { x: PAGE.left, y: top }, { point, event, not_real });
-        drawLegend(sheet.doc, { x: PAGE.left, y: top + MAP_SIDE + 6 });
-      },
-      mapInWords(event),
-    );
-  drawSummary(sheet, parts, event.has_map ? BESIDE : PAGE.left, top);
+  tagged(
+    sheet,
+    'Figure',
+    () => {
+      drawMap(sheet, { x: PAGE.left, y: top }, { point, event, not_real });
+      drawLegend(sheet, { x: PAGE.left, y: top + MAP_SIDE + 6 });
+    },
+    mapInWords(event),
+  );
+  drawSummary(sheet, parts, top);
   sheet.y = top + body_height + 4;
   reportList(sheet, event);
   sheet.y += 14;
@@ -58,9 +56,9 @@ function eventHead(sheet: Sheet, { event }: ReportEvent): void {
   const { doc, y } = sheet;
   artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, y, 0.5));
   tagged(sheet, 'H3', () => {
-    write(doc, longDate(event.event_date), PAGE.left, y + 15, LEAD);
-    writeVerdict(doc, event.verdict, BESIDE, y + 15, LEAD);
-    write(doc, `storm date ${event.event_date} (UTC)`, PAGE.right, y + 15, SMALL, 'right');
+    write(sheet, longDate(event.event_date), PAGE.left, y + 15, LEAD);
+    writeVerdict(sheet, event.verdict, BESIDE, y + 15, LEAD);
+    write(sheet, `storm date ${event.event_date} (UTC)`, PAGE.right, y + 15, SMALL, 'right');
   });
   sheet.y = y + HEAD_HEIGHT;
 }
@@ -68,13 +66,12 @@ function eventHead(sheet: Sheet, { event }: ReportEvent): void {
 function drawSummary(
   sheet: Sheet,
   parts: readonly (SummaryPart & { readonly lines: readonly string[] })[],
-  x: number,
   top: number,
 ): void {
   let y = top;
   for (const { title, lines } of parts) {
-    tagged(sheet, 'H4', () => write(sheet.doc, title, x, y + 7.5, { ...SUBHEADING, color: FAINT }));
-    tagged(sheet, 'P', () => writeLines(sheet.doc, lines, x, y + SUBHEADING.leading, BODY));
+    tagged(sheet, 'H4', () => write(sheet, title, BESIDE, y + 7.5, { ...SUBHEADING, color: FAINT }));
+    tagged(sheet, 'P', () => writeLines(sheet, lines, BESIDE, y + SUBHEADING.leading, BODY));
     y += SUBHEADING.leading + lines.length * BODY.leading + 5;
   }
 }

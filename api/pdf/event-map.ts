@@ -8,11 +8,11 @@ import { MARKER_RADIUS, type Marker, placeMarkers, type Spot } from './map-marke
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportPixel } from './report-material.ts';
-import { type Doc, textWidth, write } from './sheet.ts';
+import { type Doc, type Sheet, textWidth, write } from './sheet.ts';
 import { INK, MAP_LABEL, MAP_SMALL, WARNING } from './styles.ts';
 
 /** Side of the square map, points. */
-export const MAP_SIDE = 226;
+export const MAP_SIDE = 206;
 /** From the point to each side of the map, miles: a little more than the outermost ring. */
 const HALF_MI = 5.5;
 const POINTS_PER_MILE = MAP_SIDE / (2 * HALF_MI);
@@ -21,8 +21,8 @@ const KM_PER_MILE = METRES_PER_MILE / 1000;
 const REACH_DEG = 0.1;
 const GROUND = '#fdfdfb';
 const RING = '#3d4f5d';
-const SCALE_MI = 2;
-const SCALE_KM = 3;
+const SCALE_MI = 1;
+const SCALE_KM = 2;
 
 /** What a map of an event is drawn from. */
 export interface MapInput {
@@ -32,7 +32,8 @@ export interface MapInput {
 }
 
 /** Map of an event with its upper left corner at a spot: pixels by size, rings, reports by number, scale, north. */
-export function drawMap(doc: Doc, corner: Spot, { point, event, not_real }: MapInput): void {
+export function drawMap(sheet: Sheet, corner: Spot, { point, event, not_real }: MapInput): void {
+  const { doc } = sheet;
   const middle = { x: corner.x + MAP_SIDE / 2, y: corner.y + MAP_SIDE / 2 };
   const spotOf = projection(point, middle);
   doc.save();
@@ -42,10 +43,12 @@ export function drawMap(doc: Doc, corner: Spot, { point, event, not_real }: MapI
   veilOutside(doc, corner, middle);
   drawRings(doc, middle);
   drawPoint(doc, middle);
-  if (not_real !== null) stampMap(doc, not_real.map, middle);
-  for (const marker of placeMarkers(event.listed, spotOf, middle)) drawMarker(doc, marker);
-  drawScale(doc, corner);
-  drawNorth(doc, corner);
+  if (not_real !== null) stampMap(sheet, not_real.map, middle);
+  nameRings(sheet, middle);
+  const taken = [middle, ...ringLabels(middle).map(({ spot }) => spot)];
+  for (const marker of placeMarkers(event.listed, spotOf, taken)) drawMarker(sheet, marker);
+  drawScale(sheet, corner);
+  drawNorth(sheet, corner);
   doc.restore();
   doc.rect(corner.x, corner.y, MAP_SIDE, MAP_SIDE).lineWidth(0.7).stroke(RING);
 }
@@ -100,11 +103,20 @@ function drawRings(doc: Doc, middle: Spot): void {
       .circle(middle.x, middle.y, radius)
       .lineWidth(k === BANDS_MI.length - 1 ? 1 : 0.6)
       .stroke(RING);
+  }
+}
+
+/** Where the name of each ring stands: on the ring, south of the point. */
+function ringLabels(middle: Spot): { spot: Spot; miles: number }[] {
+  return BANDS_MI.map((miles) => ({ spot: { x: middle.x, y: middle.y + miles * POINTS_PER_MILE }, miles }));
+}
+
+function nameRings(sheet: Sheet, middle: Spot): void {
+  for (const { spot, miles } of ringLabels(middle)) {
     const label = `${miles} mi`;
-    const width = textWidth(doc, label, MAP_LABEL) + 4;
-    const y = middle.y + radius;
-    doc.rect(middle.x - width / 2, y - 4.5, width, 9).fill('#ffffff');
-    write(doc, label, middle.x, y + 2.4, MAP_LABEL, 'center');
+    const width = textWidth(sheet, label, MAP_LABEL) + 4;
+    sheet.doc.rect(spot.x - width / 2, spot.y - 4.5, width, 9).fill('#ffffff');
+    write(sheet, label, spot.x, spot.y + 2.4, MAP_LABEL, 'center');
   }
 }
 
@@ -123,22 +135,24 @@ function drawPoint(doc: Doc, { x, y }: Spot): void {
   doc.circle(x, y, 2.4).lineWidth(1).fillAndStroke('#ffffff', INK);
 }
 
-function drawMarker(doc: Doc, { key, at, label }: Marker): void {
+function drawMarker(sheet: Sheet, { key, at, label }: Marker): void {
+  const { doc } = sheet;
   if (at !== label) {
     doc.moveTo(at.x, at.y).lineTo(label.x, label.y).lineWidth(0.7).stroke(INK);
     doc.circle(at.x, at.y, 1.6).fill(INK);
   }
   doc.circle(label.x, label.y, MARKER_RADIUS).lineWidth(0.8).fillAndStroke('#ffffff', INK);
-  write(doc, String(key), label.x, label.y + 2.2, { ...MAP_LABEL, size: key < 100 ? 6.2 : 5 }, 'center');
+  write(sheet, String(key), label.x, label.y + 2.2, { ...MAP_LABEL, size: key < 100 ? 6.2 : 5 }, 'center');
 }
 
 /** One bar for miles and kilometres in the lower left corner, which the outermost ring leaves free. */
-function drawScale(doc: Doc, corner: Spot): void {
+function drawScale(sheet: Sheet, corner: Spot): void {
+  const { doc } = sheet;
   const x = corner.x + 7;
   const y = corner.y + MAP_SIDE - 13;
   const mi = SCALE_MI * POINTS_PER_MILE;
   const km = (SCALE_KM * POINTS_PER_MILE) / KM_PER_MILE;
-  doc.rect(corner.x, y - 12, Math.max(mi, km) + 24, 25).fill('#ffffff');
+  doc.rect(corner.x, y - 12, Math.max(mi, km) + 19, 25).fill('#ffffff');
   doc
     .moveTo(x, y - 3)
     .lineTo(x, y + 3)
@@ -150,25 +164,27 @@ function drawScale(doc: Doc, corner: Spot): void {
     .lineTo(x + km, y + 3)
     .lineWidth(0.8)
     .stroke(INK);
-  write(doc, `${SCALE_MI} mi`, x + mi, y - 5, MAP_SMALL, 'center');
-  write(doc, `${SCALE_KM} km`, x + km, y + 9, MAP_SMALL, 'center');
+  write(sheet, `${SCALE_MI} mi`, x + mi, y - 5, MAP_SMALL, 'center');
+  write(sheet, `${SCALE_KM} km`, x + km, y + 9, MAP_SMALL, 'center');
 }
 
-function drawNorth(doc: Doc, corner: Spot): void {
+function drawNorth(sheet: Sheet, corner: Spot): void {
+  const { doc } = sheet;
   const x = corner.x + MAP_SIDE - 13;
   const y = corner.y + 8;
   doc.polygon([x, y], [x + 3.6, y + 11], [x, y + 8.4], [x - 3.6, y + 11]).fill(INK);
-  write(doc, 'N', x, y + 19, MAP_LABEL, 'center');
+  write(sheet, 'N', x, y + 19, MAP_LABEL, 'center');
 }
 
 /** A map cut out of its page still says what it is. */
-function stampMap(doc: Doc, text: string, middle: Spot): void {
+function stampMap(sheet: Sheet, text: string, middle: Spot): void {
+  const { doc } = sheet;
   const style = { ...MAP_LABEL, size: 9, color: WARNING };
-  const width = textWidth(doc, text, style) + 10;
+  const width = textWidth(sheet, text, style) + 10;
   const y = middle.y - MAP_SIDE / 2 + 12;
   doc
     .rect(middle.x - width / 2, y - 8, width, 13)
     .lineWidth(1)
     .fillAndStroke('#ffffff', WARNING);
-  write(doc, text, middle.x, y + 1.6, style, 'center');
+  write(sheet, text, middle.x, y + 1.6, style, 'center');
 }

@@ -18,15 +18,15 @@ const STEPS = [0, 11, 20] as const;
 const DIRECTIONS = 8;
 
 /**
- * Numbers for positions on a map, in their order from 1. A number that would cover an earlier one or the middle of the map
- * moves aside, in the first of sixteen places that is free; where none is, it stays.
+ * Numbers for positions on a map, in their order from 1. A number that would cover an earlier one or what is to be
+ * kept clear moves aside, in the first of sixteen places that is free; where none is, it stays.
  */
 export function placeMarkers(
   positions: readonly Position[],
   spotOf: (position: Position) => Spot,
-  middle: Spot,
+  keep_clear: readonly Spot[],
 ): Marker[] {
-  const taken: Spot[] = [middle];
+  const taken = [...keep_clear];
   return positions.map((position, k) => {
     const at = spotOf(position);
     const label = spotsAround(at).find((spot) => taken.every((other) => isClear(spot, other))) ?? at;

@@ -15,9 +15,9 @@ import {
   write,
   writeLines,
 } from './sheet.ts';
-import { stepName } from './size-legend.ts';
-import { BODY, SMALL } from './styles.ts';
-import { distanceInWords, heightInWords, inches } from './words.ts';
+import { stepInches, stepName } from './size-legend.ts';
+import { BACK, SMALL } from './styles.ts';
+import { distanceInWords, heightInWords } from './words.ts';
 
 /** Longest description of the method that is printed, characters. */
 const DESCRIPTION_MAX = 4000;
@@ -39,7 +39,7 @@ const LIMITS = [
 /** How to read the maps: every colour with its sizes. */
 export function mapLegend(sheet: Sheet): void {
   heading(sheet, 'Reading the maps', 60);
-  paragraph(sheet, MAP_WORDS, BODY, 4);
+  paragraph(sheet, MAP_WORDS, BACK, 4);
   const { doc } = sheet;
   const column = TEXT_WIDTH / 4;
   const rows = Math.ceil(SIZE_COLORS.length / 4);
@@ -50,8 +50,8 @@ export function mapLegend(sheet: Sheet): void {
     const y = top + (k % rows) * 22;
     artifact(doc, 'Layout', () => doc.rect(x, y + 1, 12, 16).fill(step.color));
     tagged(sheet, 'P', () => {
-      write(doc, `from ${inches(step.mm_min)} (${step.mm_min} mm)`, x + 17, y + 8, SMALL);
-      write(doc, stepName(step), x + 17, y + 16.5, SMALL);
+      write(sheet, `from ${stepInches(step)} in (${step.mm_min} mm)`, x + 17, y + 8, SMALL);
+      write(sheet, stepName(step), x + 17, y + 16.5, SMALL);
     });
   }
   sheet.y = top + rows * 22 + 4;
@@ -61,15 +61,15 @@ export function mapLegend(sheet: Sheet): void {
 export function method(sheet: Sheet, { verification, data_source }: ReportMaterial): void {
   const { version, description, bands_mi } = verification.methodology;
   heading(sheet, 'Method', 40);
-  paragraph(sheet, description.slice(0, DESCRIPTION_MAX), BODY, 4);
+  paragraph(sheet, description.slice(0, DESCRIPTION_MAX), BACK, 4);
   paragraph(
     sheet,
     `Method version ${version}; equal inputs give equal verdicts under one version. Distance bands end at ${bands_mi.join(', ')} miles; a bound belongs to the nearer band. ${sourceSentence(data_source)}`,
-    BODY,
+    BACK,
     4,
   );
   heading(sheet, 'How well radar sees this place', 30);
-  paragraph(sheet, qualityInWords(verification), BODY, 4);
+  paragraph(sheet, qualityInWords(verification), BACK, 4);
   heading(sheet, 'Limits', 40);
   for (const limit of LIMITS) bullet(sheet, limit);
 }
@@ -101,12 +101,11 @@ function qualityInWords({ detection_quality }: Verification): string {
 }
 
 function bullet(sheet: Sheet, text: string): void {
-  const { doc } = sheet;
-  const lines = wrapped(doc, text, TEXT_WIDTH - BULLET_INDENT, BODY);
-  room(sheet, lines.length * BODY.leading);
+  const lines = wrapped(sheet, text, TEXT_WIDTH - BULLET_INDENT, BACK);
+  room(sheet, lines.length * BACK.leading);
   const top = sheet.y;
   tagged(sheet, 'P', () => {
-    write(doc, '•', PAGE.left, top + BODY.size * 0.8, BODY);
-    sheet.y = writeLines(doc, lines, PAGE.left + BULLET_INDENT, top, BODY) + 2.5;
+    write(sheet, '•', PAGE.left, top + BACK.size * 0.8, BACK);
+    sheet.y = writeLines(sheet, lines, PAGE.left + BULLET_INDENT, top, BACK) + 2.5;
   });
 }

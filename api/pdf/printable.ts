@@ -19,6 +19,9 @@ const WRITTEN_AS: Readonly<Record<string, string>> = {
   ı: 'i',
 };
 
+/** Text that needs nothing done. */
+const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
+
 /** Control, format and soft-hyphen characters: they would show nothing or turn the text around. */
 const INVISIBLE = /[\p{Cc}\p{Cf}]/gu;
 
@@ -27,6 +30,7 @@ const INVISIBLE = /[\p{Cc}\p{Cf}]/gu;
  * fonts lack lose them, any other character that they lack becomes `?`. With `longest`, text of more characters is cut and ends in `…`.
  */
 export function printable(text: string, longest = Number.POSITIVE_INFINITY): string {
+  if (text.length <= longest && PLAIN.test(text)) return text;
   // A bound before the work: place names and notes are short, what is not is cut anyway.
   const head = text.slice(0, longest === Number.POSITIVE_INFINITY ? text.length : 4 * longest);
   const spaced = head.normalize('NFC').replace(/\s+/gu, ' ').replace(INVISIBLE, '').trim();

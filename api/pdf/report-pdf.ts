@@ -5,6 +5,7 @@ import { hashBlock } from './hash-block.ts';
 import { mapLegend, method } from './method.ts';
 import { notRealMark } from './provenance-words.ts';
 import { MAPS_MAX, type ReportEvent, reportEvents } from './report-events.ts';
+import { furtherReports } from './report-list.ts';
 import type { ReportMaterial } from './report-material.ts';
 import { closeSheet, heading, openSheet, paragraph, type Sheet } from './sheet.ts';
 import { SMALL } from './styles.ts';
@@ -36,11 +37,11 @@ export async function reportPdf(material: ReportMaterial, { compress = true }: R
   }
   method(sheet, material);
   hashBlock(sheet, verification.verification_hash);
-  furniture(sheet.doc, material, not_real);
+  furniture(sheet, material, not_real);
   return closeSheet(sheet);
 }
 
-/** Maps first, in the order of dates; then, where there are too many, the other events without one. */
+/** A block with a map for each event, in the order of dates; where there are too many, the others only list their reports. */
 function drawEvents(sheet: Sheet, events: readonly ReportEvent[], around: Parameters<typeof eventBlock>[2]): void {
   const mapped = events.filter(({ has_map }) => has_map);
   const others = events.filter(({ has_map }) => !has_map);
@@ -48,14 +49,12 @@ function drawEvents(sheet: Sheet, events: readonly ReportEvent[], around: Parame
   if (others.length > 0)
     paragraph(
       sheet,
-      `Maps are drawn for ${MAPS_MAX} of ${events.length} storm dates, those with the strongest verdicts and the largest hail; the others follow without one.`,
+      `Maps are drawn for ${MAPS_MAX} of ${events.length} storm dates, those with the strongest verdicts and the largest hail; of the others the table of verdicts tells the radar's part, and a list after the maps every report.`,
       SMALL,
       6,
     );
   for (const event of mapped) eventBlock(sheet, event, around);
-  if (others.length === 0) return;
-  heading(sheet, 'Further storm dates', 90);
-  for (const event of others) eventBlock(sheet, event, around);
+  furtherReports(sheet, others);
 }
 
 function infoOf({ generated_ms, verification, data_source, report_id }: ReportMaterial): PDFKit.DocumentInfo {

@@ -4,8 +4,12 @@ import { printable } from './printable.ts';
 import { HEADING, RULE, type TextStyle } from './styles.ts';
 
 /** US Letter, in points from the upper left corner; blocks stand between `top` and `bottom`, furniture outside. */
-export const PAGE = { width: 612, height: 792, left: 54, right: 558, top: 60, bottom: 732 } as const;
+export const PAGE = { width: 612, height: 792, left: 54, right: 558, top: 60, bottom: 736 } as const;
 export const TEXT_WIDTH = PAGE.right - PAGE.left;
+
+const HEADING_HEIGHT = 23;
+/** Most widths that are remembered. */
+const WIDTHS_MAX = 20_000;
 
 export type Doc = PDFKit.PDFDocument;
 export type Part = PDFKit.PDFStructureElement;
@@ -15,6 +19,8 @@ export interface Sheet {
   readonly doc: Doc;
   /** Element of the structure that blocks are added to, for readers that speak. */
   part: Part;
+  /** Widths of texts that were measured, for one point of size: most words come many times. */
+  readonly widths: Map<string, number>;
   /** Top of the next block on the current page. */
   y: number;
 }
@@ -41,7 +47,7 @@ export function openSheet({ info, compress }: SheetOptions): Sheet {
   });
   const part = doc.struct('Document');
   doc.addStructure(part);
-  return { doc, part, y: PAGE.top };
+  return { doc, part, widths: new Map(), y: PAGE.top };
 }
 
 /** Begins a new page unless so much height is left on this one; true when it did. */
@@ -79,13 +85,19 @@ export function artifact(doc: Doc, type: 'Layout' | 'Pagination', draw: () => vo
 }
 
 /** Width of a text in a style, points. */
-export function textWidth(doc: Doc, text: string, { font, size }: TextStyle): number {
-  return doc.font(font).fontSize(size).widthOfString(text);
+export function textWidth({ doc, widths }: Sheet, text: string, style: TextStyle): number {
+  const { font, size } = style;
+  const name = `${font} ${text}`;
+  const known = widths.get(name);
+  if (known !== undefined) return known * size;
+  const width = doc.font(font).fontSize(size).widthOfString(text);
+  if (widths.size < WIDTHS_MAX) widths.set(name, width / size);
+  return width;
 }
 
 /** One line of text with its baseline at `baseline`; `x` is its left end, middle or right end. */
 export function write(
-  doc: Doc,
+  sheet: Sheet,
   text: string,
   x: number,
   baseline: number,
@@ -94,21 +106,22 @@ export function write(
 ): void {
   const shown = printable(text);
   if (shown === '') return;
-  const width = align === 'left' ? 0 : textWidth(doc, shown, style);
+  const width = align === 'left' ? 0 : textWidth(sheet, shown, style);
   const left = align === 'left' ? x : align === 'right' ? x - width : x - width / 2;
+  const { doc } = sheet;
   doc.font(style.font).fontSize(style.size).fillColor(style.color);
   doc.text(shown, left, baseline, { lineBreak: false, baseline: 'alphabetic' });
 }
 
 /** Lines of a text that fit a width, broken at spaces, within a word only where it is wider than a line. */
-export function wrapped(doc: Doc, text: string, width: number, style: TextStyle): string[] {
-  const space = textWidth(doc, ' ', style);
+export function wrapped(sheet: Sheet, text: string, width: number, style: TextStyle): string[] {
+  const space = textWidth(sheet, ' ', style);
   const lines: string[] = [];
   let line = '';
   let used = 0;
   for (const word of printable(text).split(' ')) {
-    for (const piece of piecesOf(doc, word, width, style)) {
-      const piece_width = textWidth(doc, piece, style);
+    for (const piece of piecesOf(sheet, word, width, style)) {
+      const piece_width = textWidth(sheet, piece, style);
       const grown = line === '' ? piece_width : used + space + piece_width;
       if (line !== '' && grown > width) {
         lines.push(line);
@@ -124,12 +137,12 @@ export function wrapped(doc: Doc, text: string, width: number, style: TextStyle)
   return lines;
 }
 
-function piecesOf(doc: Doc, word: string, width: number, style: TextStyle): string[] {
-  if (textWidth(doc, word, style) <= width) return [word];
+function piecesOf(sheet: Sheet, word: string, width: number, style: TextStyle): string[] {
+  if (textWidth(sheet, word, style) <= width) return [word];
   const pieces: string[] = [];
   let piece = '';
   for (const character of word) {
-    if (piece !== '' && textWidth(doc, piece + character, style) > width) {
+    if (piece !== '' && textWidth(sheet, piece + character, style) > width) {
       pieces.push(piece);
       piece = '';
     }
@@ -139,31 +152,31 @@ function piecesOf(doc: Doc, word: string, width: number, style: TextStyle): stri
 }
 
 /** Writes lines below each other from `top` on; returns where they end. */
-export function writeLines(doc: Doc, lines: readonly string[], x: number, top: number, style: TextStyle): number {
-  for (const [k, line] of lines.entries()) write(doc, line, x, top + k * style.leading + style.size * 0.8, style);
+export function writeLines(sheet: Sheet, lines: readonly string[], x: number, top: number, style: TextStyle): number {
+  for (const [k, line] of lines.entries()) write(sheet, line, x, top + k * style.leading + style.size * 0.8, style);
   return top + lines.length * style.leading;
 }
 
 /** A paragraph over the whole width, with some space after it. */
 export function paragraph(sheet: Sheet, text: string, style: TextStyle, after = 5): void {
-  const lines = wrapped(sheet.doc, text, TEXT_WIDTH, style);
+  const lines = wrapped(sheet, text, TEXT_WIDTH, style);
   room(sheet, lines.length * style.leading);
   const top = sheet.y;
   tagged(sheet, 'P', () => {
-    sheet.y = writeLines(sheet.doc, lines, PAGE.left, top, style) + after;
+    sheet.y = writeLines(sheet, lines, PAGE.left, top, style) + after;
   });
 }
 
 /** Heading of a section with a rule above it, which keeps `with_height` of what follows on its page; also a bookmark. */
 export function heading(sheet: Sheet, text: string, with_height: number): void {
   const { doc } = sheet;
-  if (sheet.y > PAGE.top) sheet.y += 14;
-  room(sheet, 26 + with_height);
+  if (sheet.y > PAGE.top) sheet.y += 9;
+  room(sheet, HEADING_HEIGHT + with_height);
   const top = sheet.y;
   artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, top, 0.8));
-  tagged(sheet, 'H2', () => write(doc, text, PAGE.left, top + 17, HEADING));
+  tagged(sheet, 'H2', () => write(sheet, text, PAGE.left, top + 15.5, HEADING));
   doc.outline.addItem(text);
-  sheet.y = top + 26;
+  sheet.y = top + HEADING_HEIGHT;
 }
 
 /** A horizontal line. */

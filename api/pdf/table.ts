@@ -1,16 +1,4 @@
-import {
-  artifact,
-  type Doc,
-  PAGE,
-  room,
-  rule,
-  type Sheet,
-  tagged,
-  textWidth,
-  within,
-  wrapped,
-  write,
-} from './sheet.ts';
+import { artifact, PAGE, room, rule, type Sheet, tagged, textWidth, within, wrapped, write } from './sheet.ts';
 import { CELL, CELL_FAINT, COLUMN_HEAD, INK, type TextStyle } from './styles.ts';
 
 /** A column of a table: where its text stands, in points from the left edge of the page. */
@@ -24,7 +12,7 @@ export interface Column<Row> {
   /** A second, fainter line. */
   readonly below?: (row: Row) => string;
   /** Draws the first line instead of writing `text`. */
-  readonly draw?: (doc: Doc, row: Row, x: number, baseline: number) => void;
+  readonly draw?: (sheet: Sheet, row: Row, x: number, baseline: number) => void;
 }
 
 const HEAD_LINE = COLUMN_HEAD.leading;
@@ -36,7 +24,7 @@ const HEAD_LINE = COLUMN_HEAD.leading;
 export function drawTable<Row>(sheet: Sheet, columns: readonly Column<Row>[], rows: readonly Row[]): void {
   const has_below = columns.some(({ below }) => below !== undefined);
   const row_height = CELL.leading + (has_below ? CELL_FAINT.leading : 0) + (has_below ? 6 : 3.5);
-  const heads = columns.map(({ head, width }) => wrapped(sheet.doc, head, width, COLUMN_HEAD));
+  const heads = columns.map(({ head, width }) => wrapped(sheet, head, width, COLUMN_HEAD));
   const head_height = Math.max(...heads.map((lines) => lines.length)) * HEAD_LINE + 6;
   room(sheet, head_height + Math.min(2, rows.length) * row_height);
   within(sheet, 'Table', () => {
@@ -65,7 +53,7 @@ function drawHead<Row>(
       tagged(sheet, 'TH', () => {
         const lines = heads[k] as readonly string[];
         for (const [n, line] of lines.entries())
-          place(doc, line, column, y + height - 6 - (lines.length - 1 - n) * HEAD_LINE, COLUMN_HEAD);
+          place(sheet, line, column, y + height - 6 - (lines.length - 1 - n) * HEAD_LINE, COLUMN_HEAD);
       });
   });
   artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, y + height - 1.5, 0.8, INK));
@@ -78,26 +66,26 @@ function drawRow<Row>(sheet: Sheet, columns: readonly Column<Row>[], row: Row, h
   within(sheet, 'TR', () => {
     for (const column of columns)
       tagged(sheet, 'TD', () => {
-        if (column.draw !== undefined) column.draw(doc, row, column.x, baseline);
-        else place(doc, column.text(row), column, baseline, column.style ?? CELL);
+        if (column.draw !== undefined) column.draw(sheet, row, column.x, baseline);
+        else place(sheet, column.text(row), column, baseline, column.style ?? CELL);
         if (column.below !== undefined)
-          place(doc, column.below(row), column, baseline + CELL_FAINT.leading, CELL_FAINT);
+          place(sheet, column.below(row), column, baseline + CELL_FAINT.leading, CELL_FAINT);
       });
   });
   artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, y + height - 0.25, 0.4));
   sheet.y += height;
 }
 
-function place<Row>(doc: Doc, text: string, column: Column<Row>, baseline: number, style: TextStyle): void {
+function place<Row>(sheet: Sheet, text: string, column: Column<Row>, baseline: number, style: TextStyle): void {
   const right = column.align === 'right';
-  const shown = fitting(doc, text, column.width, style);
-  write(doc, shown, right ? column.x + column.width : column.x, baseline, style, right ? 'right' : 'left');
+  const shown = fitting(sheet, text, column.width, style);
+  write(sheet, shown, right ? column.x + column.width : column.x, baseline, style, right ? 'right' : 'left');
 }
 
 /** A text cut to a width, with `…` where something was cut. */
-function fitting(doc: Doc, text: string, width: number, style: TextStyle): string {
-  if (textWidth(doc, text, style) <= width) return text;
+function fitting(sheet: Sheet, text: string, width: number, style: TextStyle): string {
+  if (textWidth(sheet, text, style) <= width) return text;
   let end = text.length - 1;
-  while (end > 0 && textWidth(doc, `${text.slice(0, end)}…`, style) > width) end--;
+  while (end > 0 && textWidth(sheet, `${text.slice(0, end)}…`, style) > width) end--;
   return `${text.slice(0, end).trimEnd()}…`;
 }

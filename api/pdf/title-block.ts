@@ -17,8 +17,10 @@ const LABEL_WIDTH = 66;
 export function titleBlock(sheet: Sheet, material: ReportMaterial): void {
   const { doc } = sheet;
   const top = sheet.y;
-  tagged(sheet, 'H1', () => write(doc, DOCUMENT_NAME, PAGE.left, top + 18, TITLE));
-  tagged(sheet, 'P', () => write(doc, `at ${coordinates(material.verification.location)}`, PAGE.left, top + 38, PLACE));
+  tagged(sheet, 'H1', () => write(sheet, DOCUMENT_NAME, PAGE.left, top + 18, TITLE));
+  tagged(sheet, 'P', () =>
+    write(sheet, `at ${coordinates(material.verification.location)}`, PAGE.left, top + 38, PLACE),
+  );
   artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, top + 50, 1.6, INK));
   const facts = factsOf(material);
   const half = Math.ceil(facts.length / 2);
@@ -27,9 +29,9 @@ export function titleBlock(sheet: Sheet, material: ReportMaterial): void {
     let y = top + 58;
     for (const [label, value] of column)
       tagged(sheet, 'P', () => {
-        write(doc, label, x, y + 7.2, LABEL);
-        const lines = wrapped(doc, value, COLUMN - LABEL_WIDTH, BODY);
-        y = writeLines(doc, lines, x + LABEL_WIDTH, y, BODY) + 2;
+        write(sheet, label, x, y + 7.2, LABEL);
+        const lines = wrapped(sheet, value, COLUMN - LABEL_WIDTH, BODY);
+        y = writeLines(sheet, lines, x + LABEL_WIDTH, y, BODY) + 2;
       });
     return y;
   });
@@ -41,7 +43,7 @@ function factsOf({ report_id, generated_ms, verification, data_source }: ReportM
   const { start, end } = date_range;
   const dates = start === end ? longDate(start) : `${longDate(start)} to ${longDate(end)}`;
   return [
-    ['Storm dates', `${dates} (${counted(daysBetween(start, end), 'day')}, UTC)`],
+    ['Storm dates', `${dates} (${counted(daysBetween(start, end), 'day')})`],
     [
       'Searched',
       `within ${VERIFICATION_RADIUS_MI} miles, ${distanceInWords(VERIFICATION_RADIUS_MI * METRES_PER_MILE)}`,

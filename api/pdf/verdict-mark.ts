@@ -1,5 +1,5 @@
 import type { Verdict } from '../../schemas/resources/verification.ts';
-import { type Doc, write } from './sheet.ts';
+import { type Sheet, write } from './sheet.ts';
 import type { TextStyle } from './styles.ts';
 
 /** What a verdict is called and means; its colour only repeats what word and shape say. */
@@ -22,7 +22,8 @@ export const VERDICT_LOOKS: Readonly<Record<Verdict, { word: string; color: stri
 };
 
 /** The shape of a verdict around a centre: a full disc, a half one, a ring. */
-export function drawMark(doc: Doc, verdict: Verdict, x: number, y: number, radius: number): void {
+export function drawMark(sheet: Sheet, verdict: Verdict, x: number, y: number, radius: number): void {
+  const { doc } = sheet;
   const { color } = VERDICT_LOOKS[verdict];
   const inner = radius - radius / 8;
   if (verdict === 'hit') {
@@ -37,9 +38,9 @@ export function drawMark(doc: Doc, verdict: Verdict, x: number, y: number, radiu
 }
 
 /** Shape and word of a verdict with their baseline at `baseline`. */
-export function writeVerdict(doc: Doc, verdict: Verdict, x: number, baseline: number, style: TextStyle): void {
+export function writeVerdict(sheet: Sheet, verdict: Verdict, x: number, baseline: number, style: TextStyle): void {
   const { word, color } = VERDICT_LOOKS[verdict];
   const radius = style.size * 0.36;
-  drawMark(doc, verdict, x + radius, baseline - style.size * 0.36, radius);
-  write(doc, word, x + 2 * radius + style.size * 0.5, baseline, { ...style, color });
+  drawMark(sheet, verdict, x + radius, baseline - style.size * 0.36, radius);
+  write(sheet, word, x + 2 * radius + style.size * 0.5, baseline, { ...style, color });
 }

@@ -3,7 +3,7 @@ import { heading, PAGE, paragraph, type Sheet } from './sheet.ts';
 import { CELL_STRONG, SMALL } from './styles.ts';
 import { type Column, drawTable, tableHeight } from './table.ts';
 import { writeVerdict } from './verdict-mark.ts';
-import { clockTime, counted, inches, millimetres, sizeInWords, sizeName, thousands } from './words.ts';
+import { clockTime, sizeInWords, sizeName, thousands } from './words.ts';
 
 const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 /** Stands by a confidence that the note below the table explains. */
@@ -23,7 +23,7 @@ const COLUMNS: readonly Column<ReportEvent>[] = [
     x: 120,
     width: 60,
     text: ({ event }) => event.verdict,
-    draw: (doc, { event }, x, baseline) => writeVerdict(doc, event.verdict, x, baseline, CELL_STRONG),
+    draw: (sheet, { event }, x, baseline) => writeVerdict(sheet, event.verdict, x, baseline, CELL_STRONG),
   },
   {
     head: 'Largest radar size within 5 mi',
@@ -39,15 +39,15 @@ const COLUMNS: readonly Column<ReportEvent>[] = [
     text: ({ event }) => event.band.replace('-', '–').replace('mi', ' mi'),
   },
   {
-    head: 'Confi-dence',
+    head: 'Confidence',
     x: 312,
-    width: 38,
+    width: 42,
     align: 'right',
     text: ({ event }) => `${event.ml_confidence.toFixed(2)}${event.note === null ? '' : ` ${CAPPED}`}`,
   },
   {
-    head: 'Detec-tions',
-    x: 354,
+    head: 'Detections',
+    x: 358,
     width: 40,
     align: 'right',
     text: ({ event }) => thousands(event.n_detections),
@@ -62,15 +62,13 @@ const COLUMNS: readonly Column<ReportEvent>[] = [
       event.last_detected === null ? '' : `to ${clockTime(Date.parse(event.last_detected), event.event_date)}`,
   },
   {
-    head: 'Ground reports within 5 mi',
+    head: 'Ground reports: number, largest',
     x: 480,
     width: 78,
     text: ({ reports }) =>
-      reports.length === 0 ? 'none' : `${counted(reports.length, 'report')}, ${inches(largestReport(reports))}`,
+      reports.length === 0 ? 'none' : `${reports.length}: ${sizeInWords(largestReport(reports))}`,
     below: ({ event, reports }) =>
-      reports.length === 0
-        ? ''
-        : `${millimetres(largestReport(reports))}, ${event.ground_truth.corroborated ? 'corroborated' : 'no match'}`,
+      reports.length === 0 ? '' : event.ground_truth.corroborated ? 'corroborated' : 'not corroborated',
   },
 ];
 

@@ -13,7 +13,7 @@ const GENERATED_MS = Date.parse('2026-11-02T14:05:00Z');
 const DESCRIPTION =
   'Storm date by storm date, MESH (maximum estimated size of hail) of NOAA MRMS within 5 miles of the point is compared with reports of hail on the ground. A detection is a pixel of 10 mm or more in one scan; a signal is 5 mm or more, or a report. Hit: a detection that a report of 13 mm or more corroborates (within 5 miles, 60 minutes and 8 km of a detection), or 38 mm or more within a mile in three detections with a confidence of 0.70 and more. Marginal: any other detection, or a report without radar. Miss: neither.';
 
-/** Pixels of a storm core that passes at a bearing and distance: the size falls off with the distance from it. */
+/** Pixels of a storm core that passes at a bearing and distance: the size falls off with the distance from it, to `floor_mm`. */
 export function stormPixels(
   core: {
     readonly bearing_deg: number;
@@ -22,6 +22,7 @@ export function stormPixels(
     readonly width_km: number;
   },
   half = 10,
+  floor_mm = 0,
 ): ReportPixel[] {
   const centre = travel(REPORT_POINT, core.bearing_deg, core.distance_km);
   const [row, col] = [latRow(REPORT_POINT.lat), lonCol(REPORT_POINT.lon)];
@@ -35,13 +36,8 @@ export function stormPixels(
       const along_km = east_km * 0.94 + north_km * 0.34;
       const across_km = -east_km * 0.34 + north_km * 0.94;
       const wobble = 1 + 0.12 * Math.sin(r * 1.7 + c * 0.9);
-      const max_mm =
-        Math.round(
-          10 *
-            core.peak_mm *
-            wobble *
-            Math.exp(-((along_km / (3 * core.width_km)) ** 2) - (across_km / core.width_km) ** 2),
-        ) / 10;
+      const falloff = Math.exp(-((along_km / (3 * core.width_km)) ** 2) - (across_km / core.width_km) ** 2);
+      const max_mm = Math.max(floor_mm, Math.round(10 * core.peak_mm * wobble * falloff) / 10);
       if (max_mm >= 5) pixels.push({ lat, lon, max_mm });
     }
   return pixels;
@@ -216,6 +212,7 @@ export function longMaterial(days: number, pixels: number, reports: number): Rep
       pixels: stormPixels(
         { bearing_deg: (k * 71) % 360, distance_km: k % 7, peak_mm: 8 + ((k * 37) % 80), width_km: 1.5 + (k % 4) },
         Math.ceil(Math.sqrt(pixels) / 2),
+        5,
       ).slice(0, pixels),
       reports: Array.from({ length: reports }, (_, n) =>
         reportAt((n * 67 + k * 13) % 360, 0.4 + ((n * 0.83) % 7.4), 12.7 + 6.35 * (n % 5), `${date}T21:1${n % 10}:00Z`),
