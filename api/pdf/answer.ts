@@ -1,4 +1,5 @@
 import { VERDICTS, VERIFICATION_RADIUS_MI } from '../../schemas/resources/verification.ts';
+import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportMaterial } from './report-material.ts';
 import {
@@ -25,9 +26,15 @@ const COLUMN = (TEXT_WIDTH - 2 * GAP) / 3;
 const PANEL_HEIGHT = 68;
 
 /** The one-glance answer: how many days of each verdict, the largest hail, and the days about which nothing is known. */
-export function answer(sheet: Sheet, material: ReportMaterial, events: readonly ReportEvent[]): void {
+export function answer(
+  sheet: Sheet,
+  material: ReportMaterial,
+  events: readonly ReportEvent[],
+  not_real: NotRealMark | null,
+): void {
   sheet.y += 4;
-  paragraph(sheet, leadOf(material, events), LEAD, 6);
+  const lead = leadOf(material, events);
+  paragraph(sheet, not_real === null ? lead : `${not_real.lead} ${lead}`, LEAD, 6);
   if (events.length > 0) {
     countPanels(sheet, events);
     for (const sentence of largestOf(events)) paragraph(sheet, sentence, BODY, 2);
@@ -42,7 +49,7 @@ function leadOf({ verification, data_source }: ReportMaterial, events: readonly 
   const range = days === 1 ? 'on this storm date' : `in these ${days} storm dates`;
   if (events.length === 0)
     return data_source === null
-      ? `There are no radar data for this place ${range}: nothing can be said.`
+      ? `No radar data ${days === 1 ? 'for this storm date' : `for these ${days} storm dates`}: nothing can be said.`
       : `No hail signal within ${VERIFICATION_RADIUS_MI} miles of the location ${range}.`;
   const counts = VERDICTS.map((verdict) => ({ verdict, count: countOf(events, verdict) })).filter(
     ({ count }) => count > 0,

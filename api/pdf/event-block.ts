@@ -28,7 +28,10 @@ export function eventBlock(
   event: ReportEvent,
   { point, not_real }: { readonly point: Position; readonly not_real: NotRealMark | null },
 ): void {
-  const parts = summaryOf(event).map((part) => ({ ...part, lines: wrapped(sheet, part.text, BESIDE_WIDTH, BODY) }));
+  const parts = summaryOf(event, not_real).map((part) => ({
+    ...part,
+    lines: wrapped(sheet, part.text, BESIDE_WIDTH, BODY),
+  }));
   const summary_height = parts.reduce(
     (sum, { lines }) => sum + SUBHEADING.leading + lines.length * BODY.leading + 5,
     0,
@@ -49,7 +52,7 @@ export function eventBlock(
   drawSummary(sheet, parts, top);
   sheet.y = top + body_height + 4;
   reportList(sheet, event);
-  sheet.y += 14;
+  sheet.y += 12;
 }
 
 function eventHead(sheet: Sheet, { event }: ReportEvent): void {

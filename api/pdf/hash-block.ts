@@ -10,7 +10,7 @@ export function hashBlock(sheet: Sheet, verification_hash: string): void {
   code(sheet, verification_hash, CODE);
   paragraph(
     sheet,
-    'SHA-256 digest of the result as canonical JSON (RFC 8785): location, date range, all events, version of the method. To check it, ask POST /v1/verify the same question, compare verification_hash in its answer, and make the digest of the saved answer yourself with the line below. A later answer may differ where data were added or replaced meanwhile: compare the time of the data on the first page.',
+    'SHA-256 of location, date range, all events and version of the method as canonical JSON (RFC 8785). To check it, ask POST /v1/verify the same question, compare its verification_hash, and make the digest of the saved answer with the line below. A later answer may differ where data came or changed: compare "Data as of" on the first page.',
     BACK,
     4,
   );

@@ -1,12 +1,14 @@
 import { SIZE_COLORS } from '../../schemas/palette.ts';
 import type { Verification } from '../../schemas/resources/verification.ts';
 import { ABSENCE_SENTENCE } from './answer.ts';
+import { printable } from './printable.ts';
 import type { ReportMaterial } from './report-material.ts';
 import {
   artifact,
   heading,
   PAGE,
   paragraph,
+  paragraphHeight,
   room,
   type Sheet,
   TEXT_WIDTH,
@@ -20,7 +22,7 @@ import { BACK, SMALL } from './styles.ts';
 import { distanceInWords, heightInWords } from './words.ts';
 
 /** Longest description of the method that is printed, characters. */
-const DESCRIPTION_MAX = 4000;
+const DESCRIPTION_MAX = 3000;
 const BULLET_INDENT = 10;
 const MAP_WORDS =
   'Each little rectangle is one radar pixel of 0.01 degree, about 0.6 by 0.7 mile (0.9 by 1.1 km), coloured by the largest size of the storm date. North is up; the cross is the location; rings stand at 1, 3 and 5 miles. What is paler lies outside the radius and does not count. A number is a ground report of the list below the map; where numbers would cover each other, a line leads to the place.';
@@ -28,17 +30,17 @@ const MAP_WORDS =
 /** What no document of this kind can show. */
 const LIMITS = [
   `${ABSENCE_SENTENCE} No signal, no report or a miss does not show that no hail fell.`,
-  'MESH, the maximum estimated size of hail, is an estimate from radar reflectivity aloft, inside the storm, not a measurement on the ground. It is an upper estimate of what falls: it says too much in tall storms in warm air with weak shear, too little in some rotating storms, and above about 2 in (50 mm) it separates sizes poorly.',
+  'MESH, the maximum estimated size of hail, is an upper estimate from radar reflectivity aloft, no measurement on the ground. It says too much in tall storms in warm, weakly sheared air, too little in some rotating storms; above 2 in (50 mm) it separates poorly.',
   'Hail drifts as it falls, typically 0.6 to 3 miles (1 to 5 km): it need not have fallen under the pixel that shows it.',
   'A pixel is about 0.6 mile (1 km) wide and stands for all of it. Hail varies within it; no value is that of one roof.',
   'Ground reports are made by people: places are good to about 0.6 to 3 miles (1 to 5 km), times to 5 to 15 minutes, and sizes gather at those of known objects. Few are made at night and where few people live.',
   'Radar does not see everywhere alike: distance, terrain and outages hide hail, above all small hail at low levels.',
-  'This document speaks of hail, not of damage. It does not replace an inspection. Naming NOAA as the source does not imply its endorsement.',
+  'This document speaks of hail, not of damage, and replaces no inspection. NOAA, named as the source, does not endorse it.',
 ] as const;
 
 /** How to read the maps: every colour with its sizes. */
 export function mapLegend(sheet: Sheet): void {
-  heading(sheet, 'Reading the maps', 60);
+  heading(sheet, 'Reading the maps', 3 * BACK.leading + 60);
   paragraph(sheet, MAP_WORDS, BACK, 4);
   const { doc } = sheet;
   const column = TEXT_WIDTH / 4;
@@ -57,31 +59,37 @@ export function mapLegend(sheet: Sheet): void {
   sheet.y = top + rows * 22 + 4;
 }
 
-/** How the verdicts are made, of which data, how well radar sees the place, and what all of it cannot show. */
+/** How well radar sees the place, in words. */
+export function detectionQuality(sheet: Sheet, verification: Verification): void {
+  const words = qualityInWords(verification);
+  heading(sheet, 'How well radar sees this place', paragraphHeight(sheet, words, BACK));
+  paragraph(sheet, words, BACK, 4);
+}
+
+/** How the verdicts are made, of which data, and what all of it cannot show. */
 export function method(sheet: Sheet, { verification, data_source }: ReportMaterial): void {
   const { version, description, bands_mi } = verification.methodology;
-  heading(sheet, 'Method', 40);
-  paragraph(sheet, description.slice(0, DESCRIPTION_MAX), BACK, 4);
+  const shown = printable(description, DESCRIPTION_MAX);
+  heading(sheet, 'Method', paragraphHeight(sheet, shown, BACK));
+  paragraph(sheet, shown, BACK, 4);
   paragraph(
     sheet,
-    `Method version ${version}; equal inputs give equal verdicts under one version. Distance bands end at ${bands_mi.join(', ')} miles; a bound belongs to the nearer band. ${sourceSentence(data_source)}`,
+    `Method version ${version}: equal inputs give equal verdicts. Distance bands end at ${bands_mi.join(', ')} miles; a bound belongs to the nearer band. ${sourceSentence(data_source)}`,
     BACK,
     4,
   );
-  heading(sheet, 'How well radar sees this place', 30);
-  paragraph(sheet, qualityInWords(verification), BACK, 4);
-  heading(sheet, 'Limits', 40);
+  heading(sheet, 'Limits', 3 * BACK.leading);
   for (const limit of LIMITS) bullet(sheet, limit);
 }
 
 function sourceSentence(data_source: ReportMaterial['data_source']): string {
   switch (data_source) {
     case 'observed':
-      return 'Radar data: MESH of the Multi-Radar Multi-Sensor system (MRMS) of NOAA. Ground reports: lists of the Storm Prediction Center and local storm reports of the National Weather Service.';
+      return 'Radar data: MESH of NOAA MRMS (Multi-Radar Multi-Sensor). Ground reports: Storm Prediction Center, National Weather Service.';
     case 'simulated':
       return 'The data are simulated by a computer program for tests and demonstrations. They are not real weather and prove nothing about this place.';
     case 'mixed':
-      return 'Some storm dates hold MESH of the Multi-Radar Multi-Sensor system (MRMS) of NOAA, others hold data simulated by a computer program, which are not real weather. This document must not be used as evidence.';
+      return 'Some storm dates hold MESH of NOAA MRMS (Multi-Radar Multi-Sensor), others data simulated by a computer program, which are not real weather. This document must not be used as evidence.';
     case null:
       return 'No radar data are published for these dates.';
   }
@@ -106,6 +114,6 @@ function bullet(sheet: Sheet, text: string): void {
   const top = sheet.y;
   tagged(sheet, 'P', () => {
     write(sheet, '•', PAGE.left, top + BACK.size * 0.8, BACK);
-    sheet.y = writeLines(sheet, lines, PAGE.left + BULLET_INDENT, top, BACK) + 2.5;
+    sheet.y = writeLines(sheet, lines, PAGE.left + BULLET_INDENT, top, BACK) + 2;
   });
 }

@@ -20,20 +20,24 @@ const WRITTEN_AS: Readonly<Record<string, string>> = {
 };
 
 /** Text that needs nothing done. */
-const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
+const PLAIN = /^[!-~]+(?:[ \u00a0][!-~]+)*$/;
 
 /** Control, format and soft-hyphen characters: they would show nothing or turn the text around. */
 const INVISIBLE = /[\p{Cc}\p{Cf}]/gu;
 
 /**
- * Text that the standard fonts can show. White space becomes single spaces, invisible characters go, letters with marks that the
+ * Text that the standard fonts can show. White space becomes single spaces, but for spaces that do not break, invisible characters go, letters with marks that the
  * fonts lack lose them, any other character that they lack becomes `?`. With `longest`, text of more characters is cut and ends in `…`.
  */
 export function printable(text: string, longest = Number.POSITIVE_INFINITY): string {
   if (text.length <= longest && PLAIN.test(text)) return text;
   // A bound before the work: place names and notes are short, what is not is cut anyway.
   const head = text.slice(0, longest === Number.POSITIVE_INFINITY ? text.length : 4 * longest);
-  const spaced = head.normalize('NFC').replace(/\s+/gu, ' ').replace(INVISIBLE, '').trim();
+  const spaced = head
+    .normalize('NFC')
+    .replace(/[^\S\u00a0]+/gu, ' ')
+    .replace(INVISIBLE, '')
+    .trim();
   const shown = Array.from(spaced, shownCharacter).join('');
   return shown.length > longest ? `${shown.slice(0, longest - 1)}…` : shown;
 }

@@ -1,15 +1,28 @@
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 
-/** What the pages say of data that are not all observed: on a band of every page, on every map. */
+/** What the pages say of data that are not all observed: on a band of every page, on every map, in every summary. */
 export interface NotRealMark {
   readonly band: string;
   readonly map: string;
+  readonly lead: string;
+  /** Beside the name of every source. */
+  readonly aside: string;
 }
 
 const NOT_REAL: Readonly<Record<MixedProvenance, NotRealMark | null>> = {
   observed: null,
-  simulated: { band: 'SIMULATED DATA - NOT REAL WEATHER', map: 'SIMULATED' },
-  mixed: { band: 'PARTLY SIMULATED DATA - NOT ALL OF THIS IS REAL WEATHER', map: 'PARTLY SIMULATED' },
+  simulated: {
+    band: 'SIMULATED DATA - NOT REAL WEATHER',
+    map: 'SIMULATED',
+    lead: 'Simulated data:',
+    aside: ' (simulated)',
+  },
+  mixed: {
+    band: 'PARTLY SIMULATED DATA - NOT ALL OF THIS IS REAL WEATHER',
+    map: 'PARTLY SIMULATED',
+    lead: 'Partly simulated data:',
+    aside: ' (may be simulated)',
+  },
 };
 
 /** The mark that the document must bear on every page; null for observed data, and where there are none. */

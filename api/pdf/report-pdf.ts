@@ -2,7 +2,7 @@ import { answer } from './answer.ts';
 import { eventBlock, MAP_BLOCK_HEIGHT } from './event-block.ts';
 import { furniture } from './furniture.ts';
 import { hashBlock } from './hash-block.ts';
-import { mapLegend, method } from './method.ts';
+import { detectionQuality, mapLegend, method } from './method.ts';
 import { notRealMark } from './provenance-words.ts';
 import { MAPS_MAX, type ReportEvent, reportEvents } from './report-events.ts';
 import { furtherReports } from './report-list.ts';
@@ -29,12 +29,13 @@ export async function reportPdf(material: ReportMaterial, { compress = true }: R
   const not_real = notRealMark(material.data_source);
   const sheet = openSheet({ info: infoOf(material), compress });
   titleBlock(sheet, material);
-  answer(sheet, material, events);
+  answer(sheet, material, events, not_real);
   if (events.length > 0) {
     verdictTable(sheet, events, storm_day_start_hour);
-    drawEvents(sheet, events, { point: verification.location, not_real });
+    detectionQuality(sheet, verification);
     mapLegend(sheet);
-  }
+    drawEvents(sheet, events, { point: verification.location, not_real });
+  } else detectionQuality(sheet, verification);
   method(sheet, material);
   hashBlock(sheet, verification.verification_hash);
   furniture(sheet, material, not_real);

@@ -4,9 +4,13 @@ import { printable } from './printable.ts';
 import { HEADING, RULE, type TextStyle } from './styles.ts';
 
 /** US Letter, in points from the upper left corner; blocks stand between `top` and `bottom`, furniture outside. */
-export const PAGE = { width: 612, height: 792, left: 54, right: 558, top: 60, bottom: 736 } as const;
+export const PAGE = { width: 612, height: 792, left: 54, right: 558, top: 60, bottom: 739 } as const;
 export const TEXT_WIDTH = PAGE.right - PAGE.left;
 
+/** The first page has no line above its title. */
+const FIRST_TOP = 50;
+/** Keeps a figure and its unit on one line; written as a common space, so that searching finds it. */
+const NO_BREAK = '\u00a0';
 const HEADING_HEIGHT = 23;
 /** Most widths that are remembered. */
 const WIDTHS_MAX = 20_000;
@@ -47,7 +51,7 @@ export function openSheet({ info, compress }: SheetOptions): Sheet {
   });
   const part = doc.struct('Document');
   doc.addStructure(part);
-  return { doc, part, widths: new Map(), y: PAGE.top };
+  return { doc, part, widths: new Map(), y: FIRST_TOP };
 }
 
 /** Begins a new page unless so much height is left on this one; true when it did. */
@@ -104,7 +108,7 @@ export function write(
   style: TextStyle,
   align: 'left' | 'center' | 'right' = 'left',
 ): void {
-  const shown = printable(text);
+  const shown = printable(text).replaceAll(NO_BREAK, ' ');
   if (shown === '') return;
   const width = align === 'left' ? 0 : textWidth(sheet, shown, style);
   const left = align === 'left' ? x : align === 'right' ? x - width : x - width / 2;
@@ -155,6 +159,11 @@ function piecesOf(sheet: Sheet, word: string, width: number, style: TextStyle): 
 export function writeLines(sheet: Sheet, lines: readonly string[], x: number, top: number, style: TextStyle): number {
   for (const [k, line] of lines.entries()) write(sheet, line, x, top + k * style.leading + style.size * 0.8, style);
   return top + lines.length * style.leading;
+}
+
+/** Height of a paragraph over the whole width, points. */
+export function paragraphHeight(sheet: Sheet, text: string, style: TextStyle): number {
+  return wrapped(sheet, text, TEXT_WIDTH, style).length * style.leading;
 }
 
 /** A paragraph over the whole width, with some space after it. */

@@ -8,7 +8,7 @@ import { MAP_SMALL } from './styles.ts';
 import { sizeName } from './words.ts';
 
 const STEP = MAP_SIDE / SIZE_COLORS.length;
-export const LEGEND_HEIGHT = 34;
+export const LEGEND_HEIGHT = 26;
 
 /** Colours of the pixels below a map, each with the size from which it applies. */
 export function drawLegend(sheet: Sheet, { x, y }: Spot): void {

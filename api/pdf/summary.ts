@@ -1,9 +1,14 @@
 import { VERIFICATION_RADIUS_MI } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { ABSENCE_SENTENCE, awayInWords } from './answer.ts';
+import { printable } from './printable.ts';
+import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportedHail } from './report-material.ts';
 import { clockTime, counted, sizeInWords, sizeName } from './words.ts';
+
+/** Longest note that is shown, characters. */
+export const NOTE_MAX = 400;
 
 /** One subject of a summary. */
 export interface SummaryPart {
@@ -12,13 +17,14 @@ export interface SummaryPart {
 }
 
 /** What the data say of an event, in plain sentences: radar, ground reports, and why the verdict is what it is. */
-export function summaryOf(event: ReportEvent): SummaryPart[] {
+export function summaryOf(event: ReportEvent, not_real: NotRealMark | null): SummaryPart[] {
+  const aside = not_real?.aside ?? '';
   const { note } = event.event;
   return [
-    { title: 'Radar', text: radarSentences(event).join(' ') },
-    { title: 'Ground reports', text: reportSentences(event).join(' ') },
+    { title: `Radar${aside}`, text: radarSentences(event).join(' ') },
+    { title: `Ground reports${aside}`, text: reportSentences(event).join(' ') },
     { title: 'Verdict', text: verdictSentence(event) },
-    ...(note === null ? [] : [{ title: 'Note', text: note }]),
+    ...(note === null ? [] : [{ title: 'Note', text: printable(note, NOTE_MAX) }]),
   ];
 }
 

@@ -29,8 +29,10 @@ export function drawTable<Row>(sheet: Sheet, columns: readonly Column<Row>[], ro
   room(sheet, head_height + Math.min(2, rows.length) * row_height);
   within(sheet, 'Table', () => {
     drawHead(sheet, columns, heads, head_height);
-    for (const row of rows) {
-      if (room(sheet, row_height)) drawHead(sheet, columns, heads, head_height);
+    for (const [k, row] of rows.entries()) {
+      // The last row never stands alone on a page.
+      const together = k === rows.length - 2 ? 2 : 1;
+      if (room(sheet, together * row_height)) drawHead(sheet, columns, heads, head_height);
       drawRow(sheet, columns, row, row_height);
     }
   });

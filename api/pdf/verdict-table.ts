@@ -1,6 +1,8 @@
+import { printable } from './printable.ts';
 import type { ReportEvent } from './report-events.ts';
 import { heading, PAGE, paragraph, type Sheet } from './sheet.ts';
 import { CELL_STRONG, SMALL } from './styles.ts';
+import { NOTE_MAX } from './summary.ts';
 import { type Column, drawTable, tableHeight } from './table.ts';
 import { writeVerdict } from './verdict-mark.ts';
 import { clockTime, sizeInWords, sizeName, thousands } from './words.ts';
@@ -54,8 +56,8 @@ const COLUMNS: readonly Column<ReportEvent>[] = [
   },
   {
     head: 'First–last seen (UTC)',
-    x: 408,
-    width: 68,
+    x: 405,
+    width: 64,
     text: ({ event }) =>
       event.first_detected === null ? '–' : clockTime(Date.parse(event.first_detected), event.event_date),
     below: ({ event }) =>
@@ -63,8 +65,8 @@ const COLUMNS: readonly Column<ReportEvent>[] = [
   },
   {
     head: 'Ground reports: number, largest',
-    x: 480,
-    width: 78,
+    x: 473,
+    width: 85,
     text: ({ reports }) =>
       reports.length === 0 ? 'none' : `${reports.length}: ${sizeInWords(largestReport(reports))}`,
     below: ({ event, reports }) =>
@@ -98,7 +100,7 @@ export function verdictTable(sheet: Sheet, events: readonly ReportEvent[], storm
 /** Each note once, with the dates it is for. */
 function notesOf(events: readonly ReportEvent[]): string[] {
   const noted = events.flatMap(({ event }) =>
-    event.note === null ? [] : [{ date: event.event_date, note: event.note }],
+    event.note === null ? [] : [{ date: event.event_date, note: printable(event.note, NOTE_MAX) }],
   );
   return [...Map.groupBy(noted, ({ note }) => note)].map(
     ([note, of]) => `${of.map(({ date }) => date).join(', ')}: ${note}`,

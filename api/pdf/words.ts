@@ -10,14 +10,14 @@ export function longDate(date: string): string {
   return `${MONTHS[month - 1]} ${day}, ${year}`;
 }
 
-/** `1.63 in`: sizes on the ground are spoken of in inches. */
+/** `1.63 in`, with a space that does not break, like all figures with their units: sizes on the ground are spoken of in inches. */
 export function inches(mm: number): string {
-  return `${(mm / MM_PER_INCH).toFixed(2)} in`;
+  return `${(mm / MM_PER_INCH).toFixed(2)}\u00a0in`;
 }
 
 /** `41.5 mm`, `19 mm`. */
 export function millimetres(mm: number): string {
-  return `${Math.round(10 * mm) / 10} mm`;
+  return `${Math.round(10 * mm) / 10}\u00a0mm`;
 }
 
 /** `1.63 in (41.5 mm)`. */
@@ -31,11 +31,11 @@ export function sizeName(mm: number): string {
 }
 
 export function miles(distance_m: number): string {
-  return `${(distance_m / METRES_PER_MILE).toFixed(2)} mi`;
+  return `${(distance_m / METRES_PER_MILE).toFixed(2)}\u00a0mi`;
 }
 
 export function kilometres(distance_m: number): string {
-  return `${(distance_m / 1000).toFixed(2)} km`;
+  return `${(distance_m / 1000).toFixed(2)}\u00a0km`;
 }
 
 /** `0.83 mi (1.34 km)`. */
@@ -45,7 +45,7 @@ export function distanceInWords(distance_m: number): string {
 
 /** `3,117 ft (950 m)`. */
 export function heightInWords(height_m: number): string {
-  return `${thousands(height_m / METRES_PER_FOOT)} ft (${thousands(height_m)} m)`;
+  return `${thousands(height_m / METRES_PER_FOOT)}\u00a0ft (${thousands(height_m)}\u00a0m)`;
 }
 
 /** `39.12345° N, 94.56789° W`. */
