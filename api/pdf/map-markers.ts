@@ -14,7 +14,7 @@ export interface Marker {
 }
 
 export const MARKER_RADIUS = 5;
-const STEPS = [0, 11, 20] as const;
+const STEPS = [0, 14, 25] as const;
 const DIRECTIONS = 8;
 
 /**

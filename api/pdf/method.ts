@@ -25,7 +25,7 @@ import { distanceInWords, heightInWords } from './words.ts';
 const DESCRIPTION_MAX = 3000;
 const BULLET_INDENT = 10;
 const MAP_WORDS =
-  'Each little rectangle is one radar pixel of 0.01 degree, about 0.6 by 0.7 mile (0.9 by 1.1 km), coloured by the largest size of the storm date. North is up; the cross is the location; rings stand at 1, 3 and 5 miles. What is paler lies outside the radius and does not count. A number is a ground report of the list below the map; where numbers would cover each other, a line leads to the place.';
+  'Each little rectangle is one radar pixel of 0.01 degree, about 0.6 by 0.7 mile (0.9 by 1.1 km), colored by the largest size of the storm date. North is up; the cross is the location; rings stand at 1, 3 and 5 miles. What is paler lies outside the radius and does not count. A number is a ground report of the list below the map; where numbers would cover each other, a line leads to the place.';
 
 /** What no document of this kind can show. */
 const LIMITS = [

@@ -4,7 +4,7 @@ import { SOURCE_WORDS } from './provenance-words.ts';
 import type { ReportMaterial } from './report-material.ts';
 import { artifact, PAGE, rule, type Sheet, TEXT_WIDTH, tagged, wrapped, write, writeLines } from './sheet.ts';
 import { BODY, INK, LABEL, PLACE, TITLE } from './styles.ts';
-import { coordinates, counted, daysBetween, distanceInWords, instantInWords, longDate } from './words.ts';
+import { coordinates, counted, daysBetween, instantInWords, kilometres, longDate } from './words.ts';
 
 /** Name of the document, also of its metadata. */
 export const DOCUMENT_NAME = 'Date-of-loss hail verification';
@@ -44,10 +44,7 @@ function factsOf({ report_id, generated_ms, verification, data_source }: ReportM
   const dates = start === end ? longDate(start) : `${longDate(start)} to ${longDate(end)}`;
   return [
     ['Storm dates', `${dates} (${counted(daysBetween(start, end), 'day')})`],
-    [
-      'Searched',
-      `within ${VERIFICATION_RADIUS_MI} miles, ${distanceInWords(VERIFICATION_RADIUS_MI * METRES_PER_MILE)}`,
-    ],
+    ['Searched', `within ${VERIFICATION_RADIUS_MI} miles (${kilometres(VERIFICATION_RADIUS_MI * METRES_PER_MILE)})`],
     ['Radar data', data_source === null ? 'None published for these dates' : SOURCE_WORDS[data_source]],
     ['Data as of', data_as_of === null ? 'Not known: no data' : instantInWords(Date.parse(data_as_of))],
     ['Report', report_id],
