@@ -23,9 +23,9 @@ export interface PlacedPixel extends ReportPixel {
 export interface ReportEvent {
   readonly event: VerificationEvent;
   readonly pixels: readonly ReportPixel[];
-  /** Largest pixel within the radius, the nearest of equals; null without any. */
+  /** Largest pixel within the radius, the nearest of equals; null without any, and where there is no map. */
   readonly largest: PlacedPixel | null;
-  /** The pixel that holds the point, where it has a signal. */
+  /** The pixel that holds the point, where it has a signal and there is a map. */
   readonly overhead: ReportPixel | null;
   /** All of them. */
   readonly reports: readonly ReportedHail[];
@@ -50,7 +50,8 @@ export function reportEvents({ verification, events }: ReportMaterial): ReportEv
     const listed = reports.slice(0, Math.min(EVENT_REPORTS_MAX, left));
     left -= listed.length;
     const has_map = mapped.has(event.event_date);
-    return { event, ...inPixels(verification.location, pixels), pixels, reports, listed, has_map };
+    const placed = has_map ? inPixels(verification.location, pixels) : { largest: null, overhead: null };
+    return { event, ...placed, pixels, reports, listed, has_map };
   });
 }
 
