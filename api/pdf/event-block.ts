@@ -7,6 +7,7 @@ import { artifact, PAGE, room, rule, type Sheet, tagged, wrapped, write, writeLi
 import { drawLegend, LEGEND_HEIGHT } from './size-legend.ts';
 import { BODY, FAINT, LEAD, SMALL, SUBHEADING } from './styles.ts';
 import { type SummaryPart, summaryOf } from './summary.ts';
+import { tableHeight } from './table.ts';
 import { VERDICT_LOOKS, writeVerdict } from './verdict-mark.ts';
 import { counted, longDate, sizeInWords } from './words.ts';
 
@@ -16,8 +17,8 @@ const BESIDE = PAGE.left + MAP_SIDE + GUTTER;
 const BESIDE_WIDTH = PAGE.right - BESIDE;
 /** Height of a map with its legend. */
 const FIGURE_HEIGHT = MAP_SIDE + 6 + LEGEND_HEIGHT;
-/** Head and first row of a list of reports: they stay with what they belong to. */
-const LIST_BEGINNING = 30;
+/** A list of so many reports stays on the page of its map, a longer one begins there. */
+const LIST_TOGETHER = 8;
 
 /** Height of the top of an event's block, which no page breaks, points. */
 export const MAP_BLOCK_HEIGHT = HEAD_HEIGHT + FIGURE_HEIGHT + 8;
@@ -37,7 +38,8 @@ export function eventBlock(
     0,
   );
   const body_height = Math.max(FIGURE_HEIGHT, summary_height);
-  room(sheet, HEAD_HEIGHT + body_height + (event.reports.length > 0 ? LIST_BEGINNING : 0));
+  const list_height = event.listed.length > 0 ? tableHeight(Math.min(LIST_TOGETHER, event.listed.length), false) : 0;
+  room(sheet, HEAD_HEIGHT + body_height + 4 + list_height);
   eventHead(sheet, event);
   const top = sheet.y;
   tagged(

@@ -15,7 +15,8 @@ import { INK, MAP_LABEL, MAP_SMALL, WARNING } from './styles.ts';
 export const MAP_SIDE = 206;
 /** From the point to each side of the map, miles: a little more than the outermost ring. */
 const HALF_MI = 5.5;
-const POINTS_PER_MILE = MAP_SIDE / (2 * HALF_MI);
+/** Scale of the map, points of the page. */
+export const POINTS_PER_MILE = MAP_SIDE / (2 * HALF_MI);
 const KM_PER_MILE = METRES_PER_MILE / 1000;
 /** Reach of the scale that turns degrees into kilometres, degrees. */
 const REACH_DEG = 0.1;
@@ -35,7 +36,7 @@ export interface MapInput {
 export function drawMap(sheet: Sheet, corner: Spot, { point, event, not_real }: MapInput): void {
   const { doc } = sheet;
   const middle = { x: corner.x + MAP_SIDE / 2, y: corner.y + MAP_SIDE / 2 };
-  const spotOf = projection(point, middle);
+  const spotOf = mapProjection(point, middle);
   doc.save();
   doc.rect(corner.x, corner.y, MAP_SIDE, MAP_SIDE).clip();
   doc.rect(corner.x, corner.y, MAP_SIDE, MAP_SIDE).fill(GROUND);
@@ -54,7 +55,7 @@ export function drawMap(sheet: Sheet, corner: Spot, { point, event, not_real }: 
 }
 
 /** Plane around the point: kilometres to the east and north by the ellipsoid's own scale at its latitude. */
-function projection(point: Position, middle: Spot): (position: Position) => Spot {
+export function mapProjection(point: Position, middle: Spot): (position: Position) => Spot {
   const { east, north } = localScale(point, REACH_DEG);
   const points_per_km = POINTS_PER_MILE / KM_PER_MILE;
   return ({ lat, lon }) => {
