@@ -124,9 +124,13 @@ function silenceOf({ verification, data_source }: ReportMaterial): string[] {
   ];
 }
 
-/** The dates of which nothing is known; null where data of all are published. */
-function withoutData({ dates_without_data, data_source }: ReportMaterial): string | null {
-  if (dates_without_data.length === 0 || data_source === null) return null;
+/** The dates that radar data are missing for, in words; null where those of all are published, or where the lead says it. */
+function withoutData({ verification, dates_without_data, data_source }: ReportMaterial): string | null {
+  if (data_source === null)
+    return verification.events.length === 0
+      ? null
+      : 'No radar data are published for these storm dates: the verdicts rest on ground reports alone.';
+  if (dates_without_data.length === 0) return null;
   const these = dates_without_data.length === 1 ? 'this date' : 'these dates';
-  return `No radar data are published for ${counted(dates_without_data.length, 'storm date')} of the range, and nothing can be said about ${these}: ${datesInWords(dates_without_data)}.`;
+  return `No radar data are published for ${counted(dates_without_data.length, 'storm date')} of the range, and nothing can be said about what radar saw on ${these}: ${datesInWords(dates_without_data)}.`;
 }

@@ -20,26 +20,26 @@ const FIGURE_HEIGHT = MAP_SIDE + 6 + LEGEND_HEIGHT;
 /** A list of so many reports stays on the page of its map, a longer one begins there. */
 const LIST_TOGETHER = 8;
 
-/** Height of the top of an event's block, which no page breaks, points. */
-export const MAP_BLOCK_HEIGHT = HEAD_HEIGHT + FIGURE_HEIGHT + 8;
+/** Where a map stands, and what is said of its data. */
+interface Around {
+  readonly point: Position;
+  readonly not_real: NotRealMark | null;
+}
+
+/** A part of a summary with its lines. */
+type SetPart = SummaryPart & { readonly lines: readonly string[] };
+
+/** Height of what stays on one page of an event's block, points. */
+export function blockHeight(sheet: Sheet, event: ReportEvent, { not_real }: Around): number {
+  const list_height = event.listed.length > 0 ? tableHeight(Math.min(LIST_TOGETHER, event.listed.length), false) : 0;
+  return HEAD_HEIGHT + bodyHeight(setParts(sheet, event, not_real)) + 4 + list_height;
+}
 
 /** What a document shows of an event: its map, its summary, its reports. */
-export function eventBlock(
-  sheet: Sheet,
-  event: ReportEvent,
-  { point, not_real }: { readonly point: Position; readonly not_real: NotRealMark | null },
-): void {
-  const parts = summaryOf(event, not_real).map((part) => ({
-    ...part,
-    lines: wrapped(sheet, part.text, BESIDE_WIDTH, BODY),
-  }));
-  const summary_height = parts.reduce(
-    (sum, { lines }) => sum + SUBHEADING.leading + lines.length * BODY.leading + 5,
-    0,
-  );
-  const body_height = Math.max(FIGURE_HEIGHT, summary_height);
-  const list_height = event.listed.length > 0 ? tableHeight(Math.min(LIST_TOGETHER, event.listed.length), false) : 0;
-  room(sheet, HEAD_HEIGHT + body_height + 4 + list_height);
+export function eventBlock(sheet: Sheet, event: ReportEvent, around: Around): void {
+  const { point, not_real } = around;
+  const parts = setParts(sheet, event, not_real);
+  room(sheet, blockHeight(sheet, event, around));
   eventHead(sheet, event);
   const top = sheet.y;
   tagged(
@@ -52,9 +52,25 @@ export function eventBlock(
     mapInWords(event),
   );
   drawSummary(sheet, parts, top);
-  sheet.y = top + body_height + 4;
+  sheet.y = top + bodyHeight(parts) + 4;
   reportList(sheet, event);
   sheet.y += 12;
+}
+
+function setParts(sheet: Sheet, event: ReportEvent, not_real: NotRealMark | null): SetPart[] {
+  return summaryOf(event, not_real).map((part) => ({ ...part, lines: wrapped(sheet, part.text, BESIDE_WIDTH, BODY) }));
+}
+
+function partHeight({ lines }: SetPart): number {
+  return SUBHEADING.leading + lines.length * BODY.leading + 5;
+}
+
+/** Height of the map and of the summary beside it, whichever is higher. */
+function bodyHeight(parts: readonly SetPart[]): number {
+  return Math.max(
+    FIGURE_HEIGHT,
+    parts.reduce((sum, part) => sum + partHeight(part), 0),
+  );
 }
 
 function eventHead(sheet: Sheet, { event }: ReportEvent): void {
@@ -68,21 +84,21 @@ function eventHead(sheet: Sheet, { event }: ReportEvent): void {
   sheet.y = y + HEAD_HEIGHT;
 }
 
-function drawSummary(
-  sheet: Sheet,
-  parts: readonly (SummaryPart & { readonly lines: readonly string[] })[],
-  top: number,
-): void {
+function drawSummary(sheet: Sheet, parts: readonly SetPart[], top: number): void {
   let y = top;
-  for (const { title, lines } of parts) {
+  for (const part of parts) {
+    const { title, lines } = part;
     tagged(sheet, 'H4', () => write(sheet, title, BESIDE, y + 7.5, { ...SUBHEADING, color: FAINT }));
     tagged(sheet, 'P', () => writeLines(sheet, lines, BESIDE, y + SUBHEADING.leading, BODY));
-    y += SUBHEADING.leading + lines.length * BODY.leading + 5;
+    y += partHeight(part);
   }
 }
 
 /** The map for those who hear it. */
-function mapInWords({ event, largest, listed }: ReportEvent): string {
-  const radar = largest === null ? 'no radar signal' : `radar pixels up to ${sizeInWords(largest.max_mm)}`;
+function mapInWords({ event, largest, listed, has_radar }: ReportEvent): string {
+  const radar =
+    largest === null
+      ? `no radar ${has_radar ? 'signal' : 'data'}`
+      : `radar pixels up to ${sizeInWords(largest.max_mm)}`;
   return `Map around the location for ${event.event_date} with rings at 1, 3 and 5 miles: ${radar}, ${counted(listed.length, 'ground report')}. Verdict: ${VERDICT_LOOKS[event.verdict].word}.`;
 }

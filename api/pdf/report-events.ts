@@ -32,6 +32,8 @@ export interface ReportEvent {
   /** The nearest of them, as many as are listed. */
   readonly listed: readonly ReportedHail[];
   readonly has_map: boolean;
+  /** False where no radar data of the date are published: silence of the radar means nothing then. */
+  readonly has_radar: boolean;
 }
 
 /**
@@ -39,7 +41,9 @@ export interface ReportEvent {
  * farthest first, where they would fill more than the document may.
  * Throws RangeError where the material's events are not those of the verification.
  */
-export function reportEvents({ verification, events }: ReportMaterial): ReportEvent[] {
+export function reportEvents(material: ReportMaterial): ReportEvent[] {
+  const { verification, events, data_source } = material;
+  const dark = new Set(material.dates_without_data);
   const dates = verification.events.map(({ event_date }) => event_date).join(', ');
   const given = events.map(({ event_date }) => event_date).join(', ');
   if (given !== dates) throw new RangeError(`material is for '${given}', expected the events '${dates}'`);
@@ -51,7 +55,8 @@ export function reportEvents({ verification, events }: ReportMaterial): ReportEv
     left -= listed.length;
     const has_map = mapped.has(event.event_date);
     const placed = has_map ? inPixels(verification.location, pixels) : { largest: null, overhead: null };
-    return { event, ...placed, pixels, reports, listed, has_map };
+    const has_radar = event.max_size_mm !== null || (data_source !== null && !dark.has(event.event_date));
+    return { event, ...placed, pixels, reports, listed, has_map, has_radar };
   });
 }
 

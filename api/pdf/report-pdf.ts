@@ -1,5 +1,5 @@
 import { answer } from './answer.ts';
-import { eventBlock, MAP_BLOCK_HEIGHT } from './event-block.ts';
+import { blockHeight, eventBlock } from './event-block.ts';
 import { furniture } from './furniture.ts';
 import { hashBlock } from './hash-block.ts';
 import { detectionQuality, mapLegend, method } from './method.ts';
@@ -12,6 +12,9 @@ import { SMALL } from './styles.ts';
 import { DOCUMENT_NAME, titleBlock } from './title-block.ts';
 import { verdictTable } from './verdict-table.ts';
 import { coordinates } from './words.ts';
+
+/** Two lines that say which events have maps, points. */
+const INTRO_HEIGHT = 2 * SMALL.leading + 6;
 
 /** `compress` false leaves the pages readable in the file, for tests. */
 export interface ReportPdfOptions {
@@ -46,7 +49,9 @@ export async function reportPdf(material: ReportMaterial, { compress = true }: R
 function drawEvents(sheet: Sheet, events: readonly ReportEvent[], around: Parameters<typeof eventBlock>[2]): void {
   const mapped = events.filter(({ has_map }) => has_map);
   const others = events.filter(({ has_map }) => !has_map);
-  heading(sheet, 'Detections and reports by storm date', MAP_BLOCK_HEIGHT);
+  const first = mapped[0] as ReportEvent;
+  const intro_height = others.length > 0 ? INTRO_HEIGHT : 0;
+  heading(sheet, 'Detections and reports by storm date', intro_height + blockHeight(sheet, first, around));
   if (others.length > 0)
     paragraph(
       sheet,

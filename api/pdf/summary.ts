@@ -28,8 +28,9 @@ export function summaryOf(event: ReportEvent, not_real: NotRealMark | null): Sum
   ];
 }
 
-function radarSentences({ event, largest, overhead }: ReportEvent): string[] {
+function radarSentences({ event, largest, overhead, has_radar }: ReportEvent): string[] {
   const { max_size_mm, n_detections } = event;
+  if (!has_radar) return ['No radar data of this storm date are published: whether radar saw hail is not known.'];
   if (max_size_mm === null)
     return [
       `No radar signal of ${sizeInWords(CELL_GROW_MM)} or more within ${VERIFICATION_RADIUS_MI} miles of the location on this storm date.`,

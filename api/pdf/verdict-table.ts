@@ -31,7 +31,8 @@ const COLUMNS: readonly Column<ReportEvent>[] = [
     head: 'Largest radar size within 5 mi',
     x: 184,
     width: 84,
-    text: ({ event }) => (event.max_size_mm === null ? 'no radar signal' : sizeInWords(event.max_size_mm)),
+    text: ({ event, has_radar }) =>
+      event.max_size_mm === null ? `no radar ${has_radar ? 'signal' : 'data'}` : sizeInWords(event.max_size_mm),
     below: ({ event }) => (event.max_size_mm === null ? '' : sizeName(event.max_size_mm)),
   },
   {
@@ -86,7 +87,7 @@ export function verdictTable(sheet: Sheet, events: readonly ReportEvent[], storm
   for (const note of notesOf(events)) paragraph(sheet, `${CAPPED} ${note}`, SMALL, 2);
   paragraph(
     sheet,
-    `${dayInWords(storm_day_start_hour)} In the United States the evening falls on the next UTC date: 01:00 UTC on May 2 is 9:00 p.m. EDT, 8:00 p.m. CDT, 7:00 p.m. MDT and 6:00 p.m. PDT on May 1. Storm dates that are not listed have no signal in the data.`,
+    `${dayInWords(storm_day_start_hour)} In the United States the evening falls on the next UTC date: 01:00 UTC on May 2 is 9:00 p.m. EDT, 8:00 p.m. CDT, 7:00 p.m. MDT and 6:00 p.m. PDT on May 1. Storm dates that are not listed have no signal in the published data.`,
     SMALL,
     2,
   );

@@ -142,11 +142,31 @@ test('storm dates without data are named, as nothing can be said about them', as
   const some = textsIn(await plain(reportMaterial(MAY, [], { dates_without_data }))).join(' ');
   t.regex(
     some,
-    /3 storm dates of the range, and nothing can be said about these dates: 2026-05-03 to 2026-05-04, 2026-05-09/,
+    /3 storm dates of the range, and nothing can be said about what radar saw on these dates: 2026-05-03 to 2026-05-04, 2026-05-09/,
   );
   const none = textsIn(await plain(reportMaterial(MAY, [], {}, null))).join(' ');
   t.regex(none, /No radar data for these 30 storm dates: nothing can be said\./);
   t.notRegex(none, /No hail signal/);
+});
+
+test('a report on a date without radar data is told as that, not as silence of the radar', async (t) => {
+  const event = verdictOf('2026-05-03', {
+    max_size_mm: null,
+    n_detections: 0,
+    first_detected: null,
+    last_detected: null,
+  });
+  const reports = [reportAt(90, 2, 25.4, '2026-05-03T20:31:00Z')];
+  const found = [{ event, pixels: [], reports }];
+  for (const material of [
+    reportMaterial(MAY, found, { dates_without_data: ['2026-05-03'] }),
+    reportMaterial(MAY, found, {}, null),
+  ]) {
+    const text = textsIn(await plain(material)).join(' ');
+    t.regex(text, /no radar data .* No radar data of this storm date are published:/);
+    t.notRegex(text, /no radar signal/i);
+  }
+  t.regex(textsIn(await plain(reportMaterial(MAY, found))).join(' '), /no radar signal .* No radar signal of 0\.20 in/);
 });
 
 for (const [data_source, band, map] of [
