@@ -1,4 +1,5 @@
 import { VERDICTS, VERIFICATION_RADIUS_MI } from '../../schemas/resources/verification.ts';
+import { CELL_GROW_MM } from '../../schemas/size.ts';
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportMaterial } from './report-material.ts';
@@ -97,7 +98,7 @@ function largestOf(events: readonly ReportEvent[]): string[] {
     .sort((a, b) => b.report.size_mm - a.report.size_mm || a.report.distance_m - b.report.distance_m)[0];
   sentences.push(
     reported === undefined
-      ? `No hail was reported on the ground within ${VERIFICATION_RADIUS_MI} miles. ${ABSENCE_SENTENCE}`
+      ? `The collected feeds hold no report of hail on the ground within ${VERIFICATION_RADIUS_MI} miles. ${ABSENCE_SENTENCE}`
       : `Largest hail reported on the ground: ${sizeInWords(reported.report.size_mm)} on ${longDate(reported.event.event_date)}, ${awayInWords(reported.report.distance_m)}.`,
   );
   return sentences;
@@ -112,8 +113,8 @@ function silenceOf({ verification, data_source }: ReportMaterial): string[] {
   const { detection_word } = verification.detection_quality;
   const seen =
     data_source === null
-      ? 'Neither radar data nor ground reports of these dates are held by the service that made this document.'
-      : 'The radar data that were searched hold no echo of 0.20 in (5 mm) or more, and the collected feeds no report of hail on the ground, within that distance.';
+      ? 'No radar data of these dates are published, and the collected feeds hold no report of hail on the ground within 5 miles.'
+      : `The radar data that were searched hold no echo of ${sizeInWords(CELL_GROW_MM)} or more, and the collected feeds no report of hail on the ground, within that distance.`;
   const weak = detection_word === 'limited' || detection_word === 'fair';
   return [
     seen,
