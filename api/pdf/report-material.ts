@@ -34,4 +34,8 @@ export interface ReportMaterial {
   /** One for each event, in their order. */
   readonly events: readonly EventMaterial[];
   readonly data_source: MixedProvenance | null;
+  /** Storm dates of the range for which no radar data are published, ascending: that they have no event says nothing. */
+  readonly dates_without_data: readonly string[];
+  /** Hour of UTC at which a storm date begins. */
+  readonly storm_day_start_hour: number;
 }

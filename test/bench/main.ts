@@ -14,6 +14,7 @@ import { nowcast } from './nowcast.ts';
 import { portfolio } from './portfolio.ts';
 import { push } from './push.ts';
 import { queue } from './queue.ts';
+import { report } from './report.ts';
 import { risk } from './risk.ts';
 import { scan } from './scan.ts';
 import { serve } from './serve.ts';
@@ -43,6 +44,7 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   nowcast,
   queue,
   push,
+  report,
 };
 
 /** `npm run bench` runs all with their usual arguments; `npm run bench -- NAME …` one with its own. */
@@ -74,6 +76,7 @@ async function run([name, ...args]: string[]): Promise<void> {
   await nowcast([]);
   await queue();
   await push([]);
+  await report();
 }
 
 try {

@@ -13,7 +13,7 @@ const require = createRequire(import.meta.url);
 const GROUPS = {
   rules: [
     ...['api/http/entity-', 'api/http/head.', 'api/http/json.', 'api/http/negotiate.'],
-    ...['api/push/address.', 'api/push/arrival.', 'api/push/match.', 'api/push/sign.', 'api/rules/'],
+    ...['api/push/address.', 'api/push/arrival.', 'api/push/match.', 'api/push/sign.', 'api/rules/', 'api/pdf/'],
   ],
   contract: ['contract/a', 'contract/c', 'contract/e', 'contract/f', 'contract/i', 'contract/m'],
   'contract-areas': ['contract/delete-areas', 'contract/get-areas', 'contract/patch-areas', 'contract/post-areas'],

@@ -1,0 +1,137 @@
+import { VERDICTS, VERIFICATION_RADIUS_MI } from '../../schemas/resources/verification.ts';
+import { CELL_GROW_MM } from '../../schemas/size.ts';
+import type { NotRealMark } from './provenance-words.ts';
+import type { ReportEvent } from './report-events.ts';
+import type { ReportMaterial } from './report-material.ts';
+import {
+  artifact,
+  PAGE,
+  paragraph,
+  room,
+  type Sheet,
+  TEXT_WIDTH,
+  tagged,
+  wrapped,
+  write,
+  writeLines,
+} from './sheet.ts';
+import { BODY, FIGURE, LEAD, SMALL, STRONG } from './styles.ts';
+import { drawMark, VERDICT_LOOKS } from './verdict-mark.ts';
+import { counted, datesInWords, daysBetween, distanceInWords, longDate, sizeInWords } from './words.ts';
+
+/** The sentence that every document holds, whatever was found. */
+export const ABSENCE_SENTENCE = 'Absence of evidence is not proof of absence.';
+
+const GAP = 14;
+const COLUMN = (TEXT_WIDTH - 2 * GAP) / 3;
+const PANEL_HEIGHT = 68;
+
+/** The one-glance answer: how many days of each verdict, the largest hail, and the days about which nothing is known. */
+export function answer(
+  sheet: Sheet,
+  material: ReportMaterial,
+  events: readonly ReportEvent[],
+  not_real: NotRealMark | null,
+): void {
+  sheet.y += 4;
+  const lead = leadOf(material, events);
+  paragraph(sheet, not_real === null ? lead : `${not_real.lead} ${lead}`, LEAD, 6);
+  if (events.length > 0) {
+    countPanels(sheet, events);
+    for (const sentence of largestOf(events)) paragraph(sheet, sentence, BODY, 2);
+  } else for (const sentence of silenceOf(material)) paragraph(sheet, sentence, BODY, 5);
+  const dark = withoutData(material);
+  if (dark !== null) paragraph(sheet, dark, STRONG, 2);
+}
+
+function leadOf({ verification, data_source }: ReportMaterial, events: readonly ReportEvent[]): string {
+  const { start, end } = verification.date_range;
+  const days = daysBetween(start, end);
+  const range = days === 1 ? 'on this storm date' : `in these ${days} storm dates`;
+  if (events.length === 0)
+    return data_source === null
+      ? `No radar data ${days === 1 ? 'for this storm date' : `for these ${days} storm dates`}: nothing can be said.`
+      : `No hail signal within ${VERIFICATION_RADIUS_MI} miles of the location ${range}.`;
+  const counts = VERDICTS.map((verdict) => ({ verdict, count: countOf(events, verdict) })).filter(
+    ({ count }) => count > 0,
+  );
+  const parts = counts.map(({ verdict, count }) => counted(count, `${verdict} day`));
+  const list = parts.length > 1 ? `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}` : parts[0];
+  return `${list} ${days === 1 ? range : `among ${days} storm dates`}.`;
+}
+
+function countOf(events: readonly ReportEvent[], verdict: string): number {
+  return events.filter(({ event }) => event.verdict === verdict).length;
+}
+
+function countPanels(sheet: Sheet, events: readonly ReportEvent[]): void {
+  const { doc } = sheet;
+  room(sheet, PANEL_HEIGHT);
+  const top = sheet.y;
+  for (const [k, verdict] of VERDICTS.entries()) {
+    const { word, color, means } = VERDICT_LOOKS[verdict];
+    const x = PAGE.left + k * (COLUMN + GAP);
+    artifact(doc, 'Layout', () => doc.rect(x, top, COLUMN, 2).fill(color));
+    tagged(sheet, 'P', () => {
+      const count = String(countOf(events, verdict));
+      write(sheet, count, x, top + 30, { ...FIGURE, color });
+      const beside = x + 19 * count.length;
+      drawMark(sheet, verdict, beside + 5, top + 25, 5);
+      write(sheet, word, beside + 16, top + 29.5, { ...LEAD, color });
+      writeLines(sheet, wrapped(sheet, means, COLUMN, SMALL), x, top + 38, SMALL);
+    });
+  }
+  sheet.y = top + PANEL_HEIGHT;
+}
+
+function largestOf(events: readonly ReportEvent[]): string[] {
+  const sentences: string[] = [];
+  const radar = events
+    .filter(({ event }) => event.max_size_mm !== null)
+    .sort((a, b) => (b.event.max_size_mm ?? 0) - (a.event.max_size_mm ?? 0))[0];
+  if (radar !== undefined)
+    sentences.push(
+      `Largest radar estimate within ${VERIFICATION_RADIUS_MI} miles: ${sizeInWords(radar.event.max_size_mm ?? 0)} on ${longDate(radar.event.event_date)}${radar.largest === null ? '' : `, ${awayInWords(radar.largest.distance_m)}`}.`,
+    );
+  const reported = events
+    .flatMap(({ event, reports }) => reports.map((report) => ({ event, report })))
+    .sort((a, b) => b.report.size_mm - a.report.size_mm || a.report.distance_m - b.report.distance_m)[0];
+  sentences.push(
+    reported === undefined
+      ? `The collected feeds hold no report of hail on the ground within ${VERIFICATION_RADIUS_MI} miles. ${ABSENCE_SENTENCE}`
+      : `Largest hail reported on the ground: ${sizeInWords(reported.report.size_mm)} on ${longDate(reported.event.event_date)}, ${awayInWords(reported.report.distance_m)}.`,
+  );
+  return sentences;
+}
+
+/** `0.83 mi (1.34 km) from the location`, or `over the location itself` for a pixel that holds it. */
+export function awayInWords(distance_m: number): string {
+  return distance_m === 0 ? 'over the location itself' : `${distanceInWords(distance_m)} from the location`;
+}
+
+function silenceOf({ verification, data_source }: ReportMaterial): string[] {
+  const { detection_word } = verification.detection_quality;
+  const seen =
+    data_source === null
+      ? 'No radar data of these dates are published, and the collected feeds hold no report of hail on the ground within 5 miles.'
+      : `The radar data that were searched hold no echo of ${sizeInWords(CELL_GROW_MM)} or more, and the collected feeds no report of hail on the ground, within that distance.`;
+  const weak = detection_word === 'limited' || detection_word === 'fair';
+  return [
+    seen,
+    `This document does not say that no hail fell. ${ABSENCE_SENTENCE} Hail can be small, brief or narrow, fall where radar sees poorly, or go unreported.`,
+    ...(weak && data_source !== null
+      ? [`Radar detection at this place is ${detection_word}: silence of the radar means less here than elsewhere.`]
+      : []),
+  ];
+}
+
+/** The dates that radar data are missing for, in words; null where those of all are published, or where the lead says it. */
+function withoutData({ verification, dates_without_data, data_source }: ReportMaterial): string | null {
+  if (data_source === null)
+    return verification.events.length === 0
+      ? null
+      : 'No radar data are published for these storm dates: the verdicts rest on ground reports alone.';
+  if (dates_without_data.length === 0) return null;
+  const these = dates_without_data.length === 1 ? 'this date' : 'these dates';
+  return `No radar data are published for ${counted(dates_without_data.length, 'storm date')} of the range, and nothing can be said about what radar saw on ${these}: ${datesInWords(dates_without_data)}.`;
+}

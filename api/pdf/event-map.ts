@@ -1,0 +1,191 @@
+import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { localScale } from '../../schemas/geo/local-scale.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+import { SIZE_COLORS, sizeColor } from '../../schemas/palette.ts';
+import { BANDS_MI } from '../../schemas/resources/verification.ts';
+import { METRES_PER_MILE } from '../../schemas/units.ts';
+import { MARKER_RADIUS, type Marker, placeMarkers, type Spot } from './map-markers.ts';
+import type { NotRealMark } from './provenance-words.ts';
+import type { ReportEvent } from './report-events.ts';
+import type { ReportPixel } from './report-material.ts';
+import { type Doc, type Sheet, textWidth, write } from './sheet.ts';
+import { INK, MAP_LABEL, MAP_SMALL, WARNING } from './styles.ts';
+
+/** Side of the square map, points. */
+export const MAP_SIDE = 206;
+/** From the point to each side of the map, miles: a little more than the outermost ring. */
+const HALF_MI = 5.5;
+/** Scale of the map, points of the page. */
+export const POINTS_PER_MILE = MAP_SIDE / (2 * HALF_MI);
+const KM_PER_MILE = METRES_PER_MILE / 1000;
+/** Reach of the scale that turns degrees into kilometres, degrees. */
+const REACH_DEG = 0.1;
+const GROUND = '#fdfdfb';
+const RING = '#3d4f5d';
+const SCALE_MI = 1;
+const SCALE_KM = 2;
+
+/** What a map of an event is drawn from. */
+export interface MapInput {
+  readonly point: Position;
+  readonly event: ReportEvent;
+  readonly not_real: NotRealMark | null;
+}
+
+/** Map of an event with its upper left corner at a spot: pixels by size, rings, reports by number, scale, north. */
+export function drawMap(sheet: Sheet, corner: Spot, { point, event, not_real }: MapInput): void {
+  const { doc } = sheet;
+  const middle = { x: corner.x + MAP_SIDE / 2, y: corner.y + MAP_SIDE / 2 };
+  const spotOf = mapProjection(point, middle);
+  doc.save();
+  doc.rect(corner.x, corner.y, MAP_SIDE, MAP_SIDE).clip();
+  doc.rect(corner.x, corner.y, MAP_SIDE, MAP_SIDE).fill(GROUND);
+  drawPixels(doc, event.pixels, corner, spotOf);
+  veilOutside(doc, corner, middle);
+  drawRings(doc, middle);
+  drawPoint(doc, middle);
+  if (not_real !== null) stampMap(sheet, not_real.map, middle);
+  nameRings(sheet, middle);
+  const taken = [middle, ...ringLabels(middle).map(({ spot }) => spot)];
+  for (const marker of placeMarkers(event.listed, spotOf, taken)) drawMarker(sheet, marker);
+  drawScale(sheet, corner);
+  drawNorth(sheet, corner);
+  doc.restore();
+  doc.rect(corner.x, corner.y, MAP_SIDE, MAP_SIDE).lineWidth(0.7).stroke(RING);
+}
+
+/** Plane around the point: kilometres to the east and north by the ellipsoid's own scale at its latitude. */
+export function mapProjection(point: Position, middle: Spot): (position: Position) => Spot {
+  const { east, north } = localScale(point, REACH_DEG);
+  const points_per_km = POINTS_PER_MILE / KM_PER_MILE;
+  return ({ lat, lon }) => {
+    const dy = lat - point.lat;
+    const east_km = (lon - point.lon) * (east[0] + dy * (east[1] + dy * east[2]));
+    const north_km = dy * (north[0] + dy * north[1]);
+    return { x: middle.x + east_km * points_per_km, y: middle.y - north_km * points_per_km };
+  };
+}
+
+/** One path for each colour: a fill of its own for every pixel would leave seams. */
+function drawPixels(
+  doc: Doc,
+  pixels: readonly ReportPixel[],
+  corner: Spot,
+  spotOf: (position: Position) => Spot,
+): void {
+  const half = LATTICE.step / 2;
+  const boxes = pixels.flatMap(({ lat, lon, max_mm }) => {
+    const nw = spotOf({ lat: lat + half, lon: lon - half });
+    const se = spotOf({ lat: lat - half, lon: lon + half });
+    const is_seen = se.x > corner.x && nw.x < corner.x + MAP_SIDE && se.y > corner.y && nw.y < corner.y + MAP_SIDE;
+    return is_seen ? [{ nw, se, color: sizeColor(max_mm).color }] : [];
+  });
+  const of_color = Map.groupBy(boxes, ({ color }) => color);
+  for (const { color } of SIZE_COLORS) {
+    const some = of_color.get(color);
+    if (some === undefined) continue;
+    for (const { nw, se } of some) doc.rect(nw.x, nw.y, se.x - nw.x, se.y - nw.y);
+    doc.lineWidth(0.3).fillAndStroke(color, GROUND);
+  }
+}
+
+/** What lies outside the radius is shown paler: it does not count. */
+function veilOutside(doc: Doc, corner: Spot, middle: Spot): void {
+  doc.save();
+  doc.fillOpacity(0.62).rect(corner.x, corner.y, MAP_SIDE, MAP_SIDE);
+  doc.circle(middle.x, middle.y, (BANDS_MI.at(-1) ?? 0) * POINTS_PER_MILE).fill('#ffffff', 'even-odd');
+  doc.restore();
+}
+
+function drawRings(doc: Doc, middle: Spot): void {
+  for (const [k, miles] of BANDS_MI.entries()) {
+    const radius = miles * POINTS_PER_MILE;
+    doc
+      .circle(middle.x, middle.y, radius)
+      .lineWidth(k === BANDS_MI.length - 1 ? 1 : 0.6)
+      .stroke(RING);
+  }
+}
+
+/** Where the name of each ring stands: on the ring, south of the point. */
+function ringLabels(middle: Spot): { spot: Spot; miles: number }[] {
+  return BANDS_MI.map((miles) => ({ spot: { x: middle.x, y: middle.y + miles * POINTS_PER_MILE }, miles }));
+}
+
+function nameRings(sheet: Sheet, middle: Spot): void {
+  for (const { spot, miles } of ringLabels(middle)) {
+    const label = `${miles} mi`;
+    const width = textWidth(sheet, label, MAP_LABEL) + 4;
+    sheet.doc.rect(spot.x - width / 2, spot.y - 4.5, width, 9).fill('#ffffff');
+    write(sheet, label, spot.x, spot.y + 2.4, MAP_LABEL, 'center');
+  }
+}
+
+function drawPoint(doc: Doc, { x, y }: Spot): void {
+  for (const [width, color] of [
+    [3.2, '#ffffff'],
+    [1.2, INK],
+  ] as const)
+    doc
+      .moveTo(x - 7, y)
+      .lineTo(x + 7, y)
+      .moveTo(x, y - 7)
+      .lineTo(x, y + 7)
+      .lineWidth(width)
+      .stroke(color);
+  doc.circle(x, y, 2.4).lineWidth(1).fillAndStroke('#ffffff', INK);
+}
+
+function drawMarker(sheet: Sheet, { key, at, label }: Marker): void {
+  const { doc } = sheet;
+  if (at !== label) {
+    doc.moveTo(at.x, at.y).lineTo(label.x, label.y).lineWidth(0.7).stroke(INK);
+    doc.circle(at.x, at.y, 1.6).fill(INK);
+  }
+  doc.circle(label.x, label.y, MARKER_RADIUS).lineWidth(0.8).fillAndStroke('#ffffff', INK);
+  write(sheet, String(key), label.x, label.y + 2.2, { ...MAP_LABEL, size: key < 100 ? 6.2 : 5 }, 'center');
+}
+
+/** One bar for miles and kilometres in the lower left corner, which the outermost ring leaves free. */
+function drawScale(sheet: Sheet, corner: Spot): void {
+  const { doc } = sheet;
+  const x = corner.x + 7;
+  const y = corner.y + MAP_SIDE - 13;
+  const mi = SCALE_MI * POINTS_PER_MILE;
+  const km = (SCALE_KM * POINTS_PER_MILE) / KM_PER_MILE;
+  doc.rect(corner.x, y - 12, Math.max(mi, km) + 19, 25).fill('#ffffff');
+  doc
+    .moveTo(x, y - 3)
+    .lineTo(x, y + 3)
+    .moveTo(x, y)
+    .lineTo(x + Math.max(mi, km), y)
+    .moveTo(x + mi, y)
+    .lineTo(x + mi, y - 3)
+    .moveTo(x + km, y)
+    .lineTo(x + km, y + 3)
+    .lineWidth(0.8)
+    .stroke(INK);
+  write(sheet, `${SCALE_MI} mi`, x + mi, y - 5, MAP_SMALL, 'center');
+  write(sheet, `${SCALE_KM} km`, x + km, y + 9, MAP_SMALL, 'center');
+}
+
+function drawNorth(sheet: Sheet, corner: Spot): void {
+  const { doc } = sheet;
+  const x = corner.x + MAP_SIDE - 13;
+  const y = corner.y + 8;
+  doc.polygon([x, y], [x + 3.6, y + 11], [x, y + 8.4], [x - 3.6, y + 11]).fill(INK);
+  write(sheet, 'N', x, y + 19, MAP_LABEL, 'center');
+}
+
+/** A map cut out of its page still says what it is. */
+function stampMap(sheet: Sheet, text: string, middle: Spot): void {
+  const { doc } = sheet;
+  const style = { ...MAP_LABEL, size: 9, color: WARNING };
+  const width = textWidth(sheet, text, style) + 10;
+  const y = middle.y - MAP_SIDE / 2 + 12;
+  doc
+    .rect(middle.x - width / 2, y - 8, width, 13)
+    .lineWidth(1)
+    .fillAndStroke('#ffffff', WARNING);
+  write(sheet, text, middle.x, y + 1.6, style, 'center');
+}

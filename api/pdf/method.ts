@@ -1,0 +1,119 @@
+import { SIZE_COLORS } from '../../schemas/palette.ts';
+import type { Verification } from '../../schemas/resources/verification.ts';
+import { ABSENCE_SENTENCE } from './answer.ts';
+import { printable } from './printable.ts';
+import type { ReportMaterial } from './report-material.ts';
+import {
+  artifact,
+  heading,
+  PAGE,
+  paragraph,
+  paragraphHeight,
+  room,
+  type Sheet,
+  TEXT_WIDTH,
+  tagged,
+  wrapped,
+  write,
+  writeLines,
+} from './sheet.ts';
+import { stepInches, stepName } from './size-legend.ts';
+import { BACK, SMALL } from './styles.ts';
+import { distanceInWords, heightInWords } from './words.ts';
+
+/** Longest description of the method that is printed, characters. */
+const DESCRIPTION_MAX = 3000;
+const BULLET_INDENT = 10;
+const MAP_WORDS =
+  'Each little rectangle is one radar pixel of 0.01 degree, about 0.6 by 0.7 mile (0.9 by 1.1 km), colored by the largest size of the storm date. North is up; the cross is the location; rings stand at 1, 3 and 5 miles. What is paler lies outside the radius and does not count. A number is a ground report of the list below the map; where numbers would cover each other, a line leads to the place.';
+
+/** What no document of this kind can show. */
+const LIMITS = [
+  `${ABSENCE_SENTENCE} No signal, no report or a miss does not show that no hail fell.`,
+  'MESH, the maximum estimated size of hail, is an upper estimate from radar reflectivity aloft, no measurement on the ground. It says too much in tall storms in warm, weakly sheared air, too little in some rotating storms; above 2 in (50 mm) it separates poorly.',
+  'Hail drifts as it falls, typically 0.6 to 3 miles (1 to 5 km): it need not have fallen under the pixel that shows it.',
+  'A pixel is about 0.6 mile (1 km) wide and stands for all of it. Hail varies within it; no value is that of one roof.',
+  'Ground reports are made by people: places are good to about 0.6 to 3 miles (1 to 5 km), times to 5 to 15 minutes, and sizes gather at those of known objects. Few are made at night and where few people live.',
+  'Radar does not see everywhere alike: distance, terrain and outages hide hail, above all small hail at low levels.',
+  'This document speaks of hail, not of damage, and replaces no inspection. NOAA, named as the source, does not endorse it.',
+] as const;
+
+/** How to read the maps: every colour with its sizes. */
+export function mapLegend(sheet: Sheet): void {
+  heading(sheet, 'Reading the maps', 3 * BACK.leading + 60);
+  paragraph(sheet, MAP_WORDS, BACK, 4);
+  const { doc } = sheet;
+  const column = TEXT_WIDTH / 4;
+  const rows = Math.ceil(SIZE_COLORS.length / 4);
+  room(sheet, rows * 22);
+  const top = sheet.y;
+  for (const [k, step] of SIZE_COLORS.entries()) {
+    const x = PAGE.left + Math.floor(k / rows) * column;
+    const y = top + (k % rows) * 22;
+    artifact(doc, 'Layout', () => doc.rect(x, y + 1, 12, 16).fill(step.color));
+    tagged(sheet, 'P', () => {
+      write(sheet, `from ${stepInches(step)} in (${step.mm_min} mm)`, x + 17, y + 8, SMALL);
+      write(sheet, stepName(step), x + 17, y + 16.5, SMALL);
+    });
+  }
+  sheet.y = top + rows * 22 + 4;
+}
+
+/** How well radar sees the place, in words. */
+export function detectionQuality(sheet: Sheet, verification: Verification): void {
+  const words = qualityInWords(verification);
+  heading(sheet, 'How well radar sees this place', paragraphHeight(sheet, words, BACK));
+  paragraph(sheet, words, BACK, 4);
+}
+
+/** How the verdicts are made, of which data, and what all of it cannot show. */
+export function method(sheet: Sheet, { verification, data_source }: ReportMaterial): void {
+  const { version, description, bands_mi } = verification.methodology;
+  const shown = printable(description, DESCRIPTION_MAX);
+  heading(sheet, 'Method', paragraphHeight(sheet, shown, BACK));
+  paragraph(sheet, shown, BACK, 4);
+  paragraph(
+    sheet,
+    `Method version ${version}: equal inputs give equal verdicts. Distance bands end at ${bands_mi.join(', ')} miles; a bound belongs to the nearer band. ${sourceSentence(data_source)}`,
+    BACK,
+    4,
+  );
+  heading(sheet, 'Limits', 3 * BACK.leading);
+  for (const limit of LIMITS) bullet(sheet, limit);
+}
+
+function sourceSentence(data_source: ReportMaterial['data_source']): string {
+  switch (data_source) {
+    case 'observed':
+      return 'Radar data: MESH of NOAA MRMS (Multi-Radar Multi-Sensor). Ground reports: Storm Prediction Center, National Weather Service.';
+    case 'simulated':
+      return 'The data are simulated by a computer program for tests and demonstrations. They are not real weather and prove nothing about this place.';
+    case 'mixed':
+      return 'Some storm dates hold MESH of NOAA MRMS (Multi-Radar Multi-Sensor), others data simulated by a computer program, which are not real weather. This document must not be used as evidence.';
+    case null:
+      return 'No radar data are published for these dates.';
+  }
+}
+
+function qualityInWords({ detection_quality }: Verification): string {
+  const { hdqi, detection_word, resolution, nearest_radar, beam_height_m, freezing_level_m } = detection_quality;
+  const near =
+    nearest_radar === null
+      ? 'No weather radar is known.'
+      : `The nearest weather radar, ${nearest_radar.id}, is ${distanceInWords(1000 * nearest_radar.distance_km)} away.`;
+  const beam =
+    beam_height_m === null
+      ? 'No usable beam reaches it.'
+      : `The middle of its lowest usable beam passes ${heightInWords(beam_height_m)} above the ground.`;
+  return `Detection here is ${detection_word} (index ${hdqi.toFixed(2)} of 1, from radar geometry; it is not a measured hit rate). ${near} ${beam} Resolution: ${resolution}. Freezing level on a day with hail in the month the range begins: ${heightInWords(freezing_level_m)} above sea level.`;
+}
+
+function bullet(sheet: Sheet, text: string): void {
+  const lines = wrapped(sheet, text, TEXT_WIDTH - BULLET_INDENT, BACK);
+  room(sheet, lines.length * BACK.leading);
+  const top = sheet.y;
+  tagged(sheet, 'P', () => {
+    write(sheet, '•', PAGE.left, top + BACK.size * 0.8, BACK);
+    sheet.y = writeLines(sheet, lines, PAGE.left + BULLET_INDENT, top, BACK) + 2;
+  });
+}

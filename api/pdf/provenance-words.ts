@@ -1,0 +1,38 @@
+import type { MixedProvenance } from '../../schemas/provenance.ts';
+
+/** What the pages say of data that are not all observed: on a band of every page, on every map, in every summary. */
+export interface NotRealMark {
+  readonly band: string;
+  readonly map: string;
+  readonly lead: string;
+  /** Beside the name of every source. */
+  readonly aside: string;
+}
+
+const NOT_REAL: Readonly<Record<MixedProvenance, NotRealMark | null>> = {
+  observed: null,
+  simulated: {
+    band: 'SIMULATED DATA - NOT REAL WEATHER',
+    map: 'SIMULATED',
+    lead: 'Simulated data:',
+    aside: ' (simulated)',
+  },
+  mixed: {
+    band: 'PARTLY SIMULATED DATA - NOT ALL OF THIS IS REAL WEATHER',
+    map: 'PARTLY SIMULATED',
+    lead: 'Partly simulated data:',
+    aside: ' (may be simulated)',
+  },
+};
+
+/** The mark that the document must bear on every page; null for observed data, and where there are none. */
+export function notRealMark(data_source: MixedProvenance | null): NotRealMark | null {
+  return data_source === null ? null : NOT_REAL[data_source];
+}
+
+/** Where the radar data come from, in a line. */
+export const SOURCE_WORDS: Readonly<Record<MixedProvenance, string>> = {
+  observed: 'NOAA MRMS radar (MESH), observed',
+  simulated: 'Simulated, not real weather',
+  mixed: 'NOAA MRMS radar (MESH) and simulated data: not all of this is real weather',
+};

@@ -1,0 +1,94 @@
+import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+import { VERIFICATION_RADIUS_MI, type Verdict, type VerificationEvent } from '../../schemas/resources/verification.ts';
+import { METRES_PER_MILE } from '../../schemas/units.ts';
+import { nearestInPixel, pixelDistanceM, shortDistanceM } from '../rules/pixel-distance.ts';
+import type { EventMaterial, ReportedHail, ReportMaterial, ReportPixel } from './report-material.ts';
+
+/** Most events that get a map. */
+export const MAPS_MAX = 24;
+/** Most ground reports that are listed for an event, and in a document. */
+export const EVENT_REPORTS_MAX = 100;
+export const REPORTS_MAX = 1000;
+
+const RADIUS_M = VERIFICATION_RADIUS_MI * METRES_PER_MILE;
+const VERDICT_RANK: Readonly<Record<Verdict, number>> = { hit: 2, marginal: 1, miss: 0 };
+
+/** A pixel and how far its rectangle is from the point; 0 where it holds the point. */
+export interface PlacedPixel extends ReportPixel {
+  readonly distance_m: number;
+}
+
+/** A verdict with what a document shows of it. */
+export interface ReportEvent {
+  readonly event: VerificationEvent;
+  readonly pixels: readonly ReportPixel[];
+  /** Largest pixel within the radius, the nearest of equals; null without any, and where there is no map. */
+  readonly largest: PlacedPixel | null;
+  /** The pixel that holds the point, where it has a signal and there is a map. */
+  readonly overhead: ReportPixel | null;
+  /** All of them. */
+  readonly reports: readonly ReportedHail[];
+  /** The nearest of them, as many as are listed. */
+  readonly listed: readonly ReportedHail[];
+  readonly has_map: boolean;
+  /** False where no radar data of the date are published: silence of the radar means nothing then. */
+  readonly has_radar: boolean;
+}
+
+/**
+ * The events of a document, ascending by date. Maps go to the strongest verdicts and the largest hail; lists of reports are cut,
+ * farthest first, where they would fill more than the document may.
+ * Throws RangeError where the material's events are not those of the verification.
+ */
+export function reportEvents(material: ReportMaterial): ReportEvent[] {
+  const { verification, events, data_source } = material;
+  const dark = new Set(material.dates_without_data);
+  const dates = verification.events.map(({ event_date }) => event_date).join(', ');
+  const given = events.map(({ event_date }) => event_date).join(', ');
+  if (given !== dates) throw new RangeError(`material is for '${given}', expected the events '${dates}'`);
+  const mapped = mappedDates(verification.events);
+  let left = REPORTS_MAX;
+  return verification.events.map((event, k) => {
+    const { pixels, reports } = events[k] as EventMaterial;
+    const listed = reports.slice(0, Math.min(EVENT_REPORTS_MAX, left));
+    left -= listed.length;
+    const has_map = mapped.has(event.event_date);
+    const placed = has_map ? inPixels(verification.location, pixels) : { largest: null, overhead: null };
+    const has_radar = event.max_size_mm !== null || (data_source !== null && !dark.has(event.event_date));
+    return { event, ...placed, pixels, reports, listed, has_map, has_radar };
+  });
+}
+
+/** Size that an event stands for: the largest of radar and, in `nearest_reports`, of the ground; mm. */
+function sizeOf(event: VerificationEvent): number {
+  return Math.max(event.max_size_mm ?? 0, ...event.ground_truth.nearest_reports.map(({ max_size_mm }) => max_size_mm));
+}
+
+function mappedDates(events: readonly VerificationEvent[]): Set<string> {
+  const strongest = [...events].sort(
+    (a, b) => VERDICT_RANK[b.verdict] - VERDICT_RANK[a.verdict] || sizeOf(b) - sizeOf(a),
+  );
+  return new Set(strongest.slice(0, MAPS_MAX).map(({ event_date }) => event_date));
+}
+
+function inPixels(
+  point: Position,
+  pixels: readonly ReportPixel[],
+): { largest: PlacedPixel | null; overhead: ReportPixel | null } {
+  const [row, col] = [latRow(point.lat), lonCol(point.lon)];
+  let largest: PlacedPixel | null = null;
+  let overhead: ReportPixel | null = null;
+  for (const pixel of pixels) {
+    const [pixel_row, pixel_col] = [latRow(pixel.lat), lonCol(pixel.lon)];
+    if (pixel_row === row && pixel_col === col) overhead = pixel;
+    if (largest !== null && pixel.max_mm < largest.max_mm) continue;
+    const distance_m = shortDistanceM(point, nearestInPixel(point, pixel_row, pixel_col));
+    if (distance_m > RADIUS_M) continue;
+    if (largest === null || pixel.max_mm > largest.max_mm || distance_m < largest.distance_m)
+      largest = { ...pixel, distance_m };
+  }
+  if (largest === null) return { largest, overhead };
+  const distance_m = pixelDistanceM(point, latRow(largest.lat), lonCol(largest.lon));
+  return { largest: { ...largest, distance_m }, overhead };
+}

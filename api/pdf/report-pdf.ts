@@ -1,0 +1,79 @@
+import { answer } from './answer.ts';
+import { blockHeight, eventBlock } from './event-block.ts';
+import { furniture } from './furniture.ts';
+import { hashBlock } from './hash-block.ts';
+import { detectionQuality, mapLegend, method } from './method.ts';
+import { notRealMark } from './provenance-words.ts';
+import { MAPS_MAX, type ReportEvent, reportEvents } from './report-events.ts';
+import { furtherReports } from './report-list.ts';
+import type { ReportMaterial } from './report-material.ts';
+import { closeSheet, heading, openSheet, paragraph, type Sheet } from './sheet.ts';
+import { SMALL } from './styles.ts';
+import { DOCUMENT_NAME, titleBlock } from './title-block.ts';
+import { verdictTable } from './verdict-table.ts';
+import { coordinates } from './words.ts';
+
+/** Two lines that say which events have maps, points. */
+const INTRO_HEIGHT = 2 * SMALL.leading + 6;
+
+/** `compress` false leaves the pages readable in the file, for tests. */
+export interface ReportPdfOptions {
+  readonly compress?: boolean;
+}
+
+/**
+ * The document of a verification: US Letter, text that can be selected, structure for readers that speak, nothing fetched from
+ * anywhere. Equal material gives equal bytes.
+ * Throws RangeError where the material's events are not those of the verification.
+ */
+export async function reportPdf(material: ReportMaterial, { compress = true }: ReportPdfOptions = {}): Promise<Buffer> {
+  const { verification, storm_day_start_hour } = material;
+  const events = reportEvents(material);
+  const not_real = notRealMark(material.data_source);
+  const sheet = openSheet({ info: infoOf(material), compress });
+  titleBlock(sheet, material);
+  answer(sheet, material, events, not_real);
+  if (events.length > 0) {
+    verdictTable(sheet, events, storm_day_start_hour);
+    detectionQuality(sheet, verification);
+    mapLegend(sheet);
+    drawEvents(sheet, events, { point: verification.location, not_real });
+  } else detectionQuality(sheet, verification);
+  method(sheet, material);
+  hashBlock(sheet, verification.verification_hash);
+  furniture(sheet, material, not_real);
+  return closeSheet(sheet);
+}
+
+/** A block with a map for each event, in the order of dates; where there are too many, the others only list their reports. */
+function drawEvents(sheet: Sheet, events: readonly ReportEvent[], around: Parameters<typeof eventBlock>[2]): void {
+  const mapped = events.filter(({ has_map }) => has_map);
+  const others = events.filter(({ has_map }) => !has_map);
+  const first = mapped[0] as ReportEvent;
+  const intro_height = others.length > 0 ? INTRO_HEIGHT : 0;
+  heading(sheet, 'Detections and reports by storm date', intro_height + blockHeight(sheet, first, around));
+  if (others.length > 0)
+    paragraph(
+      sheet,
+      `Maps are drawn for ${MAPS_MAX} of ${events.length} storm dates, those with the strongest verdicts and the largest hail; of the others the table of verdicts tells the radar's part, and a list after the maps every report.`,
+      SMALL,
+      6,
+    );
+  for (const event of mapped) eventBlock(sheet, event, around);
+  furtherReports(sheet, others);
+}
+
+function infoOf({ generated_ms, verification, data_source, report_id }: ReportMaterial): PDFKit.DocumentInfo {
+  const { location, date_range } = verification;
+  const place = coordinates(location);
+  const kind = notRealMark(data_source) === null ? '' : ' (simulated data, not real weather)';
+  return {
+    Title: `${DOCUMENT_NAME} at ${place}, ${date_range.start} to ${date_range.end}${kind}`,
+    Author: 'hail',
+    Creator: 'hail',
+    Producer: 'hail',
+    Subject: `Report ${report_id}, ${verification.verification_hash}`,
+    Keywords: 'hail, date of loss, verification, MESH',
+    CreationDate: new Date(generated_ms),
+  };
+}

@@ -1,0 +1,100 @@
+import { VERIFICATION_RADIUS_MI } from '../../schemas/resources/verification.ts';
+import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
+import { ABSENCE_SENTENCE, awayInWords } from './answer.ts';
+import { printable } from './printable.ts';
+import type { NotRealMark } from './provenance-words.ts';
+import type { ReportEvent } from './report-events.ts';
+import type { ReportedHail } from './report-material.ts';
+import { clockTime, counted, sizeInWords, sizeName } from './words.ts';
+
+/** Longest note that is shown, characters. */
+export const NOTE_MAX = 400;
+
+/** One subject of a summary. */
+export interface SummaryPart {
+  readonly title: string;
+  readonly text: string;
+}
+
+/** What the data say of an event, in plain sentences: radar, ground reports, and why the verdict is what it is. */
+export function summaryOf(event: ReportEvent, not_real: NotRealMark | null): SummaryPart[] {
+  const aside = not_real?.aside ?? '';
+  const { note } = event.event;
+  return [
+    { title: `Radar${aside}`, text: radarSentences(event).join(' ') },
+    { title: `Ground reports${aside}`, text: reportSentences(event).join(' ') },
+    { title: 'Verdict', text: verdictSentence(event) },
+    ...(note === null ? [] : [{ title: 'Note', text: printable(note, NOTE_MAX) }]),
+  ];
+}
+
+function radarSentences({ event, largest, overhead, has_radar }: ReportEvent): string[] {
+  const { max_size_mm, n_detections } = event;
+  if (!has_radar) return ['No radar data of this storm date are published: whether radar saw hail is not known.'];
+  if (max_size_mm === null)
+    return [
+      `No radar signal of ${sizeInWords(CELL_GROW_MM)} or more within ${VERIFICATION_RADIUS_MI} miles of the location on this storm date.`,
+    ];
+  const size = sizeInWords(max_size_mm);
+  const where = largest === null ? '' : `, ${awayInWords(largest.distance_m)}`;
+  const above =
+    overhead === null
+      ? `The pixel over the location itself shows no signal of ${sizeInWords(CELL_GROW_MM)} or more.`
+      : `The pixel over the location itself reached ${sizeInWords(overhead.max_mm)}.`;
+  if (n_detections === 0)
+    return [
+      `Radar shows an echo of up to ${size}${where}.`,
+      `That is below the ${sizeInWords(DETECTION_MIN_MM)} from which an echo counts as a detection; it may be no hail at all.`,
+      above,
+    ];
+  return [
+    `Radar estimates hail of up to ${size}, ${sizeName(max_size_mm)} size${where}.`,
+    `${counted(n_detections, 'detection')} within ${VERIFICATION_RADIUS_MI} miles${spanInWords(event)}.`,
+    above,
+  ];
+}
+
+function spanInWords(event: ReportEvent['event']): string {
+  const { first_detected, last_detected, event_date } = event;
+  if (first_detected === null || last_detected === null) return '';
+  const [first, last] = [first_detected, last_detected].map((time) => clockTime(Date.parse(time), event_date));
+  return first === last ? ` at ${first} UTC` : ` from ${first} to ${last} UTC`;
+}
+
+function reportSentences({ event, reports }: ReportEvent): string[] {
+  const [nearest] = reports;
+  if (nearest === undefined)
+    return [
+      `None within ${VERIFICATION_RADIUS_MI} miles in the collected feeds. That nobody reported hail does not show that none fell.`,
+    ];
+  const largest = reports.reduce((best, report) => (report.size_mm > best.size_mm ? report : best));
+  const one = reports.length === 1;
+  return [
+    one
+      ? `One report within ${VERIFICATION_RADIUS_MI} miles: ${reportInWords(nearest, event.event_date)}.`
+      : `${counted(reports.length, 'report')} within ${VERIFICATION_RADIUS_MI} miles. The nearest: ${reportInWords(nearest, event.event_date)}.${largest === nearest ? ' It is also the largest.' : ` The largest: ${reportInWords(largest, event.event_date)}.`}`,
+    event.ground_truth.corroborated
+      ? `${one ? 'It corroborates' : 'At least one of them corroborates'} the radar in size, place and time.`
+      : `${one ? 'It corroborates' : 'They corroborate'} no radar detection in size, place and time.`,
+  ];
+}
+
+function reportInWords(report: ReportedHail, event_date: string): string {
+  return `${sizeInWords(report.size_mm)}, ${awayInWords(report.distance_m)}, at ${clockTime(report.time, event_date)} UTC`;
+}
+
+function verdictSentence({ event }: ReportEvent): string {
+  const confidence = `Confidence ${event.ml_confidence.toFixed(2)} of 1.`;
+  switch (event.verdict) {
+    case 'hit':
+      return event.ground_truth.corroborated
+        ? `Hit: a radar detection that a ground report corroborates. ${confidence}`
+        : `Hit: a strong radar detection close to the location, without a ground report that corroborates it. ${confidence}`;
+    case 'marginal':
+      return event.n_detections > 0
+        ? `Marginal: a radar detection that no ground report corroborates and that is not strong enough alone. ${confidence}`
+        : `Marginal: a ground report without a radar detection. ${confidence}`;
+    case 'miss':
+      return `Miss: a weak echo only, and no ground report. ${ABSENCE_SENTENCE} ${confidence}`;
+  }
+}

@@ -1,0 +1,97 @@
+import { sizeCategory } from '../../schemas/size.ts';
+import { addDays, timestamp, utcDate } from '../../schemas/time.ts';
+import { METRES_PER_FOOT, METRES_PER_MILE, MM_PER_INCH } from '../../schemas/units.ts';
+
+const MONTHS = 'January February March April May June July August September October November December'.split(' ');
+
+/** `May 1, 2026`, as it is written where these documents are read. */
+export function longDate(date: string): string {
+  const [year, month, day] = date.split('-').map(Number) as [number, number, number];
+  return `${MONTHS[month - 1]} ${day}, ${year}`;
+}
+
+/** `1.63 in`, with a space that does not break, like all figures with their units: sizes on the ground are spoken of in inches. */
+export function inches(mm: number): string {
+  return `${(mm / MM_PER_INCH).toFixed(2)}\u00a0in`;
+}
+
+/** `41.5 mm`, `19 mm`. */
+export function millimetres(mm: number): string {
+  return `${Math.round(10 * mm) / 10}\u00a0mm`;
+}
+
+/** `1.63 in (41.5 mm)`. */
+export function sizeInWords(mm: number): string {
+  return `${inches(mm)} (${millimetres(mm)})`;
+}
+
+/** Name of the size band in words: `golf ball`. */
+export function sizeName(mm: number): string {
+  return sizeCategory(mm)?.replace('_', ' ') ?? 'below nickel';
+}
+
+export function miles(distance_m: number): string {
+  return `${(distance_m / METRES_PER_MILE).toFixed(2)}\u00a0mi`;
+}
+
+export function kilometres(distance_m: number): string {
+  return `${(distance_m / 1000).toFixed(2)}\u00a0km`;
+}
+
+/** `0.83 mi (1.34 km)`. */
+export function distanceInWords(distance_m: number): string {
+  return `${miles(distance_m)} (${kilometres(distance_m)})`;
+}
+
+/** `3,117 ft (950 m)`. */
+export function heightInWords(height_m: number): string {
+  return `${thousands(height_m / METRES_PER_FOOT)}\u00a0ft (${thousands(height_m)}\u00a0m)`;
+}
+
+/** `39.12345° N, 94.56789° W`. */
+export function coordinates({ lat, lon }: { readonly lat: number; readonly lon: number }): string {
+  return `${Math.abs(lat).toFixed(5)}° ${lat < 0 ? 'S' : 'N'}, ${Math.abs(lon).toFixed(5)}° ${lon < 0 ? 'W' : 'E'}`;
+}
+
+/** `2026-05-01 20:12 UTC`. */
+export function instantInWords(time_ms: number): string {
+  return `${timestamp(time_ms).slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** `20:12` of the storm date it belongs to; where the UTC date is another one, that too: `May 2, 00:31`. */
+export function clockTime(time_ms: number, event_date: string): string {
+  const clock = timestamp(time_ms).slice(11, 16);
+  const date = utcDate(time_ms);
+  return date === event_date ? clock : `${shortDate(date)}, ${clock}`;
+}
+
+/** `May 2`. */
+function shortDate(date: string): string {
+  return longDate(date).replace(/^(\p{L}{3})\p{L}*( \d+),.*$/u, '$1$2');
+}
+
+/** `3 days`, `1 day`, `1,204 days`. */
+export function counted(count: number, what: string): string {
+  return `${thousands(count)} ${what}${count === 1 ? '' : 's'}`;
+}
+
+/** `12,345`. */
+export function thousands(value: number): string {
+  return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** Days of a range, both ends included. */
+export function daysBetween(start: string, end: string): number {
+  return Math.round((Date.parse(end) - Date.parse(start)) / 86_400_000) + 1;
+}
+
+/** Ascending dates as runs: `2026-05-01, 2026-05-03 to 2026-05-05`. */
+export function datesInWords(dates: readonly string[]): string {
+  const runs: { first: string; last: string }[] = [];
+  for (const date of dates) {
+    const run = runs.at(-1);
+    if (run !== undefined && addDays(run.last, 1) === date) run.last = date;
+    else runs.push({ first: date, last: date });
+  }
+  return runs.map(({ first, last }) => (first === last ? first : `${first} to ${last}`)).join(', ');
+}

@@ -1,0 +1,235 @@
+import { spawnSync } from 'node:child_process';
+import { inflateSync } from 'node:zlib';
+import test from 'ava';
+import type { ReportMaterial } from '../../../api/pdf/report-material.ts';
+import { reportPdf } from '../../../api/pdf/report-pdf.ts';
+import { METRES_PER_MILE, MM_PER_INCH } from '../../../schemas/units.ts';
+import { hasPdftotext, pagesByPoppler, pagesIn, textsIn } from '../../support/data/pdf-reading.ts';
+import {
+  claimMaterial,
+  longMaterial,
+  reportAt,
+  reportMaterial,
+  verdictOf,
+} from '../../support/data/report-material.ts';
+
+const MAY = { start: '2026-05-01', end: '2026-05-30' };
+const HOSTILE =
+  '\u202eEvil) Tj ET Q >> endobj 7 0 obj << /S /JavaScript /JS (app.alert(1)) >> \\( \u0000\u0007 日本語 Łódź 🧊 https://evil.example javascript:alert(1)';
+
+const plain = (material: ReportMaterial) => reportPdf(material, { compress: false });
+const nothingFound = () => reportMaterial(MAY, []);
+
+/** All that a document must tell of a claim, as it is written. */
+function factsOf({ verification, events }: ReportMaterial): string[] {
+  return [
+    verification.verification_hash,
+    'Absence of evidence is not proof of absence.',
+    ...verification.events.flatMap(({ event_date, max_size_mm }) =>
+      max_size_mm === null
+        ? [event_date]
+        : [event_date, `${(max_size_mm / MM_PER_INCH).toFixed(2)} in (${max_size_mm} mm)`],
+    ),
+    ...events.flatMap(({ reports }) =>
+      reports.flatMap(({ distance_m, size_mm }) => [
+        `${(size_mm / MM_PER_INCH).toFixed(2)} in`,
+        `${Math.round(10 * size_mm) / 10} mm`,
+        `${(distance_m / METRES_PER_MILE).toFixed(2)} mi`,
+        `${(distance_m / 1000).toFixed(2)} km`,
+      ]),
+    ),
+  ];
+}
+
+test('the document of a claim tells the hash, sizes in inches and mm, the distance of every report, and what absence means', async (t) => {
+  const material = claimMaterial();
+  const text = textsIn(await plain(material)).join('\n');
+  t.deepEqual(
+    factsOf(material).filter((fact) => !text.includes(fact)),
+    [],
+  );
+});
+
+if (hasPdftotext)
+  test('poppler reads the same in the document of a claim, and the number of every page', async (t) => {
+    const material = claimMaterial();
+    const pages = pagesByPoppler(await reportPdf(material));
+    t.deepEqual(
+      factsOf(material).filter((fact) => !pages.some((page) => page.includes(fact))),
+      [],
+    );
+    for (const [k, page] of pages.entries()) t.true(page.includes(`Page ${k + 1} of ${pages.length}`), page);
+  });
+else test.todo('poppler reads the same in the document of a claim (needs pdftotext, which is absent)');
+
+test('equal material gives equal bytes', async (t) => {
+  t.deepEqual(await reportPdf(claimMaterial()), await reportPdf(claimMaterial()));
+});
+
+test('made at another time, a document differs in its date alone', async (t) => {
+  const [one, other] = await Promise.all([
+    plain(claimMaterial()),
+    plain(claimMaterial({ generated_ms: Date.parse('2027-01-05T09:30:00Z') })),
+  ]);
+  const [ours, theirs] = [textsIn(one), textsIn(other)];
+  t.deepEqual(
+    theirs.filter((text, k) => text !== ours[k]),
+    ['2027-01-05 09:30 UTC'],
+  );
+  const lines = [one, other].map((pdf) => pdf.toString('latin1').split('\n'));
+  const differing = (lines[1] as string[]).filter((line, k) => line !== lines[0]?.[k]);
+  // The printed date is a line of numbers in the page, the date of the document an object and a line of XMP, the id comes from it.
+  t.deepEqual(
+    differing.filter((line) => !/TJ$|^\(D:2027|xmp:CreateDate|^\/ID/.test(line)),
+    [],
+  );
+});
+
+test('text from data makes no link, no script and no object, and a character without a glyph stops nothing', async (t) => {
+  const report = reportAt(90, 2, 25.4, '2026-05-01T20:31:00Z', { place: HOSTILE });
+  const document = (place: string, note: string | null) =>
+    plain(
+      reportMaterial(MAY, [{ event: verdictOf('2026-05-01', { note }), pixels: [], reports: [{ ...report, place }] }]),
+    );
+  const pdf = await document(HOSTILE, HOSTILE);
+  const outside_texts = pdf.toString('latin1');
+  for (const sign of ['/JavaScript', '/JS', '/URI', '/Annot', '/OpenAction', '/Launch', 'evil.example'])
+    t.false(outside_texts.includes(sign), sign);
+  t.regex(textsIn(pdf).join(' '), /Evil\) Tj ET Q >> endobj .*\?\?\? Lódz \? https:/);
+  const objects = (bytes: Buffer) => bytes.toString('latin1').match(/^\d+ 0 obj$/gm)?.length;
+  t.is(objects(pdf), objects(await document('2 S Kansas City', 'A note.')));
+});
+
+test('no figure of a document is NaN, undefined or null', async (t) => {
+  for (const material of [claimMaterial(), nothingFound(), reportMaterial(MAY, [], {}, null), longMaterial(30, 50, 2)])
+    t.notRegex((await plain(material)).toString('latin1'), /NaN|undefined|null|Infinity/);
+});
+
+test('ninety storm dates: a row each under a repeated head, 24 maps, and both are told', async (t) => {
+  const material = longMaterial(90, 200, 3);
+  const pdf = await plain(material);
+  const texts = textsIn(pdf);
+  const rows = texts.filter((text) => /^2026-\d\d-\d\d$/.test(text));
+  t.deepEqual(
+    material.verification.events.map(({ event_date }) => event_date).filter((date) => !rows.includes(date)),
+    [],
+  );
+  t.true(texts.filter((text) => text === 'Confidence').length > 2);
+  t.is(pdf.toString('latin1').match(/\/S \/Figure/g)?.length, 24);
+  t.regex(texts.join(' '), /Maps are drawn for 24 of 90 storm dates/);
+  t.true(pagesIn(pdf) <= 24, String(pagesIn(pdf)));
+});
+
+test('a thousand reports at most are listed, a hundred of a date, nearest first, and how many are not', async (t) => {
+  const one = await plain(longMaterial(1, 0, 140));
+  t.regex(textsIn(one).join(' '), /40 reports farther away are not listed; the largest of them: 1\.\d\d in/);
+  const many = await plain(longMaterial(90, 0, 60));
+  t.is(textsIn(many).filter((text) => text === 'NWS local storm report').length, 1000);
+  t.true(pagesIn(many) < 60, String(pagesIn(many)));
+});
+
+test('where nothing was found one page says so, and that this proves nothing', async (t) => {
+  const pdf = await plain(nothingFound());
+  const text = textsIn(pdf).join(' ');
+  t.is(pagesIn(pdf), 1);
+  t.regex(text, /No hail signal within 5 miles of the location in these 30 storm dates\./);
+  t.regex(text, /does not say that no hail fell\. Absence of evidence is not proof of absence\./);
+  t.regex(text, /sha256:[0-9a-f]{64}/);
+});
+
+test('storm dates without data are named, as nothing can be said about them', async (t) => {
+  const dates_without_data = ['2026-05-03', '2026-05-04', '2026-05-09'];
+  const some = textsIn(await plain(reportMaterial(MAY, [], { dates_without_data }))).join(' ');
+  t.regex(
+    some,
+    /3 storm dates of the range, and nothing can be said about what radar saw on these dates: 2026-05-03 to 2026-05-04, 2026-05-09/,
+  );
+  const none = textsIn(await plain(reportMaterial(MAY, [], {}, null))).join(' ');
+  t.regex(none, /No radar data for these 30 storm dates: nothing can be said\./);
+  t.notRegex(none, /No hail signal/);
+});
+
+test('a report on a date without radar data is told as that, not as silence of the radar', async (t) => {
+  const event = verdictOf('2026-05-03', {
+    max_size_mm: null,
+    n_detections: 0,
+    first_detected: null,
+    last_detected: null,
+  });
+  const reports = [reportAt(90, 2, 25.4, '2026-05-03T20:31:00Z')];
+  const found = [{ event, pixels: [], reports }];
+  for (const material of [
+    reportMaterial(MAY, found, { dates_without_data: ['2026-05-03'] }),
+    reportMaterial(MAY, found, {}, null),
+  ]) {
+    const text = textsIn(await plain(material)).join(' ');
+    t.regex(text, /no radar data .* No radar data of this storm date are published:/);
+    t.notRegex(text, /no radar signal/i);
+  }
+  t.regex(textsIn(await plain(reportMaterial(MAY, found))).join(' '), /no radar signal .* No radar signal of 0\.20 in/);
+});
+
+for (const [data_source, band, map] of [
+  ['simulated', 'SIMULATED DATA - NOT REAL WEATHER', 'SIMULATED'],
+  ['mixed', 'PARTLY SIMULATED DATA - NOT ALL OF THIS IS REAL WEATHER', 'PARTLY SIMULATED'],
+] as const)
+  test(`${data_source} data: every page says so above and below, and so do every map and the title`, async (t) => {
+    const pdf = await plain(claimMaterial({}, data_source));
+    const texts = textsIn(pdf);
+    t.is(texts.filter((text) => text === band).length, 2 * pagesIn(pdf));
+    t.is(texts.filter((text) => text === map).length, 3);
+    // Strings with characters beyond Latin are UTF-16 in the file.
+    t.true(pdf.includes(Buffer.from('(simulated data', 'utf16le').swap16().subarray(2)));
+  });
+
+test('observed data bear no such mark', async (t) => {
+  t.notRegex(textsIn(await plain(claimMaterial())).join(' '), /simulated/i);
+});
+
+test('times on another UTC date than the storm date say which', async (t) => {
+  const texts = textsIn(await plain(claimMaterial({ storm_day_start_hour: 12 })));
+  t.true(texts.includes('to May 13, 00:06'));
+  t.regex(texts.join(' '), /A storm date runs from 12:00 UTC to 12:00 UTC of the next day/);
+});
+
+test('a document has a title, its language, bookmarks, and its structure for readers that speak', async (t) => {
+  const file = (await plain(claimMaterial())).toString('latin1');
+  for (const sign of [
+    '/Lang (en-US)',
+    '/DisplayDocTitle true',
+    '/Outlines',
+    '/Marked true',
+    '/S /H1',
+    '/S /Table',
+    '/S /TH',
+  ])
+    t.true(file.includes(sign), sign);
+  t.regex(file, /\/CreationDate/);
+});
+
+test('pages are compressed as usual', async (t) => {
+  const pdf = await reportPdf(claimMaterial());
+  t.deepEqual(textsIn(pdf), []);
+  const start = pdf.indexOf('stream\n') + 'stream\n'.length;
+  t.regex(inflateSync(pdf.subarray(start)).toString('latin1'), /TJ/);
+});
+
+test('material for other events than those of the verification is refused', async (t) => {
+  const material = claimMaterial();
+  await t.throwsAsync(() => reportPdf({ ...material, events: material.events.slice(1) }), {
+    instanceOf: RangeError,
+    message: "material is for '2026-05-12, 2026-05-24', expected the events '2026-05-01, 2026-05-12, 2026-05-24'",
+  });
+});
+
+if (spawnSync('jq', ['--version']).status === 0)
+  test('the line that a document prints for checking makes the hash of the answer', async (t) => {
+    const material = claimMaterial();
+    const line = textsIn(await plain(material)).find((text) => text.startsWith('jq '));
+    const { stdout } = spawnSync('sh', ['-c', (line ?? '').replace('answer.json', '')], {
+      input: JSON.stringify(material.verification),
+      encoding: 'utf8',
+    });
+    t.is(`sha256:${stdout.slice(0, 64)}`, material.verification.verification_hash);
+  });
+else test.todo('the line that a document prints for checking makes the hash of the answer (needs jq, which is absent)');
