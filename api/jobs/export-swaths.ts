@@ -30,7 +30,9 @@ const ROW_TYPES = {
 } as const;
 type HullRow = Readonly<Record<keyof typeof ROW_TYPES, string | number | null>>;
 
-const HULL_ROWS = `SELECT unnest(from_json($1::VARCHAR, '${JSON.stringify([ROW_TYPES])}'), recursive := true)`;
+const HULL_ROWS = `SELECT ${Object.keys(ROW_TYPES)
+  .map((name) => `hull.${name} AS ${name}`)
+  .join(', ')} FROM (SELECT unnest(from_json($1::VARCHAR, '${JSON.stringify([ROW_TYPES])}')) AS hull)`;
 
 function files(question: RowsQuestion): readonly string[] {
   const { edition, region } = question;
