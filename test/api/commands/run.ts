@@ -8,6 +8,7 @@ import { businessCommand } from '../../../api/commands/business.ts';
 import { EXIT, runProgram } from '../../../api/commands/cli.ts';
 import { dataCommand } from '../../../api/commands/data.ts';
 import { doctorCommand } from '../../../api/commands/doctor.ts';
+import { type ExportConfig, exportCommand } from '../../../api/commands/export.ts';
 import { keyCommand } from '../../../api/commands/key.ts';
 import { memberCommand } from '../../../api/commands/member.ts';
 import { planCommand } from '../../../api/commands/plan.ts';
@@ -20,6 +21,7 @@ const COMMANDS = [
   businessCommand,
   dataCommand,
   doctorCommand,
+  exportCommand,
   keyCommand,
   memberCommand,
   planCommand,
@@ -37,7 +39,7 @@ export interface Ran {
 
 /** Runs `hail-api` on a data root of its own. Tests that use it are serial: it listens to standard output. */
 export interface Operator {
-  readonly config: WebhookConfig & { now_ms: number };
+  readonly config: WebhookConfig & ExportConfig & { now_ms: number };
   readonly run: (...args: string[]) => Promise<Ran>;
   /** Runs with --json and returns the object; fails on another exit code than 0. */
   readonly json: (...args: string[]) => Promise<Record<string, unknown>>;
@@ -52,6 +54,7 @@ export function operator(t: ExecutionContext): Operator {
     data_root,
     database_url: null,
     raw_keep_days: null,
+    storm_day_start_hour: 0,
     master_keys: null,
     now_ms: Date.parse('2026-05-20T12:00:00Z'),
     now: () => config.now_ms,
@@ -69,7 +72,7 @@ export function operator(t: ExecutionContext): Operator {
   };
 }
 
-async function runHere(config: WebhookConfig, args: readonly string[]): Promise<Ran> {
+async function runHere(config: WebhookConfig & ExportConfig, args: readonly string[]): Promise<Ran> {
   const program = new Command('hail-api');
   for (const command of COMMANDS) program.addCommand(command(() => config));
   const out = listen(process.stdout);

@@ -27,6 +27,7 @@ import { SCRATCH } from '../../support/data/world.ts';
 
 const DAY = '2026-05-01';
 const NEXT = '2026-05-02';
+const LATER = '2026-05-05';
 const QUIET = '2026-05-09';
 const NOW_MS = Date.parse('2026-05-10T00:00:00Z');
 
@@ -84,6 +85,8 @@ test.before(async () => {
   ];
   await publishDays(root, days, 'observed', NOW_MS);
   await publishDays(unfed, days.slice(1), 'simulated', NOW_MS);
+  const later = standingHail(LATER, drawTenths([[250]], { row0: 1500, col0: 3000 }), at(LATER, '01:00'));
+  await publishDays(unfed, [{ storm_date: LATER, rows: later }], 'observed', NOW_MS);
   const features = HOSTILE.map((words, k) => ({
     type: 'Feature',
     geometry: { type: 'Point', coordinates: [-99.5 + k / 100, k < 5 ? 39.5 : 40.5] },
@@ -309,6 +312,16 @@ test('what was never taken in is said to be unknown, not empty', async (t) => {
   const never = await written({ dataset: 'swaths', format: 'csv', date_start: QUIET, date_end: QUIET });
   t.deepEqual([never.dates_without_data, never.data_source], [[QUIET], null]);
   t.regex(never.note ?? '', /no scan of these dates was taken in/);
+});
+
+test('rows of observed and simulated dates say which they are, and the file that it is mixed', async (t) => {
+  for (const dataset of ['detections', 'swaths'] as const) {
+    const made = await written({ dataset, format: 'geojson', date_end: LATER }, { from: unfedCatalog });
+    const { features, data_source } = collection(made.text());
+    t.deepEqual([made.data_source, data_source], ['mixed', 'mixed']);
+    const sources = features.map(({ properties }) => `${properties.storm_date} ${properties.data_source}`);
+    t.deepEqual([...new Set(sources)], [`${NEXT} simulated`, `${LATER} observed`]);
+  }
 });
 
 test('an export that is given up throws the reason and leaves no engine behind; the next one is made', async (t) => {
