@@ -83,10 +83,9 @@ async function exportTo(settings: ExportConfig, params: ExportParams, out: strin
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
   let folder: string | null = null;
   try {
-    const edition = catalog.edition();
     folder = await mkdtemp(join(dirname(out), '.hail-export-'));
     const path = join(folder, 'rows');
-    const made = await writeExport(edition, params, path, { signal: stop.signal });
+    const made = await writeExport(catalog, params, path, { signal: stop.signal });
     await rename(path, out);
     return made;
   } catch (error) {

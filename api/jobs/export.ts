@@ -1,8 +1,12 @@
 import { rm } from 'node:fs/promises';
-import type { Dataset, ExportParams, ExportSummary } from '../../schemas/resources/export-params.ts';
-import { EXPORT_ROW_CAPS } from '../../schemas/resources/export-params.ts';
+import {
+  type Dataset,
+  EXPORT_ROW_CAPS,
+  type ExportParams,
+  type ExportSummary,
+} from '../../schemas/resources/export-params.ts';
 import { addDays } from '../../schemas/time.ts';
-import type { Edition } from '../catalog.ts';
+import type { Catalog, Edition } from '../catalog.ts';
 import { JOBS, openFilesEngine } from '../duckdb.ts';
 import { regionOf } from '../rules/region.ts';
 import { detectionRows } from './export-detections.ts';
@@ -26,11 +30,7 @@ export interface WrittenExport extends MadeFile<ExportSummary>, Pick<ExportRows,
 
 /** Makes the file of an export of one edition. */
 export const makeExport: MakeFile<ExportParams, ExportSummary> = async ({ params, path, services, signal }) => {
-  const {
-    note: _,
-    dates_without_data: __,
-    ...made
-  } = await writeExport(services.catalog.edition(), params, path, { signal });
+  const { note: _, dates_without_data: __, ...made } = await writeExport(services.catalog, params, path, { signal });
   return made;
 };
 
@@ -38,17 +38,17 @@ export const makeExport: MakeFile<ExportParams, ExportSummary> = async ({ params
 let writing: Promise<unknown> = Promise.resolve();
 
 /**
- * Writes the rows of an edition to a file that does not exist yet, one export of this process at a time. The engine is its
+ * Writes the rows of the edition that is out when its turn comes, one export of this process at a time. The engine is its
  * own and can open what it reads, the file it writes and a folder beside that for what does not fit into its memory. Throws
  * the reason of `signal` when that says so, QueryTimeout, and DuckDB's error for a file that is gone.
  */
 export function writeExport(
-  edition: Edition,
+  catalog: Pick<Catalog, 'edition'>,
   params: ExportParams,
   path: string,
   { signal, cap = EXPORT_ROW_CAPS[params.dataset] }: { readonly signal: AbortSignal; readonly cap?: number },
 ): Promise<WrittenExport> {
-  const written = writing.then(() => write(edition, params, path, signal, cap));
+  const written = writing.then(() => write(catalog.edition(), params, path, signal, cap));
   writing = written.catch(() => {}); // told to who waits for it
   return written;
 }
@@ -69,6 +69,7 @@ async function write(
   const stop = () => void engine.close();
   signal.addEventListener('abort', stop);
   try {
+    signal.throwIfAborted();
     const dates_without_data = datesWithout(edition, date_start, date_end);
     const rows = await rowsOf(engine, question, cap);
     await engine.rows(copyStatement({ params, rows, dates_without_data, path }), rows.parameters);

@@ -1,13 +1,14 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { parse } from 'csv-parse/sync';
 import type { FeatureCollection, Point, Polygon } from 'geojson';
-import { type Catalog, openCatalog } from '../../../api/catalog.ts';
+import { type Catalog, type Edition, openCatalog } from '../../../api/catalog.ts';
 import { openEngine } from '../../../api/duckdb.ts';
-import { writeExport } from '../../../api/jobs/export.ts';
+import { makeExport, writeExport } from '../../../api/jobs/export.ts';
 import { swathOf } from '../../../api/queries/swaths.ts';
 import { regionOf } from '../../../api/rules/region.ts';
+import type { Services } from '../../../api/services.ts';
 import { columns } from '../../../schemas/columns.ts';
 import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import {
@@ -115,14 +116,17 @@ test.after.always(async () => {
 
 let files = 0;
 
-async function written(
-  asked: Partial<ExportParams> & Pick<ExportParams, 'dataset' | 'format'>,
-  { cap, from = catalog }: { readonly cap?: number; readonly from?: Catalog } = {},
-) {
-  const params: ExportParams = { date_start: DAY, date_end: NEXT, bbox: null, state: null, ...asked };
+type Asked = Partial<ExportParams> & Pick<ExportParams, 'dataset' | 'format'>;
+
+function paramsOf(asked: Asked): ExportParams {
+  return { date_start: DAY, date_end: NEXT, bbox: null, state: null, ...asked };
+}
+
+async function written(asked: Asked, { cap, from = catalog }: { readonly cap?: number; readonly from?: Catalog } = {}) {
+  const params = paramsOf(asked);
   const path = join(out, `${++files}.${params.format}`);
   const options = { signal: new AbortController().signal, ...(cap === undefined ? {} : { cap }) };
-  const made = await writeExport(from.edition(), params, path, options);
+  const made = await writeExport(from, params, path, options);
   return { ...made, path, text: () => readFileSync(path, 'utf8') };
 }
 
@@ -324,22 +328,61 @@ test('rows of observed and simulated dates say which they are, and the file that
   }
 });
 
-test('an export that is given up throws the reason and leaves no engine behind; the next one is made', async (t) => {
+test('an export that is given up throws the reason, and so does one that waits behind it; the next one is made', async (t) => {
   const stop = new AbortController();
-  const params = {
-    date_start: DAY,
-    date_end: NEXT,
-    bbox: null,
-    state: null,
-    dataset: 'detections',
-    format: 'csv',
-  } as const;
-  const [running, waiting] = ['running.csv', 'waiting.csv'].map((name) =>
-    writeExport(catalog.edition(), params, join(out, name), { signal: stop.signal }),
+  const edition = catalog.edition();
+  let looked = 0;
+  const stopping: Edition = {
+    ...edition,
+    paths: (...asked) => {
+      if (++looked === 2) stop.abort(new Error('the service stops')); // with the engine open, before the first statement
+      return edition.paths(...asked);
+    },
+  };
+  const options = { signal: stop.signal };
+  const running = writeExport(
+    stopping,
+    paramsOf({ dataset: 'detections', format: 'csv' }),
+    join(out, 'running'),
+    options,
   );
-  stop.abort(new Error('the service stops'));
-  await t.throwsAsync(running!, { message: 'the service stops' });
-  await t.throwsAsync(waiting!, { message: 'the service stops' });
+  const waiting = writeExport(
+    edition,
+    paramsOf({ dataset: 'detections', format: 'csv' }),
+    join(out, 'waiting'),
+    options,
+  );
+  await t.throwsAsync(running, { message: 'the service stops' });
+  await t.throwsAsync(waiting, { message: 'the service stops' });
   t.is((await written({ dataset: 'detections', format: 'csv' })).summary.row_count, 15);
-  t.false(existsSync(join(out, 'running.csv.spill')));
+  t.deepEqual(
+    readdirSync(out).filter((name) => name.startsWith('running') || name.startsWith('waiting')),
+    [],
+  );
+});
+
+test('the job says how the file is sent and named, and when its data were seen', async (t) => {
+  const path = join(out, 'job');
+  const services = { catalog } as Partial<Services> as Services;
+  const job = {
+    id: 'exp_1',
+    business_id: 'biz_1',
+    path,
+    created_ms: NOW_MS,
+    services,
+    signal: new AbortController().signal,
+  };
+  t.deepEqual(await makeExport({ ...job, params: paramsOf({ dataset: 'swaths', format: 'geojson' }) }), {
+    media_type: 'application/geo+json',
+    file_name: `hail-swaths-${DAY}-${NEXT}.geojson`,
+    summary: { row_count: 5, truncated: false },
+    data_as_of_ms: Date.parse(`${NEXT}T23:59:59Z`),
+    data_source: 'observed',
+  });
+  await t.throwsAsync(
+    makeExport({ ...job, params: { ...paramsOf({ dataset: 'swaths', format: 'csv' }), state: `x' OR 1` } }),
+    {
+      instanceOf: RangeError,
+    },
+  );
 });
