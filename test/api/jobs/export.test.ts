@@ -341,13 +341,13 @@ test('an export that is given up throws the reason, and so does one that waits b
   };
   const options = { signal: stop.signal };
   const running = writeExport(
-    stopping,
+    { edition: () => stopping },
     paramsOf({ dataset: 'detections', format: 'csv' }),
     join(out, 'running'),
     options,
   );
   const waiting = writeExport(
-    edition,
+    catalog,
     paramsOf({ dataset: 'detections', format: 'csv' }),
     join(out, 'waiting'),
     options,
