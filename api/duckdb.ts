@@ -37,7 +37,7 @@ export interface Queries {
 export interface Engine extends Queries {
   /** For what an edition needs before it is handed out: ahead of all that wait, and never refused as too many. */
   readonly priority: Queries;
-  /** Refuses what waits, interrupts what runs, and closes once that has ended. */
+  /** Refuses what waits, interrupts what runs, and closes once that has ended; again does nothing more. */
   readonly close: () => Promise<void>;
 }
 
@@ -85,37 +85,61 @@ export class QueryTimeout extends Error {
 }
 
 const INTERRUPT_EVERY_MS = 100;
+/** What the work of a job may put on the disk: many times its memory, and no disk full. */
+const JOB_SPILL_LIMIT = '2GB';
 /** A place in the queue is free again soon: most statements take milliseconds. */
 const RETRY_AFTER_S = 1;
 
+/** Opens an engine over a data root. Engines share nothing: what one of them runs takes no place, memory or thread of another. */
+export function openEngine(dataRoot: string, role: EngineRole = ANSWERS): Promise<Engine> {
+  const spill_folder = join(tmpdir(), `hail-spill-${process.pid}-${randomUUID()}`);
+  const allow = `SET allowed_directories = [${sqlText(`${resolve(dataRoot)}/`)}]`;
+  return openLocked(role, { temp_directory: spill_folder }, allow);
+}
+
 /**
- * Opens an engine over a data root, and folders beside it. Engines share nothing: what one of them runs takes no place, memory or
- * thread of another.
+ * Opens an engine for work that writes: it can open these files, to read or to write, and no other. What does not fit into
+ * its memory goes to `spill_folder`, as far as the role allows, and is gone once the engine is closed.
  */
-export async function openEngine(
-  dataRoot: string,
-  role: EngineRole = ANSWERS,
-  beside: readonly string[] = [],
-): Promise<Engine> {
+export function openFilesEngine(files: readonly string[], role: EngineRole, spill_folder: string): Promise<Engine> {
+  const spill = { temp_directory: spill_folder, max_temp_directory_size: JOB_SPILL_LIMIT };
+  return openLocked(role, spill, `SET allowed_paths = [${files.map((file) => sqlText(resolve(file))).join(', ')}]`);
+}
+
+/** A text as a SQL literal, for the places where DuckDB takes no parameter. */
+export function sqlText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** From the first connection on only what `allow` names can be opened, and the spill folder; no setting can be changed. */
+async function openLocked(role: EngineRole, spill: Readonly<Record<string, string>>, allow: string): Promise<Engine> {
   const instance = await DuckDBInstance.create(':memory:', {
     threads: String(role.threads),
     memory_limit: role.memory_limit,
     // The system's own cache holds the files as well, outside our memory.
     enable_external_file_cache: 'false',
-    temp_directory: join(tmpdir(), `hail-spill-${process.pid}-${randomUUID()}`),
+    ...spill,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
   });
   const connections: DuckDBConnection[] = [];
   for (let n = 0; n < role.connections; n++) connections.push(await configured(await instance.connect()));
-  await lockDown(connections[0] as DuckDBConnection, [dataRoot, ...beside]);
+  const [first] = connections as [DuckDBConnection];
+  await first.run(allow);
+  await first.run('SET enable_external_access = false');
+  await first.run('SET lock_configuration = true');
   const pool = new ConnectionPool(connections, role);
+  let closing: Promise<void> | undefined;
+  const closeAll = async () => {
+    await pool.close();
+    instance.closeSync();
+  };
   return {
     ...queriesOver((sql, parameters) => pool.run(sql, parameters, 'in turn')),
     priority: queriesOver((sql, parameters) => pool.run(sql, parameters, 'ahead')),
-    close: async () => {
-      await pool.close();
-      instance.closeSync();
+    close: () => {
+      closing ??= closeAll();
+      return closing;
     },
   };
 }
@@ -227,14 +251,6 @@ async function configured(connection: DuckDBConnection): Promise<DuckDBConnectio
   await connection.run('SET parquet_metadata_cache = true');
   await connection.run("SET TimeZone = 'UTC'");
   return connection;
-}
-
-/** From here on only files below these folders can be opened, and no setting can be changed. */
-async function lockDown(connection: DuckDBConnection, roots: readonly string[]): Promise<void> {
-  const folders = roots.map((root) => `'${resolve(root).replaceAll("'", "''")}/'`);
-  await connection.run(`SET allowed_directories = [${folders.join(', ')}]`);
-  await connection.run('SET enable_external_access = false');
-  await connection.run('SET lock_configuration = true');
 }
 
 async function withinTime(

@@ -4,6 +4,7 @@ import { businessCommand } from './commands/business.ts';
 import { runProgram } from './commands/cli.ts';
 import { dataCommand } from './commands/data.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { exportCommand } from './commands/export.ts';
 import { keyCommand } from './commands/key.ts';
 import { memberCommand } from './commands/member.ts';
 import { planCommand } from './commands/plan.ts';
@@ -25,6 +26,7 @@ const program = new Command('hail-api')
   .addCommand(keyCommand(readConfig))
   .addCommand(webhookCommand(readConfig))
   .addCommand(usageCommand(readConfig))
+  .addCommand(exportCommand(readConfig))
   .addCommand(dataCommand(readConfig))
   .addCommand(doctorCommand(readConfig))
   .addCommand(verifyCommand(readConfig))

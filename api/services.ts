@@ -112,7 +112,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   opened.defer(outlet.close);
   const engine = await openEngine(data_root, ANSWERS);
   opened.defer(engine.close);
-  const jobEngine = await openEngine(data_root, JOBS, [records_root]);
+  const jobEngine = await openEngine(data_root, JOBS);
   opened.defer(jobEngine.close);
   const memory = rootMemory(records, now, (error) => log.warn({ err: error }, 'Data:Remember:Failed'));
   const catalog = await openCatalog(data_root, storm_day_start_hour, memory);

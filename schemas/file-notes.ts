@@ -13,8 +13,13 @@ export function fileNotes(
     hail_table: table.name,
     schema_version: String(table.schema_version),
     source: provenance,
-    columns: JSON.stringify(
-      Object.fromEntries(columns(table).map(({ name, unit, description }) => [name, { unit, description }])),
-    ),
+    columns: columnNotes(table),
   };
+}
+
+/** Unit and description of every column of a table, as JSON. */
+export function columnNotes(table: Table): string {
+  return JSON.stringify(
+    Object.fromEntries(columns(table).map(({ name, unit, description }) => [name, { unit, description }])),
+  );
 }

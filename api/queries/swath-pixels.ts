@@ -1,5 +1,5 @@
 import { SIZE_BANDS } from '../../schemas/size.ts';
-import type { Engine } from '../duckdb.ts';
+import type { Queries } from '../duckdb.ts';
 import type { MaximumPixels } from '../rules/swath-tiers.ts';
 import { type Pixels, within } from './within.ts';
 
@@ -8,7 +8,7 @@ import { type Pixels, within } from './within.ts';
  * one storm date; they add up, so a pixel may lie in several.
  */
 export async function readMaximum(
-  engine: Engine,
+  engine: Queries,
   paths: readonly string[],
   region: Pixels,
   from_mm: number,
@@ -39,7 +39,7 @@ export interface DetectionCounts {
 
 /** Counts the detections of a region of at least a size. `paths` are files of the detections of one storm date. */
 export async function countDetections(
-  engine: Engine,
+  engine: Queries,
   paths: readonly string[],
   region: Pixels,
   min_size_mm: number,

@@ -1,5 +1,6 @@
 import { geodesicAreaKm2, pixelHull, ringCentroid } from '../../schemas/geo/hull.ts';
 import type { Position } from '../../schemas/geo/position.ts';
+import type { Ring } from '../../schemas/geo/rings.ts';
 
 /** Pixels by rows of the lattice, each row once, from north: line k reaches from column west[k] to east[k] of row[k], both included. */
 export interface PixelLines {
@@ -9,7 +10,13 @@ export interface PixelLines {
 }
 
 /** Geodesic area and centre of the convex hull of some pixels; one or two pixels have their own box. Throws without any. */
-export function affectedArea({ row, west, east }: PixelLines): { area_km2: number; centroid: Position } {
+export function affectedArea(lines: PixelLines): { area_km2: number; centroid: Position } {
+  const hull = hullOf(lines);
+  return { area_km2: geodesicAreaKm2(hull), centroid: ringCentroid(hull) };
+}
+
+/** Convex hull of the corners of some pixels, as `pixelHull` has it. Throws without any. */
+export function hullOf({ row, west, east }: PixelLines): Ring {
   if (row.length === 0) throw new RangeError('no pixels were given, expected at least one');
   const western = envelope(row, west);
   const eastern = envelope(
@@ -17,11 +24,10 @@ export function affectedArea({ row, west, east }: PixelLines): { area_km2: numbe
     east.map((col) => -col),
   );
   const at = (values: readonly number[], indices: readonly number[]) => indices.map((i) => values[i]);
-  const hull = pixelHull({
+  return pixelHull({
     rows: [...at(row, western), ...at(row, eastern)],
     cols: [...at(west, western), ...at(east, eastern)],
   });
-  return { area_km2: geodesicAreaKm2(hull), centroid: ringCentroid(hull) };
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   type EngineRole,
   JOBS,
   openEngine,
+  openFilesEngine,
   QueryTimeout,
 } from '../../api/duckdb.ts';
 import { ApiError } from '../../api/errors.ts';
@@ -47,6 +48,29 @@ test('the engine does not follow .. out of the data root', async (t) => {
   const engine = await open(t, root);
   await t.throwsAsync(engine.rows(`SELECT * FROM read_csv($1)`, [join(root, '..', 'secret.csv')]));
   await t.throwsAsync(engine.rows(`SELECT * FROM read_csv('${root}/../secret.csv')`));
+});
+
+test('an engine for some files opens them and no other, not those beside them, and writes to no other name', async (t) => {
+  const root = await scratch(t);
+  await fs.mkdir(root);
+  const [input, other, out] = ['in.csv', 'other.csv', 'out.csv'].map((name) => join(root, name)) as [
+    string,
+    string,
+    string,
+  ];
+  for (const path of [input, other]) await fs.writeFile(path, 'a\n1\n');
+  const engine = await openFilesEngine([input, out], JOBS, join(root, 'spill'));
+  t.teardown(engine.close);
+  const copyTo = (path: string) => `COPY (SELECT * FROM read_csv($1)) TO '${path}' (USE_TMP_FILE false)`;
+  await engine.rows(copyTo(out), [input]);
+  t.is(await fs.readFile(out, 'utf8'), 'a\n1\n');
+  for (const refused of [copyTo(other), copyTo(`${root}/new.csv`), copyTo(`${root}/spill/../other.csv`), ...FORBIDDEN])
+    await t.throwsAsync(engine.rows(refused, refused.includes('$1') ? [input] : []), undefined, refused);
+  await t.throwsAsync(engine.rows(`SELECT * FROM read_csv($1)`, [other]));
+  await t.throwsAsync(engine.rows(`SELECT * FROM read_csv($1)`, [join(root, '*.csv')]));
+  t.is(await fs.readFile(other, 'utf8'), 'a\n1\n');
+  await engine.close();
+  t.deepEqual((await fs.readdir(root)).sort(), ['in.csv', 'other.csv', 'out.csv']);
 });
 
 test('published files are read by a bound list of paths; instants come as milliseconds', async (t) => {

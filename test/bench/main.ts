@@ -4,6 +4,7 @@ import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
 import { climate } from './climate.ts';
 import { day } from './day.ts';
 import { decode } from './decode.ts';
+import { exports } from './export.ts';
 import { feeds } from './feeds.ts';
 import { forecast } from './forecast.ts';
 import { history } from './history.ts';
@@ -45,6 +46,7 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   queue,
   push,
   report,
+  export: exports,
 };
 
 /** `npm run bench` runs all with their usual arguments; `npm run bench -- NAME …` one with its own. */
@@ -77,6 +79,7 @@ async function run([name, ...args]: string[]): Promise<void> {
   await queue();
   await push([]);
   await report();
+  await exports([]);
 }
 
 try {

@@ -2,6 +2,9 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { tableFromIPC, tableToIPC } from 'apache-arrow';
 import test, { type ExecutionContext } from 'ava';
+import { parse } from 'csv-parse/sync';
+import { openCatalog } from '../../api/catalog.ts';
+import { writeExport } from '../../api/jobs/export.ts';
 import { hailCurrent } from '../../api/routes/hail-current.ts';
 import { hailHistory } from '../../api/routes/hail-history.ts';
 import { stormsGet, stormsList } from '../../api/routes/storms.ts';
@@ -119,6 +122,25 @@ test('files of the version before the added columns are still answered from, as 
     for (const radar of radars) t.like(radar, { reflectivity_minus20c_dbz: null, azshear_0_2km_per_s: null }, answer);
   }
   t.true(blocks.history.every((radar) => radar?.max_reflectivity_dbz !== null));
+});
+
+test('an export of files of the version before has the added columns, as null', async (t) => {
+  const catalog = await openCatalog(await agedRoot(t), 0);
+  t.teardown(catalog.close);
+  const path = await scratch(t, 'rows.csv');
+  const params = {
+    dataset: 'detections',
+    date_start: DATE,
+    date_end: DATE,
+    bbox: null,
+    state: null,
+    format: 'csv',
+  } as const;
+  const { summary } = await writeExport(catalog, params, path, { signal: new AbortController().signal });
+  const rows: Record<string, string>[] = parse(await fs.readFile(path, 'utf8'), { columns: true });
+  t.true(rows.length > 0);
+  t.is(rows.length, summary.row_count);
+  t.true(rows.every(({ reflectivity_minus20c_dbz }) => reflectivity_minus20c_dbz === ''));
 });
 
 test('new scans join those of the version before, and the closed date is of the new version throughout', async (t) => {

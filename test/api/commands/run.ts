@@ -8,6 +8,7 @@ import { businessCommand } from '../../../api/commands/business.ts';
 import { EXIT, runProgram } from '../../../api/commands/cli.ts';
 import { dataCommand } from '../../../api/commands/data.ts';
 import { doctorCommand } from '../../../api/commands/doctor.ts';
+import { type ExportConfig, exportCommand } from '../../../api/commands/export.ts';
 import { keyCommand } from '../../../api/commands/key.ts';
 import { memberCommand } from '../../../api/commands/member.ts';
 import { planCommand } from '../../../api/commands/plan.ts';
@@ -21,6 +22,7 @@ const COMMANDS = [
   businessCommand,
   dataCommand,
   doctorCommand,
+  exportCommand,
   keyCommand,
   memberCommand,
   planCommand,
@@ -37,7 +39,7 @@ export interface Ran {
   readonly err: string;
 }
 
-type OperatorConfig = WebhookConfig & VerifyConfig;
+type OperatorConfig = WebhookConfig & VerifyConfig & ExportConfig;
 
 /** Runs `hail-api` on a data root of its own. Tests that use it are serial: it listens to standard output. */
 export interface Operator {

@@ -1,0 +1,114 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Command, InvalidArgumentError } from 'commander';
+import type { Bbox } from '../../schemas/geo/position.ts';
+import {
+  DATASETS,
+  type Dataset,
+  EXPORT_DAYS_MAX,
+  EXPORT_FORMATS,
+  type ExportFormat,
+  type ExportParams,
+} from '../../schemas/resources/export-params.ts';
+import { addDays, isCalendarDate } from '../../schemas/time.ts';
+import { DataUnavailable, openCatalog } from '../catalog.ts';
+import type { Config } from '../config.ts';
+import { bboxQuery, type Parameter, stateQuery } from '../decode.ts';
+import { QueryTimeout } from '../duckdb.ts';
+import { type WrittenExport, writeExport } from '../jobs/export.ts';
+import { CommandError, counted, EXIT, print, wordOf } from './cli.ts';
+
+/** What the command needs of the settings. */
+export type ExportConfig = Pick<Config, 'data_root' | 'storm_day_start_hour'>;
+
+interface Options {
+  readonly format: ExportFormat;
+  readonly out: string;
+  readonly bbox?: Bbox;
+  readonly state?: string;
+  readonly force?: true;
+  readonly json?: true;
+}
+
+/** `hail-api export`: the files of POST /v1/exports without HTTP, free. */
+export function exportCommand(config: () => ExportConfig): Command {
+  return new Command('export')
+    .description(
+      `write detections, swaths or ground reports of up to ${EXPORT_DAYS_MAX} storm dates to a file, as POST /v1/exports does, free`,
+    )
+    .argument('<dataset>', DATASETS.join(', '), wordOf(DATASETS))
+    .argument('<from>', 'first storm date, YYYY-MM-DD', calendarDate)
+    .argument('<to>', 'last storm date, included', calendarDate)
+    .requiredOption('--format <format>', EXPORT_FORMATS.join(', '), wordOf(EXPORT_FORMATS))
+    .requiredOption('--out <file>', 'where it goes; a file that exists is left alone')
+    .option('--bbox <box>', 'minLon,minLat,maxLon,maxLat', argumentOf(bboxQuery()))
+    .option('--state <code>', 'USPS code instead of a box', argumentOf(stateQuery()))
+    .option('--force', 'replace a file that exists')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nExample:\n  hail-api export detections 2026-05-01 2026-05-02 --state OK --format parquet --out detections.parquet',
+    )
+    .action(async (dataset: Dataset, date_start: string, date_end: string, options: Options) => {
+      const { format, out, bbox = null, state = null, force = false, json } = options;
+      const params = { dataset, date_start, date_end, bbox, state, format };
+      refuseContradictions(params);
+      if (existsSync(out) && !force)
+        throw new CommandError(EXIT.conflict, `export ${out}: exists, expected a new file or --force`);
+      const { summary, data_source, dates_without_data, note } = await exportTo(config(), params, out);
+      print(json, { file: out, ...summary, data_source, dates_without_data, note }, [
+        `Wrote ${counted(summary.row_count, 'row')} to ${out}${data_source === null ? '' : `, ${data_source}`}.`,
+        ...(summary.truncated ? ['There are more: the latest were left out.'] : []),
+        ...(note === null && dates_without_data.length > 0 ? [`Without data: ${dates_without_data.join(', ')}.`] : []),
+        ...(note === null ? [] : [`Note: ${note}.`]),
+      ]);
+    });
+}
+
+function refuseContradictions({ date_start, date_end, bbox, state }: ExportParams): void {
+  if (date_end < date_start)
+    throw new CommandError(EXIT.usage, `export: the last date ${date_end} is before the first, ${date_start}`);
+  if (date_end > addDays(date_start, EXPORT_DAYS_MAX - 1))
+    throw new CommandError(EXIT.usage, `export: ${date_start} to ${date_end} are over ${EXPORT_DAYS_MAX} dates`);
+  if (bbox !== null && state !== null)
+    throw new CommandError(EXIT.usage, 'export: --bbox and --state are given, expected one of them');
+}
+
+/** Written beside its place and moved there whole. */
+async function exportTo(settings: ExportConfig, params: ExportParams, out: string): Promise<WrittenExport> {
+  const catalog = await openCatalog(settings.data_root, settings.storm_day_start_hour);
+  const stop = new AbortController();
+  const interrupted = () => stop.abort(new CommandError(EXIT.failure, 'export: interrupted'));
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+  let folder: string | null = null;
+  try {
+    folder = await mkdtemp(join(dirname(out), '.hail-export-'));
+    const path = join(folder, 'rows');
+    const made = await writeExport(catalog, params, path, { signal: stop.signal });
+    await rename(path, out);
+    return made;
+  } catch (error) {
+    if (error instanceof DataUnavailable || error instanceof QueryTimeout)
+      throw new CommandError(EXIT.failure, error.message);
+    throw error;
+  } finally {
+    process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
+    if (folder !== null) await rm(folder, { recursive: true, force: true });
+    await catalog.close();
+  }
+}
+
+function calendarDate(text: string): string {
+  if (!isCalendarDate(text)) throw new InvalidArgumentError(`Found '${text}', expected a date YYYY-MM-DD.`);
+  return text;
+}
+
+/** Argument parser: what a parameter of the interface accepts. */
+function argumentOf<Value>(parameter: Parameter<Value>): (text: string) => Value {
+  return (text) => {
+    const read = parameter.safeParse(text);
+    if (read.success) return read.data;
+    throw new InvalidArgumentError(`It ${read.error.issues[0]?.message}.`);
+  };
+}

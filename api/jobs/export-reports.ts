@@ -1,0 +1,63 @@
+import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { CONUS } from '../../schemas/geo/position.ts';
+import { MixedProvenance } from '../../schemas/provenance.ts';
+import { addDays, monthOf } from '../../schemas/time.ts';
+import type { Queries } from '../duckdb.ts';
+import { FILES } from '../queries/select.ts';
+import { type Within, within } from '../queries/within.ts';
+import type { Region } from '../rules/region.ts';
+import { type ExportRows, noRows, type RowsOf, type RowsQuestion, selected } from './export-rows.ts';
+
+/** Ground reports whose position lies in a region: in the box, or in a pixel of the state. */
+export const reportRows: RowsOf = { files, rows };
+
+/** Reports with the pixel that holds each, as `latRow` and `lonCol` find it. */
+const REPORTS = `(SELECT *, floor((${LATTICE.north} - lat) / ${LATTICE.step} + 1e-9)::INTEGER AS "row",
+  floor((lon - ${LATTICE.west}) / ${LATTICE.step} + 1e-9)::INTEGER AS col FROM ${FILES})`;
+
+function files({ edition, first, last }: RowsQuestion): readonly string[] {
+  // Files are cut by the month of the time; a storm date that starts at noon ends on the next day.
+  return edition.collection('reports')?.paths(monthOf(first), monthOf(addDays(last, 1))) ?? [];
+}
+
+async function rows(queries: Queries, question: RowsQuestion, cap: number): Promise<ExportRows> {
+  const { edition, first, last, region } = question;
+  const collection = edition.collection('reports');
+  const told = {
+    data_source: collection?.source ?? null,
+    data_as_of_ms: collection?.as_of_ms ?? null,
+    note: collection === null ? 'no ground report was ever taken in: no rows does not mean no reports' : null,
+  };
+  const paths = files(question);
+  const filter = reportsWithin(region, 4);
+  if (filter === null || paths.length === 0) return { ...noRows('reports'), ...told };
+  const parameters = [paths, first, last, ...filter.parameters];
+  const kept = `${REPORTS} ${filter.sql} AND storm_date BETWEEN $2::VARCHAR::DATE AND $3::VARCHAR::DATE`;
+  const [found] = await queries.rows<{ n: number; sources: string | null }>(
+    `SELECT count(*)::DOUBLE AS n, string_agg(DISTINCT data_source, ' ') FILTER (place <= ${cap}) AS sources FROM (
+       SELECT data_source, row_number() OVER (ORDER BY time, report_id, data_source) AS place FROM ${kept})`,
+    parameters,
+  );
+  const { n = 0, sources = null } = found ?? {};
+  return {
+    sql: `SELECT ${selected('reports', { id: 'report_id' })} FROM ${kept}`,
+    parameters,
+    row_count: Math.min(n, cap),
+    truncated: n > cap,
+    ...told,
+    ...(sources === null ? {} : { data_source: MixedProvenance.parse(sources.includes(' ') ? 'mixed' : sources) }),
+  };
+}
+
+/** Filter on the positions of reports; null where none can be. */
+function reportsWithin(
+  { bbox: [west, south, east, north], state, window, runs }: Region,
+  first: number,
+): Within | null {
+  if (state !== null) return window === null ? null : within({ window, runs }, first);
+  return {
+    sql: `WHERE lon BETWEEN $${first} AND $${first + 1} AND lat BETWEEN $${first + 2} AND $${first + 3}
+      AND lon BETWEEN ${CONUS.west} AND ${CONUS.east} AND lat BETWEEN ${CONUS.south} AND ${CONUS.north}`,
+    parameters: [west, east, south, north],
+  };
+}

@@ -1,0 +1,102 @@
+import { rm } from 'node:fs/promises';
+import {
+  type Dataset,
+  EXPORT_ROW_CAPS,
+  type ExportParams,
+  type ExportSummary,
+} from '../../schemas/resources/export-params.ts';
+import { addDays } from '../../schemas/time.ts';
+import type { Catalog, Edition } from '../catalog.ts';
+import { JOBS, openFilesEngine } from '../duckdb.ts';
+import { regionOf } from '../rules/region.ts';
+import { detectionRows } from './export-detections.ts';
+import { copyStatement, FILE_KINDS } from './export-format.ts';
+import { reportRows } from './export-reports.ts';
+import type { ExportRows, RowsOf } from './export-rows.ts';
+import { swathRows } from './export-swaths.ts';
+import type { MadeFile, MakeFile } from './job.ts';
+
+const ROWS_OF: Readonly<Record<Dataset, RowsOf>> = {
+  detections: detectionRows,
+  swaths: swathRows,
+  reports: reportRows,
+};
+
+/** A file as it was written, and what is known of its rows. */
+export interface WrittenExport extends MadeFile<ExportSummary>, Pick<ExportRows, 'note'> {
+  /** Storm dates asked for that are not published. */
+  readonly dates_without_data: readonly string[];
+}
+
+/** Makes the file of an export of one edition. */
+export const makeExport: MakeFile<ExportParams, ExportSummary> = async ({ params, path, services, signal }) => {
+  const { note: _, dates_without_data: __, ...made } = await writeExport(services.catalog, params, path, { signal });
+  return made;
+};
+
+/** The export that is being written; the next begins once it has ended. */
+let writing: Promise<unknown> = Promise.resolve();
+
+/**
+ * Writes the rows of the edition that is out when its turn comes, one export of this process at a time. The engine is its
+ * own and can open what it reads, the file it writes and a folder beside that for what does not fit into its memory. Throws
+ * the reason of `signal` when that says so, QueryTimeout, and DuckDB's error for a file that is gone.
+ */
+export function writeExport(
+  catalog: Pick<Catalog, 'edition'>,
+  params: ExportParams,
+  path: string,
+  { signal, cap = EXPORT_ROW_CAPS[params.dataset] }: { readonly signal: AbortSignal; readonly cap?: number },
+): Promise<WrittenExport> {
+  const written = writing.then(() => write(catalog.edition(), params, path, signal, cap));
+  writing = written.catch(() => {}); // told to who waits for it
+  return written;
+}
+
+async function write(
+  edition: Edition,
+  params: ExportParams,
+  path: string,
+  signal: AbortSignal,
+  cap: number,
+): Promise<WrittenExport> {
+  signal.throwIfAborted();
+  const { dataset, date_start, date_end, format } = params;
+  const question = { edition, first: date_start, last: date_end, region: regionOf(params) };
+  const { files, rows: rowsOf } = ROWS_OF[dataset];
+  const spill_folder = `${path}.spill`;
+  const engine = await openFilesEngine([...files(question), path], JOBS, spill_folder);
+  const stop = () => void engine.close();
+  signal.addEventListener('abort', stop);
+  try {
+    signal.throwIfAborted();
+    const dates_without_data = datesWithout(edition, date_start, date_end);
+    const rows = await rowsOf(engine, question, cap);
+    await engine.rows(copyStatement({ params, rows, dates_without_data, path }), rows.parameters);
+    const { row_count, truncated, data_as_of_ms, data_source, note } = rows;
+    const { extension, media_type } = FILE_KINDS[format];
+    return {
+      media_type,
+      file_name: `hail-${dataset}-${date_start}-${date_end}.${extension}`,
+      summary: { row_count, truncated },
+      data_as_of_ms,
+      data_source,
+      dates_without_data,
+      note,
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await engine.close();
+    await rm(spill_folder, { recursive: true, force: true });
+  }
+}
+
+function datesWithout(edition: Edition, first: string, last: string): readonly string[] {
+  const published = new Set(edition.dates);
+  const missing: string[] = [];
+  for (let date = first; date <= last; date = addDays(date, 1)) if (!published.has(date)) missing.push(date);
+  return missing;
+}
