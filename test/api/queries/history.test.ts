@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { openCatalog } from '../../../api/catalog.ts';
 import { openEngine } from '../../../api/duckdb.ts';
+import { openFileMemory } from '../../../api/queries/file-memory.ts';
 import { type DayHail, dayHail, type HistoryQuestion } from '../../../api/queries/history.ts';
 import { selectList } from '../../../api/queries/select.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
@@ -37,13 +38,14 @@ async function onPublished<Result>(
 ): Promise<Result> {
   const catalog = await openCatalog(root, 0);
   const engine = await openEngine(root);
+  const files = openFileMemory(engine);
   try {
     const edition = catalog.edition();
     const rows = await engine.rows<Detection>(
       `SELECT ${selectList(detections)} FROM read_parquet($1::VARCHAR[]) ORDER BY scan_time, "row", col`,
       [edition.paths('detections', edition.dates)],
     );
-    return await work((question) => dayHail(engine, edition, question), rows);
+    return await work((question) => dayHail({ engine, files }, edition, question), rows);
   } finally {
     await engine.close();
     await catalog.close();
