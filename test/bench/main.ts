@@ -7,6 +7,7 @@ import { decode } from './decode.ts';
 import { feeds } from './feeds.ts';
 import { forecast } from './forecast.ts';
 import { history } from './history.ts';
+import { historyLoad } from './history-load.ts';
 import { http } from './http.ts';
 import { lookups } from './lookups.ts';
 import { match } from './match.ts';
@@ -34,6 +35,7 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   swaths,
   portfolio,
   history,
+  'history-load': historyLoad,
   risk,
   feeds,
   serve,
@@ -64,6 +66,7 @@ async function run([name, ...args]: string[]): Promise<void> {
   await swaths([]);
   await portfolio([]);
   await history([]);
+  await historyLoad([]);
   await risk();
   await feeds();
   await serve([]);
