@@ -35,7 +35,7 @@ export interface Queries {
   readonly columns: <Name extends string>(sql: string, parameters?: readonly Parameter[]) => Promise<Columns<Name>>;
   /**
    * Hands over a result of DOUBLE columns piece by piece, each column an array with NaN for null: for results that are never in
-   * memory as a whole. Other requests go on between two pieces.
+   * memory as a whole. A piece is valid until `take` returns; other requests go on between two of them.
    */
   readonly stream: (sql: string, parameters: readonly Parameter[], take: (piece: Piece) => void) => Promise<void>;
 }
@@ -167,19 +167,28 @@ async function streamed(
   take: (piece: Piece) => void,
 ): Promise<void> {
   const result = await connection.stream(sql, parameters.map(bound), parameters.map(typeOf));
+  const room: Float64Array[] = [];
   for (;;) {
     const chunk = await result.fetchChunk();
     if (chunk === null || chunk.rowCount === 0) return;
-    take(Array.from({ length: chunk.columnCount }, (_, column) => doubles(chunk.getColumnVector(column))));
+    take(
+      Array.from({ length: chunk.columnCount }, (_, column) => doubles(chunk.getColumnVector(column), room, column)),
+    );
   }
 }
 
-function doubles(vector: DuckDBVector): Float64Array {
+/** The values of a vector, in the room that the pieces of a column share. */
+function doubles(vector: DuckDBVector, room: Float64Array[], column: number): Float64Array {
   if (!(vector instanceof DuckDBDoubleVector))
     throw new TypeError(`a column is ${vector.type}, expected DOUBLE of a result that is streamed`);
-  const values = new Float64Array(vector.itemCount);
-  for (let index = 0; index < values.length; index++) values[index] = vector.getItem(index) ?? Number.NaN;
-  return values;
+  const { itemCount } = vector;
+  let values = room[column];
+  if (values === undefined || values.length < itemCount) {
+    values = new Float64Array(itemCount);
+    room[column] = values;
+  }
+  for (let index = 0; index < itemCount; index++) values[index] = vector.getItem(index) ?? Number.NaN;
+  return values.subarray(0, itemCount);
 }
 
 interface Waiting {

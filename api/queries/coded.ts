@@ -14,54 +14,49 @@ export interface Coder {
   readonly done: () => Coded;
 }
 
+const FIRST_ROOM = 4096;
+
 /** A coder of a new column. */
 export function coder(): Coder {
   const codeOf = new Map<number, number>();
-  const pieces: Uint32Array[] = [];
+  let codes = new Uint32Array(FIRST_ROOM);
+  let length = 0;
+  let [last, last_code] = [Number.NaN, -1];
   return {
     add: (piece) => {
-      const codes = new Uint32Array(piece.length);
+      if (length + piece.length > codes.length) codes = grown(codes, 2 * (length + piece.length));
       for (let index = 0; index < piece.length; index++) {
         const value = piece[index];
-        let code = codeOf.get(value);
-        if (code === undefined) {
-          code = codeOf.size;
-          codeOf.set(value, code);
+        // Neighbours are often equal, and null is not equal to itself.
+        if (last_code < 0 || (value !== last && !(Number.isNaN(value) && Number.isNaN(last)))) {
+          last = value;
+          last_code = codeOf.get(value) ?? codeOf.size;
+          if (last_code === codeOf.size) codeOf.set(value, last_code);
         }
-        codes[index] = code;
+        codes[length++] = last_code;
       }
-      pieces.push(codes);
     },
     done: () => {
       const values = Float64Array.from(codeOf.keys());
-      const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-      const codes = values.length <= 1 ? null : narrow(pieces, length, values.length);
+      const kept = values.length <= 1 ? null : narrow(codes.subarray(0, length), values.length);
       return {
-        bytes: values.byteLength + (codes?.byteLength ?? 0),
+        bytes: values.byteLength + (kept?.byteLength ?? 0),
         length,
         values,
-        codeOf: codes === null ? () => 0 : (index) => codes[index],
+        codeOf: kept === null ? () => 0 : (index) => kept[index],
       };
     },
   };
 }
 
-/** The pieces as one array of the smallest type that holds so many codes. */
-function narrow(
-  pieces: readonly Uint32Array[],
-  length: number,
-  distinct: number,
-): Uint8Array | Uint16Array | Uint32Array {
-  const codes =
-    distinct <= 0x100
-      ? new Uint8Array(length)
-      : distinct <= 0x10000
-        ? new Uint16Array(length)
-        : new Uint32Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    codes.set(piece, at);
-    at += piece.length;
-  }
-  return codes;
+function grown(codes: Uint32Array, room: number): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(room);
+  larger.set(codes);
+  return larger;
+}
+
+/** A copy of the smallest type that holds so many codes. */
+function narrow(codes: Uint32Array, distinct: number): Uint8Array | Uint16Array | Uint32Array {
+  if (distinct <= 0x100) return new Uint8Array(codes);
+  return distinct <= 0x10000 ? new Uint16Array(codes) : new Uint32Array(codes);
 }

@@ -38,8 +38,11 @@ export interface FileMemoryOptions {
 const BYTES_MAX = 192_000_000;
 /** Files that wait to be read; of more the one asked for longest ago is forgotten until it is asked for again. */
 const WAITING_MAX = 1024;
-/** Rest after each file read into a full memory: where questions need more than fits, reading costs a tenth of a core. */
-const REST_WHEN_FULL_MS = 100;
+/**
+ * Rest after a file, as a multiple of the time it took: questions go on meanwhile. Where they need more than fits, what is read
+ * is soon driven out again: that costs a tenth of a core.
+ */
+const REST = { usually: 1, when_full: 9 } as const;
 
 interface Kept {
   readonly path: string;
@@ -80,8 +83,9 @@ export function openFileMemory(engine: Engine, options: FileMemoryOptions = {}):
       if (newest === undefined || closed) return;
       const [key, { view, path }] = newest;
       try {
+        const started = performance.now();
         const isFull = keep(key, path, await view.read(engine.priority, path));
-        if (isFull) await pause(REST_WHEN_FULL_MS);
+        await pause((performance.now() - started) * (isFull ? REST.when_full : REST.usually));
       } catch (error) {
         if (!closed) failed(path, error);
       } finally {

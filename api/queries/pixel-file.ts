@@ -64,7 +64,7 @@ export const PIXEL_FILE: FileView<PixelFile> = {
     await queries.stream(PIXELS_SQL, [[path]], ([square, place, ...values]) => {
       for (const [index, name] of square.entries())
         if (name !== squares.at(-1)?.name) squares.push({ name, start: count + index });
-      places.push(Uint16Array.from(place));
+      places.push(new Uint16Array(place));
       for (const [index, column] of PIXEL_COLUMNS.entries()) coders.get(column)?.add(values[index]);
       count += square.length;
     });

@@ -200,7 +200,7 @@ test('a stream hands over every row in order, piece by piece, NaN for null, and 
   const rows = 'FROM (SELECT unnest(range(5000)) AS n)';
   await engine.stream(`SELECT n::DOUBLE, if(n % 2 = $1, n / 3, NULL)::DOUBLE ${rows} ORDER BY n`, [0], ([n, third]) => {
     t.is(n.length, third.length);
-    pieces.push(n, third);
+    pieces.push(n.slice(), third.slice());
   });
   t.true(pieces.length > 2);
   const all = (column: number) => pieces.filter((_, index) => index % 2 === column).flatMap((piece) => [...piece]);
