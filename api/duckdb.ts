@@ -6,9 +6,11 @@ import {
   BOOLEAN,
   DOUBLE,
   type DuckDBConnection,
+  DuckDBDoubleVector,
   DuckDBInstance,
   type DuckDBType,
   type DuckDBValue,
+  type DuckDBVector,
   LIST,
   listValue,
   SQLNULL,
@@ -23,7 +25,7 @@ export type Parameter = string | number | boolean | null | readonly string[];
 export type Columns<Name extends string = string> = Readonly<Record<Name, readonly unknown[]>>;
 
 /**
- * Statements over published files. Both functions throw QueryTimeout when a statement takes too long, ApiError overloaded at
+ * Statements over published files. All throw QueryTimeout when a statement takes too long, ApiError overloaded at
  * once when too many wait already, and DuckDB's error when a file is missing.
  */
 export interface Queries {
@@ -31,7 +33,15 @@ export interface Queries {
   readonly rows: <Row>(sql: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
   /** The same as columns, for results of many rows. */
   readonly columns: <Name extends string>(sql: string, parameters?: readonly Parameter[]) => Promise<Columns<Name>>;
+  /**
+   * Hands over a result of DOUBLE columns piece by piece, each column an array with NaN for null: for results that are never in
+   * memory as a whole. A piece is valid until `take` returns; other requests go on between two of them.
+   */
+  readonly stream: (sql: string, parameters: readonly Parameter[], take: (piece: Piece) => void) => Promise<void>;
 }
+
+/** Some rows of a result: its columns, in the order of the select list. */
+export type Piece = readonly Float64Array[];
 
 /** Runs several statements at a time. It can read the data root and nothing else, and cannot be talked out of it. */
 export interface Engine extends Queries {
@@ -135,8 +145,8 @@ async function openLocked(role: EngineRole, spill: Readonly<Record<string, strin
     instance.closeSync();
   };
   return {
-    ...queriesOver((sql, parameters) => pool.run(sql, parameters, 'in turn')),
-    priority: queriesOver((sql, parameters) => pool.run(sql, parameters, 'ahead')),
+    ...queriesOver((work) => pool.run(work, 'in turn')),
+    priority: queriesOver((work) => pool.run(work, 'ahead')),
     close: () => {
       closing ??= closeAll();
       return closing;
@@ -155,22 +165,61 @@ export function asOneQuestion<Result>(work: () => Result): Result {
   return questions.run({ admitted: false }, work);
 }
 
+type Work<Outcome> = (connection: DuckDBConnection) => Promise<Outcome>;
+
+function queriesOver(run: <Outcome>(work: Work<Outcome>) => Promise<Outcome>): Queries {
+  return {
+    rows: async <Row>(sql: string, parameters: readonly Parameter[] = []) => {
+      const { names, columns } = await run((connection) => resultOf(connection, sql, parameters));
+      return rowsOf(names, columns) as Row[];
+    },
+    columns: async (sql, parameters = []) => {
+      const { names, columns } = await run((connection) => resultOf(connection, sql, parameters));
+      return Object.fromEntries(names.map((name, index) => [name, columns[index] ?? []])) as Columns;
+    },
+    stream: (sql, parameters, take) => run((connection) => streamed(connection, sql, parameters, take)),
+  };
+}
+
 interface Result {
   readonly names: readonly string[];
   readonly columns: readonly (readonly unknown[])[];
 }
 
-function queriesOver(run: (sql: string, parameters: readonly Parameter[]) => Promise<Result>): Queries {
-  return {
-    rows: async <Row>(sql: string, parameters: readonly Parameter[] = []) => {
-      const { names, columns } = await run(sql, parameters);
-      return rowsOf(names, columns) as Row[];
-    },
-    columns: async (sql, parameters = []) => {
-      const { names, columns } = await run(sql, parameters);
-      return Object.fromEntries(names.map((name, index) => [name, columns[index] ?? []])) as Columns;
-    },
-  };
+async function resultOf(connection: DuckDBConnection, sql: string, parameters: readonly Parameter[]): Promise<Result> {
+  const reader = await connection.runAndReadAll(sql, parameters.map(bound), parameters.map(typeOf));
+  return { names: reader.deduplicatedColumnNames(), columns: reader.getColumnsJS().map(plainColumn) };
+}
+
+async function streamed(
+  connection: DuckDBConnection,
+  sql: string,
+  parameters: readonly Parameter[],
+  take: (piece: Piece) => void,
+): Promise<void> {
+  const result = await connection.stream(sql, parameters.map(bound), parameters.map(typeOf));
+  const room: Float64Array[] = [];
+  for (;;) {
+    const chunk = await result.fetchChunk();
+    if (chunk === null || chunk.rowCount === 0) return;
+    take(
+      Array.from({ length: chunk.columnCount }, (_, column) => doubles(chunk.getColumnVector(column), room, column)),
+    );
+  }
+}
+
+/** The values of a vector, in the room that the pieces of a column share. */
+function doubles(vector: DuckDBVector, room: Float64Array[], column: number): Float64Array {
+  if (!(vector instanceof DuckDBDoubleVector))
+    throw new TypeError(`a column is ${vector.type}, expected DOUBLE of a result that is streamed`);
+  const { itemCount } = vector;
+  let values = room[column];
+  if (values === undefined || values.length < itemCount) {
+    values = new Float64Array(itemCount);
+    room[column] = values;
+  }
+  for (let index = 0; index < itemCount; index++) values[index] = vector.getItem(index) ?? Number.NaN;
+  return values.subarray(0, itemCount);
 }
 
 interface Waiting {
@@ -193,14 +242,14 @@ class ConnectionPool {
     this.#idle = [...connections];
   }
 
-  async run(sql: string, parameters: readonly Parameter[], place: 'in turn' | 'ahead'): Promise<Result> {
+  async run<Outcome>(work: Work<Outcome>, place: 'in turn' | 'ahead'): Promise<Outcome> {
     if (this.#closed) throw closed();
     const question = questions.getStore();
     const free = this.#idle.pop();
     if (free === undefined && place === 'in turn' && question?.admitted !== true) this.#refuseTooMany();
     if (question !== undefined) question.admitted = true;
     const connection = free ?? (await this.#wait(place));
-    const result = withinTime(connection, this.#role.statement_limit_ms, sql, parameters);
+    const result = withinTime(connection, this.#role.statement_limit_ms, work);
     this.#running.set(connection, result);
     try {
       return await result;
@@ -253,12 +302,11 @@ async function configured(connection: DuckDBConnection): Promise<DuckDBConnectio
   return connection;
 }
 
-async function withinTime(
+async function withinTime<Outcome>(
   connection: DuckDBConnection,
   limit_ms: number,
-  sql: string,
-  parameters: readonly Parameter[],
-): Promise<Result> {
+  work: Work<Outcome>,
+): Promise<Outcome> {
   let late = false;
   // An interrupt that comes before the statement has begun is forgotten: it is said again until the statement ends.
   let again: NodeJS.Timeout | undefined;
@@ -268,8 +316,7 @@ async function withinTime(
     again = setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS);
   }, limit_ms);
   try {
-    const reader = await connection.runAndReadAll(sql, parameters.map(bound), parameters.map(typeOf));
-    return { names: reader.deduplicatedColumnNames(), columns: reader.getColumnsJS().map(plainColumn) };
+    return await work(connection);
   } catch (error) {
     throw late ? new QueryTimeout(limit_ms) : error;
   } finally {

@@ -10,6 +10,7 @@ import { type Outlet, openOutlet } from './push/outlet.ts';
 import { type CellRows, openCellRows } from './queries/cell-rows.ts';
 import { type Climatology, openClimatology } from './queries/climatology.ts';
 import { type CollectionRows, openCollectionRows } from './queries/collection-rows.ts';
+import { type FileMemory, openFileMemory } from './queries/file-memory.ts';
 import { openQueue } from './queue/open.ts';
 import type { Queue } from './queue/queue.ts';
 import { journalPath } from './records/database.ts';
@@ -33,6 +34,8 @@ export interface Services {
   readonly collections: CollectionRows;
   /** The hourly forecast and the seven-day outlook, in memory. */
   readonly cells: CellRows;
+  /** Detections near points that were asked about, in memory. */
+  readonly files: FileMemory;
   /** Runs the queries of answers over published files. */
   readonly engine: Engine;
   /** Runs the statements of jobs, which may take minutes: no question waits for them. */
@@ -123,6 +126,10 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   const climatology = await openClimatology(engine, catalog);
   const collections = openCollectionRows(engine);
   const cells = openCellRows(engine);
+  const files = openFileMemory(engine, {
+    failed: (path, error) => log.warn({ path, err: error }, 'Data:Remember:Failed'),
+  });
+  opened.defer(files.close);
   let renewing = Promise.resolve();
   let newest: Edition = NOTHING_PUBLISHED;
   catalog.afterEdition({
@@ -145,6 +152,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
       climatology,
       collections,
       cells,
+      files,
       engine,
       jobEngine,
       records,

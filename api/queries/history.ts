@@ -10,6 +10,10 @@ import { companionFields, detections } from '../../schemas/tables/detections.ts'
 import type { Edition } from '../catalog.ts';
 import type { Engine } from '../duckdb.ts';
 import { hailDuration } from '../rules/damage.ts';
+import type { FileMemory } from './file-memory.ts';
+import { largestPixels, type Within } from './largest-pixels.ts';
+import { PIXEL_FILE, type PixelFile, type PixelWindow } from './pixel-file.ts';
+import { PLACE_FILE } from './place-file.ts';
 import { FILES, filesOfAnyVersion } from './select.ts';
 
 /** What is asked: the largest hail of each storm date around a point. */
@@ -54,7 +58,7 @@ const HAIL_COLUMNS = [
   'place_scans',
   'place_duration_min',
 ] as const satisfies readonly (keyof DayMax)[];
-const COMPANION_COLUMNS = Object.keys(companionFields);
+const COMPANION_COLUMNS = Object.keys(companionFields) as (keyof Companions)[];
 
 /**
  * One pass over the box: of each date the largest pixel that is certainly inside, and every pixel so close to the rim that
@@ -111,44 +115,92 @@ interface PixelRow extends Partial<Companions> {
   readonly place_duration_min: number | null;
 }
 
-/**
- * The largest hail of each storm date with a detection in the radius, newest date first. The files are asked in two halves at
- * the same time: one statement over small files keeps one core busy, whatever the number of threads.
- */
-export async function dayHail(engine: Engine, edition: Edition, question: HistoryQuestion): Promise<DayHail[]> {
-  const { first, last, radius_km } = question;
+/** What answers: published files, from memory as far as they are there. */
+export interface HistorySources {
+  readonly engine: Engine;
+  readonly files: FileMemory;
+}
+
+/** The largest hail of each storm date with a detection in the radius, newest date first. */
+export async function dayHail(
+  sources: HistorySources,
+  edition: Edition,
+  question: HistoryQuestion,
+): Promise<DayHail[]> {
+  const { radius_km, first, last } = question;
   const min_size_mm = Math.max(DETECTION_MIN_MM, question.min_size_mm);
   const bbox = boxAround(question, radius_km);
   const paths = edition.dayMaxPaths(first, last, { bbox, min_size_mm });
   const window = pixelWindow(bbox);
   if (paths.length === 0 || window === null) return [];
-  const { east, north } = localScale(question, Math.max(question.lat - bbox[1], bbox[3] - question.lat));
+  const scale = localScale(question, Math.max(question.lat - bbox[1], bbox[3] - question.lat));
+  const within = { centre: question, radius_km, window, scale, first, last, min_size_mm };
+  const rows: PixelRow[] = [];
+  const unread: string[] = [];
+  for (const path of paths) {
+    const file = sources.files.of(PIXEL_FILE, path);
+    if (file === null) unread.push(path);
+    else
+      for (const { storm_date, index, row, col } of largestPixels(file, within))
+        rows.push({ storm_date, r: row, c: col, ...pixelAt(file, index, question.products) });
+  }
+  const ofProducts = edition.holdsOlder(dayMax) ? LARGEST_OF_ANY_VERSION_SQL : LARGEST_WITH_PRODUCTS_SQL;
+  rows.push(...(await largestRows(sources.engine, unread, within, question.products ? ofProducts : LARGEST_SQL)));
+  const newest = largestPerDate(rows, question)
+    .sort((a, b) => (a.storm_date < b.storm_date ? 1 : -1))
+    .slice(0, question.limit);
+  return Promise.all(newest.map((day) => completed(sources, edition, day)));
+}
+
+/** What is known of a pixel beside its date and place. */
+type KnownPixel = Omit<PixelRow, 'storm_date' | 'r' | 'c'>;
+
+function pixelAt({ columns }: PixelFile, index: number, products: boolean): KnownPixel {
+  const at = (name: keyof typeof columns) => columns[name].values[columns[name].codeOf(index)];
+  const orNull = (name: keyof typeof columns) => (Number.isNaN(at(name)) ? null : at(name));
+  const hail = {
+    max_mm: at('max_mm'),
+    max_time: at('max_time'),
+    confidence: at('confidence'),
+    place_first_detected: orNull('place_first_detected'),
+    place_last_detected: orNull('place_last_detected'),
+    place_scans: orNull('place_scans'),
+    place_duration_min: orNull('place_duration_min'),
+  };
+  return products ? { ...hail, ...Object.fromEntries(COMPANION_COLUMNS.map((name) => [name, orNull(name)])) } : hail;
+}
+
+/**
+ * The largest pixels of files that are not in memory. They are asked in two halves at the same time: one statement over small
+ * files keeps one core busy, whatever the number of threads.
+ */
+async function largestRows(
+  engine: Engine,
+  paths: readonly string[],
+  { centre, radius_km, window, scale, first, last, min_size_mm }: Within,
+  sql: string,
+): Promise<PixelRow[]> {
   const parameters = [
     ...window,
     first,
     last,
-    question.lat,
-    question.lon,
+    centre.lat,
+    centre.lon,
     min_size_mm,
-    ...east,
-    ...north,
+    ...scale.east,
+    ...scale.north,
     (radius_km * (1 - LOCAL_SLACK)) ** 2,
     (radius_km * (1 + LOCAL_SLACK)) ** 2,
   ];
-  const withProducts = edition.holdsOlder(dayMax) ? LARGEST_OF_ANY_VERSION_SQL : LARGEST_WITH_PRODUCTS_SQL;
-  const sql = question.products ? withProducts : LARGEST_SQL;
   const halves = [0, 1]
     .map((half) => paths.filter((_, index) => index % 2 === half))
     .filter(({ length }) => length > 0);
   const rows = await Promise.all(halves.map((half) => engine.rows<PixelRow>(sql, [half, ...parameters])));
-  const newest = largestPerDate(rows.flat(), question)
-    .sort((a, b) => (a.storm_date < b.storm_date ? 1 : -1))
-    .slice(0, question.limit);
-  return Promise.all(newest.map((day) => completed(engine, edition, day)));
+  return rows.flat();
 }
 
 /** First and last row, first and last column of a box on the lattice; null when it lies outside. */
-function pixelWindow([west, south, east, north]: Bbox): [number, number, number, number] | null {
+function pixelWindow([west, south, east, north]: Bbox): PixelWindow | null {
   const rows = [Math.max(0, latRow(north)), Math.min(LATTICE.rows - 1, latRow(south))] as const;
   const cols = [Math.max(0, lonCol(west)), Math.min(LATTICE.cols - 1, lonCol(east))] as const;
   return rows[0] > rows[1] || cols[0] > cols[1] ? null : [...rows, ...cols];
@@ -171,12 +223,16 @@ function largestPerDate(rows: readonly PixelRow[], question: HistoryQuestion): P
   return [...best.values()];
 }
 
+/** Of equals the nearest, of those the northernmost, then the westernmost; of one pixel in several files the earliest. */
 function isLarger(a: Placed, b: Placed): boolean {
-  return a.max_mm !== b.max_mm ? a.max_mm > b.max_mm : a.distance_km < b.distance_km;
+  if (a.max_mm !== b.max_mm) return a.max_mm > b.max_mm;
+  if (a.distance_km !== b.distance_km) return a.distance_km < b.distance_km;
+  if (a.r !== b.r) return a.r < b.r;
+  return a.c !== b.c ? a.c < b.c : a.max_time < b.max_time;
 }
 
 /** Fills in what the day maxima of a running date do not know yet, from its detections. */
-async function completed(engine: Engine, edition: Edition, day: Placed): Promise<DayHail> {
+async function completed(sources: HistorySources, edition: Edition, day: Placed): Promise<DayHail> {
   const { r, c, place_first_detected, place_last_detected, place_scans, place_duration_min, ...rest } = day;
   const known = { ...NO_PRODUCTS, ...rest, geohash5: geohash(day.lat, day.lon, 5) };
   if (
@@ -186,25 +242,34 @@ async function completed(engine: Engine, edition: Edition, day: Placed): Promise
     place_duration_min !== null
   )
     return { ...known, place_first_detected, place_last_detected, place_scans, place_duration_min };
-  return { ...known, ...(await placeFromDetections(engine, edition, known)) };
+  return { ...known, ...(await placeFromDetections(sources, edition, known)) };
 }
 
 /** Side of a geohash5, degrees, rounded up: so far from a pixel other pixels of its place may lie. */
 const PLACE_DEG = 0.044;
 
 const PLACE_SQL = `
-  SELECT DISTINCT scan_time FROM ${FILES} WHERE geohash5 = $2 AND storm_date = $3::DATE ORDER BY scan_time`;
+  SELECT DISTINCT scan_time FROM ${FILES} WHERE geohash5 = $2 AND storm_date = $3::DATE`;
 
 async function placeFromDetections(
-  engine: Engine,
+  { engine, files }: HistorySources,
   edition: Edition,
   { storm_date, geohash5, lat, lon, max_time }: Pick<DayHail, 'storm_date' | 'geohash5' | 'max_time'> & Position,
 ): Promise<PlaceFacts> {
   const bbox: Bbox = [lon - PLACE_DEG, lat - PLACE_DEG, lon + PLACE_DEG, lat + PLACE_DEG];
   const paths = edition.paths(detections.name, [storm_date], { bbox });
-  const rows =
-    paths.length === 0 ? [] : await engine.rows<{ scan_time: number }>(PLACE_SQL, [paths, geohash5, storm_date]);
-  const scans = rows.map(({ scan_time }) => scan_time);
+  const seen: number[] = [];
+  const unread: string[] = [];
+  for (const path of paths) {
+    const file = files.of(PLACE_FILE, path);
+    if (file === null) unread.push(path);
+    else seen.push(...file.scansOf(geohash5));
+  }
+  if (unread.length > 0) {
+    const rows = await engine.rows<{ scan_time: number }>(PLACE_SQL, [unread, geohash5, storm_date]);
+    seen.push(...rows.map(({ scan_time }) => scan_time));
+  }
+  const scans = [...new Set(seen)].sort((a, b) => a - b);
   return {
     place_first_detected: scans[0] ?? max_time,
     place_last_detected: scans.at(-1) ?? max_time,

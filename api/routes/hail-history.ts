@@ -84,9 +84,9 @@ export const hailHistory = readEndpoint({
     const version = `${first} ${last} ${rows} ${edition.newest_scan_ms} month ${month} terrain ${model?.version}`;
     return { dates, first, last, month, model, version };
   },
-  answer: async ({ query, edition, plan: { first, last, month, model }, services: { engine } }) => {
+  answer: async ({ query, edition, plan: { first, last, month, model }, services }) => {
     const { lat, lon, radius_km, limit, detail } = query;
-    const found = await dayHail(engine, edition, {
+    const found = await dayHail(services, edition, {
       lat,
       lon,
       radius_km,

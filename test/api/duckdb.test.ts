@@ -217,3 +217,27 @@ test('a file that is gone is an error, not an empty answer', async (t) => {
   const engine = await open(t, root);
   await t.throwsAsync(engine.rows('SELECT * FROM read_parquet($1::VARCHAR[])', [[join(root, 'gone.parquet')]]));
 });
+
+test('a stream hands over every row in order, piece by piece, NaN for null, and doubles only', async (t) => {
+  const engine = await open(t, await scratch(t));
+  const pieces: Float64Array[] = [];
+  const rows = 'FROM (SELECT unnest(range(5000)) AS n)';
+  await engine.stream(`SELECT n::DOUBLE, if(n % 2 = $1, n / 3, NULL)::DOUBLE ${rows} ORDER BY n`, [0], ([n, third]) => {
+    t.is(n.length, third.length);
+    pieces.push(n.slice(), third.slice());
+  });
+  t.true(pieces.length > 2);
+  const all = (column: number) => pieces.filter((_, index) => index % 2 === column).flatMap((piece) => [...piece]);
+  t.deepEqual(
+    all(0),
+    Array.from({ length: 5000 }, (_, n) => n),
+  );
+  t.deepEqual(
+    all(1),
+    Array.from({ length: 5000 }, (_, n) => (n % 2 === 0 ? n / 3 : Number.NaN)),
+  );
+  await t.throwsAsync(
+    engine.stream('SELECT 1', [], () => {}),
+    { message: /is INTEGER, expected DOUBLE/ },
+  );
+});

@@ -1,30 +1,14 @@
-import { type ChildProcess, execFile, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
+import { parseArgs } from 'node:util';
 import { ingest, midnight, type RawScan } from '../support/data/world.ts';
-import type { Listening, Spent } from './http-server.ts';
+import { CONNECTIONS, type Load, load, type Question, startServers, type Target } from './load.ts';
 
-const run = promisify(execFile);
-const CANNON = fileURLToPath(new URL('./cannon.mjs', import.meta.url));
-const SERVER = fileURLToPath(new URL('./http-server.ts', import.meta.url));
-
-const CONNECTIONS = 64;
 const GOAL_200 = 0.45;
 const GOAL_304 = 0.45;
 const GOAL_P99_MS = 50;
 const GOAL_STALL_MS = 50;
-
-interface Load {
-  readonly per_second: number;
-  readonly p99_ms: number;
-  /** Processor time of the server, of every thread. */
-  readonly cpu_us_each: number;
-  readonly longest_stall_ms: number;
-}
 
 /**
  * hail/current with everything it does (key, rate, validation, tag, a charge that is on the disk before the answer leaves)
@@ -45,40 +29,23 @@ export async function http(args: string[] = []): Promise<void> {
   const scans = await midnight();
   await ingest(root, scans);
   const minuteLater_ms = (scans.at(-1) as RawScan).time_ms + 60_000;
-  const server = fork(SERVER, [root, String(minuteLater_ms), values.path]);
+  const { ours, bare, bytes, tag, stop } = await startServers(root, minuteLater_ms, values.path);
   try {
-    const [listening] = (await once(server, 'message')) as [Listening];
-    const ours: Target = { server, url: `${listening.url}${values.path}`, key: listening.key };
-    const bare: Target = { server, url: `${listening.bare_url}${values.path}`, key: null };
-    console.log(`http: ${values.path}, ${listening.bytes} bytes, ${CONNECTIONS} connections`);
+    console.log(`http: ${values.path}, ${bytes} bytes, ${CONNECTIONS} connections`);
     const varied: Question = { ...SAME, varied: true };
     for (const target of [bare, ours]) for (const question of [SAME, varied]) await load(target, 1, question);
     const full = await compare(ours, bare, seconds, SAME);
     tell('200', full, GOAL_200);
-    tell('304', await compare(ours, bare, seconds, { ...SAME, tag: listening.tag }), GOAL_304);
+    tell('304', await compare(ours, bare, seconds, { ...SAME, tag }), GOAL_304);
     tell('200, a new point each time', await compare(ours, bare, seconds, varied), null);
     const half = await load(ours, seconds, SAME, Math.round(full.ours.per_second / 2));
     console.log(
       `  at half of the peak rate: p99 ${half.p99_ms} ms (goal < ${GOAL_P99_MS}), longest stall ${half.longest_stall_ms.toFixed(1)} ms (goal < ${GOAL_STALL_MS})`,
     );
   } finally {
-    server.send('stop');
-    await once(server, 'exit');
+    await stop();
     await rm(root, { recursive: true, force: true });
   }
-}
-
-interface Target {
-  readonly server: ChildProcess;
-  readonly url: string;
-  readonly key: string | null;
-}
-
-interface Question {
-  /** Tag that the client has; null: none. */
-  readonly tag: string | null;
-  /** A new point for every request. */
-  readonly varied: boolean;
 }
 
 const SAME: Question = { tag: null, varied: false };
@@ -103,40 +70,4 @@ function tell(what: string, { ours, bare }: Compared, goal: number | null): void
   console.log(
     `  ${what}: ${Math.round(ours.per_second)}/s (p99 ${ours.p99_ms} ms), bare Koa ${Math.round(bare.per_second)}/s, ratio ${ratio.toFixed(2)}${goal === null ? '' : ` (goal ${goal})`}; processor ${ours.cpu_us_each.toFixed(0)} against ${bare.cpu_us_each.toFixed(0)} µs each`,
   );
-}
-
-/** One run of autocannon. `per_second`: the rate to keep, as fast as it goes when left out. */
-async function load(
-  { server, url, key }: Target,
-  seconds: number,
-  { tag, varied }: Question,
-  per_second: number | null = null,
-): Promise<Load> {
-  server.send('reset');
-  const headers = {
-    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
-    ...(tag === null ? {} : { 'if-none-match': tag }),
-  };
-  const shot = { url, connections: CONNECTIONS, seconds, headers, per_second, varied };
-  const { stdout } = await run(process.execPath, [CANNON, JSON.stringify(shot)], { maxBuffer: 50_000_000 });
-  const result = JSON.parse(stdout) as {
-    requests: { average: number; total: number };
-    latency: { p99: number };
-    non2xx: number;
-    errors: number;
-    statusCodeStats: Record<string, { count: number }>;
-  };
-  const expected = tag === null ? '200' : '304';
-  const codes = Object.keys(result.statusCodeStats);
-  if (result.errors > 0 || codes.some((code) => code !== expected))
-    throw new Error(`${url} answered ${codes.join()} with ${result.errors} errors, expected ${expected}`);
-  server.send('spent');
-  const [spent] = (await once(server, 'message')) as [Spent];
-  if (spent.failures > 0) throw new Error(`${url} failed ${spent.failures} times`);
-  return {
-    per_second: result.requests.average,
-    p99_ms: result.latency.p99,
-    cpu_us_each: spent.cpu_us / result.requests.total,
-    longest_stall_ms: spent.longest_stall_ms,
-  };
 }

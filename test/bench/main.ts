@@ -8,6 +8,7 @@ import { exports } from './export.ts';
 import { feeds } from './feeds.ts';
 import { forecast } from './forecast.ts';
 import { history } from './history.ts';
+import { historyLoad } from './history-load.ts';
 import { http } from './http.ts';
 import { lookups } from './lookups.ts';
 import { match } from './match.ts';
@@ -38,6 +39,7 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   portfolio,
   history,
   verify,
+  'history-load': historyLoad,
   risk,
   feeds,
   serve,
@@ -71,6 +73,7 @@ async function run([name, ...args]: string[]): Promise<void> {
   await portfolio([]);
   await history([]);
   await verify([]);
+  await historyLoad([]);
   await risk();
   await feeds();
   await serve([]);

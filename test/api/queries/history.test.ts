@@ -3,13 +3,18 @@ import { join } from 'node:path';
 import test from 'ava';
 import { openCatalog } from '../../../api/catalog.ts';
 import { openEngine } from '../../../api/duckdb.ts';
+import { type FileMemory, type FileMemoryOptions, openFileMemory } from '../../../api/queries/file-memory.ts';
 import { type DayHail, dayHail, type HistoryQuestion } from '../../../api/queries/history.ts';
 import { selectList } from '../../../api/queries/select.ts';
+import { drawsOf } from '../../../pipeline/simulate/random.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
+import { geohash } from '../../../schemas/geo/geohash.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
-import { type Detection, detections } from '../../../schemas/tables/detections.ts';
+import type { DayMax } from '../../../schemas/tables/day-max.ts';
+import { companionFields, type Detection, detections } from '../../../schemas/tables/detections.ts';
 import { draw } from '../../support/data/draw.ts';
 import { publishDays, standingHail } from '../../support/data/published-days.ts';
+import { dayMaxRow } from '../../support/data/rows.ts';
 import { MONTH_LATER_MS, midnight, onRoot, publish, SCRATCH } from '../../support/data/world.ts';
 
 /** The evening while it runs, and the same once it is over and joined into its month. */
@@ -30,21 +35,25 @@ test.after.always(() => {
   for (const root of [RUNNING, CLOSED]) rmSync(root, { recursive: true, force: true });
 });
 
+type Ask = (question: HistoryQuestion) => Promise<DayHail[]>;
+
 /** Asks a root, and hands over its detections for a slow answer. */
 async function onPublished<Result>(
   root: string,
-  work: (ask: (question: HistoryQuestion) => Promise<DayHail[]>, rows: Detection[]) => Promise<Result>,
+  work: (ask: Ask, rows: Detection[], files: FileMemory) => Promise<Result>,
+  options: FileMemoryOptions = {},
 ): Promise<Result> {
   const catalog = await openCatalog(root, 0);
   const engine = await openEngine(root);
+  const files = openFileMemory(engine, options);
   try {
     const edition = catalog.edition();
-    const rows = await engine.rows<Detection>(
-      `SELECT ${selectList(detections)} FROM read_parquet($1::VARCHAR[]) ORDER BY scan_time, "row", col`,
-      [edition.paths('detections', edition.dates)],
-    );
-    return await work((question) => dayHail(engine, edition, question), rows);
+    const paths = edition.paths('detections', edition.dates);
+    const sql = `SELECT ${selectList(detections)} FROM read_parquet($1::VARCHAR[]) ORDER BY scan_time, "row", col`;
+    const rows = paths.length === 0 ? [] : await engine.rows<Detection>(sql, [paths]);
+    return await work((question) => dayHail({ engine, files }, edition, question), rows, files);
   } finally {
+    await files.close();
     await engine.close();
     await catalog.close();
   }
@@ -107,18 +116,35 @@ const rounded = (values: Record<string, unknown>) =>
     ]),
   );
 
+/** Asks from files alone, and then with all of them in memory. */
+async function bothWays<Result>(
+  root: string,
+  work: (ask: Ask, rows: Detection[]) => Promise<Result>,
+): Promise<Result[]> {
+  const fromFiles = await onPublished(root, work, { bytes_max: 0 });
+  const fromMemory = await onPublished(root, async (ask, rows, files) => {
+    await work(ask, rows);
+    await files.settled();
+    return work(ask, rows);
+  });
+  return [fromFiles, fromMemory];
+}
+
 for (const [state, root] of [
   ['running dates', RUNNING],
   ['a month of closed dates', CLOSED],
 ] as const)
-  test(`${state} answer what all detections, one by one, would`, async (t) => {
-    await onPublished(root, async (ask, rows) => {
+  test(`${state} answer what all detections, one by one, would, from files and from memory`, async (t) => {
+    const asked = questions();
+    const slow = await onPublished(root, async (_, rows) =>
+      asked.map((question) => slowly(rows, question).map(rounded)),
+    );
+    await bothWays(root, async (ask) => {
       let days = 0;
-      for (const question of questions()) {
-        const slow = slowly(rows, question).map(rounded);
+      for (const [index, question] of asked.entries()) {
         const fast = await ask(question);
-        t.is(fast.length, slow.length);
-        for (const [index, day] of fast.entries()) t.like(rounded({ ...day }), slow[index] as object);
+        t.is(fast.length, slow[index].length);
+        for (const [place, day] of fast.entries()) t.like(rounded({ ...day }), slow[index][place] as object);
         days += fast.length;
       }
       t.true(days > 40, `${days} days were compared`);
@@ -171,6 +197,102 @@ test('outside the lattice there is no hail, at the poles neither', async (t) => 
       [0, 0],
     ] as const)
       t.deepEqual(await ask({ ...WHOLE, lat, lon, radius_km: 100 }), []);
+  });
+});
+
+/** Two months of hail at random over four regions: one joined, one in day files. */
+async function randomMonths(root: string): Promise<DayMax[]> {
+  const random = drawsOf(11);
+  const between = (least: number, most: number) => least + Math.floor(random() * (most - least + 1));
+  const days = ['2026-04-03', '2026-04-17', '2026-04-30', '2026-05-01', '2026-05-02'].map((storm_date) => {
+    const since_ms = Date.parse(`${storm_date}T18:00:00Z`);
+    const places = new Set(Array.from({ length: 700 }, () => `${between(1950, 2049)} ${between(3450, 3549)}`));
+    const day_max = [...places].map((place) => {
+      const [row, col] = place.split(' ').map(Number) as [number, number];
+      const [lat, lon] = [rowLat(row), colLon(col)];
+      const max_mm = between(50, 600) / 10;
+      return dayMaxRow({
+        storm_date,
+        row,
+        col,
+        lat,
+        lon,
+        geohash5: geohash(lat, lon, 5),
+        max_mm,
+        max_time: since_ms + 1000 * between(0, 20_000),
+        interpolated: random() < 0.1,
+        confidence: max_mm < 10 ? null : random(),
+        posh_pct: random() < 0.3 ? null : between(0, 100),
+        echo_top_18_km: random() * 20,
+        place_first_detected: since_ms,
+        place_last_detected: since_ms + 1000 * between(0, 20_000),
+        place_scans: between(1, 300),
+        place_duration_min: random() * 100,
+      });
+    });
+    return { storm_date, rows: { day_max, detections: [], cells: [] } };
+  });
+  await publishDays(root, days, 'simulated', MONTH_LATER_MS);
+  await onRoot(root, { now_ms: MONTH_LATER_MS }, ({ root: opened }) => opened.joinMonth('2026-04', MONTH_LATER_MS));
+  return days.flatMap(({ rows }) => rows.day_max);
+}
+
+test('questions at random are answered alike from rows, from files and from memory', async (t) => {
+  const root = mkdtempSync(join(SCRATCH, 'hail-history-'));
+  t.teardown(() => rmSync(root, { recursive: true, force: true }));
+  const rows = (await randomMonths(root)).filter(({ max_mm, interpolated }) => max_mm >= 10 && !interpolated);
+  const random = drawsOf(12);
+  const asked = Array.from({ length: 60 }, () => ({
+    lat: rowLat(1940) - random() * 1.2,
+    lon: colLon(3440) + random() * 1.2,
+    radius_km: [1, 5, 25, 100][Math.floor(random() * 4)] as number,
+    first: random() < 0.5 ? '2026-04-03' : '2026-04-17',
+    last: random() < 0.5 ? '2026-05-02' : '2026-05-01',
+    min_size_mm: random() < 0.5 ? 10 : 58,
+    limit: random() < 0.5 ? 200 : 2,
+    products: random() < 0.5,
+  }));
+  const expected = asked.map((question) => fromRows(rows, question));
+  t.true(expected.flat().length > 80, `${expected.flat().length} days are compared`);
+  const answers = await bothWays(root, (ask) => Promise.all(asked.map(ask)));
+  for (const answer of answers) t.deepEqual(answer, expected);
+});
+
+/** The slow and obvious answer from the rows of closed dates. */
+function fromRows(rows: readonly DayMax[], question: HistoryQuestion): DayHail[] {
+  const near = rows
+    .filter((row) => row.storm_date >= question.first && row.storm_date <= question.last)
+    .filter((row) => row.max_mm >= question.min_size_mm)
+    .map((row) => ({ row, distance_km: distanceKm(question, row) }))
+    .filter(({ distance_km }) => distance_km <= question.radius_km)
+    .sort((a, b) => b.row.max_mm - a.row.max_mm || a.distance_km - b.distance_km);
+  return [...Map.groupBy(near, ({ row }) => row.storm_date).values()]
+    .map(([largest]) => {
+      const { row, distance_km } = largest as (typeof near)[0];
+      const { row: r, col, interpolated, first_detected, last_detected, detection_scans, severe_scans, ...day } = row;
+      const absent = question.products
+        ? {}
+        : Object.fromEntries(Object.keys(companionFields).map((name) => [name, null]));
+      return { ...day, distance_km, ...absent } as DayHail;
+    })
+    .sort((a, b) => (a.storm_date < b.storm_date ? 1 : -1))
+    .slice(0, question.limit);
+}
+
+test('a listed file that has gone is an error, also when it is in memory', async (t) => {
+  const root = mkdtempSync(join(SCRATCH, 'hail-history-'));
+  t.teardown(() => rmSync(root, { recursive: true, force: true }));
+  const rows = standingHail('2026-05-01', draw('. 3 .'), [Date.parse('2026-05-01T20:00:00Z')]);
+  await publishDays(root, [{ storm_date: '2026-05-01', rows }], 'simulated', MONTH_LATER_MS);
+  const [{ lat, lon }] = rows.day_max as [DayMax];
+  await onPublished(root, async (ask, _, files) => {
+    const question = { ...WHOLE, lat, lon, radius_km: 25 };
+    const answer = await ask(question);
+    await files.settled();
+    t.true(files.bytes() > 0);
+    t.deepEqual(await ask(question), answer);
+    rmSync(join(root, 'tables/day-max'), { recursive: true });
+    await t.throwsAsync(ask(question), { message: /day-max/ });
   });
 });
 

@@ -1,0 +1,66 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Command } from 'commander';
+import { openCatalog } from '../../api/catalog.ts';
+import { UsageError } from '../../pipeline/error.ts';
+import { CONNECTIONS, load, startServers } from './load.ts';
+
+const run = promisify(execFile);
+const MAIN = fileURLToPath(new URL('../../pipeline/start.js', import.meta.url));
+
+const DAYS = 30;
+const RADIUS_KM = 25;
+const WARM_UP_S = 2;
+const GOAL_PER_SECOND = 500;
+
+/**
+ * GET /v1/hail/history of 30 days at a point that was never asked before, as many a second as one process answers on two cores
+ * with the load beside it: over the evening that `make ingest` publishes, or over the root of `--data`.
+ */
+export async function historyLoad(args: string[]): Promise<void> {
+  const { data, seconds } = new Command('history-load')
+    .option('--data <folder>', 'data root; the evening that `make ingest` simulates when left out')
+    .option('--seconds <number>', 'length of the measurement', '6')
+    .parse(args, { from: 'user' })
+    .opts<{ data?: string; seconds: string }>();
+  const root = data ?? (await defaultEvening());
+  try {
+    const { ours, stop } = await startServers(
+      root,
+      await newestScan(root),
+      `/v1/hail/history?lat=35.2&lon=-97.1&radius_km=${RADIUS_KM}&days=${DAYS}`,
+    );
+    try {
+      const question = { tag: null, varied: true };
+      await load(ours, WARM_UP_S, question);
+      const { per_second, p99_ms, cpu_us_each, longest_stall_ms } = await load(ours, Number(seconds), question);
+      console.log(
+        `history-load: ${DAYS} days, ${RADIUS_KM} km, a new point each time, ${CONNECTIONS} connections, ${data ?? 'the evening of make ingest'}\n` +
+          `  ${Math.round(per_second)}/s (goal ${GOAL_PER_SECOND}), p99 ${p99_ms} ms, processor ${cpu_us_each.toFixed(0)} µs each, longest stall ${longest_stall_ms.toFixed(0)} ms`,
+      );
+    } finally {
+      await stop();
+    }
+  } finally {
+    if (data === undefined) await rm(root, { recursive: true, force: true });
+  }
+}
+
+async function defaultEvening(): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'hail-bench-evening-'));
+  await run(process.execPath, [MAIN, 'ingest'], { env: { ...process.env, HAIL_DATA: root } });
+  return root;
+}
+
+/** Observation time of the newest scan, epoch milliseconds. */
+async function newestScan(root: string): Promise<number> {
+  const catalog = await openCatalog(root, 0);
+  const { newest_scan_ms } = catalog.edition();
+  await catalog.close();
+  if (newest_scan_ms === null) throw new UsageError('--data holds no published date, expected a root with hail');
+  return newest_scan_ms;
+}
