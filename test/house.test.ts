@@ -16,7 +16,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
   ],
   [
     /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles|train)\//,
-    /^api\/(rules|queries|http|files|records|queue)\//,
+    /^api\/(rules|queries|http|files|records|queue|pdf)\//,
   ],
   [
     /^pipeline\/(publish|picture|collections)\//,
