@@ -9,7 +9,7 @@ import { FILES } from './select.ts';
 
 /** Scans of a date that are looked at, spread evenly: about one an hour. What radars cover changes over hours. */
 const SCANS = 24;
-/** Archives remembered, about 8 kB each: ninety dates, so that many questions about the same dates read each once. */
+/** Archives remembered, about 4 kB each: ninety dates, so that many questions about the same dates read each once. */
 const ARCHIVES_KEPT = 90 * SCANS;
 
 /** The first scan of each of so many equal parts of a date; all, where there are no more. */

@@ -24,7 +24,7 @@ import {
   VERIFICATION_RADIUS_M,
   verificationHash,
 } from '../rules/verification.ts';
-import type { Services } from '../services.ts';
+import type { Terrain } from '../terrain.ts';
 import { gapsAt } from './point-gaps.ts';
 import { pointPixels } from './point-pixels.ts';
 import { FILES, selectList } from './select.ts';
@@ -36,11 +36,19 @@ export interface VerificationQuestion extends Position {
   readonly date_end: string;
 }
 
+/** What it is read with: the engine of answers or that of jobs. */
+export interface VerificationSources {
+  readonly engine: Queries;
+  readonly terrain: Terrain;
+}
+
 /** A verification, and what a report shows of each event beside it. */
 export interface ReadVerification {
   readonly verification: Verification;
   /** One for each event, in their order. */
   readonly events: readonly EventMaterial[];
+  /** Storm dates of the range for which no radar data are published, ascending: that they have no event says nothing. */
+  readonly dates_without_data: readonly string[];
 }
 
 /** So far around the point pixels are read: a drawing shows a little more than the radius. */
@@ -69,15 +77,15 @@ const REPORTS_SQL = `
  * the clock says. The point is taken with the five decimals that the answer shows, so that it can be made again from the answer.
  */
 export function readVerification(
-  services: Pick<Services, 'engine' | 'terrain'>,
+  sources: VerificationSources,
   edition: Edition,
   question: VerificationQuestion,
 ): Promise<ReadVerification> {
-  return asOneQuestion(() => verificationAt(services, edition, question));
+  return asOneQuestion(() => verificationAt(sources, edition, question));
 }
 
 async function verificationAt(
-  { engine, terrain }: Pick<Services, 'engine' | 'terrain'>,
+  { engine, terrain }: VerificationSources,
   edition: Edition,
   { lat, lon, date_start, date_end }: VerificationQuestion,
 ): Promise<ReadVerification> {
@@ -99,6 +107,7 @@ async function verificationAt(
   const events = found.map((signs) =>
     eventOf(signs, {
       hdqi: block.hdqi,
+      has_radar: edition.provenanceOf([signs.storm_date]) !== null,
       gaps: gaps.get(signs.storm_date) ?? null,
       times: times.get(signs.storm_date) ?? null,
     }),
@@ -125,7 +134,14 @@ async function verificationAt(
     data_source,
     data_as_of: as_of_ms === null ? null : timestamp(as_of_ms),
   };
-  return { verification, events: materialOf(found, pixels) };
+  const dates_without_data = datesOf(date_start, date_end).filter((date) => edition.provenanceOf([date]) === null);
+  return { verification, events: materialOf(found, pixels), dates_without_data };
+}
+
+function datesOf(first: string, last: string): string[] {
+  const dates: string[] = [];
+  for (let date = first; date <= last; date = addDays(date, 1)) dates.push(date);
+  return dates;
 }
 
 function reportsAround(

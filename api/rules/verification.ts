@@ -37,6 +37,7 @@ const CORROBORATION = { size_mm: 13, distance_m: 8000, time_ms: 60 * 60_000 } as
 /** Where radars did not cover the point in a larger share of the scans, the confidence is at most so much. */
 const GAPS = { share: 0.25, confidence: 0.5 } as const;
 const NEAREST_REPORTS = 5;
+const NO_RADAR = 'No radar data are published for the date: reports alone speak of it.';
 
 /** A row of the day maxima that some scan saw: what radar measured in one pixel over a stretch of a storm date. */
 export type PixelDay = Pick<
@@ -84,6 +85,8 @@ export interface GapCount {
 export interface Circumstances {
   /** How well radar sees hail at the point, 0..1. */
   readonly hdqi: number;
+  /** Radar data are published for the date. */
+  readonly has_radar: boolean;
   /** Null where no data tell. */
   readonly gaps: GapCount | null;
   /** Every instant of the detections of a date by `pixelKey`, epoch milliseconds; null where they are not needed. */
@@ -161,7 +164,7 @@ export function needsTimes(signs: Signs): boolean {
 }
 
 /** The event of a storm date with signs. Its comparisons are of exact values; they are rounded last. */
-export function eventOf(signs: Signs, { hdqi, gaps, times }: Circumstances): VerificationEvent {
+export function eventOf(signs: Signs, { hdqi, has_radar, gaps, times }: Circumstances): VerificationEvent {
   const { storm_date, pixels, reports } = signs;
   const bands = BANDS.map((_, band) => bandFacts(pixels.filter((pixel) => pixel.band === band)));
   const corroborated = isCorroborated(signs, times);
@@ -194,7 +197,7 @@ export function eventOf(signs: Signs, { hdqi, gaps, times }: Circumstances): Ver
         distance_m: Math.round(distance_m),
       })),
     },
-    note: hasGaps ? gapsNote(gaps) : null,
+    note: !has_radar ? NO_RADAR : hasGaps ? gapsNote(gaps) : null,
   };
 }
 

@@ -95,7 +95,7 @@ export const VerificationEvent = z.object({
   }),
   note: z.string().nullable().meta({
     description:
-      'Why the confidence is capped, where radars did not cover the point for more than a quarter of the scans.',
+      'Why the confidence is capped, where radars did not cover the point for more than a quarter of the scans; or that no radar data are published for the date.',
   }),
 });
 export type VerificationEvent = z.infer<typeof VerificationEvent>;

@@ -202,11 +202,15 @@ test('the hash stays when dates are closed and joined; only when the data came i
   }
 });
 
-test('material of an event holds pixels around the radius, and every report in it with its distance', async (t) => {
+test('beside the answer come the pixels around the radius, every report in it with its distance, and dates without data', async (t) => {
   await onPublished(RUNNING, async (ask, { seen, reports }) => {
     const largest = seen.reduce((best, row) => (row.mm > best.mm ? row : best));
     const point = { lat: Math.round(largest.lat * 1e5) / 1e5, lon: Math.round(largest.lon * 1e5) / 1e5 };
-    const { events } = await ask({ ...point, ...RANGE });
+    const { events, dates_without_data } = await ask({ ...point, ...RANGE });
+    t.deepEqual(
+      [dates_without_data.length, dates_without_data[0], dates_without_data.at(-1)],
+      [30, RANGE.date_start, '2026-04-30'],
+    );
     const event = events.find(({ event_date }) => event_date === largest.date);
     const inside = new Map<string, number>();
     for (const { date, lat, lon, mm } of seen)

@@ -46,7 +46,7 @@ interface ReportMade extends Partial<ReportSeen> {
   readonly bearing?: number;
 }
 
-const CALM = { hdqi: 0.8, gaps: null, times: null };
+const CALM = { hdqi: 0.8, has_radar: true, gaps: null, times: null };
 function events(pixels: readonly PixelDay[], reports: readonly ReportSeen[] = [], more = {}): VerificationEvent[] {
   return signsAround(POINT, pixels, reports).map((signs) => eventOf(signs, { ...CALM, ...more }));
 }
@@ -153,6 +153,11 @@ test('a report without radar has no size and no detection, and the least confide
     last_detected: null,
     band: '0-1mi',
   });
+});
+
+test('where no radar data are published for the date, the note says so', (t) => {
+  t.regex(only([], [report(44.45)], { has_radar: false }).note ?? '', /No radar data are published/);
+  t.is(only([], [report(44.45)]).note, null);
 });
 
 test('the five nearest reports are told, by distance, then id', (t) => {
