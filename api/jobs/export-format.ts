@@ -32,7 +32,7 @@ export function copyStatement(file: ExportFile): string {
   const definition = EXPORT_TABLES[params.dataset];
   const ordered = `(${rows.sql} ORDER BY ${definition.order} LIMIT ${rows.row_count})`;
   const { select, options } = FORMATS[params.format](file, columns(definition));
-  // A name beside the path, which DuckDB would rename, could not be opened.
+  // By itself DuckDB writes under another name and renames: a name that this engine may not open.
   return `COPY (SELECT ${select} FROM ${ordered}) TO ${sqlText(path)} (${options}, USE_TMP_FILE false)`;
 }
 
