@@ -20,13 +20,18 @@ export function signedUrl(base_url: string, signing: Signing, signed: Signed, no
   return `${base_url}${signed.path}?exp=${exp}&sig=${signing.signatures(textOf(signed, exp))[0]}`;
 }
 
+/** False for a query that no address has that is good now, whatever it leads to: nothing need be looked up then. */
+export function mayBeSigned(search: string, now_ms: number): boolean {
+  const [, exp] = QUERY.exec(search) ?? [];
+  return exp !== undefined && now_ms < Number(exp) * 1000;
+}
+
 /** True for the query of an address that was given out and has not expired. `search`: without '?'. */
 export function isSigned(search: string, signing: Signing, signed: Signed, now_ms: number): boolean {
-  const [, exp, sig] = QUERY.exec(search) ?? [];
-  if (exp === undefined || sig === undefined) return false;
+  const [, exp = '', sig = ''] = QUERY.exec(search) ?? [];
+  if (!mayBeSigned(search, now_ms)) return false;
   const given = Buffer.from(sig);
-  const isOurs = signing.signatures(textOf(signed, exp)).some((own) => timingSafeEqual(Buffer.from(own), given));
-  return isOurs && now_ms < Number(exp) * 1000;
+  return signing.signatures(textOf(signed, exp)).some((own) => timingSafeEqual(Buffer.from(own), given));
 }
 
 /** HEAD is checked as the GET that it is the head of. */

@@ -6,8 +6,8 @@ import { jobIdOf, listFiles, listStages, removeFile } from './files.ts';
 import { KINDS } from './kinds.ts';
 import { addJobTask } from './task.ts';
 
-/** Longer than any job takes: what is older in a folder of attempts was left by a process that died. */
-const STAGE_LEFT_MS = 86_400_000;
+/** Far longer than any attempt takes: what is older among them was left by a process that died. */
+const STAGE_LEFT_MS = 7_200_000;
 /** A file that belongs to no job is deleted when it has been seen for so long: the records of another day may be in their place. */
 const ORPHAN_MS = 86_400_000;
 /** A job that waits for so long may have lost its task, as one of a restored backup. */

@@ -41,6 +41,9 @@ export const TAKES_MAX = 3;
 const RECORDING_MS = 30_000;
 const RECORDING_WAIT_MS = 250;
 
+/** Names that fit into a header as they are, and whose ending fits into a path. */
+const FILE_NAME = /^[A-Za-z0-9_-]{1,100}(\.[a-z]{1,10})$/;
+
 /** A maker took too long. */
 class TooLong extends Error {}
 /** The service is being stopped. */
@@ -108,6 +111,7 @@ async function make<Params, Summary>(
     const params = kind.params.parse(JSON.parse(job.params));
     const making = maker({ id, business_id, params, path, created_ms: Date.parse(created_at), services, signal });
     const { summary, ...made } = await unlessAborted(making, signal);
+    if (!FILE_NAME.test(made.file_name)) throw new Error(`file name is '${made.file_name}', expected ${FILE_NAME}`);
     return { ...made, summary: kind.summary.parse(summary), ...(await sealFile(path)) };
   } catch (error) {
     // A maker that gives up as it is told to fails in its own words.

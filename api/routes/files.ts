@@ -4,7 +4,7 @@ import { ApiError } from '../errors.ts';
 import { fileResponse } from '../files/response.ts';
 import { type OpenStreams, openStreams } from '../http/open-streams.ts';
 import type { ByteRange } from '../http/ranges.ts';
-import { isSigned } from '../http/signed-url.ts';
+import { isSigned, mayBeSigned } from '../http/signed-url.ts';
 import { fileFault, jobFilePath } from '../jobs/files.ts';
 import { filePath } from '../jobs/poll.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
@@ -31,7 +31,7 @@ export function files(
       const [, id] = PATH.exec(path) ?? [];
       if (id === undefined) throw new ApiError('not_found', 'there is nothing at this path');
       const now_ms = now();
-      const job = await findServedJob(records.reader, id, now_ms);
+      const job = mayBeSigned(search, now_ms) ? await findServedJob(records.reader, id, now_ms) : null;
       const signed = { path: filePath(id), business_id: job?.business_id ?? NOBODY };
       if (!isSigned(search, secrets, signed, now_ms) || job === null)
         throw new ApiError('forbidden', 'this address was not given out, or has expired: ask for the job again');

@@ -107,6 +107,8 @@ const ExportedRequest = z.object({
   bbox: z
     .tuple([z.number(), z.number(), z.number(), z.number()])
     .readonly()
+    // Not to be changed by our code; JSON Schema means by it a field that no request may have.
+    .meta({ override: ({ jsonSchema }) => void delete jsonSchema.readOnly })
     .nullable()
     .meta({ description: 'minLon, minLat, maxLon, maxLat.', unit: 'deg' }),
   state: z.string().nullable().meta({ description: 'USPS code.' }),
@@ -123,12 +125,9 @@ export const ExportJob = z.object({
   row_count: ExportSummary.shape.row_count.nullable(),
   truncated: ExportSummary.shape.truncated.nullable(),
   generated_at: wireTime('When the file was made.').nullable(),
-  download_url: z
-    .string()
-    .nullable()
-    .meta({
-      description: 'Where the file is, open to whoever has the address until it expires; a new one with every poll.',
-    }),
+  download_url: z.string().nullable().meta({
+    description: 'Where the file is, open to whoever has the address until it expires; a new one with every poll.',
+  }),
   download_url_expires_in_seconds: z
     .int()
     .nullable()

@@ -47,12 +47,9 @@ export const ReportJob = z.object({
   verification_hash: z.string().nullable().meta({ description: 'As in the answer of a verification.' }),
   generated_at: wireTime('When the file was made.').nullable(),
   data_as_of: wireTime('When the newest of the rows that were used was made.').nullable(),
-  pdf_url: z
-    .string()
-    .nullable()
-    .meta({
-      description: 'Where the file is, open to whoever has the address until it expires; a new one with every poll.',
-    }),
+  pdf_url: z.string().nullable().meta({
+    description: 'Where the file is, open to whoever has the address until it expires; a new one with every poll.',
+  }),
   pdf_url_expires_in_seconds: z.int().nullable().meta({ description: 'For how long pdf_url is good.', unit: 's' }),
   error: z.literal('report_generation_failed').nullable().meta({ description: 'Null unless it failed.' }),
 });

@@ -6,9 +6,11 @@ import {
   existsSync,
   mkdirSync,
   openSync,
+  readdirSync,
   rmSync,
   statSync,
   unlinkSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -176,6 +178,33 @@ test.serial('doctor finds that a data root that was used has lost its lists or i
     mkdirSync(it.path(lost));
   }
 });
+
+test.serial(
+  'doctor finds a job that waits for more than an hour, and files of jobs that are gone or of another size',
+  async (t) => {
+    const it = operator(t);
+    const file = await used(it);
+    const at = (hours: number) => new Date(it.config.now_ms - hours * 3_600_000).toISOString();
+    const job = (id: string, status: string, created_at: string, name: string, bytes: number) =>
+      `insert into jobs select '${id}', id, 'report', '${status}', '{}', '{}', '${created_at}', null, 1, null, '${at(-24)}', null, null, null, null, null, '${name}', ${bytes}, 'ab' from businesses;`;
+    const well = [job('rpt_new', 'pending', at(0.9), 'x.pdf', 0), job('rpt_there', 'done', at(2), 'x.pdf', 4)];
+    tamper(file, well.join(''));
+    mkdirSync(it.path('reports'));
+    writeFileSync(it.path('reports/rpt_there.pdf'), 'file');
+    t.is((await it.run('doctor')).code, 0);
+    const ill = [job('rpt_old', 'pending', at(1.1), 'x.pdf', 0), job('rpt_gone', 'done', at(2), 'x.pdf', 4)];
+    tamper(file, ill.join(''));
+    writeFileSync(it.path('reports/rpt_there.pdf'), 'fi');
+    const { code, out } = await it.run('doctor');
+    t.is(code, 5);
+    t.regex(out, /fault {2}jobs: rpt_old waits since 2026-05-20T10:54/);
+    t.regex(out, /fault {2}job files: the file of rpt_gone is gone; the file of rpt_there has 2 bytes, its row says 4/);
+
+    const { businesses } = (await it.json('business', 'list')) as { businesses: { name: string }[] };
+    await it.json('business', 'delete', businesses[0]?.name ?? '', '--purge');
+    t.deepEqual(readdirSync(it.path('reports')), []);
+  },
+);
 
 /** Damage to the file, and the reason that SQLite gives. */
 const DAMAGES = [
