@@ -70,7 +70,13 @@ export function traceBands({ width, height, bands }: BandCut, { areaOf, walked, 
       }
       // A corner has the number of the square south-east of it.
       const corner =
-        heading === EAST ? square + 1 : heading === SOUTH ? square + width + 1 : heading === WEST ? square + width : square;
+        heading === EAST
+          ? square + 1
+          : heading === SOUTH
+            ? square + width + 1
+            : heading === WEST
+              ? square + width
+              : square;
       if (turnsLeft && !goesOn) {
         const place = placeOf[corner];
         if (place > 0) {
