@@ -7,8 +7,8 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
 import { type Log, silent } from '../../../pipeline/log.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
-import { readScan } from '../../../pipeline/read/scan.ts';
 import type { RunSummary } from '../../../pipeline/run/ingest-run.ts';
+import { readAndPaint } from '../../../pipeline/run/read-and-paint.ts';
 import type { ReadPool } from '../../../pipeline/run/read-pool.ts';
 import { openSession, type Session } from '../../../pipeline/run/session.ts';
 import { writeEvening } from '../../../pipeline/simulate/evening.ts';
@@ -126,11 +126,13 @@ export interface OpenSettings {
   readonly log?: Log;
   readonly readPool?: ReadPool;
   readonly raw_keep_days?: number;
+  /** None is painted unless this is given. */
+  readonly reflectivity_keep_hours?: number;
   readonly signal?: AbortSignal;
 }
 
 /** A pool without threads. */
-export const readPool: ReadPool = { read: readScan, close: async () => {} };
+export const readPool: ReadPool = { read: readAndPaint, close: async () => {} };
 
 /** Opens a data root, works on it, and closes it. */
 export async function onRoot<Result>(
@@ -148,6 +150,7 @@ export async function onRoot<Result>(
       move_raw: settings.move_raw ?? false,
       each_scan: settings.each_scan ?? false,
       raw_keep_days: settings.raw_keep_days ?? null,
+      reflectivity_keep_hours: settings.reflectivity_keep_hours ?? 0,
       ...(settings.signal === undefined ? {} : { signal: settings.signal }),
     });
     return await work({ root, session });
