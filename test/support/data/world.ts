@@ -181,7 +181,7 @@ export async function altered(folder: string, file: SourceFile, content: Uint8Ar
 }
 
 /** How a data root came about, as far as its content depends on it. */
-export type PublishSettings = Pick<OpenSettings, 'now_ms' | 'each_scan'>;
+export type PublishSettings = Pick<OpenSettings, 'now_ms' | 'each_scan' | 'reflectivity_keep_hours'>;
 
 /** A data root that saw these scans in one run, made once for all test processes; not to be written to. */
 export async function preparedRoot(scans: readonly RawScan[], settings: PublishSettings = {}): Promise<string> {
@@ -190,8 +190,8 @@ export async function preparedRoot(scans: readonly RawScan[], settings: PublishS
 
 /** A name for what a data root is published from: the bytes of every file, and how. */
 export async function publicationOf(scans: readonly RawScan[], settings: PublishSettings = {}): Promise<string> {
-  const { now_ms = NOW_MS, each_scan = false } = settings;
-  const hash = createHash('sha256').update(`${now_ms} ${each_scan}`);
+  const { now_ms = NOW_MS, each_scan = false, reflectivity_keep_hours = 0 } = settings;
+  const hash = createHash('sha256').update(`${now_ms} ${each_scan} ${reflectivity_keep_hours}`);
   for (const { name, location } of filesOf(scans)) hash.update(name).update(await fs.readFile(location));
   return hash.digest('hex').slice(0, 16);
 }
