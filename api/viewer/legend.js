@@ -23,6 +23,7 @@ export function drawLegend(element, palette) {
  */
 export function drawReflectivityLegend(element, { reflectivity }) {
   const list = document.createElement('ol');
+  list.className = 'ramp';
   list.append(
     ...reflectivity.map(({ dbz_min, color }, index) => {
       const item = document.createElement('li');
