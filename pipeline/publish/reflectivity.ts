@@ -1,9 +1,28 @@
 import { layout } from '../../schemas/layout.ts';
-import type { Manifest } from '../../schemas/manifest.ts';
+import type { CommittedScan, Manifest } from '../../schemas/manifest.ts';
 import { scanId, scanTime } from '../../schemas/time.ts';
 import type { StagedFile } from './commit.ts';
-import type { ScanProducts, Segment } from './segment.ts';
 import { stageTiles } from './stage.ts';
+
+/** What a scan publishes of its reflectivity. */
+export interface Reflectivity {
+  /** Hash of the file that the archive is made from. */
+  readonly inputs: string;
+  /** Null when the archive made from that file is published already, and stays. */
+  readonly archive: Uint8Array | null;
+}
+
+interface PaintedScan {
+  readonly scan_time: number;
+  readonly storm_date: string;
+  readonly reflectivity?: Reflectivity | null;
+}
+
+/** Scans and files that are published together. */
+interface Added {
+  readonly scans: readonly CommittedScan[];
+  readonly files: readonly StagedFile[];
+}
 
 /**
  * Segment of the archive of a scan's reflectivity. It is not that of the scan: joining hours and days leaves it alone, it stays
@@ -14,9 +33,9 @@ function segmentOf(scan_id: string): string {
 }
 
 /** Writes the archives of the scans that one was painted for into staging. */
-export async function stageReflectivity(staging: string, products: readonly ScanProducts[]): Promise<StagedFile[]> {
+export async function stageReflectivity(staging: string, scans: readonly PaintedScan[]): Promise<StagedFile[]> {
   const staged: StagedFile[] = [];
-  for (const { scan_time, storm_date, reflectivity } of products) {
+  for (const { scan_time, storm_date, reflectivity } of scans) {
     const archive = reflectivity?.archive ?? null;
     if (archive === null) continue;
     const id = scanId(scan_time);
@@ -34,7 +53,7 @@ export async function stageReflectivity(staging: string, products: readonly Scan
 export function replacedReflectivity(
   previous: Manifest | null,
   drop_segments: readonly string[],
-  segments: readonly Segment[],
+  segments: readonly Added[],
 ): string[] {
   const before = new Map(previous?.scans.map((scan) => [scan.scan_id, scan]));
   const after = new Map(segments.flatMap(({ scans }) => scans).map((scan) => [scan.scan_id, scan]));

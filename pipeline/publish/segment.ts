@@ -11,7 +11,7 @@ import { scanId } from '../../schemas/time.ts';
 import type { FrameShape } from '../derive/frame-row.ts';
 import type { Engine } from '../duckdb.ts';
 import type { StagedFile } from './commit.ts';
-import { stageReflectivity } from './reflectivity.ts';
+import { type Reflectivity, stageReflectivity } from './reflectivity.ts';
 import { stageState, stageTable, stageTiles } from './stage.ts';
 
 /** Everything that one scan publishes. */
@@ -28,14 +28,6 @@ export interface ScanProducts {
   readonly archive: Uint8Array;
   /** Left out, or null, for a scan without. */
   readonly reflectivity?: Reflectivity | null;
-}
-
-/** What a scan publishes of its reflectivity. */
-export interface Reflectivity {
-  /** Hash of the file that the archive is made from. */
-  readonly inputs: string;
-  /** Null when the archive made from that file is published already, and stays. */
-  readonly archive: Uint8Array | null;
 }
 
 /** Consecutive scans of one storm date that are published, regrouped and replaced together. */

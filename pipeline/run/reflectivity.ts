@@ -1,4 +1,4 @@
-import type { Reflectivity } from '../publish/segment.ts';
+import type { Reflectivity } from '../publish/reflectivity.ts';
 import { inputHash, type ScanPlan } from '../sources/plan.ts';
 import { REFLECTIVITY_VERSION } from '../tiles/reflectivity-tiles.ts';
 import { dateOf } from './raw-archive.ts';
