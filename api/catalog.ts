@@ -47,6 +47,8 @@ export interface Edition {
   readonly dates: readonly string[];
   /** Everything a date lists; null for a date that is not published. Throws DataUnavailable when the list is gone. */
   readonly manifest: (date: string) => Manifest | null;
+  /** True for a date that lists archives of reflectivity. */
+  readonly hasReflectivity: (date: string) => boolean;
   /** Absolute path of a file that a manifest lists. */
   readonly absolute: (path: string) => string;
   /** Absolute paths of the files of a table that may hold rows of a question; none is a valid answer. */
@@ -414,6 +416,7 @@ export const NOTHING_PUBLISHED: Edition = {
   holdsOlder: () => false,
   dates: [],
   manifest: () => null,
+  hasReflectivity: () => false,
   absolute: (path) => {
     throw new DataUnavailable(path, 'is not published');
   },
@@ -498,6 +501,7 @@ function makeEdition(
     holdsOlder: ({ name }) => older.has(name),
     dates,
     manifest: manifestReader(store, partitions),
+    hasReflectivity: (date) => partitions.get(date)?.reflectivity_archives !== undefined,
     absolute: store.absolute,
     paths: (table, names, near) => names.flatMap((name) => filesOf(named(name), table, near)),
     dayMaxPaths: (first, last, near) => {

@@ -27,6 +27,8 @@ export interface Config {
   readonly storm_day_start_hour: number;
   /** Days that raw files are kept after they came; null: for ever. */
   readonly raw_keep_days: number | null;
+  /** Hours after a scan that its archive of reflectivity is kept; 0: none is painted. */
+  readonly reflectivity_keep_hours: number;
   readonly log_level: Settings['HAIL_LOG_LEVEL'];
   /** The data clock, epoch milliseconds. */
   readonly now: () => number;
@@ -48,6 +50,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     model: { name: settings.HAIL_MODEL, url: withoutSlash(settings.HAIL_MODEL_URL ?? MODEL_URLS[settings.HAIL_MODEL]) },
     storm_day_start_hour: settings.HAIL_STORM_DAY_START_HOUR,
     raw_keep_days: settings.HAIL_RAW_KEEP_DAYS ?? null,
+    reflectivity_keep_hours: settings.HAIL_REFLECTIVITY_KEEP_HOURS,
     log_level: settings.HAIL_LOG_LEVEL,
     now: () => fixed_ms ?? Date.now(),
   });

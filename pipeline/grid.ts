@@ -137,6 +137,8 @@ export interface ScanInput {
   readonly probsevere: readonly ProbSevereObject[] | null;
   /** Products that were read, MESH first. */
   readonly products: readonly string[];
+  /** Archive of its reflectivity; left out where none was asked for, and without the product. */
+  readonly reflectivity_tiles?: Uint8Array;
 }
 
 /** A scan of hail alone, without any other product. */

@@ -33,6 +33,8 @@ export const layout = {
   staticTable: (table: string) => `tables/${table}`,
   monthTable: (table: string, month: string) => `tables/${table}/month=${month}`,
   scanTiles: (date: string) => `tiles/scan/date=${date}`,
+  reflectivity: 'tiles/reflectivity',
+  reflectivityTiles: (date: string) => `tiles/reflectivity/date=${date}`,
   dailyTiles: (date: string) => `tiles/daily/date=${date}`,
   stateDate: (date: string) => `state/date=${date}`,
   /** Folder of the manifests of a partition: a storm date, `month-YYYY-MM`, `collection-…`, or `undated`. */

@@ -4,16 +4,19 @@ import { MixedProvenance, Provenance } from './provenance.ts';
 /** Version of the shapes in this file; readers refuse a newer one. */
 export const MANIFEST_VERSION = 1;
 
+/** Entry of a list's table commits: the commit that last added or dropped an archive of reflectivity. */
+export const REFLECTIVITY = 'reflectivity';
+
 const isoDate = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 
 /** One published file. Data files are immutable: a name is never written twice with other content. */
 export const PublishedFile = z.object({
   path: z.string().meta({ description: 'Relative to the data root.' }),
-  kind: z.enum(['table', 'scan-tiles', 'daily-tiles', 'state']),
+  kind: z.enum(['table', 'scan-tiles', 'reflectivity-tiles', 'daily-tiles', 'state']),
   table: z.string().nullable().meta({ description: 'Table name of a table file.' }),
   segment: z.string().meta({
     description:
-      'Group of scans, `derived` for what follows from the whole date, `month`, or the name of a static table.',
+      'Group of scans, `derived` for what follows from the whole date, `reflectivity-` and a scan, `month`, or the name of a static table.',
   }),
   rows: z.int().nonnegative().meta({ description: 'Rows of a table, tiles of an archive, 1 for a state.' }),
   bytes: z.int().positive(),
@@ -34,6 +37,9 @@ export const CommittedScan = z.object({
   scan_id: z.string(),
   segment: z.string(),
   inputs: z.string().meta({ description: 'Hash of the names and sizes of the raw files.' }),
+  reflectivity: z.string().optional().meta({
+    description: 'Hash of the file that its archive of reflectivity was made from; left out when none was made.',
+  }),
 });
 export type CommittedScan = z.infer<typeof CommittedScan>;
 

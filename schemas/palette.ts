@@ -37,6 +37,32 @@ export function sizeColor(size_mm: number): SizeColor {
   return SIZE_COLORS.findLast((step) => size_mm >= step.mm_min) ?? (SIZE_COLORS[0] as SizeColor);
 }
 
+/** Colour of composite reflectivity of a band: at or above `dbz_min` and below the next. */
+export interface ReflectivityColor {
+  readonly dbz_min: number;
+  readonly color: string;
+}
+
+/**
+ * Bands of composite reflectivity, weakest first, 5 dBZ each, the last one open: what the pipeline paints and viewers colour. Weaker
+ * echoes are drizzle, insects and ground. It lies under hail, which has the warm colours: so it goes from pale green to
+ * blue, darker from step to step, in muted tones.
+ */
+export const REFLECTIVITY_COLORS: readonly ReflectivityColor[] = [
+  { dbz_min: 20, color: '#e3f0e4' },
+  { dbz_min: 25, color: '#cfe6d3' },
+  { dbz_min: 30, color: '#b7dac2' },
+  { dbz_min: 35, color: '#9dccb4' },
+  { dbz_min: 40, color: '#83bcab' },
+  { dbz_min: 45, color: '#6baaa3' },
+  { dbz_min: 50, color: '#57979c' },
+  { dbz_min: 55, color: '#488493' },
+  { dbz_min: 60, color: '#3e7087' },
+  { dbz_min: 65, color: '#385d79' },
+  { dbz_min: 70, color: '#334b69' },
+  { dbz_min: 75, color: '#2d3a57' },
+];
+
 /** Colours of the basemap, of low contrast: the hail stands out. */
 export const BASEMAP = {
   outside: '#eceff1',

@@ -69,6 +69,9 @@ export const Settings = z.object({
   HAIL_RAW_KEEP_DAYS: wholeNumber(2, 36_500).optional().meta({
     description: 'raw files in archive/ are deleted so many days after they came; kept for ever when left out',
   }),
+  HAIL_REFLECTIVITY_KEEP_HOURS: wholeNumber(0, 876_000).default(48).meta({
+    description: 'hours after a scan that its reflectivity tiles are kept; 0 paints none, and what was painted goes',
+  }),
   HAIL_HOST: z.string().min(1).default('127.0.0.1').meta({ description: 'address the service listens on' }),
   HAIL_PORT: wholeNumber(0, 65_535)
     .default(8080)

@@ -129,16 +129,17 @@ for (const [heading, shape] of [
     );
   });
 
-for (const [heading, kind, own] of [
-  ['### Scan tiles', 'scan-tiles', ['uncovered']],
-  ['### Daily tiles', 'daily-tiles', []],
+for (const [heading, kind, max_zoom, own] of [
+  ['### Scan tiles', 'scan-tiles', 10, ['hail_bounds', 'uncovered']],
+  ['### Reflectivity tiles', 'reflectivity-tiles', 6, ['uncovered']],
+  ['### Daily tiles', 'daily-tiles', 10, ['hail_bounds']],
 ] as const)
   test(`the layers under '${heading.slice(4)}' and the metadata are those of a published archive`, async (t) => {
-    const root = await publishedRoot(t, await midnight());
+    const root = await publishedRoot(t, await midnight(), { reflectivity_keep_hours: 48 });
     const manifest = await readNewest(root, DATE);
     const file = manifest?.files.find((one) => one.kind === kind);
     const { header, metadata } = await openArchive(new Uint8Array(readFileSync(join(root, file?.path ?? ''))));
-    t.deepEqual([header.specVersion, header.minZoom, header.maxZoom], [3, 0, 10]);
+    t.deepEqual([header.specVersion, header.minZoom, header.maxZoom], [3, 0, max_zoom]);
     t.deepEqual(
       firstTable(sectionOf(DOCUMENT, heading)).map(([layer = '', , fields = '']) => [
         ...codeSpans(layer),
@@ -150,7 +151,7 @@ for (const [heading, kind, own] of [
       ]),
     );
     const keys = firstTable(sectionOf(DOCUMENT, '## Tiles')).flatMap(([name = '']) => codeSpans(name));
-    t.deepEqual(Object.keys(metadata), [...keys.filter((key) => key !== 'uncovered'), ...own]);
+    t.deepEqual(Object.keys(metadata), [...keys.filter((key) => key !== 'uncovered' && key !== 'hail_bounds'), ...own]);
   });
 
 /** What a program of the document prints, run in the folder of the project on a data root. */

@@ -83,7 +83,7 @@ function daysLeft(
   return Math.floor((free_bytes - filling_days * raw) / Math.max(1, published));
 }
 
-/** Bytes below every folder `date=…` of a data root, raw files apart from what is published. */
+/** Bytes below every folder `date=…` of a data root, raw files apart from what is published; without reflectivity, which is not kept. */
 function bytesByDate(data_root: string): Map<string, DateBytes> {
   const found = new Map<string, DateBytes>();
   const add = (part: keyof DateBytes, folder: string) => {
@@ -99,7 +99,8 @@ function bytesByDate(data_root: string): Map<string, DateBytes> {
     ['published', layout.tables],
     ['published', layout.tiles],
   ] as const)
-    for (const name of namesIn(join(data_root, top))) add(part, join(data_root, top, name));
+    for (const name of namesIn(join(data_root, top)))
+      if (`${top}/${name}` !== layout.reflectivity) add(part, join(data_root, top, name));
   add('published', join(data_root, layout.state));
   return found;
 }

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { contains } from '../../schemas/contains.ts';
 import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
 import { DAILY_CACHE_CONTROL, PMTILES_TYPE, SCAN_CACHE_CONTROL } from '../../schemas/resources/tile-frame.ts';
+import { scanTime } from '../../schemas/time.ts';
 import { DataUnavailable, type Edition } from '../catalog.ts';
 import { ApiError } from '../errors.ts';
 import type { ByteRange } from '../http/ranges.ts';
@@ -17,6 +18,11 @@ export interface ArchiveRequest extends FileRequest {
 /** Path of a date's archive of one scan, below the tiles' address; the file name changes with the content. */
 export function scanTilesPath(date: string, tile_path: string): string {
   return `/scan/${date}/${basename(tile_path)}`;
+}
+
+/** Path of a date's archive of the reflectivity of one scan, below the tiles' address; the file name changes with the content. */
+export function reflectivityTilesPath(date: string, tile_path: string): string {
+  return `/reflectivity/${date}/${basename(tile_path)}`;
 }
 
 /** Path of the archive of a day, below the tiles' address; always the same. */
@@ -34,7 +40,33 @@ export function dailyArchive(manifest: Manifest | null): PublishedFile | null {
   return manifest?.files.find((file) => file.kind === 'daily-tiles') ?? null;
 }
 
-const SCAN_PATH = /^\/tiles\/scan\/(\d{4}-\d{2}-\d{2})\/(\d{8}T\d{6}Z-[0-9a-f]+\.pmtiles)$/;
+/** Archives of reflectivity that a manifest lists, by the id of their scan. */
+export function reflectivityArchives(manifest: Manifest | null): ReadonlyMap<string, PublishedFile> {
+  const files = manifest?.files.filter(({ kind }) => kind === 'reflectivity-tiles') ?? [];
+  return new Map(files.flatMap((file) => (file.first_scan === null ? [] : [[file.first_scan, file]])));
+}
+
+/** An archive of reflectivity, its path below the tiles' address, and the time of its scan. */
+export interface ReflectivityArchive {
+  readonly path: string;
+  /** Epoch milliseconds. */
+  readonly scan_time: number;
+  readonly file: PublishedFile;
+}
+
+/** The newest archive of reflectivity that is published; null without any. */
+export function newestReflectivity(edition: Edition): ReflectivityArchive | null {
+  for (const date of edition.dates.toReversed()) {
+    if (!edition.hasReflectivity(date)) continue;
+    const newest = [...reflectivityArchives(edition.manifest(date))].sort(([a], [b]) => (a < b ? 1 : -1))[0];
+    if (newest === undefined) continue;
+    const [scan_id, file] = newest;
+    return { path: reflectivityTilesPath(date, file.path), scan_time: scanTime(scan_id), file };
+  }
+  return null;
+}
+
+const SCAN_PATH = /^\/tiles\/(scan|reflectivity)\/(\d{4}-\d{2}-\d{2})\/(\d{8}T\d{6}Z-[0-9a-f]+\.pmtiles)$/;
 const DAILY_PATH = /^\/tiles\/daily\/(\d{4}-\d{2}-\d{2})\.pmtiles$/;
 
 const CORS = {
@@ -77,10 +109,10 @@ export async function archiveResponse(
 
 /** The listed archive of a path; null for anything else. Only literal characters match: an encoded path is no path here. */
 function archiveAt(path: string, edition: Edition): Archive | null {
-  const [, scanDate, name] = SCAN_PATH.exec(path) ?? [];
+  const [, layer, scanDate, name] = SCAN_PATH.exec(path) ?? [];
   if (scanDate !== undefined && name !== undefined) {
     const manifest = edition.manifest(scanDate);
-    const file = manifest === null ? undefined : scanArchives(manifest).get(name);
+    const file = manifest === null ? undefined : scanArchives(manifest).get(`${layer}/${name}`);
     return manifest === null || file === undefined ? null : { file, manifest, cache_control: SCAN_CACHE_CONTROL };
   }
   const [, date] = DAILY_PATH.exec(path) ?? [];
@@ -91,13 +123,16 @@ function archiveAt(path: string, edition: Edition): Archive | null {
 
 const byName = new WeakMap<Manifest, ReadonlyMap<string, PublishedFile>>();
 
-/** Archives of scans by file name. */
+/** Archives of scans, and of their reflectivity, by layer and file name. */
 function scanArchives(manifest: Manifest): ReadonlyMap<string, PublishedFile> {
-  const known =
-    byName.get(manifest) ??
-    new Map(manifest.files.filter(({ kind }) => kind === 'scan-tiles').map((file) => [basename(file.path), file]));
+  const known = byName.get(manifest) ?? new Map(manifest.files.flatMap(namedArchive));
   byName.set(manifest, known);
   return known;
+}
+
+function namedArchive(file: PublishedFile): [string, PublishedFile][] {
+  if (file.kind === 'scan-tiles') return [[`scan/${basename(file.path)}`, file]];
+  return file.kind === 'reflectivity-tiles' ? [[`reflectivity/${basename(file.path)}`, file]] : [];
 }
 
 async function openFile({ file, manifest }: Archive, edition: Edition, { first, last }: ByteRange): Promise<Readable> {

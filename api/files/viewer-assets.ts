@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { BASEMAP, SIZE_COLORS } from '../../schemas/palette.ts';
+import { BASEMAP, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { stateOutlines } from './viewer-outlines.ts';
@@ -56,13 +56,13 @@ export async function loadAssets(): Promise<Assets> {
   return { page, files, version: versionOf(page, files) };
 }
 
-/** Colours and bounds of sizes, smallest first, and the colours of the base map: the page has none of its own for them. */
+/** Colours and bounds of sizes and of reflectivity, smallest first, and the colours of the base map: the page has none of its own for them. */
 function palette() {
   const sizes = SIZE_COLORS.map((step) => ({
     ...step,
     inches: SIZE_BANDS.find((band) => band.category === step.category)?.inches ?? null,
   }));
-  return { sizes, basemap: BASEMAP, mm_per_inch: MM_PER_INCH };
+  return { sizes, reflectivity: REFLECTIVITY_COLORS, basemap: BASEMAP, mm_per_inch: MM_PER_INCH };
 }
 
 async function readAsset(name: string, from: URL): Promise<[string, Asset]> {

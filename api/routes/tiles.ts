@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { PublishedFile } from '../../schemas/manifest.ts';
+import { type PublishedFile, REFLECTIVITY } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import {
   DAILY_CACHE_CONTROL,
@@ -12,7 +12,14 @@ import { scanTime, stormDate, timestamp } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 import { dateQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
-import { dailyArchive, dailyTilesPath, scanTilesPath, tilesUrl } from '../files/tiles.ts';
+import {
+  dailyArchive,
+  dailyTilesPath,
+  reflectivityArchives,
+  reflectivityTilesPath,
+  scanTilesPath,
+  tilesUrl,
+} from '../files/tiles.ts';
 import { readFrames } from '../queries/frames.ts';
 import { rounded } from '../rules/rounded.ts';
 
@@ -44,6 +51,7 @@ export const tilesScan = readEndpoint({
           scan_id: '20260501T201200Z',
           scan_time: '2026-05-01T20:12:00Z',
           url: 'https://hail.example/tiles/scan/2026-05-01/20260501T201200Z-77b0e1aa.pmtiles',
+          reflectivity_url: 'https://hail.example/tiles/reflectivity/2026-05-01/20260501T201200Z-0c51d9e3.pmtiles',
           content_type: PMTILES_TYPE,
           cache_control: SCAN_CACHE_CONTROL,
           max_prob: 0.62,
@@ -60,9 +68,12 @@ export const tilesScan = readEndpoint({
     const date = query.date ?? scanDate(edition);
     const dates = date === null ? [] : [date];
     const as_of_ms = edition.dataAsOf(dates);
-    return { dates, date, as_of_ms, version: `${dates} ${edition.version(['frames'], dates)} ${as_of_ms}` };
+    const version = edition.version(['frames', REFLECTIVITY], dates);
+    return { dates, date, as_of_ms, version: `${dates} ${version} ${as_of_ms}` };
   },
   answer: async ({ services, edition, plan: { dates, date, as_of_ms } }) => {
+    const painted = date === null || !edition.hasReflectivity(date) ? null : edition.manifest(date);
+    const reflectivity = reflectivityArchives(painted);
     const frames = await readFrames(services.engine, edition.paths('frames', dates));
     const base = tilesUrl(services.base_url);
     return {
@@ -76,6 +87,7 @@ export const tilesScan = readEndpoint({
           scan_id,
           scan_time: timestamp(scan_time),
           url: `${base}${scanTilesPath(date ?? '', tile_path)}`,
+          reflectivity_url: urlOf(base, date ?? '', reflectivity.get(scan_id)),
           content_type: PMTILES_TYPE,
           cache_control: SCAN_CACHE_CONTROL,
           max_prob: max_prob === null ? null : rounded(max_prob, 3),
@@ -143,6 +155,10 @@ export const tilesDaily = readEndpoint({
     };
   },
 });
+
+function urlOf(base: string, date: string, archive: PublishedFile | undefined): string | null {
+  return archive === undefined ? null : `${base}${reflectivityTilesPath(date, archive.path)}`;
+}
 
 /** The latest date with scans. */
 function scanDate(edition: Edition): string | null {

@@ -4,6 +4,7 @@
  *   date: string | null,
  *   view: 'day' | 'scan',
  *   frame: string | null,
+ *   reflectivity: boolean,
  *   place: { zoom: number, lat: number, lon: number } | null,
  * }} Address
  */
@@ -26,6 +27,7 @@ export function readAddress(hash) {
     date: isDate(date) ? date : null,
     view: values.get('view') === 'scan' ? 'scan' : 'day',
     frame: SCAN_ID.test(frame) ? frame : null,
+    reflectivity: values.get('reflectivity') === 'on',
     place: readPlace(values.get('map') ?? ''),
   };
 }
@@ -34,11 +36,12 @@ export function readAddress(hash) {
  * The hash that shows the same again.
  * @param {Address} address
  */
-export function writeAddress({ date, view, frame, place }) {
+export function writeAddress({ date, view, frame, reflectivity, place }) {
   const parts = [
     `view=${view}`,
     date && `date=${date}`,
     view === 'scan' && frame && `frame=${frame}`,
+    reflectivity && 'reflectivity=on',
     place && `map=${place.zoom.toFixed(2)}/${place.lat.toFixed(4)}/${place.lon.toFixed(4)}`,
   ];
   return `#${parts.filter(Boolean).join('&')}`;

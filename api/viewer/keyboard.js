@@ -7,7 +7,8 @@ export function listenToKeys(acts) {
   document.addEventListener('keydown', (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
-    if (target.matches('input') || (target.matches('button') && [' ', 'Enter'].includes(event.key))) return;
+    if (target.matches('input:not([type="checkbox"])')) return;
+    if (target.matches('button, input') && [' ', 'Enter'].includes(event.key)) return;
     const act = acts[nameOf(event, target)];
     if (!act) return;
     event.preventDefault();

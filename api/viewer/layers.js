@@ -97,6 +97,33 @@ export function dayLayers(source, palette) {
   };
 }
 
+/** Reflectivity goes under this layer, and so under everything but the land. */
+export const UNDER_HAIL = 'uncovered';
+
+/**
+ * Layer of the archive of a scan's reflectivity: bands that do not overlap, muted by their colours, without edges.
+ * @param {string} source
+ * @param {Palette} palette
+ * @returns {Layer}
+ */
+export function reflectivityLayer(source, { reflectivity }) {
+  const [lowest, ...higher] = reflectivity;
+  const stops = higher.flatMap(({ dbz_min, color }) => [dbz_min, color]);
+  const color = /** @type {import('maplibre-gl').ExpressionSpecification} */ ([
+    'step',
+    ['get', 'dbz'],
+    lowest.color,
+    ...stops,
+  ]);
+  return {
+    id: source,
+    type: 'fill',
+    source,
+    'source-layer': 'reflectivity',
+    paint: { 'fill-color': color, 'fill-antialias': false },
+  };
+}
+
 /**
  * Layers of a source that say the size at a place, and those that name a storm.
  * @param {'scan' | 'day'} source

@@ -16,6 +16,26 @@ export function drawLegend(element, palette) {
   element.replaceChildren(title, list, hatched);
 }
 
+/**
+ * The scale of reflectivity: every band, each second with its lower bound.
+ * @param {HTMLElement} element
+ * @param {import('./words.js').Palette} palette
+ */
+export function drawReflectivityLegend(element, { reflectivity }) {
+  const list = document.createElement('ol');
+  list.className = 'ramp';
+  list.append(
+    ...reflectivity.map(({ dbz_min, color }, index) => {
+      const item = document.createElement('li');
+      const swatch = document.createElement('span');
+      swatch.style.background = color;
+      item.append(swatch, index % 2 === 0 ? String(dbz_min) : '');
+      return item;
+    }),
+  );
+  element.replaceChildren(list);
+}
+
 /** @param {import('./words.js').SizeStep} step @param {import('./words.js').Palette} palette */
 function swatch(step, palette) {
   const item = document.createElement('li');

@@ -1,6 +1,17 @@
 import { addProtocol, Map as MapLibre, NavigationControl, ScaleControl } from 'maplibre-gl';
 import { isCovered, uncoveredArea } from './coverage.js';
-import { arrowImage, dayLayers, FONT, hatchImage, scanLayers, sizeLayers, TOP, UNDER_BORDERS } from './layers.js';
+import {
+  arrowImage,
+  dayLayers,
+  FONT,
+  hatchImage,
+  reflectivityLayer,
+  scanLayers,
+  sizeLayers,
+  TOP,
+  UNDER_BORDERS,
+  UNDER_HAIL,
+} from './layers.js';
 import { pickAmong } from './pick.js';
 
 /**
@@ -16,6 +27,7 @@ const ZOOM = { min: 2.5, max: 14, fit_max: 7.5 };
 /** How near a click must be to a storm to mean it, pixels. */
 const TOUCH_PX = 9;
 const GRATICULE_DEG = 5;
+const REFLECTIVITY = 'reflectivity';
 /** A picture that takes longer than this counts as drawn: playing goes on. */
 const DRAWN_AT_LATEST_MS = 4000;
 
@@ -53,7 +65,7 @@ export async function openMap(container, { palette, states, archives, place }) {
   const hatch = hatchImage(palette.basemap.border);
   map.addImage(hatch.name, hatch.image, { pixelRatio: hatch.pixelRatio });
   map.addLayer(
-    { id: 'uncovered', type: 'fill', source: 'uncovered', paint: { 'fill-pattern': hatch.name, 'fill-opacity': 0.8 } },
+    { id: UNDER_HAIL, type: 'fill', source: 'uncovered', paint: { 'fill-pattern': hatch.name, 'fill-opacity': 0.8 } },
     'graticule',
   );
   /** @type {import('./coverage.js').Uncovered | null} */
@@ -61,6 +73,9 @@ export async function openMap(container, { palette, states, archives, place }) {
 
   /** @type {Record<View, string | null>} archive of each source */
   const shown = { day: null, scan: null };
+
+  /** @type {string | null} archive of reflectivity under it */
+  let under = null;
 
   /** @param {View} view */
   const remove = (view) => {
@@ -84,6 +99,24 @@ export async function openMap(container, { palette, states, archives, place }) {
       remove('day');
       remove('scan');
       this.hatch(null);
+      this.underlay(null);
+    },
+    /**
+     * Lays the archive of a scan's reflectivity under the hail; null takes it away.
+     * @param {string | null} url
+     */
+    underlay(url) {
+      const source = /** @type {import('maplibre-gl').VectorTileSource | undefined} */ (map.getSource(REFLECTIVITY));
+      if (url === under) return;
+      under = url;
+      if (url === null) {
+        map.removeLayer(REFLECTIVITY);
+        map.removeSource(REFLECTIVITY);
+      } else if (source) source.setUrl(archives.address(url));
+      else {
+        map.addSource(REFLECTIVITY, { type: 'vector', url: archives.address(url) });
+        map.addLayer(reflectivityLayer(REFLECTIVITY, palette), UNDER_HAIL);
+      }
     },
     /**
      * Shows an archive instead of what was there; two scans change without a blank between them.

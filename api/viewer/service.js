@@ -4,6 +4,7 @@
  *   scan_id: string,
  *   scan_time: string,
  *   url: string,
+ *   reflectivity_url: string | null,
  *   max_prob: number | null,
  *   max_size_mm: number | null,
  *   storms: { lat: number, lon: number, mm: number }[],

@@ -2,7 +2,7 @@ import { readAddress, writeAddress } from './address.js';
 import { openArchives } from './archives.js';
 import { forgetKey, openKeyDialog, readKey } from './key.js';
 import { listenToKeys } from './keyboard.js';
-import { drawLegend } from './legend.js';
+import { drawLegend, drawReflectivityLegend } from './legend.js';
 import { openMap } from './map.js';
 import { openService, ServiceError } from './service.js';
 import { openSpot } from './spot.js';
@@ -48,6 +48,7 @@ const palette = await asset('palette.json');
 for (const [name, color] of Object.entries(palette.basemap))
   document.documentElement.style.setProperty(`--${name}`, color);
 drawLegend(element('legend'), palette);
+drawReflectivityLegend(element('reflectivity-legend'), palette);
 
 const start = readAddress(location.hash);
 const archives = openArchives();
@@ -69,6 +70,7 @@ const state = {
   date: start.date,
   /** @type {'day' | 'scan'} */
   view: start.view,
+  reflectivity: start.reflectivity,
   /** @type {number | null} */
   frame: null,
   /** @type {DayIndex | null} */
@@ -151,6 +153,7 @@ function newestWithHail(/** @type {readonly Frame[]} */ frames) {
 /** Draws the day or the scan, as chosen; nothing on a date without scans. */
 async function showView() {
   const { day, view } = state;
+  tellReflectivity();
   for (const choice of ['day', 'scan']) element(`view-${choice}`).setAttribute('aria-pressed', String(choice === view));
   if (!day || day.frames.length === 0) return showNothing();
   if (view === 'scan' && state.frame !== null) return showFrame(state.frame);
@@ -159,11 +162,13 @@ async function showView() {
   const last = day.frames[day.frames.length - 1];
   setClock(dateInWords(day.date ?? ''), `until ${clockInWords(last.scan_time)}`);
   remember();
+  map.underlay(null);
   if (day.daily_url === null) return map.clear();
   await draw('day', day.daily_url);
 }
 
 function showNothing() {
+  tellReflectivity();
   map.clear();
   spot.close();
   timeline.point(null);
@@ -188,9 +193,13 @@ async function showFrame(index) {
   timeline.point(index);
   setClock(clockInWords(frame.scan_time), localInWords(frame.scan_time) || dateInWords(frame.scan_time.slice(0, 10)));
   remember();
+  tellReflectivity();
+  map.underlay(state.reflectivity ? frame.reflectivity_url : null);
   const drawing = draw('scan', frame.url);
-  for (const { url } of frames.slice(index + 1, index + 1 + AHEAD)) archives.ahead(url);
-  for (const { url } of frames.slice(Math.max(0, index - 1), index)) archives.ahead(url);
+  for (const other of [...frames.slice(index + 1, index + 1 + AHEAD), ...frames.slice(Math.max(0, index - 1), index)]) {
+    archives.ahead(other.url);
+    if (state.reflectivity && other.reflectivity_url !== null) archives.ahead(other.reflectivity_url);
+  }
   await drawing;
 }
 
@@ -219,6 +228,27 @@ function choose(view) {
   if (view === state.view) return;
   state.view = view;
   void showView();
+}
+
+/** Switches the reflectivity under the hail; it is of single scans, so that switching it on shows one. */
+function switchReflectivity() {
+  state.reflectivity = !state.reflectivity;
+  if (state.reflectivity) state.view = 'scan';
+  void showView();
+}
+
+/** How the switch stands, and why nothing is to be seen of it where that is so. */
+function tellReflectivity() {
+  const { day, view, frame, reflectivity } = state;
+  const shown = frame === null ? undefined : day?.frames[frame];
+  const toggle = /** @type {HTMLInputElement} */ (element('reflectivity'));
+  toggle.checked = reflectivity;
+  toggle.disabled = shown === undefined;
+  const isAbsent = view === 'scan' && shown?.reflectivity_url === null;
+  const isDrawn = reflectivity && view === 'scan' && shown !== undefined && !isAbsent;
+  element('reflectivity-legend').hidden = !isDrawn;
+  const note = isAbsent ? 'none kept for this scan' : isDrawn ? 'dBZ, this much or more' : '';
+  element('reflectivity-note').textContent = reflectivity && view === 'day' ? 'shown scan by scan' : note;
 }
 
 /** What the date holds, in a sentence; when the data are of, and whether they are real. */
@@ -298,10 +328,10 @@ function setTrouble(words, label = '', act = () => {}) {
 
 /** Keeps the address such that it shows the same to whoever gets it. */
 function remember() {
-  const { date, view, frame, day } = state;
+  const { date, view, frame, day, reflectivity } = state;
   const shown = frame === null || day?.date !== date ? null : (day?.frames[frame]?.scan_id ?? null);
   const scan_id = state.wanted ?? shown;
-  history.replaceState(null, '', writeAddress({ date, view, frame: scan_id, place: map.place() }));
+  history.replaceState(null, '', writeAddress({ date, view, frame: scan_id, reflectivity, place: map.place() }));
 }
 
 /** Room that the cards take from the map. */
@@ -368,6 +398,7 @@ listenToKeys({
   '.': () => timeline.step(1),
   ' ': () => timeline.toggle(),
   v: () => choose(state.view === 'day' ? 'scan' : 'day'),
+  e: switchReflectivity,
   f: () => void fitHail(true),
   r: refresh,
   '+': () => map.map.zoomIn(),
@@ -390,6 +421,7 @@ onClick('later', () => leaf(1));
 onClick('refresh', refresh);
 onClick('view-day', () => choose('day'));
 onClick('view-scan', () => choose('scan'));
+element('reflectivity').addEventListener('change', switchReflectivity);
 onClick('newest', () => {
   dropDay();
   void openNewest();
@@ -412,9 +444,10 @@ map.map.on('error', ({ error }) =>
   setTrouble(`Part of the map cannot be drawn: ${error.message}`, 'Try again', refresh),
 );
 addEventListener('hashchange', () => {
-  const { date, view, frame, place } = readAddress(location.hash);
+  const { date, view, frame, reflectivity, place } = readAddress(location.hash);
   if (place) map.map.jumpTo({ center: [place.lon, place.lat], zoom: place.zoom });
   state.view = view;
+  state.reflectivity = reflectivity;
   if (date) void openDate(date, frame);
 });
 

@@ -1,7 +1,13 @@
 /**
  * One step of the colour scale, as `palette.json` gives it.
  * @typedef {{ mm_min: number, category: string | null, inches: number | null, color: string, ink: string }} SizeStep
- * @typedef {{ sizes: SizeStep[], basemap: Record<string, string>, mm_per_inch: number }} Palette
+ * @typedef {{ dbz_min: number, color: string }} ReflectivityStep
+ * @typedef {{
+ *   sizes: SizeStep[],
+ *   reflectivity: ReflectivityStep[],
+ *   basemap: Record<string, string>,
+ *   mm_per_inch: number,
+ * }} Palette
  */
 
 const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');

@@ -1,4 +1,4 @@
-import type { Manifest } from '../../schemas/manifest.ts';
+import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { PipelineError } from '../error.ts';
 import { listPartitions, missingManifest, readHead, readManifest } from './manifests.ts';
@@ -15,6 +15,8 @@ export interface DateHead {
   readonly last_scan: string | null;
   /** Files of tables. */
   readonly table_files: number;
+  /** Archives of reflectivity. */
+  readonly reflectivity_archives: number;
 }
 
 /** The published storm dates: heads of all in memory, lists on the disk. */
@@ -41,7 +43,7 @@ export async function openDates(dataRoot: string, storm_day_start_hour: number):
         date,
         `was published with storm days that start at ${head.storm_day_start_hour} UTC, expected ${storm_day_start_hour} (HAIL_STORM_DAY_START_HOUR)`,
       );
-    const { partition, commit, source, closed, table_commits, scans, files } = head;
+    const { partition, commit, source, closed, table_commits, scans, files, reflectivity_archives = 0 } = head;
     heads.set(date, {
       partition,
       commit,
@@ -51,6 +53,7 @@ export async function openDates(dataRoot: string, storm_day_start_hour: number):
       scan_count: scans.count,
       last_scan: scans.last,
       table_files: files.length,
+      reflectivity_archives,
     });
   }
   const kept = new Map<string, Manifest>();
@@ -77,6 +80,7 @@ export async function openDates(dataRoot: string, storm_day_start_hour: number):
 }
 
 function headOfDate({ partition, commit, source, closed, table_commits, scans, files }: Manifest): DateHead {
+  const count = (sort: PublishedFile['kind']) => files.filter(({ kind }) => kind === sort).length;
   return {
     partition,
     commit,
@@ -85,6 +89,7 @@ function headOfDate({ partition, commit, source, closed, table_commits, scans, f
     table_commits,
     scan_count: scans.length,
     last_scan: scans.at(-1)?.scan_id ?? null,
-    table_files: files.filter(({ kind }) => kind === 'table').length,
+    table_files: count('table'),
+    reflectivity_archives: count('reflectivity-tiles'),
   };
 }

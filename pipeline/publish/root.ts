@@ -6,9 +6,9 @@ import type { Table } from '../../schemas/columns.ts';
 import type { Head } from '../../schemas/head.ts';
 import { newId } from '../../schemas/ids.ts';
 import { layout } from '../../schemas/layout.ts';
-import { MANIFEST_VERSION, type Manifest, type RootName } from '../../schemas/manifest.ts';
+import { MANIFEST_VERSION, type Manifest, REFLECTIVITY, type RootName } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
-import type { DayMax } from '../../schemas/tables/day-max.ts';
+import { type DayMax, dayMax } from '../../schemas/tables/day-max.ts';
 import { DAY_TABLES, SCORE_TABLES } from '../../schemas/tables/index.ts';
 import { scores } from '../../schemas/tables/scores.ts';
 import { scanId, timestamp } from '../../schemas/time.ts';
@@ -29,15 +29,18 @@ import {
   switchCurrent,
 } from './commit.ts';
 import { monthEdit, regroup, unfinishedHours } from './compact.ts';
-import { type Dates, openDates } from './dates.ts';
+import { type DateHead, type Dates, openDates } from './dates.ts';
 import { DERIVED_SEGMENT, deriveDay, SCORE_SEGMENT } from './day.ts';
 import { type LiveWindow, newestScan, openLiveWindow } from './live-window.ts';
 import { type Lock, takeLock } from './lock.ts';
 import { readCurrent, readHead, readNewest } from './manifests.ts';
+import { expiredReflectivity, replacedReflectivity } from './reflectivity.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
 import { type PublishedTable, publishStatic, type StaticContent } from './static.ts';
 import { clearStaging, type Swept, sweep } from './sweep.ts';
 import { sweepRaw } from './sweep-raw.ts';
+
+const MS_PER_HOUR = 60 * 60_000;
 
 /** Segments of one storm date that are published together, in place of others. */
 export interface DateCommit {
@@ -90,6 +93,8 @@ export interface Root {
   ) => Promise<boolean>;
   /** Takes everything of a date off its list, so that data of the other provenance may take its place. */
   readonly clear: (storm_date: string, now_ms: number) => Promise<void>;
+  /** Takes the archives of reflectivity off the lists whose scans lie so many hours back. Returns how many; the sweep deletes them. */
+  readonly expireReflectivity: (keep_hours: number, now_ms: number) => Promise<number>;
   /** Deletes what nobody needs any more, and raw files that came so many days ago; null keeps those for ever. */
   readonly sweep: (now_ms: number, raw_keep_days: number | null) => Promise<Swept>;
   /** Throws RootLost when the root was moved away or its lock was deleted; every write below it must come after such a look. */
@@ -149,7 +154,7 @@ function rootOf(publisher: Publisher): Root {
     heads: dates.heads,
     manifest: dates.manifest,
     check: lock.check,
-    stage: (products, dayMax, state) => guarded(() => stageSegment(engine, staging, products, dayMax, state)),
+    stage: (products, maxima, state) => guarded(() => stageSegment(engine, staging, products, maxima, state)),
     commit: (commits, fresh, now_ms) => guarded(() => commitScans(publisher, commits, fresh, now_ms)),
     publishDay: (storm_date, provenance, drop_segments, add_files, closed, now_ms) =>
       guarded(async () => {
@@ -178,6 +183,7 @@ function rootOf(publisher: Publisher): Root {
         ),
       ),
     clear: (storm_date, now_ms) => guarded(() => clear(publisher, storm_date, now_ms)),
+    expireReflectivity: (keep_hours, now_ms) => guarded(() => expireReflectivity(publisher, keep_hours, now_ms)),
     sweep: (now_ms, raw_keep_days) => guarded(() => sweepAll(publisher, now_ms, raw_keep_days)),
     close: async () => {
       try {
@@ -239,11 +245,13 @@ async function commitScans(
   now_ms: number,
 ): Promise<void> {
   const redone = commits.some((date) => date.drop_segments.length > 0);
-  const edits = commits.map((date) => {
-    const edit = scanEdit(date, publisher.storm_day_start_hour);
-    const scored = publisher.dates.heads.get(date.storm_date)?.table_commits[scores.name] !== undefined;
-    return date.drop_segments.length > 0 && scored ? withoutScores(edit) : edit;
-  });
+  const edits: Edit[] = [];
+  for (const date of commits) {
+    const previous = await publisher.dates.manifest(date.storm_date);
+    const edit = scanEdit(date, previous, publisher.storm_day_start_hour);
+    const scored = previous?.table_commits[scores.name] !== undefined;
+    edits.push(date.drop_segments.length > 0 && scored ? withoutScores(edit) : edit);
+  }
   await publish(publisher, edits, now_ms, fresh, redone);
 }
 
@@ -291,7 +299,11 @@ async function joinMonth(publisher: Publisher, month: string, now_ms: number, le
   const { engine, path, staging, dates, lock } = publisher;
   const closed = [...dates.heads.values()].filter((day) => day.closed && day.partition.startsWith(month));
   const previous = await readNewest(path, layout.monthPartition(month));
-  if (closed.filter((day) => previous?.dates?.[day.partition] !== day.commit).length < least) return false;
+  const isJoined = ({ partition, table_commits }: DateHead) => {
+    const commit = previous?.dates?.[partition];
+    return commit !== undefined && (table_commits[dayMax.name] ?? 0) <= commit;
+  };
+  if (closed.filter((day) => !isJoined(day)).length < least) return false;
   const days: Head[] = [];
   for (const { partition } of closed) {
     const head = await readHead(path, partition);
@@ -315,6 +327,19 @@ async function clear(publisher: Publisher, storm_date: string, now_ms: number): 
     [],
     true,
   );
+}
+
+async function expireReflectivity(publisher: Publisher, keep_hours: number, now_ms: number): Promise<number> {
+  const { heads, manifest } = publisher.dates;
+  const edits: Edit[] = [];
+  for (const { partition, reflectivity_archives } of heads.values()) {
+    const list = reflectivity_archives === 0 ? null : await manifest(partition);
+    const drop_segments = expiredReflectivity(list, now_ms - keep_hours * MS_PER_HOUR);
+    if (list !== null && drop_segments.length > 0)
+      edits.push(editOf(samePartition(list), { drop_segments, changed_tables: [REFLECTIVITY] }));
+  }
+  if (edits.length > 0) await publish(publisher, edits, now_ms);
+  return edits.reduce((sum, { drop_segments }) => sum + drop_segments.length, 0);
 }
 
 async function sweepAll({ path, dates }: Publisher, now_ms: number, raw_keep_days: number | null): Promise<Swept> {
@@ -359,19 +384,24 @@ async function finishInterrupted(publisher: Publisher, now_ms: number): Promise<
   if (!agrees) await moveSwitch(publisher, now_ms, [], true);
 }
 
-function scanEdit(date: DateCommit, storm_day_start_hour: number): Edit {
+function scanEdit(date: DateCommit, previous: Manifest | null, storm_day_start_hour: number): Edit {
   const { storm_date, provenance, drop_segments, segments, feeds } = date;
   const files = segments.flatMap((segment) => segment.files);
+  const replaced = replacedReflectivity(previous, drop_segments, segments);
+  const isPainted = replaced.length > 0 || files.some(({ entry }) => entry.kind === 'reflectivity-tiles');
   const tables = files.map((file) => file.entry.table).filter((table) => table !== null);
   return editOf(
     { partition: storm_date, provenance, storm_day_start_hour, closed: false },
     {
-      drop_segments,
+      drop_segments: [...drop_segments, ...replaced],
       feeds,
       add_scans: segments.flatMap((segment) => segment.scans),
       add_files: files,
       // A scan without hail still changes what is known of every table: its absence is an answer.
-      changed_tables: [...new Set([...tables, 'detections', 'cells', 'tracks', 'day-max'])],
+      changed_tables: [
+        ...new Set([...tables, 'detections', 'cells', 'tracks', 'day-max']),
+        ...(isPainted ? [REFLECTIVITY] : []),
+      ],
     },
   );
 }
@@ -391,7 +421,7 @@ const DAILY = 'daily';
 /** True when scans were published since the tiers, the event day and the daily archive of a date were drawn. */
 export function isDerivationDue({ table_commits }: Pick<Manifest, 'table_commits'>): boolean {
   const { [DAILY]: drawn = 0, ...tables } = table_commits;
-  const derived = new Set<string>([...DAY_TABLES, ...SCORE_TABLES].map(({ name }) => name));
+  const derived = new Set<string>([...[...DAY_TABLES, ...SCORE_TABLES].map(({ name }) => name), REFLECTIVITY]);
   return Object.entries(tables).some(([table, commit]) => !derived.has(table) && commit > drawn);
 }
 

@@ -11,6 +11,7 @@ import { scanId } from '../../schemas/time.ts';
 import type { FrameShape } from '../derive/frame-row.ts';
 import type { Engine } from '../duckdb.ts';
 import type { StagedFile } from './commit.ts';
+import { type Reflectivity, stageReflectivity } from './reflectivity.ts';
 import { stageState, stageTable, stageTiles } from './stage.ts';
 
 /** Everything that one scan publishes. */
@@ -25,6 +26,8 @@ export interface ScanProducts {
   readonly probsevere: readonly ProbSevereObject[];
   readonly frame: FrameShape;
   readonly archive: Uint8Array;
+  /** Left out, or null, for a scan without. */
+  readonly reflectivity?: Reflectivity | null;
 }
 
 /** Consecutive scans of one storm date that are published, regrouped and replaced together. */
@@ -72,7 +75,11 @@ export async function stageSegment(
     'day-max': dayMaxRows,
   };
   const checkpoint = { folder: layout.stateDate(date), stem: lastScan };
-  const files: StagedFile[] = [...scanTiles, await stageState(staging, state, checkpoint, covers)];
+  const files: StagedFile[] = [
+    ...scanTiles,
+    ...(await stageReflectivity(staging, products)),
+    await stageState(staging, state, checkpoint, covers),
+  ];
   for (const table of SCAN_TABLES) {
     if (rows[table.name].length === 0) continue;
     const destination = { folder: layout.table(table.name, date), stem: name };
@@ -80,7 +87,12 @@ export async function stageSegment(
   }
   return {
     name,
-    scans: products.map((scan) => ({ scan_id: scanId(scan.scan_time), segment: name, inputs: scan.inputs })),
+    scans: products.map(({ scan_time, inputs, reflectivity }) => ({
+      scan_id: scanId(scan_time),
+      segment: name,
+      inputs,
+      ...(reflectivity ? { reflectivity: reflectivity.inputs } : {}),
+    })),
     files,
   };
 }

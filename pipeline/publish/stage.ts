@@ -44,7 +44,7 @@ export async function stageTable(
 /** Writes an archive of tiles into the staging folder; `max_size_mm` is the largest size that it shows. */
 export async function stageTiles(
   staging: string,
-  kind: 'scan-tiles' | 'daily-tiles',
+  kind: 'scan-tiles' | 'reflectivity-tiles' | 'daily-tiles',
   archive: Uint8Array,
   destination: Destination,
   covers: Coverage,

@@ -111,7 +111,9 @@ async function verifyFile(engine: Engine, dataRoot: string, manifest: Manifest, 
   if (content.length !== file.bytes) return fault(`has ${content.length} bytes, expected ${file.bytes}`);
   const hash = sha256(content);
   if (hash !== file.sha256) return fault(`has sha256 ${hash}, expected ${file.sha256}`);
-  if (file.kind === 'scan-tiles' || file.kind === 'daily-tiles') return verifyArchive(content, file, fault);
+  if (file.kind === 'reflectivity-tiles' && !manifest.scans.some(({ scan_id }) => scan_id === file.first_scan))
+    return fault(`is of scan ${file.first_scan}, expected one of the list`);
+  if (file.kind.endsWith('-tiles')) return verifyArchive(content, file, fault);
   if (file.kind !== 'table') return [];
   const table = TABLES.find((candidate) => candidate.name === file.table);
   if (table === undefined)

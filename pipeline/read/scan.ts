@@ -44,9 +44,13 @@ export interface ScanFiles {
  * Everything the stages need of one scan, from its files.
  *
  * Throws BadInput whose subject is the path of the file that cannot be used: damaged, another product than its role
- * asks for, another time than the scan's, simulated beside observed, or more hail than any scan can have.
+ * asks for, another time than the scan's, simulated beside observed, or more hail than any scan can have. `onCompanion` is
+ * called with each companion's grid while it is in memory, and with its path; what it throws is thrown.
  */
-export async function readScan(files: ScanFiles): Promise<ScanInput> {
+export async function readScan(
+  files: ScanFiles,
+  onCompanion: (companion: Companion, grid: Grid, path: string) => void = () => {},
+): Promise<ScanInput> {
   const mesh = await readProduct(files.mesh, 'MESH');
   if (mesh.scan_time !== files.scan_time)
     throw new BadInput('read', files.mesh, `time ${timestamp(mesh.scan_time)}, expected ${timestamp(files.scan_time)}`);
@@ -66,6 +70,7 @@ export async function readScan(files: ScanFiles): Promise<ScanInput> {
     const grid = await readProduct(path, COMPANION_PRODUCTS[companion]);
     refuseMixture(path, grid.simulated, mesh.simulated);
     companions[companion] = sampleAtPixels(grid, field);
+    onCompanion(companion, grid, path);
     products.push(grid.product);
   }
   const probsevere = await readObjects(files, mesh.simulated);

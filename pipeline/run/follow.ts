@@ -149,6 +149,7 @@ function openChores(log: Log, raw_keep_days: number | null) {
     }
     if (performance.now() - swept_ms >= SWEEP_EVERY_MS) {
       // Files carry the time of the machine, whatever the data clock says.
+      await session.expireReflectivity();
       const { files: swept, bytes } = await root.sweep(Date.now(), raw_keep_days);
       log.info('Root:Sweep:Done', { files: swept, bytes });
       swept_ms = performance.now();

@@ -20,9 +20,10 @@ import {
   refuseOtherProvenances,
   selectWorthwhile,
 } from './raw-archive.ts';
-import { openReading } from './read-ahead.ts';
+import { type Drop, openReading } from './read-ahead.ts';
 import { redoStretch } from './redo.ts';
 import { planStretches, type Redo, type StretchPlan, scansOf } from './redo-plan.ts';
+import { paintsReflectivity } from './reflectivity.ts';
 import { type Arrived, type Context, isStopped, type Run, type Tally } from './run.ts';
 
 /** What a run did. */
@@ -83,12 +84,15 @@ function startRun(context: Context, { rebuild, arrived }: RunRequest): Run {
     postponed: [],
     dates: new Set(),
   };
-  const reading = openReading(context.readPool, pile, context.settings.storm_day_start_hour, (file, fault) => {
+  const drop: Drop = (file, fault) => {
     if (!(fault instanceof Unreadable)) run.unusable.push({ file, fault });
     // A published scan is not made again from less than it was made from.
     else if (run.redoing && isArchived(context.root, file)) throw fault;
     else postpone(context, file, { stage: 'read', reason: fault.reason, is_gone: fault.is_gone }, tally.postponed);
-  });
+  };
+  const reading = openReading(context.readPool, pile, context.settings.storm_day_start_hour, drop, (scan) =>
+    paintsReflectivity(context, scan),
+  );
   const run: Run = {
     context,
     rebuild,

@@ -67,6 +67,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
       await writeFeedStates(root, [{ ...state, source: 'simulated' }]);
       await publishSimulatedForecast(root, source.seed, config.now());
     }
+    await session.expireReflectivity();
     // Files carry the time of the machine, whatever the data clock says.
     const swept = await root.sweep(Date.now(), config.raw_keep_days);
     const touched = run.dates.length > 0 ? run.dates : datesOf(files, config.storm_day_start_hour);

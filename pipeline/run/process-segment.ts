@@ -13,6 +13,7 @@ import { archiveFile, dateOf, refuseOtherProvenance } from './raw-archive.ts';
 import type { ReadScan } from './read-ahead.ts';
 import { READ_AHEAD } from './read-ahead.ts';
 import type { HourOfScans } from './redo-plan.ts';
+import { reflectivityOf } from './reflectivity.ts';
 import { type Context, isStopped, type Run } from './run.ts';
 import { readBlockage } from './terrain.ts';
 import { encodeTrackingState, stateAt, type TrackingState } from './tracking-state.ts';
@@ -86,7 +87,8 @@ async function processAndArchive(context: Context, { scan, input }: ReadScan, be
     processScan(input, stateAt(before, scan.scan_time), { storm_date, inputs: scan.inputs, terrain }),
   );
   await allOrFirstError(filesOf(scan).map((file) => archiveFile(context, file, provenance)));
-  return { scan, result };
+  const reflectivity = reflectivityOf(context, scan, input.reflectivity_tiles);
+  return { scan, result: { ...result, products: { ...result.products, reflectivity } } };
 }
 
 /** What the work makes of a scan; what it finds wrong is the fault of the MESH file. */

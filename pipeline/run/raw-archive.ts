@@ -42,6 +42,8 @@ export interface SessionSettings {
   readonly each_scan: boolean;
   /** Days after which raw files are deleted; null: never. */
   readonly raw_keep_days: number | null;
+  /** Hours after a scan that its archive of reflectivity is kept; 0: none is painted. */
+  readonly reflectivity_keep_hours: number;
   /** Ends a run between two commits. What was not reached is found again by the next run. */
   readonly signal?: AbortSignal;
 }

@@ -31,12 +31,23 @@ export interface Reading {
   ) => Promise<Result | null>;
 }
 
-/** Opens a reading of scans planned from `pile`. A file at fault leaves it; a scan that wanted it is planned again without it. */
-export function openReading(readPool: ReadPool, pile: Pile, storm_day_start_hour: number, drop: Drop): Reading {
+/**
+ * Opens a reading of scans planned from `pile`. A file at fault leaves it; a scan that wanted it is planned again without it.
+ * `paints` tells for which scans the reflectivity is painted, too.
+ */
+export function openReading(
+  readPool: ReadPool,
+  pile: Pile,
+  storm_day_start_hour: number,
+  drop: Drop,
+  paints: (scan: ScanPlan) => Promise<boolean> = async () => false,
+): Reading {
   const running = new Map<string, Promise<ScanInput>>();
   const start = (scan: ScanPlan): Promise<ScanInput> => {
     const key = `${scan.scan_id} ${scan.inputs}`;
-    const read = running.get(key) ?? readPool.read(scanFiles(scan, storm_day_start_hour));
+    const begin = async () =>
+      readPool.read({ ...scanFiles(scan, storm_day_start_hour), paints_reflectivity: await paints(scan) });
+    const read = running.get(key) ?? begin();
     running.set(key, read);
     // A failure of a scan read ahead is handled when that scan is processed; until then it must not count as unhandled.
     read.catch(() => {});

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { BadInput, Unreadable } from '../error.ts';
 import type { ScanInput } from '../grid.ts';
-import type { ScanFiles } from '../read/scan.ts';
+import type { ReadRequest } from './read-and-paint.ts';
 import type { ReaderAnswer } from './read-worker.ts';
 
 interface Waiting {
@@ -11,7 +11,7 @@ interface Waiting {
 
 /** Threads that decode scans, so that one scan is read while the one before it is tracked and published. */
 export interface ReadPool {
-  readonly read: (files: ScanFiles) => Promise<ScanInput>;
+  readonly read: (files: ReadRequest) => Promise<ScanInput>;
   readonly close: () => Promise<void>;
 }
 
@@ -53,7 +53,7 @@ function startLane() {
   worker.on('error', failAll);
   worker.on('exit', (code) => failAll(new Error(`reader thread ended with code ${code}`)));
   return {
-    read: (files: ScanFiles) =>
+    read: (files: ReadRequest) =>
       new Promise<ScanInput>((resolve, reject) => {
         // Nobody would answer.
         if (dead !== null) return reject(dead);

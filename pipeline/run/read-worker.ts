@@ -1,10 +1,10 @@
 import { parentPort } from 'node:worker_threads';
 import { BadInput, Unreadable } from '../error.ts';
-import { readScan, type ScanFiles } from '../read/scan.ts';
+import { type ReadRequest, readAndPaint } from './read-and-paint.ts';
 
 /** What a reader thread answers to one request. */
 export type ReaderAnswer =
-  | { readonly id: number; readonly input: Awaited<ReturnType<typeof readScan>> }
+  | { readonly id: number; readonly input: Awaited<ReturnType<typeof readAndPaint>> }
   | { readonly id: number; readonly bad: { readonly stage: string; readonly subject: string; readonly reason: string } }
   | {
       readonly id: number;
@@ -13,8 +13,8 @@ export type ReaderAnswer =
   | { readonly id: number; readonly failure: { readonly message: string; readonly stack: string } };
 
 /** The body of a reader thread: a request names the files of a scan, the answer is plain data. */
-parentPort?.on('message', ({ id, files }: { id: number; files: ScanFiles }) => {
-  readScan(files).then(
+parentPort?.on('message', ({ id, files }: { id: number; files: ReadRequest }) => {
+  readAndPaint(files).then(
     (input) => parentPort?.postMessage({ id, input } satisfies ReaderAnswer),
     (error: unknown) => parentPort?.postMessage(explain(id, error)),
   );

@@ -18,6 +18,8 @@ export interface Session {
   readonly rebuild: (storm_date: string) => Promise<RunSummary>;
   /** Takes data of the other provenance off the storm dates of these files, so that they can take their place. */
   readonly replace: (files: readonly SourceFile[]) => Promise<string[]>;
+  /** Takes the archives of reflectivity off the lists that are older than they are kept. Returns how many. */
+  readonly expireReflectivity: () => Promise<number>;
   /**
    * Draws what follows from whole dates, joins finished hours, and turns dates that are over into day files. Stops between
    * two of them when `isPressed` returns true because something else is more urgent; true when nothing is left.
@@ -41,6 +43,7 @@ export function openSession(root: Root, readPool: ReadPool, settings: SessionSet
     ingest: (files, arrived = () => []) => ingestFiles(context, files, { rebuild: null, arrived }),
     rebuild: (storm_date) => ingestFiles(context, [], { rebuild: storm_date, arrived: () => [] }),
     replace: (files) => replaceOtherProvenance(context, files),
+    expireReflectivity: () => root.expireReflectivity(settings.reflectivity_keep_hours, settings.now()),
     finishDates: (isPressed = () => false) => finishDates(context, isPressed),
   };
 }

@@ -33,7 +33,7 @@ export interface StreamRequest {
 /** Follows a source and publishes each scan as it comes, until it is told to stop or an error does not pass. */
 export async function streamSource(config: Config, request: StreamRequest): Promise<void> {
   const { source, feeds, every_ms, log, tell, stop } = request;
-  const { data_root, storm_day_start_hour, now, raw_keep_days } = config;
+  const { data_root, storm_day_start_hour, now, raw_keep_days, reflectivity_keep_hours } = config;
   const { signal } = stop;
   const readers = startReadPool(request.threads);
   const open = async (): Promise<OpenedRoot> => {
@@ -43,6 +43,7 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
       now,
       log,
       raw_keep_days,
+      reflectivity_keep_hours,
       move_raw: source.kind === 'noaa',
       each_scan: true,
       signal,

@@ -21,12 +21,12 @@ export async function withSession<T>(
   { holder, threads, move_raw, log }: SessionNeeds,
   work: (root: Root, session: Session) => Promise<T>,
 ): Promise<T> {
-  const { data_root, storm_day_start_hour, now, raw_keep_days } = config;
+  const { data_root, storm_day_start_hour, now, raw_keep_days, reflectivity_keep_hours } = config;
   const root = await openRoot(data_root, holder, storm_day_start_hour, now());
   const readers = startReadPool(threads);
   try {
-    const settings = { storm_day_start_hour, now, log, move_raw, each_scan: false, raw_keep_days };
-    return await work(root, openSession(root, readers, settings));
+    const settings = { storm_day_start_hour, now, log, move_raw, raw_keep_days, reflectivity_keep_hours };
+    return await work(root, openSession(root, readers, { ...settings, each_scan: false }));
   } finally {
     await readers.close();
     await root.close();

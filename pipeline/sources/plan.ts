@@ -189,10 +189,20 @@ function roles(scan: Omit<ScanPlan, 'inputs'>): [string, SourceFile][] {
 }
 
 function inputsHash(scan: Omit<ScanPlan, 'inputs'>): string {
-  const lines = roles(scan).map(([role, { name, bytes, correction }]) => {
-    const content = correction?.same_size ? `${bytes}\t${correction.sha256}` : bytes;
-    return `${role}\t${name}\t${content}\n`;
-  });
+  return shortHash(roles(scan).map(([role, file]) => inputLine(role, file)));
+}
+
+/** 16 hex digits: hash of the name and size of one file in its role, of a correction of the same size the content too. */
+export function inputHash(role: string, file: SourceFile): string {
+  return shortHash([inputLine(role, file)]);
+}
+
+function inputLine(role: string, { name, bytes, correction }: SourceFile): string {
+  const content = correction?.same_size ? `${bytes}\t${correction.sha256}` : bytes;
+  return `${role}\t${name}\t${content}\n`;
+}
+
+function shortHash(lines: readonly string[]): string {
   return createHash('sha256').update(lines.join('')).digest('hex').slice(0, 16);
 }
 

@@ -18,9 +18,14 @@ export interface VectorLayer {
   readonly fields: Readonly<Record<string, FieldType>>;
 }
 
-/** Declares a layer that is there at every zoom. */
-export function vectorLayer(id: string, description: string, fields: Readonly<Record<string, FieldType>>): VectorLayer {
-  return { id, description, minzoom: MIN_ZOOM, maxzoom: MAX_ZOOM, fields };
+/** Declares a layer that is there at every zoom, of an archive that ends at the last. */
+export function vectorLayer(
+  id: string,
+  description: string,
+  fields: Readonly<Record<string, FieldType>>,
+  maxzoom = MAX_ZOOM,
+): VectorLayer {
+  return { id, description, minzoom: MIN_ZOOM, maxzoom, fields };
 }
 
 /** What an archive says of itself. */
@@ -29,8 +34,8 @@ export interface ArchiveNote {
   readonly description: string;
   readonly provenance: MixedProvenance;
   readonly layers: readonly VectorLayer[];
-  /** What all drawn hail lies in; null without hail. */
-  readonly hail_bounds: Bbox | null;
+  /** What all drawn hail lies in; null without hail, left out by an archive of something else. */
+  readonly hail_bounds?: Bbox | null;
   /** Where no radar looked; left out where an archive does not know. */
   readonly uncovered?: UncoveredBlocks | null;
 }
@@ -40,7 +45,7 @@ const CENTER_ZOOM_MIN = 3;
 const CENTER_ZOOM_MAX = 8;
 
 /** Everything of an archive but its tiles: metadata, bounds, and a centre at which the bounds about fill a screen. */
-export function describeArchive(note: ArchiveNote, bounds: Bbox): Omit<Archive, 'tiles'> {
+export function describeArchive(note: ArchiveNote, bounds: Bbox, maxZoom = MAX_ZOOM): Omit<Archive, 'tiles'> {
   const [west, south, east, north] = bounds;
   const zoom = Math.floor(Math.log2(360 / Math.max(east - west, north - south, 0.01))) + 1;
   return {
@@ -53,7 +58,7 @@ export function describeArchive(note: ArchiveNote, bounds: Bbox): Omit<Archive, 
       type: 'overlay',
       format: 'pbf',
       vector_layers: note.layers,
-      hail_bounds: note.hail_bounds,
+      ...(note.hail_bounds === undefined ? {} : { hail_bounds: note.hail_bounds }),
       ...(note.uncovered ? { uncovered: note.uncovered } : {}),
     },
     bounds,
@@ -63,7 +68,7 @@ export function describeArchive(note: ArchiveNote, bounds: Bbox): Omit<Archive, 
       zoom: Math.min(CENTER_ZOOM_MAX, Math.max(CENTER_ZOOM_MIN, zoom)),
     },
     minZoom: MIN_ZOOM,
-    maxZoom: MAX_ZOOM,
+    maxZoom,
   };
 }
 

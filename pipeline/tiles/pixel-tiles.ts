@@ -1,6 +1,7 @@
 import type { LegacyFeature, LegacyTile } from 'geojson-vt';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { type PixelSet, type Ring, traceMultiPolygon } from '../../schemas/geo/rings.ts';
+import { columnEdges, rowEdges } from './tile-units.ts';
 
 /** An area of whole pixels of the lattice, with what is said of it. */
 export interface PixelArea {
@@ -68,22 +69,15 @@ function squareGrid(zoom: number, { extent, buffer }: TileGrid): SquareGrid {
   if (known !== undefined) return known;
   const side = 2 ** Math.max(0, PIXEL_ZOOM - zoom);
   const world = extent * 2 ** zoom;
-  const edges = (pixels: number, place: (pixel: number) => number) =>
-    Int32Array.from({ length: Math.ceil(pixels / side) + 1 }, (_, k) => Math.round(world * place(k * side)));
-  const x = edges(LATTICE.cols, (col) => (LATTICE.west + col * LATTICE.step) / 360 + 0.5);
-  const y = edges(LATTICE.rows, (row) => mercator(LATTICE.north - row * LATTICE.step));
+  const squares = (pixels: number) => ({ side, first: 0, count: Math.ceil(pixels / side) });
+  const x = columnEdges(squares(LATTICE.cols), world);
+  const y = rowEdges(squares(LATTICE.rows), world);
   const tileOf = (unit: number) => Math.floor(unit / extent);
   const first = (units: Int32Array) => units.map((unit) => tileOf(unit - buffer));
   const last = (units: Int32Array) => units.subarray(1).map((unit) => tileOf(unit + buffer));
   const made = { side, x, y, west: first(x), east: last(x), north: first(y), south: last(y) };
   squareGrids.set(key, made);
   return made;
-}
-
-/** Share of the world from the north down to a latitude, in web Mercator. */
-function mercator(lat: number): number {
-  const sine = Math.sin((lat * Math.PI) / 180);
-  return 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI);
 }
 
 interface TileSquares {

@@ -18,6 +18,10 @@ export const TileFrame = z.object({
   scan_id: z.string().meta({ description: 'Compact scan time.' }),
   scan_time: wireTime('Observation time.'),
   url: z.url().meta({ description: 'Archive, readable by anyone with HTTP range requests.' }),
+  reflectivity_url: z.url().nullable().meta({
+    description:
+      'Archive of its composite reflectivity, same type and caching; null without the product, and once it is too old to be kept.',
+  }),
   content_type: contentType,
   cache_control: z.literal(SCAN_CACHE_CONTROL).meta({ description: 'As the archive is served.' }),
   max_prob: wireProbability('Largest ml_probability of the scan; null without a storm cell.').nullable(),

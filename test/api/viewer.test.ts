@@ -6,7 +6,7 @@ import { EtagMismatch } from 'pmtiles';
 import { ApiError } from '../../api/errors.ts';
 import { openViewer, type ViewerResponse } from '../../api/files/viewer.ts';
 import { stateOutlines } from '../../api/files/viewer-outlines.ts';
-import { BASEMAP, SIZE_COLORS } from '../../schemas/palette.ts';
+import { BASEMAP, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
 
 const viewer = openViewer('http://127.0.0.1:8080/v1');
 
@@ -164,6 +164,7 @@ test('the page colours sizes and map as every picture does', async (t) => {
     })),
     SIZE_COLORS,
   );
+  t.deepEqual(palette.reflectivity, REFLECTIVITY_COLORS);
   t.deepEqual(palette.basemap, BASEMAP);
   t.deepEqual(
     palette.sizes.map(({ inches }: { inches: number | null }) => inches),
@@ -199,18 +200,20 @@ interface Address {
   readonly date: string | null;
   readonly view: 'day' | 'scan';
   readonly frame: string | null;
+  readonly reflectivity: boolean;
   readonly place: { readonly zoom: number; readonly lat: number; readonly lon: number } | null;
 }
 const addressModule = () => pageModule<AddressModule>('address.js');
 
-test('an address brings back date, view, scan and place', async (t) => {
+test('an address brings back date, view, scan, reflectivity and place', async (t) => {
   const { readAddress, writeAddress } = await addressModule();
-  const hash = '#view=scan&date=2026-11-21&frame=20261121T040511Z&map=6.20/36.1000/-98.5000';
+  const hash = '#view=scan&date=2026-11-21&frame=20261121T040511Z&reflectivity=on&map=6.20/36.1000/-98.5000';
   const address = readAddress(hash);
   t.deepEqual(address, {
     date: '2026-11-21',
     view: 'scan',
     frame: '20261121T040511Z',
+    reflectivity: true,
     place: { zoom: 6.2, lat: 36.1, lon: -98.5 },
   });
   t.is(writeAddress(address), hash);
@@ -218,13 +221,14 @@ test('an address brings back date, view, scan and place', async (t) => {
 
 test('what an address says wrongly counts as not said', async (t) => {
   const { readAddress } = await addressModule();
-  const nothing = { date: null, view: 'day', frame: null, place: null };
+  const nothing = { date: null, view: 'day', frame: null, reflectivity: false, place: null };
   for (const hash of [
     '',
     '#',
     '#date=2026-02-30',
     '#date=today&view=radar',
     '#frame=../x',
+    '#reflectivity=yes',
     '#map=99/1/1',
     '#map=5/95/0',
     '#map=5/1',

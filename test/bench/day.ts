@@ -53,6 +53,7 @@ export async function day(args: readonly string[]): Promise<void> {
       move_raw: false,
       each_scan,
       raw_keep_days: null,
+      reflectivity_keep_hours: 48,
     });
     const started = performance.now();
     const run = await session.ingest((await listFolder(raw)).files);

@@ -34,6 +34,7 @@ export async function scan(): Promise<void> {
         move_raw: false,
         each_scan: true,
         raw_keep_days: null,
+        reflectivity_keep_hours: 48,
       };
       const run = await openSession(roots.at(-1) as Root, readers, settings).ingest(file);
       if (run.scans !== 1 || run.detections !== 153)

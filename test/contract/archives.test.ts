@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import test from 'ava';
 import { FetchSource, PMTiles, tileTypeExt } from 'pmtiles';
 import { type Catalog, openCatalog } from '../../api/catalog.ts';
-import { archiveResponse } from '../../api/files/tiles.ts';
+import { archiveResponse, newestReflectivity } from '../../api/files/tiles.ts';
 import { type OpenStreams, openStreams } from '../../api/http/open-streams.ts';
 import { archives } from '../../api/routes/archives.ts';
 import { tilesDaily, tilesScan } from '../../api/routes/tiles.ts';
@@ -23,7 +23,7 @@ let service: RunningService;
 let catalog: Catalog;
 
 test.before(async () => {
-  await publish(data_root, await scansBetween('23:54', '00:02'));
+  await publish(data_root, await scansBetween('23:54', '00:02'), { reflectivity_keep_hours: 48 });
   catalog = await openCatalog(data_root, 0);
   service = await startService({
     endpoints: [tilesScan, tilesDaily],
@@ -75,13 +75,28 @@ test('GET of an archive needs no key and gives the very file, its type, its leng
 test('archives are cached as their discovery says', async (t) => {
   const scan = (await service.json(`/v1/tiles/scan?date=${DATE}`)) as ScanTiles;
   const daily = (await service.json(`/v1/tiles/daily?date=${DATE}`)) as DailyTiles;
-  t.is((await get(await scanPath())).headers.get('cache-control'), scan.frames[0]?.cache_control ?? null);
+  const [frame] = scan.frames;
+  t.is((await get(await scanPath())).headers.get('cache-control'), frame?.cache_control ?? null);
+  const reflectivity = await get(new URL(frame?.reflectivity_url ?? '').pathname);
+  t.is(reflectivity.headers.get('cache-control'), frame?.cache_control ?? null);
   t.is((await get(DAILY)).headers.get('cache-control'), daily.cache_control);
 });
 
 test('every address that discovery gives answers', async (t) => {
   const { frames } = (await service.json(`/v1/tiles/scan?date=${DATE}`)) as ScanTiles;
-  for (const { url } of frames) t.is((await get(new URL(url).pathname, {}, 'HEAD')).status, 200);
+  for (const { url, reflectivity_url } of frames)
+    for (const address of [url, reflectivity_url ?? ''])
+      t.is((await get(new URL(address).pathname, {}, 'HEAD')).status, 200);
+});
+
+test('the newest archive of reflectivity is that of the newest scan, and is answered under its path', async (t) => {
+  const newest = newestReflectivity(catalog.edition());
+  const { frames } = (await service.json('/v1/tiles/scan')) as ScanTiles;
+  t.is(newest?.scan_time, Date.parse(frames.at(-1)?.scan_time ?? ''));
+  const response = await get(`/tiles${newest?.path}`);
+  t.is(response.headers.get('etag'), `"${newest?.file.sha256}"`);
+  const archive = new PMTiles(new FetchSource(`${service.url}/tiles${newest?.path}`));
+  t.is((await archive.getHeader()).maxZoom, 6);
 });
 
 test('a range is answered 206 with its place in the whole', async (t) => {
@@ -185,6 +200,8 @@ for (const path of [
   '/tiles/scan/2026-05-01/../../../current.json',
   '/tiles/scan/2026-05-01/20260501T235400Z-00000000.pmtiles',
   '/tiles/scan/2026-05-01/.pmtiles',
+  '/tiles/reflectivity/2026-05-01/20260501T235400Z-00000000.pmtiles',
+  '/tiles/reflectivity/2026-05-01.pmtiles',
   '/tiles/scan/date=2026-05-01/x.pmtiles',
 ])
   test(`${path} is 404`, async (t) => t.is(await statusOf(path), 404));

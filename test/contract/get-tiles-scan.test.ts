@@ -42,7 +42,8 @@ test('GET /v1/tiles/scan lists every scan of a date, oldest first, with the addr
     scans.map(({ scan_id }) => scan_id),
   );
   t.is(data_as_of, frames.at(-1)?.scan_time ?? null, 'a past date keeps its own freshness');
-  for (const { scan_id, url, content_type, cache_control } of frames) {
+  for (const { scan_id, url, reflectivity_url, content_type, cache_control } of frames) {
+    t.is(reflectivity_url, null, 'none is kept in this data root');
     t.regex(url, new RegExp(`^http://127\\.0\\.0\\.1:8080/tiles/scan/2026-05-01/${scan_id}-[0-9a-f]+\\.pmtiles$`));
     t.is(content_type, 'application/vnd.pmtiles');
     t.is(cache_control, 'public, max-age=31536000, immutable');

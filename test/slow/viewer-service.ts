@@ -167,13 +167,20 @@ async function readDays(
     const rows = await connection.runAndReadAll(
       `SELECT *, strftime(scan_time, '%Y-%m-%dT%H:%M:%SZ') AS time FROM read_parquet([${tables}]) ORDER BY scan_time`,
     );
+    const painted = new Map(
+      manifest.files.filter(({ kind }) => kind === 'reflectivity-tiles').map((file) => [file.first_scan, file.path]),
+    );
     const frames = rows.getRowObjects().map((row) => {
       const path = `/tiles/scan/${date}/${basename(String(row.tile_path))}`;
       files.set(path, { path: String(row.tile_path), cache: SCAN_CACHE });
+      const reflectivity = painted.get(String(row.scan_id)) ?? null;
+      const under = reflectivity === null ? null : `/tiles/reflectivity/${date}/${basename(reflectivity)}`;
+      if (reflectivity !== null && under !== null) files.set(under, { path: reflectivity, cache: SCAN_CACHE });
       return {
         scan_id: row.scan_id,
         scan_time: row.time,
         url: origin + path,
+        reflectivity_url: under === null ? null : origin + under,
         content_type: TILES,
         cache_control: SCAN_CACHE,
         max_prob: row.max_prob,

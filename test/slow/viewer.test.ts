@@ -48,6 +48,8 @@ interface Visitor extends BrowserContextOptions {
   readonly hash?: string;
   readonly key?: boolean;
   readonly source?: 'simulated' | 'observed';
+  /** Reflectivity is painted, too. */
+  readonly reflectivity?: boolean;
   /** Nothing is published. */
   readonly empty?: boolean;
   readonly refused?: Parameters<ViewerService['refuse']>;
@@ -64,8 +66,9 @@ function browserTest(
     return;
   }
   test.serial(title, async (t) => {
-    const { hash = '', key = true, source = 'simulated', refused, empty = false, ...screen } = visitor;
-    const service = await serveViewer(empty ? null : await publishedRoot(t, await midnight()), source);
+    const { hash = '', key = true, source = 'simulated', refused, empty = false, reflectivity, ...screen } = visitor;
+    const kept = reflectivity ? { reflectivity_keep_hours: 1000 } : {};
+    const service = await serveViewer(empty ? null : await publishedRoot(t, await midnight(), kept), source);
     if (refused) service.refuse(...refused);
     const context = await browser.newContext({ ...DESKTOP, ...screen });
     context.setDefaultTimeout(PATIENCE_MS);
@@ -353,6 +356,64 @@ browserTest(
     await ready(page);
     t.is(await said(page, '#clock-utc'), time);
     t.is(page.url(), address);
+  },
+);
+
+const REFLECTIVITY_NOTE = '#reflectivity-note';
+/** Colours of 30, 35 and 40 dBZ: some of them lie around any hail. */
+const ECHO = ['183,218,194', '157,204,180', '131,188,171'];
+
+browserTest(
+  'reflectivity is switched on under the hail of each scan, with its legend, and the address says so',
+  { reflectivity: true, hash: `#view=scan&date=${SECOND_DATE}` },
+  async (t, { page, complaints, service, picture }) => {
+    const isEcho = () => ECHO.some((color) => seen.has(color));
+    let seen = await colorsOf(page, MIDDLE);
+    t.false(isEcho());
+    t.false(
+      service.requests.some((line) => line.includes('/tiles/reflectivity/')),
+      'off: nothing is fetched',
+    );
+    t.false(await page.locator('#reflectivity-legend').isVisible());
+    await page.locator('#reflectivity').check();
+    await drawn(page);
+    await page.waitForTimeout(400);
+    await picture('reflectivity');
+    seen = await colorsOf(page, MIDDLE);
+    t.true(isEcho());
+    t.true(seen.has(NICKEL), 'hail lies on top');
+    t.deepEqual(await page.locator('#reflectivity-legend li').allTextContents(), [
+      '20',
+      '',
+      '30',
+      '',
+      '40',
+      '',
+      '50',
+      '',
+      '60',
+      '',
+      '70',
+      '',
+    ]);
+    t.is(await said(page, REFLECTIVITY_NOTE), 'dBZ, this much or more');
+    t.true(page.url().includes('reflectivity=on'));
+    await page.locator('#view-day').click();
+    await drawn(page);
+    t.is(await said(page, REFLECTIVITY_NOTE), 'shown scan by scan');
+    seen = await colorsOf(page, MIDDLE);
+    t.false(isEcho());
+    t.deepEqual(complaints, []);
+  },
+);
+
+browserTest(
+  'a scan without an archive of reflectivity says so at the switch, and the hail stays',
+  { hash: `#view=scan&date=${SECOND_DATE}&reflectivity=on` },
+  async (t, { page, complaints }) => {
+    t.is(await said(page, REFLECTIVITY_NOTE), 'none kept for this scan');
+    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
+    t.deepEqual(complaints, []);
   },
 );
 

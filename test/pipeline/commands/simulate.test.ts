@@ -13,6 +13,7 @@ const config = (): Config => ({
   model: { name: 'hrrr', url: '' },
   storm_day_start_hour: 0,
   raw_keep_days: null,
+  reflectivity_keep_hours: 0,
   log_level: 'silent',
   now: () => Date.parse('2026-05-02T01:00:00Z'),
 });

@@ -219,6 +219,7 @@ const head = (partition: string, scan_count: number, closed = true): DateHead =>
   scan_count,
   last_scan: null,
   table_files: 1,
+  reflectivity_archives: 0,
 });
 const dates = (count: number, scans: number, last = '2026-05-01') =>
   Array.from({ length: count }, (_, n) => head(addDays(last, n + 1 - count), scans));

@@ -3,12 +3,13 @@ import test from 'ava';
 import fc from 'fast-check';
 import { drawTiers } from '../../../pipeline/swath/tiers.ts';
 import { drawDailyTiles } from '../../../pipeline/tiles/daily-tiles.ts';
+import { drawReflectivityTiles } from '../../../pipeline/tiles/reflectivity-tiles.ts';
 import { drawScanTiles } from '../../../pipeline/tiles/scan-tiles.ts';
 import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
 import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
 import { type OpenArchive, openArchive } from '../../support/data/archive.ts';
-import { drawTenths } from '../../support/data/draw.ts';
+import { composite, drawTenths } from '../../support/data/draw.ts';
 import { pixelsOf, REAL_DAY, REAL_SCAN, realField } from '../../support/data/pixels.ts';
 import { DAY, DAY_MS, dayMaxRow } from '../../support/data/rows.ts';
 import { sharedTest } from '../../support/data/shared-data.ts';
@@ -82,6 +83,26 @@ test('any pixels across the corner of four tiles are valid polygons in each', as
       const mesh = drawTenths(rows, { row0: 1503, col0: 2974 });
       const { faults } = await inspect(await openArchive(scanTiles(mesh)), 'hail');
       t.deepEqual(faults, []);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('any bands of reflectivity across the corner of four tiles are valid polygons in each, at every zoom', async (t) => {
+  const side = 14;
+  const field = fc.array(fc.constantFrom(-99, 20, 25, 70), { minLength: side * side, maxLength: side * side });
+  await fc.assert(
+    fc.asyncProperty(field, async (dbz) => {
+      const rows = Array.from({ length: side }, (_, r) => dbz.slice(r * side, (r + 1) * side));
+      // 95.625 W, 40.9799 N: where four tiles of zoom 6 meet.
+      const archive = drawReflectivityTiles({
+        composite: composite(rows, { row0: 1395, col0: 3430 }),
+        uncovered: null,
+        subject: 'a drawing',
+      });
+      const { faults, byZoom } = await inspect(await openArchive(archive), 'reflectivity');
+      t.deepEqual(faults, []);
+      t.is(byZoom.size, 7);
     }),
     { numRuns: 40 },
   );

@@ -1,4 +1,4 @@
-import type { HailField } from '../../../pipeline/grid.ts';
+import type { Grid, HailField } from '../../../pipeline/grid.ts';
 import { LATTICE } from '../../../schemas/geo/lattice.ts';
 
 /** Where a drawing lies on the lattice: its first row and column. By default near 40 N, 95 W. */
@@ -41,6 +41,25 @@ export function drawTenths(values: readonly (readonly number[])[], origin: Origi
     tenths: Uint16Array.from(wet.flat(), ({ value }) => value),
     covered_px: flat.length - uncovered_px,
     uncovered_px,
+  };
+}
+
+/** A composite of reflectivity of rows of dBZ, packed as real ones are: -999 is no coverage, -99 is covered without an echo. */
+export function composite(values: readonly (readonly number[])[], origin: Origin = {}): Grid {
+  const { row0 = 1500, col0 = 3500 } = origin;
+  return {
+    product: 'MergedReflectivityQCComposite',
+    unit: 'dBZ',
+    scan_time: Date.UTC(2026, 4, 1, 20, 12),
+    simulated: false,
+    window: { row0, col0, rows: values.length, cols: values[0]?.length ?? 0 },
+    packed: Uint16Array.from(values.flat(), (dbz) => Math.round(10 * dbz) + 9990),
+    reference: -9990,
+    binary_scale: 0,
+    decimal_scale: 1,
+    no_coverage: -999,
+    nothing: -99,
+    nothing_as: Number.NaN,
   };
 }
 

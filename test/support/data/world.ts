@@ -7,8 +7,8 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
 import { type Log, silent } from '../../../pipeline/log.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
-import { readScan } from '../../../pipeline/read/scan.ts';
 import type { RunSummary } from '../../../pipeline/run/ingest-run.ts';
+import { readAndPaint } from '../../../pipeline/run/read-and-paint.ts';
 import type { ReadPool } from '../../../pipeline/run/read-pool.ts';
 import { openSession, type Session } from '../../../pipeline/run/session.ts';
 import { writeEvening } from '../../../pipeline/simulate/evening.ts';
@@ -126,11 +126,13 @@ export interface OpenSettings {
   readonly log?: Log;
   readonly readPool?: ReadPool;
   readonly raw_keep_days?: number;
+  /** None is painted unless this is given. */
+  readonly reflectivity_keep_hours?: number;
   readonly signal?: AbortSignal;
 }
 
 /** A pool without threads. */
-export const readPool: ReadPool = { read: readScan, close: async () => {} };
+export const readPool: ReadPool = { read: readAndPaint, close: async () => {} };
 
 /** Opens a data root, works on it, and closes it. */
 export async function onRoot<Result>(
@@ -148,6 +150,7 @@ export async function onRoot<Result>(
       move_raw: settings.move_raw ?? false,
       each_scan: settings.each_scan ?? false,
       raw_keep_days: settings.raw_keep_days ?? null,
+      reflectivity_keep_hours: settings.reflectivity_keep_hours ?? 0,
       ...(settings.signal === undefined ? {} : { signal: settings.signal }),
     });
     return await work({ root, session });
@@ -178,7 +181,7 @@ export async function altered(folder: string, file: SourceFile, content: Uint8Ar
 }
 
 /** How a data root came about, as far as its content depends on it. */
-export type PublishSettings = Pick<OpenSettings, 'now_ms' | 'each_scan'>;
+export type PublishSettings = Pick<OpenSettings, 'now_ms' | 'each_scan' | 'reflectivity_keep_hours'>;
 
 /** A data root that saw these scans in one run, made once for all test processes; not to be written to. */
 export async function preparedRoot(scans: readonly RawScan[], settings: PublishSettings = {}): Promise<string> {
@@ -187,8 +190,8 @@ export async function preparedRoot(scans: readonly RawScan[], settings: PublishS
 
 /** A name for what a data root is published from: the bytes of every file, and how. */
 export async function publicationOf(scans: readonly RawScan[], settings: PublishSettings = {}): Promise<string> {
-  const { now_ms = NOW_MS, each_scan = false } = settings;
-  const hash = createHash('sha256').update(`${now_ms} ${each_scan}`);
+  const { now_ms = NOW_MS, each_scan = false, reflectivity_keep_hours = 0 } = settings;
+  const hash = createHash('sha256').update(`${now_ms} ${each_scan} ${reflectivity_keep_hours}`);
   for (const { name, location } of filesOf(scans)) hash.update(name).update(await fs.readFile(location));
   return hash.digest('hex').slice(0, 16);
 }

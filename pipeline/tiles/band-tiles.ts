@@ -1,0 +1,70 @@
+import type { BandGrid } from './band-grid.ts';
+import { type BandArea, scratchFor, traceBands } from './band-rings.ts';
+import { columnEdges, rowEdges } from './tile-units.ts';
+
+/** Areas of bands in one tile: rings in units of the tile. */
+export interface BandTile {
+  readonly x: number;
+  readonly y: number;
+  readonly areas: readonly BandArea[];
+}
+
+/**
+ * The tiles of one zoom that hold any band, squares as they are: what a tile holds is chosen by squares, so that every polygon
+ * is valid in the whole numbers of its tile. A square must be wider than a unit. `buffer`: how far beyond its edge a tile
+ * reaches, so that no seam shows there.
+ */
+export function* bandTiles(
+  grid: BandGrid,
+  zoom: number,
+  { extent, buffer }: { readonly extent: number; readonly buffer: number },
+): Generator<BandTile> {
+  const world = extent * 2 ** zoom;
+  const xs = columnEdges({ side: grid.side, first: grid.col0, count: grid.cols }, world);
+  const ys = rowEdges({ side: grid.side, first: grid.row0, count: grid.rows }, world);
+  const columns = spans(xs, extent, buffer);
+  const rows = spans(ys, extent, buffer);
+  const widest = (all: typeof rows) => Math.max(...all.map(([, from, to]) => to - from + 2));
+  const scratch = scratchFor(widest(columns) * widest(rows));
+  for (const [y, north, south] of rows)
+    for (const [x, west, east] of columns) {
+      const cut = cutOut(grid, { north, south, west, east });
+      if (cut === null) continue;
+      const areas = traceBands(cut, scratch);
+      for (const { rings } of areas)
+        for (const ring of rings)
+          for (let i = 0; i < ring.length; i += 2) {
+            // The border of the cut is one square wide.
+            ring[i] = xs[west + ring[i] - 1] - x * extent;
+            ring[i + 1] = ys[north + ring[i + 1] - 1] - y * extent;
+          }
+      yield { x, y, areas };
+    }
+}
+
+/** Tiles along one direction that squares lie in: number of the tile, its first square, and the one behind its last. */
+function spans(edges: Int32Array, extent: number, buffer: number): [tile: number, from: number, to: number][] {
+  const found: [number, number, number][] = [];
+  const first = Math.floor((edges[0] - buffer) / extent);
+  const last = Math.floor((edges[edges.length - 1] + buffer) / extent);
+  for (let tile = Math.max(0, first); tile <= last; tile++) {
+    const from = edges.findIndex((edge) => edge > tile * extent - buffer) - 1;
+    const end = edges.findIndex((edge) => edge >= (tile + 1) * extent + buffer);
+    found.push([tile, Math.max(0, from), end === -1 ? edges.length - 1 : end]);
+  }
+  return found.filter(([, from, to]) => from < to);
+}
+
+/** Squares of a part of a grid with an empty border; null when no band is there. */
+function cutOut(
+  { cols, bands }: BandGrid,
+  { north, south, west, east }: Readonly<Record<'north' | 'south' | 'west' | 'east', number>>,
+) {
+  const width = east - west + 2;
+  const height = south - north + 2;
+  const cut = new Uint8Array(width * height);
+  for (let row = north; row < south; row++)
+    cut.set(bands.subarray(row * cols + west, row * cols + east), (row - north + 1) * width + 1);
+  const isEmpty = Buffer.compare(cut, new Uint8Array(cut.length)) === 0;
+  return isEmpty ? null : { width, height, bands: cut };
+}
