@@ -1,6 +1,3 @@
-import { existsSync } from 'node:fs';
-import { mkdtemp, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import {
@@ -18,6 +15,7 @@ import { bboxQuery, type Parameter, stateQuery } from '../decode.ts';
 import { QueryTimeout } from '../duckdb.ts';
 import { type WrittenExport, writeExport } from '../jobs/export.ts';
 import { CommandError, counted, EXIT, print, wordOf } from './cli.ts';
+import { refuseToReplace, writeWhole } from './whole-file.ts';
 
 /** What the command needs of the settings. */
 export type ExportConfig = Pick<Config, 'data_root' | 'storm_day_start_hour'>;
@@ -51,11 +49,10 @@ export function exportCommand(config: () => ExportConfig): Command {
       '\nExample:\n  hail-api export detections 2026-05-01 2026-05-02 --state OK --format parquet --out detections.parquet',
     )
     .action(async (dataset: Dataset, date_start: string, date_end: string, options: Options) => {
-      const { format, out, bbox = null, state = null, force = false, json } = options;
+      const { format, out, bbox = null, state = null, json } = options;
       const params = { dataset, date_start, date_end, bbox, state, format };
       refuseContradictions(params);
-      if (existsSync(out) && !force)
-        throw new CommandError(EXIT.conflict, `export ${out}: exists, expected a new file or --force`);
+      refuseToReplace('export', out, options);
       const { summary, data_source, dates_without_data, note } = await exportTo(config(), params, out);
       print(json, { file: out, ...summary, data_source, dates_without_data, note }, [
         `Wrote ${counted(summary.row_count, 'row')} to ${out}${data_source === null ? '' : `, ${data_source}`}.`,
@@ -75,26 +72,20 @@ function refuseContradictions({ date_start, date_end, bbox, state }: ExportParam
     throw new CommandError(EXIT.usage, 'export: --bbox and --state are given, expected one of them');
 }
 
-/** Written beside its place and moved there whole. */
+/** An interruption leaves nothing behind. */
 async function exportTo(settings: ExportConfig, params: ExportParams, out: string): Promise<WrittenExport> {
   const catalog = await openCatalog(settings.data_root, settings.storm_day_start_hour);
   const stop = new AbortController();
   const interrupted = () => stop.abort(new CommandError(EXIT.failure, 'export: interrupted'));
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
-  let folder: string | null = null;
   try {
-    folder = await mkdtemp(join(dirname(out), '.hail-export-'));
-    const path = join(folder, 'rows');
-    const made = await writeExport(catalog, params, path, { signal: stop.signal });
-    await rename(path, out);
-    return made;
+    return await writeWhole(out, (path) => writeExport(catalog, params, path, { signal: stop.signal }));
   } catch (error) {
     if (error instanceof DataUnavailable || error instanceof QueryTimeout)
       throw new CommandError(EXIT.failure, error.message);
     throw error;
   } finally {
     process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
-    if (folder !== null) await rm(folder, { recursive: true, force: true });
     await catalog.close();
   }
 }

@@ -1,14 +1,18 @@
+import { writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError } from 'commander';
+import { newId } from '../../schemas/ids.ts';
 import { VERIFICATION_DAYS_MAX, type Verification, VerificationRequest } from '../../schemas/resources/verification.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { type Catalog, DataUnavailable, openCatalog } from '../catalog.ts';
 import type { Config } from '../config.ts';
 import { decimal, shown } from '../decode.ts';
 import { type Engine, JOBS, openEngine } from '../duckdb.ts';
+import { writeReport } from '../jobs/report.ts';
 import { readVerification } from '../queries/verification.ts';
 import { rangeFault } from '../rules/verification-range.ts';
 import { openTerrain } from '../terrain.ts';
 import { CommandError, counted, EXIT, print, table } from './cli.ts';
+import { refuseToReplace, writeWhole } from './whole-file.ts';
 
 /** What the command needs of the settings: it reads the data root, and neither records nor server. */
 export type VerifyConfig = Pick<Config, 'data_root' | 'storm_day_start_hour' | 'now'>;
@@ -23,15 +27,24 @@ export function verifyCommand(config: () => VerifyConfig): Command {
     .argument('<lon>', 'longitude, WGS84; negative in the west', degrees(180))
     .argument('<from>', 'first storm date, YYYY-MM-DD')
     .argument('<to>', 'last storm date, included')
+    .option('--pdf <file>', 'write the document of POST /v1/verify/report as well; a file that exists is left alone')
+    .option('--force', 'replace a file that exists')
     .option('--json', 'print the answer as one JSON object')
-    .action(async (lat: number, lon: number, from: string, to: string, { json }: { readonly json?: true }) => {
+    .action(async (lat: number, lon: number, from: string, to: string, options: Options) => {
+      const { json, pdf: file } = options;
       const settings = config();
-      const verification = await verified(
-        settings,
-        requestOf({ lat, lon, date_start: from, date_end: to }, settings.now()),
-      );
-      print(json, verification, linesOf(verification));
+      if (file !== undefined) refuseToReplace('verify', file, options);
+      const request = requestOf({ lat, lon, date_start: from, date_end: to }, settings.now());
+      const { verification, pdf } = await verified(settings, request, file !== undefined);
+      if (file !== undefined && pdf !== null) await writeWhole(file, (path) => writeFile(path, pdf));
+      print(json, verification, [...linesOf(verification), ...(file === undefined ? [] : [`Wrote ${file}.`])]);
     });
+}
+
+interface Options {
+  readonly pdf?: string;
+  readonly force?: true;
+  readonly json?: true;
 }
 
 /** Argument parser: degrees up to a limit either way. */
@@ -55,16 +68,23 @@ function requestOf(given: VerificationRequest, now_ms: number): VerificationRequ
   return parsed.data;
 }
 
+/** The verification, and its document where that is wanted. */
 async function verified(
-  { data_root, storm_day_start_hour }: VerifyConfig,
+  { data_root, storm_day_start_hour, now }: VerifyConfig,
   request: VerificationRequest,
-): Promise<Verification> {
+  withDocument: boolean,
+): Promise<{ readonly verification: Verification; readonly pdf: Buffer | null }> {
   const engine: Engine = await openEngine(data_root, JOBS);
   try {
     const catalog: Catalog = await openCatalog(data_root, storm_day_start_hour);
     try {
       const terrain = await openTerrain(engine, catalog);
-      return (await readVerification({ engine, terrain }, catalog.edition(), request)).verification;
+      const services = { engine, terrain, storm_day_start_hour };
+      const edition = catalog.edition();
+      if (!withDocument)
+        return { verification: (await readVerification(services, edition, request)).verification, pdf: null };
+      const head = { report_id: newId('report', now()), generated_ms: now() };
+      return await writeReport(services, edition, request, head);
     } finally {
       await catalog.close();
     }

@@ -5,10 +5,10 @@ import {
   type ExportParams,
   type ExportSummary,
 } from '../../schemas/resources/export-params.ts';
-import { addDays } from '../../schemas/time.ts';
 import type { Catalog, Edition } from '../catalog.ts';
 import { JOBS, openFilesEngine } from '../duckdb.ts';
 import { regionOf } from '../rules/region.ts';
+import { datesWithoutData } from './dates-without-data.ts';
 import { detectionRows } from './export-detections.ts';
 import { copyStatement, FILE_KINDS } from './export-format.ts';
 import { reportRows } from './export-reports.ts';
@@ -70,7 +70,7 @@ async function write(
   signal.addEventListener('abort', stop);
   try {
     signal.throwIfAborted();
-    const dates_without_data = datesWithout(edition, date_start, date_end);
+    const dates_without_data = datesWithoutData(edition, date_start, date_end);
     const rows = await rowsOf(engine, question, cap);
     await engine.rows(copyStatement({ params, rows, dates_without_data, path }), rows.parameters);
     const { row_count, truncated, data_as_of_ms, data_source, note } = rows;
@@ -92,11 +92,4 @@ async function write(
     await engine.close();
     await rm(spill_folder, { recursive: true, force: true });
   }
-}
-
-function datesWithout(edition: Edition, first: string, last: string): readonly string[] {
-  const published = new Set(edition.dates);
-  const missing: string[] = [];
-  for (let date = first; date <= last; date = addDays(date, 1)) if (!published.has(date)) missing.push(date);
-  return missing;
 }

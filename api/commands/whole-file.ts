@@ -1,0 +1,23 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { CommandError, EXIT } from './cli.ts';
+
+/** Throws CommandError conflict for a file that is there and was not given up. */
+export function refuseToReplace(command: string, file: string, { force = false }: { readonly force?: boolean }): void {
+  if (existsSync(file) && !force)
+    throw new CommandError(EXIT.conflict, `${command} ${file}: exists, expected a new file or --force`);
+}
+
+/** Has a file made beside its place, and moves it there once it is whole. What goes wrong leaves the place as it was. */
+export async function writeWhole<Made>(file: string, make: (path: string) => Promise<Made>): Promise<Made> {
+  const folder = await mkdtemp(join(dirname(file), '.hail-making-'));
+  try {
+    const path = join(folder, 'file');
+    const made = await make(path);
+    await rename(path, file);
+    return made;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

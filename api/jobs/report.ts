@@ -1,0 +1,65 @@
+import { writeFile } from 'node:fs/promises';
+import type { ReportSummary } from '../../schemas/resources/report-job.ts';
+import type { Verification, VerificationRequest } from '../../schemas/resources/verification.ts';
+import type { Edition } from '../catalog.ts';
+import { reportPdf } from '../pdf/report-pdf.ts';
+import { readVerification } from '../queries/verification.ts';
+import type { Services } from '../services.ts';
+import { datesWithoutData } from './dates-without-data.ts';
+import type { MakeFile } from './job.ts';
+
+/** What a document is made with beside the data. */
+export interface ReportHead {
+  readonly report_id: string;
+  /** Epoch milliseconds. */
+  readonly generated_ms: number;
+}
+
+/** A verification and its document. */
+export interface WrittenReport {
+  readonly verification: Verification;
+  readonly pdf: Buffer;
+}
+
+/** Makes the document of a verification of one edition. */
+export const makeReport: MakeFile<VerificationRequest, ReportSummary> = async (job) => {
+  const { id, params, path, services, signal } = job;
+  const { catalog, jobEngine: engine, now } = services;
+  const head = { report_id: id, generated_ms: now() };
+  const { verification, pdf } = await writeReport({ ...services, engine }, catalog.edition(), params, head);
+  signal.throwIfAborted();
+  await writeFile(path, pdf, { flag: 'wx' });
+  const { events, event_count, verification_hash, data_as_of, data_source } = verification;
+  return {
+    media_type: 'application/pdf',
+    file_name: `hail-report-${params.date_start}-${params.date_end}.pdf`,
+    summary: {
+      result_summary: {
+        event_count,
+        verdicts: events.map(({ event_date, verdict }) => ({ event_date, verdict })),
+      },
+      verification_hash,
+    },
+    data_as_of_ms: data_as_of === null ? null : Date.parse(data_as_of),
+    data_source,
+  };
+};
+
+/** The verification of a request and its document, of one edition. Throws what reading the edition throws. */
+export async function writeReport(
+  services: Pick<Services, 'engine' | 'terrain' | 'storm_day_start_hour'>,
+  edition: Edition,
+  request: VerificationRequest,
+  head: ReportHead,
+): Promise<WrittenReport> {
+  const { verification, events } = await readVerification(services, edition, request);
+  const pdf = await reportPdf({
+    ...head,
+    verification,
+    events,
+    data_source: verification.data_source,
+    dates_without_data: datesWithoutData(edition, request.date_start, request.date_end),
+    storm_day_start_hour: services.storm_day_start_hour,
+  });
+  return { verification, pdf };
+}
