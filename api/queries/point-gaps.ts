@@ -49,15 +49,17 @@ export async function gapsAt(
   if (paths.length === 0) return new Map();
   const scans = await engine.rows<{ storm_date: string; tile_path: string }>(SCANS_SQL, [paths, dates]);
   const counts = new Map<string, GapCount>();
-  await Promise.all(
-    scans.map(async ({ storm_date, tile_path }) => {
-      const packed = await archiveAt(edition.absolute(tile_path), tile_path);
-      if (packed === null) return;
-      const before = counts.get(storm_date) ?? { scans: 0, uncovered: 0 };
-      const uncovered = before.uncovered + (isUncovered(packed, point) ? 1 : 0);
-      counts.set(storm_date, { scans: before.scans + 1, uncovered });
-    }),
-  );
+  // A date at a time, so that no question has more than so many archives open.
+  for (const ofDate of Map.groupBy(scans, ({ storm_date }) => storm_date).values())
+    await Promise.all(
+      ofDate.map(async ({ storm_date, tile_path }) => {
+        const packed = await archiveAt(edition.absolute(tile_path), tile_path);
+        if (packed === null) return;
+        const before = counts.get(storm_date) ?? { scans: 0, uncovered: 0 };
+        const uncovered = before.uncovered + (isUncovered(packed, point) ? 1 : 0);
+        counts.set(storm_date, { scans: before.scans + 1, uncovered });
+      }),
+    );
   return counts;
 }
 
@@ -78,8 +80,9 @@ function isUncovered(
   { north, west, step_deg, rows, cols, runs }: NonNullable<Packed>,
   { lat, lon }: Position,
 ): boolean {
-  const row = Math.floor((north - lat) / step_deg);
-  const col = Math.floor((lon - west) / step_deg);
+  // What lies on an edge must not fall off it by rounding.
+  const row = Math.floor((north - lat) / step_deg + 1e-9);
+  const col = Math.floor((lon - west) / step_deg + 1e-9);
   if (row < 0 || row >= rows || col < 0 || col >= cols) return true;
   for (let at = 0; at < runs.length; at += 3)
     if (runs[at] === row && col >= (runs[at + 1] as number) && col < (runs[at + 2] as number)) return true;

@@ -103,7 +103,7 @@ async function verificationAt(
     detectionTimes(engine, edition, point, open),
     dates.length === 0 ? new Map() : gapsAt(engine, edition, point, dates),
   ]);
-  const { block } = qualityAt(point, Number(date_start.slice(5, 7)), terrain.model());
+  const { block } = qualityAt(point, Number(date_start.slice('YYYY-'.length, 'YYYY-MM'.length)), terrain.model());
   const events = found.map((signs) =>
     eventOf(signs, {
       hdqi: block.hdqi,
