@@ -9,6 +9,7 @@ import { trustedProxies } from '../http/address.ts';
 import { serveInTurn } from '../http/connections.ts';
 import { SERVER_OPTIONS } from '../http/limits.ts';
 import { createMetrics, type Metrics } from '../http/metrics.ts';
+import { EARLIER_ENDPOINTS } from '../legacy/routes/index.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { telemetryOf } from '../middleware/telemetry.ts';
 import { describeApi } from '../openapi.ts';
@@ -80,6 +81,7 @@ export async function startServing(
   const metrics = config.metrics_port === null ? null : createMetrics();
   const connections = attachApp(server, {
     endpoints: ENDPOINTS,
+    earlier_endpoints: EARLIER_ENDPOINTS,
     publicRoutes: publicRoutesOf(services),
     services,
     trusted: config.trusted_proxies.length === 0 ? null : trustedProxies(config.trusted_proxies),

@@ -4,6 +4,7 @@ import { type AreaToMake, areasNamed, createArea, isAsWanted, replaceArea } from
 import { recordAct } from './audit.ts';
 import { type Business, createBusiness, findBusiness, LABEL, lockBusiness, setPlan, setStatus } from './businesses.ts';
 import { createKey, type KeyInfo, listKeys } from './key-rows.ts';
+import { VARIANT_WORDS, variantOf, wordOf } from './key-rules.ts';
 import { ROLES, setMember } from './members.ts';
 import { FEATURES, SELF_HOSTED } from './plans.ts';
 import type { Plan } from './records.ts';
@@ -39,6 +40,7 @@ const SeedPlan = z.strictObject({
 const SeedKey = z.strictObject({
   name: label,
   kind: z.enum(['live', 'test']),
+  variant: z.enum(VARIANT_WORDS).default('current').meta({ description: 'What the key gets under /v1.' }),
   scopes: z.array(z.string().refine(isScope, 'expected a scope such as hail:read')).min(1).default(['*']),
   expires_at: z.iso.datetime().nullable().default(null),
 });
@@ -160,14 +162,19 @@ async function applyKeys(
 ): Promise<readonly SeededKey[]> {
   const there = (await listKeys(rows, business_id, now_ms)).filter(({ status }) => status === 'active');
   const made: SeededKey[] = [];
-  for (const { name, kind, scopes, expires_at } of wanted) {
-    const key = { business_id, kind, name, scopes, expires_at: expires_at && new Date(expires_at).toISOString() };
+  for (const { name, kind, variant: word, scopes, expires_at } of wanted) {
+    const variant = variantOf(word);
+    const key = { business_id, kind, variant, name, scopes, expires_at: expires_at && new Date(expires_at).toISOString() };
     const present = there.find((known) => labelOf(known) === labelOf(key));
     if (present === undefined) {
       const { text } = await createKey(rows, key, now_ms);
       made.push({ business, name, kind, key: text });
       changes.push(`${business}: made ${kind} key ${name}`);
-    } else if (await changeKey(rows, present, key, now_ms)) changes.push(`${business}: changed ${kind} key ${name}`);
+    } else if (present.variant !== variant)
+      throw new SeedConflict(
+        `business ${business}: ${kind} key ${name} is of the variant ${wordOf(present.variant)}, expected ${word}: revoke it first`,
+      );
+    else if (await changeKey(rows, present, key, now_ms)) changes.push(`${business}: changed ${kind} key ${name}`);
   }
   return made;
 }

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable, Transaction } from 'kysely';
+import type { EarlierEventType } from '../../schemas/earlier-events.ts';
 import { newId } from '../../schemas/ids.ts';
 import type { EventType } from '../../schemas/webhook-events.ts';
+import { unmarkEarlierReceiver } from './earlier-receivers.ts';
 import { instant } from './instant.ts';
 import { deletePushes, dropPushes } from './pushes.ts';
 import type { Writer } from './records.ts';
@@ -12,7 +14,8 @@ type Row = Selectable<Database['webhooks']>;
 
 /** An address that a business gives for its events; its secret stays encrypted. */
 export interface Webhook extends Omit<Row, 'events'> {
-  readonly events: readonly EventType[];
+  /** In the words of the variant that it was made in. */
+  readonly events: readonly (EventType | EarlierEventType)[];
 }
 
 const SECRET_BYTES = 32;
@@ -110,6 +113,15 @@ export async function updateWebhook(
   return true;
 }
 
+/** Sets what a webhook is told of, in the words of the earlier variant. */
+export async function setEarlierEvents(
+  rows: Transaction<Database>,
+  id: string,
+  events: readonly EarlierEventType[],
+): Promise<void> {
+  await rows.updateTable('webhooks').set({ events: JSON.stringify(events) }).where('id', '=', id).execute();
+}
+
 /**
  * Sets the status of a webhook whose row the transaction holds. An active one begins to count failures anew; what was still
  * to be sent to one that is not is given up.
@@ -165,6 +177,7 @@ export async function deleteWebhook({ rows, business_id }: Writer, id: string): 
     .executeTakeFirst();
   if (numDeletedRows === 0n) return false;
   await deletePushes(rows, id);
+  await unmarkEarlierReceiver(rows, id);
   return true;
 }
 
@@ -178,5 +191,5 @@ async function countWebhooks(rows: Kysely<Database>, business_id: string): Promi
 }
 
 function webhookOf(row: Row): Webhook {
-  return { ...row, events: JSON.parse(row.events) as EventType[] };
+  return { ...row, events: JSON.parse(row.events) as Webhook['events'] };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EARLIER_EVENT_TYPES } from '../earlier-events.ts';
 import { EVENT_TYPES } from '../webhook-events.ts';
 import { wireCount } from './fields.ts';
 
@@ -13,6 +14,8 @@ const status = z.enum(WEBHOOK_STATUSES).meta({
   description: '`disabled`: given up after ten distinct events in a row whose delivery failed.',
 });
 const events = z.array(z.enum(EVENT_TYPES));
+/** Of a webhook that was made in the earlier variant they are words of that. */
+const shownEvents = z.array(z.enum([...new Set([...EVENT_TYPES, ...EARLIER_EVENT_TYPES])]));
 
 /** A subset of the event types, each once. */
 const wantedEvents = events
@@ -25,7 +28,7 @@ export const Webhook = z.object({
   id,
   url,
   secret: z.string().meta({ description: 'Masked, its last four characters shown.' }),
-  events: events.meta({ description: 'Event types that are sent.' }),
+  events: shownEvents.meta({ description: 'Event types that are sent.' }),
   status,
   success_count: wireCount('Attempts that were answered with 2xx.'),
   failure_count: wireCount('Attempts that failed.'),

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { EARLIER_ENDPOINTS } from '../../../api/legacy/routes/index.ts';
 import { describeApi } from '../../../api/openapi.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { openApiDocument } from '../../../api/routes/openapi.ts';
@@ -66,7 +67,7 @@ export async function startWholeService(): Promise<WholeService> {
     data_root: await wholeRoot(),
     now_ms: WHOLE_NOW_MS,
     outlet: receivers(),
-    app: { publicRoutes: [openApiDocument(document)] },
+    app: { publicRoutes: [openApiDocument(document)], earlier_endpoints: EARLIER_ENDPOINTS },
   });
   try {
     const description = parseDescription(await service.json('/v1/openapi.json', { key: null }));
