@@ -35,6 +35,7 @@ import { ofVariant, routes } from './middleware/routes.ts';
 import { sendReply } from './middleware/send-reply.ts';
 import { simulated } from './middleware/simulated.ts';
 import { spendCap } from './middleware/spend-cap.ts';
+import { sunsetHeaders } from './middleware/sunset.ts';
 import { logAndMeasure, reportInterruptedAnswers, type Telemetry } from './middleware/telemetry.ts';
 import { validate } from './middleware/validate.ts';
 import { write } from './middleware/write.ts';
@@ -82,6 +83,7 @@ export function attachApp(server: Server, options: AppOptions): Connections {
   app.use(createContext(services, clock, trusted));
   app.use(logAndMeasure(telemetry, clock.monotonic_ms));
   app.use(addHeaders(common, addressRate));
+  app.use(sunsetHeaders(services.records, common, clock.monotonic_ms));
   app.use(errors(telemetry));
   app.use(headLimits);
   app.use(preflight([publicRoutes, currentRoutes, earlierRoutes]));

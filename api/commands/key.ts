@@ -122,7 +122,9 @@ export function keyCommand(config: () => RecordsConfig): Command {
         const changed = await records.transaction((rows) => revokeKey(rows, before, now_ms));
         return { info: await infoOf(records, id, now_ms), changed };
       });
-      print(json, { ...shown(info), changed }, [`Key ${info.public_id} ${changed ? 'is now' : 'already was'} revoked.`]);
+      print(json, { ...shown(info), changed }, [
+        `Key ${info.public_id} ${changed ? 'is now' : 'already was'} revoked.`,
+      ]);
     });
 
   command

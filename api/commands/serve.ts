@@ -123,14 +123,19 @@ export async function startServing(
 
 /** Everything that needs no key. */
 function publicRoutesOf(services: Services): readonly PublicRoute[] {
-  const document = describeApi({ endpoints: ENDPOINTS, base_url: services.base_url, version: releaseVersion() });
+  const { base_url } = services;
+  const version = releaseVersion();
+  const document = describeApi({ endpoints: ENDPOINTS, base_url, version });
+  const earlier = describeApi({ endpoints: EARLIER_ENDPOINTS, base_url, version, variant: 'earlier' });
   return [
     livez,
     readyz(services),
     archives(services.catalog),
     openApiDocument(document),
     docsPage(document),
-    viewerPages(openViewer(services.base_url)),
+    openApiDocument(earlier, '/legacy/v1/openapi.json'),
+    docsPage(earlier, 'earlier'),
+    viewerPages(openViewer(base_url)),
     frontPage,
   ];
 }

@@ -50,16 +50,7 @@ interface EarlierExample<Data> {
 }
 
 /** An endpoint that a current one serves: its question is translated there, its answer back. Scope and price stay. */
-export function earlierRead<
-  SP,
-  SQ,
-  SB,
-  SR,
-  P extends Schema,
-  Q extends Schema,
-  B extends Schema,
-  D extends z.ZodType,
->(
+export function earlierRead<SP, SQ, SB, SR, P extends Schema, Q extends Schema, B extends Schema, D extends z.ZodType>(
   serves: ReadEndpoint & Declared<SP, SQ, SB, SR>,
   own: Own<P, Q, B, D, Given<SP, SQ, SB>> & {
     readonly fromCurrent: (body: SR, input: ReadInput<Typed<P>, Typed<Q>, Typed<B>, Plan>) => z.infer<D>;
@@ -83,16 +74,7 @@ export function earlierRead<
 }
 
 /** The same for an endpoint that writes; `also` writes more in the same transaction. */
-export function earlierWrite<
-  SP,
-  SQ,
-  SB,
-  SR,
-  P extends Schema,
-  Q extends Schema,
-  B extends Schema,
-  D extends z.ZodType,
->(
+export function earlierWrite<SP, SQ, SB, SR, P extends Schema, Q extends Schema, B extends Schema, D extends z.ZodType>(
   serves: WriteEndpoint & Declared<SP, SQ, SB, SR>,
   own: Own<P, Q, B, D, Given<SP, SQ, SB>> & {
     readonly fromCurrent: (body: SR, input: HandlerInput<Typed<P>, Typed<Q>, Typed<B>>) => z.infer<D>;

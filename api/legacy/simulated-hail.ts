@@ -12,12 +12,13 @@ interface Point {
 }
 
 const MS_PER_HOUR = 3_600_000;
+const SCAN_MS = 120_000;
 const STORMS_MAX = 3;
 /** How far storms lie from the point, degrees: within 25 km at most latitudes. */
 const REACH_DEG = 0.15;
-/** A simulated day's storms are seen in its evening, and its forecast begins at noon: neither moves with the clock. */
-const SEEN_AT_HOUR = 20;
-const FORECAST_FROM_HOUR = 12;
+/** Storms of a day were seen in the evening before it, and its forecast begins where it ends: neither moves with the clock. */
+const SEEN_BEFORE_H = 4;
+const FORECAST_AFTER_H = 24;
 const HAIL_DAY_SHARE = 0.08;
 const SIZE_MM = [19, 70] as const;
 
@@ -38,7 +39,7 @@ export function simulatedStorms(
       coordinates,
       mesh_size_mm: between(draw, ...SIZE_MM, 1),
       probability: between(draw, 0.2, 0.95, 3),
-      detected_at: timestamp(Date.parse(`${day}T00:00:00Z`) + SEEN_AT_HOUR * MS_PER_HOUR + whole(draw, 0, 29) * 120_000),
+      detected_at: timestamp(Date.parse(day) - SEEN_BEFORE_H * MS_PER_HOUR + whole(draw, 0, 99) * SCAN_MS),
       direction_deg: whole(draw, 0, 359),
       speed_kph: between(draw, 15, 90, 1),
     };
@@ -55,7 +56,7 @@ export function simulatedForecast(
 ): EarlierForecast {
   const day = simulatedDay(now_ms);
   const draw = drawsAt({ lat, lng }, day, 'forecast');
-  const start_ms = Date.parse(`${day}T00:00:00Z`) + FORECAST_FROM_HOUR * MS_PER_HOUR;
+  const start_ms = Date.parse(day) + FORECAST_AFTER_H * MS_PER_HOUR;
   return Array.from({ length: hours }, (_, k) => {
     const probability = between(draw, 0, 0.4, 3);
     const size_mm = between(draw, ...SIZE_MM, 1);

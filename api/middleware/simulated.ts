@@ -1,6 +1,6 @@
 import type { Endpoint } from '../endpoint.ts';
-import { JSON_TYPE } from '../http/reply.ts';
 import { parseQuery } from '../http/query.ts';
+import { JSON_TYPE } from '../http/reply.ts';
 import { isSimulated } from '../legacy/simulated-caller.ts';
 import type { CallMiddleware } from '../state.ts';
 import type { CheckReply } from './check-reply.ts';

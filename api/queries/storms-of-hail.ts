@@ -35,7 +35,9 @@ export async function stormsOfHail(
      FROM ${FILES} WHERE track_id IS NOT NULL AND (storm_date, "row"::INTEGER, col::INTEGER) IN (VALUES ${wanted})`,
     [paths],
   );
-  const tracks = new Map(rows.map(({ storm_date, r, c, scan_time, track_id }) => [`${storm_date} ${r} ${c} ${scan_time}`, track_id]));
+  const tracks = new Map(
+    rows.map(({ storm_date, r, c, scan_time, track_id }) => [`${storm_date} ${r} ${c} ${scan_time}`, track_id]),
+  );
   return new Map(
     pixels.flatMap(({ storm_date, r, c, max_time }) => {
       const track_id = tracks.get(`${storm_date} ${r} ${c} ${max_time}`);

@@ -34,5 +34,9 @@ export async function setKeyVariant(rows: Transaction<Database>, key_id: string,
 /** Gives a key the rules of the one that it takes over from. */
 export async function copyKeyRules(rows: Transaction<Database>, from_key_id: string, key_id: string): Promise<void> {
   const rules = await rows.selectFrom('key_rules').selectAll().where('key_id', '=', from_key_id).executeTakeFirst();
-  if (rules !== undefined) await rows.insertInto('key_rules').values({ ...rules, key_id }).execute();
+  if (rules !== undefined)
+    await rows
+      .insertInto('key_rules')
+      .values({ ...rules, key_id })
+      .execute();
 }

@@ -10,6 +10,7 @@ import { FEATURES, SELF_HOSTED } from './plans.ts';
 import type { Plan } from './records.ts';
 import { isScope } from './scopes.ts';
 import { SeedAreas } from './seed-areas.ts';
+import { setSunset, type WantedSunset } from './sunset.ts';
 import type { Database } from './tables.ts';
 
 const credits = z.int().nonnegative().nullable();
@@ -56,11 +57,27 @@ const SeedBusiness = z.strictObject({
 });
 type SeedBusiness = z.infer<typeof SeedBusiness>;
 
+const SeedEarlierVariant = z
+  .strictObject({
+    sunset: z.iso
+      .date()
+      .nullable()
+      .meta({ description: 'UTC date on which the earlier variant may be gone; null: none.' }),
+    deprecated: z.iso.date().optional().meta({
+      description: 'UTC date from which on it is deprecated; the day on which sunset is first set, when left out.',
+    }),
+  })
+  .refine(({ sunset, deprecated }) => sunset === null || deprecated === undefined || deprecated <= sunset, {
+    path: ['deprecated'],
+    error: 'is after sunset, expected the same date or an earlier one',
+  });
+
 /** The desired state of plans, businesses, members, areas and keys. What it does not name is left alone. */
 export const Seed = z
   .strictObject({
     plans: z.record(label, SeedPlan).default({}),
     businesses: z.array(SeedBusiness).default([]),
+    earlier_variant: SeedEarlierVariant.optional(),
   })
   .superRefine(({ plans, businesses }, context) => {
     const names = businesses.map(({ name }) => name);
@@ -107,7 +124,15 @@ export async function applySeed(rows: Transaction<Database>, seed: Seed, now_ms:
     await applyAreas(rows, business, wanted.areas, plan, now_ms, changes);
     keys.push(...(await applyKeys(rows, business, wanted.keys, now_ms, changes)));
   }
+  if (seed.earlier_variant !== undefined && (await setSunset(rows, wantedSunset(seed.earlier_variant), now_ms))) {
+    const { sunset } = seed.earlier_variant;
+    changes.push(sunset === null ? 'earlier variant: no sunset' : `earlier variant: sunset on ${sunset}`);
+  }
   return { changes, keys };
+}
+
+function wantedSunset({ sunset, deprecated }: z.infer<typeof SeedEarlierVariant>): WantedSunset | null {
+  return sunset === null ? null : { sunset, deprecated };
 }
 
 async function applyBusiness(
@@ -164,7 +189,14 @@ async function applyKeys(
   const made: SeededKey[] = [];
   for (const { name, kind, variant: word, scopes, expires_at } of wanted) {
     const variant = variantOf(word);
-    const key = { business_id, kind, variant, name, scopes, expires_at: expires_at && new Date(expires_at).toISOString() };
+    const key = {
+      business_id,
+      kind,
+      variant,
+      name,
+      scopes,
+      expires_at: expires_at && new Date(expires_at).toISOString(),
+    };
     const present = there.find((known) => labelOf(known) === labelOf(key));
     if (present === undefined) {
       const { text } = await createKey(rows, key, now_ms);

@@ -119,7 +119,11 @@ export async function setEarlierEvents(
   id: string,
   events: readonly EarlierEventType[],
 ): Promise<void> {
-  await rows.updateTable('webhooks').set({ events: JSON.stringify(events) }).where('id', '=', id).execute();
+  await rows
+    .updateTable('webhooks')
+    .set({ events: JSON.stringify(events) })
+    .where('id', '=', id)
+    .execute();
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   EarlierSubscriptionCreated,
   EarlierSubscriptionCreation,
 } from '../../../schemas/resources/earlier.ts';
+import { addDays } from '../../../schemas/time.ts';
 import { markEarlierReceiver } from '../../records/earlier-receivers.ts';
 import { instant } from '../../records/instant.ts';
 import { deleteAlert, getAlert, subscribeToAlerts } from '../../routes/alerts.ts';
@@ -125,7 +126,7 @@ export const earlierGetAlert = earlierRead(getAlert, {
       threshold_mm: 25,
       recent_alerts: Array.from({ length: whole(draw, 0, 2) }, (_, k) => ({
         alert_id: simulatedId('alert', id, day, k),
-        triggered_at: `${day}T${20 - k}:00:00.000Z`,
+        triggered_at: `${addDays(day, -1 - k)}T20:00:00.000Z`,
         mesh_size_mm: between(draw, 25, 60, 1),
         storm_id: null,
       })),

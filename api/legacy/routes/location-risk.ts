@@ -96,8 +96,7 @@ export const earlierLocationRisk = readEndpoint({
         countIn((date) => date < recent_from),
         countIn((date) => date >= recent_from),
       ),
-      last_event:
-        newest === undefined ? null : { date: newest.storm_date, max_size_mm: rounded(newest.max_mm, 1) },
+      last_event: newest === undefined ? null : { date: newest.storm_date, max_size_mm: rounded(newest.max_mm, 1) },
     };
     return { body: envelope(data, input) };
   },
