@@ -2,6 +2,7 @@ import { enqueueEvent } from '../../../api/push/events.ts';
 import { recordAttempt } from '../../../api/push/record.ts';
 import { createArea, NO_LABELS } from '../../../api/records/areas.ts';
 import { SELF_HOSTED } from '../../../api/records/plans.ts';
+import { upsertLocations } from '../../../api/records/portfolio.ts';
 import type { Writer } from '../../../api/records/records.ts';
 import { createSubscription } from '../../../api/records/subscriptions.ts';
 import { createWebhook } from '../../../api/records/webhooks.ts';
@@ -17,6 +18,7 @@ const MAKERS: readonly [path: string, make: (writer: Writer, service: Service) =
   ['/v1/areas/{id}', makePolygon],
   ['/v1/alerts/{id}', makeSubscription],
   ['/v1/webhooks/{id}', makeDelivery],
+  ['/v1/locations/{id}', makeLocation],
 ];
 
 /** What the path of an operation names, made for a business: values of its parameters; none where it names nothing of its own. */
@@ -25,7 +27,7 @@ export async function ownFor(
   service: Service,
   business_id: string,
 ): Promise<Record<string, string>> {
-  const make = MAKERS.find(([beginning]) => path.startsWith(beginning))?.[1];
+  const make = MAKERS.find(([beginning]) => path.replace(/^\/legacy/, '').startsWith(beginning))?.[1];
   if (make === undefined) return {};
   const { records, services } = service;
   return await records.transaction((rows) => make({ rows, business_id, now_ms: services.now() }, service));
@@ -36,6 +38,14 @@ async function makeSubscription(writer: Writer): Promise<Record<string, string>>
   const receiver = { webhook_url: 'https://hooks.example.com/hail', secret: 'sealed' };
   const made = await createSubscription(writer, { ...circle, ...receiver }, 1);
   if (made === null) throw new Error('a new business has no room for a subscription');
+  return { id: made.id };
+}
+
+async function makeLocation(writer: Writer): Promise<Record<string, string>> {
+  const place = { id: null, name: 'Depot', lat: 35.2, lon: -97, address: null, tags: null };
+  const { outcomes } = await upsertLocations(writer, [place], 1);
+  const [made] = outcomes;
+  if (made?.kind !== 'created') throw new Error('a new business has no room for a location');
   return { id: made.id };
 }
 
