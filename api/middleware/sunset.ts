@@ -5,7 +5,7 @@ import { readSunset, type Sunset } from '../records/sunset.ts';
 import type { Middleware } from '../state.ts';
 
 /** How long the dates are taken from memory: what an operator sets is on answers after that. */
-const MEMORY_MS = 10_000;
+const MEMORY_MS = 1_000;
 
 /** Tells on every answer of the earlier variant from when on it is deprecated and may be gone, where the operator has set that. */
 export function sunsetHeaders(

@@ -65,7 +65,12 @@ function withClimatology(root: string): Promise<string> {
 export async function startWholeService(): Promise<WholeService> {
   const document = describeApi({ endpoints: ENDPOINTS, base_url: BASE_URL, version: '0.0.0' });
   const own_path = '/legacy/v1/openapi.json';
-  const earlier = describeApi({ endpoints: EARLIER_ENDPOINTS, base_url: BASE_URL, version: '0.0.0', variant: 'earlier' });
+  const earlier = describeApi({
+    endpoints: EARLIER_ENDPOINTS,
+    base_url: BASE_URL,
+    version: '0.0.0',
+    variant: 'earlier',
+  });
   const service = await startService({
     endpoints: ENDPOINTS,
     data_root: await wholeRoot(),
