@@ -14,9 +14,9 @@ import {
   type WriteEndpoint,
   writeEndpoint,
 } from '../endpoint.ts';
+import { envelope, type Stamp } from '../http/envelope.ts';
+import { CURRENT_MOUNT, EARLIER_MOUNT } from '../http/mount.ts';
 import type { Writer } from '../records/records.ts';
-import { envelope, type Stamp } from './envelope.ts';
-import { CURRENT_MOUNT, EARLIER_MOUNT } from './mount.ts';
 
 /** What a caller gave, or what a current endpoint is given in its place. */
 interface Given<Params, Query, Body> {

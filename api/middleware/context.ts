@@ -1,9 +1,9 @@
 import type { BlockList } from 'node:net';
 import { newId } from '../../schemas/ids.ts';
 import { clientAddress } from '../http/address.ts';
+import { isEarlierPath } from '../http/mount.ts';
 import type { Clock } from '../http/rate-window.ts';
 import { readTarget } from '../http/target.ts';
-import { isEarlierPath } from '../legacy/mount.ts';
 import type { Services } from '../services.ts';
 import type { Middleware } from '../state.ts';
 

@@ -1,8 +1,8 @@
 import { ApiError } from '../errors.ts';
 import { leavesBody } from '../http/body.ts';
+import { metaOf } from '../http/envelope.ts';
 import { earlierErrorBody, errorBody } from '../http/error-body.ts';
 import { isGone, JSON_TYPE } from '../http/reply.ts';
-import { metaOf } from '../legacy/envelope.ts';
 import { BusinessGone, CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../records/failures.ts';
 import { withoutSecrets } from '../records/key-text.ts';
 import type { StoredAnswer } from '../records/records.ts';

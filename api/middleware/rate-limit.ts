@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts';
 import { type Clock, RATE_WINDOW_S, rateWindows } from '../http/rate-window.ts';
-import { isSimulated, SIMULATED_RATE_PER_MINUTE } from '../legacy/simulated-caller.ts';
 import type { Caller } from '../records/records.ts';
+import { isSimulated, SIMULATED_RATE_PER_MINUTE } from '../rules/simulated-caller.ts';
 import type { Middleware } from '../state.ts';
 
 /** Counts the calls of a key, and refuses those beyond its rate. The window is on every answer from here on. */

@@ -5,13 +5,13 @@ import { addDays } from '../../../schemas/time.ts';
 import { dateQuery, latitudeQuery, longitudeQuery } from '../../decode.ts';
 import { readEndpoint } from '../../endpoint.ts';
 import { ApiError } from '../../errors.ts';
+import { envelope } from '../../http/envelope.ts';
 import { dayHail } from '../../queries/history.ts';
 import { stormsOfHail } from '../../queries/storms-of-hail.ts';
 import { hailHistory, historyEvent, historyPrice } from '../../routes/hail-history.ts';
 import { damageEstimate } from '../../rules/damage.ts';
 import { aheadFault } from '../../rules/date-range.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
-import { envelope } from '../envelope.ts';
 import { simulatedHistory } from '../simulated-hail.ts';
 
 const RADIUS_KM = 25;

@@ -6,6 +6,7 @@ import type { ClimatologyCell } from '../../../schemas/tables/climatology.ts';
 import { addDays, stormDate } from '../../../schemas/time.ts';
 import { readEndpoint } from '../../endpoint.ts';
 import { ApiError } from '../../errors.ts';
+import { envelope } from '../../http/envelope.ts';
 import { dayHail } from '../../queries/history.ts';
 import { findLocation } from '../../records/portfolio.ts';
 import { hailRisk } from '../../routes/hail-risk.ts';
@@ -13,7 +14,6 @@ import { cellOf } from '../../rules/hail-risk.ts';
 import { rounded } from '../../rules/rounded.ts';
 import { trendOfYears } from '../../rules/years-trend.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
-import { envelope } from '../envelope.ts';
 import { between, drawsFrom, simulatedDay, whole } from '../simulate.ts';
 
 /** The first date that there can be data of. */

@@ -1,5 +1,3 @@
-import type { Endpoint } from '../endpoint.ts';
-
 /** Where the earlier variant is served to every key. */
 export const EARLIER_MOUNT = '/legacy/v1';
 /** Where it is served to the keys that are made for it, and the current one to all others. */
@@ -11,6 +9,6 @@ export function isEarlierPath(path: string): boolean {
 }
 
 /** Where an endpoint of the earlier variant is found: under its own mount, and in the place of the current one. */
-export function pathsOfEarlier({ path }: Pick<Endpoint, 'path'>): readonly string[] {
+export function pathsOfEarlier({ path }: { readonly path: string }): readonly string[] {
   return [path, `${CURRENT_MOUNT}${path.slice(EARLIER_MOUNT.length)}`];
 }

@@ -13,7 +13,7 @@ export function metaOf({ request_id, now_ms }: Stamp): EarlierMeta {
   return { request_id, timestamp: timestamp(now_ms) };
 }
 
-/** A success of the earlier variant. */
+/** A success of the earlier variant: its data, and what it says of itself. */
 export function envelope<Data>(data: Data, stamp: Stamp): { readonly data: Data; readonly meta: EarlierMeta } {
   return { data, meta: metaOf(stamp) };
 }
