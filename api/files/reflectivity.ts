@@ -1,17 +1,18 @@
 import type { Edition } from '../catalog.ts';
 
-/** The picture of radar reflectivity of a scan. */
-export interface ReflectivityPicture {
-  readonly scan_time_ms: number;
+/** An archive of the reflectivity of one scan. */
+export interface ReflectivityArchive {
   /** Below the tiles' address. */
   readonly path: string;
+  /** Epoch milliseconds. */
+  readonly scan_time: number;
 }
 
 /**
- * The newest picture of reflectivity that an edition lists; null without one.
+ * The newest archive of reflectivity that is published; null without any.
  *
- * TO PLUG: no archive of reflectivity is published yet.
+ * TO PLUG: no archive of reflectivity is made yet.
  */
-export function newestReflectivity(_edition: Edition): ReflectivityPicture | null {
+export function newestReflectivity(_edition: Edition): ReflectivityArchive | null {
   return null;
 }

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { recordAct } from './audit.ts';
-import { copyKeyRules, keysWithRules, setKeyVariant } from './key-rules.ts';
+import { keysWithRules, setKeyVariant } from './key-rules.ts';
 import { type KeyKind, type KeyVariant, newKeyText } from './key-text.ts';
 import type { Database } from './tables.ts';
 
@@ -69,7 +69,7 @@ export async function rotateKey(
   const scopes = JSON.parse(old.scopes) as string[];
   const variant = old.variant ?? 'current';
   const made = await insertKey(rows, { business_id, kind, name, scopes, expires_at, variant }, old.rate_bucket, now_ms);
-  await copyKeyRules(rows, old.id, made.id);
+  await setKeyVariant(rows, made.id, variant);
   const until = new Date(now_ms + grace_ms).toISOString();
   const ends = expires_at !== null && expires_at < until ? expires_at : until;
   await rows.updateTable('keys').set({ replaced_by: made.id, expires_at: ends }).where('id', '=', old.id).execute();

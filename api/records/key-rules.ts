@@ -30,13 +30,3 @@ export async function setKeyVariant(rows: Transaction<Database>, key_id: string,
   if (variant === 'current') return;
   await rows.insertInto('key_rules').values({ key_id, variant, monthly_cap: null }).execute();
 }
-
-/** Gives a key the rules of the one that it takes over from. */
-export async function copyKeyRules(rows: Transaction<Database>, from_key_id: string, key_id: string): Promise<void> {
-  const rules = await rows.selectFrom('key_rules').selectAll().where('key_id', '=', from_key_id).executeTakeFirst();
-  if (rules !== undefined)
-    await rows
-      .insertInto('key_rules')
-      .values({ ...rules, key_id })
-      .execute();
-}

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable, Transaction } from 'kysely';
-import type { EarlierEventType } from '../../schemas/earlier-events.ts';
 import { newId } from '../../schemas/ids.ts';
-import type { EventType } from '../../schemas/webhook-events.ts';
+import type { AnyEventType } from '../../schemas/webhook-events.ts';
 import { unmarkEarlierReceiver } from './earlier-receivers.ts';
 import { instant } from './instant.ts';
 import { deletePushes, dropPushes } from './pushes.ts';
@@ -14,8 +13,7 @@ type Row = Selectable<Database['webhooks']>;
 
 /** An address that a business gives for its events; its secret stays encrypted. */
 export interface Webhook extends Omit<Row, 'events'> {
-  /** In the words of the variant that it was made in. */
-  readonly events: readonly (EventType | EarlierEventType)[];
+  readonly events: readonly AnyEventType[];
 }
 
 const SECRET_BYTES = 32;
@@ -88,7 +86,7 @@ export async function findWebhook(rows: Kysely<Database>, business_id: string, i
 
 export interface WebhookChange {
   readonly url?: string | undefined;
-  readonly events?: readonly EventType[] | undefined;
+  readonly events?: readonly AnyEventType[] | undefined;
   readonly status?: Webhook['status'] | undefined;
 }
 
@@ -111,19 +109,6 @@ export async function updateWebhook(
   if (numUpdatedRows === 0n) return false;
   if (status !== undefined) await setWebhookStatus(rows, id, status);
   return true;
-}
-
-/** Sets what a webhook is told of, in the words of the earlier variant. */
-export async function setEarlierEvents(
-  rows: Transaction<Database>,
-  id: string,
-  events: readonly EarlierEventType[],
-): Promise<void> {
-  await rows
-    .updateTable('webhooks')
-    .set({ events: JSON.stringify(events) })
-    .where('id', '=', id)
-    .execute();
 }
 
 /**
@@ -195,5 +180,5 @@ async function countWebhooks(rows: Kysely<Database>, business_id: string): Promi
 }
 
 function webhookOf(row: Row): Webhook {
-  return { ...row, events: JSON.parse(row.events) as Webhook['events'] };
+  return { ...row, events: JSON.parse(row.events) as AnyEventType[] };
 }

@@ -101,7 +101,7 @@ export const createWebhookEndpoint = writeEndpoint({
     if (made === null)
       throw new ApiError('resource_exhausted', `the quota of ${limit} webhooks is used up, delete one to make another`);
     const { id, url, status } = made.webhook;
-    return { body: { webhook_id: id, secret: made.secret, url, events: [...wanted.events], status } };
+    return { body: { webhook_id: id, secret: made.secret, url, events: wanted.events, status } };
   },
 });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EARLIER_EVENT_TYPES } from '../earlier-events.ts';
+import { EARLIER_EVENT_TYPES } from '../webhook-events.ts';
 import { WebhookCreated, WebhookCreation, WebhookUpdate } from './webhook.ts';
 
 const events = z.array(z.enum(EARLIER_EVENT_TYPES));

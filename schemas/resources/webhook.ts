@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { EARLIER_EVENT_TYPES } from '../earlier-events.ts';
-import { EVENT_TYPES } from '../webhook-events.ts';
+import { ANY_EVENT_TYPES, EVENT_TYPES } from '../webhook-events.ts';
 import { wireCount } from './fields.ts';
 
 export const WEBHOOK_STATUSES = ['active', 'paused', 'disabled'] as const;
@@ -14,8 +13,6 @@ const status = z.enum(WEBHOOK_STATUSES).meta({
   description: '`disabled`: given up after ten distinct events in a row whose delivery failed.',
 });
 const events = z.array(z.enum(EVENT_TYPES));
-/** Of a webhook that was made in the earlier variant they are words of that. */
-const shownEvents = z.array(z.enum([...new Set([...EVENT_TYPES, ...EARLIER_EVENT_TYPES])]));
 
 /** A subset of the event types, each once. */
 const wantedEvents = events
@@ -28,7 +25,9 @@ export const Webhook = z.object({
   id,
   url,
   secret: z.string().meta({ description: 'Masked, its last four characters shown.' }),
-  events: shownEvents.meta({ description: 'Event types that are sent.' }),
+  events: z
+    .array(z.enum(ANY_EVENT_TYPES))
+    .meta({ description: 'Event types that are sent; those of the earlier variant where it was made there.' }),
   status,
   success_count: wireCount('Attempts that were answered with 2xx.'),
   failure_count: wireCount('Attempts that failed.'),

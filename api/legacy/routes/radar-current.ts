@@ -83,7 +83,7 @@ function reflectivityOf(edition: Edition, base_url: string): Omit<Picture, 'type
   const newest = newestReflectivity(edition);
   if (newest === null) return none(NO_REFLECTIVITY);
   return {
-    timestamp: timestamp(newest.scan_time_ms),
+    timestamp: timestamp(newest.scan_time),
     tile_url: `${tilesUrl(base_url)}${newest.path}`,
     note: null,
   };

@@ -1,17 +1,16 @@
 import { z } from 'zod';
-import { EARLIER_EVENT_TYPES, type EarlierEventType } from '../../../schemas/earlier-events.ts';
 import {
   EarlierWebhookCreated,
   EarlierWebhookCreation,
   EarlierWebhookUpdate,
 } from '../../../schemas/resources/earlier-webhook.ts';
 import { WebhookUpdated } from '../../../schemas/resources/webhook.ts';
-import { EVENT_TYPES } from '../../../schemas/webhook-events.ts';
+import { EARLIER_EVENT_TYPES, type EarlierEventType, EVENT_TYPES } from '../../../schemas/webhook-events.ts';
 import type { SimulatedInput } from '../../endpoint.ts';
 import { ApiError } from '../../errors.ts';
-import { isEarlierReceiver, markEarlierReceiver } from '../../records/earlier-receivers.ts';
+import { earlierAmong, markEarlierReceiver } from '../../records/earlier-receivers.ts';
 import type { Writer } from '../../records/records.ts';
-import { maskedSecret, setEarlierEvents } from '../../records/webhooks.ts';
+import { maskedSecret, updateWebhook } from '../../records/webhooks.ts';
 import {
   createWebhookEndpoint,
   deleteWebhookEndpoint,
@@ -47,9 +46,9 @@ export const earlierCreateWebhook = earlierWrite(createWebhookEndpoint, {
     },
   },
   toCurrent: ({ body: { url } }) => ({ params: null, query: null, body: { url } }),
-  also: async ({ rows, business_id }, { webhook_id }, { body }) => {
-    await markEarlierReceiver(rows, webhook_id, business_id);
-    await setEarlierEvents(rows, webhook_id, body.events ?? EARLIER_EVENT_TYPES);
+  also: async (writer, { webhook_id }, { body }) => {
+    await markEarlierReceiver(writer.rows, webhook_id, writer.business_id);
+    await updateWebhook(writer, webhook_id, { events: body.events ?? EARLIER_EVENT_TYPES });
   },
   fromCurrent: (made, { body }) => ({ ...made, events: [...(body.events ?? EARLIER_EVENT_TYPES)] }),
   simulate: ({ body: { url, events } }) => ({
@@ -77,8 +76,8 @@ export const earlierUpdateWebhook = earlierWrite(updateWebhookEndpoint, {
     query: null,
     body: { ...rest, ...(events === undefined ? {} : { events: EVENT_TYPES }) },
   }),
-  also: async ({ rows }, _, { params, body: { events } }) => {
-    if (events !== undefined) await changeEvents(rows, params.id, events);
+  also: async (writer, _, { params, body: { events } }) => {
+    if (events !== undefined) await changeEvents(writer, params.id, events);
   },
   fromCurrent: (changed) => changed,
   simulate: ({ body }) => ({
@@ -88,14 +87,14 @@ export const earlierUpdateWebhook = earlierWrite(updateWebhookEndpoint, {
 });
 
 /** Throws `bad_request` for words that a webhook of the current variant is not told by. */
-async function changeEvents(rows: Writer['rows'], id: string, events: readonly EarlierEventType[]): Promise<void> {
+async function changeEvents(writer: Writer, id: string, events: readonly EarlierEventType[]): Promise<void> {
   const foreign = events.filter((event) => !(EVENT_TYPES as readonly string[]).includes(event));
-  if (foreign.length > 0 && !(await isEarlierReceiver(rows, id)))
+  if (foreign.length > 0 && !(await earlierAmong(writer.rows, [id])).has(id))
     throw new ApiError(
       'bad_request',
       `/events: ${foreign.join(', ')} ${foreign.length === 1 ? 'is' : 'are'} not told to a webhook that was made in the current variant`,
     );
-  await setEarlierEvents(rows, id, events);
+  await updateWebhook(writer, id, { events });
 }
 
 /** GET /legacy/v1/webhooks */
