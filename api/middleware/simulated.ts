@@ -4,7 +4,7 @@ import { JSON_TYPE } from '../http/reply.ts';
 import { isSimulated } from '../rules/simulated-caller.ts';
 import type { CallMiddleware } from '../state.ts';
 import type { CheckReply } from './check-reply.ts';
-import { paramsOf, validInput } from './validate.ts';
+import { paramReader, validInput } from './validate.ts';
 
 /**
  * Answers the keys that get simulated data, from the question and the day alone: no data, no records, no charge. Nothing is
@@ -15,6 +15,7 @@ export function simulated(
   simulate: NonNullable<Endpoint['simulate']>,
   check: CheckReply,
 ): CallMiddleware {
+  const paramsOf = paramReader(endpoint);
   return async (ctx, next) => {
     const { state } = ctx;
     if (!isSimulated(state.caller)) {
@@ -22,7 +23,7 @@ export function simulated(
       return;
     }
     const { request_id, now_ms, search, body } = state;
-    const input = validInput(endpoint, paramsOf(endpoint, ctx), parseQuery(search), body);
+    const input = validInput(endpoint, paramsOf(ctx), parseQuery(search), body);
     const answer = { body: simulate({ ...input, request_id, now_ms }) };
     check(endpoint, answer);
     state.reply = {

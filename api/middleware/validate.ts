@@ -11,20 +11,21 @@ import type { CallMiddleware, Context, Input } from '../state.ts';
 
 /** Turns the text of path, query and body into typed values, and sets the price of the call. */
 export function validate(endpoint: Endpoint): CallMiddleware {
+  const paramsOf = paramReader(endpoint);
   return (ctx, next) => {
     const { state } = ctx;
-    state.input = validInput(endpoint, paramsOf(endpoint, ctx), state.query ?? parseQuery(state.search), state.body);
+    state.input = validInput(endpoint, paramsOf(ctx), state.query ?? parseQuery(state.search), state.body);
     state.price = endpoint.price(state.input);
     return next();
   };
 }
 
-/** Parameters of the path as the router captured them. */
-export function paramsOf(
-  { path }: Pick<Endpoint, 'path'>,
-  { captures = [] }: Pick<Context, 'captures'>,
-): Readonly<Record<string, string>> {
-  return Object.fromEntries(paramNames(path).map((name, at) => [name, captures[at] as string]));
+/** Parameters of the path of an endpoint as the router captured them. */
+export function paramReader({
+  path,
+}: Pick<Endpoint, 'path'>): (ctx: Pick<Context, 'captures'>) => Readonly<Record<string, string>> {
+  const names = paramNames(path);
+  return ({ captures = [] }) => Object.fromEntries(names.map((name, at) => [name, captures[at] as string]));
 }
 
 /** Typed values of path, query and body; throws `invalid_parameter` or `bad_request` with the first fault. */

@@ -75,6 +75,22 @@ test('an error is error {code, message} and meta', async (t) => {
   });
 });
 
+test('what is refused before any endpoint is reached takes the shape of the path, or of the key', async (t) => {
+  const { key } = await openAccount(whole.service, { ...MADE_FOR_IT, plan: { rate_per_minute: 1 } });
+  await whole.service.call('/v1/health', { key });
+  const codeOf = async (path: string, init: CallInit) => {
+    const { error, meta } = (await whole.service.json(path, init)) as { error: { code?: string }; meta?: object };
+    return [error.code ?? error, Object.keys(meta ?? {}).join()];
+  };
+  const stamped = 'request_id,timestamp';
+  t.deepEqual(await codeOf('/v1/health', { key }), ['rate_limited', stamped]);
+  t.deepEqual(await codeOf('/v1/nothing', { key }), ['rate_limited', stamped]);
+  t.deepEqual(await codeOf('/legacy/v1/nothing', { key: null }), ['unauthorized', stamped]);
+  t.deepEqual(await codeOf(`/legacy/v1/health?x=${'x'.repeat(9000)}`, {}), ['uri_too_long', stamped]);
+  t.deepEqual(await codeOf('/v1/health', { key: null }), ['unauthorized', '']);
+  t.deepEqual(await codeOf('/legacy/v1x/health', { key: null }), ['unauthorized', '']);
+});
+
 test('/v1 answers a key that was made for the earlier variant in its shape, and every other key byte for byte as before', async (t) => {
   const [before, made] = [await openAccount(whole.service), await openAccount(whole.service, MADE_FOR_IT)];
   // A question that both variants take.
