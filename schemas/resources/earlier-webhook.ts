@@ -15,3 +15,7 @@ export const EarlierWebhookUpdate = WebhookUpdate.extend({ events: wantedEvents.
 export const EarlierWebhookCreated = WebhookCreated.extend({
   events: events.meta({ description: 'Event types that are sent.' }),
 });
+
+export const EarlierWebhookTest = z.object({
+  event: z.enum(EARLIER_EVENT_TYPES).nullish().meta({ description: 'Type to send; `alert.created` when left out.' }),
+});

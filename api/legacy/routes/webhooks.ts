@@ -2,11 +2,12 @@ import { z } from 'zod';
 import {
   EarlierWebhookCreated,
   EarlierWebhookCreation,
+  EarlierWebhookTest,
   EarlierWebhookUpdate,
 } from '../../../schemas/resources/earlier-webhook.ts';
 import { WebhookUpdated } from '../../../schemas/resources/webhook.ts';
 import { EARLIER_EVENT_TYPES, type EarlierEventType, EVENT_TYPES } from '../../../schemas/webhook-events.ts';
-import type { SimulatedInput } from '../../endpoint.ts';
+import type { Endpoint, SimulatedInput } from '../../endpoint.ts';
 import { ApiError } from '../../errors.ts';
 import { earlierAmong, markEarlierReceiver } from '../../records/earlier-receivers.ts';
 import type { Writer } from '../../records/records.ts';
@@ -116,11 +117,14 @@ export const earlierGetWebhook = wrapped(getWebhook, (input) => ({
 export const earlierDeleteWebhook = wrapped(deleteWebhookEndpoint, () => ({ success: true }));
 
 /** POST /legacy/v1/webhooks/{id}/test */
-export const earlierTestWebhook = wrapped(testWebhook, (input) => ({
-  success: true,
-  status_code: 200,
-  delivery_id: simulatedId('delivery', idOf(input), 'test'),
-}));
+export const earlierTestWebhook: Endpoint = {
+  ...wrapped(testWebhook, (input) => ({
+    success: true,
+    status_code: 200,
+    delivery_id: simulatedId('delivery', idOf(input), 'test'),
+  })),
+  body: EarlierWebhookTest.optional(),
+};
 
 /** GET /legacy/v1/webhooks/{id}/deliveries */
 export const earlierListDeliveries = wrapped(listWebhookDeliveries, () => ({
