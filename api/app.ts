@@ -8,6 +8,7 @@ import type { Endpoint } from './endpoint.ts';
 import { handleClientErrors } from './http/client-errors.ts';
 import { type Connections, serveInTurn } from './http/connections.ts';
 import { limitServer, SERVER_OPTIONS } from './http/limits.ts';
+import { pathsOfEarlier } from './http/mount.ts';
 import { ADDRESS_WINDOWS, type Clock, rateWindows } from './http/rate-window.ts';
 import { replyCache } from './http/reply-cache.ts';
 import { routePath, strictRouter } from './http/routes.ts';
@@ -30,9 +31,11 @@ import { type PublicRoute, publicRouter } from './middleware/public-routes.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import { read } from './middleware/read.ts';
 import { type CachedReply, replyFromCache } from './middleware/reply-cache.ts';
-import { routes } from './middleware/routes.ts';
+import { ofVariant, routes } from './middleware/routes.ts';
 import { sendReply } from './middleware/send-reply.ts';
+import { simulated } from './middleware/simulated.ts';
 import { spendCap } from './middleware/spend-cap.ts';
+import { sunsetHeaders } from './middleware/sunset.ts';
 import { logAndMeasure, reportInterruptedAnswers, type Telemetry } from './middleware/telemetry.ts';
 import { validate } from './middleware/validate.ts';
 import { write } from './middleware/write.ts';
@@ -41,6 +44,8 @@ import type { CallMiddleware, State } from './state.ts';
 
 export interface AppOptions {
   readonly endpoints: readonly Endpoint[];
+  /** Endpoints of the earlier variant; none when left out. */
+  readonly earlier_endpoints?: readonly Endpoint[];
   readonly publicRoutes: readonly PublicRoute[];
   readonly services: Services;
   /** Proxies whose header for the client's address is trusted; null: none. */
@@ -69,21 +74,25 @@ export function attachApp(server: Server, options: AppOptions): Connections {
   const addressRate = (address: string) => addressWindows.consume(address, ADDRESS_RATE).headers;
   const common = commonHeaders(services.base_url);
   const publicRoutes = publicRouter(options.publicRoutes);
-  const v1Routes = endpointRouter(options);
+  const chainOf = chains(options);
+  const currentRoutes = endpointRouter(options.endpoints, chainOf, ({ path }) => [path]);
+  const earlierRoutes = endpointRouter(options.earlier_endpoints ?? [], chainOf, pathsOfEarlier);
 
   // The life of a request. The order of these lines is part of the interface.
   const app = new Koa<State, object>();
   app.use(createContext(services, clock, trusted));
   app.use(logAndMeasure(telemetry, clock.monotonic_ms));
   app.use(addHeaders(common, addressRate));
+  app.use(sunsetHeaders(services.records, common, clock.monotonic_ms));
   app.use(errors(telemetry));
   app.use(headLimits);
-  app.use(preflight([publicRoutes, v1Routes]));
+  app.use(preflight([publicRoutes, currentRoutes, earlierRoutes]));
   app.use(routes(publicRoutes));
   app.use(methodNotAllowed);
   app.use(authenticate(services.records, clock.monotonic_ms));
   app.use(rateLimit(clock));
-  app.use(routes(v1Routes));
+  app.use(ofVariant('current', routes(currentRoutes)));
+  app.use(ofVariant('earlier', routes(earlierRoutes)));
   app.use(methodNotAllowed);
   app.use(notFound);
 
@@ -94,18 +103,23 @@ export function attachApp(server: Server, options: AppOptions): Connections {
 }
 
 /** Router of the endpoints, literal paths first; what an endpoint does with a call is composed once. */
-function endpointRouter(options: AppOptions): Router {
-  const chainOf = chains(options);
+function endpointRouter(
+  endpoints: readonly Endpoint[],
+  chainOf: (endpoint: Endpoint) => CallMiddleware[],
+  pathsOf: (endpoint: Endpoint) => readonly string[],
+): Router {
   const router = strictRouter();
-  const inOrder = options.endpoints.toSorted((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')));
+  const inOrder = endpoints.toSorted((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')));
   for (const endpoint of inOrder) {
     if (router.stack.some(({ name, methods }) => name === endpoint.path && methods.includes(endpoint.method)))
       throw new Error(`${endpoint.method} ${endpoint.path} is declared twice`);
-    const path = routePath(endpoint.path);
     const chain = compose(chainOf(endpoint));
-    const handler = typeof path === 'string' ? chain : unlessLiteral(chain);
-    const pathAsRegExp = path instanceof RegExp;
-    router.register(path, [endpoint.method], handler as never, { name: endpoint.path, pathAsRegExp });
+    for (const template of pathsOf(endpoint)) {
+      const path = routePath(template);
+      const handler = typeof path === 'string' ? chain : unlessLiteral(chain);
+      const pathAsRegExp = path instanceof RegExp;
+      router.register(path, [endpoint.method], handler as never, { name: endpoint.path, pathAsRegExp });
+    }
   }
   return router;
 }
@@ -128,6 +142,7 @@ function chains(options: AppOptions): (endpoint: Endpoint) => CallMiddleware[] {
       ...(reads ? [charge(records)] : []),
       ...(cached ? [replyFromCache(endpoint, cache, services, clock.monotonic_ms)] : []),
       ...(endpoint.body === null ? [] : [readBody(endpoint)]),
+      ...(endpoint.simulate === null ? [] : [simulated(endpoint, endpoint.simulate, check)]),
       ...(!reads && endpoint.idempotent ? [repeatable(endpoint)] : []),
       validate(endpoint),
       ...(reads ? [plan(endpoint, services)] : []),

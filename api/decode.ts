@@ -139,6 +139,23 @@ export function wordQuery<const Word extends string>(
   });
 }
 
+/** Words between commas, each exactly as written; absent: all of them. */
+export function wordsQuery<const Word extends string>(
+  words: readonly Word[],
+  options: Documented = {},
+): Parameter<readonly Word[]> {
+  return parameter<readonly Word[]>({
+    ...options,
+    expected: `some of ${words.join(', ')}, between commas`,
+    schema: { type: 'string', default: words.join(',') },
+    default: words,
+    read: (text) => {
+      const asked = [...new Set(text.split(','))].map((word) => words.find((known) => known === word));
+      return asked.every((word) => word !== undefined) ? asked : undefined;
+    },
+  });
+}
+
 /** One of the words, exactly as written; absent: null. */
 export function optionalWordQuery<const Word extends string>(
   words: readonly Word[],

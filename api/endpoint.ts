@@ -18,10 +18,18 @@ export interface HandlerInput<Params, Query, Body> {
   readonly query: Query;
   readonly body: Body;
   readonly caller: Caller;
+  /** `req_…`. */
+  readonly request_id: string;
   /** Data clock when the request was accepted, epoch milliseconds. */
   readonly now_ms: number;
   readonly services: Services;
 }
+
+/** What a simulated answer follows from, and what its envelope needs. */
+export type SimulatedInput<Params = unknown, Query = unknown, Body = unknown> = Pick<
+  HandlerInput<Params, Query, Body>,
+  'params' | 'query' | 'body' | 'request_id' | 'now_ms'
+>;
 
 /** The same for a handler that reads published data. */
 export interface ReadInput<Params, Query, Body, P extends Plan> extends HandlerInput<Params, Query, Body> {
@@ -34,7 +42,7 @@ export interface ReadInput<Params, Query, Body, P extends Plan> extends HandlerI
 /** What a plan is made from: nothing of who asks, since the answer is the same for all. */
 export type PlanInput<Params = unknown, Query = unknown, Body = unknown> = Omit<
   ReadInput<Params, Query, Body, Plan>,
-  'caller' | 'plan'
+  'caller' | 'request_id' | 'plan'
 >;
 
 /** What an answer will read, and whatever else of it was found out on the way. */
@@ -73,11 +81,13 @@ export interface OtherAnswer extends Answer<unknown> {
   readonly type: string;
 }
 
-type Schema = z.ZodType | null;
-type Typed<S extends Schema> = S extends z.ZodType ? z.infer<S> : null;
+export type Schema = z.ZodType | null;
+export type Typed<S extends Schema> = S extends z.ZodType ? z.infer<S> : null;
 
 interface Common<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Variant of the interface that it belongs to. */
+  readonly variant: Caller['variant'];
   /** With `{name}` for path parameters, such as `/v1/storms/{track_id}`. */
   readonly path: string;
   /** Group in the documentation. */
@@ -114,6 +124,10 @@ interface Common<P extends Schema, Q extends Schema, B extends Schema, R extends
   readonly priced: readonly string[];
   /** What the price is for, in the singular, when a call has several of them (`location`); null: the call. */
   readonly priced_per: string | null;
+  /**
+   * Answer to a key that gets simulated answers, from the question and the day alone; null: it is answered like any other.
+   */
+  readonly simulate: ((input: SimulatedInput<Typed<P>, Typed<Q>, Typed<B>>) => z.infer<R>) | null;
   /** Price of a call; null: free. */
   readonly price: (
     input: Pick<HandlerInput<Typed<P>, Typed<Q>, Typed<B>>, 'params' | 'query' | 'body'>,
@@ -172,6 +186,17 @@ export interface WriteEndpoint<
 /** Any endpoint, its types forgotten: what the router and the description walk over. */
 export type Endpoint = ReadEndpoint | WriteEndpoint;
 
+/** The types that an endpoint was declared with. For the compiler alone: no value has them. */
+export interface Declared<Params, Query, Body, Reply> {
+  readonly types?: { readonly params: Params; readonly query: Query; readonly body: Body; readonly reply: Reply };
+}
+type DeclaredAs<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType> = Declared<
+  Typed<P>,
+  Typed<Q>,
+  Typed<B>,
+  z.infer<R>
+>;
+
 /** Declares an endpoint that reads; types of its input, plan and reply are inferred. `plan` stands before `answer`. */
 export function readEndpoint<
   P extends Schema,
@@ -182,19 +207,20 @@ export function readEndpoint<
 >(
   endpoint: Omit<ReadEndpoint<P, Q, B, R, Planned>, 'kind' | keyof typeof READ_DEFAULTS> &
     Partial<Pick<ReadEndpoint<P, Q, B, R, Planned>, keyof typeof READ_DEFAULTS>>,
-): Endpoint {
-  return { kind: 'read', ...READ_DEFAULTS, ...endpoint } as unknown as Endpoint;
+): ReadEndpoint & DeclaredAs<P, Q, B, R> {
+  return { kind: 'read', ...READ_DEFAULTS, ...endpoint } as unknown as ReadEndpoint;
 }
 
 /** Declares an endpoint that writes. */
 export function writeEndpoint<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType, Ready = null>(
   endpoint: Omit<WriteEndpoint<P, Q, B, R, Ready>, 'kind' | keyof typeof WRITE_DEFAULTS> &
     Partial<Pick<WriteEndpoint<P, Q, B, R, Ready>, keyof typeof WRITE_DEFAULTS>>,
-): Endpoint {
-  return { kind: 'write', ...WRITE_DEFAULTS, ...endpoint } as unknown as Endpoint;
+): WriteEndpoint & DeclaredAs<P, Q, B, R> {
+  return { kind: 'write', ...WRITE_DEFAULTS, ...endpoint } as unknown as WriteEndpoint;
 }
 
 const DEFAULTS = {
+  variant: 'current',
   feature: null,
   test_key: false,
   body_limit_bytes: 1_000_000,
@@ -204,6 +230,7 @@ const DEFAULTS = {
   example: null,
   priced: [],
   priced_per: null,
+  simulate: null,
 } as const;
 const READ_DEFAULTS = { ...DEFAULTS, cacheable: true, plan: null, reads_dates: true, clocked: [] } as const;
 const WRITE_DEFAULTS = {

@@ -11,6 +11,7 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 import { ERROR_MESSAGES, ERRORS, ErrorBody, type ErrorCode } from '../schemas/errors.ts';
+import { EarlierErrorBody } from '../schemas/resources/earlier-envelope.ts';
 import { nameResources } from '../schemas/resources/index.ts';
 import { decimal } from './decode.ts';
 import type { Endpoint, Price } from './endpoint.ts';
@@ -27,6 +28,8 @@ export interface DocumentOptions {
   /** Public address, ending in `/v1`. */
   readonly base_url: string;
   readonly version: string;
+  /** Which variant of the interface is described; the current one when left out. */
+  readonly variant?: Endpoint['variant'];
 }
 
 const INTRODUCTION = `Hail intelligence for the contiguous United States, answered straight from published radar files.
@@ -37,6 +40,15 @@ are radar estimates, not ground measurements.
 
 HEAD answers as GET does, without the body and for the same price. Words in answers may grow in number: those known today stand
 in \`x-extensible-enum\`, and a client must expect others. \`x-unit\` is the unit of a number.`;
+
+const EARLIER_INTRODUCTION = `The earlier variant of the interface: the same answers, rules, prices and limits as the current one, in another shape.
+Longitudes are called \`lng\`. A success is \`{data, meta {request_id, timestamp}}\`, an error \`{error {code, message}, meta}\`.
+
+Every key is answered so below \`/legacy/v1\`; keys that were made for it also below \`/v1\`, where any other key gets the current
+variant. A key that begins with \`test_\` gets simulated answers, which follow from place and UTC day alone, for nothing, 600 times a
+minute. There are no entity tags: a call is answered anew each time.
+
+\`Deprecation\` and \`Sunset\` are on every answer once the operator has set a date for the end of this variant.`;
 
 /** Every header of an answer that is part of the interface. */
 const HEADERS = {
@@ -80,6 +92,39 @@ const ERROR_HEADERS: Readonly<Partial<Record<string, ReturnType<typeof headers>>
   503: headers(['Retry-After']),
 };
 
+const EARLIER_HEADERS = {
+  ...HEADERS,
+  Deprecation: text('Unix seconds, after an @, from which on this variant is deprecated; absent while no end is set.'),
+  Sunset: text('HTTP date on which this variant may be gone; absent while no end is set.'),
+};
+
+const EXAMPLE_REQUEST_ID = 'req_01KQHS8V6ZJ6J2C4T2W9M8N7QX';
+
+/** What a description says of a variant as a whole. */
+const VARIANTS = {
+  current: {
+    title: 'hail',
+    introduction: INTRODUCTION,
+    headers: HEADERS,
+    own_path: '/v1/openapi.json',
+    error: ErrorBody,
+    errorOf: (error: ErrorCode, message: string) => ({ error, message, request_id: EXAMPLE_REQUEST_ID }),
+    keys: 'A key that begins with hs_live_ (or hs_test_, for /v1/health).',
+  },
+  earlier: {
+    title: 'hail, earlier variant',
+    introduction: EARLIER_INTRODUCTION,
+    headers: EARLIER_HEADERS,
+    own_path: '/legacy/v1/openapi.json',
+    error: EarlierErrorBody,
+    errorOf: (code: ErrorCode, message: string) => ({
+      error: { code, message },
+      meta: { request_id: EXAMPLE_REQUEST_ID, timestamp: '2026-05-01T20:14:07Z' },
+    }),
+    keys: 'A key that begins with hs_live_, or with test_ for simulated answers.',
+  },
+} as const;
+
 /** Codes that any call may meet, whatever the endpoint. */
 const EVERYWHERE: readonly ErrorCode[] = [
   'invalid_parameter',
@@ -98,7 +143,8 @@ const EVERYWHERE: readonly ErrorCode[] = [
 ];
 
 /** The description of the interface, made from the same values that route, validate and answer. */
-export function describeApi({ endpoints, base_url, version }: DocumentOptions): ApiDocument {
+export function describeApi({ endpoints, base_url, version, variant = 'current' }: DocumentOptions): ApiDocument {
+  const { title, introduction, headers, own_path, keys } = VARIANTS[variant];
   nameResources();
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const endpoint of endpoints) {
@@ -108,21 +154,21 @@ export function describeApi({ endpoints, base_url, version }: DocumentOptions): 
     if (endpoint.method === 'GET') place.head = headOf(described);
     paths[endpoint.path] = place;
   }
-  const own = ownOperation();
+  const own = ownOperation(variant);
   const document: ZodOpenApiObject = {
     openapi: '3.1.0',
-    info: { title: 'hail', version, description: INTRODUCTION, license: { name: 'MIT', identifier: 'MIT' } },
+    info: { title, version, description: introduction, license: { name: 'MIT', identifier: 'MIT' } },
     servers: [{ url: base_url.replace(/\/v1$/, '') }],
     security: [{ key: [] }],
     tags: [...new Set(endpoints.map(({ group }) => group))].map((name) => ({ name })),
-    paths: { ...paths, '/v1/openapi.json': { get: own, head: headOf(own) } } as ZodOpenApiPathsObject,
+    paths: { ...paths, [own_path]: { get: own, head: headOf(own) } } as ZodOpenApiPathsObject,
     components: {
-      headers: HEADERS,
+      headers,
       securitySchemes: {
         key: {
           type: 'http',
           scheme: 'bearer',
-          description: 'A key that begins with hs_live_ (or hs_test_, for /v1/health).',
+          description: keys,
         },
       },
     },
@@ -156,10 +202,10 @@ function headOf(operation: ZodOpenApiOperationObject): ZodOpenApiOperationObject
   };
 }
 
-/** `get /v1/storms/{track_id}` → `getStormsByTrackId`. */
+/** `get /v1/storms/{track_id}` → `getStormsByTrackId`; of the earlier variant `getLegacyHailCurrent` and the like. */
 export function operationId({ method, path }: Pick<Endpoint, 'method' | 'path'>): string {
   const words = path
-    .replace('/v1/', '')
+    .replace(/^\/(legacy\/)?v1\//, '$1')
     .split(/[/_-]/)
     .map((word) => (word.startsWith('{') ? `by_${word.slice(1)}` : word).replace('}', ''))
     .flatMap((word) => word.split('_'));
@@ -197,7 +243,8 @@ function operation(endpoint: Endpoint, endpoints: readonly Endpoint[]): ZodOpenA
     description: endpoint.description,
     'x-scope': scope,
     'x-feature': feature,
-    'x-test-key': test_key,
+    // Every test key of the earlier variant opens all of it.
+    'x-test-key': test_key || endpoint.variant === 'earlier',
     'x-credits': price === null ? 0 : price.credits / price.count,
     'x-credits-per': priced_per ?? 'call',
     'x-operation': price?.operation ?? null,
@@ -277,6 +324,7 @@ function responses(endpoint: Endpoint, endpoints: readonly Endpoint[]): ZodOpenA
     ...errors(
       codesOf(endpoint),
       (code) => messageOf(code, endpoint, endpoints),
+      endpoint.variant,
       takesKey(endpoint) ? headers(['Idempotent-Replay']) : {},
     ),
   };
@@ -299,8 +347,10 @@ function codesOf(endpoint: Endpoint): readonly ErrorCode[] {
 function errors(
   codes: readonly ErrorCode[],
   messageFor: (code: ErrorCode) => string,
+  variant: Endpoint['variant'],
   more: ReturnType<typeof headers> = {},
 ): ZodOpenApiResponsesObject {
+  const { error: schema, errorOf } = VARIANTS[variant];
   const byStatus = Map.groupBy(codes, (code) => String(ERRORS[code].status));
   return Object.fromEntries(
     [...byStatus].map(([status, here]) => [
@@ -310,21 +360,14 @@ function errors(
         headers: { ...COMMON_HEADERS, ...ERROR_HEADERS[status], ...more },
         content: {
           'application/json': {
-            schema: ErrorBody,
-            examples: Object.fromEntries(
-              here.map((code) => [
-                code,
-                { value: { error: code, message: messageFor(code), request_id: EXAMPLE_REQUEST_ID } },
-              ]),
-            ),
+            schema,
+            examples: Object.fromEntries(here.map((code) => [code, { value: errorOf(code, messageFor(code)) }])),
           },
         },
       },
     ]),
   );
 }
-
-const EXAMPLE_REQUEST_ID = 'req_01KQHS8V6ZJ6J2C4T2W9M8N7QX';
 
 /** What an endpoint says with a code, for instance. */
 function messageOf(code: ErrorCode, endpoint: Endpoint, endpoints: readonly Endpoint[]): string {
@@ -382,10 +425,10 @@ function refusal(check: () => unknown): ApiError | null {
   }
 }
 
-function ownOperation(): ZodOpenApiOperationObject {
+function ownOperation(variant: Endpoint['variant']): ZodOpenApiOperationObject {
   const own = { ...COMMON_HEADERS, ...headers(['ETag']) };
   return {
-    operationId: 'getOpenapiJson',
+    operationId: operationId({ method: 'GET', path: VARIANTS[variant].own_path.replace('.', '_') }),
     tags: ['Account'],
     summary: 'This description',
     description: 'The interface in OpenAPI 3.1. Free, without a key.',
@@ -403,8 +446,10 @@ function ownOperation(): ZodOpenApiOperationObject {
         content: { 'application/json': { schema: { type: 'object' } } },
       },
       '304': { description: 'The description at hand is still right.', headers: own },
-      ...errors(['bad_request', 'method_not_allowed', 'uri_too_long', 'headers_too_large'], (code) =>
-        code === 'method_not_allowed' ? methodFault(['GET']) : fixedMessage(code),
+      ...errors(
+        ['bad_request', 'method_not_allowed', 'uri_too_long', 'headers_too_large'],
+        (code) => (code === 'method_not_allowed' ? methodFault(['GET']) : fixedMessage(code)),
+        variant,
       ),
     },
   };

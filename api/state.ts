@@ -7,6 +7,9 @@ import type { QueryText } from './http/query.ts';
 import type { Reply } from './http/reply.ts';
 import type { Caller } from './records/records.ts';
 
+/** The variants of the interface: what routes there are, and the shape of what they answer. */
+export type Variant = Caller['variant'];
+
 /** What `ctx.state` holds of every request; the middleware that sets a field is named beside it. */
 export interface State {
   /** context: `req_…`, in the header and in the body of errors. */
@@ -19,6 +22,8 @@ export interface State {
   readonly address: string;
   /** context: data clock when the request was accepted, epoch milliseconds. */
   readonly now_ms: number;
+  /** context, by the path; authenticate, by the key: what is served, and the shape of the answer. */
+  variant: Variant;
   /** authenticate: whose key it is. */
   caller: Caller | null;
   /** rate limit: headers of the window of the key; null: the window of the address is shown. */

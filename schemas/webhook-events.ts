@@ -94,3 +94,21 @@ export const EventBody = z.object({
   data: z.record(z.string(), z.unknown()),
 });
 export type EventBody = z.infer<typeof EventBody>;
+
+/** Every type that a webhook of the earlier variant may subscribe to, and when it is sent. */
+export const EARLIER_EVENTS = {
+  'hail.detected': 'hail of 19 mm or more in the circle of a subscription',
+  'hail.cleared': 'that hail is over',
+  'alert.created': 'hail of the threshold of a subscription or more in its circle',
+  'alert.resolved': 'that hail is over',
+  'risk.changed': 'the risk score of a saved location or a subscription changed by more than 10 points',
+} as const;
+export type EarlierEventType = keyof typeof EARLIER_EVENTS;
+export const EARLIER_EVENT_TYPES = Object.keys(EARLIER_EVENTS) as [EarlierEventType, ...EarlierEventType[]];
+
+/** A type of either variant. */
+export type AnyEventType = EventType | EarlierEventType;
+export const ANY_EVENT_TYPES = [...new Set<AnyEventType>([...EVENT_TYPES, ...EARLIER_EVENT_TYPES])] as [
+  AnyEventType,
+  ...AnyEventType[],
+];

@@ -9,6 +9,7 @@ import {
   revokeKey,
   rotateKey,
 } from '../records/key-rows.ts';
+import { VARIANT_WORDS, type VariantWord, variantOf, wordOf } from '../records/key-rules.ts';
 import type { Records } from '../records/records.ts';
 import { isScope } from '../records/scopes.ts';
 import {
@@ -35,6 +36,7 @@ interface CreateOptions extends Json {
   readonly name: string;
   readonly scopes?: readonly string[];
   readonly expires?: string;
+  readonly variant: VariantWord;
 }
 
 /** `hail-api key`: what opens the service. The text of a key is printed once and stored nowhere. */
@@ -53,10 +55,18 @@ export function keyCommand(config: () => RecordsConfig): Command {
       collectWords,
     )
     .option('--expires <time>', 'first instant at which it opens nothing more: a UTC date or time', instant)
+    .addOption(
+      new Option(
+        '--variant <word>',
+        'what it gets under /v1; with legacy the earlier variant of the interface, and a test key simulated answers there',
+      )
+        .choices(VARIANT_WORDS)
+        .default('current'),
+    )
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nExamples:\n  hail-api key create acme --live --name dashboard\n  hail-api key create acme --live --scopes hail:read,storms:read --expires 2027-01-01',
+      '\nExamples:\n  hail-api key create acme --live --name dashboard\n  hail-api key create acme --live --scopes hail:read,storms:read --expires 2027-01-01\n  hail-api key create acme --test --variant legacy',
     )
     .action(async (nameOrId: string, options: CreateOptions) => {
       const settings = config();
@@ -67,7 +77,7 @@ export function keyCommand(config: () => RecordsConfig): Command {
         const made = await records.transaction((rows) => createKey(rows, { ...key, business_id }, now_ms));
         return { made, info: await infoOf(records, made.id, now_ms) };
       });
-      print(options.json, { ...info, key: made.text }, [made.text]);
+      print(options.json, { ...shown(info), key: made.text }, [made.text]);
     });
 
   command
@@ -97,7 +107,7 @@ export function keyCommand(config: () => RecordsConfig): Command {
         };
       });
       if (json !== true) process.stderr.write(`The old key works until ${old.expires_at}.\n`);
-      print(json, { ...info, key: made.text, old_key: old }, [made.text]);
+      print(json, { ...shown(info), key: made.text, old_key: shown(old) }, [made.text]);
     });
 
   command
@@ -112,12 +122,14 @@ export function keyCommand(config: () => RecordsConfig): Command {
         const changed = await records.transaction((rows) => revokeKey(rows, before, now_ms));
         return { info: await infoOf(records, id, now_ms), changed };
       });
-      print(json, { ...info, changed }, [`Key ${info.public_id} ${changed ? 'is now' : 'already was'} revoked.`]);
+      print(json, { ...shown(info), changed }, [
+        `Key ${info.public_id} ${changed ? 'is now' : 'already was'} revoked.`,
+      ]);
     });
 
   command
     .command('list <business>')
-    .description('keys of a business: public id, scopes, last use, state')
+    .description('keys of a business: public id, variant, scopes, last use, state')
     .option('--json', 'print one JSON object')
     .action(async (nameOrId: string, { json }: Json) => {
       const settings = config();
@@ -129,19 +141,20 @@ export function keyCommand(config: () => RecordsConfig): Command {
         key.id,
         key.public_id,
         key.kind,
+        wordOf(key.variant),
         key.status,
         key.scopes.join(','),
         key.expires_at ?? 'never',
         key.last_used_at ?? 'never',
       ]);
-      const head = ['name', 'id', 'public id', 'kind', 'status', 'scopes', 'ends', 'last used'];
-      print(json, { keys }, table(head, rows, 'There are no keys.'));
+      const head = ['name', 'id', 'public id', 'kind', 'variant', 'status', 'scopes', 'ends', 'last used'];
+      print(json, { keys: keys.map(shown) }, table(head, rows, 'There are no keys.'));
     });
 
   return command;
 }
 
-function newKey({ live, test, name, scopes = ['*'], expires = undefined }: CreateOptions, now_ms: number) {
+function newKey({ live, test, name, scopes = ['*'], expires = undefined, variant }: CreateOptions, now_ms: number) {
   if (live === test)
     throw new CommandError(EXIT.usage, 'key: found both or neither of --live and --test, expected one');
   const wrong = scopes.find((scope) => !isScope(scope));
@@ -152,7 +165,13 @@ function newKey({ live, test, name, scopes = ['*'], expires = undefined }: Creat
     );
   if (expires !== undefined && Date.parse(expires) <= now_ms)
     throw new CommandError(EXIT.usage, `key: --expires is ${expires}, expected a time to come`);
-  return { kind: live ? ('live' as const) : ('test' as const), name, scopes, expires_at: expires ?? null };
+  return {
+    kind: live ? ('live' as const) : ('test' as const),
+    variant: variantOf(variant),
+    name,
+    scopes,
+    expires_at: expires ?? null,
+  };
 }
 
 const LONGEST_GRACE_MS = 365 * 86_400_000;
@@ -168,6 +187,11 @@ async function infoOf(records: Records, id: string, now_ms: number): Promise<Key
   const row = await findKey(records.reader, id);
   if (row === null) throw unknownKey(id);
   return keyInfo(row, now_ms);
+}
+
+/** A key in the words of operators. */
+function shown({ variant, ...rest }: KeyInfo) {
+  return { ...rest, variant: wordOf(variant) };
 }
 
 function unknownKey(id: string): CommandError {

@@ -15,7 +15,9 @@ interface ApplyOptions {
 
 /** `hail-api seed`: the desired state in a file. */
 export function seedCommand(config: () => RecordsConfig): Command {
-  const command = new Command('seed').description('plans, businesses, members, areas and keys from a file');
+  const command = new Command('seed').description(
+    'plans, businesses, members, areas, keys, and the sunset of the earlier variant from a file',
+  );
 
   command
     .command('apply <file>')
@@ -44,6 +46,7 @@ Example of a file:
           geometry: { type: Polygon, coordinates: [[[-97, 35], [-96, 35], [-96, 36], [-97, 35]]] }
           tags: [north]
           priority: high
+  earlier_variant: { sunset: 2027-06-30 }
 
 areas may also be the path of a GeoJSON FeatureCollection beside the file, with these fields as properties of its features.
 An area is known by its name and kind (Polygon or Point).`,

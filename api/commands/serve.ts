@@ -9,6 +9,7 @@ import { trustedProxies } from '../http/address.ts';
 import { serveInTurn } from '../http/connections.ts';
 import { SERVER_OPTIONS } from '../http/limits.ts';
 import { createMetrics, type Metrics } from '../http/metrics.ts';
+import { EARLIER_ENDPOINTS } from '../legacy/routes/index.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { telemetryOf } from '../middleware/telemetry.ts';
 import { describeApi } from '../openapi.ts';
@@ -81,6 +82,7 @@ export async function startServing(
   const metrics = config.metrics_port === null ? null : createMetrics();
   const connections = attachApp(server, {
     endpoints: ENDPOINTS,
+    earlier_endpoints: EARLIER_ENDPOINTS,
     publicRoutes: publicRoutesOf(services),
     services,
     trusted: config.trusted_proxies.length === 0 ? null : trustedProxies(config.trusted_proxies),
@@ -122,7 +124,10 @@ export async function startServing(
 
 /** Everything that needs no key. */
 function publicRoutesOf(services: Services): readonly PublicRoute[] {
-  const document = describeApi({ endpoints: ENDPOINTS, base_url: services.base_url, version: releaseVersion() });
+  const { base_url } = services;
+  const version = releaseVersion();
+  const document = describeApi({ endpoints: ENDPOINTS, base_url, version });
+  const earlier = describeApi({ endpoints: EARLIER_ENDPOINTS, base_url, version, variant: 'earlier' });
   return [
     livez,
     readyz(services),
@@ -130,7 +135,9 @@ function publicRoutesOf(services: Services): readonly PublicRoute[] {
     files(services),
     openApiDocument(document),
     docsPage(document),
-    viewerPages(openViewer(services.base_url)),
+    openApiDocument(earlier, '/legacy/v1/openapi.json'),
+    docsPage(earlier, 'earlier'),
+    viewerPages(openViewer(base_url)),
     frontPage,
   ];
 }

@@ -10,7 +10,7 @@ const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="hail"' } as const;
 /** Longer text is no key, and is not worth hashing. */
 const LONGEST_KEY = 200;
 /** Paths that a key seen before still opens when the records are out of reach. */
-const SURVIVES: readonly string[] = ['/v1/health'];
+const SURVIVES: readonly string[] = ['/v1/health', '/legacy/v1/health'];
 
 /**
  * Identifies the caller. Throws `unauthorized`, or `too_many_failed_attempts` when the address or the guessed key is locked. With
@@ -53,6 +53,7 @@ export function authenticate(records: Records, monotonic_ms: () => number): Midd
     const caller = keyText === null || keyText.length > LONGEST_KEY ? null : await lookUp(keyText, state);
     if (caller === null) throw refusal(state.address, keyText, fault);
     state.caller = caller;
+    if (caller.variant === 'earlier') state.variant = 'earlier';
     try {
       await next();
     } finally {

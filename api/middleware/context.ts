@@ -1,6 +1,7 @@
 import type { BlockList } from 'node:net';
 import { newId } from '../../schemas/ids.ts';
 import { clientAddress } from '../http/address.ts';
+import { isEarlierPath } from '../http/mount.ts';
 import type { Clock } from '../http/rate-window.ts';
 import { readTarget } from '../http/target.ts';
 import type { Services } from '../services.ts';
@@ -17,6 +18,7 @@ export function createContext(services: Services, clock: Clock, trusted: BlockLi
       search,
       address: clientAddress(ctx.req, trusted),
       now_ms: services.now(),
+      variant: isEarlierPath(path) ? 'earlier' : 'current',
       caller: null,
       rate_headers: null,
       charged: false,

@@ -1,11 +1,12 @@
 import { ApiError } from '../errors.ts';
 import { leavesBody } from '../http/body.ts';
-import { errorBody } from '../http/error-body.ts';
+import { metaOf } from '../http/envelope.ts';
+import { earlierErrorBody, errorBody } from '../http/error-body.ts';
 import { isGone, JSON_TYPE } from '../http/reply.ts';
 import { BusinessGone, CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../records/failures.ts';
 import { withoutSecrets } from '../records/key-text.ts';
 import type { StoredAnswer } from '../records/records.ts';
-import type { Middleware } from '../state.ts';
+import type { Middleware, State } from '../state.ts';
 import { keyInvalid } from './authenticate.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -20,7 +21,7 @@ export function errors(telemetry: Telemetry): Middleware {
       const error = asApiError(thrown);
       const { request_id } = ctx.state;
       if (error.status >= 500 && !isGone(ctx)) telemetry.failed(request_id, error.cause ?? error);
-      const { status, type, body } = errorAnswer(error, request_id);
+      const { status, type, body } = errorAnswer(error, ctx.state);
       for (const name of ctx.res.getHeaderNames()) ctx.remove(name);
       ctx.set({ 'Content-Type': type, 'Cache-Control': 'no-store', ...error.headers });
       if (leavesBody(ctx.req)) ctx.set('Connection', 'close');
@@ -54,6 +55,14 @@ export function asApiError(error: unknown): ApiError {
 }
 
 /** The answer to a failure. Messages quote what was sent, which may hold a key in the wrong place. */
-export function errorAnswer({ code, status, message }: ApiError, request_id: string): StoredAnswer {
-  return { status, type: JSON_TYPE, body: errorBody(code, withoutSecrets(message), request_id) };
+export function errorAnswer(
+  { code, status, message }: ApiError,
+  { variant, request_id, now_ms }: Pick<State, 'variant' | 'request_id' | 'now_ms'>,
+): StoredAnswer {
+  const text = withoutSecrets(message);
+  const body =
+    variant === 'earlier'
+      ? earlierErrorBody(code, text, metaOf({ request_id, now_ms }))
+      : errorBody(code, text, request_id);
+  return { status, type: JSON_TYPE, body };
 }

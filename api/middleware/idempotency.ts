@@ -44,7 +44,7 @@ export function idempotency(
     if (claim === null) return;
     ctx.state.claim = null;
     try {
-      if (KEPT_REFUSALS.includes(error.status)) await records.storeRefusal(claim, errorAnswer(error, request_id));
+      if (KEPT_REFUSALS.includes(error.status)) await records.storeRefusal(claim, errorAnswer(error, ctx.state));
       else await records.releaseClaim(claim);
     } catch (lost) {
       telemetry.failed(request_id, lost); // the claim runs out by itself

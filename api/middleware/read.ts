@@ -11,8 +11,8 @@ import { provenanceOfPlan, tagOf } from './plan.ts';
 export function read(endpoint: ReadEndpoint, services: Services, check: CheckReply): CallMiddleware {
   return async (ctx) => {
     const { state } = ctx;
-    const { input, caller, now_ms, edition, plan } = state;
-    const question = { ...input, caller, now_ms, services, edition, plan };
+    const { input, caller, request_id, now_ms, edition, plan } = state;
+    const question = { ...input, caller, request_id, now_ms, services, edition, plan };
     const answer: Answer<unknown> = await asOneQuestion(() => endpoint.answer(question));
     check(endpoint, answer);
     const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);

@@ -1,9 +1,14 @@
 import type Router from '@koa/router';
-import type { Middleware } from '../state.ts';
+import type { Middleware, Variant } from '../state.ts';
 
 interface LiteralRoute {
   readonly name: string;
   readonly handler: Middleware;
+}
+
+/** The same for calls of one variant of the interface alone: those of the other go on. */
+export function ofVariant(variant: Variant, served: Middleware): Middleware {
+  return (ctx, next) => (ctx.state.variant === variant ? served(ctx, next) : next());
 }
 
 /**

@@ -7,18 +7,25 @@ import { ApiError } from '../errors.ts';
 import type { JsonObject } from '../http/json.ts';
 import { parseQuery, type QueryText } from '../http/query.ts';
 import { paramNames } from '../http/routes.ts';
-import type { CallMiddleware, Input } from '../state.ts';
+import type { CallMiddleware, Context, Input } from '../state.ts';
 
 /** Turns the text of path, query and body into typed values, and sets the price of the call. */
 export function validate(endpoint: Endpoint): CallMiddleware {
-  const names = paramNames(endpoint.path);
+  const paramsOf = paramReader(endpoint);
   return (ctx, next) => {
-    const { state, captures = [] } = ctx;
-    const params = Object.fromEntries(names.map((name, at) => [name, captures[at] as string]));
-    state.input = validInput(endpoint, params, state.query ?? parseQuery(state.search), state.body);
+    const { state } = ctx;
+    state.input = validInput(endpoint, paramsOf(ctx), state.query ?? parseQuery(state.search), state.body);
     state.price = endpoint.price(state.input);
     return next();
   };
+}
+
+/** Parameters of the path of an endpoint as the router captured them. */
+export function paramReader({
+  path,
+}: Pick<Endpoint, 'path'>): (ctx: Pick<Context, 'captures'>) => Readonly<Record<string, string>> {
+  const names = paramNames(path);
+  return ({ captures = [] }) => Object.fromEntries(names.map((name, at) => [name, captures[at] as string]));
 }
 
 /** Typed values of path, query and body; throws `invalid_parameter` or `bad_request` with the first fault. */
@@ -77,6 +84,7 @@ function lowerFirst(text: string): string {
 /** What the caller probably meant. */
 function hint(issue: z.core.$ZodIssue, query: QueryText): string {
   if (issue.path[0] === 'lon' && query.lon === undefined && query.lng !== undefined) return ' (use lon)';
+  if (issue.path[0] === 'lng' && query.lng === undefined && query.lon !== undefined) return ' (use lng)';
   const [lat, lon] = [query.lat, query.lon].map((text) => (typeof text === 'string' ? decimal(text) : null));
   return swapped(issue, lat ?? null, lon ?? null);
 }
@@ -87,6 +95,7 @@ function bodyHint(issue: z.core.$ZodIssue, body: JsonObject): string {
     .reduce<unknown>((value, part) => (value as Record<PropertyKey, unknown>)?.[part], body);
   const { lat, lon, lng } = (holder ?? {}) as { lat?: unknown; lon?: unknown; lng?: unknown };
   if (issue.path.at(-1) === 'lon' && lon === undefined && lng !== undefined) return ' (use lon)';
+  if (issue.path.at(-1) === 'lng' && lng === undefined && lon !== undefined) return ' (use lng)';
   return swapped(issue, typeof lat === 'number' ? lat : null, typeof lon === 'number' ? lon : null);
 }
 

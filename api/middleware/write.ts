@@ -10,8 +10,8 @@ import type { CheckReply } from './check-reply.ts';
 export function write(endpoint: WriteEndpoint, services: Services, check: CheckReply): CallMiddleware {
   return async (ctx) => {
     const { state } = ctx;
-    const { input, caller, now_ms, price, claim } = state;
-    const question = { ...input, caller, now_ms, services };
+    const { input, caller, request_id, now_ms, price, claim } = state;
+    const question = { ...input, caller, request_id, now_ms, services };
     const ready = await endpoint.prepare(question);
     const work = async (writer: Writer): Promise<StoredAnswer & { readonly sent: string }> => {
       const answer: Answer<unknown> = await endpoint.write(question, writer, ready);

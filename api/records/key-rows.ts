@@ -1,11 +1,15 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { recordAct } from './audit.ts';
-import { type KeyKind, newKeyText } from './key-text.ts';
+import { keysWithRules, setKeyVariant } from './key-rules.ts';
+import { type KeyKind, type KeyVariant, newKeyText } from './key-text.ts';
 import type { Database } from './tables.ts';
 
 /** How long a key that was rotated keeps opening. */
 export const ROTATION_GRACE_MS = 30 * 24 * 3_600_000;
+
+/** A key as it is stored, with the variant that is settled for it; null: none is. */
+export type KeyRow = Selectable<Database['keys']> & { readonly variant: KeyVariant | null };
 
 export type KeyStatus = 'active' | 'rotating' | 'expired' | 'revoked';
 
@@ -15,6 +19,7 @@ export interface KeyInfo {
   readonly business_id: string;
   readonly public_id: string;
   readonly kind: KeyKind;
+  readonly variant: KeyVariant;
   readonly name: string;
   readonly scopes: readonly string[];
   readonly status: KeyStatus;
@@ -29,6 +34,8 @@ export interface NewKey {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly expires_at: string | null;
+  /** The current one when left out. */
+  readonly variant?: KeyVariant;
 }
 
 /** A key that was just made. `text` is the only copy of the secret. */
@@ -40,25 +47,29 @@ export interface MadeKey {
 /** Makes a key. */
 export async function createKey(rows: Transaction<Database>, key: NewKey, now_ms: number): Promise<MadeKey> {
   const made = await insertKey(rows, key, null, now_ms);
+  const { variant = 'current' } = key;
+  await setKeyVariant(rows, made.id, variant);
   await recordAct(rows, now_ms, {
     act: 'key.create',
     business_id: key.business_id,
     subject: made.id,
-    detail: { kind: key.kind, name: key.name, scopes: key.scopes, expires_at: key.expires_at },
+    detail: { kind: key.kind, variant, name: key.name, scopes: key.scopes, expires_at: key.expires_at },
   });
   return made;
 }
 
-/** Makes a key that takes over from another: same kind, name, scopes and rate bucket. The old one opens for `grace_ms` more. */
+/** Makes a key that takes over from another: same kind, variant, name, scopes and rate bucket. The old one opens for `grace_ms` more. */
 export async function rotateKey(
   rows: Transaction<Database>,
-  old: Selectable<Database['keys']>,
+  old: KeyRow,
   grace_ms: number,
   now_ms: number,
 ): Promise<MadeKey> {
   const { business_id, kind, name, expires_at } = old;
   const scopes = JSON.parse(old.scopes) as string[];
-  const made = await insertKey(rows, { business_id, kind, name, scopes, expires_at }, old.rate_bucket, now_ms);
+  const variant = old.variant ?? 'current';
+  const made = await insertKey(rows, { business_id, kind, name, scopes, expires_at, variant }, old.rate_bucket, now_ms);
+  await setKeyVariant(rows, made.id, variant);
   const until = new Date(now_ms + grace_ms).toISOString();
   const ends = expires_at !== null && expires_at < until ? expires_at : until;
   await rows.updateTable('keys').set({ replaced_by: made.id, expires_at: ends }).where('id', '=', old.id).execute();
@@ -89,10 +100,8 @@ export async function revokeKey(
 }
 
 /** The row of a key, by its id or its public id; null when there is none. */
-export async function findKey(rows: Kysely<Database>, id: string): Promise<Selectable<Database['keys']> | null> {
-  const found = await rows
-    .selectFrom('keys')
-    .selectAll()
+export async function findKey(rows: Kysely<Database>, id: string): Promise<KeyRow | null> {
+  const found = await keysWithRules(rows)
     .where(({ or }) => or({ id, public_id: id }))
     .executeTakeFirst();
   return found ?? null;
@@ -104,17 +113,12 @@ export async function listKeys(
   business_id: string,
   now_ms: number,
 ): Promise<readonly KeyInfo[]> {
-  const found = await rows
-    .selectFrom('keys')
-    .selectAll()
-    .where('business_id', '=', business_id)
-    .orderBy('id')
-    .execute();
+  const found = await keysWithRules(rows).where('business_id', '=', business_id).orderBy('id').execute();
   return found.map((row) => keyInfo(row, now_ms));
 }
 
 /** What may be shown of a key. */
-export function keyInfo(row: Selectable<Database['keys']>, now_ms: number): KeyInfo {
+export function keyInfo(row: KeyRow, now_ms: number): KeyInfo {
   const { id, business_id, public_id, kind, name, created_at, expires_at, last_used_at } = row;
   const scopes = JSON.parse(row.scopes) as string[];
   return {
@@ -122,6 +126,7 @@ export function keyInfo(row: Selectable<Database['keys']>, now_ms: number): KeyI
     business_id,
     public_id,
     kind,
+    variant: row.variant ?? 'current',
     name,
     scopes,
     status: statusOf(row, now_ms),
@@ -131,7 +136,7 @@ export function keyInfo(row: Selectable<Database['keys']>, now_ms: number): KeyI
   };
 }
 
-function statusOf({ revoked_at, expires_at, replaced_by }: Selectable<Database['keys']>, now_ms: number): KeyStatus {
+function statusOf({ revoked_at, expires_at, replaced_by }: KeyRow, now_ms: number): KeyStatus {
   if (revoked_at !== null) return 'revoked';
   if (expires_at !== null && Date.parse(expires_at) <= now_ms) return 'expired';
   return replaced_by === null ? 'active' : 'rotating';
@@ -139,12 +144,12 @@ function statusOf({ revoked_at, expires_at, replaced_by }: Selectable<Database['
 
 async function insertKey(
   rows: Transaction<Database>,
-  { business_id, kind, name, scopes, expires_at }: NewKey,
+  { business_id, kind, name, scopes, expires_at, variant }: NewKey,
   rate_bucket: string | null,
   now_ms: number,
 ): Promise<MadeKey> {
   const id = newId('key', now_ms);
-  const { text, public_id, digest } = newKeyText(kind);
+  const { text, public_id, digest } = newKeyText(kind, variant);
   await rows
     .insertInto('keys')
     .values({

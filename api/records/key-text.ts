@@ -6,11 +6,13 @@ const PUBLIC_ID_CHARACTERS = 8;
 /** 32 characters of 62 are 190 bits. */
 const SECRET_CHARACTERS = 32;
 const CHECKSUM_CHARACTERS = 6;
-const KEY = /^hs_(live|test)_([0-9A-Za-z]{8})[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/;
+const KEY = /^(hs_live|hs_test|test)_([0-9A-Za-z]{8})[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/;
 /** Keys inside other text, cut short or with more after them. */
-const KEYS_WITHIN = /(hs_(?:live|test)_[0-9A-Za-z]{8})[0-9A-Za-z]+/g;
+const KEYS_WITHIN = /((?:hs_live|test)_[0-9A-Za-z]{8})[0-9A-Za-z]+/g;
 
 export type KeyKind = 'live' | 'test';
+/** Variant of the interface that a key gets under `/v1`. */
+export type KeyVariant = 'current' | 'earlier';
 
 /** A new key. `text` is shown once; `digest` and `public_id` are what is stored. */
 export interface NewKeyText {
@@ -19,20 +21,21 @@ export interface NewKeyText {
   readonly digest: string;
 }
 
-/** Draws a key: `hs_live_` or `hs_test_`, public id, secret, checksum. */
-export function newKeyText(kind: KeyKind): NewKeyText {
+/** Draws a key: `hs_live_`, `hs_test_` or, of the earlier variant, `test_`; public id, secret, checksum. */
+export function newKeyText(kind: KeyKind, variant: KeyVariant = 'current'): NewKeyText {
   const public_id = randomText(PUBLIC_ID_CHARACTERS);
-  const body = `hs_${kind}_${public_id}${randomText(SECRET_CHARACTERS)}`;
+  const prefix = kind === 'test' && variant === 'earlier' ? 'test' : `hs_${kind}`;
+  const body = `${prefix}_${public_id}${randomText(SECRET_CHARACTERS)}`;
   const text = body + checksum(body);
   return { text, public_id, digest: digestOf(text).toString('hex') };
 }
 
 /** Kind and public id of a well-formed key with a right checksum; null for any other text. */
 export function parseKeyText(text: string): { readonly kind: KeyKind; readonly public_id: string } | null {
-  const [, kind, public_id] = KEY.exec(text) ?? [];
-  if (kind === undefined || public_id === undefined) return null;
+  const [, prefix, public_id] = KEY.exec(text) ?? [];
+  if (prefix === undefined || public_id === undefined) return null;
   const body = text.slice(0, -CHECKSUM_CHARACTERS);
-  return text === body + checksum(body) ? { kind: kind as KeyKind, public_id } : null;
+  return text === body + checksum(body) ? { kind: prefix === 'hs_live' ? 'live' : 'test', public_id } : null;
 }
 
 /** A text that a client chose, the secrets of keys in it left out: what may be logged or answered. */

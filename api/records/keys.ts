@@ -77,6 +77,7 @@ function keySelect(reader: Kysely<Database>) {
     .selectFrom('keys')
     .innerJoin('businesses', 'businesses.id', 'keys.business_id')
     .innerJoin('plans', 'plans.business_id', 'keys.business_id')
+    .leftJoin('key_rules', 'key_rules.key_id', 'keys.id')
     .selectAll('plans')
     .select([
       'keys.id as key_id',
@@ -87,6 +88,7 @@ function keySelect(reader: Kysely<Database>) {
       'keys.expires_at',
       'keys.revoked_at',
       'businesses.status',
+      'key_rules.variant',
     ])
     .where('keys.public_id', '=', param<string>('public_id'));
 }
@@ -99,6 +101,7 @@ function knownKey(row: KeyRow, looked_up_ms: number): KnownKey {
     key_id: row.key_id,
     rate_bucket: row.rate_bucket,
     kind: row.kind,
+    variant: row.variant ?? 'current',
     scopes: Object.freeze(JSON.parse(row.scopes) as string[]),
     suspended: row.status === 'suspended',
     plan: planOf(row),

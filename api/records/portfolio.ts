@@ -168,6 +168,16 @@ export async function allLocations(rows: Kysely<Database>, business_id: string):
   }
 }
 
+/** A location of a business; null when it has none of that id. */
+export async function findLocation(
+  rows: Kysely<Database>,
+  business_id: string,
+  id: string,
+): Promise<PortfolioLocation | null> {
+  const found = (await locationsById(rows, business_id, [id])).get(id);
+  return found === undefined ? null : locationOf(found);
+}
+
 /** How many locations a business has. */
 export async function countLocations(rows: Kysely<Database>, business_id: string): Promise<number> {
   const { count } = await rows

@@ -29,6 +29,8 @@ export interface Caller {
   /** Keys of one rotation share this: their requests count in one window. */
   readonly rate_bucket: string;
   readonly kind: 'live' | 'test';
+  /** Variant of the interface that the key gets under `/v1`. */
+  readonly variant: 'current' | 'earlier';
   readonly scopes: readonly string[];
   readonly suspended: boolean;
   readonly plan: Plan;

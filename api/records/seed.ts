@@ -4,11 +4,13 @@ import { type AreaToMake, areasNamed, createArea, isAsWanted, replaceArea } from
 import { recordAct } from './audit.ts';
 import { type Business, createBusiness, findBusiness, LABEL, lockBusiness, setPlan, setStatus } from './businesses.ts';
 import { createKey, type KeyInfo, listKeys } from './key-rows.ts';
+import { VARIANT_WORDS, variantOf, wordOf } from './key-rules.ts';
 import { ROLES, setMember } from './members.ts';
 import { FEATURES, SELF_HOSTED } from './plans.ts';
 import type { Plan } from './records.ts';
 import { isScope } from './scopes.ts';
 import { SeedAreas } from './seed-areas.ts';
+import { setSunset, type WantedSunset } from './sunset.ts';
 import type { Database } from './tables.ts';
 
 const credits = z.int().nonnegative().nullable();
@@ -39,6 +41,7 @@ const SeedPlan = z.strictObject({
 const SeedKey = z.strictObject({
   name: label,
   kind: z.enum(['live', 'test']),
+  variant: z.enum(VARIANT_WORDS).default('current').meta({ description: 'What the key gets under /v1.' }),
   scopes: z.array(z.string().refine(isScope, 'expected a scope such as hail:read')).min(1).default(['*']),
   expires_at: z.iso.datetime().nullable().default(null),
 });
@@ -54,11 +57,27 @@ const SeedBusiness = z.strictObject({
 });
 type SeedBusiness = z.infer<typeof SeedBusiness>;
 
+const SeedEarlierVariant = z
+  .strictObject({
+    sunset: z.iso
+      .date()
+      .nullable()
+      .meta({ description: 'UTC date on which the earlier variant may be gone; null: none.' }),
+    deprecated: z.iso.date().optional().meta({
+      description: 'UTC date from which on it is deprecated; the day on which sunset is first set, when left out.',
+    }),
+  })
+  .refine(({ sunset, deprecated }) => sunset === null || deprecated === undefined || deprecated <= sunset, {
+    path: ['deprecated'],
+    error: 'is after sunset, expected the same date or an earlier one',
+  });
+
 /** The desired state of plans, businesses, members, areas and keys. What it does not name is left alone. */
 export const Seed = z
   .strictObject({
     plans: z.record(label, SeedPlan).default({}),
     businesses: z.array(SeedBusiness).default([]),
+    earlier_variant: SeedEarlierVariant.optional(),
   })
   .superRefine(({ plans, businesses }, context) => {
     const names = businesses.map(({ name }) => name);
@@ -105,7 +124,15 @@ export async function applySeed(rows: Transaction<Database>, seed: Seed, now_ms:
     await applyAreas(rows, business, wanted.areas, plan, now_ms, changes);
     keys.push(...(await applyKeys(rows, business, wanted.keys, now_ms, changes)));
   }
+  if (seed.earlier_variant !== undefined && (await setSunset(rows, wantedSunset(seed.earlier_variant), now_ms))) {
+    const { sunset } = seed.earlier_variant;
+    changes.push(sunset === null ? 'earlier variant: no sunset' : `earlier variant: sunset on ${sunset}`);
+  }
   return { changes, keys };
+}
+
+function wantedSunset({ sunset, deprecated }: z.infer<typeof SeedEarlierVariant>): WantedSunset | null {
+  return sunset === null ? null : { sunset, deprecated };
 }
 
 async function applyBusiness(
@@ -160,14 +187,26 @@ async function applyKeys(
 ): Promise<readonly SeededKey[]> {
   const there = (await listKeys(rows, business_id, now_ms)).filter(({ status }) => status === 'active');
   const made: SeededKey[] = [];
-  for (const { name, kind, scopes, expires_at } of wanted) {
-    const key = { business_id, kind, name, scopes, expires_at: expires_at && new Date(expires_at).toISOString() };
+  for (const { name, kind, variant: word, scopes, expires_at } of wanted) {
+    const variant = variantOf(word);
+    const key = {
+      business_id,
+      kind,
+      variant,
+      name,
+      scopes,
+      expires_at: expires_at && new Date(expires_at).toISOString(),
+    };
     const present = there.find((known) => labelOf(known) === labelOf(key));
     if (present === undefined) {
       const { text } = await createKey(rows, key, now_ms);
       made.push({ business, name, kind, key: text });
       changes.push(`${business}: made ${kind} key ${name}`);
-    } else if (await changeKey(rows, present, key, now_ms)) changes.push(`${business}: changed ${kind} key ${name}`);
+    } else if (present.variant !== variant)
+      throw new SeedConflict(
+        `business ${business}: ${kind} key ${name} is of the variant ${wordOf(present.variant)}, expected ${word}: revoke it first`,
+      );
+    else if (await changeKey(rows, present, key, now_ms)) changes.push(`${business}: changed ${kind} key ${name}`);
   }
   return made;
 }

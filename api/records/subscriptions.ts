@@ -2,6 +2,7 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { closeAlert, recentAlerts } from './alerts.ts';
 import { cursorPlace, rememberDeleted, type Walk } from './cursors.ts';
+import { unmarkEarlierReceiver } from './earlier-receivers.ts';
 import { instant } from './instant.ts';
 import { deletePushes, dropPushes } from './pushes.ts';
 import type { Writer } from './records.ts';
@@ -173,6 +174,7 @@ export async function deleteSubscription({ rows, business_id, now_ms }: Writer, 
   if (numDeletedRows === 0n) return false;
   await closeAlert(rows, id);
   await deletePushes(rows, id);
+  await unmarkEarlierReceiver(rows, id);
   return true;
 }
 

@@ -649,6 +649,20 @@ export const TABLES = {
     backed_up: true,
   }),
 
+  /** What an operator has settled for the service as a whole. */
+  settings: table({
+    since: '007-earlier-variant',
+    columns: {
+      name: text(),
+      /** JSON. */
+      value: text(),
+      noted_at: text(),
+    },
+    primary_key: ['name'],
+    belongs_to: null,
+    backed_up: true,
+  }),
+
   /** Every act of an operator, append-only. Its lines outlive the business. */
   audit: table({
     since: '001-businesses-keys-credits-portfolio',

@@ -3,6 +3,7 @@ import { addDays, utcDate } from '../../schemas/time.ts';
 import { recordAct } from './audit.ts';
 import { periodOf } from './charge.ts';
 import { type KeyInfo, keyInfo } from './key-rows.ts';
+import { keysWithRules } from './key-rules.ts';
 import { snapshot } from './snapshot.ts';
 import type { Database } from './tables.ts';
 
@@ -111,7 +112,7 @@ async function keyUsage(
   period: string,
   now_ms: number,
 ): Promise<readonly KeyUsage[]> {
-  const keys = await rows.selectFrom('keys').selectAll().where('business_id', '=', business_id).orderBy('id').execute();
+  const keys = await keysWithRules(rows).where('business_id', '=', business_id).orderBy('id').execute();
   const charged = await rows
     .selectFrom('usage')
     .select(({ fn }) => ['key_id', fn.sum<number>('calls').as('requests')])

@@ -81,17 +81,49 @@ const LONGEST_EXAMPLE = 2400;
 /** Parameters of a reply that are listed, by depth. */
 const DEEPEST = 4;
 
-/** GET /docs: the description for people, one page without outside resources. */
-export function docsPage(source: DocsSource): PublicRoute {
+/** What a page says of a variant as a whole. Addresses are relative to the page: the service may lie below a path. */
+const PAGES = {
+  current: {
+    path: '/docs',
+    links: [
+      ['v1/openapi.json', 'OpenAPI 3.1'],
+      ['viewer', 'Map'],
+      ['docs/legacy', 'Earlier variant'],
+    ],
+    lead: 'Where hail is falling now, where it fell on any day, and what lies in its way: answered straight from published radar files. Sizes are radar estimates, not ground measurements.',
+    facts,
+    error:
+      'Every error is an object of <code>error</code>, <code>message</code> and <code>request_id</code>. Go by the code; the message may change.',
+  },
+  earlier: {
+    path: '/docs/legacy',
+    links: [
+      ['../legacy/v1/openapi.json', 'OpenAPI 3.1'],
+      ['../viewer', 'Map'],
+      ['../docs', 'Current variant'],
+    ],
+    lead: 'The earlier variant of the interface: the same data, rules and prices as the current one, in the shape of before. Sizes are radar estimates, not ground measurements.',
+    facts: earlierFacts,
+    error:
+      'Every error is an object of <code>error {code, message}</code> and <code>meta {request_id, timestamp}</code>. Go by the code; the message may change.',
+  },
+} as const;
+type Variant = keyof typeof PAGES;
+
+/** GET /docs, and /docs/legacy of the earlier variant: the description for people, one page without outside resources. */
+export function docsPage(source: DocsSource, variant: Variant = 'current'): PublicRoute {
   const policy = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
   return {
-    path: '/docs',
-    handler: serveDocument('text/html; charset=utf-8', renderDocs(source), { 'Content-Security-Policy': policy }),
+    path: PAGES[variant].path,
+    handler: serveDocument('text/html; charset=utf-8', renderDocs(source, variant), {
+      'Content-Security-Policy': policy,
+    }),
   };
 }
 
 /** The page of a document, as HTML. */
-export function renderDocs(source: DocsSource): string {
+export function renderDocs(source: DocsSource, variant: Variant = 'current'): string {
+  const { links, lead, facts, error } = PAGES[variant];
   const entries = entriesOf(source);
   const groups = [...Map.groupBy(entries, ({ operation }) => operation.tags?.[0] ?? 'Other')];
   const root = source.servers?.[0]?.url ?? '';
@@ -109,18 +141,18 @@ export function renderDocs(source: DocsSource): string {
 <div class="page">
 <nav aria-label="Endpoints">
 <a class="brand" href="#top">${html(source.info.title)}</a>
-<p class="version">Version ${html(source.info.version)} · <a href="v1/openapi.json">OpenAPI 3.1</a> · <a href="viewer">Map</a></p>
+<p class="version">${[`Version ${html(source.info.version)}`, ...links.map(([to, text]) => `<a href="${to}">${text}</a>`)].join(' · ')}</p>
 ${groups.map(([group, members]) => navGroup(group, members)).join('\n')}
 <h2>Reference</h2>
 <ul><li><a class="plain" href="#errors">Errors</a></li></ul>
 </nav>
 <main id="top">
 <h1>Hail from public radar, by the call</h1>
-<p class="lead">Where hail is falling now, where it fell on any day, and what lies in its way: answered straight from published radar files. Sizes are radar estimates, not ground measurements.</p>
+<p class="lead">${lead}</p>
 ${facts(root)}
 ${groups.map(([group, members]) => `<h2 id="${slug(group)}">${html(group)}</h2>\n${members.map((entry) => article(entry, root, schemas)).join('\n')}`).join('\n')}
 <h2 id="errors">Errors</h2>
-<p>Every error is an object of <code>error</code>, <code>message</code> and <code>request_id</code>. Go by the code; the message may change.</p>
+<p>${error}</p>
 ${errorTable()}
 </main>
 </div>
@@ -145,7 +177,7 @@ function entriesOf({ paths }: DocsSource): readonly Entry[] {
 function navGroup(group: string, members: readonly Entry[]): string {
   const items = members.map(
     ({ method, path, id }) =>
-      `<li><a href="#${id}">${badge(method)}<span class="path">${breakable(path.replace('/v1/', ''))}</span></a></li>`,
+      `<li><a href="#${id}">${badge(method)}<span class="path">${breakable(path.replace(/^.*\/v1\//, ''))}</span></a></li>`,
   );
   return `<h2>${html(group)}</h2>\n<ul>${items.join('')}</ul>`;
 }
@@ -177,6 +209,39 @@ function facts(root: string): string {
       'What is out of range is refused. The message begins with the parameter, or with the JSON pointer of the field. Lists of words in answers that end in <code>…</code> may grow: expect new ones.',
     ],
   ];
+  return cardsOf(cards);
+}
+
+function earlierFacts(root: string): string {
+  return cardsOf([
+    [
+      'One key',
+      `Send <code>Authorization: Bearer …</code> with every call to <code>${html(root)}/legacy/v1</code>. A key that was made for this variant gets it under <code>${html(root)}/v1</code> too; every other key gets the current one there.`,
+    ],
+    [
+      'Simulated answers',
+      'A key that begins with <code>test_</code> gets simulated answers, for nothing, 600 times a minute. They follow from place and UTC day alone, say <code>X-Data-Source: simulated</code>, and hold nothing that was observed.',
+    ],
+    [
+      'One shape',
+      'A success is <code>{data, meta {request_id, timestamp}}</code>; longitudes are called <code>lng</code>.',
+    ],
+    [
+      'Credits',
+      'Each call costs what the current endpoint costs that serves it. Refusals, failures and replays cost nothing.',
+    ],
+    [
+      'Safe repeats',
+      'Where an endpoint takes <code>Idempotency-Key</code>, a repetition within 24 hours returns the first answer as it was, its <code>meta</code> included, and changes nothing.',
+    ],
+    [
+      'An end',
+      'Once an end of this variant is set, every answer tells it in <code>Deprecation</code> and <code>Sunset</code>.',
+    ],
+  ]);
+}
+
+function cardsOf(cards: readonly (readonly string[])[]): string {
   return `<div class="facts">${cards.map(([title, text]) => `<section><h3>${title}</h3><p>${text}</p></section>`).join('')}</div>`;
 }
 

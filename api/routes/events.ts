@@ -3,11 +3,12 @@ import type { Bbox } from '../../schemas/geo/position.ts';
 import { Events } from '../../schemas/resources/event-day.ts';
 import { regionBox } from '../../schemas/resources/region-box.ts';
 import { EVENT_MIN_MM } from '../../schemas/size.ts';
-import { addDays, timestamp, utcDate } from '../../schemas/time.ts';
+import { addDays, timestamp } from '../../schemas/time.ts';
 import { bboxQuery, dateQuery, stateQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { EVENT_TABLES, eventDays } from '../queries/events.ts';
+import { aheadFault } from '../rules/date-range.ts';
 import { regionOf } from '../rules/region.ts';
 import { rounded } from '../rules/rounded.ts';
 
@@ -107,12 +108,8 @@ export const events = readEndpoint({
 
 /** Throws `invalid_parameter` for what lies in the future; a day is allowed for time zones at the end. */
 function checkDates({ date_start, date_end }: EventsQuery, now_ms: number): void {
-  const today = utcDate(now_ms);
-  if (date_start > today)
-    throw new ApiError('invalid_parameter', `date_start is ${date_start}, expected at most today, ${today} UTC`);
-  const tomorrow = addDays(today, 1);
-  if (date_end > tomorrow)
-    throw new ApiError('invalid_parameter', `date_end is ${date_end}, expected at most tomorrow, ${tomorrow} UTC`);
+  const fault = aheadFault({ name: 'date_start', date: date_start }, { name: 'date_end', date: date_end }, now_ms);
+  if (fault !== null) throw new ApiError('invalid_parameter', fault);
 }
 
 /** The region as it was asked for, so that the swaths are of the same pixels. */

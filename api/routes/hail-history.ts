@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { Blockage } from '../../schemas/geo/blockage.ts';
-import { DETAILS } from '../../schemas/resources/fields.ts';
+import { DETAILS, type Detail } from '../../schemas/resources/fields.ts';
 import { HailHistory, type HistoryEvent } from '../../schemas/resources/history-event.ts';
 import { DETECTION_MIN_MM, sizeCategory } from '../../schemas/size.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { addDays, stormDate, timestamp } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 import { latitudeQuery, longitudeQuery, numberQuery, radiusQuery, wholeQuery, wordQuery } from '../decode.ts';
-import { readEndpoint } from '../endpoint.ts';
+import { type Price, readEndpoint } from '../endpoint.ts';
 import { forEachInChunks } from '../event-loop.ts';
 import { type DayHail, dayHail } from '../queries/history.ts';
 import { monthOfYear, pixelQuality } from '../rules/place-quality.ts';
@@ -71,11 +71,7 @@ export const hailHistory = readEndpoint({
     },
   },
   priced: DETAILS.flatMap((detail) => BANDS.map(({ days }) => `days=${days}&detail=${detail}`)),
-  price: ({ query: { days, detail } }) => {
-    const band = BANDS.find((one) => days <= one.days) ?? BANDS[3];
-    const advanced = detail === 'advanced' ? '.advanced' : '';
-    return { operation: `hail.history.${band.days}d${advanced}`, credits: band[detail], count: 1 };
-  },
+  price: ({ query: { days, detail } }) => historyPrice(days, detail),
   plan: ({ query: { days }, now_ms, edition, services: { storm_day_start_hour, terrain } }) => {
     const { first, last } = datesOf(days, now_ms, storm_day_start_hour);
     const dates = edition.datesBetween(first, last);
@@ -104,6 +100,13 @@ export const hailHistory = readEndpoint({
   },
 });
 
+/** Price of a look at so many storm dates. */
+export function historyPrice(days: number, detail: Detail): Price {
+  const band = BANDS.find((one) => days <= one.days) ?? BANDS[3];
+  const advanced = detail === 'advanced' ? '.advanced' : '';
+  return { operation: `hail.history.${band.days}d${advanced}`, credits: band[detail], count: 1 };
+}
+
 /** The last so many storm dates, today included. */
 function datesOf(days: number, now_ms: number, startHour: number): { first: string; last: string } {
   const last = stormDate(now_ms, startHour);
@@ -114,7 +117,8 @@ function freshness({ newest_scan_ms }: Edition): string | null {
   return newest_scan_ms === null ? null : timestamp(newest_scan_ms);
 }
 
-function historyEvent(day: DayHail): HistoryEvent {
+/** The largest hail of a storm date as answers show it. */
+export function historyEvent(day: DayHail): HistoryEvent {
   return {
     storm_date: day.storm_date,
     location: { lat: rounded(day.lat, 5), lon: rounded(day.lon, 5), geohash5: day.geohash5 },

@@ -100,8 +100,8 @@ export const createWebhookEndpoint = writeEndpoint({
     const made = await createWebhook(writer, services.secrets, wanted, limit);
     if (made === null)
       throw new ApiError('resource_exhausted', `the quota of ${limit} webhooks is used up, delete one to make another`);
-    const { id, url, events, status } = made.webhook;
-    return { body: { webhook_id: id, secret: made.secret, url, events: [...events], status } };
+    const { id, url, status } = made.webhook;
+    return { body: { webhook_id: id, secret: made.secret, url, events: wanted.events, status } };
   },
 });
 

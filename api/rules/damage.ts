@@ -1,3 +1,4 @@
+import type { DamageEstimate } from '../../schemas/resources/earlier.ts';
 import type { DamageWord } from '../../schemas/resources/hail-cell.ts';
 
 /** Sizes from which damage is possible, likely and severe, mm. */
@@ -12,6 +13,19 @@ export function roofDamage(size_mm: number): DamageWord {
 /** What hail of a size may do to a vehicle. */
 export function vehicleDamage(size_mm: number): DamageWord {
   return word(size_mm, VEHICLE_MM);
+}
+
+/** Sizes from which the earlier variant calls damage by these words, mm. */
+const ESTIMATES = [
+  { word: 'minor', from_mm: 19 },
+  { word: 'moderate', from_mm: 25 },
+  { word: 'significant', from_mm: 38 },
+  { word: 'severe', from_mm: 63 },
+] as const;
+
+/** What hail of a size may have done, in one word. */
+export function damageEstimate(size_mm: number): DamageEstimate {
+  return ESTIMATES.findLast(({ from_mm }) => size_mm >= from_mm)?.word ?? 'none';
 }
 
 function word(size_mm: number, from: Readonly<Record<Exclude<DamageWord, 'none'>, number>>): DamageWord {

@@ -57,7 +57,8 @@ export async function feeds(): Promise<void> {
 
 /** The answer is the same for every caller. */
 const NOBODY: Caller = {
-  ...{ business_id: 'none', key_id: 'none', rate_bucket: 'none', kind: 'live', scopes: [], suspended: false },
+  ...{ business_id: 'none', key_id: 'none', rate_bucket: 'none', kind: 'live', variant: 'current' },
+  ...{ scopes: [], suspended: false },
   plan: SELF_HOSTED,
 };
 
@@ -78,7 +79,7 @@ async function timings(
     const started = performance.now();
     const input = { query, params: null, body: null, now_ms: NOW_MS, services, edition: services.catalog.edition() };
     const plan = endpoint.plan(input);
-    JSON.stringify((await endpoint.answer({ ...input, plan, caller: NOBODY })).body);
+    JSON.stringify((await endpoint.answer({ ...input, plan, caller: NOBODY, request_id: 'req_none' })).body);
     times.push(performance.now() - started);
     if (n === 0) before = process.cpuUsage();
   }

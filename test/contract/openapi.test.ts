@@ -1,5 +1,6 @@
 import test from 'ava';
 import { z } from 'zod';
+import { EARLIER_ENDPOINTS } from '../../api/legacy/routes/index.ts';
 import { describeApi, operationId } from '../../api/openapi.ts';
 import { docsPage } from '../../api/routes/docs.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
@@ -26,7 +27,8 @@ interface Operation {
   }[];
 }
 
-const document = describeApi({ endpoints: ENDPOINTS, base_url: 'http://127.0.0.1:8080/v1', version: '1.2.3' });
+const BASE_URL = 'http://127.0.0.1:8080/v1';
+const document = describeApi({ endpoints: ENDPOINTS, base_url: BASE_URL, version: '1.2.3' });
 const described = JSON.parse(JSON.stringify(document)) as Described;
 const operations = Object.entries(described.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ title: `${method.toUpperCase()} ${path}`, operation })),
@@ -181,6 +183,38 @@ test('GET /v1/openapi.json and /docs need no key, carry a tag, and have a page o
   const page = await service.call('/docs', { key: null });
   t.regex(page.headers.get('Content-Security-Policy') ?? '', /^default-src 'none'; style-src 'sha256-/);
   t.is(page.headers.get('Content-Type'), 'text/html; charset=utf-8');
+  t.deepEqual(service.failures, []);
+  await service.close();
+});
+
+test('the earlier variant has a description and a page of its own, which lead to each other without a key', async (t) => {
+  const earlier = describeApi({
+    endpoints: EARLIER_ENDPOINTS,
+    base_url: BASE_URL,
+    version: '1.2.3',
+    variant: 'earlier',
+  });
+  const service = await startService({
+    endpoints: [],
+    public_routes: () => [
+      docsPage(document),
+      openApiDocument(earlier, '/legacy/v1/openapi.json'),
+      docsPage(earlier, 'earlier'),
+    ],
+  });
+  const get = async (path: string) => (await service.call(path, { key: null })).text();
+  t.deepEqual(JSON.parse(await get('/legacy/v1/openapi.json')), JSON.parse(JSON.stringify(earlier)));
+  const titles = EARLIER_ENDPOINTS.map(({ path }) => path);
+  t.deepEqual(Object.keys(earlier.paths ?? {}).sort(), [...new Set([...titles, '/legacy/v1/openapi.json'])].sort());
+  t.true(titles.every((path) => path.startsWith('/legacy/v1/')));
+  const names = EARLIER_ENDPOINTS.map(operationId);
+  t.is(new Set(names).size, names.length);
+  t.true(names.includes('getLegacyHailCurrent'));
+  const page = await get('/docs/legacy');
+  for (const name of names) t.true(page.includes(`id="${name}"`), name);
+  t.true((await get('/docs')).includes('href="docs/legacy"'));
+  t.true(page.includes('href="../legacy/v1/openapi.json"') && page.includes('href="../docs"'));
+  t.false(/<(script|img|link|iframe)|@import|url\(/.test(page));
   t.deepEqual(service.failures, []);
   await service.close();
 });

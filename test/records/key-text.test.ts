@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import test from 'ava';
-import { newKeyText, parseKeyText } from '../../api/records/key-text.ts';
+import { newKeyText, parseKeyText, withoutSecrets } from '../../api/records/key-text.ts';
 import { effectiveCap } from '../../api/records/plans.ts';
 import { isScope } from '../../api/records/scopes.ts';
 import { isPathId, newId } from '../../schemas/ids.ts';
@@ -12,6 +12,26 @@ test('a key is prefix, public id of 8, secret of 32 and checksum of 6 characters
   t.is(digest, createHash('sha256').update(text).digest('hex'));
   t.deepEqual(parseKeyText(text), { kind: 'live', public_id });
   t.regex(newKeyText('test').text, /^hs_test_/);
+});
+
+test('a test key of the earlier variant begins with test_, a live one like any other', (t) => {
+  const { text, public_id } = newKeyText('test', 'earlier');
+  t.regex(text, /^test_[0-9A-Za-z]{46}$/);
+  t.deepEqual(parseKeyText(text), { kind: 'test', public_id });
+  t.is(parseKeyText(`hs_${text}`), null);
+  t.regex(newKeyText('live', 'earlier').text, /^hs_live_/);
+});
+
+test('the secret of a key of any kind is left out of other text', (t) => {
+  for (const [kind, variant] of [
+    ['live', 'current'],
+    ['test', 'current'],
+    ['test', 'earlier'],
+  ] as const) {
+    const { text, public_id } = newKeyText(kind, variant);
+    const shown = withoutSecrets(`lat is '${text}', expected a number`);
+    t.is(shown, `lat is '${text.slice(0, text.indexOf(public_id))}${public_id}…', expected a number`);
+  }
 });
 
 test('a thousand keys have a thousand public ids and secrets, of every character', (t) => {

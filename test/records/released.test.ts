@@ -114,6 +114,7 @@ const OF_NOBODY = [
   'matched_scans',
   'migrations',
   'probes',
+  'settings',
   'tasks',
 ];
 

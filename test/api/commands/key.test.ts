@@ -93,3 +93,33 @@ test.serial('a key needs one kind, known scopes and an end to come', async (t) =
   t.is((await run('key', 'revoke', 'key_none')).code, 3);
   t.is((await run('key', 'create', 'nobody', '--live')).code, 3);
 });
+
+test.serial('a key of the earlier variant stays one when it is rotated, and is listed as such', async (t) => {
+  const { json, run, config } = operator(t);
+  await run('business', 'create', 'acme');
+  const old = await json('key', 'create', 'acme', '--test', '--variant', 'legacy');
+  t.regex(String(old.key), /^test_/);
+  t.like(old, { kind: 'test', variant: 'legacy' });
+  const rotated = await json('key', 'rotate', String(old.id));
+  t.regex(String(rotated.key), /^test_/);
+  t.like(rotated, { variant: 'legacy', old_key: { variant: 'legacy' } });
+  await json('key', 'create', 'acme', '--live');
+  const { keys } = await json('key', 'list', 'acme');
+  t.deepEqual(
+    (keys as { variant: string }[]).map(({ variant }) => variant),
+    ['legacy', 'legacy', 'current'],
+  );
+  t.regex((await run('key', 'list', 'acme')).out, /variant/);
+  const records = await openRecords(config);
+  for (const { key } of [old, rotated])
+    t.like(await records.authenticate(String(key), config.now_ms), { kind: 'test', variant: 'earlier' });
+  await records.close();
+});
+
+test.serial('a variant that nobody knows is a usage error', async (t) => {
+  const { run } = operator(t);
+  await run('business', 'create', 'acme');
+  const { code, err } = await run('key', 'create', 'acme', '--live', '--variant', 'old');
+  t.is(code, 2);
+  t.regex(err, /current, legacy/);
+});

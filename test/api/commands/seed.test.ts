@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import test from 'ava';
 import { areaOf } from '../../../api/records/areas.ts';
 import { openRecords } from '../../../api/records/open.ts';
+import { readSunset } from '../../../api/records/sunset.ts';
 import { operator } from './run.ts';
 
 const SEED = `
@@ -236,4 +237,48 @@ test.serial('two areas of one name that the seed could mean are a conflict', asy
   const { code, err } = await run('seed', 'apply', path('seed.yaml'));
   t.is(code, 4);
   t.true(err.includes('business acme has 2 point areas named mast, expected one'), err);
+});
+
+test.serial('a seed sets the sunset of the earlier variant, moves it, and takes it back', async (t) => {
+  const { json, run, path, config } = operator(t);
+  const apply = async (earlier_variant: object) => {
+    writeFileSync(path('seed.yaml'), JSON.stringify({ earlier_variant }));
+    const { changes } = await json('seed', 'apply', path('seed.yaml'));
+    const records = await openRecords(config);
+    const set = await readSunset(records.reader);
+    await records.close();
+    return [changes, set];
+  };
+  const today = '2026-05-20';
+  t.deepEqual(await apply({ sunset: '2027-06-30' }), [
+    ['earlier variant: sunset on 2027-06-30'],
+    { sunset: '2027-06-30', deprecated: today },
+  ]);
+  t.deepEqual(await apply({ sunset: '2027-06-30' }), [[], { sunset: '2027-06-30', deprecated: today }]);
+  t.deepEqual(await apply({ sunset: '2027-12-31', deprecated: '2027-01-01' }), [
+    ['earlier variant: sunset on 2027-12-31'],
+    { sunset: '2027-12-31', deprecated: '2027-01-01' },
+  ]);
+  t.deepEqual(await apply({ sunset: null }), [['earlier variant: no sunset'], null]);
+  writeFileSync(path('seed.yaml'), 'earlier_variant: { sunset: 2027-06-30, deprecated: 2027-07-01 }');
+  const { code, err } = await run('seed', 'apply', path('seed.yaml'));
+  t.is(code, 2);
+  t.regex(err, /earlier_variant.deprecated: is after sunset/);
+});
+
+test.serial('a seed makes keys of the earlier variant, and does not change the variant of a key', async (t) => {
+  const { json, run, path } = operator(t);
+  const write = (variant: string) =>
+    writeFileSync(
+      path('seed.yaml'),
+      `businesses: [{ name: acme, keys: [{ name: ci, kind: test, variant: ${variant} }] }]`,
+    );
+  write('legacy');
+  const { keys } = await json('seed', 'apply', path('seed.yaml'));
+  t.regex((keys as { key: string }[])[0]?.key ?? '', /^test_/);
+  t.like(await json('seed', 'apply', path('seed.yaml')), { changes: [] });
+  write('current');
+  const { code, err } = await run('seed', 'apply', path('seed.yaml'));
+  t.is(code, 4);
+  t.regex(err, /test key ci is of the variant legacy, expected current/);
 });

@@ -9,7 +9,17 @@ import { chargeOf, makeTenant, type Register, type Tenant, type World } from '..
 /** What belongs to the place or to the moment, not to the records: no backup holds it. */
 const NOT_BACKED_UP = ['commits', 'data_root', 'master_key', 'matched_scans', 'migrations', 'probes'];
 /** What is left when the only business is gone: its lines in the audit log, and what belongs to none. */
-const LEFT_BY_PURGE = ['audit', 'commits', 'data_root', 'master_key', 'matched_scans', 'migrations', 'probes', 'tasks'];
+const LEFT_BY_PURGE = [
+  'audit',
+  'commits',
+  'data_root',
+  'master_key',
+  'matched_scans',
+  'migrations',
+  'probes',
+  'settings',
+  'tasks',
+];
 
 interface FoundTable {
   readonly name: string;

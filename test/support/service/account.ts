@@ -14,6 +14,7 @@ export interface Account {
 export interface AccountOptions {
   readonly plan?: Partial<Plan>;
   readonly kind?: 'live' | 'test';
+  readonly variant?: 'current' | 'earlier';
   readonly scopes?: readonly string[];
   readonly expires_at?: string | null;
 }
@@ -23,7 +24,7 @@ let businesses = 0;
 /** Makes a business with a key; the rate is far away unless the plan says otherwise. */
 export async function openAccount(
   { records, services }: Pick<RunningService, 'records' | 'services'>,
-  { plan, kind = 'live', scopes = ['*'], expires_at = null }: AccountOptions = {},
+  { plan, kind = 'live', variant = 'current', scopes = ['*'], expires_at = null }: AccountOptions = {},
 ): Promise<Account> {
   businesses += 1;
   const name = `business ${businesses}`;
@@ -35,7 +36,8 @@ export async function openAccount(
       services.now(),
     );
     if (made === null) throw new Error(`business '${name}' exists already`);
-    const key = await createKey(rows, { business_id: made.id, kind, name: 'key', scopes, expires_at }, services.now());
+    const wanted = { business_id: made.id, kind, variant, name: 'key', scopes, expires_at };
+    const key = await createKey(rows, wanted, services.now());
     return { business_id: made.id, key_id: key.id, key: key.text };
   });
 }

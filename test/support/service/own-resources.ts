@@ -3,6 +3,7 @@ import { recordAttempt } from '../../../api/push/record.ts';
 import { createArea, NO_LABELS } from '../../../api/records/areas.ts';
 import { insertJob } from '../../../api/records/jobs.ts';
 import { SELF_HOSTED } from '../../../api/records/plans.ts';
+import { upsertLocations } from '../../../api/records/portfolio.ts';
 import type { Writer } from '../../../api/records/records.ts';
 import { createSubscription } from '../../../api/records/subscriptions.ts';
 import { createWebhook } from '../../../api/records/webhooks.ts';
@@ -21,6 +22,7 @@ const MAKERS: readonly [path: string, make: (writer: Writer, service: Service) =
   ['/v1/webhooks/{id}', makeDelivery],
   ['/v1/verify/report/{reportId}', makeReport],
   ['/v1/exports/{jobId}', makeExport],
+  ['/v1/locations/{id}', makeLocation],
 ];
 
 /** What the path of an operation names, made for a business: values of its parameters; none where it names nothing of its own. */
@@ -29,7 +31,7 @@ export async function ownFor(
   service: Service,
   business_id: string,
 ): Promise<Record<string, string>> {
-  const make = MAKERS.find(([beginning]) => path.startsWith(beginning))?.[1];
+  const make = MAKERS.find(([beginning]) => path.replace(/^\/legacy/, '').startsWith(beginning))?.[1];
   if (make === undefined) return {};
   const { records, services } = service;
   return await records.transaction((rows) => make({ rows, business_id, now_ms: services.now() }, service));
@@ -58,6 +60,14 @@ async function makeJob(writer: Writer, kind: 'report' | 'export', params: unknow
   const id = await insertJob(writer, { kind, params, charge: CHARGE, kept_days: 1 }, 1);
   if (id === null) throw new Error('a new business has no room for a job');
   return id;
+}
+
+async function makeLocation(writer: Writer): Promise<Record<string, string>> {
+  const place = { id: null, name: 'Depot', lat: 35.2, lon: -97, address: null, tags: null };
+  const { outcomes } = await upsertLocations(writer, [place], 1);
+  const [made] = outcomes;
+  if (made?.kind !== 'created') throw new Error('a new business has no room for a location');
+  return { id: made.id };
 }
 
 /** A webhook that was sent an event. */

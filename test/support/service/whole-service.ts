@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { EARLIER_ENDPOINTS } from '../../../api/legacy/routes/index.ts';
 import { describeApi } from '../../../api/openapi.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { openApiDocument } from '../../../api/routes/openapi.ts';
@@ -21,6 +22,8 @@ export interface WholeService {
   readonly service: RunningService;
   readonly description: ApiDescription;
   readonly operations: readonly DescribedOperation[];
+  /** The same of the earlier variant. */
+  readonly earlier: Pick<WholeService, 'description' | 'operations'>;
   /** Values for examples: a storm that is there at the data clock, and a last date that is not yet to come. */
   readonly known: Readonly<Record<string, string>>;
 }
@@ -61,16 +64,30 @@ function withClimatology(root: string): Promise<string> {
 /** Starts the service with everything it has. */
 export async function startWholeService(): Promise<WholeService> {
   const document = describeApi({ endpoints: ENDPOINTS, base_url: BASE_URL, version: '0.0.0' });
+  const own_path = '/legacy/v1/openapi.json';
+  const earlier = describeApi({
+    endpoints: EARLIER_ENDPOINTS,
+    base_url: BASE_URL,
+    version: '0.0.0',
+    variant: 'earlier',
+  });
   const service = await startService({
     endpoints: ENDPOINTS,
     data_root: await wholeRoot(),
     now_ms: WHOLE_NOW_MS,
     outlet: receivers(),
-    app: { publicRoutes: [openApiDocument(document)] },
+    app: {
+      publicRoutes: [openApiDocument(document), openApiDocument(earlier, own_path)],
+      earlier_endpoints: EARLIER_ENDPOINTS,
+    },
   });
   try {
-    const description = parseDescription(await service.json('/v1/openapi.json', { key: null }));
-    return { service, description, operations: operationsOf(description), known: await knownOf(service) };
+    const described = async (path: string) => {
+      const description = parseDescription(await service.json(path, { key: null }));
+      return { description, operations: operationsOf(description) };
+    };
+    const current = await described('/v1/openapi.json');
+    return { service, ...current, earlier: await described(own_path), known: await knownOf(service) };
   } catch (error) {
     await service.close();
     throw error;

@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import {
+  EarlierSubscription,
+  EarlierSubscriptionCancelled,
+  EarlierSubscriptionCreated,
+  EarlierSubscriptionCreation,
+} from '../../../schemas/resources/earlier.ts';
+import { addDays } from '../../../schemas/time.ts';
+import { markEarlierReceiver } from '../../records/earlier-receivers.ts';
+import { instant } from '../../records/instant.ts';
+import { deleteAlert, getAlert, subscribeToAlerts } from '../../routes/alerts.ts';
+import { rounded } from '../../rules/rounded.ts';
+import { earlierRead, earlierWrite } from '../endpoint.ts';
+import { between, drawsFrom, simulatedDay, simulatedId, simulatedSecret, whole } from '../simulate.ts';
+
+const RADIUS_KM = 25;
+const ONE = '/alerts/{id}';
+const EXAMPLE_ID = 'sub_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
+const EXAMPLE_URL = 'https://hooks.example.com/hail';
+const EXAMPLE_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=';
+
+const Id = z.object({ id: z.string().meta({ description: 'Id of a subscription.' }) });
+
+/** POST /legacy/v1/alerts/subscribe */
+export const earlierSubscribe = earlierWrite(subscribeToAlerts, {
+  path: '/alerts/subscribe',
+  summary: 'Subscribe to hail around a point',
+  description:
+    'Events are sent as signed POST requests when hail is detected within 25 km, and when none was for half an hour. The secret that they are signed with is shown this once.',
+  params: null,
+  query: null,
+  body: EarlierSubscriptionCreation,
+  data: EarlierSubscriptionCreated,
+  example: {
+    body: { location: { lat: 35.4676, lng: -97.5164 }, threshold_mm: 25, webhook_url: EXAMPLE_URL },
+    data: {
+      id: EXAMPLE_ID,
+      status: 'active',
+      location: { lat: 35.4676, lng: -97.5164 },
+      threshold_mm: 25,
+      webhook_url: EXAMPLE_URL,
+      webhook_secret: EXAMPLE_SECRET,
+      created_at: '2026-05-01T17:20:11.030Z',
+    },
+  },
+  toCurrent: ({ body: { location, threshold_mm, webhook_url } }) => ({
+    params: null,
+    query: null,
+    body: {
+      lat: location.lat,
+      lon: location.lng,
+      radius_km: RADIUS_KM,
+      min_size_mm: threshold_mm,
+      webhook_url,
+      name: '',
+    },
+  }),
+  also: ({ rows, business_id }, { id }) => markEarlierReceiver(rows, id, business_id),
+  fromCurrent: ({ id, status, lat, lon, min_size_mm, webhook_url, webhook_secret }, { now_ms }) => ({
+    id,
+    status,
+    location: { lat, lng: lon },
+    threshold_mm: min_size_mm,
+    webhook_url,
+    webhook_secret,
+    created_at: instant(now_ms),
+  }),
+  simulate: ({ body: { location, threshold_mm, webhook_url }, now_ms }) => {
+    const day = simulatedDay(now_ms);
+    const place = { lat: rounded(location.lat, 5), lng: rounded(location.lng, 5) };
+    const words = [place.lat, place.lng, day, threshold_mm, webhook_url] as const;
+    return {
+      id: simulatedId('subscription', ...words),
+      status: 'active' as const,
+      location: place,
+      threshold_mm: rounded(threshold_mm, 1),
+      webhook_url,
+      webhook_secret: simulatedSecret(...words),
+      created_at: `${day}T00:00:00.000Z`,
+    };
+  },
+});
+
+/** GET /legacy/v1/alerts/{id} */
+export const earlierGetAlert = earlierRead(getAlert, {
+  path: ONE,
+  summary: 'One alert subscription',
+  description: 'An alert subscription and its last alerts.',
+  params: Id,
+  query: null,
+  body: null,
+  data: EarlierSubscription,
+  example: {
+    data: {
+      id: EXAMPLE_ID,
+      status: 'active',
+      threshold_mm: 25,
+      recent_alerts: [
+        {
+          alert_id: 'alt_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
+          triggered_at: '2026-05-01T20:12:00.000Z',
+          mesh_size_mm: 31.4,
+          storm_id: '20260501T194200Z-3512-9744',
+        },
+      ],
+    },
+  },
+  toCurrent: ({ params }) => ({ params, query: null, body: null }),
+  fromCurrent: ({ id, status, min_size_mm, recent_alerts }) => ({
+    id,
+    status,
+    threshold_mm: min_size_mm,
+    recent_alerts: recent_alerts.map(({ alert_id, triggered_at, estimated_size_mm, track_id }) => ({
+      alert_id,
+      triggered_at,
+      mesh_size_mm: estimated_size_mm,
+      storm_id: track_id,
+    })),
+  }),
+  simulate: ({ params: { id }, now_ms }) => {
+    const day = simulatedDay(now_ms);
+    const draw = drawsFrom('alerts', id, day);
+    return {
+      id,
+      status: 'active' as const,
+      threshold_mm: 25,
+      recent_alerts: Array.from({ length: whole(draw, 0, 2) }, (_, k) => ({
+        alert_id: simulatedId('alert', id, day, k),
+        triggered_at: `${addDays(day, -1 - k)}T20:00:00.000Z`,
+        mesh_size_mm: between(draw, 25, 60, 1),
+        storm_id: null,
+      })),
+    };
+  },
+});
+
+/** DELETE /legacy/v1/alerts/{id} */
+export const earlierDeleteAlert = earlierWrite(deleteAlert, {
+  path: ONE,
+  summary: 'Cancel an alert subscription',
+  description: 'Deletes a subscription. What was still to be sent to its address is not.',
+  params: Id,
+  query: null,
+  body: null,
+  data: EarlierSubscriptionCancelled,
+  example: { data: { id: EXAMPLE_ID, status: 'cancelled', cancelled_at: '2026-05-01T21:03:44.120Z' } },
+  toCurrent: ({ params }) => ({ params, query: null, body: null }),
+  fromCurrent: (_, { params: { id }, now_ms }) => ({
+    id,
+    status: 'cancelled' as const,
+    cancelled_at: instant(now_ms),
+  }),
+  simulate: ({ params: { id }, now_ms }) => ({
+    id,
+    status: 'cancelled' as const,
+    cancelled_at: `${simulatedDay(now_ms)}T00:00:00.000Z`,
+  }),
+});

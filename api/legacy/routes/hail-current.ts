@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { EarlierStorms } from '../../../schemas/resources/earlier.ts';
+import { latitudeQuery, longitudeQuery, radiusQuery } from '../../decode.ts';
+import { stormsList } from '../../routes/storms.ts';
+import { earlierRead } from '../endpoint.ts';
+import { simulatedStorms } from '../simulated-hail.ts';
+
+/** GET /legacy/v1/hail/current?lat=35.22&lng=-97.44 */
+export const earlierHailCurrent = earlierRead(stormsList, {
+  path: '/hail/current',
+  summary: 'Storms with hail around a point',
+  description:
+    'Tracked storm cells as the newest scan shows them, nearest first: those of GET /v1/storms. direction_deg is the direction towards which a storm moves.',
+  params: null,
+  query: z.object({
+    lat: latitudeQuery(),
+    lng: longitudeQuery(),
+    radius_km: radiusQuery({ max: 150, default: 25 }),
+  }),
+  body: null,
+  data: EarlierStorms,
+  example: {
+    query: { lat: '35.22', lng: '-97.44' },
+    data: [
+      {
+        storm_id: '20260501-2h9x0c1k4m7pq',
+        coordinates: { lat: 35.24813, lng: -97.57205 },
+        mesh_size_mm: 41.5,
+        probability: 0.862,
+        detected_at: '2026-05-01T20:12:38Z',
+        direction_deg: 71,
+        speed_kph: 52.3,
+      },
+    ],
+  },
+  toCurrent: ({ query: { lat, lng, radius_km } }) => ({
+    params: null,
+    query: { lat, lon: lng, radius_km, detail: 'standard' },
+    body: null,
+  }),
+  fromCurrent: ({ cells }) =>
+    cells.map(({ track_id, lat, lon, scan_time, motion, hail }) => ({
+      storm_id: track_id,
+      coordinates: { lat, lng: lon },
+      mesh_size_mm: hail.estimated_size_mm,
+      probability: hail.ml_probability,
+      detected_at: scan_time,
+      direction_deg: motion.direction_deg,
+      speed_kph: motion.speed_kmh,
+    })),
+  simulate: ({ query, now_ms }) => simulatedStorms(query, now_ms),
+});

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { EarlierForecast } from '../../../schemas/resources/earlier.ts';
+import { latitudeQuery, longitudeQuery, wholeQuery } from '../../decode.ts';
+import { hailForecast } from '../../routes/hail-forecast.ts';
+import { forecastConfidence } from '../../rules/forecast-confidence.ts';
+import { earlierRead } from '../endpoint.ts';
+import { simulatedForecast } from '../simulated-hail.ts';
+
+const MS_PER_HOUR = 3_600_000;
+
+/** GET /legacy/v1/hail/forecast?lat=35.22&lng=-97.44&hours=6 */
+export const earlierHailForecast = earlierRead(hailForecast, {
+  path: '/hail/forecast',
+  summary: 'Hail of the next hours at a point',
+  description:
+    'The hours of GET /v1/hail/forecast, the running one included. Nothing is told beyond the reach of the runs, nor outside the area of the model: the list is then shorter than asked, or empty, which is no statement that there is no hail.',
+  params: null,
+  query: z.object({
+    lat: latitudeQuery(),
+    lng: longitudeQuery(),
+    hours: wholeQuery({ min: 1, max: 48, default: 12, description: 'Hours to tell, the running one included.' }),
+  }),
+  body: null,
+  data: EarlierForecast,
+  example: {
+    query: { lat: '35.22', lng: '-97.44', hours: '2' },
+    data: [
+      { time: '2026-05-01T21:00:00Z', probability: 0.116, max_size_mm: 28.9, confidence: 0.9 },
+      { time: '2026-05-01T22:00:00Z', probability: 0.183, max_size_mm: 31.4, confidence: 0.889 },
+    ],
+  },
+  toCurrent: ({ query: { lat, lng, hours } }) => ({ params: null, query: { lat, lon: lng, hours }, body: null }),
+  fromCurrent: ({ hourly }, { now_ms }) =>
+    hourly.map(({ valid_time, hail_probability, estimated_size_mm }) => ({
+      time: valid_time,
+      probability: hail_probability,
+      max_size_mm: estimated_size_mm,
+      confidence: forecastConfidence(Math.ceil((Date.parse(valid_time) - now_ms) / MS_PER_HOUR)),
+    })),
+  simulate: ({ query, now_ms }) => simulatedForecast(query, now_ms),
+});

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { EarlierHistory } from '../../../schemas/resources/earlier.ts';
+import { DETECTION_MIN_MM } from '../../../schemas/size.ts';
+import { addDays } from '../../../schemas/time.ts';
+import { dateQuery, latitudeQuery, longitudeQuery } from '../../decode.ts';
+import { readEndpoint } from '../../endpoint.ts';
+import { ApiError } from '../../errors.ts';
+import { envelope } from '../../http/envelope.ts';
+import { dayHail } from '../../queries/history.ts';
+import { stormsOfHail } from '../../queries/storms-of-hail.ts';
+import { hailHistory, historyEvent, historyPrice } from '../../routes/hail-history.ts';
+import { damageEstimate } from '../../rules/damage.ts';
+import { aheadFault } from '../../rules/date-range.ts';
+import { spokenFor, takenOver } from '../endpoint.ts';
+import { simulatedHistory } from '../simulated-hail.ts';
+
+const RADIUS_KM = 25;
+const DAYS_MAX = 365;
+
+const Question = z
+  .object({
+    lat: latitudeQuery(),
+    lng: longitudeQuery(),
+    start_date: dateQuery({ required: true, description: 'First storm date.' }),
+    end_date: dateQuery({ required: true, description: 'Last storm date, included.' }),
+  })
+  .refine(({ start_date, end_date }) => start_date <= end_date, {
+    path: ['end_date'],
+    error: 'is before start_date, expected the same date or a later one',
+  })
+  .refine(({ start_date, end_date }) => end_date < addDays(start_date, DAYS_MAX), {
+    path: ['end_date'],
+    error: `is too far from start_date, expected at most ${DAYS_MAX} days with both ends`,
+  });
+type Question = z.infer<typeof Question>;
+
+/**
+ * GET /legacy/v1/hail/history?lat=35.22&lng=-97.44&start_date=2026-05-01&end_date=2026-05-31
+ *
+ * Asks what GET /v1/hail/history asks, over dates that are said instead of the last ones.
+ */
+export const earlierHailHistory = readEndpoint({
+  ...takenOver(hailHistory),
+  ...spokenFor({
+    path: '/hail/history',
+    summary: 'Storm days with hail around a point',
+    description:
+      'The largest hail within 25 km of each storm date with a detection, 10 mm or more, of at most 365 days. The cost follows the span as asked: 15, 25, 40 or 60 credits up to 30, 90, 180 or 365 days.',
+    params: null,
+    query: Question,
+    body: null,
+    data: EarlierHistory,
+    example: {
+      query: { lat: '35.22', lng: '-97.44', start_date: '2026-05-01', end_date: '2026-05-02' },
+      data: [
+        {
+          date: '2026-05-01',
+          max_size_mm: 41.5,
+          duration_minutes: 14.4,
+          damage_estimate: 'significant',
+          storm_id: '20260501-2h9x0c1k4m7pq',
+        },
+      ],
+    },
+    simulate: ({ query, now_ms }) => {
+      checkDates(query, now_ms);
+      return simulatedHistory(query);
+    },
+  }),
+  cacheable: false,
+  price: ({ query: { start_date, end_date } }) => historyPrice(daysBetween(start_date, end_date), 'standard'),
+  plan: ({ query, edition, now_ms }) => {
+    checkDates(query, now_ms);
+    return { dates: edition.datesBetween(query.start_date, query.end_date) };
+  },
+  answer: async (input) => {
+    const { query, edition, services } = input;
+    const { lat, lng, start_date, end_date } = query;
+    const days = await dayHail(services, edition, {
+      lat,
+      lon: lng,
+      radius_km: RADIUS_KM,
+      first: start_date,
+      last: end_date,
+      min_size_mm: DETECTION_MIN_MM,
+      limit: DAYS_MAX,
+      products: false,
+    });
+    const storms = await stormsOfHail(services.engine, edition, days);
+    const data = days.map((day) => {
+      const { storm_date, duration_minutes, hail } = historyEvent(day);
+      return {
+        date: storm_date,
+        max_size_mm: hail.estimated_size_mm,
+        duration_minutes,
+        damage_estimate: damageEstimate(day.max_mm),
+        storm_id: storms.get(storm_date) ?? null,
+      };
+    });
+    return { body: envelope(data, input) };
+  },
+});
+
+/** Throws `invalid_parameter` for what lies in the future. */
+function checkDates({ start_date, end_date }: Question, now_ms: number): void {
+  const fault = aheadFault({ name: 'start_date', date: start_date }, { name: 'end_date', date: end_date }, now_ms);
+  if (fault !== null) throw new ApiError('invalid_parameter', fault);
+}
+
+/** Days from one date to another, both included. */
+function daysBetween(first: string, last: string): number {
+  return (Date.parse(last) - Date.parse(first)) / 86_400_000 + 1;
+}

@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { EarlierRisk } from '../../../schemas/resources/earlier.ts';
+import { MONTHS, RISK_RADIUS_KM } from '../../../schemas/risk.ts';
+import { EVENT_MIN_MM } from '../../../schemas/size.ts';
+import type { ClimatologyCell } from '../../../schemas/tables/climatology.ts';
+import { addDays, stormDate } from '../../../schemas/time.ts';
+import { readEndpoint } from '../../endpoint.ts';
+import { ApiError } from '../../errors.ts';
+import { envelope } from '../../http/envelope.ts';
+import { dayHail } from '../../queries/history.ts';
+import { findLocation } from '../../records/portfolio.ts';
+import { hailRisk } from '../../routes/hail-risk.ts';
+import { cellOf } from '../../rules/hail-risk.ts';
+import { rounded } from '../../rules/rounded.ts';
+import { trendOfYears } from '../../rules/years-trend.ts';
+import { spokenFor, takenOver } from '../endpoint.ts';
+import { between, drawsFrom, simulatedDay, whole } from '../simulate.ts';
+
+/** The first date that there can be data of. */
+const HISTORY_FROM = '2020-01-01';
+/** The last years, which are held against those before. */
+const RECENT_DAYS = 730;
+
+/** GET /legacy/v1/locations/{id}/risk */
+export const earlierLocationRisk = readEndpoint({
+  ...takenOver(hailRisk),
+  ...spokenFor({
+    path: '/locations/{id}/risk',
+    summary: 'Risk of hail at a saved location',
+    description:
+      'Climatological risk of the place, as GET /v1/hail/risk tells it, whether its hail days became more or fewer, and the last of them. The location is one of the portfolio.',
+    params: z.object({ id: z.string().meta({ description: 'Id of a saved location.' }) }),
+    query: null,
+    body: null,
+    data: EarlierRisk,
+    example: {
+      data: {
+        location_id: 'loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
+        risk_score: 91,
+        annual_hail_days: 3.04,
+        trend: 'stable',
+        last_event: { date: '2026-05-01', max_size_mm: 41.5 },
+      },
+    },
+    simulate: ({ params: { id }, now_ms }) => {
+      const day = simulatedDay(now_ms);
+      const draw = drawsFrom('risk', id, day);
+      return {
+        location_id: id,
+        risk_score: whole(draw, 0, 100),
+        annual_hail_days: between(draw, 0, 6, 2),
+        trend: (['increasing', 'stable', 'decreasing'] as const)[whole(draw, 0, 2)],
+        last_event: { date: addDays(day, -whole(draw, 1, 300)), max_size_mm: between(draw, EVENT_MIN_MM, 70, 1) },
+      };
+    },
+  }),
+  cacheable: false,
+  price: () => hailRisk.price({ params: null, query: null, body: null }),
+  plan: ({ now_ms, edition, services: { climatology, storm_day_start_hour } }) => {
+    const table = climatology.table();
+    const last = stormDate(now_ms, storm_day_start_hour);
+    return {
+      dates: edition.datesBetween(HISTORY_FROM, last),
+      provenance: table?.provenance ?? null,
+      table,
+      last,
+    };
+  },
+  answer: async (input) => {
+    const { params, caller, edition, services, plan } = input;
+    const { dates, table, last } = plan;
+    const location = await findLocation(services.records.reader, caller.business_id, params.id);
+    if (location === null) throw new ApiError('not_found', 'no such location');
+    const days = await dayHail(services, edition, {
+      lat: location.lat,
+      lon: location.lon,
+      radius_km: RISK_RADIUS_KM,
+      first: HISTORY_FROM,
+      last,
+      min_size_mm: EVENT_MIN_MM,
+      limit: Number.POSITIVE_INFINITY,
+      products: false,
+    });
+    const recent_from = addDays(last, 1 - RECENT_DAYS);
+    const countIn = (isIn: (date: string) => boolean) => ({
+      days: days.filter(({ storm_date }) => isIn(storm_date)).length,
+      dates: dates.filter(isIn).length,
+    });
+    const [newest] = days;
+    const cell = table?.cell(cellOf(location)) ?? null;
+    const data: EarlierRisk = {
+      location_id: location.id,
+      risk_score: cell?.annual_score ?? null,
+      annual_hail_days: cell === null ? null : rounded(expectedDays(cell), 2),
+      trend: trendOfYears(
+        countIn((date) => date < recent_from),
+        countIn((date) => date >= recent_from),
+      ),
+      last_event: newest === undefined ? null : { date: newest.storm_date, max_size_mm: rounded(newest.max_mm, 1) },
+    };
+    return { body: envelope(data, input) };
+  },
+});
+
+/** Expected days a year with hail of 19 mm and more: those of the months, whose probability p of at least one such day is 1 - exp(-days). */
+function expectedDays(cell: ClimatologyCell): number {
+  return MONTHS.reduce((sum, month) => sum - Math.log1p(-cell[`any_${month}`]), 0);
+}

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import type { Position } from '../../../schemas/geo/position.ts';
+import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
+import { EarlierRadar, RADAR_PRODUCTS, type RadarProduct } from '../../../schemas/resources/earlier.ts';
+import type { ScanTiles } from '../../../schemas/resources/tile-frame.ts';
+import { timestamp } from '../../../schemas/time.ts';
+import type { Edition } from '../../catalog.ts';
+import { latitudeQuery, longitudeQuery, wordsQuery } from '../../decode.ts';
+import { newestReflectivity, tilesUrl } from '../../files/tiles.ts';
+import { tilesScan } from '../../routes/tiles.ts';
+import { nearestWithin } from '../../rules/nearest.ts';
+import { earlierRead } from '../endpoint.ts';
+
+type Picture = EarlierRadar['products'][number];
+
+/** Half of the way round the Earth: some radar is nearer. */
+const ANYWHERE_KM = 20_100;
+const NO_SCAN = 'No scan is published.';
+const NO_REFLECTIVITY = 'No picture of reflectivity is published.';
+const NO_VELOCITY = 'The source of the scans, NOAA MRMS, publishes no velocity.';
+const SIMULATED = 'Simulated answers have no pictures.';
+
+/** GET /legacy/v1/radar/current?lat=35.22&lng=-97.44&products=mesh */
+export const earlierRadarCurrent = earlierRead(tilesScan, {
+  path: '/radar/current',
+  summary: 'Newest radar pictures at a point',
+  description:
+    'The nearest WSR-88D radar, and for each product the archive of the newest scan. The archives cover all radars, are public and never change: this call only tells where they are.',
+  params: null,
+  query: z.object({
+    lat: latitudeQuery(),
+    lng: longitudeQuery(),
+    products: wordsQuery(RADAR_PRODUCTS, { description: 'Products, between commas.' }),
+  }),
+  body: null,
+  data: EarlierRadar,
+  example: {
+    query: { lat: '35.22', lng: '-97.44', products: 'mesh,velocity' },
+    data: {
+      station: 'KTLX',
+      products: [
+        {
+          type: 'mesh',
+          timestamp: '2026-05-01T20:12:00Z',
+          tile_url: 'https://hail.example/tiles/scan/2026-05-01/20260501T201200Z-77b0e1aa.pmtiles',
+          note: null,
+        },
+        { type: 'velocity', timestamp: null, tile_url: null, note: NO_VELOCITY },
+      ],
+    },
+  },
+  toCurrent: () => ({ params: null, query: { date: null }, body: null }),
+  fromCurrent: (tiles, { query: { lat, lng, products }, edition, services }) => {
+    const pictures: Readonly<Record<RadarProduct, Omit<Picture, 'type'>>> = {
+      reflectivity: reflectivityOf(edition, services.base_url),
+      velocity: none(NO_VELOCITY),
+      mesh: meshOf(tiles),
+    };
+    return {
+      station: stationOf({ lat, lon: lng }),
+      products: products.map((type) => ({ type, ...pictures[type] })),
+    };
+  },
+  simulate: ({ query: { lat, lng, products } }) => ({
+    station: stationOf({ lat, lon: lng }),
+    products: products.map((type) => ({ type, ...none(SIMULATED) })),
+  }),
+});
+
+function stationOf(position: Position): string {
+  const nearest = nearestWithin(position, WSR88D, ANYWHERE_KM);
+  if (nearest === null) throw new TypeError('there is no radar on Earth');
+  return nearest.item.id;
+}
+
+function meshOf({ frames }: ScanTiles): Omit<Picture, 'type'> {
+  const newest = frames.at(-1);
+  return newest === undefined ? none(NO_SCAN) : { timestamp: newest.scan_time, tile_url: newest.url, note: null };
+}
+
+function reflectivityOf(edition: Edition, base_url: string): Omit<Picture, 'type'> {
+  const newest = newestReflectivity(edition);
+  if (newest === null) return none(NO_REFLECTIVITY);
+  return {
+    timestamp: timestamp(newest.scan_time),
+    tile_url: `${tilesUrl(base_url)}${newest.path}`,
+    note: null,
+  };
+}
+
+function none(note: string): Omit<Picture, 'type'> {
+  return { timestamp: null, tile_url: null, note };
+}

@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import {
+  EarlierWebhookCreated,
+  EarlierWebhookCreation,
+  EarlierWebhookTest,
+  EarlierWebhookUpdate,
+} from '../../../schemas/resources/earlier-webhook.ts';
+import { WebhookUpdated } from '../../../schemas/resources/webhook.ts';
+import { EARLIER_EVENT_TYPES, type EarlierEventType, EVENT_TYPES } from '../../../schemas/webhook-events.ts';
+import type { Endpoint, SimulatedInput } from '../../endpoint.ts';
+import { ApiError } from '../../errors.ts';
+import { earlierAmong, markEarlierReceiver } from '../../records/earlier-receivers.ts';
+import type { Writer } from '../../records/records.ts';
+import { maskedSecret, updateWebhook } from '../../records/webhooks.ts';
+import {
+  createWebhookEndpoint,
+  deleteWebhookEndpoint,
+  getWebhook,
+  listWebhookDeliveries,
+  listWebhooksEndpoint,
+  redeliverWebhook,
+  testWebhook,
+  updateWebhookEndpoint,
+} from '../../routes/webhooks.ts';
+import { earlierWrite, wrapped } from '../endpoint.ts';
+import { simulatedId, simulatedSecret } from '../simulate.ts';
+
+const EXAMPLE_URL = 'https://hooks.example.com/hail';
+
+/** POST /legacy/v1/webhooks */
+export const earlierCreateWebhook = earlierWrite(createWebhookEndpoint, {
+  path: '/webhooks',
+  summary: createWebhookEndpoint.summary,
+  description: createWebhookEndpoint.description,
+  params: null,
+  query: null,
+  body: EarlierWebhookCreation,
+  data: EarlierWebhookCreated,
+  example: {
+    body: { url: EXAMPLE_URL, events: ['hail.detected', 'hail.cleared'] },
+    data: {
+      webhook_id: 'wh_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
+      secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=',
+      url: EXAMPLE_URL,
+      events: ['hail.detected', 'hail.cleared'],
+      status: 'active',
+    },
+  },
+  toCurrent: ({ body: { url } }) => ({ params: null, query: null, body: { url } }),
+  also: async (writer, { webhook_id }, { body }) => {
+    await markEarlierReceiver(writer.rows, webhook_id, writer.business_id);
+    await updateWebhook(writer, webhook_id, { events: body.events ?? EARLIER_EVENT_TYPES });
+  },
+  fromCurrent: (made, { body }) => ({ ...made, events: [...(body.events ?? EARLIER_EVENT_TYPES)] }),
+  simulate: ({ body: { url, events } }) => ({
+    webhook_id: simulatedId('webhook', url),
+    secret: simulatedSecret('webhook', url),
+    url,
+    events: [...(events ?? EARLIER_EVENT_TYPES)],
+    status: 'active' as const,
+  }),
+});
+
+/** PUT /legacy/v1/webhooks/{id} */
+export const earlierUpdateWebhook = earlierWrite(updateWebhookEndpoint, {
+  path: '/webhooks/{id}',
+  summary: updateWebhookEndpoint.summary,
+  description: updateWebhookEndpoint.description,
+  params: z.object({ id: z.string().meta({ description: 'Id of a webhook.' }) }),
+  query: null,
+  body: EarlierWebhookUpdate,
+  data: WebhookUpdated,
+  example: { body: { status: 'paused' }, data: { success: true, updated: ['status'] } },
+  // Which words they are is settled below: that there are some counts here.
+  toCurrent: ({ params, body: { events, ...rest } }) => ({
+    params,
+    query: null,
+    body: { ...rest, ...(events === undefined ? {} : { events: EVENT_TYPES }) },
+  }),
+  also: async (writer, _, { params, body: { events } }) => {
+    if (events !== undefined) await changeEvents(writer, params.id, events);
+  },
+  fromCurrent: (changed) => changed,
+  simulate: ({ body }) => ({
+    success: true as const,
+    updated: (['url', 'events', 'status'] as const).filter((name) => body[name] !== undefined),
+  }),
+});
+
+/** Throws `bad_request` for words that a webhook of the current variant is not told by. */
+async function changeEvents(writer: Writer, id: string, events: readonly EarlierEventType[]): Promise<void> {
+  const foreign = events.filter((event) => !(EVENT_TYPES as readonly string[]).includes(event));
+  if (foreign.length > 0 && !(await earlierAmong(writer.rows, [id])).has(id))
+    throw new ApiError(
+      'bad_request',
+      `/events: ${foreign.join(', ')} ${foreign.length === 1 ? 'is' : 'are'} not told to a webhook that was made in the current variant`,
+    );
+  await updateWebhook(writer, id, { events });
+}
+
+/** GET /legacy/v1/webhooks */
+export const earlierListWebhooks = wrapped(listWebhooksEndpoint, () => ({ webhooks: [], count: 0 }));
+
+/** GET /legacy/v1/webhooks/{id} */
+export const earlierGetWebhook = wrapped(getWebhook, (input) => ({
+  id: idOf(input),
+  url: EXAMPLE_URL,
+  secret: maskedSecret(simulatedSecret('webhook', idOf(input))),
+  events: [...EARLIER_EVENT_TYPES],
+  status: 'active',
+  success_count: 0,
+  failure_count: 0,
+  consecutive_failures: 0,
+}));
+
+/** DELETE /legacy/v1/webhooks/{id} */
+export const earlierDeleteWebhook = wrapped(deleteWebhookEndpoint, () => ({ success: true }));
+
+/** POST /legacy/v1/webhooks/{id}/test */
+export const earlierTestWebhook: Endpoint = {
+  ...wrapped(testWebhook, (input) => ({
+    success: true,
+    status_code: 200,
+    delivery_id: simulatedId('delivery', idOf(input), 'test'),
+  })),
+  body: EarlierWebhookTest.optional(),
+};
+
+/** GET /legacy/v1/webhooks/{id}/deliveries */
+export const earlierListDeliveries = wrapped(listWebhookDeliveries, () => ({
+  deliveries: [],
+  count: 0,
+  next_cursor: null,
+}));
+
+/** POST /legacy/v1/webhooks/{id}/deliveries/{deliveryId}/redeliver */
+export const earlierRedeliver = wrapped(redeliverWebhook, (input) => {
+  const { deliveryId } = z.object({ deliveryId: z.string() }).parse(input.params);
+  return {
+    success: true,
+    status_code: 200,
+    delivery_id: simulatedId('delivery', idOf(input), deliveryId),
+    redelivered_from: deliveryId,
+  };
+});
+
+function idOf({ params }: SimulatedInput): string {
+  return z.object({ id: z.string() }).parse(params).id;
+}

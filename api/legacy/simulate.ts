@@ -1,0 +1,61 @@
+import { hash } from 'node:crypto';
+import { ID_PREFIXES, type IdKind } from '../../schemas/ids.ts';
+import { utcDate } from '../../schemas/time.ts';
+import { rounded } from '../rules/rounded.ts';
+
+/** Characters of a ULID. */
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const ULID_LENGTH = 26;
+const DRAWS_PER_DIGEST = 8;
+const TWO_TO_32 = 2 ** 32;
+
+/** The next of a row of numbers from 0 up to 1, without it. */
+export type Draw = () => number;
+
+/**
+ * Numbers that follow from some words alone: from SHA-256 of them, by one exact division each, so that they are the same on any
+ * machine.
+ */
+export function drawsFrom(...words: readonly (string | number)[]): Draw {
+  const seed = JSON.stringify(words);
+  let drawn = 0;
+  let digest = Buffer.alloc(0);
+  return () => {
+    const at = drawn % DRAWS_PER_DIGEST;
+    if (at === 0) digest = hash('sha256', `${seed} ${drawn}`, 'buffer');
+    drawn += 1;
+    return digest.readUInt32BE(at * 4) / TWO_TO_32;
+  };
+}
+
+/** Numbers that follow from a place, to five decimals, and a day. `what` tells apart what is drawn there. */
+export function drawsAt({ lat, lng }: { readonly lat: number; readonly lng: number }, day: string, what: string): Draw {
+  return drawsFrom(what, rounded(lat, 5), rounded(lng, 5), day);
+}
+
+/** The day that answers are simulated for, by the data clock. */
+export function simulatedDay(now_ms: number): string {
+  return utcDate(now_ms);
+}
+
+/** An id of the usual form that follows from some words. */
+export function simulatedId(kind: IdKind, ...words: readonly (string | number)[]): string {
+  const draw = drawsFrom('id', kind, ...words);
+  const characters = Array.from({ length: ULID_LENGTH }, (_, k) => CROCKFORD.charAt(whole(draw, 0, k === 0 ? 7 : 31)));
+  return `${ID_PREFIXES[kind]}_${characters.join('')}`;
+}
+
+/** A secret of the usual form that follows from some words; it signs nothing. */
+export function simulatedSecret(...words: readonly (string | number)[]): string {
+  return `whsec_${hash('sha256', JSON.stringify(['secret', ...words]), 'base64')}`;
+}
+
+/** A whole number between two, both included. */
+export function whole(draw: Draw, least: number, most: number): number {
+  return least + Math.floor(draw() * (most - least + 1));
+}
+
+/** A number between two with so many decimals. */
+export function between(draw: Draw, least: number, most: number, decimals: number): number {
+  return rounded(least + draw() * (most - least), decimals);
+}

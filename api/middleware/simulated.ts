@@ -1,0 +1,37 @@
+import type { Endpoint } from '../endpoint.ts';
+import { parseQuery } from '../http/query.ts';
+import { JSON_TYPE } from '../http/reply.ts';
+import { isSimulated } from '../rules/simulated-caller.ts';
+import type { CallMiddleware } from '../state.ts';
+import type { CheckReply } from './check-reply.ts';
+import { paramReader, validInput } from './validate.ts';
+
+/**
+ * Answers the keys that get simulated data, from the question and the day alone: no data, no records, no charge. Nothing is
+ * made that an Idempotency-Key would have to guard.
+ */
+export function simulated(
+  endpoint: Endpoint,
+  simulate: NonNullable<Endpoint['simulate']>,
+  check: CheckReply,
+): CallMiddleware {
+  const paramsOf = paramReader(endpoint);
+  return async (ctx, next) => {
+    const { state } = ctx;
+    if (!isSimulated(state.caller)) {
+      await next();
+      return;
+    }
+    const { request_id, now_ms, search, body } = state;
+    const input = validInput(endpoint, paramsOf(ctx), parseQuery(search), body);
+    const answer = { body: simulate({ ...input, request_id, now_ms }) };
+    check(endpoint, answer);
+    state.reply = {
+      status: endpoint.status,
+      type: JSON_TYPE,
+      headers: { 'Cache-Control': 'no-store', 'X-Data-Source': 'simulated' },
+      bytes: Buffer.from(JSON.stringify(answer.body)),
+      gzipped: null,
+    };
+  };
+}

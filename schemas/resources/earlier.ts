@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import {
+  wireDirection,
+  wireLat,
+  wireLon,
+  wireMinutes,
+  wireMm,
+  wireNumber,
+  wireProbability,
+  wireSpeed,
+  wireTime,
+} from './fields.ts';
+import { Health } from './health.ts';
+import { SUBSCRIPTION_LIMITS } from './subscription.ts';
+
+/** Resources of the earlier variant of the interface, as its `data` holds them. */
+export const EarlierPosition = z.object({ lat: wireLat(), lng: wireLon('Longitude, 5 decimals.') });
+
+const EarlierStorm = z
+  .object({
+    storm_id: z.string().meta({ description: 'Tracked storm cell.' }),
+    coordinates: EarlierPosition,
+    mesh_size_mm: wireMm('Largest MESH of the cell in the scan.'),
+    probability: wireProbability('Probability of hail >= 25.4 mm with this storm within 60 minutes.').nullable(),
+    detected_at: wireTime('Observation time of the scan.'),
+    direction_deg: wireDirection('Direction towards which it moves, 0 = north, clockwise.').nullable(),
+    speed_kph: wireSpeed('Speed of motion.').nullable(),
+  })
+  .meta({ id: 'EarlierStorm' });
+export const EarlierStorms = z.array(EarlierStorm).meta({ id: 'EarlierStorms', description: 'Nearest first.' });
+export type EarlierStorms = z.infer<typeof EarlierStorms>;
+
+const EarlierHour = z
+  .object({
+    time: wireTime('End of the hour.'),
+    probability: wireProbability(
+      'Probability of hail >= 25 mm within 40 km in the hour; null where nothing is known.',
+    ).nullable(),
+    max_size_mm: wireMm('Median of the largest stone, given hail; null below a probability of .02.').nullable(),
+    confidence: wireProbability('0.9 for the first hour, falling evenly to 0.4 for the 48th.'),
+  })
+  .meta({ id: 'EarlierHour' });
+export const EarlierForecast = z.array(EarlierHour).meta({ id: 'EarlierForecast', description: 'In order.' });
+export type EarlierForecast = z.infer<typeof EarlierForecast>;
+
+/** Words for the damage of a size: inclusive lower bounds in mm. */
+export const DAMAGE_ESTIMATES = ['none', 'minor', 'moderate', 'significant', 'severe'] as const;
+export type DamageEstimate = (typeof DAMAGE_ESTIMATES)[number];
+
+const EarlierHailDay = z
+  .object({
+    date: z.string().meta({ description: 'Storm date.' }),
+    max_size_mm: wireMm('Largest hail of the date within 25 km.'),
+    duration_minutes: wireMinutes('How long hail lasted at the place of that hail.'),
+    damage_estimate: z
+      .enum(DAMAGE_ESTIMATES)
+      .meta({ description: 'By the size: below 19, from 19, 25, 38 and 63 mm.' }),
+    storm_id: z.string().nullable().meta({ description: 'Storm of that hail; null where none was tracked.' }),
+  })
+  .meta({ id: 'EarlierHailDay' });
+export const EarlierHistory = z.array(EarlierHailDay).meta({ id: 'EarlierHistory', description: 'Newest first.' });
+export type EarlierHistory = z.infer<typeof EarlierHistory>;
+
+const subscriptionId = z.string().meta({ description: 'Identifier, `sub_` and a ULID.' });
+const threshold = wireMm('Size from which hail counts.');
+const status = z.enum(['active', 'paused']);
+
+export const EarlierSubscriptionCreation = z.object({
+  location: z.object({
+    lat: z.number().min(-90).max(90).meta({ description: 'Latitude of the centre, WGS84.', unit: 'deg' }),
+    lng: z.number().min(-180).max(180).meta({ description: 'Longitude of the centre, WGS84.', unit: 'deg' }),
+  }),
+  threshold_mm: z
+    .number()
+    .min(SUBSCRIPTION_LIMITS.min_size_mm.min)
+    .max(SUBSCRIPTION_LIMITS.min_size_mm.max)
+    .meta({ description: 'Size from which hail within 25 km counts, mm.', unit: 'mm' }),
+  webhook_url: z.string().meta({ description: 'Where events are sent, https, of a public host.' }),
+});
+
+export const EarlierSubscriptionCreated = z
+  .object({
+    id: subscriptionId,
+    status,
+    location: EarlierPosition,
+    threshold_mm: threshold,
+    webhook_url: z.string().meta({ description: 'Where events are sent, https.' }),
+    webhook_secret: z.string().meta({ description: '`whsec_` and base64 of 32 bytes. Shown this once.' }),
+    created_at: wireTime('When it was made.'),
+  })
+  .meta({ id: 'EarlierSubscriptionCreated' });
+
+export const EarlierSubscription = z
+  .object({
+    id: subscriptionId,
+    status,
+    threshold_mm: threshold,
+    recent_alerts: z
+      .array(
+        z.object({
+          alert_id: z.string().meta({ description: 'Identifier, `alt_` and a ULID.' }),
+          triggered_at: wireTime('First detection.'),
+          mesh_size_mm: wireMm('Size of the detection that raised it.'),
+          storm_id: z.string().nullable().meta({ description: 'Storm that raised it; null where none was tracked.' }),
+        }),
+      )
+      .meta({ description: 'The last 20 alerts, newest first.' }),
+  })
+  .meta({ id: 'EarlierSubscription' });
+export type EarlierSubscription = z.infer<typeof EarlierSubscription>;
+
+export const EarlierSubscriptionCancelled = z
+  .object({ id: subscriptionId, status: z.literal('cancelled'), cancelled_at: wireTime('When it was.') })
+  .meta({ id: 'EarlierSubscriptionCancelled' });
+
+export const TRENDS_OF_YEARS = ['increasing', 'stable', 'decreasing'] as const;
+export type TrendOfYears = (typeof TRENDS_OF_YEARS)[number];
+
+export const EarlierRisk = z
+  .object({
+    location_id: z.string().meta({ description: 'Identifier, `loc_` and a ULID.' }),
+    risk_score: z
+      .int()
+      .min(0)
+      .max(100)
+      .nullable()
+      .meta({ description: 'Climatological score of the place; null where it is not known.', unit: '1' }),
+    annual_hail_days: wireNumber(
+      'Expected days a year with hail >= 19 mm within 10 km; null where it is not known.',
+      'd',
+    ).nullable(),
+    trend: z.enum(TRENDS_OF_YEARS).meta({
+      description:
+        'Days with hail >= 19 mm within 10 km in the last two years against those before, each by the storm dates there are: more than 20 % more, or less. Stable where there is nothing to compare.',
+    }),
+    last_event: z
+      .object({
+        date: z.string().meta({ description: 'Storm date.' }),
+        max_size_mm: wireMm('Largest hail of the date within 10 km.'),
+      })
+      .nullable()
+      .meta({ description: 'The newest such day; null without any.' }),
+  })
+  .meta({ id: 'EarlierRisk' });
+export type EarlierRisk = z.infer<typeof EarlierRisk>;
+
+/** State of the service. */
+export const EarlierHealth = Health.extend({
+  api_variant: z.literal('legacy').meta({ description: 'Variant of the interface that answers.' }),
+}).meta({ id: 'EarlierHealth' });
+
+export const RADAR_PRODUCTS = ['reflectivity', 'velocity', 'mesh'] as const;
+export type RadarProduct = (typeof RADAR_PRODUCTS)[number];
+
+export const EarlierRadar = z
+  .object({
+    station: z.string().meta({ description: 'Nearest WSR-88D radar.' }),
+    products: z
+      .array(
+        z.object({
+          type: z.enum(RADAR_PRODUCTS).meta({ description: 'As asked for.' }),
+          timestamp: wireTime('Observation time of the picture; null without one.').nullable(),
+          tile_url: z
+            .string()
+            .nullable()
+            .meta({ description: 'PMTiles archive of the newest scan, for anyone; null without one.' }),
+          note: z.string().nullable().meta({ description: 'Why there is no picture; null where there is one.' }),
+        }),
+      )
+      .meta({ description: 'In the order asked for.' }),
+  })
+  .meta({ id: 'EarlierRadar' });
+export type EarlierRadar = z.infer<typeof EarlierRadar>;

@@ -1,0 +1,499 @@
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import { earlierHealth } from '../../api/legacy/routes/account.ts';
+import { setSunset } from '../../api/records/sunset.ts';
+import { getHealth } from '../../api/routes/health.ts';
+import type { EarlierForecast, EarlierHistory, EarlierRadar, EarlierStorms } from '../../schemas/resources/earlier.ts';
+import type { HailForecast } from '../../schemas/resources/forecast.ts';
+import type { HailHistory } from '../../schemas/resources/history-event.ts';
+import type { HailRisk } from '../../schemas/resources/risk.ts';
+import type { Storms } from '../../schemas/resources/storm.ts';
+import type { ScanTiles } from '../../schemas/resources/tile-frame.ts';
+import { creditsOf, openAccount } from '../support/service/account.ts';
+import { raise, sending } from '../support/service/alerts.ts';
+import { upload } from '../support/service/portfolio.ts';
+import { type CallInit, startService } from '../support/service/service.ts';
+import { startWholeService, WHOLE_NOW_MS, type WholeService } from '../support/service/whole-service.ts';
+
+const AT = 'lat=35.2&lng=-97';
+const POINT = 'lat=35.2&lon=-97';
+const SUBSCRIPTION = {
+  location: { lat: 35.4676, lng: -97.5164 },
+  threshold_mm: 30,
+  webhook_url: 'https://hooks.example.com/hail',
+};
+const MADE_FOR_IT = { variant: 'earlier' } as const;
+const SIMULATED = { variant: 'earlier', kind: 'test' } as const;
+
+let whole: WholeService;
+
+test.before(async () => {
+  whole = await startWholeService();
+});
+test.after.always(async (t) => {
+  t.deepEqual(whole.service.failures, []);
+  await whole.service.close();
+});
+
+interface Enveloped<Data> {
+  readonly data: Data;
+  readonly meta: { readonly request_id: string; readonly timestamp: string };
+}
+
+/** The answer of the earlier variant at a path below its mount. */
+async function ask<Data>(path: string, init: CallInit = {}): Promise<Data> {
+  const response = await whole.service.call(`/legacy/v1${path}`, init);
+  if (response.status !== 200) throw new Error(`${path} answers ${response.status} ${await response.text()}`);
+  return ((await response.json()) as Enveloped<Data>).data;
+}
+
+/** Status and message of a refusal. */
+async function refusal(path: string, init: CallInit = {}): Promise<string> {
+  const response = await whole.service.call(`/legacy/v1${path}`, init);
+  const { error } = (await response.json()) as { error: { code: string; message: string } };
+  return `${response.status} ${error.code}: ${error.message}`;
+}
+
+async function current<Body>(path: string): Promise<Body> {
+  return (await whole.service.json(`/v1${path}`)) as Body;
+}
+
+test('a success is data and meta, with the id of the request and the data clock', async (t) => {
+  const response = await whole.service.call(`/legacy/v1/hail/current?${AT}`);
+  const body = (await response.json()) as Enveloped<unknown>;
+  t.deepEqual(Object.keys(body), ['data', 'meta']);
+  t.deepEqual(body.meta, { request_id: response.headers.get('X-Request-Id') ?? '', timestamp: '2026-05-02T00:12:00Z' });
+});
+
+test('an error is error {code, message} and meta', async (t) => {
+  const response = await whole.service.call('/legacy/v1/hail/current?lat=95&lng=-97');
+  const body = (await response.json()) as Record<string, unknown>;
+  t.is(response.status, 400);
+  t.deepEqual(body, {
+    error: { code: 'invalid_parameter', message: "lat is '95', expected a number from -90 to 90" },
+    meta: { request_id: response.headers.get('X-Request-Id'), timestamp: '2026-05-02T00:12:00Z' },
+  });
+});
+
+test('what is refused before any endpoint is reached takes the shape of the path, or of the key', async (t) => {
+  const { key } = await openAccount(whole.service, { ...MADE_FOR_IT, plan: { rate_per_minute: 1 } });
+  await whole.service.call('/v1/health', { key });
+  const codeOf = async (path: string, init: CallInit) => {
+    const { error, meta } = (await whole.service.json(path, init)) as { error: { code?: string }; meta?: object };
+    return [error.code ?? error, Object.keys(meta ?? {}).join()];
+  };
+  const stamped = 'request_id,timestamp';
+  t.deepEqual(await codeOf('/v1/health', { key }), ['rate_limited', stamped]);
+  t.deepEqual(await codeOf('/v1/nothing', { key }), ['rate_limited', stamped]);
+  t.deepEqual(await codeOf('/legacy/v1/nothing', { key: null }), ['unauthorized', stamped]);
+  t.deepEqual(await codeOf(`/legacy/v1/health?x=${'x'.repeat(9000)}`, {}), ['uri_too_long', stamped]);
+  t.deepEqual(await codeOf('/v1/health', { key: null }), ['unauthorized', '']);
+  t.deepEqual(await codeOf('/legacy/v1x/health', { key: null }), ['unauthorized', '']);
+});
+
+test('/v1 answers a key that was made for the earlier variant in its shape, and every other key byte for byte as before', async (t) => {
+  const [before, made] = [await openAccount(whole.service), await openAccount(whole.service, MADE_FOR_IT)];
+  // A question that both variants take.
+  const path = `/v1/hail/forecast?lat=35.22&lon=-97.44&lng=-97.44&hours=3`;
+  const text = async (key: string) => (await whole.service.call(path, { key })).text();
+  const [first, second, third] = [await text(before.key), await text(made.key), await text(before.key)];
+  t.is(first, third);
+  t.deepEqual(Object.keys(JSON.parse(first)), ['location', 'model', 'peak', 'hourly', 'count']);
+  t.deepEqual(Object.keys(JSON.parse(second)), ['data', 'meta']);
+  const named = await whole.service.call('/v1/hail/current?lat=35&lng=-97', before);
+  t.regex(((await named.json()) as { message: string }).message, /^lon is required.*\(use lon\)$/);
+  const other = await whole.service.call('/v1/hail/current?lat=35&lon=-97', made);
+  t.regex(((await other.json()) as { error: { message: string } }).error.message, /^lng is required.*\(use lng\)$/);
+});
+
+test('every route outside of the table is 404 in the earlier variant, in its shape, at both places', async (t) => {
+  const { key } = await openAccount(whole.service, MADE_FOR_IT);
+  for (const path of [
+    '/storms',
+    '/alerts',
+    '/hail/nowcast',
+    '/hail/risk',
+    '/portfolio/locations',
+    '/tiles/scan',
+    '/no',
+  ])
+    for (const mount of ['/v1', '/legacy/v1']) {
+      const response = await whole.service.call(`${mount}${path}?${POINT}`, { key });
+      const { error } = (await response.json()) as { error: { code: string } };
+      t.deepEqual([response.status, error.code], [404, 'not_found'], `${mount}${path}`);
+    }
+  t.is((await whole.service.call('/v1/radar/current?lat=35&lng=-97')).status, 404);
+});
+
+test('hail/current tells the storms of GET /v1/storms: same ids, places, sizes and charge', async (t) => {
+  const [one, other] = [await openAccount(whole.service), await openAccount(whole.service)];
+  const { cells } = (await whole.service.json(`/v1/storms?${POINT}&radius_km=150`, one)) as Storms;
+  const storms = await ask<EarlierStorms>(`/hail/current?${AT}&radius_km=150`, other);
+  t.true(cells.length > 0);
+  t.deepEqual(
+    storms,
+    cells.map((cell) => ({
+      storm_id: cell.track_id,
+      coordinates: { lat: cell.lat, lng: cell.lon },
+      mesh_size_mm: cell.hail.estimated_size_mm,
+      probability: cell.hail.ml_probability,
+      detected_at: cell.scan_time,
+      direction_deg: cell.motion.direction_deg,
+      speed_kph: cell.motion.speed_kmh,
+    })),
+  );
+  t.is(await creditsOf(whole.service, one.business_id), 15);
+  t.is(await creditsOf(whole.service, other.business_id), 15);
+});
+
+test('hail/current looks within 25 km unless radius_km says otherwise, up to 150', async (t) => {
+  const { cells } = await current<Storms>(`/storms?${POINT}&radius_km=150`);
+  const [nearest] = cells;
+  if (nearest === undefined) throw new Error('there is no storm');
+  const north = `lat=${nearest.lat + 0.4}&lng=${nearest.lon}`; // 44 km away
+  t.deepEqual(await ask(`/hail/current?${north}`), []);
+  t.is((await ask<EarlierStorms>(`/hail/current?${north}&radius_km=50`))[0]?.storm_id, nearest.track_id);
+  t.regex(await refusal(`/hail/current?${AT}&radius_km=150.1`), /^400 invalid_parameter: radius_km is '150.1'/);
+});
+
+test('hail/forecast tells 12 hours unless hours says otherwise, 1 to 48, with falling confidence', async (t) => {
+  const at = 'lat=35.22&lng=-97.44';
+  const { hourly } = await current<HailForecast>('/hail/forecast?lat=35.22&lon=-97.44&hours=48');
+  const hours = await ask<EarlierForecast>(`/hail/forecast?${at}&hours=48`);
+  t.deepEqual(
+    hours.map(({ confidence: _, ...hour }) => hour),
+    hourly.map(({ valid_time, hail_probability, estimated_size_mm }) => ({
+      time: valid_time,
+      probability: hail_probability,
+      max_size_mm: estimated_size_mm,
+    })),
+  );
+  const ahead_h = (time: string) => Math.ceil((Date.parse(time) - WHOLE_NOW_MS) / 3_600_000);
+  for (const { time, confidence } of hours)
+    t.true(Math.abs(confidence - (0.9 - (0.5 * (ahead_h(time) - 1)) / 47)) <= 0.0005, time);
+  t.is(hours[0]?.confidence, 0.9);
+  t.is((await ask<EarlierForecast>(`/hail/forecast?${at}`)).length, 12);
+  for (const wrong of ['0', '49', '1.5'])
+    t.regex(await refusal(`/hail/forecast?${at}&hours=${wrong}`), /^400 invalid_parameter: hours is/);
+});
+
+test('hail/history tells the storm days of GET /v1/hail/history within 25 km, with damage and the storm of that hail', async (t) => {
+  const { events } = await current<HailHistory>(`/hail/history?${POINT}&days=2`);
+  const { cells } = await current<Storms>(`/storms?${POINT}&radius_km=150`);
+  const days = await ask<EarlierHistory>(`/hail/history?${AT}&start_date=2026-05-01&end_date=2026-05-02`);
+  t.is(events.length, 2);
+  t.deepEqual(
+    days.map(({ date, max_size_mm, duration_minutes }) => ({ date, max_size_mm, duration_minutes })),
+    events.map(({ storm_date, hail, duration_minutes }) => ({
+      date: storm_date,
+      max_size_mm: hail.estimated_size_mm,
+      duration_minutes,
+    })),
+  );
+  t.deepEqual([...new Set(days.map(({ storm_id }) => storm_id))], [cells[0]?.track_id ?? null]);
+  t.true(days.every(({ damage_estimate, max_size_mm }) => damage_estimate === 'moderate' && max_size_mm >= 25));
+  const first = await ask<EarlierHistory>(`/hail/history?${AT}&start_date=2026-05-01&end_date=2026-05-01`);
+  t.deepEqual(first, days.slice(1));
+});
+
+test('hail/history needs all of lat, lng, start_date and end_date, in order, not ahead, at most 365 days', async (t) => {
+  for (const [query, message] of [
+    [`${AT}&end_date=2026-05-01`, 'start_date is required, expected a date YYYY-MM-DD'],
+    [`${AT}&start_date=2026-05-01`, 'end_date is required, expected a date YYYY-MM-DD'],
+    ['lat=35&start_date=2026-05-01&end_date=2026-05-01', 'lng is required, expected a number from -180 to 180'],
+    [`${AT}&start_date=2026-02-30&end_date=2026-05-01`, "start_date is '2026-02-30', expected a date YYYY-MM-DD"],
+    [
+      `${AT}&start_date=2026-05-02&end_date=2026-05-01`,
+      'end_date is before start_date, expected the same date or a later one',
+    ],
+    [
+      `${AT}&start_date=2025-05-01&end_date=2026-05-01`,
+      'end_date is too far from start_date, expected at most 365 days with both ends',
+    ],
+    [
+      `${AT}&start_date=2026-05-03&end_date=2026-05-03`,
+      'start_date is 2026-05-03, expected at most today, 2026-05-02 UTC',
+    ],
+    [
+      `${AT}&start_date=2026-05-02&end_date=2026-05-04`,
+      'end_date is 2026-05-04, expected at most tomorrow, 2026-05-03 UTC',
+    ],
+  ] as const)
+    t.is(await refusal(`/hail/history?${query}`), `400 invalid_parameter: ${message}`);
+});
+
+for (const [start, days, credits] of [
+  ['2026-04-03', 30, 15],
+  ['2026-04-02', 31, 25],
+  ['2026-02-02', 90, 25],
+  ['2026-02-01', 91, 40],
+  ['2025-11-03', 181, 60],
+  ['2025-05-03', 365, 60],
+] as const)
+  test(`hail/history over ${days} days costs ${credits} credits`, async (t) => {
+    const { key, business_id } = await openAccount(whole.service);
+    await ask(`/hail/history?${AT}&start_date=${start}&end_date=2026-05-02`, { key });
+    t.is(await creditsOf(whole.service, business_id), credits);
+  });
+
+test('alerts/subscribe makes a subscription of 25 km that the current variant shows too, and that is told in the earlier words', async (t) => {
+  const made = await ask<Record<string, unknown>>('/alerts/subscribe', sending('POST', SUBSCRIPTION));
+  const { id, webhook_secret, ...rest } = made;
+  t.regex(String(id), /^sub_[0-9A-HJKMNP-TV-Z]{26}$/);
+  t.regex(String(webhook_secret), /^whsec_[A-Za-z0-9+/]{43}=$/);
+  t.deepEqual(rest, { ...SUBSCRIPTION, status: 'active', created_at: '2026-05-02T00:12:00.000Z' });
+  const shown = await current<Record<string, unknown>>(`/alerts/${id}`);
+  t.like(shown, { lat: 35.4676, lon: -97.5164, radius_km: 25, min_size_mm: 30, created_at: rest.created_at });
+  t.deepEqual(await receivers(String(id)), [String(id)]);
+});
+
+for (const [what, change, message] of [
+  ['without a location', { location: undefined }, '/location: expected object, received undefined'],
+  [
+    'with lon instead of lng',
+    { location: { lat: 35, lon: -97 } },
+    '/location/lng: expected number, received undefined (use lng)',
+  ],
+  ['without a threshold', { threshold_mm: undefined }, '/threshold_mm: expected number, received undefined'],
+  ['with a threshold below 10 mm', { threshold_mm: 9.9 }, '/threshold_mm: too small: expected number to be >=10'],
+  ['without an address', { webhook_url: undefined }, '/webhook_url: expected string, received undefined'],
+  ['with an address that is refused', { webhook_url: 'http://hooks.example.com' }, '/webhook_url: is not https'],
+] as const)
+  test(`alerts/subscribe ${what} is 400`, async (t) => {
+    const init = sending('POST', { ...SUBSCRIPTION, ...change });
+    t.is(await refusal('/alerts/subscribe', init), `400 bad_request: ${message}`);
+  });
+
+test('an Idempotency-Key replays the very answer, its meta included, at both places, and charges once', async (t) => {
+  const { key, business_id } = await openAccount(whole.service, MADE_FOR_IT);
+  const init = { ...sending('POST', SUBSCRIPTION, { 'Idempotency-Key': randomUUID() }), key };
+  const first = await whole.service.call('/legacy/v1/alerts/subscribe', init);
+  const again = await whole.service.call('/v1/alerts/subscribe', init);
+  t.is(again.headers.get('Idempotent-Replay'), 'true');
+  t.not(again.headers.get('X-Request-Id'), first.headers.get('X-Request-Id'));
+  t.is(await again.text(), await first.text());
+  t.is(await creditsOf(whole.service, business_id), 2);
+});
+
+test('alerts/{id} lists recent_alerts, and DELETE answers cancelled, after which there is nothing', async (t) => {
+  const { id } = await ask<{ id: string }>('/alerts/subscribe', sending('POST', SUBSCRIPTION));
+  t.deepEqual(await ask(`/alerts/${id}`), { id, status: 'active', threshold_mm: 30, recent_alerts: [] });
+  const alert = await raise(whole.service, id, { track_id: 'track-7', max_size_mm: 44 });
+  const { recent_alerts } = await ask<{ recent_alerts: unknown[] }>(`/alerts/${id}`);
+  t.deepEqual(recent_alerts, [
+    {
+      alert_id: alert.id,
+      triggered_at: alert.triggered_at,
+      mesh_size_mm: alert.estimated_size_mm,
+      storm_id: 'track-7',
+    },
+  ]);
+  const cancelled = { id, status: 'cancelled', cancelled_at: '2026-05-02T00:12:00.000Z' };
+  t.deepEqual(await ask(`/alerts/${id}`, { method: 'DELETE' }), cancelled);
+  for (const method of ['GET', 'DELETE'])
+    t.is(await refusal(`/alerts/${id}`, { method }), '404 not_found: no such subscription');
+  t.deepEqual(await receivers(id), []);
+});
+
+test('another business finds neither the subscription nor the location', async (t) => {
+  const { key } = await openAccount(whole.service);
+  const { id } = await ask<{ id: string }>('/alerts/subscribe', sending('POST', SUBSCRIPTION));
+  const { accepted } = await upload(whole.service, [{ name: 'ours', lat: 35.2, lon: -97 }]);
+  for (const path of [`/alerts/${id}`, `/locations/${accepted[0]?.id}/risk`])
+    t.regex(await refusal(path, { key }), /^404 not_found/);
+});
+
+test('locations/{id}/risk tells the score of the place, its expected hail days, trend and last event', async (t) => {
+  const { accepted } = await upload(whole.service, [{ name: 'depot', lat: 35.2, lon: -97 }]);
+  const id = accepted[0]?.id;
+  const { annual, monthly } = await current<HailRisk>(`/hail/risk?${POINT}`);
+  const events = await current<HailHistory>(`/hail/history?${POINT}&radius_km=10&days=2&min_size_mm=19`);
+  const { annual_hail_days, ...risk } = await ask<Record<string, unknown>>(`/locations/${id}/risk`);
+  const [last] = events.events;
+  t.deepEqual(risk, {
+    location_id: id,
+    risk_score: annual?.score,
+    trend: 'stable',
+    last_event: last === undefined ? null : { date: last.storm_date, max_size_mm: last.hail.estimated_size_mm },
+  });
+  // A month's probability of at least one day is rounded to 3 decimals there.
+  const days = monthly.reduce((sum, { probability }) => sum - Math.log(1 - probability.any), 0);
+  t.true(Math.abs(Number(annual_hail_days) - days) < 0.05 * days + 0.01, `${annual_hail_days} ${days}`);
+});
+
+test('radar/current names the nearest radar and, of the products asked for, the archive of the newest scan', async (t) => {
+  const { frames } = await current<ScanTiles>('/tiles/scan');
+  const { station, products } = await ask<EarlierRadar>('/radar/current?lat=35.33&lng=-97.28');
+  t.is(station, 'KTLX');
+  t.deepEqual(
+    products.map(({ type }) => type),
+    ['reflectivity', 'velocity', 'mesh'],
+  );
+  t.deepEqual(products[2], {
+    type: 'mesh',
+    timestamp: frames.at(-1)?.scan_time ?? null,
+    tile_url: frames.at(-1)?.url ?? null,
+    note: null,
+  });
+  t.like(products[1], { timestamp: null, tile_url: null });
+  t.regex(products[1]?.note ?? '', /publishes no velocity/);
+  const some = await ask<EarlierRadar>('/radar/current?lat=27.78&lng=-97.51&products=mesh,velocity,mesh');
+  t.is(some.station, 'KCRP');
+  t.deepEqual(
+    some.products.map(({ type }) => type),
+    ['mesh', 'velocity'],
+  );
+});
+
+for (const products of ['mesh,echo', 'MESH', 'mesh,', ''])
+  test(`radar/current with products=${products} is 400`, async (t) => {
+    t.is(
+      await refusal(`/radar/current?${AT}&products=${products}`),
+      `400 invalid_parameter: products is '${products}', expected some of reflectivity, velocity, mesh, between commas`,
+    );
+  });
+
+test('webhooks take the events of the earlier variant, all of them when left out, and are told in its words', async (t) => {
+  const url = 'https://hooks.example.com/hail';
+  const all = ['hail.detected', 'hail.cleared', 'alert.created', 'alert.resolved', 'risk.changed'];
+  const { webhook_id, ...made } = await ask<Record<string, unknown>>('/webhooks', sending('POST', { url }));
+  t.like(made, { url, events: all, status: 'active' });
+  t.deepEqual(await receivers(String(webhook_id)), [String(webhook_id)]);
+  const change = sending('PUT', { events: ['risk.changed', 'hail.detected'] });
+  t.deepEqual(await ask(`/webhooks/${webhook_id}`, change), { success: true, updated: ['events'] });
+  for (const events of [
+    (await ask<{ events: unknown }>(`/webhooks/${webhook_id}`)).events,
+    (await current<{ events: unknown }>(`/webhooks/${webhook_id}`)).events,
+  ])
+    t.deepEqual(events, ['hail.detected', 'risk.changed']);
+  t.regex(
+    await refusal('/webhooks', sending('POST', { url, events: ['webhook.disabled'] })),
+    /^400 bad_request: \/events\/0: /,
+  );
+  t.deepEqual(await ask(`/webhooks/${webhook_id}`, { method: 'DELETE' }), { success: true });
+  t.deepEqual(await receivers(String(webhook_id)), []);
+});
+
+test('a webhook of the current variant does not take words that it is not told by', async (t) => {
+  const url = 'https://hooks.example.com/current';
+  const made = await whole.service.json('/v1/webhooks', sending('POST', { url, events: ['alert.created'] }));
+  const path = `/webhooks/${(made as { webhook_id: string }).webhook_id}`;
+  t.regex(
+    await refusal(path, sending('PUT', { events: ['hail.detected'] })),
+    /^400 bad_request: \/events: hail.detected is/,
+  );
+  t.deepEqual((await current<{ events: unknown }>(path)).events, ['alert.created']);
+  await ask(path, sending('PUT', { events: ['alert.resolved'] }));
+  t.deepEqual((await current<{ events: unknown }>(path)).events, ['alert.resolved']);
+});
+
+test('health says which variant answers', async (t) => {
+  t.is((await ask<{ api_variant: string }>('/health')).api_variant, 'legacy');
+  t.is((await current<{ api_variant: string }>('/health')).api_variant, 'current');
+});
+
+test('simulated answers are the same on any machine: those of one place and day, written down', async (t) => {
+  const { key } = await openAccount(whole.service, SIMULATED);
+  t.deepEqual(await ask(`/hail/current?${AT}`, { key }), [
+    {
+      storm_id: 'simulated-20260502-9ttxbh5c0nwh',
+      coordinates: { lat: 35.06061, lng: -97.09882 },
+      mesh_size_mm: 68.8,
+      probability: 0.898,
+      detected_at: '2026-05-01T22:04:00Z',
+      direction_deg: 30,
+      speed_kph: 32.3,
+    },
+  ]);
+  t.deepEqual(await ask(`/hail/forecast?${AT}&hours=2`, { key }), [
+    { time: '2026-05-03T01:00:00Z', probability: 0.191, max_size_mm: 22.4, confidence: 0.9 },
+    { time: '2026-05-03T02:00:00Z', probability: 0.224, max_size_mm: 49.6, confidence: 0.889 },
+  ]);
+  t.deepEqual(await ask(`/hail/history?${AT}&start_date=2026-04-03&end_date=2026-04-30`, { key }), [
+    {
+      date: '2026-04-19',
+      max_size_mm: 64.9,
+      duration_minutes: 14.3,
+      damage_estimate: 'severe',
+      storm_id: 'simulated-20260419-n2f5shabdh55',
+    },
+    {
+      date: '2026-04-07',
+      max_size_mm: 53.5,
+      duration_minutes: 5.5,
+      damage_estimate: 'significant',
+      storm_id: 'simulated-20260407-v08h51ne47wp',
+    },
+  ]);
+});
+
+test('simulated answers follow from the place and the day, not from how the place is written', async (t) => {
+  const { key } = await openAccount(whole.service, SIMULATED);
+  const storms = (query: string) => ask<EarlierStorms>(`/hail/current?${query}`, { key });
+  t.deepEqual(await storms('lat=35.20&lng=-97.0'), await storms('lng=-97&lat=35.200000001&radius_km=25'));
+  t.notDeepEqual(await storms('lat=35.21&lng=-97'), await storms(AT));
+  t.true((await storms(AT)).every(({ storm_id }) => storm_id.startsWith('simulated-20260502-')));
+});
+
+test('simulated answers refuse what the others refuse', async (t) => {
+  const { key } = await openAccount(whole.service, SIMULATED);
+  for (const path of [
+    '/hail/current?lat=35',
+    `/hail/history?${AT}&start_date=2026-05-03&end_date=2026-05-03`,
+    `/radar/current?${AT}&products=echo`,
+  ])
+    t.is(await refusal(path, { key }), await refusal(path));
+});
+
+test('a test_ key is answered so at both places, and never with what the current variant has', async (t) => {
+  const { key, business_id } = await openAccount(whole.service, SIMULATED);
+  t.regex(key, /^test_[0-9A-Za-z]{46}$/);
+  const [one, other] = [`/legacy/v1/hail/current?${AT}`, `/v1/hail/current?${AT}`];
+  const [first, second] = [await whole.service.call(one, { key }), await whole.service.call(other, { key })];
+  for (const { headers } of [first, second]) t.is(headers.get('X-Data-Source'), 'simulated');
+  t.deepEqual(((await first.json()) as Enveloped<unknown>).data, ((await second.json()) as Enveloped<unknown>).data);
+  for (const path of ['/v1/storms', '/v1/coverage', '/v1/hail/swaths'])
+    t.is((await whole.service.call(`${path}?${POINT}`, { key })).status, 404);
+  t.is(await creditsOf(whole.service, business_id), 0);
+});
+
+test('a test_ key may ask 600 times a minute, whatever the plan', async (t) => {
+  const { key } = await openAccount(whole.service, { ...SIMULATED, plan: { rate_per_minute: 5 } });
+  const { headers } = await whole.service.call(`/legacy/v1/hail/current?${AT}`, { key });
+  t.deepEqual([headers.get('X-RateLimit-Limit'), headers.get('X-RateLimit-Remaining')], ['600', '599']);
+});
+
+test('no scope, no simulated answer', async (t) => {
+  const { key } = await openAccount(whole.service, { ...SIMULATED, scopes: ['usage:read'] });
+  t.is(await refusal(`/hail/current?${AT}`, { key }), '403 insufficient_scope: the key lacks the scope storms:read');
+});
+
+test('a sunset that the operator sets is on answers and refusals of the earlier variant, and on no other', async (t) => {
+  const service = await startService({ endpoints: [getHealth], app: { earlier_endpoints: [earlierHealth] } });
+  t.teardown(service.close);
+  const made = await openAccount(service, MADE_FOR_IT);
+  const headersAt = async (path: string, key = service.live_key) => {
+    const { headers } = await service.call(path, { key });
+    return [headers.get('Deprecation'), headers.get('Sunset')];
+  };
+  const dates = { sunset: '2027-06-30', deprecated: '2026-05-01' };
+  await service.records.transaction((rows) => setSunset(rows, dates, WHOLE_NOW_MS));
+  const told = ['@1777593600', 'Wed, 30 Jun 2027 00:00:00 GMT'];
+  t.deepEqual(await headersAt('/legacy/v1/health'), told);
+  t.deepEqual(await headersAt('/legacy/v1/nothing'), told);
+  t.deepEqual(await headersAt('/legacy/v1/health', 'hs_live_nonsense'), told);
+  t.deepEqual(await headersAt('/v1/health', made.key), told);
+  t.deepEqual(await headersAt('/v1/health'), [null, null]);
+  t.deepEqual(service.failures, []);
+});
+
+test('without a sunset the earlier variant says nothing of its end', async (t) => {
+  const { headers } = await whole.service.call('/legacy/v1/health');
+  t.deepEqual([headers.get('Deprecation'), headers.get('Sunset')], [null, null]);
+});
+
+/** The receiver, where it is one of the earlier variant. */
+async function receivers(id: string): Promise<string[]> {
+  const rows = whole.service.records.reader.selectFrom('earlier_receivers').select('receiver_id');
+  return (await rows.where('receiver_id', '=', id).execute()).map(({ receiver_id }) => receiver_id);
+}
