@@ -128,14 +128,14 @@ export function openThread<Question, Answer>(options: ThreadOptions): (question:
 }
 
 /** On the thread: answers each question that is asked. */
-export function answerQuestions<Question, Answer>(answer: (question: Question) => Answer): void {
+export function answerQuestions<Question, Answer>(answer: (question: Question) => Answer | Promise<Answer>): void {
   const send = (said: Said<Answer>) => {
     const { user, system } = process.threadCpuUsage();
     parentPort?.postMessage({ said, used_ms: (user + system) / 1000 } satisfies Message<Answer>);
   };
-  parentPort?.on('message', (question: Question) => {
+  parentPort?.on('message', async (question: Question) => {
     try {
-      send({ kind: 'answer', answer: answer(question) });
+      send({ kind: 'answer', answer: await answer(question) });
     } catch (error) {
       send({ kind: 'failure', stack: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     }

@@ -73,7 +73,7 @@ async function verified(
   { data_root, storm_day_start_hour, now }: VerifyConfig,
   request: VerificationRequest,
   withDocument: boolean,
-): Promise<{ readonly verification: Verification; readonly pdf: Buffer | null }> {
+): Promise<{ readonly verification: Verification; readonly pdf: Uint8Array | null }> {
   const engine: Engine = await openEngine(data_root, JOBS);
   try {
     const catalog: Catalog = await openCatalog(data_root, storm_day_start_hour);

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import type { ReportSummary } from '../../schemas/resources/report-job.ts';
 import type { Verification, VerificationRequest } from '../../schemas/resources/verification.ts';
 import type { Edition } from '../catalog.ts';
-import { reportPdf } from '../pdf/report-pdf.ts';
+import { printReport } from '../pdf/print-report.ts';
 import { readVerification } from '../queries/verification.ts';
 import type { Services } from '../services.ts';
 import { datesWithoutData } from './dates-without-data.ts';
@@ -18,7 +18,7 @@ export interface ReportHead {
 /** A verification and its document. */
 export interface WrittenReport {
   readonly verification: Verification;
-  readonly pdf: Buffer;
+  readonly pdf: Uint8Array;
 }
 
 /** Makes the document of a verification of one edition. */
@@ -53,7 +53,7 @@ export async function writeReport(
   head: ReportHead,
 ): Promise<WrittenReport> {
   const { verification, events } = await readVerification(services, edition, request);
-  const pdf = await reportPdf({
+  const pdf = await printReport({
     ...head,
     verification,
     events,

@@ -57,7 +57,8 @@ test('two workers run each job once between them', async (t) => {
   for (let k = 0; k < 12; k++) ids.push(await accept(t.context, REPORTS, REPORT_BODY));
   for (const id of ids) t.like(await ended(t.context, REPORTS, id), { status: 'done' });
   t.deepEqual(runs.toSorted(), ids.toSorted());
-  t.deepEqual(reportsIn(t.context).making, []);
+  // The row is done a moment before the folder of the attempt is gone.
+  await until(() => reportsIn(t.context).making.length === 0);
 });
 
 test('of two workers at one job the first to end it has made its file, and the other leaves nothing', async (t) => {
