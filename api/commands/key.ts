@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { setKeyCap } from '../records/key-caps.ts';
 import {
   createKey,
   findKey,
@@ -15,6 +16,7 @@ import {
   businessNamed,
   CommandError,
   collectWords,
+  counted,
   duration,
   EXIT,
   instant,
@@ -22,6 +24,7 @@ import {
   print,
   type RecordsConfig,
   table,
+  wholeNumberOrNone,
   withRecords,
 } from './cli.ts';
 
@@ -39,7 +42,9 @@ interface CreateOptions extends Json {
 
 /** `hail-api key`: what opens the service. The text of a key is printed once and stored nowhere. */
 export function keyCommand(config: () => RecordsConfig): Command {
-  const command = new Command('key').description('make, rotate, revoke and list keys; their text is printed once');
+  const command = new Command('key').description(
+    'make, rotate, bound, revoke and list keys; their text is printed once',
+  );
 
   command
     .command('create <business>')
@@ -116,8 +121,31 @@ export function keyCommand(config: () => RecordsConfig): Command {
     });
 
   command
+    .command('limit <key>')
+    .description('bound the credits of a key in a month, by id or public id; keys of one rotation share the bound')
+    .requiredOption('--cap <credits>', 'most credits a month, or none', wholeNumberOrNone)
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExample:\n  hail-api key limit hV3kPq9a --cap 5000')
+    .action(async (id: string, { json, cap }: Json & { readonly cap: number | 'none' }) => {
+      const settings = config();
+      const now_ms = settings.now();
+      const monthly_cap = cap === 'none' ? null : cap;
+      const { info, changed } = await withRecords(settings, async (records) => {
+        const changed = await records.transaction(async (rows) => {
+          const row = await findKey(rows, id);
+          if (row === null) throw unknownKey(id);
+          return await setKeyCap(rows, records.store, row, monthly_cap, now_ms);
+        });
+        return { info: await infoOf(records, id, now_ms), changed };
+      });
+      print(json, { ...info, monthly_cap, changed }, [
+        `Key ${info.public_id} ${changed ? 'now has' : 'already had'} ${monthly_cap === null ? 'no cap' : `a cap of ${counted(monthly_cap, 'credit')} a month`}.`,
+      ]);
+    });
+
+  command
     .command('list <business>')
-    .description('keys of a business: public id, scopes, last use, state')
+    .description('keys of a business: public id, scopes, cap, last use, state')
     .option('--json', 'print one JSON object')
     .action(async (nameOrId: string, { json }: Json) => {
       const settings = config();
@@ -131,10 +159,11 @@ export function keyCommand(config: () => RecordsConfig): Command {
         key.kind,
         key.status,
         key.scopes.join(','),
+        key.monthly_cap === null ? 'none' : String(key.monthly_cap),
         key.expires_at ?? 'never',
         key.last_used_at ?? 'never',
       ]);
-      const head = ['name', 'id', 'public id', 'kind', 'status', 'scopes', 'ends', 'last used'];
+      const head = ['name', 'id', 'public id', 'kind', 'status', 'scopes', 'cap', 'ends', 'last used'];
       print(json, { keys }, table(head, rows, 'There are no keys.'));
     });
 

@@ -77,6 +77,7 @@ function keySelect(reader: Kysely<Database>) {
     .selectFrom('keys')
     .innerJoin('businesses', 'businesses.id', 'keys.business_id')
     .innerJoin('plans', 'plans.business_id', 'keys.business_id')
+    .leftJoin('key_rules as rotation', 'rotation.key_id', 'keys.rate_bucket')
     .selectAll('plans')
     .select([
       'keys.id as key_id',
@@ -87,6 +88,7 @@ function keySelect(reader: Kysely<Database>) {
       'keys.expires_at',
       'keys.revoked_at',
       'businesses.status',
+      'rotation.monthly_cap as key_cap',
     ])
     .where('keys.public_id', '=', param<string>('public_id'));
 }
@@ -101,6 +103,7 @@ function knownKey(row: KeyRow, looked_up_ms: number): KnownKey {
     kind: row.kind,
     scopes: Object.freeze(JSON.parse(row.scopes) as string[]),
     suspended: row.status === 'suspended',
+    key_cap: row.key_cap,
     plan: planOf(row),
   });
   return {

@@ -3,7 +3,9 @@ import { z } from 'zod';
 import { type AreaToMake, areasNamed, createArea, isAsWanted, replaceArea } from './areas.ts';
 import { recordAct } from './audit.ts';
 import { type Business, createBusiness, findBusiness, LABEL, lockBusiness, setPlan, setStatus } from './businesses.ts';
-import { createKey, type KeyInfo, listKeys } from './key-rows.ts';
+import type { Store } from './database.ts';
+import { setKeyCap } from './key-caps.ts';
+import { createKey, findKey, type KeyInfo, listKeys } from './key-rows.ts';
 import { ROLES, setMember } from './members.ts';
 import { FEATURES, SELF_HOSTED } from './plans.ts';
 import type { Plan } from './records.ts';
@@ -41,6 +43,7 @@ const SeedKey = z.strictObject({
   kind: z.enum(['live', 'test']),
   scopes: z.array(z.string().refine(isScope, 'expected a scope such as hail:read')).min(1).default(['*']),
   expires_at: z.iso.datetime().nullable().default(null),
+  monthly_cap: credits.optional().meta({ description: 'Most credits a month; null: none. Left out: as it is.' }),
 });
 type SeedKey = z.infer<typeof SeedKey>;
 
@@ -94,7 +97,15 @@ export interface SeedResult {
 export class SeedConflict extends Error {}
 
 /** Brings the records to the desired state, within a transaction: a second time changes nothing. */
-export async function applySeed(rows: Transaction<Database>, seed: Seed, now_ms: number): Promise<SeedResult> {
+export async function applySeed(
+  rows: Transaction<Database>,
+  store: Pick<Store, 'lockCharges'>,
+  seed: Seed,
+  now_ms: number,
+): Promise<SeedResult> {
+  // Before any row is held that a charge may wait for.
+  if (seed.businesses.some(({ keys }) => keys.some(({ monthly_cap }) => monthly_cap !== undefined)))
+    await store.lockCharges(rows);
   const changes: string[] = [];
   const keys: SeededKey[] = [];
   for (const wanted of seed.businesses) {
@@ -103,7 +114,7 @@ export async function applySeed(rows: Transaction<Database>, seed: Seed, now_ms:
     for (const { email, role } of wanted.members)
       if (await setMember(rows, business, email, role, now_ms)) changes.push(`${wanted.name}: ${email} is ${role}`);
     await applyAreas(rows, business, wanted.areas, plan, now_ms, changes);
-    keys.push(...(await applyKeys(rows, business, wanted.keys, now_ms, changes)));
+    keys.push(...(await applyKeys(rows, store, business, wanted.keys, now_ms, changes)));
   }
   return { changes, keys };
 }
@@ -153,6 +164,7 @@ async function applyAreas(
 
 async function applyKeys(
   rows: Transaction<Database>,
+  store: Pick<Store, 'lockCharges'>,
   { id: business_id, name: business }: Business,
   wanted: readonly SeedKey[],
   now_ms: number,
@@ -160,14 +172,17 @@ async function applyKeys(
 ): Promise<readonly SeededKey[]> {
   const there = (await listKeys(rows, business_id, now_ms)).filter(({ status }) => status === 'active');
   const made: SeededKey[] = [];
-  for (const { name, kind, scopes, expires_at } of wanted) {
+  for (const { name, kind, scopes, expires_at, monthly_cap } of wanted) {
     const key = { business_id, kind, name, scopes, expires_at: expires_at && new Date(expires_at).toISOString() };
     const present = there.find((known) => labelOf(known) === labelOf(key));
-    if (present === undefined) {
-      const { text } = await createKey(rows, key, now_ms);
-      made.push({ business, name, kind, key: text });
+    const created = present === undefined ? await createKey(rows, key, now_ms) : null;
+    const isChanged = present !== undefined && (await changeKey(rows, present, key, now_ms));
+    const row = monthly_cap === undefined ? null : await findKey(rows, created?.id ?? present?.id ?? '');
+    const isLimited = row !== null && (await setKeyCap(rows, store, row, monthly_cap ?? null, now_ms));
+    if (created !== null) {
+      made.push({ business, name, kind, key: created.text });
       changes.push(`${business}: made ${kind} key ${name}`);
-    } else if (await changeKey(rows, present, key, now_ms)) changes.push(`${business}: changed ${kind} key ${name}`);
+    } else if (isChanged || isLimited) changes.push(`${business}: changed ${kind} key ${name}`);
   }
   return made;
 }

@@ -5,6 +5,7 @@ import { backupSuite } from './backup.ts';
 import { chargesSuite } from './charges.ts';
 import { idempotencySuite } from './idempotency.ts';
 import { integritySuite } from './integrity.ts';
+import { keyCapsSuite } from './key-caps.ts';
 import { keysSuite } from './keys.ts';
 import { portfolioSuite } from './portfolio.ts';
 import { purgeSuite } from './purge.ts';
@@ -15,6 +16,7 @@ import { tablesSuite } from './tables.ts';
 export function everySuite(test: Register): void {
   for (const suite of [
     chargesSuite,
+    keyCapsSuite,
     keysSuite,
     idempotencySuite,
     portfolioSuite,
