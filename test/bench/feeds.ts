@@ -57,7 +57,15 @@ export async function feeds(): Promise<void> {
 
 /** The answer is the same for every caller. */
 const NOBODY: Caller = {
-  ...{ business_id: 'none', key_id: 'none', rate_bucket: 'none', kind: 'live', scopes: [], suspended: false, key_cap: null },
+  ...{
+    business_id: 'none',
+    key_id: 'none',
+    rate_bucket: 'none',
+    kind: 'live',
+    scopes: [],
+    suspended: false,
+    key_cap: null,
+  },
   plan: SELF_HOSTED,
 };
 
