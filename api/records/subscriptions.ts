@@ -1,7 +1,8 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
-import { closeAlert, recentAlerts } from './alerts.ts';
+import { closeAlert, closeAllAlerts, recentAlerts } from './alerts.ts';
 import { cursorPlace, rememberDeleted, type Walk } from './cursors.ts';
+import { unmarkEarlierReceiver } from './earlier-receivers.ts';
 import { instant } from './instant.ts';
 import { deletePushes, dropPushes } from './pushes.ts';
 import type { Writer } from './records.ts';
@@ -155,7 +156,8 @@ export async function updateSubscription(
     .returningAll()
     .executeTakeFirst();
   if (after === undefined) return null;
-  if (after.status === 'paused' || !(await stillRaises(rows, after))) await closeAlert(rows, id);
+  if (after.status === 'paused') await closeAllAlerts(rows, id);
+  else if (!(await stillRaises(rows, after))) await closeAlert(rows, id);
   if (after.status === 'paused') await dropPushes(rows, id);
   return after;
 }
@@ -171,8 +173,9 @@ export async function deleteSubscription({ rows, business_id, now_ms }: Writer, 
     .where('business_id', '=', business_id)
     .executeTakeFirst();
   if (numDeletedRows === 0n) return false;
-  await closeAlert(rows, id);
+  await closeAllAlerts(rows, id);
   await deletePushes(rows, id);
+  await unmarkEarlierReceiver(rows, id);
   return true;
 }
 

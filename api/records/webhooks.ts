@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
-import type { EventType } from '../../schemas/webhook-events.ts';
+import type { AnyEventType } from '../../schemas/webhook-events.ts';
+import { unmarkEarlierReceiver } from './earlier-receivers.ts';
 import { instant } from './instant.ts';
 import { deletePushes, dropPushes } from './pushes.ts';
 import type { Writer } from './records.ts';
@@ -12,7 +13,7 @@ type Row = Selectable<Database['webhooks']>;
 
 /** An address that a business gives for its events; its secret stays encrypted. */
 export interface Webhook extends Omit<Row, 'events'> {
-  readonly events: readonly EventType[];
+  readonly events: readonly AnyEventType[];
 }
 
 const SECRET_BYTES = 32;
@@ -85,7 +86,7 @@ export async function findWebhook(rows: Kysely<Database>, business_id: string, i
 
 export interface WebhookChange {
   readonly url?: string | undefined;
-  readonly events?: readonly EventType[] | undefined;
+  readonly events?: readonly AnyEventType[] | undefined;
   readonly status?: Webhook['status'] | undefined;
 }
 
@@ -165,6 +166,7 @@ export async function deleteWebhook({ rows, business_id }: Writer, id: string): 
     .executeTakeFirst();
   if (numDeletedRows === 0n) return false;
   await deletePushes(rows, id);
+  await unmarkEarlierReceiver(rows, id);
   return true;
 }
 
@@ -178,5 +180,5 @@ async function countWebhooks(rows: Kysely<Database>, business_id: string): Promi
 }
 
 function webhookOf(row: Row): Webhook {
-  return { ...row, events: JSON.parse(row.events) as EventType[] };
+  return { ...row, events: JSON.parse(row.events) as AnyEventType[] };
 }

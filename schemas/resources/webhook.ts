@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EVENT_TYPES } from '../webhook-events.ts';
+import { ANY_EVENT_TYPES, EVENT_TYPES } from '../webhook-events.ts';
 import { wireCount } from './fields.ts';
 
 export const WEBHOOK_STATUSES = ['active', 'paused', 'disabled'] as const;
@@ -25,7 +25,9 @@ export const Webhook = z.object({
   id,
   url,
   secret: z.string().meta({ description: 'Masked, its last four characters shown.' }),
-  events: events.meta({ description: 'Event types that are sent.' }),
+  events: z
+    .array(z.enum(ANY_EVENT_TYPES))
+    .meta({ description: 'Event types that are sent; those of the earlier variant where it was made there.' }),
   status,
   success_count: wireCount('Attempts that were answered with 2xx.'),
   failure_count: wireCount('Attempts that failed.'),

@@ -3,6 +3,7 @@ import { alertOrdersSuite, alertsSuite } from './alerts.ts';
 import { areasSuite } from './areas.ts';
 import { backupSuite } from './backup.ts';
 import { chargesSuite } from './charges.ts';
+import { earlierAlertsSuite } from './earlier-alerts.ts';
 import { idempotencySuite } from './idempotency.ts';
 import { integritySuite } from './integrity.ts';
 import { keyCapsSuite } from './key-caps.ts';
@@ -28,6 +29,7 @@ export function everySuite(test: Register): void {
     tablesSuite,
     alertsSuite,
     alertOrdersSuite,
+    earlierAlertsSuite,
   ])
     suite(test);
 }
