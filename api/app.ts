@@ -82,7 +82,7 @@ export function attachApp(server: Server, options: AppOptions): Connections {
   app.use(routes(publicRoutes));
   app.use(methodNotAllowed);
   app.use(authenticate(services.records, clock.monotonic_ms));
-  app.use(rateLimit(clock));
+  app.use(rateLimit(clock, services.records));
   app.use(routes(v1Routes));
   app.use(methodNotAllowed);
   app.use(notFound);

@@ -17,6 +17,7 @@ import { createNotes } from './notes.ts';
 import { effectiveCap } from './plans.ts';
 import { param, prepare } from './prepare.ts';
 import type { Charge, OverCap, Records, StoredAnswer, Writer } from './records.ts';
+import { openRequestDays, sweepRequestDays } from './request-days.ts';
 import type { Database } from './tables.ts';
 
 /** How often what is over its time is removed. */
@@ -82,6 +83,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   const committer = createCommitter({ writer, marks, doubts, charging, notes, notes_wait_ms });
   const keyring = createKeyring(reader);
   const usedOf = prepareUsed(reader);
+  const requestDays = openRequestDays(marks, store);
   const transaction: Records['transaction'] = marks.transact;
   const sweeping = setInterval(
     () => void transaction((rows) => sweep(rows, store, now())).catch(ignoreUnreachable),
@@ -119,6 +121,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
       return cap !== null && (await usedOf(business_id, now_ms)) + credits > cap ? 'over_cap' : null;
     },
     countRequest: (key_id, now_ms) => notes.request(key_id, now_ms, true),
+    admitToday: requestDays.admit,
     claim: async (request) => {
       const token = randomUUID();
       try {
@@ -147,7 +150,10 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
     store,
     close: async () => {
       closing ??= closeAfter(
-        committer.drain().finally(() => doubts.close()),
+        requestDays
+          .close()
+          .finally(() => committer.drain())
+          .finally(() => doubts.close()),
         sweeping,
         store,
       );
@@ -223,6 +229,7 @@ async function sweep(rows: Transaction<Database>, store: Store, now_ms: number):
   await sweepCursors(rows, store, now_ms);
   await sweepClaims(rows, store, now_ms);
   await sweepMarks(rows, store, now_ms);
+  await sweepRequestDays(rows, now_ms);
 }
 
 /** A sweep that finds the records out of reach is made up for by the next. */

@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { Store } from './database.ts';
+import type { RequestDays } from './request-days.ts';
 import type { Database } from './tables.ts';
 
 /** What a plan allows a business. Null limits: none. */
@@ -19,6 +20,8 @@ export interface Plan {
     readonly area_sq_mi: number;
     readonly subscriptions: number;
     readonly webhooks: number;
+    /** Requests a UTC day with all keys together; null: any number. */
+    readonly requests_per_day: number | null;
   };
 }
 
@@ -115,6 +118,8 @@ export interface Records {
    * answer. Charged calls are counted by their charge.
    */
   readonly countRequest: (key_id: string, now_ms: number) => void;
+  /** Counts a request in the UTC day of its business, and says whether the day still had one. */
+  readonly admitToday: RequestDays['admit'];
   readonly claim: (request: ClaimRequest) => Promise<Claim>;
   /** Forgets a claim whose request ended without anything to keep; when it cannot now, as soon as it can. */
   readonly releaseClaim: (token: string) => Promise<void>;

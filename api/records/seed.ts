@@ -7,7 +7,7 @@ import type { Store } from './database.ts';
 import { setKeyCap } from './key-caps.ts';
 import { createKey, findKey, type KeyInfo, listKeys } from './key-rows.ts';
 import { ROLES, setMember } from './members.ts';
-import { FEATURES, SELF_HOSTED } from './plans.ts';
+import { FEATURES, NAMED_PLANS, namedPlan, PLAN_NAMES, SELF_HOSTED } from './plans.ts';
 import type { Plan } from './records.ts';
 import { isScope } from './scopes.ts';
 import { SeedAreas } from './seed-areas.ts';
@@ -33,6 +33,7 @@ const SeedPlan = z.strictObject({
       area_sq_mi: count,
       subscriptions: count,
       webhooks: count,
+      requests_per_day: count.nullable(),
     })
     .partial()
     .default({}),
@@ -49,7 +50,10 @@ type SeedKey = z.infer<typeof SeedKey>;
 
 const SeedBusiness = z.strictObject({
   name: label,
-  plan: z.string().default(SELF_HOSTED.name).meta({ description: 'Name of a plan of this file, or self-hosted.' }),
+  plan: z
+    .string()
+    .default(SELF_HOSTED.name)
+    .meta({ description: 'Name of a plan of this file, self-hosted, free, pro or business.' }),
   suspended: z.boolean().default(false),
   members: z.array(z.strictObject({ email: z.email(), role: z.enum(ROLES).default('member') })).default([]),
   keys: z.array(SeedKey).default([]).meta({ description: 'A key is known by its name and kind.' }),
@@ -69,7 +73,8 @@ export const Seed = z
       const fault = (path: string, message: string) =>
         context.addIssue({ code: 'custom', path: ['businesses', k, path], message });
       if (names.indexOf(name) !== k) fault('name', `'${name}' is there twice`);
-      if (plan !== SELF_HOSTED.name && !Object.hasOwn(plans, plan)) fault('plan', `'${plan}' is no plan of this file`);
+      if (plan !== SELF_HOSTED.name && !Object.hasOwn(plans, plan) && !Object.hasOwn(NAMED_PLANS, plan))
+        fault('plan', `'${plan}' is no plan of this file`);
       for (const [path, labels] of [
         ['keys', keys.map(labelOf)],
         ['areas', areas.map(labelOf)],
@@ -211,7 +216,8 @@ async function changeKey(
 
 function planNamed({ plans }: Seed, name: string): Plan {
   const plan = Object.hasOwn(plans, name) ? plans[name] : undefined;
-  if (plan === undefined) return SELF_HOSTED;
+  const published = PLAN_NAMES.find((known) => known === name);
+  if (plan === undefined) return published === undefined ? SELF_HOSTED : namedPlan(published, SELF_HOSTED);
   const quotas = Object.fromEntries(Object.entries(plan.quotas).filter(([, most]) => most !== undefined));
   return { name, ...plan, quotas: { ...SELF_HOSTED.quotas, ...quotas } };
 }

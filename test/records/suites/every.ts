@@ -11,6 +11,7 @@ import { keysSuite } from './keys.ts';
 import { portfolioSuite } from './portfolio.ts';
 import { purgeSuite } from './purge.ts';
 import { rememberedRootSuite } from './remembered-root.ts';
+import { requestDaysSuite } from './request-days.ts';
 import { tablesSuite } from './tables.ts';
 
 /** Everything that must hold on every kind of database. */
@@ -26,6 +27,7 @@ export function everySuite(test: Register): void {
     backupSuite,
     integritySuite,
     rememberedRootSuite,
+    requestDaysSuite,
     tablesSuite,
     alertsSuite,
     alertOrdersSuite,
