@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { startRiskWatch } from './push/risk-watch.ts';
 import { startSending } from './push/send.ts';
 import { startWatch, watchPartsOf } from './push/watch.ts';
 import type { Services } from './services.ts';
@@ -16,6 +17,7 @@ export interface Worker {
 export const WORKERS: readonly Worker[] = [
   { name: 'deliveries', start: startSending },
   { name: 'alerts', start: (services, log) => startWatch(watchPartsOf(services, log)) },
+  { name: 'risk scores', start: startRiskWatch },
 ];
 
 export interface RunningWorkers {

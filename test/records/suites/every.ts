@@ -12,6 +12,7 @@ import { portfolioSuite } from './portfolio.ts';
 import { purgeSuite } from './purge.ts';
 import { rememberedRootSuite } from './remembered-root.ts';
 import { requestDaysSuite } from './request-days.ts';
+import { riskScoresSuite } from './risk-scores.ts';
 import { tablesSuite } from './tables.ts';
 
 /** Everything that must hold on every kind of database. */
@@ -32,6 +33,7 @@ export function everySuite(test: Register): void {
     alertsSuite,
     alertOrdersSuite,
     earlierAlertsSuite,
+    riskScoresSuite,
   ])
     suite(test);
 }
