@@ -75,6 +75,7 @@ async function enqueue(
   { business_id, receivers, event, alert_id, after }: NewEvent<AnyEventType>,
   bodyFor: (id: string) => string,
 ): Promise<readonly string[]> {
+  if (receivers.length === 0) return [];
   const earlier = after === null || alert_id === null ? NONE : await unfinished(rows, store, alert_id, after);
   const now_ms = Date.now();
   const pushes = receivers.map((receiver_id) => {

@@ -150,9 +150,9 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
     store,
     close: async () => {
       closing ??= closeAfter(
-        requestDays
-          .close()
-          .finally(() => committer.drain())
+        committer
+          .drain()
+          .finally(() => requestDays.close())
           .finally(() => doubts.close()),
         sweeping,
         store,
