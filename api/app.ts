@@ -90,7 +90,7 @@ export function attachApp(server: Server, options: AppOptions): Connections {
   app.use(routes(publicRoutes));
   app.use(methodNotAllowed);
   app.use(authenticate(services.records, clock.monotonic_ms));
-  app.use(rateLimit(clock));
+  app.use(rateLimit(clock, services.records));
   app.use(ofVariant('current', routes(currentRoutes)));
   app.use(ofVariant('earlier', routes(earlierRoutes)));
   app.use(methodNotAllowed);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { MAKERS } from './jobs/makers.ts';
 import { startJobs } from './jobs/start.ts';
+import { startRiskWatch } from './push/risk-watch.ts';
 import { startSending } from './push/send.ts';
 import { startWatch, watchPartsOf } from './push/watch.ts';
 import type { Services } from './services.ts';
@@ -18,6 +19,7 @@ export interface Worker {
 export const WORKERS: readonly Worker[] = [
   { name: 'deliveries', start: startSending },
   { name: 'alerts', start: (services, log) => startWatch(watchPartsOf(services, log)) },
+  { name: 'risk scores', start: startRiskWatch },
   { name: 'jobs', start: (services, log) => startJobs(services, log, MAKERS) },
 ];
 

@@ -112,3 +112,50 @@ export const ANY_EVENT_TYPES = [...new Set<AnyEventType>([...EVENT_TYPES, ...EAR
   AnyEventType,
   ...AnyEventType[],
 ];
+
+/** Size from which the earlier variant speaks of hail, whatever a subscription asks for, mm. */
+export const EARLIER_HAIL_MM = SIZE_BANDS[0].threshold_mm;
+
+const coordinates = z
+  .object({ lat: number('Latitude.', 'deg'), lng: number('Longitude.', 'deg') })
+  .meta({ description: 'Where the hail was detected.' });
+
+/** What hail and alert events of the earlier variant carry as `data`. */
+export const EarlierHailData = z.object({
+  subscription_id: text('Subscription in whose circle it is.'),
+  storm_id: text('Storm cell that the hail belongs to; null when there is none.').nullable(),
+  mesh_size_mm: number('Size of the detection; of what is over, the largest.', 'mm'),
+  probability: number('How sure the detection is.', '1'),
+  coordinates,
+});
+export type EarlierHailData = z.infer<typeof EarlierHailData>;
+
+const scores = {
+  previous_score: number('Score that was told before, 0..100.', '1'),
+  risk_score: number('Score now, 0..100.', '1'),
+  coordinates: coordinates.meta({ description: 'The place.' }),
+};
+
+/** What `risk.changed` carries as `data`: it names the subscription, or the saved location. */
+export const EarlierRiskData = z.union([
+  z.object({ subscription_id: text('The subscription.'), ...scores }),
+  z.object({ location_id: text('The saved location.'), ...scores }),
+]);
+export type EarlierRiskData = z.infer<typeof EarlierRiskData>;
+
+/** What each type of the earlier variant carries as `data`. */
+export const EARLIER_EVENT_DATA = {
+  'hail.detected': EarlierHailData,
+  'hail.cleared': EarlierHailData,
+  'alert.created': EarlierHailData,
+  'alert.resolved': EarlierHailData,
+  'risk.changed': EarlierRiskData,
+} as const satisfies Record<EarlierEventType, z.ZodType>;
+
+/** The body of a delivery in the earlier variant. */
+export const EarlierEventBody = z.object({
+  event: z.enum(EARLIER_EVENT_TYPES),
+  timestamp: time('When the event was made.'),
+  data: z.record(z.string(), z.unknown()),
+});
+export type EarlierEventBody = z.infer<typeof EarlierEventBody>;

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { setKeyCap } from '../records/key-caps.ts';
 import {
   createKey,
   findKey,
@@ -16,6 +17,7 @@ import {
   businessNamed,
   CommandError,
   collectWords,
+  counted,
   duration,
   EXIT,
   instant,
@@ -23,6 +25,7 @@ import {
   print,
   type RecordsConfig,
   table,
+  wholeNumberOrNone,
   withRecords,
 } from './cli.ts';
 
@@ -41,7 +44,9 @@ interface CreateOptions extends Json {
 
 /** `hail-api key`: what opens the service. The text of a key is printed once and stored nowhere. */
 export function keyCommand(config: () => RecordsConfig): Command {
-  const command = new Command('key').description('make, rotate, revoke and list keys; their text is printed once');
+  const command = new Command('key').description(
+    'make, rotate, bound, revoke and list keys; their text is printed once',
+  );
 
   command
     .command('create <business>')
@@ -128,8 +133,31 @@ export function keyCommand(config: () => RecordsConfig): Command {
     });
 
   command
+    .command('limit <key>')
+    .description('bound the credits of a key in a month, by id or public id; keys of one rotation share the bound')
+    .requiredOption('--cap <credits>', 'most credits a month, or none', wholeNumberOrNone)
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExample:\n  hail-api key limit hV3kPq9a --cap 5000')
+    .action(async (id: string, { json, cap }: Json & { readonly cap: number | 'none' }) => {
+      const settings = config();
+      const now_ms = settings.now();
+      const monthly_cap = cap === 'none' ? null : cap;
+      const { info, changed } = await withRecords(settings, async (records) => {
+        const changed = await records.transaction(async (rows) => {
+          const row = await findKey(rows, id);
+          if (row === null) throw unknownKey(id);
+          return await setKeyCap(rows, records.store, row, monthly_cap, now_ms);
+        });
+        return { info: await infoOf(records, id, now_ms), changed };
+      });
+      print(json, { ...shown(info), monthly_cap, changed }, [
+        `Key ${info.public_id} ${changed ? 'now has' : 'already had'} ${monthly_cap === null ? 'no cap' : `a cap of ${counted(monthly_cap, 'credit')} a month`}.`,
+      ]);
+    });
+
+  command
     .command('list <business>')
-    .description('keys of a business: public id, variant, scopes, last use, state')
+    .description('keys of a business: public id, variant, scopes, cap, last use, state')
     .option('--json', 'print one JSON object')
     .action(async (nameOrId: string, { json }: Json) => {
       const settings = config();
@@ -144,10 +172,11 @@ export function keyCommand(config: () => RecordsConfig): Command {
         wordOf(key.variant),
         key.status,
         key.scopes.join(','),
+        key.monthly_cap === null ? 'none' : String(key.monthly_cap),
         key.expires_at ?? 'never',
         key.last_used_at ?? 'never',
       ]);
-      const head = ['name', 'id', 'public id', 'kind', 'variant', 'status', 'scopes', 'ends', 'last used'];
+      const head = ['name', 'id', 'public id', 'kind', 'variant', 'status', 'scopes', 'cap', 'ends', 'last used'];
       print(json, { keys: keys.map(shown) }, table(head, rows, 'There are no keys.'));
     });
 

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { readPlan, setPlan } from '../records/businesses.ts';
-import { FEATURES } from '../records/plans.ts';
+import { FEATURES, namedPlan, PLAN_NAMES, type PlanName } from '../records/plans.ts';
 import type { Plan } from '../records/records.ts';
 import {
   businessNamed,
@@ -17,6 +17,7 @@ import {
 } from './cli.ts';
 
 interface Changes {
+  readonly plan?: PlanName;
   readonly name?: string;
   readonly limit?: number | 'none';
   readonly cap?: number | 'none';
@@ -36,6 +37,11 @@ export function planCommand(config: () => RecordsConfig): Command {
   command
     .command('set <business>')
     .description('change the plan of a business; what is not named stays')
+    .option(
+      '--plan <name>',
+      'free, pro or business of the earlier variant: its requests a minute and a day and its webhooks; credits stay',
+      wordOf(PLAN_NAMES),
+    )
     .option('--name <name>', 'name shown in usage answers', label)
     .option('--limit <credits>', 'monthly limit, or none', wholeNumberOrNone)
     .option('--cap <credits>', 'monthly spend cap, or none', wholeNumberOrNone)
@@ -43,7 +49,11 @@ export function planCommand(config: () => RecordsConfig): Command {
     .option('--overage-rate <rate>', 'price of a credit past the limit', price)
     .option('--rate <n>', 'requests a minute of each key', wholeNumber(1, HIGHEST_RATE))
     .option('--feature <names>', `replace the features: ${FEATURES.join(', ')}, or none; may be repeated`, features)
-    .option('--quota <name=n>', 'change a quota, such as locations=20000; may be repeated', quota)
+    .option(
+      '--quota <name=n>',
+      'change a quota, such as locations=20000, or requests_per_day=none; may be repeated',
+      quota,
+    )
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -87,12 +97,13 @@ export function planLines(plan: Plan): readonly string[] {
     `plan ${plan.name}: limit ${bound(plan.monthly_limit)}, spend cap ${bound(plan.spend_cap)} credits a month, overage ${plan.overage_policy} at ${plan.overage_rate} a credit`,
     `  ${plan.rate_per_minute} requests a minute; features ${plan.features.join(', ') || 'none'}`,
     `  quotas ${Object.entries(plan.quotas)
-      .map(([name, most]) => `${name}=${most}`)
+      .map(([name, most]) => `${name}=${most ?? 'none'}`)
       .join(' ')}`,
   ];
 }
 
-function changedPlan(before: Plan, changes: Changes): Plan {
+function changedPlan(present: Plan, changes: Changes): Plan {
+  const before = changes.plan === undefined ? present : namedPlan(changes.plan, present);
   return {
     name: changes.name ?? before.name,
     monthly_limit: bound(changes.limit, before.monthly_limit),
@@ -130,9 +141,12 @@ const QUOTAS = [
   'area_sq_mi',
   'subscriptions',
   'webhooks',
+  'requests_per_day',
 ] as const satisfies readonly (keyof Plan['quotas'])[];
 
 function quota(text: string, before: Partial<Plan['quotas']> = {}): Partial<Plan['quotas']> {
   const [name = '', most = ''] = text.split('=');
-  return { ...before, [wordOf(QUOTAS)(name)]: wholeNumber(0, Number.MAX_SAFE_INTEGER)(most) };
+  const known = wordOf(QUOTAS)(name);
+  if (known === 'requests_per_day' && most === 'none') return { ...before, [known]: null };
+  return { ...before, [known]: wholeNumber(0, Number.MAX_SAFE_INTEGER)(most) };
 }

@@ -40,7 +40,7 @@ Example of a file:
     - name: acme
       plan: pro
       members: [{ email: ops@example.com, role: admin }]
-      keys: [{ name: dashboard, kind: live, scopes: ['hail:read', 'portfolio:*'] }]
+      keys: [{ name: dashboard, kind: live, scopes: ['hail:read', 'portfolio:*'], monthly_cap: 20000 }]
       areas:
         - name: yard
           geometry: { type: Polygon, coordinates: [[[-97, 35], [-96, 35], [-96, 36], [-97, 35]]] }
@@ -90,7 +90,7 @@ async function apply(
 ): Promise<SeedResult> {
   try {
     return await records.transaction(async (rows) => {
-      const result = await applySeed(rows, seed, now_ms);
+      const result = await applySeed(rows, records.store, seed, now_ms);
       if (dryRun) throw new DryRun(result);
       // Before the commit: a key whose text is lost would have to be rotated.
       if (secrets !== null && result.keys.length > 0) writeSecrets(secrets, result.keys);

@@ -1,7 +1,7 @@
 import type { Price } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { isGone } from '../http/reply.ts';
-import type { Caller, Charge, Records } from '../records/records.ts';
+import type { Caller, Charge, OverCap, Records } from '../records/records.ts';
 import type { CallMiddleware } from '../state.ts';
 
 /** Charges a read once its answer is made: Koa sends when the whole chain has resolved, so no byte leaves before. */
@@ -12,7 +12,7 @@ export function charge(records: Records): CallMiddleware {
     // A client that is gone has received nothing, and pays nothing.
     if (price === null || isGone(ctx)) return;
     const outcome = await records.charge(chargeOf(caller, price, now_ms));
-    if (outcome === 'over_cap') throw spendCapExceeded(now_ms);
+    if (outcome !== 'charged') throw spendCapExceeded(outcome, now_ms);
     ctx.state.charged = true;
   };
 }
@@ -29,10 +29,16 @@ export function chargeOf(caller: Caller, price: Price, now_ms: number): Charge {
   };
 }
 
-export function spendCapExceeded(now_ms: number): ApiError {
+const MESSAGES: Readonly<Record<OverCap, string>> = {
+  over_cap: "the call would exceed the month's spend cap of the business",
+  over_key_cap: "the call would exceed the month's spend cap of this key",
+};
+
+/** The refusal by a cap: it says whose, and for how long. */
+export function spendCapExceeded(by: OverCap, now_ms: number): ApiError {
   const now = new Date(now_ms);
   const nextMonth_ms = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
-  return new ApiError('spend_cap_exceeded', "the call would exceed the month's spend cap", {
+  return new ApiError('spend_cap_exceeded', MESSAGES[by], {
     'Retry-After': String(Math.ceil((nextMonth_ms - now_ms) / 1000)),
   });
 }

@@ -1,15 +1,21 @@
 import { ApiError } from '../errors.ts';
 import { type Clock, RATE_WINDOW_S, rateWindows } from '../http/rate-window.ts';
-import type { Caller } from '../records/records.ts';
+import type { Headers } from '../http/reply.ts';
+import type { Caller, Records } from '../records/records.ts';
 import { isSimulated, SIMULATED_RATE_PER_MINUTE } from '../rules/simulated-caller.ts';
-import type { Middleware } from '../state.ts';
+import type { Context, Middleware } from '../state.ts';
 
-/** Counts the calls of a key, and refuses those beyond its rate. The window is on every answer from here on. */
-export function rateLimit(clock: Clock): Middleware {
+const DAY_S = 86_400;
+
+/**
+ * Counts the calls of a key, and refuses those beyond its rate, and those beyond what the plan allows its business in a UTC day,
+ * where it does. The window is on every answer from here on.
+ */
+export function rateLimit(clock: Clock, records: Pick<Records, 'admitToday'>): Middleware {
   const windows = rateWindows(clock);
   return (ctx, next) => {
     const caller = ctx.state.caller as Caller;
-    const { rate_bucket, plan, suspended } = caller;
+    const { business_id, kind, rate_bucket, plan, suspended } = caller;
     const limit = isSimulated(caller) ? SIMULATED_RATE_PER_MINUTE : plan.rate_per_minute;
     const { headers, retry_after_s } = windows.consume(rate_bucket, limit);
     ctx.state.rate_headers = headers;
@@ -19,6 +25,32 @@ export function rateLimit(clock: Clock): Middleware {
       throw new ApiError('rate_limited', `more than ${limit} requests in ${RATE_WINDOW_S} seconds`, {
         'Retry-After': String(retry_after_s),
       });
-    return next();
+    const { requests_per_day } = plan.quotas;
+    // Test keys are for trying, and open nothing that costs.
+    if (requests_per_day === null || kind === 'test') return next();
+    const admitted = records.admitToday(business_id, requests_per_day, ctx.state.now_ms);
+    if (admitted === true) return next();
+    return Promise.resolve(admitted).then((isAdmitted) =>
+      isAdmitted ? next() : refuseToday(ctx, requests_per_day, clock.unix_ms()),
+    );
+  };
+}
+
+/** Throws `rate_limited` until the next UTC midnight. */
+function refuseToday(ctx: Context, requests_per_day: number, unix_ms: number): never {
+  const rest_s = DAY_S - (Math.floor(ctx.state.now_ms / 1000) % DAY_S);
+  ctx.state.rate_headers = dayHeaders(requests_per_day, rest_s, unix_ms);
+  throw new ApiError('rate_limited', `more than ${requests_per_day} requests on this UTC day`, {
+    'Retry-After': String(rest_s),
+  });
+}
+
+function dayHeaders(limit: number, rest_s: number, unix_ms: number): Headers {
+  return {
+    'X-RateLimit-Limit': String(limit),
+    'X-RateLimit-Remaining': '0',
+    'X-RateLimit-Reset': String(Math.floor(unix_ms / 1000) + rest_s),
+    'RateLimit-Policy': `"day";q=${limit};w=${DAY_S}`,
+    RateLimit: `"day";r=0;t=${rest_s}`,
   };
 }

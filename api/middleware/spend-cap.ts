@@ -6,7 +6,8 @@ import { spendCapExceeded } from './charge.ts';
 export function spendCap(records: Records): CallMiddleware {
   return async (ctx, next) => {
     const { price, caller, now_ms } = ctx.state;
-    if (price !== null && (await records.wouldExceed(caller, price.credits, now_ms))) throw spendCapExceeded(now_ms);
+    const exceeded = price === null ? null : await records.wouldExceed(caller, price.credits, now_ms);
+    if (exceeded !== null) throw spendCapExceeded(exceeded, now_ms);
     await next();
   };
 }

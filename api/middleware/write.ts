@@ -22,7 +22,7 @@ export function write(endpoint: WriteEndpoint, services: Services, check: CheckR
     };
     const charge = price === null ? null : chargeOf(caller, price, now_ms);
     const stored = await services.records.write(caller.business_id, charge, claim, now_ms, work);
-    if (stored === 'over_cap') throw spendCapExceeded(now_ms);
+    if (stored === 'over_cap' || stored === 'over_key_cap') throw spendCapExceeded(stored, now_ms);
     state.claim = null;
     state.charged = charge !== null;
     state.reply = replyOf(endpoint, { ...stored, body: stored.sent });

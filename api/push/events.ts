@@ -5,6 +5,8 @@ import { threatLevel } from '../../schemas/threat.ts';
 import {
   type AlertCreatedData,
   type AlertResolvedData,
+  type AnyEventType,
+  type EarlierEventType,
   EVENT_SCHEMA_VERSION,
   type EventBody,
   type EventType,
@@ -13,6 +15,7 @@ import type { Queue } from '../queue/queue.ts';
 import type { Store } from '../records/database.ts';
 import { instant } from '../records/instant.ts';
 import type { Database } from '../records/tables.ts';
+import { earlierBodyOf } from './earlier-events.ts';
 
 /** Name of the tasks that send. */
 export const PUSH_TASK = 'push';
@@ -31,15 +34,15 @@ export interface Outbox {
 }
 
 /** Something that happened, and who is to hear of it. */
-export interface NewEvent {
+export interface NewEvent<Type extends AnyEventType = EventType> {
   readonly business_id: string;
   /** Ids of webhooks and subscriptions; each gets an event id of its own. */
   readonly receivers: readonly string[];
-  readonly event: EventType;
+  readonly event: Type;
   readonly data: Readonly<Record<string, unknown>>;
   readonly alert_id: string | null;
   /** Type of the event of the same alert that each receiver must have got, or been spared, before this one; null: none. */
-  readonly after: EventType | null;
+  readonly after: Type | null;
   /** When it happened, for `created_at` of the body: epoch milliseconds of the data clock. */
   readonly at_ms: number;
 }
@@ -51,9 +54,28 @@ export interface NewEvent {
  */
 export async function enqueueEvent(
   rows: Transaction<Database>,
-  { queue, store }: Outbox,
-  { business_id, receivers, event, data, alert_id, after, at_ms }: NewEvent,
+  outbox: Outbox,
+  happened: NewEvent,
 ): Promise<readonly string[]> {
+  return await enqueue(rows, outbox, happened, (id) => bodyOf({ ...happened, id }));
+}
+
+/** The same for receivers that were made in the earlier variant. */
+export async function enqueueEarlierEvent(
+  rows: Transaction<Database>,
+  outbox: Outbox,
+  happened: NewEvent<EarlierEventType>,
+): Promise<readonly string[]> {
+  return await enqueue(rows, outbox, happened, () => earlierBodyOf(happened));
+}
+
+async function enqueue(
+  rows: Transaction<Database>,
+  { queue, store }: Outbox,
+  { business_id, receivers, event, alert_id, after }: NewEvent<AnyEventType>,
+  bodyFor: (id: string) => string,
+): Promise<readonly string[]> {
+  if (receivers.length === 0) return [];
   const earlier = after === null || alert_id === null ? NONE : await unfinished(rows, store, alert_id, after);
   const now_ms = Date.now();
   const pushes = receivers.map((receiver_id) => {
@@ -64,7 +86,7 @@ export async function enqueueEvent(
       business_id,
       receiver_id,
       event,
-      body: bodyOf({ id, event, at_ms, data }),
+      body: bodyFor(id),
       alert_id,
       after_id,
       state: after_id === null ? ('pending' as const) : ('waiting' as const),
@@ -114,7 +136,7 @@ export function bodyOf(event: {
 export async function activeReceivers(
   rows: Kysely<Database>,
   business_id: string,
-  event: EventType,
+  event: AnyEventType,
 ): Promise<readonly string[]> {
   const found = await rows
     .selectFrom('webhooks')
@@ -173,7 +195,7 @@ async function unfinished(
   rows: Transaction<Database>,
   { forUpdate }: Outbox['store'],
   alert_id: string,
-  event: EventType,
+  event: AnyEventType,
 ): Promise<ReadonlyMap<string, string>> {
   const found = await rows
     .selectFrom('pushes')

@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { WebhookDisabledData } from '../../schemas/webhook-events.ts';
+import { closeAllAlerts } from '../records/alerts.ts';
 import { instant } from '../records/instant.ts';
 import { dropPushes } from '../records/pushes.ts';
 import type { Receiver } from '../records/receivers.ts';
@@ -52,12 +53,7 @@ export async function giveUp(
       .set({ status: 'paused', updated_at: instant(failure.now_ms) })
       .where('id', '=', receiver.id)
       .execute();
-    await rows
-      .updateTable('alerts')
-      .set({ status: 'closed', open_location: null })
-      .where('location_id', '=', receiver.id)
-      .where('status', '=', 'open')
-      .execute();
+    await closeAllAlerts(rows, receiver.id);
     await dropPushes(rows, receiver.id);
   }
   if (!mayMailAgain(receiver.give_up_mailed_at, failure.at_ms)) return;

@@ -3,23 +3,32 @@ import type { Selectable, Transaction } from 'kysely';
 import { distanceKm } from '../../schemas/geo/distance.ts';
 import { newId } from '../../schemas/ids.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
-import type { EventType } from '../../schemas/webhook-events.ts';
+import type { AnyEventType } from '../../schemas/webhook-events.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
 import type { ScanCoverage } from '../queries/scan-coverage.ts';
 import type { ScanDetections } from '../queries/scan-detections.ts';
 import type { Alert } from '../records/alerts.ts';
+import { isAnyHail, ownerOf } from '../records/any-hail.ts';
 import type { Store } from '../records/database.ts';
+import { earlierReceiversOf } from '../records/earlier-receivers.ts';
 import { instant } from '../records/instant.ts';
 import type { Database } from '../records/tables.ts';
-import { placeOfArea, placeOfSubscription, type WatchedPlace } from '../records/watched.ts';
+import {
+  asksForAnyHail,
+  placeOfAnyHail,
+  placeOfArea,
+  placeOfSubscription,
+  type WatchedPlace,
+} from '../records/watched.ts';
 import { CLEAR_AFTER_MS, type Episode, nextStep } from '../rules/episodes.ts';
 import { rounded } from '../rules/rounded.ts';
+import { earlierEventsOf, earlierHailData } from './earlier-events.ts';
 import {
   activeReceivers,
   alertCreatedData,
   alertResolvedData,
+  enqueueEarlierEvent,
   enqueueEvent,
-  type NewEvent,
   type Outbox,
 } from './events.ts';
 import { isOver, matchScan } from './match.ts';
@@ -79,7 +88,14 @@ export async function raiseAlerts(
   const locations = await lockLocations(rows, parts.store, location_ids);
   const alerts = await lockAlerts(rows, parts.store, location_ids, scan.scan_ms);
   const sighted = await sightings(scan, hits, locations);
-  const telling: Telling = { rows, parts, webhooks: webhooksOf(rows), now_ms };
+  const owners = [...new Set([...locations.values()].map(({ business_id }) => business_id))];
+  const telling: Telling = {
+    rows,
+    parts,
+    webhooks: webhooksOf(rows),
+    earlier: await earlierReceiversOf(rows, owners),
+    now_ms,
+  };
   const count = { ...NOTHING_RAISED };
   for (const [at, id] of location_ids.entries()) {
     if (at > 0 && at % PLACES_PER_TURN === 0) await yieldToEventLoop();
@@ -125,41 +141,64 @@ export async function raiseAlerts(
 interface Telling {
   readonly rows: Transaction<Database>;
   readonly parts: RaiseParts;
-  readonly webhooks: (business_id: string, event: EventType) => Promise<readonly string[]>;
+  readonly webhooks: (business_id: string, event: AnyEventType) => Promise<readonly string[]>;
+  /** Receivers that were made in the earlier variant. */
+  readonly earlier: ReadonlySet<string>;
   readonly now_ms: number;
 }
 
-/** Writes a new alert, counts it, and tells of it. */
+/** Writes a new alert, counts it where it is that of the threshold, and tells of it. */
 async function raise(telling: Telling, location: Location, alert: Alert): Promise<void> {
   const { rows } = telling;
   await rows.insertInto('alerts').values(alert).execute();
-  if (location.kind === 'subscription')
+  if (location.kind === 'subscription' && !isAnyHail(location.id))
     await rows
       .updateTable('subscriptions')
       .set((eb) => ({ trigger_count: eb('trigger_count', '+', 1), last_triggered_at: alert.triggered_at }))
       .where('id', '=', location.id)
       .execute();
-  await tell(telling, location, alert, { event: 'alert.created', data: alertCreatedData(alert), after: null });
+  await tell(telling, location, alert, 'begins');
 }
 
 /** Ends an alert at the instant that it carries, and tells of it once its beginning was told. */
 async function resolve(telling: Telling, location: Location, alert: Alert): Promise<void> {
   const { id, resolved_at } = alert;
   await changeAlert(telling.rows, id, { status: 'resolved', open_location: null, resolved_at });
-  const data = alertResolvedData(alert);
-  await tell(telling, location, alert, { event: 'alert.resolved', data, after: 'alert.created' });
+  await tell(telling, location, alert, 'ends');
 }
 
-/** Writes an event for the subscription's own address, and for the webhooks of the business that take it. */
+/**
+ * Writes an event for the subscription's own address, and for the webhooks of the business that take it. The earlier variant has
+ * its own events and knows no areas; any hail is told there alone.
+ */
 async function tell(
-  { rows, parts, webhooks, now_ms }: Telling,
+  { rows, parts, webhooks, earlier, now_ms }: Telling,
   { id, kind, business_id }: Location,
   alert: Alert,
-  event: Pick<NewEvent, 'event' | 'data' | 'after'>,
+  step: 'begins' | 'ends',
 ): Promise<void> {
-  const others = await webhooks(business_id, event.event);
-  const receivers = kind === 'subscription' ? [id, ...others] : others;
-  await enqueueEvent(rows, parts, { ...event, business_id, receivers, alert_id: alert.id, at_ms: now_ms });
+  const about = { business_id, alert_id: alert.id, at_ms: now_ms };
+  const own = kind === 'subscription' ? [ownerOf(id)] : [];
+  if (!isAnyHail(id)) {
+    const begun = 'alert.created';
+    const happened =
+      step === 'begins'
+        ? ({ event: begun, data: alertCreatedData(alert), after: null } as const)
+        : ({ event: 'alert.resolved', data: alertResolvedData(alert), after: begun } as const);
+    const all = [...own, ...(await webhooks(business_id, happened.event))];
+    const receivers = all.filter((receiver) => !earlier.has(receiver));
+    await enqueueEvent(rows, parts, { ...about, ...happened, receivers });
+  }
+  if (earlier.size === 0 || kind === 'area') return;
+  const events = earlierEventsOf(alert);
+  const all = [...own, ...(await webhooks(business_id, events[step]))];
+  await enqueueEarlierEvent(rows, parts, {
+    ...about,
+    event: events[step],
+    after: step === 'ends' ? events.begins : null,
+    data: earlierHailData(alert),
+    receivers: all.filter((receiver) => earlier.has(receiver)),
+  });
 }
 
 /** A subscription or area that asks for hail now, as its row is. */
@@ -179,8 +218,10 @@ interface Location {
 async function lockLocations(
   rows: Transaction<Database>,
   { forUpdate, forKeyShare }: RaiseParts['store'],
-  ids: readonly string[],
+  location_ids: readonly string[],
 ): Promise<ReadonlyMap<string, Location>> {
+  const asked = new Set(location_ids);
+  const ids = [...new Set(location_ids.map(ownerOf))];
   const owners = [
     ...(await rows.selectFrom('areas').select('business_id').distinct().where('id', 'in', ids).execute()),
     ...(await rows.selectFrom('subscriptions').select('business_id').distinct().where('id', 'in', ids).execute()),
@@ -219,9 +260,14 @@ async function lockLocations(
     .orderBy('id')
     .modifyEnd(forUpdate)
     .execute();
-  const found = [...areas.flatMap(locationOfArea), ...subscriptions.flatMap(locationOfSubscription)];
+  const anyHail = await askingForAnyHail(rows, location_ids.filter(isAnyHail).map(ownerOf));
+  const found = [
+    ...areas.flatMap(locationOfArea),
+    ...subscriptions.flatMap((row) => locationsOfSubscription(row, anyHail.has(row.id))),
+  ];
   return new Map(
     found.flatMap((location) => {
+      if (!asked.has(location.id)) return [];
       const isTold = told.get(location.business_id);
       return isTold === undefined ? [] : [[location.id, { ...location, told: isTold }]];
     }),
@@ -234,16 +280,29 @@ function locationOfArea(row: Selectable<Database['areas']>): readonly Omit<Locat
   return placeOfArea(row).map((place) => ({ id, kind: 'area', business_id, name, place, outline }));
 }
 
-function locationOfSubscription(row: Selectable<Database['subscriptions']>): readonly Omit<Location, 'told'>[] {
-  const { id, business_id, name } = row;
-  return placeOfSubscription(row).map((place) => ({
-    id,
-    kind: 'subscription',
-    business_id,
-    name,
-    place,
-    outline: null,
-  }));
+/** The circle of a subscription: once for its threshold, and once for any hail where that is told. */
+function locationsOfSubscription(
+  row: Selectable<Database['subscriptions']>,
+  isAnyHailTold: boolean,
+): readonly Omit<Location, 'told'>[] {
+  const { business_id, name } = row;
+  const places = [...placeOfSubscription(row), ...(isAnyHailTold ? placeOfAnyHail(row) : [])];
+  return places.map((place) => ({ id: place.id, kind: 'subscription', business_id, name, place, outline: null }));
+}
+
+/** Those of some subscriptions whose any hail is told to somebody. */
+async function askingForAnyHail(
+  rows: Transaction<Database>,
+  subscription_ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (subscription_ids.length === 0) return new Set();
+  const found = await rows
+    .selectFrom('subscriptions')
+    .select('id')
+    .where('id', 'in', subscription_ids)
+    .where(asksForAnyHail)
+    .execute();
+  return new Set(found.map(({ id }) => id));
 }
 
 /** Holds the alerts of places that a scan may belong to: open ones, and those that were resolved around it. */

@@ -1,11 +1,19 @@
 import type { Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { addDelivery, type Delivery } from '../records/deliveries.ts';
+import { earlierAmong } from '../records/earlier-receivers.ts';
 import { instant } from '../records/instant.ts';
 import { findPush, type Push, releaseAfter } from '../records/pushes.ts';
 import { lockReceiver, type Receiver } from '../records/receivers.ts';
 import type { Database } from '../records/tables.ts';
-import { GIVE_UP_AFTER, isDelivered, retryWait, WARN_AFTER } from '../rules/webhook-retry.ts';
+import {
+  earlierRetryWait,
+  type FailedAttempt,
+  GIVE_UP_AFTER,
+  isDelivered,
+  retryWait,
+  WARN_AFTER,
+} from '../rules/webhook-retry.ts';
 import { addPushTask, type Outbox } from './events.ts';
 import { giveUp, mayMailAgain, warnTeam } from './give-up.ts';
 
@@ -53,7 +61,9 @@ export async function recordAttempt(
   if (receiver === null || push === null || push.attempts !== ended.attempt - 1 || !IN_FLIGHT.includes(push.state))
     return null;
 
-  const consequence = consequenceOf(receiver, push, ended, settings.time_scale);
+  const isFailure = !isDelivered(ended.status_code);
+  const waitOf = isFailure && (await earlierAmong(rows, [receiver.id])).size > 0 ? earlierRetryWait : retryWait;
+  const consequence = consequenceOf(receiver, push, ended, (failed) => waitOf(failed, settings.time_scale));
   const { success, failures, is_given_up, is_warning, next_at_ms } = consequence;
   const failure = {
     status_code: ended.status_code,
@@ -106,7 +116,12 @@ interface Consequence {
   readonly next_at_ms: number | null;
 }
 
-function consequenceOf(receiver: Receiver, push: Push, ended: EndedAttempt, time_scale: number): Consequence {
+function consequenceOf(
+  receiver: Receiver,
+  push: Push,
+  ended: EndedAttempt,
+  waitOf: (failed: FailedAttempt) => number | null,
+): Consequence {
   const success = isDelivered(ended.status_code);
   // What was dropped meanwhile is no failure of a receiver that was paused, or has begun anew.
   const counts = push.state === 'pending' && receiver.status === 'active';
@@ -116,15 +131,12 @@ function consequenceOf(receiver: Receiver, push: Push, ended: EndedAttempt, time
   const wait_ms =
     success || !counts || is_given_up || push.redelivered_from !== null
       ? null
-      : retryWait(
-          {
-            attempt: ended.attempt - push.attempts_before,
-            status_code: ended.status_code,
-            retry_after_ms: ended.retry_after_ms,
-            since_first_ms: ended.ended_ms - Date.parse(push.first_attempt_at ?? instant(ended.started_ms)),
-          },
-          time_scale,
-        );
+      : waitOf({
+          attempt: ended.attempt - push.attempts_before,
+          status_code: ended.status_code,
+          retry_after_ms: ended.retry_after_ms,
+          since_first_ms: ended.ended_ms - Date.parse(push.first_attempt_at ?? instant(ended.started_ms)),
+        });
   return {
     success,
     failures,

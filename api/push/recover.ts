@@ -1,10 +1,20 @@
 import type { Selectable, Transaction } from 'kysely';
-import type { EventType } from '../../schemas/webhook-events.ts';
+import type { AnyEventType } from '../../schemas/webhook-events.ts';
+import { isAnyHail } from '../records/any-hail.ts';
+import { earlierAmong } from '../records/earlier-receivers.ts';
 import { instant } from '../records/instant.ts';
 import { overduePushes, type Push } from '../records/pushes.ts';
 import type { Receiver } from '../records/receivers.ts';
 import type { Database } from '../records/tables.ts';
-import { addPushTask, alertCreatedData, alertResolvedData, enqueueEvent, type Outbox } from './events.ts';
+import { earlierEventsOf, earlierHailData } from './earlier-events.ts';
+import {
+  addPushTask,
+  alertCreatedData,
+  alertResolvedData,
+  enqueueEarlierEvent,
+  enqueueEvent,
+  type Outbox,
+} from './events.ts';
 
 /** A task that is this late is no longer there: the service was restored from a copy without its queue. */
 export const OVERDUE_MS = 300_000;
@@ -75,10 +85,16 @@ async function revive(
   return dropped.length;
 }
 
+const SENT_BEFORE: ReadonlyMap<string, AnyEventType> = new Map([
+  ['alert.resolved', 'alert.created'],
+  ['hail.cleared', 'hail.detected'],
+]);
+
 /** The event that is sent before another: an alert is told before its end. */
 function earlierOf({ event, alert_id }: Push, all: readonly Push[]): string | null {
-  if (event !== 'alert.resolved' || alert_id === null) return null;
-  return all.find((each) => each.alert_id === alert_id && each.event === 'alert.created')?.id ?? null;
+  const first = SENT_BEFORE.get(event);
+  if (first === undefined || alert_id === null) return null;
+  return all.find((each) => each.alert_id === alert_id && each.event === first)?.id ?? null;
 }
 
 async function sendMissed(
@@ -89,7 +105,8 @@ async function sendMissed(
   now_ms: number,
 ): Promise<number> {
   const { events } = await rows.selectFrom('webhooks').select('events').where('id', '=', id).executeTakeFirstOrThrow();
-  const wanted = JSON.parse(events) as EventType[];
+  const wanted = JSON.parse(events) as AnyEventType[];
+  const isEarlier = (await earlierAmong(rows, [id])).has(id);
   const since = instant(since_ms);
   const alerts = await rows
     .selectFrom('alerts')
@@ -104,30 +121,40 @@ async function sendMissed(
     .where('receiver_id', '=', id)
     .where('alert_id', 'is not', null)
     .execute();
-  const isKnown = (alert_id: string, event: EventType) =>
-    known.some((each) => each.alert_id === alert_id && each.event === event);
+  const isMissed = (alert_id: string, event: AnyEventType) =>
+    wanted.includes(event) && !known.some((each) => each.alert_id === alert_id && each.event === event);
   let missed = 0;
-  for (const alert of alerts)
-    for (const { event, data, after } of eventsOf(alert, since)) {
-      if (!wanted.includes(event) || isKnown(alert.id, event)) continue;
-      await enqueueEvent(rows, outbox, {
-        business_id,
-        receivers: [id],
-        event,
-        data,
-        alert_id: alert.id,
-        after,
-        at_ms: now_ms,
-      });
+  for (const alert of alerts) {
+    const about = { business_id, receivers: [id], alert_id: alert.id, at_ms: now_ms };
+    for (const happened of isEarlier ? earlierEventsSince(alert, since) : []) {
+      if (!isMissed(alert.id, happened.event)) continue;
+      await enqueueEarlierEvent(rows, outbox, { ...about, ...happened });
       missed += 1;
     }
+    for (const happened of isEarlier ? [] : eventsOf(alert, since)) {
+      if (!isMissed(alert.id, happened.event)) continue;
+      await enqueueEvent(rows, outbox, { ...about, ...happened });
+      missed += 1;
+    }
+  }
   return missed;
 }
 
 /** The events of an alert since an instant. */
 function eventsOf(alert: Selectable<Database['alerts']>, since: string) {
+  if (isAnyHail(alert.location_id)) return [];
   const created = { event: 'alert.created', data: alertCreatedData(alert), after: null } as const;
   const all = alert.triggered_at >= since ? [created] : [];
   if (alert.resolved_at === null || alert.resolved_at < since) return all;
   return [...all, { event: 'alert.resolved', data: alertResolvedData(alert), after: 'alert.created' } as const];
+}
+
+/** The same in the earlier variant, which knows no areas. */
+function earlierEventsSince(alert: Selectable<Database['alerts']>, since: string) {
+  if (alert.location_kind === 'area') return [];
+  const { begins, ends } = earlierEventsOf(alert);
+  const created = { event: begins, data: earlierHailData({ ...alert, resolved_at: null }), after: null } as const;
+  const all = alert.triggered_at >= since ? [created] : [];
+  if (alert.resolved_at === null || alert.resolved_at < since) return all;
+  return [...all, { event: ends, data: earlierHailData(alert), after: begins } as const];
 }

@@ -1,21 +1,29 @@
 import type { Kysely } from 'kysely';
 import { periodOf } from '../records/charge.ts';
+import { usedByKey } from '../records/key-caps.ts';
 import { effectiveCap } from '../records/plans.ts';
 import type { Caller } from '../records/records.ts';
 import type { Database } from '../records/tables.ts';
 
-/** Credits left in the month: of the allowance and below the effective cap; null where there is no such bound. */
+/**
+ * Credits left in the month: of the allowance, and below the caps of business and key, the smaller of the two; null where there
+ * is no such bound.
+ */
 export async function creditsLeft(
   reader: Kysely<Database>,
-  { business_id, plan }: Pick<Caller, 'business_id' | 'plan'>,
+  { business_id, plan, rate_bucket, key_cap }: Pick<Caller, 'business_id' | 'plan' | 'rate_bucket' | 'key_cap'>,
   now_ms: number,
 ): Promise<{ remaining: number | null; until_cap: number | null }> {
+  const period = periodOf(now_ms);
   const spent = await reader
     .selectFrom('periods')
     .select('used')
     .where('business_id', '=', business_id)
-    .where('period', '=', periodOf(now_ms))
+    .where('period', '=', period)
     .executeTakeFirst();
-  const left = (bound: number | null) => (bound === null ? null : Math.max(0, bound - (spent?.used ?? 0)));
-  return { remaining: left(plan.monthly_limit), until_cap: left(effectiveCap(plan)) };
+  const left = (bound: number | null, used = spent?.used ?? 0) => (bound === null ? null : Math.max(0, bound - used));
+  const ofBusiness = left(effectiveCap(plan));
+  const ofKey = key_cap === null ? null : left(key_cap, await usedByKey(reader, rate_bucket, { business_id, period }));
+  const until_cap = ofKey === null || ofBusiness === null ? (ofKey ?? ofBusiness) : Math.min(ofKey, ofBusiness);
+  return { remaining: left(plan.monthly_limit), until_cap };
 }

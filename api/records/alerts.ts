@@ -1,4 +1,5 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
+import { anyHailOf } from './any-hail.ts';
 import { instant } from './instant.ts';
 import type { Database } from './tables.ts';
 
@@ -36,10 +37,19 @@ export async function recentAlerts(
 
 /** Closes the open alert of a subscription or area that no longer asks for it: nobody is told. */
 export async function closeAlert(rows: Transaction<Database>, location_id: string): Promise<void> {
+  await closeOpen(rows, [location_id]);
+}
+
+/** Closes everything that is open for a subscription, which asks for nothing any more. */
+export async function closeAllAlerts(rows: Transaction<Database>, subscription_id: string): Promise<void> {
+  await closeOpen(rows, [subscription_id, anyHailOf(subscription_id)]);
+}
+
+async function closeOpen(rows: Transaction<Database>, location_ids: readonly string[]): Promise<void> {
   await rows
     .updateTable('alerts')
     .set({ status: 'closed', open_location: null })
-    .where('open_location', '=', location_id)
+    .where('open_location', 'in', location_ids)
     .execute();
 }
 

@@ -2,12 +2,13 @@ import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { utcDate } from '../../schemas/time.ts';
 import type { Store } from './database.ts';
 import { instant } from './instant.ts';
+import { cappedKeys, createKeyCounting, forEachSize, keysAsRows, refundKeys } from './key-caps.ts';
 import { param, prepare, prepareRows, type Values } from './prepare.ts';
-import type { Charge } from './records.ts';
+import type { Charge, OverCap } from './records.ts';
 import type { Database } from './tables.ts';
 
 /** What became of a charge; `gone`: there is no such business any more. */
-export type Charged = 'charged' | 'over_cap' | 'gone';
+export type Charged = 'charged' | OverCap | 'gone';
 
 /** Charges within a transaction. */
 export interface Charging {
@@ -26,8 +27,15 @@ export function periodOf(time_ms: number): string {
 }
 
 /** Prepares the statements of a charge. */
-export function createCharging({ writer: db, forKeyShare }: Pick<Store, 'writer' | 'forKeyShare'>): Charging {
+export function createCharging({
+  writer: db,
+  forUpdate,
+  forKeyShare,
+}: Pick<Store, 'writer' | 'forUpdate' | 'forKeyShare'>): Charging {
+  const useUncapped = forEachSize((size) => prepareRows(uncappedUpdate(db, size)));
   const use = prepare(guardedUpdate(db));
+  const hold = prepare(holding(db, forUpdate));
+  const keys = createKeyCounting(db);
   const openPeriod = prepare(openingPeriod(db, forKeyShare));
   const ledger = LEDGER_CHUNKS.map((size) => ({ size, insert: prepareRows(ledgerInsert(db, size)) }));
   const raise = prepare(usageUpsert(db));
@@ -38,23 +46,53 @@ export function createCharging({ writer: db, forKeyShare }: Pick<Store, 'writer'
     return numAffectedRows === 1n;
   }
 
+  /** The same in one statement for keys of which none has a cap; false also when one has. */
+  async function takeUncapped(
+    rows: Transaction<Database>,
+    account: Account,
+    charges: readonly Charge[],
+    at: string,
+  ): Promise<boolean> {
+    const bound = keysAsRows([...new Set(charges.map(({ key_id }) => key_id))]);
+    const query =
+      bound &&
+      useUncapped.get(bound.size)?.(bound.rows.map((row) => ({ ...account, credits: sum(charges), at, ...row })));
+    if (!query) return false;
+    return (await rows.executeQuery(query)).numAffectedRows === 1n;
+  }
+
   async function takeAll(
     rows: Transaction<Database>,
     account: Account,
     charges: readonly Charge[],
   ): Promise<readonly Charged[]> {
-    const total = charges.reduce((sum, { credits }) => sum + credits, 0);
     const at = instant(Math.max(...charges.map(({ at_ms }) => at_ms)));
-    if (await take(rows, account, total, at)) return charges.map(() => 'charged');
+    if (await takeUncapped(rows, account, charges, at)) return charges.map(() => 'charged');
     // The first charge of the month finds no row to count in.
     const { numAffectedRows } = await rows.executeQuery(openPeriod({ ...account, at }));
-    if (numAffectedRows === 1n && (await take(rows, account, total, at))) return charges.map(() => 'charged');
-    const { business_id } = account;
-    const found = await rows.selectFrom('businesses').select('id').where('id', '=', business_id).executeTakeFirst();
-    if (found === undefined) return charges.map(() => 'gone');
+    if (numAffectedRows === 1n && (await takeUncapped(rows, account, charges, at))) return charges.map(() => 'charged');
+    // Held, so that what the keys used before stands still while it is counted.
+    if ((await rows.executeQuery(hold(account))).rows.length === 0) return charges.map(() => 'gone');
+    return await takeEach(rows, account, charges, await keys.families(rows, charges));
+  }
+
+  /** What each charge adds to the business and to its key, one after the other: what does not fit leaves the rest alone. */
+  async function takeEach(
+    rows: Transaction<Database>,
+    account: Account,
+    charges: readonly Charge[],
+    families: ReadonlyMap<string, string>,
+  ): Promise<readonly Charged[]> {
     const taken: Charged[] = [];
-    for (const { credits, at_ms } of charges)
-      taken.push((await take(rows, account, credits, instant(at_ms))) ? 'charged' : 'over_cap');
+    for (const { credits, key_id, at_ms } of charges) {
+      const family = families.get(key_id) ?? null;
+      if (family !== null && !(await keys.take(rows, family, account, credits))) taken.push('over_key_cap');
+      else if (await take(rows, account, credits, instant(at_ms))) taken.push('charged');
+      else {
+        if (family !== null) await keys.giveBack(rows, family, account.period, credits);
+        taken.push('over_cap');
+      }
+    }
     return taken;
   }
 
@@ -63,7 +101,7 @@ export function createCharging({ writer: db, forKeyShare }: Pick<Store, 'writer'
     for (const { size, insert } of ledger)
       for (; charges.length - from >= size; from += size)
         await rows.executeQuery(insert(charges.slice(from, from + size).map(ledgerRow)));
-    for (const sum of sums(charges)) await rows.executeQuery(raise(sum));
+    for (const each of sums(charges)) await rows.executeQuery(raise(each));
   }
 
   return {
@@ -102,14 +140,16 @@ export async function refundAll(
   const accounts = [...Map.groupBy(charges, accountOf)].sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [account, members] of accounts) {
     const { business_id, period } = parseAccount(account);
-    const credits = members.reduce((sum, charge) => sum + charge.credits, 0);
+    const credits = sum(members);
     const { numUpdatedRows } = await rows
       .updateTable('periods')
       .set((eb) => ({ used: eb('used', '-', credits) }))
       .where('business_id', '=', business_id)
       .where('period', '=', period)
       .executeTakeFirst();
-    if (numUpdatedRows === 1n) await writeRefunds(rows, members, reason);
+    if (numUpdatedRows !== 1n) continue;
+    await refundKeys(rows, period, members);
+    await writeRefunds(rows, members, reason);
   }
 }
 
@@ -127,6 +167,7 @@ export async function refundVisibly(rows: Transaction<Database>, charge: Charge,
     .where('period', '=', periodOf(at_ms))
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return;
+  await refundKeys(rows, periodOf(at_ms), [charge]);
   await rows
     .insertInto('ledger')
     .values({ business_id, key_id, operation, count, credits, at: instant(at_ms), reason })
@@ -175,6 +216,10 @@ function parseAccount(account: string): Account {
   return { business_id, period };
 }
 
+function sum(charges: readonly Charge[]): number {
+  return charges.reduce((total, { credits }) => total + credits, 0);
+}
+
 /** The charge: one statement that counts the credits if they fit. A business without a plan has no cap that they could fit under. */
 function guardedUpdate(db: Kysely<Database>) {
   return db
@@ -192,6 +237,21 @@ function guardedUpdate(db: Kysely<Database>) {
           .whereRef('plans.business_id', '=', 'periods.business_id'),
       ),
     );
+}
+
+/** The charge of keys that have no cap of their own: nothing more than a look whether they have. */
+function uncappedUpdate(db: Kysely<Database>, keys: number) {
+  return guardedUpdate(db).where(({ not, exists }) => not(exists(cappedKeys(db, keys))));
+}
+
+/** Keeps the row of a month from being changed until the transaction ends. */
+function holding(db: Kysely<Database>, forUpdate: RawBuilder<unknown>) {
+  return db
+    .selectFrom('periods')
+    .select('used')
+    .where('business_id', '=', param<string>('business_id'))
+    .where('period', '=', param<string>('period'))
+    .modifyEnd(forUpdate);
 }
 
 /** The row of a month, for a business that is there and stays there until the transaction ends. */

@@ -51,6 +51,8 @@ export interface Store {
   readonly columnTypes: Readonly<Record<Column['type'], RawBuilder<unknown>>>;
   /** Keeps other processes from migrating until the transaction ends; false when one of them is at it. */
   readonly lockMigrations: (rows: Kysely<Database>) => Promise<boolean>;
+  /** Waits for the charges under way and keeps others waiting until the transaction ends; on SQLite its one writer does. */
+  readonly lockCharges: (rows: Kysely<Database>) => Promise<void>;
   /** Whether a table exists. */
   readonly hasTable: (rows: Kysely<Database>, table: string) => Promise<boolean>;
   /** Faults that the database finds in itself; [] is well. */
@@ -112,6 +114,7 @@ export function sqliteStore(path: string, lock: WriteLock, writing: Dialect, rea
     columnTypes: { ...NUMBERS, text: sql`text`, counter: sql`integer primary key autoincrement` },
     // The writing transaction is begun immediate: it is the lock.
     lockMigrations: async () => true,
+    lockCharges: async () => {},
     hasTable: (rows, table) => exists(rows, sql`select 1 from sqlite_master where type = 'table' and name = ${table}`),
     selfCheck: async () => {
       const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check`.execute(reader);
@@ -171,6 +174,10 @@ export function postgresStore(
     lockMigrations: async (rows) => {
       const lock = sql<{ taken: boolean }>`select pg_try_advisory_xact_lock(${sql.lit(MIGRATION_LOCK)}) as taken`;
       return (await lock.execute(rows)).rows[0]?.taken === true;
+    },
+    // Every charge changes a row of it first; one that waits sees what is committed then.
+    lockCharges: async (rows) => {
+      await sql`lock table periods in share row exclusive mode`.execute(rows);
     },
     hasTable: (rows, table) => exists(rows, sql`select 1 where to_regclass(${table}) is not null`),
     selfCheck: async () => [],

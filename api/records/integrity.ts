@@ -17,6 +17,7 @@ const Quotas = z.strictObject({
   area_sq_mi: Count,
   subscriptions: Count,
   webhooks: Count,
+  requests_per_day: Credits.optional(),
 });
 const PlanRow = z.object({
   monthly_limit: Credits,

@@ -1,6 +1,7 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { recordAct } from './audit.ts';
+import { keyCaps } from './key-caps.ts';
 import { keysWithRules, setKeyVariant } from './key-rules.ts';
 import { type KeyKind, type KeyVariant, newKeyText } from './key-text.ts';
 import type { Database } from './tables.ts';
@@ -26,6 +27,11 @@ export interface KeyInfo {
   readonly created_at: string;
   readonly expires_at: string | null;
   readonly last_used_at: string | null;
+}
+
+/** A key with the most credits a month of its rotation; null: none but the business's. */
+export interface ListedKey extends KeyInfo {
+  readonly monthly_cap: number | null;
 }
 
 export interface NewKey {
@@ -112,9 +118,10 @@ export async function listKeys(
   rows: Kysely<Database>,
   business_id: string,
   now_ms: number,
-): Promise<readonly KeyInfo[]> {
+): Promise<readonly ListedKey[]> {
+  const caps = await keyCaps(rows, business_id);
   const found = await keysWithRules(rows).where('business_id', '=', business_id).orderBy('id').execute();
-  return found.map((row) => keyInfo(row, now_ms));
+  return found.map((row) => ({ ...keyInfo(row, now_ms), monthly_cap: caps.get(row.rate_bucket) ?? null }));
 }
 
 /** What may be shown of a key. */

@@ -78,6 +78,7 @@ function keySelect(reader: Kysely<Database>) {
     .innerJoin('businesses', 'businesses.id', 'keys.business_id')
     .innerJoin('plans', 'plans.business_id', 'keys.business_id')
     .leftJoin('key_rules', 'key_rules.key_id', 'keys.id')
+    .leftJoin('key_rules as rotation', 'rotation.key_id', 'keys.rate_bucket')
     .selectAll('plans')
     .select([
       'keys.id as key_id',
@@ -89,6 +90,7 @@ function keySelect(reader: Kysely<Database>) {
       'keys.revoked_at',
       'businesses.status',
       'key_rules.variant',
+      'rotation.monthly_cap as key_cap',
     ])
     .where('keys.public_id', '=', param<string>('public_id'));
 }
@@ -104,6 +106,7 @@ function knownKey(row: KeyRow, looked_up_ms: number): KnownKey {
     variant: row.variant ?? 'current',
     scopes: Object.freeze(JSON.parse(row.scopes) as string[]),
     suspended: row.status === 'suspended',
+    key_cap: row.key_cap,
     plan: planOf(row),
   });
   return {

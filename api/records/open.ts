@@ -9,13 +9,15 @@ import { openDatabase, recordsLocation, type Store } from './database.ts';
 import { openDoubts } from './doubts.ts';
 import { BusinessGone, isOutage, OutcomeUnknown, RecordsUnavailable } from './failures.ts';
 import { claimKey, dropClaim, finishClaim, sweepClaims } from './idempotency.ts';
+import { usedByKey } from './key-caps.ts';
 import { createKeyring } from './keys.ts';
 import { createMarks, type Marks, sweepMarks } from './marks.ts';
 import { migrate } from './migrations.ts';
 import { createNotes } from './notes.ts';
 import { effectiveCap } from './plans.ts';
 import { param, prepare } from './prepare.ts';
-import type { Charge, Records, StoredAnswer, Writer } from './records.ts';
+import type { Charge, OverCap, Records, StoredAnswer, Writer } from './records.ts';
+import { openRequestDays, sweepRequestDays } from './request-days.ts';
 import type { Database } from './tables.ts';
 
 /** How often what is over its time is removed. */
@@ -81,6 +83,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   const committer = createCommitter({ writer, marks, doubts, charging, notes, notes_wait_ms });
   const keyring = createKeyring(reader);
   const usedOf = prepareUsed(reader);
+  const requestDays = openRequestDays(marks, store);
   const transaction: Records['transaction'] = marks.transact;
   const sweeping = setInterval(
     () => void transaction((rows) => sweep(rows, store, now())).catch(ignoreUnreachable),
@@ -110,12 +113,15 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
       notes.request(charge.key_id, charge.at_ms, false);
       return committer.charge(charge);
     },
-    wouldExceed: async ({ plan, business_id }, credits, now_ms) => {
+    wouldExceed: async ({ plan, business_id, rate_bucket, key_cap }, credits, now_ms) => {
       if (store.writersBlocked()) throw new RecordsUnavailable('writers are kept out');
       const cap = effectiveCap(plan);
-      return cap !== null && (await usedOf(business_id, now_ms)) + credits > cap;
+      const month = { business_id, period: periodOf(now_ms) };
+      if (key_cap !== null && (await usedByKey(reader, rate_bucket, month)) + credits > key_cap) return 'over_key_cap';
+      return cap !== null && (await usedOf(business_id, now_ms)) + credits > cap ? 'over_cap' : null;
     },
     countRequest: (key_id, now_ms) => notes.request(key_id, now_ms, true),
+    admitToday: requestDays.admit,
     claim: async (request) => {
       const token = randomUUID();
       try {
@@ -144,7 +150,10 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
     store,
     close: async () => {
       closing ??= closeAfter(
-        committer.drain().finally(() => doubts.close()),
+        committer
+          .drain()
+          .finally(() => requestDays.close())
+          .finally(() => doubts.close()),
         sweeping,
         store,
       );
@@ -170,25 +179,33 @@ interface ChargedWrite {
 }
 
 /** Thrown inside a transaction to take everything back. */
-class OverCap extends Error {}
+class Refused extends Error {
+  readonly by: OverCap;
+
+  constructor(by: OverCap) {
+    super(by);
+    this.by = by;
+  }
+}
 
 async function writeCharged<Result extends StoredAnswer>(
   marks: Marks,
   charging: Charging,
   { business_id, now_ms, charge, claim }: ChargedWrite,
   work: (writer: Writer) => Promise<Result>,
-): Promise<Result | 'over_cap'> {
+): Promise<Result | OverCap> {
   try {
     return await marks.transact(async (rows) => {
       if (!(await lockBusiness(rows, business_id))) throw new BusinessGone(business_id);
       const result = await work({ rows, business_id, now_ms });
       // Last, because every other charge of the business waits while this row is held.
-      if (charge && (await charging.chargeAll(rows, [charge]))[0] === 'over_cap') throw new OverCap();
+      const [charged = 'charged'] = charge ? await charging.chargeAll(rows, [charge]) : [];
+      if (charged === 'over_cap' || charged === 'over_key_cap') throw new Refused(charged);
       if (claim !== null) await finishClaim(rows, claim, result);
       return result;
     });
   } catch (error) {
-    if (error instanceof OverCap) return 'over_cap';
+    if (error instanceof Refused) return error.by;
     throw error;
   }
 }
@@ -212,6 +229,7 @@ async function sweep(rows: Transaction<Database>, store: Store, now_ms: number):
   await sweepCursors(rows, store, now_ms);
   await sweepClaims(rows, store, now_ms);
   await sweepMarks(rows, store, now_ms);
+  await sweepRequestDays(rows, now_ms);
 }
 
 /** A sweep that finds the records out of reach is made up for by the next. */

@@ -22,8 +22,30 @@ export const SELF_HOSTED: Plan = {
     area_sq_mi: 50_000,
     subscriptions: 100,
     webhooks: 10,
+    requests_per_day: null,
   },
 };
+
+/** Plans that the earlier variant publishes: requests a minute of each key, requests a UTC day, webhooks. */
+export const NAMED_PLANS = {
+  free: { rate_per_minute: 10, requests_per_day: 1_000, webhooks: 1 },
+  pro: { rate_per_minute: 60, requests_per_day: 10_000, webhooks: 10 },
+  business: { rate_per_minute: 300, requests_per_day: 100_000, webhooks: 100 },
+} as const;
+export type PlanName = keyof typeof NAMED_PLANS;
+export const PLAN_NAMES = Object.keys(NAMED_PLANS) as [PlanName, ...PlanName[]];
+
+/** A plan with the name and bounds of one of these. Its credits stay; webhooks need real-time delivery. */
+export function namedPlan(name: PlanName, { features, quotas, ...rest }: Plan): Plan {
+  const { rate_per_minute, requests_per_day, webhooks } = NAMED_PLANS[name];
+  return {
+    ...rest,
+    name,
+    rate_per_minute,
+    features: FEATURES.filter((feature) => feature === 'real_time_delivery' || features.includes(feature)),
+    quotas: { ...quotas, webhooks, requests_per_day },
+  };
+}
 
 /**
  * Most credits that a business may use in a month; null: no bound. `allow` lets it go past its limit, up to the spend cap;
@@ -60,6 +82,7 @@ export function planOf(row: Omit<Selectable<Database['plans']>, 'business_id' | 
     overage_rate: row.overage_rate,
     rate_per_minute: row.rate_per_minute,
     features: Object.freeze(JSON.parse(row.features) as string[]),
-    quotas: Object.freeze(JSON.parse(row.quotas) as Plan['quotas']),
+    // Those that are newer than the row have their default.
+    quotas: Object.freeze({ ...SELF_HOSTED.quotas, ...(JSON.parse(row.quotas) as Partial<Plan['quotas']>) }),
   });
 }

@@ -3,6 +3,7 @@ import { newId } from '../../schemas/ids.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
 import { cursorNote, cursorPlace, rememberDeleted, type Walk } from './cursors.ts';
 import type { CursorNote, Writer } from './records.ts';
+import { forgetScores } from './risk-scores.ts';
 import type { Database } from './tables.ts';
 
 const LIST = 'portfolio.locations';
@@ -61,10 +62,12 @@ export async function upsertLocations(
   const at = new Date(now_ms).toISOString();
   let room = Math.max(0, quota - before);
   const written: Selectable<Database['portfolio_locations']>[] = [];
+  const moved: string[] = [];
   const outcomes = changes.map((change): LocationOutcome => {
     if (change.id !== null) {
       const old = existing.get(change.id);
       if (!old) return { kind: 'unknown_id' };
+      if (change.lat !== old.lat || change.lon !== old.lon) moved.push(old.id);
       written.push(changed(old, change, at));
       return { kind: 'updated', id: old.id };
     }
@@ -78,6 +81,7 @@ export async function upsertLocations(
     await upsert(rows, chunk);
     await yieldToEventLoop();
   }
+  for (const chunk of chunks(moved, ROWS_PER_STATEMENT)) await forgetScores(rows, chunk);
   const createdCount = outcomes.filter(({ kind }) => kind === 'created').length;
   return { outcomes, locations_before: before, locations_after: before + createdCount };
 }

@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { Store } from './database.ts';
+import type { RequestDays } from './request-days.ts';
 import type { Database } from './tables.ts';
 
 /** What a plan allows a business. Null limits: none. */
@@ -19,6 +20,8 @@ export interface Plan {
     readonly area_sq_mi: number;
     readonly subscriptions: number;
     readonly webhooks: number;
+    /** Requests a UTC day with all keys together; null: any number. */
+    readonly requests_per_day: number | null;
   };
 }
 
@@ -33,8 +36,13 @@ export interface Caller {
   readonly variant: 'current' | 'earlier';
   readonly scopes: readonly string[];
   readonly suspended: boolean;
+  /** Most credits a month with the keys of this rotation; null: none but the business's. */
+  readonly key_cap: number | null;
   readonly plan: Plan;
 }
+
+/** A charge was refused by a cap: that of the business, or that of the key. */
+export type OverCap = 'over_cap' | 'over_key_cap';
 
 export interface Charge {
   readonly business_id: string;
@@ -101,25 +109,27 @@ export interface Records {
   /** The same from memory alone, however old: for the time in which the records are out of reach. */
   readonly remembered: (keyText: string, now_ms: number) => Caller | null;
   /**
-   * Charges a call; resolves once the charge is committed. `over_cap`: nothing was charged. Charges that arrive while
+   * Charges a call; resolves once the charge is committed. `over_cap`, `over_key_cap`: nothing was charged. Charges that arrive while
    * a commit runs are committed together with the next. Throws BusinessGone; after OutcomeUnknown it is refunded if made.
    */
-  readonly charge: (charge: Charge) => Promise<'charged' | 'over_cap'>;
-  /** True when a charge would be refused now: a look, nothing is reserved. Throws RecordsUnavailable when none can be written. */
-  readonly wouldExceed: (caller: Caller, credits: number, now_ms: number) => Promise<boolean>;
+  readonly charge: (charge: Charge) => Promise<'charged' | OverCap>;
+  /** The cap that would refuse a charge now, null for none: a look, nothing is reserved. Throws RecordsUnavailable when none can be written. */
+  readonly wouldExceed: (caller: Caller, credits: number, now_ms: number) => Promise<OverCap | null>;
   /**
    * Counts a free, refused or replayed call in the key's total of requests; committed within a second, not before the
    * answer. Charged calls are counted by their charge.
    */
   readonly countRequest: (key_id: string, now_ms: number) => void;
+  /** Counts a request in the UTC day of its business, and says whether the day still had one. */
+  readonly admitToday: RequestDays['admit'];
   readonly claim: (request: ClaimRequest) => Promise<Claim>;
   /** Forgets a claim whose request ended without anything to keep; when it cannot now, as soon as it can. */
   readonly releaseClaim: (token: string) => Promise<void>;
   /** Keeps a refusal (400, 404, 409) under its claim; when it cannot, it forgets the claim as soon as it can. */
   readonly storeRefusal: (token: string, answer: StoredAnswer) => Promise<void>;
   /**
-   * One transaction: `work`, the charge, and the finished claim with the answer that `work` returned. `over_cap`: everything
-   * was rolled back. What `work` throws rolls back and is thrown again. Writes of one business take turns. Throws
+   * One transaction: `work`, the charge, and the finished claim with the answer that `work` returned. `over_cap`,
+   * `over_key_cap`: everything was rolled back. What `work` throws rolls back and is thrown again. Writes of one business take turns. Throws
    * BusinessGone; after OutcomeUnknown rows and charge stand or fall together.
    */
   readonly write: <Result extends StoredAnswer>(
@@ -128,7 +138,7 @@ export interface Records {
     claim: string | null,
     now_ms: number,
     work: (writer: Writer) => Promise<Result>,
-  ) => Promise<Result | 'over_cap'>;
+  ) => Promise<Result | OverCap>;
   /** One transaction that is neither charged nor claimed: an operator's, or housekeeping. */
   readonly transaction: <Result>(work: (rows: Transaction<Database>) => Promise<Result>) => Promise<Result>;
   /** Remembers where a page ended; committed with the next charge, at the latest within a second. */

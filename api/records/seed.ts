@@ -3,10 +3,12 @@ import { z } from 'zod';
 import { type AreaToMake, areasNamed, createArea, isAsWanted, replaceArea } from './areas.ts';
 import { recordAct } from './audit.ts';
 import { type Business, createBusiness, findBusiness, LABEL, lockBusiness, setPlan, setStatus } from './businesses.ts';
-import { createKey, type KeyInfo, listKeys } from './key-rows.ts';
+import type { Store } from './database.ts';
+import { setKeyCap } from './key-caps.ts';
+import { createKey, findKey, type KeyInfo, listKeys } from './key-rows.ts';
 import { VARIANT_WORDS, variantOf, wordOf } from './key-rules.ts';
 import { ROLES, setMember } from './members.ts';
-import { FEATURES, SELF_HOSTED } from './plans.ts';
+import { FEATURES, NAMED_PLANS, namedPlan, PLAN_NAMES, SELF_HOSTED } from './plans.ts';
 import type { Plan } from './records.ts';
 import { isScope } from './scopes.ts';
 import { SeedAreas } from './seed-areas.ts';
@@ -33,6 +35,7 @@ const SeedPlan = z.strictObject({
       area_sq_mi: count,
       subscriptions: count,
       webhooks: count,
+      requests_per_day: count.nullable(),
     })
     .partial()
     .default({}),
@@ -44,12 +47,16 @@ const SeedKey = z.strictObject({
   variant: z.enum(VARIANT_WORDS).default('current').meta({ description: 'What the key gets under /v1.' }),
   scopes: z.array(z.string().refine(isScope, 'expected a scope such as hail:read')).min(1).default(['*']),
   expires_at: z.iso.datetime().nullable().default(null),
+  monthly_cap: credits.optional().meta({ description: 'Most credits a month; null: none. Left out: as it is.' }),
 });
 type SeedKey = z.infer<typeof SeedKey>;
 
 const SeedBusiness = z.strictObject({
   name: label,
-  plan: z.string().default(SELF_HOSTED.name).meta({ description: 'Name of a plan of this file, or self-hosted.' }),
+  plan: z
+    .string()
+    .default(SELF_HOSTED.name)
+    .meta({ description: 'Name of a plan of this file, self-hosted, free, pro or business.' }),
   suspended: z.boolean().default(false),
   members: z.array(z.strictObject({ email: z.email(), role: z.enum(ROLES).default('member') })).default([]),
   keys: z.array(SeedKey).default([]).meta({ description: 'A key is known by its name and kind.' }),
@@ -85,7 +92,8 @@ export const Seed = z
       const fault = (path: string, message: string) =>
         context.addIssue({ code: 'custom', path: ['businesses', k, path], message });
       if (names.indexOf(name) !== k) fault('name', `'${name}' is there twice`);
-      if (plan !== SELF_HOSTED.name && !Object.hasOwn(plans, plan)) fault('plan', `'${plan}' is no plan of this file`);
+      if (plan !== SELF_HOSTED.name && !Object.hasOwn(plans, plan) && !Object.hasOwn(NAMED_PLANS, plan))
+        fault('plan', `'${plan}' is no plan of this file`);
       for (const [path, labels] of [
         ['keys', keys.map(labelOf)],
         ['areas', areas.map(labelOf)],
@@ -113,7 +121,15 @@ export interface SeedResult {
 export class SeedConflict extends Error {}
 
 /** Brings the records to the desired state, within a transaction: a second time changes nothing. */
-export async function applySeed(rows: Transaction<Database>, seed: Seed, now_ms: number): Promise<SeedResult> {
+export async function applySeed(
+  rows: Transaction<Database>,
+  store: Pick<Store, 'lockCharges'>,
+  seed: Seed,
+  now_ms: number,
+): Promise<SeedResult> {
+  // Before any row is held that a charge may wait for.
+  if (seed.businesses.some(({ keys }) => keys.some(({ monthly_cap }) => monthly_cap !== undefined)))
+    await store.lockCharges(rows);
   const changes: string[] = [];
   const keys: SeededKey[] = [];
   for (const wanted of seed.businesses) {
@@ -122,7 +138,7 @@ export async function applySeed(rows: Transaction<Database>, seed: Seed, now_ms:
     for (const { email, role } of wanted.members)
       if (await setMember(rows, business, email, role, now_ms)) changes.push(`${wanted.name}: ${email} is ${role}`);
     await applyAreas(rows, business, wanted.areas, plan, now_ms, changes);
-    keys.push(...(await applyKeys(rows, business, wanted.keys, now_ms, changes)));
+    keys.push(...(await applyKeys(rows, store, business, wanted.keys, now_ms, changes)));
   }
   if (seed.earlier_variant !== undefined && (await setSunset(rows, wantedSunset(seed.earlier_variant), now_ms))) {
     const { sunset } = seed.earlier_variant;
@@ -180,6 +196,7 @@ async function applyAreas(
 
 async function applyKeys(
   rows: Transaction<Database>,
+  store: Pick<Store, 'lockCharges'>,
   { id: business_id, name: business }: Business,
   wanted: readonly SeedKey[],
   now_ms: number,
@@ -187,7 +204,7 @@ async function applyKeys(
 ): Promise<readonly SeededKey[]> {
   const there = (await listKeys(rows, business_id, now_ms)).filter(({ status }) => status === 'active');
   const made: SeededKey[] = [];
-  for (const { name, kind, variant: word, scopes, expires_at } of wanted) {
+  for (const { name, kind, variant: word, scopes, expires_at, monthly_cap } of wanted) {
     const variant = variantOf(word);
     const key = {
       business_id,
@@ -198,15 +215,18 @@ async function applyKeys(
       expires_at: expires_at && new Date(expires_at).toISOString(),
     };
     const present = there.find((known) => labelOf(known) === labelOf(key));
-    if (present === undefined) {
-      const { text } = await createKey(rows, key, now_ms);
-      made.push({ business, name, kind, key: text });
-      changes.push(`${business}: made ${kind} key ${name}`);
-    } else if (present.variant !== variant)
+    if (present !== undefined && present.variant !== variant)
       throw new SeedConflict(
         `business ${business}: ${kind} key ${name} is of the variant ${wordOf(present.variant)}, expected ${word}: revoke it first`,
       );
-    else if (await changeKey(rows, present, key, now_ms)) changes.push(`${business}: changed ${kind} key ${name}`);
+    const created = present === undefined ? await createKey(rows, key, now_ms) : null;
+    const isChanged = present !== undefined && (await changeKey(rows, present, key, now_ms));
+    const row = monthly_cap === undefined ? null : await findKey(rows, created?.id ?? present?.id ?? '');
+    const isLimited = row !== null && (await setKeyCap(rows, store, row, monthly_cap ?? null, now_ms));
+    if (created !== null) {
+      made.push({ business, name, kind, key: created.text });
+      changes.push(`${business}: made ${kind} key ${name}`);
+    } else if (isChanged || isLimited) changes.push(`${business}: changed ${kind} key ${name}`);
   }
   return made;
 }
@@ -235,7 +255,8 @@ async function changeKey(
 
 function planNamed({ plans }: Seed, name: string): Plan {
   const plan = Object.hasOwn(plans, name) ? plans[name] : undefined;
-  if (plan === undefined) return SELF_HOSTED;
+  const published = PLAN_NAMES.find((known) => known === name);
+  if (plan === undefined) return published === undefined ? SELF_HOSTED : namedPlan(published, SELF_HOSTED);
   const quotas = Object.fromEntries(Object.entries(plan.quotas).filter(([, most]) => most !== undefined));
   return { name, ...plan, quotas: { ...SELF_HOSTED.quotas, ...quotas } };
 }

@@ -1,6 +1,6 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
-import { closeAlert, recentAlerts } from './alerts.ts';
+import { closeAlert, closeAllAlerts, recentAlerts } from './alerts.ts';
 import { cursorPlace, rememberDeleted, type Walk } from './cursors.ts';
 import { unmarkEarlierReceiver } from './earlier-receivers.ts';
 import { instant } from './instant.ts';
@@ -156,7 +156,8 @@ export async function updateSubscription(
     .returningAll()
     .executeTakeFirst();
   if (after === undefined) return null;
-  if (after.status === 'paused' || !(await stillRaises(rows, after))) await closeAlert(rows, id);
+  if (after.status === 'paused') await closeAllAlerts(rows, id);
+  else if (!(await stillRaises(rows, after))) await closeAlert(rows, id);
   if (after.status === 'paused') await dropPushes(rows, id);
   return after;
 }
@@ -172,7 +173,7 @@ export async function deleteSubscription({ rows, business_id, now_ms }: Writer, 
     .where('business_id', '=', business_id)
     .executeTakeFirst();
   if (numDeletedRows === 0n) return false;
-  await closeAlert(rows, id);
+  await closeAllAlerts(rows, id);
   await deletePushes(rows, id);
   await unmarkEarlierReceiver(rows, id);
   return true;

@@ -455,6 +455,17 @@ export const TABLES = {
     backed_up: true,
   }),
 
+  /** Risk scores of subscriptions and saved locations as the earlier variant was told them last. */
+  risk_scores: table({
+    since: '007-earlier-variant',
+    columns: { location_id: text(), business_id: text(), score: whole(), at: text() },
+    primary_key: ['location_id'],
+    indexes: { risk_scores_by_business: ['business_id'] },
+    belongs_to: 'businesses',
+    references_owner: true,
+    backed_up: true,
+  }),
+
   /** Queued work that no caller polls. */
   tasks: table({
     since: '005-alerts-webhooks-areas',

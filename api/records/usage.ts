@@ -2,8 +2,7 @@ import type { Kysely, Transaction } from 'kysely';
 import { addDays, utcDate } from '../../schemas/time.ts';
 import { recordAct } from './audit.ts';
 import { periodOf } from './charge.ts';
-import { type KeyInfo, keyInfo } from './key-rows.ts';
-import { keysWithRules } from './key-rules.ts';
+import { type ListedKey, listKeys } from './key-rows.ts';
 import { snapshot } from './snapshot.ts';
 import type { Database } from './tables.ts';
 
@@ -16,7 +15,7 @@ export interface OperationUsage {
 }
 
 /** A key that is alive or was used in the month. */
-export interface KeyUsage extends KeyInfo {
+export interface KeyUsage extends ListedKey {
   readonly requests: number;
 }
 
@@ -112,7 +111,7 @@ async function keyUsage(
   period: string,
   now_ms: number,
 ): Promise<readonly KeyUsage[]> {
-  const keys = await keysWithRules(rows).where('business_id', '=', business_id).orderBy('id').execute();
+  const keys = await listKeys(rows, business_id, now_ms);
   const charged = await rows
     .selectFrom('usage')
     .select(({ fn }) => ['key_id', fn.sum<number>('calls').as('requests')])
@@ -133,7 +132,7 @@ async function keyUsage(
   const requests = new Map<string, number>();
   for (const row of [...charged, ...free]) requests.set(row.key_id, (requests.get(row.key_id) ?? 0) + row.requests);
   return keys
-    .map((row) => ({ ...keyInfo(row, now_ms), requests: requests.get(row.id) ?? 0 }))
+    .map((key) => ({ ...key, requests: requests.get(key.id) ?? 0 }))
     .filter(({ status, requests }) => status === 'active' || status === 'rotating' || requests > 0);
 }
 

@@ -1,7 +1,9 @@
 import type { Polygon } from 'geojson';
-import type { Kysely } from 'kysely';
+import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
 import type { Bbox } from '../../schemas/geo/position.ts';
+import { EARLIER_HAIL_MM } from '../../schemas/webhook-events.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
+import { anyHailOf, ownerOf } from './any-hail.ts';
 import type { Database } from './tables.ts';
 
 /** Size from which hail over an area raises an alert, mm. */
@@ -38,6 +40,12 @@ export async function watchedVersions(rows: Kysely<Database>): Promise<ReadonlyM
   const versions = new Map<string, number>();
   const subscriptions = rows.selectFrom('subscriptions').select(['id', 'version']).where('status', '=', 'active');
   await everyPage((after) => subscriptions.where('id', '>', after).orderBy('id').limit(ROWS_PER_READ).execute());
+  const anyHail = subscriptions.where(asksForAnyHail);
+  if (await hasEarlierReceivers(rows))
+    await everyPage(async (after) => {
+      const page = await anyHail.where('id', '>', ownerOf(after)).orderBy('id').limit(ROWS_PER_READ).execute();
+      return page.map(({ id, version }) => ({ id: anyHailOf(id), version }));
+    });
   const areas = rows.selectFrom('areas').select(['id', 'version']).where('purpose', '!=', 'canvassing');
   await everyPage((after) => areas.where('id', '>', after).orderBy('id').limit(ROWS_PER_READ).execute());
   return versions;
@@ -53,11 +61,33 @@ export async function watchedVersions(rows: Kysely<Database>): Promise<ReadonlyM
   }
 }
 
+async function hasEarlierReceivers(rows: Kysely<Database>): Promise<boolean> {
+  return (await rows.selectFrom('earlier_receivers').select('receiver_id').limit(1).executeTakeFirst()) !== undefined;
+}
+
+/** True of subscriptions whose any hail is told: themselves, or an active webhook of their business, are of the earlier variant. */
+export function asksForAnyHail({
+  or,
+  exists,
+  selectFrom,
+}: ExpressionBuilder<Database, 'subscriptions'>): Expression<SqlBool> {
+  const marked = selectFrom('earlier_receivers').select('receiver_id');
+  const webhooks = selectFrom('webhooks')
+    .innerJoin('earlier_receivers', 'earlier_receivers.receiver_id', 'webhooks.id')
+    .select('webhooks.id')
+    .where('webhooks.status', '=', 'active');
+  return or([
+    exists(marked.whereRef('earlier_receivers.receiver_id', '=', 'subscriptions.id')),
+    exists(webhooks.whereRef('webhooks.business_id', '=', 'subscriptions.business_id')),
+  ]);
+}
+
 /** Those of some ids that ask for hail now. */
 export async function watchedPlaces(rows: Kysely<Database>, ids: readonly string[]): Promise<WatchedPlace[]> {
   const found: WatchedPlace[] = [];
   for (let from = 0; from < ids.length; from += IDS_PER_READ) {
-    const part = ids.slice(from, from + IDS_PER_READ);
+    const asked = new Set(ids.slice(from, from + IDS_PER_READ));
+    const part = [...new Set([...asked].map(ownerOf))];
     const areas = await rows.selectFrom('areas').select(AREA_COLUMNS).where('id', 'in', part).execute();
     const subscriptions = await rows
       .selectFrom('subscriptions')
@@ -65,7 +95,8 @@ export async function watchedPlaces(rows: Kysely<Database>, ids: readonly string
       .where('id', 'in', part)
       .execute();
     for (const row of areas) found.push(...placeOfArea(row));
-    for (const row of subscriptions) found.push(...placeOfSubscription(row));
+    for (const row of subscriptions)
+      found.push(...[...placeOfSubscription(row), ...placeOfAnyHail(row)].filter(({ id }) => asked.has(id)));
     await yieldToEventLoop();
   }
   return found;
@@ -99,6 +130,15 @@ export function placeOfSubscription(
   if (status !== 'active') return [];
   const shape = { kind: 'circle' as const, lat, lon, radius_km };
   return [{ id, kind: 'subscription', version, shape, min_size_mm, real_time: false }];
+}
+
+/** The place of any hail of a subscription, for those that ask for it; none while it is paused. */
+export function placeOfAnyHail(row: Parameters<typeof placeOfSubscription>[0]): readonly WatchedPlace[] {
+  return placeOfSubscription(row).map((place) => ({
+    ...place,
+    id: anyHailOf(place.id),
+    min_size_mm: EARLIER_HAIL_MM,
+  }));
 }
 
 /** The place of an area; none when it is for canvassing alone. */

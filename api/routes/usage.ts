@@ -6,7 +6,7 @@ import { readEndpoint } from '../endpoint.ts';
 import { periodOf } from '../records/charge.ts';
 import { effectiveCap } from '../records/plans.ts';
 import { operationUsage, readUsage } from '../records/usage.ts';
-import { creditBalance, operationsCsv, operationsPage } from '../rules/usage.ts';
+import { creditBalance, keyOverrides, operationsCsv, operationsPage } from '../rules/usage.ts';
 
 const period = monthQuery({ description: 'Month, YYYY-MM; the current one when left out.' });
 
@@ -69,7 +69,7 @@ export const getUsage = readEndpoint({
       body: {
         period: month,
         plan: caller.plan.name,
-        ...creditBalance(caller.plan, usage.used, effectiveCap(caller.plan)),
+        ...creditBalance(caller.plan, usage.used, effectiveCap(caller.plan), keyOverrides(usage.keys)),
         operations: operationsPage(usage.operations, query.operations_cursor, query.operations_limit),
         daily: [...usage.daily],
         keys: {

@@ -12,15 +12,22 @@ import {
   WebhookUpdate,
   WebhookUpdated,
 } from '../../schemas/resources/webhook.ts';
-import { EVENT_TYPES, EventBody, type EventType } from '../../schemas/webhook-events.ts';
+import {
+  type AnyEventType,
+  EARLIER_EVENT_TYPES,
+  EVENT_TYPES,
+  EventBody,
+  type EventType,
+} from '../../schemas/webhook-events.ts';
 import { cursorQuery, shown, wholeQuery } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { attemptDelivery } from '../push/attempt.ts';
+import { earlierBodyOf } from '../push/earlier-events.ts';
 import { bodyOf, PUSH_TASK } from '../push/events.ts';
 import { MAIL_TASK } from '../push/mail.ts';
 import { deliveryId, publicError, recordAttempt } from '../push/record.ts';
-import { SAMPLES } from '../push/samples.ts';
+import { EARLIER_SAMPLES, SAMPLES } from '../push/samples.ts';
 import {
   type Delivery as DeliveryRecord,
   deliveryCursor,
@@ -28,6 +35,7 @@ import {
   findDelivery,
   listDeliveries,
 } from '../records/deliveries.ts';
+import { earlierAmong } from '../records/earlier-receivers.ts';
 import { instant } from '../records/instant.ts';
 import { findPush } from '../records/pushes.ts';
 import { findReceiver } from '../records/receivers.ts';
@@ -214,11 +222,12 @@ export const testWebhook = readEndpoint({
     if (receiver === null) throw unknownWebhook();
     const event = body?.event ?? 'alert.created';
     const event_id = newId('event', now_ms);
-    const data = { ...SAMPLES[event], test: true };
+    const isEarlier = (await earlierAmong(services.records.reader, [id])).has(id);
+    const text = isEarlier ? earlierSample(event, now_ms) : sampleOf(event, event_id, now_ms);
     const { status_code, error_class } = await attemptDelivery(services.outlet, receiver, {
       id: event_id,
       event,
-      body: bodyOf({ id: event_id, event, at_ms: now_ms, data }),
+      body: text,
     });
     const delivery_id = deliveryId(event_id, 1, now_ms);
     if (status_code !== null) return { body: { success: isDelivered(status_code), status_code, delivery_id } };
@@ -316,10 +325,9 @@ export const redeliverWebhook = writeEndpoint({
     if (receiver === null) throw unknownWebhook();
     if (status !== 'active') throw new ApiError('webhook_not_active', `the webhook is ${status}, expected active`);
     const event_id = newId('event', now_ms);
-    const event = push.event as EventType;
-    const sent = EventBody.parse(JSON.parse(push.body));
-    const body = bodyOf({ id: event_id, event, at_ms: Date.parse(sent.created_at), data: sent.data });
-    const outcome = await attemptDelivery(outlet, receiver, { id: event_id, event, body });
+    const isEarlier = (await earlierAmong(records.reader, [id])).has(id);
+    const body = isEarlier ? push.body : renamed(push.body, event_id);
+    const outcome = await attemptDelivery(outlet, receiver, { id: event_id, event: push.event, body });
     return { push, source, event_id, body, outcome };
   },
   write: async ({ services }, { rows, now_ms }, { push, source, event_id, body, outcome }) => {
@@ -362,6 +370,25 @@ export const redeliverWebhook = writeEndpoint({
   },
 });
 
+/** A made-up event of a type, marked as a test. */
+function sampleOf(event: EventType, id: string, at_ms: number): string {
+  return bodyOf({ id, event, at_ms, data: { ...SAMPLES[event], test: true } });
+}
+
+/** The same in the earlier variant. Throws `bad_request` for a type that it does not have. */
+function earlierSample(event: EventType, at_ms: number): string {
+  const known = EARLIER_EVENT_TYPES.find((type) => type === event);
+  if (known === undefined)
+    throw new ApiError('bad_request', `/event is '${event}', expected ${EARLIER_EVENT_TYPES.join(', ')}`);
+  return earlierBodyOf({ event: known, at_ms, data: { ...EARLIER_SAMPLES[known], test: true } });
+}
+
+/** The bytes of an event under another id; bodies of the earlier variant carry none. */
+function renamed(body: string, id: string): string {
+  const { event, created_at, data } = EventBody.parse(JSON.parse(body));
+  return bodyOf({ id, event, at_ms: Date.parse(created_at), data });
+}
+
 /** Throws `bad_request` for an address that nothing is sent to. */
 async function judged({ outlet }: Services, url: string): Promise<void> {
   const judgement = await outlet.judge(url);
@@ -398,7 +425,7 @@ function deliveryOf(record: DeliveryRecord): Delivery {
   return {
     id,
     event_id,
-    event: record.event as EventType,
+    event: record.event as AnyEventType,
     attempt,
     status_code,
     success: record.success === 1,

@@ -1,4 +1,4 @@
-import type { Operation, Usage } from '../../schemas/resources/usage.ts';
+import type { KeyOverride, Operation, Usage } from '../../schemas/resources/usage.ts';
 
 /** What a plan says about credits. */
 export interface CreditPlan {
@@ -14,6 +14,7 @@ export function creditBalance(
   plan: CreditPlan,
   used: number,
   cap: number | null,
+  per_key_overrides: KeyOverride[] = [],
 ): Pick<Usage, 'credits' | 'overage' | 'overage_policy'> {
   const { monthly_limit: limit, spend_cap, overage_policy, overage_rate } = plan;
   const over = limit === null ? 0 : Math.max(0, used - limit);
@@ -26,8 +27,17 @@ export function creditBalance(
       until_cap: cap === null ? null : Math.max(0, cap - used),
     },
     overage: { credits: over, estimated_cost: Math.round(over * overage_rate * 100) / 100, rate: overage_rate },
-    overage_policy: { policy: overage_policy, spend_cap, per_key_overrides: [] },
+    overage_policy: { policy: overage_policy, spend_cap, per_key_overrides },
   };
+}
+
+/** The keys that have a cap of their own. */
+export function keyOverrides(
+  keys: readonly { readonly id: string; readonly name: string; readonly monthly_cap: number | null }[],
+): KeyOverride[] {
+  return keys.flatMap(({ id, name, monthly_cap }) =>
+    monthly_cap === null ? [] : [{ key_id: id, name, policy: 'block', spend_cap: monthly_cap }],
+  );
 }
 
 /** Rows after the cursor, which is an exclusive bound and need not be a row; in name order (code units). */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EVENT_TYPES } from '../webhook-events.ts';
+import { ANY_EVENT_TYPES } from '../webhook-events.ts';
 import { wireCount, wireTime } from './fields.ts';
 
 /** Why an attempt failed, as clients read it: what is refused for its address is `connect` to them. */
@@ -9,7 +9,7 @@ export const DELIVERY_ERRORS = ['dns', 'connect', 'tls', 'timeout', 'http_status
 export const Delivery = z.object({
   id: z.string().meta({ description: '`whd_` and a ULID, for the first attempt that of the event.' }),
   event_id: z.string().meta({ description: '`evt_` and a ULID: the `id` of the body.' }),
-  event: z.enum(EVENT_TYPES),
+  event: z.enum(ANY_EVENT_TYPES),
   attempt: wireCount('1 for the first.'),
   status_code: z.int().nullable().meta({ description: 'Status of the answer; null when there was none.' }),
   success: z.boolean().meta({ description: 'The answer was 2xx.' }),

@@ -11,6 +11,15 @@ export const Operation = z.object({
 });
 export type Operation = z.infer<typeof Operation>;
 
+/** The cap of one key, which holds beside that of the business. */
+export const KeyOverride = z.object({
+  key_id: z.string().meta({ description: 'Id of the key; the keys of a rotation share the cap and are listed each.' }),
+  name: z.string().meta({ description: 'Its name.' }),
+  policy: z.literal('block').meta({ description: 'Calls above the cap are refused.' }),
+  spend_cap: credits('Most credits of the month with the key.'),
+});
+export type KeyOverride = z.infer<typeof KeyOverride>;
+
 /** What a business used in a month. */
 export const Usage = z
   .object({
@@ -31,7 +40,7 @@ export const Usage = z
     overage_policy: z.object({
       policy: z.enum(['allow', 'block']).meta({ description: 'Whether calls go on above the limit.' }),
       spend_cap: credits('Spend cap; null: none.').nullable(),
-      per_key_overrides: z.array(z.unknown()).meta({ description: 'Always empty.' }),
+      per_key_overrides: z.array(KeyOverride).meta({ description: 'Keys that have a cap of their own.' }),
     }),
     operations: z.object({
       items: z.array(Operation).meta({ description: 'In name order.' }),

@@ -58,7 +58,7 @@ export async function feeds(): Promise<void> {
 /** The answer is the same for every caller. */
 const NOBODY: Caller = {
   ...{ business_id: 'none', key_id: 'none', rate_bucket: 'none', kind: 'live', variant: 'current' },
-  ...{ scopes: [], suspended: false },
+  ...{ scopes: [], suspended: false, key_cap: null },
   plan: SELF_HOSTED,
 };
 

@@ -1,4 +1,4 @@
-import { creditsOf, openAccount } from '../support/service/account.ts';
+import { creditsOf, limitKey, openAccount } from '../support/service/account.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
@@ -70,6 +70,23 @@ test('exactly reaching the cap is allowed, one credit more is 429 spend_cap_exce
   );
   t.is(((await refused.json()) as { error: string }).error, 'spend_cap_exceeded');
   t.is((await service.call('/v1/sample/items/known', account)).status, 200);
+  t.is(await creditsOf(service, account.business_id), 25);
+});
+
+test('a key over its own cap is 429 spend_cap_exceeded, and the message says whose cap it is', async (t) => {
+  const { service } = t.context;
+  const account = await openAccount(service, { plan: { spend_cap: 500 } });
+  await limitKey(service, account, 25);
+  t.is((await service.call('/v1/sample/point?lat=1&lon=1', account)).status, 200);
+  t.is((await service.call(VERSION, account)).status, 200);
+  const writing = { ...account, method: 'POST', headers: JSON_TYPE, body: '{"name":"a"}' };
+  for (const refused of [await service.call(VERSION, account), await service.call('/v1/sample/locations', writing)]) {
+    t.is(refused.status, 429);
+    t.like(await refused.json(), {
+      error: 'spend_cap_exceeded',
+      message: "the call would exceed the month's spend cap of this key",
+    });
+  }
   t.is(await creditsOf(service, account.business_id), 25);
 });
 

@@ -1,6 +1,6 @@
 import { getUsage } from '../../api/routes/usage.ts';
 import type { Usage } from '../../schemas/resources/usage.ts';
-import { type Account, openAccount } from '../support/service/account.ts';
+import { type Account, limitKey, openAccount } from '../support/service/account.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
@@ -42,6 +42,19 @@ test('GET /v1/usage sees every call that was answered before it', async (t) => {
   ]);
   t.is(usage.daily.at(-1)?.credits, 40);
   t.is(usage.last_updated, '2026-05-02T00:55:00Z');
+});
+
+test('GET /v1/usage lists the keys that have a cap of their own', async (t) => {
+  const account = await openAccount(t.context, { plan: { spend_cap: 100 } });
+  t.deepEqual((await usageOf(t.context, account)).overage_policy.per_key_overrides, []);
+  await limitKey(t.context, account, 25);
+  const { overage_policy, credits } = await usageOf(t.context, account);
+  t.deepEqual(overage_policy, {
+    policy: 'allow',
+    spend_cap: 100,
+    per_key_overrides: [{ key_id: account.key_id, name: 'key', policy: 'block', spend_cap: 25 }],
+  });
+  t.is(credits.until_cap, 100);
 });
 
 test('GET /v1/usage names the key, its scopes and its requests, never its secret', async (t) => {

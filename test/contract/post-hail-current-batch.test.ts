@@ -5,6 +5,7 @@ import { hailCurrent, hailCurrentBatch } from '../../api/routes/hail-current.ts'
 import { BatchResult, HailBatch, HailBatchEstimate } from '../../schemas/resources/hail-batch.ts';
 import { HailCurrent } from '../../schemas/resources/hail-cell.ts';
 import { midnight, publish, SCRATCH } from '../support/data/world.ts';
+import { limitKey, openAccount } from '../support/service/account.ts';
 import { changePlan, creditsUsed, sending } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
@@ -129,6 +130,12 @@ test.serial(
     const refused = await batch(PLACES);
     t.is(refused.status, 429);
     t.is(((await refused.json()) as { error: string }).error, 'spend_cap_exceeded');
+
+    const key = await openAccount(capped, { plan: { spend_cap: 60 } });
+    await limitKey(capped, key, 16);
+    t.is((await capped.call(PATH, { ...sending('POST', { locations: [PLACES[0]] }), ...key })).status, 200);
+    const ofKey = { ...sending('POST', { locations: [PLACES[0], PLACES[0]] }), ...key };
+    t.like(await (await capped.call(`${PATH}?estimate=true`, ofKey)).json(), { until_cap: 8, would_exceed_cap: true });
   },
 );
 

@@ -1,3 +1,4 @@
+import { SELF_HOSTED } from '../../api/records/plans.ts';
 import { openAccount } from '../support/service/account.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
 import { SERVICE_NOW_MS, startService } from '../support/service/service.ts';
@@ -94,4 +95,27 @@ test('a call above the rate is neither answered nor charged', async (t) => {
     .where('business_id', '=', account.business_id)
     .executeTakeFirstOrThrow();
   t.is(used, 10);
+});
+
+test('a plan that bounds requests a day answers the next one 429 until UTC midnight', async (t) => {
+  const { service } = t.context;
+  const quotas = { ...SELF_HOSTED.quotas, requests_per_day: 3 };
+  const { key } = await openAccount(service, { plan: { quotas } });
+  const statuses = [
+    await service.call(FREE, { key }),
+    await service.call('/v1/nothing', { key }),
+    await service.call(FREE, { key }),
+  ];
+  t.deepEqual(
+    statuses.map(({ status }) => status),
+    [200, 404, 200],
+  );
+  const refused = await service.call(FREE, { key });
+  const rest_s = (Date.parse('2026-05-03T00:00:00Z') - SERVICE_NOW_MS) / 1000;
+  t.is(refused.status, 429);
+  t.like(await refused.json(), { error: 'rate_limited', message: 'more than 3 requests on this UTC day' });
+  t.is(refused.headers.get('Retry-After'), String(rest_s));
+  t.is(Number(refused.headers.get('X-RateLimit-Reset')) >= Date.parse('2026-05-03T00:00:00Z') / 1000, true);
+  t.is(refused.headers.get('X-RateLimit-Remaining'), '0');
+  for (const name of HEADERS) t.truthy(refused.headers.get(name), name);
 });

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import test from 'ava';
 import { openRecords } from '../../../api/records/open.ts';
 import { operator } from './run.ts';
@@ -108,8 +109,35 @@ test.serial('a plan changes in what is named and keeps the rest', async (t) => {
     ['--limit', '1.5'],
     ['--rate', '0'],
     ['--quota', 'hats=3'],
+    ['--quota', 'locations=none'],
+    ['--plan', 'gold'],
     ['--feature', 'all'],
     [],
   ])
     t.is((await run('plan', 'set', 'acme', ...wrong)).code, 2, wrong.join(' '));
 });
+
+for (const [name, rate_per_minute, requests_per_day, webhooks] of [
+  ['free', 10, 1_000, 1],
+  ['pro', 60, 10_000, 10],
+  ['business', 300, 100_000, 100],
+] as const)
+  test.serial(
+    `plan ${name} of the earlier variant bounds requests and webhooks and leaves credits alone`,
+    async (t) => {
+      const { json, run, path } = operator(t);
+      await run('business', 'create', 'acme');
+      await run('plan', 'set', 'acme', '--limit', '700', '--feature', 'none');
+      const plan = { name, monthly_limit: 700, rate_per_minute, features: ['real_time_delivery'] };
+      const quotas = { requests_per_day, webhooks, subscriptions: 100 };
+      t.like(await json('plan', 'set', 'acme', '--plan', name), { changed: true, plan: { ...plan, quotas } });
+      t.regex((await run('plan', 'show', 'acme')).out, new RegExp(`requests_per_day=${requests_per_day}\\b`));
+      await run('plan', 'set', 'acme', '--quota', 'requests_per_day=none');
+      t.like(await json('plan', 'show', 'acme'), { quotas: { requests_per_day: null, webhooks } });
+
+      writeFileSync(path('seed.yaml'), `businesses: [{ name: other, plan: ${name} }]`);
+      await json('seed', 'apply', path('seed.yaml'));
+      t.like(await json('plan', 'show', 'other'), { name, rate_per_minute, quotas });
+      t.like(await json('seed', 'apply', path('seed.yaml')), { changes: [] });
+    },
+  );

@@ -34,6 +34,30 @@ test.serial('a key is printed once, and never again by any command', async (t) =
   });
 });
 
+test.serial('a key may have a cap of its own, which its rotation keeps; none takes it away', async (t) => {
+  const { json, run } = operator(t);
+  await run('business', 'create', 'acme');
+  const { id, public_id } = await json('key', 'create', 'acme', '--live');
+  t.is(
+    (await run('key', 'limit', String(id), '--cap', '5000')).out,
+    `Key ${public_id} now has a cap of 5,000 credits a month.\n`,
+  );
+  t.like(await json('key', 'limit', String(public_id), '--cap', '5000'), { changed: false, monthly_cap: 5000 });
+  const rotated = await json('key', 'rotate', String(id));
+  t.like(await json('key', 'list', 'acme'), {
+    keys: [
+      { id, monthly_cap: 5000 },
+      { id: rotated.id, monthly_cap: 5000 },
+    ],
+  });
+  t.like(await json('key', 'limit', String(rotated.id), '--cap', 'none'), { changed: true, monthly_cap: null });
+  t.like(await json('key', 'list', 'acme'), { keys: [{ monthly_cap: null }, { monthly_cap: null }] });
+  const { acts } = await json('business', 'audit', 'acme');
+  t.like((acts as object[]).at(-1), { act: 'key.limit', subject: rotated.id, detail: { before: 5000, after: null } });
+  t.is((await run('key', 'limit', 'nobody', '--cap', '1')).code, 3);
+  t.is((await run('key', 'limit', String(id), '--cap', '-1')).code, 2);
+});
+
 test.serial('rotation refuses a grace of more than a year', async (t) => {
   const { run } = operator(t);
   t.regex((await run('key', 'rotate', 'any', '--grace', '366d')).err, /Found '366d', expected at most 365d/);

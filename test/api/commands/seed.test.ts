@@ -62,6 +62,22 @@ test.serial('what the file says differently is changed, what it does not name is
   t.is((members as unknown[]).length, 2);
 });
 
+test.serial('a seed sets the caps of keys that name one, and leaves those of others alone', async (t) => {
+  const { json, path } = operator(t);
+  const withCap = (cap: string) => SEED.replace("'portfolio:*'] }", `'portfolio:*']${cap} }`);
+  const caps = async () => (await json('key', 'list', 'acme')).keys;
+  const apply = async (seed: string) => {
+    writeFileSync(path('seed.yaml'), seed);
+    return (await json('seed', 'apply', path('seed.yaml'))).changes;
+  };
+  await apply(withCap(', monthly_cap: 20000'));
+  t.like(await caps(), [{ monthly_cap: 20_000 }, { monthly_cap: null }]);
+  t.deepEqual(await apply(withCap(', monthly_cap: 20000')), []);
+  t.deepEqual(await apply(SEED), []);
+  t.deepEqual(await apply(withCap(', monthly_cap: null')), ['acme: changed live key dashboard']);
+  t.like(await caps(), [{ monthly_cap: null }, { monthly_cap: null }]);
+});
+
 test.serial('a dry run says what it would do and does nothing', async (t) => {
   const { json, run, path } = operator(t);
   writeFileSync(path('seed.yaml'), SEED);

@@ -2,12 +2,17 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
+import { enqueueEarlierEvent } from '../../../api/push/events.ts';
 import { openOutlet } from '../../../api/push/outlet.ts';
+import { EARLIER_SAMPLES } from '../../../api/push/samples.ts';
 import { sendPush, startSending } from '../../../api/push/send.ts';
 import { signatureFault } from '../../../api/push/sign.ts';
 import { addDelivery } from '../../../api/records/deliveries.ts';
+import { markEarlierReceiver } from '../../../api/records/earlier-receivers.ts';
 import { CommitFailed } from '../../../api/records/failures.ts';
-import { sweepPushes } from '../../../api/records/pushes.ts';
+import { findPush, sweepPushes } from '../../../api/records/pushes.ts';
+import type { Delivery } from '../../../schemas/resources/delivery.ts';
+import { EarlierEventBody } from '../../../schemas/webhook-events.ts';
 import { startReceiver } from '../../support/service/receiver.ts';
 import { startService } from '../../support/service/service.ts';
 import {
@@ -218,4 +223,60 @@ test('an attempt is recorded once the records can be written again', async (t) =
   await sendPush(failing, { payload: JSON.parse(task?.payload ?? '') });
   t.is(service.receivers.received.length, 1);
   t.like(await answerOf(service, `${WEBHOOKS}/${webhook_id}`), { body: { success_count: 1 } });
+});
+
+test('a receiver of the earlier variant gets its payload, signed alike, and retries after 1 s, 30 s and 5 min and no others', async (t) => {
+  const { receiver, service } = await sending(t);
+  const { webhook_id, secret } = await makeWebhook(service, { url: receiver.url });
+  const { id: business_id } = await service.records.reader
+    .selectFrom('businesses')
+    .select('id')
+    .executeTakeFirstOrThrow();
+  receiver.answer = (_, response) => {
+    response.writeHead(503, { 'Retry-After': '7' }).end();
+  };
+  const [event_id = ''] = await service.records.transaction(async (rows) => {
+    await markEarlierReceiver(rows, webhook_id, business_id);
+    const about = { business_id, receivers: [webhook_id], alert_id: null, after: null, at_ms: 0 };
+    const data = EARLIER_SAMPLES['hail.detected'];
+    return await enqueueEarlierEvent(
+      rows,
+      { queue: service.services.queue, store: service.records.store },
+      { ...about, event: 'hail.detected', data },
+    );
+  });
+  const dropped = async () => (await findPush(service.records.reader, event_id))?.state === 'dropped';
+  await until(t, dropped);
+  t.is(receiver.received.length, 4);
+  for (const { headers, body } of receiver.received) {
+    t.like(headers, { 'x-service-event': 'hail.detected', 'x-service-delivery-id': event_id });
+    t.is(signatureFault(String(headers['x-service-signature']), body, secret, Date.now()), null);
+    t.deepEqual(EarlierEventBody.parse(JSON.parse(body)), {
+      event: 'hail.detected',
+      timestamp: '1970-01-01T00:00:00.000Z',
+      data: EARLIER_SAMPLES['hail.detected'],
+    });
+  }
+  const { body } = await answerOf(service, `${WEBHOOKS}/${webhook_id}/deliveries`);
+  const waits_ms = (body.deliveries as Delivery[]).map(({ next_retry_at, created_at, duration_ms }) =>
+    next_retry_at === null ? null : Date.parse(next_retry_at) - Date.parse(created_at) - duration_ms,
+  );
+  t.deepEqual(waits_ms.toReversed(), [1, 30, 300, null]);
+
+  receiver.answer = (_, response) => {
+    response.writeHead(200).end();
+  };
+  t.like(await answerOf(service, `${WEBHOOKS}/${webhook_id}/test`, sendingJson('POST', {})), {
+    body: { success: true },
+  });
+  t.like(JSON.parse(receiver.received.at(-1)?.body ?? ''), {
+    event: 'alert.created',
+    data: { test: true, storm_id: null },
+  });
+  t.like(
+    await answerOf(service, `${WEBHOOKS}/${webhook_id}/test`, sendingJson('POST', { event: 'webhook.disabled' })),
+    {
+      status: 400,
+    },
+  );
 });

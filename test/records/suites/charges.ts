@@ -41,8 +41,8 @@ export function chargesSuite(test: Register): void {
     const tenant = await makeTenant(records, world, 'acme', { spend_cap: 30 });
     t.is(await records.charge(chargeOf(tenant, 16, world)), 'charged');
     t.is(await records.charge(chargeOf(tenant, 15, world)), 'over_cap');
-    t.true(await records.wouldExceed(tenant.caller, 15, world.now_ms));
-    t.false(await records.wouldExceed(tenant.caller, 14, world.now_ms));
+    t.is(await records.wouldExceed(tenant.caller, 15, world.now_ms), 'over_cap');
+    t.is(await records.wouldExceed(tenant.caller, 14, world.now_ms), null);
     t.is(await records.charge(chargeOf(tenant, 14, world)), 'charged');
     t.is(await records.charge(chargeOf(tenant, 1, world)), 'over_cap');
     t.is(await usedBy(records, tenant), 30);

@@ -3,19 +3,24 @@ import { alertOrdersSuite, alertsSuite } from './alerts.ts';
 import { areasSuite } from './areas.ts';
 import { backupSuite } from './backup.ts';
 import { chargesSuite } from './charges.ts';
+import { earlierAlertsSuite } from './earlier-alerts.ts';
 import { idempotencySuite } from './idempotency.ts';
 import { integritySuite } from './integrity.ts';
 import { jobsSuite } from './jobs.ts';
+import { keyCapsSuite } from './key-caps.ts';
 import { keysSuite } from './keys.ts';
 import { portfolioSuite } from './portfolio.ts';
 import { purgeSuite } from './purge.ts';
 import { rememberedRootSuite } from './remembered-root.ts';
+import { requestDaysSuite } from './request-days.ts';
+import { riskScoresSuite } from './risk-scores.ts';
 import { tablesSuite } from './tables.ts';
 
 /** Everything that must hold on every kind of database. */
 export function everySuite(test: Register): void {
   for (const suite of [
     chargesSuite,
+    keyCapsSuite,
     keysSuite,
     idempotencySuite,
     portfolioSuite,
@@ -24,10 +29,13 @@ export function everySuite(test: Register): void {
     backupSuite,
     integritySuite,
     rememberedRootSuite,
+    requestDaysSuite,
     tablesSuite,
     alertsSuite,
     alertOrdersSuite,
     jobsSuite,
+    earlierAlertsSuite,
+    riskScoresSuite,
   ])
     suite(test);
 }

@@ -1,5 +1,6 @@
 import { createBusiness } from '../../../api/records/businesses.ts';
-import { createKey } from '../../../api/records/key-rows.ts';
+import { setKeyCap } from '../../../api/records/key-caps.ts';
+import { createKey, findKey } from '../../../api/records/key-rows.ts';
 import { SELF_HOSTED } from '../../../api/records/plans.ts';
 import type { Plan } from '../../../api/records/records.ts';
 import type { RunningService } from './service.ts';
@@ -39,6 +40,19 @@ export async function openAccount(
     const wanted = { business_id: made.id, kind, variant, name: 'key', scopes, expires_at };
     const key = await createKey(rows, wanted, services.now());
     return { business_id: made.id, key_id: key.id, key: key.text };
+  });
+}
+
+/** Gives the key of an account a monthly cap of its own. */
+export async function limitKey(
+  { records, services }: Pick<RunningService, 'records' | 'services'>,
+  { key_id }: Account,
+  monthly_cap: number,
+): Promise<void> {
+  await records.transaction(async (rows) => {
+    const row = await findKey(rows, key_id);
+    if (row === null) throw new Error(`key ${key_id} is gone`);
+    await setKeyCap(rows, records.store, row, monthly_cap, services.now());
   });
 }
 

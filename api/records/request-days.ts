@@ -1,0 +1,177 @@
+import type { Transaction } from 'kysely';
+import { utcDate } from '../../schemas/time.ts';
+import type { Store } from './database.ts';
+import { isOutage } from './failures.ts';
+import type { Marks } from './marks.ts';
+import type { Database } from './tables.ts';
+
+/** Requests that a process takes from a day at a time, at most; fewer the less is left, so that processes share the last ones. */
+const LARGEST_BLOCK = 50;
+const PART_OF_THE_REST = 32;
+/** How long a day that was found used up is not looked at again: another process may have given requests back. */
+const USED_UP_MS = 1_000;
+/** What was taken from a day and not asked for during so long is given back. */
+const IDLE_MS = 5_000;
+
+/** Counts of requests a day, where a plan limits them. */
+export interface RequestDays {
+  /**
+   * Counts a request, and says whether the day still had one. What was taken from the day beforehand costs nothing more; else a
+   * commit takes some for this request and those that follow, so that no call ever finds more than the limit, in any number of
+   * processes and after any end of one: what a killed process had taken and not given out is lost until the day ends. While
+   * nothing can be written the request is let through, and a charge is not.
+   */
+  readonly admit: (business_id: string, limit: number, now_ms: number) => boolean | Promise<boolean>;
+  /** Gives back what was taken and is not needed; what cannot be given back is lost. */
+  readonly close: () => Promise<void>;
+}
+
+/** What a process holds of a day of a business. */
+interface Held {
+  readonly day: string;
+  /** Taken from the day, and not asked for yet. */
+  left: number;
+  /** Since somebody last looked. */
+  isAskedFor: boolean;
+  taking: Promise<void> | null;
+  /** The limit at which the day was found used up, and when by the monotonic clock. */
+  used_up: { readonly limit: number; readonly at_ms: number } | null;
+}
+
+export function openRequestDays(
+  { transact }: Pick<Marks, 'transact'>,
+  { forUpdate, forKeyShare }: Pick<Store, 'forUpdate' | 'forKeyShare'>,
+): RequestDays {
+  /** By business; none is removed, they are small. */
+  const days = new Map<string, Held>();
+  let givingBack: Promise<void> = Promise.resolve();
+
+  function heldOf(business_id: string, day: string): Held {
+    const known = days.get(business_id);
+    if (known?.day === day) return known;
+    const held = { day, left: 0, isAskedFor: false, taking: null, used_up: null };
+    days.set(business_id, held);
+    return held;
+  }
+
+  async function take(business_id: string, held: Held, limit: number): Promise<void> {
+    const taken = await transact((rows) => takeBlock(rows, { forUpdate, forKeyShare }, business_id, held.day, limit));
+    held.left += taken;
+    held.used_up = taken === 0 ? { limit, at_ms: performance.now() } : null;
+  }
+
+  async function waitAndAdmit(business_id: string, held: Held, limit: number): Promise<boolean> {
+    while (held.left === 0 && !isUsedUp(held, limit)) {
+      held.taking ??= take(business_id, held, limit).finally(() => {
+        held.taking = null;
+      });
+      try {
+        await held.taking;
+      } catch (error) {
+        if (isOutage(error)) return true;
+        throw error;
+      }
+    }
+    if (held.left === 0) return false;
+    held.left -= 1;
+    return true;
+  }
+
+  async function giveBack(all: boolean): Promise<void> {
+    for (const [business_id, held] of days) {
+      if (all) await held.taking?.catch(ignoreOutage);
+      const unused = all || !held.isAskedFor ? held.left : 0;
+      held.isAskedFor = false;
+      if (unused === 0) continue;
+      held.left -= unused;
+      await transact((rows) => returnBlock(rows, business_id, held.day, unused)).catch(ignoreOutage);
+    }
+  }
+
+  const timer = setInterval(() => {
+    givingBack = givingBack.then(() => giveBack(false));
+  }, IDLE_MS).unref();
+
+  return {
+    admit: (business_id, limit, now_ms) => {
+      const held = heldOf(business_id, utcDate(now_ms));
+      held.isAskedFor = true;
+      if (held.left === 0) return waitAndAdmit(business_id, held, limit);
+      held.left -= 1;
+      return true;
+    },
+    close: async () => {
+      clearInterval(timer);
+      await givingBack;
+      await giveBack(true);
+    },
+  };
+}
+
+function isUsedUp({ used_up }: Held, limit: number): boolean {
+  return used_up?.limit === limit && performance.now() - used_up.at_ms < USED_UP_MS;
+}
+
+/** Nothing was taken, or what was given back is lost. */
+function ignoreOutage(error: unknown): void {
+  if (!isOutage(error)) throw error;
+}
+
+/** Takes requests from a day and returns how many: 0 when it is used up, or the business is gone. */
+async function takeBlock(
+  rows: Transaction<Database>,
+  { forUpdate, forKeyShare }: Pick<Store, 'forUpdate' | 'forKeyShare'>,
+  business_id: string,
+  day: string,
+  limit: number,
+): Promise<number> {
+  const business = rows.selectFrom('businesses').select('id').where('id', '=', business_id).modifyEnd(forKeyShare);
+  if ((await business.executeTakeFirst()) === undefined) return 0;
+  await rows
+    .insertInto('request_days')
+    .values({ business_id, day, requests: 0 })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const { requests } = await rows
+    .selectFrom('request_days')
+    .select('requests')
+    .where('business_id', '=', business_id)
+    .where('day', '=', day)
+    .modifyEnd(forUpdate)
+    .executeTakeFirstOrThrow();
+  const rest = Math.max(0, limit - requests);
+  const block = Math.min(LARGEST_BLOCK, Math.ceil(rest / PART_OF_THE_REST));
+  if (block > 0)
+    await rows
+      .updateTable('request_days')
+      .set((eb) => ({ requests: eb('requests', '+', block) }))
+      .where('business_id', '=', business_id)
+      .where('day', '=', day)
+      .execute();
+  return block;
+}
+
+async function returnBlock(
+  rows: Transaction<Database>,
+  business_id: string,
+  day: string,
+  unused: number,
+): Promise<void> {
+  await rows
+    .updateTable('request_days')
+    .set((eb) => ({ requests: eb('requests', '-', unused) }))
+    .where('business_id', '=', business_id)
+    .where('day', '=', day)
+    .execute();
+}
+
+/** Removes the counts of days that are over. */
+export async function sweepRequestDays(rows: Transaction<Database>, now_ms: number): Promise<void> {
+  await rows
+    .deleteFrom('request_days')
+    .where('day', '<', utcDate(now_ms - KEPT_MS))
+    .execute();
+}
+
+/** A clock may be set back by an hour, not by days. */
+const KEPT_MS = 2 * 86_400_000;

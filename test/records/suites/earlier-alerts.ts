@@ -1,0 +1,125 @@
+import { createWatch } from '../../../api/push/watch.ts';
+import { markEarlierReceiver } from '../../../api/records/earlier-receivers.ts';
+import type { Records } from '../../../api/records/records.ts';
+import { createSubscription, updateSubscription } from '../../../api/records/subscriptions.ts';
+import { createWebhook } from '../../../api/records/webhooks.ts';
+import type { AnyEventType } from '../../../schemas/webhook-events.ts';
+import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../../support/data/alert-scans.ts';
+import { makeTenant, type Register, type World } from '../world.ts';
+
+const PLACE = { lat: 35.005, lon: -97.005 };
+
+/** A subscription of 38 mm, and somebody who watches for it. */
+async function watched(world: World) {
+  const records = await world.open();
+  const { caller } = await makeTenant(records, world, 'acme');
+  const { business_id } = caller;
+  const writing = <R>(work: (writer: Parameters<typeof updateSubscription>[0]) => Promise<R>) =>
+    records.transaction((rows) => work({ rows, business_id, now_ms: world.now_ms }));
+  const scans: MadeScan[] = [];
+  const watches = [records, await world.open()].map((own) =>
+    createWatch(watchPartsOf(own, { now: () => world.now_ms, published: () => scans })),
+  );
+  const subscription = await writing((writer) => createSubscription(writer, WANTED, 100));
+  const id = subscription?.id ?? '';
+  return {
+    records,
+    id,
+    writing,
+    mark: (receiver_id: string) => writing(({ rows }) => markEarlierReceiver(rows, receiver_id, business_id)),
+    webhook: async (events: readonly AnyEventType[]) => {
+      const secrets = { encrypt: (text: string) => text, decrypt: (text: string) => text, signatures: () => [] };
+      const made = await writing((writer) => createWebhook(writer, secrets, { url: WANTED.webhook_url, events }, 10));
+      return made?.webhook.id ?? '';
+    },
+    /** Publishes a scan for each size, two minutes after the other, which both processes lay over what asks. */
+    publish: async (minute: number, ...sizes: readonly number[]) => {
+      for (const [k, mm] of sizes.entries()) {
+        const own = { minute: minute + 2 * k };
+        scans.push(mm === 0 ? own : { ...own, hail: [[PLACE.lat, PLACE.lon, mm]] });
+        world.now_ms = START_MS + (own.minute + 1) * MINUTE_MS;
+        await Promise.all(watches.map((watch) => watch(editionOf(scans))));
+      }
+    },
+  };
+}
+
+const WANTED = {
+  name: 'Depot',
+  ...PLACE,
+  radius_km: 25,
+  min_size_mm: 38,
+  webhook_url: 'https://receiver.example/hail',
+  secret: 'sealed',
+};
+
+/** What was written for a receiver, in order. */
+async function toldTo(records: Records, receiver_id: string) {
+  const rows = await records.reader
+    .selectFrom('pushes')
+    .select(['event', 'body'])
+    .where('receiver_id', '=', receiver_id)
+    .orderBy('id')
+    .execute();
+  return rows.map(({ event, body }) => ({ event, body: JSON.parse(body) }));
+}
+
+/** Hail and alerts as the earlier variant tells them. */
+export function earlierAlertsSuite(test: Register): void {
+  test('a subscription of the earlier variant is told of any hail and of its threshold, each once, in the earlier words', async (t, world) => {
+    const { records, id, mark, publish } = await watched(world);
+    await mark(id);
+    await publish(0, 0, 18, 24, 40, 20);
+    await publish(38, 0);
+    const told = await toldTo(records, id);
+    t.deepEqual(
+      told.map(({ event, body }) => [event, body.data.mesh_size_mm]),
+      [
+        ['hail.detected', 24],
+        ['alert.created', 40],
+        ['alert.resolved', 40],
+        ['hail.cleared', 40],
+      ],
+    );
+    t.deepEqual(told[0]?.body, {
+      event: 'hail.detected',
+      timestamp: '2026-05-01T20:05:00.000Z',
+      data: {
+        subscription_id: id,
+        storm_id: '20260501-t1',
+        mesh_size_mm: 24,
+        probability: 0.8,
+        coordinates: { lat: PLACE.lat, lng: PLACE.lon },
+      },
+    });
+    const row = await records.reader.selectFrom('subscriptions').select('trigger_count').executeTakeFirstOrThrow();
+    t.is(row.trigger_count, 1);
+  });
+
+  test('a webhook of the earlier variant hears of every subscription, whose own address hears as before', async (t, world) => {
+    const { records, id, mark, webhook, publish } = await watched(world);
+    const earlier = await webhook(['hail.detected', 'alert.created']);
+    const current = await webhook(['alert.created', 'alert.resolved']);
+    await mark(earlier);
+    await publish(0, 0, 24, 40);
+    const events = async (receiver: string) => (await toldTo(records, receiver)).map(({ event }) => event);
+    t.deepEqual(await events(earlier), ['hail.detected', 'alert.created']);
+    t.deepEqual([await events(id), await events(current)], [['alert.created'], ['alert.created']]);
+    t.like((await toldTo(records, id))[0]?.body, { schema_version: 1, data: { estimated_size_mm: 40 } });
+    t.like((await toldTo(records, earlier))[1]?.body, { data: { subscription_id: id, mesh_size_mm: 40 } });
+  });
+
+  test('a paused subscription of the earlier variant closes both alerts, and nobody is told', async (t, world) => {
+    const { records, id, mark, writing, publish } = await watched(world);
+    await mark(id);
+    await publish(0, 0, 40);
+    await writing((writer) => updateSubscription(writer, id, { status: 'paused' }));
+    await publish(40, 0);
+    const alerts = await records.reader.selectFrom('alerts').select(['status', 'open_location']).execute();
+    t.deepEqual(alerts, [
+      { status: 'closed', open_location: null },
+      { status: 'closed', open_location: null },
+    ]);
+    t.is((await toldTo(records, id)).length, 2);
+  });
+}

@@ -1,0 +1,42 @@
+import type { Records } from '../../../api/records/records.ts';
+import { makeTenant, type Register, type World } from '../world.ts';
+
+const LIMIT = 100;
+
+/** How many of so many parallel requests the day still has, by turns in each process. */
+async function admitted(processes: readonly Records[], world: World, business_id: string, count: number) {
+  const asked = Array.from({ length: count }, (_, k) =>
+    (processes[k % processes.length] as Records).admitToday(business_id, LIMIT, world.now_ms),
+  );
+  return (await Promise.all(asked)).filter(Boolean).length;
+}
+
+async function countedToday({ reader }: Records): Promise<number | undefined> {
+  return (await reader.selectFrom('request_days').select('requests').executeTakeFirst())?.requests;
+}
+
+/** Requests a day, where a plan limits them. */
+export function requestDaysSuite(test: Register): void {
+  test('of parallel requests in two processes exactly those that the day has are admitted, and each day has its own', async (t, world) => {
+    const processes = [await world.open(), await world.open()];
+    const { caller } = await makeTenant(processes[0] as Records, world, 'acme');
+    t.is(await admitted(processes, world, caller.business_id, 3 * LIMIT), LIMIT);
+    t.is(await countedToday(processes[0] as Records), LIMIT);
+    t.is(await admitted(processes, world, caller.business_id, 10), 0);
+    world.now_ms = Date.parse('2026-05-21T00:00:00Z');
+    t.is(await admitted(processes, world, caller.business_id, 3 * LIMIT), LIMIT);
+  });
+
+  test('a restart keeps the count of the day to the request; a process that was killed has only taken too many', async (t, world) => {
+    const first = await world.open();
+    const { caller } = await makeTenant(first, world, 'acme');
+    t.is(await admitted([first], world, caller.business_id, 10), 10);
+    await first.close();
+    const killed = await world.open();
+    t.is(await countedToday(killed), 10);
+    t.is(await admitted([killed], world, caller.business_id, 41), 41);
+    const taken = (await countedToday(killed)) ?? 0;
+    t.true(taken >= 51 && taken <= 54);
+    t.is(await admitted([await world.open()], world, caller.business_id, LIMIT), LIMIT - taken);
+  });
+}

@@ -1,0 +1,110 @@
+import { createRiskWatch } from '../../../api/push/risk-watch.ts';
+import { tableShelf } from '../../../api/queue/table.ts';
+import { queueOver } from '../../../api/queue/work.ts';
+import { markEarlierReceiver } from '../../../api/records/earlier-receivers.ts';
+import { upsertLocations } from '../../../api/records/portfolio.ts';
+import type { Records, Writer } from '../../../api/records/records.ts';
+import { createSubscription } from '../../../api/records/subscriptions.ts';
+import { createWebhook } from '../../../api/records/webhooks.ts';
+import type { ClimatologyCell } from '../../../schemas/tables/climatology.ts';
+import { makeTenant, type Register, type World } from '../world.ts';
+
+const PLACE = { lat: 35.005, lon: -97.005 };
+const YARD = { name: 'Yard', ...PLACE, address: null, tags: null };
+const ADDRESS = 'https://receiver.example/hail';
+
+/** A business with a subscription, a saved location and a webhook of the earlier variant, and two processes that watch. */
+async function watched(world: World) {
+  const records = await world.open();
+  const { caller } = await makeTenant(records, world, 'acme');
+  const { business_id } = caller;
+  const writing = <R>(work: (writer: Writer) => Promise<R>) =>
+    records.transaction((rows) => work({ rows, business_id, now_ms: world.now_ms }));
+  const ids = await writing(async (writer) => {
+    const wanted = { ...PLACE, radius_km: 25, min_size_mm: 25, webhook_url: ADDRESS, secret: 'sealed' };
+    const subscription = await createSubscription(writer, { name: 'Depot', ...wanted }, 10);
+    const secrets = { encrypt: (text: string) => text, decrypt: (text: string) => text, signatures: () => [] };
+    const hook = await createWebhook(writer, secrets, { url: ADDRESS, events: ['risk.changed'] }, 10);
+    const { outcomes } = await upsertLocations(writer, [{ ...YARD, id: null }], 10);
+    const location = outcomes[0]?.kind === 'created' ? outcomes[0].id : '';
+    const made = { subscription: subscription?.id ?? '', webhook: hook?.webhook.id ?? '', location };
+    for (const id of [made.subscription, made.webhook]) await markEarlierReceiver(writer.rows, id, business_id);
+    return made;
+  });
+  let runs = 0;
+  let score = 0;
+  const cell = () => ({ annual_score: score }) as ClimatologyCell;
+  const watchOf = (own: Records) =>
+    createRiskWatch({
+      climatology: { table: () => ({ version: String(runs), cell }) },
+      records: own,
+      queue: queueOver(tableShelf(own.store), { failed: () => {}, troubled: () => {} }),
+      now: () => world.now_ms,
+    });
+  const watches = [watchOf(records), watchOf(await world.open())];
+  return {
+    ...ids,
+    records,
+    writing,
+    /** A weekly run that comes to a score, seen by both processes at once; returns what was told of it. */
+    run: async (now: number) => {
+      runs += 1;
+      score = now;
+      const before = await records.reader.selectFrom('pushes').select('id').execute();
+      await Promise.all(watches.map((watch) => watch()));
+      const told = await records.reader
+        .selectFrom('pushes')
+        .select(['id', 'receiver_id', 'event', 'body'])
+        .orderBy('id')
+        .execute();
+      return told.filter(({ id }) => !before.some((old) => old.id === id));
+    },
+    restart: async () => {
+      watches.splice(0, 1, watchOf(await world.open()));
+    },
+  };
+}
+
+/** Risk scores as the earlier variant tells them. */
+export function riskScoresSuite(test: Register): void {
+  test('a risk score is told once it has moved by more than 10 points since it was told last, once in two processes', async (t, world) => {
+    const { run, restart, subscription, webhook, location } = await watched(world);
+    t.deepEqual(await run(40), []);
+    t.deepEqual(await run(50), []);
+    const told = await run(51);
+    t.deepEqual(told.map(({ receiver_id }) => receiver_id).toSorted(), [subscription, webhook, webhook].toSorted());
+    t.deepEqual(
+      told
+        .filter(({ receiver_id }) => receiver_id === webhook)
+        .map(({ body }) => JSON.parse(body))
+        .toSorted((a) => ('subscription_id' in a.data ? -1 : 1)),
+      [{ subscription_id: subscription }, { location_id: location }].map((place) => ({
+        event: 'risk.changed',
+        timestamp: new Date(world.now_ms).toISOString(),
+        data: {
+          ...place,
+          previous_score: 40,
+          risk_score: 51,
+          coordinates: { lat: PLACE.lat, lng: PLACE.lon },
+        },
+      })),
+    );
+    await restart();
+    t.deepEqual(await run(51), []);
+    t.deepEqual(await run(45), []);
+    t.is((await run(39)).length, 3);
+  });
+
+  test('a saved location that was moved begins anew, and nobody is told', async (t, world) => {
+    const { run, writing, location, webhook } = await watched(world);
+    await run(40);
+    await writing((writer) => upsertLocations(writer, [{ ...YARD, id: location, lat: 40.005 }], 10));
+    const told = await run(80);
+    t.deepEqual(
+      told
+        .filter(({ receiver_id }) => receiver_id === webhook)
+        .map(({ body }) => Object.keys(JSON.parse(body).data)[0]),
+      ['subscription_id'],
+    );
+  });
+}
