@@ -34,8 +34,8 @@ export interface FileMemoryOptions {
   readonly failed?: (path: string, error: unknown) => void;
 }
 
-/** A year of four times the hail of CONUS takes 170 MB; a usual one a quarter. */
-const BYTES_MAX = 192_000_000;
+/** Three times what a usual year of CONUS takes: 2.4 million pixels, 40 MB. */
+const BYTES_MAX = 128_000_000;
 /** Files that wait to be read; of more the one asked for longest ago is forgotten until it is asked for again. */
 const WAITING_MAX = 1024;
 /**
