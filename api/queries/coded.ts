@@ -36,16 +36,22 @@ export function coder(): Coder {
         codes[length++] = last_code;
       }
     },
-    done: () => {
-      const values = Float64Array.from(codeOf.keys());
-      const kept = values.length <= 1 ? null : narrow(codes.subarray(0, length), values.length);
-      return {
-        bytes: values.byteLength + (kept?.byteLength ?? 0),
-        length,
-        values,
-        codeOf: kept === null ? () => 0 : (index) => kept[index],
-      };
-    },
+    done: () => coded(Float64Array.from(codeOf.keys()), codes.subarray(0, length)),
+  };
+}
+
+/** Outside the coder: what it returns must not hold on to the room that the coder worked in. */
+function coded(values: Float64Array, codes: Uint32Array): Coded {
+  const kept = values.length <= 1 ? null : narrow(codes, values.length);
+  return columnOf(values, kept, codes.length);
+}
+
+function columnOf(values: Float64Array, codes: Uint8Array | Uint16Array | Uint32Array | null, length: number): Coded {
+  return {
+    bytes: values.byteLength + (codes?.byteLength ?? 0),
+    length,
+    values,
+    codeOf: codes === null ? () => 0 : (index) => codes[index],
   };
 }
 

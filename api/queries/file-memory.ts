@@ -34,15 +34,15 @@ export interface FileMemoryOptions {
   readonly failed?: (path: string, error: unknown) => void;
 }
 
-/** A year of four times the hail of CONUS takes 170 MB; a usual one a quarter. */
-const BYTES_MAX = 192_000_000;
+/** Three times what a usual year of CONUS takes: 2.4 million pixels, 40 MB. */
+const BYTES_MAX = 128_000_000;
 /** Files that wait to be read; of more the one asked for longest ago is forgotten until it is asked for again. */
 const WAITING_MAX = 1024;
 /**
- * Rest after a file, as a multiple of the time it took: questions go on meanwhile. Where they need more than fits, what is read
- * is soon driven out again: that costs a tenth of a core.
+ * Rest after each file: questions go on meanwhile. Where they need more than fits, what is read is soon driven out again, and
+ * must not cost more than a fraction of a core.
  */
-const REST = { usually: 1, when_full: 9 } as const;
+const REST_MS = { usually: 5, when_full: 200 } as const;
 
 interface Kept {
   readonly path: string;
@@ -83,9 +83,8 @@ export function openFileMemory(engine: Engine, options: FileMemoryOptions = {}):
       if (newest === undefined || closed) return;
       const [key, { view, path }] = newest;
       try {
-        const started = performance.now();
         const isFull = keep(key, path, await view.read(engine.priority, path));
-        await pause((performance.now() - started) * (isFull ? REST.when_full : REST.usually));
+        await pause(isFull ? REST_MS.when_full : REST_MS.usually);
       } catch (error) {
         if (!closed) failed(path, error);
       } finally {
