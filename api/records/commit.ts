@@ -62,6 +62,7 @@ export function createCommitter({ writer, marks, doubts, charging, notes, notes_
   let waiting: Waiting[] = [];
   let scheduled: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
+  let flushing: Promise<void> = Promise.resolve();
   let ending = false;
   let working = true;
   /** Monotonic, milliseconds: when a commit last worked. */
@@ -147,6 +148,10 @@ export function createCommitter({ writer, marks, doubts, charging, notes, notes_
     if (batch.cursors.length + batch.keys.length + batch.claims.length > 0) await commit(batch, []);
   }
 
+  function flushLater(): void {
+    flushing = flush().catch(ignoreOutage);
+  }
+
   return {
     charge: (charge) =>
       new Promise((resolve, reject) => {
@@ -154,7 +159,7 @@ export function createCommitter({ writer, marks, doubts, charging, notes, notes_
         schedule();
       }),
     noted: () => {
-      if (!ending) timer ??= setTimeout(() => void flush().catch(ignoreOutage), notes_wait_ms).unref();
+      if (!ending) timer ??= setTimeout(flushLater, notes_wait_ms).unref();
     },
     works: async (machine_ms) => {
       if (working && performance.now() - proved_ms < PROOF_LASTS_MS) return true;
@@ -168,6 +173,7 @@ export function createCommitter({ writer, marks, doubts, charging, notes, notes_
       while (scheduled !== null) await scheduled;
       await probing?.outcome;
       if (timer !== null) clearTimeout(timer);
+      await flushing;
       await flush();
     },
   };
