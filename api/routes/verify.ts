@@ -5,10 +5,9 @@ import {
   VerificationRequest,
 } from '../../schemas/resources/verification.ts';
 import { writeEndpoint } from '../endpoint.ts';
-import { ApiError } from '../errors.ts';
 import { readVerification } from '../queries/verification.ts';
 import { methodologyOf, verificationHash } from '../rules/verification.ts';
-import { rangeFault } from '../rules/verification-range.ts';
+import { refuseFuture } from './future-dates.ts';
 
 const EXAMPLE_REQUEST = { lat: 35.22, lon: -97.44, date_start: '2026-04-01', date_end: '2026-05-01' };
 const EXAMPLE_JUDGED = {
@@ -51,12 +50,6 @@ const EXAMPLE: Verification = {
   data_as_of: '2026-05-02T00:14:09Z',
 };
 
-/** Refuses a range of dates that the clock has not reached. */
-export function checkRange(body: VerificationRequest, now_ms: number): void {
-  const fault = rangeFault(body, now_ms);
-  if (fault !== null) throw new ApiError('bad_request', `/${fault.member}: ${fault.reason}`);
-}
-
 export const verify = writeEndpoint({
   method: 'POST',
   path: '/v1/verify',
@@ -73,7 +66,7 @@ export const verify = writeEndpoint({
   price: () => ({ operation: 'verify.create', credits: 50, count: 1 }),
   data_source: ({ data_source }) => data_source,
   prepare: async ({ body, now_ms, services }) => {
-    checkRange(body, now_ms);
+    refuseFuture(body, now_ms);
     return (await readVerification(services, services.catalog.edition(), body)).verification;
   },
   write: async (_, __, verification) => ({ body: verification }),

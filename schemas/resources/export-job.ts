@@ -1,23 +1,14 @@
 import { z } from 'zod';
 import type { Bbox } from '../geo/position.ts';
 import { usStates } from '../reference/us-states.ts';
-import { addDays, isCalendarDate } from '../time.ts';
+import { addDays } from '../time.ts';
+import { bodyDate } from './body-dates.ts';
 import { DATASETS, EXPORT_DAYS_MAX, EXPORT_FORMATS, EXPORT_ROW_CAPS } from './export-params.ts';
 import { wireCount, wireTime } from './fields.ts';
 import { jobStatus, pollUrl } from './report-job.ts';
-import { HISTORY_FIRST_DATE } from './verification.ts';
 
 /** Days that an export is kept after it was asked for. */
 export const EXPORT_KEPT_DAYS = 30;
-
-const bodyDate = (description: string) =>
-  z
-    .string()
-    .refine(isCalendarDate, { error: 'is no date of the calendar, expected YYYY-MM-DD', abort: true })
-    .refine((date) => date >= HISTORY_FIRST_DATE, {
-      error: `is before the first date of history, expected ${HISTORY_FIRST_DATE} or later`,
-    })
-    .meta({ description, format: 'date' });
 
 const BBOX_EXPECTED = 'expected [minLon, minLat, maxLon, maxLat] with each minimum below its maximum';
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { MixedProvenance } from '../provenance.ts';
 import { REPORT_FEEDS } from '../tables/ground-reports.ts';
-import { addDays, isCalendarDate } from '../time.ts';
+import { addDays } from '../time.ts';
+import { bodyDate, HISTORY_FIRST_DATE } from './body-dates.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
 import { wireLat, wireLon } from './fields.ts';
 
@@ -16,17 +17,6 @@ export const VERDICTS = ['hit', 'marginal', 'miss'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 /** Most days of a verification, both ends included. */
 export const VERIFICATION_DAYS_MAX = 90;
-/** History runs from this date; between it and the first published data a verification is valid and finds nothing. */
-export const HISTORY_FIRST_DATE = '2020-01-01';
-
-const bodyDate = (description: string) =>
-  z
-    .string()
-    .refine(isCalendarDate, { error: 'is no date of the calendar, expected YYYY-MM-DD', abort: true })
-    .refine((date) => date >= HISTORY_FIRST_DATE, {
-      error: `is before the first date of history, expected ${HISTORY_FIRST_DATE} or later`,
-    })
-    .meta({ description, format: 'date' });
 
 /** Where, and on which dates. What the clock decides is checked beside it. */
 export const VerificationRequest = z

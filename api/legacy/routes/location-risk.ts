@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HISTORY_FIRST_DATE } from '../../../schemas/resources/body-dates.ts';
 import { EarlierRisk } from '../../../schemas/resources/earlier.ts';
 import { MONTHS, RISK_RADIUS_KM } from '../../../schemas/risk.ts';
 import { EVENT_MIN_MM } from '../../../schemas/size.ts';
@@ -17,7 +18,6 @@ import { spokenFor, takenOver } from '../endpoint.ts';
 import { between, drawsFrom, simulatedDay, whole } from '../simulate.ts';
 
 /** The first date that there can be data of. */
-const HISTORY_FROM = '2020-01-01';
 /** The last years, which are held against those before. */
 const RECENT_DAYS = 730;
 
@@ -60,7 +60,7 @@ export const earlierLocationRisk = readEndpoint({
     const table = climatology.table();
     const last = stormDate(now_ms, storm_day_start_hour);
     return {
-      dates: edition.datesBetween(HISTORY_FROM, last),
+      dates: edition.datesBetween(HISTORY_FIRST_DATE, last),
       provenance: table?.provenance ?? null,
       table,
       last,
@@ -75,7 +75,7 @@ export const earlierLocationRisk = readEndpoint({
       lat: location.lat,
       lon: location.lon,
       radius_km: RISK_RADIUS_KM,
-      first: HISTORY_FROM,
+      first: HISTORY_FIRST_DATE,
       last,
       min_size_mm: EVENT_MIN_MM,
       limit: Number.POSITIVE_INFINITY,
