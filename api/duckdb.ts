@@ -181,6 +181,11 @@ function queriesOver(run: <Outcome>(work: Work<Outcome>) => Promise<Outcome>): Q
   };
 }
 
+/** Does work that a question gives rise to and does not wait for: it is no part of the question. */
+export function asNoQuestion<Result>(work: () => Result): Result {
+  return questions.exit(work);
+}
+
 interface Result {
   readonly names: readonly string[];
   readonly columns: readonly (readonly unknown[])[];

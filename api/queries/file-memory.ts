@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Engine, Queries } from '../duckdb.ts';
+import { asNoQuestion, type Engine, type Queries } from '../duckdb.ts';
 
 /** Something that knows its size in memory. */
 export interface Sized {
@@ -104,7 +104,7 @@ export function openFileMemory(engine: Engine, options: FileMemoryOptions = {}):
       } else if (!waiting.has(key) && !closed) {
         waiting.set(key, { view, path });
         if (waiting.size > WAITING_MAX) waiting.delete(waiting.keys().next().value as string);
-        running ??= readWaiting().finally(() => {
+        running ??= asNoQuestion(readWaiting).finally(() => {
           running = null;
         });
       }
