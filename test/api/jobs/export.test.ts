@@ -1,9 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { parse } from 'csv-parse/sync';
 import type { FeatureCollection, Point, Polygon } from 'geojson';
-import { type Catalog, type Edition, openCatalog } from '../../../api/catalog.ts';
+import { type Catalog, DataUnavailable, type Edition, openCatalog } from '../../../api/catalog.ts';
 import { openEngine } from '../../../api/duckdb.ts';
 import { makeExport, writeExport } from '../../../api/jobs/export.ts';
 import { swathOf } from '../../../api/queries/swaths.ts';
@@ -359,6 +359,24 @@ test('an export that is given up throws the reason, and so does one that waits b
     readdirSync(out).filter((name) => name.startsWith('running') || name.startsWith('waiting')),
     [],
   );
+});
+
+test('a file of the edition that is gone is data that cannot be read now, never fewer rows', async (t) => {
+  const copy = mkdtempSync(join(SCRATCH, 'hail-export-lost-'));
+  cpSync(root, copy, { recursive: true });
+  const from = await openCatalog(copy, 0);
+  try {
+    const [lost] = from.edition().paths('detections', [DAY]);
+    if (lost === undefined) throw new Error('no file of detections, expected one');
+    renameSync(lost, `${lost}.away`);
+    for (const dataset of ['detections', 'swaths'] as const)
+      await t.throwsAsync(written({ dataset, format: 'csv' }, { from }), { instanceOf: DataUnavailable });
+    renameSync(`${lost}.away`, lost);
+    t.is((await written({ dataset: 'detections', format: 'csv' }, { from })).summary.row_count, 15);
+  } finally {
+    await from.close();
+    rmSync(copy, { recursive: true, force: true });
+  }
 });
 
 test('the job says how the file is sent and named, and when its data were seen', async (t) => {
