@@ -9,7 +9,6 @@ import {
 import { type Catalog, DataUnavailable, type Edition } from '../catalog.ts';
 import { JOBS, openFilesEngine } from '../duckdb.ts';
 import { regionOf } from '../rules/region.ts';
-import { datesWithoutData } from './dates-without-data.ts';
 import { detectionRows } from './export-detections.ts';
 import { copyStatement, FILE_KINDS } from './export-format.ts';
 import { reportRows } from './export-reports.ts';
@@ -25,7 +24,7 @@ const ROWS_OF: Readonly<Record<Dataset, RowsOf>> = {
 
 /** A file as it was written, and what is known of its rows. */
 export interface WrittenExport extends MadeFile<ExportSummary>, Pick<ExportRows, 'note'> {
-  /** Storm dates asked for that are not published. */
+  /** Storm dates asked for of which nothing was taken in. */
   readonly dates_without_data: readonly string[];
 }
 
@@ -64,7 +63,7 @@ async function write(
   signal.throwIfAborted();
   const { dataset, date_start, date_end, format } = params;
   const question = { edition, first: date_start, last: date_end, region: regionOf(params) };
-  const { files, rows: rowsOf } = ROWS_OF[dataset];
+  const { files, rows: rowsOf, datesWithoutData } = ROWS_OF[dataset];
   const spill_folder = `${path}.spill`;
   const inputs = files(question);
   const engine = await openFilesEngine([...inputs, path], JOBS, spill_folder);
@@ -72,7 +71,7 @@ async function write(
   signal.addEventListener('abort', stop);
   try {
     signal.throwIfAborted();
-    const dates_without_data = datesWithoutData(edition, date_start, date_end);
+    const dates_without_data = datesWithoutData(question);
     const rows = await rowsOf(engine, question, cap);
     await engine.rows(copyStatement({ params, rows, dates_without_data, path }), rows.parameters);
     const { row_count, truncated, data_as_of_ms, data_source, note } = rows;

@@ -311,11 +311,22 @@ test('what was never taken in is said to be unknown, not empty', async (t) => {
   t.like(reports, { data_source: null, data_as_of_ms: null, summary: { row_count: 0 } });
   t.regex(reports.note ?? '', /no ground report was ever taken in/);
   t.like(collection(reports.text()), { note: reports.note, data_source: null });
+  t.deepEqual(reports.dates_without_data, [DAY, NEXT]);
   const early = await written({ dataset: 'detections', format: 'parquet' }, { from: unfedCatalog });
   t.deepEqual([early.dates_without_data, early.data_source, early.note], [[DAY], 'simulated', null]);
   const never = await written({ dataset: 'swaths', format: 'csv', date_start: QUIET, date_end: QUIET });
   t.deepEqual([never.dates_without_data, never.data_source], [[QUIET], null]);
   t.regex(never.note ?? '', /no scan of these dates was taken in/);
+});
+
+test('reports are without data where the feeds say nothing, whatever radar saw', async (t) => {
+  const withoutRadar = await written({ dataset: 'reports', format: 'csv', date_start: DAY, date_end: QUIET });
+  t.deepEqual([withoutRadar.summary.row_count, withoutRadar.dates_without_data], [HOSTILE.length, []]);
+  const around = { date_start: '2026-04-29', date_end: DAY };
+  const before = await written({ dataset: 'reports', format: 'csv', ...around });
+  t.deepEqual(before.dates_without_data, ['2026-04-29']); // April has no file; its last storm date may end in May
+  const late = await written({ dataset: 'reports', format: 'csv', date_start: '2026-05-10', date_end: '2026-05-12' });
+  t.deepEqual(late.dates_without_data, ['2026-05-11', '2026-05-12']);
 });
 
 test('rows of observed and simulated dates say which they are, and the file that it is mixed', async (t) => {
