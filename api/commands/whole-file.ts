@@ -1,12 +1,14 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CommandError, EXIT } from './cli.ts';
 
-/** Throws CommandError conflict for a file that is there and was not given up. */
+/** Throws CommandError conflict for a file that is there and was not given up, and for what is no file: a move would put one in the place of a device. */
 export function refuseToReplace(command: string, file: string, { force = false }: { readonly force?: boolean }): void {
-  if (existsSync(file) && !force)
-    throw new CommandError(EXIT.conflict, `${command} ${file}: exists, expected a new file or --force`);
+  const there = statSync(file, { throwIfNoEntry: false });
+  if (there === undefined) return;
+  if (!there.isFile()) throw new CommandError(EXIT.conflict, `${command} ${file}: is no file, expected one or none`);
+  if (!force) throw new CommandError(EXIT.conflict, `${command} ${file}: exists, expected a new file or --force`);
 }
 
 /** Has a file made beside its place, and moves it there once it is whole. What goes wrong leaves the place as it was. */

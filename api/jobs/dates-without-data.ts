@@ -1,10 +1,28 @@
-import { addDays } from '../../schemas/time.ts';
+import { addDays, monthOf } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 
-/** Storm dates from one to another, both included, that are not published, ascending: that nothing is told of them says nothing. */
+/** Storm dates from one to another, both included, of which no scan is published, ascending: that nothing is told of them says nothing. */
 export function datesWithoutData(edition: Pick<Edition, 'dates'>, first: string, last: string): readonly string[] {
   const published = new Set(edition.dates);
-  const missing: string[] = [];
-  for (let date = first; date <= last; date = addDays(date, 1)) if (!published.has(date)) missing.push(date);
-  return missing;
+  return datesFrom(first, last).filter((date) => !published.has(date));
+}
+
+/** Storm dates from one to another, both included, of which no ground report can be here: of months without a file, and not begun when the feeds were heard last. */
+export function datesWithoutReports(
+  edition: Pick<Edition, 'collection'>,
+  first: string,
+  last: string,
+): readonly string[] {
+  const collection = edition.collection('reports');
+  return datesFrom(first, last).filter((date) => {
+    if (collection === null || Date.parse(date) > collection.as_of_ms) return true;
+    // A storm date that starts at noon ends on the next day.
+    return collection.paths(monthOf(date), monthOf(addDays(date, 1))).length === 0;
+  });
+}
+
+function datesFrom(first: string, last: string): readonly string[] {
+  const dates: string[] = [];
+  for (let date = first; date <= last; date = addDays(date, 1)) dates.push(date);
+  return dates;
 }

@@ -2,6 +2,7 @@ import { detections } from '../../schemas/tables/detections.ts';
 import type { Queries } from '../duckdb.ts';
 import { FILES, filesOfAnyVersion } from '../queries/select.ts';
 import { within } from '../queries/within.ts';
+import { datesWithoutData } from './dates-without-data.ts';
 import {
   datesOf,
   type ExportRows,
@@ -14,7 +15,11 @@ import {
 } from './export-rows.ts';
 
 /** Detections of pixels whose centre lies in a region. */
-export const detectionRows: RowsOf = { files, rows };
+export const detectionRows: RowsOf = {
+  files,
+  rows,
+  datesWithoutData: ({ edition, first, last }) => datesWithoutData(edition, first, last),
+};
 
 function files(question: RowsQuestion): readonly string[] {
   return question.edition.paths(detections.name, datesOf(question), { bbox: question.region.bbox });

@@ -10,7 +10,7 @@ import type { ExportRows } from './export-rows.ts';
 export interface ExportFile {
   readonly params: ExportParams;
   readonly rows: ExportRows;
-  /** Storm dates asked for that are not published. */
+  /** Storm dates asked for of which nothing was taken in. */
   readonly dates_without_data: readonly string[];
   /** Absolute. */
   readonly path: string;

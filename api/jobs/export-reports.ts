@@ -6,10 +6,15 @@ import type { Queries } from '../duckdb.ts';
 import { FILES } from '../queries/select.ts';
 import { type Within, within } from '../queries/within.ts';
 import type { Region } from '../rules/region.ts';
+import { datesWithoutReports } from './dates-without-data.ts';
 import { type ExportRows, noRows, type RowsOf, type RowsQuestion, selected } from './export-rows.ts';
 
 /** Ground reports whose position lies in a region: in the box, or in a pixel of the state. */
-export const reportRows: RowsOf = { files, rows };
+export const reportRows: RowsOf = {
+  files,
+  rows,
+  datesWithoutData: ({ edition, first, last }) => datesWithoutReports(edition, first, last),
+};
 
 /** Reports with the pixel that holds each, as `latRow` and `lonCol` find it. */
 const REPORTS = `(SELECT *, floor((${LATTICE.north} - lat) / ${LATTICE.step} + 1e-9)::INTEGER AS "row",

@@ -10,10 +10,15 @@ import { countDetections } from '../queries/swath-pixels.ts';
 import { type Pixels, within } from '../queries/within.ts';
 import { hullOf } from '../rules/event-hull.ts';
 import { rounded } from '../rules/rounded.ts';
+import { datesWithoutData } from './dates-without-data.ts';
 import { datesOf, type ExportRows, observedOn, type RowsOf, type RowsQuestion } from './export-rows.ts';
 
 /** A row for each storm date and size tier of a region: the convex hull of its footprint, and the detections it stands on. */
-export const swathRows: RowsOf = { files, rows };
+export const swathRows: RowsOf = {
+  files,
+  rows,
+  datesWithoutData: ({ edition, first, last }) => datesWithoutData(edition, first, last),
+};
 
 /** Types of what the rows are handed to the engine as; `rings` is the hull as GeoJSON has it. */
 const ROW_TYPES = {

@@ -1,14 +1,14 @@
-import { rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, rm } from 'node:fs/promises';
 import {
   type Dataset,
   EXPORT_ROW_CAPS,
   type ExportParams,
   type ExportSummary,
 } from '../../schemas/resources/export-params.ts';
-import type { Catalog, Edition } from '../catalog.ts';
+import { type Catalog, DataUnavailable, type Edition } from '../catalog.ts';
 import { JOBS, openFilesEngine } from '../duckdb.ts';
 import { regionOf } from '../rules/region.ts';
-import { datesWithoutData } from './dates-without-data.ts';
 import { detectionRows } from './export-detections.ts';
 import { copyStatement, FILE_KINDS } from './export-format.ts';
 import { reportRows } from './export-reports.ts';
@@ -24,7 +24,7 @@ const ROWS_OF: Readonly<Record<Dataset, RowsOf>> = {
 
 /** A file as it was written, and what is known of its rows. */
 export interface WrittenExport extends MadeFile<ExportSummary>, Pick<ExportRows, 'note'> {
-  /** Storm dates asked for that are not published. */
+  /** Storm dates asked for of which nothing was taken in. */
   readonly dates_without_data: readonly string[];
 }
 
@@ -40,7 +40,7 @@ let writing: Promise<unknown> = Promise.resolve();
 /**
  * Writes the rows of the edition that is out when its turn comes, one export of this process at a time. The engine is its
  * own and can open what it reads, the file it writes and a folder beside that for what does not fit into its memory. Throws
- * the reason of `signal` when that says so, QueryTimeout, and DuckDB's error for a file that is gone.
+ * the reason of `signal` when that says so, QueryTimeout, and DataUnavailable for a file that is gone.
  */
 export function writeExport(
   catalog: Pick<Catalog, 'edition'>,
@@ -63,14 +63,15 @@ async function write(
   signal.throwIfAborted();
   const { dataset, date_start, date_end, format } = params;
   const question = { edition, first: date_start, last: date_end, region: regionOf(params) };
-  const { files, rows: rowsOf } = ROWS_OF[dataset];
+  const { files, rows: rowsOf, datesWithoutData } = ROWS_OF[dataset];
   const spill_folder = `${path}.spill`;
-  const engine = await openFilesEngine([...files(question), path], JOBS, spill_folder);
+  const inputs = files(question);
+  const engine = await openFilesEngine([...inputs, path], JOBS, spill_folder);
   const stop = () => void engine.close();
   signal.addEventListener('abort', stop);
   try {
     signal.throwIfAborted();
-    const dates_without_data = datesWithoutData(edition, date_start, date_end);
+    const dates_without_data = datesWithoutData(question);
     const rows = await rowsOf(engine, question, cap);
     await engine.rows(copyStatement({ params, rows, dates_without_data, path }), rows.parameters);
     const { row_count, truncated, data_as_of_ms, data_source, note } = rows;
@@ -86,10 +87,21 @@ async function write(
     };
   } catch (error) {
     signal.throwIfAborted();
-    throw error;
+    throw (await lossAmong(inputs, error)) ?? error;
   } finally {
     signal.removeEventListener('abort', stop);
     await engine.close();
     await rm(spill_folder, { recursive: true, force: true });
   }
+}
+
+/** The first file that cannot be read now; null when all can. An engine that may open these alone says of one that is gone that it is forbidden. */
+async function lossAmong(inputs: readonly string[], cause: unknown): Promise<DataUnavailable | null> {
+  for (const path of inputs)
+    try {
+      await access(path, constants.R_OK);
+    } catch {
+      return new DataUnavailable(path, 'cannot be read, and the edition names it', { cause });
+    }
+  return null;
 }

@@ -50,15 +50,16 @@ export async function listStages(root: string, kind: Job['kind']) {
   return await entriesOf(join(jobFolder(root, kind), MAKING));
 }
 
-/** Files of a kind, with when they were last written, epoch milliseconds. */
+/** Files of a kind, with when they were last written, epoch milliseconds. A folder beside them is none of ours. */
 export async function listFiles(root: string, kind: Job['kind']) {
-  return (await entriesOf(jobFolder(root, kind))).filter(({ name }) => name !== MAKING);
+  return (await entriesOf(jobFolder(root, kind))).filter(({ is_file }) => is_file);
 }
 
 interface Entry {
   readonly name: string;
   readonly path: string;
   readonly changed_ms: number;
+  readonly is_file: boolean;
 }
 
 async function entriesOf(folder: string): Promise<readonly Entry[]> {
@@ -66,7 +67,7 @@ async function entriesOf(folder: string): Promise<readonly Entry[]> {
   for (const name of (await orNull(readdir(folder))) ?? []) {
     const path = join(folder, name);
     const stats = await orNull(stat(path));
-    if (stats !== null) found.push({ name, path, changed_ms: stats.mtimeMs });
+    if (stats !== null) found.push({ name, path, changed_ms: stats.mtimeMs, is_file: stats.isFile() });
   }
   return found;
 }

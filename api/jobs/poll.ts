@@ -36,10 +36,11 @@ export function pollUrl(
 
 /**
  * A job of a business as it is now. One that is done and whose file is not there, as after a restored backup of the records
- * alone, counts as failed: nobody is sent to a file that is gone. Throws ApiError not_found.
+ * alone, counts as failed: nobody is sent to a file that is gone. Throws ApiError not_found, and DataUnavailable while the
+ * data root itself is lost.
  */
 export async function findPolled<Summary>(
-  { records, secrets, files_root, base_url }: Services,
+  { records, secrets, files_root, base_url, catalog }: Services,
   kind: Kind<unknown, Summary>,
   wanted: { readonly business_id: string; readonly kind: Job['kind']; readonly id: string },
   now_ms: number,
@@ -51,6 +52,9 @@ export async function findPolled<Summary>(
   const nothing = { summary: null, generated_at: null, data_as_of: null, file_url: null };
   if (status !== 'done') return { job, status, poll_url, message, ...nothing };
   if ((await fileFault(files_root, job)) !== null) {
+    // The files lie in the data root: of one that is not there now nobody knows whether they are lost.
+    await catalog.refresh();
+    catalog.edition();
     const lost = `its file is not here any more: ask for the ${wanted.kind} again`;
     return { job, status: 'failed', poll_url, message: lost, ...nothing };
   }

@@ -16,7 +16,10 @@ const JOBS_AT_ONCE = 100;
 
 /** What is deleted when, and what was seen before. */
 export interface Retention {
-  /** Deletes what is not kept any more: files with their rows, files without, and what dead processes left. */
+  /**
+   * Deletes what is not kept any more: files with their rows, files without, and what dead processes left. A file that the disk
+   * does not let go costs itself only; throws AggregateError, once everything else is done, for steps that failed.
+   */
   readonly sweep: (machine_ms: number) => Promise<void>;
 }
 
@@ -26,10 +29,17 @@ export function retention(services: Services, log: Logger): Retention {
   let orphans: ReadonlyMap<string, number> = new Map();
   return {
     sweep: async (machine_ms) => {
-      await deleteExpired(services, log);
-      orphans = await deleteOrphans(services, log, orphans, machine_ms);
-      await deleteStages(services, machine_ms);
-      await queueAgain(services, log);
+      const steps = [
+        () => queueAgain(services, log),
+        () => deleteExpired(services, log),
+        async () => {
+          orphans = await deleteOrphans(services, log, orphans, machine_ms);
+        },
+        () => deleteStages(services, machine_ms),
+      ];
+      const failures: unknown[] = [];
+      for (const step of steps) await step().catch((error: unknown) => failures.push(error));
+      if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${steps.length} steps failed`);
     },
   };
 }
@@ -42,7 +52,8 @@ async function deleteExpired({ records, files_root, now }: Services, log: Logger
     const jobs = await expiredJobs(records.reader, now(), JOBS_AT_ONCE);
     for (const job of jobs) {
       await records.transaction((rows) => deleteJob(rows, job, now()));
-      await removeFile(files_root, job);
+      // One that stays is a file of no job, which the next sweeps try again.
+      await removeFile(files_root, job).catch((error: unknown) => log.warn({ job: job.id, err: error }, LEFT));
       log.info({ job: job.id, created_at: job.created_at }, 'Jobs:Expire:Done');
     }
     if (jobs.length < JOBS_AT_ONCE) return;
@@ -67,15 +78,26 @@ async function deleteOrphans(
       for (const { name, path } of some.filter((file) => !filed.has(jobIdOf(file.name)))) {
         const since_ms = before.get(path) ?? machine_ms;
         if (machine_ms - since_ms < ORPHAN_MS) seen.set(path, since_ms);
-        else {
-          await rm(path, { force: true });
-          log.warn({ file: name }, 'Jobs:Orphan:Deleted');
-        }
+        else if (await isRemoved(path, log)) log.warn({ file: name }, 'Jobs:Orphan:Deleted');
+        else seen.set(path, since_ms);
       }
     }
   }
   return seen;
 }
+
+/** Removes a file; false where the disk does not let it go. */
+async function isRemoved(path: string, log: Logger): Promise<boolean> {
+  try {
+    await rm(path, { force: true });
+    return true;
+  } catch (error) {
+    log.warn({ err: error }, LEFT);
+    return false;
+  }
+}
+
+const LEFT = 'Jobs:File:Left';
 
 async function deleteStages({ files_root }: Services, machine_ms: number): Promise<void> {
   for (const kind of KIND_NAMES)

@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import test from 'ava';
 import { drawTenths } from '../../support/data/draw.ts';
 import { publishDays, standingHail } from '../../support/data/published-days.ts';
@@ -26,6 +27,12 @@ test.serial(
     t.like(await run(...asked, '--force', '--state', 'NE'), {
       out: `Wrote 0 rows to ${out}, simulated.\n`,
     });
+    execFileSync('mkfifo', [path('pipe')]);
+    for (const special of [path('pipe'), config.data_root]) {
+      const { code, err } = await run(...asked.slice(0, -1), special, '--force');
+      t.deepEqual([code, err], [4, `hail-api: export ${special}: is no file, expected one or none\n`]);
+    }
+    t.true(statSync(path('pipe')).isFIFO());
     const never = await run('export', 'reports', DAY, DAY, '--format', 'geojson', '--out', path('r.geojson'));
     t.regex(never.out, /Note: no ground report was ever taken in/);
 

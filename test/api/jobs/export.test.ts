@@ -1,9 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { parse } from 'csv-parse/sync';
 import type { FeatureCollection, Point, Polygon } from 'geojson';
-import { type Catalog, type Edition, openCatalog } from '../../../api/catalog.ts';
+import { type Catalog, DataUnavailable, type Edition, openCatalog } from '../../../api/catalog.ts';
 import { openEngine } from '../../../api/duckdb.ts';
 import { makeExport, writeExport } from '../../../api/jobs/export.ts';
 import { swathOf } from '../../../api/queries/swaths.ts';
@@ -311,11 +311,22 @@ test('what was never taken in is said to be unknown, not empty', async (t) => {
   t.like(reports, { data_source: null, data_as_of_ms: null, summary: { row_count: 0 } });
   t.regex(reports.note ?? '', /no ground report was ever taken in/);
   t.like(collection(reports.text()), { note: reports.note, data_source: null });
+  t.deepEqual(reports.dates_without_data, [DAY, NEXT]);
   const early = await written({ dataset: 'detections', format: 'parquet' }, { from: unfedCatalog });
   t.deepEqual([early.dates_without_data, early.data_source, early.note], [[DAY], 'simulated', null]);
   const never = await written({ dataset: 'swaths', format: 'csv', date_start: QUIET, date_end: QUIET });
   t.deepEqual([never.dates_without_data, never.data_source], [[QUIET], null]);
   t.regex(never.note ?? '', /no scan of these dates was taken in/);
+});
+
+test('reports are without data where the feeds say nothing, whatever radar saw', async (t) => {
+  const withoutRadar = await written({ dataset: 'reports', format: 'csv', date_start: DAY, date_end: QUIET });
+  t.deepEqual([withoutRadar.summary.row_count, withoutRadar.dates_without_data], [HOSTILE.length, []]);
+  const around = { date_start: '2026-04-29', date_end: DAY };
+  const before = await written({ dataset: 'reports', format: 'csv', ...around });
+  t.deepEqual(before.dates_without_data, ['2026-04-29']); // April has no file; its last storm date may end in May
+  const late = await written({ dataset: 'reports', format: 'csv', date_start: '2026-05-10', date_end: '2026-05-12' });
+  t.deepEqual(late.dates_without_data, ['2026-05-11', '2026-05-12']);
 });
 
 test('rows of observed and simulated dates say which they are, and the file that it is mixed', async (t) => {
@@ -359,6 +370,24 @@ test('an export that is given up throws the reason, and so does one that waits b
     readdirSync(out).filter((name) => name.startsWith('running') || name.startsWith('waiting')),
     [],
   );
+});
+
+test('a file of the edition that is gone is data that cannot be read now, never fewer rows', async (t) => {
+  const copy = mkdtempSync(join(SCRATCH, 'hail-export-lost-'));
+  cpSync(root, copy, { recursive: true });
+  const from = await openCatalog(copy, 0);
+  try {
+    const [lost] = from.edition().paths('detections', [DAY]);
+    if (lost === undefined) throw new Error('no file of detections, expected one');
+    renameSync(lost, `${lost}.away`);
+    for (const dataset of ['detections', 'swaths'] as const)
+      await t.throwsAsync(written({ dataset, format: 'csv' }, { from }), { instanceOf: DataUnavailable });
+    renameSync(`${lost}.away`, lost);
+    t.is((await written({ dataset: 'detections', format: 'csv' }, { from })).summary.row_count, 15);
+  } finally {
+    await from.close();
+    rmSync(copy, { recursive: true, force: true });
+  }
 });
 
 test('the job says how the file is sent and named, and when its data were seen', async (t) => {

@@ -1,8 +1,10 @@
-import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
-import { DataUnavailable } from '../../../api/catalog.ts';
+import { type Catalog, DataUnavailable } from '../../../api/catalog.ts';
+import { REPORT } from '../../../api/jobs/kinds.ts';
+import { findPolled } from '../../../api/jobs/poll.ts';
 import { retention } from '../../../api/jobs/retention.ts';
 import { purgeBusiness } from '../../../api/records/businesses.ts';
 import { jobBacklog } from '../../../api/records/jobs.ts';
@@ -232,6 +234,42 @@ test('what is not kept any more is deleted with a trace, and what belongs to nob
   await kept.sweep(machine_ms + DAY_MS);
   t.deepEqual(reportsIn(t.context).files, []);
   t.deepEqual(await records.reader.selectFrom('jobs').select('id').execute(), []);
+});
+
+test('a folder beside the files stays, and a file that cannot be deleted keeps nothing else from being swept', async (t) => {
+  const { services, records, clock } = t.context;
+  t.context.work(smallMakers());
+  const first = await accept(t.context, REPORTS, REPORT_BODY);
+  const second = await accept(t.context, REPORTS, REPORT_BODY);
+  for (const id of [first, second]) await ended(t.context, REPORTS, id);
+  const { folder } = reportsIn(t.context);
+  const stubborn = join(folder, `${first}.pdf`);
+  rmSync(stubborn);
+  mkdirSync(stubborn);
+  writeFileSync(join(folder, 'rpt_UNKNOWN.pdf'), CONTENT);
+  clock.ms += 401 * DAY_MS;
+  const kept = retention(services, SILENT);
+  await kept.sweep(Date.now());
+  t.deepEqual(await records.reader.selectFrom('jobs').select('id').execute(), []);
+  await kept.sweep(Date.now() + DAY_MS);
+  t.deepEqual(reportsIn(t.context).files, [`${first}.pdf`]);
+});
+
+test('while the data root is lost, a file that is not there is not said to be', async (t) => {
+  t.context.work(smallMakers());
+  const id = await accept(t.context, REPORTS, REPORT_BODY);
+  await ended(t.context, REPORTS, id);
+  rmSync(join(reportsIn(t.context).folder, `${id}.pdf`));
+  const { business_id } = await jobRow(t.context, id);
+  const lost = new DataUnavailable('/data', 'has lost what it held');
+  const edition = () => {
+    throw lost;
+  };
+  const { services, clock } = t.context;
+  const polledWith = (catalog: Catalog) =>
+    findPolled({ ...services, catalog }, REPORT, { business_id, kind: 'report', id }, clock.ms);
+  await t.throwsAsync(polledWith({ ...services.catalog, edition }), { is: lost });
+  t.like(await polledWith(services.catalog), { status: 'failed' });
 });
 
 test('a job that lost its task, as one of a restored backup, is queued again', async (t) => {
