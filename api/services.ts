@@ -129,7 +129,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   const files = openFileMemory(engine, {
     failed: (path, error) => log.warn({ path, err: error }, 'Data:Remember:Failed'),
   });
-  opened.defer(files.close);
+  let closing = false;
   let renewing = Promise.resolve();
   let newest: Edition = NOTHING_PUBLISHED;
   catalog.afterEdition({
@@ -138,11 +138,17 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
       newest = edition;
       renewing = renewing
         .then(() => cells.renew(newest))
-        .catch((error: unknown) => log.warn({ err: error }, 'Data:Renew:Failed'));
+        .catch((error: unknown) => {
+          if (!closing) log.warn({ err: error }, 'Data:Renew:Failed');
+        });
     },
     failed: (error) => log.warn({ err: error }, 'Data:Renew:Failed'),
   });
-  opened.defer(() => renewing);
+  // What is read for questions to come ends with the engine: it would wait behind statements that nobody wants any more.
+  opened.defer(async () => {
+    closing = true;
+    await Promise.all([engine.close(), files.close(), renewing]);
+  });
   const open = opened.move();
   return {
     services: {
