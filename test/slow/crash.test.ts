@@ -18,7 +18,7 @@ import { type CommandSettings, command, ended, faultsOf, killedAt, pointsOf, sta
 
 /** `make test-kill` asks for every point, which takes most of an hour; otherwise a spread of them is tried. */
 const EVERY_POINT = process.env.HAIL_TEST_EVERY_POINT === '1';
-const SPREAD_POINTS = 10;
+const SPREAD_POINTS = 8;
 
 /** A command that is killed, on a root that was prepared for it, and what a rerun must lead to. */
 interface Case {
