@@ -7,8 +7,8 @@ import {
 } from '../../schemas/resources/export-params.ts';
 import type { Catalog, Edition } from '../catalog.ts';
 import { JOBS, openFilesEngine } from '../duckdb.ts';
+import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { regionOf } from '../rules/region.ts';
-import { datesWithoutData } from './dates-without-data.ts';
 import { detectionRows } from './export-detections.ts';
 import { copyStatement, FILE_KINDS } from './export-format.ts';
 import { reportRows } from './export-reports.ts';

@@ -46,13 +46,13 @@ function factsOf({ report_id, generated_ms, verification, data_source }: ReportM
     ['Storm dates', `${dates} (${counted(daysBetween(start, end), 'day')})`],
     ['Searched', `within ${VERIFICATION_RADIUS_MI} miles (${kilometres(VERIFICATION_RADIUS_MI * METRES_PER_MILE)})`],
     ['Radar data', data_source === null ? 'None published for these dates' : SOURCE_WORDS[data_source]],
-    ['Data as of', data_as_of === null ? 'Not known: no data' : instantInWords(Date.parse(data_as_of))],
+    ['Data as of', data_as_of === null ? 'Not known: nothing was found' : instantInWords(Date.parse(data_as_of))],
     ['Report', report_id],
     ['Generated', instantInWords(generated_ms)],
     [
       'Method',
       `version ${methodology.version}${methodology.version === METHODOLOGY_VERSION ? '' : ' (an earlier one)'}`,
     ],
-    ['Coordinates', 'WGS84, as they were given'],
+    ['Coordinates', 'WGS84, as given, to 5 decimals'],
   ];
 }

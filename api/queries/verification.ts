@@ -25,6 +25,7 @@ import {
   verificationHash,
 } from '../rules/verification.ts';
 import type { Terrain } from '../terrain.ts';
+import { datesWithoutData } from './dates-without-data.ts';
 import { gapsAt } from './point-gaps.ts';
 import { pointPixels } from './point-pixels.ts';
 import { FILES, selectList } from './select.ts';
@@ -118,10 +119,14 @@ async function verificationAt(
     ...(provenance === null ? [] : [provenance]),
     ...used.map((report) => report.data_source),
   ]);
+  const dates_without_data = datesWithoutData(edition, date_start, date_end);
   const judged = {
     location: point,
     date_range: { start: date_start, end: date_end },
-    methodology: methodologyOf(data_source, { hasReports: collection !== null }),
+    methodology: methodologyOf(data_source, {
+      hasReports: collection !== null,
+      without_data: dates_without_data.length,
+    }),
     events,
   };
   const as_of_ms = ingestedAt(edition, collection, found);
@@ -134,14 +139,7 @@ async function verificationAt(
     data_source,
     data_as_of: as_of_ms === null ? null : timestamp(as_of_ms),
   };
-  const dates_without_data = datesOf(date_start, date_end).filter((date) => edition.provenanceOf([date]) === null);
   return { verification, events: materialOf(found, pixels), dates_without_data };
-}
-
-function datesOf(first: string, last: string): string[] {
-  const dates: string[] = [];
-  for (let date = first; date <= last; date = addDays(date, 1)) dates.push(date);
-  return dates;
 }
 
 function reportsAround(

@@ -149,6 +149,29 @@ test('storm dates without data are named, as nothing can be said about them', as
   t.notRegex(none, /No hail signal/);
 });
 
+test('silence is claimed only for the storm dates on which radar looked at the place, and the others are named', async (t) => {
+  const wordsOf = async (more: Partial<ReportMaterial>, range = MAY) =>
+    textsIn(await plain(reportMaterial(range, [], more))).join(' ');
+  const mostly = await wordsOf({
+    dates_without_data: ['2026-05-03', '2026-05-04'],
+    dates_seen_in_part: [{ date: '2026-05-05', hours: 3 }],
+    dates_uncovered: ['2026-05-04', '2026-05-09'],
+  });
+  t.regex(
+    mostly,
+    /No hail signal within 5 miles of the location on the 27 of 30 storm dates on which radar looked at it\./,
+  );
+  t.regex(
+    mostly,
+    /Radar data of 1 storm date are published for some hours only, [^:]+: 2026-05-05 \(3 of 24 hours\)\./,
+  );
+  t.regex(mostly, /no radar covered the location on 2 storm dates, [^:]+: 2026-05-04, 2026-05-09\./);
+  const one_date = { start: '2026-05-03', end: '2026-05-03' };
+  const blind = await wordsOf({ dates_uncovered: ['2026-05-03'] }, one_date);
+  t.regex(blind, /Radar hardly looked at the location on this storm date: nothing can be said\./);
+  t.notRegex(blind, /No hail signal/);
+});
+
 test('a report on a date without radar data is told as that, not as silence of the radar', async (t) => {
   const event = verdictOf('2026-05-03', {
     max_size_mm: null,

@@ -135,6 +135,8 @@ export function reportMaterial(
     events: materials,
     data_source,
     dates_without_data: [],
+    dates_seen_in_part: [],
+    dates_uncovered: [],
     storm_day_start_hour: 0,
     ...more,
   };
