@@ -190,6 +190,8 @@ test('a report on a date without radar data is told as that, not as silence of t
     t.notRegex(text, /no radar signal/i);
   }
   t.regex(textsIn(await plain(reportMaterial(MAY, found))).join(' '), /no radar signal .* No radar signal of 0\.20 in/);
+  const in_part = reportMaterial(MAY, found, { dates_seen_in_part: [{ date: '2026-05-03', hours: 2 }] });
+  t.regex(textsIn(await plain(in_part)).join(' '), /in the 2 hours of this storm date that have radar data, of 24\./);
 });
 
 for (const [data_source, band, map] of [
