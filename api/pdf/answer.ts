@@ -46,12 +46,12 @@ export function answer(
 }
 
 function leadOf(material: ReportMaterial, events: readonly ReportEvent[]): string {
-  const { verification, data_source } = material;
+  const { verification, radar_source } = material;
   const { start, end } = verification.date_range;
   const days = daysBetween(start, end);
   const range = days === 1 ? 'on this storm date' : `in these ${days} storm dates`;
   if (events.length === 0) {
-    if (data_source === null)
+    if (radar_source === null)
       return `No radar data ${days === 1 ? 'for this storm date' : `for these ${days} storm dates`}: nothing can be said.`;
     const seen = days - new Set([...material.dates_without_data, ...material.dates_uncovered]).size;
     if (seen === 0) return `Radar hardly looked at the location ${range}: nothing can be said.`;
@@ -117,17 +117,17 @@ export function awayInWords(distance_m: number): string {
   return distance_m === 0 ? 'over the location itself' : `${distanceInWords(distance_m)} from the location`;
 }
 
-function silenceOf({ verification, data_source }: ReportMaterial): string[] {
+function silenceOf({ verification, radar_source }: ReportMaterial): string[] {
   const { detection_word } = verification.detection_quality;
   const seen =
-    data_source === null
+    radar_source === null
       ? 'No radar data of these dates are published, and the collected feeds hold no report of hail on the ground within 5 miles.'
       : `The radar data that were searched hold no echo of ${sizeInWords(CELL_GROW_MM)} or more, and the collected feeds no report of hail on the ground, within that distance.`;
   const weak = detection_word === 'limited' || detection_word === 'fair';
   return [
     seen,
     `This document does not say that no hail fell. ${ABSENCE_SENTENCE} Hail can be small, brief or narrow, fall where radar sees poorly, or go unreported.`,
-    ...(weak && data_source !== null
+    ...(weak && radar_source !== null
       ? [`Radar detection at this place is ${detection_word}: silence of the radar means less here than elsewhere.`]
       : []),
   ];
@@ -135,8 +135,8 @@ function silenceOf({ verification, data_source }: ReportMaterial): string[] {
 
 /** The dates that radar did not see, not wholly, or not at this place: a sentence for each kind there is. */
 function unseenOf(material: ReportMaterial): string[] {
-  const { verification, dates_without_data, dates_seen_in_part, dates_uncovered, data_source } = material;
-  if (data_source === null)
+  const { verification, dates_without_data, dates_seen_in_part, dates_uncovered, radar_source } = material;
+  if (radar_source === null)
     return verification.events.length === 0
       ? []
       : ['No radar data are published for these storm dates: the verdicts rest on ground reports alone.'];

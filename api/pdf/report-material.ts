@@ -33,7 +33,10 @@ export interface ReportMaterial {
   readonly verification: Verification;
   /** One for each event, in their order. */
   readonly events: readonly EventMaterial[];
+  /** Of everything that was used; null without any. */
   readonly data_source: MixedProvenance | null;
+  /** Of the radar data alone. */
+  readonly radar_source: MixedProvenance | null;
   /** Storm dates of the range for which no radar data are published, ascending: that they have no event says nothing. */
   readonly dates_without_data: readonly string[];
   /** Those that have data of some hours only, ascending. */

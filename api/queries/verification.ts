@@ -1,7 +1,7 @@
 import { boxAround } from '../../schemas/geo/around.ts';
 import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
-import { combineProvenances } from '../../schemas/provenance.ts';
+import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
 import { VERIFICATION_RADIUS_MI, type Verification } from '../../schemas/resources/verification.ts';
 import { detections } from '../../schemas/tables/detections.ts';
 import { type GroundReport, groundReports } from '../../schemas/tables/ground-reports.ts';
@@ -48,6 +48,8 @@ export interface ReadVerification {
   readonly verification: Verification;
   /** One for each event, in their order. */
   readonly events: readonly EventMaterial[];
+  /** Provenance of the radar data alone; null when none of the range are published, whatever the reports say. */
+  readonly radar_source: MixedProvenance | null;
   /** Storm dates of the range for which no radar data are published, ascending: that they have no event says nothing. */
   readonly dates_without_data: readonly string[];
 }
@@ -114,9 +116,9 @@ async function verificationAt(
     }),
   );
   const used = found.flatMap((signs) => signs.reports);
-  const provenance = edition.provenanceOf(edition.datesBetween(date_start, date_end));
+  const radar_source = edition.provenanceOf(edition.datesBetween(date_start, date_end));
   const data_source = combineProvenances([
-    ...(provenance === null ? [] : [provenance]),
+    ...(radar_source === null ? [] : [radar_source]),
     ...used.map((report) => report.data_source),
   ]);
   const dates_without_data = datesWithoutData(edition, date_start, date_end);
@@ -139,7 +141,7 @@ async function verificationAt(
     data_source,
     data_as_of: as_of_ms === null ? null : timestamp(as_of_ms),
   };
-  return { verification, events: materialOf(found, pixels), dates_without_data };
+  return { verification, events: materialOf(found, pixels), radar_source, dates_without_data };
 }
 
 function reportsAround(

@@ -315,7 +315,7 @@ export function methodologyOf(
   const dark =
     without_data === 0
       ? ''
-      : ` Storm dates of the range for which no radar data are published: ${without_data}. That they have no event says nothing.`;
+      : ` Storm dates of the range for which no radar data are published: ${without_data}. Where they have no event, that says nothing.`;
   const source = data_source === null ? '' : SOURCES[data_source];
   return { version: METHODOLOGY_VERSION, description: `${HOW}${reports}${dark}${source}`, bands_mi: [...BANDS_MI] };
 }

@@ -172,6 +172,15 @@ test('silence is claimed only for the storm dates on which radar looked at the p
   t.notRegex(blind, /No hail signal/);
 });
 
+test('where reports alone speak of the dates, no radar is named as a source', async (t) => {
+  const event = verdictOf('2026-05-03', { max_size_mm: null, n_detections: 0 });
+  const found = [{ event, pixels: [], reports: [reportAt(90, 2, 25.4, '2026-05-03T20:31:00Z')] }];
+  const text = textsIn(await plain(reportMaterial(MAY, found, { radar_source: null }))).join(' ');
+  t.regex(text, /None published for these dates/);
+  t.regex(text, /No radar data are published for these storm dates: the verdicts rest on ground reports alone\./);
+  t.notRegex(text, /NOAA MRMS radar|Radar data: MESH/);
+});
+
 test('a report on a date without radar data is told as that, not as silence of the radar', async (t) => {
   const event = verdictOf('2026-05-03', {
     max_size_mm: null,
@@ -183,7 +192,7 @@ test('a report on a date without radar data is told as that, not as silence of t
   const found = [{ event, pixels: [], reports }];
   for (const material of [
     reportMaterial(MAY, found, { dates_without_data: ['2026-05-03'] }),
-    reportMaterial(MAY, found, {}, null),
+    reportMaterial(MAY, found, { radar_source: null }),
   ]) {
     const text = textsIn(await plain(material)).join(' ');
     t.regex(text, /no radar data .* No radar data of this storm date are published:/);

@@ -134,6 +134,7 @@ export function reportMaterial(
     verification,
     events: materials,
     data_source,
+    radar_source: data_source,
     dates_without_data: [],
     dates_seen_in_part: [],
     dates_uncovered: [],
