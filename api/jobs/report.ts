@@ -64,6 +64,7 @@ export async function writeReport(
     events,
     data_source: verification.data_source,
     radar_source,
+    has_reports: edition.collection('reports') !== null,
     dates_without_data,
     dates_seen_in_part: await datesSeenInPart(engine, edition, first, last),
     dates_uncovered: [...gaps].flatMap(([date, count]) => (isOftenUncovered(count) ? [date] : [])).sort(),

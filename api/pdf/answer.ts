@@ -43,6 +43,8 @@ export function answer(
     for (const sentence of largestOf(events)) paragraph(sheet, sentence, BODY, 2);
   } else for (const sentence of silenceOf(material)) paragraph(sheet, sentence, BODY, 5);
   for (const sentence of unseenOf(material)) paragraph(sheet, sentence, STRONG, 2);
+  if (!material.has_reports)
+    paragraph(sheet, 'Ground reports were never taken in here: that none is listed says nothing.', STRONG, 2);
 }
 
 function leadOf(material: ReportMaterial, events: readonly ReportEvent[]): string {

@@ -37,6 +37,8 @@ export interface ReportMaterial {
   readonly data_source: MixedProvenance | null;
   /** Of the radar data alone. */
   readonly radar_source: MixedProvenance | null;
+  /** Ground reports were ever taken in. */
+  readonly has_reports: boolean;
   /** Storm dates of the range for which no radar data are published, ascending: that they have no event says nothing. */
   readonly dates_without_data: readonly string[];
   /** Those that have data of some hours only, ascending. */

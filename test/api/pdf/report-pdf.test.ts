@@ -172,6 +172,12 @@ test('silence is claimed only for the storm dates on which radar looked at the p
   t.notRegex(blind, /No hail signal/);
 });
 
+test('where ground reports were never taken in, the document says so', async (t) => {
+  const said = /Ground reports were never taken in here: that none is listed says nothing\./;
+  t.regex(textsIn(await plain(reportMaterial(MAY, [], { has_reports: false }))).join(' '), said);
+  t.notRegex(textsIn(await plain(nothingFound())).join(' '), said);
+});
+
 test('where reports alone speak of the dates, no radar is named as a source', async (t) => {
   const event = verdictOf('2026-05-03', { max_size_mm: null, n_detections: 0 });
   const found = [{ event, pixels: [], reports: [reportAt(90, 2, 25.4, '2026-05-03T20:31:00Z')] }];

@@ -135,6 +135,7 @@ export function reportMaterial(
     events: materials,
     data_source,
     radar_source: data_source,
+    has_reports: true,
     dates_without_data: [],
     dates_seen_in_part: [],
     dates_uncovered: [],
