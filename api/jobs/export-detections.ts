@@ -1,8 +1,8 @@
 import { detections } from '../../schemas/tables/detections.ts';
 import type { Queries } from '../duckdb.ts';
+import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { FILES, filesOfAnyVersion } from '../queries/select.ts';
 import { within } from '../queries/within.ts';
-import { datesWithoutData } from './dates-without-data.ts';
 import {
   datesOf,
   type ExportRows,

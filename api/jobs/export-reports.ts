@@ -3,10 +3,10 @@ import { CONUS } from '../../schemas/geo/position.ts';
 import { MixedProvenance } from '../../schemas/provenance.ts';
 import { addDays, monthOf } from '../../schemas/time.ts';
 import type { Queries } from '../duckdb.ts';
+import { datesWithoutReports } from '../queries/dates-without-data.ts';
 import { FILES } from '../queries/select.ts';
 import { type Within, within } from '../queries/within.ts';
 import type { Region } from '../rules/region.ts';
-import { datesWithoutReports } from './dates-without-data.ts';
 import { type ExportRows, noRows, type RowsOf, type RowsQuestion, selected } from './export-rows.ts';
 
 /** Ground reports whose position lies in a region: in the box, or in a pixel of the state. */

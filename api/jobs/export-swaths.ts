@@ -5,12 +5,12 @@ import { EVENT_MIN_MM, SIZE_BANDS } from '../../schemas/size.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { detections } from '../../schemas/tables/detections.ts';
 import type { Queries } from '../duckdb.ts';
+import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { FILES } from '../queries/select.ts';
 import { countDetections } from '../queries/swath-pixels.ts';
 import { type Pixels, within } from '../queries/within.ts';
 import { hullOf } from '../rules/event-hull.ts';
 import { rounded } from '../rules/rounded.ts';
-import { datesWithoutData } from './dates-without-data.ts';
 import { datesOf, type ExportRows, observedOn, type RowsOf, type RowsQuestion } from './export-rows.ts';
 
 /** A row for each storm date and size tier of a region: the convex hull of its footprint, and the detections it stands on. */

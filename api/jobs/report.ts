@@ -3,9 +3,11 @@ import type { ReportSummary } from '../../schemas/resources/report-job.ts';
 import type { Verification, VerificationRequest } from '../../schemas/resources/verification.ts';
 import type { Edition } from '../catalog.ts';
 import { printReport } from '../pdf/print-report.ts';
+import { datesSeenInPart } from '../queries/dates-seen-in-part.ts';
+import { gapsAt } from '../queries/point-gaps.ts';
 import { readVerification } from '../queries/verification.ts';
+import { isOftenUncovered } from '../rules/verification.ts';
 import type { Services } from '../services.ts';
-import { datesWithoutData } from './dates-without-data.ts';
 import type { MakeFile } from './job.ts';
 
 /** What a document is made with beside the data. */
@@ -52,13 +54,20 @@ export async function writeReport(
   request: VerificationRequest,
   head: ReportHead,
 ): Promise<WrittenReport> {
-  const { verification, events } = await readVerification(services, edition, request);
+  const { engine } = services;
+  const { date_start: first, date_end: last } = request;
+  const { verification, events, radar_source, dates_without_data } = await readVerification(services, edition, request);
+  const gaps = await gapsAt(engine, edition, verification.location, edition.datesBetween(first, last));
   const pdf = await printReport({
     ...head,
     verification,
     events,
     data_source: verification.data_source,
-    dates_without_data: datesWithoutData(edition, request.date_start, request.date_end),
+    radar_source,
+    has_reports: edition.collection('reports') !== null,
+    dates_without_data,
+    dates_seen_in_part: await datesSeenInPart(engine, edition, first, last),
+    dates_uncovered: [...gaps].flatMap(([date, count]) => (isOftenUncovered(count) ? [date] : [])).sort(),
     storm_day_start_hour: services.storm_day_start_hour,
   });
   return { verification, pdf };

@@ -25,6 +25,8 @@ export const ABSENCE_SENTENCE = 'Absence of evidence is not proof of absence.';
 const GAP = 14;
 const COLUMN = (TEXT_WIDTH - 2 * GAP) / 3;
 const PANEL_HEIGHT = 68;
+/** Of more dates that were seen in part the hours are not told. */
+const HOURS_TOLD_MAX = 12;
 
 /** The one-glance answer: how many days of each verdict, the largest hail, and the days about which nothing is known. */
 export function answer(
@@ -40,18 +42,26 @@ export function answer(
     countPanels(sheet, events);
     for (const sentence of largestOf(events)) paragraph(sheet, sentence, BODY, 2);
   } else for (const sentence of silenceOf(material)) paragraph(sheet, sentence, BODY, 5);
-  const dark = withoutData(material);
-  if (dark !== null) paragraph(sheet, dark, STRONG, 2);
+  for (const sentence of unseenOf(material)) paragraph(sheet, sentence, STRONG, 2);
+  if (!material.has_reports)
+    paragraph(sheet, 'Ground reports were never taken in here: that none is listed says nothing.', STRONG, 2);
 }
 
-function leadOf({ verification, data_source }: ReportMaterial, events: readonly ReportEvent[]): string {
+function leadOf(material: ReportMaterial, events: readonly ReportEvent[]): string {
+  const { verification, radar_source } = material;
   const { start, end } = verification.date_range;
   const days = daysBetween(start, end);
   const range = days === 1 ? 'on this storm date' : `in these ${days} storm dates`;
-  if (events.length === 0)
-    return data_source === null
-      ? `No radar data ${days === 1 ? 'for this storm date' : `for these ${days} storm dates`}: nothing can be said.`
-      : `No hail signal within ${VERIFICATION_RADIUS_MI} miles of the location ${range}.`;
+  if (events.length === 0) {
+    if (radar_source === null)
+      return `No radar data ${days === 1 ? 'for this storm date' : `for these ${days} storm dates`}: nothing can be said.`;
+    const seen = days - new Set([...material.dates_without_data, ...material.dates_uncovered]).size;
+    if (seen === 0) return `Radar hardly looked at the location ${range}: nothing can be said.`;
+    const silence = `No hail signal within ${VERIFICATION_RADIUS_MI} miles of the location`;
+    return seen === days
+      ? `${silence} ${range}.`
+      : `${silence} on the ${seen} of ${days} storm dates on which radar looked at it.`;
+  }
   const counts = VERDICTS.map((verdict) => ({ verdict, count: countOf(events, verdict) })).filter(
     ({ count }) => count > 0,
   );
@@ -109,29 +119,51 @@ export function awayInWords(distance_m: number): string {
   return distance_m === 0 ? 'over the location itself' : `${distanceInWords(distance_m)} from the location`;
 }
 
-function silenceOf({ verification, data_source }: ReportMaterial): string[] {
+function silenceOf({ verification, radar_source }: ReportMaterial): string[] {
   const { detection_word } = verification.detection_quality;
   const seen =
-    data_source === null
+    radar_source === null
       ? 'No radar data of these dates are published, and the collected feeds hold no report of hail on the ground within 5 miles.'
       : `The radar data that were searched hold no echo of ${sizeInWords(CELL_GROW_MM)} or more, and the collected feeds no report of hail on the ground, within that distance.`;
   const weak = detection_word === 'limited' || detection_word === 'fair';
   return [
     seen,
     `This document does not say that no hail fell. ${ABSENCE_SENTENCE} Hail can be small, brief or narrow, fall where radar sees poorly, or go unreported.`,
-    ...(weak && data_source !== null
+    ...(weak && radar_source !== null
       ? [`Radar detection at this place is ${detection_word}: silence of the radar means less here than elsewhere.`]
       : []),
   ];
 }
 
-/** The dates that radar data are missing for, in words; null where those of all are published, or where the lead says it. */
-function withoutData({ verification, dates_without_data, data_source }: ReportMaterial): string | null {
-  if (data_source === null)
+/** The dates that radar did not see, not wholly, or not at this place: a sentence for each kind there is. */
+function unseenOf(material: ReportMaterial): string[] {
+  const { verification, dates_without_data, dates_seen_in_part, dates_uncovered, radar_source } = material;
+  if (radar_source === null)
     return verification.events.length === 0
-      ? null
-      : 'No radar data are published for these storm dates: the verdicts rest on ground reports alone.';
-  if (dates_without_data.length === 0) return null;
-  const these = dates_without_data.length === 1 ? 'this date' : 'these dates';
-  return `No radar data are published for ${counted(dates_without_data.length, 'storm date')} of the range, and nothing can be said about what radar saw on ${these}: ${datesInWords(dates_without_data)}.`;
+      ? []
+      : ['No radar data are published for these storm dates: the verdicts rest on ground reports alone.'];
+  const sentences: string[] = [];
+  if (dates_without_data.length > 0)
+    sentences.push(
+      `No radar data are published for ${counted(dates_without_data.length, 'storm date')} of the range, and nothing can be said about what radar saw on ${thisOrThese(dates_without_data)}: ${datesInWords(dates_without_data)}.`,
+    );
+  if (dates_seen_in_part.length > 0) {
+    const dates = dates_seen_in_part.map(({ date }) => date);
+    const list =
+      dates.length > HOURS_TOLD_MAX
+        ? datesInWords(dates)
+        : dates_seen_in_part.map(({ date, hours }) => `${date} (${hours} of 24 hours)`).join(', ');
+    sentences.push(
+      `Radar data of ${counted(dates.length, 'storm date')} are published for some hours only, and nothing can be said about what radar saw in the others: ${list}.`,
+    );
+  }
+  if (dates_uncovered.length > 0)
+    sentences.push(
+      `In more than a quarter of the scans that were looked at no radar covered the location on ${counted(dates_uncovered.length, 'storm date')}, and silence of the radar says little on ${thisOrThese(dates_uncovered)}: ${datesInWords(dates_uncovered)}.`,
+    );
+  return sentences;
+}
+
+function thisOrThese({ length }: readonly string[]): string {
+  return length === 1 ? 'this date' : 'these dates';
 }

@@ -67,14 +67,15 @@ export function detectionQuality(sheet: Sheet, verification: Verification): void
 }
 
 /** How the verdicts are made, of which data, and what all of it cannot show. */
-export function method(sheet: Sheet, { verification, data_source }: ReportMaterial): void {
+export function method(sheet: Sheet, material: ReportMaterial): void {
+  const { verification } = material;
   const { version, description, bands_mi } = verification.methodology;
   const shown = printable(description, DESCRIPTION_MAX);
   heading(sheet, 'Method', paragraphHeight(sheet, shown, BACK));
   paragraph(sheet, shown, BACK, 4);
   paragraph(
     sheet,
-    `Method version ${version}: equal inputs give equal verdicts. Distance bands end at ${bands_mi.join(', ')} miles; a bound belongs to the nearer band. ${sourceSentence(data_source)}`,
+    `Method version ${version}: equal inputs give equal verdicts. Distance bands end at ${bands_mi.join(', ')} miles; a bound belongs to the nearer band. ${sourceSentence(material)}`,
     BACK,
     4,
   );
@@ -82,16 +83,20 @@ export function method(sheet: Sheet, { verification, data_source }: ReportMateri
   for (const limit of LIMITS) bullet(sheet, limit);
 }
 
-function sourceSentence(data_source: ReportMaterial['data_source']): string {
+function sourceSentence({ data_source, radar_source }: ReportMaterial): string {
+  const radar =
+    radar_source === null
+      ? 'No radar data are published for these dates.'
+      : 'Radar data: MESH of NOAA MRMS (Multi-Radar Multi-Sensor).';
   switch (data_source) {
     case 'observed':
-      return 'Radar data: MESH of NOAA MRMS (Multi-Radar Multi-Sensor). Ground reports: Storm Prediction Center, National Weather Service.';
+      return `${radar} Ground reports: Storm Prediction Center, National Weather Service.`;
     case 'simulated':
       return 'The data are simulated by a computer program for tests and demonstrations. They are not real weather and prove nothing about this place.';
     case 'mixed':
       return 'Some storm dates hold MESH of NOAA MRMS (Multi-Radar Multi-Sensor), others data simulated by a computer program, which are not real weather. This document must not be used as evidence.';
     case null:
-      return 'No radar data are published for these dates.';
+      return radar;
   }
 }
 

@@ -34,6 +34,8 @@ export interface ReportEvent {
   readonly has_map: boolean;
   /** False where no radar data of the date are published: silence of the radar means nothing then. */
   readonly has_radar: boolean;
+  /** Hours that radar data are published for; null for all of them. */
+  readonly seen_hours: number | null;
 }
 
 /**
@@ -42,8 +44,9 @@ export interface ReportEvent {
  * Throws RangeError where the material's events are not those of the verification.
  */
 export function reportEvents(material: ReportMaterial): ReportEvent[] {
-  const { verification, events, data_source } = material;
+  const { verification, events, radar_source } = material;
   const dark = new Set(material.dates_without_data);
+  const hours_of = new Map(material.dates_seen_in_part.map(({ date, hours }) => [date, hours]));
   const dates = verification.events.map(({ event_date }) => event_date).join(', ');
   const given = events.map(({ event_date }) => event_date).join(', ');
   if (given !== dates) throw new RangeError(`material is for '${given}', expected the events '${dates}'`);
@@ -55,8 +58,9 @@ export function reportEvents(material: ReportMaterial): ReportEvent[] {
     left -= listed.length;
     const has_map = mapped.has(event.event_date);
     const placed = has_map ? inPixels(verification.location, pixels) : { largest: null, overhead: null };
-    const has_radar = event.max_size_mm !== null || (data_source !== null && !dark.has(event.event_date));
-    return { event, ...placed, pixels, reports, listed, has_map, has_radar };
+    const has_radar = event.max_size_mm !== null || (radar_source !== null && !dark.has(event.event_date));
+    const seen_hours = hours_of.get(event.event_date) ?? null;
+    return { event, ...placed, pixels, reports, listed, has_map, has_radar, seen_hours };
   });
 }
 

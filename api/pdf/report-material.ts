@@ -33,9 +33,18 @@ export interface ReportMaterial {
   readonly verification: Verification;
   /** One for each event, in their order. */
   readonly events: readonly EventMaterial[];
+  /** Of everything that was used; null without any. */
   readonly data_source: MixedProvenance | null;
+  /** Of the radar data alone. */
+  readonly radar_source: MixedProvenance | null;
+  /** Ground reports were ever taken in. */
+  readonly has_reports: boolean;
   /** Storm dates of the range for which no radar data are published, ascending: that they have no event says nothing. */
   readonly dates_without_data: readonly string[];
+  /** Those that have data of some hours only, ascending. */
+  readonly dates_seen_in_part: readonly { readonly date: string; readonly hours: number }[];
+  /** Those in which often no radar covered the point, ascending. */
+  readonly dates_uncovered: readonly string[];
   /** Hour of UTC at which a storm date begins. */
   readonly storm_day_start_hour: number;
 }

@@ -28,12 +28,12 @@ export function summaryOf(event: ReportEvent, not_real: NotRealMark | null): Sum
   ];
 }
 
-function radarSentences({ event, largest, overhead, has_radar }: ReportEvent): string[] {
+function radarSentences({ event, largest, overhead, has_radar, seen_hours }: ReportEvent): string[] {
   const { max_size_mm, n_detections } = event;
   if (!has_radar) return ['No radar data of this storm date are published: whether radar saw hail is not known.'];
   if (max_size_mm === null)
     return [
-      `No radar signal of ${sizeInWords(CELL_GROW_MM)} or more within ${VERIFICATION_RADIUS_MI} miles of the location on this storm date.`,
+      `No radar signal of ${sizeInWords(CELL_GROW_MM)} or more within ${VERIFICATION_RADIUS_MI} miles of the location ${seen_hours === null ? 'on this storm date' : `in the ${counted(seen_hours, 'hour')} of this storm date that have radar data, of 24`}.`,
     ];
   const size = sizeInWords(max_size_mm);
   const where = largest === null ? '' : `, ${awayInWords(largest.distance_m)}`;

@@ -38,21 +38,21 @@ export function titleBlock(sheet: Sheet, material: ReportMaterial): void {
   sheet.y = Math.max(...ends) + 6;
 }
 
-function factsOf({ report_id, generated_ms, verification, data_source }: ReportMaterial): [string, string][] {
+function factsOf({ report_id, generated_ms, verification, radar_source }: ReportMaterial): [string, string][] {
   const { date_range, methodology, data_as_of } = verification;
   const { start, end } = date_range;
   const dates = start === end ? longDate(start) : `${longDate(start)} to ${longDate(end)}`;
   return [
     ['Storm dates', `${dates} (${counted(daysBetween(start, end), 'day')})`],
     ['Searched', `within ${VERIFICATION_RADIUS_MI} miles (${kilometres(VERIFICATION_RADIUS_MI * METRES_PER_MILE)})`],
-    ['Radar data', data_source === null ? 'None published for these dates' : SOURCE_WORDS[data_source]],
-    ['Data as of', data_as_of === null ? 'Not known: no data' : instantInWords(Date.parse(data_as_of))],
+    ['Radar data', radar_source === null ? 'None published for these dates' : SOURCE_WORDS[radar_source]],
+    ['Data as of', data_as_of === null ? 'Not known: nothing was found' : instantInWords(Date.parse(data_as_of))],
     ['Report', report_id],
     ['Generated', instantInWords(generated_ms)],
     [
       'Method',
       `version ${methodology.version}${methodology.version === METHODOLOGY_VERSION ? '' : ' (an earlier one)'}`,
     ],
-    ['Coordinates', 'WGS84, as they were given'],
+    ['Coordinates', 'WGS84, as given, to 5 decimals'],
   ];
 }

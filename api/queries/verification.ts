@@ -1,7 +1,7 @@
 import { boxAround } from '../../schemas/geo/around.ts';
 import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
-import { combineProvenances } from '../../schemas/provenance.ts';
+import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
 import { VERIFICATION_RADIUS_MI, type Verification } from '../../schemas/resources/verification.ts';
 import { detections } from '../../schemas/tables/detections.ts';
 import { type GroundReport, groundReports } from '../../schemas/tables/ground-reports.ts';
@@ -25,6 +25,7 @@ import {
   verificationHash,
 } from '../rules/verification.ts';
 import type { Terrain } from '../terrain.ts';
+import { datesWithoutData } from './dates-without-data.ts';
 import { gapsAt } from './point-gaps.ts';
 import { pointPixels } from './point-pixels.ts';
 import { FILES, selectList } from './select.ts';
@@ -47,6 +48,8 @@ export interface ReadVerification {
   readonly verification: Verification;
   /** One for each event, in their order. */
   readonly events: readonly EventMaterial[];
+  /** Provenance of the radar data alone; null when none of the range are published, whatever the reports say. */
+  readonly radar_source: MixedProvenance | null;
   /** Storm dates of the range for which no radar data are published, ascending: that they have no event says nothing. */
   readonly dates_without_data: readonly string[];
 }
@@ -113,15 +116,19 @@ async function verificationAt(
     }),
   );
   const used = found.flatMap((signs) => signs.reports);
-  const provenance = edition.provenanceOf(edition.datesBetween(date_start, date_end));
+  const radar_source = edition.provenanceOf(edition.datesBetween(date_start, date_end));
   const data_source = combineProvenances([
-    ...(provenance === null ? [] : [provenance]),
+    ...(radar_source === null ? [] : [radar_source]),
     ...used.map((report) => report.data_source),
   ]);
+  const dates_without_data = datesWithoutData(edition, date_start, date_end);
   const judged = {
     location: point,
     date_range: { start: date_start, end: date_end },
-    methodology: methodologyOf(data_source, { hasReports: collection !== null }),
+    methodology: methodologyOf(data_source, {
+      hasReports: collection !== null,
+      without_data: dates_without_data.length,
+    }),
     events,
   };
   const as_of_ms = ingestedAt(edition, collection, found);
@@ -134,14 +141,7 @@ async function verificationAt(
     data_source,
     data_as_of: as_of_ms === null ? null : timestamp(as_of_ms),
   };
-  const dates_without_data = datesOf(date_start, date_end).filter((date) => edition.provenanceOf([date]) === null);
-  return { verification, events: materialOf(found, pixels), dates_without_data };
-}
-
-function datesOf(first: string, last: string): string[] {
-  const dates: string[] = [];
-  for (let date = first; date <= last; date = addDays(date, 1)) dates.push(date);
-  return dates;
+  return { verification, events: materialOf(found, pixels), radar_source, dates_without_data };
 }
 
 function reportsAround(

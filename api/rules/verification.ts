@@ -168,7 +168,7 @@ export function eventOf(signs: Signs, { hdqi, has_radar, gaps, times }: Circumst
   const { storm_date, pixels, reports } = signs;
   const bands = BANDS.map((_, band) => bandFacts(pixels.filter((pixel) => pixel.band === band)));
   const corroborated = isCorroborated(signs, times);
-  const hasGaps = gaps !== null && gaps.uncovered > GAPS.share * gaps.scans;
+  const hasGaps = gaps !== null && isOftenUncovered(gaps);
   const evidence = {
     size_mm: Math.max(...bands.map(({ max_mm }, band) => max_mm * (BAND_WEIGHTS[band] as number))),
     n_detections: bands[nearestWith(bands, ({ max_mm }) => max_mm > 0)]?.detections ?? 0,
@@ -263,6 +263,11 @@ function isSeenAround(
   return times?.get(pixelKey(row, col))?.some(isNear) ?? false;
 }
 
+/** True when no radar covered the point in so many scans that silence of the radar says little. */
+export function isOftenUncovered({ scans, uncovered }: GapCount): boolean {
+  return uncovered > GAPS.share * scans;
+}
+
 function gapsNote({ scans, uncovered }: GapCount): string {
   return `No radar covered the point in ${uncovered} of the ${scans} scans of the date that were looked at: the confidence is at most ${GAPS.confidence}.`;
 }
@@ -293,12 +298,24 @@ const SOURCES = {
   mixed: ' Some of the data are simulated: they say nothing about real hail.',
 } as const;
 
+/** What else is to be known of the data. */
+export interface DataAtHand {
+  /** Ground reports were ever taken in. */
+  readonly hasReports: boolean;
+  /** Storm dates of the range without radar data. */
+  readonly without_data: number;
+}
+
 /** How verdicts are made, and what is to be known of the data. */
 export function methodologyOf(
   data_source: Verification['data_source'],
-  { hasReports }: { readonly hasReports: boolean },
+  { hasReports, without_data }: DataAtHand,
 ): Verification['methodology'] {
   const reports = hasReports ? '' : ' No ground reports are published here, so nothing is corroborated.';
+  const dark =
+    without_data === 0
+      ? ''
+      : ` Storm dates of the range for which no radar data are published: ${without_data}. Where they have no event, that says nothing.`;
   const source = data_source === null ? '' : SOURCES[data_source];
-  return { version: METHODOLOGY_VERSION, description: `${HOW}${reports}${source}`, bands_mi: [...BANDS_MI] };
+  return { version: METHODOLOGY_VERSION, description: `${HOW}${reports}${dark}${source}`, bands_mi: [...BANDS_MI] };
 }

@@ -149,6 +149,44 @@ test('storm dates without data are named, as nothing can be said about them', as
   t.notRegex(none, /No hail signal/);
 });
 
+test('silence is claimed only for the storm dates on which radar looked at the place, and the others are named', async (t) => {
+  const wordsOf = async (more: Partial<ReportMaterial>, range = MAY) =>
+    textsIn(await plain(reportMaterial(range, [], more))).join(' ');
+  const mostly = await wordsOf({
+    dates_without_data: ['2026-05-03', '2026-05-04'],
+    dates_seen_in_part: [{ date: '2026-05-05', hours: 3 }],
+    dates_uncovered: ['2026-05-04', '2026-05-09'],
+  });
+  t.regex(
+    mostly,
+    /No hail signal within 5 miles of the location on the 27 of 30 storm dates on which radar looked at it\./,
+  );
+  t.regex(
+    mostly,
+    /Radar data of 1 storm date are published for some hours only, [^:]+: 2026-05-05 \(3 of 24 hours\)\./,
+  );
+  t.regex(mostly, /no radar covered the location on 2 storm dates, [^:]+: 2026-05-04, 2026-05-09\./);
+  const one_date = { start: '2026-05-03', end: '2026-05-03' };
+  const blind = await wordsOf({ dates_uncovered: ['2026-05-03'] }, one_date);
+  t.regex(blind, /Radar hardly looked at the location on this storm date: nothing can be said\./);
+  t.notRegex(blind, /No hail signal/);
+});
+
+test('where ground reports were never taken in, the document says so', async (t) => {
+  const said = /Ground reports were never taken in here: that none is listed says nothing\./;
+  t.regex(textsIn(await plain(reportMaterial(MAY, [], { has_reports: false }))).join(' '), said);
+  t.notRegex(textsIn(await plain(nothingFound())).join(' '), said);
+});
+
+test('where reports alone speak of the dates, no radar is named as a source', async (t) => {
+  const event = verdictOf('2026-05-03', { max_size_mm: null, n_detections: 0 });
+  const found = [{ event, pixels: [], reports: [reportAt(90, 2, 25.4, '2026-05-03T20:31:00Z')] }];
+  const text = textsIn(await plain(reportMaterial(MAY, found, { radar_source: null }))).join(' ');
+  t.regex(text, /None published for these dates/);
+  t.regex(text, /No radar data are published for these storm dates: the verdicts rest on ground reports alone\./);
+  t.notRegex(text, /NOAA MRMS radar|Radar data: MESH/);
+});
+
 test('a report on a date without radar data is told as that, not as silence of the radar', async (t) => {
   const event = verdictOf('2026-05-03', {
     max_size_mm: null,
@@ -160,13 +198,15 @@ test('a report on a date without radar data is told as that, not as silence of t
   const found = [{ event, pixels: [], reports }];
   for (const material of [
     reportMaterial(MAY, found, { dates_without_data: ['2026-05-03'] }),
-    reportMaterial(MAY, found, {}, null),
+    reportMaterial(MAY, found, { radar_source: null }),
   ]) {
     const text = textsIn(await plain(material)).join(' ');
     t.regex(text, /no radar data .* No radar data of this storm date are published:/);
     t.notRegex(text, /no radar signal/i);
   }
   t.regex(textsIn(await plain(reportMaterial(MAY, found))).join(' '), /no radar signal .* No radar signal of 0\.20 in/);
+  const in_part = reportMaterial(MAY, found, { dates_seen_in_part: [{ date: '2026-05-03', hours: 2 }] });
+  t.regex(textsIn(await plain(in_part)).join(' '), /in the 2 hours of this storm date that have radar data, of 24\./);
 });
 
 for (const [data_source, band, map] of [

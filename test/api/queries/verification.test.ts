@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import test from 'ava';
 import { openCatalog } from '../../../api/catalog.ts';
 import { openEngine } from '../../../api/duckdb.ts';
+import { datesSeenInPart } from '../../../api/queries/dates-seen-in-part.ts';
+import { datesWithoutData } from '../../../api/queries/dates-without-data.ts';
 import {
   type ReadVerification,
   readVerification,
@@ -222,6 +224,30 @@ test('beside the answer come the pixels around the radius, every report in it wi
     const told = reports.filter((row) => row.date === largest.date && distanceKm(point, row) <= 5 * MILE_KM);
     t.is(event?.reports.length, told.length);
   });
+});
+
+test('dates that were never published, were cleared, or were seen for some hours only are told', async (t) => {
+  const root = await scratch(t);
+  await publish(root, await midnight());
+  const told = async () => {
+    const catalog = await openCatalog(root, 0);
+    const engine = await openEngine(root);
+    try {
+      const edition = catalog.edition();
+      const terrain = await openTerrain(engine, catalog);
+      const { verification } = await readVerification({ engine, terrain }, edition, { lat: 35, lon: -97, ...RANGE });
+      const [without] = /no radar data are published: \d+/.exec(verification.methodology.description) ?? [];
+      const missing = datesWithoutData(edition, FIRST, LAST);
+      return [without, missing, await datesSeenInPart(engine, edition, FIRST, LAST)];
+    } finally {
+      await engine.close();
+      await catalog.close();
+    }
+  };
+  const part = (date: string) => ({ date, hours: 1 });
+  t.deepEqual(await told(), ['no radar data are published: 30', [], [part(FIRST), part(LAST)]]);
+  await onRoot(root, {}, async ({ root: published }) => published.clear(FIRST, NOW_MS));
+  t.deepEqual(await told(), ['no radar data are published: 31', [FIRST], [part(LAST)]]);
 });
 
 const NOON = '2026-05-01T12:00:00Z';

@@ -134,7 +134,11 @@ export function reportMaterial(
     verification,
     events: materials,
     data_source,
+    radar_source: data_source,
+    has_reports: true,
     dates_without_data: [],
+    dates_seen_in_part: [],
+    dates_uncovered: [],
     storm_day_start_hour: 0,
     ...more,
   };

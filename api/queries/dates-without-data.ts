@@ -1,18 +1,16 @@
 import { addDays, monthOf } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 
-/** Storm dates from one to another, both included, of which no scan is published, ascending: that nothing is told of them says nothing. */
-export function datesWithoutData(edition: Pick<Edition, 'dates'>, first: string, last: string): readonly string[] {
-  const published = new Set(edition.dates);
-  return datesFrom(first, last).filter((date) => !published.has(date));
+/**
+ * Storm dates from one to another, both included, of which no radar data are published, ascending: that nothing is told of
+ * them says nothing. A date that was cleared is one of them.
+ */
+export function datesWithoutData(edition: Pick<Edition, 'provenanceOf'>, first: string, last: string): string[] {
+  return datesFrom(first, last).filter((date) => edition.provenanceOf([date]) === null);
 }
 
 /** Storm dates from one to another, both included, of which no ground report can be here: of months without a file, and not begun when the feeds were heard last. */
-export function datesWithoutReports(
-  edition: Pick<Edition, 'collection'>,
-  first: string,
-  last: string,
-): readonly string[] {
+export function datesWithoutReports(edition: Pick<Edition, 'collection'>, first: string, last: string): string[] {
   const collection = edition.collection('reports');
   return datesFrom(first, last).filter((date) => {
     if (collection === null || Date.parse(date) > collection.as_of_ms) return true;
@@ -21,7 +19,7 @@ export function datesWithoutReports(
   });
 }
 
-function datesFrom(first: string, last: string): readonly string[] {
+function datesFrom(first: string, last: string): string[] {
   const dates: string[] = [];
   for (let date = first; date <= last; date = addDays(date, 1)) dates.push(date);
   return dates;
