@@ -385,6 +385,10 @@ test('a webhook of the current variant does not take words that it is not told b
   t.deepEqual((await current<{ events: unknown }>(path)).events, ['alert.created']);
   await ask(path, sending('PUT', { events: ['alert.resolved'] }));
   t.deepEqual((await current<{ events: unknown }>(path)).events, ['alert.resolved']);
+  t.regex(
+    await refusal(`${path}/test`, sending('POST', { event: 'hail.detected' })),
+    /^400 bad_request: \/event is 'hail.detected', expected alert.created, /,
+  );
 });
 
 test('health says which variant answers', async (t) => {
