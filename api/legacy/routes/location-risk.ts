@@ -17,7 +17,6 @@ import { trendOfYears } from '../../rules/years-trend.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
 import { between, drawsFrom, simulatedDay, whole } from '../simulate.ts';
 
-/** The first date that there can be data of. */
 /** The last years, which are held against those before. */
 const RECENT_DAYS = 730;
 
