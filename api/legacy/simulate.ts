@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import { ID_PREFIXES, type IdKind } from '../../schemas/ids.ts';
 import { utcDate } from '../../schemas/time.ts';
+import { ApiError } from '../errors.ts';
+import { readReceiver } from '../push/address.ts';
 import { rounded } from '../rules/rounded.ts';
 
 /** Characters of a ULID. */
@@ -48,6 +50,12 @@ export function simulatedId(kind: IdKind, ...words: readonly (string | number)[]
 /** A secret of the usual form that follows from some words; it signs nothing. */
 export function simulatedSecret(...words: readonly (string | number)[]): string {
   return `whsec_${hash('sha256', JSON.stringify(['secret', ...words]), 'base64')}`;
+}
+
+/** Throws `bad_request` for a receiver's address that is refused on any machine; nobody is asked where its name leads. */
+export function checkAddress(pointer: string, url: string): void {
+  const receiver = readReceiver(url);
+  if (typeof receiver === 'string') throw new ApiError('bad_request', `${pointer}: ${receiver}`);
 }
 
 /** A whole number between two, both included. */

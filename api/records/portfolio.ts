@@ -95,12 +95,14 @@ export async function deleteLocations(
   const deleted = [...new Set(ids)].filter((id) => existing.has(id));
   const places = deleted.map((id) => ({ id, sort_key: existing.get(id)?.name ?? '' }));
   await rememberDeleted(rows, { business_id, list: LIST }, places, now_ms);
-  for (const chunk of chunks(deleted, ROWS_PER_STATEMENT))
+  for (const chunk of chunks(deleted, ROWS_PER_STATEMENT)) {
     await rows
       .deleteFrom('portfolio_locations')
       .where('business_id', '=', business_id)
       .where('id', 'in', chunk)
       .execute();
+    await forgetScores(rows, chunk);
+  }
   return deleted;
 }
 

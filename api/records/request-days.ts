@@ -28,6 +28,7 @@ export interface RequestDays {
 
 /** What a process holds of a day of a business. */
 interface Held {
+  readonly business_id: string;
   readonly day: string;
   /** Taken from the day, and not asked for yet. */
   left: number;
@@ -42,27 +43,29 @@ export function openRequestDays(
   { transact }: Pick<Marks, 'transact'>,
   { forUpdate, forKeyShare }: Pick<Store, 'forUpdate' | 'forKeyShare'>,
 ): RequestDays {
-  /** By business; none is removed, they are small. */
+  /** By business and day: calls around midnight come in any order. What nobody asks for is removed. */
   const days = new Map<string, Held>();
   let givingBack: Promise<void> = Promise.resolve();
 
   function heldOf(business_id: string, day: string): Held {
-    const known = days.get(business_id);
-    if (known?.day === day) return known;
-    const held = { day, left: 0, isAskedFor: false, taking: null, used_up: null };
-    days.set(business_id, held);
+    const name = `${business_id} ${day}`;
+    const known = days.get(name);
+    if (known !== undefined) return known;
+    const held = { business_id, day, left: 0, isAskedFor: false, taking: null, used_up: null };
+    days.set(name, held);
     return held;
   }
 
-  async function take(business_id: string, held: Held, limit: number): Promise<void> {
-    const taken = await transact((rows) => takeBlock(rows, { forUpdate, forKeyShare }, business_id, held.day, limit));
+  async function take(held: Held, limit: number): Promise<void> {
+    const { business_id, day } = held;
+    const taken = await transact((rows) => takeBlock(rows, { forUpdate, forKeyShare }, business_id, day, limit));
     held.left += taken;
     held.used_up = taken === 0 ? { limit, at_ms: performance.now() } : null;
   }
 
-  async function waitAndAdmit(business_id: string, held: Held, limit: number): Promise<boolean> {
+  async function waitAndAdmit(held: Held, limit: number): Promise<boolean> {
     while (held.left === 0 && !isUsedUp(held, limit)) {
-      held.taking ??= take(business_id, held, limit).finally(() => {
+      held.taking ??= take(held, limit).finally(() => {
         held.taking = null;
       });
       try {
@@ -78,13 +81,15 @@ export function openRequestDays(
   }
 
   async function giveBack(all: boolean): Promise<void> {
-    for (const [business_id, held] of days) {
+    for (const [name, held] of days) {
       if (all) await held.taking?.catch(ignoreOutage);
-      const unused = all || !held.isAskedFor ? held.left : 0;
+      const isIdle = !held.isAskedFor && held.taking === null;
+      const unused = all || isIdle ? held.left : 0;
       held.isAskedFor = false;
+      if (isIdle) days.delete(name);
       if (unused === 0) continue;
       held.left -= unused;
-      await transact((rows) => returnBlock(rows, business_id, held.day, unused)).catch(ignoreOutage);
+      await transact((rows) => returnBlock(rows, held.business_id, held.day, unused)).catch(ignoreOutage);
     }
   }
 
@@ -96,7 +101,7 @@ export function openRequestDays(
     admit: (business_id, limit, now_ms) => {
       const held = heldOf(business_id, utcDate(now_ms));
       held.isAskedFor = true;
-      if (held.left === 0) return waitAndAdmit(business_id, held, limit);
+      if (held.left === 0) return waitAndAdmit(held, limit);
       held.left -= 1;
       return true;
     },

@@ -115,7 +115,7 @@ export async function noteChangedScore(
   return numUpdatedRows === 1n;
 }
 
-/** Forgets the scores of places that were moved: what they are told next begins there. */
+/** Forgets the scores of places that are moved, whose next score is a first one, or deleted: nothing more is told of them. */
 export async function forgetScores(rows: Transaction<Database>, location_ids: readonly string[]): Promise<void> {
   await rows.deleteFrom('risk_scores').where('location_id', 'in', location_ids).execute();
 }

@@ -6,6 +6,7 @@ import { unmarkEarlierReceiver } from './earlier-receivers.ts';
 import { instant } from './instant.ts';
 import { deletePushes, dropPushes } from './pushes.ts';
 import type { Writer } from './records.ts';
+import { forgetScores } from './risk-scores.ts';
 import type { Database } from './tables.ts';
 
 const LIST = 'alerts';
@@ -176,6 +177,7 @@ export async function deleteSubscription({ rows, business_id, now_ms }: Writer, 
   await closeAllAlerts(rows, id);
   await deletePushes(rows, id);
   await unmarkEarlierReceiver(rows, id);
+  await forgetScores(rows, [id]);
   return true;
 }
 

@@ -12,13 +12,7 @@ import {
   WebhookUpdate,
   WebhookUpdated,
 } from '../../schemas/resources/webhook.ts';
-import {
-  type AnyEventType,
-  EARLIER_EVENT_TYPES,
-  EVENT_TYPES,
-  EventBody,
-  type EventType,
-} from '../../schemas/webhook-events.ts';
+import { type AnyEventType, EARLIER_EVENT_TYPES, EVENT_TYPES, EventBody } from '../../schemas/webhook-events.ts';
 import { cursorQuery, shown, wholeQuery } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
@@ -370,17 +364,22 @@ export const redeliverWebhook = writeEndpoint({
   },
 });
 
-/** A made-up event of a type, marked as a test. */
-function sampleOf(event: EventType, id: string, at_ms: number): string {
-  return bodyOf({ id, event, at_ms, data: { ...SAMPLES[event], test: true } });
+/** A made-up event of a type, marked as a test. Throws `bad_request` for one that the earlier variant alone has. */
+function sampleOf(event: AnyEventType, id: string, at_ms: number): string {
+  const known = typeAmong(EVENT_TYPES, event);
+  return bodyOf({ id, event: known, at_ms, data: { ...SAMPLES[known], test: true } });
 }
 
 /** The same in the earlier variant. Throws `bad_request` for a type that it does not have. */
-function earlierSample(event: EventType, at_ms: number): string {
-  const known = EARLIER_EVENT_TYPES.find((type) => type === event);
-  if (known === undefined)
-    throw new ApiError('bad_request', `/event is '${event}', expected ${EARLIER_EVENT_TYPES.join(', ')}`);
+function earlierSample(event: AnyEventType, at_ms: number): string {
+  const known = typeAmong(EARLIER_EVENT_TYPES, event);
   return earlierBodyOf({ event: known, at_ms, data: { ...EARLIER_SAMPLES[known], test: true } });
+}
+
+function typeAmong<Type extends AnyEventType>(types: readonly Type[], event: AnyEventType): Type {
+  const known = types.find((type) => type === event);
+  if (known === undefined) throw new ApiError('bad_request', `/event is '${event}', expected ${types.join(', ')}`);
+  return known;
 }
 
 /** The bytes of an event under another id; bodies of the earlier variant carry none. */

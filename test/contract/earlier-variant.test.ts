@@ -385,6 +385,10 @@ test('a webhook of the current variant does not take words that it is not told b
   t.deepEqual((await current<{ events: unknown }>(path)).events, ['alert.created']);
   await ask(path, sending('PUT', { events: ['alert.resolved'] }));
   t.deepEqual((await current<{ events: unknown }>(path)).events, ['alert.resolved']);
+  t.regex(
+    await refusal(`${path}/test`, sending('POST', { event: 'hail.detected' })),
+    /^400 bad_request: \/event is 'hail.detected', expected alert.created, /,
+  );
 });
 
 test('health says which variant answers', async (t) => {
@@ -443,6 +447,14 @@ test('simulated answers refuse what the others refuse', async (t) => {
     `/radar/current?${AT}&products=echo`,
   ])
     t.is(await refusal(path, { key }), await refusal(path));
+  for (const [path, name] of [
+    ['/alerts/subscribe', 'webhook_url'],
+    ['/webhooks', 'url'],
+  ] as const) {
+    const asked = sending('POST', { ...SUBSCRIPTION, [name]: 'http://hooks.example.com/hail' });
+    for (const call of [asked, { ...asked, key }])
+      t.regex(await refusal(path, call), new RegExp(`^400 bad_request: /${name}: .*https`));
+  }
 });
 
 test('a test_ key is answered so at both places, and never with what the current variant has', async (t) => {

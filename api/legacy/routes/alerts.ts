@@ -11,7 +11,7 @@ import { instant } from '../../records/instant.ts';
 import { deleteAlert, getAlert, subscribeToAlerts } from '../../routes/alerts.ts';
 import { rounded } from '../../rules/rounded.ts';
 import { earlierRead, earlierWrite } from '../endpoint.ts';
-import { between, drawsFrom, simulatedDay, simulatedId, simulatedSecret, whole } from '../simulate.ts';
+import { between, checkAddress, drawsFrom, simulatedDay, simulatedId, simulatedSecret, whole } from '../simulate.ts';
 
 const RADIUS_KM = 25;
 const ONE = '/alerts/{id}';
@@ -66,6 +66,7 @@ export const earlierSubscribe = earlierWrite(subscribeToAlerts, {
     created_at: instant(now_ms),
   }),
   simulate: ({ body: { location, threshold_mm, webhook_url }, now_ms }) => {
+    checkAddress('/webhook_url', webhook_url);
     const day = simulatedDay(now_ms);
     const place = { lat: rounded(location.lat, 5), lng: rounded(location.lng, 5) };
     const words = [place.lat, place.lng, day, threshold_mm, webhook_url] as const;

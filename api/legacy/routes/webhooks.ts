@@ -23,7 +23,7 @@ import {
   updateWebhookEndpoint,
 } from '../../routes/webhooks.ts';
 import { earlierWrite, wrapped } from '../endpoint.ts';
-import { simulatedId, simulatedSecret } from '../simulate.ts';
+import { checkAddress, simulatedId, simulatedSecret } from '../simulate.ts';
 
 const EXAMPLE_URL = 'https://hooks.example.com/hail';
 
@@ -52,13 +52,16 @@ export const earlierCreateWebhook = earlierWrite(createWebhookEndpoint, {
     await updateWebhook(writer, webhook_id, { events: body.events ?? EARLIER_EVENT_TYPES });
   },
   fromCurrent: (made, { body }) => ({ ...made, events: [...(body.events ?? EARLIER_EVENT_TYPES)] }),
-  simulate: ({ body: { url, events } }) => ({
-    webhook_id: simulatedId('webhook', url),
-    secret: simulatedSecret('webhook', url),
-    url,
-    events: [...(events ?? EARLIER_EVENT_TYPES)],
-    status: 'active' as const,
-  }),
+  simulate: ({ body: { url, events } }) => {
+    checkAddress('/url', url);
+    return {
+      webhook_id: simulatedId('webhook', url),
+      secret: simulatedSecret('webhook', url),
+      url,
+      events: [...(events ?? EARLIER_EVENT_TYPES)],
+      status: 'active' as const,
+    };
+  },
 });
 
 /** PUT /legacy/v1/webhooks/{id} */
@@ -81,10 +84,13 @@ export const earlierUpdateWebhook = earlierWrite(updateWebhookEndpoint, {
     if (events !== undefined) await changeEvents(writer, params.id, events);
   },
   fromCurrent: (changed) => changed,
-  simulate: ({ body }) => ({
-    success: true as const,
-    updated: (['url', 'events', 'status'] as const).filter((name) => body[name] !== undefined),
-  }),
+  simulate: ({ body }) => {
+    if (body.url !== undefined) checkAddress('/url', body.url);
+    return {
+      success: true as const,
+      updated: (['url', 'events', 'status'] as const).filter((name) => body[name] !== undefined),
+    };
+  },
 });
 
 /** Throws `bad_request` for words that a webhook of the current variant is not told by. */

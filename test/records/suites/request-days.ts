@@ -39,4 +39,19 @@ export function requestDaysSuite(test: Register): void {
     t.true(taken >= 51 && taken <= 54);
     t.is(await admitted([await world.open()], world, caller.business_id, LIMIT), LIMIT - taken);
   });
+
+  test('calls around midnight, in any order, are counted on their own day, to the request', async (t, world) => {
+    const records = await world.open();
+    const { caller } = await makeTenant(records, world, 'acme');
+    const midnight_ms = Date.parse('2026-05-21T00:00:00Z');
+    for (let k = 0; k < 10; k += 1)
+      for (const now_ms of [midnight_ms, midnight_ms - 1])
+        t.true(await records.admitToday(caller.business_id, LIMIT, now_ms));
+    await records.close();
+    const again = await world.open();
+    t.deepEqual(await again.reader.selectFrom('request_days').select(['day', 'requests']).orderBy('day').execute(), [
+      { day: '2026-05-20', requests: 10 },
+      { day: '2026-05-21', requests: 10 },
+    ]);
+  });
 }

@@ -2,9 +2,9 @@ import { createRiskWatch } from '../../../api/push/risk-watch.ts';
 import { tableShelf } from '../../../api/queue/table.ts';
 import { queueOver } from '../../../api/queue/work.ts';
 import { markEarlierReceiver } from '../../../api/records/earlier-receivers.ts';
-import { upsertLocations } from '../../../api/records/portfolio.ts';
+import { deleteLocations, upsertLocations } from '../../../api/records/portfolio.ts';
 import type { Records, Writer } from '../../../api/records/records.ts';
-import { createSubscription } from '../../../api/records/subscriptions.ts';
+import { createSubscription, deleteSubscription } from '../../../api/records/subscriptions.ts';
 import { createWebhook } from '../../../api/records/webhooks.ts';
 import type { ClimatologyCell } from '../../../schemas/tables/climatology.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
@@ -33,11 +33,18 @@ async function watched(world: World) {
   });
   let runs = 0;
   let score = 0;
+  let meanwhile = async () => {};
   const cell = () => ({ annual_score: score }) as ClimatologyCell;
   const watchOf = (own: Records) =>
     createRiskWatch({
       climatology: { table: () => ({ version: String(runs), cell }) },
-      records: own,
+      records: {
+        ...own,
+        transaction: async (work) => {
+          await meanwhile();
+          return await own.transaction(work);
+        },
+      },
       queue: queueOver(tableShelf(own.store), { failed: () => {}, troubled: () => {} }),
       now: () => world.now_ms,
     });
@@ -58,6 +65,10 @@ async function watched(world: World) {
         .orderBy('id')
         .execute();
       return told.filter(({ id }) => !before.some((old) => old.id === id));
+    },
+    /** Lets something happen to the places between a watch's look at them and what it writes. */
+    between: (happening: () => Promise<void>) => {
+      meanwhile = happening;
     },
     restart: async () => {
       watches.splice(0, 1, watchOf(await world.open()));
@@ -106,5 +117,17 @@ export function riskScoresSuite(test: Register): void {
         .map(({ body }) => Object.keys(JSON.parse(body).data)[0]),
       ['subscription_id'],
     );
+  });
+
+  test('of a subscription or location that is deleted while scores are compared nothing is told', async (t, world) => {
+    const { run, writing, between, subscription, location } = await watched(world);
+    await run(40);
+    between(async () => {
+      await writing(async (writer) => {
+        await deleteSubscription(writer, subscription);
+        await deleteLocations(writer, [location]);
+      });
+    });
+    t.deepEqual(await run(80), []);
   });
 }
