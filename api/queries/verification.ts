@@ -133,9 +133,12 @@ async function verificationAt(
   };
   const as_of_ms = ingestedAt(edition, collection, found);
   const verification: Verification = {
-    ...judged,
+    location: judged.location,
+    date_range: judged.date_range,
     radius_mi: VERIFICATION_RADIUS_MI,
+    methodology: judged.methodology,
     detection_quality: block,
+    events,
     event_count: events.length,
     verification_hash: verificationHash(judged),
     data_source,
