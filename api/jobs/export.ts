@@ -49,7 +49,8 @@ export function writeExport(
   { signal, cap = EXPORT_ROW_CAPS[params.dataset] }: { readonly signal: AbortSignal; readonly cap?: number },
 ): Promise<WrittenExport> {
   const written = writing.then(() => write(catalog.edition(), params, path, signal, cap));
-  writing = written.catch(() => {}); // told to who waits for it
+  // However it ends: who waits for it is told.
+  writing = Promise.allSettled([written]);
   return written;
 }
 

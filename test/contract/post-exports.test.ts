@@ -101,11 +101,11 @@ for (const [what, change, pointer] of [
   });
 
 test('31 days up to tomorrow are accepted, of AK too', async (t) => {
-  await accept(t.context, EXPORTS, {
-    ...EXPORT_BODY,
-    ...{ date_start: '2026-04-03', date_end: '2026-05-03', bbox: undefined, state: 'AK' },
-  });
-  t.pass();
+  const range = { date_start: '2026-04-03', date_end: '2026-05-03', state: 'AK' };
+  const id = await accept(t.context, EXPORTS, { ...EXPORT_BODY, ...range, bbox: undefined });
+  const { status, body } = await told(t.context.call(`${EXPORTS}/${id}`));
+  t.is(status, 200);
+  t.like(body.params, { ...range, bbox: null });
 });
 
 test('a plan without exports is 403 feature_not_available before anything is looked at, and its exports can be asked after', async (t) => {
