@@ -9,7 +9,7 @@ import {
   readPlan,
   setStatus,
 } from '../records/businesses.ts';
-import { doneJobs } from '../records/jobs.ts';
+import { filedJobs } from '../records/jobs.ts';
 import { listKeys } from '../records/key-rows.ts';
 import { listMembers } from '../records/members.ts';
 import { SELF_HOSTED } from '../records/plans.ts';
@@ -107,7 +107,7 @@ export function businessCommand(config: () => RecordsConfig): Command {
       const settings = config();
       const business = await withRecords(settings, async (records) => {
         const found = await businessNamed(records, nameOrId);
-        const filed = await doneJobs(records.reader, found.id);
+        const filed = await filedJobs(records.reader, found.id);
         await records.transaction((rows) => purgeBusiness(rows, records.store, found, settings.now()));
         // A file that is made in this moment belongs to nobody, and is swept.
         for (const job of filed) await removeFile(settings.data_root, job);

@@ -12,7 +12,7 @@ import { isOutage } from '../records/failures.ts';
 import { type Holder, holdersOf } from '../records/holders.ts';
 import { abandonedClaims } from '../records/idempotency.ts';
 import { orphans, planFaults, scopeFaults, tagFaults } from '../records/integrity.ts';
-import { doneJobs, pendingSince } from '../records/jobs.ts';
+import { filedJobs, pendingSince } from '../records/jobs.ts';
 import { overduePushes } from '../records/pushes.ts';
 import type { Records } from '../records/records.ts';
 import { KEY_FILE_MODE, masterKeyFault, masterKeyPath } from '../records/secrets.ts';
@@ -209,11 +209,11 @@ async function leases({ reader }: Records): Promise<Finding> {
 
 const LEASE_PASSES_MS = 60_000;
 
-/** While the service runs, jobs end within minutes; what is done has its file, which backups of the records do not hold. */
+/** While the service runs, jobs end within minutes; what was made has its file, which backups of the records do not hold. */
 async function jobs({ reader }: Records, { data_root, now }: DoctorConfig): Promise<readonly Finding[]> {
   const stuck = await pendingSince(reader, now() - JOB_PASSES_MS);
   const lost: string[] = [];
-  for (const job of await doneJobs(reader, null)) {
+  for (const job of await filedJobs(reader, null)) {
     const fault = await fileFault(data_root, job);
     if (fault !== null) lost.push(`the file of ${job.id} ${fault}`);
   }
@@ -223,7 +223,7 @@ async function jobs({ reader }: Records, { data_root, now }: DoctorConfig): Prom
       stuck.map(({ id, created_at }) => `${id} waits since ${created_at}`),
       'none waits for more than an hour',
     ),
-    listed('job files', lost, 'every report and export that is done has its file'),
+    listed('job files', lost, 'every report and export that was made has its file'),
   ];
 }
 

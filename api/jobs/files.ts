@@ -11,7 +11,7 @@ const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
 /** A file of a job whose row says that there is one. */
-export type FiledJob = Pick<Job, 'id' | 'kind' | 'file_name' | 'bytes'>;
+export type FiledJob = Pick<Job, 'id' | 'kind' | 'file_name' | 'bytes' | 'sha256'>;
 
 /** A folder in which one attempt at a job makes its file. */
 export interface Stage {
@@ -26,14 +26,18 @@ export function jobFolder(root: string, kind: Job['kind']): string {
   return join(root, KINDS[kind].folder);
 }
 
-/** Where the file of a job lies. */
-export function jobFilePath(root: string, { kind, id, file_name }: Omit<FiledJob, 'bytes'>): string {
-  return join(jobFolder(root, kind), `${id}${extname(file_name ?? '')}`);
+/**
+ * Where the file of a job lies: under its content, so that another attempt, however late it comes, never puts other bytes behind
+ * the row.
+ */
+export function jobFilePath(root: string, { kind, id, file_name, sha256 }: Omit<FiledJob, 'bytes'>): string {
+  return join(jobFolder(root, kind), `${id}-${sha256 ?? ''}${extname(file_name ?? '')}`);
 }
 
-/** Id of the job that a file in one of the folders is of. */
-export function jobIdOf(name: string): string {
-  return name.slice(0, name.length - extname(name).length);
+/** What the name of a file in one of the folders says: the id of its job, and its SHA-256, hex. */
+export function partsOfName(name: string): { readonly id: string; readonly sha256: string } {
+  const [id = '', sha256 = ''] = name.slice(0, name.length - extname(name).length).split('-');
+  return { id, sha256 };
 }
 
 /** Makes a folder for one attempt, in which nobody else writes. */

@@ -2,7 +2,7 @@ import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { ApiError } from '../errors.ts';
 import { signedUrl } from '../http/signed-url.ts';
-import { findOwnJob, type Job } from '../records/jobs.ts';
+import { failJob, findOwnJob, type Job } from '../records/jobs.ts';
 import type { Services } from '../services.ts';
 import { fileFault } from './files.ts';
 import type { Kind } from './kinds.ts';
@@ -34,30 +34,25 @@ export function pollUrl(
   return `${base_url}${poll_path}/${id}`;
 }
 
+type Wanted = Pick<Job, 'business_id' | 'kind' | 'id'>;
+
 /**
  * A job of a business as it is now. One that is done and whose file is not there, as after a restored backup of the records
- * alone, counts as failed: nobody is sent to a file that is gone. Throws ApiError not_found, and DataUnavailable while the
- * data root itself is lost.
+ * alone, fails, and its charge is given back: nobody is sent to a file that is gone. Throws ApiError not_found, and
+ * DataUnavailable while the data root itself is lost.
  */
 export async function findPolled<Summary>(
-  { records, secrets, files_root, base_url, catalog }: Services,
+  services: Services,
   kind: Kind<unknown, Summary>,
-  wanted: { readonly business_id: string; readonly kind: Job['kind']; readonly id: string },
+  wanted: Wanted,
   now_ms: number,
 ): Promise<Polled<Summary>> {
-  const job = await findOwnJob(records.reader, wanted, now_ms);
-  if (job === null) throw new ApiError('not_found', `no such ${wanted.kind}`);
+  const { secrets, base_url } = services;
+  const job = await presentJob(services, wanted, now_ms);
   const { id, business_id, status, message, finished_at, data_as_of } = job;
   const poll_url = pollUrl(base_url, kind, id);
   const nothing = { summary: null, generated_at: null, data_as_of: null, file_url: null };
   if (status !== 'done') return { job, status, poll_url, message, ...nothing };
-  if ((await fileFault(files_root, job)) !== null) {
-    // The files lie in the data root: of one that is not there now nobody knows whether they are lost.
-    await catalog.refresh();
-    catalog.edition();
-    const lost = `its file is not here any more: ask for the ${wanted.kind} again`;
-    return { job, status: 'failed', poll_url, message: lost, ...nothing };
-  }
   return {
     job,
     status,
@@ -68,6 +63,24 @@ export async function findPolled<Summary>(
     data_as_of: whole(data_as_of),
     file_url: signedUrl(base_url, secrets, { path: filePath(id), business_id }, now_ms, SIGNED_URL_SECONDS),
   };
+}
+
+/** The job, which has failed where its file is lost. */
+async function presentJob({ records, files_root, catalog }: Services, wanted: Wanted, now_ms: number): Promise<Job> {
+  const find = async () => {
+    const job = await findOwnJob(records.reader, wanted, now_ms);
+    if (job === null) throw new ApiError('not_found', `no such ${wanted.kind}`);
+    return job;
+  };
+  const job = await find();
+  if (job.status !== 'done' || (await fileFault(files_root, job)) === null) return job;
+  // The files lie in the data root: of one that is not there now nobody knows whether they are lost.
+  await catalog.refresh();
+  catalog.edition();
+  const lost = `its file is not here any more, and what it cost was given back: ask for the ${job.kind} again`;
+  // Somebody else may have told it so, or deleted it, meanwhile.
+  await records.transaction((rows) => failJob(rows, job, lost, now_ms));
+  return await find();
 }
 
 /** A stored instant in whole seconds, as answers have it. */

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { deleteJob, expiredJobs, filedAmong, type Job, pendingSince } from '../records/jobs.ts';
 import type { Services } from '../services.ts';
-import { jobIdOf, listFiles, listStages, removeFile } from './files.ts';
+import { listFiles, listStages, partsOfName, removeFile } from './files.ts';
 import { KINDS } from './kinds.ts';
 import { addJobTask } from './task.ts';
 
@@ -70,12 +70,17 @@ async function deleteOrphans(
   for (const kind of KIND_NAMES) {
     const files = await listFiles(files_root, kind);
     for (let from = 0; from < files.length; from += JOBS_AT_ONCE) {
-      const some = files.slice(from, from + JOBS_AT_ONCE);
+      const some = files.slice(from, from + JOBS_AT_ONCE).map((file) => ({ ...file, ...partsOfName(file.name) }));
       const filed = await filedAmong(
         records.reader,
-        some.map(({ name }) => jobIdOf(name)),
+        some.map(({ id }) => id),
       );
-      for (const { name, path } of some.filter((file) => !filed.has(jobIdOf(file.name)))) {
+      // A job that is pending may get any; of one that is done, those of other attempts belong to nobody.
+      const unwanted = some.filter(({ id, sha256 }) => {
+        const wanted = filed.get(id);
+        return wanted !== null && wanted !== sha256;
+      });
+      for (const { name, path } of unwanted) {
         const since_ms = before.get(path) ?? machine_ms;
         if (machine_ms - since_ms < ORPHAN_MS) seen.set(path, since_ms);
         else if (await isRemoved(path, log)) log.warn({ file: name }, 'Jobs:Orphan:Deleted');

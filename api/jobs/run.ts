@@ -51,7 +51,8 @@ class Stopped extends Error {}
 
 /**
  * Runs the job of a task, unless it has ended. What it makes lies in a folder of this attempt alone; only who ends the row moves
- * it to its place, in the transaction that ends it: so there is one file behind a job that is done, whoever else runs it.
+ * it to its place, which is named by its content, in the transaction that ends it: so the file behind a job that is done is the
+ * one that its row tells of, whoever else runs it, and however late.
  */
 export async function runJobTask(parts: RunParts, { payload }: Pick<Task, 'payload'>): Promise<void> {
   const { services, log } = parts;
@@ -142,9 +143,9 @@ async function finish(parts: RunParts, job: Job, staged: string, result: JobResu
     () =>
       services.records.transaction(async (rows) => {
         if (!(await finishJob(rows, job.id, result, services.now()))) return false;
-        // Nobody else gets here before this transaction has ended: the row is held.
+        // The row is held: nobody else gets here, unless this process stands still for so long that the records give it up.
         is_placed = true;
-        await placeFile(services.files_root, staged, { ...job, file_name: result.file_name });
+        await placeFile(services.files_root, staged, { ...job, ...result });
         return true;
       }),
     // The file has left its folder: whether the row has ended is looked up when the task is taken again.

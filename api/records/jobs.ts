@@ -165,21 +165,26 @@ export async function finishJob(
   return numUpdatedRows === 1n;
 }
 
-/** Ends a job badly and gives its charge back; false when it has ended already, or is gone. */
+/**
+ * Ends a job badly and gives its charge back: one that is pending, or one that was done and whose file is lost. False when its
+ * status is no longer the one given, or it is gone: of those who end it, one gives the charge back.
+ */
 export async function failJob(
   rows: Transaction<Database>,
-  { id, business_id, charge }: Pick<Job, 'id' | 'business_id' | 'charge'>,
+  { id, business_id, charge, status }: Pick<Job, 'id' | 'business_id' | 'charge' | 'status'>,
   message: string,
   now_ms: number,
 ): Promise<boolean> {
+  if (status === 'failed') return false;
   const { numUpdatedRows } = await rows
     .updateTable('jobs')
     .set({ status: 'failed', finished_at: instant(now_ms), message })
     .where('id', '=', id)
-    .where('status', '=', 'pending')
+    .where('status', '=', status)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return false;
-  await refundVisibly(rows, { business_id, ...StoredCharge.parse(JSON.parse(charge)) }, `${id} failed`);
+  const reason = status === 'done' ? `the file of ${id} was lost` : `${id} failed`;
+  await refundVisibly(rows, { business_id, ...StoredCharge.parse(JSON.parse(charge)) }, reason);
   return true;
 }
 
@@ -205,27 +210,30 @@ export async function deleteJob(rows: Transaction<Database>, job: Job, now_ms: n
   await recordAct(rows, now_ms, { act: `${kind}.expire`, business_id, subject: id, detail });
 }
 
-/** Jobs that are done, of one business or of all with null, by id. */
-export async function doneJobs(rows: Kysely<Database>, business_id: string | null): Promise<readonly Job[]> {
+/** Jobs whose file was made, be it lost since, of one business or of all with null, by id. */
+export async function filedJobs(rows: Kysely<Database>, business_id: string | null): Promise<readonly Job[]> {
   return await rows
     .selectFrom('jobs')
     .selectAll()
-    .where('status', '=', 'done')
+    .where('sha256', 'is not', null)
     .$if(business_id !== null, (query) => query.where('business_id', '=', business_id))
     .orderBy('id')
     .execute();
 }
 
-/** Which of these are ids of jobs that have a file, or may get one. */
-export async function filedAmong(rows: Kysely<Database>, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  if (ids.length === 0) return new Set();
+/** Of these ids those of jobs that have a file, with its SHA-256, hex, or may get one, with null. */
+export async function filedAmong(
+  rows: Kysely<Database>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string | null>> {
+  if (ids.length === 0) return new Map();
   const found = await rows
     .selectFrom('jobs')
-    .select('id')
+    .select(['id', 'sha256'])
     .where('id', 'in', ids)
     .where('status', '!=', 'failed')
     .execute();
-  return new Set(found.map(({ id }) => id));
+  return new Map(found.map(({ id, sha256 }) => [id, sha256]));
 }
 
 /** Jobs that were accepted before an instant and have not ended, the oldest first. */

@@ -173,7 +173,7 @@ testWith(startJobService, (_, service) => service.close())(
   'a file that is gone or cut short is 500, is told the operator, and makes its poll a failure',
   async (t) => {
     const { id, target } = await doneReport(t.context);
-    const path = jobFilePath(t.context.services.files_root, { id, kind: 'report', file_name: 'x.pdf' });
+    const path = jobFilePath(t.context.services.files_root, { id, kind: 'report', file_name: 'x.pdf', sha256: SHA256 });
     t.is(statSync(path).mode & 0o777, 0o600);
     truncateSync(path, 10);
     t.is(await statusOf(t.context, target), 500);

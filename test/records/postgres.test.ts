@@ -1,23 +1,31 @@
-import { readdirSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import pg from 'pg';
 import pino from 'pino';
 import { acceptJob } from '../../api/jobs/accept.ts';
+import { jobFilePath } from '../../api/jobs/files.ts';
 import type { Makers } from '../../api/jobs/kinds.ts';
 import { startJobs } from '../../api/jobs/start.ts';
 import type { Location } from '../../api/records/database.ts';
 import { CommitFailed, RecordsUnavailable } from '../../api/records/failures.ts';
-import { pendingSince } from '../../api/records/jobs.ts';
+import { filedJobs, pendingSince } from '../../api/records/jobs.ts';
 import { verifyLedger } from '../../api/records/verify.ts';
 import { type OpenedServices, openServices } from '../../api/services.ts';
 import { scratch } from '../support/data/world.ts';
+import { BARE_ENVIRONMENT } from '../support/kill/bare-environment.ts';
 import { SETTINGS, smallReport } from '../support/kill/jobs-load.ts';
 import { everySuite } from './suites/every.ts';
 import { killSuite } from './suites/kill.ts';
 import { chargeOf, hasPostgres, makeTenant, onPostgres, usedBy } from './world.ts';
+
+const STANDS_STILL = fileURLToPath(new URL('../support/kill/paused-child.ts', import.meta.url));
 
 if (hasPostgres) {
   everySuite(onPostgres);
@@ -91,6 +99,53 @@ if (hasPostgres) {
       t.is(readdirSync(join(data_root, 'reports')).length, 7 + 1);
       t.is(await usedBy(records, tenant), 700);
       t.deepEqual((await verifyLedger(records.reader)).faults, []);
+    },
+  );
+
+  onPostgres(
+    'a worker that stood still while another ended its job puts nothing over the file of that one',
+    async (t, world) => {
+      const data_root = await scratch(t);
+      const url = new URL('url' in world.location ? world.location.url : '');
+      // The server gives up on a transaction whose client is still.
+      url.searchParams.set('idle_in_transaction_session_timeout', '500');
+      const database_url = url.href;
+      const { services, close } = await openServices({ ...SETTINGS, data_root, database_url });
+      t.teardown(close);
+      const { records, queue } = services;
+      const tenant = await makeTenant(records, world, 'acme');
+      const { business_id, key_id } = tenant.caller;
+      const price = { operation: 'verify.report.create', credits: 100, count: 1 };
+      const charge = chargeOf(tenant, 100, world, price.operation);
+      const params = { lat: 35, lon: -97, date_start: '2026-04-01', date_end: '2026-05-01' };
+      await records.write(business_id, charge, null, world.now_ms, async (writer) => {
+        await acceptJob(writer, queue, { kind: 'report', params, caller: { key_id }, price });
+        return { status: 202, type: 'application/json', body: '{}' };
+      });
+      const still = spawn(process.execPath, [STANDS_STILL, data_root, database_url], {
+        env: { ...BARE_ENVIRONMENT, PATH: process.env.PATH ?? '' },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      t.teardown(() => still.kill('SIGKILL'));
+      await once(still.stdout, 'data');
+      const CONTENT = 'by the one that took it over, and longer';
+      const makers: Makers = {
+        report: async ({ path }) => {
+          await writeFile(path, CONTENT);
+          return smallReport(1);
+        },
+        export: () => Promise.reject(new Error('there are no exports here')),
+      };
+      const end = startJobs(services, pino({ level: 'silent' }), makers, { lease_ms: 300, retry_wait_ms: 0 });
+      while ((await pendingSince(records.reader, Date.UTC(2100, 0))).length > 0) await sleep(20);
+      await end();
+      still.kill('SIGCONT');
+      t.deepEqual(await once(still, 'exit'), [0, null]);
+      const [job] = await filedJobs(records.reader, business_id);
+      if (job === undefined) throw new Error('no job has a file, expected one');
+      const content = readFileSync(jobFilePath(data_root, job), 'utf8');
+      t.deepEqual([content, job.sha256], [CONTENT, createHash('sha256').update(content).digest('hex')]);
+      t.is(await usedBy(records, tenant), 100);
     },
   );
 } else test.skip('the records on a real PostgreSQL (HAIL_TEST_DATABASE_URL is not set)', () => {});

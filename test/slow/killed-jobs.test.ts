@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { acceptJob } from '../../api/jobs/accept.ts';
+import { jobFilePath } from '../../api/jobs/files.ts';
 import { ensureFirstBusiness } from '../../api/records/first-business.ts';
 import { verifyLedger } from '../../api/records/verify.ts';
 import { openServices, type Services } from '../../api/services.ts';
@@ -61,9 +62,10 @@ async function run(folder: string, steps: number): Promise<NodeJS.Signals | null
 /** The jobs as they are; checks what holds at any moment: whole files of one process, and sums that agree. */
 async function check(t: ExecutionContext, { records: { reader } }: Services, folder: string) {
   const jobs = await reader.selectFrom('jobs').selectAll().orderBy('id').execute();
-  for (const { id, status, sha256, summary } of jobs) {
+  for (const job of jobs) {
+    const { id, status, sha256, summary } = job;
     if (status !== 'done') continue;
-    const content = readFileSync(join(folder, 'reports', `${id}.pdf`), 'utf8');
+    const content = readFileSync(jobFilePath(folder, job), 'utf8');
     t.is(createHash('sha256').update(content).digest('hex'), sha256 ?? '');
     const pid = Number(JSON.parse(summary ?? '{}').verification_hash);
     t.is(content, Array.from({ length: PARTS }, (_, part) => partOf(id, pid, part)).join(''));

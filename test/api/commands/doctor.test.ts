@@ -186,15 +186,15 @@ test.serial(
     const file = await used(it);
     const at = (hours: number) => new Date(it.config.now_ms - hours * 3_600_000).toISOString();
     const job = (id: string, status: string, created_at: string, name: string, bytes: number) =>
-      `insert into jobs select '${id}', id, 'report', '${status}', '{}', '{}', '${created_at}', null, 1, null, '${at(-24)}', null, null, null, null, null, '${name}', ${bytes}, 'ab' from businesses;`;
+      `insert into jobs select '${id}', id, 'report', '${status}', '{}', '{}', '${created_at}', null, 1, null, '${at(-24)}', null, null, null, null, null, '${name}', ${bytes}, ${status === 'done' ? "'ab'" : 'null'} from businesses;`;
     const well = [job('rpt_new', 'pending', at(0.9), 'x.pdf', 0), job('rpt_there', 'done', at(2), 'x.pdf', 4)];
     tamper(file, well.join(''));
     mkdirSync(it.path('reports'));
-    writeFileSync(it.path('reports/rpt_there.pdf'), 'file');
+    writeFileSync(it.path('reports/rpt_there-ab.pdf'), 'file');
     t.is((await it.run('doctor')).code, 0);
     const ill = [job('rpt_old', 'pending', at(1.1), 'x.pdf', 0), job('rpt_gone', 'done', at(2), 'x.pdf', 4)];
     tamper(file, ill.join(''));
-    writeFileSync(it.path('reports/rpt_there.pdf'), 'fi');
+    writeFileSync(it.path('reports/rpt_there-ab.pdf'), 'fi');
     const { code, out } = await it.run('doctor');
     t.is(code, 5);
     t.regex(out, /fault {2}jobs: rpt_old waits since 2026-05-20T10:54/);

@@ -1,8 +1,18 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { type Catalog, DataUnavailable } from '../../../api/catalog.ts';
+import { jobFilePath } from '../../../api/jobs/files.ts';
 import { REPORT } from '../../../api/jobs/kinds.ts';
 import { findPolled } from '../../../api/jobs/poll.ts';
 import { retention } from '../../../api/jobs/retention.ts';
@@ -37,6 +47,11 @@ function reportsIn({ services: { files_root } }: JobService) {
 
 async function jobRow({ records }: JobService, id: string) {
   return await records.reader.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+/** Where the file of a job is that is done. */
+async function fileOf(service: JobService, id: string): Promise<string> {
+  return jobFilePath(service.services.files_root, await jobRow(service, id));
 }
 
 /** Resolves once the condition holds. */
@@ -92,8 +107,7 @@ test('of two workers at one job the first to end it has made its file, and the o
   t.is((await ended(t.context, REPORTS, id)).verification_hash, 'turn 1');
   gates[0]?.resolve();
   await until(() => reportsIn(t.context).making.length === 0);
-  const { folder } = reportsIn(t.context);
-  t.is(readFileSync(join(folder, `${id}.pdf`), 'utf8'), 'turn 1');
+  t.is(readFileSync(await fileOf(t.context, id), 'utf8'), 'turn 1');
   t.is((await ended(t.context, REPORTS, id)).verification_hash, 'turn 1');
 });
 
@@ -210,7 +224,9 @@ test('what is not kept any more is deleted with a trace, and what belongs to nob
   await ended(t.context, REPORTS, report);
   await ended(t.context, EXPORTS, exported);
   const { folder } = reportsIn(t.context);
-  writeFileSync(join(folder, 'rpt_UNKNOWN.pdf'), CONTENT);
+  const own = basename(await fileOf(t.context, report));
+  const strange = ['rpt_UNKNOWN.pdf', `${report}-ab.pdf`];
+  for (const name of strange) writeFileSync(join(folder, name), CONTENT);
   const left = join(folder, '.making', `${report}-dead`);
   writeFileSync(left, CONTENT);
   utimesSync(left, 0, 0);
@@ -220,15 +236,15 @@ test('what is not kept any more is deleted with a trace, and what belongs to nob
   const machine_ms = Date.now();
   await kept.sweep(machine_ms);
   t.deepEqual(readdirSync(join(services.files_root, 'exports')), ['.making']);
-  t.deepEqual(reportsIn(t.context), { folder, files: ['rpt_UNKNOWN.pdf', `${report}.pdf`].sort(), making: [] });
+  t.deepEqual(reportsIn(t.context), { folder, files: [...strange, own].sort(), making: [] });
   const { acts } = { acts: await records.reader.selectFrom('audit').select(['act', 'subject', 'detail']).execute() };
   t.like(acts.at(-1), { act: 'export.expire', subject: exported });
   t.regex(acts.at(-1)?.detail ?? '', /"sha256":"[0-9a-f]{64}"/);
 
   await kept.sweep(machine_ms + DAY_MS - 1);
-  t.is(reportsIn(t.context).files.length, 2);
+  t.is(reportsIn(t.context).files.length, 3);
   await kept.sweep(machine_ms + DAY_MS);
-  t.deepEqual(reportsIn(t.context).files, [`${report}.pdf`]);
+  t.deepEqual(reportsIn(t.context).files, [own]);
 
   clock.ms += 369 * DAY_MS;
   await kept.sweep(machine_ms + DAY_MS);
@@ -243,7 +259,7 @@ test('a folder beside the files stays, and a file that cannot be deleted keeps n
   const second = await accept(t.context, REPORTS, REPORT_BODY);
   for (const id of [first, second]) await ended(t.context, REPORTS, id);
   const { folder } = reportsIn(t.context);
-  const stubborn = join(folder, `${first}.pdf`);
+  const stubborn = await fileOf(t.context, first);
   rmSync(stubborn);
   mkdirSync(stubborn);
   writeFileSync(join(folder, 'rpt_UNKNOWN.pdf'), CONTENT);
@@ -252,14 +268,14 @@ test('a folder beside the files stays, and a file that cannot be deleted keeps n
   await kept.sweep(Date.now());
   t.deepEqual(await records.reader.selectFrom('jobs').select('id').execute(), []);
   await kept.sweep(Date.now() + DAY_MS);
-  t.deepEqual(reportsIn(t.context).files, [`${first}.pdf`]);
+  t.deepEqual(reportsIn(t.context).files, [basename(stubborn)]);
 });
 
 test('while the data root is lost, a file that is not there is not said to be', async (t) => {
   t.context.work(smallMakers());
   const id = await accept(t.context, REPORTS, REPORT_BODY);
   await ended(t.context, REPORTS, id);
-  rmSync(join(reportsIn(t.context).folder, `${id}.pdf`));
+  rmSync(await fileOf(t.context, id));
   const { business_id } = await jobRow(t.context, id);
   const lost = new DataUnavailable('/data', 'has lost what it held');
   const edition = () => {
@@ -269,7 +285,38 @@ test('while the data root is lost, a file that is not there is not said to be', 
   const polledWith = (catalog: Catalog) =>
     findPolled({ ...services, catalog }, REPORT, { business_id, kind: 'report', id }, clock.ms);
   await t.throwsAsync(polledWith({ ...services.catalog, edition }), { is: lost });
+  t.is((await jobRow(t.context, id)).status, 'done');
   t.like(await polledWith(services.catalog), { status: 'failed' });
+});
+
+test('a job whose file is lost fails with the first poll that misses it, and is given back once, whoever polls', async (t) => {
+  const account = await openAccount(t.context);
+  t.context.work(smallMakers());
+  const id = await accept(t.context, EXPORTS, EXPORT_BODY, account.key);
+  t.like(await ended(t.context, EXPORTS, id, account.key), { status: 'done' });
+  const path = await fileOf(t.context, id);
+  truncateSync(path, 7);
+  const polled = await Promise.all(Array.from({ length: 8 }, () => ended(t.context, EXPORTS, id, account.key)));
+  const message = 'its file is not here any more, and what it cost was given back: ask for the export again';
+  const failed = {
+    status: 'failed',
+    error: 'export_generation_failed',
+    message,
+    download_url: null,
+    generated_at: null,
+  };
+  for (const each of polled) t.like(each, failed);
+  const { reader } = t.context.records;
+  const ledger = reader.selectFrom('ledger').select(['operation', 'credits', 'reason']);
+  t.deepEqual(await ledger.where('business_id', '=', account.business_id).orderBy('credits').execute(), [
+    { operation: 'exports.create.refund', credits: -40, reason: `the file of ${id} was lost` },
+    { operation: 'exports.create', credits: 40, reason: null },
+  ]);
+  t.deepEqual((await verifyLedger(reader)).faults, []);
+  // What was told and given back stays so, whatever comes back to the place.
+  writeFileSync(path, CONTENT);
+  t.like(await ended(t.context, EXPORTS, id, account.key), failed);
+  t.is(await creditsOf(t.context, account.business_id), 0);
 });
 
 test('a job that lost its task, as one of a restored backup, is queued again', async (t) => {

@@ -1,4 +1,4 @@
-import { beginJob, failJob, finishJob, insertJob } from '../../../api/records/jobs.ts';
+import { beginJob, failJob, findServedJob, finishJob, insertJob } from '../../../api/records/jobs.ts';
 import type { Records } from '../../../api/records/records.ts';
 import { verifyLedger } from '../../../api/records/verify.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World } from '../world.ts';
@@ -59,6 +59,26 @@ export function jobsSuite(test: Register): void {
     t.is(await usedBy(records, tenant), 100 * done);
     const { faults, credits } = await verifyLedger(records.reader);
     t.deepEqual([faults, credits], [[], 100 * done]);
+  });
+
+  test('a job whose file is lost is given back once, however many services miss it at once', async (t, world) => {
+    const all = [await world.open(), await world.open()] as const;
+    const [records] = all;
+    const tenant = await makeTenant(records, world, 'acme');
+    for (let round = 0; round < ROUNDS; round++) {
+      const id = (await accept(records, tenant, world)) ?? '';
+      t.true(await records.transaction((rows) => finishJob(rows, id, RESULT, world.now_ms)));
+      const done = await findServedJob(records.reader, id, world.now_ms);
+      if (done === null) throw new Error('a job that ended well is not done');
+      const misses = [...all, ...all].map((each) =>
+        each.transaction((rows) => failJob(rows, done, 'its file is gone', world.now_ms)),
+      );
+      t.is((await Promise.all(misses)).filter((is_own) => is_own).length, 1);
+      t.false(await records.transaction((rows) => finishJob(rows, id, RESULT, world.now_ms)));
+    }
+    t.is(await usedBy(records, tenant), 0);
+    const { faults, rows } = await verifyLedger(records.reader);
+    t.deepEqual([faults, rows], [[], 2 * ROUNDS]);
   });
 
   test('a refund has a line and an operation of its own, on the day of its charge, and is nobody’s call', async (t, world) => {
