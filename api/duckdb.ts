@@ -16,6 +16,7 @@ import {
   SQLNULL,
   VARCHAR,
 } from '@duckdb/node-api';
+import { die } from './die.ts';
 import { ApiError } from './errors.ts';
 
 /** What a statement may be given: `$1`, `$2`, …; a list is for `read_parquet($1::VARCHAR[], …)`, numbers are DOUBLE. */
@@ -47,7 +48,7 @@ export type Piece = readonly Float64Array[];
 export interface Engine extends Queries {
   /** For what an edition needs before it is handed out: ahead of all that wait, and never refused as too many. */
   readonly priority: Queries;
-  /** Refuses what waits, interrupts what runs, and closes once that has ended; again does nothing more. */
+  /** Refuses what waits, interrupts what runs, and closes once that has ended or was given up; again does nothing more. */
   readonly close: () => Promise<void>;
 }
 
@@ -62,7 +63,12 @@ export interface EngineRole {
   readonly memory_limit: string;
   /** A statement that takes longer is interrupted. */
   readonly statement_limit_ms: number;
+  /** One that was interrupted and takes longer than this to end is given up. */
+  readonly interrupt_limit_ms: number;
 }
+
+/** Far longer than an interrupt takes to be seen on a busy machine. */
+const INTERRUPT_LIMIT_MS = 30_000;
 
 /** More threads than this make no point query faster. */
 const THREADS_MAX = 4;
@@ -75,6 +81,7 @@ export const ANSWERS: EngineRole = {
   threads: Math.min(THREADS_MAX, Math.max(2, CORES)),
   memory_limit: '320MB',
   statement_limit_ms: 20_000, // below the 30 s after which a request is given up
+  interrupt_limit_ms: INTERRUPT_LIMIT_MS,
 };
 
 /** Exports and reports, which nobody holds a connection for: one at a time, on at most half of the cores. */
@@ -84,9 +91,10 @@ export const JOBS: EngineRole = {
   threads: Math.min(THREADS_MAX, Math.max(1, Math.floor(CORES / 2))),
   memory_limit: '320MB',
   statement_limit_ms: 600_000,
+  interrupt_limit_ms: INTERRUPT_LIMIT_MS,
 };
 
-/** A statement ran longer than it may and was interrupted. */
+/** A statement ran longer than it may and was interrupted, or given up. */
 export class QueryTimeout extends Error {
   constructor(limit_ms: number) {
     super(`a query took longer than ${limit_ms} ms and was interrupted`);
@@ -95,6 +103,8 @@ export class QueryTimeout extends Error {
 }
 
 const INTERRUPT_EVERY_MS = 100;
+/** Statements of this process that may be given up and not end, as those that read from a mount whose server is gone: each keeps a thread. */
+const ENDLESS_MAX = 4;
 /** What the work of a job may put on the disk: many times its memory, and no disk full. */
 const JOB_SPILL_LIMIT = '2GB';
 /** A place in the queue is free again soon: most statements take milliseconds. */
@@ -133,7 +143,8 @@ async function openLocked(role: EngineRole, spill: Readonly<Record<string, strin
     autoload_known_extensions: 'false',
   });
   const connections: DuckDBConnection[] = [];
-  for (let n = 0; n < role.connections; n++) connections.push(await configured(await instance.connect()));
+  // Others take the place of those whose statement does not end.
+  for (let n = 0; n < role.connections + ENDLESS_MAX; n++) connections.push(await configured(await instance.connect()));
   const [first] = connections as [DuckDBConnection];
   await first.run(allow);
   await first.run('SET enable_external_access = false');
@@ -232,19 +243,23 @@ interface Waiting {
   readonly reject: (reason: Error) => void;
 }
 
+/** Statements of this process that were given up and have not ended. */
+let endless = 0;
+
 /** The connections of an engine, and the statements that wait for one, first come, first served. */
 class ConnectionPool {
-  readonly #connections: readonly DuckDBConnection[];
   readonly #role: EngineRole;
   readonly #idle: DuckDBConnection[];
+  readonly #spare: DuckDBConnection[];
   readonly #waiting: Waiting[] = [];
-  readonly #running = new Map<DuckDBConnection, Promise<unknown>>();
+  readonly #running = new Set<Running<unknown>>();
   #closed = false;
 
+  /** Connections beyond those of the role are spare. */
   constructor(connections: readonly DuckDBConnection[], role: EngineRole) {
-    this.#connections = connections;
     this.#role = role;
-    this.#idle = [...connections];
+    this.#idle = connections.slice(0, role.connections);
+    this.#spare = connections.slice(role.connections);
   }
 
   async run<Outcome>(work: Work<Outcome>, place: 'in turn' | 'ahead'): Promise<Outcome> {
@@ -254,30 +269,44 @@ class ConnectionPool {
     if (free === undefined && place === 'in turn' && question?.admitted !== true) this.#refuseTooMany();
     if (question !== undefined) question.admitted = true;
     const connection = free ?? (await this.#wait(place));
-    const result = withinTime(connection, this.#role.statement_limit_ms, work);
-    this.#running.set(connection, result);
-    try {
-      return await result;
-    } finally {
-      this.#running.delete(connection);
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#idle.push(connection);
-      else next.resolve(connection);
-    }
+    const running = begun(connection, this.#role, work, (unended) => {
+      this.#running.delete(running);
+      if (unended === null) this.#giveBack(connection);
+      else this.#leave(connection, unended);
+    });
+    this.#running.add(running);
+    return await running.outcome;
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#idle.length = 0;
     for (const { reject } of this.#waiting.splice(0)) reject(closed());
-    const interrupt = () => {
-      for (const connection of this.#running.keys()) connection.interrupt();
-    };
-    interrupt();
-    const again = setInterval(interrupt, INTERRUPT_EVERY_MS);
-    await Promise.allSettled(this.#running.values());
-    clearInterval(again);
-    for (const connection of this.#connections) connection.closeSync();
+    const outcomes = [...this.#running].map(({ interrupt, outcome }) => {
+      interrupt();
+      return outcome;
+    });
+    await Promise.allSettled(outcomes);
+    for (const connection of [...this.#idle.splice(0), ...this.#spare.splice(0)]) connection.closeSync();
+  }
+
+  /** For the next statement; where the engine closes, nobody wants it. */
+  #giveBack(connection: DuckDBConnection): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#idle.push(connection);
+    else next.resolve(connection);
+  }
+
+  /** Has another connection take the place of one whose statement does not end, until it does. */
+  #leave(connection: DuckDBConnection, ended: Promise<unknown>): void {
+    endless += 1;
+    if (endless > ENDLESS_MAX) die(`${endless} queries do not end, though they were interrupted`);
+    const spare = this.#spare.pop();
+    if (spare !== undefined) this.#giveBack(spare);
+    void Promise.allSettled([ended]).then(() => {
+      endless -= 1;
+      if (this.#closed) connection.closeSync();
+      else this.#spare.push(connection);
+    });
   }
 
   #refuseTooMany(): void {
@@ -307,27 +336,54 @@ async function configured(connection: DuckDBConnection): Promise<DuckDBConnectio
   return connection;
 }
 
-async function withinTime<Outcome>(
+/** A statement at work. */
+interface Running<Outcome> {
+  /** What it gives. Rejects with QueryTimeout when it takes too long, and with what it says of an interrupt before. */
+  readonly outcome: Promise<Outcome>;
+  /** Interrupts it until it ends; gives it up where it does not. */
+  readonly interrupt: () => void;
+}
+
+/** Begins a statement. `over` is called before its outcome is told, with what settles once it ends, where it was given up. */
+function begun<Outcome>(
   connection: DuckDBConnection,
-  limit_ms: number,
+  { statement_limit_ms, interrupt_limit_ms }: EngineRole,
   work: Work<Outcome>,
-): Promise<Outcome> {
-  let late = false;
-  // An interrupt that comes before the statement has begun is forgotten: it is said again until the statement ends.
+  over: (unended: Promise<unknown> | null) => void,
+): Running<Outcome> {
+  const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
+  let isLate = false;
+  let hasEnded = false;
   let again: NodeJS.Timeout | undefined;
-  const first = setTimeout(() => {
-    late = true;
+  let last: NodeJS.Timeout | undefined;
+  const interrupt = () => {
+    if (again !== undefined) return;
     connection.interrupt();
-    again = setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS);
-  }, limit_ms);
-  try {
-    return await work(connection);
-  } catch (error) {
-    throw late ? new QueryTimeout(limit_ms) : error;
-  } finally {
+    // An interrupt that comes before the statement has begun is forgotten: it is said again until the statement ends.
+    again = setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS).unref();
+    // A thread that waits for the system hears none.
+    last = setTimeout(() => giveUp(closed()), interrupt_limit_ms);
+  };
+  const first = setTimeout(() => {
+    isLate = true;
+    interrupt();
+  }, statement_limit_ms);
+  const working = work(connection).finally(() => {
+    hasEnded = true;
     clearTimeout(first);
+    clearTimeout(last);
     clearInterval(again);
-  }
+  });
+  const settled = async () => {
+    try {
+      return await Promise.race([working, givenUp]);
+    } catch (error) {
+      throw isLate ? new QueryTimeout(statement_limit_ms) : error;
+    } finally {
+      over(hasEnded ? null : working);
+    }
+  };
+  return { outcome: settled(), interrupt };
 }
 
 function bound(parameter: Parameter): DuckDBValue {

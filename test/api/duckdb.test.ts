@@ -1,3 +1,4 @@
+import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -99,6 +100,8 @@ test('parameters are values, whatever they look like', async (t) => {
   );
 });
 
+const NARROW: EngineRole = { ...ANSWERS, connections: 1, waiting_max: 2 };
+
 /** Runs until it is interrupted. */
 const ENDLESS = 'SELECT count(*) FROM range(1000000000000) AS a';
 
@@ -118,6 +121,54 @@ test('a query that takes too long is interrupted, and the engine goes on', async
   for (const outcome of outcomes)
     t.true(outcome.status === 'rejected' && outcome.reason instanceof QueryTimeout, String(outcome.status));
   t.deepEqual(await engine.rows('SELECT 1 AS one'), [{ one: 1 }]);
+});
+
+/** A file that nobody can begin to read, as on a mount whose server is gone; the function returned lets go of its readers. */
+async function hangingFile(folder: string): Promise<{ readonly path: string; readonly release: () => Promise<void> }> {
+  await fs.mkdir(folder, { recursive: true });
+  const path = join(folder, 'hanging.csv');
+  execFileSync('mkfifo', [path]);
+  return { path, release: () => fs.writeFile(path, 'a\n1\n') };
+}
+
+test('a query that hears no interrupt is given up and those after it run; its place is free again once it ends', async (t) => {
+  const root = await scratch(t);
+  const { path, release } = await hangingFile(root);
+  const engine = await open(t, root, { ...NARROW, statement_limit_ms: 50, interrupt_limit_ms: 100 });
+  for (let round = 0; round < 6; round++) {
+    const behind = [engine.rows('SELECT * FROM read_csv($1)', [path]), engine.rows('SELECT 1 AS one')] as const;
+    await t.throwsAsync(behind[0], { instanceOf: QueryTimeout });
+    t.deepEqual(await behind[1], [{ one: 1 }]);
+    await release();
+  }
+});
+
+test('an engine with a query that hears no interrupt is closed all the same', async (t) => {
+  const root = await scratch(t);
+  const { path, release } = await hangingFile(root);
+  const engine = await openEngine(root, { ...NARROW, interrupt_limit_ms: 100 });
+  const outcome = t.throwsAsync(engine.rows('SELECT * FROM read_csv($1)', [path]), {
+    message: 'the query engine is closed',
+  });
+  await engine.close();
+  await outcome;
+  await release();
+});
+
+test('a process in which more queries hang than it has threads to spare ends itself, and says why', async (t) => {
+  const root = await scratch(t);
+  const { path } = await hangingFile(root);
+  const hanging = `
+    import { ANSWERS, openEngine } from '${new URL('../../api/duckdb.ts', import.meta.url)}';
+    const engine = await openEngine('${root}', { ...ANSWERS, statement_limit_ms: 50, interrupt_limit_ms: 50 });
+    for (let n = 0; n < 5; n++) await engine.rows("SELECT * FROM read_csv('${path}')").catch(({ name }) => console.log(name));
+    console.log('not reached');
+  `;
+  const env = { ...process.env, UV_THREADPOOL_SIZE: '16' };
+  const { signal, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', hanging], { env });
+  t.is(signal, 'SIGKILL');
+  t.is(String(stdout), 'QueryTimeout\n'.repeat(4));
+  t.is(String(stderr), 'hail-api: 5 queries do not end, though they were interrupted: the process ends itself\n');
 });
 
 test('questions are answered while jobs have more to do than they can', async (t) => {
@@ -143,8 +194,6 @@ test('a job that needs more memory than jobs may take fails, and nothing beside 
   await t.throwsAsync(greedy, { message: /out of memory/i });
   for (const engine of [answers, jobs]) t.deepEqual(await engine.rows('SELECT 1 AS one'), [{ one: 1 }]);
 });
-
-const NARROW: EngineRole = { ...ANSWERS, connections: 1, waiting_max: 2 };
 
 test('what finds as many waiting as may wait is refused at once, and told when to ask again', async (t) => {
   const engine = await open(t, await scratch(t), NARROW);
