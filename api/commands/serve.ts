@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import pino from 'pino';
 import { attachApp } from '../app.ts';
 import { type Config, releaseVersion } from '../config.ts';
+import { die } from '../die.ts';
 import { openViewer } from '../files/viewer.ts';
 import { trustedProxies } from '../http/address.ts';
 import { serveInTurn } from '../http/connections.ts';
@@ -26,6 +27,8 @@ import { startWorkers, WORKERS, type Worker } from '../workers.ts';
 
 /** How long requests and workers may still take once the service was told to stop. */
 const DRAIN_MS = 25_000;
+/** Once everything is closed nothing is left to do. */
+const HANG_MS = 5_000;
 
 /** `hail-api serve`: migrates the records, listens, and serves until it is told to stop. */
 export function serveCommand(config: () => Config): Command {
@@ -41,6 +44,8 @@ export function serveCommand(config: () => Config): Command {
       const running = await startServing(config(), { workers: workers ? WORKERS : null });
       await stopping;
       await running.stop();
+      // What hangs in the system, as on a mount whose server is gone, would keep the process.
+      setTimeout(() => die('a call that does not end keeps the process'), HANG_MS).unref();
     });
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { systemFault } from '../../schemas/system-fault.ts';
 import { DataUnavailable } from '../catalog.ts';
+import { die } from '../die.ts';
 import { QueryTimeout } from '../duckdb.ts';
 import { ApiError } from '../errors.ts';
 import type { Task } from '../queue/queue.ts';
@@ -17,13 +18,20 @@ import { addJobTask, JOB_TASK, JobTask } from './task.ts';
 export interface RunSettings {
   /** A maker that takes longer is given up. */
   readonly limit_ms: number;
+  /** A run that is not over so long after that limit hangs in the system, and takes the process with it. */
+  readonly hang_ms: number;
   /** How long a job waits after a failure that may pass. */
   readonly retry_wait_ms: number;
   /** How long a task belongs to a process that was killed. */
   readonly lease_ms: number;
 }
 
-export const RUN_DEFAULTS: RunSettings = { limit_ms: 900_000, retry_wait_ms: 5_000, lease_ms: 30_000 };
+export const RUN_DEFAULTS: RunSettings = {
+  limit_ms: 900_000,
+  hang_ms: 300_000,
+  retry_wait_ms: 5_000,
+  lease_ms: 30_000,
+};
 
 /** What a run needs. */
 export interface RunParts {
@@ -213,7 +221,18 @@ export function startRunning(parts: RunParts): () => Promise<void> {
     prolonged: true,
     groups_in_turn: BUSINESSES_IN_TURN,
   } as const;
-  return queue.work(JOB_TASK, settings, (task) => runJobTask(parts, task));
+  return queue.work(JOB_TASK, settings, (task) => endedOrDead(runJobTask(parts, task), parts.settings));
+}
+
+/** A run that hangs, as on a mount whose server is gone, would keep the other jobs of this process, and its own from another one. */
+async function endedOrDead(run: Promise<void>, { limit_ms, hang_ms }: RunSettings): Promise<void> {
+  const longest_ms = limit_ms + hang_ms;
+  const timer = setTimeout(() => die(`a job is not over after ${longest_ms} ms`), longest_ms);
+  try {
+    await run;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 const BUSINESSES_IN_TURN = 32;

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -146,6 +147,20 @@ test('a maker that never ends is given up, whether it listens or not', async (t)
   t.deepEqual([status, begun], ['failed', 3]);
   t.regex(String(message), /^it took too long to make/);
   await until(() => reportsIn(t.context).making.length === 0);
+});
+
+test('a run that hangs takes the process with it, so that the jobs behind it and its own go on elsewhere', (t) => {
+  const hanging = `
+    import { RUN_DEFAULTS, startRunning } from '${new URL('../../../api/jobs/run.ts', import.meta.url)}';
+    const queue = { work: (name, settings, run) => run({ payload: { job_id: 'rpt_1' } }) };
+    const records = { transaction: () => new Promise(() => {}) };
+    await startRunning({ services: { queue, records }, settings: { ...RUN_DEFAULTS, limit_ms: 20, hang_ms: 30 } });
+  `;
+  const { signal, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', hanging]);
+  t.deepEqual(
+    [signal, String(stderr)],
+    ['SIGKILL', 'hail-api: a job is not over after 50 ms: the process ends itself\n'],
+  );
 });
 
 test('a maker that leaves no file, or says what no poll can tell, fails its job', async (t) => {
