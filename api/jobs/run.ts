@@ -9,7 +9,7 @@ import type { Task } from '../queue/queue.ts';
 import { isOutage } from '../records/failures.ts';
 import { beginJob, failJob, finishJob, type Job, type JobResult, putJobBack } from '../records/jobs.ts';
 import type { Services } from '../services.ts';
-import { openStage, placeFile, sealFile } from './files.ts';
+import { openStage, placeFile, type Stage, sealFile } from './files.ts';
 import type { MakeFile } from './job.ts';
 import { EXPORT, type Kind, type Makers, REPORT } from './kinds.ts';
 import { addJobTask, JOB_TASK, JobTask } from './task.ts';
@@ -72,12 +72,27 @@ export async function runJobTask(parts: RunParts, { payload }: Pick<Task, 'paylo
     await giveUp(parts, job, `it could not be made in ${TAKES_MAX} attempts`);
     return;
   }
-  const stage = await openStage(services.files_root, job);
+  const stage = await stageOf(parts, job);
+  if (stage === null) return;
   try {
     const result = await resultOf(parts, job, stage.path);
     if (result !== null) await finish(parts, job, stage.path, result);
   } finally {
     await stage.remove().catch((error: unknown) => log.warn({ job: job.id, err: error }, 'Jobs:Stage:Left'));
+  }
+}
+
+/** Where this attempt makes its file; null when it cannot, and the job has ended or waits again. */
+async function stageOf(parts: RunParts, job: Job): Promise<Stage | null> {
+  const { catalog, files_root } = parts.services;
+  try {
+    // A folder that is made where the data root is lost, as that of a mount, lies under what comes back.
+    await catalog.refresh();
+    catalog.edition();
+    return await openStage(files_root, job);
+  } catch (error) {
+    await endOrWait(parts, job, error);
+    return null;
   }
 }
 
@@ -88,16 +103,21 @@ async function resultOf(parts: RunParts, job: Job, path: string): Promise<JobRes
       ? await make(parts, job, path, REPORT, parts.makers.report)
       : await make(parts, job, path, EXPORT, parts.makers.export);
   } catch (error) {
-    const { log } = parts;
-    if (error instanceof Stopped) await putBack(parts, job, { counted: false, wait_ms: 0 });
-    else if (mayPass(error) && job.takes < TAKES_MAX) {
-      log.warn({ job: job.id, takes: job.takes, err: error }, 'Jobs:Run:Delayed');
-      await putBack(parts, job, { counted: true, wait_ms: parts.settings.retry_wait_ms });
-    } else {
-      log.error({ job: job.id, takes: job.takes, err: error }, 'Jobs:Run:Failed');
-      await giveUp(parts, job, reasonOf(error));
-    }
+    await endOrWait(parts, job, error);
     return null;
+  }
+}
+
+/** Ends a job that failed, or lets it wait where that may pass. */
+async function endOrWait(parts: RunParts, job: Job, error: unknown): Promise<void> {
+  const { log } = parts;
+  if (error instanceof Stopped) await putBack(parts, job, { counted: false, wait_ms: 0 });
+  else if (mayPass(error) && job.takes < TAKES_MAX) {
+    log.warn({ job: job.id, takes: job.takes, err: error }, 'Jobs:Run:Delayed');
+    await putBack(parts, job, { counted: true, wait_ms: parts.settings.retry_wait_ms });
+  } else {
+    log.error({ job: job.id, takes: job.takes, err: error }, 'Jobs:Run:Failed');
+    await giveUp(parts, job, reasonOf(error));
   }
 }
 

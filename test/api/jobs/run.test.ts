@@ -17,6 +17,7 @@ import { jobFilePath } from '../../../api/jobs/files.ts';
 import { REPORT } from '../../../api/jobs/kinds.ts';
 import { findPolled } from '../../../api/jobs/poll.ts';
 import { retention } from '../../../api/jobs/retention.ts';
+import { startJobs } from '../../../api/jobs/start.ts';
 import { purgeBusiness } from '../../../api/records/businesses.ts';
 import { jobBacklog } from '../../../api/records/jobs.ts';
 import { verifyLedger } from '../../../api/records/verify.ts';
@@ -302,6 +303,22 @@ test('while the data root is lost, a file that is not there is not said to be', 
   await t.throwsAsync(polledWith({ ...services.catalog, edition }), { is: lost });
   t.is((await jobRow(t.context, id)).status, 'done');
   t.like(await polledWith(services.catalog), { status: 'failed' });
+});
+
+test('while the data root is lost, no job makes a folder in its place, and one that waited in vain is given back', async (t) => {
+  const account = await openAccount(t.context);
+  const { services } = t.context;
+  const edition = () => {
+    throw new DataUnavailable('/data', 'has lost what it held');
+  };
+  const lost = { ...services, catalog: { ...services.catalog, edition } };
+  const end = startJobs(lost, SILENT, smallMakers(), { retry_wait_ms: 0 });
+  const id = await accept(t.context, REPORTS, REPORT_BODY, account.key);
+  const message = 'the data it needs could not be read, and what it cost was given back';
+  t.like(await ended(t.context, REPORTS, id, account.key), { status: 'failed', message });
+  await end();
+  t.is((await jobRow(t.context, id)).takes, 3);
+  t.false(existsSync(reportsIn(t.context).folder));
 });
 
 test('a job whose file is lost fails with the first poll that misses it, and is given back once, whoever polls', async (t) => {
