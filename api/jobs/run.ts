@@ -62,11 +62,14 @@ class Stopped extends Error {}
  * it to its place, which is named by its content, in the transaction that ends it: so the file behind a job that is done is the
  * one that its row tells of, whoever else runs it, and however late.
  */
-export async function runJobTask(parts: RunParts, { payload }: Pick<Task, 'payload'>): Promise<void> {
-  const { services, log } = parts;
+export async function runJobTask(parts: RunParts, { payload, taken }: Pick<Task, 'payload' | 'taken'>): Promise<void> {
+  const { services, settings, log } = parts;
   const { records } = services;
   const { job_id } = JobTask.parse(payload);
-  const job = await records.transaction((rows) => beginJob(rows, job_id, services.now()));
+  const now_ms = services.now();
+  // Only a task that comes again tells that whoever began the job is gone: one more task of a job at work is of no use.
+  const left_ms = taken > 1 ? null : now_ms - settings.limit_ms - settings.hang_ms;
+  const job = await records.transaction((rows) => beginJob(rows, job_id, now_ms, left_ms));
   if (job === null) return;
   if (job.takes > TAKES_MAX) {
     await giveUp(parts, job, `it could not be made in ${TAKES_MAX} attempts`);

@@ -116,13 +116,24 @@ export async function findServedJob(rows: Kysely<Database>, id: string, now_ms: 
   return found ?? null;
 }
 
-/** Notes that somebody begins a job; null when it is not pending. Its `takes` count this time. */
-export async function beginJob(rows: Transaction<Database>, id: string, now_ms: number): Promise<Job | null> {
+/**
+ * Notes that somebody begins a job; null when it is not pending, or when somebody began it after `left_ms` and has not put it
+ * back: with null, nobody who did is still at it. Its `takes` count this time.
+ */
+export async function beginJob(
+  rows: Transaction<Database>,
+  id: string,
+  now_ms: number,
+  left_ms: number | null = null,
+): Promise<Job | null> {
   const begun = await rows
     .updateTable('jobs')
     .set((eb) => ({ takes: eb('takes', '+', 1), started_at: instant(now_ms) }))
     .where('id', '=', id)
     .where('status', '=', 'pending')
+    .where(({ eb, lit, or }) =>
+      left_ms === null ? lit(true) : or([eb('started_at', 'is', null), eb('started_at', '<=', instant(left_ms))]),
+    )
     .returningAll()
     .executeTakeFirst();
   return begun ?? null;

@@ -18,6 +18,7 @@ import { REPORT } from '../../../api/jobs/kinds.ts';
 import { findPolled } from '../../../api/jobs/poll.ts';
 import { retention } from '../../../api/jobs/retention.ts';
 import { startJobs } from '../../../api/jobs/start.ts';
+import { addJobTask } from '../../../api/jobs/task.ts';
 import { purgeBusiness } from '../../../api/records/businesses.ts';
 import { jobBacklog } from '../../../api/records/jobs.ts';
 import { verifyLedger } from '../../../api/records/verify.ts';
@@ -113,6 +114,31 @@ test('of two workers at one job the first to end it has made its file, and the o
   t.is((await ended(t.context, REPORTS, id)).verification_hash, 'turn 1');
 });
 
+test('one more task of a job, as of one that waited for long, is of no use while somebody is at it', async (t) => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  let begun = 0;
+  const makers = smallMakers(() => {
+    begun += 1;
+    return released;
+  });
+  t.context.work(makers);
+  const id = await accept(t.context, REPORTS, REPORT_BODY);
+  await until(() => begun === 1);
+  const { services, records } = t.context;
+  await records.transaction(async (rows) => addJobTask(rows, services.queue, await jobRow(t.context, id)));
+  t.context.work(makers);
+  const other = await accept(t.context, EXPORTS, EXPORT_BODY);
+  await until(() => begun === 2);
+  release();
+  for (const [path, each] of [
+    [REPORTS, id],
+    [EXPORTS, other],
+  ] as const)
+    t.like(await ended(t.context, path, each), { status: 'done' });
+  t.is(begun, 2);
+  t.is((await jobRow(t.context, id)).takes, 1);
+});
+
 test('a failure that may pass is tried three times, and then fails the job; every charge but that of a file is given back', async (t) => {
   const account = await openAccount(t.context);
   let failures = 0;
@@ -155,7 +181,7 @@ test('a run that hangs takes the process with it, so that the jobs behind it and
     import { RUN_DEFAULTS, startRunning } from '${new URL('../../../api/jobs/run.ts', import.meta.url)}';
     const queue = { work: (name, settings, run) => run({ payload: { job_id: 'rpt_1' } }) };
     const records = { transaction: () => new Promise(() => {}) };
-    await startRunning({ services: { queue, records }, settings: { ...RUN_DEFAULTS, limit_ms: 20, hang_ms: 30 } });
+    await startRunning({ services: { queue, records, now: Date.now }, settings: { ...RUN_DEFAULTS, limit_ms: 20, hang_ms: 30 } });
   `;
   const { signal, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', hanging]);
   t.deepEqual(
