@@ -255,6 +255,26 @@ test('dates that were never published, were cleared, or were seen for some hours
   t.deepEqual(await told(), ['no radar data are published: 31', [FIRST], [part(LAST)]]);
 });
 
+test('the last date of the calendar has no data, like any other that lies ahead', (t) => {
+  const range = ['9999-12-30', '9999-12-31'] as const;
+  t.deepEqual(datesWithoutData({ provenanceOf: () => null }, ...range), [...range]);
+});
+
+test('a report on the other side of 180 degrees is as near as any', async (t) => {
+  const root = await scratch(t);
+  const hail = {
+    storm_date: FIRST,
+    rows: standingHail(FIRST, drawTenths([[200]], { row0: 1979, col0: 3256 }), [NOW_MS]),
+  };
+  await publishDays(root, [hail], 'observed', MONTH_LATER_MS);
+  const reports = [179.9995, -179.9995, 179].map((lon) => ({ time: '1400', inches: 1, lat: 52, lon, office: 'AFC' }));
+  await publishFeeds(root, [reportList(FIRST, reports, NOW_MS)], NOW_MS);
+  for (const lon of [180, -180, 179.9995]) {
+    const { events } = (await onPublished(root, (ask) => ask({ lat: 52, lon, ...RANGE }))).verification;
+    t.deepEqual([events.length, events[0]?.ground_truth.nearest_reports.length], [1, 2], `${lon}`);
+  }
+});
+
 const NOON = '2026-05-01T12:00:00Z';
 for (const [minutes, corroborated] of [
   [[-180, 30, 180], true],
