@@ -28,6 +28,11 @@ export function addDays(date: string, days: number): string {
   return utcDate(Date.parse(`${date}T00:00:00Z`) + days * 24 * MS_PER_HOUR);
 }
 
+/** Days from a date to another, both included; below 1 where the other is the earlier. */
+export function daysBetween(first: string, last: string): number {
+  return Math.round((Date.parse(last) - Date.parse(first)) / (24 * MS_PER_HOUR)) + 1;
+}
+
 /** Compact scan time, `20260501T201200Z`: the name of a scan everywhere. */
 export function scanId(time_ms: number): string {
   return `${new Date(time_ms).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;

@@ -8,7 +8,7 @@ import {
   type ExportFormat,
   type ExportParams,
 } from '../../schemas/resources/export-params.ts';
-import { addDays, isCalendarDate } from '../../schemas/time.ts';
+import { daysBetween, isCalendarDate } from '../../schemas/time.ts';
 import { DataUnavailable, openCatalog } from '../catalog.ts';
 import type { Config } from '../config.ts';
 import { bboxQuery, type Parameter, stateQuery } from '../decode.ts';
@@ -66,7 +66,7 @@ export function exportCommand(config: () => ExportConfig): Command {
 function refuseContradictions({ date_start, date_end, bbox, state }: ExportParams): void {
   if (date_end < date_start)
     throw new CommandError(EXIT.usage, `export: the last date ${date_end} is before the first, ${date_start}`);
-  if (date_end > addDays(date_start, EXPORT_DAYS_MAX - 1))
+  if (daysBetween(date_start, date_end) > EXPORT_DAYS_MAX)
     throw new CommandError(EXIT.usage, `export: ${date_start} to ${date_end} are over ${EXPORT_DAYS_MAX} dates`);
   if (bbox !== null && state !== null)
     throw new CommandError(EXIT.usage, 'export: --bbox and --state are given, expected one of them');

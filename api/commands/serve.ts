@@ -14,6 +14,7 @@ import { EARLIER_ENDPOINTS } from '../legacy/routes/index.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { telemetryOf } from '../middleware/telemetry.ts';
 import { describeApi } from '../openapi.ts';
+import { startReadingAhead } from '../read-ahead.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../records/first-business.ts';
 import { archives } from '../routes/archives.ts';
 import { docsPage } from '../routes/docs.ts';
@@ -105,6 +106,7 @@ export async function startServing(
       await listen(metricsServer, config.metrics_port, config.host);
     }
     const running = workers === null ? null : await startWorkers(services, log, workers);
+    const endReadingAhead = startReadingAhead(services, log);
     say(welcome(base_url, first_keys));
     log.info({ base_url, records: config.database_url === null ? 'sqlite' : 'postgresql' }, 'Service:Listen:Ready');
     return {
@@ -115,6 +117,7 @@ export async function startServing(
         await Promise.all([
           ...listening.map(({ connections }) => connections.drain(DRAIN_MS)),
           running?.stop(DRAIN_MS),
+          endReadingAhead(),
         ]);
         await close();
         log.info({}, 'Service:Stop:Done');

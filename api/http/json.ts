@@ -12,6 +12,9 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
+/** Names of the members that were null and count as absent, by the object that lacks them: a refusal says what was found. */
+const nulls = new WeakMap<object, Set<PropertyKey>>();
+
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
@@ -26,6 +29,11 @@ export function parseJson(bytes: Uint8Array, nullIsAbsent: boolean): JsonObject 
     throw new ApiError('bad_request', 'body is not a JSON object');
   clean(value as JsonObject, '', nullIsAbsent);
   return value as JsonObject;
+}
+
+/** True for a member of an object of a parsed body that counts as absent because it was null. */
+export function wasNull(holder: object, name: PropertyKey): boolean {
+  return nulls.get(holder)?.has(name) ?? false;
 }
 
 function parse(bytes: Uint8Array): unknown {
@@ -82,7 +90,10 @@ function clean(value: JsonObject | unknown[], pointer: string, nullIsAbsent: boo
     } else if (typeof member === 'number') {
       if (!Number.isFinite(member)) throw new ApiError('bad_request', `${pointer}/${name} is a number that overflows`);
     } else if (member === null) {
-      if (nullIsAbsent && !Array.isArray(value)) delete members[name];
+      if (nullIsAbsent && !Array.isArray(value)) {
+        delete members[name];
+        nulls.set(value, (nulls.get(value) ?? new Set()).add(name));
+      }
     } else if (typeof member === 'object') clean(member as JsonObject | unknown[], `${pointer}/${name}`, nullIsAbsent);
   }
 }

@@ -3,7 +3,6 @@ import type { ReportSummary } from '../../schemas/resources/report-job.ts';
 import type { Verification, VerificationRequest } from '../../schemas/resources/verification.ts';
 import type { Edition } from '../catalog.ts';
 import { printReport } from '../pdf/print-report.ts';
-import { datesSeenInPart } from '../queries/dates-seen-in-part.ts';
 import { gapsAt } from '../queries/point-gaps.ts';
 import { readVerification } from '../queries/verification.ts';
 import { isOftenUncovered } from '../rules/verification.ts';
@@ -56,7 +55,7 @@ export async function writeReport(
 ): Promise<WrittenReport> {
   const { engine } = services;
   const { date_start: first, date_end: last } = request;
-  const { verification, events, radar_source, dates_without_data } = await readVerification(services, edition, request);
+  const { verification, events, radar_source } = await readVerification(services, edition, request);
   const gaps = await gapsAt(engine, edition, verification.location, edition.datesBetween(first, last));
   const pdf = await printReport({
     ...head,
@@ -65,8 +64,6 @@ export async function writeReport(
     data_source: verification.data_source,
     radar_source,
     has_reports: edition.collection('reports') !== null,
-    dates_without_data,
-    dates_seen_in_part: await datesSeenInPart(engine, edition, first, last),
     dates_uncovered: [...gaps].flatMap(([date, count]) => (isOftenUncovered(count) ? [date] : [])).sort(),
     storm_day_start_hour: services.storm_day_start_hour,
   });

@@ -4,10 +4,14 @@ import { isInConus } from '../../schemas/geo/position.ts';
 import { decimal } from '../decode.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import type { JsonObject } from '../http/json.ts';
+import { type JsonObject, wasNull } from '../http/json.ts';
 import { parseQuery, type QueryText } from '../http/query.ts';
 import { paramNames } from '../http/routes.ts';
 import type { CallMiddleware, Context, Input } from '../state.ts';
+
+/** How zod ends what it says of a member that is absent. */
+const ABSENT = 'received undefined';
+const NULL = 'received null';
 
 /** Turns the text of path, query and body into typed values, and sets the price of the call. */
 export function validate(endpoint: Endpoint): CallMiddleware {
@@ -52,7 +56,7 @@ function checkedBody(schema: z.ZodType, body: JsonObject | null): unknown {
     if (absent.success) return absent.data;
     throw new ApiError('bad_request', 'body is missing, expected a JSON object');
   }
-  return checked(schema, body, 'bad_request', (issue) => bodyMessage(issue) + bodyHint(issue, body));
+  return checked(schema, body, 'bad_request', (issue) => bodyMessage(issue, body) + bodyHint(issue, body));
 }
 
 function checked(
@@ -71,10 +75,12 @@ function parameterMessage(issue: z.core.$ZodIssue): string {
   return [issue.path.join('.'), issue.message].filter((part) => part !== '').join(' ');
 }
 
-/** `/locations/7/lat: expected number, received string`: a JSON pointer first. */
-function bodyMessage(issue: z.core.$ZodIssue): string {
+/** `/locations/7/lat: expected number, received string`: a JSON pointer first. What was null counts as absent, and is said to be null. */
+function bodyMessage(issue: z.core.$ZodIssue, body: JsonObject): string {
   const pointer = issue.path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-  return `${pointer === '' ? 'body' : pointer}: ${lowerFirst(issue.message.replace(/^Invalid input: /, ''))}`;
+  const isNull = wasNull(holderOf(issue, body), issue.path.at(-1) ?? '');
+  const message = issue.message.replace(/^Invalid input: /, '').replace(ABSENT, isNull ? NULL : ABSENT);
+  return `${pointer === '' ? 'body' : pointer}: ${lowerFirst(message)}`;
 }
 
 function lowerFirst(text: string): string {
@@ -90,13 +96,18 @@ function hint(issue: z.core.$ZodIssue, query: QueryText): string {
 }
 
 function bodyHint(issue: z.core.$ZodIssue, body: JsonObject): string {
-  const holder = issue.path
-    .slice(0, -1)
-    .reduce<unknown>((value, part) => (value as Record<PropertyKey, unknown>)?.[part], body);
-  const { lat, lon, lng } = (holder ?? {}) as { lat?: unknown; lon?: unknown; lng?: unknown };
+  const { lat, lon, lng }: { lat?: unknown; lon?: unknown; lng?: unknown } = holderOf(issue, body);
   if (issue.path.at(-1) === 'lon' && lon === undefined && lng !== undefined) return ' (use lon)';
   if (issue.path.at(-1) === 'lng' && lng === undefined && lon !== undefined) return ' (use lng)';
   return swapped(issue, typeof lat === 'number' ? lat : null, typeof lon === 'number' ? lon : null);
+}
+
+/** What holds the member that an issue is about, as it was sent; an empty object where there is none. */
+function holderOf(issue: z.core.$ZodIssue, body: JsonObject): object {
+  const holder = issue.path
+    .slice(0, -1)
+    .reduce<unknown>((value, part) => (value as Record<PropertyKey, unknown>)?.[part], body);
+  return typeof holder === 'object' && holder !== null ? holder : {};
 }
 
 function swapped(issue: z.core.$ZodIssue, lat: number | null, lon: number | null): string {

@@ -1,5 +1,6 @@
 import { VERDICTS, VERIFICATION_RADIUS_MI } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
+import { daysBetween } from '../../schemas/time.ts';
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportMaterial } from './report-material.ts';
@@ -17,7 +18,7 @@ import {
 } from './sheet.ts';
 import { BODY, FIGURE, LEAD, SMALL, STRONG } from './styles.ts';
 import { drawMark, VERDICT_LOOKS } from './verdict-mark.ts';
-import { counted, datesInWords, daysBetween, distanceInWords, longDate, sizeInWords } from './words.ts';
+import { counted, datesInWords, distanceInWords, longDate, sizeInWords } from './words.ts';
 
 /** The sentence that every document holds, whatever was found. */
 export const ABSENCE_SENTENCE = 'Absence of evidence is not proof of absence.';
@@ -55,7 +56,7 @@ function leadOf(material: ReportMaterial, events: readonly ReportEvent[]): strin
   if (events.length === 0) {
     if (radar_source === null)
       return `No radar data ${days === 1 ? 'for this storm date' : `for these ${days} storm dates`}: nothing can be said.`;
-    const seen = days - new Set([...material.dates_without_data, ...material.dates_uncovered]).size;
+    const seen = days - new Set([...verification.radar_gaps.dates_without_data, ...material.dates_uncovered]).size;
     if (seen === 0) return `Radar hardly looked at the location ${range}: nothing can be said.`;
     const silence = `No hail signal within ${VERIFICATION_RADIUS_MI} miles of the location`;
     return seen === days
@@ -137,7 +138,8 @@ function silenceOf({ verification, radar_source }: ReportMaterial): string[] {
 
 /** The dates that radar did not see, not wholly, or not at this place: a sentence for each kind there is. */
 function unseenOf(material: ReportMaterial): string[] {
-  const { verification, dates_without_data, dates_seen_in_part, dates_uncovered, radar_source } = material;
+  const { verification, dates_uncovered, radar_source } = material;
+  const { dates_without_data, dates_seen_in_part } = verification.radar_gaps;
   if (radar_source === null)
     return verification.events.length === 0
       ? []

@@ -45,8 +45,9 @@ export interface ReportEvent {
  */
 export function reportEvents(material: ReportMaterial): ReportEvent[] {
   const { verification, events, radar_source } = material;
-  const dark = new Set(material.dates_without_data);
-  const hours_of = new Map(material.dates_seen_in_part.map(({ date, hours }) => [date, hours]));
+  const { dates_without_data, dates_seen_in_part } = verification.radar_gaps;
+  const dark = new Set(dates_without_data);
+  const hours_of = new Map(dates_seen_in_part.map(({ date, hours }) => [date, hours]));
   const dates = verification.events.map(({ event_date }) => event_date).join(', ');
   const given = events.map(({ event_date }) => event_date).join(', ');
   if (given !== dates) throw new RangeError(`material is for '${given}', expected the events '${dates}'`);

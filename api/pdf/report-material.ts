@@ -39,11 +39,7 @@ export interface ReportMaterial {
   readonly radar_source: MixedProvenance | null;
   /** Ground reports were ever taken in. */
   readonly has_reports: boolean;
-  /** Storm dates of the range for which no radar data are published, ascending: that they have no event says nothing. */
-  readonly dates_without_data: readonly string[];
-  /** Those that have data of some hours only, ascending. */
-  readonly dates_seen_in_part: readonly { readonly date: string; readonly hours: number }[];
-  /** Those in which often no radar covered the point, ascending. */
+  /** Storm dates of the range in which often no radar covered the point, ascending. */
   readonly dates_uncovered: readonly string[];
   /** Hour of UTC at which a storm date begins. */
   readonly storm_day_start_hour: number;

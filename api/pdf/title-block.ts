@@ -1,10 +1,11 @@
 import { METHODOLOGY_VERSION, VERIFICATION_RADIUS_MI } from '../../schemas/resources/verification.ts';
+import { daysBetween } from '../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { SOURCE_WORDS } from './provenance-words.ts';
 import type { ReportMaterial } from './report-material.ts';
 import { artifact, PAGE, rule, type Sheet, TEXT_WIDTH, tagged, wrapped, write, writeLines } from './sheet.ts';
 import { BODY, INK, LABEL, PLACE, TITLE } from './styles.ts';
-import { coordinates, counted, daysBetween, instantInWords, kilometres, longDate } from './words.ts';
+import { coordinates, counted, instantInWords, kilometres, longDate } from './words.ts';
 
 /** Name of the document, also of its metadata. */
 export const DOCUMENT_NAME = 'Date-of-loss hail verification';

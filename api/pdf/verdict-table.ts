@@ -1,3 +1,4 @@
+import { stormDayInWords } from '../rules/storm-day-words.ts';
 import { printable } from './printable.ts';
 import type { ReportEvent } from './report-events.ts';
 import { heading, PAGE, paragraph, type Sheet } from './sheet.ts';
@@ -87,7 +88,7 @@ export function verdictTable(sheet: Sheet, events: readonly ReportEvent[], storm
   for (const note of notesOf(events)) paragraph(sheet, `${CAPPED} ${note}`, SMALL, 2);
   paragraph(
     sheet,
-    `${dayInWords(storm_day_start_hour)} In the United States the evening falls on the next UTC date: 01:00 UTC on May 2 is 9:00 p.m. EDT, 8:00 p.m. CDT, 7:00 p.m. MDT and 6:00 p.m. PDT on May 1. Storm dates that are not listed have no signal in the published data.`,
+    `${stormDayInWords(storm_day_start_hour)} In the United States the evening falls on the next UTC date: 01:00 UTC on May 2 is 9:00 p.m. EDT, 8:00 p.m. CDT, 7:00 p.m. MDT and 6:00 p.m. PDT on May 1. Storm dates that are not listed have no signal in the published data.`,
     SMALL,
     2,
   );
@@ -106,11 +107,4 @@ function notesOf(events: readonly ReportEvent[]): string[] {
   return [...Map.groupBy(noted, ({ note }) => note)].map(
     ([note, of]) => `${of.map(({ date }) => date).join(', ')}: ${note}`,
   );
-}
-
-/** What a storm date is. */
-function dayInWords(start_hour: number): string {
-  if (start_hour === 0) return 'A storm date is a UTC calendar day; all times are UTC.';
-  const hour = `${String(start_hour).padStart(2, '0')}:00 UTC`;
-  return `A storm date runs from ${hour} to ${hour} of the next day and is named by its beginning; all times are UTC.`;
 }

@@ -80,11 +80,6 @@ export function thousands(value: number): string {
   return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/** Days of a range, both ends included. */
-export function daysBetween(start: string, end: string): number {
-  return Math.round((Date.parse(end) - Date.parse(start)) / 86_400_000) + 1;
-}
-
 /** Ascending dates as runs: `2026-05-01, 2026-05-03 to 2026-05-05`. */
 export function datesInWords(dates: readonly string[]): string {
   const runs: { first: string; last: string }[] = [];

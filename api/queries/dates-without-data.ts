@@ -1,4 +1,4 @@
-import { addDays, monthOf } from '../../schemas/time.ts';
+import { addDays, daysBetween, monthOf } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 
 /**
@@ -20,7 +20,5 @@ export function datesWithoutReports(edition: Pick<Edition, 'collection'>, first:
 }
 
 function datesFrom(first: string, last: string): string[] {
-  const dates: string[] = [];
-  for (let date = first; date <= last; date = addDays(date, 1)) dates.push(date);
-  return dates;
+  return Array.from({ length: Math.max(0, daysBetween(first, last)) }, (_, day) => addDays(first, day));
 }

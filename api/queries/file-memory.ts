@@ -21,6 +21,12 @@ export interface FileMemory {
    * itself, and fails if it is missing; the memory reads it too, afterwards, for those who ask next.
    */
   readonly of: <Made extends Sized>(view: FileView<Made>, path: string) => Made | null;
+  /**
+   * Reads files that nobody has asked for yet, in this order: after all that was asked for, in turn with the statements of
+   * questions, and only while there is room. Nothing goes for them, and of what nobody has asked for the last goes first.
+   * Replaces what was still to be read so.
+   */
+  readonly readAhead: (view: FileView<Sized>, paths: readonly string[]) => void;
   readonly bytes: () => number;
   /** Resolves once nothing is being read and nothing waits. */
   readonly settled: () => Promise<void>;
@@ -42,19 +48,27 @@ const WAITING_MAX = 1024;
  * Rest after each file: questions go on meanwhile. Where they need more than fits, what is read is soon driven out again, and
  * must not cost more than a fraction of a core.
  */
-const REST_MS = { usually: 5, when_full: 200 } as const;
+const REST_MS = { usually: 5, ahead: 20, when_full: 200 } as const;
 
 interface Kept {
   readonly path: string;
   readonly made: Sized;
 }
 
+interface Wanted {
+  readonly key: string;
+  readonly view: FileView<Sized>;
+  readonly path: string;
+}
+
 /** Keeps what questions ask for; files are read one at a time, ahead of the statements that wait. */
 export function openFileMemory(engine: Engine, options: FileMemoryOptions = {}): FileMemory {
   const { bytes_max = BYTES_MAX, failed = () => {} } = options;
   /** By view and path, asked for longest ago first. */
-  const kept = new Map<string, Kept>();
-  const waiting = new Map<string, { view: FileView<Sized>; path: string }>();
+  let kept = new Map<string, Kept>();
+  const waiting = new Map<string, Wanted>();
+  /** Nobody has asked for these; the next one first. */
+  let ahead: Wanted[] = [];
   let bytes = 0;
   let running: Promise<void> | null = null;
   let closed = false;
@@ -76,21 +90,51 @@ export function openFileMemory(engine: Engine, options: FileMemoryOptions = {}):
     bytes += made.bytes;
     return isFull;
   };
-  const readWaiting = async () => {
+  /** Keeps what nobody asked for, as what goes first; where there is no room, nothing more is read ahead. */
+  const keepAhead = ({ key, path }: Wanted, made: Sized) => {
+    if (bytes + made.bytes > bytes_max) ahead = [];
+    else {
+      kept = new Map([[key, { path, made }], ...kept]);
+      bytes += made.bytes;
+    }
+  };
+  const readAsked = async ({ key, view, path }: Wanted) => {
+    try {
+      const isFull = keep(key, path, await view.read(engine.priority, path));
+      await pause(isFull ? REST_MS.when_full : REST_MS.usually);
+    } finally {
+      waiting.delete(key);
+    }
+  };
+  const readNext = async (wanted: Wanted) => {
+    try {
+      keepAhead(wanted, await wanted.view.read(engine, wanted.path));
+    } finally {
+      await pause(REST_MS.ahead);
+    }
+  };
+  const readAll = async () => {
     for (;;) {
       // What was asked for last is what others ask for now.
-      const newest = [...waiting].at(-1);
-      if (newest === undefined || closed) return;
-      const [key, { view, path }] = newest;
+      const asked = [...waiting.values()].at(-1);
+      const wanted = asked ?? ahead.shift();
+      if (wanted === undefined || closed) return;
+      if (kept.has(wanted.key)) {
+        waiting.delete(wanted.key);
+        continue;
+      }
       try {
-        const isFull = keep(key, path, await view.read(engine.priority, path));
-        await pause(isFull ? REST_MS.when_full : REST_MS.usually);
+        await (asked === undefined ? readNext(wanted) : readAsked(asked));
       } catch (error) {
-        if (!closed) failed(path, error);
-      } finally {
-        waiting.delete(key);
+        if (!closed) failed(wanted.path, error);
       }
     }
+  };
+  const read = () => {
+    running ??= asNoQuestion(readAll).finally(() => {
+      running = null;
+      if (waiting.size + ahead.length > 0 && !closed) read();
+    });
   };
   return {
     of: <Made extends Sized>(view: FileView<Made>, path: string) => {
@@ -102,13 +146,16 @@ export function openFileMemory(engine: Engine, options: FileMemoryOptions = {}):
         kept.set(key, entry);
         return entry.made as Made;
       } else if (!waiting.has(key) && !closed) {
-        waiting.set(key, { view, path });
+        waiting.set(key, { key, view, path });
         if (waiting.size > WAITING_MAX) waiting.delete(waiting.keys().next().value as string);
-        running ??= asNoQuestion(readWaiting).finally(() => {
-          running = null;
-        });
+        read();
       }
       return null;
+    },
+    readAhead: (view, paths) => {
+      if (closed) return;
+      ahead = paths.map((path) => ({ key: `${view.name} ${path}`, view, path }));
+      read();
     },
     bytes: () => bytes,
     settled: async () => {

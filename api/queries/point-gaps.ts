@@ -4,7 +4,7 @@ import { DataUnavailable, type Edition } from '../catalog.ts';
 import type { Queries } from '../duckdb.ts';
 import type { GapCount } from '../rules/verification.ts';
 import { kept } from './kept.ts';
-import { readUncovered } from './scan-coverage.ts';
+import { readUncovered, type Uncovered } from './scan-coverage.ts';
 import { FILES } from './select.ts';
 
 /** Scans of a date that are looked at, spread evenly: about one an hour. What radars cover changes over hours. */
@@ -67,12 +67,18 @@ function archiveAt(path: string, name: string): Promise<Packed> {
   return kept(archives, ARCHIVES_KEPT, path, async () => {
     try {
       const uncovered = await readUncovered(path);
-      return uncovered === null ? null : { ...uncovered, runs: Uint16Array.from(uncovered.runs.flat()) };
+      return uncovered === null ? null : { ...uncovered, runs: packedRuns(uncovered) };
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause;
       throw new DataUnavailable(name, 'is gone, and its frame names it', { cause });
     }
   });
+}
+
+function packedRuns({ runs }: Uncovered): Uint16Array {
+  const packed = new Uint16Array(3 * runs.length);
+  for (const [index, run] of runs.entries()) packed.set(run, 3 * index);
+  return packed;
 }
 
 /** Outside the grid nothing is covered. */

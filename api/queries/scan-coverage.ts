@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { z } from 'zod';
@@ -6,6 +6,8 @@ import type { Bbox } from '../../schemas/geo/position.ts';
 
 /** Where the header of a PMTiles archive (version 3) says where its metadata lie, and how long they are. */
 const HEADER_BYTES = 127;
+/** So much is read at once: most archives have their metadata in it. */
+const BEGIN_BYTES = 16_384;
 const METADATA_OFFSET_AT = 24;
 const METADATA_BYTES_AT = 32;
 const MAGIC = Buffer.from('PMTiles\x03', 'latin1');
@@ -14,6 +16,18 @@ const LARGEST_METADATA_BYTES = 4_000_000;
 
 const inflate = promisify(gunzip);
 
+/** Row, start and end of uncovered blocks. */
+type Run = readonly [row: number, start: number, end: number];
+
+/** Looked at as it is: an archive has a thousand runs, and a question may need the archives of ninety dates. */
+function areRuns(value: unknown): value is readonly Run[] {
+  return Array.isArray(value) && value.every(isRun);
+}
+
+function isRun(value: unknown): value is Run {
+  return Array.isArray(value) && value.length === 3 && value.every((number) => Number.isInteger(number) && number >= 0);
+}
+
 /** Blocks of a scan's grid that no radar covers, as its archive tells them; run `[row, start, end]` is blocks start .. end - 1. */
 const Uncovered = z.object({
   north: z.number(),
@@ -21,7 +35,7 @@ const Uncovered = z.object({
   step_deg: z.number().positive(),
   rows: z.int().nonnegative(),
   cols: z.int().nonnegative(),
-  runs: z.array(z.tuple([z.int().nonnegative(), z.int().nonnegative(), z.int().nonnegative()])),
+  runs: z.custom<readonly Run[]>(areRuns, 'expected runs of three whole numbers'),
 });
 export type Uncovered = z.infer<typeof Uncovered>;
 
@@ -53,18 +67,26 @@ export async function readUncovered(path: string): Promise<Uncovered | null> {
 async function readMetadata(path: string): Promise<unknown> {
   const file = await open(path);
   try {
-    const { buffer: header } = await file.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0);
-    if (!MAGIC.equals(header.subarray(0, MAGIC.length))) throw new Error(`${path} is no PMTiles archive`);
+    const { buffer: header, bytesRead: known_bytes } = await file.read(Buffer.alloc(BEGIN_BYTES), 0, BEGIN_BYTES, 0);
+    if (known_bytes < HEADER_BYTES || !MAGIC.equals(header.subarray(0, MAGIC.length)))
+      throw new Error(`${path} is no PMTiles archive`);
     const offset = Number(header.readBigUInt64LE(METADATA_OFFSET_AT));
     const bytes = Number(header.readBigUInt64LE(METADATA_BYTES_AT));
     if (bytes > LARGEST_METADATA_BYTES)
       throw new Error(`${path} has ${bytes} bytes of metadata, expected at most ${LARGEST_METADATA_BYTES}`);
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, offset);
-    if (bytesRead !== bytes) throw new Error(`${path} ends in its metadata`);
-    return JSON.parse((await inflate(buffer)).toString('utf8'));
+    const isKnown = offset + bytes <= known_bytes;
+    const metadata = isKnown ? header.subarray(offset, offset + bytes) : await readAt(file, offset, bytes);
+    if (metadata.length !== bytes) throw new Error(`${path} ends in its metadata`);
+    return JSON.parse((await inflate(metadata)).toString('utf8'));
   } finally {
     await file.close();
   }
+}
+
+/** So many bytes of a file from a place on; fewer where it ends before. */
+async function readAt(file: FileHandle, offset: number, bytes: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, offset);
+  return buffer.subarray(0, bytesRead);
 }
 
 /** Coverage by sums over all blocks north-west of each corner, so that any box costs the same. */

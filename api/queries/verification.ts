@@ -25,6 +25,7 @@ import {
   verificationHash,
 } from '../rules/verification.ts';
 import type { Terrain } from '../terrain.ts';
+import { datesSeenInPart } from './dates-seen-in-part.ts';
 import { datesWithoutData } from './dates-without-data.ts';
 import { gapsAt } from './point-gaps.ts';
 import { pointPixels } from './point-pixels.ts';
@@ -41,6 +42,8 @@ export interface VerificationQuestion extends Position {
 export interface VerificationSources {
   readonly engine: Queries;
   readonly terrain: Terrain;
+  /** Hour of UTC at which a storm date begins. */
+  readonly storm_day_start_hour: number;
 }
 
 /** A verification, and what a report shows of each event beside it. */
@@ -50,8 +53,6 @@ export interface ReadVerification {
   readonly events: readonly EventMaterial[];
   /** Provenance of the radar data alone; null when none of the range are published, whatever the reports say. */
   readonly radar_source: MixedProvenance | null;
-  /** Storm dates of the range for which no radar data are published, ascending: that they have no event says nothing. */
-  readonly dates_without_data: readonly string[];
 }
 
 /** So far around the point pixels are read: a drawing shows a little more than the radius. */
@@ -88,7 +89,7 @@ export function readVerification(
 }
 
 async function verificationAt(
-  { engine, terrain }: VerificationSources,
+  { engine, terrain, storm_day_start_hour }: VerificationSources,
   edition: Edition,
   { lat, lon, date_start, date_end }: VerificationQuestion,
 ): Promise<ReadVerification> {
@@ -102,9 +103,10 @@ async function verificationAt(
   const found = signsAround(point, pixels, reports);
   const open = found.filter(needsTimes).map(({ storm_date }) => storm_date);
   const dates = found.map(({ storm_date }) => storm_date);
-  const [times, gaps] = await Promise.all([
+  const [times, gaps, dates_seen_in_part] = await Promise.all([
     detectionTimes(engine, edition, point, open),
     dates.length === 0 ? new Map() : gapsAt(engine, edition, point, dates),
+    datesSeenInPart(engine, edition, date_start, date_end),
   ]);
   const { block } = qualityAt(point, Number(date_start.slice('YYYY-'.length, 'YYYY-MM'.length)), terrain.model());
   const events = found.map((signs) =>
@@ -128,6 +130,7 @@ async function verificationAt(
     methodology: methodologyOf(data_source, {
       hasReports: collection !== null,
       without_data: dates_without_data.length,
+      storm_day_start_hour,
     }),
     events,
   };
@@ -140,11 +143,12 @@ async function verificationAt(
     detection_quality: block,
     events,
     event_count: events.length,
+    radar_gaps: { dates_without_data, dates_seen_in_part },
     verification_hash: verificationHash(judged),
     data_source,
     data_as_of: as_of_ms === null ? null : timestamp(as_of_ms),
   };
-  return { verification, events: materialOf(found, pixels), radar_source, dates_without_data };
+  return { verification, events: materialOf(found, pixels), radar_source };
 }
 
 function reportsAround(
@@ -155,9 +159,10 @@ function reportsAround(
 ): Promise<Report[]> | Report[] {
   // Files hold the months of UTC times; a storm date may end in the month after its own.
   const files = paths(monthOf(first), monthOf(addDays(last, 1)));
-  return files.length === 0
-    ? []
-    : engine.rows<Report>(REPORTS_SQL, [files, first, last, ...boxAround(point, VERIFICATION_RADIUS_M / 1000)]);
+  const [west, south, east, north] = boxAround(point, VERIFICATION_RADIUS_M / 1000);
+  const isCut = west < -180 || east > 180;
+  const box = isCut ? [-180, south, 180, north] : [west, south, east, north];
+  return files.length === 0 ? [] : engine.rows<Report>(REPORTS_SQL, [files, first, last, ...box]);
 }
 
 const TIMES_SQL = `

@@ -3,7 +3,7 @@ import type { Bbox } from '../../schemas/geo/position.ts';
 import { Events } from '../../schemas/resources/event-day.ts';
 import { regionBox } from '../../schemas/resources/region-box.ts';
 import { EVENT_MIN_MM } from '../../schemas/size.ts';
-import { addDays, timestamp } from '../../schemas/time.ts';
+import { daysBetween, timestamp } from '../../schemas/time.ts';
 import { bboxQuery, dateQuery, stateQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
@@ -29,7 +29,7 @@ const EventsQuery = z
     path: ['date_end'],
     error: 'is before date_start, expected the same date or a later one',
   })
-  .refine(({ date_start, date_end }) => date_end < addDays(date_start, DAYS_MAX), {
+  .refine(({ date_start, date_end }) => daysBetween(date_start, date_end) <= DAYS_MAX, {
     path: ['date_end'],
     error: `is too far from date_start, expected at most ${DAYS_MAX} days with both ends`,
   });

@@ -13,7 +13,7 @@ const EXAMPLE_REQUEST = { lat: 35.22, lon: -97.44, date_start: '2026-04-01', dat
 const EXAMPLE_JUDGED = {
   location: { lat: 35.22, lon: -97.44 },
   date_range: { start: '2026-04-01', end: '2026-05-01' },
-  methodology: methodologyOf('observed', { hasReports: true, without_data: 0 }),
+  methodology: methodologyOf('observed', { hasReports: true, without_data: 0, storm_day_start_hour: 0 }),
   events: [
     {
       event_date: '2026-05-01',
@@ -45,6 +45,7 @@ const EXAMPLE: Verification = {
     freezing_level_m: 4278,
   },
   event_count: 1,
+  radar_gaps: { dates_without_data: [], dates_seen_in_part: [{ date: '2026-05-01', hours: 7 }] },
   verification_hash: verificationHash(EXAMPLE_JUDGED),
   data_source: 'observed',
   data_as_of: '2026-05-02T00:14:09Z',

@@ -21,6 +21,7 @@ import { isPixelWithin, pixelDistanceM } from './pixel-distance.ts';
 import { pointConfidence } from './point-confidence.ts';
 import { pixelKey } from './portfolio-impacts.ts';
 import { rounded } from './rounded.ts';
+import { stormDayInWords } from './storm-day-words.ts';
 
 export const VERIFICATION_RADIUS_M = VERIFICATION_RADIUS_MI * METRES_PER_MILE;
 /** An echo of this MESH is a signal. */
@@ -292,6 +293,8 @@ const HOW = [
   'marginal: any other detection, or a report without radar. miss: an echo of 5 to 10 mm only.',
   'Sizes are estimates. Absence of evidence is not proof of absence.',
 ].join(' ');
+/** Who names a date by the clock on the wall misses the hail of its evening otherwise. */
+const EVENING = ' An evening in the United States falls on the next UTC date.';
 const SOURCES = {
   observed: '',
   simulated: ' The data are simulated: they say nothing about real hail.',
@@ -304,12 +307,14 @@ export interface DataAtHand {
   readonly hasReports: boolean;
   /** Storm dates of the range without radar data. */
   readonly without_data: number;
+  /** Hour of UTC at which a storm date begins. */
+  readonly storm_day_start_hour: number;
 }
 
 /** How verdicts are made, and what is to be known of the data. */
 export function methodologyOf(
   data_source: Verification['data_source'],
-  { hasReports, without_data }: DataAtHand,
+  { hasReports, without_data, storm_day_start_hour }: DataAtHand,
 ): Verification['methodology'] {
   const reports = hasReports ? '' : ' No ground reports are published here, so nothing is corroborated.';
   const dark =
@@ -317,5 +322,10 @@ export function methodologyOf(
       ? ''
       : ` Storm dates of the range for which no radar data are published: ${without_data}. Where they have no event, that says nothing.`;
   const source = data_source === null ? '' : SOURCES[data_source];
-  return { version: METHODOLOGY_VERSION, description: `${HOW}${reports}${dark}${source}`, bands_mi: [...BANDS_MI] };
+  const day = ` ${stormDayInWords(storm_day_start_hour)}${storm_day_start_hour === 0 ? EVENING : ''}`;
+  return {
+    version: METHODOLOGY_VERSION,
+    description: `${HOW}${day}${reports}${dark}${source}`,
+    bands_mi: [...BANDS_MI],
+  };
 }

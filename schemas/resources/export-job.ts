@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Bbox } from '../geo/position.ts';
 import { usStates } from '../reference/us-states.ts';
-import { addDays } from '../time.ts';
+import { daysBetween } from '../time.ts';
 import { bodyDate } from './body-dates.ts';
 import { DATASETS, EXPORT_DAYS_MAX, EXPORT_FORMATS, EXPORT_ROW_CAPS } from './export-params.ts';
 import { wireCount, wireTime } from './fields.ts';
@@ -65,7 +65,7 @@ export const ExportRequest = z
     error: 'is before date_start, expected the same date or a later one',
     abort: true,
   })
-  .refine(({ date_start, date_end }) => date_end < addDays(date_start, EXPORT_DAYS_MAX), {
+  .refine(({ date_start, date_end }) => daysBetween(date_start, date_end) <= EXPORT_DAYS_MAX, {
     path: ['date_end'],
     error: `is too far from date_start, expected at most ${EXPORT_DAYS_MAX} days with both ends`,
   })

@@ -116,6 +116,15 @@ test('null in a POST body means absent, unknown fields are ignored', async (t) =
   t.is(await told(reply), '200');
 });
 
+test('what is null and may not be absent is said to be null', async (t) => {
+  const reply = await t.context.service.call('/v1/sample/batch', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{"locations":[{"lat":1,"lon":null}]}',
+  });
+  t.regex(await told(reply), /\/locations\/0\/lon: expected number, received null$/);
+});
+
 test('every answer has its own request id, errors in the body too, and never the client’s', async (t) => {
   const { service } = t.context;
   const headers = { 'X-Request-Id': 'mine' };

@@ -69,6 +69,8 @@ test.serial('POST /v1/verify answers hit where radar and a report agree, and tel
   t.deepEqual(event?.ground_truth.nearest_reports, [{ source: 'spc', max_size_mm: 44.5, distance_m: 2219 }]);
   t.is(answer.detection_quality.nearest_radar?.id, 'KTLX');
   t.truthy(answer.data_as_of);
+  const in_part = [FIRST, LAST].map((date) => ({ date, hours: 1 }));
+  t.deepEqual(answer.radar_gaps, { dates_without_data: [], dates_seen_in_part: in_part });
 });
 
 test.serial('POST /v1/verify puts a report at 0005 of the list of a day on the next date', async (t) => {
@@ -143,12 +145,12 @@ test.serial(
 );
 
 for (const [change, message] of [
-  [{ lat: null }, /^\/lat: /],
+  [{ lat: null }, /^\/lat: expected number, received null$/],
   [{ lat: 91 }, /^\/lat: /],
   [{ lat: '35.2' }, /^\/lat: /],
   [{ lat: -97.4, lon: 35.2 }, /^\/lat: .*lat and lon look swapped/],
   [{ lon: undefined, lng: -97 }, /^\/lon: .*use lon/],
-  [{ date_start: null }, /^\/date_start: /],
+  [{ date_start: null }, /^\/date_start: expected string, received null$/],
   [{ date_start: '2026-02-29' }, /^\/date_start: is no date of the calendar/],
   [{ date_end: '2026-05-02T00:00:00Z' }, /^\/date_end: is no date of the calendar/],
   [{ date_start: '2019-12-31', date_end: '2020-01-01' }, /^\/date_start: is before the first date of history/],
@@ -156,6 +158,7 @@ for (const [change, message] of [
   [{ date_start: '2026-02-01', date_end: FIRST }, undefined],
   [{ date_start: '2026-01-31', date_end: FIRST }, /^\/date_end: is too far from date_start, expected at most 90 days/],
   [{ date_start: '2026-05-03', date_end: '2026-05-03' }, /^\/date_start: is 2026-05-03, expected at most today/],
+  [{ date_start: '9999-12-31', date_end: '9999-12-31' }, /^\/date_start: is 9999-12-31, expected at most today/],
   [{ date_end: '2026-05-03' }, undefined],
   [{ date_end: '2026-05-04' }, /^\/date_end: is 2026-05-04, expected at most tomorrow, 2026-05-03 UTC/],
 ] as const)

@@ -1,6 +1,7 @@
 import test from 'ava';
 import {
   addDays,
+  daysBetween,
   isCalendarDate,
   monthOf,
   scanId,
@@ -61,3 +62,14 @@ for (const [text, exists] of [
   ['tomorrow', false],
 ] as const)
   test(`${text} ${exists ? 'is a' : 'is no'} date of the calendar`, (t) => t.is(isCalendarDate(text), exists));
+
+test('days between two dates count both, over months, leap days and to the last date there is', (t) => {
+  for (const [first, last, days] of [
+    ['2026-05-01', '2026-05-01', 1],
+    ['2024-02-28', '2024-03-01', 3],
+    ['2026-01-31', '2026-04-30', 90],
+    ['9999-12-30', '9999-12-31', 2],
+    ['2026-05-02', '2026-05-01', 0],
+  ] as const)
+    t.is(daysBetween(first, last), days);
+});

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { EarlierHistory } from '../../../schemas/resources/earlier.ts';
 import { DETECTION_MIN_MM } from '../../../schemas/size.ts';
-import { addDays } from '../../../schemas/time.ts';
+import { daysBetween } from '../../../schemas/time.ts';
 import { dateQuery, latitudeQuery, longitudeQuery } from '../../decode.ts';
 import { readEndpoint } from '../../endpoint.ts';
 import { ApiError } from '../../errors.ts';
@@ -28,7 +28,7 @@ const Question = z
     path: ['end_date'],
     error: 'is before start_date, expected the same date or a later one',
   })
-  .refine(({ start_date, end_date }) => end_date < addDays(start_date, DAYS_MAX), {
+  .refine(({ start_date, end_date }) => daysBetween(start_date, end_date) <= DAYS_MAX, {
     path: ['end_date'],
     error: `is too far from start_date, expected at most ${DAYS_MAX} days with both ends`,
   });
@@ -105,9 +105,4 @@ export const earlierHailHistory = readEndpoint({
 function checkDates({ start_date, end_date }: Question, now_ms: number): void {
   const fault = aheadFault({ name: 'start_date', date: start_date }, { name: 'end_date', date: end_date }, now_ms);
   if (fault !== null) throw new ApiError('invalid_parameter', fault);
-}
-
-/** Days from one date to another, both included. */
-function daysBetween(first: string, last: string): number {
-  return (Date.parse(last) - Date.parse(first)) / 86_400_000 + 1;
 }

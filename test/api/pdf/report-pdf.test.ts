@@ -7,6 +7,7 @@ import { METRES_PER_MILE, MM_PER_INCH } from '../../../schemas/units.ts';
 import { hasPdftotext, pagesByPoppler, pagesIn, textsIn } from '../../support/data/pdf-reading.ts';
 import {
   claimMaterial,
+  type GivenMaterial,
   longMaterial,
   reportAt,
   reportMaterial,
@@ -150,7 +151,7 @@ test('storm dates without data are named, as nothing can be said about them', as
 });
 
 test('silence is claimed only for the storm dates on which radar looked at the place, and the others are named', async (t) => {
-  const wordsOf = async (more: Partial<ReportMaterial>, range = MAY) =>
+  const wordsOf = async (more: GivenMaterial, range = MAY) =>
     textsIn(await plain(reportMaterial(range, [], more))).join(' ');
   const mostly = await wordsOf({
     dates_without_data: ['2026-05-03', '2026-05-04'],

@@ -78,6 +78,34 @@ test('a file that has gone is forgotten, and told of when it is to be read again
   t.is(await ask('b'), 'b', 'others are read as before');
 });
 
+test('what is read ahead comes in its order, after what was asked for, while there is room, and drives nothing out', async (t) => {
+  const { memory, view, read, ask, pathOf } = await memoryOf(t, { bytes_max: 250 });
+  memory.readAhead(view, ['a', 'b', 'c'].map(pathOf));
+  memory.of(view, pathOf('d'));
+  await memory.settled();
+  t.deepEqual(read, ['a', 'd', 'b'], 'for b there is no room, and c was not tried');
+  t.deepEqual([await ask('d'), await ask('a')], ['d', 'a']);
+  t.is(memory.bytes(), 200, 'nothing was read for them');
+});
+
+test('of what was read ahead the last goes first when something is asked for', async (t) => {
+  const { memory, view, ask, pathOf } = await memoryOf(t, { bytes_max: 250 });
+  memory.readAhead(view, ['a', 'b'].map(pathOf));
+  await memory.settled();
+  await ask('c');
+  t.is(await ask('a'), 'a');
+  t.is(memory.of(view, pathOf('b')), null);
+});
+
+test('a file that cannot be read ahead is told of, and costs itself alone', async (t) => {
+  const failures: string[] = [];
+  const { memory, view, ask, pathOf } = await memoryOf(t, { failed: (path) => failures.push(path) });
+  memory.readAhead(view, ['gone', 'a'].map(pathOf));
+  await memory.settled();
+  t.deepEqual(failures, [pathOf('gone')]);
+  t.is(await ask('a'), 'a');
+});
+
 test('once closed it reads nothing more', async (t) => {
   const { memory, view, read, pathOf } = await memoryOf(t, {});
   for (const name of ['a', 'b', 'c', 'd']) memory.of(view, pathOf(name));

@@ -1,11 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
+import pino from 'pino';
 import { openCatalog } from '../../../api/catalog.ts';
-import { openEngine } from '../../../api/duckdb.ts';
+import { type Engine, openEngine } from '../../../api/duckdb.ts';
 import { type FileMemory, type FileMemoryOptions, openFileMemory } from '../../../api/queries/file-memory.ts';
 import { type DayHail, dayHail, type HistoryQuestion } from '../../../api/queries/history.ts';
 import { selectList } from '../../../api/queries/select.ts';
+import { startReadingAhead } from '../../../api/read-ahead.ts';
 import { drawsOf } from '../../../pipeline/simulate/random.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
@@ -278,6 +281,26 @@ function fromRows(rows: readonly DayMax[], question: HistoryQuestion): DayHail[]
     .sort((a, b) => (a.storm_date < b.storm_date ? 1 : -1))
     .slice(0, question.limit);
 }
+
+test('what was read ahead answers the first question without a statement', async (t) => {
+  const catalog = await openCatalog(CLOSED, 0);
+  const engine = await openEngine(CLOSED);
+  const files = openFileMemory(engine);
+  const end = startReadingAhead({ catalog, files }, pino({ level: 'silent' }));
+  t.teardown(async () => {
+    await end();
+    await files.close();
+    await engine.close();
+    await catalog.close();
+  });
+  const question = { ...WHOLE, lat: rowLat(1975), lon: colLon(3300), radius_km: 100 };
+  const expected = await onPublished(CLOSED, (ask) => ask(question), { bytes_max: 0 });
+  t.is(expected.length, 2);
+  while (files.bytes() === 0) await pause(10);
+  await files.settled();
+  const none: Engine = { ...engine, rows: () => Promise.reject(new Error('a statement was run')) };
+  t.deepEqual(await dayHail({ engine: none, files }, catalog.edition(), question), expected);
+});
 
 test('a listed file that has gone is an error, also when it is in memory', async (t) => {
   const root = mkdtempSync(join(SCRATCH, 'hail-history-'));

@@ -6,8 +6,8 @@ import { gapsAt } from '../../../api/queries/point-gaps.ts';
 import type { Uncovered } from '../../../api/queries/scan-coverage.ts';
 import { openEngine as openWriter } from '../../../pipeline/duckdb.ts';
 import { stageRows } from '../../../pipeline/publish/tables.ts';
-import { type Frame, frames } from '../../../schemas/tables/frames.ts';
-import { scanId } from '../../../schemas/time.ts';
+import { frames } from '../../../schemas/tables/frames.ts';
+import { frameRow } from '../../support/data/frame-row.ts';
 import { archiveOf } from '../../support/data/uncovered-archive.ts';
 import { scratch } from '../../support/data/world.ts';
 
@@ -29,14 +29,6 @@ const ARCHIVES: Readonly<Record<string, Uncovered | null>> = {
 const COVERED = { lat: 35.95, lon: -97.95 };
 const BARE = { lat: 35.95, lon: -97.85 };
 
-function frame(scan_time: number, tile_path: string): Frame {
-  const grid = { grid_west: -98, grid_south: 35.8, grid_east: -97.8, grid_north: 36 };
-  const counts = { detections: 0, cells: 0, covered_px: 0, uncovered_px: 0, tile_bytes: 1 };
-  const words = { storms: '[]', products: 'MESH', simulated: true };
-  const scan = { storm_date: DATE, scan_time, scan_id: scanId(scan_time), max_size_mm: null, max_prob: null };
-  return { ...scan, ...counts, ...grid, ...words, tile_path };
-}
-
 /** A day with a scan for each letter: `x` does not cover the eastern column, `?` says nothing, `.` covers all. */
 async function asking(t: ExecutionContext, scans: string) {
   const root = await scratch(t);
@@ -45,7 +37,7 @@ async function asking(t: ExecutionContext, scans: string) {
     await writeFile(join(root, `${name}.pmtiles`), archiveOf(uncovered));
   const writer = await openWriter(root);
   const table = join(root, 'frames.parquet');
-  const rows = [...scans].map((name, k) => frame(DAY_MS + k * 120_000, `${name}.pmtiles`));
+  const rows = [...scans].map((name, k) => frameRow(DATE, DAY_MS + k * 120_000, `${name}.pmtiles`));
   await stageRows(writer, frames, rows, table, 'simulated');
   writer.close();
   const engine = await openEngine(root);

@@ -1,6 +1,6 @@
-import { writeFile } from 'node:fs/promises';
+import { truncate, writeFile } from 'node:fs/promises';
 import test, { type ExecutionContext } from 'ava';
-import { coverageOf, readScanCoverage, type Uncovered } from '../../../api/queries/scan-coverage.ts';
+import { coverageOf, readScanCoverage, readUncovered, type Uncovered } from '../../../api/queries/scan-coverage.ts';
 import type { Bbox } from '../../../schemas/geo/position.ts';
 import { archiveOf } from '../../support/data/uncovered-archive.ts';
 import { scratch } from '../../support/data/world.ts';
@@ -60,6 +60,29 @@ test('the coverage of a scan is read from its archive', async (t) => {
 test('of an archive that says nothing of coverage, or is gone, it is not known', async (t) => {
   t.is(await readScanCoverage(await archiveWith(t, null)), null);
   t.is(await readScanCoverage(await scratch(t, 'gone.pmtiles')), null);
+});
+
+test('an archive whose metadata lie behind what is read at once is read all the same', async (t) => {
+  // Blocks without a pattern, which do not shrink when they are compressed.
+  const runs = Array.from({ length: 9000 }, (_, k): [number, number, number] => [
+    k,
+    (k * 7919) % 3001,
+    3001 + ((k * k) % 65_521),
+  ]);
+  const archive = archiveOf({ ...UNCOVERED, rows: 9000, cols: 65_522, runs });
+  t.true(archive.length > 20_000);
+  const path = await scratch(t, 'scan.pmtiles');
+  await writeFile(path, archive);
+  t.deepEqual((await readUncovered(path))?.runs, runs);
+  await truncate(path, 17_000);
+  await t.throwsAsync(readUncovered(path), { message: /ends in its metadata/ });
+});
+
+test('runs that are no three whole numbers are refused', async (t) => {
+  for (const run of [[0, 1], [0, 1, 2.5], [0, -1, 2], [0, 1, '2'], null]) {
+    const wrong: Uncovered = { ...UNCOVERED, runs: JSON.parse(JSON.stringify([run])) };
+    await t.throwsAsync(readScanCoverage(await archiveWith(t, wrong)), { message: /expected runs of three/ });
+  }
 });
 
 test('a file that is no archive, or is cut, is told', async (t) => {

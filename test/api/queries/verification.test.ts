@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import test from 'ava';
 import { openCatalog } from '../../../api/catalog.ts';
 import { openEngine } from '../../../api/duckdb.ts';
-import { datesSeenInPart } from '../../../api/queries/dates-seen-in-part.ts';
 import { datesWithoutData } from '../../../api/queries/dates-without-data.ts';
 import {
   type ReadVerification,
@@ -86,7 +85,7 @@ async function onPublished<Result>(
       'SELECT storm_date::VARCHAR AS date, lat, lon, size_mm AS mm, time FROM read_parquet($1::VARCHAR[])',
       [edition.collection('reports')?.paths() ?? []],
     );
-    return await work((question) => readVerification({ engine, terrain }, edition, question), {
+    return await work((question) => readVerification({ engine, terrain, storm_day_start_hour: 0 }, edition, question), {
       seen: [...seen, ...echoes],
       reports,
     });
@@ -208,7 +207,8 @@ test('beside the answer come the pixels around the radius, every report in it wi
   await onPublished(RUNNING, async (ask, { seen, reports }) => {
     const largest = seen.reduce((best, row) => (row.mm > best.mm ? row : best));
     const point = { lat: Math.round(largest.lat * 1e5) / 1e5, lon: Math.round(largest.lon * 1e5) / 1e5 };
-    const { events, dates_without_data } = await ask({ ...point, ...RANGE });
+    const { events, verification } = await ask({ ...point, ...RANGE });
+    const { dates_without_data } = verification.radar_gaps;
     t.deepEqual(
       [dates_without_data.length, dates_without_data[0], dates_without_data.at(-1)],
       [30, RANGE.date_start, '2026-04-30'],
@@ -235,10 +235,15 @@ test('dates that were never published, were cleared, or were seen for some hours
     try {
       const edition = catalog.edition();
       const terrain = await openTerrain(engine, catalog);
-      const { verification } = await readVerification({ engine, terrain }, edition, { lat: 35, lon: -97, ...RANGE });
+      const { verification } = await readVerification({ engine, terrain, storm_day_start_hour: 0 }, edition, {
+        lat: 35,
+        lon: -97,
+        ...RANGE,
+      });
       const [without] = /no radar data are published: \d+/.exec(verification.methodology.description) ?? [];
       const missing = datesWithoutData(edition, FIRST, LAST);
-      return [without, missing, await datesSeenInPart(engine, edition, FIRST, LAST)];
+      t.deepEqual(verification.radar_gaps.dates_without_data.slice(30), missing);
+      return [without, missing, verification.radar_gaps.dates_seen_in_part];
     } finally {
       await engine.close();
       await catalog.close();
@@ -248,6 +253,26 @@ test('dates that were never published, were cleared, or were seen for some hours
   t.deepEqual(await told(), ['no radar data are published: 30', [], [part(FIRST), part(LAST)]]);
   await onRoot(root, {}, async ({ root: published }) => published.clear(FIRST, NOW_MS));
   t.deepEqual(await told(), ['no radar data are published: 31', [FIRST], [part(LAST)]]);
+});
+
+test('the last date of the calendar has no data, like any other that lies ahead', (t) => {
+  const range = ['9999-12-30', '9999-12-31'] as const;
+  t.deepEqual(datesWithoutData({ provenanceOf: () => null }, ...range), [...range]);
+});
+
+test('a report on the other side of 180 degrees is as near as any', async (t) => {
+  const root = await scratch(t);
+  const hail = {
+    storm_date: FIRST,
+    rows: standingHail(FIRST, drawTenths([[200]], { row0: 1979, col0: 3256 }), [NOW_MS]),
+  };
+  await publishDays(root, [hail], 'observed', MONTH_LATER_MS);
+  const reports = [179.9995, -179.9995, 179].map((lon) => ({ time: '1400', inches: 1, lat: 52, lon, office: 'AFC' }));
+  await publishFeeds(root, [reportList(FIRST, reports, NOW_MS)], NOW_MS);
+  for (const lon of [180, -180, 179.9995]) {
+    const { events } = (await onPublished(root, (ask) => ask({ lat: 52, lon, ...RANGE }))).verification;
+    t.deepEqual([events.length, events[0]?.ground_truth.nearest_reports.length], [1, 2], `${lon}`);
+  }
 });
 
 const NOON = '2026-05-01T12:00:00Z';

@@ -81,6 +81,9 @@ export function verdictOf(event_date: string, given: Partial<VerificationEvent> 
   };
 }
 
+/** What is given of a material: what is left out is unremarkable. */
+export type GivenMaterial = Partial<ReportMaterial & Verification['radar_gaps']>;
+
 /** The material of a document about these events. */
 export function reportMaterial(
   range: { readonly start: string; readonly end: string },
@@ -89,7 +92,7 @@ export function reportMaterial(
     readonly pixels: readonly ReportPixel[];
     readonly reports: readonly ReportedHail[];
   }[],
-  more: Partial<ReportMaterial> = {},
+  { dates_without_data = [], dates_seen_in_part = [], ...more }: GivenMaterial = {},
   data_source: MixedProvenance | null = 'observed',
 ): ReportMaterial {
   const told = events.map(({ event, reports }) => ({
@@ -119,6 +122,7 @@ export function reportMaterial(
     },
     events: told,
     event_count: told.length,
+    radar_gaps: { dates_without_data, dates_seen_in_part },
     verification_hash: `sha256:${createHash('sha256').update(canonical(hashed)).digest('hex')}`,
     data_source,
     data_as_of: data_source === null ? null : '2026-10-30T08:12:00Z',
@@ -136,8 +140,6 @@ export function reportMaterial(
     data_source,
     radar_source: data_source,
     has_reports: true,
-    dates_without_data: [],
-    dates_seen_in_part: [],
     dates_uncovered: [],
     storm_day_start_hour: 0,
     ...more,
@@ -145,10 +147,7 @@ export function reportMaterial(
 }
 
 /** A typical claim: a hit with reports, a marginal day, and a miss. */
-export function claimMaterial(
-  more: Partial<ReportMaterial> = {},
-  data_source: MixedProvenance = 'observed',
-): ReportMaterial {
+export function claimMaterial(more: GivenMaterial = {}, data_source: MixedProvenance = 'observed'): ReportMaterial {
   const hit = verdictOf('2026-05-01', {
     verdict: 'hit',
     band: '0-1mi',
