@@ -58,19 +58,6 @@ export function queueContract(test: Register): void {
     t.true((diary.runs[3]?.at_ms ?? 0) >= later_ms);
   });
 
-  test('a task is begun at its time, not at the next of the usual looks', async (t, world) => {
-    const { add, queue } = await openProcess(t, world);
-    const diary = new Diary();
-    queue.work('write', { ...SETTINGS, at_once: 1 }, diary.note);
-    const now_ms = Date.now();
-    // Looks come every 250 ms: each of these just missed one.
-    const due = [1, 2, 3, 4].map((looks) => now_ms + 250 * looks + 20);
-    await add(...due.map((due_ms) => ({ payload: due_ms, due_ms })));
-    await diary.until(due.length);
-    const late_ms = diary.runs.map(({ at_ms }, k) => at_ms - (due[k] ?? 0));
-    t.true(Math.min(...late_ms) >= 0 && Math.min(...late_ms) < 125, `${late_ms} ms late`);
-  });
-
   test('tasks of other names are left alone', async (t, world) => {
     const { add, queue } = await openProcess(t, world);
     const diary = new Diary();
