@@ -165,8 +165,7 @@ export const updateWebhookEndpoint = writeEndpoint({
   prepare: async ({ params, body, caller, services }) => {
     await knownWebhook(services, caller.business_id, params.id);
     await checkTold(services.records.reader, params.id, body.events ?? []);
-    const updated = (['url', 'events', 'status'] as const).filter((name) => body[name] !== undefined);
-    if (updated.length === 0) throw new ApiError('bad_request', 'body: is without url, events and status');
+    const updated = sentFields(body);
     if (body.url !== undefined) await judged(services, body.url);
     return updated;
   },
@@ -389,6 +388,13 @@ function typeAmong<Type extends AnyEventType>(types: readonly Type[], event: Any
 function renamed(body: string, id: string): string {
   const { event, created_at, data } = EventBody.parse(JSON.parse(body));
   return bodyOf({ id, event, at_ms: Date.parse(created_at), data });
+}
+
+/** Fields of a change that were sent. Throws `bad_request` when there are none. */
+export function sentFields(body: { readonly url?: unknown; readonly events?: unknown; readonly status?: unknown }) {
+  const sent = (['url', 'events', 'status'] as const).filter((name) => body[name] !== undefined);
+  if (sent.length === 0) throw new ApiError('bad_request', 'body: is without url, events and status');
+  return sent;
 }
 
 /** Throws `bad_request` for events that a webhook is not told of, because it was made in the other variant. */

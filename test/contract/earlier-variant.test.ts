@@ -502,6 +502,10 @@ test('simulated answers refuse what the others refuse', async (t) => {
     `/radar/current?${AT}&products=echo`,
   ])
     t.is(await refusal(path, { key }), await refusal(path));
+  t.is(
+    await refusal('/webhooks/wh_any', { ...sending('PUT', {}), key }),
+    '400 bad_request: body: is without url, events and status',
+  );
   for (const [path, name] of [
     ['/alerts/subscribe', 'webhook_url'],
     ['/webhooks', 'url'],

@@ -18,6 +18,7 @@ import {
   listWebhookDeliveries,
   listWebhooksEndpoint,
   redeliverWebhook,
+  sentFields,
   testWebhook,
   updateWebhookEndpoint,
 } from '../../routes/webhooks.ts';
@@ -89,10 +90,7 @@ export const earlierUpdateWebhook = earlierWrite(updateWebhookEndpoint, {
   fromCurrent: (changed) => changed,
   simulate: ({ body }) => {
     if (body.url !== undefined) checkAddress('/url', body.url);
-    return {
-      success: true as const,
-      updated: (['url', 'events', 'status'] as const).filter((name) => body[name] !== undefined),
-    };
+    return { success: true as const, updated: sentFields(body) };
   },
 });
 
