@@ -98,8 +98,13 @@ export function attachApp(server: Server, options: AppOptions): Connections {
 
   app.on('error', reportInterruptedAnswers(telemetry));
   limitServer(server, trusted);
-  handleClientErrors(server, { request_id: () => newId('request', clock.unix_ms()), common, addressRate });
-  return serveInTurn(server, app.callback());
+  const connections = serveInTurn(server, app.callback());
+  handleClientErrors(
+    server,
+    { request_id: () => newId('request', clock.unix_ms()), common, addressRate, now: services.now },
+    connections.requestOf,
+  );
+  return connections;
 }
 
 /** Router of the endpoints, literal paths first; what an endpoint does with a call is composed once. */

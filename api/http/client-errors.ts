@@ -1,15 +1,20 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '../errors.ts';
 import { networkOf } from './address.ts';
-import { errorBody } from './error-body.ts';
+import { metaOf } from './envelope.ts';
+import { earlierErrorBody, errorBody } from './error-body.ts';
 import { HEADERS_BYTES, LONGEST_TARGET } from './head.ts';
+import { isEarlierPath } from './mount.ts';
 import { type Headers, JSON_TYPE } from './reply.ts';
+import { readTarget } from './target.ts';
 
 /** How long a client may still send after its refusal. */
 const LINGER_MS = 2000;
 const LINE_FEED = 0x0a;
+/** A line that begins like that of a request. Lines of headers do not: theirs begins with a name and a colon. */
+const REQUEST_LINE = /^[^\s:]+ +((?:https?:\/)?\/\S*)/i;
 
 /** What every answer carries. */
 export interface AnswerHeaders {
@@ -18,6 +23,8 @@ export interface AnswerHeaders {
   readonly common: Headers;
   /** Headers of the rate for an address. */
   readonly addressRate: (address: string) => Headers;
+  /** Data clock, epoch milliseconds. */
+  readonly now: () => number;
 }
 
 interface ClientError extends Error {
@@ -29,25 +36,45 @@ interface ClientError extends Error {
 
 /**
  * Answers what never becomes a request of ours in the shape of every other error, and closes the connection: heads that Node
- * cannot parse, and CONNECT.
+ * cannot parse, bodies that do not arrive, and CONNECT. `requestOf` is the request that a connection is being answered. The
+ * shape is that of the earlier variant where the target can be told, and is one of its paths.
  */
-export function handleClientErrors(server: Server, headers: AnswerHeaders): void {
+export function handleClientErrors(
+  server: Server,
+  headers: AnswerHeaders,
+  requestOf: (socket: Socket) => Pick<IncomingMessage, 'url'> | null,
+): void {
   server.on('clientError', (error: ClientError, socket: Duplex) => {
     if (error.code === 'ECONNRESET') socket.destroy();
     // Once it has been refused, the rest of what it sends is as unreadable and is passed over.
-    else if (socket.writable) refuse(socket as Socket, apiErrorOf(error), headers);
+    else if (socket.writable) {
+      const target = targetOf(error) ?? requestOf(socket as Socket)?.url ?? '';
+      refuse(socket as Socket, apiErrorOf(error), isEarlierPath(readTarget(target).path), headers);
+    }
   });
   server.on('connect', (_, socket: Duplex) => {
     const error = new ApiError('method_not_allowed', 'CONNECT is not served here', { Allow: 'OPTIONS' });
-    refuse(socket as Socket, error, headers);
+    refuse(socket as Socket, error, false, headers);
   });
 }
 
+/** Target of the last request that begins in what was read last, up to the line of the error; null: none does. */
+function targetOf({ rawPacket, bytesParsed = 0 }: ClientError): string | null {
+  if (rawPacket === undefined) return null;
+  const lineEnd = rawPacket.indexOf(LINE_FEED, bytesParsed);
+  const lines = rawPacket.toString('latin1', 0, lineEnd === -1 ? rawPacket.length : lineEnd).split('\n');
+  for (const line of lines.toReversed()) {
+    const target = REQUEST_LINE.exec(line)?.[1];
+    if (target !== undefined) return target;
+  }
+  return null;
+}
+
 /** Closes our side only: bytes that meet a closed connection would reset it, and the answer with it. */
-function refuse(socket: Socket, error: ApiError, headers: AnswerHeaders): void {
+function refuse(socket: Socket, error: ApiError, earlier: boolean, headers: AnswerHeaders): void {
   socket.on('error', () => socket.destroy());
   socket.resume();
-  socket.end(rawAnswer(error, networkOf(socket.remoteAddress ?? ''), headers));
+  socket.end(rawAnswer(error, networkOf(socket.remoteAddress ?? ''), earlier, headers));
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
@@ -60,9 +87,16 @@ function apiErrorOf({ code, rawPacket, bytesParsed }: ClientError): ApiError {
   return new ApiError('bad_request', 'request is not valid HTTP');
 }
 
-function rawAnswer(error: ApiError, address: string, { request_id, common, addressRate }: AnswerHeaders): string {
+function rawAnswer(
+  error: ApiError,
+  address: string,
+  earlier: boolean,
+  { request_id, common, addressRate, now }: AnswerHeaders,
+): string {
   const id = request_id();
-  const body = errorBody(error.code, error.message, id);
+  const body = earlier
+    ? earlierErrorBody(error.code, error.message, metaOf({ request_id: id, now_ms: now() }))
+    : errorBody(error.code, error.message, id);
   const headers = {
     ...common,
     'X-Request-Id': id,

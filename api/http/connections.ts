@@ -9,6 +9,8 @@ export const WAITING_MAX = 100;
 
 /** The connections of a server. */
 export interface Connections {
+  /** The request that a connection is being answered; null: none. */
+  readonly requestOf: (socket: Socket) => IncomingMessage | null;
   /**
    * Takes no more connections, lets every connection end, and resolves when all have. Answers say `Connection: close` from now
    * on, so that no request is sent into a connection that is being closed; one that is idle is kept as long as its last
@@ -81,6 +83,7 @@ export function serveInTurn(server: Server, handle: RequestListener): Connection
   for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, take);
 
   return {
+    requestOf: (socket) => lines.get(socket)?.current?.req ?? null,
     drain: async (longest_ms) => {
       draining = true;
       // Not the method of the HTTP server: that closes connections between two requests, and one of those is often on its way.

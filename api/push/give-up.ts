@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { WebhookDisabledData } from '../../schemas/webhook-events.ts';
 import { closeAllAlerts } from '../records/alerts.ts';
+import { earlierAmong } from '../records/earlier-receivers.ts';
 import { instant } from '../records/instant.ts';
 import { dropPushes } from '../records/pushes.ts';
 import type { Receiver } from '../records/receivers.ts';
@@ -97,6 +98,7 @@ function tableOf({ kind }: Receiver): 'webhooks' | 'subscriptions' {
   return kind === 'webhook' ? 'webhooks' : 'subscriptions';
 }
 
+/** The earlier variant has no such event: what was made there is not told, whatever its row asks for. */
 async function tellOthers(
   rows: Transaction<Database>,
   outbox: Outbox,
@@ -113,7 +115,9 @@ async function tellOthers(
     last_status_code: status_code,
     last_error: error,
   };
-  const receivers = await activeReceivers(rows, business_id, event);
+  const asking = await activeReceivers(rows, business_id, event);
+  const earlier = await earlierAmong(rows, asking);
+  const receivers = asking.filter((receiver) => !earlier.has(receiver));
   await enqueueEvent(rows, outbox, { business_id, receivers, event, data, alert_id: null, after: null, at_ms: now_ms });
 }
 

@@ -3,6 +3,11 @@ import type { Held, Room, Shelf } from './shelf.ts';
 
 /** How often due tasks are looked for that nobody woke us for: retries, and what other processes added. */
 const LOOK_EVERY_MS = 250;
+/** Tasks that are added here with a time of their own are looked for at that time, if it is no further ahead. */
+const FORESEEN_MS = 600_000;
+/** So close to each other tasks share a look, and at most so many looks wait; what finds no room is found by the usual looks. */
+const LOOKS_APART_MS = 10;
+const LOOKS_AHEAD_MAX = 1_000;
 /** How often a lease is prolonged before it would end: two of them may fail. */
 const PROLONGED_IN_A_LEASE = 3;
 
@@ -17,8 +22,26 @@ export interface QueueReports {
 /** The queue over a shelf of tasks. */
 export function queueOver(shelf: Shelf, reports: QueueReports): Queue {
   const workings = new Map<string, Set<Working>>();
+  /** By name and time. */
+  const ahead = new Map<string, NodeJS.Timeout>();
+  const wake = (name: string) => {
+    for (const working of workings.get(name) ?? []) working.wake();
+  };
+  const wakeAt = (name: string, due_ms: number) => {
+    const wait_ms = due_ms - Date.now();
+    const look = `${name} ${Math.ceil(due_ms / LOOKS_APART_MS)}`;
+    if (wait_ms <= 0 || wait_ms > FORESEEN_MS || ahead.has(look) || ahead.size >= LOOKS_AHEAD_MAX) return;
+    const timer = setTimeout(() => {
+      ahead.delete(look);
+      wake(name);
+    }, wait_ms + LOOKS_APART_MS);
+    ahead.set(look, timer.unref());
+  };
   return {
-    add: shelf.add,
+    add: async (rows, ...tasks) => {
+      await shelf.add(rows, ...tasks);
+      for (const { name, due_ms } of tasks) if (due_ms !== undefined) wakeAt(name, due_ms);
+    },
     work: (name, settings, handler) => {
       const working = new Working(shelf, reports, name, settings, handler);
       const others = workings.get(name) ?? new Set();
@@ -28,11 +51,10 @@ export function queueOver(shelf: Shelf, reports: QueueReports): Queue {
         await working.stop();
       };
     },
-    wake: (name) => {
-      for (const working of workings.get(name) ?? []) working.wake();
-    },
+    wake,
     close: async () => {
       await Promise.all([...workings.values()].flatMap((same) => [...same]).map((working) => working.stop()));
+      for (const timer of ahead.values()) clearTimeout(timer);
       await shelf.close();
     },
   };

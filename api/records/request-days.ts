@@ -11,7 +11,7 @@ const PART_OF_THE_REST = 32;
 /** How long a day that was found used up is not looked at again: another process may have given requests back. */
 const USED_UP_MS = 1_000;
 /** What was taken from a day and not asked for during so long is given back. */
-const IDLE_MS = 5_000;
+const IDLE_MS = 1_000;
 
 /** Counts of requests a day, where a plan limits them. */
 export interface RequestDays {

@@ -1,3 +1,4 @@
+import type { Kysely } from 'kysely';
 import { z } from 'zod';
 import { newId } from '../../schemas/ids.ts';
 import { Deliveries, type Delivery, Redelivered } from '../../schemas/resources/delivery.ts';
@@ -34,6 +35,7 @@ import { instant } from '../records/instant.ts';
 import { findPush } from '../records/pushes.ts';
 import { findReceiver } from '../records/receivers.ts';
 import type { Secrets } from '../records/secrets.ts';
+import type { Database } from '../records/tables.ts';
 import {
   createWebhook,
   deleteWebhook,
@@ -162,8 +164,8 @@ export const updateWebhookEndpoint = writeEndpoint({
   price: () => ({ operation: 'webhooks.update', credits: 2, count: 1 }),
   prepare: async ({ params, body, caller, services }) => {
     await knownWebhook(services, caller.business_id, params.id);
-    const updated = (['url', 'events', 'status'] as const).filter((name) => body[name] !== undefined);
-    if (updated.length === 0) throw new ApiError('bad_request', 'body: is without url, events and status');
+    await checkTold(services.records.reader, params.id, body.events ?? []);
+    const updated = sentFields(body);
     if (body.url !== undefined) await judged(services, body.url);
     return updated;
   },
@@ -386,6 +388,25 @@ function typeAmong<Type extends AnyEventType>(types: readonly Type[], event: Any
 function renamed(body: string, id: string): string {
   const { event, created_at, data } = EventBody.parse(JSON.parse(body));
   return bodyOf({ id, event, at_ms: Date.parse(created_at), data });
+}
+
+/** Fields of a change that were sent. Throws `bad_request` when there are none. */
+export function sentFields(body: { readonly url?: unknown; readonly events?: unknown; readonly status?: unknown }) {
+  const sent = (['url', 'events', 'status'] as const).filter((name) => body[name] !== undefined);
+  if (sent.length === 0) throw new ApiError('bad_request', 'body: is without url, events and status');
+  return sent;
+}
+
+/** Throws `bad_request` for events that a webhook is not told of, because it was made in the other variant. */
+export async function checkTold(rows: Kysely<Database>, id: string, events: readonly AnyEventType[]): Promise<void> {
+  const isEarlier = (await earlierAmong(rows, [id])).has(id);
+  const told: readonly AnyEventType[] = isEarlier ? EARLIER_EVENT_TYPES : EVENT_TYPES;
+  const foreign = events.filter((event) => !told.includes(event));
+  if (foreign.length > 0)
+    throw new ApiError(
+      'bad_request',
+      `/events: ${foreign.join(', ')} ${foreign.length === 1 ? 'is' : 'are'} not told to a webhook that was made in the ${isEarlier ? 'earlier' : 'current'} variant`,
+    );
 }
 
 /** Throws `bad_request` for an address that nothing is sent to. */

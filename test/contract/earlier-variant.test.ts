@@ -3,7 +3,9 @@ import test from 'ava';
 import { earlierHealth } from '../../api/legacy/routes/account.ts';
 import { setSunset } from '../../api/records/sunset.ts';
 import { getHealth } from '../../api/routes/health.ts';
+import { ErrorBody } from '../../schemas/errors.ts';
 import type { EarlierForecast, EarlierHistory, EarlierRadar, EarlierStorms } from '../../schemas/resources/earlier.ts';
+import { EarlierErrorBody } from '../../schemas/resources/earlier-envelope.ts';
 import type { HailForecast } from '../../schemas/resources/forecast.ts';
 import type { HailHistory } from '../../schemas/resources/history-event.ts';
 import type { HailRisk } from '../../schemas/resources/risk.ts';
@@ -12,6 +14,7 @@ import type { ScanTiles } from '../../schemas/resources/tile-frame.ts';
 import { creditsOf, openAccount } from '../support/service/account.ts';
 import { raise, sending } from '../support/service/alerts.ts';
 import { upload } from '../support/service/portfolio.ts';
+import { sendRaw } from '../support/service/raw-http.ts';
 import { type CallInit, startService } from '../support/service/service.ts';
 import { startWholeService, WHOLE_NOW_MS, type WholeService } from '../support/service/whole-service.ts';
 
@@ -90,6 +93,46 @@ test('what is refused before any endpoint is reached takes the shape of the path
   t.deepEqual(await codeOf('/v1/health', { key: null }), ['unauthorized', '']);
   t.deepEqual(await codeOf('/legacy/v1x/health', { key: null }), ['unauthorized', '']);
 });
+
+const POSTED =
+  'POST /legacy/v1/webhooks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer KEY\r\n';
+const CHUNKED = `${POSTED}Transfer-Encoding: chunked\r\n`;
+
+for (const [what, path_is, pieces, status, code] of [
+  ['a header without a colon', 'earlier', ['GET /legacy/v1/health HTTP/1.1\r\nHost x\r\n\r\n'], 400, 'bad_request'],
+  ['a version that there is not', 'earlier', ['GET /legacy/v1 HTTP/9.9\r\nHost: x\r\n\r\n'], 400, 'bad_request'],
+  [
+    'headers above 32 KB',
+    'earlier',
+    [`GET http://x/legacy/v1/hail/current?lat=1 HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(34_000)}\r\n\r\n`],
+    431,
+    'headers_too_large',
+  ],
+  ['a piece of a body that is no number', 'earlier', [`${CHUNKED}\r\nno\r\n`], 400, 'bad_request'],
+  ['the same in a packet of its own', 'earlier', [`${CHUNKED}\r\n`, 'no\r\n'], 400, 'bad_request'],
+  ['a body that breaks off', 'earlier', [`${POSTED}Content-Length: 9\r\n\r\n{`], 400, 'bad_request'],
+  ['a path that only begins alike', 'current', ['GET /legacy/v1x HTTP/1.1\r\nHost x\r\n\r\n'], 400, 'bad_request'],
+  [
+    'a path of the earlier variant in a header',
+    'current',
+    ['GET /v1/health HTTP/1.1\r\nReferer: GET /legacy/v1/health\r\nHost x\r\n\r\n'],
+    400,
+    'bad_request',
+  ],
+] as const)
+  test(`${what} is refused in the shape of the ${path_is} variant`, async (t) => {
+    const { url, live_key } = whole.service;
+    const [first, ...more] = pieces.map((piece) => piece.replace('KEY', live_key));
+    const answer = await sendRaw(url, first ?? '', ...more);
+    const body = JSON.parse(answer.body);
+    t.is(answer.status, status);
+    if (path_is === 'current') t.is(ErrorBody.strict().parse(body).error, code);
+    else {
+      const { error, meta } = EarlierErrorBody.strict().parse(body);
+      t.is(error.code, code);
+      t.deepEqual(meta, { request_id: answer.headers.get('x-request-id') ?? '', timestamp: '2026-05-02T00:12:00Z' });
+    }
+  });
 
 test('/v1 answers a key that was made for the earlier variant in its shape, and every other key byte for byte as before', async (t) => {
   const [before, made] = [await openAccount(whole.service), await openAccount(whole.service, MADE_FOR_IT)];
@@ -391,6 +434,18 @@ test('a webhook of the current variant does not take words that it is not told b
   );
 });
 
+test('a webhook of the earlier variant takes no events that it is not told, from whichever variant it is changed', async (t) => {
+  const { webhook_id } = await ask<{ webhook_id: string }>('/webhooks', sending('POST', { url: 'https://a.example' }));
+  const change = (events: string[]) => whole.service.call(`/v1/webhooks/${webhook_id}`, sending('PUT', { events }));
+  const refused = await change(['alert.created', 'webhook.disabled']);
+  t.deepEqual(
+    [refused.status, ((await refused.json()) as { message: string }).message],
+    [400, '/events: webhook.disabled is not told to a webhook that was made in the earlier variant'],
+  );
+  t.is((await change(['alert.resolved'])).status, 200);
+  t.deepEqual((await ask<{ events: unknown }>(`/webhooks/${webhook_id}`)).events, ['alert.resolved']);
+});
+
 test('health says which variant answers', async (t) => {
   t.is((await ask<{ api_variant: string }>('/health')).api_variant, 'legacy');
   t.is((await current<{ api_variant: string }>('/health')).api_variant, 'current');
@@ -447,6 +502,10 @@ test('simulated answers refuse what the others refuse', async (t) => {
     `/radar/current?${AT}&products=echo`,
   ])
     t.is(await refusal(path, { key }), await refusal(path));
+  t.is(
+    await refusal('/webhooks/wh_any', { ...sending('PUT', {}), key }),
+    '400 bad_request: body: is without url, events and status',
+  );
   for (const [path, name] of [
     ['/alerts/subscribe', 'webhook_url'],
     ['/webhooks', 'url'],

@@ -6,19 +6,19 @@ import {
   EarlierWebhookUpdate,
 } from '../../../schemas/resources/earlier-webhook.ts';
 import { WebhookUpdated } from '../../../schemas/resources/webhook.ts';
-import { EARLIER_EVENT_TYPES, type EarlierEventType, EVENT_TYPES } from '../../../schemas/webhook-events.ts';
+import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../../schemas/webhook-events.ts';
 import type { Endpoint, SimulatedInput } from '../../endpoint.ts';
-import { ApiError } from '../../errors.ts';
-import { earlierAmong, markEarlierReceiver } from '../../records/earlier-receivers.ts';
-import type { Writer } from '../../records/records.ts';
+import { markEarlierReceiver } from '../../records/earlier-receivers.ts';
 import { maskedSecret, updateWebhook } from '../../records/webhooks.ts';
 import {
+  checkTold,
   createWebhookEndpoint,
   deleteWebhookEndpoint,
   getWebhook,
   listWebhookDeliveries,
   listWebhooksEndpoint,
   redeliverWebhook,
+  sentFields,
   testWebhook,
   updateWebhookEndpoint,
 } from '../../routes/webhooks.ts';
@@ -26,6 +26,8 @@ import { earlierWrite, wrapped } from '../endpoint.ts';
 import { checkAddress, simulatedId, simulatedSecret } from '../simulate.ts';
 
 const EXAMPLE_URL = 'https://hooks.example.com/hail';
+/** Event types that both variants have. */
+const OF_BOTH = EVENT_TYPES.filter((type) => (EARLIER_EVENT_TYPES as readonly string[]).includes(type));
 
 /** POST /legacy/v1/webhooks */
 export const earlierCreateWebhook = earlierWrite(createWebhookEndpoint, {
@@ -74,35 +76,23 @@ export const earlierUpdateWebhook = earlierWrite(updateWebhookEndpoint, {
   body: EarlierWebhookUpdate,
   data: WebhookUpdated,
   example: { body: { status: 'paused' }, data: { success: true, updated: ['status'] } },
-  // Which words they are is settled below: that there are some counts here.
+  // Which words they are is settled below. Here it counts that there are some, and any webhook is told of these.
   toCurrent: ({ params, body: { events, ...rest } }) => ({
     params,
     query: null,
-    body: { ...rest, ...(events === undefined ? {} : { events: EVENT_TYPES }) },
+    body: { ...rest, ...(events === undefined ? {} : { events: OF_BOTH }) },
   }),
   also: async (writer, _, { params, body: { events } }) => {
-    if (events !== undefined) await changeEvents(writer, params.id, events);
+    if (events === undefined) return;
+    await checkTold(writer.rows, params.id, events);
+    await updateWebhook(writer, params.id, { events });
   },
   fromCurrent: (changed) => changed,
   simulate: ({ body }) => {
     if (body.url !== undefined) checkAddress('/url', body.url);
-    return {
-      success: true as const,
-      updated: (['url', 'events', 'status'] as const).filter((name) => body[name] !== undefined),
-    };
+    return { success: true as const, updated: sentFields(body) };
   },
 });
-
-/** Throws `bad_request` for words that a webhook of the current variant is not told by. */
-async function changeEvents(writer: Writer, id: string, events: readonly EarlierEventType[]): Promise<void> {
-  const foreign = events.filter((event) => !(EVENT_TYPES as readonly string[]).includes(event));
-  if (foreign.length > 0 && !(await earlierAmong(writer.rows, [id])).has(id))
-    throw new ApiError(
-      'bad_request',
-      `/events: ${foreign.join(', ')} ${foreign.length === 1 ? 'is' : 'are'} not told to a webhook that was made in the current variant`,
-    );
-  await updateWebhook(writer, id, { events });
-}
 
 /** GET /legacy/v1/webhooks */
 export const earlierListWebhooks = wrapped(listWebhooksEndpoint, () => ({ webhooks: [], count: 0 }));

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { spoolPath } from '../../../api/push/mail.ts';
+import { markEarlierReceiver } from '../../../api/records/earlier-receivers.ts';
 import { setMember } from '../../../api/records/members.ts';
 import { SERVICE_NOW_MS } from '../../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../../support/service/test-with.ts';
@@ -27,6 +28,11 @@ async function hireTeam({ records }: WebhookService): Promise<void> {
   const { id } = await records.reader.selectFrom('businesses').select('id').executeTakeFirstOrThrow();
   for (const [email, role] of TEAM)
     await records.transaction((rows) => setMember(rows, { id, name: 'default' }, email, role, SERVICE_NOW_MS));
+}
+
+async function makeEarlier({ records }: WebhookService, { webhook_id }: { webhook_id: string }): Promise<void> {
+  const { id } = await records.reader.selectFrom('businesses').select('id').executeTakeFirstOrThrow();
+  await records.transaction((rows) => markEarlierReceiver(rows, webhook_id, id));
 }
 
 /** Events whose first attempt fails, and nothing else is run. */
@@ -57,6 +63,8 @@ test('ten distinct events in a row that fail disable a webhook once, tell the ot
   await makeWebhook(t.context, { url: 'https://deaf.example.com', events: ['alert.created'] });
   const paused = await makeWebhook(t.context, { url: 'https://paused.example.com' });
   await answerOf(t.context, `${WEBHOOKS}/${paused.webhook_id}`, sending('PUT', { status: 'paused' }));
+  // The earlier variant has no such event, whatever the row asks for.
+  await makeEarlier(t.context, await makeWebhook(t.context, { url: 'https://earlier.example.com' }));
   t.context.receivers.answer = ({ url }) => (url.startsWith('https://broken.') ? 503 : 200);
   await failing(t.context, broken.webhook_id, 9);
   t.like(await answerOf(t.context, `${WEBHOOKS}/${broken.webhook_id}`), {

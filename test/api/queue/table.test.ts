@@ -1,5 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
+import type { Shelf } from '../../../api/queue/shelf.ts';
 import { tableShelf } from '../../../api/queue/table.ts';
 import { queueOver } from '../../../api/queue/work.ts';
 import { RecordsUnavailable } from '../../../api/records/failures.ts';
@@ -35,6 +37,30 @@ onSqlite(
     t.deepEqual(diary.payloads, ['done while they were locked', 'last']);
   },
 );
+
+onSqlite('tasks are looked for when they are due, beside the usual four looks a second', async (t, world) => {
+  const { records } = await openProcess(t, world);
+  let looks = 0;
+  const shelf: Shelf = {
+    ...tableShelf(records.store),
+    add: async () => {},
+    exchange: async () => {
+      looks += 1;
+      return [];
+    },
+  };
+  const queue = queueOver(shelf, { failed: () => {}, troubled: () => {} });
+  t.teardown(queue.close);
+  queue.work('write', SETTINGS, async () => {});
+  const task = { name: 'write', group: 'one', payload: null };
+  await records.transaction((rows) => {
+    const now_ms = Date.now();
+    return queue.add(rows, ...Array.from({ length: 24 }, (_, k) => ({ ...task, due_ms: now_ms + 30 * (k + 1) })));
+  });
+  const before = looks;
+  await sleep(900);
+  t.true(looks - before >= 12, `${looks - before} looks`);
+});
 
 /** A process whose clock can be put forward and back. */
 async function openWithClock(t: ExecutionContext, world: World, clock: { ahead_ms: number }) {

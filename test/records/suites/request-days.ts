@@ -1,7 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Records } from '../../../api/records/records.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
 const LIMIT = 100;
+/** Two seconds, and time for a machine that has much else to do. */
+const GIVEN_BACK_MS = 15_000;
 
 /** How many of so many parallel requests the day still has, by turns in each process. */
 async function admitted(processes: readonly Records[], world: World, business_id: string, count: number) {
@@ -38,6 +41,19 @@ export function requestDaysSuite(test: Register): void {
     const taken = (await countedToday(killed)) ?? 0;
     t.true(taken >= 51 && taken <= 54);
     t.is(await admitted([await world.open()], world, caller.business_id, LIMIT), LIMIT - taken);
+  });
+
+  test('what a process has taken and does not need is soon open to another, and the last request of the day is given out once', async (t, world) => {
+    const [idle, busy] = [await world.open(), await world.open()];
+    const { caller } = await makeTenant(idle, world, 'acme');
+    t.is(await admitted([idle], world, caller.business_id, 1), 1);
+    let others = await admitted([busy], world, caller.business_id, LIMIT);
+    for (const end_ms = performance.now() + GIVEN_BACK_MS; others < LIMIT - 1 && performance.now() < end_ms; ) {
+      await sleep(100);
+      others += await admitted([busy], world, caller.business_id, 1);
+    }
+    t.is(others, LIMIT - 1);
+    t.is(await admitted([idle, busy], world, caller.business_id, 4), 0);
   });
 
   test('calls around midnight, in any order, are counted on their own day, to the request', async (t, world) => {

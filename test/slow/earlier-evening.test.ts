@@ -1,0 +1,160 @@
+import { writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import { signatureFault } from '../../api/push/sign.ts';
+import { openRecords } from '../../api/records/open.ts';
+import { geohash } from '../../schemas/geo/geohash.ts';
+import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
+import { EarlierEventBody } from '../../schemas/webhook-events.ts';
+import { publishDays } from '../support/data/published-days.ts';
+import { dayMaxRow } from '../support/data/rows.ts';
+import { filesOf, onRoot, scansBetween, scratch } from '../support/data/world.ts';
+import { command } from '../support/kill/killed.ts';
+import { type Receiver, startReceiver } from '../support/service/receiver.ts';
+import { type ServeChild, startServe } from '../support/service/serve-child.ts';
+
+const CLOCK = pathToFileURL(fileURLToPath(new URL('../support/kill/clock.ts', import.meta.url))).href;
+const BEGIN_MS = Date.parse('2026-05-01T23:22:00Z');
+/** A storm of the tiny world leaves this circle of 25 km with its fourth scan. */
+const PASSED = { lat: 35.3, lng: -97.9 };
+/** Far from it, where hail is neither rare nor frequent. */
+const YARD = { lat: 40.005, lng: -83.005 };
+const DATES = ['2026-04-10', '2026-04-11', '2026-04-12', '2026-04-13', '2026-04-14', '2026-04-15'];
+
+/** Two services on one data root, whose clock the test moves. */
+async function startEvening(t: ExecutionContext) {
+  const [root, clock] = [await scratch(t), `${await scratch(t)}-clock`];
+  const moveTo = (time: string) => writeFile(clock, String(Date.parse(time) - BEGIN_MS));
+  await moveTo('2026-05-01T23:22:00Z');
+  const receiver = await startReceiver(t);
+  const start = async () => {
+    const server = await startServe(root, BEGIN_MS, 'error', {
+      NODE_OPTIONS: `--import ${CLOCK}`,
+      CLOCK_FROM_MS: String(BEGIN_MS),
+      CLOCK_AHEAD_MS_IN: clock,
+      HAIL_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+      HAIL_WEBHOOK_CA_FILE: receiver.ca_file,
+    });
+    t.teardown(() => server.end('SIGKILL'));
+    return server;
+  };
+  const first = await start();
+  return { root, moveTo, receiver, start, first, second: await start(), live_key: first.keys?.live ?? '' };
+}
+
+async function post<Data>({ url }: ServeChild, key: string, path: string, body: unknown): Promise<Data> {
+  const response = await fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${path} answers ${response.status} ${await response.text()}`);
+  return (await response.json()) as Data;
+}
+
+const LOOK_EVERY_MS = 100;
+const WITHIN_MS = 60_000;
+
+async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end_ms = performance.now() + WITHIN_MS; performance.now() < end_ms; await sleep(LOOK_EVERY_MS))
+    if (await isSo()) return;
+  throw new Error(`${what} did not come`);
+}
+
+/** What was told so far: path of the receiver and type of the event, each event id once, in their order. */
+function told({ received }: Receiver): string[] {
+  const events = new Map(
+    received.map(({ path, headers }) => [headers['webhook-id'], `${path} ${headers['x-service-event']}`]),
+  );
+  return [...events.values()].toSorted();
+}
+
+/** A list of a whole day with hail of 60 mm every tenth of a degree around the yard. */
+function outbreak(storm_date: string) {
+  const max_time = Date.parse(`${storm_date}T21:00:00Z`);
+  const seen = { max_time, first_detected: max_time, last_detected: max_time, detection_scans: 1, severe_scans: 1 };
+  const steps = Array.from({ length: 41 }, (_, k) => (k - 20) / 10);
+  const day_max = steps.flatMap((north) =>
+    steps.map((east) => {
+      const [lat, lon] = [YARD.lat + north, YARD.lng + east];
+      const place = { row: latRow(lat), col: lonCol(lon), lat, lon, geohash5: geohash(lat, lon, 5) };
+      return dayMaxRow({ storm_date, ...place, max_mm: 60, ...seen });
+    }),
+  );
+  return { storm_date, rows: { day_max, detections: [], cells: [] } };
+}
+
+test('an evening and a new climatology are told once in the words of the earlier variant, by two services of which one is killed', async (t) => {
+  const { root, moveTo, receiver, start, first, second, live_key } = await startEvening(t);
+  const scans = await scansBetween('23:20', '23:59');
+  const publish = (from: number, to: number, time: string) =>
+    onRoot(root, { now_ms: Date.parse(time) }, ({ session }) => session.ingest(filesOf(scans.slice(from, to))));
+  const address = (name: string) => receiver.url.replace('/hook', `/${name}`);
+  const subscribe = async (name: string, location: typeof YARD) => {
+    const body = { location, threshold_mm: 40, webhook_url: address(name) };
+    return (
+      await post<{ data: { id: string; webhook_secret: string } }>(first, live_key, '/legacy/v1/alerts/subscribe', body)
+    ).data;
+  };
+  const depot = await subscribe('depot', PASSED);
+  const yard = await subscribe('yard', YARD);
+  await post(second, live_key, '/legacy/v1/webhooks', { url: address('all') });
+  const { lat, lng: lon } = YARD;
+  await post(second, live_key, '/v1/portfolio/locations', { format: 'json', data: [{ name: 'Yard', lat, lon }] });
+
+  await moveTo('2026-05-01T23:30:00Z');
+  await publish(0, 4, '2026-05-01T23:30:00Z');
+  const begun = ['/all alert.created', '/all hail.detected', '/depot alert.created', '/depot hail.detected'];
+  await until('the hail', () => told(receiver).length === begun.length);
+  t.deepEqual(told(receiver), begun);
+  await first.end('SIGKILL');
+
+  await moveTo('2026-05-02T00:00:00Z');
+  await publish(4, scans.length, '2026-05-02T00:00:00Z');
+  const over = [...begun, '/all alert.resolved', '/all hail.cleared', '/depot alert.resolved', '/depot hail.cleared'];
+  await until('its end', () => told(receiver).length === over.length);
+  t.deepEqual(told(receiver), over.toSorted());
+  const cleared = receiver.received.find(({ path, body }) => path === '/depot' && body.includes('hail.cleared'));
+  const { event, data } = EarlierEventBody.parse(JSON.parse(cleared?.body ?? ''));
+  t.like({ event, data }, { event: 'hail.cleared', data: { subscription_id: depot.id } });
+  t.is(
+    signatureFault(
+      String(cleared?.headers['x-service-signature']),
+      cleared?.body ?? '',
+      depot.webhook_secret,
+      Date.parse('2026-05-02T00:00:00Z'),
+    ),
+    null,
+  );
+
+  // Both hear of the climatology; one is killed while they compare.
+  const records = await openRecords({ data_root: root, database_url: null, now: () => BEGIN_MS });
+  t.teardown(records.close);
+  const derive = async () => {
+    const { code, stderr } = await command(root, ['derive', 'climatology'], {
+      now_ms: Date.parse('2026-05-02T00:05:00Z'),
+    });
+    t.is(code, 0, stderr);
+  };
+  const scores = async () =>
+    await records.reader.selectFrom('risk_scores').select(['location_id', 'score']).orderBy('location_id').execute();
+  const third = await start();
+  await derive();
+  await until('the first scores', async () => (await scores()).length === 3);
+  await publishDays(root, DATES.map(outbreak), 'simulated', Date.parse('2026-05-02T00:05:00Z'));
+  await derive();
+  await second.end('SIGKILL');
+  const changed = [...over, '/all risk.changed', '/all risk.changed', '/yard risk.changed'];
+  await until('the changed scores', () => told(receiver).length >= changed.length);
+  await third.end('SIGKILL');
+  const last = await start();
+  await sleep(3_000);
+  t.deepEqual(told(receiver), changed.toSorted());
+  const own = receiver.received.find(({ path, body }) => path === '/yard' && body.includes('risk.changed'));
+  t.like(EarlierEventBody.parse(JSON.parse(own?.body ?? '')), {
+    event: 'risk.changed',
+    data: { subscription_id: yard.id, coordinates: YARD },
+  });
+  await last.end('SIGTERM');
+});
