@@ -46,14 +46,17 @@ Longitudes are called \`lng\`. A success is \`{data, meta {request_id, timestamp
 
 Every key is answered so below \`/legacy/v1\`; keys that were made for it also below \`/v1\`, where any other key gets the current
 variant. A key that begins with \`test_\` gets simulated answers, which follow from place and UTC day alone, for nothing, 600 times a
-minute. There are no entity tags: a call is answered anew each time.
+minute. There are no entity tags: a call is answered anew each time. Where a plan bounds the requests of a UTC day, those past it
+are 429 \`rate_limited\` until midnight.
 
 \`Deprecation\` and \`Sunset\` are on every answer once the operator has set a date for the end of this variant.`;
 
 /** Every header of an answer that is part of the interface. */
 const HEADERS = {
   'X-Request-Id': text('Id of this answer, also in the body of errors.'),
-  'X-RateLimit-Limit': whole('Requests allowed in 60 rolling seconds.'),
+  'X-RateLimit-Limit': whole(
+    'Requests allowed in the window: 60 rolling seconds; the UTC day in a refusal for its requests.',
+  ),
   'X-RateLimit-Remaining': whole('Requests left in the window.'),
   'X-RateLimit-Reset': whole('Unix seconds at which the window is empty again.'),
   RateLimit: text('Requests left and seconds until the window is empty again, in the form of the IETF draft.'),
@@ -339,7 +342,9 @@ function codesOf(endpoint: Endpoint): readonly ErrorCode[] {
     ...(takesKey(endpoint) ? (['invalid_idempotency_key', 'idempotency_key_in_progress'] as const) : []),
     ...endpoint.refusals,
     ...(endpoint.kind === 'write' ? (['resource_exhausted'] as const) : []),
-    ...(examplePrice(endpoint) === null ? [] : (['spend_cap_exceeded', 'upstream_write_failed'] as const)),
+    ...(examplePrice(endpoint) === null
+      ? []
+      : (['spend_cap_exceeded', 'upstream_write_failed', 'overloaded'] as const)),
   ];
 }
 

@@ -19,7 +19,10 @@ export const ERRORS = {
   version_conflict: { status: 409, meaning: 'stale version' },
   webhook_not_active: { status: 409, meaning: 'the webhook is paused or disabled' },
   idempotency_key_in_progress: { status: 409, meaning: 'the same Idempotency-Key is still being processed' },
-  rate_limited: { status: 429, meaning: 'requests per minute exceeded' },
+  rate_limited: {
+    status: 429,
+    meaning: 'requests per minute exceeded, or those of a UTC day where the plan bounds them',
+  },
   resource_exhausted: { status: 429, meaning: 'a limit on the number of resources is reached' },
   spend_cap_exceeded: { status: 429, meaning: 'the call would exceed the monthly spend cap' },
   too_many_failed_attempts: { status: 429, meaning: 'locked out after failed authentication' },
@@ -59,6 +62,7 @@ export const ERROR_MESSAGES = {
   uri_too_long: 'target is 9034 bytes, expected at most 8192',
   unsupported_media_type: 'Content-Type is not application/json',
   headers_too_large: 'headers are 20480 bytes, expected at most 16384',
+  overloaded: 'too many questions wait to be answered',
 } as const satisfies Partial<Record<ErrorCode, string>>;
 
 export const ErrorBody = z

@@ -91,15 +91,17 @@ function lowerFirst(text: string): string {
 function hint(issue: z.core.$ZodIssue, query: QueryText): string {
   if (issue.path[0] === 'lon' && query.lon === undefined && query.lng !== undefined) return ' (use lon)';
   if (issue.path[0] === 'lng' && query.lng === undefined && query.lon !== undefined) return ' (use lng)';
-  const [lat, lon] = [query.lat, query.lon].map((text) => (typeof text === 'string' ? decimal(text) : null));
-  return swapped(issue, lat ?? null, lon ?? null);
+  const [lat, lon, lng] = [query.lat, query.lon, query.lng].map((text) =>
+    typeof text === 'string' ? decimal(text) : null,
+  );
+  return swapped(issue, lat, { lon, lng });
 }
 
 function bodyHint(issue: z.core.$ZodIssue, body: JsonObject): string {
   const { lat, lon, lng }: { lat?: unknown; lon?: unknown; lng?: unknown } = holderOf(issue, body);
   if (issue.path.at(-1) === 'lon' && lon === undefined && lng !== undefined) return ' (use lon)';
   if (issue.path.at(-1) === 'lng' && lng === undefined && lon !== undefined) return ' (use lng)';
-  return swapped(issue, typeof lat === 'number' ? lat : null, typeof lon === 'number' ? lon : null);
+  return swapped(issue, lat, { lon, lng });
 }
 
 /** What holds the member that an issue is about, as it was sent; an empty object where there is none. */
@@ -110,7 +112,11 @@ function holderOf(issue: z.core.$ZodIssue, body: JsonObject): object {
   return typeof holder === 'object' && holder !== null ? holder : {};
 }
 
-function swapped(issue: z.core.$ZodIssue, lat: number | null, lon: number | null): string {
-  if (issue.path.at(-1) !== 'lat' || lat === null || lon === null) return '';
-  return isInConus({ lat: lon, lon: lat }) ? ' (lat and lon look swapped)' : '';
+/** `longitudes` by what each is called: the earlier variant and areas have another name for it. */
+function swapped(issue: z.core.$ZodIssue, lat: unknown, longitudes: Readonly<Record<string, unknown>>): string {
+  if (issue.path.at(-1) !== 'lat' || typeof lat !== 'number') return '';
+  const found = Object.entries(longitudes).find(
+    ([, value]) => typeof value === 'number' && isInConus({ lat: value, lon: lat }),
+  );
+  return found === undefined ? '' : ` (lat and ${found[0]} look swapped)`;
 }

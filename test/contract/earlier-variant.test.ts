@@ -199,6 +199,17 @@ test('hail/current looks within 25 km unless radius_km says otherwise, up to 150
   t.regex(await refusal(`/hail/current?${AT}&radius_km=150.1`), /^400 invalid_parameter: radius_km is '150.1'/);
 });
 
+test('lat and lng that look swapped are said so, in a question and in a body', async (t) => {
+  t.is(
+    await refusal('/hail/current?lat=-97&lng=35.2'),
+    "400 invalid_parameter: lat is '-97', expected a number from -90 to 90 (lat and lng look swapped)",
+  );
+  t.is(
+    await refusal('/alerts/subscribe', sending('POST', { ...SUBSCRIPTION, location: { lat: -97, lng: 35.2 } })),
+    '400 bad_request: /location/lat: too small: expected number to be >=-90 (lat and lng look swapped)',
+  );
+});
+
 test('hail/forecast tells 12 hours unless hours says otherwise, 1 to 48, with falling confidence', async (t) => {
   const at = 'lat=35.22&lng=-97.44';
   const { hourly } = await current<HailForecast>('/hail/forecast?lat=35.22&lon=-97.44&hours=48');

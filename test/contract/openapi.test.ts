@@ -18,6 +18,7 @@ interface Described {
 interface Operation {
   readonly operationId: string;
   readonly summary: string;
+  readonly 'x-credits': number;
   readonly security?: readonly unknown[];
   readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: object }>>;
   readonly parameters?: readonly {
@@ -58,6 +59,17 @@ test('every operation tells that a request may be refused for its head', (t) => 
       ['431', 'headers_too_large'],
     ] as const)
       t.regex(operation.responses[status]?.description ?? '', new RegExp(`\`${code}\``), `${title} ${status}`);
+});
+
+test('every operation that costs credits tells that it may be refused as too much at once', (t) => {
+  const refusing = operations.filter(({ operation }) =>
+    /`overloaded`/.test(operation.responses['503']?.description ?? ''),
+  );
+  const billed = operations.filter(({ operation }) => operation['x-credits'] > 0);
+  t.deepEqual(
+    refusing.map(({ title }) => title),
+    billed.map(({ title }) => title),
+  );
 });
 
 test('every parameter says what it means', (t) => {
