@@ -180,7 +180,7 @@ if (hasPostgres) {
   onPostgres(
     'a table that another process locks keeps writers out and lets readers in, until it is free',
     async (t, world) => {
-      const records = await world.open();
+      const records = await world.open({ write_wait_ms: 1_000 });
       const tenant = await makeTenant(records, world, 'acme');
       await records.charge(chargeOf(tenant, 1, world));
       const other = new pg.Client(urlOf(world));
@@ -217,7 +217,10 @@ if (hasPostgres) {
     t.teardown(() => records.close());
     const tenant = await makeTenant(records, world, 'acme');
     await owner.query(`alter role ${role} set default_transaction_read_only = on`);
-    await owner.query(`select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`);
+    const sessions = `from pg_stat_activity where usename = '${role}'`;
+    const { rows: old } = await owner.query(`select pid, pg_terminate_backend(pid) ${sessions}`);
+    const pids = old.map(({ pid }) => pid);
+    t.true(await soon(async () => (await owner.query(`select ${sessions} and pid = any($1)`, [pids])).rowCount === 0));
     // Many sessions, all of which may only read.
     t.true(await soon(async () => (await refusal(usedBy(records, tenant))) === null));
     await Promise.all(Array.from({ length: 10 }, () => usedBy(records, tenant)));

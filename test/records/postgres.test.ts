@@ -114,5 +114,6 @@ async function eventually<T>(run: () => Promise<T>): Promise<T> {
       return await run();
     } catch (error) {
       if (attempt === 20) throw error;
+      await sleep(50);
     }
 }

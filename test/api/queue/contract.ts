@@ -48,7 +48,7 @@ export function queueContract(test: Register): void {
     const later_ms = now_ms + 1_500;
     await add(
       { payload: 'later', due_ms: later_ms },
-      { payload: 'third' },
+      { payload: 'third', due_ms: now_ms },
       { payload: 'second', due_ms: now_ms - 5_000 },
       { payload: 'first', due_ms: now_ms - 60_000 },
     );
