@@ -11,6 +11,7 @@ import { recordsOver } from '../../api/records/open.ts';
 import type { Records } from '../../api/records/records.ts';
 import { readUsage } from '../../api/records/usage.ts';
 import { verifyLedger } from '../../api/records/verify.ts';
+import { PATIENCE } from './patience.ts';
 import { type PostgresProxy, startProxy } from './proxy.ts';
 import { chargeOf, hasPostgres, makeTenant, onPostgres, type Tenant, usedBy, type World } from './world.ts';
 
@@ -214,6 +215,7 @@ if (hasPostgres) {
     const url = new URL(urlOf(world));
     url.username = role;
     const records = await recordsOver(openDatabase({ url: url.href }), { now: () => world.now_ms });
+    records.store.setWaits(PATIENCE);
     t.teardown(() => records.close());
     const tenant = await makeTenant(records, world, 'acme');
     await owner.query(`alter role ${role} set default_transaction_read_only = on`);

@@ -15,6 +15,7 @@ import { verifyLedger } from '../../api/records/verify.ts';
 import { type OpenedServices, openServices } from '../../api/services.ts';
 import { scratch } from '../support/data/world.ts';
 import { SETTINGS, smallReport } from '../support/kill/jobs-load.ts';
+import { PATIENCE } from './patience.ts';
 import { everySuite } from './suites/every.ts';
 import { killSuite } from './suites/kill.ts';
 import { chargeOf, hasPostgres, makeTenant, onPostgres, usedBy } from './world.ts';
@@ -56,6 +57,7 @@ if (hasPostgres) {
         await openServices({ ...SETTINGS, data_root, database_url }),
       ];
       t.teardown(() => Promise.all(opened.map(({ close }) => close())));
+      for (const { services } of opened) services.records.store.setWaits(PATIENCE);
       const [{ services }] = opened as [OpenedServices];
       const { records } = services;
       const tenant = await makeTenant(records, world, 'acme');

@@ -12,6 +12,7 @@ import { createKey } from '../../api/records/key-rows.ts';
 import { type RecordsSettings, recordsOver } from '../../api/records/open.ts';
 import { SELF_HOSTED } from '../../api/records/plans.ts';
 import type { Caller, Charge, Plan, Records } from '../../api/records/records.ts';
+import { PATIENCE } from './patience.ts';
 
 /** A fresh database for one test. */
 export interface World {
@@ -26,9 +27,6 @@ export interface World {
 type Body = (t: ExecutionContext, world: World) => Promise<void>;
 /** Registers a test on one kind of database. */
 export type Register = (title: string, body: Body) => void;
-
-/** A machine that is busy with other tests is not to be taken for records that are locked or out of reach. */
-const PATIENT = { write_wait_ms: 20_000, statement_wait_ms: 20_000 };
 
 const NOON_MS = Date.parse('2026-05-20T12:00:00Z');
 
@@ -99,7 +97,8 @@ async function runIn(
     now_ms: NOON_MS,
     location,
     open: async (settings) => {
-      const records = await recordsOver(open(), { now: () => world.now_ms, ...PATIENT, ...settings });
+      const waits = { write_wait_ms: PATIENCE.lock_ms, statement_wait_ms: PATIENCE.statement_ms };
+      const records = await recordsOver(open(), { now: () => world.now_ms, ...waits, ...settings });
       opened.push(records);
       return records;
     },
