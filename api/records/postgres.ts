@@ -21,10 +21,11 @@ export interface Waits {
 
 /** Before anything is served: this process may be migrating large tables, or another one. */
 const START_WAITS: Waits = { lock_ms: 5_000, statement_ms: 60_000 };
+/** How long a connection is waited for, a free one or a new one: no less than for a lock, which those may wait for who have them all. */
+const CONNECT_MS = 1_500;
 const CONNECTIONS = 10;
 /** Connections that are opened to find out how the server is, and what became of a commit. */
 const OUT_OF_BAND_CONNECTIONS = 2;
-const CONNECT_MS = 1_500;
 /** So much longer than a statement may take a server that ends it is waited for, before it counts as silent. */
 const SILENT_AFTER_MS = 250;
 /** The server rolls back a transaction whose client sends nothing more. */
@@ -96,12 +97,16 @@ export class PostgresServer {
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  get #connect_ms(): number {
+    return Math.max(CONNECT_MS, this.#waits.lock_ms);
+  }
+
   /** The settings of a connection; those in the address take precedence. */
   #config(): pg.ClientConfig {
     const { lock_ms, statement_ms } = this.#waits;
     return {
       connectionString: this.#url,
-      connectionTimeoutMillis: CONNECT_MS,
+      connectionTimeoutMillis: this.#connect_ms,
       lock_timeout: lock_ms,
       statement_timeout: statement_ms,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
@@ -137,12 +142,12 @@ export class PostgresServer {
       if (refused()) throw new NoAnswer(this.#closed === 'locked' ? 'another process locks its tables' : 'no answer');
     };
     refuse();
-    const started_ms = performance.now();
+    const [started_ms, connect_ms] = [performance.now(), this.#connect_ms];
     try {
       return this.#session(await this.#pool.connect());
     } catch (error) {
       refuse();
-      if (performance.now() - started_ms >= CONNECT_MS) this.#close('silent');
+      if (performance.now() - started_ms >= connect_ms) this.#close('silent');
       throw error;
     }
   }

@@ -47,6 +47,11 @@ async function lock({ records }: RunningService): Promise<() => Promise<void>> {
   };
 }
 
+/** Lets calls wait longer for the lock than they usually do, so that on a busy machine they still wait when the test looks. */
+function waitForLocks({ records }: RunningService, lock_ms: number): void {
+  records.store.setWaits({ lock_ms, statement_ms: lock_ms });
+}
+
 /** Waits for a call to be answered 200. */
 async function recovers(service: RunningService, path: string, init?: CallInit): Promise<boolean> {
   while ((await service.call(path, init)).status !== 200) await sleep(20);
@@ -63,6 +68,7 @@ test.serial(
   'billed calls that find the records locked are refused together, nothing served or charged; probes answer meanwhile',
   async (t) => {
     const service = await start(t);
+    waitForLocks(service, 2_500);
     const release = await lock(service);
     const waiting = Promise.all([
       ...Array.from({ length: 4 }, () => service.call(LOCATIONS, UPLOAD)),
@@ -119,6 +125,7 @@ test.serial(
 
 test.serial('a command that holds the lock of the records for a moment costs no call its answer', async (t) => {
   const service = await start(t);
+  waitForLocks(service, 60_000);
   const release = await lock(service);
   const waiting = Promise.all([
     ...Array.from({ length: 5 }, () => service.call(COVERAGE)),

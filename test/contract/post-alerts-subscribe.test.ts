@@ -1,5 +1,7 @@
+import { newId } from '../../schemas/ids.ts';
 import { ALERTS, CIRCLE, SUBSCRIBE, sending, startAlertService, subscribe } from '../support/service/alerts.ts';
 import { changePlan, creditsUsed } from '../support/service/portfolio.ts';
+import { SERVICE_NOW_MS } from '../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 import { answerOf } from '../support/service/webhooks.ts';
 
@@ -62,12 +64,9 @@ for (const [what, change, pointer] of [
 
 test('the 101st subscription of a business is refused', async (t) => {
   const { id } = await t.context.records.reader.selectFrom('businesses').select('id').executeTakeFirstOrThrow();
-  const first = await subscribe(t.context);
+  await subscribe(t.context);
   const row = await t.context.records.reader.selectFrom('subscriptions').selectAll().executeTakeFirstOrThrow();
-  const more = Array.from({ length: 98 }, (_, k) => ({
-    ...row,
-    id: `${first.slice(0, -3)}${String(k).padStart(3, '0')}`,
-  }));
+  const more = Array.from({ length: 98 }, () => ({ ...row, id: newId('subscription', SERVICE_NOW_MS) }));
   t.is(row.business_id, id);
   await t.context.records.transaction((rows) => rows.insertInto('subscriptions').values(more).execute());
   await subscribe(t.context);

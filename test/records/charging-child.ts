@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs';
 import { openDatabase } from '../../api/records/database.ts';
 import { recordsOver } from '../../api/records/open.ts';
+import { PATIENCE } from './patience.ts';
 
 /**
  * Charges as fast as it can until it is killed: `node charging-child.ts LOCATION BUSINESS KEY ROUND`. Says `charged
@@ -8,6 +9,7 @@ import { recordsOver } from '../../api/records/open.ts';
  */
 const [location = '', business_id = '', key_id = '', round = ''] = process.argv.slice(2);
 const records = await recordsOver(openDatabase(JSON.parse(location)), { now: Date.now });
+records.store.setWaits(PATIENCE);
 // As in a server, the connection that reads is open too.
 await records.reader.selectFrom('probes').select('name').execute();
 const ANSWER = { status: 200, type: 'application/json', body: '{}' };

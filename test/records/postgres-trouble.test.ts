@@ -11,6 +11,7 @@ import { recordsOver } from '../../api/records/open.ts';
 import type { Records } from '../../api/records/records.ts';
 import { readUsage } from '../../api/records/usage.ts';
 import { verifyLedger } from '../../api/records/verify.ts';
+import { PATIENCE } from './patience.ts';
 import { type PostgresProxy, startProxy } from './proxy.ts';
 import { chargeOf, hasPostgres, makeTenant, onPostgres, type Tenant, usedBy, type World } from './world.ts';
 
@@ -180,7 +181,7 @@ if (hasPostgres) {
   onPostgres(
     'a table that another process locks keeps writers out and lets readers in, until it is free',
     async (t, world) => {
-      const records = await world.open();
+      const records = await world.open({ write_wait_ms: 1_000 });
       const tenant = await makeTenant(records, world, 'acme');
       await records.charge(chargeOf(tenant, 1, world));
       const other = new pg.Client(urlOf(world));
@@ -214,10 +215,14 @@ if (hasPostgres) {
     const url = new URL(urlOf(world));
     url.username = role;
     const records = await recordsOver(openDatabase({ url: url.href }), { now: () => world.now_ms });
+    records.store.setWaits(PATIENCE);
     t.teardown(() => records.close());
     const tenant = await makeTenant(records, world, 'acme');
     await owner.query(`alter role ${role} set default_transaction_read_only = on`);
-    await owner.query(`select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`);
+    const sessions = `from pg_stat_activity where usename = '${role}'`;
+    const { rows: old } = await owner.query(`select pid, pg_terminate_backend(pid) ${sessions}`);
+    const pids = old.map(({ pid }) => pid);
+    t.true(await soon(async () => (await owner.query(`select ${sessions} and pid = any($1)`, [pids])).rowCount === 0));
     // Many sessions, all of which may only read.
     t.true(await soon(async () => (await refusal(usedBy(records, tenant))) === null));
     await Promise.all(Array.from({ length: 10 }, () => usedBy(records, tenant)));

@@ -21,6 +21,7 @@ import { type OpenedServices, openServices } from '../../api/services.ts';
 import { scratch } from '../support/data/world.ts';
 import { BARE_ENVIRONMENT } from '../support/kill/bare-environment.ts';
 import { SETTINGS, smallReport } from '../support/kill/jobs-load.ts';
+import { PATIENCE } from './patience.ts';
 import { everySuite } from './suites/every.ts';
 import { killSuite } from './suites/kill.ts';
 import { chargeOf, hasPostgres, makeTenant, onPostgres, usedBy } from './world.ts';
@@ -64,6 +65,7 @@ if (hasPostgres) {
         await openServices({ ...SETTINGS, data_root, database_url }),
       ];
       t.teardown(() => Promise.all(opened.map(({ close }) => close())));
+      for (const { services } of opened) services.records.store.setWaits(PATIENCE);
       const [{ services }] = opened as [OpenedServices];
       const { records } = services;
       const tenant = await makeTenant(records, world, 'acme');
@@ -169,5 +171,6 @@ async function eventually<T>(run: () => Promise<T>): Promise<T> {
       return await run();
     } catch (error) {
       if (attempt === 20) throw error;
+      await sleep(50);
     }
 }

@@ -1,9 +1,11 @@
 import type { Edition } from '../../api/catalog.ts';
 import type { Observer } from '../../api/observers.ts';
+import { openOutlet } from '../../api/push/outlet.ts';
 import { startSending } from '../../api/push/send.ts';
 import { startWatch } from '../../api/push/watch.ts';
 import { openServices } from '../../api/services.ts';
 import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../support/data/alert-scans.ts';
+import { PATIENCE } from './patience.ts';
 
 /**
  * What a service process does beside its answers: `node service-child.ts FOLDER DATABASE_URL CA_FILE TIME_SCALE`. Each message is
@@ -13,15 +15,19 @@ import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../
 const [folder = '', database_url = '', ca_file = '', time_scale = ''] = process.argv.slice(2);
 const RETRY_MS = 50;
 let now_ms = START_MS;
+const receivers = { allow_cidrs: ['127.0.0.0/8'], ca_file };
 const { services, close } = await openServices({
   data_root: folder,
   database_url,
   storm_day_start_hour: 0,
   base_url: 'http://127.0.0.1:8080/v1',
   now: () => now_ms,
-  webhooks: { allow_cidrs: ['127.0.0.0/8'], ca_file, time_scale: Number(time_scale) },
+  webhooks: { ...receivers, time_scale: Number(time_scale) },
 });
-const { records, queue, outlet } = services;
+const { records, queue } = services;
+records.store.setWaits(PATIENCE);
+// Only the waits between attempts are shortened: an attempt may take as long as it usually may.
+const outlet = openOutlet({ ...receivers, time_scale: 1 });
 let attempts = 0;
 const stopSending = startSending({
   ...services,
@@ -48,6 +54,7 @@ process.on('message', async (scans: readonly MadeScan[] | 'end') => {
   if (scans === 'end') {
     await stopWatching();
     await stopSending();
+    outlet.close();
     await close();
     process.send?.(attempts);
     process.disconnect();

@@ -12,6 +12,7 @@ import { createKey } from '../../api/records/key-rows.ts';
 import { type RecordsSettings, recordsOver } from '../../api/records/open.ts';
 import { SELF_HOSTED } from '../../api/records/plans.ts';
 import type { Caller, Charge, Plan, Records } from '../../api/records/records.ts';
+import { PATIENCE } from './patience.ts';
 
 /** A fresh database for one test. */
 export interface World {
@@ -96,7 +97,8 @@ async function runIn(
     now_ms: NOON_MS,
     location,
     open: async (settings) => {
-      const records = await recordsOver(open(), { now: () => world.now_ms, ...settings });
+      const waits = { write_wait_ms: PATIENCE.lock_ms, statement_wait_ms: PATIENCE.statement_ms };
+      const records = await recordsOver(open(), { now: () => world.now_ms, ...waits, ...settings });
       opened.push(records);
       return records;
     },

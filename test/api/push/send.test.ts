@@ -153,6 +153,7 @@ test('events of which no delivery is kept are swept once they are old', async (t
   const service = await startWebhookService();
   t.teardown(service.close);
   const { webhook_id } = await makeWebhook(service);
+  const before_ms = Date.now();
   const [kept, swept, pending] = [
     await happen(service, [webhook_id]),
     await happen(service, [webhook_id]),
@@ -175,9 +176,9 @@ test('events of which no delivery is kept are swept once they are old', async (t
   await service.records.transaction((rows) =>
     addDelivery(rows, { id: 'whd_1', ...row, ...ended, ...rest, business_id }),
   );
-  await service.records.transaction((rows) => sweepPushes(rows, Date.now() - 1_000));
+  await service.records.transaction((rows) => sweepPushes(rows, before_ms));
   t.is((await service.records.reader.selectFrom('pushes').select('id').execute()).length, 3);
-  await service.records.transaction((rows) => sweepPushes(rows, Date.now() + 1_000));
+  await service.records.transaction((rows) => sweepPushes(rows, Date.now() + 1));
   t.deepEqual(
     (await service.records.reader.selectFrom('pushes').select('id').orderBy('id').execute()).map(({ id }) => id),
     [kept, pending],

@@ -48,7 +48,7 @@ export function queueContract(test: Register): void {
     const later_ms = now_ms + 1_500;
     await add(
       { payload: 'later', due_ms: later_ms },
-      { payload: 'third' },
+      { payload: 'third', due_ms: now_ms },
       { payload: 'second', due_ms: now_ms - 5_000 },
       { payload: 'first', due_ms: now_ms - 60_000 },
     );
@@ -174,7 +174,7 @@ export function queueContract(test: Register): void {
     const processes = [await openProcess(t, world), await openProcess(t, world)] as const;
     const diary = new Diary();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const settings = { at_once: 1, at_once_of_group: 1, lease_ms: 2_000, prolonged: true } as const;
+    const settings = { at_once: 1, at_once_of_group: 1, lease_ms: 4_000, prolonged: true } as const;
     const work = ({ queue }: Process) =>
       queue.work('write', settings, async (task) => {
         await diary.note(task);
@@ -184,7 +184,7 @@ export function queueContract(test: Register): void {
     work(processes[0]);
     await diary.until(1);
     work(processes[1]);
-    await processes[0].add({ payload: 'last', due_ms: Date.now() + 3_500 });
+    await processes[0].add({ payload: 'last', due_ms: Date.now() + 5_500 });
     await diary.until(2);
     release();
     t.deepEqual(diary.payloads, ['long', 'last']);

@@ -86,8 +86,10 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     telemetry,
     ...options.app,
   });
-  // Many tests share this process: a connection may wait long for its next question, and must not be closed just then.
+  // Many tests share this process: a connection may wait long for its next question, or for its answer, and must not be closed
+  // meanwhile.
   server.keepAliveTimeout = IDLE_CONNECTION_MS;
+  if (server.timeout > 0) server.timeout = IDLE_CONNECTION_MS;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const call: RunningService['call'] = (path, { key = keys.live, headers, ...init } = {}) =>
