@@ -31,6 +31,15 @@ const GROUPS = {
     'contract/put-webhooks',
   ],
   'contract-service': ['contract/'],
+  commands: ['api/commands/'],
+  push: ['api/push/'],
+  queue: ['api/queue/', 'api/jobs/', 'records/'],
+  queries: ['api/queries/', 'api/duckdb.', 'api/catalog.', 'api/http/', 'api/live.', 'api/middleware/'],
+  api: ['api/'],
+  ingest: ['pipeline/run/ingest', 'pipeline/run/r', 'pipeline/run/score'],
+  feeds: ['pipeline/run/'],
+  publish: ['pipeline/publish/'],
+  sources: ['pipeline/sources/', 'pipeline/forecast/', 'pipeline/commands/', 'pipeline/config.', 'pipeline/files.'],
   read: ['pipeline/read/'],
   schemas: ['bench/', 'house.', 'schemas/', 'science.'],
   science: ['pipeline/d', 'pipeline/p', 'pipeline/simulate/', 'pipeline/swath/', 'pipeline/t'],
@@ -43,7 +52,6 @@ const ALONE = [
   'contract/get-hail-outlook.',
   'contract/overload.',
   'contract/vanished-data.',
-  'pipeline/publish/',
 ];
 
 /** Where each test file runs that is not slow: with its group, the first that claims it, or alone. */
