@@ -35,7 +35,7 @@ test('a name of this machine counts where own names do, and there alone', async 
   t.deepEqual(await others.addressesOf('localhost'), []);
 });
 
-test('name servers work when the root has some, which is asked once a minute', async (t) => {
+test.serial('name servers work when the root has some, which is asked once a minute', async (t) => {
   const { resolver, server } = await openWith(t, { '': { NS: true } });
   t.true(await resolver.works());
   t.true(await resolver.works());

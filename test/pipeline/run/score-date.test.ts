@@ -12,7 +12,8 @@ import { verifyRoot } from '../../../pipeline/publish/verify.ts';
 import { scoreDate } from '../../../pipeline/run/score-date.ts';
 import { type Score, scores } from '../../../schemas/tables/scores.ts';
 import { without } from '../../support/data/published-scans.ts';
-import { ingest, midnight, onRoot, publishedRoot, rawScans, scansBetween } from '../../support/data/world.ts';
+import { midnight, rawScans, scansBetween } from '../../support/data/small-world.ts';
+import { ingest, onRoot, publishedRoot } from '../../support/data/world.ts';
 
 const DATE = '2026-05-01';
 const NOW = '2026-05-02T00:55:00Z';
@@ -119,6 +120,6 @@ for (const table of ['tracks', 'detections'])
   });
 
 test('a date without scans cannot be scored, and the refusal names it', async (t) => {
-  const root = await publishedRoot(t, await rawScans());
+  const root = await publishedRoot(t, await midnight());
   await t.throwsAsync(scoreDate(configOf(root), '2020-01-01'), { instanceOf: NotFound, message: /2020-01-01/ });
 });

@@ -84,7 +84,11 @@ function* noise(): Generator<Uint8Array> {
     state = (state * 48271) % 2147483647;
     return state;
   };
-  for (;;) yield Uint8Array.from({ length: 20 + (next() % 400) }, next);
+  for (;;) {
+    const bytes = new Uint8Array(20 + (next() % 400));
+    for (let i = 0; i < bytes.length; i++) bytes[i] = next();
+    yield bytes;
+  }
 }
 
 test('a directory too long for the first request of a client moves to leaves', async (t) => {

@@ -29,17 +29,26 @@ export function drawTenths(values: readonly (readonly number[])[], origin: Origi
   const cols = Math.max(0, ...values.map((row) => row.length));
   if (values.some((row) => row.length !== cols)) throw new TypeError('rows of a drawing differ in length');
   if (row0 + rows > LATTICE.rows || col0 + cols > LATTICE.cols) throw new RangeError('drawing leaves the lattice');
-  const flat = values.flat();
-  const wet = values.map((row) => row.flatMap((value, col) => (value > 0 ? [{ col: col0 + col, value }] : [])));
-  const uncovered_px = flat.filter((value) => value === UNCOVERED).length;
   const rowStart = new Uint32Array(rows + 1);
-  for (let row = 0; row < rows; row++) rowStart[row + 1] = rowStart[row] + (wet[row]?.length ?? 0);
+  const col: number[] = [];
+  const tenths: number[] = [];
+  let uncovered_px = 0;
+  values.forEach((row, r) => {
+    row.forEach((value, c) => {
+      if (value === UNCOVERED) uncovered_px++;
+      if (value > 0) {
+        col.push(col0 + c);
+        tenths.push(value);
+      }
+    });
+    rowStart[r + 1] = col.length;
+  });
   return {
     window: { row0, col0, rows, cols },
     rowStart,
-    col: Uint16Array.from(wet.flat(), ({ col }) => col),
-    tenths: Uint16Array.from(wet.flat(), ({ value }) => value),
-    covered_px: flat.length - uncovered_px,
+    col: Uint16Array.from(col),
+    tenths: Uint16Array.from(tenths),
+    covered_px: rows * cols - uncovered_px,
     uncovered_px,
   };
 }

@@ -11,6 +11,7 @@ import { ensureFirstBusiness } from '../../../api/records/first-business.ts';
 import type { Records } from '../../../api/records/records.ts';
 import { openServices, type Services } from '../../../api/services.ts';
 import { SCRATCH } from '../data/world.ts';
+import { placeNewRecords } from './new-records.ts';
 
 /** The data clock of a service without data. */
 export const SERVICE_NOW_MS = Date.parse('2026-05-02T00:55:00Z');
@@ -57,6 +58,7 @@ const IDLE_CONNECTION_MS = 120_000;
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const scratch = mkdtempSync(join(SCRATCH, 'hail-service-'));
   const now = options.now ?? (() => options.now_ms ?? SERVICE_NOW_MS);
+  await placeNewRecords(scratch);
   const { services: opened, close } = await openServices({
     data_root: options.data_root ?? scratch,
     records_root: scratch,

@@ -1,3 +1,3 @@
 import { declareGroup } from '../support/groups.ts';
 
-declareGroup('science');
+declareGroup('ingest');

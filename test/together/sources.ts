@@ -1,0 +1,3 @@
+import { declareGroup } from '../support/groups.ts';
+
+declareGroup('sources');
