@@ -78,10 +78,15 @@ async function presentJob({ records, files_root, catalog }: Services, wanted: Wa
   await catalog.refresh();
   catalog.edition();
   const lost = `its file is not here any more, and what it cost was given back: ask for the ${job.kind} again`;
-  // Somebody else may have told it so, or deleted it, meanwhile.
-  await records.transaction((rows) => failJob(rows, job, lost, now_ms));
+  // Somebody else may have failed or deleted it meanwhile.
+  const failed = failing.then(() => records.transaction((rows) => failJob(rows, job, lost, now_ms)));
+  failing = Promise.allSettled([failed]);
+  await failed;
   return await find();
 }
+
+/** The refund that is being written. One after the other: where all files are lost, many polls at once would keep the other writers out. */
+let failing: Promise<unknown> = Promise.resolve();
 
 /** A stored instant in whole seconds, as answers have it. */
 function whole(at: string | null): string | null {
