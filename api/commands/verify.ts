@@ -8,6 +8,7 @@ import type { Config } from '../config.ts';
 import { decimal, shown } from '../decode.ts';
 import { type Engine, JOBS, openEngine } from '../duckdb.ts';
 import { writeReport } from '../jobs/report.ts';
+import { datesInWords } from '../pdf/words.ts';
 import { readVerification } from '../queries/verification.ts';
 import { rangeFault } from '../rules/verification-range.ts';
 import { openTerrain } from '../terrain.ts';
@@ -99,7 +100,8 @@ async function verified(
 const HEAD = ['storm date', 'verdict', 'band', 'MESH', 'confidence', 'detections', 'from', 'to (UTC)', 'reports'];
 
 function linesOf(verification: Verification): readonly string[] {
-  const { location, date_range, events, event_count, detection_quality, data_source, data_as_of } = verification;
+  const { location, date_range, events, event_count, radar_gaps, detection_quality, data_source, data_as_of } =
+    verification;
   const rows = events.map((event) => [
     event.event_date,
     event.verdict,
@@ -117,9 +119,22 @@ function linesOf(verification: Verification): readonly string[] {
     ...table(HEAD, rows, 'No echo of 5 mm and no report. Absence of evidence is not proof of absence.'),
     '',
     ...events.flatMap(({ event_date, note }) => (note === null ? [] : [`${event_date}: ${note}`])),
+    ...gapLines(radar_gaps),
     `Radar sees hail there: ${detection_quality.detection_word} (${detection_quality.hdqi}). Data: ${data_source ?? 'none'}, as of ${data_as_of ?? '-'}.`,
     verification.methodology.description,
     `Methodology ${verification.methodology.version}, ${verification.verification_hash}`,
+  ];
+}
+
+function gapLines({ dates_without_data, dates_seen_in_part }: Verification['radar_gaps']): string[] {
+  const told = (what: string, dates: readonly string[]) =>
+    dates.length === 0 ? [] : [`${what}: ${datesInWords(dates)}.`];
+  return [
+    ...told('Without radar data', dates_without_data),
+    ...told(
+      'With radar data of some hours only',
+      dates_seen_in_part.map(({ date }) => date),
+    ),
   ];
 }
 

@@ -24,7 +24,7 @@ export interface FileMemory {
   /**
    * Reads files that nobody has asked for yet, in this order: after all that was asked for, in turn with the statements of
    * questions, and only while there is room. Nothing goes for them, and of what nobody has asked for the last goes first.
-   * Replaces what was still to be read so.
+   * Replaces what was still to be read so, and makes room by what has gone.
    */
   readonly readAhead: (view: FileView<Sized>, paths: readonly string[]) => void;
   readonly bytes: () => number;
@@ -154,6 +154,7 @@ export function openFileMemory(engine: Engine, options: FileMemoryOptions = {}):
     },
     readAhead: (view, paths) => {
       if (closed) return;
+      for (const [key, entry] of kept) if (!existsSync(entry.path)) drop(key, entry);
       ahead = paths.map((path) => ({ key: `${view.name} ${path}`, view, path }));
       read();
     },

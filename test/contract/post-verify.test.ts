@@ -62,7 +62,10 @@ test.serial('POST /v1/verify answers hit where radar and a report agree, and tel
   });
   t.deepEqual(answer.methodology.bands_mi, [1, 3, 5]);
   t.is(answer.methodology.version, '1.0.0');
-  t.regex(answer.methodology.description, /The data are simulated/);
+  t.regex(
+    answer.methodology.description,
+    /UTC calendar day; .* An evening .* next UTC date\..* The data are simulated/,
+  );
   const [event] = answer.events;
   t.like(event, { event_date: FIRST, verdict: 'hit', band: '0-1mi', max_size_mm: place.mm, note: null });
   t.true(event?.ground_truth.corroborated);

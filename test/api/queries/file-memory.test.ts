@@ -97,6 +97,15 @@ test('of what was read ahead the last goes first when something is asked for', a
   t.is(memory.of(view, pathOf('b')), null);
 });
 
+test('files that have gone make room for what is read ahead', async (t) => {
+  const { memory, view, ask, pathOf } = await memoryOf(t, { bytes_max: 250 });
+  for (const name of ['a', 'b']) await ask(name);
+  await fs.rm(pathOf('a'));
+  memory.readAhead(view, [pathOf('c')]);
+  await memory.settled();
+  t.deepEqual([await ask('b'), await ask('c')], ['b', 'c']);
+});
+
 test('a file that cannot be read ahead is told of, and costs itself alone', async (t) => {
   const failures: string[] = [];
   const { memory, view, ask, pathOf } = await memoryOf(t, { failed: (path) => failures.push(path) });

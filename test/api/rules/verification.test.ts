@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import {
   bandAt,
   eventOf,
+  methodologyOf,
   needsTimes,
   type PixelDay,
   type ReportSeen,
@@ -192,6 +193,30 @@ test('rows of several stretches of a running date add up', (t) => {
     first_detected: '2026-05-01T12:00:00Z',
     last_detected: '2026-05-01T14:00:00Z',
   });
+});
+
+test('the methodology says what a storm date is, and speaks of evenings only where one falls apart', (t) => {
+  const said = (storm_day_start_hour: number) =>
+    methodologyOf('observed', { hasReports: true, without_data: 0, storm_day_start_hour }).description;
+  t.regex(
+    said(0),
+    /A storm date is a UTC calendar day; .* An evening in the United States falls on the next UTC date\./,
+  );
+  t.regex(said(12), /A storm date runs from 12:00 UTC to 12:00 UTC of the next day/);
+  t.notRegex(said(12), /evening/);
+});
+
+test('hail and a report of different storm dates do not corroborate each other, however soon the one came after the other', (t) => {
+  const midnight = Date.parse('2026-05-02T00:00:00Z');
+  const hail = pixel(20, { at: midnight - 60_000 });
+  const told = events([hail], [report(25, { storm_date: '2026-05-02', time: midnight })]);
+  t.deepEqual(
+    told.map(({ event_date, verdict }) => [event_date, verdict]),
+    [
+      [DAY, 'marginal'],
+      ['2026-05-02', 'marginal'],
+    ],
+  );
 });
 
 const someTime = fc.integer({ min: -300, max: 300 }).map((minutes) => NOON + minutes * 60_000);
