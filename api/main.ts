@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { outliveReaders } from '../schemas/outlive-readers.ts';
 import { backupCommand } from './commands/backup.ts';
 import { businessCommand } from './commands/business.ts';
 import { runProgram } from './commands/cli.ts';
@@ -38,4 +39,5 @@ Settings are environment variables that begin with HAIL_; README lists them.
 Exit codes: 0 done, 1 failure, 2 usage, 3 not found, 4 conflict, 5 a check found something.`,
   );
 
+outliveReaders(program.name());
 process.exitCode = await runProgram(program, process.argv.slice(2));

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { outliveReaders } from '../schemas/outlive-readers.ts';
 import { explainError } from './commands/cli.ts';
 import { compactCommand } from './commands/compact.ts';
 import { deriveCommand } from './commands/derive.ts';
@@ -42,6 +43,7 @@ Exit codes: 0 done, 1 failure, 2 usage, 3 not found, 4 conflict, 5 a check found
 for (const command of [program, ...program.commands, ...program.commands.flatMap((one) => one.commands)])
   command.exitOverride();
 
+outliveReaders(program.name());
 try {
   await program.parseAsync();
 } catch (error) {
@@ -50,4 +52,5 @@ try {
   process.exitCode = code;
 }
 // A command that has ended ends its process: no thread, watcher or timer that is left may keep it alive without its lock.
-process.stdout.write('', () => process.stderr.write('', () => process.exit()));
+// What could not be printed is told a moment after the attempt, and counts.
+process.stdout.write('', () => process.stderr.write('', () => setImmediate(() => process.exit())));

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import { systemFault } from '../../schemas/system-fault.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
@@ -92,6 +92,15 @@ export async function withRecords<Result>(
   } finally {
     await records.close();
   }
+}
+
+/** Throws CommandError where the data root is no folder: a wrong path must not pass for a place without hail. */
+export function requireDataRoot({ data_root }: Pick<Config, 'data_root'>): void {
+  if (statSync(data_root, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new CommandError(
+      EXIT.not_found,
+      `data root ${data_root}: no such folder, expected what 'hail-pipeline ingest' makes`,
+    );
 }
 
 /** The business of that name or id; throws when there is none. */

@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { Bbox } from '../../schemas/geo/position.ts';
+import { HISTORY_FIRST_DATE } from '../../schemas/resources/body-dates.ts';
 import {
   DATASETS,
   type Dataset,
@@ -14,11 +15,12 @@ import type { Config } from '../config.ts';
 import { bboxQuery, type Parameter, stateQuery } from '../decode.ts';
 import { QueryTimeout } from '../duckdb.ts';
 import { type WrittenExport, writeExport } from '../jobs/export.ts';
-import { CommandError, counted, EXIT, print, wordOf } from './cli.ts';
+import { rangeFault } from '../rules/verification-range.ts';
+import { CommandError, counted, EXIT, print, requireDataRoot, wordOf } from './cli.ts';
 import { refuseToReplace, writeWhole } from './whole-file.ts';
 
 /** What the command needs of the settings. */
-export type ExportConfig = Pick<Config, 'data_root' | 'storm_day_start_hour'>;
+export type ExportConfig = Pick<Config, 'data_root' | 'storm_day_start_hour' | 'now'>;
 
 interface Options {
   readonly format: ExportFormat;
@@ -51,9 +53,11 @@ export function exportCommand(config: () => ExportConfig): Command {
     .action(async (dataset: Dataset, date_start: string, date_end: string, options: Options) => {
       const { format, out, bbox = null, state = null, json } = options;
       const params = { dataset, date_start, date_end, bbox, state, format };
-      refuseContradictions(params);
+      const settings = config();
+      refuseContradictions(params, settings.now());
       refuseToReplace('export', out, options);
-      const { summary, data_source, dates_without_data, note } = await exportTo(config(), params, out);
+      requireDataRoot(settings);
+      const { summary, data_source, dates_without_data, note } = await exportTo(settings, params, out);
       print(json, { file: out, ...summary, data_source, dates_without_data, note }, [
         `Wrote ${counted(summary.row_count, 'row')} to ${out}${data_source === null ? '' : `, ${data_source}`}.`,
         ...(summary.truncated ? ['There are more: the latest were left out.'] : []),
@@ -63,13 +67,15 @@ export function exportCommand(config: () => ExportConfig): Command {
     });
 }
 
-function refuseContradictions({ date_start, date_end, bbox, state }: ExportParams): void {
+function refuseContradictions({ date_start, date_end, bbox, state }: ExportParams, now_ms: number): void {
   if (date_end < date_start)
     throw new CommandError(EXIT.usage, `export: the last date ${date_end} is before the first, ${date_start}`);
   if (daysBetween(date_start, date_end) > EXPORT_DAYS_MAX)
     throw new CommandError(EXIT.usage, `export: ${date_start} to ${date_end} are over ${EXPORT_DAYS_MAX} dates`);
   if (bbox !== null && state !== null)
     throw new CommandError(EXIT.usage, 'export: --bbox and --state are given, expected one of them');
+  const fault = rangeFault({ date_start, date_end }, now_ms);
+  if (fault !== null) throw new CommandError(EXIT.usage, `export: ${fault.member} ${fault.reason}`);
 }
 
 /** An interruption leaves nothing behind. */
@@ -92,6 +98,8 @@ async function exportTo(settings: ExportConfig, params: ExportParams, out: strin
 
 function calendarDate(text: string): string {
   if (!isCalendarDate(text)) throw new InvalidArgumentError(`Found '${text}', expected a date YYYY-MM-DD.`);
+  if (text < HISTORY_FIRST_DATE)
+    throw new InvalidArgumentError(`Found '${text}', expected ${HISTORY_FIRST_DATE} or later.`);
   return text;
 }
 

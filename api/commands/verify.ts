@@ -12,7 +12,7 @@ import { datesInWords } from '../pdf/words.ts';
 import { readVerification } from '../queries/verification.ts';
 import { rangeFault } from '../rules/verification-range.ts';
 import { openTerrain } from '../terrain.ts';
-import { CommandError, counted, EXIT, print, table } from './cli.ts';
+import { CommandError, counted, EXIT, print, requireDataRoot, table } from './cli.ts';
 import { refuseToReplace, writeWhole } from './whole-file.ts';
 
 /** What the command needs of the settings: it reads the data root, and neither records nor server. */
@@ -36,6 +36,7 @@ export function verifyCommand(config: () => VerifyConfig): Command {
       const settings = config();
       if (file !== undefined) refuseToReplace('verify', file, options);
       const request = requestOf({ lat, lon, date_start: from, date_end: to }, settings.now());
+      requireDataRoot(settings);
       const { verification, pdf } = await verified(settings, request, file !== undefined);
       if (file !== undefined && pdf !== null) await writeWhole(file, (path) => writeFile(path, pdf));
       print(json, verification, [...linesOf(verification), ...(file === undefined ? [] : [`Wrote ${file}.`])]);

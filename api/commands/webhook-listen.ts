@@ -66,6 +66,8 @@ export function listenCommand(config: () => ListenConfig): Command {
       const settings = config();
       const stopped = new Promise<void>((resolve) => {
         for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+        // Nobody reads what comes any more.
+        process.stdout.once('error', () => resolve());
       });
       const certificate = options.http ? null : ownCertificate(settings.data_root);
       const listener = await startListener({

@@ -3,12 +3,25 @@ import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CommandError, EXIT } from './cli.ts';
 
-/** Throws CommandError conflict for a file that is there and was not given up, and for what is no file: a move would put one in the place of a device. */
+/**
+ * Throws CommandError conflict for a file that is there and was not given up, and for what is no file: a move would put one in the
+ * place of a device; not_found where there is no folder for it.
+ */
 export function refuseToReplace(command: string, file: string, { force = false }: { readonly force?: boolean }): void {
   const there = statSync(file, { throwIfNoEntry: false });
-  if (there === undefined) return;
+  if (there === undefined) {
+    refuseNowhere(command, file);
+    return;
+  }
   if (!there.isFile()) throw new CommandError(EXIT.conflict, `${command} ${file}: is no file, expected one or none`);
   if (!force) throw new CommandError(EXIT.conflict, `${command} ${file}: exists, expected a new file or --force`);
+}
+
+function refuseNowhere(command: string, file: string): void {
+  if (file === '') throw new CommandError(EXIT.usage, `${command}: the name of the file is empty, expected one`);
+  const folder = dirname(file);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new CommandError(EXIT.not_found, `${command} ${file}: there is no folder ${folder}, expected one`);
 }
 
 /** Has a file made beside its place, and moves it there once it is whole. What goes wrong leaves the place as it was. */

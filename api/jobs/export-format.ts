@@ -18,7 +18,7 @@ export interface ExportFile {
 
 /** What a file of a format is called and sent as. */
 export const FILE_KINDS = {
-  csv: { extension: 'csv', media_type: 'text/csv; charset=utf-8' },
+  csv: { extension: 'csv', media_type: 'text/csv; charset=utf-8; header=present' },
   geojson: { extension: 'geojson', media_type: 'application/geo+json' },
   parquet: { extension: 'parquet', media_type: 'application/vnd.apache.parquet' },
 } as const satisfies Record<ExportFormat, { extension: string; media_type: string }>;

@@ -47,7 +47,7 @@ function factsOf({ report_id, generated_ms, verification, radar_source }: Report
     ['Storm dates', `${dates} (${counted(daysBetween(start, end), 'day')})`],
     ['Searched', `within ${VERIFICATION_RADIUS_MI} miles (${kilometres(VERIFICATION_RADIUS_MI * METRES_PER_MILE)})`],
     ['Radar data', radar_source === null ? 'None published for these dates' : SOURCE_WORDS[radar_source]],
-    ['Data as of', data_as_of === null ? 'Not known: nothing was found' : instantInWords(Date.parse(data_as_of))],
+    ['Data as of', data_as_of === null ? 'Not known: nothing is published' : instantInWords(Date.parse(data_as_of))],
     ['Report', report_id],
     ['Generated', instantInWords(generated_ms)],
     [

@@ -134,7 +134,7 @@ async function verificationAt(
     }),
     events,
   };
-  const as_of_ms = ingestedAt(edition, collection, found);
+  const as_of_ms = ingestedAt(edition, collection, found) ?? lookedThroughAt(edition, collection, span);
   const verification: Verification = {
     location: judged.location,
     date_range: judged.date_range,
@@ -214,6 +214,23 @@ function ingestedAt(
     ...found.flatMap(({ reports }) => reports.map(({ issued_at }) => issued_at ?? collection?.committed_ms ?? null)),
   ].filter((instant) => instant !== null);
   return instants.length === 0 ? null : Math.max(...instants);
+}
+
+/**
+ * When the newest of what was looked through in vain came in: the commit of the storm dates of the range, or of any where none
+ * of those is published, for then it is known until then that there is nothing; null while nothing is published.
+ */
+function lookedThroughAt(
+  edition: Edition,
+  collection: CollectionEdition | null,
+  { first, last }: { readonly first: string; readonly last: string },
+): number | null {
+  return (
+    edition.committedAt(edition.datesBetween(first, last)) ??
+    edition.committedAt(edition.dates) ??
+    collection?.committed_ms ??
+    null
+  );
 }
 
 function materialOf(found: readonly Signs<Report>[], pixels: readonly PixelDay[]): EventMaterial[] {

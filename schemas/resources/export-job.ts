@@ -12,6 +12,10 @@ export const EXPORT_KEPT_DAYS = 30;
 
 const BBOX_EXPECTED = 'expected [minLon, minLat, maxLon, maxLat] with each minimum below its maximum';
 
+const NUMBER_TEXT = String.raw`-?\d+(\.\d+)?([eE][+-]?\d+)?`;
+const IS_NUMBER = new RegExp(`^${NUMBER_TEXT}$`);
+const BBOX_TEXT = `^${NUMBER_TEXT}(,${NUMBER_TEXT}){3}$`;
+
 /** Box of a body: four numbers, or the text that queries take. */
 const requestBbox = z
   .union([z.array(z.unknown()), z.string()], { error: BBOX_EXPECTED })
@@ -26,12 +30,15 @@ const requestBbox = z
     unit: 'deg',
     override: ({ jsonSchema }) => {
       delete jsonSchema.anyOf;
-      Object.assign(jsonSchema, { type: 'array', items: { type: 'number' }, minItems: 4, maxItems: 4 });
+      jsonSchema.oneOf = [
+        { type: 'array', items: { type: 'number' }, minItems: 4, maxItems: 4 },
+        { type: 'string', pattern: BBOX_TEXT },
+      ];
     },
   });
 
 function numberOf(text: string): number | null {
-  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : null;
+  return IS_NUMBER.test(text) ? Number(text) : null;
 }
 
 function bboxOf(given: readonly unknown[]): Bbox | null {

@@ -137,7 +137,8 @@ export const Verification = z.object({
     description: 'Where the data of the range come from; null without any.',
   }),
   data_as_of: z.string().nullable().meta({
-    description: 'When the newest of the rows that were used was published or issued; null without any.',
+    description:
+      'When the newest of the rows that were used was published or issued; where none were found, when the newest of what was looked through was. Null while nothing is published.',
   }),
 });
 export type Verification = z.infer<typeof Verification>;

@@ -69,8 +69,10 @@ test('an export that is done tells its rows, and a fresh address of its file wit
 });
 
 test('a box may be the text that queries take, is the array of it in answers, and goes without a state', async (t) => {
-  const id = await accept(t.context, EXPORTS, { ...EXPORT_BODY, bbox: '-98,34,-96,36' });
-  t.deepEqual((await told(t.context.call(`${EXPORTS}/${id}`))).body.params, REQUEST);
+  for (const bbox of ['-98,34,-96,36', '-9.8e1,34,-96.0,3.6E+1']) {
+    const id = await accept(t.context, EXPORTS, { ...EXPORT_BODY, bbox });
+    t.deepEqual((await told(t.context.call(`${EXPORTS}/${id}`))).body.params, REQUEST);
+  }
   const ofState = await accept(t.context, EXPORTS, { ...EXPORT_BODY, bbox: null, state: 'OK' });
   t.like((await told(t.context.call(`${EXPORTS}/${ofState}`))).body.params, { bbox: null, state: 'OK' });
 });
@@ -90,6 +92,7 @@ for (const [what, change, pointer] of [
   ['of a box that is the wrong way round', { bbox: [-96, 34, -98, 36] }, '/bbox:'],
   ['of a box with three numbers', { bbox: [-98, 34, -96] }, '/bbox:'],
   ['of a box beyond the globe', { bbox: '-198,34,-96,36' }, '/bbox:'],
+  ['of a box with a number that overflows', { bbox: '-98,34,-96,36e999' }, '/bbox:'],
   ['of an unknown state', { bbox: null, state: 'ok' }, '/state:'],
 ] as const)
   test(`an export ${what} is refused with 400 bad_request, and nothing is made or charged`, async (t) => {

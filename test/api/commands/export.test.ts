@@ -41,6 +41,8 @@ test.serial(
       [['export', 'swaths', DAY, '2026-04-31'], /Found '2026-04-31', expected a date/],
       [['export', 'swaths', DAY, '2026-04-30'], /last date 2026-04-30 is before the first/],
       [['export', 'swaths', DAY, '2026-06-01'], /are over 31 dates/],
+      [['export', 'swaths', '2019-12-31', '2020-01-01'], /Found '2019-12-31', expected 2020-01-01 or later/],
+      [['export', 'swaths', DAY, '2026-05-22'], /date_end is 2026-05-22, expected at most tomorrow, 2026-05-21 UTC/],
       [['export', 'swaths', DAY, DAY, '--state', 'XX'], /It is 'XX', expected a two-letter USPS state code/],
       [['export', 'swaths', DAY, DAY, '--state', 'KS', '--bbox=-99,39,-98,40'], /expected one of them/],
     ] as const) {
@@ -49,6 +51,10 @@ test.serial(
       t.regex(err, message);
     }
     t.false(existsSync(path('wrong.csv')));
+    t.like(await run(...asked.slice(0, -1), path('none/rows.csv')), {
+      code: 3,
+      err: `hail-api: export ${path('none/rows.csv')}: there is no folder ${path('none')}, expected one\n`,
+    });
     t.deepEqual(
       readdirSync(config.data_root).filter((name) => name.startsWith('.hail-export')),
       [],

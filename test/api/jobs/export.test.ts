@@ -408,6 +408,8 @@ test('the job says how the file is sent and named, and when its data were seen',
     data_as_of_ms: Date.parse(`${NEXT}T23:59:59Z`),
     data_source: 'observed',
   });
+  const csv = await makeExport({ ...job, path: `${path}.csv`, params: paramsOf({ dataset: 'swaths', format: 'csv' }) });
+  t.is(csv.media_type, 'text/csv; charset=utf-8; header=present');
   await t.throwsAsync(
     makeExport({ ...job, params: { ...paramsOf({ dataset: 'swaths', format: 'csv' }), state: `x' OR 1` } }),
     {
