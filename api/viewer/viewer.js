@@ -334,12 +334,21 @@ function remember() {
   history.replaceState(null, '', writeAddress({ date, view, frame: scan_id, reflectivity, place: map.place() }));
 }
 
-/** Room that the cards take from the map. */
+/** Room that the cards take from the map; on phones the panel is over it, else beside it. */
 function padding() {
-  const narrow = innerWidth < 700;
-  const top = narrow ? element('panel').offsetHeight + 30 : 70;
-  const bottom = innerHeight - element('legend').getBoundingClientRect().top + 30;
-  return { top, bottom: Math.min(bottom, innerHeight / 2), left: narrow ? 30 : 360, right: narrow ? 30 : 90 };
+  const panel = element('panel').getBoundingClientRect();
+  const legend = element('legend').getBoundingClientRect();
+  if (panel.width < innerWidth / 2) {
+    const bottom = innerHeight - legend.top + 30;
+    return {
+      top: Math.min(70, innerHeight / 8),
+      bottom: Math.min(bottom, innerHeight / 2),
+      left: panel.right + 44,
+      right: 90,
+    };
+  }
+  const margin = Math.min(30, Math.max(0, legend.top - panel.bottom) / 6);
+  return { top: panel.bottom + margin, bottom: innerHeight - legend.top + margin, left: 30, right: 30 };
 }
 
 /**

@@ -497,6 +497,45 @@ browserTest(
   },
 );
 
+for (const [held, width, height, map_px] of [
+  ['upright', 320, 568, 90],
+  ['on its side', 640, 360, 150],
+] as const)
+  browserTest(
+    `on a small phone ${held} no card lies on another with reflectivity on, and the hail is between them`,
+    {
+      ...PHONE,
+      viewport: { width, height },
+      reflectivity: true,
+      hash: `#view=scan&date=${SECOND_DATE}&reflectivity=on`,
+    },
+    async (t, { page, picture }) => {
+      await page.waitForTimeout(400);
+      await picture(`small-phone-${width}`);
+      const boxes = await Promise.all(
+        ['panel', 'legend', 'dock'].map(async (id) => {
+          const box = await page.locator(`#${id}`).boundingBox();
+          if (box === null) throw new Error(`${id} is not shown`);
+          return { id, ...box, right: box.x + box.width, bottom: box.y + box.height };
+        }),
+      );
+      for (const one of boxes) {
+        t.true(one.x >= 0 && one.y >= 0 && one.right <= width && one.bottom <= height, one.id);
+        for (const other of boxes.filter(({ id }) => id > one.id))
+          t.true(
+            one.right <= other.x || other.right <= one.x || one.bottom <= other.y || other.bottom <= one.y,
+            `${one.id} and ${other.id}`,
+          );
+      }
+      const [panel, legend] = boxes as [(typeof boxes)[number], (typeof boxes)[number]];
+      const isBeside = panel.right <= legend.x;
+      const free = { x: isBeside ? panel.right : 0, y: isBeside ? 0 : panel.bottom, bottom: legend.y };
+      t.true(free.bottom - free.y >= map_px, `${free.bottom - free.y} px for the map`);
+      const clip = { x: free.x, y: free.y, width: width - free.x, height: free.bottom - free.y };
+      t.true((await colorsOf(page, clip)).has(NICKEL));
+    },
+  );
+
 browserTest(
   'everything is reached by the tab key, and dialogs give the focus back',
   {},
