@@ -85,9 +85,9 @@ test('a forecast that somebody asked for is read again once a new one is publish
   Object.assign(engine, { rows: counted });
   await publish('2026-05-02T06:00:00Z');
   await catalog.refresh();
-  const end = performance.now() + 10_000;
+  const end = performance.now() + 60_000;
   while (statements === 0 && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
-  t.true(statements > 0, 'nothing was read within ten seconds');
+  t.true(statements > 0, 'nothing was read within a minute');
   t.is((await ask()).newest?.run_time, Date.parse('2026-05-02T06:00:00Z'));
   const read = statements;
   await ask();

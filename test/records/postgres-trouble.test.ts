@@ -46,9 +46,9 @@ function urlOf({ location }: World): string {
   return location.url;
 }
 
-/** Waits for something to become true, at most ten seconds. */
+/** Waits for something to become true, at most half a minute. */
 async function soon(isSo: () => Promise<boolean> | boolean): Promise<boolean> {
-  for (const until_ms = performance.now() + 10_000; performance.now() < until_ms; await sleep(20))
+  for (const until_ms = performance.now() + 30_000; performance.now() < until_ms; await sleep(20))
     if (await isSo()) return true;
   return false;
 }

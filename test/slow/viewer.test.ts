@@ -103,6 +103,27 @@ async function drawn(page: Page): Promise<void> {
   await page.waitForSelector('#clock:not(.loading)');
 }
 
+interface Listed {
+  readonly frames: readonly {
+    readonly scan_id: string;
+    readonly storms: readonly { lat: number; lon: number; mm: number }[];
+  }[];
+}
+
+/** The scans of a date, oldest first. */
+async function framesOf({ origin, key }: ViewerService, date: string): Promise<Listed['frames']> {
+  const response = await fetch(`${origin}/v1/tiles/scan?date=${date}`, { headers: { Authorization: `Bearer ${key}` } });
+  return ((await response.json()) as Listed).frames;
+}
+
+/** Waits until a scan was asked for, and then nothing for a second. */
+async function fetchedAhead(page: Page, { requests }: ViewerService, scan_id: string): Promise<void> {
+  for (let asked = -1; asked !== requests.length || !requests.some((line) => line.includes(scan_id)); ) {
+    asked = requests.length;
+    await page.waitForTimeout(1000);
+  }
+}
+
 const said = async (page: Page, selector: string) => (await page.locator(selector).textContent()) ?? '';
 
 /** Colours of the middle of the map, as `r,g,b`, beside those of paper and lines. */
@@ -201,7 +222,7 @@ browserTest(
     const last = Number(await scrubber.getAttribute('max'));
     await scrubber.fill('0');
     await drawn(page);
-    await page.waitForTimeout(1000);
+    await fetchedAhead(page, service, (await framesOf(service, SECOND_DATE))[1]?.scan_id ?? '');
     const first = await said(page, '#clock-utc');
     const before = service.requests.length;
     await page.locator('#scrubber').blur();
@@ -230,21 +251,11 @@ browserTest(
   },
 );
 
-interface Listed {
-  readonly frames: readonly {
-    readonly scan_id: string;
-    readonly storms: readonly { lat: number; lon: number; mm: number }[];
-  }[];
-}
-
 browserTest(
   'a click on a storm tells its exact size, one beside it the step drawn there or that there is none',
   { hash: `#view=scan&date=${SECOND_DATE}` },
   async (t, { page, service, picture }) => {
-    const response = await fetch(`${service.origin}/v1/tiles/scan?date=${SECOND_DATE}`, {
-      headers: { Authorization: `Bearer ${service.key}` },
-    });
-    const { frames } = (await response.json()) as Listed;
+    const frames = await framesOf(service, SECOND_DATE);
     const scan = frames.findLast(({ storms }) => storms.length > 0) as Listed['frames'][number];
     const storm = scan.storms.reduce((a, b) => (b.mm > a.mm ? b : a));
     await page.goto(
@@ -298,11 +309,7 @@ browserTest(
   'an address with a scan that meets the key dialog shows that scan once the key is given',
   { key: false, hash: `#view=scan&date=${FIRST_DATE}&frame=20260501T999999Z` },
   async (t, { page, service }) => {
-    const response = await fetch(`${service.origin}/v1/tiles/scan?date=${FIRST_DATE}`, {
-      headers: { Authorization: `Bearer ${service.key}` },
-    });
-    const { frames } = (await response.json()) as Listed;
-    const wanted = frames[1]?.scan_id as string;
+    const wanted = (await framesOf(service, FIRST_DATE))[1]?.scan_id as string;
     await page.goto('about:blank');
     await page.goto(`${service.origin}/viewer#view=scan&date=${FIRST_DATE}&frame=${wanted}&map=7.50/35.2000/-97.5000`);
     await ready(page);
