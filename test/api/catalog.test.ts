@@ -4,18 +4,9 @@ import test, { type ExecutionContext } from 'ava';
 import { type Catalog, DataUnavailable, type Edition, openCatalog } from '../../api/catalog.ts';
 import { processMemory, type RootMemory, type RootState } from '../../api/root-memory.ts';
 import { layout } from '../../schemas/layout.ts';
+import { copyFolder } from '../support/data/prepared.ts';
 import { publishBlockage, raysOfKtlx } from '../support/data/terrain.ts';
-import {
-  ingest,
-  MONTH_LATER_MS,
-  midnight,
-  NOW_MS,
-  onRoot,
-  publish,
-  publishedRoot,
-  SCRATCH,
-  scratch,
-} from '../support/data/world.ts';
+import { ingest, midnight, NOW_MS, onRoot, preparedMonth, publishedRoot, scratch } from '../support/data/world.ts';
 
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
 
@@ -25,26 +16,10 @@ async function open(t: ExecutionContext, root: string, startHour = 0): Promise<C
   return catalog;
 }
 
-let closed: Promise<string> | undefined;
-test.after.always(async () => {
-  if (closed !== undefined) await fs.rm(await closed, { recursive: true, force: true });
-});
-
-/** A root whose dates are over, closed and joined into their month; made once, each test gets a copy. */
+/** A root whose dates are over, closed and joined into their month. */
 async function closedRoot(t: ExecutionContext): Promise<string> {
-  closed ??= makeClosedRoot();
   const root = await scratch(t, 'closed');
-  await fs.cp(await closed, root, { recursive: true });
-  return root;
-}
-
-async function makeClosedRoot(): Promise<string> {
-  const root = await fs.mkdtemp(join(SCRATCH, 'hail-closed-'));
-  await publish(root, await midnight());
-  await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: opened }) => {
-    for (const date of [FIRST, LAST]) await opened.closeDay(date, MONTH_LATER_MS);
-    await opened.joinMonth('2026-05', MONTH_LATER_MS);
-  });
+  copyFolder(await preparedMonth(await midnight()), root);
   return root;
 }
 

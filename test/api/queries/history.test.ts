@@ -16,9 +16,10 @@ import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { DayMax } from '../../../schemas/tables/day-max.ts';
 import { companionFields, type Detection, detections } from '../../../schemas/tables/detections.ts';
 import { draw } from '../../support/data/draw.ts';
+import { copyFolder } from '../../support/data/prepared.ts';
 import { publishDays, standingHail } from '../../support/data/published-days.ts';
 import { dayMaxRow } from '../../support/data/rows.ts';
-import { MONTH_LATER_MS, midnight, onRoot, publish, SCRATCH } from '../../support/data/world.ts';
+import { MONTH_LATER_MS, midnight, onRoot, preparedMonth, publish, SCRATCH } from '../../support/data/world.ts';
 
 /** The evening while it runs, and the same once it is over and joined into its month. */
 const RUNNING = mkdtempSync(join(SCRATCH, 'hail-history-'));
@@ -28,11 +29,7 @@ const WHOLE = { first: '2026-05-01', last: '2026-05-02', min_size_mm: 10, limit:
 test.before(async () => {
   const scans = await midnight();
   await publish(RUNNING, scans);
-  await publish(CLOSED, scans);
-  await onRoot(CLOSED, { now_ms: MONTH_LATER_MS }, async ({ root }) => {
-    for (const date of ['2026-05-01', '2026-05-02']) await root.closeDay(date, MONTH_LATER_MS);
-    await root.joinMonth('2026-05', MONTH_LATER_MS);
-  });
+  copyFolder(await preparedMonth(scans), CLOSED);
 });
 test.after.always(() => {
   for (const root of [RUNNING, CLOSED]) rmSync(root, { recursive: true, force: true });

@@ -16,9 +16,19 @@ import type { Position } from '../../../schemas/geo/position.ts';
 import { VERDICTS, type VerificationEvent } from '../../../schemas/resources/verification.ts';
 import { drawTenths } from '../../support/data/draw.ts';
 import { publishFeeds } from '../../support/data/feeds.ts';
+import { copyFolder } from '../../support/data/prepared.ts';
 import { publishDays, standingHail } from '../../support/data/published-days.ts';
 import { type ListedReport, reportList } from '../../support/data/report-list.ts';
-import { MONTH_LATER_MS, midnight, NOW_MS, onRoot, publish, SCRATCH, scratch } from '../../support/data/world.ts';
+import {
+  MONTH_LATER_MS,
+  midnight,
+  NOW_MS,
+  onRoot,
+  preparedMonth,
+  publish,
+  SCRATCH,
+  scratch,
+} from '../../support/data/world.ts';
 
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
 const RANGE = { date_start: '2026-04-01', date_end: LAST };
@@ -37,14 +47,9 @@ const REPORTS: readonly ListedReport[] = Array.from({ length: 120 }, (_, k) => (
 
 test.before(async () => {
   const scans = await midnight();
-  for (const root of [RUNNING, CLOSED]) {
-    await publish(root, scans);
-    await publishFeeds(root, [reportList(FIRST, REPORTS, NOW_MS)], NOW_MS);
-  }
-  await onRoot(CLOSED, { now_ms: MONTH_LATER_MS }, async ({ root }) => {
-    for (const date of [FIRST, LAST]) await root.closeDay(date, MONTH_LATER_MS);
-    await root.joinMonth('2026-05', MONTH_LATER_MS);
-  });
+  await publish(RUNNING, scans);
+  copyFolder(await preparedMonth(scans), CLOSED);
+  for (const root of [RUNNING, CLOSED]) await publishFeeds(root, [reportList(FIRST, REPORTS, NOW_MS)], NOW_MS);
 });
 test.after.always(() => {
   for (const root of [RUNNING, CLOSED]) rmSync(root, { recursive: true, force: true });

@@ -48,10 +48,7 @@ test('a report is unknown before it is issued, minutes after the hail', (t) => {
 
 test('two adjoining stretches have the reports of the whole', (t) => {
   const cut = NOON_MS + 3 * DAY + 7 * MS_PER_MINUTE;
-  t.deepEqual(
-    [...hailReports(SMALL, NOON_MS, cut, LATER), ...hailReports(SMALL, cut, TEN_DAYS_MS, LATER)],
-    tenDays,
-  );
+  t.deepEqual([...hailReports(SMALL, NOON_MS, cut, LATER), ...hailReports(SMALL, cut, TEN_DAYS_MS, LATER)], tenDays);
 });
 
 test('a few events are corrected or repeated, later and at the same place and time', (t) => {

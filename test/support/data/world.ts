@@ -17,6 +17,7 @@ import { SCAN_PRODUCT, type SourceFile } from '../../../pipeline/sources/names.t
 import { planScans } from '../../../pipeline/sources/plan.ts';
 import type { Window } from '../../../schemas/geo/lattice.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
+import { monthOf } from '../../../schemas/time.ts';
 import { copyFolder, prepared } from './prepared.ts';
 
 /** The tiny world: 150 x 200 pixels over Oklahoma, 90 minutes around a midnight, storms of all kinds. */
@@ -186,6 +187,18 @@ export type PublishSettings = Pick<OpenSettings, 'now_ms' | 'each_scan' | 'refle
 /** A data root that saw these scans in one run, made once for all test processes; not to be written to. */
 export async function preparedRoot(scans: readonly RawScan[], settings: PublishSettings = {}): Promise<string> {
   return prepared(`root-${await publicationOf(scans, settings)}`, (root) => ingest(root, scans, settings));
+}
+
+/** The same once its dates are over, closed and joined into their month; made once for all test processes, not to be written to. */
+export async function preparedMonth(scans: readonly RawScan[]): Promise<string> {
+  return prepared(`month-${await publicationOf(scans)}`, async (folder) => {
+    copyFolder(await preparedRoot(scans), folder);
+    await onRoot(folder, { now_ms: MONTH_LATER_MS }, async ({ root }) => {
+      const dates = [...root.heads.keys()];
+      for (const date of dates) await root.closeDay(date, MONTH_LATER_MS);
+      for (const month of new Set(dates.map(monthOf))) await root.joinMonth(month, MONTH_LATER_MS);
+    });
+  });
 }
 
 /** A name for what a data root is published from: the bytes of every file, and how. */
