@@ -56,7 +56,11 @@ export async function writeReport(
 ): Promise<WrittenReport> {
   const { engine } = services;
   const { date_start: first, date_end: last } = request;
-  const { verification, events, radar_source, dates_without_data } = await readVerification(services, edition, request);
+  const { verification, events, radar_source, dates_without_data, dates_without_reports } = await readVerification(
+    services,
+    edition,
+    request,
+  );
   const gaps = await gapsAt(engine, edition, verification.location, edition.datesBetween(first, last));
   const pdf = await printReport({
     ...head,
@@ -64,8 +68,8 @@ export async function writeReport(
     events,
     data_source: verification.data_source,
     radar_source,
-    has_reports: edition.collection('reports') !== null,
     dates_without_data,
+    dates_without_reports,
     dates_seen_in_part: await datesSeenInPart(engine, edition, first, last),
     dates_uncovered: [...gaps].flatMap(([date, count]) => (isOftenUncovered(count) ? [date] : [])).sort(),
     storm_day_start_hour: services.storm_day_start_hour,

@@ -34,6 +34,8 @@ export interface ReportEvent {
   readonly has_map: boolean;
   /** False where no radar data of the date are published: silence of the radar means nothing then. */
   readonly has_radar: boolean;
+  /** False where no ground reports of the date were collected: that none is listed means nothing then. */
+  readonly has_reports: boolean;
   /** Hours that radar data are published for; null for all of them. */
   readonly seen_hours: number | null;
 }
@@ -46,6 +48,7 @@ export interface ReportEvent {
 export function reportEvents(material: ReportMaterial): ReportEvent[] {
   const { verification, events, radar_source } = material;
   const dark = new Set(material.dates_without_data);
+  const unheard = new Set(material.dates_without_reports);
   const hours_of = new Map(material.dates_seen_in_part.map(({ date, hours }) => [date, hours]));
   const dates = verification.events.map(({ event_date }) => event_date).join(', ');
   const given = events.map(({ event_date }) => event_date).join(', ');
@@ -59,8 +62,9 @@ export function reportEvents(material: ReportMaterial): ReportEvent[] {
     const has_map = mapped.has(event.event_date);
     const placed = has_map ? inPixels(verification.location, pixels) : { largest: null, overhead: null };
     const has_radar = event.max_size_mm !== null || (radar_source !== null && !dark.has(event.event_date));
+    const has_reports = reports.length > 0 || !unheard.has(event.event_date);
     const seen_hours = hours_of.get(event.event_date) ?? null;
-    return { event, ...placed, pixels, reports, listed, has_map, has_radar, seen_hours };
+    return { event, ...placed, pixels, reports, listed, has_map, has_radar, has_reports, seen_hours };
   });
 }
 

@@ -37,10 +37,10 @@ export interface ReportMaterial {
   readonly data_source: MixedProvenance | null;
   /** Of the radar data alone. */
   readonly radar_source: MixedProvenance | null;
-  /** Ground reports were ever taken in. */
-  readonly has_reports: boolean;
   /** Storm dates of the range for which no radar data are published, ascending: that they have no event says nothing. */
   readonly dates_without_data: readonly string[];
+  /** Those of which no ground report can be here, ascending: that none is listed says nothing. */
+  readonly dates_without_reports: readonly string[];
   /** Those that have data of some hours only, ascending. */
   readonly dates_seen_in_part: readonly { readonly date: string; readonly hours: number }[];
   /** Those in which often no radar covered the point, ascending. */
