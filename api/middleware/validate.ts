@@ -74,7 +74,8 @@ function parameterMessage(issue: z.core.$ZodIssue): string {
 /** `/locations/7/lat: expected number, received string`: a JSON pointer first. */
 function bodyMessage(issue: z.core.$ZodIssue): string {
   const pointer = issue.path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-  return `${pointer === '' ? 'body' : pointer}: ${lowerFirst(issue.message.replace(/^Invalid input: /, ''))}`;
+  const message = lowerFirst(issue.message.replace(/^Invalid input: /, ''));
+  return `${pointer === '' ? 'body' : pointer}: ${message.replace(/^(.+), received undefined$/, 'is missing, $1')}`;
 }
 
 function lowerFirst(text: string): string {

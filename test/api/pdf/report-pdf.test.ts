@@ -208,6 +208,23 @@ test('a place outside the area of the data gets no word of silence, however well
   t.notRegex(outside ?? '', /No hail signal|hold no echo|Detection here/);
 });
 
+test('over a place on the edge between pixels the largest of them stands', async (t) => {
+  const pixels = [
+    { lat: 36.335, lon: -97.255, max_mm: 21 },
+    { lat: 36.335, lon: -97.245, max_mm: 37.4 },
+    { lat: 36.345, lon: -97.245, max_mm: 40.4 },
+    { lat: 36.355, lon: -97.245, max_mm: 30 },
+  ];
+  const material = reportMaterial(MAY, [
+    { event: verdictOf('2026-05-01', { max_size_mm: 40.4 }), pixels, reports: [] },
+  ]);
+  const verification = { ...material.verification, location: { lat: 36.34, lon: -97.25 } };
+  t.regex(
+    textsIn(await plain({ ...material, verification })).join(' '),
+    /40\.4 mm\), golf ball size, over the location itself\. .* location itself reached 1\.59 in \(40\.4 mm\)\./,
+  );
+});
+
 test('printed in grey, no two sizes side by side on the scale look the same', (t) => {
   for (const [k, step] of SIZE_COLORS.slice(1).entries()) {
     const before = SIZE_COLORS[k] as SizeColor;
