@@ -117,7 +117,11 @@ function linesOf(verification: Verification): readonly string[] {
   return [
     `${location.lat}, ${location.lon} from ${date_range.start} to ${date_range.end}: ${counted(event_count, 'storm date')} with a signal within 5 miles.`,
     '',
-    ...table(HEAD, rows, 'No echo of 5 mm and no report. Absence of evidence is not proof of absence.'),
+    ...table(
+      HEAD,
+      rows,
+      'No echo of 5 mm and no report in what is published. Absence of evidence is not proof of absence.',
+    ),
     '',
     ...events.flatMap(({ event_date, note }) => (note === null ? [] : [`${event_date}: ${note}`])),
     ...gapLines(radar_gaps),

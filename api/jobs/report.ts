@@ -55,7 +55,11 @@ export async function writeReport(
 ): Promise<WrittenReport> {
   const { engine } = services;
   const { date_start: first, date_end: last } = request;
-  const { verification, events, radar_source } = await readVerification(services, edition, request);
+  const { verification, events, radar_source, dates_without_reports } = await readVerification(
+    services,
+    edition,
+    request,
+  );
   const gaps = await gapsAt(engine, edition, verification.location, edition.datesBetween(first, last));
   const pdf = await printReport({
     ...head,
@@ -63,7 +67,7 @@ export async function writeReport(
     events,
     data_source: verification.data_source,
     radar_source,
-    has_reports: edition.collection('reports') !== null,
+    dates_without_reports,
     dates_uncovered: [...gaps].flatMap(([date, count]) => (isOftenUncovered(count) ? [date] : [])).sort(),
     storm_day_start_hour: services.storm_day_start_hour,
   });

@@ -10,8 +10,7 @@ import { paramNames } from '../http/routes.ts';
 import type { CallMiddleware, Context, Input } from '../state.ts';
 
 /** How zod ends what it says of a member that is absent. */
-const ABSENT = 'received undefined';
-const NULL = 'received null';
+const ABSENT = /^(.+), received undefined$/;
 
 /** Turns the text of path, query and body into typed values, and sets the price of the call. */
 export function validate(endpoint: Endpoint): CallMiddleware {
@@ -79,8 +78,9 @@ function parameterMessage(issue: z.core.$ZodIssue): string {
 function bodyMessage(issue: z.core.$ZodIssue, body: JsonObject): string {
   const pointer = issue.path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
   const isNull = wasNull(holderOf(issue, body), issue.path.at(-1) ?? '');
-  const message = issue.message.replace(/^Invalid input: /, '').replace(ABSENT, isNull ? NULL : ABSENT);
-  return `${pointer === '' ? 'body' : pointer}: ${lowerFirst(message)}`;
+  const message = lowerFirst(issue.message.replace(/^Invalid input: /, ''));
+  const missing = isNull ? '$1, received null' : 'is missing, $1';
+  return `${pointer === '' ? 'body' : pointer}: ${message.replace(ABSENT, missing)}`;
 }
 
 function lowerFirst(text: string): string {

@@ -1,3 +1,4 @@
+import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import { VERDICTS, VERIFICATION_RADIUS_MI } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { daysBetween } from '../../schemas/time.ts';
@@ -41,11 +42,10 @@ export function answer(
   paragraph(sheet, not_real === null ? lead : `${not_real.lead} ${lead}`, LEAD, 6);
   if (events.length > 0) {
     countPanels(sheet, events);
-    for (const sentence of largestOf(events)) paragraph(sheet, sentence, BODY, 2);
+    for (const sentence of largestOf(material, events)) paragraph(sheet, sentence, BODY, 2);
   } else for (const sentence of silenceOf(material)) paragraph(sheet, sentence, BODY, 5);
   for (const sentence of unseenOf(material)) paragraph(sheet, sentence, STRONG, 2);
-  if (!material.has_reports)
-    paragraph(sheet, 'Ground reports were never taken in here: that none is listed says nothing.', STRONG, 2);
+  for (const sentence of unheardOf(material)) paragraph(sheet, sentence, STRONG, 2);
 }
 
 function leadOf(material: ReportMaterial, events: readonly ReportEvent[]): string {
@@ -54,6 +54,7 @@ function leadOf(material: ReportMaterial, events: readonly ReportEvent[]): strin
   const days = daysBetween(start, end);
   const range = days === 1 ? 'on this storm date' : `in these ${days} storm dates`;
   if (events.length === 0) {
+    if (!isOnLattice(verification.location)) return 'No radar data can exist for this location: nothing can be said.';
     if (radar_source === null)
       return `No radar data ${days === 1 ? 'for this storm date' : `for these ${days} storm dates`}: nothing can be said.`;
     const seen = days - new Set([...verification.radar_gaps.dates_without_data, ...material.dates_uncovered]).size;
@@ -95,7 +96,7 @@ function countPanels(sheet: Sheet, events: readonly ReportEvent[]): void {
   sheet.y = top + PANEL_HEIGHT;
 }
 
-function largestOf(events: readonly ReportEvent[]): string[] {
+function largestOf(material: ReportMaterial, events: readonly ReportEvent[]): string[] {
   const sentences: string[] = [];
   const radar = events
     .filter(({ event }) => event.max_size_mm !== null)
@@ -107,6 +108,7 @@ function largestOf(events: readonly ReportEvent[]): string[] {
   const reported = events
     .flatMap(({ event, reports }) => reports.map((report) => ({ event, report })))
     .sort((a, b) => b.report.size_mm - a.report.size_mm || a.report.distance_m - b.report.distance_m)[0];
+  if (reported === undefined && !isHeard(material)) return sentences;
   sentences.push(
     reported === undefined
       ? `The collected feeds hold no report of hail on the ground within ${VERIFICATION_RADIUS_MI} miles. ${ABSENCE_SENTENCE}`
@@ -120,17 +122,18 @@ export function awayInWords(distance_m: number): string {
   return distance_m === 0 ? 'over the location itself' : `${distanceInWords(distance_m)} from the location`;
 }
 
-function silenceOf({ verification, radar_source }: ReportMaterial): string[] {
+function silenceOf(material: ReportMaterial): string[] {
+  const { verification, radar_source } = material;
   const { detection_word } = verification.detection_quality;
-  const seen =
-    radar_source === null
-      ? 'No radar data of these dates are published, and the collected feeds hold no report of hail on the ground within 5 miles.'
-      : `The radar data that were searched hold no echo of ${sizeInWords(CELL_GROW_MM)} or more, and the collected feeds no report of hail on the ground, within that distance.`;
+  const within = `within ${VERIFICATION_RADIUS_MI} miles`;
   const weak = detection_word === 'limited' || detection_word === 'fair';
   return [
-    seen,
+    ...(radar_source === null || !isOnLattice(verification.location)
+      ? []
+      : [`The radar data that were searched hold no echo of ${sizeInWords(CELL_GROW_MM)} or more ${within}.`]),
+    ...(isHeard(material) ? [`The collected feeds hold no report of hail on the ground ${within}.`] : []),
     `This document does not say that no hail fell. ${ABSENCE_SENTENCE} Hail can be small, brief or narrow, fall where radar sees poorly, or go unreported.`,
-    ...(weak && radar_source !== null
+    ...(weak && radar_source !== null && isOnLattice(verification.location)
       ? [`Radar detection at this place is ${detection_word}: silence of the radar means less here than elsewhere.`]
       : []),
   ];
@@ -168,4 +171,24 @@ function unseenOf(material: ReportMaterial): string[] {
 
 function thisOrThese({ length }: readonly string[]): string {
   return length === 1 ? 'this date' : 'these dates';
+}
+
+/** False where of no storm date of the range ground reports were collected. */
+function isHeard({ verification, dates_without_reports }: ReportMaterial): boolean {
+  const { start, end } = verification.date_range;
+  return dates_without_reports.length < daysBetween(start, end);
+}
+
+/** The dates whose ground reports were not collected: silence of people says nothing there. */
+function unheardOf(material: ReportMaterial): string[] {
+  const { verification, dates_without_reports } = material;
+  if (dates_without_reports.length === 0) return [];
+  const { start, end } = verification.date_range;
+  if (!isHeard(material))
+    return [
+      `No ground reports of ${start === end ? 'this storm date' : 'these storm dates'} were collected: that none is listed says nothing.`,
+    ];
+  return [
+    `No ground reports of ${counted(dates_without_reports.length, 'storm date')} of the range were collected, and that none is listed for ${thisOrThese(dates_without_reports)} says nothing: ${datesInWords(dates_without_reports)}.`,
+  ];
 }

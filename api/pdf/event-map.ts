@@ -1,7 +1,7 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { localScale } from '../../schemas/geo/local-scale.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import { SIZE_COLORS, sizeColor } from '../../schemas/palette.ts';
+import { SIZE_COLORS, type SizeColor, sizeColor } from '../../schemas/palette.ts';
 import { BANDS_MI } from '../../schemas/resources/verification.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { MARKER_RADIUS, type Marker, placeMarkers, type Spot } from './map-markers.ts';
@@ -81,12 +81,18 @@ function drawPixels(
     return is_seen ? [{ nw, se, color: sizeColor(max_mm).color }] : [];
   });
   const of_color = Map.groupBy(boxes, ({ color }) => color);
-  for (const { color } of SIZE_COLORS) {
+  for (const step of SIZE_COLORS) {
+    const { color } = step;
     const some = of_color.get(color);
     if (some === undefined) continue;
     for (const { nw, se } of some) doc.rect(nw.x, nw.y, se.x - nw.x, se.y - nw.y);
-    doc.lineWidth(0.3).fillAndStroke(color, GROUND);
+    doc.lineWidth(0.3).fillAndStroke(color, edgeColor(step));
   }
+}
+
+/** Edge of a pixel: dark from 19 mm on. Printed in grey, the colours of 10 and 19 mm are the same. */
+export function edgeColor({ category }: SizeColor): string {
+  return category === null ? GROUND : RING;
 }
 
 /** What lies outside the radius is shown paler: it does not count. */

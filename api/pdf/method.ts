@@ -1,6 +1,9 @@
+import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import { SIZE_COLORS } from '../../schemas/palette.ts';
 import type { Verification } from '../../schemas/resources/verification.ts';
+import { OFF_LATTICE } from '../rules/detection-quality.ts';
 import { ABSENCE_SENTENCE } from './answer.ts';
+import { edgeColor } from './event-map.ts';
 import { printable } from './printable.ts';
 import type { ReportMaterial } from './report-material.ts';
 import {
@@ -25,7 +28,7 @@ import { distanceInWords, heightInWords } from './words.ts';
 const DESCRIPTION_MAX = 3000;
 const BULLET_INDENT = 10;
 const MAP_WORDS =
-  'Each little rectangle is one radar pixel of 0.01 degree, about 0.6 by 0.7 mile (0.9 by 1.1 km), colored by the largest size of the storm date. North is up; the cross is the location; rings stand at 1, 3 and 5 miles. What is paler lies outside the radius and does not count. A number is a ground report of the list below the map; where numbers would cover each other, a line leads to the place.';
+  'Each little rectangle is one radar pixel of 0.01 degree, about 0.6 by 0.7 mile (0.9 by 1.1 km), colored by the largest size of the storm date; from 0.75 in (19 mm) on its edge is dark. North is up; the cross is the location; rings stand at 1, 3 and 5 miles. What is paler lies outside the radius and does not count. A number is a ground report of the list below the map; where numbers would cover each other, a line leads to the place.';
 
 /** What no document of this kind can show. */
 const LIMITS = [
@@ -50,7 +53,12 @@ export function mapLegend(sheet: Sheet): void {
   for (const [k, step] of SIZE_COLORS.entries()) {
     const x = PAGE.left + Math.floor(k / rows) * column;
     const y = top + (k % rows) * 22;
-    artifact(doc, 'Layout', () => doc.rect(x, y + 1, 12, 16).fill(step.color));
+    artifact(doc, 'Layout', () =>
+      doc
+        .rect(x, y + 1, 12, 16)
+        .lineWidth(0.3)
+        .fillAndStroke(step.color, edgeColor(step)),
+    );
     tagged(sheet, 'P', () => {
       write(sheet, `from ${stepInches(step)} in (${step.mm_min} mm)`, x + 17, y + 8, SMALL);
       write(sheet, stepName(step), x + 17, y + 16.5, SMALL);
@@ -100,7 +108,9 @@ function sourceSentence({ data_source, radar_source }: ReportMaterial): string {
   }
 }
 
-function qualityInWords({ detection_quality }: Verification): string {
+function qualityInWords({ detection_quality, location }: Verification): string {
+  // Geometry may call such a place excellent; whatever radar stands there, its data are not among those searched.
+  if (!isOnLattice(location)) return `${OFF_LATTICE} What radars near it see is not searched here.`;
   const { hdqi, detection_word, resolution, nearest_radar, beam_height_m, freezing_level_m } = detection_quality;
   const near =
     nearest_radar === null

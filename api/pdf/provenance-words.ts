@@ -5,6 +5,8 @@ export interface NotRealMark {
   readonly band: string;
   readonly map: string;
   readonly lead: string;
+  /** In the title of the file. */
+  readonly title: string;
   /** Beside the name of every source. */
   readonly aside: string;
 }
@@ -15,12 +17,14 @@ const NOT_REAL: Readonly<Record<MixedProvenance, NotRealMark | null>> = {
     band: 'SIMULATED DATA - NOT REAL WEATHER',
     map: 'SIMULATED',
     lead: 'Simulated data:',
+    title: 'simulated data, not real weather',
     aside: ' (simulated)',
   },
   mixed: {
     band: 'PARTLY SIMULATED DATA - NOT ALL OF THIS IS REAL WEATHER',
     map: 'PARTLY SIMULATED',
     lead: 'Partly simulated data:',
+    title: 'partly simulated data, not all of this is real weather',
     aside: ' (may be simulated)',
   },
 };

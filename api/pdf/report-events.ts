@@ -12,6 +12,8 @@ export const EVENT_REPORTS_MAX = 100;
 export const REPORTS_MAX = 1000;
 
 const RADIUS_M = VERIFICATION_RADIUS_MI * METRES_PER_MILE;
+/** A point so near to a pixel lies on its edge: no more than what rounding leaves, m. */
+const EDGE_M = 0.01;
 const VERDICT_RANK: Readonly<Record<Verdict, number>> = { hit: 2, marginal: 1, miss: 0 };
 
 /** A pixel and how far its rectangle is from the point; 0 where it holds the point. */
@@ -25,7 +27,7 @@ export interface ReportEvent {
   readonly pixels: readonly ReportPixel[];
   /** Largest pixel within the radius, the nearest of equals; null without any, and where there is no map. */
   readonly largest: PlacedPixel | null;
-  /** The pixel that holds the point, where it has a signal and there is a map. */
+  /** The pixel that holds the point, the largest of those on whose edge it lies; where it has a signal and there is a map. */
   readonly overhead: ReportPixel | null;
   /** All of them. */
   readonly reports: readonly ReportedHail[];
@@ -34,6 +36,8 @@ export interface ReportEvent {
   readonly has_map: boolean;
   /** False where no radar data of the date are published: silence of the radar means nothing then. */
   readonly has_radar: boolean;
+  /** False where no ground reports of the date were collected: that none is listed means nothing then. */
+  readonly has_reports: boolean;
   /** Hours that radar data are published for; null for all of them. */
   readonly seen_hours: number | null;
 }
@@ -48,6 +52,7 @@ export function reportEvents(material: ReportMaterial): ReportEvent[] {
   const { dates_without_data, dates_seen_in_part } = verification.radar_gaps;
   const dark = new Set(dates_without_data);
   const hours_of = new Map(dates_seen_in_part.map(({ date, hours }) => [date, hours]));
+  const unheard = new Set(material.dates_without_reports);
   const dates = verification.events.map(({ event_date }) => event_date).join(', ');
   const given = events.map(({ event_date }) => event_date).join(', ');
   if (given !== dates) throw new RangeError(`material is for '${given}', expected the events '${dates}'`);
@@ -60,8 +65,9 @@ export function reportEvents(material: ReportMaterial): ReportEvent[] {
     const has_map = mapped.has(event.event_date);
     const placed = has_map ? inPixels(verification.location, pixels) : { largest: null, overhead: null };
     const has_radar = event.max_size_mm !== null || (radar_source !== null && !dark.has(event.event_date));
+    const has_reports = reports.length > 0 || !unheard.has(event.event_date);
     const seen_hours = hours_of.get(event.event_date) ?? null;
-    return { event, ...placed, pixels, reports, listed, has_map, has_radar, seen_hours };
+    return { event, ...placed, pixels, reports, listed, has_map, has_radar, has_reports, seen_hours };
   });
 }
 
@@ -81,19 +87,17 @@ function inPixels(
   point: Position,
   pixels: readonly ReportPixel[],
 ): { largest: PlacedPixel | null; overhead: ReportPixel | null } {
-  const [row, col] = [latRow(point.lat), lonCol(point.lon)];
   let largest: PlacedPixel | null = null;
   let overhead: ReportPixel | null = null;
   for (const pixel of pixels) {
-    const [pixel_row, pixel_col] = [latRow(pixel.lat), lonCol(pixel.lon)];
-    if (pixel_row === row && pixel_col === col) overhead = pixel;
-    if (largest !== null && pixel.max_mm < largest.max_mm) continue;
-    const distance_m = shortDistanceM(point, nearestInPixel(point, pixel_row, pixel_col));
+    const distance_m = shortDistanceM(point, nearestInPixel(point, latRow(pixel.lat), lonCol(pixel.lon)));
     if (distance_m > RADIUS_M) continue;
+    if (distance_m < EDGE_M && (overhead === null || pixel.max_mm > overhead.max_mm)) overhead = pixel;
+    if (largest !== null && pixel.max_mm < largest.max_mm) continue;
     if (largest === null || pixel.max_mm > largest.max_mm || distance_m < largest.distance_m)
       largest = { ...pixel, distance_m };
   }
   if (largest === null) return { largest, overhead };
   const distance_m = pixelDistanceM(point, latRow(largest.lat), lonCol(largest.lon));
-  return { largest: { ...largest, distance_m }, overhead };
+  return { largest: { ...largest, distance_m: distance_m < EDGE_M ? 0 : distance_m }, overhead };
 }

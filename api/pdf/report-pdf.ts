@@ -66,7 +66,8 @@ function drawEvents(sheet: Sheet, events: readonly ReportEvent[], around: Parame
 function infoOf({ generated_ms, verification, data_source, report_id }: ReportMaterial): PDFKit.DocumentInfo {
   const { location, date_range } = verification;
   const place = coordinates(location);
-  const kind = notRealMark(data_source) === null ? '' : ' (simulated data, not real weather)';
+  const not_real = notRealMark(data_source);
+  const kind = not_real === null ? '' : ` (${not_real.title})`;
   return {
     Title: `${DOCUMENT_NAME} at ${place}, ${date_range.start} to ${date_range.end}${kind}`,
     Author: 'hail',

@@ -1,7 +1,7 @@
 import { SIZE_COLORS, type SizeColor } from '../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
-import { MAP_SIDE } from './event-map.ts';
+import { edgeColor, MAP_SIDE } from './event-map.ts';
 import type { Spot } from './map-markers.ts';
 import { type Sheet, write } from './sheet.ts';
 import { MAP_SMALL } from './styles.ts';
@@ -13,7 +13,11 @@ export const LEGEND_HEIGHT = 26;
 /** Colours of the pixels below a map, each with the size from which it applies. */
 export function drawLegend(sheet: Sheet, { x, y }: Spot): void {
   const { doc } = sheet;
-  for (const [k, { color }] of SIZE_COLORS.entries()) doc.rect(x + k * STEP, y, STEP, 7).fill(color);
+  for (const [k, step] of SIZE_COLORS.entries())
+    doc
+      .rect(x + k * STEP, y, STEP, 7)
+      .lineWidth(0.3)
+      .fillAndStroke(step.color, edgeColor(step));
   for (const [k, step] of SIZE_COLORS.entries()) {
     const last = k === SIZE_COLORS.length - 1;
     write(sheet, `${stepInches(step)}${last ? ' in' : ''}`, x + k * STEP, y + 14.5, MAP_SMALL);

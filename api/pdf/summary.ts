@@ -61,8 +61,10 @@ function spanInWords(event: ReportEvent['event']): string {
   return first === last ? ` at ${first} UTC` : ` from ${first} to ${last} UTC`;
 }
 
-function reportSentences({ event, reports }: ReportEvent): string[] {
+function reportSentences({ event, reports, has_reports }: ReportEvent): string[] {
   const [nearest] = reports;
+  if (!has_reports)
+    return ['No ground reports of this storm date were collected: whether anybody reported hail is not known.'];
   if (nearest === undefined)
     return [
       `None within ${VERIFICATION_RADIUS_MI} miles in the collected feeds. That nobody reported hail does not show that none fell.`,

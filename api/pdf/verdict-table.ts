@@ -69,8 +69,12 @@ const COLUMNS: readonly Column<ReportEvent>[] = [
     head: 'Ground reports: number, largest',
     x: 473,
     width: 85,
-    text: ({ reports }) =>
-      reports.length === 0 ? 'none' : `${reports.length}: ${sizeInWords(largestReport(reports))}`,
+    text: ({ reports, has_reports }) =>
+      reports.length > 0
+        ? `${reports.length}: ${sizeInWords(largestReport(reports))}`
+        : has_reports
+          ? 'none'
+          : 'not collected',
     below: ({ event, reports }) =>
       reports.length === 0 ? '' : event.ground_truth.corroborated ? 'corroborated' : 'not corroborated',
   },
@@ -88,7 +92,7 @@ export function verdictTable(sheet: Sheet, events: readonly ReportEvent[], storm
   for (const note of notesOf(events)) paragraph(sheet, `${CAPPED} ${note}`, SMALL, 2);
   paragraph(
     sheet,
-    `${stormDayInWords(storm_day_start_hour)} In the United States the evening falls on the next UTC date: 01:00 UTC on May 2 is 9:00 p.m. EDT, 8:00 p.m. CDT, 7:00 p.m. MDT and 6:00 p.m. PDT on May 1. Storm dates that are not listed have no signal in the published data.`,
+    `${stormDayInWords(storm_day_start_hour)} In the United States the evening falls on the next UTC date: 01:00 UTC on May 2 is 9:00 p.m. EDT, 8:00 p.m. CDT, 7:00 p.m. MDT and 6:00 p.m. PDT on May 1, and belongs to the storm date ${storm_day_start_hour <= 1 ? '2026-05-02' : '2026-05-01'}. Storm dates that are not listed have no signal in the published data.`,
     SMALL,
     2,
   );

@@ -1,5 +1,5 @@
 import { boxAround } from '../../schemas/geo/around.ts';
-import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, isOnLattice, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
 import { VERIFICATION_RADIUS_MI, type Verification } from '../../schemas/resources/verification.ts';
@@ -26,7 +26,7 @@ import {
 } from '../rules/verification.ts';
 import type { Terrain } from '../terrain.ts';
 import { datesSeenInPart } from './dates-seen-in-part.ts';
-import { datesWithoutData } from './dates-without-data.ts';
+import { datesWithoutData, datesWithoutReports } from './dates-without-data.ts';
 import { gapsAt } from './point-gaps.ts';
 import { pointPixels } from './point-pixels.ts';
 import { FILES, selectList } from './select.ts';
@@ -53,6 +53,8 @@ export interface ReadVerification {
   readonly events: readonly EventMaterial[];
   /** Provenance of the radar data alone; null when none of the range are published, whatever the reports say. */
   readonly radar_source: MixedProvenance | null;
+  /** Storm dates of the range of which no ground report can be here, ascending: that none is told says nothing. */
+  readonly dates_without_reports: readonly string[];
 }
 
 /** So far around the point pixels are read: a drawing shows a little more than the radius. */
@@ -124,6 +126,10 @@ async function verificationAt(
     ...used.map((report) => report.data_source),
   ]);
   const dates_without_data = datesWithoutData(edition, date_start, date_end);
+  const reported = new Set(used.map(({ storm_date }) => storm_date));
+  const dates_without_reports = datesWithoutReports(edition, date_start, date_end).filter(
+    (date) => !reported.has(date),
+  );
   const judged = {
     location: point,
     date_range: { start: date_start, end: date_end },
@@ -131,6 +137,8 @@ async function verificationAt(
       hasReports: collection !== null,
       without_data: dates_without_data.length,
       storm_day_start_hour,
+      without_reports: dates_without_reports.length,
+      isPublished: isOnLattice(point),
     }),
     events,
   };
@@ -148,7 +156,7 @@ async function verificationAt(
     data_source,
     data_as_of: as_of_ms === null ? null : timestamp(as_of_ms),
   };
-  return { verification, events: materialOf(found, pixels), radar_source };
+  return { verification, events: materialOf(found, pixels), radar_source, dates_without_reports };
 }
 
 function reportsAround(

@@ -13,7 +13,13 @@ const EXAMPLE_REQUEST = { lat: 35.22, lon: -97.44, date_start: '2026-04-01', dat
 const EXAMPLE_JUDGED = {
   location: { lat: 35.22, lon: -97.44 },
   date_range: { start: '2026-04-01', end: '2026-05-01' },
-  methodology: methodologyOf('observed', { hasReports: true, without_data: 0, storm_day_start_hour: 0 }),
+  methodology: methodologyOf('observed', {
+    hasReports: true,
+    without_data: 0,
+    without_reports: 0,
+    isPublished: true,
+    storm_day_start_hour: 0,
+  }),
   events: [
     {
       event_date: '2026-05-01',

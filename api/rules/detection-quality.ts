@@ -9,7 +9,8 @@ import type { TerrainModel } from '../terrain.ts';
 import { rounded } from './rounded.ts';
 
 const [WEST, SOUTH, EAST, NORTH] = LATTICE_BBOX;
-const OFF_LATTICE = `The point lies outside the published area, ${SOUTH} to ${NORTH} N and ${-WEST} to ${-EAST} W: no data can exist there.`;
+/** What is said of a place where no data can be. */
+export const OFF_LATTICE = `The point lies outside the published area, ${SOUTH} to ${NORTH} N and ${-WEST} to ${-EAST} W: no data can exist there.`;
 
 /** The block as the interface writes it, and whether the place counts as covered. */
 export interface PlaceQuality {

@@ -17,6 +17,7 @@ import type { DayMax } from '../../schemas/tables/day-max.ts';
 import type { GroundReport } from '../../schemas/tables/ground-reports.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
+import { OFF_LATTICE } from './detection-quality.ts';
 import { isPixelWithin, pixelDistanceM } from './pixel-distance.ts';
 import { pointConfidence } from './point-confidence.ts';
 import { pixelKey } from './portfolio-impacts.ts';
@@ -309,23 +310,32 @@ export interface DataAtHand {
   readonly without_data: number;
   /** Hour of UTC at which a storm date begins. */
   readonly storm_day_start_hour: number;
+  /** Storm dates of the range whose ground reports were not collected. */
+  readonly without_reports: number;
+  /** False where the point lies outside the area that data are published of. */
+  readonly isPublished: boolean;
 }
 
 /** How verdicts are made, and what is to be known of the data. */
 export function methodologyOf(
   data_source: Verification['data_source'],
-  { hasReports, without_data, storm_day_start_hour }: DataAtHand,
+  { hasReports, without_data, without_reports, isPublished, storm_day_start_hour }: DataAtHand,
 ): Verification['methodology'] {
-  const reports = hasReports ? '' : ' No ground reports are published here, so nothing is corroborated.';
+  const unheard =
+    without_reports === 0
+      ? ''
+      : ` Storm dates of the range for which no ground reports were collected: ${without_reports}. That none is told there says nothing.`;
+  const reports = hasReports ? unheard : ' No ground reports are published here, so nothing is corroborated.';
   const dark =
     without_data === 0
       ? ''
       : ` Storm dates of the range for which no radar data are published: ${without_data}. Where they have no event, that says nothing.`;
+  const outside = isPublished ? '' : ` ${OFF_LATTICE}`;
   const source = data_source === null ? '' : SOURCES[data_source];
   const day = ` ${stormDayInWords(storm_day_start_hour)}${storm_day_start_hour === 0 ? EVENING : ''}`;
   return {
     version: METHODOLOGY_VERSION,
-    description: `${HOW}${day}${reports}${dark}${source}`,
+    description: `${HOW}${day}${outside}${reports}${dark}${source}`,
     bands_mi: [...BANDS_MI],
   };
 }

@@ -62,7 +62,7 @@ const AreaPoint = z
     const given = [lng, lon].filter((value) => value !== undefined);
     const [only] = given;
     if (only !== undefined && given.length === 1) return { lat, lon: only };
-    const message = given.length === 0 ? 'expected number, received undefined' : 'is given as lng and as lon';
+    const message = given.length === 0 ? 'is missing, expected number' : 'is given as lng and as lon';
     context.addIssue({ code: 'custom', path: ['lng'], message, input: only });
     return z.NEVER;
   });

@@ -302,15 +302,15 @@ test('alerts/subscribe makes a subscription of 25 km that the current variant sh
 });
 
 for (const [what, change, message] of [
-  ['without a location', { location: undefined }, '/location: expected object, received undefined'],
+  ['without a location', { location: undefined }, '/location: is missing, expected object'],
   [
     'with lon instead of lng',
     { location: { lat: 35, lon: -97 } },
-    '/location/lng: expected number, received undefined (use lng)',
+    '/location/lng: is missing, expected number (use lng)',
   ],
-  ['without a threshold', { threshold_mm: undefined }, '/threshold_mm: expected number, received undefined'],
+  ['without a threshold', { threshold_mm: undefined }, '/threshold_mm: is missing, expected number'],
   ['with a threshold below 10 mm', { threshold_mm: 9.9 }, '/threshold_mm: too small: expected number to be >=10'],
-  ['without an address', { webhook_url: undefined }, '/webhook_url: expected string, received undefined'],
+  ['without an address', { webhook_url: undefined }, '/webhook_url: is missing, expected string'],
   ['with an address that is refused', { webhook_url: 'http://hooks.example.com' }, '/webhook_url: is not https'],
 ] as const)
   test(`alerts/subscribe ${what} is 400`, async (t) => {

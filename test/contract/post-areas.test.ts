@@ -92,7 +92,7 @@ test('a name of 100 characters is taken, whatever they take in UTF-16', async (t
 for (const [what, body, message] of [
   ['without a kind', { ...pointBody(), kind: undefined }, /^\/kind: /],
   ['of another kind', pointBody({ kind: 'circle' }), /^\/kind: /],
-  ['without a name', pointBody({ name: undefined }), /^\/name: expected string/],
+  ['without a name', pointBody({ name: undefined }), /^\/name: is missing, expected string/],
   ['with an empty name', pointBody({ name: '' }), /^\/name: expected 1 to 100 characters/],
   ['with a blank name', polygonBody({ name: ' \t' }), /^\/name: expected 1 to 100 characters/],
   ['with a name of 101 characters', polygonBody({ name: 'x'.repeat(101) }), /^\/name: expected 1 to 100 characters/],

@@ -27,7 +27,10 @@ test.serial('verify answers without a server or records what POST /v1/verify ans
   t.true(out.includes(verification_hash));
   t.true(out.includes('\nWithout radar data: 2026-04-25 to 2026-04-30.\n'));
   t.true(out.includes('\nWith radar data of some hours only: 2026-05-01 to 2026-05-02.\n'));
-  t.regex((await it.run('verify', '45', '-80', ...RANGE)).out, /0 storm dates .*\n\nNo echo of 5 mm and no report\./);
+  t.regex(
+    (await it.run('verify', '45', '-80', ...RANGE)).out,
+    /0 storm dates .*\n\nNo echo of 5 mm and no report in what is published\./,
+  );
 });
 
 test.serial('verify refuses with exit code 2 what POST /v1/verify would refuse', async (t) => {

@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { inflateSync } from 'node:zlib';
 import test from 'ava';
+import { edgeColor } from '../../../api/pdf/event-map.ts';
 import type { ReportMaterial } from '../../../api/pdf/report-material.ts';
 import { reportPdf } from '../../../api/pdf/report-pdf.ts';
+import { SIZE_COLORS, type SizeColor } from '../../../schemas/palette.ts';
+import { addDays } from '../../../schemas/time.ts';
 import { METRES_PER_MILE, MM_PER_INCH } from '../../../schemas/units.ts';
 import { hasPdftotext, pagesByPoppler, pagesIn, textsIn } from '../../support/data/pdf-reading.ts';
 import {
@@ -20,6 +23,12 @@ const HOSTILE =
 
 const plain = (material: ReportMaterial) => reportPdf(material, { compress: false });
 const nothingFound = () => reportMaterial(MAY, []);
+
+/** Grey of a colour on a printer without ink of colours, 0 to 255. */
+function greyOf(color: string): number {
+  const [r, g, b] = [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16)) as [number, number, number];
+  return 0.299 * r + 0.587 * g + 0.114 * b;
+}
 
 /** All that a document must tell of a claim, as it is written. */
 function factsOf({ verification, events }: ReportMaterial): string[] {
@@ -173,10 +182,58 @@ test('silence is claimed only for the storm dates on which radar looked at the p
   t.notRegex(blind, /No hail signal/);
 });
 
-test('where ground reports were never taken in, the document says so', async (t) => {
-  const said = /Ground reports were never taken in here: that none is listed says nothing\./;
-  t.regex(textsIn(await plain(reportMaterial(MAY, [], { has_reports: false }))).join(' '), said);
-  t.notRegex(textsIn(await plain(nothingFound())).join(' '), said);
+test('of storm dates whose ground reports were not collected nobody is said to have been silent', async (t) => {
+  const wordsOf = async (dates: readonly string[]) => {
+    const found = [{ event: verdictOf('2026-05-02'), pixels: [], reports: [] }];
+    return textsIn(await plain(reportMaterial(MAY, found, { dates_without_reports: dates }))).join(' ');
+  };
+  const silent = /feeds hold no report .* None within 5 miles in the collected feeds/;
+  t.regex(await wordsOf([]), silent);
+  t.notRegex(await wordsOf([]), /not collected|were collected/);
+  const some = await wordsOf(['2026-05-02', '2026-05-03']);
+  t.regex(some, /No ground reports of 2 storm dates of the range were collected, [^:]+: 2026-05-02 to 2026-05-03\./);
+  t.regex(some, /not collected .* whether anybody reported hail is not known\./);
+  const none = await wordsOf(Array.from({ length: 30 }, (_, k) => addDays(MAY.start, k)));
+  t.regex(none, /No ground reports of these storm dates were collected: that none is listed says nothing\./);
+  t.notRegex(none, /collected feeds/);
+});
+
+test('a place outside the area of the data gets no word of silence, however well a radar sees it', async (t) => {
+  const material = nothingFound();
+  const honolulu = { ...material.verification, location: { lat: 21.3, lon: -157.86 } };
+  const [inside, outside] = await Promise.all(
+    [material, { ...material, verification: honolulu }].map(async (one) => textsIn(await plain(one)).join(' ')),
+  );
+  t.regex(inside ?? '', /No hail signal .* hold no echo .* Detection here is good/);
+  t.regex(outside ?? '', /No radar data can exist for this location: nothing can be said\./);
+  t.notRegex(outside ?? '', /No hail signal|hold no echo|Detection here/);
+});
+
+test('over a place on the edge between pixels the largest of them stands', async (t) => {
+  const pixels = [
+    { lat: 36.335, lon: -97.255, max_mm: 21 },
+    { lat: 36.335, lon: -97.245, max_mm: 37.4 },
+    { lat: 36.345, lon: -97.245, max_mm: 40.4 },
+    { lat: 36.355, lon: -97.245, max_mm: 30 },
+  ];
+  const material = reportMaterial(MAY, [
+    { event: verdictOf('2026-05-01', { max_size_mm: 40.4 }), pixels, reports: [] },
+  ]);
+  const verification = { ...material.verification, location: { lat: 36.34, lon: -97.25 } };
+  t.regex(
+    textsIn(await plain({ ...material, verification })).join(' '),
+    /40\.4 mm\), golf ball size, over the location itself\. .* location itself reached 1\.59 in \(40\.4 mm\)\./,
+  );
+});
+
+test('printed in grey, no two sizes side by side on the scale look the same', (t) => {
+  for (const [k, step] of SIZE_COLORS.slice(1).entries()) {
+    const before = SIZE_COLORS[k] as SizeColor;
+    t.true(
+      edgeColor(step) !== edgeColor(before) || greyOf(before.color) - greyOf(step.color) > 18,
+      `${before.mm_min} and ${step.mm_min} mm`,
+    );
+  }
 });
 
 test('where reports alone speak of the dates, no radar is named as a source', async (t) => {
@@ -210,9 +267,9 @@ test('a report on a date without radar data is told as that, not as silence of t
   t.regex(textsIn(await plain(in_part)).join(' '), /in the 2 hours of this storm date that have radar data, of 24\./);
 });
 
-for (const [data_source, band, map] of [
-  ['simulated', 'SIMULATED DATA - NOT REAL WEATHER', 'SIMULATED'],
-  ['mixed', 'PARTLY SIMULATED DATA - NOT ALL OF THIS IS REAL WEATHER', 'PARTLY SIMULATED'],
+for (const [data_source, band, map, title] of [
+  ['simulated', 'SIMULATED DATA - NOT REAL WEATHER', 'SIMULATED', 'simulated data'],
+  ['mixed', 'PARTLY SIMULATED DATA - NOT ALL OF THIS IS REAL WEATHER', 'PARTLY SIMULATED', 'partly simulated data'],
 ] as const)
   test(`${data_source} data: every page says so above and below, and so do every map and the title`, async (t) => {
     const pdf = await plain(claimMaterial({}, data_source));
@@ -220,7 +277,7 @@ for (const [data_source, band, map] of [
     t.is(texts.filter((text) => text === band).length, 2 * pagesIn(pdf));
     t.is(texts.filter((text) => text === map).length, 3);
     // Strings with characters beyond Latin are UTF-16 in the file.
-    t.true(pdf.includes(Buffer.from('(simulated data', 'utf16le').swap16().subarray(2)));
+    t.true(pdf.includes(Buffer.from(title, 'utf16le').swap16()));
   });
 
 test('observed data bear no such mark', async (t) => {
@@ -231,6 +288,8 @@ test('times on another UTC date than the storm date say which', async (t) => {
   const texts = textsIn(await plain(claimMaterial({ storm_day_start_hour: 12 })));
   t.true(texts.includes('to May 13, 00:06'));
   t.regex(texts.join(' '), /A storm date runs from 12:00 UTC to 12:00 UTC of the next day/);
+  t.regex(texts.join(' '), /PDT on May 1, and belongs to the storm date 2026-05-01\./);
+  t.regex(textsIn(await plain(claimMaterial())).join(' '), /PDT on May 1, and belongs to the storm date 2026-05-02\./);
 });
 
 test('a document has a title, its language, bookmarks, and its structure for readers that speak', async (t) => {

@@ -139,7 +139,7 @@ export function reportMaterial(
     events: materials,
     data_source,
     radar_source: data_source,
-    has_reports: true,
+    dates_without_reports: [],
     dates_uncovered: [],
     storm_day_start_hour: 0,
     ...more,
