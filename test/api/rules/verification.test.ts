@@ -197,7 +197,13 @@ test('rows of several stretches of a running date add up', (t) => {
 
 test('the methodology says what a storm date is, and speaks of evenings only where one falls apart', (t) => {
   const said = (storm_day_start_hour: number) =>
-    methodologyOf('observed', { hasReports: true, without_data: 0, storm_day_start_hour }).description;
+    methodologyOf('observed', {
+      hasReports: true,
+      without_data: 0,
+      without_reports: 0,
+      isPublished: true,
+      storm_day_start_hour,
+    }).description;
   t.regex(
     said(0),
     /A storm date is a UTC calendar day; .* An evening in the United States falls on the next UTC date\./,
