@@ -164,7 +164,7 @@ export const updateWebhookEndpoint = writeEndpoint({
   price: () => ({ operation: 'webhooks.update', credits: 2, count: 1 }),
   prepare: async ({ params, body, caller, services }) => {
     await knownWebhook(services, caller.business_id, params.id);
-    await checkTold(services.records.reader, params.id, body.events ?? []);
+    if (body.events !== undefined) await checkTold(services.records.reader, params.id, body.events);
     const updated = sentFields(body);
     if (body.url !== undefined) await judged(services, body.url);
     return updated;
