@@ -12,7 +12,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
   [/^schemas\/tables\//, /^schemas\/resources\//, /^schemas\/nowcast\//],
   [
     /^pipeline\/(error|grid|duckdb|files|log|config|storm-paths)\.ts$/,
-    /^api\/(config|event-loop|observers|errors|decode|store|thread|duckdb|root-memory|catalog|live|terrain)\.ts$/,
+    /^api\/(config|die|event-loop|observers|errors|decode|store|thread|duckdb|root-memory|catalog|live|terrain)\.ts$/,
   ],
   [
     /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles|train)\//,

@@ -249,8 +249,11 @@ export function startRunning(parts: RunParts): () => Promise<void> {
 
 /** A run that hangs, as on a mount whose server is gone, would keep the other jobs of this process, and its own from another one. */
 async function endedOrDead(run: Promise<void>, { limit_ms, hang_ms }: RunSettings): Promise<void> {
-  const longest_ms = limit_ms + hang_ms;
-  const timer = setTimeout(() => die(`a job is not over after ${longest_ms} ms`), longest_ms);
+  const hangs = () => die(`a job is not over after ${limit_ms + hang_ms} ms`);
+  // One after the other: a process that stood still for long gives its run up first.
+  let timer = setTimeout(() => {
+    timer = setTimeout(hangs, hang_ms);
+  }, limit_ms);
   try {
     await run;
   } finally {
