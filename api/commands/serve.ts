@@ -14,7 +14,7 @@ import { EARLIER_ENDPOINTS } from '../legacy/routes/index.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { telemetryOf } from '../middleware/telemetry.ts';
 import { describeApi } from '../openapi.ts';
-import { startReadingAhead } from '../read-ahead.ts';
+import { startReadingAhead } from '../queries/read-ahead.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../records/first-business.ts';
 import { archives } from '../routes/archives.ts';
 import { docsPage } from '../routes/docs.ts';

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import { addDays } from '../schemas/time.ts';
-import type { Edition } from './catalog.ts';
-import { PIXEL_FILE } from './queries/pixel-file.ts';
-import type { Services } from './services.ts';
+import { addDays } from '../../schemas/time.ts';
+import type { Catalog, Edition } from '../catalog.ts';
+import type { FileMemory } from './file-memory.ts';
+import { PIXEL_FILE } from './pixel-file.ts';
 
 /** So many storm dates a question about a point may look back. */
 const DAYS = 365;
@@ -12,7 +12,7 @@ const DAYS = 365;
  * first, as far as the memory has room. Nothing waits for it. The function returned ends it.
  */
 export function startReadingAhead(
-  { catalog, files }: Pick<Services, 'catalog' | 'files'>,
+  { catalog, files }: { readonly catalog: Catalog; readonly files: FileMemory },
   log: Logger,
 ): () => Promise<void> {
   return catalog.afterEdition({
