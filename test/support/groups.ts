@@ -37,10 +37,13 @@ const GROUPS = {
   queries: ['api/queries/', 'api/duckdb.', 'api/catalog.', 'api/http/', 'api/live.', 'api/middleware/'],
   api: ['api/'],
   ingest: ['pipeline/run/ingest', 'pipeline/run/r', 'pipeline/run/score'],
-  climatology: ['pipeline/run/climat', 'pipeline/run/kept'],
   feeds: ['pipeline/run/'],
   publish: ['pipeline/publish/'],
-  sources: ['pipeline/sources/', 'pipeline/forecast/', 'pipeline/commands/', 'pipeline/config.', 'pipeline/files.'],
+  sources: [
+    ...['pipeline/sources/', 'pipeline/forecast/', 'pipeline/commands/'],
+    ...['pipeline/config.', 'pipeline/files.', 'pipeline/log.'],
+  ],
+  documents: ['readme.', 'data-readme.'],
   read: ['pipeline/read/'],
   schemas: ['bench/', 'house.', 'schemas/', 'science.'],
   computing: ['pipeline/d', 'pipeline/p', 'pipeline/simulate/', 'pipeline/swath/', 'pipeline/t'],
@@ -52,7 +55,6 @@ const ALONE = [
   'contract/get-hail-forecast.',
   'contract/get-hail-outlook.',
   'contract/overload.',
-  'contract/vanished-data.',
   'pipeline/run/schedule.',
 ];
 

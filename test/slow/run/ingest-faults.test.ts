@@ -29,7 +29,7 @@ import {
   scratch,
 } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
-import { constantPacking, gribFile, simplePacking } from '../read/grib2-files.ts';
+import { constantPacking, gribFile, simplePacking } from '../../pipeline/read/grib2-files.ts';
 
 test('a bad file costs nothing else: the other scans are published as if it were not there', async (t) => {
   const scans = await aroundMidnight();
