@@ -51,6 +51,7 @@ const GROUPS = {
 
 /** Files that keep a process to themselves: they fill the machine, or go by clocks that nobody may hold up meanwhile. */
 const ALONE = [
+  'api/http/connections.',
   'api/push/watch.',
   'contract/get-hail-forecast.',
   'contract/get-hail-outlook.',
