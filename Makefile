@@ -44,7 +44,7 @@ test-records: install ## run the tests of the records and the queue on PostgreSQ
 	@ava 'test/records/**' 'test/api/queue/**'
 
 .PHONY: test-slow
-test-slow: install ## run the slow tests: full grids, fuzz, kills, a browser
+test-slow: install ## run the slow tests: full grids, faults of files and roots, fuzz, kills, a browser
 	@ava --timeout=20m 'test/slow/**'
 
 .PHONY: test-kill

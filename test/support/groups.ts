@@ -37,10 +37,13 @@ const GROUPS = {
   queries: ['api/queries/', 'api/duckdb.', 'api/catalog.', 'api/http/', 'api/live.', 'api/middleware/'],
   api: ['api/'],
   ingest: ['pipeline/run/ingest', 'pipeline/run/r', 'pipeline/run/score'],
-  climatology: ['pipeline/run/climat', 'pipeline/run/kept'],
   feeds: ['pipeline/run/'],
   publish: ['pipeline/publish/'],
-  sources: ['pipeline/sources/', 'pipeline/forecast/', 'pipeline/commands/', 'pipeline/config.', 'pipeline/files.'],
+  sources: [
+    ...['pipeline/sources/', 'pipeline/forecast/', 'pipeline/commands/'],
+    ...['pipeline/config.', 'pipeline/files.', 'pipeline/log.'],
+  ],
+  documents: ['readme.', 'data-readme.'],
   read: ['pipeline/read/'],
   schemas: ['bench/', 'house.', 'schemas/', 'science.'],
   computing: ['pipeline/d', 'pipeline/p', 'pipeline/simulate/', 'pipeline/swath/', 'pipeline/t'],
@@ -48,11 +51,11 @@ const GROUPS = {
 
 /** Files that keep a process to themselves: they fill the machine, or go by clocks that nobody may hold up meanwhile. */
 const ALONE = [
+  'api/http/connections.',
   'api/push/watch.',
   'contract/get-hail-forecast.',
   'contract/get-hail-outlook.',
   'contract/overload.',
-  'contract/vanished-data.',
   'pipeline/run/schedule.',
 ];
 

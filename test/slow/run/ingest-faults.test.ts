@@ -13,6 +13,7 @@ import { listFolder } from '../../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { openPile } from '../../../pipeline/sources/pile.ts';
 import { planScans } from '../../../pipeline/sources/plan.ts';
+import { constantPacking, gribFile, simplePacking } from '../../pipeline/read/grib2-files.ts';
 import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import { diary } from '../../support/data/diary.ts';
 import { published, without } from '../../support/data/published-scans.ts';
@@ -29,7 +30,6 @@ import {
   scratch,
 } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
-import { constantPacking, gribFile, simplePacking } from '../read/grib2-files.ts';
 
 test('a bad file costs nothing else: the other scans are published as if it were not there', async (t) => {
   const scans = await aroundMidnight();

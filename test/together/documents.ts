@@ -1,3 +1,3 @@
 import { declareGroup } from '../support/groups.ts';
 
-declareGroup('climatology');
+declareGroup('documents');
