@@ -59,6 +59,8 @@ export class PostgresServer {
   readonly #url: string;
   readonly #tables: readonly string[];
   readonly #sockets = new Set<Socket>();
+  /** Tell those who wait for a connection that its pool was ended. */
+  readonly #waiting = new Set<() => void>();
   #waits = START_WAITS;
   #pool: pg.Pool;
   #outOfBandPool: pg.Pool;
@@ -75,7 +77,7 @@ export class PostgresServer {
       new PostgresDialect({ pool: { connect, end: async () => {}, options: { connectionString: url } } });
     this.writing = dialect(() => this.#connect(() => this.#closed !== null));
     this.reading = dialect(() => this.#connect(() => this.#closed === 'silent'));
-    this.outOfBand = dialect(async () => this.#session(await this.#outOfBandPool.connect()));
+    this.outOfBand = dialect(async () => this.#session(await this.#take(() => this.#outOfBandPool)));
   }
 
   /** True while writers are refused at once. */
@@ -93,6 +95,7 @@ export class PostgresServer {
   async close(): Promise<void> {
     this.#ended = true;
     const ended = Promise.all([this.#pool.end(), this.#outOfBandPool.end()]);
+    for (const tell of this.#waiting) tell();
     await Promise.race([ended, sleep(CLOSE_MS, null, { ref: false })]);
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -135,6 +138,23 @@ export class PostgresServer {
     for (const pool of [this.#pool, this.#outOfBandPool]) void pool.end();
     this.#pool = this.#newPool(CONNECTIONS);
     this.#outOfBandPool = this.#newPool(OUT_OF_BAND_CONNECTIONS);
+    for (const tell of this.#waiting) tell();
+  }
+
+  /** A connection of a pool, or of the one that takes its place meanwhile: a pool that is ended forgets who waits for it. */
+  async #take(pool: () => pg.Pool): Promise<pg.PoolClient> {
+    const until_ms = performance.now() + this.#connect_ms;
+    do {
+      const { promise: ended, resolve } = Promise.withResolvers<null>();
+      const tell = () => resolve(null);
+      this.#waiting.add(tell);
+      const taking = pool().connect();
+      const client = await Promise.race([taking, ended]).finally(() => this.#waiting.delete(tell));
+      if (client !== null) return client;
+      // It may be given all the same; what else becomes of it concerns nobody any more.
+      taking.then((late) => late.release(true)).catch(() => {});
+    } while (performance.now() < until_ms);
+    throw new NoAnswer('connections were given up again and again');
   }
 
   async #connect(refused: () => boolean): Promise<PostgresPoolClient> {
@@ -144,7 +164,7 @@ export class PostgresServer {
     refuse();
     const [started_ms, connect_ms] = [performance.now(), this.#connect_ms];
     try {
-      return this.#session(await this.#pool.connect());
+      return this.#session(await this.#take(() => this.#pool));
     } catch (error) {
       refuse();
       if (performance.now() - started_ms >= connect_ms) this.#close('silent');
