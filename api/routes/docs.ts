@@ -194,7 +194,7 @@ function facts(root: string): string {
     ],
     [
       'Rate',
-      '60 requests in any 60 seconds unless your plan says more. Every answer carries <code>X-RateLimit-Remaining</code>; a 429 says when to come back in <code>Retry-After</code>.',
+      '60 requests in any 60 seconds unless your plan says otherwise. Every answer carries <code>X-RateLimit-Remaining</code>; a 429 says when to come back in <code>Retry-After</code>.',
     ],
     [
       'Fresh or unchanged',

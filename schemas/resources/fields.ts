@@ -30,6 +30,11 @@ export const DETAILS = ['standard', 'advanced'] as const;
 export const wireDetail = () => z.enum(DETAILS).meta({ description: 'Level of detail as asked.' });
 export type Detail = (typeof DETAILS)[number];
 
+/** Whether something is in range now. Silence is told apart from a feed that is down by the time of the newest scan alone. */
+export const wireActive = (what: string) =>
+  z.boolean().meta({
+    description: `True when ${what} is in range. False says nothing about now where the newest scan is more than ten minutes old, nor where radars do not look (GET /v1/coverage).`,
+  });
 export const wireDataTimestamp = () =>
   wireTime('Observation time of the newest scan; null while nothing is published.').nullable();
 export const wireDataAsOf = () =>

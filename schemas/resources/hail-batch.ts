@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  wireActive,
   wireCategory,
   wireCount,
   wireDataTimestamp,
@@ -29,7 +30,7 @@ export const BatchResult = z.object({
   id: z.string().nullable().meta({ description: 'The id given; null when none was.' }),
   lat: wireLat(),
   lon: wireLon(),
-  active: z.boolean().meta({ description: 'True when there is a cell in range.' }),
+  active: wireActive('a cell'),
   max_size_mm: wireMm('Largest estimated size.').optional(),
   max_size_category: wireCategory('Category of max_size_mm.').optional(),
   max_confidence: wireProbability('Largest confidence.').optional(),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { TREND_WORDS } from '../tables/tracks.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
 import {
+  wireActive,
   wireCategory,
   wireCount,
   wireDataTimestamp,
@@ -90,7 +91,7 @@ export const PointQuery = z.object({
 
 /** Hail around a point in the last 30 minutes. */
 export const HailCurrent = z.object({
-  active: z.boolean().meta({ description: 'True when there is a cell in range.' }),
+  active: wireActive('a cell'),
   detail: wireDetail(),
   summary: z.object({
     total_cells: wireCount('Cells in range.'),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { NOWCAST_MODEL } from '../reference/nowcast-model.ts';
-import { wireDataTimestamp, wireKm, wireLat, wireLon, wireProbability, wireTime } from './fields.ts';
+import { wireActive, wireDataTimestamp, wireKm, wireLat, wireLon, wireProbability, wireTime } from './fields.ts';
 import { Motion } from './storm.ts';
 
 const NOT_REACHED =
@@ -42,7 +42,7 @@ export const NearestStorm = z.object({
 
 /** Probability that hail strikes a point soon. */
 export const Nowcast = z.object({
-  active: z.boolean().meta({ description: 'True when a tracked storm is in range.' }),
+  active: wireActive('a tracked storm'),
   location: z.object({ lat: wireLat(), lon: wireLon() }),
   nearest_storm: NearestStorm.nullable().meta({ description: 'Nearest tracked storm in range; null without one.' }),
   nowcast: z

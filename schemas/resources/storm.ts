@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { TREND_WORDS } from '../tables/tracks.ts';
 import {
+  wireActive,
   wireCategory,
   wireCount,
   wireDataAsOf,
@@ -66,7 +67,7 @@ export type StormCell = z.infer<typeof StormCell>;
 
 /** Tracked storms around a point. */
 export const Storms = z.object({
-  active: z.boolean().meta({ description: 'True when there is a storm in range.' }),
+  active: wireActive('a storm'),
   detail: wireDetail(),
   data_as_of: wireDataAsOf(),
   summary: z.object({

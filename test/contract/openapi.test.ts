@@ -154,6 +154,14 @@ test('every resource is a component of its own name, and every answer refers to 
       }
 });
 
+test('every answer about now says what a false `active` does not mean', (t) => {
+  for (const path of ['/v1/hail/current', '/v1/hail/current/batch', '/v1/hail/nowcast', '/v1/storms']) {
+    const { reply } = ENDPOINTS.find((endpoint) => endpoint.path === path) ?? {};
+    const schema = JSON.stringify(reply instanceof z.ZodType ? z.toJSONSchema(reply, { io: 'input' }) : null);
+    t.regex(schema, /False says nothing about now where the newest scan is more than ten minutes old/, path);
+  }
+});
+
 test('a row of an upload is described field by field, with what it must have', (t) => {
   const { UploadedRow } = (
     document.components as { schemas: Record<string, { properties: object; required: string[] }> }

@@ -10,7 +10,7 @@ export const earlierHailCurrent = earlierRead(stormsList, {
   path: '/hail/current',
   summary: 'Storms with hail around a point',
   description:
-    'Tracked storm cells as the newest scan shows them, nearest first: those of GET /v1/storms. direction_deg is the direction towards which a storm moves.',
+    'Tracked storm cells as the newest scan shows them, nearest first: those of GET /v1/storms. An empty list says nothing about now while no scans come: GET /legacy/v1/health tells. direction_deg is the direction towards which a storm moves.',
   params: null,
   query: z.object({
     lat: latitudeQuery(),
