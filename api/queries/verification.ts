@@ -225,8 +225,8 @@ function ingestedAt(
 }
 
 /**
- * When the newest of what was looked through in vain came in: the commit of the storm dates of the range, or of any where none
- * of those is published, for then it is known until then that there is nothing; null while nothing is published.
+ * When the newest of what was looked through in vain came in: the commit of the storm dates of the range, or, where none of
+ * those is published, of any date, up to which that is known; null while nothing is published.
  */
 function lookedThroughAt(
   edition: Edition,
