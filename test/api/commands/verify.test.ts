@@ -25,7 +25,10 @@ test.serial('verify answers without a server or records what POST /v1/verify ans
   t.is(code, 0);
   t.is(out.match(/^2026-05-0\d {2}(?:hit|marginal|miss) /gm)?.length ?? 0, event_count);
   t.true(out.includes(verification_hash));
-  t.regex((await it.run('verify', '45', '-80', ...RANGE)).out, /0 storm dates .*\n\nNo echo of 5 mm and no report in what is published\./);
+  t.regex(
+    (await it.run('verify', '45', '-80', ...RANGE)).out,
+    /0 storm dates .*\n\nNo echo of 5 mm and no report in what is published\./,
+  );
 });
 
 test.serial('verify refuses with exit code 2 what POST /v1/verify would refuse', async (t) => {
