@@ -174,7 +174,7 @@ function thisOrThese({ length }: readonly string[]): string {
 }
 
 /** False where of no storm date of the range ground reports were collected. */
-function isHeard({ verification, dates_without_reports }: ReportMaterial): boolean {
+export function isHeard({ verification, dates_without_reports }: ReportMaterial): boolean {
   const { start, end } = verification.date_range;
   return dates_without_reports.length < daysBetween(start, end);
 }

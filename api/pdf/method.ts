@@ -2,7 +2,7 @@ import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import { SIZE_COLORS } from '../../schemas/palette.ts';
 import type { Verification } from '../../schemas/resources/verification.ts';
 import { OFF_LATTICE } from '../rules/detection-quality.ts';
-import { ABSENCE_SENTENCE } from './answer.ts';
+import { ABSENCE_SENTENCE, isHeard } from './answer.ts';
 import { edgeColor } from './event-map.ts';
 import { printable } from './printable.ts';
 import type { ReportMaterial } from './report-material.ts';
@@ -91,14 +91,15 @@ export function method(sheet: Sheet, material: ReportMaterial): void {
   for (const limit of LIMITS) bullet(sheet, limit);
 }
 
-function sourceSentence({ data_source, radar_source }: ReportMaterial): string {
+function sourceSentence(material: ReportMaterial): string {
+  const { data_source, radar_source } = material;
   const radar =
     radar_source === null
       ? 'No radar data are published for these dates.'
       : 'Radar data: MESH of NOAA MRMS (Multi-Radar Multi-Sensor).';
   switch (data_source) {
     case 'observed':
-      return `${radar} Ground reports: Storm Prediction Center, National Weather Service.`;
+      return isHeard(material) ? `${radar} Ground reports: Storm Prediction Center, National Weather Service.` : radar;
     case 'simulated':
       return 'The data are simulated by a computer program for tests and demonstrations. They are not real weather and prove nothing about this place.';
     case 'mixed':

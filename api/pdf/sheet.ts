@@ -10,7 +10,7 @@ export const TEXT_WIDTH = PAGE.right - PAGE.left;
 /** The first page has no line above its title. */
 const FIRST_TOP = 50;
 /** Keeps a figure and its unit on one line; written as a common space, so that searching finds it. */
-const NO_BREAK = '\u00a0';
+export const NO_BREAK = '\u00a0';
 const HEADING_HEIGHT = 23;
 /** Most widths that are remembered. */
 const WIDTHS_MAX = 20_000;

@@ -3,7 +3,7 @@ import { daysBetween } from '../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { SOURCE_WORDS } from './provenance-words.ts';
 import type { ReportMaterial } from './report-material.ts';
-import { artifact, PAGE, rule, type Sheet, TEXT_WIDTH, tagged, wrapped, write, writeLines } from './sheet.ts';
+import { artifact, NO_BREAK, PAGE, rule, type Sheet, TEXT_WIDTH, tagged, wrapped, write, writeLines } from './sheet.ts';
 import { BODY, INK, LABEL, PLACE, TITLE } from './styles.ts';
 import { coordinates, counted, instantInWords, kilometres, longDate } from './words.ts';
 
@@ -44,7 +44,7 @@ function factsOf({ report_id, generated_ms, verification, radar_source }: Report
   const { start, end } = date_range;
   const dates = start === end ? longDate(start) : `${longDate(start)} to ${longDate(end)}`;
   return [
-    ['Storm dates', `${dates} (${counted(daysBetween(start, end), 'day')})`],
+    ['Storm dates', `${dates} (${counted(daysBetween(start, end), 'day').replace(' ', NO_BREAK)})`],
     ['Searched', `within ${VERIFICATION_RADIUS_MI} miles (${kilometres(VERIFICATION_RADIUS_MI * METRES_PER_MILE)})`],
     ['Radar data', radar_source === null ? 'None published for these dates' : SOURCE_WORDS[radar_source]],
     ['Data as of', data_as_of === null ? 'Not known: nothing is published' : instantInWords(Date.parse(data_as_of))],
