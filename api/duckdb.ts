@@ -16,6 +16,7 @@ import {
   SQLNULL,
   VARCHAR,
 } from '@duckdb/node-api';
+import { ERROR_MESSAGES } from '../schemas/errors.ts';
 import { ApiError } from './errors.ts';
 
 /** What a statement may be given: `$1`, `$2`, …; a list is for `read_parquet($1::VARCHAR[], …)`, numbers are DOUBLE. */
@@ -282,9 +283,7 @@ class ConnectionPool {
 
   #refuseTooMany(): void {
     if (this.#waiting.length < this.#role.waiting_max) return;
-    throw new ApiError('overloaded', 'too many questions wait to be answered', {
-      'Retry-After': String(RETRY_AFTER_S),
-    });
+    throw new ApiError('overloaded', ERROR_MESSAGES.overloaded, { 'Retry-After': String(RETRY_AFTER_S) });
   }
 
   #wait(place: 'in turn' | 'ahead'): Promise<DuckDBConnection> {
