@@ -16,6 +16,7 @@ import {
   SQLNULL,
   VARCHAR,
 } from '@duckdb/node-api';
+import { ERROR_MESSAGES } from '../schemas/errors.ts';
 import { die } from './die.ts';
 import { ApiError } from './errors.ts';
 
@@ -311,9 +312,7 @@ class ConnectionPool {
 
   #refuseTooMany(): void {
     if (this.#waiting.length < this.#role.waiting_max) return;
-    throw new ApiError('overloaded', 'too many questions wait to be answered', {
-      'Retry-After': String(RETRY_AFTER_S),
-    });
+    throw new ApiError('overloaded', ERROR_MESSAGES.overloaded, { 'Retry-After': String(RETRY_AFTER_S) });
   }
 
   #wait(place: 'in turn' | 'ahead'): Promise<DuckDBConnection> {
