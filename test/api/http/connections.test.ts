@@ -135,13 +135,13 @@ test('what waits on a connection that breaks is never handled', async (t) => {
 
 test('a client that does not read its answer is cut off, and what was being sent is closed', async (t) => {
   const streams: Readable[] = [];
-  const service = await serviceOf(t, async () => {
+  const service = await serviceOf(t, async (ctx) => {
     const stream = Readable.from(endless());
     streams.push(stream);
+    ctx.req.socket.setTimeout(200);
     return stream;
   });
   t.true(service.server.timeout > 0);
-  service.server.timeout = 200;
   const socket = open(t, service);
   socket.pause();
   const served = once(service.server, 'connection') as Promise<[Socket]>;
