@@ -7,6 +7,10 @@ const STANDARD_ERROR = 2;
  * server is gone: it keeps a thread, and a process waits for its threads however else it ends.
  */
 export function die(reason: string): void {
-  writeSync(STANDARD_ERROR, `hail-api: ${reason}: the process ends itself\n`);
-  process.kill(process.pid, 'SIGKILL');
+  try {
+    writeSync(STANDARD_ERROR, `hail-api: ${reason}: the process ends itself\n`);
+  } finally {
+    // Also where nobody reads what is said.
+    process.kill(process.pid, 'SIGKILL');
+  }
 }
