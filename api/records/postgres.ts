@@ -151,8 +151,10 @@ export class PostgresServer {
       const taking = pool().connect();
       const client = await Promise.race([taking, ended]).finally(() => this.#waiting.delete(tell));
       if (client !== null) return client;
-      // It may be given all the same; what else becomes of it concerns nobody any more.
-      taking.then((late) => late.release(true)).catch(() => {});
+      // Its pool may give it all the same, or say that it has ended: whoever waits gets one of the new pool, or its error.
+      void Promise.allSettled([taking]).then(([late]) => {
+        if (late.status === 'fulfilled') late.value.release(true);
+      });
     } while (performance.now() < until_ms);
     throw new NoAnswer('connections were given up again and again');
   }

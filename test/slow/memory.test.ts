@@ -7,8 +7,7 @@ import { deliver, filesOf, scansBetween, scratch } from '../support/data/world.t
 import { writeYearOfLists } from '../support/data/year-of-lists.ts';
 import { command } from '../support/kill/killed.ts';
 
-/** With room for what a busy machine collects late: the lists of a year are 120 MB of JSON, and would take far more were they held. */
-const MOST_MIB = 350;
+const MOST_MIB = 300;
 
 /** Adds what the system says of the process to a file when it ends: VmHWM is the most memory that it ever held, in KiB. */
 const TELL_PEAK = `

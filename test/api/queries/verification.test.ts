@@ -265,7 +265,7 @@ test('the last date of the calendar has no data, like any other that lies ahead'
   t.deepEqual(datesWithoutData({ provenanceOf: () => null }, ...range), [...range]);
 });
 
-test('a report on the other side of 180 degrees is as near as any', async (t) => {
+test('a report on the other side of 180 degrees is no further away for that', async (t) => {
   const root = await scratch(t);
   const hail = {
     storm_date: FIRST,

@@ -1,7 +1,6 @@
 import fsPromises, { open } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 /*
  * Runs the jobs of a data root until none is pending, and is killed, as kill -9 would, just before so many steps: statements,
@@ -29,38 +28,22 @@ for (const name of ['mkdir', 'rename', 'rm', 'open']) watch(fsPromises, name);
 syncBuiltinESMExports();
 
 // Loaded only now, so that it gets what is watched.
-const { default: pino } = await import('pino');
-const { startJobs } = await import('../../../api/jobs/start.ts');
-const { jobBacklog } = await import('../../../api/records/jobs.ts');
 const { openServices } = await import('../../../api/services.ts');
-const { PARTS, partOf, SETTINGS, smallReport, WORDS_OF_FAILURE } = await import('./jobs-load.ts');
+const { PARTS, partOf, runReports, SETTINGS, smallReport, WORDS_OF_FAILURE } = await import('./jobs-load.ts');
 
 const { services, close } = await openServices({ data_root, ...SETTINGS });
 left = Number(steps);
-const end = startJobs(
-  services,
-  pino({ level: 'silent' }),
-  {
-    report: async ({ id, params, path }) => {
-      const file = await open(path, 'wx');
-      for (let part = 0; part < PARTS; part++) {
-        step();
-        // A file of its own for every process: what is served is of one of them, whole.
-        await file.write(partOf(id, process.pid, part));
-        if (params.lat < 0 && part === 1) throw new Error(WORDS_OF_FAILURE);
-      }
-      await file.close();
-      return smallReport(process.pid);
-    },
-    export: () => Promise.reject(new Error('there are no exports here')),
-  },
-  { lease_ms: 300, retry_wait_ms: 0 },
-);
-for (;;) {
-  const { queued, running } = await jobBacklog(services.records.reader);
-  if (queued + running === 0) break;
-  await sleep(10);
-}
+const end = await runReports(services, async ({ id, params, path }) => {
+  const file = await open(path, 'wx');
+  for (let part = 0; part < PARTS; part++) {
+    step();
+    // A file of its own for every process: what is served is of one of them, whole.
+    await file.write(partOf(id, process.pid, part));
+    if (params.lat < 0 && part === 1) throw new Error(WORDS_OF_FAILURE);
+  }
+  await file.close();
+  return smallReport(process.pid);
+});
 left = Number.POSITIVE_INFINITY;
 await end();
 await close();

@@ -1,4 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pino from 'pino';
 import type { MadeFile } from '../../../api/jobs/job.ts';
+import type { Makers } from '../../../api/jobs/kinds.ts';
+import { startJobs } from '../../../api/jobs/start.ts';
+import { jobBacklog } from '../../../api/records/jobs.ts';
+import type { Services } from '../../../api/services.ts';
 import type { ReportSummary } from '../../../schemas/resources/report-job.ts';
 
 /** What the processes that run jobs and the one that asks for them agree on. */
@@ -27,4 +33,19 @@ export function smallReport(pid: number): MadeFile<ReportSummary> {
     data_as_of_ms: null,
     data_source: null,
   };
+}
+
+/** Runs the reports of a service until none is pending, and returns what ends the running. */
+export async function runReports(services: Services, report: Makers['report']): Promise<() => Promise<void>> {
+  const end = startJobs(
+    services,
+    pino({ level: 'silent' }),
+    { report, export: () => Promise.reject(new Error('there are no exports here')) },
+    { lease_ms: 300, retry_wait_ms: 0 },
+  );
+  for (;;) {
+    const { queued, running } = await jobBacklog(services.records.reader);
+    if (queued + running === 0) return end;
+    await sleep(10);
+  }
 }
