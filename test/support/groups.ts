@@ -53,6 +53,7 @@ const GROUPS = {
 const ALONE = [
   'api/http/connections.',
   'api/push/watch.',
+  'api/queries/draw-swath.',
   'contract/get-hail-forecast.',
   'contract/get-hail-outlook.',
   'contract/overload.',
