@@ -363,10 +363,13 @@ function begun<Outcome>(
     // A thread that waits for the system hears none.
     last = setTimeout(() => giveUp(closed()), interrupt_limit_ms);
   };
-  const first = setTimeout(() => {
+  const judge = () => {
+    if (hasEnded) return;
     isLate = true;
     interrupt();
-  }, statement_limit_ms);
+  };
+  // A loop that was held up runs its timers before it hears what has ended meanwhile.
+  const first = setTimeout(setImmediate, statement_limit_ms, judge);
   const working = work(connection).finally(() => {
     hasEnded = true;
     clearTimeout(first);

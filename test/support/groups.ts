@@ -34,7 +34,7 @@ const GROUPS = {
   push: ['api/push/'],
   queue: ['api/queue/'],
   records: ['api/jobs/', 'records/'],
-  queries: ['api/queries/', 'api/duckdb.', 'api/catalog.', 'api/http/', 'api/live.', 'api/middleware/'],
+  queries: ['api/queries/', 'api/catalog.', 'api/http/', 'api/live.', 'api/middleware/'],
   api: ['api/'],
   ingest: ['pipeline/run/ingest', 'pipeline/run/r', 'pipeline/run/score'],
   feeds: ['pipeline/run/'],
@@ -51,6 +51,7 @@ const GROUPS = {
 
 /** Files that keep a process to themselves: they fill the machine, or go by clocks that nobody may hold up meanwhile. */
 const ALONE = [
+  'api/duckdb.',
   'api/http/connections.',
   'api/push/watch.',
   'api/queries/draw-swath.',

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import pino from 'pino';
 import { type Catalog, DataUnavailable } from '../../../api/catalog.ts';
 import { jobFilePath } from '../../../api/jobs/files.ts';
@@ -176,18 +177,18 @@ test('a maker that never ends is given up, whether it listens or not', async (t)
   await until(() => reportsIn(t.context).making.length === 0);
 });
 
-test('a run that hangs takes the process with it, so that the jobs behind it and its own go on elsewhere', (t) => {
+test('a run that hangs takes the process with it, so that the jobs behind it and its own go on elsewhere', async (t) => {
   const hanging = `
     import { RUN_DEFAULTS, startRunning } from '${new URL('../../../api/jobs/run.ts', import.meta.url)}';
     const queue = { work: (name, settings, run) => run({ payload: { job_id: 'rpt_1' } }) };
     const records = { transaction: () => new Promise(() => {}) };
     await startRunning({ services: { queue, records, now: Date.now }, settings: { ...RUN_DEFAULTS, limit_ms: 20, hang_ms: 30 } });
   `;
-  const { signal, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', hanging]);
-  t.deepEqual(
-    [signal, String(stderr)],
-    ['SIGKILL', 'hail-api: a job is not over after 50 ms: the process ends itself\n'],
-  );
+  const end = promisify(execFile)(process.execPath, ['--input-type=module', '-e', hanging]);
+  t.like(await t.throwsAsync(end), {
+    signal: 'SIGKILL',
+    stderr: 'hail-api: a job is not over after 50 ms: the process ends itself\n',
+  });
 });
 
 test('a maker that leaves no file, or says what no poll can tell, fails its job', async (t) => {
