@@ -11,6 +11,8 @@ export const TEXT_WIDTH = PAGE.right - PAGE.left;
 const FIRST_TOP = 50;
 /** Keeps a figure and its unit on one line; written as a common space, so that searching finds it. */
 export const NO_BREAK = '\u00a0';
+/** Between a block and the heading below it. */
+const HEADING_GAP = 9;
 const HEADING_HEIGHT = 23;
 /** Most widths that are remembered. */
 const WIDTHS_MAX = 20_000;
@@ -179,13 +181,18 @@ export function paragraph(sheet: Sheet, text: string, style: TextStyle, after = 
 /** Heading of a section with a rule above it, which keeps `with_height` of what follows on its page; also a bookmark. */
 export function heading(sheet: Sheet, text: string, with_height: number): void {
   const { doc } = sheet;
-  if (sheet.y > PAGE.top) sheet.y += 9;
+  if (sheet.y > PAGE.top) sheet.y += HEADING_GAP;
   room(sheet, HEADING_HEIGHT + with_height);
   const top = sheet.y;
   artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, top, 0.8));
   tagged(sheet, 'H2', () => write(sheet, text, PAGE.left, top + 15.5, HEADING));
   doc.outline.addItem(text);
   sheet.y = top + HEADING_HEIGHT;
+}
+
+/** Height of a section of so much content below another block: for blocks that keep it on their page, points. */
+export function sectionHeight(content_height: number): number {
+  return HEADING_GAP + HEADING_HEIGHT + content_height;
 }
 
 /** A horizontal line. */

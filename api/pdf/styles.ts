@@ -47,4 +47,4 @@ export const SMALL = regular(7.5, 10.2, FAINT);
 export const MAP_LABEL = bold(6.5, 8);
 export const MAP_SMALL = regular(6.2, 8);
 export const CODE: TextStyle = { font: 'Courier', size: 8.4, leading: 11.5, color: INK };
-export const CODE_SMALL: TextStyle = { font: 'Courier', size: 6.7, leading: 9.2, color: INK };
+export const CODE_SMALL: TextStyle = { font: 'Courier', size: 7.5, leading: 9.6, color: INK };
