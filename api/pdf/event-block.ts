@@ -12,6 +12,8 @@ import { VERDICT_LOOKS, writeVerdict } from './verdict-mark.ts';
 import { counted, longDate, sizeInWords } from './words.ts';
 
 const HEAD_HEIGHT = 24;
+/** Two events of three reports each, below their section's title, just fit a page. */
+const BLOCK_GAP = 9;
 const GUTTER = 20;
 const BESIDE = PAGE.left + MAP_SIDE + GUTTER;
 const BESIDE_WIDTH = PAGE.right - BESIDE;
@@ -54,7 +56,7 @@ export function eventBlock(sheet: Sheet, event: ReportEvent, around: Around): vo
   drawSummary(sheet, parts, top);
   sheet.y = top + bodyHeight(parts) + 4;
   reportList(sheet, event);
-  sheet.y += 12;
+  sheet.y += BLOCK_GAP;
 }
 
 function setParts(sheet: Sheet, event: ReportEvent, not_real: NotRealMark | null): SetPart[] {
