@@ -15,6 +15,8 @@ import { coordinates } from './words.ts';
 
 /** Two lines that say which events have maps, points. */
 const INTRO_HEIGHT = 2 * SMALL.leading + 6;
+/** More between two events than below any block: two with three reports each, below their section's title, just fit a page. */
+const EVENT_GAP = 5;
 
 /** `compress` false leaves the pages readable in the file, for tests. */
 export interface ReportPdfOptions {
@@ -61,7 +63,10 @@ function drawEvents(sheet: Sheet, events: readonly ReportEvent[], around: Parame
       SMALL,
       6,
     );
-  for (const event of mapped) eventBlock(sheet, event, around);
+  for (const [k, event] of mapped.entries()) {
+    if (k > 0) sheet.y += EVENT_GAP;
+    eventBlock(sheet, event, around);
+  }
   furtherReports(sheet, others);
 }
 

@@ -35,7 +35,7 @@ export const HEADING = bold(12, 16);
 export const SUBHEADING = bold(9, 12.5);
 export const BODY = regular(9, 12.5);
 /** Method, limits and the like, which few read and all may. */
-export const BACK = regular(8.5, 11.2);
+export const BACK = regular(8.5, 10.8);
 export const STRONG = bold(9, 12.5);
 export const CELL = regular(8, 10.5);
 export const CELL_STRONG = bold(8, 10.5);
