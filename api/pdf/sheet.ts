@@ -14,6 +14,8 @@ export const NO_BREAK = '\u00a0';
 /** Between a block and the heading below it. */
 const HEADING_GAP = 9;
 const HEADING_HEIGHT = 23;
+/** Heights are tenths of points: what fits when it is summed in one order fits in every other. */
+const ROUNDING = 1e-6;
 /** Most widths that are remembered. */
 const WIDTHS_MAX = 20_000;
 
@@ -58,7 +60,7 @@ export function openSheet({ info, compress }: SheetOptions): Sheet {
 
 /** Begins a new page unless so much height is left on this one; true when it did. */
 export function room(sheet: Sheet, height: number): boolean {
-  if (sheet.y + height <= PAGE.bottom) return false;
+  if (sheet.y + height <= PAGE.bottom + ROUNDING) return false;
   sheet.doc.addPage();
   sheet.y = PAGE.top;
   return true;

@@ -20,6 +20,7 @@ const HEADS = new Set([
 ]);
 /** Baselines of the blocks, points above the lower edge; what stands on every page is outside. */
 const BODY = { from: 53, to: 742 };
+/** Fewer are a few. */
 const LINES_MIN = 14;
 
 /** What is wrong with the pages of a document. */
