@@ -12,6 +12,7 @@ import { VERDICT_LOOKS, writeVerdict } from './verdict-mark.ts';
 import { counted, longDate, sizeInWords } from './words.ts';
 
 const HEAD_HEIGHT = 24;
+const AFTER = 4;
 const GUTTER = 20;
 const BESIDE = PAGE.left + MAP_SIDE + GUTTER;
 const BESIDE_WIDTH = PAGE.right - BESIDE;
@@ -32,7 +33,7 @@ type SetPart = SummaryPart & { readonly lines: readonly string[] };
 /** Height of what stays on one page of an event's block, points. */
 export function blockHeight(sheet: Sheet, event: ReportEvent, { not_real }: Around): number {
   const list_height = event.listed.length > 0 ? tableHeight(Math.min(LIST_TOGETHER, event.listed.length), false) : 0;
-  return HEAD_HEIGHT + bodyHeight(setParts(sheet, event, not_real)) + 4 + list_height;
+  return HEAD_HEIGHT + bodyHeight(setParts(sheet, event, not_real)) + AFTER + list_height;
 }
 
 /** What a document shows of an event: its map, its summary, its reports. */
@@ -52,9 +53,9 @@ export function eventBlock(sheet: Sheet, event: ReportEvent, around: Around): vo
     mapInWords(event),
   );
   drawSummary(sheet, parts, top);
-  sheet.y = top + bodyHeight(parts) + 4;
+  sheet.y = top + bodyHeight(parts) + AFTER;
   reportList(sheet, event);
-  sheet.y += 12;
+  sheet.y += AFTER;
 }
 
 function setParts(sheet: Sheet, event: ReportEvent, not_real: NotRealMark | null): SetPart[] {

@@ -4,12 +4,12 @@ import type { Position } from '../../schemas/geo/position.ts';
 import { SIZE_COLORS, type SizeColor, sizeColor } from '../../schemas/palette.ts';
 import { BANDS_MI } from '../../schemas/resources/verification.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
-import { MARKER_RADIUS, type Marker, placeMarkers, type Spot } from './map-markers.ts';
+import { type Box, MARKER_RADIUS, type Marker, placeMarkers, type Spot } from './map-markers.ts';
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportPixel } from './report-material.ts';
 import { type Doc, type Sheet, textWidth, write } from './sheet.ts';
-import { INK, MAP_LABEL, MAP_SMALL, WARNING } from './styles.ts';
+import { INK, MAP_LABEL, MAP_SMALL, type TextStyle, WARNING } from './styles.ts';
 
 /** Side of the square map, points. */
 export const MAP_SIDE = 206;
@@ -24,6 +24,8 @@ const GROUND = '#fdfdfb';
 const RING = '#3d4f5d';
 const SCALE_MI = 1;
 const SCALE_KM = 2;
+const SCALE_LENGTH = Math.max(SCALE_MI, SCALE_KM / KM_PER_MILE) * POINTS_PER_MILE;
+const STAMP: TextStyle = { ...MAP_LABEL, size: 9, color: WARNING };
 
 /** What a map of an event is drawn from. */
 export interface MapInput {
@@ -46,8 +48,19 @@ export function drawMap(sheet: Sheet, corner: Spot, { point, event, not_real }: 
   drawPoint(doc, middle);
   if (not_real !== null) stampMap(sheet, not_real.map, middle);
   nameRings(sheet, middle);
-  const taken = [middle, ...ringLabels(middle).map(({ spot }) => spot)];
-  for (const marker of placeMarkers(event.listed, spotOf, taken)) drawMarker(sheet, marker);
+  const markers = placeMarkers(event.listed, spotOf, {
+    frame: boxAround(middle, MAP_SIDE / 2, MAP_SIDE / 2),
+    keep_clear: [
+      boxAround(middle, MARKER_RADIUS, MARKER_RADIUS),
+      ...ringLabels(sheet, middle).map(({ box }) => box),
+      scaleBox(corner),
+      northBox(corner),
+      ...(not_real === null ? [] : [stampBox(sheet, not_real.map, middle)]),
+    ],
+  });
+  // All lines first: none crosses out a number.
+  for (const marker of markers) drawLeader(doc, marker);
+  for (const marker of markers) drawNumber(sheet, marker);
   drawScale(sheet, corner);
   drawNorth(sheet, corner);
   doc.restore();
@@ -113,16 +126,26 @@ function drawRings(doc: Doc, middle: Spot): void {
   }
 }
 
-/** Where the name of each ring stands: on the ring, south of the point. */
-function ringLabels(middle: Spot): { spot: Spot; miles: number }[] {
-  return BANDS_MI.map((miles) => ({ spot: { x: middle.x, y: middle.y + miles * POINTS_PER_MILE }, miles }));
+function boxAround({ x, y }: Spot, half_width: number, half_height: number): Box {
+  return { left: x - half_width, top: y - half_height, right: x + half_width, bottom: y + half_height };
+}
+
+function fillBox(doc: Doc, { left, top, right, bottom }: Box): void {
+  doc.rect(left, top, right - left, bottom - top).fill('#ffffff');
+}
+
+/** The name of each ring and where it stands: on the ring, south of the point. */
+function ringLabels(sheet: Sheet, middle: Spot): { label: string; spot: Spot; box: Box }[] {
+  return BANDS_MI.map((miles) => {
+    const label = `${miles} mi`;
+    const spot = { x: middle.x, y: middle.y + miles * POINTS_PER_MILE };
+    return { label, spot, box: boxAround(spot, textWidth(sheet, label, MAP_LABEL) / 2 + 2, 4.5) };
+  });
 }
 
 function nameRings(sheet: Sheet, middle: Spot): void {
-  for (const { spot, miles } of ringLabels(middle)) {
-    const label = `${miles} mi`;
-    const width = textWidth(sheet, label, MAP_LABEL) + 4;
-    sheet.doc.rect(spot.x - width / 2, spot.y - 4.5, width, 9).fill('#ffffff');
+  for (const { label, spot, box } of ringLabels(sheet, middle)) {
+    fillBox(sheet.doc, box);
     write(sheet, label, spot.x, spot.y + 2.4, MAP_LABEL, 'center');
   }
 }
@@ -142,29 +165,37 @@ function drawPoint(doc: Doc, { x, y }: Spot): void {
   doc.circle(x, y, 2.4).lineWidth(1).fillAndStroke('#ffffff', INK);
 }
 
-function drawMarker(sheet: Sheet, { key, at, label }: Marker): void {
+/** From a number that moved aside to its place. */
+function drawLeader(doc: Doc, { at, label }: Marker): void {
+  if (at === label) return;
+  doc.moveTo(at.x, at.y).lineTo(label.x, label.y).lineWidth(0.7).stroke(INK);
+  doc.circle(at.x, at.y, 1.6).fill(INK);
+}
+
+function drawNumber(sheet: Sheet, { key, label }: Marker): void {
   const { doc } = sheet;
-  if (at !== label) {
-    doc.moveTo(at.x, at.y).lineTo(label.x, label.y).lineWidth(0.7).stroke(INK);
-    doc.circle(at.x, at.y, 1.6).fill(INK);
-  }
   doc.circle(label.x, label.y, MARKER_RADIUS).lineWidth(0.8).fillAndStroke('#ffffff', INK);
   write(sheet, String(key), label.x, label.y + 2.2, { ...MAP_LABEL, size: key < 100 ? 6.2 : 5 }, 'center');
 }
 
-/** One bar for miles and kilometres in the lower left corner, which the outermost ring leaves free. */
+/** The lower left corner, which the outermost ring leaves free. */
+function scaleBox({ x, y }: Spot): Box {
+  return { left: x, top: y + MAP_SIDE - 25, right: x + SCALE_LENGTH + 19, bottom: y + MAP_SIDE };
+}
+
+/** One bar for miles and kilometres. */
 function drawScale(sheet: Sheet, corner: Spot): void {
   const { doc } = sheet;
   const x = corner.x + 7;
   const y = corner.y + MAP_SIDE - 13;
   const mi = SCALE_MI * POINTS_PER_MILE;
   const km = (SCALE_KM * POINTS_PER_MILE) / KM_PER_MILE;
-  doc.rect(corner.x, y - 12, Math.max(mi, km) + 19, 25).fill('#ffffff');
+  fillBox(doc, scaleBox(corner));
   doc
     .moveTo(x, y - 3)
     .lineTo(x, y + 3)
     .moveTo(x, y)
-    .lineTo(x + Math.max(mi, km), y)
+    .lineTo(x + SCALE_LENGTH, y)
     .moveTo(x + mi, y)
     .lineTo(x + mi, y - 3)
     .moveTo(x + km, y)
@@ -175,6 +206,10 @@ function drawScale(sheet: Sheet, corner: Spot): void {
   write(sheet, `${SCALE_KM} km`, x + km, y + 9, MAP_SMALL, 'center');
 }
 
+function northBox({ x, y }: Spot): Box {
+  return { left: x + MAP_SIDE - 18, top: y + 8, right: x + MAP_SIDE - 8, bottom: y + 28 };
+}
+
 function drawNorth(sheet: Sheet, corner: Spot): void {
   const { doc } = sheet;
   const x = corner.x + MAP_SIDE - 13;
@@ -183,15 +218,16 @@ function drawNorth(sheet: Sheet, corner: Spot): void {
   write(sheet, 'N', x, y + 19, MAP_LABEL, 'center');
 }
 
+function stampBox(sheet: Sheet, text: string, { x, y }: Spot): Box {
+  return boxAround({ x, y: y - MAP_SIDE / 2 + 10.5 }, textWidth(sheet, text, STAMP) / 2 + 5, 6.5);
+}
+
 /** A map cut out of its page still says what it is. */
 function stampMap(sheet: Sheet, text: string, middle: Spot): void {
-  const { doc } = sheet;
-  const style = { ...MAP_LABEL, size: 9, color: WARNING };
-  const width = textWidth(sheet, text, style) + 10;
-  const y = middle.y - MAP_SIDE / 2 + 12;
-  doc
-    .rect(middle.x - width / 2, y - 8, width, 13)
+  const { left, top, right, bottom } = stampBox(sheet, text, middle);
+  sheet.doc
+    .rect(left, top, right - left, bottom - top)
     .lineWidth(1)
     .fillAndStroke('#ffffff', WARNING);
-  write(sheet, text, middle.x, y + 1.6, style, 'center');
+  write(sheet, text, middle.x, top + 9.6, STAMP, 'center');
 }

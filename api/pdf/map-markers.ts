@@ -6,6 +6,14 @@ export interface Spot {
   readonly y: number;
 }
 
+/** A part of the page, points. */
+export interface Box {
+  readonly left: number;
+  readonly top: number;
+  readonly right: number;
+  readonly bottom: number;
+}
+
 /** A numbered report on a map: where it was, and where its number stands. */
 export interface Marker {
   readonly key: number;
@@ -14,22 +22,27 @@ export interface Marker {
 }
 
 export const MARKER_RADIUS = 5;
+const CLEARANCE = 0.5;
 const STEPS = [0, 14, 25] as const;
 const DIRECTIONS = 8;
 
 /**
  * Numbers for positions on a map, in their order from 1. A number that would cover an earlier one or what is to be
- * kept clear moves aside, in the first of sixteen places that is free; where none is, it stays.
+ * kept clear moves aside, in the first of sixteen places within the frame that is free; where none is, it stays.
  */
 export function placeMarkers(
   positions: readonly Position[],
   spotOf: (position: Position) => Spot,
-  keep_clear: readonly Spot[],
+  { frame, keep_clear }: { readonly frame: Box; readonly keep_clear: readonly Box[] },
 ): Marker[] {
-  const taken = [...keep_clear];
+  const taken: Spot[] = [];
+  const isFree = (spot: Spot) =>
+    isInside(spot, frame) &&
+    keep_clear.every((box) => isClearOf(spot, box)) &&
+    taken.every((other) => isApart(spot, other));
   return positions.map((position, k) => {
     const at = spotOf(position);
-    const label = spotsAround(at).find((spot) => taken.every((other) => isClear(spot, other))) ?? at;
+    const label = spotsAround(at).find(isFree) ?? at;
     taken.push(label);
     return { key: k + 1, at, label };
   });
@@ -44,6 +57,17 @@ function spotsAround({ x, y }: Spot): Spot[] {
   );
 }
 
-function isClear(a: Spot, b: Spot): boolean {
-  return Math.hypot(a.x - b.x, a.y - b.y) >= 2 * MARKER_RADIUS + 0.5;
+function isApart(a: Spot, b: Spot): boolean {
+  return Math.hypot(a.x - b.x, a.y - b.y) >= 2 * MARKER_RADIUS + CLEARANCE;
+}
+
+/** Whether a number there stands whole inside a box. */
+function isInside({ x, y }: Spot, { left, top, right, bottom }: Box): boolean {
+  return Math.min(x - left, right - x, y - top, bottom - y) >= MARKER_RADIUS + CLEARANCE;
+}
+
+function isClearOf({ x, y }: Spot, { left, top, right, bottom }: Box): boolean {
+  const across = Math.max(left - x, 0, x - right);
+  const down = Math.max(top - y, 0, y - bottom);
+  return Math.hypot(across, down) >= MARKER_RADIUS + CLEARANCE;
 }

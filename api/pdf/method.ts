@@ -12,7 +12,6 @@ import {
   PAGE,
   paragraph,
   paragraphHeight,
-  room,
   type Sheet,
   TEXT_WIDTH,
   tagged,
@@ -27,6 +26,10 @@ import { distanceInWords, heightInWords } from './words.ts';
 /** Longest description of the method that is printed, characters. */
 const DESCRIPTION_MAX = 3000;
 const BULLET_INDENT = 10;
+const BULLET_GAP = 2;
+const PARAGRAPH_GAP = 4;
+const LEGEND_COLUMNS = 4;
+const LEGEND_ROW = 22;
 const MAP_WORDS =
   'Each little rectangle is one radar pixel of 0.01 degree, about 0.6 by 0.7 mile (0.9 by 1.1 km), colored by the largest size of the storm date; from 0.75 in (19 mm) on its edge is dark. North is up; the cross is the location; rings stand at 1, 3 and 5 miles. What is paler lies outside the radius and does not count. A number is a ground report of the list below the map; where numbers would cover each other, a line leads to the place.';
 
@@ -43,16 +46,15 @@ const LIMITS = [
 
 /** How to read the maps: every colour with its sizes. */
 export function mapLegend(sheet: Sheet): void {
-  heading(sheet, 'Reading the maps', 3 * BACK.leading + 60);
-  paragraph(sheet, MAP_WORDS, BACK, 4);
   const { doc } = sheet;
-  const column = TEXT_WIDTH / 4;
-  const rows = Math.ceil(SIZE_COLORS.length / 4);
-  room(sheet, rows * 22);
+  const column = TEXT_WIDTH / LEGEND_COLUMNS;
+  const rows = Math.ceil(SIZE_COLORS.length / LEGEND_COLUMNS);
+  heading(sheet, 'Reading the maps', paragraphHeight(sheet, MAP_WORDS, BACK) + PARAGRAPH_GAP + rows * LEGEND_ROW);
+  paragraph(sheet, MAP_WORDS, BACK, PARAGRAPH_GAP);
   const top = sheet.y;
   for (const [k, step] of SIZE_COLORS.entries()) {
     const x = PAGE.left + Math.floor(k / rows) * column;
-    const y = top + (k % rows) * 22;
+    const y = top + (k % rows) * LEGEND_ROW;
     artifact(doc, 'Layout', () =>
       doc
         .rect(x, y + 1, 12, 16)
@@ -64,31 +66,33 @@ export function mapLegend(sheet: Sheet): void {
       write(sheet, stepName(step), x + 17, y + 16.5, SMALL);
     });
   }
-  sheet.y = top + rows * 22 + 4;
+  sheet.y = top + rows * LEGEND_ROW + PARAGRAPH_GAP;
 }
 
 /** How well radar sees the place, in words. */
 export function detectionQuality(sheet: Sheet, verification: Verification): void {
   const words = qualityInWords(verification);
   heading(sheet, 'How well radar sees this place', paragraphHeight(sheet, words, BACK));
-  paragraph(sheet, words, BACK, 4);
+  paragraph(sheet, words, BACK, PARAGRAPH_GAP);
 }
 
-/** How the verdicts are made, of which data, and what all of it cannot show. */
+/** How the verdicts are made, and of which data: all of it on one page. */
 export function method(sheet: Sheet, material: ReportMaterial): void {
   const { verification } = material;
   const { version, description, bands_mi } = verification.methodology;
   const shown = printable(description, DESCRIPTION_MAX);
-  heading(sheet, 'Method', paragraphHeight(sheet, shown, BACK));
-  paragraph(sheet, shown, BACK, 4);
-  paragraph(
-    sheet,
-    `Method version ${version}: equal inputs give equal verdicts. Distance bands end at ${bands_mi.join(', ')} miles; a bound belongs to the nearer band. ${sourceSentence(material)}`,
-    BACK,
-    4,
-  );
-  heading(sheet, 'Limits', 3 * BACK.leading);
-  for (const limit of LIMITS) bullet(sheet, limit);
+  const sources = `Method version ${version}: equal inputs give equal verdicts. Distance bands end at ${bands_mi.join(', ')} miles; a bound belongs to the nearer band. ${sourceSentence(material)}`;
+  heading(sheet, 'Method', paragraphHeight(sheet, shown, BACK) + PARAGRAPH_GAP + paragraphHeight(sheet, sources, BACK));
+  paragraph(sheet, shown, BACK, PARAGRAPH_GAP);
+  paragraph(sheet, sources, BACK, PARAGRAPH_GAP);
+}
+
+/** What all of it cannot show, on one page, which keeps `with_height` of what follows as well. */
+export function limits(sheet: Sheet, with_height: number): void {
+  const bullets = LIMITS.map((limit) => wrapped(sheet, limit, TEXT_WIDTH - BULLET_INDENT, BACK));
+  const height = bullets.reduce((sum, lines) => sum + lines.length * BACK.leading + BULLET_GAP, 0);
+  heading(sheet, 'Limits', height + with_height);
+  for (const lines of bullets) bullet(sheet, lines);
 }
 
 function sourceSentence(material: ReportMaterial): string {
@@ -124,12 +128,10 @@ function qualityInWords({ detection_quality, location }: Verification): string {
   return `Detection here is ${detection_word} (index ${hdqi.toFixed(2)} of 1, from radar geometry; it is not a measured hit rate). ${near} ${beam} Resolution: ${resolution}. Freezing level on a day with hail in the month the range begins: ${heightInWords(freezing_level_m)} above sea level.`;
 }
 
-function bullet(sheet: Sheet, text: string): void {
-  const lines = wrapped(sheet, text, TEXT_WIDTH - BULLET_INDENT, BACK);
-  room(sheet, lines.length * BACK.leading);
+function bullet(sheet: Sheet, lines: readonly string[]): void {
   const top = sheet.y;
   tagged(sheet, 'P', () => {
     write(sheet, '•', PAGE.left, top + BACK.size * 0.8, BACK);
-    sheet.y = writeLines(sheet, lines, PAGE.left + BULLET_INDENT, top, BACK) + 2;
+    sheet.y = writeLines(sheet, lines, PAGE.left + BULLET_INDENT, top, BACK) + BULLET_GAP;
   });
 }

@@ -20,23 +20,23 @@ interface Listed {
 }
 
 const sizeAt = (x: number): Column<Listed>[] => [
-  { head: 'Size', x, width: 38, style: CELL_STRONG, text: ({ report }) => inches(report.size_mm) },
-  { head: '', x: x + 38, width: 46, text: ({ report }) => millimetres(report.size_mm) },
+  { head: 'Size', x, width: 30, style: CELL_STRONG, text: ({ report }) => inches(report.size_mm) },
+  { head: '', x: x + 32, width: 38, text: ({ report }) => millimetres(report.size_mm) },
 ];
 
 const COMMON: readonly Column<Listed>[] = [
-  { head: 'Distance', x: 226, width: 38, text: ({ report }) => miles(report.distance_m) },
-  { head: '', x: 266, width: 40, text: ({ report }) => kilometres(report.distance_m) },
-  { head: 'Time (UTC)', x: 312, width: 56, text: ({ report, event_date }) => clockTime(report.time, event_date) },
-  { head: 'Source', x: 372, width: 86, text: ({ report }) => FEEDS[report.source] },
-  { head: 'Place as reported', x: 462, width: 96, text: ({ report }) => printable(report.place, PLACE_MAX) },
+  { head: 'Distance', x: 206, width: 30, text: ({ report }) => miles(report.distance_m) },
+  { head: '', x: 238, width: 36, text: ({ report }) => kilometres(report.distance_m) },
+  { head: 'Time (UTC)', x: 282, width: 54, text: ({ report, event_date }) => clockTime(report.time, event_date) },
+  { head: 'Source', x: 342, width: 88, text: ({ report }) => FEEDS[report.source] },
+  { head: 'Place as reported', x: 436, width: 122, text: ({ report }) => printable(report.place, PLACE_MAX) },
 ];
 
 /** Below the map of an event, whose numbers it explains. */
 const NUMBERED: readonly Column<Listed>[] = [
   { head: 'No.', x: PAGE.left, width: 18, style: CELL_STRONG, text: ({ key }) => String(key) },
   ...sizeAt(76),
-  { head: 'Size name', x: 164, width: 58, text: ({ report }) => sizeName(report.size_mm) },
+  { head: 'Size name', x: 152, width: 50, text: ({ report }) => sizeName(report.size_mm) },
   ...COMMON,
 ];
 

@@ -1,13 +1,13 @@
 import { answer } from './answer.ts';
 import { blockHeight, eventBlock } from './event-block.ts';
 import { furniture } from './furniture.ts';
-import { hashBlock } from './hash-block.ts';
-import { detectionQuality, mapLegend, method } from './method.ts';
+import { hashBlock, hashHeight } from './hash-block.ts';
+import { detectionQuality, limits, mapLegend, method } from './method.ts';
 import { notRealMark } from './provenance-words.ts';
 import { MAPS_MAX, type ReportEvent, reportEvents } from './report-events.ts';
 import { furtherReports } from './report-list.ts';
 import type { ReportMaterial } from './report-material.ts';
-import { closeSheet, heading, openSheet, paragraph, type Sheet } from './sheet.ts';
+import { closeSheet, heading, openSheet, paragraph, type Sheet, sectionHeight } from './sheet.ts';
 import { SMALL } from './styles.ts';
 import { DOCUMENT_NAME, titleBlock } from './title-block.ts';
 import { verdictTable } from './verdict-table.ts';
@@ -15,6 +15,8 @@ import { coordinates } from './words.ts';
 
 /** Two lines that say which events have maps, points. */
 const INTRO_HEIGHT = 2 * SMALL.leading + 6;
+/** More between two events than below any block: two with three reports each, below their section's title, just fit a page. */
+const EVENT_GAP = 5;
 
 /** `compress` false leaves the pages readable in the file, for tests. */
 export interface ReportPdfOptions {
@@ -40,6 +42,8 @@ export async function reportPdf(material: ReportMaterial, { compress = true }: R
     drawEvents(sheet, events, { point: verification.location, not_real });
   } else detectionQuality(sheet, verification);
   method(sheet, material);
+  // The hash never stands alone on the last page.
+  limits(sheet, sectionHeight(hashHeight(sheet)));
   hashBlock(sheet, verification.verification_hash);
   furniture(sheet, material, not_real);
   return closeSheet(sheet);
@@ -59,7 +63,10 @@ function drawEvents(sheet: Sheet, events: readonly ReportEvent[], around: Parame
       SMALL,
       6,
     );
-  for (const event of mapped) eventBlock(sheet, event, around);
+  for (const [k, event] of mapped.entries()) {
+    if (k > 0) sheet.y += EVENT_GAP;
+    eventBlock(sheet, event, around);
+  }
   furtherReports(sheet, others);
 }
 

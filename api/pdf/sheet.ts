@@ -11,7 +11,11 @@ export const TEXT_WIDTH = PAGE.right - PAGE.left;
 const FIRST_TOP = 50;
 /** Keeps a figure and its unit on one line; written as a common space, so that searching finds it. */
 export const NO_BREAK = '\u00a0';
+/** Between a block and the heading below it. */
+const HEADING_GAP = 9;
 const HEADING_HEIGHT = 23;
+/** Heights are tenths of points: what fits when it is summed in one order fits in every other. */
+const ROUNDING = 1e-6;
 /** Most widths that are remembered. */
 const WIDTHS_MAX = 20_000;
 
@@ -56,7 +60,7 @@ export function openSheet({ info, compress }: SheetOptions): Sheet {
 
 /** Begins a new page unless so much height is left on this one; true when it did. */
 export function room(sheet: Sheet, height: number): boolean {
-  if (sheet.y + height <= PAGE.bottom) return false;
+  if (sheet.y + height <= PAGE.bottom + ROUNDING) return false;
   sheet.doc.addPage();
   sheet.y = PAGE.top;
   return true;
@@ -179,13 +183,18 @@ export function paragraph(sheet: Sheet, text: string, style: TextStyle, after = 
 /** Heading of a section with a rule above it, which keeps `with_height` of what follows on its page; also a bookmark. */
 export function heading(sheet: Sheet, text: string, with_height: number): void {
   const { doc } = sheet;
-  if (sheet.y > PAGE.top) sheet.y += 9;
+  if (sheet.y > PAGE.top) sheet.y += HEADING_GAP;
   room(sheet, HEADING_HEIGHT + with_height);
   const top = sheet.y;
   artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, top, 0.8));
   tagged(sheet, 'H2', () => write(sheet, text, PAGE.left, top + 15.5, HEADING));
   doc.outline.addItem(text);
   sheet.y = top + HEADING_HEIGHT;
+}
+
+/** Height of a section of so much content below another block: for blocks that keep it on their page, points. */
+export function sectionHeight(content_height: number): number {
+  return HEADING_GAP + HEADING_HEIGHT + content_height;
 }
 
 /** A horizontal line. */

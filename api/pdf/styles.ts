@@ -35,7 +35,7 @@ export const HEADING = bold(12, 16);
 export const SUBHEADING = bold(9, 12.5);
 export const BODY = regular(9, 12.5);
 /** Method, limits and the like, which few read and all may. */
-export const BACK = regular(8.5, 11.2);
+export const BACK = regular(8.5, 10.8);
 export const STRONG = bold(9, 12.5);
 export const CELL = regular(8, 10.5);
 export const CELL_STRONG = bold(8, 10.5);
@@ -47,4 +47,4 @@ export const SMALL = regular(7.5, 10.2, FAINT);
 export const MAP_LABEL = bold(6.5, 8);
 export const MAP_SMALL = regular(6.2, 8);
 export const CODE: TextStyle = { font: 'Courier', size: 8.4, leading: 11.5, color: INK };
-export const CODE_SMALL: TextStyle = { font: 'Courier', size: 6.7, leading: 9.2, color: INK };
+export const CODE_SMALL: TextStyle = { font: 'Courier', size: 7.5, leading: 9.6, color: INK };

@@ -58,8 +58,8 @@ const COLUMNS: readonly Column<ReportEvent>[] = [
   },
   {
     head: 'First–last seen (UTC)',
-    x: 405,
-    width: 64,
+    x: 411,
+    width: 60,
     text: ({ event }) =>
       event.first_detected === null ? '–' : clockTime(Date.parse(event.first_detected), event.event_date),
     below: ({ event }) =>

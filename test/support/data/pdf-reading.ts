@@ -1,12 +1,27 @@
 import { spawnSync } from 'node:child_process';
 
+const SHOWN = /\[((?:<[0-9a-f]*>|[-\d. ])*)\] TJ/g;
+const PLACED = /1 0 0 1 [-\d.]+ ([-\d.]+) Tm\n\S+ [\d.]+ Tf\n\[((?:<[0-9a-f]*>|[-\d. ])*)\] TJ/g;
+
+function decoded(parts: string): string {
+  return [...parts.matchAll(/<([0-9a-f]*)>/g)]
+    .map(([, hex = '']) => new TextDecoder('windows-1252').decode(Buffer.from(hex, 'hex')))
+    .join('');
+}
+
 /** Texts of a document whose pages are not compressed, each call of the writer one, in the order in which they were drawn. */
 export function textsIn(pdf: Buffer): string[] {
-  return [...pdf.toString('latin1').matchAll(/\[((?:<[0-9a-f]*>|[-\d. ])*)\] TJ/g)].map(([, parts = '']) =>
-    [...parts.matchAll(/<([0-9a-f]*)>/g)]
-      .map(([, hex = '']) => new TextDecoder('windows-1252').decode(Buffer.from(hex, 'hex')))
-      .join(''),
-  );
+  return [...pdf.toString('latin1').matchAll(SHOWN)].map(([, parts = '']) => decoded(parts));
+}
+
+/** Texts of each page of such a document with the height of their baselines above its lower edge, points. */
+export function placedTexts(pdf: Buffer): { readonly text: string; readonly above: number }[][] {
+  const file = pdf.toString('latin1');
+  return [...file.matchAll(/\/Type \/Page\n[^>]*\/Contents (\d+) 0 R/g)].map(([, id]) => {
+    const from = file.indexOf('stream\n', file.indexOf(`\n${id} 0 obj\n`));
+    const page = file.slice(from, file.indexOf('\nendstream', from));
+    return [...page.matchAll(PLACED)].map(([, above, parts = '']) => ({ text: decoded(parts), above: Number(above) }));
+  });
 }
 
 /** Pages of a document. */
