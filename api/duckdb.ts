@@ -127,6 +127,37 @@ export function openFilesEngine(files: readonly string[], role: EngineRole, spil
   return openLocked(role, spill, `SET allowed_paths = [${files.map((file) => sqlText(resolve(file))).join(', ')}]`);
 }
 
+/** An engine that `open` opens with its first statement. One that was never asked costs nothing. */
+export function openWhenAsked(open: () => Promise<Engine>): Engine {
+  let opened: Promise<Engine> | undefined;
+  let isClosed = false;
+  const engine = (): Promise<Engine> => {
+    if (isClosed) return Promise.reject(closed());
+    opened ??= open().catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    return opened;
+  };
+  const queriesOf = (pick: (engine: Engine) => Queries): Queries => ({
+    rows: async <Row>(sql: string, parameters?: readonly Parameter[]) =>
+      pick(await engine()).rows<Row>(sql, parameters),
+    columns: async <Name extends string>(sql: string, parameters?: readonly Parameter[]) =>
+      pick(await engine()).columns<Name>(sql, parameters),
+    stream: async (sql, parameters, take) => pick(await engine()).stream(sql, parameters, take),
+  });
+  return {
+    ...queriesOf((queries) => queries),
+    priority: queriesOf(({ priority }) => priority),
+    close: async () => {
+      isClosed = true;
+      // Where it cannot be opened, whoever asked is told.
+      const engine = await opened?.catch(() => null);
+      await engine?.close();
+    },
+  };
+}
+
 /** A text as a SQL literal, for the places where DuckDB takes no parameter. */
 export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;

@@ -1,7 +1,7 @@
 import pino, { type Logger } from 'pino';
 import { type Catalog, type Edition, NOTHING_PUBLISHED, openCatalog } from './catalog.ts';
 import type { Config, WebhookSettings } from './config.ts';
-import { ANSWERS, type Engine, JOBS, openEngine } from './duckdb.ts';
+import { ANSWERS, type Engine, JOBS, openEngine, openWhenAsked } from './duckdb.ts';
 import { JOB_TASK } from './jobs/task.ts';
 import { type Live, openLive } from './live.ts';
 import { PUSH_TASK } from './push/events.ts';
@@ -115,7 +115,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   opened.defer(outlet.close);
   const engine = await openEngine(data_root, ANSWERS);
   opened.defer(engine.close);
-  const jobEngine = await openEngine(data_root, JOBS);
+  const jobEngine = openWhenAsked(() => openEngine(data_root, JOBS));
   opened.defer(jobEngine.close);
   const memory = rootMemory(records, now, (error) => log.warn({ err: error }, 'Data:Remember:Failed'));
   const catalog = await openCatalog(data_root, storm_day_start_hour, memory);

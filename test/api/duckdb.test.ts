@@ -12,6 +12,7 @@ import {
   JOBS,
   openEngine,
   openFilesEngine,
+  openWhenAsked,
   QueryTimeout,
 } from '../../api/duckdb.ts';
 import { ApiError } from '../../api/errors.ts';
@@ -264,6 +265,28 @@ test('an engine that is closed ends what runs and refuses what waits and what co
   t.regex(reasons[0] ?? '', /interrupt/i);
   t.is(reasons[1], 'Error: the query engine is closed');
   await t.throwsAsync(engine.rows('SELECT 1'), { message: 'the query engine is closed' });
+});
+
+test('an engine that opens when it is asked is opened once, again after a failure, and never once it is closed', async (t) => {
+  const root = await scratch(t);
+  const opened: Engine[] = [];
+  let failing = true;
+  const lazy = openWhenAsked(async () => {
+    if (failing) throw new Error('no memory');
+    const engine = await openEngine(root, NARROW);
+    opened.push(engine);
+    return engine;
+  });
+  await t.throwsAsync(lazy.rows('SELECT 1'), { message: 'no memory' });
+  failing = false;
+  const answers = await Promise.all([lazy.rows('SELECT 1 AS one'), lazy.priority.columns('SELECT 2 AS one')]);
+  t.deepEqual([answers, opened.length], [[[{ one: 1 }], { one: [2] }], 1]);
+  await lazy.close();
+  for (const engine of [lazy, opened[0] as Engine])
+    await t.throwsAsync(engine.rows('SELECT 1'), { message: 'the query engine is closed' });
+  const never = openWhenAsked(() => Promise.reject(new Error('not asked')));
+  await never.close();
+  await t.throwsAsync(never.rows('SELECT 1'), { message: 'the query engine is closed' });
 });
 
 test('more queries than connections wait their turn', async (t) => {
