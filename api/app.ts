@@ -35,7 +35,7 @@ import { ofVariant, routes } from './middleware/routes.ts';
 import { sendReply } from './middleware/send-reply.ts';
 import { simulated } from './middleware/simulated.ts';
 import { spendCap } from './middleware/spend-cap.ts';
-import { sunsetHeaders } from './middleware/sunset.ts';
+import { rememberSunset, tellSunset } from './middleware/sunset.ts';
 import { logAndMeasure, reportInterruptedAnswers, type Telemetry } from './middleware/telemetry.ts';
 import { validate } from './middleware/validate.ts';
 import { write } from './middleware/write.ts';
@@ -73,6 +73,7 @@ export function attachApp(server: Server, options: AppOptions): Connections {
   const addressWindows = rateWindows(clock, ADDRESS_WINDOWS);
   const addressRate = (address: string) => addressWindows.consume(address, ADDRESS_RATE).headers;
   const common = commonHeaders(services.base_url);
+  const sunset = rememberSunset(services.records, common, clock.monotonic_ms);
   const publicRoutes = publicRouter(options.publicRoutes);
   const chainOf = chains(options);
   const currentRoutes = endpointRouter(options.endpoints, chainOf, ({ path }) => [path]);
@@ -83,7 +84,7 @@ export function attachApp(server: Server, options: AppOptions): Connections {
   app.use(createContext(services, clock, trusted));
   app.use(logAndMeasure(telemetry, clock.monotonic_ms));
   app.use(addHeaders(common, addressRate));
-  app.use(sunsetHeaders(services.records, common, clock.monotonic_ms));
+  app.use(tellSunset(sunset));
   app.use(errors(telemetry));
   app.use(headLimits);
   app.use(preflight([publicRoutes, currentRoutes, earlierRoutes]));
@@ -101,8 +102,15 @@ export function attachApp(server: Server, options: AppOptions): Connections {
   const connections = serveInTurn(server, app.callback());
   handleClientErrors(
     server,
-    { request_id: () => newId('request', clock.unix_ms()), common, addressRate, now: services.now },
-    connections.requestOf,
+    {
+      request_id: () => newId('request', clock.unix_ms()),
+      common,
+      addressRate,
+      sunset,
+      now: services.now,
+      failed: telemetry.failed,
+    },
+    connections.lastTargetOf,
   );
   return connections;
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '../errors.ts';
@@ -23,8 +23,12 @@ export interface AnswerHeaders {
   readonly common: Headers;
   /** Headers of the rate for an address. */
   readonly addressRate: (address: string) => Headers;
+  /** Headers of the earlier variant that tell of its end. */
+  readonly sunset: () => Promise<Headers>;
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
+  /** A failure of ours, with its cause. */
+  readonly failed: (request_id: string, error: unknown) => void;
 }
 
 interface ClientError extends Error {
@@ -36,25 +40,29 @@ interface ClientError extends Error {
 
 /**
  * Answers what never becomes a request of ours in the shape of every other error, and closes the connection: heads that Node
- * cannot parse, bodies that do not arrive, and CONNECT. `requestOf` is the request that a connection is being answered. The
- * shape is that of the earlier variant where the target can be told, and is one of its paths.
+ * cannot parse, bodies that do not arrive, and CONNECT. The shape is that of the earlier variant where the target can be told, and
+ * is one of its paths. Of a head in several pieces Node keeps the last, and of one that stalls none: it is refused like the last
+ * request of its connection, and in the current shape where there was none.
  */
 export function handleClientErrors(
   server: Server,
   headers: AnswerHeaders,
-  requestOf: (socket: Socket) => Pick<IncomingMessage, 'url'> | null,
+  lastTargetOf: (socket: Socket) => string | null,
 ): void {
+  const refused = new WeakSet<Duplex>();
   server.on('clientError', (error: ClientError, socket: Duplex) => {
     if (error.code === 'ECONNRESET') socket.destroy();
     // Once it has been refused, the rest of what it sends is as unreadable and is passed over.
-    else if (socket.writable) {
-      const target = targetOf(error) ?? requestOf(socket as Socket)?.url ?? '';
-      refuse(socket as Socket, apiErrorOf(error), isEarlierPath(readTarget(target).path), headers);
+    else if (socket.writable && !refused.has(socket)) {
+      refused.add(socket);
+      const target = targetOf(error) ?? lastTargetOf(socket as Socket) ?? '';
+      const refuseAs = isEarlierPath(readTarget(target).path) ? refuseEarlier : refuse;
+      void refuseAs(socket as Socket, apiErrorOf(error), headers);
     }
   });
   server.on('connect', (_, socket: Duplex) => {
     const error = new ApiError('method_not_allowed', 'CONNECT is not served here', { Allow: 'OPTIONS' });
-    refuse(socket as Socket, error, false, headers);
+    refuse(socket as Socket, error, headers);
   });
 }
 
@@ -70,11 +78,33 @@ function targetOf({ rawPacket, bytesParsed = 0 }: ClientError): string | null {
   return null;
 }
 
+function refuse(socket: Socket, error: ApiError, headers: AnswerHeaders): void {
+  const id = headers.request_id();
+  send(socket, rawAnswer(error, id, errorBody(error.code, error.message, id), headersAt(socket, headers)));
+}
+
+async function refuseEarlier(socket: Socket, error: ApiError, headers: AnswerHeaders): Promise<void> {
+  const id = headers.request_id();
+  const body = earlierErrorBody(error.code, error.message, metaOf({ request_id: id, now_ms: headers.now() }));
+  socket.pause(); // what comes meanwhile would be taken for a request
+  let sunset: Headers = {};
+  try {
+    sunset = await headers.sunset();
+  } catch (fault) {
+    headers.failed(id, fault);
+  }
+  send(socket, rawAnswer(error, id, body, { ...headersAt(socket, headers), ...sunset }));
+}
+
+function headersAt({ remoteAddress = '' }: Socket, { common, addressRate }: AnswerHeaders): Headers {
+  return { ...common, ...addressRate(networkOf(remoteAddress)) };
+}
+
 /** Closes our side only: bytes that meet a closed connection would reset it, and the answer with it. */
-function refuse(socket: Socket, error: ApiError, earlier: boolean, headers: AnswerHeaders): void {
+function send(socket: Socket, answer: string): void {
   socket.on('error', () => socket.destroy());
   socket.resume();
-  socket.end(rawAnswer(error, networkOf(socket.remoteAddress ?? ''), earlier, headers));
+  socket.end(answer);
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
@@ -87,20 +117,10 @@ function apiErrorOf({ code, rawPacket, bytesParsed }: ClientError): ApiError {
   return new ApiError('bad_request', 'request is not valid HTTP');
 }
 
-function rawAnswer(
-  error: ApiError,
-  address: string,
-  earlier: boolean,
-  { request_id, common, addressRate, now }: AnswerHeaders,
-): string {
-  const id = request_id();
-  const body = earlier
-    ? earlierErrorBody(error.code, error.message, metaOf({ request_id: id, now_ms: now() }))
-    : errorBody(error.code, error.message, id);
+function rawAnswer(error: ApiError, request_id: string, body: string, own: Headers): string {
   const headers = {
-    ...common,
-    'X-Request-Id': id,
-    ...addressRate(address),
+    ...own,
+    'X-Request-Id': request_id,
     'Content-Type': JSON_TYPE,
     'Cache-Control': 'no-store',
     ...error.headers,

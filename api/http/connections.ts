@@ -9,8 +9,8 @@ export const WAITING_MAX = 100;
 
 /** The connections of a server. */
 export interface Connections {
-  /** The request that a connection is being answered; null: none. */
-  readonly requestOf: (socket: Socket) => IncomingMessage | null;
+  /** Target of the last request that was begun on a connection; null: none was. */
+  readonly lastTargetOf: (socket: Socket) => string | null;
   /**
    * Takes no more connections, lets every connection end, and resolves when all have. Answers say `Connection: close` from now
    * on, so that no request is sent into a connection that is being closed; one that is idle is kept as long as its last
@@ -28,6 +28,8 @@ interface Turn {
 interface Line {
   /** The answer that is being made or sent. */
   current: ServerResponse | null;
+  /** Target of the last request that was begun. */
+  last_target: string | null;
   readonly waiting: Turn[];
 }
 
@@ -41,6 +43,7 @@ export function serveInTurn(server: Server, handle: RequestListener): Connection
 
   const begin = (socket: Socket, line: Line, { request, response }: Turn) => {
     line.current = response;
+    line.last_target = request.url ?? null;
     if (draining && line.waiting.length === 0) response.shouldKeepAlive = false;
     response.once('close', () => next(socket, line));
     handle(request, response);
@@ -55,7 +58,7 @@ export function serveInTurn(server: Server, handle: RequestListener): Connection
   const lineOf = (socket: Socket): Line => {
     const known = lines.get(socket);
     if (known !== undefined) return known;
-    const line: Line = { current: null, waiting: [] };
+    const line: Line = { current: null, last_target: null, waiting: [] };
     lines.set(socket, line);
     socket.once('close', () => lines.delete(socket));
     return line;
@@ -83,7 +86,7 @@ export function serveInTurn(server: Server, handle: RequestListener): Connection
   for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, take);
 
   return {
-    requestOf: (socket) => lines.get(socket)?.current?.req ?? null,
+    lastTargetOf: (socket) => lines.get(socket)?.last_target ?? null,
     drain: async (longest_ms) => {
       draining = true;
       // Not the method of the HTTP server: that closes connections between two requests, and one of those is often on its way.

@@ -1,3 +1,4 @@
+import type { Transaction } from 'kysely';
 import type { Logger } from 'pino';
 import type { EarlierRiskData } from '../../schemas/webhook-events.ts';
 import type { Catalog } from '../catalog.ts';
@@ -9,18 +10,22 @@ import { earlierReceiversOf } from '../records/earlier-receivers.ts';
 import type { Records } from '../records/records.ts';
 import {
   businessesWithEarlierReceivers,
+  mayTellScoresOf,
   noteChangedScore,
   noteFirstScore,
   type ScoredPlace,
   scoredPlaces,
   sweepRiskScores,
 } from '../records/risk-scores.ts';
+import type { Database } from '../records/tables.ts';
 import { cellOf } from '../rules/hail-risk.ts';
 import { activeReceivers, enqueueEarlierEvent, PUSH_TASK } from './events.ts';
 
+type Table = Pick<ClimatologyTable, 'cell' | 'version' | 'data_as_of'>;
+
 /** What the watch works with. */
 export interface RiskWatchParts {
-  readonly climatology: { readonly table: () => Pick<ClimatologyTable, 'cell' | 'version'> | null };
+  readonly climatology: { readonly table: () => Table | null };
   readonly records: Pick<Records, 'reader' | 'store' | 'transaction'>;
   readonly queue: Pick<Queue, 'add' | 'wake'>;
   /** Data clock, epoch milliseconds. */
@@ -54,7 +59,7 @@ export function startRiskWatch(
 /**
  * Compares the scores of the climatology in force with those told last: of all places when it is new, and of new places always,
  * whose first score is noted and not told. What is noted in the records is all that counts, so that a restart or another process
- * tells nothing twice.
+ * tells nothing twice, and nothing of a climatology that another process knows to be replaced: the next edition finds the new one.
  */
 export function createRiskWatch({ climatology, records, queue, now }: RiskWatchParts): () => Promise<void> {
   /** Version of the table that every place was compared with. */
@@ -64,31 +69,48 @@ export function createRiskWatch({ climatology, records, queue, now }: RiskWatchP
     const table = climatology.table();
     if (table === null) return;
     const onlyNew = table.version === done;
+    const businesses = await businessesWithEarlierReceivers(records.reader);
+    // Before any place is read: what others tell of an older one is noted by then.
+    if (!onlyNew && businesses.length > 0 && !(await records.transaction((rows) => mayTell(rows, table)))) return;
     let told = 0;
-    for (const { id, features } of await businessesWithEarlierReceivers(records.reader)) {
-      if (!features.includes(REAL_TIME)) continue;
-      for await (const places of scoredPlaces(records.reader, id, onlyNew)) {
-        const scored = places.flatMap((place) => {
-          const score = table.cell(cellOf(place))?.annual_score;
-          return score === undefined || !isToNote(place, score) ? [] : [{ place, score }];
-        });
-        if (scored.length > 0) told += await note(id, scored);
-        await yieldToEventLoop();
+    try {
+      for (const { id, features } of businesses) {
+        if (!features.includes(REAL_TIME)) continue;
+        for await (const places of scoredPlaces(records.reader, id, onlyNew)) {
+          const scored = places.flatMap((place) => {
+            const score = table.cell(cellOf(place))?.annual_score;
+            return score === undefined || !isToNote(place, score) ? [] : [{ place, score }];
+          });
+          if (scored.length > 0) {
+            const told_here = await note(id, table, scored);
+            if (told_here === null) return;
+            told += told_here;
+          }
+          await yieldToEventLoop();
+        }
       }
+    } finally {
+      if (told > 0) queue.wake(PUSH_TASK);
     }
-    if (told > 0) queue.wake(PUSH_TASK);
     if (!onlyNew) await records.transaction(sweepRiskScores);
     done = table.version;
   };
 
+  async function mayTell(rows: Transaction<Database>, { data_as_of }: Table): Promise<boolean> {
+    return await mayTellScoresOf(rows, records.store, data_as_of, now());
+  }
+
+  /** How many were told; null: the climatology was replaced meanwhile. */
   async function note(
     business_id: string,
+    table: Table,
     scored: readonly { readonly place: ScoredPlace; readonly score: number }[],
-  ): Promise<number> {
+  ): Promise<number | null> {
     const now_ms = now();
     return await records.transaction(async (rows) => {
       // In turn with the writes of the business, which move and delete places.
       if (!(await lockBusiness(rows, business_id))) return 0;
+      if (!(await mayTell(rows, table))) return null;
       const earlier = await earlierReceiversOf(rows, [business_id]);
       const webhooks = await activeReceivers(rows, business_id, 'risk.changed');
       let told = 0;

@@ -32,6 +32,8 @@ interface Held {
   readonly day: string;
   /** Taken from the day, and not asked for yet. */
   left: number;
+  /** The limit that it was taken under: under a lower one the day may have none of it. */
+  limit: number;
   /** Since somebody last looked. */
   isAskedFor: boolean;
   taking: Promise<void> | null;
@@ -51,20 +53,22 @@ export function openRequestDays(
     const name = `${business_id} ${day}`;
     const known = days.get(name);
     if (known !== undefined) return known;
-    const held = { business_id, day, left: 0, isAskedFor: false, taking: null, used_up: null };
+    const held = { business_id, day, left: 0, limit: 0, isAskedFor: false, taking: null, used_up: null };
     days.set(name, held);
     return held;
   }
 
   async function take(held: Held, limit: number): Promise<void> {
-    const { business_id, day } = held;
-    const taken = await transact((rows) => takeBlock(rows, { forUpdate, forKeyShare }, business_id, day, limit));
+    const returned = held.left; // taken under a higher limit
+    held.left = 0;
+    held.limit = limit;
+    const taken = await transact((rows) => takeBlock(rows, { forUpdate, forKeyShare }, held, limit, returned));
     held.left += taken;
     held.used_up = taken === 0 ? { limit, at_ms: performance.now() } : null;
   }
 
   async function waitAndAdmit(held: Held, limit: number): Promise<boolean> {
-    while (held.left === 0 && !isUsedUp(held, limit)) {
+    while (!mayGive(held, limit) && !isUsedUp(held, limit)) {
       held.taking ??= take(held, limit).finally(() => {
         held.taking = null;
       });
@@ -75,7 +79,7 @@ export function openRequestDays(
         throw error;
       }
     }
-    if (held.left === 0) return false;
+    if (!mayGive(held, limit)) return false;
     held.left -= 1;
     return true;
   }
@@ -101,7 +105,7 @@ export function openRequestDays(
     admit: (business_id, limit, now_ms) => {
       const held = heldOf(business_id, utcDate(now_ms));
       held.isAskedFor = true;
-      if (held.left === 0) return waitAndAdmit(held, limit);
+      if (!mayGive(held, limit)) return waitAndAdmit(held, limit);
       held.left -= 1;
       return true;
     },
@@ -113,6 +117,10 @@ export function openRequestDays(
   };
 }
 
+function mayGive(held: Held, limit: number): boolean {
+  return held.left > 0 && limit >= held.limit;
+}
+
 function isUsedUp({ used_up }: Held, limit: number): boolean {
   return used_up?.limit === limit && performance.now() - used_up.at_ms < USED_UP_MS;
 }
@@ -122,13 +130,16 @@ function ignoreOutage(error: unknown): void {
   if (!isOutage(error)) throw error;
 }
 
-/** Takes requests from a day and returns how many: 0 when it is used up, or the business is gone. */
+/**
+ * Takes requests from a day, once those that are `returned` are given back to it, and returns how many: 0 when it is used up, or the
+ * business is gone.
+ */
 async function takeBlock(
   rows: Transaction<Database>,
   { forUpdate, forKeyShare }: Pick<Store, 'forUpdate' | 'forKeyShare'>,
-  business_id: string,
-  day: string,
+  { business_id, day }: Pick<Held, 'business_id' | 'day'>,
   limit: number,
+  returned: number,
 ): Promise<number> {
   const business = rows.selectFrom('businesses').select('id').where('id', '=', business_id).modifyEnd(forKeyShare);
   if ((await business.executeTakeFirst()) === undefined) return 0;
@@ -144,12 +155,13 @@ async function takeBlock(
     .where('day', '=', day)
     .modifyEnd(forUpdate)
     .executeTakeFirstOrThrow();
-  const rest = Math.max(0, limit - requests);
+  const counted = Math.max(0, requests - returned);
+  const rest = Math.max(0, limit - counted);
   const block = Math.min(LARGEST_BLOCK, Math.ceil(rest / PART_OF_THE_REST));
-  if (block > 0)
+  if (block !== returned)
     await rows
       .updateTable('request_days')
-      .set((eb) => ({ requests: eb('requests', '+', block) }))
+      .set({ requests: counted + block })
       .where('business_id', '=', business_id)
       .where('day', '=', day)
       .execute();

@@ -1,4 +1,6 @@
 import type { Kysely, Transaction } from 'kysely';
+import { z } from 'zod';
+import type { Store } from './database.ts';
 import { instant } from './instant.ts';
 import type { Database } from './tables.ts';
 
@@ -13,6 +15,41 @@ export interface ScoredPlace {
 }
 
 const PLACES_PER_READ = 500;
+/** Name of the row of `settings` that tells which climatology the scores are told of. */
+const TOLD_OF = 'climatology of the told scores';
+const ToldOf = z.object({ data_as_of: z.iso.datetime() });
+/** An older climatology that is still there after so long is the one that is published. */
+const SUPERSEDED_MS = 86_400_000;
+
+/**
+ * True where the scores of a climatology may be told, and from then on none of an older one: a process that reads the data root a
+ * moment later than another would tell them back and forth. `data_as_of`: when its newest data were published, epoch milliseconds.
+ * Others who ask wait until the transaction ends.
+ */
+export async function mayTellScoresOf(
+  rows: Transaction<Database>,
+  { forUpdate }: Pick<Store, 'forUpdate'>,
+  data_as_of: number,
+  now_ms: number,
+): Promise<boolean> {
+  const own = { value: JSON.stringify({ data_as_of: instant(data_as_of) }), noted_at: instant(now_ms) };
+  await rows
+    .insertInto('settings')
+    .values({ name: TOLD_OF, ...own })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const known = await rows
+    .selectFrom('settings')
+    .select(['value', 'noted_at'])
+    .where('name', '=', TOLD_OF)
+    .modifyEnd(forUpdate)
+    .executeTakeFirstOrThrow();
+  if (known.value === own.value) return true;
+  const isOlder = data_as_of < Date.parse(ToldOf.parse(JSON.parse(known.value)).data_as_of);
+  if (isOlder && now_ms - Date.parse(known.noted_at) < SUPERSEDED_MS) return false;
+  await rows.updateTable('settings').set(own).where('name', '=', TOLD_OF).execute();
+  return true;
+}
 
 /** Businesses that may be told of something and have receivers of the earlier variant, in the order of their ids. */
 export async function businessesWithEarlierReceivers(

@@ -660,7 +660,7 @@ export const TABLES = {
     backed_up: true,
   }),
 
-  /** What an operator has settled for the service as a whole. */
+  /** What an operator has settled for the service as a whole, or its processes have agreed on. */
   settings: table({
     since: '007-earlier-variant',
     columns: {

@@ -134,6 +134,19 @@ for (const [what, path_is, pieces, status, code] of [
     }
   });
 
+test('a head in several pieces is refused in the shape of the request before it on its connection', async (t) => {
+  for (const [mount, schema] of [
+    ['/legacy/v1', EarlierErrorBody],
+    ['/v1', ErrorBody],
+  ] as const) {
+    const asked = `GET ${mount}/health HTTP/1.1\r\n`;
+    const { body } = await sendRaw(whole.service.url, `${asked}Host: x\r\n\r\n`, asked, 'Host x\r\n\r\n');
+    const refused = body.split('\r\n\r\n').at(-1) ?? '';
+    t.notThrows(() => schema.strict().parse(JSON.parse(refused)), refused);
+    t.regex(refused, /not valid HTTP/);
+  }
+});
+
 test('/v1 answers a key that was made for the earlier variant in its shape, and every other key byte for byte as before', async (t) => {
   const [before, made] = [await openAccount(whole.service), await openAccount(whole.service, MADE_FOR_IT)];
   // A question that both variants take.
@@ -550,7 +563,7 @@ test('no scope, no simulated answer', async (t) => {
   t.is(await refusal(`/hail/current?${AT}`, { key }), '403 insufficient_scope: the key lacks the scope storms:read');
 });
 
-test('a sunset that the operator sets is on answers and refusals of the earlier variant, and on no other', async (t) => {
+test('a sunset that the operator sets is on answers and refusals of the earlier variant, also of what is no request, and on no other', async (t) => {
   const service = await startService({ endpoints: [getHealth], app: { earlier_endpoints: [earlierHealth] } });
   t.teardown(service.close);
   const made = await openAccount(service, MADE_FOR_IT);
@@ -561,6 +574,12 @@ test('a sunset that the operator sets is on answers and refusals of the earlier 
   const dates = { sunset: '2027-06-30', deprecated: '2026-05-01' };
   await service.records.transaction((rows) => setSunset(rows, dates, WHOLE_NOW_MS));
   const told = ['@1777593600', 'Wed, 30 Jun 2027 00:00:00 GMT'];
+  const rawHeadersAt = async (path: string) => {
+    const { headers } = await sendRaw(service.url, `GET ${path} HTTP/1.1\r\nHost x\r\n\r\n`);
+    return [headers.get('deprecation'), headers.get('sunset')];
+  };
+  t.deepEqual(await rawHeadersAt('/legacy/v1/health'), told);
+  t.deepEqual(await rawHeadersAt('/v1/health'), [undefined, undefined]);
   t.deepEqual(await headersAt('/legacy/v1/health'), told);
   t.deepEqual(await headersAt('/legacy/v1/nothing'), told);
   t.deepEqual(await headersAt('/legacy/v1/health', 'hs_live_nonsense'), told);

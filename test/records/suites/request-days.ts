@@ -7,9 +7,15 @@ const LIMIT = 100;
 const GIVEN_BACK_MS = 60_000;
 
 /** How many of so many parallel requests the day still has, by turns in each process. */
-async function admitted(processes: readonly Records[], world: World, business_id: string, count: number) {
+async function admitted(
+  processes: readonly Records[],
+  world: World,
+  business_id: string,
+  count: number,
+  limit = LIMIT,
+): Promise<number> {
   const asked = Array.from({ length: count }, (_, k) =>
-    (processes[k % processes.length] as Records).admitToday(business_id, LIMIT, world.now_ms),
+    (processes[k % processes.length] as Records).admitToday(business_id, limit, world.now_ms),
   );
   return (await Promise.all(asked)).filter(Boolean).length;
 }
@@ -69,5 +75,16 @@ export function requestDaysSuite(test: Register): void {
       { day: '2026-05-20', requests: 10 },
       { day: '2026-05-21', requests: 10 },
     ]);
+  });
+
+  test('a limit that is lowered or raised while requests of the day are held counts from the next call on, to the request', async (t, world) => {
+    const records = await world.open();
+    const { caller } = await makeTenant(records, world, 'acme');
+    t.is(await admitted([records], world, caller.business_id, 5, 20 * LIMIT), 5);
+    t.is(await admitted([records], world, caller.business_id, 40, 10), 5);
+    t.is(await admitted([records], world, caller.business_id, 4, 20 * LIMIT), 4);
+    t.is(await admitted([records], world, caller.business_id, 1, 9), 0);
+    t.is(await admitted([records], world, caller.business_id, 40, 15), 1);
+    t.is(await countedToday(records), 15);
   });
 }

@@ -1,4 +1,4 @@
-import { createRiskWatch } from '../../../api/push/risk-watch.ts';
+import { createRiskWatch, type RiskWatchParts } from '../../../api/push/risk-watch.ts';
 import { tableShelf } from '../../../api/queue/table.ts';
 import { queueOver } from '../../../api/queue/work.ts';
 import { markEarlierReceiver } from '../../../api/records/earlier-receivers.ts';
@@ -12,6 +12,9 @@ import { makeTenant, type Register, type World } from '../world.ts';
 const PLACE = { lat: 35.005, lon: -97.005 };
 const YARD = { name: 'Yard', ...PLACE, address: null, tags: null };
 const ADDRESS = 'https://receiver.example/hail';
+
+/** When the newest data of a weekly run were published. */
+const asOf = (run: number) => Date.parse('2026-05-01T00:00:00Z') + run * 7 * 86_400_000;
 
 /** A business with a subscription, a saved location and a webhook of the earlier variant, and two processes that watch. */
 async function watched(world: World) {
@@ -33,11 +36,12 @@ async function watched(world: World) {
   });
   let runs = 0;
   let score = 0;
+  let shown: ReturnType<RiskWatchParts['climatology']['table']> = null;
   let meanwhile = async () => {};
   const cell = () => ({ annual_score: score }) as ClimatologyCell;
   const watchOf = (own: Records) =>
     createRiskWatch({
-      climatology: { table: () => ({ version: String(runs), cell }) },
+      climatology: { table: () => shown ?? { version: String(runs), data_as_of: asOf(runs), cell } },
       records: {
         ...own,
         transaction: async (work) => {
@@ -49,6 +53,17 @@ async function watched(world: World) {
       now: () => world.now_ms,
     });
   const watches = [watchOf(records), watchOf(await world.open())];
+  /** What is told while something is done, newest last. */
+  const toldBy = async (doing: () => Promise<unknown>) => {
+    const before = await records.reader.selectFrom('pushes').select('id').execute();
+    await doing();
+    const told = await records.reader
+      .selectFrom('pushes')
+      .select(['id', 'receiver_id', 'event', 'body'])
+      .orderBy('id')
+      .execute();
+    return told.filter(({ id }) => !before.some((old) => old.id === id));
+  };
   return {
     ...ids,
     records,
@@ -57,18 +72,23 @@ async function watched(world: World) {
     run: async (now: number) => {
       runs += 1;
       score = now;
-      const before = await records.reader.selectFrom('pushes').select('id').execute();
-      await Promise.all(watches.map((watch) => watch()));
-      const told = await records.reader
-        .selectFrom('pushes')
-        .select(['id', 'receiver_id', 'event', 'body'])
-        .orderBy('id')
-        .execute();
-      return told.filter(({ id }) => !before.some((old) => old.id === id));
+      return await toldBy(() => Promise.all(watches.map((watch) => watch())));
     },
     /** Lets something happen to the places between a watch's look at them and what it writes. */
     between: (happening: () => Promise<void>) => {
       meanwhile = happening;
+    },
+    /** What a process that starts tells of a weekly run that came to a score, while others may have seen a later one. */
+    startWith: async (run: number, score_then: number) => {
+      const late = watchOf(await world.open());
+      shown = {
+        version: String(run),
+        data_as_of: asOf(run),
+        cell: () => ({ annual_score: score_then }) as ClimatologyCell,
+      };
+      const told = await toldBy(late);
+      shown = null;
+      return { told, thenSees: () => toldBy(late) };
     },
     restart: async () => {
       watches.splice(0, 1, watchOf(await world.open()));
@@ -129,5 +149,23 @@ export function riskScoresSuite(test: Register): void {
       });
     });
     t.deepEqual(await run(80), []);
+  });
+
+  test('a service that starts with the climatology before tells nothing of it once scores of the new one were told', async (t, world) => {
+    const { run, startWith } = await watched(world);
+    await run(40);
+    t.is((await run(60)).length, 3);
+    const { told, thenSees } = await startWith(1, 40);
+    t.deepEqual(told, []);
+    t.deepEqual(await thenSees(), []);
+    t.is((await run(80)).length, 3);
+  });
+
+  test('an older climatology that is still published a day later is told', async (t, world) => {
+    const { run, startWith } = await watched(world);
+    await run(40);
+    await run(60);
+    world.now_ms += 86_400_000;
+    t.is((await startWith(1, 40)).told.length, 3);
   });
 }
