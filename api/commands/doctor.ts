@@ -5,7 +5,7 @@ import { Command } from 'commander';
 import { layout } from '../../schemas/layout.ts';
 import { Current } from '../../schemas/manifest.ts';
 import type { Config } from '../config.ts';
-import { fileFault } from '../jobs/files.ts';
+import { sizeFault } from '../jobs/files.ts';
 import { OVERDUE_MS } from '../push/recover.ts';
 import { recordsLocation } from '../records/database.ts';
 import { isOutage } from '../records/failures.ts';
@@ -214,7 +214,7 @@ async function jobs({ reader }: Records, { data_root, now }: DoctorConfig): Prom
   const stuck = await pendingSince(reader, now() - JOB_PASSES_MS);
   const lost: string[] = [];
   for (const job of await filedJobs(reader, null)) {
-    const fault = await fileFault(data_root, job);
+    const fault = await sizeFault(data_root, job);
     if (fault !== null) lost.push(`the file of ${job.id} ${fault}`);
   }
   return [

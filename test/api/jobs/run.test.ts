@@ -356,7 +356,7 @@ test('a job whose file is lost fails with the first poll that misses it, and is 
   const path = await fileOf(t.context, id);
   truncateSync(path, 7);
   const polled = await Promise.all(Array.from({ length: 8 }, () => ended(t.context, EXPORTS, id, account.key)));
-  const message = 'its file is not here any more, and what it cost was given back: ask for the export again';
+  const message = 'its file was lost or damaged, and what it cost was given back: ask for the export again';
   const failed = {
     status: 'failed',
     error: 'export_generation_failed',
