@@ -214,6 +214,8 @@ async function jobs({ reader }: Records, { data_root, now }: DoctorConfig): Prom
   const stuck = await pendingSince(reader, now() - JOB_PASSES_MS);
   const lost: string[] = [];
   for (const job of await filedJobs(reader, null)) {
+    // Of one whose file was missed already who asked for it was told, and its charge was given back: nothing is left to mend.
+    if (job.status !== 'done') continue;
     const fault = await sizeFault(data_root, job);
     if (fault !== null) lost.push(`the file of ${job.id} ${fault}`);
   }
@@ -223,7 +225,7 @@ async function jobs({ reader }: Records, { data_root, now }: DoctorConfig): Prom
       stuck.map(({ id, created_at }) => `${id} waits since ${created_at}`),
       'none waits for more than an hour',
     ),
-    listed('job files', lost, 'every report and export that was made has its file'),
+    listed('job files', lost, 'every report and export that is done has its file'),
   ];
 }
 
