@@ -1,7 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
 import type { Job } from '../records/jobs.ts';
+import { digestOf, rememberedSha256 } from './digest.ts';
 import { KINDS } from './kinds.ts';
 
 /** Folder of what is being made, within that of the files: a move from one to the other is one step. */
@@ -82,13 +83,7 @@ export async function sealFile(path: string): Promise<{ readonly bytes: number; 
   try {
     await handle.chmod(FILE_MODE);
     await handle.sync();
-    const digest = createHash('sha256');
-    let bytes = 0;
-    for await (const chunk of handle.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
-      digest.update(chunk);
-      bytes += chunk.length;
-    }
-    return { bytes, sha256: digest.digest('hex') };
+    return await digestOf(handle);
   } finally {
     await handle.close();
   }
@@ -100,11 +95,22 @@ export async function placeFile(root: string, staged: string, job: Omit<FiledJob
   await syncFolder(jobFolder(root, job.kind));
 }
 
-/** Why the file of a job that is done cannot be served, in words; null: it can. */
-export async function fileFault(root: string, job: FiledJob): Promise<string | null> {
+const GONE = 'is gone';
+
+/** Why the file of a job that is done cannot be served, in words, as far as its size tells; null: nothing speaks against it. */
+export async function sizeFault(root: string, job: FiledJob): Promise<string | null> {
   const stats = await orNull(stat(jobFilePath(root, job)));
-  if (stats === null) return 'is gone';
+  if (stats === null) return GONE;
   return stats.size === job.bytes ? null : `has ${stats.size} bytes, its row says ${job.bytes ?? 'none'}`;
+}
+
+/** Why the file of a job that is done cannot be served, in words; null: it can. Its bytes are read, once while nobody touches it. */
+export async function fileFault(root: string, job: FiledJob): Promise<string | null> {
+  const fault = await sizeFault(root, job);
+  if (fault !== null) return fault;
+  const sha256 = await orNull(rememberedSha256(jobFilePath(root, job)));
+  if (sha256 === null) return GONE;
+  return sha256 === job.sha256 ? null : `has the SHA-256 ${sha256}, its row says ${job.sha256 ?? 'none'}`;
 }
 
 /** Removes the file of a job, if there is one. */

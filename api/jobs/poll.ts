@@ -38,8 +38,8 @@ type Wanted = Pick<Job, 'business_id' | 'kind' | 'id'>;
 
 /**
  * A job of a business as it is now. One that is done and whose file is not there, as after a restored backup of the records
- * alone, fails, and its charge is given back: nobody is sent to a file that is gone. Throws ApiError not_found, and
- * DataUnavailable while the data root itself is lost.
+ * alone, or is not the one that was made, fails, and its charge is given back: nobody is sent to a file that is gone, or to other
+ * bytes. Throws ApiError not_found, and DataUnavailable while the data root itself is lost.
  */
 export async function findPolled<Summary>(
   services: Services,
@@ -77,7 +77,7 @@ async function presentJob({ records, files_root, catalog }: Services, wanted: Wa
   // The files lie in the data root: of one that is not there now nobody knows whether they are lost.
   await catalog.refresh();
   catalog.edition();
-  const lost = `its file is not here any more, and what it cost was given back: ask for the ${job.kind} again`;
+  const lost = `its file was lost or damaged, and what it cost was given back: ask for the ${job.kind} again`;
   // Somebody else may have failed or deleted it meanwhile.
   const failed = failing.then(() => records.transaction((rows) => failJob(rows, job, lost, now_ms)));
   failing = Promise.allSettled([failed]);

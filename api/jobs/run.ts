@@ -22,6 +22,8 @@ export interface RunSettings {
   readonly hang_ms: number;
   /** How long a job waits after a failure that may pass. */
   readonly retry_wait_ms: number;
+  /** How long a job waits for a data root that is not there. */
+  readonly data_wait_ms: number;
   /** How long a task belongs to a process that was killed. */
   readonly lease_ms: number;
 }
@@ -30,6 +32,7 @@ export const RUN_DEFAULTS: RunSettings = {
   limit_ms: 900_000,
   hang_ms: 300_000,
   retry_wait_ms: 5_000,
+  data_wait_ms: 1_200_000,
   lease_ms: 30_000,
 };
 
@@ -45,6 +48,8 @@ export interface RunParts {
 
 /** A job is begun no more often: whoever runs it dies of it, or what stands in its way does not pass. */
 export const TAKES_MAX = 3;
+/** While the data root is not there all jobs wait, and each look of each of them costs two commits: it is looked for less often. */
+const DATA_RETRY_TIMES = 6;
 /** How long the records are waited for to write down how a job ended. */
 const RECORDING_MS = 30_000;
 const RECORDING_WAIT_MS = 250;
@@ -65,7 +70,7 @@ class Stopped extends Error {}
 export async function runJobTask(parts: RunParts, { payload, taken }: Pick<Task, 'payload' | 'taken'>): Promise<void> {
   const { services, settings, log } = parts;
   const { records } = services;
-  const { job_id } = JobTask.parse(payload);
+  const { job_id, data_missed_ms } = JobTask.parse(payload);
   const now_ms = services.now();
   // Only a task that comes again tells that whoever began the job is gone: one more task of a job at work is of no use.
   const left_ms = taken > 1 ? null : now_ms - settings.limit_ms - settings.hang_ms;
@@ -73,6 +78,11 @@ export async function runJobTask(parts: RunParts, { payload, taken }: Pick<Task,
   if (job === null) return;
   if (job.takes > TAKES_MAX) {
     await giveUp(parts, job, `it could not be made in ${TAKES_MAX} attempts`);
+    return;
+  }
+  const unavailable = await dataFault(services);
+  if (unavailable !== null) {
+    await waitForData(parts, job, unavailable, data_missed_ms ?? Date.now());
     return;
   }
   const stage = await stageOf(parts, job);
@@ -85,14 +95,38 @@ export async function runJobTask(parts: RunParts, { payload, taken }: Pick<Task,
   }
 }
 
+/** Why there is no data root to work with; null when there is one. */
+async function dataFault({ catalog }: Services): Promise<DataUnavailable | null> {
+  await catalog.refresh();
+  try {
+    catalog.edition();
+    return null;
+  } catch (error) {
+    if (error instanceof DataUnavailable) return error;
+    throw error;
+  }
+}
+
+/**
+ * Lets a job wait for the data root, as for a mount that comes back: that is no attempt. A folder that was made meanwhile would lie
+ * under what comes back.
+ */
+async function waitForData(parts: RunParts, job: Job, error: DataUnavailable, since_ms: number): Promise<void> {
+  const { settings, log } = parts;
+  if (Date.now() - since_ms >= settings.data_wait_ms) {
+    log.error({ job: job.id, err: error }, 'Jobs:Run:Failed');
+    await giveUp(parts, job, reasonOf(error));
+    return;
+  }
+  log.warn({ job: job.id, err: error }, 'Jobs:Data:Awaited');
+  const wait_ms = DATA_RETRY_TIMES * settings.retry_wait_ms;
+  await putBack(parts, job, { counted: false, wait_ms, waits: { data_missed_ms: since_ms } });
+}
+
 /** Where this attempt makes its file; null when it cannot, and the job has ended or waits again. */
 async function stageOf(parts: RunParts, job: Job): Promise<Stage | null> {
-  const { catalog, files_root } = parts.services;
   try {
-    // A folder that is made where the data root is lost, as that of a mount, lies under what comes back.
-    await catalog.refresh();
-    catalog.edition();
-    return await openStage(files_root, job);
+    return await openStage(parts.services.files_root, job);
   } catch (error) {
     await endOrWait(parts, job, error);
     return null;
@@ -196,12 +230,16 @@ async function giveUp({ services }: RunParts, job: Job, reason: string): Promise
 async function putBack(
   { services: { records, queue } }: RunParts,
   job: Job,
-  { counted, wait_ms }: { readonly counted: boolean; readonly wait_ms: number },
+  {
+    counted,
+    wait_ms,
+    waits,
+  }: { readonly counted: boolean; readonly wait_ms: number; readonly waits?: Omit<JobTask, 'job_id'> },
 ): Promise<void> {
   await persistently(() =>
     records.transaction(async (rows) => {
       await putJobBack(rows, job, counted);
-      await addJobTask(rows, queue, job, Date.now() + wait_ms);
+      await addJobTask(rows, queue, job, Date.now() + wait_ms, waits);
     }),
   );
 }
@@ -229,8 +267,13 @@ function mayPass(error: unknown): boolean {
 /** Why a job failed, for who asked for it: nothing of paths and statements. */
 function reasonOf(error: unknown): string {
   if (error instanceof TooLong || error instanceof QueryTimeout) return 'it took too long to make';
-  if (error instanceof DataUnavailable) return 'the data it needs could not be read';
+  if (error instanceof DataUnavailable || isMissingFile(error)) return 'the data it needs could not be read';
   return 'it could not be made';
+}
+
+/** True for what DuckDB says of a published file that is gone. */
+function isMissingFile(error: unknown): boolean {
+  return error instanceof Error && /^IO Error: (No files found|Cannot open file)/.test(error.message);
 }
 
 /** Runs jobs, one at a time and those of several businesses in turn, until the function returned is called. */

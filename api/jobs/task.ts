@@ -7,7 +7,12 @@ import type { Database } from '../records/tables.ts';
 export const JOB_TASK = 'job';
 
 /** Payload of a task. Several tasks of one job do no harm: the job's row says whether there is anything left to do. */
-export const JobTask = z.object({ job_id: z.string() });
+export const JobTask = z.object({
+  job_id: z.string(),
+  /** Since when the job waits for a data root that is not there, epoch milliseconds of the machine; absent: it does not. */
+  data_missed_ms: z.number().optional(),
+});
+export type JobTask = z.infer<typeof JobTask>;
 
 /** Queues a job, in the caller's transaction. Jobs of one business take turns with those of others. */
 export async function addJobTask(
@@ -15,6 +20,7 @@ export async function addJobTask(
   queue: Pick<Queue, 'add'>,
   { id, business_id }: { readonly id: string; readonly business_id: string },
   due_ms = Date.now(),
+  waits: Omit<JobTask, 'job_id'> = {},
 ): Promise<void> {
-  await queue.add(rows, { name: JOB_TASK, group: business_id, payload: { job_id: id }, due_ms });
+  await queue.add(rows, { name: JOB_TASK, group: business_id, payload: { job_id: id, ...waits }, due_ms });
 }

@@ -62,7 +62,7 @@ export const getExport = readEndpoint({
   path: '/v1/exports/{jobId}',
   group: GROUP,
   summary: 'How an export is, and where',
-  description: `Free. While it is pending, everything that is not known yet is null. Of an export that is done, every call gives a new address of the file, which needs no key and is good for ${SIGNED_URL_SECONDS} seconds. An export that failed says so in \`status\`, \`error\` and \`message\`; what it cost was refunded. So does one whose file was lost after it was made: \`message\` tells them apart.`,
+  description: `Free. While it is pending, everything that is not known yet is null. Of an export that is done, every call gives a new address of the file, which needs no key and is good for ${SIGNED_URL_SECONDS} seconds. An export that failed says so in \`status\`, \`error\` and \`message\`; what it cost was refunded. So does one whose file was lost or damaged after it was made: \`message\` tells them apart.`,
   scope: 'exports:read',
   cacheable: false,
   params: z.object({ jobId: z.string().meta({ description: 'Id of an export.' }) }),

@@ -35,7 +35,7 @@ export function files(
       const signed = { path: filePath(id), business_id: job?.business_id ?? NOBODY };
       if (!isSigned(search, secrets, signed, now_ms) || job === null)
         throw new ApiError('forbidden', 'this address was not given out, or has expired: ask for the job again');
-      // HEAD and 304 open no file, and must not tell of one that is gone.
+      // HEAD and 304 open no file, and must not tell of one that is gone; a range must not be part of other bytes than its tag says.
       const fault = await fileFault(files_root, job);
       if (fault !== null) throw new Error(`file of job ${id} ${fault}`);
       const { status, headers, stream } = await fileResponse(

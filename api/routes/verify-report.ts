@@ -53,7 +53,7 @@ export const getReport = readEndpoint({
   path: '/v1/verify/report/{reportId}',
   group: GROUP,
   summary: 'How a report is, and where',
-  description: `Free. While it is pending, everything that is not known yet is null. Of a report that is done, every call gives a new address of the file, which needs no key and is good for ${SIGNED_URL_SECONDS} seconds. A report that failed says so in \`status\`, \`error\` and \`message\`; what it cost was refunded. So does one whose file was lost after it was made: \`message\` tells them apart.`,
+  description: `Free. While it is pending, everything that is not known yet is null. Of a report that is done, every call gives a new address of the file, which needs no key and is good for ${SIGNED_URL_SECONDS} seconds. A report that failed says so in \`status\`, \`error\` and \`message\`; what it cost was refunded. So does one whose file was lost or damaged after it was made: \`message\` tells them apart.`,
   scope: 'verify:read',
   cacheable: false,
   params: z.object({ reportId: z.string().meta({ description: 'Id of a report.' }) }),

@@ -180,14 +180,18 @@ test.serial('doctor finds that a data root that was used has lost its lists or i
 });
 
 test.serial(
-  'doctor finds a job that waits for more than an hour, and files of jobs that are gone or of another size',
+  'doctor finds a job that waits for more than an hour, and files of jobs that are gone or of another size, unless they were given back',
   async (t) => {
     const it = operator(t);
     const file = await used(it);
     const at = (hours: number) => new Date(it.config.now_ms - hours * 3_600_000).toISOString();
     const job = (id: string, status: string, created_at: string, name: string, bytes: number) =>
-      `insert into jobs select '${id}', id, 'report', '${status}', '{}', '{}', '${created_at}', null, 1, null, '${at(-24)}', null, null, null, null, null, '${name}', ${bytes}, ${status === 'done' ? "'ab'" : 'null'} from businesses;`;
-    const well = [job('rpt_new', 'pending', at(0.9), 'x.pdf', 0), job('rpt_there', 'done', at(2), 'x.pdf', 4)];
+      `insert into jobs select '${id}', id, 'report', '${status}', '{}', '{}', '${created_at}', null, 1, null, '${at(-24)}', null, null, null, null, null, '${name}', ${bytes}, ${status === 'pending' ? 'null' : "'ab'"} from businesses;`;
+    const well = [
+      job('rpt_new', 'pending', at(0.9), 'x.pdf', 0),
+      job('rpt_there', 'done', at(2), 'x.pdf', 4),
+      job('rpt_given_back', 'failed', at(2), 'x.pdf', 4),
+    ];
     tamper(file, well.join(''));
     mkdirSync(it.path('reports'));
     writeFileSync(it.path('reports/rpt_there-ab.pdf'), 'file');

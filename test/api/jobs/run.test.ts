@@ -146,14 +146,24 @@ test('a failure that may pass is tried three times, and then fails the job; ever
   t.context.work(
     smallMakers(() => {
       failures -= 1;
-      if (failures >= 0) throw new DataUnavailable('tables/x', 'is missing');
+      if (failures >= 0) throw failure;
     }),
   );
-  for (const [times, status, message] of [
-    [2, 'done', null],
-    [3, 'failed', 'the data it needs could not be read, and what it cost was given back'],
+  const missing = new DataUnavailable('tables/x', 'is missing');
+  let failure: Error = missing;
+  for (const [times, status, message, thrown] of [
+    [2, 'done', null, missing],
+    [3, 'failed', 'the data it needs could not be read, and what it cost was given back', missing],
+    [
+      3,
+      'failed',
+      'the data it needs could not be read, and what it cost was given back',
+      new Error('IO Error: No files found that match the pattern "x.parquet"'),
+    ],
+    [3, 'failed', 'it could not be made, and what it cost was given back', new Error('IO Error: Could not write x')],
   ] as const) {
     failures = times;
+    failure = thrown;
     const id = await accept(t.context, REPORTS, REPORT_BODY, account.key);
     t.like(await ended(t.context, REPORTS, id, account.key), { status, message });
     t.is((await jobRow(t.context, id)).takes, 3);
@@ -332,20 +342,34 @@ test('while the data root is lost, a file that is not there is not said to be', 
   t.like(await polledWith(services.catalog), { status: 'failed' });
 });
 
-test('while the data root is lost, no job makes a folder in its place, and one that waited in vain is given back', async (t) => {
+test('while the data root is lost, no job makes a folder in its place, and each is made once it is back, or given back where it waited in vain', async (t) => {
   const account = await openAccount(t.context);
   const { services } = t.context;
+  let looks = 0;
+  let is_lost = true;
   const edition = () => {
-    throw new DataUnavailable('/data', 'has lost what it held');
+    looks += 1;
+    if (is_lost) throw new DataUnavailable('/data', 'has lost what it held');
+    return services.catalog.edition();
   };
-  const lost = { ...services, catalog: { ...services.catalog, edition } };
-  const end = startJobs(lost, SILENT, smallMakers(), { retry_wait_ms: 0 });
-  const id = await accept(t.context, REPORTS, REPORT_BODY, account.key);
+  const losing = { ...services, catalog: { ...services.catalog, edition } };
+  const impatient = startJobs(losing, SILENT, smallMakers(), { retry_wait_ms: 0, data_wait_ms: 0 });
+  const first = await accept(t.context, REPORTS, REPORT_BODY, account.key);
   const message = 'the data it needs could not be read, and what it cost was given back';
-  t.like(await ended(t.context, REPORTS, id, account.key), { status: 'failed', message });
-  await end();
-  t.is((await jobRow(t.context, id)).takes, 3);
+  t.like(await ended(t.context, REPORTS, first, account.key), { status: 'failed', message });
+  await impatient();
+  t.is(await creditsOf(t.context, account.business_id), 0);
+
+  const patient = startJobs(losing, SILENT, smallMakers(), { retry_wait_ms: 0 });
+  const second = await accept(t.context, REPORTS, REPORT_BODY, account.key);
+  looks = 0;
+  await until(() => looks > 10);
   t.false(existsSync(reportsIn(t.context).folder));
+  t.is((await jobRow(t.context, second)).status, 'pending');
+  is_lost = false;
+  t.like(await ended(t.context, REPORTS, second, account.key), { status: 'done' });
+  t.is((await jobRow(t.context, second)).takes, 1);
+  await patient();
 });
 
 test('a job whose file is lost fails with the first poll that misses it, and is given back once, whoever polls', async (t) => {
@@ -356,7 +380,7 @@ test('a job whose file is lost fails with the first poll that misses it, and is 
   const path = await fileOf(t.context, id);
   truncateSync(path, 7);
   const polled = await Promise.all(Array.from({ length: 8 }, () => ended(t.context, EXPORTS, id, account.key)));
-  const message = 'its file is not here any more, and what it cost was given back: ask for the export again';
+  const message = 'its file was lost or damaged, and what it cost was given back: ask for the export again';
   const failed = {
     status: 'failed',
     error: 'export_generation_failed',
