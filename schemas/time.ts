@@ -54,6 +54,13 @@ export function timestamp(time_ms: number): string {
   return `${new Date(time_ms).toISOString().slice(0, 19)}Z`;
 }
 
+/** A stored instant, `2026-05-01T20:12:00.123Z`, as timestamps are written; null stays null. */
+export function wholeSeconds(at: string): string;
+export function wholeSeconds(at: string | null): string | null;
+export function wholeSeconds(at: string | null): string | null {
+  return at === null ? null : timestamp(Date.parse(at));
+}
+
 /** True for a `YYYY-MM-DD` that exists in the calendar. */
 export function isCalendarDate(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;

@@ -1,5 +1,5 @@
 import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
-import { timestamp } from '../../schemas/time.ts';
+import { wholeSeconds } from '../../schemas/time.ts';
 import { ApiError } from '../errors.ts';
 import { signedUrl } from '../http/signed-url.ts';
 import { failJob, findOwnJob, type Job } from '../records/jobs.ts';
@@ -59,8 +59,8 @@ export async function findPolled<Summary>(
     poll_url,
     message,
     summary: kind.summary.parse(JSON.parse(job.summary ?? 'null')),
-    generated_at: whole(finished_at),
-    data_as_of: whole(data_as_of),
+    generated_at: wholeSeconds(finished_at),
+    data_as_of: wholeSeconds(data_as_of),
     file_url: signedUrl(base_url, secrets, { path: filePath(id), business_id }, now_ms, SIGNED_URL_SECONDS),
   };
 }
@@ -87,8 +87,3 @@ async function presentJob({ records, files_root, catalog }: Services, wanted: Wa
 
 /** The refund that is being written. One after the other: where all files are lost, many polls at once would keep the other writers out. */
 let failing: Promise<unknown> = Promise.resolve();
-
-/** A stored instant in whole seconds, as answers have it. */
-function whole(at: string | null): string | null {
-  return at === null ? null : timestamp(Date.parse(at));
-}

@@ -11,7 +11,8 @@ import type { MakeFile } from './job.ts';
 
 /** What a document is made with beside the data. */
 export interface ReportHead {
-  readonly report_id: string;
+  /** Null for one that no record has. */
+  readonly report_id: string | null;
   /** Epoch milliseconds. */
   readonly generated_ms: number;
 }

@@ -3,7 +3,7 @@ import type { ReportMaterial } from './report-material.ts';
 import { artifact, PAGE, rule, type Sheet, write } from './sheet.ts';
 import { SMALL, STRONG, WARNING } from './styles.ts';
 import { DOCUMENT_NAME } from './title-block.ts';
-import { coordinates } from './words.ts';
+import { coordinates, reportName } from './words.ts';
 
 const BAND_HEIGHT = 22;
 /** Characters of the hash at the foot of a page: `sha256:` and twelve digits. */
@@ -26,7 +26,7 @@ export function furniture(
         write(sheet, coordinates(verification.location), PAGE.right, 42, SMALL, 'right');
       }
       rule(doc, PAGE.left, PAGE.right, 744);
-      write(sheet, `Report ${report_id}`, PAGE.left, 756, SMALL);
+      write(sheet, reportName(report_id), PAGE.left, 756, SMALL);
       write(sheet, `${verification.verification_hash.slice(0, HASH_PREFIX)}…`, PAGE.width / 2, 756, SMALL, 'center');
       write(sheet, `Page ${page + 1} of ${count}`, PAGE.right, 756, SMALL, 'right');
     });

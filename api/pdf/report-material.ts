@@ -27,7 +27,8 @@ export interface EventMaterial {
 
 /** All that the document of a verification is made of: a pure function of it. */
 export interface ReportMaterial {
-  readonly report_id: string;
+  /** Null for one that no record has. */
+  readonly report_id: string | null;
   /** Epoch milliseconds; the one thing in the document that differs when it is made again. */
   readonly generated_ms: number;
   readonly verification: Verification;

@@ -11,7 +11,7 @@ import { closeSheet, heading, openSheet, paragraph, type Sheet, sectionHeight } 
 import { SMALL } from './styles.ts';
 import { DOCUMENT_NAME, titleBlock } from './title-block.ts';
 import { verdictTable } from './verdict-table.ts';
-import { coordinates } from './words.ts';
+import { coordinates, reportName } from './words.ts';
 
 /** Two lines that say which events have maps, points. */
 const INTRO_HEIGHT = 2 * SMALL.leading + 6;
@@ -80,7 +80,7 @@ function infoOf({ generated_ms, verification, data_source, report_id }: ReportMa
     Author: 'hail',
     Creator: 'hail',
     Producer: 'hail',
-    Subject: `Report ${report_id}, ${verification.verification_hash}`,
+    Subject: `${reportName(report_id)}, ${verification.verification_hash}`,
     Keywords: 'hail, date of loss, verification, MESH',
     CreationDate: new Date(generated_ms),
   };

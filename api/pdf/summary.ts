@@ -5,7 +5,7 @@ import { printable } from './printable.ts';
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportedHail } from './report-material.ts';
-import { clockTime, counted, sizeInWords, sizeName } from './words.ts';
+import { clockTime, confidenceText, counted, sizeInWords, sizeName } from './words.ts';
 
 /** Longest note that is shown, characters. */
 export const NOTE_MAX = 400;
@@ -86,7 +86,7 @@ function reportInWords(report: ReportedHail, event_date: string): string {
 }
 
 function verdictSentence({ event }: ReportEvent): string {
-  const confidence = `Confidence ${event.ml_confidence.toFixed(2)} of 1.`;
+  const confidence = `Confidence ${confidenceText(event.ml_confidence)} of 1.`;
   switch (event.verdict) {
     case 'hit':
       return event.ground_truth.corroborated

@@ -6,7 +6,7 @@ import { CELL_STRONG, SMALL } from './styles.ts';
 import { NOTE_MAX } from './summary.ts';
 import { type Column, drawTable, tableHeight } from './table.ts';
 import { writeVerdict } from './verdict-mark.ts';
-import { clockTime, sizeInWords, sizeName, thousands } from './words.ts';
+import { clockTime, confidenceText, sizeInWords, sizeName, thousands } from './words.ts';
 
 const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 /** Stands by a confidence that the note below the table explains. */
@@ -47,7 +47,7 @@ const COLUMNS: readonly Column<ReportEvent>[] = [
     x: 312,
     width: 42,
     align: 'right',
-    text: ({ event }) => `${event.ml_confidence.toFixed(2)}${event.note === null ? '' : ` ${CAPPED}`}`,
+    text: ({ event }) => `${confidenceText(event.ml_confidence)}${event.note === null ? '' : ` ${CAPPED}`}`,
   },
   {
     head: 'Detections',

@@ -20,6 +20,16 @@ export function millimetres(mm: number): string {
   return `${Math.round(10 * mm) / 10}\u00a0mm`;
 }
 
+/** `0.595`, all that the answer has of it. */
+export function confidenceText(value: number): string {
+  return value.toFixed(3);
+}
+
+/** What a report is called on its pages. */
+export function reportName(report_id: string | null): string {
+  return report_id === null ? 'Report without an id' : `Report ${report_id}`;
+}
+
 /** `1.63 in (41.5 mm)`. */
 export function sizeInWords(mm: number): string {
   return `${inches(mm)} (${millimetres(mm)})`;

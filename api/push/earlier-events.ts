@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
+import { timestamp } from '../../schemas/time.ts';
 import type { EarlierEventBody, EarlierEventType, EarlierHailData } from '../../schemas/webhook-events.ts';
 import { isAnyHail, ownerOf } from '../records/any-hail.ts';
-import { instant } from '../records/instant.ts';
 import type { Database } from '../records/tables.ts';
 
 type Alert = Selectable<Database['alerts']>;
@@ -37,6 +37,6 @@ export function earlierBodyOf({
   readonly at_ms: number;
   readonly data: Readonly<Record<string, unknown>>;
 }): string {
-  const body: EarlierEventBody = { event, timestamp: instant(at_ms), data };
+  const body: EarlierEventBody = { event, timestamp: timestamp(at_ms), data };
   return JSON.stringify(body);
 }

@@ -2,6 +2,7 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { threatLevel } from '../../schemas/threat.ts';
+import { wholeSeconds } from '../../schemas/time.ts';
 import {
   type AlertCreatedData,
   type AlertResolvedData,
@@ -165,7 +166,7 @@ export function alertCreatedData(alert: Alert): AlertCreatedData {
     confidence: alert.confidence,
     location: { lat: alert.lat, lon: alert.lon },
     distance_km: alert.distance_km,
-    detected_at: alert.triggered_at,
+    detected_at: wholeSeconds(alert.triggered_at),
     track_id: alert.track_id,
   };
 }
@@ -179,7 +180,7 @@ export function alertResolvedData(alert: Alert): AlertResolvedData {
     location_id: alert.location_id,
     location_name: alert.location_name,
     threat_level: 'CLEAR',
-    threat_cleared_at: alert.resolved_at,
+    threat_cleared_at: wholeSeconds(alert.resolved_at),
     max_size_during_event: alert.max_size_mm,
     duration_seconds: Math.round((Date.parse(alert.resolved_at) - Date.parse(alert.triggered_at)) / 1000),
   };

@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely';
+import { timestamp } from '../../schemas/time.ts';
 import type { WebhookDisabledData } from '../../schemas/webhook-events.ts';
 import { closeAllAlerts } from '../records/alerts.ts';
 import { earlierAmong } from '../records/earlier-receivers.ts';
@@ -111,7 +112,7 @@ async function tellOthers(
     url: withoutQuery(url),
     reason: 'consecutive_failures',
     consecutive_failures: GIVE_UP_AFTER,
-    disabled_at: instant(at_ms),
+    disabled_at: timestamp(at_ms),
     last_status_code: status_code,
     last_error: error,
   };

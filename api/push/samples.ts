@@ -44,7 +44,7 @@ export const SAMPLES: { readonly [Type in EventType]: z.input<(typeof EVENT_DATA
     url: 'https://hooks.example.com/hail',
     reason: 'consecutive_failures',
     consecutive_failures: 10,
-    disabled_at: '2026-05-01T20:12:00.000Z',
+    disabled_at: '2026-05-01T20:12:00Z',
     last_status_code: 503,
     last_error: 'http_status',
   },

@@ -9,6 +9,8 @@ const CHECKSUM_CHARACTERS = 6;
 const KEY = /^(hs_live|hs_test|test)_([0-9A-Za-z]{8})[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/;
 /** Keys inside other text, cut short or with more after them. */
 const KEYS_WITHIN = /((?:hs_live|test)_[0-9A-Za-z]{8})[0-9A-Za-z]+/g;
+/** Signatures inside other text, of addresses that a client wrote in a wrong way. */
+const SIGNATURES_WITHIN = /(\bsig(?:=|%(?:25)*3d))[\w-]+/gi;
 
 export type KeyKind = 'live' | 'test';
 /** Variant of the interface that a key gets under `/v1`. */
@@ -38,9 +40,9 @@ export function parseKeyText(text: string): { readonly kind: KeyKind; readonly p
   return text === body + checksum(body) ? { kind: prefix === 'hs_live' ? 'live' : 'test', public_id } : null;
 }
 
-/** A text that a client chose, the secrets of keys in it left out: what may be logged or answered. */
+/** A text that a client chose, secrets of keys and signatures of addresses in it left out: what may be logged or answered. */
 export function withoutSecrets(text: string): string {
-  return text.replace(KEYS_WITHIN, '$1…');
+  return text.replace(KEYS_WITHIN, '$1…').replace(SIGNATURES_WITHIN, '$1…');
 }
 
 /** SHA-256 of a key. */

@@ -14,6 +14,7 @@ import {
   thresholdOf,
 } from '../../schemas/resources/subscription.ts';
 import { threatLevel } from '../../schemas/threat.ts';
+import { wholeSeconds } from '../../schemas/time.ts';
 import { cursorQuery, shown, wholeQuery } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
@@ -50,7 +51,7 @@ const EXAMPLE: Subscription = {
   status: 'active',
   trigger_count: 3,
   created_at: '2026-05-01T17:20:11.030Z',
-  last_triggered_at: '2026-05-01T20:12:00.000Z',
+  last_triggered_at: '2026-05-01T20:12:00Z',
 };
 
 const Id = z.object({ id: z.string().meta({ description: 'Id of a subscription.' }) });
@@ -155,8 +156,8 @@ export const getAlert = readEndpoint({
           alert_id: 'alt_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
           status: 'resolved',
           threat_level: 'CLEAR',
-          triggered_at: '2026-05-01T20:12:00.000Z',
-          resolved_at: '2026-05-01T20:58:00.000Z',
+          triggered_at: '2026-05-01T20:12:00Z',
+          resolved_at: '2026-05-01T20:58:00Z',
           estimated_size_mm: 31.4,
           max_size_mm: 44.2,
           confidence: 0.71,
@@ -250,7 +251,7 @@ function circleOf({ id, name, lat, lon, radius_km, min_size_mm, webhook_url }: S
 
 function resourceOf(record: SubscriptionRecord): Subscription {
   const { status, trigger_count, created_at, last_triggered_at } = record;
-  return { ...circleOf(record), status, trigger_count, created_at, last_triggered_at };
+  return { ...circleOf(record), status, trigger_count, created_at, last_triggered_at: wholeSeconds(last_triggered_at) };
 }
 
 function alertOf(record: AlertRecord): Alert {
@@ -259,8 +260,8 @@ function alertOf(record: AlertRecord): Alert {
     alert_id: record.id,
     status,
     threat_level: status === 'resolved' ? 'CLEAR' : threatLevel(max_size_mm),
-    triggered_at,
-    resolved_at,
+    triggered_at: wholeSeconds(triggered_at),
+    resolved_at: wholeSeconds(resolved_at),
     estimated_size_mm,
     max_size_mm,
     confidence,

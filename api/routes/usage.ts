@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Usage } from '../../schemas/resources/usage.ts';
-import { timestamp } from '../../schemas/time.ts';
+import { wholeSeconds } from '../../schemas/time.ts';
 import { cursorQuery, monthQuery, wholeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { periodOf } from '../records/charge.ts';
@@ -83,7 +83,7 @@ export const getUsage = readEndpoint({
             scopes: [...scopes],
           })),
         },
-        last_updated: usage.last_updated === null ? null : timestamp(Date.parse(usage.last_updated)),
+        last_updated: wholeSeconds(usage.last_updated),
       },
     };
   },

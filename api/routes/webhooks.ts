@@ -13,6 +13,7 @@ import {
   WebhookUpdate,
   WebhookUpdated,
 } from '../../schemas/resources/webhook.ts';
+import { wholeSeconds } from '../../schemas/time.ts';
 import { type AnyEventType, EARLIER_EVENT_TYPES, EVENT_TYPES, EventBody } from '../../schemas/webhook-events.ts';
 import { cursorQuery, shown, wholeQuery } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
@@ -262,7 +263,7 @@ export const listWebhookDeliveries = readEndpoint({
           error: 'http_status',
           redelivered_from: null,
           duration_ms: 212,
-          next_retry_at: '2026-05-01T20:13:31.412Z',
+          next_retry_at: '2026-05-01T20:13:31Z',
           created_at: '2026-05-01T20:13:21.200Z',
         },
       ],
@@ -452,7 +453,7 @@ function deliveryOf(record: DeliveryRecord): Delivery {
     error: publicError(record.error_class) as Delivery['error'],
     redelivered_from,
     duration_ms,
-    next_retry_at,
+    next_retry_at: wholeSeconds(next_retry_at),
     created_at,
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { wireCount, wireNumber, wireTime } from './fields.ts';
+import { wireCount, wireNumber, wireWritten } from './fields.ts';
 import { PolygonGeometry } from './geometry.ts';
 
 export const AREA_KINDS = ['polygon', 'point'] as const;
@@ -138,8 +138,8 @@ export const MonitoredArea = z.object({
     })
     .nullable()
     .meta({ description: 'The point of a point area; null for polygons.' }),
-  created_at: wireTime('When the area was made.'),
-  updated_at: wireTime('When it was last changed.'),
+  created_at: wireWritten('When the area was made.'),
+  updated_at: wireWritten('When it was last changed.'),
 });
 export type MonitoredArea = z.infer<typeof MonitoredArea>;
 
@@ -166,7 +166,7 @@ export type MonitoredAreas = z.infer<typeof MonitoredAreas>;
 /** Geometry of an area. */
 export const AreaGeometry = z.object({
   geometry: PolygonGeometry.nullable().meta({ description: 'Null for point areas.' }),
-  updated_at: wireTime('When the geometry, or the point, was last replaced.'),
+  updated_at: wireWritten('When the geometry, or the point, was last replaced.'),
 });
 export type AreaGeometry = z.infer<typeof AreaGeometry>;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ANY_EVENT_TYPES } from '../webhook-events.ts';
-import { wireCount, wireTime } from './fields.ts';
+import { wireCount, wireTime, wireWritten } from './fields.ts';
 
 /** Why an attempt failed, as clients read it: what is refused for its address is `connect` to them. */
 export const DELIVERY_ERRORS = ['dns', 'connect', 'tls', 'timeout', 'http_status'] as const;
@@ -17,7 +17,7 @@ export const Delivery = z.object({
   redelivered_from: z.string().nullable().meta({ description: 'Delivery that this repeats on request; else null.' }),
   duration_ms: z.int().nonnegative().meta({ description: 'From the look-up of the host to the answer.', unit: 'ms' }),
   next_retry_at: wireTime('When the next attempt is due; null when there is none.').nullable(),
-  created_at: wireTime('When the attempt began.'),
+  created_at: wireWritten('When the attempt began.'),
 });
 export type Delivery = z.infer<typeof Delivery>;
 

@@ -9,6 +9,7 @@ import {
   wireProbability,
   wireSpeed,
   wireTime,
+  wireWritten,
 } from './fields.ts';
 import { Health } from './health.ts';
 import { SUBSCRIPTION_LIMITS } from './subscription.ts';
@@ -86,7 +87,7 @@ export const EarlierSubscriptionCreated = z
     threshold_mm: threshold,
     webhook_url: z.string().meta({ description: 'Where events are sent, https.' }),
     webhook_secret: z.string().meta({ description: '`whsec_` and base64 of 32 bytes. Shown this once.' }),
-    created_at: wireTime('When it was made.'),
+    created_at: wireWritten('When it was made.'),
   })
   .meta({ id: 'EarlierSubscriptionCreated' });
 

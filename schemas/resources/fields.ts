@@ -16,8 +16,15 @@ export const wireNumber = (what: string, unit: string) => measure(what, unit);
 export const wireProbability = (what: string) => z.number().min(0).max(1).meta({ description: what, unit: '1' });
 export const wirePercent = (what: string) => z.number().min(0).max(100).meta({ description: what, unit: '%' });
 export const wireCount = (what: string) => z.int().nonnegative().meta({ description: what, unit: '1' });
+const instant = (what: string, pattern: RegExp) =>
+  z
+    .string()
+    .regex(pattern)
+    .meta({ description: `${what} ISO 8601 UTC.` });
 /** Instant such as `2026-05-01T20:12:00Z`. */
-export const wireTime = (what: string) => z.string().meta({ description: `${what} ISO 8601 UTC.` });
+export const wireTime = (what: string) => instant(what, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+/** When a record was written, such as `2026-05-01T20:12:00.123Z`. */
+export const wireWritten = (what: string) => instant(what, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/);
 
 const CATEGORIES = SIZE_BANDS.map(({ category }) => category) as [SizeCategory, ...SizeCategory[]];
 export const wireCategory = (what: string) =>

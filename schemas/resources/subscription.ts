@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { nextCursor, pageCount } from '../page.ts';
 import { Alert } from './alert.ts';
-import { wireCount, wireKm, wireLat, wireLon, wireMm, wireTime } from './fields.ts';
+import { wireCount, wireKm, wireLat, wireLon, wireMm, wireTime, wireWritten } from './fields.ts';
 
 export const SUBSCRIPTION_STATUSES = ['active', 'paused'] as const;
 
@@ -32,7 +32,7 @@ export const Subscription = z.object({
   ...circle,
   status,
   trigger_count: wireCount('Alerts raised so far.'),
-  created_at: wireTime('When it was made.'),
+  created_at: wireWritten('When it was made.'),
   last_triggered_at: wireTime('First detection of the last alert; null before the first.').nullable(),
 });
 export type Subscription = z.infer<typeof Subscription>;

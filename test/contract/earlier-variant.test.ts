@@ -11,6 +11,7 @@ import type { HailHistory } from '../../schemas/resources/history-event.ts';
 import type { HailRisk } from '../../schemas/resources/risk.ts';
 import type { Storms } from '../../schemas/resources/storm.ts';
 import type { ScanTiles } from '../../schemas/resources/tile-frame.ts';
+import { timestamp } from '../../schemas/time.ts';
 import { creditsOf, openAccount } from '../support/service/account.ts';
 import { raise, sending } from '../support/service/alerts.ts';
 import { upload } from '../support/service/portfolio.ts';
@@ -350,12 +351,12 @@ test('alerts/{id} lists recent_alerts, and DELETE answers cancelled, after which
   t.deepEqual(recent_alerts, [
     {
       alert_id: alert.id,
-      triggered_at: alert.triggered_at,
+      triggered_at: timestamp(Date.parse(alert.triggered_at)),
       mesh_size_mm: alert.estimated_size_mm,
       storm_id: 'track-7',
     },
   ]);
-  const cancelled = { id, status: 'cancelled', cancelled_at: '2026-05-02T00:12:00.000Z' };
+  const cancelled = { id, status: 'cancelled', cancelled_at: '2026-05-02T00:12:00Z' };
   t.deepEqual(await ask(`/alerts/${id}`, { method: 'DELETE' }), cancelled);
   for (const method of ['GET', 'DELETE'])
     t.is(await refusal(`/alerts/${id}`, { method }), '404 not_found: no such subscription');

@@ -7,12 +7,11 @@ const test = testWith(startAlertService, closeWithoutFailures);
 
 test('a subscription is read with its alerts, newest first', async (t) => {
   const id = await subscribe(t.context);
-  const resolved_at = '2026-05-01T21:30:00.000Z';
   const past = await raise(t.context, id, {
     status: 'resolved',
     open_location: null,
     triggered_at: '2026-05-01T20:40:00.000Z',
-    resolved_at,
+    resolved_at: '2026-05-01T21:30:00.000Z',
     track_id: '20260501-t1',
   });
   const open = await raise(t.context, id);
@@ -26,7 +25,7 @@ test('a subscription is read with its alerts, newest first', async (t) => {
       alert_id: open.id,
       status: 'open',
       threat_level: 'HIGH',
-      triggered_at: '2026-05-02T00:55:00.000Z',
+      triggered_at: '2026-05-02T00:55:00Z',
       resolved_at: null,
       ...common,
       track_id: null,
@@ -35,8 +34,8 @@ test('a subscription is read with its alerts, newest first', async (t) => {
       alert_id: past.id,
       status: 'resolved',
       threat_level: 'CLEAR',
-      triggered_at: '2026-05-01T20:40:00.000Z',
-      resolved_at,
+      triggered_at: '2026-05-01T20:40:00Z',
+      resolved_at: '2026-05-01T21:30:00Z',
       ...common,
       track_id: '20260501-t1',
     },
@@ -54,10 +53,7 @@ test('a subscription shows its last 20 alerts', async (t) => {
   const { body } = await answerOf(t.context, `${ALERTS}/${id}`);
   const recent = body.recent_alerts as { triggered_at: string }[];
   t.is(recent.length, 20);
-  t.deepEqual(
-    [recent[0]?.triggered_at, recent.at(-1)?.triggered_at],
-    ['2026-05-01T20:31:00.000Z', '2026-05-01T20:12:00.000Z'],
-  );
+  t.deepEqual([recent[0]?.triggered_at, recent.at(-1)?.triggered_at], ['2026-05-01T20:31:00Z', '2026-05-01T20:12:00Z']);
 });
 
 test("another business's subscription is not found, like one that never was", async (t) => {

@@ -5,7 +5,7 @@ import {
   EarlierSubscriptionCreated,
   EarlierSubscriptionCreation,
 } from '../../../schemas/resources/earlier.ts';
-import { addDays } from '../../../schemas/time.ts';
+import { addDays, timestamp } from '../../../schemas/time.ts';
 import { markEarlierReceiver } from '../../records/earlier-receivers.ts';
 import { instant } from '../../records/instant.ts';
 import { deleteAlert, getAlert, subscribeToAlerts } from '../../routes/alerts.ts';
@@ -77,7 +77,7 @@ export const earlierSubscribe = earlierWrite(subscribeToAlerts, {
       threshold_mm: rounded(threshold_mm, 1),
       webhook_url,
       webhook_secret: simulatedSecret(...words),
-      created_at: `${day}T00:00:00.000Z`,
+      created_at: `${day}T00:00:00Z`,
     };
   },
 });
@@ -99,7 +99,7 @@ export const earlierGetAlert = earlierRead(getAlert, {
       recent_alerts: [
         {
           alert_id: 'alt_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
-          triggered_at: '2026-05-01T20:12:00.000Z',
+          triggered_at: '2026-05-01T20:12:00Z',
           mesh_size_mm: 31.4,
           storm_id: '20260501T194200Z-3512-9744',
         },
@@ -127,7 +127,7 @@ export const earlierGetAlert = earlierRead(getAlert, {
       threshold_mm: 25,
       recent_alerts: Array.from({ length: whole(draw, 0, 2) }, (_, k) => ({
         alert_id: simulatedId('alert', id, day, k),
-        triggered_at: `${addDays(day, -1 - k)}T20:00:00.000Z`,
+        triggered_at: `${addDays(day, -1 - k)}T20:00:00Z`,
         mesh_size_mm: between(draw, 25, 60, 1),
         storm_id: null,
       })),
@@ -144,16 +144,16 @@ export const earlierDeleteAlert = earlierWrite(deleteAlert, {
   query: null,
   body: null,
   data: EarlierSubscriptionCancelled,
-  example: { data: { id: EXAMPLE_ID, status: 'cancelled', cancelled_at: '2026-05-01T21:03:44.120Z' } },
+  example: { data: { id: EXAMPLE_ID, status: 'cancelled', cancelled_at: '2026-05-01T21:03:44Z' } },
   toCurrent: ({ params }) => ({ params, query: null, body: null }),
   fromCurrent: (_, { params: { id }, now_ms }) => ({
     id,
     status: 'cancelled' as const,
-    cancelled_at: instant(now_ms),
+    cancelled_at: timestamp(now_ms),
   }),
   simulate: ({ params: { id }, now_ms }) => ({
     id,
     status: 'cancelled' as const,
-    cancelled_at: `${simulatedDay(now_ms)}T00:00:00.000Z`,
+    cancelled_at: `${simulatedDay(now_ms)}T00:00:00Z`,
   }),
 });

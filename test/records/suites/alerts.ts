@@ -124,14 +124,14 @@ export function alertsSuite(test: Register): void {
       estimated_size_mm: 40,
       confidence: 0.8,
       location: PLACE,
-      detected_at: '2026-05-01T20:02:00.000Z',
+      detected_at: '2026-05-01T20:02:00Z',
       track_id: '20260501-t1',
       distance_km: 0,
     });
     t.like(resolved, {
       alert_id: alert.id,
       threat_level: 'CLEAR',
-      threat_cleared_at: '2026-05-01T20:32:00.000Z',
+      threat_cleared_at: '2026-05-01T20:32:00Z',
       max_size_during_event: 40,
       duration_seconds: 1800,
     });

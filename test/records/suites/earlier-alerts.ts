@@ -83,7 +83,7 @@ export function earlierAlertsSuite(test: Register): void {
     );
     t.deepEqual(told[0]?.body, {
       event: 'hail.detected',
-      timestamp: '2026-05-01T20:05:00.000Z',
+      timestamp: '2026-05-01T20:05:00Z',
       data: {
         subscription_id: id,
         storm_id: '20260501-t1',

@@ -7,6 +7,7 @@ import type { Records, Writer } from '../../../api/records/records.ts';
 import { createSubscription, deleteSubscription } from '../../../api/records/subscriptions.ts';
 import { createWebhook } from '../../../api/records/webhooks.ts';
 import type { ClimatologyCell } from '../../../schemas/tables/climatology.ts';
+import { timestamp } from '../../../schemas/time.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
 const PLACE = { lat: 35.005, lon: -97.005 };
@@ -111,7 +112,7 @@ export function riskScoresSuite(test: Register): void {
         .toSorted((a) => ('subscription_id' in a.data ? -1 : 1)),
       [{ subscription_id: subscription }, { location_id: location }].map((place) => ({
         event: 'risk.changed',
-        timestamp: new Date(world.now_ms).toISOString(),
+        timestamp: timestamp(world.now_ms),
         data: {
           ...place,
           previous_score: 40,
