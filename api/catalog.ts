@@ -8,6 +8,7 @@ import { Head, headOf } from '../schemas/head.ts';
 import { layout } from '../schemas/layout.ts';
 import {
   Current,
+  ingestedAt,
   MANIFEST_VERSION,
   Manifest,
   type PublishedFile,
@@ -68,8 +69,8 @@ export interface Edition {
   readonly liveDates: (since_ms: number) => string[];
   /** Observation time of the newest scan of some dates; of the newest scan at all when they have none. */
   readonly dataAsOf: (dates: readonly string[]) => number | null;
-  /** When the newest of some dates was committed, epoch milliseconds; null when none is published. */
-  readonly committedAt: (dates: readonly string[]) => number | null;
+  /** When the newest rows of some dates came in, epoch milliseconds; null when none of the dates is published. */
+  readonly ingestedAt: (dates: readonly string[]) => number | null;
   /** What is published of a collection; null when it was never fed, which differs from one that holds nothing. */
   readonly collection: (name: CollectionName) => CollectionEdition | null;
   /** How the feeds of the collections are, in the order of their names. */
@@ -427,7 +428,7 @@ export const NOTHING_PUBLISHED: Edition = {
   provenanceOf: () => null,
   liveDates: () => [],
   dataAsOf: () => null,
-  committedAt: () => null,
+  ingestedAt: () => null,
   collection: () => null,
   feedStates: [],
 };
@@ -533,10 +534,10 @@ function makeEdition(
     liveDates: (since_ms) =>
       liveDates.filter(({ date, last_ms }) => date === newest?.date || last_ms >= since_ms).map(({ date }) => date),
     dataAsOf: (names) => newestOf(names)?.last_ms ?? newest_scan_ms,
-    committedAt: (names) =>
+    ingestedAt: (names) =>
       names.reduce<number | null>((newest, name) => {
         const date = partitions.get(name);
-        return date === undefined ? newest : Math.max(newest ?? 0, Date.parse(date.committed_at));
+        return date === undefined ? newest : Math.max(newest ?? 0, Date.parse(ingestedAt(date)));
       }, null),
     collection: (name) => {
       const head = collections.get(name);

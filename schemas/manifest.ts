@@ -53,8 +53,12 @@ export const Manifest = z.object({
       'Provenance of the data; mixed only where the dates of a month, the days of a collection or static tables differ in it.',
   }),
   storm_day_start_hour: z.int().min(0).max(23),
-  /** When the pipeline committed it: ingest time, the source of `data_as_of` on closed dates. */
+  /** When the pipeline committed it. */
   committed_at: z.string(),
+  ingested_at: z.string().optional().meta({
+    description:
+      'When its newest rows came in, where the commit brought none: it joined, redrew or judged published ones, or dropped archives. Else left out, as in lists of the first releases.',
+  }),
   closed: z.boolean().meta({ description: 'True once the date is over and compacted into day files.' }),
   /** Commit that last changed a table, by table name: what an ETag is made of. */
   table_commits: z.record(z.string(), z.int().positive()),
@@ -68,6 +72,11 @@ export const Manifest = z.object({
   dates: z.record(isoDate, z.int().positive()).nullable(),
 });
 export type Manifest = z.infer<typeof Manifest>;
+
+/** When the newest rows of a list came in, however their files were joined or redrawn since, as a timestamp. */
+export function ingestedAt({ ingested_at, committed_at }: Pick<Manifest, 'ingested_at' | 'committed_at'>): string {
+  return ingested_at ?? committed_at;
+}
 
 /** Provenance of a storm date; throws for a month with dates of both. */
 export function provenanceOfDate(partition: string, provenance: MixedProvenance): Provenance {

@@ -208,7 +208,7 @@ async function detectionTimes(
 }
 
 /**
- * When the newest of the rows behind some signs came in: the commit of their storm dates; of a local storm report its issue,
+ * When the newest of the rows behind some signs came in: those of their storm dates; of a local storm report its issue,
  * and of the lists of the Storm Prediction Center, which have none, the last change of the collection.
  */
 function ingestedAt(
@@ -218,14 +218,14 @@ function ingestedAt(
 ): number | null {
   const seen = found.filter(({ pixels }) => pixels.length > 0).map(({ storm_date }) => storm_date);
   const instants = [
-    edition.committedAt(seen),
+    edition.ingestedAt(seen),
     ...found.flatMap(({ reports }) => reports.map(({ issued_at }) => issued_at ?? collection?.committed_ms ?? null)),
   ].filter((instant) => instant !== null);
   return instants.length === 0 ? null : Math.max(...instants);
 }
 
 /**
- * When the newest of what was looked through in vain came in: the commit of the storm dates of the range, or, where none of
+ * When the newest of what was looked through in vain came in: the rows of the storm dates of the range, or, where none of
  * those is published, of any date, up to which that is known; null while nothing is published.
  */
 function lookedThroughAt(
@@ -234,8 +234,8 @@ function lookedThroughAt(
   { first, last }: { readonly first: string; readonly last: string },
 ): number | null {
   return (
-    edition.committedAt(edition.datesBetween(first, last)) ??
-    edition.committedAt(edition.dates) ??
+    edition.ingestedAt(edition.datesBetween(first, last)) ??
+    edition.ingestedAt(edition.dates) ??
     collection?.committed_ms ??
     null
   );

@@ -40,6 +40,8 @@ export interface Edit {
   readonly changed_tables: readonly string[];
   readonly closed: boolean;
   readonly dates: Manifest['dates'];
+  /** Of an edit that brings no rows of its own: when the newest of those that it was made from came in; else null. */
+  readonly ingested_at: string | null;
 }
 
 /** The part of an edit that concerns its partition as a whole. */
@@ -61,6 +63,7 @@ export function editOf(
     storm_day_start_hour,
     closed,
     dates: null,
+    ingested_at: null,
     feeds: {},
     drop_segments: [],
     add_scans: [],
@@ -85,6 +88,7 @@ export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: numb
     source: edit.provenance,
     storm_day_start_hour: edit.storm_day_start_hour,
     committed_at: timestamp(now_ms),
+    ...(edit.ingested_at === null ? {} : { ingested_at: edit.ingested_at }),
     closed: edit.closed,
     table_commits: {
       ...previous?.table_commits,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
-import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
+import { ingestedAt, type Manifest, type PublishedFile } from '../../schemas/manifest.ts';
 import { combineProvenances } from '../../schemas/provenance.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { SCAN_TABLES } from '../../schemas/tables/index.ts';
@@ -81,6 +81,7 @@ export async function regroup(
     relist_files: relisted.map((file) => ({ ...file, segment })),
     changed_tables: closing ? [dayMax.name] : [],
     closed: closing,
+    ingested_at: ingestedAt(manifest),
   });
 }
 
@@ -123,6 +124,7 @@ export async function monthEdit(
       add_files,
       changed_tables: [dayMax.name],
       dates: Object.fromEntries(days.map((day) => [day.partition, day.commit])),
+      ingested_at: days.map(ingestedAt).sort().at(-1) ?? null,
     },
   );
 }

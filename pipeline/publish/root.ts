@@ -6,7 +6,7 @@ import type { Table } from '../../schemas/columns.ts';
 import type { Head } from '../../schemas/head.ts';
 import { newId } from '../../schemas/ids.ts';
 import { layout } from '../../schemas/layout.ts';
-import { MANIFEST_VERSION, type Manifest, REFLECTIVITY, type RootName } from '../../schemas/manifest.ts';
+import { ingestedAt, MANIFEST_VERSION, type Manifest, REFLECTIVITY, type RootName } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { type DayMax, dayMax } from '../../schemas/tables/day-max.ts';
 import { DAY_TABLES, SCORE_TABLES } from '../../schemas/tables/index.ts';
@@ -41,6 +41,8 @@ import { clearStaging, type Swept, sweep } from './sweep.ts';
 import { sweepRaw } from './sweep-raw.ts';
 
 const MS_PER_HOUR = 60 * 60_000;
+/** Segments that are made of the published rows of their date: they bring no rows of their own. */
+const FROM_ROWS: ReadonlySet<string> = new Set([DERIVED_SEGMENT, SCORE_SEGMENT]);
 
 /** Segments of one storm date that are published together, in place of others. */
 export interface DateCommit {
@@ -158,13 +160,18 @@ function rootOf(publisher: Publisher): Root {
     commit: (commits, fresh, now_ms) => guarded(() => commitScans(publisher, commits, fresh, now_ms)),
     publishDay: (storm_date, provenance, drop_segments, add_files, closed, now_ms) =>
       guarded(async () => {
-        const dropped = (await dates.manifest(storm_date))?.files.filter((file) =>
-          drop_segments.includes(file.segment),
-        );
+        const previous = await dates.manifest(storm_date);
+        const dropped = previous?.files.filter((file) => drop_segments.includes(file.segment));
         const touched = [...(dropped ?? []), ...add_files.map(({ entry }) => entry)];
         const changed_tables = [...new Set(touched.flatMap(({ table }) => table ?? []))];
         const partition = { partition: storm_date, provenance, storm_day_start_hour, closed };
-        await publish(publisher, [editOf(partition, { drop_segments, add_files, changed_tables })], now_ms);
+        const isMadeOfRows = touched.length > 0 && touched.every(({ segment }) => FROM_ROWS.has(segment));
+        const ingested_at = previous !== null && isMadeOfRows ? ingestedAt(previous) : null;
+        await publish(
+          publisher,
+          [editOf(partition, { drop_segments, add_files, changed_tables, ingested_at })],
+          now_ms,
+        );
       }),
     derive: (storm_date, now_ms) => guarded(() => derive(publisher, storm_date, now_ms)),
     rollUp: (storm_date, now_ms) => guarded(() => rollUp(publisher, storm_date, now_ms)),
@@ -262,7 +269,14 @@ async function derive(publisher: Publisher, storm_date: string, now_ms: number):
   const changed_tables = changedDayTables(manifest, add_files);
   await publish(
     publisher,
-    [editOf(samePartition(manifest), { drop_segments: [DERIVED_SEGMENT], add_files, changed_tables })],
+    [
+      editOf(samePartition(manifest), {
+        drop_segments: [DERIVED_SEGMENT],
+        add_files,
+        changed_tables,
+        ingested_at: ingestedAt(manifest),
+      }),
+    ],
     now_ms,
   );
 }
@@ -336,7 +350,13 @@ async function expireReflectivity(publisher: Publisher, keep_hours: number, now_
     const list = reflectivity_archives === 0 ? null : await manifest(partition);
     const drop_segments = expiredReflectivity(list, now_ms - keep_hours * MS_PER_HOUR);
     if (list !== null && drop_segments.length > 0)
-      edits.push(editOf(samePartition(list), { drop_segments, changed_tables: [REFLECTIVITY] }));
+      edits.push(
+        editOf(samePartition(list), {
+          drop_segments,
+          changed_tables: [REFLECTIVITY],
+          ingested_at: ingestedAt(list),
+        }),
+      );
   }
   if (edits.length > 0) await publish(publisher, edits, now_ms);
   return edits.reduce((sum, { drop_segments }) => sum + drop_segments.length, 0);

@@ -138,7 +138,7 @@ export const Verification = z.object({
   }),
   data_as_of: z.string().nullable().meta({
     description:
-      'When the newest of the rows that were used was published or issued; where none were found, when the newest of what was looked through was. Null while nothing is published.',
+      'When the newest of the rows that were used came in or was issued, however they were joined or drawn since; where none were found, when the newest of what was looked through did. Null while nothing is published.',
   }),
 });
 export type Verification = z.infer<typeof Verification>;

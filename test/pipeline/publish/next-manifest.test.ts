@@ -1,6 +1,6 @@
 import test from 'ava';
 import { type Edit, editOf, nextManifest } from '../../../pipeline/publish/commit.ts';
-import type { Manifest, PublishedFile } from '../../../schemas/manifest.ts';
+import { ingestedAt, type Manifest, type PublishedFile } from '../../../schemas/manifest.ts';
 
 const DATE = { partition: '2026-05-01', provenance: 'observed', storm_day_start_hour: 0, closed: false } as const;
 const NOW_MS = Date.parse('2026-05-01T20:30:00Z');
@@ -96,6 +96,14 @@ test('the first list of a partition is commit 1 and holds what is added', (t) =>
   const first = nextManifest(null, editOf(DATE, { add_scans: [scan('A')], changed_tables: ['cells'] }), NOW_MS);
   t.deepEqual(brief(first), { ...brief(first), commit: 1, scans: ['A A a'], files: [], table_commits: { cells: 1 } });
   t.is(first.committed_at, '2026-05-01T20:30:00Z');
+});
+
+test('rows came in with the commit, unless the edit says of which published rows it was made', (t) => {
+  const brought = nextManifest(LIST, editOf(DATE, {}), NOW_MS);
+  t.is(ingestedAt(brought), '2026-05-01T20:30:00Z');
+  const joined = nextManifest(brought, editOf(DATE, { ingested_at: ingestedAt(brought) }), NOW_MS + 86_400_000);
+  t.deepEqual([joined.committed_at, ingestedAt(joined)], ['2026-05-02T20:30:00Z', '2026-05-01T20:30:00Z']);
+  t.is(ingestedAt(nextManifest(joined, editOf(DATE, {}), NOW_MS + 2 * 86_400_000)), '2026-05-03T20:30:00Z');
 });
 
 test('feeds keep the newest time of each product', (t) => {
