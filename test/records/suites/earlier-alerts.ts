@@ -83,6 +83,22 @@ async function allDelivered(records: Records): Promise<void> {
   );
 }
 
+/** What was written for a receiver: event, size, and its state or what it waits for. */
+async function inOrder(records: Records, receiver_id: string) {
+  const rows = await records.reader
+    .selectFrom('pushes')
+    .select(['id', 'event', 'body', 'state', 'after_id'])
+    .where('receiver_id', '=', receiver_id)
+    .orderBy('id')
+    .execute();
+  const named = new Map(rows.map((row) => [row.id, `${row.event} ${JSON.parse(row.body).data.mesh_size_mm}`]));
+  return rows.map(({ event, body, state, after_id }) => [
+    event,
+    JSON.parse(body).data.mesh_size_mm,
+    state === 'waiting' ? `after ${named.get(after_id ?? '')}` : state,
+  ]);
+}
+
 /** Hail and alerts as the earlier variant tells them. */
 export function earlierAlertsSuite(test: Register): void {
   test('a subscription of the earlier variant is told of any hail and of its threshold, each once, in the earlier words', async (t, world) => {
@@ -169,5 +185,52 @@ export function earlierAlertsSuite(test: Register): void {
         ['hail.cleared', id, 26],
       ],
     );
+  });
+
+  test('an address of the earlier variant that was paused hears of the end of what it was told before it hears of new hail', async (t, world) => {
+    const { records, id, mark, writing, publish } = await watched(world);
+    await mark(id);
+    await publish(0, 24);
+    await allDelivered(records);
+    await writing((writer) => updateSubscription(writer, id, { status: 'paused' }));
+    await writing((writer) => updateSubscription(writer, id, { status: 'active' }));
+    await publish(2, 26);
+    t.deepEqual(await inOrder(records, id), [
+      ['hail.detected', 24, 'delivered'],
+      ['hail.cleared', 24, 'pending'],
+      ['hail.detected', 26, 'after hail.cleared 24'],
+    ]);
+  });
+
+  test('recovery tells an address of the earlier variant of the end of an alert that was closed, once', async (t, world) => {
+    const { records, id, mark, writing, publish, recovered } = await watched(world);
+    await mark(id);
+    await publish(0, 24);
+    await writing((writer) => updateSubscription(writer, id, { status: 'paused' }));
+    await writing((writer) => updateSubscription(writer, id, { status: 'active' }));
+    t.like(await recovered(id, 0), { dropped: 1, missed: 1 });
+    t.like(await recovered(id, 0), { dropped: 0, missed: 0 });
+    await publish(2, 26);
+    t.deepEqual(await inOrder(records, id), [
+      ['hail.detected', 24, 'pending'],
+      ['hail.cleared', 24, 'after hail.detected 24'],
+      ['hail.detected', 26, 'after hail.cleared 24'],
+    ]);
+  });
+
+  test('recovery tells a receiver of the earlier variant of nothing that is older than what it was told last of a place', async (t, world) => {
+    const { records, mark, webhook, publish, setStatus, recovered } = await watched(world);
+    const earlier = await webhook(['hail.detected', 'hail.cleared']);
+    await mark(earlier);
+    await publish(0, 24);
+    await setStatus(earlier, 'disabled');
+    await publish(32, 0);
+    await setStatus(earlier, 'active');
+    await publish(34, 26);
+    t.like(await recovered(earlier, 0), { dropped: 0, missed: 0 });
+    t.deepEqual(await inOrder(records, earlier), [
+      ['hail.detected', 24, 'dropped'],
+      ['hail.detected', 26, 'pending'],
+    ]);
   });
 }
