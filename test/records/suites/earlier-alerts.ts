@@ -168,7 +168,7 @@ export function earlierAlertsSuite(test: Register): void {
     await publish(34, 0, 26, 26);
     await setStatus(earlier, 'active');
     await recovered(earlier, START_MS);
-    await publish(40, 26);
+    await publish(40, 22);
     await publish(72, 0);
     const open = records.reader.selectFrom('alerts').select('location_id').where('open_location', 'is not', null);
     t.deepEqual(await open.execute(), []);
