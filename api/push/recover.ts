@@ -25,7 +25,8 @@ export interface Recovered {
 
 /**
  * Sends an active receiver, whose row the transaction holds, what it did not get since an instant: events that were given up, and
- * for a webhook those of alerts of its business that were raised or resolved while it was not active.
+ * for a webhook those of alerts of its business that were raised or resolved while it was not active. In the earlier variant
+ * they go out in the order of each place.
  */
 export async function recover(
   rows: Transaction<Database>,
