@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { Command } from 'commander';
-import { EventBody } from '../../schemas/webhook-events.ts';
+import { z } from 'zod';
+import { EarlierEventBody, EventBody } from '../../schemas/webhook-events.ts';
 import type { Config } from '../config.ts';
 import { signatureFault } from '../push/sign.ts';
 import { recordsLocation } from '../records/database.ts';
@@ -31,6 +32,10 @@ interface ListenOptions {
 /** Larger bodies are no deliveries of ours. */
 const BODY_BYTES_MAX = 1_000_000;
 const USUAL_PORT = 8443;
+
+/** A delivery of either variant; the earlier one has its id in the header alone. */
+const DeliveryBody = z.union([EventBody, EarlierEventBody]);
+const DeliveryId = z.string({ error: 'X-Service-Delivery-Id is missing, expected the id of the event' }).min(1);
 
 /** A delivery as the listener judged it. */
 export interface Heard {
@@ -136,14 +141,15 @@ async function take(
   times: Map<string, number>,
 ): Promise<void> {
   const text = await bodyOf(request);
-  const body = EventBody.parse(JSON.parse(text));
+  const body = DeliveryBody.parse(JSON.parse(text));
+  const id = 'id' in body ? body.id : DeliveryId.parse(request.headers['x-service-delivery-id']);
   const signature = String(request.headers['x-service-signature'] ?? '');
   const faults = (await secrets()).map((secret) => signatureFault(signature, text, secret, Date.now()));
   const fault = faults.includes(null) ? null : (faults[0] ?? 'no secret is known to check it with');
   const answered = fault === null ? answer : 401;
-  const count = (times.get(body.id) ?? 0) + 1;
-  times.set(body.id, count);
-  const { id, event, data } = body;
+  const count = (times.get(id) ?? 0) + 1;
+  times.set(id, count);
+  const { event, data } = body;
   const path = request.url ?? '';
   heard({ at: new Date().toISOString(), event, id, path, times: count, fault, answered, data });
   if (delay > 0) await sleep(delay);

@@ -16,12 +16,12 @@ export function earlierEventsOf({ location_id }: Pick<Alert, 'location_id'>): {
     : { begins: 'alert.created', ends: 'alert.resolved' };
 }
 
-/** What the earlier variant tells of an alert: of one that is over its largest size, else that of the first detection. */
-export function earlierHailData(alert: Alert): EarlierHailData {
+/** What the earlier variant tells of an alert: when it begins the size of the first detection, when it is over the largest. */
+export function earlierHailData(alert: Alert, step: 'begins' | 'ends'): EarlierHailData {
   return {
     subscription_id: ownerOf(alert.location_id),
     storm_id: alert.track_id,
-    mesh_size_mm: alert.resolved_at === null ? alert.estimated_size_mm : alert.max_size_mm,
+    mesh_size_mm: step === 'begins' ? alert.estimated_size_mm : alert.max_size_mm,
     probability: alert.confidence,
     coordinates: { lat: alert.lat, lng: alert.lon },
   };

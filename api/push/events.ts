@@ -42,8 +42,8 @@ export interface NewEvent<Type extends AnyEventType = EventType> {
   readonly event: Type;
   readonly data: Readonly<Record<string, unknown>>;
   readonly alert_id: string | null;
-  /** Type of the event of the same alert that each receiver must have got, or been spared, before this one; null: none. */
-  readonly after: Type | null;
+  /** The event of an alert that each receiver must have got, or been spared, before this one; null: none. */
+  readonly after: { readonly alert_id: string; readonly event: Type } | null;
   /** When it happened, for `created_at` of the body: epoch milliseconds of the data clock. */
   readonly at_ms: number;
 }
@@ -77,7 +77,7 @@ async function enqueue(
   bodyFor: (id: string) => string,
 ): Promise<readonly string[]> {
   if (receivers.length === 0) return [];
-  const earlier = after === null || alert_id === null ? NONE : await unfinished(rows, store, alert_id, after);
+  const earlier = after === null ? NONE : await unfinished(rows, store, after.alert_id, after.event);
   const now_ms = Date.now();
   const pushes = receivers.map((receiver_id) => {
     const id = newId('event', now_ms);

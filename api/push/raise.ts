@@ -3,7 +3,7 @@ import type { Selectable, Transaction } from 'kysely';
 import { distanceKm } from '../../schemas/geo/distance.ts';
 import { newId } from '../../schemas/ids.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
-import type { AnyEventType } from '../../schemas/webhook-events.ts';
+import type { AnyEventType, EarlierEventType } from '../../schemas/webhook-events.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
 import type { ScanCoverage } from '../queries/scan-coverage.ts';
 import type { ScanDetections } from '../queries/scan-detections.ts';
@@ -23,6 +23,7 @@ import {
 import { CLEAR_AFTER_MS, type Episode, nextStep } from '../rules/episodes.ts';
 import { rounded } from '../rules/rounded.ts';
 import { earlierEventsOf, earlierHailData } from './earlier-events.ts';
+import { lastTold } from './earlier-told.ts';
 import {
   activeReceivers,
   alertCreatedData,
@@ -184,21 +185,35 @@ async function tell(
     const happened =
       step === 'begins'
         ? ({ event: begun, data: alertCreatedData(alert), after: null } as const)
-        : ({ event: 'alert.resolved', data: alertResolvedData(alert), after: begun } as const);
+        : ({
+            event: 'alert.resolved',
+            data: alertResolvedData(alert),
+            after: { alert_id: alert.id, event: begun },
+          } as const);
     const all = [...own, ...(await webhooks(business_id, happened.event))];
     const receivers = all.filter((receiver) => !earlier.has(receiver));
     await enqueueEvent(rows, parts, { ...about, ...happened, receivers });
   }
   if (earlier.size === 0 || kind === 'area') return;
-  const events = earlierEventsOf(alert);
-  const all = [...own, ...(await webhooks(business_id, events[step]))];
-  await enqueueEarlierEvent(rows, parts, {
-    ...about,
-    event: events[step],
-    after: step === 'ends' ? events.begins : null,
-    data: earlierHailData(alert),
-    receivers: all.filter((receiver) => earlier.has(receiver)),
-  });
+  const { begins, ends } = earlierEventsOf(alert);
+  const takers = async (event: EarlierEventType) =>
+    [...own, ...(await webhooks(business_id, event))].filter((receiver) => earlier.has(receiver));
+  const end = async (over: Alert, receivers: readonly string[]) => {
+    const data = earlierHailData(over, 'ends');
+    const after = { alert_id: over.id, event: begins };
+    await enqueueEarlierEvent(rows, parts, { ...about, alert_id: over.id, event: ends, after, data, receivers });
+  };
+  if (step === 'ends') return await end(alert, await takers(ends));
+  // Its events name no alert: what the receiver was told of before ends first, as far as it takes that.
+  const receivers = await takers(begins);
+  const former = await lastTold(rows, id, receivers);
+  const data = earlierHailData(alert, 'begins');
+  for (const receiver of receivers) {
+    const last = former.get(receiver);
+    if (last?.step === 'begins' && (await takers(ends)).includes(receiver)) await end(last.alert, [receiver]);
+    const after = last === undefined ? null : { alert_id: last.alert.id, event: ends };
+    await enqueueEarlierEvent(rows, parts, { ...about, event: begins, after, data, receivers: [receiver] });
+  }
 }
 
 /** A subscription or area that asks for hail now, as its row is. */

@@ -6,15 +6,9 @@ import { instant } from '../records/instant.ts';
 import { overduePushes, type Push } from '../records/pushes.ts';
 import type { Receiver } from '../records/receivers.ts';
 import type { Database } from '../records/tables.ts';
-import { earlierEventsOf, earlierHailData } from './earlier-events.ts';
-import {
-  addPushTask,
-  alertCreatedData,
-  alertResolvedData,
-  enqueueEarlierEvent,
-  enqueueEvent,
-  type Outbox,
-} from './events.ts';
+import { addPushTask, alertCreatedData, alertResolvedData, enqueueEvent, type Outbox } from './events.ts';
+import { recoverEarlierAlerts } from './recover-earlier.ts';
+import { revive } from './revive.ts';
 
 /** A task that is this late is no longer there: the service was restored from a copy without its queue. */
 export const OVERDUE_MS = 300_000;
@@ -31,7 +25,8 @@ export interface Recovered {
 
 /**
  * Sends an active receiver, whose row the transaction holds, what it did not get since an instant: events that were given up, and
- * for a webhook those of alerts of its business that were raised or resolved while it was not active.
+ * for a webhook those of alerts of its business that were raised or resolved while it was not active. In the earlier variant
+ * they go out in the order of each place.
  */
 export async function recover(
   rows: Transaction<Database>,
@@ -45,56 +40,41 @@ export async function recover(
   );
   for (const { id, attempts } of overdue)
     await addPushTask(rows, outbox.queue, receiver.id, { push_id: id, attempt: attempts + 1 }, at_ms);
-  const dropped = await revive(rows, outbox, receiver, since_ms, at_ms);
+  const isEarlier = (await earlierAmong(rows, [receiver.id])).has(receiver.id);
+  const dropped = await reviveDropped(rows, outbox, receiver, { since_ms, at_ms, withAlerts: !isEarlier });
+  if (isEarlier) {
+    const alerts = await recoverEarlierAlerts(rows, outbox, receiver, { since_ms, now_ms, at_ms });
+    return { dropped: dropped + alerts.dropped, missed: alerts.missed, overdue: overdue.length };
+  }
   const missed = receiver.kind === 'webhook' ? await sendMissed(rows, outbox, receiver, since_ms, now_ms) : 0;
   return { dropped, missed, overdue: overdue.length };
 }
 
-async function revive(
+/** Events that were given up since an instant; those of alerts where they are asked for. */
+async function reviveDropped(
   rows: Transaction<Database>,
-  { queue }: Outbox,
+  outbox: Outbox,
   receiver: Receiver,
-  since_ms: number,
-  at_ms: number,
+  times: { readonly since_ms: number; readonly at_ms: number; readonly withAlerts: boolean },
 ): Promise<number> {
-  const dropped = await rows
+  const { since_ms, at_ms, withAlerts } = times;
+  const all = rows
     .selectFrom('pushes')
     .selectAll()
     .where('receiver_id', '=', receiver.id)
     .where('state', '=', 'dropped')
     .where('redelivered_from', 'is', null)
     .where('created_at', '>=', instant(since_ms))
-    .orderBy('id')
-    .execute();
-  for (const push of dropped) {
-    const after_id = earlierOf(push, dropped);
-    await rows
-      .updateTable('pushes')
-      .set({
-        state: after_id === null ? 'pending' : 'waiting',
-        after_id,
-        attempts_before: push.attempts,
-        first_attempt_at: null,
-        next_at: after_id === null ? instant(at_ms) : null,
-      })
-      .where('id', '=', push.id)
-      .execute();
-    if (after_id === null)
-      await addPushTask(rows, queue, receiver.id, { push_id: push.id, attempt: push.attempts + 1 }, at_ms);
-  }
+    .orderBy('id');
+  const dropped = await (withAlerts ? all : all.where('alert_id', 'is', null)).execute();
+  for (const push of dropped) await revive(rows, outbox, push, createdBefore(push, dropped), at_ms);
   return dropped.length;
 }
 
-const SENT_BEFORE: ReadonlyMap<string, AnyEventType> = new Map([
-  ['alert.resolved', 'alert.created'],
-  ['hail.cleared', 'hail.detected'],
-]);
-
-/** The event that is sent before another: an alert is told before its end. */
-function earlierOf({ event, alert_id }: Push, all: readonly Push[]): string | null {
-  const first = SENT_BEFORE.get(event);
-  if (first === undefined || alert_id === null) return null;
-  return all.find((each) => each.alert_id === alert_id && each.event === first)?.id ?? null;
+/** The `alert.created` that is sent before an `alert.resolved`: an alert is told before its end. */
+function createdBefore({ event, alert_id }: Push, all: readonly Push[]): string | null {
+  if (event !== 'alert.resolved' || alert_id === null) return null;
+  return all.find((each) => each.alert_id === alert_id && each.event === 'alert.created')?.id ?? null;
 }
 
 async function sendMissed(
@@ -106,7 +86,6 @@ async function sendMissed(
 ): Promise<number> {
   const { events } = await rows.selectFrom('webhooks').select('events').where('id', '=', id).executeTakeFirstOrThrow();
   const wanted = JSON.parse(events) as AnyEventType[];
-  const isEarlier = (await earlierAmong(rows, [id])).has(id);
   const since = instant(since_ms);
   const alerts = await rows
     .selectFrom('alerts')
@@ -126,12 +105,7 @@ async function sendMissed(
   let missed = 0;
   for (const alert of alerts) {
     const about = { business_id, receivers: [id], alert_id: alert.id, at_ms: now_ms };
-    for (const happened of isEarlier ? earlierEventsSince(alert, since) : []) {
-      if (!isMissed(alert.id, happened.event)) continue;
-      await enqueueEarlierEvent(rows, outbox, { ...about, ...happened });
-      missed += 1;
-    }
-    for (const happened of isEarlier ? [] : eventsOf(alert, since)) {
+    for (const happened of eventsOf(alert, since)) {
       if (!isMissed(alert.id, happened.event)) continue;
       await enqueueEvent(rows, outbox, { ...about, ...happened });
       missed += 1;
@@ -146,15 +120,6 @@ function eventsOf(alert: Selectable<Database['alerts']>, since: string) {
   const created = { event: 'alert.created', data: alertCreatedData(alert), after: null } as const;
   const all = alert.triggered_at >= since ? [created] : [];
   if (alert.resolved_at === null || alert.resolved_at < since) return all;
-  return [...all, { event: 'alert.resolved', data: alertResolvedData(alert), after: 'alert.created' } as const];
-}
-
-/** The same in the earlier variant, which knows no areas. */
-function earlierEventsSince(alert: Selectable<Database['alerts']>, since: string) {
-  if (alert.location_kind === 'area') return [];
-  const { begins, ends } = earlierEventsOf(alert);
-  const created = { event: begins, data: earlierHailData({ ...alert, resolved_at: null }), after: null } as const;
-  const all = alert.triggered_at >= since ? [created] : [];
-  if (alert.resolved_at === null || alert.resolved_at < since) return all;
-  return [...all, { event: ends, data: earlierHailData(alert), after: begins } as const];
+  const after = { alert_id: alert.id, event: 'alert.created' } as const;
+  return [...all, { event: 'alert.resolved', data: alertResolvedData(alert), after } as const];
 }

@@ -65,7 +65,10 @@ async function hasEarlierReceivers(rows: Kysely<Database>): Promise<boolean> {
   return (await rows.selectFrom('earlier_receivers').select('receiver_id').limit(1).executeTakeFirst()) !== undefined;
 }
 
-/** True of subscriptions whose any hail is told: themselves, or an active webhook of their business, are of the earlier variant. */
+/**
+ * True of subscriptions whose any hail is told: themselves, or a webhook of their business, are of the earlier variant. One that
+ * is disabled or paused counts: it hears of the end, or recovers it, when it is active again.
+ */
 export function asksForAnyHail({
   or,
   exists,
@@ -74,8 +77,7 @@ export function asksForAnyHail({
   const marked = selectFrom('earlier_receivers').select('receiver_id');
   const webhooks = selectFrom('webhooks')
     .innerJoin('earlier_receivers', 'earlier_receivers.receiver_id', 'webhooks.id')
-    .select('webhooks.id')
-    .where('webhooks.status', '=', 'active');
+    .select('webhooks.id');
   return or([
     exists(marked.whereRef('earlier_receivers.receiver_id', '=', 'subscriptions.id')),
     exists(webhooks.whereRef('webhooks.business_id', '=', 'subscriptions.business_id')),

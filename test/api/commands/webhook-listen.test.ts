@@ -5,14 +5,17 @@ import { stripVTControlCharacters } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { selfSigned } from '../../../api/commands/self-signed.ts';
 import { type Heard, type ListenerOptions, page, startListener } from '../../../api/commands/webhook-listen.ts';
-import { attemptDelivery } from '../../../api/push/attempt.ts';
+import { attemptDelivery, type Message } from '../../../api/push/attempt.ts';
+import { earlierBodyOf } from '../../../api/push/earlier-events.ts';
 import { bodyOf } from '../../../api/push/events.ts';
 import { openOutlet } from '../../../api/push/outlet.ts';
-import { SAMPLES } from '../../../api/push/samples.ts';
+import { EARLIER_SAMPLES, SAMPLES } from '../../../api/push/samples.ts';
+import { EARLIER_EVENT_TYPES } from '../../../schemas/webhook-events.ts';
 
 const SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=';
 const OTHER = 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=';
 const ID = 'evt_01KAJ4D2M8N6P4R2T0V8X6Z4B2';
+const AT_MS = Date.parse('2026-05-01T20:12:00Z');
 
 /** A listener with TLS, what it heard, and the way out of the service to it. */
 async function listening(t: ExecutionContext, options: Partial<ListenerOptions> = {}) {
@@ -37,12 +40,13 @@ async function listening(t: ExecutionContext, options: Partial<ListenerOptions> 
     outlet.close();
     rmSync(folder, { recursive: true });
   });
-  const deliver = (secret = SECRET) => {
+  const send = (message: Message) =>
+    attemptDelivery(outlet, { url: `${listener.url}depot?k=1`, secrets: [SECRET] }, message);
+  const deliver = () => {
     const event = 'alert.created' as const;
-    const body = bodyOf({ id: ID, event, at_ms: Date.parse('2026-05-01T20:12:00Z'), data: SAMPLES[event] });
-    return attemptDelivery(outlet, { url: `${listener.url}depot?k=1`, secrets: [secret] }, { id: ID, event, body });
+    return send({ id: ID, event, body: bodyOf({ id: ID, event, at_ms: AT_MS, data: SAMPLES[event] }) });
   };
-  return { heard, deliver };
+  return { heard, send, deliver };
 }
 
 test('the listener takes what the service sends, finds its signature valid, and counts repetitions', async (t) => {
@@ -52,6 +56,18 @@ test('the listener takes what the service sends, finds its signature valid, and 
   t.deepEqual(
     heard.map(({ id, event, path, times, fault, answered }) => ({ id, event, path, times, fault, answered })),
     [1, 2].map((times) => ({ id: ID, event: 'alert.created', path: '/depot?k=1', times, fault: null, answered: 200 })),
+  );
+});
+
+test('the listener takes every event of the earlier variant, too, and names it by the header', async (t) => {
+  const { heard, send } = await listening(t);
+  for (const event of EARLIER_EVENT_TYPES) {
+    const data = EARLIER_SAMPLES[event];
+    t.is((await send({ id: ID, event, body: earlierBodyOf({ event, at_ms: AT_MS, data }) })).status_code, 200);
+  }
+  t.deepEqual(
+    heard.map(({ id, event, times, fault, data }) => ({ id, event, times, fault, data })),
+    EARLIER_EVENT_TYPES.map((event, k) => ({ id: ID, event, times: k + 1, fault: null, data: EARLIER_SAMPLES[event] })),
   );
 });
 
@@ -78,7 +94,8 @@ test('what is no delivery is answered 400 and not printed', async (t) => {
     heard: (each) => heard.push(each),
   });
   t.teardown(listener.stop);
-  t.is((await fetch(listener.url, { method: 'POST', body: '{"id":1}' })).status, 400);
+  const nameless = '{"event":"hail.detected","timestamp":"2026-05-01T20:12:00.000Z","data":{}}';
+  for (const body of ['{"id":1}', nameless]) t.is((await fetch(listener.url, { method: 'POST', body })).status, 400);
   t.deepEqual(heard, []);
 });
 

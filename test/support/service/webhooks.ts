@@ -128,11 +128,12 @@ export async function happen(
   }: { readonly event?: EventType; readonly alert_id?: string | null; readonly after?: EventType | null } = {},
 ): Promise<readonly string[]> {
   const { id } = await records.reader.selectFrom('businesses').select('id').executeTakeFirstOrThrow();
+  const former = after === null || alert_id === null ? null : { alert_id, event: after };
   return await records.transaction((rows) =>
     enqueueEvent(
       rows,
       { queue: services.queue, store: records.store },
-      { business_id: id, receivers, event, data: { note: event }, alert_id, after, at_ms: SERVICE_NOW_MS },
+      { business_id: id, receivers, event, data: { note: event }, alert_id, after: former, at_ms: SERVICE_NOW_MS },
     ),
   );
 }
