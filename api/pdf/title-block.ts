@@ -48,7 +48,7 @@ function factsOf({ report_id, generated_ms, verification, radar_source }: Report
     ['Searched', `within ${VERIFICATION_RADIUS_MI} miles (${kilometres(VERIFICATION_RADIUS_MI * METRES_PER_MILE)})`],
     ['Radar data', radar_source === null ? 'None published for these dates' : SOURCE_WORDS[radar_source]],
     ['Data as of', data_as_of === null ? 'Not known: nothing is published' : instantInWords(Date.parse(data_as_of))],
-    ['Report', report_id ?? 'without an id: printed by the operator, not kept'],
+    ['Report', report_id ?? 'none: printed by the operator'],
     ['Generated', instantInWords(generated_ms)],
     [
       'Method',
