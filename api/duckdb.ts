@@ -151,9 +151,9 @@ export function openWhenAsked(open: () => Promise<Engine>): Engine {
     priority: queriesOf(({ priority }) => priority),
     close: async () => {
       isClosed = true;
-      // Where it cannot be opened, whoever asked is told.
-      const engine = await opened?.catch(() => null);
-      await engine?.close();
+      // One that cannot be opened leaves nothing to close, and whoever asked for it is told.
+      const [opening] = await Promise.allSettled([opened]);
+      if (opening.status === 'fulfilled') await opening.value?.close();
     },
   };
 }

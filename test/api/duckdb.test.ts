@@ -284,6 +284,10 @@ test('an engine that opens when it is asked is opened once, again after a failur
   await lazy.close();
   for (const engine of [lazy, opened[0] as Engine])
     await t.throwsAsync(engine.rows('SELECT 1'), { message: 'the query engine is closed' });
+  const vain = openWhenAsked(() => Promise.reject(new Error('no memory')));
+  const asked = t.throwsAsync(vain.rows('SELECT 1'), { message: 'no memory' });
+  await vain.close();
+  await asked;
   const never = openWhenAsked(() => Promise.reject(new Error('not asked')));
   await never.close();
   await t.throwsAsync(never.rows('SELECT 1'), { message: 'the query engine is closed' });
