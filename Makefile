@@ -21,19 +21,19 @@ install: node_modules/.installed ## install the pinned packages, Node included
 
 .PHONY: ingest
 ingest: install ## publish a source once: SOURCE=dir FROM=folder, SOURCE=noaa DATE=YYYY-MM-DD, or a simulated evening
-	@node pipeline/start.js ingest $(if $(SOURCE),--source $(SOURCE)) $(if $(FROM),--from "$(FROM)") $(if $(DATE),--date $(DATE)) $(if $(PRODUCTS),--products $(PRODUCTS))
+	@node --disable-sigusr1 pipeline/start.js ingest $(if $(SOURCE),--source $(SOURCE)) $(if $(FROM),--from "$(FROM)") $(if $(DATE),--date $(DATE)) $(if $(PRODUCTS),--products $(PRODUCTS))
 
 .PHONY: stream
 stream: install ## follow a source: SOURCE=dir FROM=folder, or the public bucket
-	@node pipeline/start.js stream $(if $(SOURCE),--source $(SOURCE)) $(if $(FROM),--from "$(FROM)") $(if $(PRODUCTS),--products $(PRODUCTS))
+	@node --disable-sigusr1 pipeline/start.js stream $(if $(SOURCE),--source $(SOURCE)) $(if $(FROM),--from "$(FROM)") $(if $(PRODUCTS),--products $(PRODUCTS))
 
 .PHONY: serve
 serve: install ## answer /v1 from the published data; the first start prints a key and three curl lines
-	@node --max-semi-space-size=8 api/start.js serve
+	@node --max-semi-space-size=8 --disable-sigusr1 api/start.js serve
 
 .PHONY: verify
 verify: install ## re-read everything that is published and say what is wrong
-	@node pipeline/start.js verify
+	@node --disable-sigusr1 pipeline/start.js verify
 
 .PHONY: test
 test: install ## run the fast tests

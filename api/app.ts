@@ -110,7 +110,7 @@ export function attachApp(server: Server, options: AppOptions): Connections {
       now: services.now,
       failed: telemetry.failed,
     },
-    connections.lastTargetOf,
+    connections,
   );
   return connections;
 }

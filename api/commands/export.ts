@@ -9,6 +9,7 @@ import {
   type ExportFormat,
   type ExportParams,
 } from '../../schemas/resources/export-params.ts';
+import { STOP_SIGNALS } from '../../schemas/stop-signals.ts';
 import { daysBetween, isCalendarDate } from '../../schemas/time.ts';
 import { DataUnavailable, openCatalog } from '../catalog.ts';
 import type { Config } from '../config.ts';
@@ -83,7 +84,7 @@ async function exportTo(settings: ExportConfig, params: ExportParams, out: strin
   const catalog = await openCatalog(settings.data_root, settings.storm_day_start_hour);
   const stop = new AbortController();
   const interrupted = () => stop.abort(new CommandError(EXIT.failure, 'export: interrupted'));
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+  for (const signal of STOP_SIGNALS) process.once(signal, interrupted);
   try {
     return await writeWhole(out, (path) => writeExport(catalog, params, path, { signal: stop.signal }));
   } catch (error) {
@@ -91,7 +92,7 @@ async function exportTo(settings: ExportConfig, params: ExportParams, out: strin
       throw new CommandError(EXIT.failure, error.message);
     throw error;
   } finally {
-    process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
+    for (const signal of STOP_SIGNALS) process.off(signal, interrupted);
     await catalog.close();
   }
 }

@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Command } from 'commander';
 import pino from 'pino';
+import { STOP_SIGNALS } from '../../schemas/stop-signals.ts';
 import { attachApp } from '../app.ts';
 import { type Config, releaseVersion } from '../config.ts';
 import { die } from '../die.ts';
@@ -208,6 +209,6 @@ function listen(server: Server, port: number, host: string): Promise<void> {
 
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+    for (const signal of STOP_SIGNALS) process.once(signal, () => resolve());
   });
 }

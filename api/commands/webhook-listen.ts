@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { Command } from 'commander';
 import { z } from 'zod';
+import { STOP_SIGNALS } from '../../schemas/stop-signals.ts';
 import { EarlierEventBody, EventBody } from '../../schemas/webhook-events.ts';
 import type { Config } from '../config.ts';
 import { signatureFault } from '../push/sign.ts';
@@ -70,7 +71,7 @@ export function listenCommand(config: () => ListenConfig): Command {
     .action(async (options: ListenOptions) => {
       const settings = config();
       const stopped = new Promise<void>((resolve) => {
-        for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+        for (const signal of STOP_SIGNALS) process.once(signal, () => resolve());
         // Nobody reads what comes any more.
         process.stdout.once('error', () => resolve());
       });

@@ -14,13 +14,9 @@ export function hasBody(request: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
-/** So much of an unread body is read and discarded to keep the connection, bytes. */
-const DISCARD_MAX_BYTES = 10_000_000;
-
-/** A body is on its way that is too large to discard: the connection cannot be used again. */
+/** A body is still on its way: another request on the connection could not be told from the rest of it. */
 export function leavesBody(request: IncomingMessage): boolean {
-  if (!hasBody(request) || request.complete) return false;
-  return !(Number(request.headers['content-length']) <= DISCARD_MAX_BYTES);
+  return hasBody(request) && !request.complete;
 }
 
 /** Throws `unsupported_media_type` unless a body is plain JSON. */

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '../errors.ts';
 import { networkOf } from './address.ts';
+import { type Connections, closeOpenly } from './connections.ts';
 import { metaOf } from './envelope.ts';
 import { earlierErrorBody, errorBody } from './error-body.ts';
 import { HEADERS_BYTES, LONGEST_TARGET } from './head.ts';
@@ -10,8 +11,6 @@ import { isEarlierPath } from './mount.ts';
 import { type Headers, JSON_TYPE } from './reply.ts';
 import { readTarget } from './target.ts';
 
-/** How long a client may still send after its refusal. */
-const LINGER_MS = 2000;
 const LINE_FEED = 0x0a;
 /** A line that begins like that of a request. Lines of headers do not: theirs begins with a name and a colon. */
 const REQUEST_LINE = /^[^\s:]+ +((?:https?:\/)?\/\S*)/i;
@@ -47,17 +46,26 @@ interface ClientError extends Error {
 export function handleClientErrors(
   server: Server,
   headers: AnswerHeaders,
-  lastTargetOf: (socket: Socket) => string | null,
+  { lastTargetOf, currentOf }: Pick<Connections, 'lastTargetOf' | 'currentOf'>,
 ): void {
   const refused = new WeakSet<Duplex>();
-  server.on('clientError', (error: ClientError, socket: Duplex) => {
+  const answer = (error: ClientError, socket: Socket) => {
+    if (!socket.writable) return;
+    const target = targetOf(error) ?? lastTargetOf(socket) ?? '';
+    const refuseAs = isEarlierPath(readTarget(target).path) ? refuseEarlier : refuse;
+    void refuseAs(socket, apiErrorOf(error), headers);
+  };
+  server.on('clientError', (error: ClientError, duplex: Duplex) => {
+    const socket = duplex as Socket;
     if (error.code === 'ECONNRESET') socket.destroy();
     // Once it has been refused, the rest of what it sends is as unreadable and is passed over.
     else if (socket.writable && !refused.has(socket)) {
       refused.add(socket);
-      const target = targetOf(error) ?? lastTargetOf(socket as Socket) ?? '';
-      const refuseAs = isEarlierPath(readTarget(target).path) ? refuseEarlier : refuse;
-      void refuseAs(socket as Socket, apiErrorOf(error), headers);
+      const current = currentOf(socket);
+      // What is unreadable came behind a request that is being answered, or is the rest of one that has been: that answer is out first.
+      if (current !== null && (current.request.complete || current.response.headersSent))
+        current.response.once('close', () => answer(error, socket));
+      else answer(error, socket);
     }
   });
   server.on('connect', (_, socket: Duplex) => {
@@ -80,7 +88,7 @@ function targetOf({ rawPacket, bytesParsed = 0 }: ClientError): string | null {
 
 function refuse(socket: Socket, error: ApiError, headers: AnswerHeaders): void {
   const id = headers.request_id();
-  send(socket, rawAnswer(error, id, errorBody(error.code, error.message, id), headersAt(socket, headers)));
+  closeOpenly(socket, rawAnswer(error, id, errorBody(error.code, error.message, id), headersAt(socket, headers)));
 }
 
 async function refuseEarlier(socket: Socket, error: ApiError, headers: AnswerHeaders): Promise<void> {
@@ -93,19 +101,11 @@ async function refuseEarlier(socket: Socket, error: ApiError, headers: AnswerHea
   } catch (fault) {
     headers.failed(id, fault);
   }
-  send(socket, rawAnswer(error, id, body, { ...headersAt(socket, headers), ...sunset }));
+  closeOpenly(socket, rawAnswer(error, id, body, { ...headersAt(socket, headers), ...sunset }));
 }
 
 function headersAt({ remoteAddress = '' }: Socket, { common, addressRate }: AnswerHeaders): Headers {
   return { ...common, ...addressRate(networkOf(remoteAddress)) };
-}
-
-/** Closes our side only: bytes that meet a closed connection would reset it, and the answer with it. */
-function send(socket: Socket, answer: string): void {
-  socket.on('error', () => socket.destroy());
-  socket.resume();
-  socket.end(answer);
-  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
 function apiErrorOf({ code, rawPacket, bytesParsed }: ClientError): ApiError {

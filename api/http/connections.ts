@@ -11,23 +11,27 @@ export const WAITING_MAX = 100;
 export interface Connections {
   /** Target of the last request that was begun on a connection; null: none was. */
   readonly lastTargetOf: (socket: Socket) => string | null;
+  /** The request that is being answered on a connection; null: none is. */
+  readonly currentOf: (socket: Socket) => Turn | null;
   /**
-   * Takes no more connections, lets every connection end, and resolves when all have. Answers say `Connection: close` from now
-   * on, so that no request is sent into a connection that is being closed; one that is idle is kept as long as its last
-   * answer promised (`keepAliveTimeout`). What is left after `longest_ms` is cut.
+   * Takes the connections that wait in the listen queue, which would be reset with the listener, and no more; lets every
+   * connection end, and resolves when all have. Answers say `Connection: close` from now on, so that no request is sent into a
+   * connection that is being closed; one that is idle is kept as long as its last answer promised (`keepAliveTimeout`). What is
+   * left after `longest_ms` is cut.
    */
   readonly drain: (longest_ms: number) => Promise<void>;
 }
 
-interface Turn {
+/** A request and its answer. */
+export interface Turn {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
 /** The requests of one connection. */
 interface Line {
-  /** The answer that is being made or sent. */
-  current: ServerResponse | null;
+  /** What is being answered. */
+  current: Turn | null;
   /** Target of the last request that was begun. */
   last_target: string | null;
   readonly waiting: Turn[];
@@ -41,8 +45,9 @@ export function serveInTurn(server: Server, handle: RequestListener): Connection
   const lines = new Map<Socket, Line>();
   let draining = false;
 
-  const begin = (socket: Socket, line: Line, { request, response }: Turn) => {
-    line.current = response;
+  const begin = (socket: Socket, line: Line, turn: Turn) => {
+    const { request, response } = turn;
+    line.current = turn;
     line.last_target = request.url ?? null;
     if (draining && line.waiting.length === 0) response.shouldKeepAlive = false;
     response.once('close', () => next(socket, line));
@@ -50,7 +55,7 @@ export function serveInTurn(server: Server, handle: RequestListener): Connection
   };
   const next = (socket: Socket, line: Line) => {
     line.current = null;
-    if (socket.destroyed) return;
+    if (socket.destroyed || socket.writableEnded) return;
     const turn = line.waiting.shift();
     if (line.waiting.length === 0) socket.resume();
     if (turn !== undefined) begin(socket, line, turn);
@@ -61,11 +66,18 @@ export function serveInTurn(server: Server, handle: RequestListener): Connection
     const line: Line = { current: null, last_target: null, waiting: [] };
     lines.set(socket, line);
     socket.once('close', () => lines.delete(socket));
+    const destroySoon = socket.destroySoon.bind(socket);
+    // Called by Node after an answer that says that it is the last.
+    socket.destroySoon = () => {
+      if (line.current?.request.complete === false) closeOpenly(socket);
+      else destroySoon();
+    };
     return line;
   };
   const take = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    if (socket.destroyed) return; // it ended while its last bytes were being read
+    // It ended while its last bytes were being read, or is being closed: what follows is what was refused, or was sent in vain.
+    if (socket.destroyed || socket.writableEnded) return;
     const line = lineOf(socket);
     if (line.current === null) {
       begin(socket, line, { request, response });
@@ -87,14 +99,16 @@ export function serveInTurn(server: Server, handle: RequestListener): Connection
 
   return {
     lastTargetOf: (socket) => lines.get(socket)?.last_target ?? null,
+    currentOf: (socket) => lines.get(socket)?.current ?? null,
     drain: async (longest_ms) => {
       draining = true;
+      for (const { current, waiting } of lines.values())
+        if (current !== null && waiting.length === 0) current.response.shouldKeepAlive = false;
+      await listenQueueIsEmpty(server, Math.min(ACCEPTING_MS, longest_ms));
       // Not the method of the HTTP server: that closes connections between two requests, and one of those is often on its way.
       const closed = new Promise<void>((resolve) => {
         TcpServer.prototype.close.call(server, () => resolve());
       });
-      for (const { current, waiting } of lines.values())
-        if (current !== null && waiting.length === 0) current.shouldKeepAlive = false;
       // No answer promised anything to connections without a request so far; they are kept as long as the others.
       const unused = setTimeout(() => {
         for (const socket of lines.keys()) if (socket.bytesRead === 0) socket.destroy();
@@ -105,4 +119,49 @@ export function serveInTurn(server: Server, handle: RequestListener): Connection
       clearTimeout(late);
     },
   };
+}
+
+/** A listener whose queue never empties is closed after so long all the same. */
+const ACCEPTING_MS = 5_000;
+/** A longer turn of the event loop may have left new connections in the listen queue since the queue was looked at. */
+const SHORT_TURN_MS = 1;
+
+/** Resolves after a short turn of the event loop that found no connection in the listen queue: Node takes one in a turn. */
+function listenQueueIsEmpty(server: Server, longest_ms: number): Promise<void> {
+  const until_ms = performance.now() + longest_ms;
+  let hasAccepted = true; // the present turn may be past its look at the queue
+  let turned_ms = performance.now();
+  const onConnection = () => {
+    hasAccepted = true;
+  };
+  server.on('connection', onConnection);
+  return new Promise((resolve) => {
+    const look = () => {
+      const now_ms = performance.now();
+      const isEmpty = !hasAccepted && now_ms - turned_ms < SHORT_TURN_MS;
+      if (isEmpty || now_ms >= until_ms) {
+        server.off('connection', onConnection);
+        resolve();
+        return;
+      }
+      hasAccepted = false;
+      turned_ms = now_ms;
+      setImmediate(look);
+    };
+    setImmediate(look);
+  });
+}
+
+/** How long a client may still send after its last answer. */
+const LINGER_MS = 2_000;
+
+/**
+ * Closes our side of a connection, and reads what the other still sends without a use for it: bytes that meet a closed
+ * connection would reset it, and the answer with it.
+ */
+export function closeOpenly(socket: Socket, last = ''): void {
+  socket.on('error', () => socket.destroy());
+  socket.resume();
+  socket.end(last);
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

@@ -1,3 +1,4 @@
+import { leavesBody } from '../http/body.ts';
 import { type Headers, setHeaders } from '../http/reply.ts';
 import type { Middleware } from '../state.ts';
 
@@ -30,15 +31,17 @@ export function commonHeaders(base_url: string): Headers {
 
 /**
  * Gives every answer its id, the rate and the common headers, of which a public route may bring its own. Answers to requests
- * whose key is not known show the window of their address.
+ * whose key is not known show the window of their address. One that comes before the whole body of its request has closes the
+ * connection.
  */
 export function addHeaders(common: Headers, addressRate: (address: string) => Headers): Middleware {
   const entries = Object.entries(common);
   return async (ctx, next) => {
     await next();
-    const { res, state } = ctx;
+    const { req, res, state } = ctx;
     for (const [name, value] of entries) if (!res.hasHeader(name)) res.setHeader(name, value);
     res.setHeader('X-Request-Id', state.request_id);
+    if (leavesBody(req)) res.setHeader('Connection', 'close');
     setHeaders(res, state.rate_headers ?? addressRate(state.address));
   };
 }

@@ -1,5 +1,4 @@
 import { ApiError } from '../errors.ts';
-import { leavesBody } from '../http/body.ts';
 import { metaOf } from '../http/envelope.ts';
 import { earlierErrorBody, errorBody } from '../http/error-body.ts';
 import { isGone, JSON_TYPE } from '../http/reply.ts';
@@ -24,7 +23,6 @@ export function errors(telemetry: Telemetry): Middleware {
       const { status, type, body } = errorAnswer(error, ctx.state);
       for (const name of ctx.res.getHeaderNames()) ctx.remove(name);
       ctx.set({ 'Content-Type': type, 'Cache-Control': 'no-store', ...error.headers });
-      if (leavesBody(ctx.req)) ctx.set('Connection', 'close');
       ctx.status = status;
       ctx.body = body;
     }

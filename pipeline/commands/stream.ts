@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
+import { STOP_SIGNALS } from '../../schemas/stop-signals.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { openStreamLog } from '../log.ts';
@@ -48,7 +49,7 @@ export function streamCommand(config: () => Config): Command {
       const source = sourceOf(options);
       const settings = config();
       const stop = new AbortController();
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+      for (const signal of STOP_SIGNALS) process.once(signal, () => stop.abort());
       await streamSource(settings, {
         source,
         feeds:

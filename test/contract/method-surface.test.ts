@@ -26,6 +26,8 @@ test('OPTIONS needs no key, is free, and is 204 with Allow and CORS', async (t) 
   t.is(reply.headers.get('Access-Control-Allow-Methods'), 'GET, HEAD, DELETE, OPTIONS');
   t.is(reply.headers.get('Access-Control-Allow-Origin'), '*');
   t.regex(reply.headers.get('Access-Control-Allow-Headers') ?? '', /Authorization.*Idempotency-Key.*If-None-Match/);
+  t.is(reply.headers.get('Access-Control-Max-Age'), '86400');
+  t.is(reply.headers.get('Cache-Control'), 'private, max-age=86400');
   t.is(reply.headers.get('Content-Length'), null);
 });
 

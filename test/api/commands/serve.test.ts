@@ -70,8 +70,8 @@ async function curl(line: string): Promise<Response> {
   return fetch(url as string, { headers: { Authorization: `Bearer ${key}` } });
 }
 
-async function stop({ child }: Served): Promise<number | null> {
-  child.kill('SIGTERM');
+async function stop({ child }: Served, signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+  child.kill(signal);
   const [code] = (await once(child, 'exit')) as [number | null];
   return code;
 }
@@ -201,6 +201,16 @@ test('serve --no-workers answers, and starts none', async (t) => {
   t.is((await curl(first)).status, 200);
   t.is(await stop(served), 0);
   t.deepEqual(served.log().match(EVENTS), ['Service:Listen:Ready', 'Service:Stop:Begun', 'Service:Stop:Done']);
+});
+
+test('SIGHUP stops the service like SIGTERM, and SIGUSR1 opens no inspector', async (t) => {
+  const served = await serve(t, await scratch(t), { HAIL_LOG_LEVEL: 'info' });
+  served.child.kill('SIGUSR1');
+  const [first = ''] = served.said.split('\n').filter((line) => line.includes('curl'));
+  t.is((await curl(first)).status, 200);
+  t.is(await stop(served, 'SIGHUP'), 0);
+  t.notRegex(served.log(), /debugger/i);
+  t.regex(served.log(), /Service:Stop:Done/);
 });
 
 test('a worker may use the services until it has ended', async (t) => {

@@ -1,10 +1,17 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { openSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { WAITING_MAX } from '../../../api/http/connections.ts';
+import { ApiError } from '../../../api/errors.ts';
+import { serveInTurn, WAITING_MAX } from '../../../api/http/connections.ts';
 import type { PublicRoute } from '../../../api/middleware/public-routes.ts';
 import type { Context } from '../../../api/state.ts';
 import { type RunningService, startService } from '../../support/service/service.ts';
@@ -155,3 +162,106 @@ test('a client that does not read its answer is cut off, and what was being sent
 async function* endless(): AsyncGenerator<Buffer> {
   for (;;) yield Buffer.alloc(65_536);
 }
+
+/** Everything that comes on a connection until it ends, and how it ended. */
+async function everything(socket: Socket): Promise<{ readonly text: string; readonly reset: boolean }> {
+  let [text, reset] = ['', false];
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  socket.on('error', () => {
+    reset = true;
+  });
+  if (!socket.closed) await once(socket, 'close');
+  return { text, reset };
+}
+
+const answersIn = (text: string) => text.match(/HTTP\/1\.1 \d+/g) ?? [];
+
+for (const [what, head, rest] of [
+  ['is not sent', 'Content-Length: 10', ''],
+  ['looks like a request', 'Content-Length: 1000', get('inner')],
+  ['is no chunk', 'Transfer-Encoding: chunked', 'zz\r\n'],
+] as const)
+  test(`a request that is answered before its body has come is answered once, and its connection closed: the rest ${what}`, async (t) => {
+    const handled: string[] = [];
+    const service = await serviceOf(t, async (ctx) => {
+      handled.push(nameOf(ctx));
+      return '<ok>';
+    });
+    service.server.requestTimeout = 300;
+    const socket = open(t, service);
+    socket.once('data', () => socket.write(rest));
+    socket.write(`POST /it/outer HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n`);
+    const { text, reset } = await everything(socket);
+    t.deepEqual(answersIn(text), ['HTTP/1.1 200']);
+    t.regex(text, /connection: close/i);
+    t.false(reset);
+    t.deepEqual(handled, ['outer']);
+  });
+
+test('the refusal of an upload reaches a client that is still sending it', async (t) => {
+  const service = await serviceOf(t, async () => {
+    throw new ApiError('forbidden', 'not this one');
+  });
+  const socket = open(t, service);
+  const body = Buffer.alloc(5_000_000, 0x78);
+  socket.write(`POST /it/upload HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n`);
+  const whole = everything(socket);
+  socket.end(body);
+  const { text, reset } = await whole;
+  t.deepEqual(answersIn(text), ['HTTP/1.1 403']);
+  t.false(reset);
+});
+
+test('what cannot be read behind a request is refused after the answer to it', async (t) => {
+  const finish = Promise.withResolvers<void>();
+  const service = await serviceOf(t, async () => {
+    await finish.promise;
+    return '<ok>';
+  });
+  const failed = once(service.server, 'clientError');
+  const socket = open(t, service);
+  socket.write(`${get('a')}garbage\r\n\r\n`);
+  await failed;
+  finish.resolve();
+  t.deepEqual(answersIn((await everything(socket)).text), ['HTTP/1.1 200', 'HTTP/1.1 400']);
+});
+
+const WAITING = 30;
+/** Opens connections, sends a request on each, and prints how each ended. */
+const CLIENTS = `
+  const { connect } = require('node:net');
+  const ends = [];
+  let connected = 0;
+  for (let k = 0; k < ${WAITING}; k++) {
+    const socket = connect(Number(process.argv[1]), '127.0.0.1', () => {
+      socket.write('GET /it/x HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n');
+      connected += 1;
+      if (connected === ${WAITING}) require('node:fs').writeSync(1, 'connected\\n');
+    });
+    let text = '';
+    const end = (how) => { if (ends.push(how) === ${WAITING}) console.log(JSON.stringify(ends)); };
+    socket.on('data', (chunk) => { text += chunk; });
+    socket.once('error', (error) => end(error.code));
+    socket.once('end', () => end(/^HTTP.1.1 200 .*connection: close/is.test(text) ? 'answered' : 'cut'));
+  }`;
+
+test('connections that wait in the listen queue when the server is told to stop are answered', async (t) => {
+  const server = createServer();
+  const connections = serveInTurn(server, (_, response) => void response.end('<ok>'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const log = join(await mkdtemp(join(tmpdir(), 'hail-')), 'ends');
+  t.teardown(() => rm(dirname(log), { recursive: true }));
+  // The event loop stands still until all have connected: the system has taken them, the server has not.
+  const out = openSync(log, 'w');
+  const child = spawn(process.execPath, ['-e', CLIENTS, String(port)], { stdio: ['ignore', out, 'inherit'] });
+  const ended = once(child, 'exit');
+  while (!readFileSync(log, 'utf8').includes('connected'))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+  await connections.drain(20_000);
+  await ended;
+  const [, ends = '[]'] = readFileSync(log, 'utf8').split('\n');
+  t.deepEqual(JSON.parse(ends), Array(WAITING).fill('answered'));
+});

@@ -216,7 +216,7 @@ test('waits while the disk takes no more and says so, then publishes what came m
   sameContent(t, await logicalContent(root), await contentOf(scans.slice(0, 3)));
 });
 
-test('ends on SIGTERM while it waits for a full disk', async (t) => {
+test('ends on SIGHUP while it waits for a full disk', async (t) => {
   const scans = await evening();
   const [root, from, full] = [await scratch(t), await scratch(t, 'from'), await scratch(t, 'full')];
   await deliver(from, filesOf(scans.slice(0, 1)));
@@ -226,7 +226,7 @@ test('ends on SIGTERM while it waits for a full disk', async (t) => {
     environment: { DISK_FULL_WHILE: full, DISK_FULL_UNDER: join(root, 'manifests') },
   });
   await stream.event('Stream:Wait:Begin');
-  const end = await stream.stop();
+  const end = await stream.stop('SIGHUP');
   t.deepEqual([end.code, end.signal], [0, null]);
 });
 
