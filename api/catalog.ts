@@ -103,6 +103,8 @@ export interface Catalog {
   readonly edition: () => Edition;
   /** Why there is no edition; null when there is one. */
   readonly failure: () => string | null;
+  /** Folders that lists name files in and that are not there, relative to the root; none when there is an edition. */
+  readonly missing: () => readonly string[];
   /** Looks at the root now instead of at the next poll. */
   readonly refresh: () => Promise<void>;
   /**
@@ -124,9 +126,13 @@ export interface Catalog {
 
 /** The data root names what is not there, or what this version cannot read: better no answer than a wrong number. */
 export class DataUnavailable extends Error {
-  constructor(subject: string, reason: string, options?: ErrorOptions) {
+  /** Folders that are not there, relative to the root; none where that is not the reason. */
+  readonly missing: readonly string[];
+
+  constructor(subject: string, reason: string, options?: ErrorOptions & { readonly missing?: readonly string[] }) {
     super(`data root: ${subject} ${reason}`, options);
     this.name = 'DataUnavailable';
+    this.missing = options?.missing ?? [];
   }
 }
 
@@ -190,6 +196,7 @@ export async function openCatalog(
     const { changed, ...found } = await partitions(current);
     const root: RootState = { root_id: await readName(store), commits: commitsOf(found) };
     await missNothing(root);
+    await requireFolders(store, current, headsOf(found));
     heads_at_ms = performance.now();
     if (mark !== seen || changed || 'failure' in state) {
       const edition = makeEdition(store, current, found, storm_day_start_hour);
@@ -222,6 +229,7 @@ export async function openCatalog(
   return {
     edition,
     failure: () => ('failure' in state ? state.failure.message : null),
+    missing: () => ('failure' in state ? state.failure.missing : []),
     refresh: async () => {
       await running;
       heads_at_ms = Number.NEGATIVE_INFINITY;
@@ -256,20 +264,43 @@ async function readCurrent(store: Store): Promise<Current | null> {
   return text === null ? null : parsed(layout.current, text, Current);
 }
 
+/**
+ * Throws DataUnavailable that names the folders which are missing, of those that the lists name files in: a root whose `tables/`
+ * was moved away has all its lists still. Single files are not looked for; whoever reads one finds out.
+ */
+async function requireFolders(store: Store, current: Current | null, heads: readonly Head[]): Promise<void> {
+  const folders = new Set(heads.flatMap(({ files }) => files.map(({ path }) => path.split('/', 2).join('/'))));
+  if (heads.some(({ scans }) => scans.count > 0)) folders.add(layout.allScanTiles);
+  if (heads.some(({ reflectivity_archives }) => reflectivity_archives !== undefined)) folders.add(layout.reflectivity);
+  if (current !== null) folders.add(layout.live);
+  const missing = new Set<string>();
+  for (const folder of folders) {
+    const [top = ''] = folder.split('/');
+    if ((await store.mark(top)) === null) missing.add(top);
+    else if ((await store.mark(folder)) === null) missing.add(folder);
+  }
+  const names = [...missing].sort();
+  if (names.length > 0)
+    throw new DataUnavailable(names.join(', '), 'is missing, and lists name files there', { missing: names });
+}
+
 /** Name of the data root; null where no pipeline has opened it. */
 async function readName(store: Store): Promise<string | null> {
   const text = await store.text(layout.root);
   return text === null ? null : parsed(layout.root, text, RootName).root_id;
 }
 
-function commitsOf({ dates, months, collections, staticHead }: Omit<Partitions, 'changed'>): Record<string, number> {
-  const heads = [
+function headsOf({ dates, months, collections, staticHead }: Omit<Partitions, 'changed'>): readonly Head[] {
+  return [
     ...dates.values(),
     ...months.values(),
     ...collections.values(),
     ...(staticHead === null ? [] : [staticHead]),
   ];
-  return Object.fromEntries(heads.map(({ partition, commit }) => [partition, commit]));
+}
+
+function commitsOf(found: Omit<Partitions, 'changed'>): Record<string, number> {
+  return Object.fromEntries(headsOf(found).map(({ partition, commit }) => [partition, commit]));
 }
 
 function parsed<Shape extends z.ZodType>(path: string, text: string, shape: Shape): z.infer<Shape> {

@@ -32,6 +32,7 @@ export const layout = {
   /** Folder of a static table: one that belongs to no date. */
   staticTable: (table: string) => `tables/${table}`,
   monthTable: (table: string, month: string) => `tables/${table}/month=${month}`,
+  allScanTiles: 'tiles/scan',
   scanTiles: (date: string) => `tiles/scan/date=${date}`,
   reflectivity: 'tiles/reflectivity',
   reflectivityTiles: (date: string) => `tiles/reflectivity/date=${date}`,

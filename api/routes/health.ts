@@ -123,7 +123,7 @@ export const livez: PublicRoute = {
   },
 };
 
-/** GET /readyz: 200 when calls can be charged and the published data can be read, else 503. */
+/** GET /readyz: 200 when calls can be charged and the published data can be read, else 503, with the folders that are missing. */
 export function readyz(services: Services): PublicRoute {
   return {
     path: '/readyz',
@@ -132,7 +132,9 @@ export function readyz(services: Services): PublicRoute {
       const ready = checks.records && checks.data;
       ctx.status = ready ? 200 : 503;
       ctx.set(PROBE_HEADERS);
-      ctx.body = JSON.stringify({ status: ready ? 'ok' : 'unavailable', ...checks });
+      const missing = services.catalog.missing();
+      const lacks = missing.length === 0 ? {} : { missing };
+      ctx.body = JSON.stringify({ status: ready ? 'ok' : 'unavailable', ...checks, ...lacks });
     },
   };
 }

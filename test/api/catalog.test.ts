@@ -154,6 +154,27 @@ test('a root that lost a date of a month has no edition', async (t) => {
   await failsWith(t, root, /2026-05-01\/head\.json is missing, and month 2026-05 names it/);
 });
 
+for (const [lost, named] of [
+  ['tables', ['tables']],
+  ['tiles', ['tiles']],
+  ['tables/detections', ['tables/detections']],
+  ['tiles/scan', ['tiles/scan']],
+  ['live', ['live']],
+] as const)
+  test(`a root without ${lost} has no edition, names it, and has one again once it is back`, async (t) => {
+    const root = await publishedRoot(t, await midnight());
+    const catalog = await open(t, root);
+    t.deepEqual(catalog.missing(), []);
+    await fs.rename(join(root, lost), join(root, 'away'));
+    await catalog.refresh();
+    t.is(catalog.failure(), `data root: ${lost} is missing, and lists name files there`);
+    t.deepEqual(catalog.missing(), named);
+    await fs.rename(join(root, 'away'), join(root, lost));
+    await catalog.refresh();
+    t.is(catalog.failure(), null);
+    t.deepEqual(catalog.edition().dates, [FIRST, LAST]);
+  });
+
 test('a switch that is half written has no edition, and the next look mends it', async (t) => {
   const root = await publishedRoot(t, await midnight());
   const path = join(root, layout.current);

@@ -79,6 +79,16 @@ const GONE: readonly (readonly [how: string, lose: (root: string, away: string) 
       await fs.rm(join(root, layout.current));
     },
   ],
+  ...[layout.tables, layout.tiles].map(
+    (folder) =>
+      [
+        `without ${folder}/`,
+        async (root: string, away: string) => {
+          await fs.cp(root, away, { recursive: true });
+          await fs.rm(join(root, folder), { recursive: true });
+        },
+      ] as const,
+  ),
 ];
 
 for (const [how, lose] of GONE)
@@ -111,6 +121,20 @@ for (const [how, lose] of GONE)
     t.is(await ready(service), 200);
     t.true(service.failures.length > 0);
   });
+
+test('readyz names the folders that a root lacks', async (t) => {
+  const root = await copyOfWhole(t);
+  const service = await start(t, root);
+  await fs.rm(join(root, layout.tables, 'tracks'), { recursive: true });
+  await fs.rm(join(root, layout.tiles), { recursive: true });
+  await service.services.catalog.refresh();
+  t.deepEqual(await (await service.call('/readyz', { key: null })).json(), {
+    status: 'unavailable',
+    records: true,
+    data: false,
+    missing: ['tables/tracks', 'tiles'],
+  });
+});
 
 test('a root that never held anything answers empty, and is ready', async (t) => {
   const service = await start(t, await scratch(t));
