@@ -291,12 +291,7 @@ async function readName(store: Store): Promise<string | null> {
 }
 
 function headsOf({ dates, months, collections, staticHead }: Omit<Partitions, 'changed'>): readonly Head[] {
-  return [
-    ...dates.values(),
-    ...months.values(),
-    ...collections.values(),
-    ...(staticHead === null ? [] : [staticHead]),
-  ];
+  return [...dates.values(), ...months.values(), ...collections.values(), ...(staticHead === null ? [] : [staticHead])];
 }
 
 function commitsOf(found: Omit<Partitions, 'changed'>): Record<string, number> {

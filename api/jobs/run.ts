@@ -20,7 +20,7 @@ export interface RunSettings {
   readonly limit_ms: number;
   /** A run that is not over so long after that limit hangs in the system, and takes the process with it. */
   readonly hang_ms: number;
-  /** How long a job waits after a failure that may pass. */
+  /** How long a job waits after its first failure that may pass, or the first death of its process; five times as long after each later one. */
   readonly retry_wait_ms: number;
   /** How long a job waits for a data root that is not there. */
   readonly data_wait_ms: number;
@@ -46,8 +46,14 @@ export interface RunParts {
   readonly stop: AbortSignal;
 }
 
-/** A job is begun no more often: whoever runs it dies of it, or what stands in its way does not pass. */
-export const TAKES_MAX = 3;
+/**
+ * A job is begun no more often, over more than an hour with its waits: whoever runs it dies of it, or what stands in its way does
+ * not pass. A kill of the process says nothing of the job, and a full disk may take an operator half an hour.
+ */
+export const TAKES_MAX = 6;
+/** One that takes too long keeps the jobs behind it waiting each time. */
+const TAKES_MAX_OF_SLOW = 3;
+const WAIT_GROWS = 5;
 /** While the data root is not there all jobs wait, and each look of each of them costs two commits: it is looked for less often. */
 const DATA_RETRY_TIMES = 6;
 /** How long the records are waited for to write down how a job ended. */
@@ -78,6 +84,13 @@ export async function runJobTask(parts: RunParts, { payload, taken }: Pick<Task,
   if (job === null) return;
   if (job.takes > TAKES_MAX) {
     await giveUp(parts, job, `it could not be made in ${TAKES_MAX} attempts`);
+    return;
+  }
+  // A task that comes again, of a job that was begun and not put back: its process died.
+  if (taken > 1 && job.takes > 1) {
+    const wait_ms = waitAfter(job.takes - 1, settings);
+    log.warn({ job: job.id, deaths: job.takes - 1, wait_ms }, 'Jobs:Run:Died');
+    await putBack(parts, job, { counted: false, wait_ms });
     return;
   }
   const unavailable = await dataFault(services);
@@ -149,9 +162,9 @@ async function resultOf(parts: RunParts, job: Job, path: string): Promise<JobRes
 async function endOrWait(parts: RunParts, job: Job, error: unknown): Promise<void> {
   const { log } = parts;
   if (error instanceof Stopped) await putBack(parts, job, { counted: false, wait_ms: 0 });
-  else if (mayPass(error) && job.takes < TAKES_MAX) {
+  else if (job.takes < takesMax(error)) {
     log.warn({ job: job.id, takes: job.takes, err: error }, 'Jobs:Run:Delayed');
-    await putBack(parts, job, { counted: true, wait_ms: parts.settings.retry_wait_ms });
+    await putBack(parts, job, { counted: true, wait_ms: waitAfter(job.takes, parts.settings) });
   } else {
     log.error({ job: job.id, takes: job.takes, err: error }, 'Jobs:Run:Failed');
     await giveUp(parts, job, reasonOf(error));
@@ -256,9 +269,20 @@ async function persistently<Result>(write: () => Promise<Result>, may_repeat = (
     }
 }
 
+/** How long a job waits after so many failures, milliseconds. */
+function waitAfter(failures: number, { retry_wait_ms }: RunSettings): number {
+  return retry_wait_ms * WAIT_GROWS ** (failures - 1);
+}
+
+/** How often a job that failed like this is begun at most. */
+function takesMax(error: unknown): number {
+  if (error instanceof TooLong || error instanceof QueryTimeout) return TAKES_MAX_OF_SLOW;
+  return mayPass(error) ? TAKES_MAX : 0;
+}
+
 /** True for what may be over when the job is tried again: the machine, the disk, the data root, the records. Anything else is a bug. */
 function mayPass(error: unknown): boolean {
-  if (error instanceof TooLong || error instanceof QueryTimeout || error instanceof DataUnavailable) return true;
+  if (error instanceof DataUnavailable) return true;
   if (isOutage(error) || systemFault(error) !== null) return true;
   if (error instanceof ApiError) return error.code === 'overloaded';
   return error instanceof Error && /^(Out of Memory|IO) Error/.test(error.message);

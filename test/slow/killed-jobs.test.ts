@@ -29,7 +29,7 @@ const ROUNDS = [
 ] as const;
 
 /** Accepts reports, each charged; returns their ids. */
-async function acceptAll({ records, queue }: Services): Promise<readonly string[]> {
+async function acceptAll({ records, queue }: Services, count = JOBS): Promise<readonly string[]> {
   const key = await records.reader
     .selectFrom('keys')
     .select(['id', 'business_id'])
@@ -37,7 +37,7 @@ async function acceptAll({ records, queue }: Services): Promise<readonly string[
     .executeTakeFirstOrThrow();
   const caller = { key_id: key.id };
   const ids: string[] = [];
-  for (let k = 0; k < JOBS; k++) {
+  for (let k = 0; k < count; k++) {
     const params = { lat: isBad(k) ? -35 : 35, lon: -97, ...RANGE };
     const charge = { ...PRICE, business_id: key.business_id, key_id: key.id, at_ms: NOW_MS };
     await records.write(key.business_id, charge, null, NOW_MS, async (writer) => {
@@ -49,7 +49,7 @@ async function acceptAll({ records, queue }: Services): Promise<readonly string[
 }
 
 /** Runs jobs in a process of its own until that ends or is killed; the signal. */
-async function run(folder: string, steps: number): Promise<NodeJS.Signals | null> {
+async function run(folder: string, steps: number | 'report'): Promise<NodeJS.Signals | null> {
   const child = spawn(process.execPath, [CHILD, folder, String(steps)], {
     env: { ...BARE_ENVIRONMENT, PATH: process.env.PATH ?? '' },
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -107,9 +107,9 @@ test('reports whose processes are killed at many moments, two at a time, end onc
   );
   t.is(count('pending'), 0);
   for (const [k, id] of ids.entries()) if (isBad(k)) t.is(jobs.find((job) => job.id === id)?.status, 'failed', id);
-  // A good one fails only where three processes died over it.
+  // A good one fails only where six processes died over it.
   for (const { status, takes, message } of jobs)
-    if (status === 'failed' && message?.includes('3 attempts')) t.true(takes > 3);
+    if (status === 'failed' && message?.includes('6 attempts')) t.true(takes > 6);
   t.true(count('done') >= JOBS / 3);
   const [{ used = -1 } = {}] = await services.records.reader.selectFrom('periods').select('used').execute();
   t.is(used, 100 * count('done'));
@@ -117,3 +117,19 @@ test('reports whose processes are killed at many moments, two at a time, end onc
   t.true(files.length >= count('done'));
   t.false(existsSync(join(folder, 'exports')));
 });
+
+for (const [kills, status] of [
+  [5, 'done'],
+  [6, 'failed'],
+] as const)
+  test(`a job whose process is killed ${kills} times ends as ${status}`, async (t) => {
+    const folder = await scratch(t);
+    const { services, close } = await openServices({ data_root: folder, ...SETTINGS });
+    t.teardown(close);
+    await ensureFirstBusiness(services.records, NOW_MS);
+    await acceptAll(services, 1);
+    for (let killed = 0; killed < kills; killed++) t.is(await run(folder, 'report'), 'SIGKILL');
+    t.is(await run(folder, Number.POSITIVE_INFINITY), null);
+    const [job, ...more] = await check(t, services, folder);
+    t.deepEqual([job?.status, more], [status, []]);
+  });

@@ -140,7 +140,7 @@ test('one more task of a job, as of one that waited for long, is of no use while
   t.is((await jobRow(t.context, id)).takes, 1);
 });
 
-test('a failure that may pass is tried three times, and then fails the job; every charge but that of a file is given back', async (t) => {
+test('a failure that may pass is tried six times, and then fails the job; every charge but that of a file is given back', async (t) => {
   const account = await openAccount(t.context);
   let failures = 0;
   t.context.work(
@@ -152,25 +152,74 @@ test('a failure that may pass is tried three times, and then fails the job; ever
   const missing = new DataUnavailable('tables/x', 'is missing');
   let failure: Error = missing;
   for (const [times, status, message, thrown] of [
-    [2, 'done', null, missing],
-    [3, 'failed', 'the data it needs could not be read, and what it cost was given back', missing],
+    [5, 'done', null, missing],
+    [6, 'failed', 'the data it needs could not be read, and what it cost was given back', missing],
     [
-      3,
+      6,
       'failed',
       'the data it needs could not be read, and what it cost was given back',
       new Error('IO Error: No files found that match the pattern "x.parquet"'),
     ],
-    [3, 'failed', 'it could not be made, and what it cost was given back', new Error('IO Error: Could not write x')],
+    [6, 'failed', 'it could not be made, and what it cost was given back', new Error('IO Error: Could not write x')],
+    [
+      6,
+      'failed',
+      'it could not be made, and what it cost was given back',
+      Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' }),
+    ],
   ] as const) {
     failures = times;
     failure = thrown;
     const id = await accept(t.context, REPORTS, REPORT_BODY, account.key);
     t.like(await ended(t.context, REPORTS, id, account.key), { status, message });
-    t.is((await jobRow(t.context, id)).takes, 3);
+    t.is((await jobRow(t.context, id)).takes, 6);
   }
   t.is(await creditsOf(t.context, account.business_id), 100);
   t.deepEqual((await verifyLedger(t.context.records.reader)).faults, []);
   t.is(reportsIn(t.context).files.length, 1);
+});
+
+/** The one task that waits, made due; how long it had still to wait when its job was put back, rounded to hours. */
+async function endWait({ records }: JobService): Promise<number> {
+  for (;;) {
+    const [task, ...more] = await records.reader.selectFrom('tasks').selectAll().execute();
+    const wait_h = Math.round(((task?.due_ms ?? 0) - (task?.added_ms ?? 0)) / 3_600_000);
+    if (task !== undefined && more.length === 0 && wait_h > 0) {
+      await records.transaction((rows) => rows.updateTable('tasks').set({ due_ms: task.added_ms }).execute());
+      return wait_h;
+    }
+    await sleep(5);
+  }
+}
+
+test('a job waits five times as long after each failure that may pass', async (t) => {
+  let failures = 0;
+  t.context.work(
+    smallMakers(() => {
+      failures += 1;
+      if (failures < 6)
+        throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' });
+    }),
+    { retry_wait_ms: 3_600_000 },
+  );
+  const id = await accept(t.context, REPORTS, REPORT_BODY);
+  const waits: number[] = [];
+  while (waits.length < 5) waits.push(await endWait(t.context));
+  t.deepEqual(waits, [1, 5, 25, 125, 625]);
+  t.like(await ended(t.context, REPORTS, id), { status: 'done' });
+});
+
+test('a job whose process died is begun again after a wait, which is no attempt', async (t) => {
+  const id = await accept(t.context, REPORTS, REPORT_BODY);
+  // As a process leaves it that is killed at its third attempt.
+  await t.context.records.transaction(async (rows) => {
+    await rows.updateTable('jobs').set({ takes: 3, started_at: '2026-05-01T00:00:00.000Z' }).execute();
+    await rows.updateTable('tasks').set({ taken: 1 }).execute();
+  });
+  t.context.work(smallMakers(), { retry_wait_ms: 3_600_000 });
+  t.is(await endWait(t.context), 25);
+  t.like(await ended(t.context, REPORTS, id), { status: 'done' });
+  t.is((await jobRow(t.context, id)).takes, 4);
 });
 
 test('a maker that never ends is given up, whether it listens or not', async (t) => {
@@ -237,14 +286,14 @@ test('a worker that is stopped gives its job back at once, and the next one make
   t.like(await ended(t.context, REPORTS, id), { status: 'done' });
 });
 
-test('a job over which three processes died fails, and nobody tries it a fourth time', async (t) => {
+test('a job over which six processes died fails, and nobody tries it a seventh time', async (t) => {
   const account = await openAccount(t.context);
   const id = await accept(t.context, REPORTS, REPORT_BODY, account.key);
-  await t.context.records.transaction((rows) => rows.updateTable('jobs').set({ takes: 3 }).execute());
-  t.context.work(smallMakers(() => t.fail('it is made a fourth time')));
+  await t.context.records.transaction((rows) => rows.updateTable('jobs').set({ takes: 6 }).execute());
+  t.context.work(smallMakers(() => t.fail('it is made a seventh time')));
   const { status, message } = await ended(t.context, REPORTS, id, account.key);
   t.is(status, 'failed');
-  t.regex(String(message), /^it could not be made in 3 attempts/);
+  t.regex(String(message), /^it could not be made in 6 attempts/);
   t.is(await creditsOf(t.context, account.business_id), 0);
 });
 

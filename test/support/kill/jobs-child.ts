@@ -4,7 +4,7 @@ import { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /*
  * Runs the jobs of a data root until none is pending, and is killed, as kill -9 would, just before so many steps: statements,
- * changes of files, and parts of files that are being made.
+ * changes of files, and parts of files that are being made; with `report`, whenever it begins to make one.
  */
 const [data_root = '', steps = ''] = process.argv.slice(2);
 let left = Number.POSITIVE_INFINITY;
@@ -32,8 +32,9 @@ const { openServices } = await import('../../../api/services.ts');
 const { PARTS, partOf, runReports, SETTINGS, smallReport, WORDS_OF_FAILURE } = await import('./jobs-load.ts');
 
 const { services, close } = await openServices({ data_root, ...SETTINGS });
-left = Number(steps);
+left = steps === 'report' ? Number.POSITIVE_INFINITY : Number(steps);
 const end = await runReports(services, async ({ id, params, path }) => {
+  if (steps === 'report') process.kill(process.pid, 'SIGKILL');
   const file = await open(path, 'wx');
   for (let part = 0; part < PARTS; part++) {
     step();
