@@ -37,6 +37,8 @@ export interface Config {
   readonly log_level: Settings['HAIL_LOG_LEVEL'];
   /** The data clock, epoch milliseconds. */
   readonly now: () => number;
+  /** True where HAIL_NOW fixes the data clock: nothing is deleted by its age then. */
+  readonly now_is_fixed: boolean;
 }
 
 /** A setting in the environment does not fit. */
@@ -70,6 +72,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     raw_keep_days: settings.HAIL_RAW_KEEP_DAYS ?? null,
     log_level: settings.HAIL_LOG_LEVEL,
     now: () => fixed_ms ?? Date.now(),
+    now_is_fixed: fixed_ms !== null,
   });
 }
 

@@ -63,7 +63,7 @@ export interface Services {
 /** What the services are opened with. */
 export interface ServicesConfig
   extends Pick<Config, 'data_root' | 'database_url' | 'storm_day_start_hour' | 'now'>,
-    Partial<Pick<Config, 'master_keys' | 'webhooks' | 'smtp_url'>>,
+    Partial<Pick<Config, 'master_keys' | 'webhooks' | 'smtp_url' | 'now_is_fixed'>>,
     Pick<Services, 'base_url'> {
   /** Folder with the SQLite file of the records, their journal, key and mail, and the files of jobs; the data root when left out. */
   readonly records_root?: string;
@@ -88,12 +88,13 @@ const SILENT = pino({ level: 'silent' });
  */
 export async function openServices(config: ServicesConfig, log: Logger = SILENT): Promise<OpenedServices> {
   const { data_root, records_root = data_root, database_url, storm_day_start_hour, base_url, now } = config;
-  const { master_keys = null, webhooks = NO_WEBHOOK_SETTINGS, smtp_url = null } = config;
+  const { master_keys = null, webhooks = NO_WEBHOOK_SETTINGS, smtp_url = null, now_is_fixed = false } = config;
   await using opened = new AsyncDisposableStack();
   const records = await openRecords({
     data_root: records_root,
     database_url,
     now,
+    now_is_fixed,
     journal: journalPath(records_root),
     report: (line) => log.info({ line }, 'Records:Open:Reported'),
     alarm: (line) => log.error({ line }, 'Records:Store:Failed'),

@@ -25,7 +25,7 @@ export interface Config {
   /** Forecast model and where its files are. */
   readonly model: { readonly name: Settings['HAIL_MODEL']; readonly url: string };
   readonly storm_day_start_hour: number;
-  /** Days that raw files are kept after they came; null: for ever. */
+  /** Days that raw files are kept after they came; null: for ever, as while HAIL_NOW fixes the clock. */
   readonly raw_keep_days: number | null;
   /** Hours after a scan that its archive of reflectivity is kept; 0: none is painted. */
   readonly reflectivity_keep_hours: number;
@@ -49,7 +49,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     },
     model: { name: settings.HAIL_MODEL, url: withoutSlash(settings.HAIL_MODEL_URL ?? MODEL_URLS[settings.HAIL_MODEL]) },
     storm_day_start_hour: settings.HAIL_STORM_DAY_START_HOUR,
-    raw_keep_days: settings.HAIL_RAW_KEEP_DAYS ?? null,
+    raw_keep_days: fixed_ms === null ? (settings.HAIL_RAW_KEEP_DAYS ?? null) : null,
     reflectivity_keep_hours: settings.HAIL_REFLECTIVITY_KEEP_HOURS,
     log_level: settings.HAIL_LOG_LEVEL,
     now: () => fixed_ms ?? Date.now(),

@@ -11,6 +11,8 @@ export const layout = {
   /** Lock of the one pipeline that may write to this data root. */
   lock: 'pipeline.lock',
   lockHolder: 'pipeline.lock.json',
+  /** The clock that raw files are deleted by, and what is marked for deletion. */
+  deletions: 'deletions.json',
   tables: 'tables',
   tiles: 'tiles',
   live: 'live',

@@ -67,10 +67,12 @@ export const Settings = z.object({
     .default('hail (self-hosted)')
     .meta({ description: 'what public servers are told about who asks; they like an address to write to' }),
   HAIL_RAW_KEEP_DAYS: wholeNumber(2, 36_500).optional().meta({
-    description: 'raw files in archive/ are deleted so many days after they came; kept for ever when left out',
+    description:
+      'raw files in archive/ are deleted so many days after they came, never while HAIL_NOW is set; kept for ever when left out',
   }),
   HAIL_REFLECTIVITY_KEEP_HOURS: wholeNumber(0, 876_000).default(48).meta({
-    description: 'hours after a scan that its reflectivity tiles are kept; 0 paints none, and what was painted goes',
+    description:
+      'hours before the newest scan that reflectivity tiles are kept; 0 paints none, and what was painted goes',
   }),
   HAIL_HOST: z.string().min(1).default('127.0.0.1').meta({ description: 'address the service listens on' }),
   HAIL_PORT: wholeNumber(0, 65_535)

@@ -2,17 +2,20 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
+import { isDoubted } from '../../schemas/deletion-clock.ts';
 import { layout } from '../../schemas/layout.ts';
 import { Current } from '../../schemas/manifest.ts';
 import type { Config } from '../config.ts';
 import { sizeFault } from '../jobs/files.ts';
 import { OVERDUE_MS } from '../push/recover.ts';
 import { recordsLocation } from '../records/database.ts';
+import { readClock } from '../records/deletions.ts';
 import { isOutage } from '../records/failures.ts';
 import { type Holder, holdersOf } from '../records/holders.ts';
 import { abandonedClaims } from '../records/idempotency.ts';
+import { instant } from '../records/instant.ts';
 import { orphans, planFaults, scopeFaults, tagFaults } from '../records/integrity.ts';
-import { filedJobs, pendingSince } from '../records/jobs.ts';
+import { expiredJobs, filedJobs, pendingSince } from '../records/jobs.ts';
 import { overduePushes } from '../records/pushes.ts';
 import type { Records } from '../records/records.ts';
 import { KEY_FILE_MODE, masterKeyFault, masterKeyPath } from '../records/secrets.ts';
@@ -123,6 +126,7 @@ async function inRecords(config: DoctorConfig): Promise<readonly Finding[]> {
         await deliveries(records),
         await leases(records),
         ...(await jobs(records, config)),
+        await deletions(records),
         await masterKey(records, config),
       ];
     });
@@ -210,6 +214,31 @@ async function leases({ reader }: Records): Promise<Finding> {
 const LEASE_PASSES_MS = 60_000;
 
 /** While the service runs, jobs end within minutes; what was made has its file, which backups of the records do not hold. */
+/** Which reports and exports are marked for deletion, and whether the clock is believed that they go by. */
+async function deletions({ reader }: Records): Promise<Finding> {
+  const check = 'deletions';
+  const clock = await readClock(reader);
+  const until_ms = clock?.marks.jobs?.until_ms;
+  if (clock === null || until_ms === undefined) return { check, status: 'ok', message: 'nothing is marked' };
+  if (isDoubted(clock))
+    return {
+      check,
+      status: 'note',
+      message: `the clock says ${instant(clock.wall_ms)}, expected about ${instant(clock.trusted_ms)}: nothing is deleted by its age`,
+    };
+  const marked = await expiredJobs(reader, until_ms, NAMED + 1);
+  const names = marked.slice(0, NAMED).map(({ id }) => id);
+  const more = marked.length > NAMED ? ' and more' : '';
+  return {
+    check,
+    status: 'ok',
+    message:
+      names.length === 0
+        ? `no report or export has run out by ${instant(until_ms)}`
+        : `marked, and deleted a day later: ${names.join(', ')}${more}`,
+  };
+}
+
 async function jobs({ reader }: Records, { data_root, now }: DoctorConfig): Promise<readonly Finding[]> {
   const stuck = await pendingSince(reader, now() - JOB_PASSES_MS);
   const lost: string[] = [];

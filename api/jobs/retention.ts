@@ -1,12 +1,13 @@
 import { rm } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { deleteJob, expiredJobs, filedAmong, type Job, pendingSince } from '../records/jobs.ts';
+import { shareOfSweep } from '../../schemas/deletion-clock.ts';
+import { countJobs, deleteJob, expiredJobs, filedAmong, type Job, pendingSince } from '../records/jobs.ts';
 import type { Services } from '../services.ts';
 import { listFiles, listStages, partsOfName, removeFile } from './files.ts';
 import { KINDS } from './kinds.ts';
 import { addJobTask } from './task.ts';
 
-/** Far longer than any attempt takes: what is older among them was left by a process that died. */
+/** Far longer than any attempt takes: what is seen unchanged for so long was left by a process that died. */
 const STAGE_LEFT_MS = 7_200_000;
 /** A file that belongs to no job is deleted when it has been seen for so long: the records of another day may be in their place. */
 const ORPHAN_MS = 86_400_000;
@@ -18,24 +19,28 @@ const JOBS_AT_ONCE = 100;
 export interface Retention {
   /**
    * Deletes what is not kept any more: files with their rows, files without, and what dead processes left. A file that the disk
-   * does not let go costs itself only; throws AggregateError, once everything else is done, for steps that failed.
+   * does not let go costs itself only; throws AggregateError, once everything else is done, for steps that failed. What ran out
+   * is marked first and deleted a day later; what belongs to nobody goes by the monotonic clock, milliseconds.
    */
-  readonly sweep: (machine_ms: number) => Promise<void>;
+  readonly sweep: (monotonic_ms: number) => Promise<void>;
 }
 
 /** Retention of the files of jobs. */
 export function retention(services: Services, log: Logger): Retention {
-  /** Files that belong to no job, and when each was first seen, epoch milliseconds of the machine. */
+  /** Files that belong to no job, and folders of attempts, with when each was first seen, monotonic milliseconds. */
   let orphans: ReadonlyMap<string, number> = new Map();
+  let stages: ReadonlyMap<string, number> = new Map();
   return {
-    sweep: async (machine_ms) => {
+    sweep: async (monotonic_ms) => {
       const steps = [
         () => queueAgain(services, log),
         () => deleteExpired(services, log),
         async () => {
-          orphans = await deleteOrphans(services, log, orphans, machine_ms);
+          orphans = await deleteOrphans(services, log, orphans, monotonic_ms);
         },
-        () => deleteStages(services, machine_ms),
+        async () => {
+          stages = await deleteStages(services, stages, monotonic_ms);
+        },
       ];
       const failures: unknown[] = [];
       for (const step of steps) await step().catch((error: unknown) => failures.push(error));
@@ -47,24 +52,33 @@ export function retention(services: Services, log: Logger): Retention {
 const KIND_NAMES = Object.keys(KINDS) as Job['kind'][];
 
 /** The row first, with its trace: a file that a death leaves behind is an orphan, and nobody is sent to it. */
-async function deleteExpired({ records, files_root, now }: Services, log: Logger): Promise<void> {
-  for (;;) {
-    const jobs = await expiredJobs(records.reader, now(), JOBS_AT_ONCE);
-    for (const job of jobs) {
-      await records.transaction((rows) => deleteJob(rows, job, now()));
-      // One that stays is a file of no job, which the next sweeps try again.
-      await removeFile(files_root, job).catch((error: unknown) => log.warn({ job: job.id, err: error }, LEFT));
-      log.info({ job: job.id, created_at: job.created_at }, 'Jobs:Expire:Done');
-    }
-    if (jobs.length < JOBS_AT_ONCE) return;
+async function deleteExpired({ records, catalog, files_root, now }: Services, log: Logger): Promise<void> {
+  const until_ms = await records.deletions.due('jobs', newestObserved(catalog));
+  if (until_ms === null) return;
+  const most = shareOfSweep(await countJobs(records.reader));
+  const jobs = await expiredJobs(records.reader, until_ms, most);
+  for (const job of jobs) {
+    await records.transaction((rows) => deleteJob(rows, job, now()));
+    // One that stays is a file of no job, which the next sweeps try again.
+    await removeFile(files_root, job).catch((error: unknown) => log.warn({ job: job.id, err: error }, LEFT));
+    log.info({ job: job.id, created_at: job.created_at }, 'Jobs:Expire:Done');
   }
+  if (jobs.length === most) return;
+  await records.deletions.done('jobs');
+}
+
+/** Time of the newest scan, where radars tell it: simulated ones follow the clock of the machine. */
+function newestObserved({ failure, edition }: Services['catalog']): number | null {
+  if (failure() !== null) return null;
+  const { newest_provenance, newest_scan_ms } = edition();
+  return newest_provenance === 'observed' ? newest_scan_ms : null;
 }
 
 async function deleteOrphans(
   { records, files_root }: Services,
   log: Logger,
   before: ReadonlyMap<string, number>,
-  machine_ms: number,
+  monotonic_ms: number,
 ): Promise<ReadonlyMap<string, number>> {
   const seen = new Map<string, number>();
   for (const kind of KIND_NAMES) {
@@ -81,8 +95,8 @@ async function deleteOrphans(
         return wanted !== null && wanted !== sha256;
       });
       for (const { name, path } of unwanted) {
-        const since_ms = before.get(path) ?? machine_ms;
-        if (machine_ms - since_ms < ORPHAN_MS) seen.set(path, since_ms);
+        const since_ms = before.get(path) ?? monotonic_ms;
+        if (monotonic_ms - since_ms < ORPHAN_MS) seen.set(path, since_ms);
         else if (await isRemoved(path, log)) log.warn({ file: name }, 'Jobs:Orphan:Deleted');
         else seen.set(path, since_ms);
       }
@@ -104,10 +118,21 @@ async function isRemoved(path: string, log: Logger): Promise<boolean> {
 
 const LEFT = 'Jobs:File:Left';
 
-async function deleteStages({ files_root }: Services, machine_ms: number): Promise<void> {
+async function deleteStages(
+  { files_root }: Services,
+  before: ReadonlyMap<string, number>,
+  monotonic_ms: number,
+): Promise<ReadonlyMap<string, number>> {
+  const seen = new Map<string, number>();
   for (const kind of KIND_NAMES)
-    for (const { path, changed_ms } of await listStages(files_root, kind))
-      if (machine_ms - changed_ms > STAGE_LEFT_MS) await rm(path, { recursive: true, force: true });
+    for (const { path, changed_ms } of await listStages(files_root, kind)) {
+      // One that changed since is at work.
+      const name = `${path} ${changed_ms}`;
+      const since_ms = before.get(name) ?? monotonic_ms;
+      if (monotonic_ms - since_ms > STAGE_LEFT_MS) await rm(path, { recursive: true, force: true });
+      else seen.set(name, since_ms);
+    }
+  return seen;
 }
 
 /** Tasks anew for jobs that wait for long: one too many does no harm. */

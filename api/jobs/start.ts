@@ -18,7 +18,7 @@ export function startJobs(
   const kept = retention(services, log);
   const sweep = async () => {
     try {
-      await kept.sweep(Date.now());
+      await kept.sweep(performance.now());
     } catch (error) {
       // It is swept the next time; jobs go on.
       log.warn({ err: error }, 'Jobs:Sweep:Failed');

@@ -59,7 +59,10 @@ export function startSending(services: SendingServices, log: Logger = SILENT): (
 
 async function sweep({ records }: SendingServices, log: Logger): Promise<void> {
   try {
-    await records.transaction((rows) => sweepPushes(rows, Date.now() - KEPT_MS));
+    const until_ms = await records.deletions.due('events');
+    if (until_ms === null) return;
+    await records.transaction((rows) => sweepPushes(rows, until_ms - KEPT_MS));
+    await records.deletions.done('events');
   } catch (error) {
     // It is swept the next time; deliveries go on.
     log.warn({ err: error }, 'Push:Sweep:Failed');

@@ -71,16 +71,18 @@ export async function rememberDeleted(
       .execute();
 }
 
-/** Removes places whose time is over; returns how many. */
+/** Removes places whose time was over at an instant, at most so many; returns how many. */
 export async function sweepCursors(
   rows: Kysely<Database>,
   { skipLocked }: Pick<Store, 'skipLocked'>,
-  now_ms: number,
+  until_ms: number,
+  most: number,
 ): Promise<number> {
   const over = rows
     .selectFrom('cursors')
     .select(['business_id', 'list', 'item_id', 'holder'])
-    .where('expires_at', '<=', new Date(now_ms).toISOString())
+    .where('expires_at', '<=', new Date(until_ms).toISOString())
+    .limit(most)
     .modifyEnd(skipLocked);
   const { numDeletedRows } = await rows
     .deleteFrom('cursors')

@@ -10,6 +10,8 @@ import type { Database } from './tables.ts';
 export const REPLAY_WINDOW_MS = 24 * 3_600_000;
 /** How long a claim is left alone whose owner gives no sign of life. */
 export const LEASE_MS = 120_000;
+/** Clocks of machines on one database differ by no more. */
+const CLOCKS_DIFFER_MS = 3_600_000;
 
 /** This process, as owner of claims: the last part tells it from an earlier one with the same number. */
 const OWNER = `${hostname()} ${process.pid} ${randomUUID()}`;
@@ -68,16 +70,18 @@ export async function dropClaim(rows: Kysely<Database>, token: string): Promise<
   await rows.deleteFrom('idempotency').where('token', '=', token).where('state', '=', 'pending').execute();
 }
 
-/** Removes answers whose window is over; returns how many. */
+/** Removes answers whose window was over at an instant, at most so many; returns how many. */
 export async function sweepClaims(
   rows: Kysely<Database>,
   { skipLocked }: Pick<Store, 'skipLocked'>,
-  now_ms: number,
+  until_ms: number,
+  most: number,
 ): Promise<number> {
   const over = rows
     .selectFrom('idempotency')
     .select('token')
-    .where('created_at', '<=', new Date(now_ms - REPLAY_WINDOW_MS).toISOString())
+    .where('created_at', '<=', new Date(until_ms - REPLAY_WINDOW_MS).toISOString())
+    .limit(most)
     .modifyEnd(skipLocked);
   const { numDeletedRows } = await rows.deleteFrom('idempotency').where('token', 'in', over).executeTakeFirst();
   return Number(numDeletedRows);
@@ -107,7 +111,9 @@ function assessClaim(
 }
 
 function isAbandoned({ owner, lease_until_ms }: Selectable<Database['idempotency']>, machine_ms: number): boolean {
-  return lease_until_ms <= machine_ms || isDead(owner);
+  // A lease far ahead was given by a clock that was set back since: it would block its key for years.
+  const isOver = lease_until_ms <= machine_ms || lease_until_ms > machine_ms + LEASE_MS + CLOCKS_DIFFER_MS;
+  return isOver || isDead(owner);
 }
 
 /** True when the owner is known to have died; processes of other machines are never known to. */

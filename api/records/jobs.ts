@@ -212,6 +212,15 @@ export async function expiredJobs(rows: Kysely<Database>, now_ms: number, most: 
     .execute();
 }
 
+/** How many jobs there are. */
+export async function countJobs(rows: Kysely<Database>): Promise<number> {
+  const { jobs } = await rows
+    .selectFrom('jobs')
+    .select(({ fn }) => fn.countAll<number>().as('jobs'))
+    .executeTakeFirstOrThrow();
+  return Number(jobs);
+}
+
 /** Deletes a job; a line of the audit log stays. */
 export async function deleteJob(rows: Transaction<Database>, job: Job, now_ms: number): Promise<void> {
   const { id, business_id, kind, status, created_at, sha256 } = job;

@@ -102,9 +102,15 @@ export async function removeMark(rows: Transaction<Database>, id: string): Promi
   return numDeletedRows === 1n;
 }
 
-/** Removes marks that nobody will ask for any more. */
-export async function sweepMarks(rows: Transaction<Database>, { skipLocked }: Store, now_ms: number): Promise<void> {
-  const until = new Date(now_ms - KEPT_MS).toISOString();
-  const old = rows.selectFrom('commits').select('id').where('at', '<=', until).modifyEnd(skipLocked);
-  await rows.deleteFrom('commits').where('id', 'in', old).execute();
+/** Removes marks that nobody asked for any more at an instant, at most so many; returns how many. */
+export async function sweepMarks(
+  rows: Transaction<Database>,
+  { skipLocked }: Store,
+  until_ms: number,
+  most: number,
+): Promise<number> {
+  const until = instant(until_ms - KEPT_MS);
+  const old = rows.selectFrom('commits').select('id').where('at', '<=', until).limit(most).modifyEnd(skipLocked);
+  const { numDeletedRows } = await rows.deleteFrom('commits').where('id', 'in', old).executeTakeFirst();
+  return Number(numDeletedRows);
 }

@@ -6,6 +6,7 @@ import { type Charging, createCharging, periodOf } from './charge.ts';
 import { createCommitter } from './commit.ts';
 import { sweepCursors } from './cursors.ts';
 import { openDatabase, recordsLocation, type Store } from './database.ts';
+import { type Deletions, NO_DELETIONS, openDeletions } from './deletions.ts';
 import { openDoubts } from './doubts.ts';
 import { BusinessGone, isOutage, OutcomeUnknown, RecordsUnavailable } from './failures.ts';
 import { claimKey, dropClaim, finishClaim, sweepClaims } from './idempotency.ts';
@@ -22,6 +23,8 @@ import type { Database } from './tables.ts';
 
 /** How often what is over its time is removed. */
 const SWEEP_EVERY_MS = 600_000;
+/** Rows of a table in one transaction, for which every other writer waits. */
+const SWEPT_AT_ONCE = 5_000;
 
 /** How long counts of requests may wait: well within the second in which they are promised. */
 const NOTES_WAIT_MS = 500;
@@ -38,6 +41,8 @@ const HEALTH_WAIT_MS = 1_000;
 export interface RecordsSettings {
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
+  /** True where the data clock is fixed: nothing is deleted by its age then. */
+  readonly now_is_fixed?: boolean;
   /** Called with a line for each thing done at the start, and for each commit in doubt that was resolved. */
   readonly report?: (line: string) => void;
   /** Called with what an operator has to see to at once: files that were deleted or replaced, damaged data. */
@@ -85,8 +90,9 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   const usedOf = prepareUsed(reader);
   const requestDays = openRequestDays(marks, store);
   const transaction: Records['transaction'] = marks.transact;
+  const deletions = settings.now_is_fixed ? NO_DELETIONS : openDeletions(store, transaction, now);
   const sweeping = setInterval(
-    () => void transaction((rows) => sweep(rows, store, now())).catch(ignoreUnreachable),
+    () => void sweep(store, transaction, deletions).catch(ignoreUnreachable),
     SWEEP_EVERY_MS,
   ).unref();
 
@@ -138,6 +144,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
       return await writeCharged(marks, charging, { business_id, now_ms, charge, claim }, work);
     },
     transaction,
+    deletions,
     rememberCursor: notes.cursor,
     reader,
     health: async () => {
@@ -225,11 +232,17 @@ function prepareUsed(reader: Kysely<Database>): (business_id: string, now_ms: nu
   };
 }
 
-async function sweep(rows: Transaction<Database>, store: Store, now_ms: number): Promise<void> {
-  await sweepCursors(rows, store, now_ms);
-  await sweepClaims(rows, store, now_ms);
-  await sweepMarks(rows, store, now_ms);
-  await sweepRequestDays(rows, now_ms);
+/** Deletes what requests left behind and has run out, a part of it at a time. */
+async function sweep(store: Store, transaction: Records['transaction'], deletions: Deletions): Promise<void> {
+  const until_ms = await deletions.due('requests');
+  if (until_ms === null) return;
+  const swept = await transaction(async (rows) => [
+    await sweepCursors(rows, store, until_ms, SWEPT_AT_ONCE),
+    await sweepClaims(rows, store, until_ms, SWEPT_AT_ONCE),
+    await sweepMarks(rows, store, until_ms, SWEPT_AT_ONCE),
+    await sweepRequestDays(rows, until_ms),
+  ]);
+  if (swept.every((count) => count < SWEPT_AT_ONCE)) await deletions.done('requests');
 }
 
 /** A sweep that finds the records out of reach is made up for by the next. */

@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { Store } from './database.ts';
+import type { Deletions } from './deletions.ts';
 import type { RequestDays } from './request-days.ts';
 import type { Database } from './tables.ts';
 
@@ -141,6 +142,8 @@ export interface Records {
   ) => Promise<Result | OverCap>;
   /** One transaction that is neither charged nor claimed: an operator's, or housekeeping. */
   readonly transaction: <Result>(work: (rows: Transaction<Database>) => Promise<Result>) => Promise<Result>;
+  /** What may be deleted by its age. */
+  readonly deletions: Deletions;
   /** Remembers where a page ended; committed with the next charge, at the latest within a second. */
   readonly rememberCursor: (note: CursorNote) => void;
   /** Reads outside any transaction. */

@@ -182,12 +182,13 @@ async function returnBlock(
     .execute();
 }
 
-/** Removes the counts of days that are over. */
-export async function sweepRequestDays(rows: Transaction<Database>, now_ms: number): Promise<void> {
-  await rows
+/** Removes the counts of days that were over at an instant; returns how many. */
+export async function sweepRequestDays(rows: Transaction<Database>, until_ms: number): Promise<number> {
+  const { numDeletedRows } = await rows
     .deleteFrom('request_days')
-    .where('day', '<', utcDate(now_ms - KEPT_MS))
-    .execute();
+    .where('day', '<', utcDate(until_ms - KEPT_MS))
+    .executeTakeFirst();
+  return Number(numDeletedRows);
 }
 
 /** A clock may be set back by an hour, not by days. */

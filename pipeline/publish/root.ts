@@ -3,6 +3,7 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CollectionName } from '../../schemas/collections.ts';
 import type { Table } from '../../schemas/columns.ts';
+import { dueForDeletion, markForDeletion, vouchedTime } from '../../schemas/deletion-clock.ts';
 import type { Head } from '../../schemas/head.ts';
 import { newId } from '../../schemas/ids.ts';
 import { layout } from '../../schemas/layout.ts';
@@ -31,6 +32,7 @@ import {
 import { monthEdit, regroup, unfinishedHours } from './compact.ts';
 import { type DateHead, type Dates, openDates } from './dates.ts';
 import { DERIVED_SEGMENT, deriveDay, SCORE_SEGMENT } from './day.ts';
+import { keepRootClock, lastPublished, lookAtRootClock } from './deletion-clock.ts';
 import { type LiveWindow, newestScan, openLiveWindow } from './live-window.ts';
 import { type Lock, takeLock } from './lock.ts';
 import { readCurrent, readHead, readNewest } from './manifests.ts';
@@ -95,9 +97,12 @@ export interface Root {
   ) => Promise<boolean>;
   /** Takes everything of a date off its list, so that data of the other provenance may take its place. */
   readonly clear: (storm_date: string, now_ms: number) => Promise<void>;
-  /** Takes the archives of reflectivity off the lists whose scans lie so many hours back. Returns how many; the sweep deletes them. */
+  /** Takes the archives of reflectivity off the lists whose scans lie so many hours before the newest one. Returns how many; the sweep deletes them. */
   readonly expireReflectivity: (keep_hours: number, now_ms: number) => Promise<number>;
-  /** Deletes what nobody needs any more, and raw files that came so many days ago; null keeps those for ever. */
+  /**
+   * Deletes what no list names any more, and a share of the raw files that came so many days ago and were marked a day ago; null
+   * keeps those for ever. `now_ms`: the machine's clock.
+   */
   readonly sweep: (now_ms: number, raw_keep_days: number | null) => Promise<Swept>;
   /** Throws RootLost when the root was moved away or its lock was deleted; every write below it must come after such a look. */
   readonly check: () => void;
@@ -113,6 +118,10 @@ interface Publisher {
   readonly engine: Engine;
   readonly dates: Dates;
   readonly live: LiveWindow;
+  /** When the root had been published to last as it was opened, by the clock of the machine, epoch milliseconds; null: never. */
+  readonly published_ms: number | null;
+  /** When the clock was looked at last, monotonic milliseconds. */
+  looked_ms: number;
 }
 
 /**
@@ -136,7 +145,9 @@ export async function openRoot(
     await fs.mkdir(staging, { recursive: true });
     const engine = await openEngine(staging);
     const live = openLiveWindow(engine, path, staging, dates);
-    const publisher = { path, staging, storm_day_start_hour, lock, engine, dates, live };
+    const published_ms = await lastPublished(path);
+    const looked_ms = performance.now();
+    const publisher = { path, staging, storm_day_start_hour, lock, engine, dates, live, published_ms, looked_ms };
     await finishInterrupted(publisher, now_ms);
     return rootOf(publisher);
   } catch (error) {
@@ -345,10 +356,12 @@ async function clear(publisher: Publisher, storm_date: string, now_ms: number): 
 
 async function expireReflectivity(publisher: Publisher, keep_hours: number, now_ms: number): Promise<number> {
   const { heads, manifest } = publisher.dates;
+  // Counted from the newest scan: a clock that was set wrong takes nothing off the lists.
+  const from_ms = keep_hours === 0 ? now_ms : Math.min(now_ms, newestScan(heads.values()) ?? now_ms);
   const edits: Edit[] = [];
   for (const { partition, reflectivity_archives } of heads.values()) {
     const list = reflectivity_archives === 0 ? null : await manifest(partition);
-    const drop_segments = expiredReflectivity(list, now_ms - keep_hours * MS_PER_HOUR);
+    const drop_segments = expiredReflectivity(list, from_ms - keep_hours * MS_PER_HOUR);
     if (list !== null && drop_segments.length > 0)
       edits.push(
         editOf(samePartition(list), {
@@ -362,12 +375,31 @@ async function expireReflectivity(publisher: Publisher, keep_hours: number, now_
   return edits.reduce((sum, { drop_segments }) => sum + drop_segments.length, 0);
 }
 
-async function sweepAll({ path, dates }: Publisher, now_ms: number, raw_keep_days: number | null): Promise<Swept> {
-  const swept = await sweep(path, now_ms);
-  if (raw_keep_days === null) return swept;
-  const raw = await sweepRaw(path, dates.heads, raw_keep_days, now_ms);
+async function sweepAll(publisher: Publisher, now_ms: number, raw_keep_days: number | null): Promise<Swept> {
+  const { path, dates } = publisher;
+  const monotonic_ms = performance.now();
+  const clock = await lookAtRootClock(path, dates.heads, {
+    wall_ms: now_ms,
+    run_ms: monotonic_ms - publisher.looked_ms,
+    newest_own_ms: publisher.published_ms,
+  });
+  publisher.looked_ms = monotonic_ms;
+  const swept = await sweep(path, vouchedTime(clock));
+  if (raw_keep_days === null) {
+    await keepRootClock(path, clock);
+    return swept;
+  }
+  const due = dueForDeletion(clock, RAW_FILES);
+  // Before anything is deleted: a process that is killed meanwhile has looked all the same.
+  await keepRootClock(path, due.clock);
+  if (due.until_ms === null) return swept;
+  const raw = await sweepRaw(path, dates.heads, raw_keep_days, due.until_ms);
+  if (raw.is_done) await keepRootClock(path, markForDeletion(due.clock, RAW_FILES));
   return { files: swept.files + raw.files, bytes: swept.bytes + raw.bytes };
 }
+
+/** Kind of what is marked for deletion. */
+const RAW_FILES = 'raw files';
 
 /** The newest list of a date that was published. */
 async function publishedList({ dates }: Publisher, storm_date: string): Promise<Manifest> {

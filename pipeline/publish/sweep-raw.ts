@@ -1,5 +1,6 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
+import { shareOfSweep } from '../../schemas/deletion-clock.ts';
 import { layout } from '../../schemas/layout.ts';
 import { addDays } from '../../schemas/time.ts';
 import { filesBelow, namesIn } from '../files.ts';
@@ -11,37 +12,55 @@ import type { Swept } from './sweep.ts';
 const MS_PER_DAY = 24 * 60 * 60_000;
 
 /**
- * Deletes the raw files of UTC dates that came at least `keep_days` ago. A date stays while a file of it came later than that,
+ * Deletes raw files of UTC dates that were over, and came, at least `keep_days` before an instant: a share of the dates at a time,
+ * the oldest first; `is_done` when none is left. A date stays while a file of it came later than that,
  * and while a storm date that it may belong to is open: its scans may have to be made again. A storm date begins at any hour,
  * so these are the date itself and its neighbours. While the date after it stays, so do the companions that its first scans
- * take from before midnight. `now_ms` is the machine's clock, as the times of files are.
+ * take from before midnight.
  */
 export async function sweepRaw(
   dataRoot: string,
   heads: ReadonlyMap<string, DateHead>,
   keep_days: number,
-  now_ms: number,
-): Promise<Swept> {
+  until_ms: number,
+): Promise<Swept & { readonly is_done: boolean }> {
   let swept: Swept = { files: 0, bytes: 0 };
+  let is_done = true;
+  const limit_ms = until_ms - keep_days * MS_PER_DAY;
   for (const provenance of await namesIn(join(dataRoot, layout.raw))) {
     const staying = new Set<string>();
-    for (const date of (await datesOf(dataRoot, provenance)).reverse()) {
+    const over: { readonly folder: string; readonly files: readonly RawFile[]; readonly gone: readonly RawFile[] }[] =
+      [];
+    const dates = await datesOf(dataRoot, provenance);
+    for (const date of dates.toReversed()) {
       const folder = join(dataRoot, layout.archiveDate(provenance, date));
       const files = await factsOf(folder);
-      if (isOpenAround(heads, date) || files.some(({ came_ms }) => came_ms > now_ms - keep_days * MS_PER_DAY)) {
+      const end_ms = Date.parse(addDays(date, 1));
+      const isYoung = end_ms > limit_ms || files.some(({ came_ms }) => came_ms > limit_ms);
+      if (isYoung || isOpenAround(heads, date)) {
         staying.add(date);
         continue;
       }
-      const end_ms = Date.parse(addDays(date, 1));
       const isNeeded = (name: string) => staying.has(addDays(date, 1)) && reaches(name, end_ms);
       const gone = files.filter(({ name }) => !isNeeded(name));
+      if (gone.length > 0 || files.length === 0) over.push({ folder, files, gone });
+    }
+    const most = shareOfSweep(dates.length);
+    is_done &&= over.length <= most;
+    for (const { folder, files, gone } of over.toReversed().slice(0, most)) {
       for (const { name } of gone) await fs.rm(join(folder, name));
       if (gone.length === files.length) await fs.rm(folder, { recursive: true });
       const bytes = gone.reduce((sum, file) => sum + file.bytes, 0);
       swept = { files: swept.files + gone.length, bytes: swept.bytes + bytes };
     }
   }
-  return swept;
+  return { ...swept, is_done };
+}
+
+interface RawFile {
+  readonly name: string;
+  readonly bytes: number;
+  readonly came_ms: number;
 }
 
 /** UTC dates with raw files of a provenance, in order. */
@@ -51,7 +70,7 @@ async function datesOf(dataRoot: string, provenance: string): Promise<string[]> 
 }
 
 /** Files of a folder, and when they came: a copy has the time of its original, so it is when its entry changed last. */
-async function factsOf(folder: string) {
+async function factsOf(folder: string): Promise<readonly RawFile[]> {
   return Promise.all(
     (await filesBelow(folder)).map(async (name) => {
       const { size, ctimeMs } = await fs.stat(join(folder, name));

@@ -1,14 +1,5 @@
 import { execFile } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -17,7 +8,7 @@ import { type Catalog, DataUnavailable } from '../../../api/catalog.ts';
 import { jobFilePath } from '../../../api/jobs/files.ts';
 import { REPORT } from '../../../api/jobs/kinds.ts';
 import { findPolled } from '../../../api/jobs/poll.ts';
-import { retention } from '../../../api/jobs/retention.ts';
+import { type Retention, retention } from '../../../api/jobs/retention.ts';
 import { startJobs } from '../../../api/jobs/start.ts';
 import { addJobTask } from '../../../api/jobs/task.ts';
 import { purgeBusiness } from '../../../api/records/businesses.ts';
@@ -318,9 +309,27 @@ test('businesses take turns: the job of one does not wait for all of another', a
   );
 });
 
-test('what is not kept any more is deleted with a trace, and what belongs to nobody a day after it was seen', async (t) => {
+/** Lets the rows of jobs run out now. */
+async function runOut({ records, clock }: JobService, ids: readonly string[]): Promise<void> {
+  const expires_at = new Date(clock.ms).toISOString();
+  await records.transaction((rows) => rows.updateTable('jobs').set({ expires_at }).where('id', 'in', ids).execute());
+}
+
+/** Sweeps every six hours for a day and a little more. */
+async function sweepForADay({ clock }: JobService, kept: Retention): Promise<void> {
+  for (let times = 0; times < 5; times++) {
+    await kept.sweep(performance.now());
+    clock.ms += DAY_MS / 4;
+  }
+}
+
+async function kept({ records }: JobService): Promise<readonly string[]> {
+  return (await records.reader.selectFrom('jobs').select('id').orderBy('id').execute()).map(({ id }) => id);
+}
+
+test('what is not kept any more is marked, and deleted with a trace a day later; what belongs to nobody a day after it was seen', async (t) => {
   t.context.work(smallMakers());
-  const { services, records, clock } = t.context;
+  const { services, records } = t.context;
   const report = await accept(t.context, REPORTS, REPORT_BODY);
   const exported = await accept(t.context, EXPORTS, EXPORT_BODY);
   await ended(t.context, REPORTS, report);
@@ -331,45 +340,99 @@ test('what is not kept any more is deleted with a trace, and what belongs to nob
   for (const name of strange) writeFileSync(join(folder, name), CONTENT);
   const left = join(folder, '.making', `${report}-dead`);
   writeFileSync(left, CONTENT);
-  utimesSync(left, 0, 0);
-  const kept = retention(services, SILENT);
+  const sweeps = retention(services, SILENT);
 
-  clock.ms += 31 * DAY_MS;
-  const machine_ms = Date.now();
-  await kept.sweep(machine_ms);
+  await runOut(t.context, [exported]);
+  await sweeps.sweep(0);
+  t.deepEqual(await kept(t.context), [exported, report].sort(), 'marked');
+  await sweepForADay(t.context, sweeps);
   t.deepEqual(readdirSync(join(services.files_root, 'exports')), ['.making']);
-  t.deepEqual(reportsIn(t.context), { folder, files: [...strange, own].sort(), making: [] });
-  const { acts } = { acts: await records.reader.selectFrom('audit').select(['act', 'subject', 'detail']).execute() };
+  t.deepEqual(await kept(t.context), [report]);
+  const acts = await records.reader.selectFrom('audit').select(['act', 'subject', 'detail']).execute();
   t.like(acts.at(-1), { act: 'export.expire', subject: exported });
   t.regex(acts.at(-1)?.detail ?? '', /"sha256":"[0-9a-f]{64}"/);
 
-  await kept.sweep(machine_ms + DAY_MS - 1);
-  t.is(reportsIn(t.context).files.length, 3);
-  await kept.sweep(machine_ms + DAY_MS);
+  t.deepEqual(reportsIn(t.context).making, [`${report}-dead`]);
+  const other = retention(services, SILENT);
+  await other.sweep(0);
+  await other.sweep(DAY_MS - 1);
+  t.deepEqual(reportsIn(t.context), { folder, files: [...strange, own].sort(), making: [] });
+  await other.sweep(DAY_MS);
   t.deepEqual(reportsIn(t.context).files, [own]);
+});
 
-  clock.ms += 369 * DAY_MS;
-  await kept.sweep(machine_ms + DAY_MS);
-  t.deepEqual(reportsIn(t.context).files, []);
-  t.deepEqual(await records.reader.selectFrom('jobs').select('id').execute(), []);
+test('no clock that is set wrong, while the service runs or before it starts, deletes a report', async (t) => {
+  t.context.work(smallMakers());
+  const { services, clock } = t.context;
+  const report = await accept(t.context, REPORTS, REPORT_BODY);
+  await ended(t.context, REPORTS, report);
+  const right_ms = clock.ms;
+  const first = retention(services, SILENT);
+  await first.sweep(0);
+  clock.ms += 2 * 366 * DAY_MS;
+  for (const sweeps of [first, retention(services, SILENT)])
+    for (let hour = 0; hour < 100; hour++) {
+      await sweeps.sweep(hour);
+      clock.ms += 3_600_000;
+    }
+  t.deepEqual(await kept(t.context), [report]);
+  clock.ms = right_ms + DAY_MS;
+  await sweepForADay(t.context, first);
+  t.deepEqual(await kept(t.context), [report]);
+  t.is(reportsIn(t.context).files.length, 1);
+});
+
+test('a service that looks at the clock for the first time in the wrong year deletes nothing', async (t) => {
+  t.context.work(smallMakers());
+  const { services, records, clock } = t.context;
+  const report = await accept(t.context, REPORTS, REPORT_BODY);
+  await ended(t.context, REPORTS, report);
+  await records.transaction((rows) => rows.deleteFrom('settings').execute());
+  clock.ms += 2 * 366 * DAY_MS;
+  const sweeps = retention(services, SILENT);
+  for (let days = 0; days < 3; days++) await sweepForADay(t.context, sweeps);
+  t.deepEqual(await kept(t.context), [report]);
+});
+
+test('a sweep deletes a twentieth of the jobs at most', async (t) => {
+  const { services, records } = t.context;
+  const ids: string[] = [];
+  const { business_id, key } = await openAccount(t.context);
+  const first = await accept(t.context, REPORTS, REPORT_BODY, key);
+  const row = await jobRow(t.context, first);
+  for (let k = 10; k < 50; k++) {
+    const id = `rpt_${k}`;
+    ids.push(id);
+    await records.transaction((rows) =>
+      rows
+        .insertInto('jobs')
+        .values({ ...row, id, business_id, status: 'failed' })
+        .execute(),
+    );
+  }
+  await runOut(t.context, ids);
+  const sweeps = retention(services, SILENT);
+  await sweepForADay(t.context, sweeps);
+  t.is((await kept(t.context)).length, 41 - 3);
+  await sweeps.sweep(0);
+  t.is((await kept(t.context)).length, 41 - 5);
 });
 
 test('a folder beside the files stays, and a file that cannot be deleted keeps nothing else from being swept', async (t) => {
-  const { services, records, clock } = t.context;
+  const { services } = t.context;
   t.context.work(smallMakers());
   const first = await accept(t.context, REPORTS, REPORT_BODY);
-  const second = await accept(t.context, REPORTS, REPORT_BODY);
-  for (const id of [first, second]) await ended(t.context, REPORTS, id);
+  await ended(t.context, REPORTS, first);
   const { folder } = reportsIn(t.context);
   const stubborn = await fileOf(t.context, first);
   rmSync(stubborn);
   mkdirSync(stubborn);
   writeFileSync(join(folder, 'rpt_UNKNOWN.pdf'), CONTENT);
-  clock.ms += 401 * DAY_MS;
-  const kept = retention(services, SILENT);
-  await kept.sweep(Date.now());
-  t.deepEqual(await records.reader.selectFrom('jobs').select('id').execute(), []);
-  await kept.sweep(Date.now() + DAY_MS);
+  await runOut(t.context, [first]);
+  const sweeps = retention(services, SILENT);
+  await sweepForADay(t.context, sweeps);
+  t.deepEqual(await kept(t.context), []);
+  await sweeps.sweep(performance.now() + DAY_MS);
   t.deepEqual(reportsIn(t.context).files, [basename(stubborn)]);
 });
 

@@ -2,12 +2,24 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { filesBelow } from '../../../pipeline/files.ts';
+import type { Root } from '../../../pipeline/publish/root.ts';
+import { sweepRaw } from '../../../pipeline/publish/sweep-raw.ts';
+import { layout } from '../../../schemas/layout.ts';
 import { logicalContent, sameContent } from '../../support/data/content.ts';
 import { midnight } from '../../support/data/small-world.ts';
 import { ingest, MONTH_LATER_MS, onRoot, publish, type RawScan, scratch } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
 
 const DAY_MS = 24 * 3_600_000;
+/** Sweeps every six hours for so many days from now. */
+async function sweepFor(root: Root, days: number, raw_keep_days: number | null): Promise<number> {
+  let files = 0;
+  const from_ms = Date.now();
+  for (let quarter = 0; quarter <= 4 * days; quarter++)
+    files += (await root.sweep(from_ms + (quarter * DAY_MS) / 4, raw_keep_days)).files;
+  return files;
+}
+
 const rawOf = async (root: string) =>
   (await filesBelow(join(root, 'archive'))).map((name) => name.replace(/^simulated\//, ''));
 
@@ -17,7 +29,7 @@ test('raw files stay while a storm date around them is open, however old they ar
   const before = await rawOf(root);
   t.true(before.length > 0);
   await onRoot(root, {}, async ({ root: open }) => {
-    await open.sweep(Date.now() + 100 * DAY_MS, 2);
+    await sweepFor(open, 10, 2);
   });
   t.deepEqual(await rawOf(root), before);
 });
@@ -28,12 +40,13 @@ test('raw files of closed dates go so many days after they came, and stay for ev
   const content = await logicalContent(root);
   const before = await rawOf(root);
   await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: open }) => {
-    await open.sweep(Date.now() + 100 * DAY_MS, null);
+    await sweepFor(open, 10, null);
     t.deepEqual(await rawOf(root), before);
-    await open.sweep(Date.now() + 9.9 * DAY_MS, 10);
-    t.deepEqual(await rawOf(root), before);
-    const swept = await open.sweep(Date.now() + 10.1 * DAY_MS, 10);
-    t.true(swept.files >= before.length);
+    await fs.rm(join(root, layout.deletions));
+    await sweepFor(open, 10.5, 10);
+    t.deepEqual(await rawOf(root), before, 'marked');
+    await fs.rm(join(root, layout.deletions));
+    t.true((await sweepFor(open, 12.5, 10)) >= before.length);
   });
   t.deepEqual(await rawOf(root), []);
   sameContent(t, await logicalContent(root), content);
@@ -48,12 +61,32 @@ test('the companions that the first scans of a date take from before midnight st
     await fs.writeFile(late, '');
     // Only the younger date has a file that came after the limit.
     const { ctimeMs } = await fs.stat(late);
-    await open.sweep(ctimeMs - 0.5 + 10 * DAY_MS, 10);
+    await sweepRaw(root, open.heads, 10, ctimeMs - 0.5 + 10 * DAY_MS);
   });
   const names = (await rawOf(root)).filter((name) => name.startsWith('date=2026-05-01/'));
   t.true(names.length > 0);
   for (const name of names) t.regex(name, /_20260501-235[789]\d\d|PROBSEVERE_20260501_23[45]\d\d\d/);
   t.false(names.some((name) => name.includes('MRMS_MESH_')));
+});
+
+test('a clock that is years ahead, in this process or from its start on, deletes no raw file', async (t) => {
+  const root = await scratch(t);
+  await publish(root, await midnight(), { now_ms: MONTH_LATER_MS });
+  const before = await rawOf(root);
+  const wrong_ms = Date.now() + 2 * 365 * DAY_MS;
+  const sweepAhead = (open: Root) =>
+    Array.from({ length: 40 }, (_, quarter) => wrong_ms + (quarter * DAY_MS) / 4).reduce(
+      (sweeping, now_ms) => sweeping.then(() => open.sweep(now_ms, 2)),
+      open.sweep(wrong_ms, 2),
+    );
+  // At the first look of all, and in a process that was started by the right clock.
+  for (const first_ms of [wrong_ms, Date.now()])
+    await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: open }) => {
+      await open.sweep(first_ms, 2);
+      await sweepAhead(open);
+      t.deepEqual(await rawOf(root), before);
+      await fs.rm(join(root, layout.deletions));
+    });
 });
 
 for (const [title, raw_keep_days] of [
