@@ -17,6 +17,7 @@ import { telemetryOf } from '../middleware/telemetry.ts';
 import { describeApi } from '../openapi.ts';
 import { startReadingAhead } from '../queries/read-ahead.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../records/first-business.ts';
+import { takeServiceLock } from '../records/service-lock.ts';
 import { archives } from '../routes/archives.ts';
 import { docsPage } from '../routes/docs.ts';
 import { files } from '../routes/files.ts';
@@ -26,6 +27,7 @@ import { openApiDocument } from '../routes/openapi.ts';
 import { frontPage, viewerPages } from '../routes/pages.ts';
 import { openServices, type Services } from '../services.ts';
 import { startWorkers, WORKERS, type Worker } from '../workers.ts';
+import { CommandError, EXIT } from './cli.ts';
 
 /** How long requests and workers may still take once the service was told to stop. */
 const DRAIN_MS = 25_000;
@@ -36,7 +38,7 @@ const HANG_MS = 5_000;
 export function serveCommand(config: () => Config): Command {
   return new Command('serve')
     .description('answer requests from the published files, and do the work beside them')
-    .option('--no-workers', 'answer only: another process does the work beside the answers')
+    .option('--no-workers', 'answer only: another service on the same PostgreSQL does the work beside the answers')
     .addHelpText(
       'after',
       '\nThe first start makes the business "default" with a live and a test key, and prints both once.',
@@ -67,11 +69,33 @@ export interface ServingOptions {
   readonly say?: (text: string) => void;
 }
 
-/** Opens everything that answers are made from, listens, starts the workers, and says how to call it. */
-export async function startServing(
-  config: Config,
-  { workers = WORKERS, say = sayAloud }: ServingOptions = {},
-): Promise<Serving> {
+/**
+ * Opens everything that answers are made from, listens, starts the workers, and says how to call it. Throws CommandError where
+ * another service runs on the same SQLite file.
+ */
+export async function startServing(config: Config, options: ServingOptions = {}): Promise<Serving> {
+  const release = lockRecords(config);
+  try {
+    const serving = await openServing(config, options);
+    return { ...serving, stop: () => serving.stop().finally(release) };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** Takes the SQLite records for this service, and returns what gives them back; several services may share a PostgreSQL. */
+function lockRecords({ data_root, database_url }: Config): () => void {
+  if (database_url !== null) return () => {};
+  const release = takeServiceLock(data_root);
+  if (release !== null) return release;
+  throw new CommandError(
+    EXIT.conflict,
+    `serve: another service runs on the SQLite records of ${data_root}, expected one; several need PostgreSQL (HAIL_DATABASE_URL)`,
+  );
+}
+
+async function openServing(config: Config, { workers = WORKERS, say = sayAloud }: ServingOptions): Promise<Serving> {
   const log = pino(
     { level: config.log_level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
     pino.destination(2),

@@ -7,7 +7,7 @@ const START_WAIT_MS = 5_000;
 const TRY_EVERY_MS = 1;
 /** How often the lock is looked at while nobody waits for it any more. */
 const LOOK_EVERY_MS = 100;
-const SQLITE_BUSY = 5;
+export const SQLITE_BUSY = 5;
 
 /**
  * The one write lock of a SQLite file, for which other processes ask too. Every try ends at once: between tries the event

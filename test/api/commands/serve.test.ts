@@ -213,6 +213,32 @@ test('SIGHUP stops the service like SIGTERM, and SIGUSR1 opens no inspector', as
   t.regex(served.log(), /Service:Stop:Done/);
 });
 
+test("a second service on one SQLite file is refused in a sentence, commands are not, and a killed one is in nobody's way", async (t) => {
+  const root = await scratch(t);
+  const first = await serve(t, root);
+  const run = async (...command: string[]) => {
+    const child = spawn(process.execPath, [MAIN, ...command], {
+      env: { ...BARE_ENVIRONMENT, HAIL_DATA: root, HAIL_PORT: '0' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    t.teardown(() => child.kill('SIGKILL'));
+    let said = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    const [code] = (await once(child, 'close')) as [number | null];
+    return { code, said };
+  };
+  for (const options of [[], ['--no-workers']])
+    t.deepEqual(await run('serve', ...options), {
+      code: 4,
+      said: `hail-api: serve: another service runs on the SQLite records of ${root}, expected one; several need PostgreSQL (HAIL_DATABASE_URL)\n`,
+    });
+  t.is((await run('key', 'list', 'default')).code, 0);
+  t.is(await stop(first, 'SIGKILL'), null);
+  t.is(await stop(await serve(t, root)), 0);
+});
+
 test('a worker may use the services until it has ended', async (t) => {
   const config = readConfig({ HAIL_DATA: await scratch(t), HAIL_PORT: '0', HAIL_LOG_LEVEL: 'fatal' });
   const found: unknown[] = [];
