@@ -10,7 +10,7 @@ import { parseModelKey } from '../sources/model-names.ts';
 import { openFeeds } from './all-feeds.ts';
 import { type FolderHours, readModelFolder } from './model-folder.ts';
 import { publishForecast } from './publish-forecast.ts';
-import { publishOutlook } from './publish-outlook.ts';
+import { refreshDerived } from './refresh-derived.ts';
 import { lookAt, publishLook } from './schedule.ts';
 import { type TakenFile, takeFeedFiles } from './take-feed-files.ts';
 
@@ -45,7 +45,7 @@ export async function refreshFeeds(config: Config, names: readonly string[], log
       files.push(...outcome.files);
       for (const name of outcome.changed) changed.add(name);
     }
-    return { files, changed: [...changed], failed };
+    return withDerived(root, config, log, { files, changed: [...changed], failed });
   });
 }
 
@@ -74,10 +74,18 @@ export async function takeFeedFolder(config: Config, folder: string, log: Log): 
       files.push(...refused);
       if (failure !== null) failed.push({ feed: 'files', reason: failure });
     }
-    if (changed.has('outlooks') || changed.has('forecast'))
-      if (await publishOutlook(root, config.now())) changed.add('outlook');
-    return { files, changed: [...changed], failed };
+    return withDerived(root, config, log, { files, changed: [...changed], failed });
   });
+}
+
+/** Makes what follows from what was read, and from what an earlier run left undone. */
+async function withDerived(root: Root, { now }: Config, log: Log, report: FeedsReport): Promise<FeedsReport> {
+  const { changed, failed } = await refreshDerived(root, now(), log);
+  return {
+    ...report,
+    changed: [...new Set([...report.changed, ...changed])],
+    failed: [...report.failed, ...failed.map(({ table, reason }) => ({ feed: table, reason }))],
+  };
 }
 
 /** Does what one thing of many needs; returns why that cannot be done, which costs it only. */
