@@ -13,11 +13,11 @@ import {
   dateOf,
   emptyInbox,
   isArchived,
+  learnProvenances,
   type Postponed,
   postpone,
   putAside,
   type Rejected,
-  refuseOtherProvenances,
   selectWorthwhile,
 } from './raw-archive.ts';
 import { type Drop, openReading } from './read-ahead.ts';
@@ -113,7 +113,7 @@ async function takeIn(run: Run, files: readonly SourceFile[]): Promise<void> {
   const { context, rebuild } = run;
   context.root.check();
   const worthwhile = await selectWorthwhile(context, files, run.tally.postponed);
-  await refuseOtherProvenances(context, worthwhile);
+  await learnProvenances(context, worthwhile);
   const times = worthwhile.map((file) => file.time_ms);
   if (rebuild !== null) times.push(stormDateStart(rebuild, context.settings.storm_day_start_hour));
   const archived = await archivedAround(context, times);

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { openEngine } from '../../../pipeline/duckdb.ts';
-import { Conflict } from '../../../pipeline/error.ts';
 import { tablePaths } from '../../../pipeline/publish/compact.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { allRows } from '../../../pipeline/publish/merge.ts';
@@ -288,21 +287,64 @@ test('with storm days that start at 12 UTC the evening is one storm date, and wo
   await t.throwsAsync(ingest(whole, scans), { message: /start at 12 UTC, expected 0/ });
 });
 
-test('scans of both kinds that arrive in one uncommitted hour are refused, and nothing of the hour is published', async (t) => {
+for (const each_scan of [false, true])
+  test(`a scan of the other kind costs itself only, before anything of its date is published (${each_scan ? 'scan by scan' : 'by the hour'})`, async (t) => {
+    const scans = await scansBetween('00:00', '00:10');
+    const stray = (await asObserved(t, scans.slice(1, 2)))[0] as RawScan;
+    const root = await scratch(t);
+    const run = await ingest(root, [...scans.slice(0, 1), stray, ...scans.slice(2)], { each_scan });
+    t.is(run.scans, scans.length - 1);
+    t.deepEqual(
+      run.rejected.map(({ file }) => file),
+      [stray.files[0]?.name],
+    );
+    t.regex(
+      run.rejected[0]?.reason ?? '',
+      /^observed data, expected simulated data as storm date 2026-05-02 holds \(.*--replace/,
+    );
+    t.deepEqual(await faultsOf(root), []);
+    // Its companions are kept as what they are, and it is refused once.
+    t.is((await listFolder(join(root, 'archive', 'observed'))).files.length, stray.files.length - 1);
+    t.deepEqual((await ingest(root, [stray, ...scans.slice(2)], { each_scan })).rejected, []);
+    await ingest(root, scans.slice(1, 2), { each_scan });
+    sameContent(t, await logicalContent(root), await contentOf(scans));
+  });
+
+test('a stream goes on after scans of the other kind of a published date, takes the simulated twin of one, and names each', async (t) => {
   const scans = await scansBetween('00:00', '00:10');
-  const [second] = await asObserved(t, scans.slice(1, 2));
-  const root = await scratch(t);
-  const mixed = [...scans.slice(0, 1), second as RawScan, ...scans.slice(2)];
-  const error = await t.throwsAsync(ingest(root, mixed), { instanceOf: Conflict });
-  t.regex(
-    error?.message ?? '',
-    new RegExp(`${second?.scan_id} is observed and another of the date is simulated, expected one kind`),
-  );
-  t.is(await readNewest(root, '2026-05-02'), null);
-  await ingest(root, scans);
-  t.deepEqual(await faultsOf(root), []);
-  await onRoot(root, {}, ({ session }) => session.rebuild('2026-05-02'));
+  const { root } = await published(t, scans.slice(0, 1));
+  const strays = await asObserved(t, scans.slice(1, 3));
+  await onRoot(root, { each_scan: true }, async ({ session }) => {
+    const first = await session.ingest(filesOf(strays));
+    t.deepEqual([first.scans, first.rejected.length], [0, 2]);
+    const second = await session.ingest(filesOf([...strays, ...scans.slice(1)]));
+    t.deepEqual([second.scans, second.rejected.length], [scans.length - 1, 0]);
+    await session.finishDates();
+  });
   sameContent(t, await logicalContent(root), await contentOf(scans));
+});
+
+test('files that were refused for the kind of their date are judged anew once the date holds the other kind', async (t) => {
+  const scans = await scansBetween('00:00', '00:10');
+  const observed = await asObserved(t, scans);
+  const { root } = await published(t, scans.slice(0, 2));
+  const run = await ingest(root, filesOf(observed), { each_scan: true });
+  t.is(run.scans, 0);
+  // With them go companions that come as corrections of published ones.
+  t.deepEqual(
+    run.rejected
+      .map(({ file }) => file)
+      .filter((name) => name.includes('_MESH_'))
+      .sort(),
+    observed.map(({ files: [mesh] }) => mesh?.name),
+  );
+  t.true(run.rejected.every(({ reason }) => /^observed data, expected simulated data/.test(reason)));
+  await onRoot(root, {}, async ({ session }) => {
+    await session.replace(filesOf(observed));
+    await session.ingest(filesOf(observed));
+    await session.finishDates();
+  });
+  sameContent(t, await logicalContent(root), await contentOfFiles(filesOf(observed)));
 });
 
 test('a date that was given over to the other kind takes that kind alone from then on', async (t) => {
@@ -313,7 +355,11 @@ test('a date that was given over to the other kind takes that kind alone from th
     await session.ingest(scans.slice(2, 3).flatMap(({ files }) => files));
     await session.replace(filesOf(observed));
     const mixed = [...filesOf(observed.slice(0, 1)), ...filesOf(scans.slice(1, 2))];
-    await t.throwsAsync(session.ingest(mixed), { instanceOf: Conflict });
+    const { rejected } = await session.ingest(mixed);
+    t.deepEqual(
+      rejected.map(({ file }) => file),
+      [scans[1]?.files[0]?.name],
+    );
     await session.ingest(filesOf(observed));
     await session.finishDates();
   });
