@@ -22,6 +22,7 @@ import {
   rejectRaw,
   withoutKnown,
 } from '../sources/archive.ts';
+import { contentHash } from '../sources/integrity.ts';
 import { PROBSEVERE_PRODUCT, type SourceFile } from '../sources/names.ts';
 import { planScans, type ScanPlan } from '../sources/plan.ts';
 import type { ReadPool } from './read-pool.ts';
@@ -234,6 +235,24 @@ export async function corrected(
     files.push(before === undefined ? file : await asCorrection(file, before));
   }
   return files;
+}
+
+/** Given files; those of which several came for one product and time carry the hash of their content. */
+export async function withContentHashes(root: Root, files: readonly SourceFile[]): Promise<SourceFile[]> {
+  const isContested = (file: SourceFile) => file.correction === undefined && !isArchived(root, file);
+  const groups = Map.groupBy(files.filter(isContested), ({ product, time_ms }) => `${product} ${time_ms}`);
+  const hashed = new Map<SourceFile, SourceFile>();
+  for (const group of groups.values()) {
+    if (new Set(group.map(({ location }) => location)).size < 2) continue;
+    for (const file of group)
+      try {
+        hashed.set(file, { ...file, sha256: await contentHash(file.location, file.name) });
+      } catch (error) {
+        // Whoever reads it will say so.
+        if (!(error instanceof Unreadable)) throw error;
+      }
+  }
+  return files.map((file) => hashed.get(file) ?? file);
 }
 
 /** Copies a raw file into the archive, unless it is there. */

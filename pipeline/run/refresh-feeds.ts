@@ -3,9 +3,9 @@ import { basename, join } from 'node:path';
 import type { FeedFile } from '../collections/collection.ts';
 import type { Config } from '../config.ts';
 import { asUnreadable, costsItselfOnly, NotFound, Unreadable } from '../error.ts';
-import { filesBelow } from '../files.ts';
 import { type Log, silent } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
+import { listFolder } from '../sources/folder.ts';
 import { parseModelKey } from '../sources/model-names.ts';
 import { openFeeds } from './all-feeds.ts';
 import { type FolderHours, readModelFolder } from './model-folder.ts';
@@ -51,12 +51,21 @@ export async function refreshFeeds(config: Config, names: readonly string[], log
 
 /** Reads the files of feeds in a folder, at any depth, and publishes what is new; what they are is told by their names. */
 export async function takeFeedFolder(config: Config, folder: string, log: Log): Promise<FeedsReport> {
-  const all = await filesBelow(folder);
-  if (all.length === 0) throw new NotFound('feeds', folder, 'holds no files, expected files of feeds');
+  // Raw files of radar products are no business of the feeds: an evening of `simulate` holds both.
+  const { files: radar, unknown: all, unreadable } = await listFolder(folder);
+  if (all.length + unreadable.length === 0)
+    throw new NotFound(
+      'feeds',
+      folder,
+      `holds ${radar.length === 0 ? 'no files' : `${radar.length} radar files only`}, expected files of feeds`,
+    );
   const names = all.filter((name) => parseModelKey(name) === null);
   const models = names.length < all.length ? await readModelFolder(folder, log) : NO_MODELS;
   return withRoot(config, async (root) => {
-    const files = models.refused.map(({ path, reason }) => refusedFile(path, reason, 'forecast'));
+    const files = [
+      ...unreadable.map(({ key, reason }) => refusedFile(key, reason)),
+      ...models.refused.map(({ path, reason }) => refusedFile(path, reason, 'forecast')),
+    ];
     const changed = new Set<string>();
     const failed: { feed: string; reason: string }[] = [];
     for (const [model, hours] of models.hours) {
@@ -126,7 +135,9 @@ async function* batchesOf(folder: string, names: readonly string[]): AsyncGenera
 async function readFeedFile(folder: string, name: string): Promise<FeedFile | TakenFile> {
   const path = join(folder, name);
   try {
-    const { size, mtimeMs } = await fs.stat(path);
+    const found = await fs.stat(path);
+    const { size, mtimeMs } = found;
+    if (!found.isFile()) return refusedFile(name, 'is no file, expected one of a feed');
     if (size > MAX_FILE_BYTES) return refusedFile(name, `${size} bytes, expected at most ${MAX_FILE_BYTES}`);
     return { name: basename(name), bytes: await fs.readFile(path), received_ms: Math.floor(mtimeMs) };
   } catch (error) {
