@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import { asUnreadable, costsItselfOnly, NotFound, Unreadable } from '../error.ts';
 import { type Log, silent } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
+import { EVENING_NOTES } from '../simulate/evening.ts';
 import { listFolder } from '../sources/folder.ts';
 import { parseModelKey } from '../sources/model-names.ts';
 import { openFeeds } from './all-feeds.ts';
@@ -52,7 +53,8 @@ export async function refreshFeeds(config: Config, names: readonly string[], log
 /** Reads the files of feeds in a folder, at any depth, and publishes what is new; what they are is told by their names. */
 export async function takeFeedFolder(config: Config, folder: string, log: Log): Promise<FeedsReport> {
   // Raw files of radar products are no business of the feeds: an evening of `simulate` holds both.
-  const { files: radar, unknown: all, unreadable } = await listFolder(folder);
+  const { files: radar, unknown, unreadable } = await listFolder(folder);
+  const all = unknown.filter((name) => !EVENING_NOTES.includes(name));
   if (all.length + unreadable.length === 0)
     throw new NotFound(
       'feeds',
@@ -74,7 +76,7 @@ export async function takeFeedFolder(config: Config, folder: string, log: Log): 
       });
       if (failure !== null) failed.push({ feed: model, reason: failure });
     }
-    for await (const { batch, refused } of batchesOf(folder, names)) {
+    for await (const { batch, refused } of batchesOf(folder, names, config.now())) {
       const failure = await attempted(async () => {
         const taken = await takeFeedFiles(root, batch, { now_ms: config.now(), provenance: 'observed' });
         files.push(...taken.files);
@@ -115,11 +117,11 @@ interface Batch {
 }
 
 /** Files of a folder, some at a time, so that a folder of any size takes no more memory than a batch. */
-async function* batchesOf(folder: string, names: readonly string[]): AsyncGenerator<Batch> {
+async function* batchesOf(folder: string, names: readonly string[], now_ms: number): AsyncGenerator<Batch> {
   let next: Batch = { batch: [], refused: [] };
   let bytes = 0;
   for (const name of names) {
-    const file = await readFeedFile(folder, name);
+    const file = await readFeedFile(folder, name, now_ms);
     if ('refused' in file) next.refused.push(file);
     else next.batch.push(file);
     bytes += 'refused' in file ? 0 : file.bytes.length;
@@ -131,15 +133,15 @@ async function* batchesOf(folder: string, names: readonly string[]): AsyncGenera
   yield next;
 }
 
-/** A file as it came: when its time says, because texts name no year and lists no day. One that cannot be had costs itself only. */
-async function readFeedFile(folder: string, name: string): Promise<FeedFile | TakenFile> {
+/** A file as it came: when its time says but not after the data clock, because texts name no year and lists no day. One that cannot be had costs itself only. */
+async function readFeedFile(folder: string, name: string, now_ms: number): Promise<FeedFile | TakenFile> {
   const path = join(folder, name);
   try {
     const found = await fs.stat(path);
     const { size, mtimeMs } = found;
     if (!found.isFile()) return refusedFile(name, 'is no file, expected one of a feed');
     if (size > MAX_FILE_BYTES) return refusedFile(name, `${size} bytes, expected at most ${MAX_FILE_BYTES}`);
-    return { name: basename(name), bytes: await fs.readFile(path), received_ms: Math.floor(mtimeMs) };
+    return { name: basename(name), bytes: await fs.readFile(path), received_ms: Math.min(Math.floor(mtimeMs), now_ms) };
   } catch (error) {
     const fault = asUnreadable(path, error);
     if (fault instanceof Unreadable) return refusedFile(name, fault.reason);

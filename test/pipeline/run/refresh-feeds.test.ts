@@ -7,7 +7,9 @@ import { NotFound } from '../../../pipeline/error.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { takeFeedFolder } from '../../../pipeline/run/refresh-feeds.ts';
+import { writeEvening } from '../../../pipeline/simulate/evening.ts';
 import { layout } from '../../../schemas/layout.ts';
+import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { alertsFile } from '../../support/data/feeds.ts';
 
 const LIST = 'Time,Size,Location,County,State,Lat,Lon,Comments\n';
@@ -106,4 +108,20 @@ test('a folder that is not there is not found', async (t) => {
     instanceOf: NotFound,
     message: /nowhere: is not there, expected a folder/,
   });
+});
+
+test('of an evening of the simulator every file of a feed is used, and nothing else is named', async (t) => {
+  const { folder, config } = given(t, {});
+  const span = { from_ms: config.now() - 4 * 60_000, to_ms: config.now() };
+  const scenario = {
+    seed: 1,
+    window: { row0: 1900, col0: 3200, rows: 60, cols: 60 },
+    day_type: 'outbreak',
+    steady: true,
+    sites: WSR88D,
+  } as const;
+  for await (const _ of writeEvening(scenario, { ...span, out: folder, truth: true }));
+  const { files, failed } = await takeFeedFolder(config, folder, silent);
+  t.true(files.length > 10);
+  t.deepEqual([files.filter(({ refused, set_aside }) => refused !== null || set_aside.length > 0), failed], [[], []]);
 });
