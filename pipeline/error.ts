@@ -24,6 +24,9 @@ export class BadInput extends PipelineError {
   }
 }
 
+/** Stage of a file of simulated data among observed ones, or the other way round: sound in itself, refused as long as that holds. */
+export const PROVENANCE_STAGE = 'provenance';
+
 /** A mistake on the command line: exit code 2. */
 export class UsageError extends Error {
   constructor(message: string) {

@@ -43,6 +43,10 @@ export const CommittedScan = z.object({
 });
 export type CommittedScan = z.infer<typeof CommittedScan>;
 
+/** Versions of the tables that a table was made from, by their names: the commit that last changed each, 0 when none was published. */
+export const InputVersions = z.record(z.string(), z.int().nonnegative());
+export type InputVersions = z.infer<typeof InputVersions>;
+
 /** The list that defines what is published for one partition: a storm date, a month of closed dates, or the static tables. */
 export const Manifest = z.object({
   manifest_version: z.literal(MANIFEST_VERSION),
@@ -62,6 +66,10 @@ export const Manifest = z.object({
   closed: z.boolean().meta({ description: 'True once the date is over and compacted into day files.' }),
   /** Commit that last changed a table, by table name: what an ETag is made of. */
   table_commits: z.record(z.string(), z.int().positive()),
+  made_from: z.record(z.string(), InputVersions).optional().meta({
+    description:
+      'Of tables that are made of other published tables, by table name: what from. Left out where there are none, and in lists of earlier versions.',
+  }),
   scans: z.array(CommittedScan),
   feeds: z
     .record(z.string(), z.string())

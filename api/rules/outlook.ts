@@ -61,7 +61,7 @@ export function outlookAt(product: readonly OutlookArea[], day: number, point: P
     category,
     category_label,
     hail_probability_pct: percent('hail'),
-    hail_significant: isSignificantAt(layerOf(product, 'hail', 'probabilities'), point),
+    hail_significant: isSignificantAt(product, point),
     tornado_probability_pct: percent('tornado'),
     wind_probability_pct: percent('wind'),
     // From day 4 on a point outside of the areas is one whose probability is too low or too uncertain to be given.
@@ -112,9 +112,20 @@ function probabilityAt(layer: readonly OutlookArea[], point: Position, outside: 
   return isWhole(layer) ? outside : null;
 }
 
+/** Layers of a product of day 1 or 2, whose areas of significant hail are a file that is only there while there is any. */
+const HAZARDS_OF_A_PRODUCT: readonly OutlookHazard[] = ['categorical', 'tornado', 'hail', 'wind'];
+
 /** Whether a point lies in an area of significant hail, by the labels of the time of the forecast. */
-function isSignificantAt(layer: readonly OutlookArea[], point: Position): boolean | null {
+function isSignificantAt(product: readonly OutlookArea[], point: Position): boolean | null {
+  const layer = layerOf(product, 'hail', 'probabilities');
   const intense = areasAt(layer, point).filter(({ probability_pct }) => probability_pct === null);
   if (intense.some(({ label, valid_time }) => hailIntensityLabels(valid_time).includes(label ?? ''))) return true;
-  return intense.length === 0 && isWhole(layer) ? false : null;
+  const is_known = layer.length === 0 ? isWholeIssue(product) : isWhole(layer);
+  return intense.length === 0 && is_known ? false : null;
+}
+
+/** True when every layer of a product is there, whole and of one issue, apart from those of significant severity. */
+function isWholeIssue(product: readonly OutlookArea[]): boolean {
+  const layers = HAZARDS_OF_A_PRODUCT.map((hazard) => layerOf(product, hazard, 'significant'));
+  return layers.every(isWhole) && new Set(layers.flat().map(({ issue_time }) => issue_time)).size === 1;
 }

@@ -3,7 +3,8 @@ import { readableBytes } from '../../schemas/readable-bytes.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../log.ts';
 import { type BlockageReport, deriveBlockage, type RadarSummary } from '../run/derive-blockage.ts';
-import { type ClimatologyReport, deriveClimatology } from '../run/derive-climatology.ts';
+import type { ClimatologyReport } from '../run/derive-climatology.ts';
+import { deriveClimatology } from '../run/refresh-derived.ts';
 import { counted } from './cli.ts';
 
 interface Options {

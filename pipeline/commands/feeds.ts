@@ -39,7 +39,8 @@ Examples:
           ? await refreshFeeds(settings, only ?? feedNames(settings.model.name), openLog(settings.log_level, false))
           : await takeFeedFolder(settings, resolve(from), openLog(settings.log_level, false));
       process.stdout.write(json ? `${JSON.stringify(report)}\n` : feedsText(report));
-      if (report.failed.length > 0) process.exitCode = EXIT.failure;
+      const is_useless = report.files.length > 0 && report.files.every(({ refused }) => refused !== null);
+      if (report.failed.length > 0 || is_useless) process.exitCode = EXIT.failure;
     });
 }
 

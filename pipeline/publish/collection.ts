@@ -1,10 +1,10 @@
 import type { CollectionName } from '../../schemas/collections.ts';
 import type { Table } from '../../schemas/columns.ts';
 import { layout } from '../../schemas/layout.ts';
-import type { Manifest } from '../../schemas/manifest.ts';
+import { type InputVersions, ingestedAt, type Manifest } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import type { Engine } from '../duckdb.ts';
-import { commitEdits, editOf, type StagedFile } from './commit.ts';
+import { commitEdits, editOf, isMadeFrom, type StagedFile } from './commit.ts';
 import { readNewest } from './manifests.ts';
 import { stageState, stageTable } from './stage.ts';
 
@@ -17,6 +17,8 @@ export interface CollectionSegment {
   readonly provenance: MixedProvenance;
   /** What later files are joined with; null for rows that are complete as they come. */
   readonly state: Uint8Array | null;
+  /** Published tables that the rows are made of, as `readInputVersions` gave them before they were read. */
+  readonly made_from?: InputVersions;
 }
 
 /** What publishing a collection works with. */
@@ -31,7 +33,8 @@ export interface CollectionPlace {
 
 /**
  * Publishes segments of a collection in place of those of the same names, and takes others off the list, in one commit. A
- * segment whose files have the bytes that are published costs no commit. Returns whether anything changed.
+ * segment whose files have the bytes that are published costs no commit unless it was made from other versions. Returns whether
+ * anything but those changed.
  */
 export async function publishCollection(
   { engine, path, staging, storm_day_start_hour, check }: CollectionPlace,
@@ -55,13 +58,17 @@ export async function publishCollection(
   }
   const listed = new Set(previous?.files.map(({ segment }) => segment));
   const dropped = drop_segments.filter((segment) => listed.has(segment));
-  if (changed.length === 0 && dropped.length === 0 && previous !== null) return false;
+  const made_from = Object.fromEntries(
+    segments.flatMap((content) => (content.made_from === undefined ? [] : [[content.table.name, content.made_from]])),
+  );
+  const isChanged = changed.length > 0 || dropped.length > 0 || previous === null;
+  if (!isChanged && isMadeFrom(previous, made_from)) return false;
   for (const { segment, table } of previous?.files ?? [])
     if (table !== null && dropped.includes(segment)) changed_tables.add(table);
   const edit = editOf(
     {
       partition: layout.collectionPartition(name),
-      provenance: provenanceAfter(previous, changed, dropped),
+      provenance: isChanged ? provenanceAfter(previous, changed, dropped) : previous.source,
       storm_day_start_hour,
       closed: true,
     },
@@ -69,10 +76,12 @@ export async function publishCollection(
       drop_segments: [...changed.map(({ segment }) => segment), ...dropped],
       add_files,
       changed_tables: [...changed_tables],
+      made_from,
+      ingested_at: isChanged ? null : ingestedAt(previous),
     },
   );
   await commitEdits(path, [{ previous, edit }], now_ms, check);
-  return true;
+  return isChanged;
 }
 
 async function stageSegment(

@@ -1,10 +1,12 @@
 import fs from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { headOf } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import {
   type CommittedScan,
   type Current,
+  type InputVersions,
   MANIFEST_VERSION,
   Manifest,
   type PublishedFile,
@@ -38,6 +40,8 @@ export interface Edit {
   readonly relist_files: readonly PublishedFile[];
   /** Tables whose rows this commit changes; a mere regrouping of files changes none. */
   readonly changed_tables: readonly string[];
+  /** What tables of this edit were made from, by table name. */
+  readonly made_from: Readonly<Record<string, InputVersions>>;
   readonly closed: boolean;
   readonly dates: Manifest['dates'];
   /** Of an edit that brings no rows of its own: when the newest of those that it was made from came in; else null. */
@@ -70,6 +74,7 @@ export function editOf(
     add_files: [],
     relist_files: [],
     changed_tables: [],
+    made_from: {},
     ...changes,
   };
 }
@@ -81,6 +86,7 @@ export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: numb
   const entries = [...edit.relist_files, ...edit.add_files.map((file) => file.entry)];
   const added = new Set(entries.map((entry) => entry.path));
   const scanIds = new Set(edit.add_scans.map((scan) => scan.scan_id));
+  const made_from = madeFrom(previous, edit);
   return {
     manifest_version: MANIFEST_VERSION,
     partition: edit.partition,
@@ -94,6 +100,7 @@ export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: numb
       ...previous?.table_commits,
       ...Object.fromEntries(edit.changed_tables.map((table) => [table, commit])),
     },
+    ...(Object.keys(made_from).length === 0 ? {} : { made_from }),
     scans: [
       ...(previous?.scans ?? []).filter((scan) => !dropped.has(scan.segment) && !scanIds.has(scan.scan_id)),
       ...edit.add_scans,
@@ -106,6 +113,17 @@ export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: numb
     ],
     dates: edit.dates,
   };
+}
+
+/** What the tables of a list were made from; of one that changes without saying so it is not known any more. */
+function madeFrom(previous: Manifest | null, edit: Edit): Record<string, InputVersions> {
+  const known = Object.entries(previous?.made_from ?? {}).filter(([table]) => !edit.changed_tables.includes(table));
+  return { ...Object.fromEntries(known), ...edit.made_from };
+}
+
+/** True when a list says of its tables that they were made from just these versions. */
+export function isMadeFrom({ made_from }: Manifest, expected: Readonly<Record<string, InputVersions>>): boolean {
+  return Object.entries(expected).every(([table, versions]) => isDeepStrictEqual(made_from?.[table], versions));
 }
 
 function newestFeeds(known: Manifest['feeds'], added: Feeds): Manifest['feeds'] {

@@ -492,5 +492,11 @@ function changedDayTables(
 }
 
 function explainDisk(path: string, error: unknown): unknown {
-  return isDiskRefusal(error) && !(error instanceof DiskRefusal) ? new DiskRefusal('publish', path, error) : error;
+  if (isDiskRefusal(error) && !(error instanceof DiskRefusal)) return new DiskRefusal('publish', path, error);
+  // Files come to their places by rename, which readers see whole or not at all; no copy does that.
+  if (error instanceof Error && 'code' in error && error.code === 'EXDEV')
+    return new PipelineError('publish', path, 'lies on several file systems (EXDEV), expected all of it on one', {
+      cause: error,
+    });
+  return error;
 }

@@ -16,6 +16,7 @@ import { PipelineError } from '../error.ts';
 import { DRAFT_SUFFIX, isMissing, namesIn, sha256 } from '../files.ts';
 import { addressedTiles, isPmtiles } from '../tiles/pmtiles-header.ts';
 import { tablePaths } from './compact.ts';
+import { outdatedTables } from './derived.ts';
 import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';
 import { readBack, readNotes } from './tables.ts';
 
@@ -36,7 +37,7 @@ export interface Verification {
 /**
  * Re-reads everything that the newest manifests list and returns what is wrong with it: missing files, other bytes than
  * published, rows, schema versions, times and dates that do not fit, tiers that do not nest, blocked shares that fall along
- * a ray, a switch that points nowhere.
+ * a ray, tables made of others that have changed since, a switch that points nowhere.
  * `onFile` is called with how many files of how many are read.
  */
 export async function verifyRoot(
@@ -71,7 +72,10 @@ export async function verifyRoot(
     }
     faults.push(...(await verifyTogether(engine, dataRoot, manifest)));
   }
-  if (only === null) faults.push(...(await verifyCurrent(dataRoot, heads)));
+  if (only === null) {
+    faults.push(...outdatedTables((partition) => heads.find((head) => head.partition === partition) ?? null));
+    faults.push(...(await verifyCurrent(dataRoot, heads)));
+  }
   return { partitions, files, rows, bytes, faults };
 }
 

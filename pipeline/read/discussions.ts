@@ -33,9 +33,9 @@ export function readDiscussion(bytes: Uint8Array, subject: string, received_ms: 
   if (issued_at > received_ms + MAX_FUTURE_MS) throw bad('issued in the future');
   const outline = textOutline(lines);
   const polygon = typeof outline === 'string' ? null : outline;
-  const hail = firstMatch(lines, /most probable peak hail size\.\.\.(?:up to )?(?:[\d.]{1,5}-)?([\d.]{1,5}) inch/i);
-  const gust = firstMatch(lines, /most probable peak wind gust\.\.\.(?:up to )?(?:\d{1,3}-)?(\d{1,3}) mph/i);
-  const percent = firstMatch(lines, /^\s*probability of watch issuance\s*\.\.\.\s*(\d{1,3}) percent/i);
+  const hail = firstMatch(lines, /most probable peak hail size\.{2,}\s*(?:up to )?(?:[\d.]{1,5}-)?([\d.]{1,5}) inch/i);
+  const gust = firstMatch(lines, /most probable peak wind gust\.{2,}\s*(?:up to )?(?:\d{1,3}-)?(\d{1,3}) mph/i);
+  const percent = firstMatch(lines, /^\s*probability of watch issuance\s*\.{2,}\s*(\d{1,3}) percent/i);
   return {
     row: {
       watch_id: `discussion-${new Date(issue.issued_ms).getUTCFullYear()}-${number.padStart(4, '0')}`,
@@ -44,8 +44,8 @@ export function readDiscussion(bytes: Uint8Array, subject: string, received_ms: 
       issued_at,
       begins_at: times.begins_ms,
       expires_at: times.ends_ms,
-      headline: paragraph(lines, /^\s*concerning\.\.\./i) ?? '',
-      areas: paragraph(lines, /^\s*areas affected\.\.\./i),
+      headline: paragraph(lines, /^\s*concerning\.{2,}/i) ?? '',
+      areas: paragraph(lines, /^\s*areas affected\.{2,}/i),
       watch_probability_pct: percent === null || Number(percent) > 100 ? null : Number(percent),
       hail_size_mm: hail === null || !(Number(hail) > 0) ? null : inchesToMm(Number(hail)),
       gust_kmh: gust === null ? null : Math.round(Number(gust) * METRES_PER_MILE) / 1000,
@@ -81,7 +81,7 @@ function paragraph(lines: readonly string[], heading: RegExp): string | null {
   if (start === -1) return null;
   const words = [(lines[start] as string).replace(heading, '')];
   for (const line of lines.slice(start + 1, start + 6)) {
-    if (line.trim() === '' || /^\s*(concerning\.\.\.|valid \d{6}z|probability of watch)/i.test(line)) break;
+    if (line.trim() === '' || /^\s*(concerning\.{2,}|valid \d{6}z|probability of watch)/i.test(line)) break;
     words.push(line.trim());
   }
   return (

@@ -94,7 +94,10 @@ export function parseLsrText(bytes: Uint8Array, subject: string): LsrProduct {
     throw new BadInput('read', subject, `heading has the time ${heading.ddhhmm}, expected ddhhmm`);
   const entries: LsrEntry[] = [];
   const set_aside: SetAside[] = [];
-  for (const { start, block } of blocksOf(lines)) {
+  const blocks = blocksOf(lines);
+  if (blocks.length === 0)
+    throw new BadInput('read', subject, "no report, expected lines such as '0915 AM …' below '..TIME... ...EVENT...'");
+  for (const { start, block } of blocks) {
     const entry = parseEntry(block, start + 1, issue);
     if (typeof entry === 'string') set_aside.push({ item: `line ${start + 1}`, reason: entry });
     else entries.push(entry);
@@ -110,12 +113,14 @@ export function parseLsrText(bytes: Uint8Array, subject: string): LsrProduct {
   };
 }
 
+/** `..TIME...   ...EVENT...      ...CITY LOCATION...`: known by its words, because offices differ in their dots. */
+const HEAD_OF_COLUMNS = /^[.\s]*TIME[.\s]+EVENT\b/i;
 const STARTS_WITH_TIME = /^\d{3,4} (AM|PM)\b/i;
 
 /** Reports start with a line of their time and end before the next, at `&&` or at `$$`. */
 function blocksOf(lines: readonly string[]): { start: number; block: string[] }[] {
   const blocks: { start: number; block: string[] }[] = [];
-  const from = lines.findIndex((line) => /^\.\.TIME\.\.\./i.test(line));
+  const from = lines.findIndex((line) => HEAD_OF_COLUMNS.test(line));
   for (let i = from === -1 ? lines.length : from; i < lines.length; i++) {
     const line = lines[i] as string;
     if (line.startsWith('&&') || line.startsWith('$$')) break;

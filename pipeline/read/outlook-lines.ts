@@ -29,33 +29,66 @@ interface Crossing {
   readonly line: Ring;
 }
 
+/** What the lines of a group give. */
+export interface AssembledLines {
+  readonly polygons: MultiPolygon;
+  /** Why lines cannot be used, one reason for each; nothing is known of where their areas lie. */
+  readonly refused: readonly string[];
+}
+
 /**
- * Area of the lines of one group of an outlook text, or the reason why they make none.
+ * Area of the lines of one group of an outlook text. `broken` are what can be read of lines that have unreadable words.
  *
  * The area lies to the right of each line. A line that closes clockwise is an area, counter-clockwise a hole of the area around
  * it. A line that does not close runs from border to border of the outlook domain: it is cut at the border, and the area is
  * closed along the border, clockwise from the end of one line to the next start of one. A line whose two ends lie well inside
  * the domain and nearer to each other than half their distance to its border was left open by mistake and is closed.
+ *
+ * A closed line that cannot be used costs itself, a hole the area around it too. Of lines from border to border one that cannot
+ * be used costs all of them: without it the others would enclose what lies beyond it.
  */
-export function assembleLines(lines: readonly Ring[]): MultiPolygon | string {
+export function assembleLines(lines: readonly Ring[], broken: readonly Ring[] = []): AssembledLines {
   const shells: Ring[] = [];
   const holes: Ring[] = [];
+  const lost_holes: Ring[] = [];
   const crossings: Crossing[] = [];
+  const refused: string[] = [];
+  let lost_crossings = 0;
+  for (const given of broken) {
+    const line = withoutRepeats(given);
+    if (line.length < 2 || !(isClosed(line) || isLeftOpen(line))) lost_crossings += 1;
+    else if (signedArea(closed(line)) > 0) lost_holes.push(closed(line));
+  }
   for (const given of lines) {
     const line = withoutRepeats(given);
-    if (line.length < 2) return `a line of ${line.length} position, expected 2 or more`;
-    if (isClosed(line) || isLeftOpen(line)) {
+    if (line.length < 2) refused.push(`a line of ${line.length} position, expected 2 or more`);
+    else if (isClosed(line) || isLeftOpen(line)) {
       const ring = closed(line);
-      if (ring.length < 4) return `a ring of ${ring.length - 1} positions, expected 3 or more`;
-      (signedArea(ring) < 0 ? shells : holes).push(ring);
-      continue;
+      const reason = faultOfRing(ring);
+      const is_hole = signedArea(ring) > 0;
+      if (reason === null) (is_hole ? holes : shells).push(ring);
+      else {
+        refused.push(reason);
+        if (is_hole) lost_holes.push(ring);
+      }
+    } else {
+      const cut = cutAtBorder(line);
+      if (typeof cut === 'string') {
+        refused.push(cut);
+        lost_crossings += 1;
+      } else crossings.push(...cut);
     }
-    const cut = cutAtBorder(line);
-    if (typeof cut === 'string') return cut;
-    crossings.push(...cut);
   }
-  shells.push(...closeAlongBorder(crossings));
-  return nest(shells, holes);
+  if (lost_crossings === 0) shells.push(...closeAlongBorder(crossings));
+  else if (crossings.length > 0)
+    refused.push('other lines from border to border, which bound an area together with one that cannot be used');
+  const nested = nest(shells, holes, lost_holes);
+  return { polygons: nested.polygons, refused: [...refused, ...nested.refused] };
+}
+
+function faultOfRing(ring: Ring): string | null {
+  if (ring.length < 4) return `a ring of ${ring.length - 1} positions, expected 3 or more`;
+  return findConflicts([[counterClockwise(ring)]])[0]?.reason ?? null;
 }
 
 function isClosed(line: Ring): boolean {
@@ -68,19 +101,29 @@ function isLeftOpen(line: Ring): boolean {
   return planeDistance(first, last) < 0.5 * Math.min(...[first, last].map((end) => toBorder(end).distance));
 }
 
-/** Shells, and the holes in the shell around them, wound as RFC 7946 has it; a hole without a shell is an area drawn the other way round. */
-function nest(shells: readonly Ring[], holes: readonly Ring[]): MultiPolygon | string {
+/**
+ * Shells, and the holes in the shell around them, wound as RFC 7946 has it; a hole without a shell is an area drawn the other way
+ * round. Polygons that conflict, or in which a hole was lost, are refused.
+ */
+function nest(shells: readonly Ring[], holes: readonly Ring[], lost_holes: readonly Ring[]): AssembledLines {
   const polygons: MultiPolygon = shells.map((ring) => [counterClockwise(ring)]);
+  const around = (hole: Ring) =>
+    polygons.find(([shell]) => booleanPointInPolygon(hole[0] as number[], ringPolygon(shell as Ring)));
   for (const hole of holes) {
-    const around = polygons.find(([shell]) => booleanPointInPolygon(hole[0] as number[], ringPolygon(shell as Ring)));
-    if (around === undefined) polygons.push([counterClockwise(hole)]);
-    else around.push(counterClockwise(hole).toReversed());
+    const polygon = around(hole);
+    if (polygon === undefined) polygons.push([counterClockwise(hole)]);
+    else polygon.push(counterClockwise(hole).toReversed());
   }
-  for (const polygon of polygons) {
-    const [conflict] = findConflicts([polygon]);
-    if (conflict !== undefined) return conflict.reason;
-  }
-  return polygons;
+  const holed = new Set(lost_holes.map(around));
+  const refused: string[] = [];
+  const sound = polygons.filter((polygon) => {
+    const reason = holed.has(polygon)
+      ? 'an area in which a hole cannot be used'
+      : (findConflicts([polygon])[0]?.reason ?? null);
+    if (reason !== null) refused.push(reason);
+    return reason === null;
+  });
+  return { polygons: sound, refused };
 }
 
 function ringPolygon(ring: Ring): { type: 'Polygon'; coordinates: Ring[] } {

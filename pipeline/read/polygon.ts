@@ -10,6 +10,9 @@ import { quoted } from './set-aside.ts';
 /** Warnings have up to 20 positions by rule, discussions 35 in practice; the search for crossings costs their square. */
 const MAX_POSITIONS = 200;
 
+/** Discussions reach over a third of the country; the whole of it spans 58 degrees. What crosses the date line spans 359. */
+const MAX_SPAN_DEG = 60;
+
 /** A polygon that was looked at, as a table stores it. */
 export interface CheckedPolygon {
   /** WKT, shell counter-clockwise. */
@@ -21,7 +24,8 @@ export interface CheckedPolygon {
 
 /**
  * A polygon of one ring, checked and wound counter-clockwise, or the reason why it is none: not closed, fewer than three
- * different positions, positions that are no numbers or off the globe, or edges that cross, touch or lie on each other.
+ * different positions, positions that are no numbers or off the globe, edges that cross, touch or lie on each other, or a shape that
+ * no warning has: larger than the country, or across the date line.
  * `rings` is whatever stands under `coordinates`.
  */
 export function checkPolygon(rings: unknown): CheckedPolygon | string {
@@ -38,6 +42,9 @@ export function checkPolygon(rings: unknown): CheckedPolygon | string {
   const [conflict] = findConflicts([coordinates]);
   if (conflict !== undefined) return conflict.reason;
   const [west, south, east, north] = boxOf(polygon);
+  const span_deg = Math.max(east - west, north - south);
+  if (span_deg > MAX_SPAN_DEG)
+    return `spans ${Math.round(span_deg)} degrees, expected at most ${MAX_SPAN_DEG}: it crosses 180 degrees of longitude or is too large`;
   const bbox: Bbox = [west, south, east, north];
   return { geometry: polygonToWkt(coordinates), bbox, positions: ring.length };
 }

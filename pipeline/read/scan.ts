@@ -1,7 +1,7 @@
 import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
 import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
 import { stormDate, timestamp } from '../../schemas/time.ts';
-import { BadInput } from '../error.ts';
+import { BadInput, PROVENANCE_STAGE } from '../error.ts';
 import {
   COMPANION_PRODUCTS,
   COMPANIONS,
@@ -111,7 +111,11 @@ function refuseTooMuchHail({ tenths }: HailField, path: string): void {
 function refuseMixture(path: string, simulated: boolean, expected: boolean): void {
   const word = (value: boolean) => (value ? 'simulated' : 'observed');
   if (simulated !== expected)
-    throw new BadInput('read', path, `${word(simulated)} data, expected ${word(expected)} data as in the MESH file`);
+    throw new BadInput(
+      PROVENANCE_STAGE,
+      path,
+      `${word(simulated)} data, expected ${word(expected)} data as in the MESH file`,
+    );
 }
 
 /** Objects of the scan's ProbSevere file, marked stale where polygon and MESH repeat the file before; null without a file. */

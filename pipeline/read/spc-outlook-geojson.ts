@@ -7,9 +7,10 @@ import type { FileOutlook, OutlookHazard, OutlookPart } from '../../schemas/tabl
 import { utcDate } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import { type JsonBounds, parseJson } from './json.ts';
+import type { AssembledLines } from './outlook-lines.ts';
 import { isPosition, withoutRepeats } from './polygon.ts';
 import { MAX_FUTURE_MS, quoted, refuseHtml, type SetAside } from './set-aside.ts';
-import { probabilityOf, type ReadOutlook } from './spc-outlook-points.ts';
+import { faultOfTimes, probabilityOf, type ReadOutlook } from './spc-outlook-points.ts';
 
 /** Layers have a few thousand positions. */
 const BOUNDS: JsonBounds = {
@@ -98,9 +99,14 @@ export function readOutlookGeoJson(
   const rows: FileOutlook[] = [];
   const set_aside: SetAside[] = [];
   for (const [index, feature] of features.entries()) {
-    const row = readFeature(feature, layer, now_ms);
-    if (typeof row === 'string') set_aside.push({ item: `feature ${index + 1}`, reason: row });
-    else rows.push(row);
+    const read = readFeature(feature, layer, now_ms);
+    const item = `feature ${index + 1}`;
+    if (typeof read === 'string') {
+      set_aside.push({ item, reason: read });
+      continue;
+    }
+    rows.push(read.row);
+    set_aside.push(...read.refused.map((reason) => ({ item: `${item} polygon`, reason })));
   }
   if (rows.length === 0)
     throw new BadInput('read', subject, `no feature can be used, the first because ${set_aside[0]?.reason}`);
@@ -109,7 +115,13 @@ export function readOutlookGeoJson(
   return { rows: kept.map((row) => ({ ...row, is_complete: set_aside.length === 0 })), set_aside };
 }
 
-function readFeature(feature: unknown, { day, hazard, part }: OutlookLayer, now_ms: number): FileOutlook | string {
+/** An area, and why polygons of it cannot be used, which leaves the others. */
+interface ReadFeature {
+  readonly row: FileOutlook;
+  readonly refused: readonly string[];
+}
+
+function readFeature(feature: unknown, { day, hazard, part }: OutlookLayer, now_ms: number): ReadFeature | string {
   const parsed = Feature.safeParse(feature);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -122,14 +134,15 @@ function readFeature(feature: unknown, { day, hazard, part }: OutlookLayer, now_
   if (issue_time == null || valid_time == null || expire_time == null)
     return `times are ${properties.ISSUE}, ${properties.VALID}, ${properties.EXPIRE}, expected YYYYMMDDHHMM`;
   if (issue_time > now_ms + MAX_FUTURE_MS) return `issued ${properties.ISSUE}, which lies in the future`;
-  if (expire_time <= valid_time || expire_time - valid_time > 2 * MS_PER_DAY)
-    return `valid from ${properties.VALID} to ${properties.EXPIRE}, expected up to two days`;
-  const polygons = polygonsOf(parsed.data.geometry);
-  if (typeof polygons === 'string') return polygons;
+  const wrong_times = faultOfTimes(day, issue_time, valid_time, expire_time);
+  if (wrong_times !== null) return wrong_times;
+  const areas = polygonsOf(parsed.data.geometry);
+  if (typeof areas === 'string') return areas;
+  const { polygons, refused } = areas;
   const label = properties.LABEL.trim();
   if (polygons.length > 0 && !LABEL.test(label)) return `label is ${quoted(label)}, expected one of an outlook`;
   const has_area = polygons.length > 0;
-  return {
+  const row: FileOutlook = {
     forecast_date: utcDate(expire_time - MS_PER_DAY),
     day,
     hazard,
@@ -144,6 +157,7 @@ function readFeature(feature: unknown, { day, hazard, part }: OutlookLayer, now_
     geometry: has_area ? multiPolygonToWkt(polygons) : null,
     data_source: properties.SOURCE === 'simulated' ? 'simulated' : 'observed',
   };
+  return { row, refused };
 }
 
 /** Epoch milliseconds of YYYYMMDDHHMM, UTC; null for a time that does not exist. */
@@ -154,8 +168,8 @@ function compactTime(text: string): number | null {
   return Number.isNaN(time_ms) || new Date(time_ms).toISOString().slice(0, 16) !== iso ? null : time_ms;
 }
 
-/** Polygons of a geometry, none for an empty one, or the reason why it cannot be used. */
-function polygonsOf(geometry: unknown): MultiPolygon | string {
+/** Polygons of a geometry, none for an empty one, and why others cannot be used; the reason alone when none can. */
+function polygonsOf(geometry: unknown): AssembledLines | string {
   const { type, coordinates } =
     z
       .object({ type: z.string(), coordinates: z.unknown() })
@@ -163,24 +177,31 @@ function polygonsOf(geometry: unknown): MultiPolygon | string {
       .safeParse(geometry ?? {}).data ?? {};
   if (type === undefined || type === 'GeometryCollection') return emptyOrReason(geometry);
   if (type !== 'Polygon' && type !== 'MultiPolygon') return `geometry is ${quoted(type)}, expected a multipolygon`;
-  const polygons = type === 'Polygon' ? [coordinates] : coordinates;
-  if (!Array.isArray(polygons)) return 'geometry has no coordinates';
-  const checked: MultiPolygon = [];
-  for (const polygon of polygons) {
-    const rings = ringsOf(polygon);
-    if (typeof rings === 'string') return rings;
-    const { coordinates: wound } = rewind({ type: 'Polygon' as const, coordinates: rings }) as { coordinates: Ring[] };
-    const [conflict] = findConflicts([wound]);
-    if (conflict !== undefined) return conflict.reason;
-    checked.push(wound);
+  const given = type === 'Polygon' ? [coordinates] : coordinates;
+  if (!Array.isArray(given)) return 'geometry has no coordinates';
+  const polygons: MultiPolygon = [];
+  const refused: string[] = [];
+  for (const polygon of given) {
+    const checked = checkedRings(polygon);
+    if (typeof checked === 'string') refused.push(checked);
+    else polygons.push(checked);
   }
-  return checked;
+  return polygons.length === 0 && refused[0] !== undefined ? refused[0] : { polygons, refused };
 }
 
-function emptyOrReason(geometry: unknown): MultiPolygon | string {
+/** Rings of a polygon, wound as RFC 7946 has it, or the reason why they make none. */
+function checkedRings(polygon: unknown): Ring[] | string {
+  const rings = ringsOf(polygon);
+  if (typeof rings === 'string') return rings;
+  const { coordinates } = rewind({ type: 'Polygon' as const, coordinates: rings }) as { coordinates: Ring[] };
+  const [conflict] = findConflicts([coordinates]);
+  return conflict === undefined ? coordinates : conflict.reason;
+}
+
+function emptyOrReason(geometry: unknown): AssembledLines | string {
   const parts = z.object({ geometries: z.array(z.unknown()) }).safeParse(geometry);
   return geometry === null || (parts.success && parts.data.geometries.length === 0)
-    ? []
+    ? { polygons: [], refused: [] }
     : `geometry is ${quoted(geometry)}, expected a multipolygon or nothing`;
 }
 

@@ -1,13 +1,14 @@
 import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
 import { multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
 import type { FileOutlook, OutlookHazard } from '../../schemas/tables/spc-outlooks.ts';
-import { utcDate } from '../../schemas/time.ts';
+import { timestamp, utcDate } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
-import { assembleLines } from './outlook-lines.ts';
+import { type AssembledLines, assembleLines } from './outlook-lines.ts';
 import { MAX_FUTURE_MS, quoted, type SetAside } from './set-aside.ts';
 import { eightDigitPosition, issueLine, productLines, validity, wmoHeading } from './text-product.ts';
 
-const MS_PER_DAY = 86_400_000;
+const MS_PER_HOUR = 3_600_000;
+const MS_PER_DAY = 24 * MS_PER_HOUR;
 /** Real groups have up to 100 positions; the search for crossings and the way along the border grow with them. */
 const MAX_POSITIONS = 2000;
 /** Ends one line of a group and starts another. */
@@ -17,8 +18,8 @@ const NEW_LINE = '99999999';
 export interface PointsGroup {
   readonly label: string;
   readonly lines: readonly Ring[];
-  /** Words that are no positions; a group that has any is not used. */
-  readonly unreadable: readonly string[];
+  /** Lines with words that are no positions: what can be read of each, and the first such word. */
+  readonly broken: readonly { readonly line: Ring; readonly word: string }[];
 }
 
 /** A section of a day: all groups of one hazard, none when nothing is forecast. */
@@ -38,7 +39,7 @@ const HAZARDS: Readonly<Record<string, OutlookHazard>> = {
 };
 
 const DAY = /\bOUTLOOK POINTS DAY\s+(\d(?:-\d)?)\s*$/i;
-const SECTION = /^\.\.\. ([A-Z ]{1,40}) \.\.\.$/i;
+const SECTION = /^\.{2,}\s*([A-Z ]{1,40}?)\s*\.{2,}$/i;
 const LABEL = /^(?:0\.\d{2}|SIGN|CIG\d|TSTM|MRGL|SLGT|ENH|MDT|HIGH|D\d)$/;
 
 /** What an outlook text gives. */
@@ -49,8 +50,9 @@ export interface ReadOutlook {
 
 /**
  * Areas of a convective outlook in points text (PTSDY1 to PTSDY3, PTSD48), in file order; groups of one label are one area. A
- * section that is there but empty gives a row without label and geometry. A group that cannot be used is set aside, and the
- * rows of its layer are marked as not complete. Throws BadInput when times, days or sections cannot be read.
+ * section that is there but empty gives a row without label and geometry. A line of a group that cannot be used is set aside, and
+ * the rows of its layer are marked as not complete. Throws BadInput when times, days or sections cannot be read, and for times
+ * that no outlook of the day has.
  */
 export function readOutlookPoints(bytes: Uint8Array, subject: string, now_ms: number): ReadOutlook {
   const lines = productLines(bytes, subject);
@@ -65,6 +67,10 @@ export function readOutlookPoints(bytes: Uint8Array, subject: string, now_ms: nu
   if (sections.length === 0) throw bad("no section, expected such as '... CATEGORICAL ...'");
   const source = { issue_time: issue.issued_ms, times, is_simulated: wmoHeading(lines)?.is_simulated ?? false };
   const layers = sections.map((section) => layerOf(section, source));
+  for (const { day, issue_time, valid_time, expire_time } of layers.flatMap(({ rows }) => rows)) {
+    const reason = faultOfTimes(day, issue_time, valid_time, expire_time);
+    if (reason !== null) throw bad(reason);
+  }
   return { rows: layers.flatMap(({ rows }) => rows), set_aside: layers.flatMap(({ set_aside }) => set_aside) };
 }
 
@@ -102,15 +108,23 @@ function addWords(groups: OpenGroup[], line: string): void {
 }
 
 function groupOf({ label, words }: OpenGroup): PointsGroup {
-  const lines: Ring[] = [[]];
-  const unreadable: string[] = [];
+  const lines: { readonly positions: Ring; unreadable: string | null }[] = [{ positions: [], unreadable: null }];
   for (const word of words) {
+    const line = lines.at(-1);
     const position = eightDigitPosition(word);
-    if (word === NEW_LINE) lines.push([]);
-    else if (position === null) unreadable.push(word);
-    else lines.at(-1)?.push(position);
+    if (word === NEW_LINE) lines.push({ positions: [], unreadable: null });
+    else if (line !== undefined && position === null) line.unreadable ??= word;
+    else if (position !== null) line?.positions.push(position);
   }
-  return { label, lines: lines.filter((line) => line.length > 0), unreadable };
+  return {
+    label,
+    lines: lines.flatMap(({ positions, unreadable }) =>
+      unreadable === null && positions.length > 0 ? [positions] : [],
+    ),
+    broken: lines.flatMap(({ positions, unreadable }) =>
+      unreadable === null ? [] : [{ line: positions, word: unreadable }],
+    ),
+  };
 }
 
 interface Source {
@@ -126,11 +140,9 @@ function layerOf(section: PointsSection, { issue_time, times, is_simulated }: So
   if (hazard === undefined) return { rows: [], set_aside: [{ item: item(''), reason: 'section is not known' }] };
   const areas = new Map<string, { day: number; label: string; polygons: MultiPolygon }>();
   for (const group of section.groups) {
-    const polygons = areaOf(group);
-    if (typeof polygons === 'string') {
-      set_aside.push({ item: item(group.label), reason: polygons });
-      continue;
-    }
+    const { polygons, refused } = areaOf(group);
+    set_aside.push(...refused.map((reason) => ({ item: item(group.label), reason })));
+    if (polygons.length === 0) continue;
     const day = dayOf(section.day, group.label);
     const known = areas.get(`${day} ${group.label}`)?.polygons ?? [];
     areas.set(`${day} ${group.label}`, { day, label: group.label, polygons: [...known, ...polygons] });
@@ -162,14 +174,41 @@ function layerOf(section: PointsSection, { issue_time, times, is_simulated }: So
   return { rows: [...rows, ...empty], set_aside };
 }
 
-function areaOf({ label, lines, unreadable }: PointsGroup): MultiPolygon | string {
-  if (!LABEL.test(label)) return 'label is not known';
-  if (unreadable.length > 0) return `position ${quoted(unreadable[0])}, expected eight digits`;
-  const positions = lines.reduce((sum, line) => sum + line.length, 0);
-  if (positions === 0) return 'no positions';
-  if (positions > MAX_POSITIONS) return `${positions} positions, expected at most ${MAX_POSITIONS}`;
-  const polygons = assembleLines(lines);
-  return polygons.length === 0 ? 'lies outside of the outlook domain' : polygons;
+function areaOf({ label, lines, broken }: PointsGroup): AssembledLines {
+  const none = (reason: string) => ({ polygons: [], refused: [reason] });
+  if (!LABEL.test(label)) return none('label is not known');
+  const positions = [...lines, ...broken.map(({ line }) => line)].reduce((sum, line) => sum + line.length, 0);
+  if (positions === 0 && broken.length === 0) return none('no positions');
+  if (positions > MAX_POSITIONS) return none(`${positions} positions, expected at most ${MAX_POSITIONS}`);
+  const assembled = assembleLines(
+    lines,
+    broken.map(({ line }) => line),
+  );
+  const unreadable = broken.map(({ word }) => `position ${quoted(word)}, expected eight digits`);
+  const refused = [...unreadable, ...assembled.refused];
+  if (assembled.polygons.length + refused.length === 0) return none('lies outside of the outlook domain');
+  return { polygons: assembled.polygons, refused };
+}
+
+/** Outlooks are issued about so many hours before the 12 UTC at which their day starts, or after it on day 1; with a margin. */
+const ISSUE_SPREAD_H = 12;
+const DAY_1_AFTER_H = 24;
+const NOON_MS = MS_PER_DAY / 2;
+
+/**
+ * Why times are none of an outlook of a day, 1 to 8; null when they are. A day ends at 12 UTC. Day 1 is issued from 06 UTC before it
+ * to 01 UTC within it and may begin at its issue; day 2 at about 07 and 17:30 UTC of the day before, day 3 at 08 and 19:30 UTC two
+ * days before, days 4 to 8 at about 09 UTC, three to seven days before; each of them is whole.
+ */
+export function faultOfTimes(day: number, issue_time: number, valid_time: number, expire_time: number): string | null {
+  const start_ms = expire_time - MS_PER_DAY;
+  const span = `valid from ${timestamp(valid_time)} to ${timestamp(expire_time)}`;
+  if (expire_time % MS_PER_DAY !== NOON_MS) return `${span}, expected an end at 12 UTC`;
+  const is_within = day === 1 ? valid_time >= start_ms && valid_time < expire_time : valid_time === start_ms;
+  if (!is_within) return `${span}, expected ${day === 1 ? 'at most' : 'just'} a day`;
+  const lead_h = (start_ms - issue_time) / MS_PER_HOUR - 24 * (day - 1);
+  const is_timely = lead_h > (day === 1 ? -DAY_1_AFTER_H : -ISSUE_SPREAD_H) && lead_h < ISSUE_SPREAD_H;
+  return is_timely ? null : `issued ${timestamp(issue_time)} and ${span}, which is not day ${day} then`;
 }
 
 /** Percent of a label such as 0.15; null for words. */

@@ -159,13 +159,16 @@ export function eightDigitPosition(digits: string): [lon: number, lat: number] |
   return lat <= 90 ? [-west / 100, lat] : null;
 }
 
+/** However many dots an office writes. */
+const LAT_LON = /^\s*LAT\.+LON\b/i;
+
 /** Words of digits after `LAT...LON` and on the lines of digits that follow; null when the product has no such line. */
 export function latLonDigits(lines: readonly string[]): string[] | null {
-  const start = lines.findIndex((line) => /^\s*LAT\.\.\.LON\b/i.test(line));
+  const start = lines.findIndex((line) => LAT_LON.test(line));
   if (start === -1) return null;
   const digits: string[] = [];
   for (let i = start; i < lines.length; i++) {
-    const words = (i === start ? (lines[i] as string).replace(/^\s*LAT\.\.\.LON/i, '') : (lines[i] as string))
+    const words = (i === start ? (lines[i] as string).replace(LAT_LON, '') : (lines[i] as string))
       .trim()
       .split(/\s+/)
       .filter((word) => word !== '');

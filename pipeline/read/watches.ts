@@ -31,6 +31,8 @@ export interface WatchProduct {
   readonly is_particularly_dangerous: boolean | null;
   readonly polygon: CheckedPolygon | null;
   readonly is_simulated: boolean;
+  /** Numbers of the watches that this one takes the place of; left out without any, and in products kept by earlier versions. */
+  readonly replaces?: readonly number[];
   /** Parts of the product that cannot be used. */
   readonly set_aside: readonly SetAside[];
 }
@@ -68,7 +70,21 @@ export function readWatchProduct(bytes: Uint8Array, subject: string, received_ms
   } as const;
   const parsed = { SAW: parseSaw, SEL: parseSel, WWP: parseWwp }[kind as WatchProduct['product']](lines, issued_ms);
   if (typeof parsed === 'string') throw bad(parsed);
-  return { ...silent, ...parsed, product: kind as WatchProduct['product'] };
+  const replaces = replacedNumbers(lines.join(' '));
+  return {
+    ...silent,
+    ...parsed,
+    ...(replaces.length === 0 ? {} : { replaces }),
+    product: kind as WatchProduct['product'],
+  };
+}
+
+const REPLACES =
+  /\breplaces\s+(?:WW|(?:(?:severe thunderstorm|tornado)\s+)?watch\s+(?:number)?)\s*(\d{1,4}(?:(?:,|\s+and)\s+(?:WW\s+)?\d{1,4})*)/gi;
+
+/** Numbers of `REPLACES WW 152` (SAW), or of `This tornado watch replaces tornado watch number 152.` (SEL). */
+function replacedNumbers(text: string): number[] {
+  return [...text.matchAll(REPLACES)].flatMap(([, numbers = '']) => (numbers.match(/\d+/g) ?? []).map(Number));
 }
 
 type Parsed = Partial<WatchProduct> & Pick<WatchProduct, 'number' | 'type'>;
@@ -94,8 +110,8 @@ function parseSaw(lines: readonly string[], issued_ms: number): Parsed | string 
     ...watch,
     ...times,
     areas: areas?.trim() || null,
-    hail_inch: bounded(/\bHAIL SURFACE AND ALOFT\.\.(\d{1,2}(?:\.\d{1,2})?) INCH/.exec(text)?.[1], MAX_HAIL_INCH),
-    gust_kt: bounded(/\bWIND GUSTS\.\.(\d{1,3}) KNOTS/.exec(text)?.[1], MAX_GUST_KT),
+    hail_inch: bounded(/\bHAIL SURFACE AND ALOFT\.+\s*(\d{1,2}(?:\.\d{1,2})?) INCH/.exec(text)?.[1], MAX_HAIL_INCH),
+    gust_kt: bounded(/\bWIND GUSTS\.+\s*(\d{1,3}) KNOTS/.exec(text)?.[1], MAX_GUST_KT),
     ...(typeof polygon === 'string' ? { set_aside: [{ item: 'outline', reason: polygon }] } : { polygon }),
   };
 }
@@ -110,7 +126,7 @@ function parseSel(lines: readonly string[], issued_ms: number): Parsed | string 
   if (ends_ms === null || ends_ms < issued_ms)
     return `end is ${quoted(until ?? null)}, expected ddhhmm after the issue`;
   const text = lines.join(' ');
-  const aviation = text.slice(Math.max(0, text.search(/\bAVIATION\.\.\./i)));
+  const aviation = text.slice(Math.max(0, text.search(/\bAVIATION\.\./i)));
   return {
     number: Number(number),
     type: typeOf(words),
@@ -161,7 +177,8 @@ const SAME_WATCH_MS = 2 * 86_400_000;
 
 /**
  * Watches from their products, in any order: products of one number within two days are one watch. What several products say
- * is taken from the newest that says it. A watch whose end no product gives is left out: nothing tells when it is over.
+ * is taken from the newest that says it. A watch that another replaces ends when that one is issued. A watch whose end no
+ * product gives is left out: nothing tells when it is over.
  */
 export function joinWatches(products: readonly WatchProduct[]): Watch[] {
   const newest_first = products.toSorted((a, b) => b.issued_ms - a.issued_ms || (a.product < b.product ? -1 : 1));
@@ -178,16 +195,32 @@ export function joinWatches(products: readonly WatchProduct[]): Watch[] {
       groups.push(started);
     }
   }
-  return groups.map(watchOf).filter((watch) => watch !== null);
+  return groups.map((group) => watchOf(group, replacementOf(group, products))).filter((watch) => watch !== null);
 }
 
-function watchOf(group: readonly WatchProduct[]): Watch | null {
+/** The first product that takes the place of a watch; null when none does. */
+function replacementOf(group: readonly WatchProduct[], products: readonly WatchProduct[]): WatchProduct | null {
+  const [newest] = group as [WatchProduct, ...WatchProduct[]];
+  const first_ms = Math.min(...group.map(({ issued_ms }) => issued_ms));
+  const replacing = products.filter(
+    ({ replaces, is_simulated, issued_ms }) =>
+      replaces?.includes(newest.number) &&
+      is_simulated === newest.is_simulated &&
+      issued_ms >= first_ms &&
+      issued_ms - first_ms <= SAME_WATCH_MS,
+  );
+  return replacing.toSorted((a, b) => a.issued_ms - b.issued_ms)[0] ?? null;
+}
+
+function watchOf(group: readonly WatchProduct[], replacement: WatchProduct | null): Watch | null {
   const [newest] = group as [WatchProduct, ...WatchProduct[]];
   const said = <Key extends keyof WatchProduct>(key: Key) =>
     (group.find((product) => product[key] !== null)?.[key] ?? null) as WatchProduct[Key];
   const cancelled = group.find(({ is_cancelled }) => is_cancelled);
-  const expires_at = cancelled?.issued_ms ?? said('ends_ms');
-  if (expires_at === null) return null;
+  const ends_ms = cancelled?.issued_ms ?? said('ends_ms');
+  if (ends_ms === null) return null;
+  const expires_at = Math.min(ends_ms, replacement?.issued_ms ?? ends_ms);
+  const fate = cancelled ? ' cancelled' : replacement === null ? '' : ` replaced by watch ${replacement.number}`;
   const hail_inch = said('hail_inch');
   const gust_kt = said('gust_kt');
   const areas = said('areas');
@@ -200,7 +233,7 @@ function watchOf(group: readonly WatchProduct[]): Watch | null {
     issued_at: newest.issued_ms,
     begins_at: said('begins_ms'),
     expires_at,
-    headline: `${name} ${newest.number}${areas === null ? '' : ` ${areas}`}${cancelled ? ' cancelled' : ''}`,
+    headline: `${name} ${newest.number}${areas === null ? '' : ` ${areas}`}${fate}`,
     areas,
     watch_probability_pct: null,
     hail_size_mm: hail_inch === null ? null : inchesToMm(hail_inch),

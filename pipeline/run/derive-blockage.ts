@@ -6,6 +6,7 @@ import { BadInput, NotFound, PipelineError } from '../error.ts';
 import type { Log } from '../log.ts';
 import { openRoot } from '../publish/root.ts';
 import { type Dem, openDem } from '../read/dem.ts';
+import { refreshDerived } from './refresh-derived.ts';
 
 /** The terrain model to look at. */
 export interface BlockageRequest {
@@ -45,6 +46,7 @@ export async function deriveBlockage(config: Config, request: BlockageRequest): 
     try {
       const { radars, rows } = await examine(dem, dem_path, log);
       const { file, changed } = await root.publishStatic(blockage, { rows, provenance: 'observed' }, now());
+      await refreshDerived(root, now(), log);
       return {
         terrain: { file: dem.file, step_arcsec: dem.step_arcsec },
         radars,

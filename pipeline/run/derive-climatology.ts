@@ -3,7 +3,6 @@ import type { Provenance } from '../../schemas/provenance.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { type ClimatologyCell, climatology } from '../../schemas/tables/climatology.ts';
 import { addDays } from '../../schemas/time.ts';
-import type { Config } from '../config.ts';
 import { availableCells } from '../derive/availability.ts';
 import { climatologyRows } from '../derive/climatology.ts';
 import { countHail } from '../derive/hail-counts.ts';
@@ -11,12 +10,12 @@ import { hailRates } from '../derive/hail-rates.ts';
 import { conusCells } from '../derive/risk-cells.ts';
 import { dayOfYear } from '../derive/smoothing.ts';
 import { sqlList } from '../duckdb.ts';
-import { NotFound } from '../error.ts';
 import type { Log } from '../log.ts';
 import { tablePaths } from '../publish/compact.ts';
 import type { DateHead } from '../publish/dates.ts';
+import { DERIVED_CLIMATOLOGY, readInputVersions, readOutdated } from '../publish/derived.ts';
 import { readHead } from '../publish/manifests.ts';
-import { openRoot, type Root } from '../publish/root.ts';
+import type { Root } from '../publish/root.ts';
 import { datesToCount, type HailDates, observedShare, readHail } from './hail-dates.ts';
 import { readBlockage } from './terrain.ts';
 
@@ -43,27 +42,15 @@ export interface ClimatologyReport {
   readonly seconds: number;
 }
 
-/** Opens the data root and publishes the climatology of everything on it. */
-export async function deriveClimatology(config: Config, log: Log): Promise<ClimatologyReport> {
-  const { data_root, storm_day_start_hour, now } = config;
-  const root = await openRoot(data_root, 'hail-pipeline derive', storm_day_start_hour, now());
-  try {
-    const dates = datesToCount(root);
-    if (dates === null)
-      throw new NotFound('derive', data_root, 'holds no storm date, expected some to make a climatology of');
-    return await publishClimatology(root, dates, now(), log);
-  } finally {
-    await root.close();
-  }
-}
-
 /**
- * Publishes the climatology when none is there yet, when a week of storm dates came or went since it was made, or when it was made
- * of simulated dates and there are observed ones. Null when nothing was due.
+ * Publishes the climatology when none is there yet, when a week of storm dates came or went since it was made, when it was made
+ * of simulated dates and there are observed ones, or from another table of blockage. Null when nothing was due.
  */
 export async function refreshClimatology(root: Root, now_ms: number, log: Log): Promise<ClimatologyReport | null> {
   const dates = datesToCount(root);
-  if (dates === null || !isDue(dates, await madeOf(root))) return null;
+  if (dates === null) return null;
+  const is_outdated = (await readOutdated(root.path, DERIVED_CLIMATOLOGY)) !== null;
+  if (!is_outdated && !isDue(dates, await madeOf(root))) return null;
   return publishClimatology(root, dates, now_ms, log);
 }
 
@@ -88,8 +75,15 @@ function isDue({ provenance, heads }: HailDates, made: MadeOf | null): boolean {
   );
 }
 
-async function publishClimatology(root: Root, dates: HailDates, now_ms: number, log: Log): Promise<ClimatologyReport> {
+/** Publishes the climatology of these storm dates in place of the one before. */
+export async function publishClimatology(
+  root: Root,
+  dates: HailDates,
+  now_ms: number,
+  log: Log,
+): Promise<ClimatologyReport> {
   const started = performance.now();
+  const made_from = await readInputVersions(root.path, DERIVED_CLIMATOLOGY);
   const { provenance, heads } = dates;
   const grid = conusCells();
   const available = availableCells(grid.cells, WSR88D, await readBlockage(root.engine, root.path));
@@ -118,7 +112,7 @@ async function publishClimatology(root: Root, dates: HailDates, now_ms: number, 
     data_source: provenance,
   };
   const rows = climatologyRows(grid, hailRates(grid, counts, available), facts);
-  const { file, changed } = await root.publishStatic(climatology, { rows, provenance }, now_ms);
+  const { file, changed } = await root.publishStatic(climatology, { rows, provenance, made_from }, now_ms);
   const { storm_dates, first_date, last_date, years_of_data } = facts;
   return {
     source: provenance,

@@ -25,8 +25,8 @@ export interface Follow {
   readonly open: () => Promise<OpenedRoot>;
   /** The source, begun once the root is open; `root` is the one opened last. */
   readonly arrivals: (root: () => Root) => AsyncIterable<Arrival>;
-  /** Other feeds than that of the scans; null for none. What they bring is published between two scans. */
-  readonly schedule: Schedule | null;
+  /** Other feeds than that of the scans. What they bring is published between two scans. */
+  readonly schedule: Schedule;
   readonly log: Log;
   /** Says at a terminal what the stream waits for. */
   readonly tell: (line: string) => void;
@@ -67,7 +67,7 @@ export async function follow(request: Follow): Promise<void> {
         );
         root.check();
         await queue.workOff(feed, session);
-        await schedule?.workOff(root);
+        await schedule.workOff(root);
         await chores.doDue(opened, feed, queue.hasWorked());
         if (faults > 0) {
           log.info('Stream:Wait:Done', { faults });

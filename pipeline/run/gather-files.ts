@@ -61,7 +61,9 @@ async function fetchDate(
   const to_ms = from_ms + MS_PER_DAY - 1;
   const listing = await listBucket({ base_url: config.mrms_url, products, from_ms, to_ms });
   const kept = await listArchive(root.path, 'observed', [addDays(date, -1), date]);
-  const wanted = withoutKnown(listing.files, kept, await readRejections(root.path, 'observed'));
+  // What was refused for the kind of its date is wanted again: --replace may give the date to this kind.
+  const refused = (await readRejections(root.path, 'observed')).filter(({ other_kind }) => other_kind === undefined);
+  const wanted = withoutKnown(listing.files, kept, refused);
   let done = 0;
   const folder = join(root.path, layout.inbox('noaa'));
   await mkdir(folder, { recursive: true });

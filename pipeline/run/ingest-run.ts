@@ -1,5 +1,5 @@
 import { stormDateStart } from '../../schemas/time.ts';
-import { PipelineError, Unreadable } from '../error.ts';
+import { BadInput, PipelineError, Unreadable } from '../error.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { openPile } from '../sources/pile.ts';
 import { planScans, type ScanPlan } from '../sources/plan.ts';
@@ -13,12 +13,13 @@ import {
   dateOf,
   emptyInbox,
   isArchived,
+  learnProvenances,
   type Postponed,
   postpone,
   putAside,
   type Rejected,
-  refuseOtherProvenances,
   selectWorthwhile,
+  withContentHashes,
 } from './raw-archive.ts';
 import { type Drop, openReading } from './read-ahead.ts';
 import { redoStretch } from './redo.ts';
@@ -65,6 +66,7 @@ export async function ingestFiles(
   if (request.rebuild !== null) await refuseLostScans(run, request.rebuild);
   if (context.settings.each_scan) await publishNewestFirst(run);
   else await publishInOrder(run);
+  refuseContradicting(run);
   await putAsideUnusable(run);
   const unused = await archiveLeftovers(run);
   return summaryOf(run, unused);
@@ -113,11 +115,11 @@ async function takeIn(run: Run, files: readonly SourceFile[]): Promise<void> {
   const { context, rebuild } = run;
   context.root.check();
   const worthwhile = await selectWorthwhile(context, files, run.tally.postponed);
-  await refuseOtherProvenances(context, worthwhile);
+  await learnProvenances(context, worthwhile);
   const times = worthwhile.map((file) => file.time_ms);
   if (rebuild !== null) times.push(stormDateStart(rebuild, context.settings.storm_day_start_hour));
   const archived = await archivedAround(context, times);
-  const accepted = await corrected(context.root, worthwhile, archived);
+  const accepted = await withContentHashes(context.root, await corrected(context.root, worthwhile, archived));
   run.given.push(...files);
   run.accepted.push(...accepted);
   run.pile.add([...accepted, ...archived]);
@@ -215,6 +217,17 @@ async function publishArrived(run: Run): Promise<Redo[]> {
   for (const stretch of await planWork(run)) published.push(...(await publishNew(run, stretch)));
   run.redoing = redoing;
   return published;
+}
+
+/** Leaves files out whose place another file of their product and time has taken; they are put aside by name. */
+function refuseContradicting(run: Run): void {
+  const { accepted, pile, unusable } = run;
+  if (isStopped(run) || accepted.every(({ sha256 }) => sha256 === undefined)) return;
+  for (const { file, taken } of planScans(pile.all()).contradicting) {
+    const reason = `holds other content than '${taken.key}' of the same product and time, which is used: ${taken.bytes} bytes to ${file.bytes}`;
+    pile.remove(file);
+    unusable.push({ file, fault: new BadInput('sources', file.location, reason) });
+  }
 }
 
 /** Puts aside what cannot be used, and publishes in between what arrives. */

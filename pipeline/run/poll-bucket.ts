@@ -61,7 +61,10 @@ export async function* pollBucket(config: Config, poll: BucketPoll): AsyncGenera
       const wanted = withoutKnown(
         listing.files,
         await keptSince(root, from_ms),
-        await readRejections(root.path, 'observed', listing.files),
+        (await readRejections(root.path, 'observed', listing.files)).filter(
+          ({ other_kind }) =>
+            other_kind === undefined || root.heads.get(other_kind.storm_date)?.provenance === other_kind.source,
+        ),
       );
       root.check();
       const { files, failed } = await downloadAll({ files: wanted, folder, network: { signal } });

@@ -80,7 +80,7 @@ async function processAndArchive(context: Context, { scan, input }: ReadScan, be
   const { root } = context;
   const storm_date = dateOf(context, scan.scan_id);
   const provenance = input.simulated ? 'simulated' : 'observed';
-  refuseOtherProvenance(context, storm_date, scan.scan_id, provenance);
+  refuseOtherProvenance(context, storm_date, scan.mesh.location, provenance);
   if (context.terrain === undefined) context.terrain = await readBlockage(root.engine, root.path);
   const { terrain } = context;
   const result = blamedOnMesh(scan, () =>

@@ -9,6 +9,7 @@ import { type SpcOutlook, spcOutlooks } from '../../schemas/tables/spc-outlooks.
 import { addDays } from '../../schemas/time.ts';
 import { sqlList } from '../duckdb.ts';
 import { type ForecastHour, firstOutlookDate, outlookRows } from '../forecast/outlook.ts';
+import { DERIVED_OUTLOOK, readInputVersions } from '../publish/derived.ts';
 import { readHead } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { readRows } from '../publish/tables.ts';
@@ -23,6 +24,7 @@ const SPC_DAYS = 8;
  * anything changed; null when no component is published, and so nothing to blend.
  */
 export async function publishOutlook(root: Root, now_ms: number): Promise<boolean | null> {
+  const made_from = await readInputVersions(root.path, DERIVED_OUTLOOK);
   const first_date = firstOutlookDate(now_ms);
   const last_date = addDays(first_date, SPC_DAYS);
   const climatology = await readUsualHail(root);
@@ -33,7 +35,7 @@ export async function publishOutlook(root: Root, now_ms: number): Promise<boolea
     `forecast_date BETWEEN '${first_date}' AND '${last_date}'`,
   );
   const hours = await forecastHours(root);
-  if (climatology === null && spc.length === 0 && hours.count === 0) return null;
+  if (Object.values(made_from).every((version) => version === 0)) return null;
   const provenance = combineProvenances([
     ...spc.map(({ data_source }) => data_source),
     ...(hours.provenance === null ? [] : [hours.provenance]),
@@ -46,6 +48,7 @@ export async function publishOutlook(root: Root, now_ms: number): Promise<boolea
     rows: flattened(cells),
     provenance: provenance ?? 'observed',
     state: null,
+    made_from,
   };
   return root.publishCollection('outlook', [segment], [], now_ms);
 }
@@ -62,8 +65,9 @@ async function forecastHours(root: Root): Promise<{
     `SELECT geohash4, epoch_ms(valid_time)::DOUBLE AS valid_time, hail_probability, data_source
      FROM read_parquet(${sqlList(paths)}) ORDER BY ${forecast.order}`,
   );
-  const columns = reader.getColumnsJS() as [string[], number[], (number | null)[], Provenance[]];
-  const [geohash4, valid_time, hail_probability, data_source] = columns;
+  // Without rows there are no columns: a forecast whose hours are all over has none.
+  const columns = reader.getColumnsJS() as Partial<[string[], number[], (number | null)[], Provenance[]]>;
+  const [geohash4 = [], valid_time = [], hail_probability = [], data_source = []] = columns;
   return {
     count: geohash4.length,
     provenance: data_source[0] ?? null,

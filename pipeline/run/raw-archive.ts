@@ -5,7 +5,7 @@ import { layout } from '../../schemas/layout.ts';
 import { provenanceOfDate } from '../../schemas/manifest.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { addDays, scanId, scanTime, stormDate, timestamp, utcDate } from '../../schemas/time.ts';
-import { BadInput, Conflict, Unreadable } from '../error.ts';
+import { BadInput, Conflict, PROVENANCE_STAGE, Unreadable } from '../error.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { readBounded } from '../read/file.ts';
@@ -22,6 +22,7 @@ import {
   rejectRaw,
   withoutKnown,
 } from '../sources/archive.ts';
+import { contentHash } from '../sources/integrity.ts';
 import { PROBSEVERE_PRODUCT, type SourceFile } from '../sources/names.ts';
 import { planScans, type ScanPlan } from '../sources/plan.ts';
 import type { ReadPool } from './read-pool.ts';
@@ -57,6 +58,8 @@ export interface RawArchive {
   readonly archived: Map<string, Promise<Map<string, SourceFile>>>;
   /** Provenance of the scans that were given for a storm date, as read from their files. */
   readonly provenances: Map<string, Provenance>;
+  /** Storm dates for which files of both provenances came: whose a file is follows from its content alone. */
+  readonly mixed: Set<string>;
   /** Place and reason of the postponed files that were reported, so that each is reported once. */
   readonly reported: Set<string>;
 }
@@ -85,7 +88,9 @@ export async function selectWorthwhile(
   const refused = [
     ...(await readRejections(root.path, 'observed', files)),
     ...(await readRejections(root.path, 'simulated', files)),
-  ];
+  ].filter(
+    ({ other_kind }) => other_kind === undefined || provenanceOn(context, other_kind.storm_date) === other_kind.source,
+  );
   const latest_ms = settings.now() + FUTURE_MAX_MS;
   const worthwhile: SourceFile[] = [];
   for (const file of files) {
@@ -133,12 +138,17 @@ export async function putAside(
 ): Promise<void> {
   const { root, settings } = context;
   root.check();
+  const storm_date = dateOf(context, scanId(file.time_ms));
+  const source = stage === PROVENANCE_STAGE ? provenanceOn(context, storm_date) : undefined;
+  if (source !== undefined) context.mixed.add(storm_date);
+  const own = source === undefined ? provenanceOfFile(context, file) : otherProvenance(source);
   const { rejection, isNew } = await rejectRaw({
     file,
     dataRoot: root.path,
-    provenance: provenanceOfFile(context, file) ?? 'observed',
+    provenance: own ?? 'observed',
     stage,
     reason,
+    ...(source === undefined ? {} : { other_kind: { storm_date, source } }),
     found_at_ms: settings.now(),
     move: settings.move_raw || isArchived(root, file),
   });
@@ -149,7 +159,12 @@ export async function putAside(
 /** Provenance of a file that was not read, as far as it follows from its place or its date. */
 function provenanceOfFile(context: RawArchive, file: SourceFile): Provenance | undefined {
   if (contains(join(context.root.path, layout.inbox('simulated')), file.location)) return 'simulated';
-  return provenanceOn(context, dateOf(context, scanId(file.time_ms)));
+  const storm_date = dateOf(context, scanId(file.time_ms));
+  return context.mixed.has(storm_date) ? undefined : provenanceOn(context, storm_date);
+}
+
+function otherProvenance(provenance: Provenance): Provenance {
+  return provenance === 'observed' ? 'simulated' : 'observed';
 }
 
 /** Provenance of a file that came before any scan of its date, as read from its content. */
@@ -222,6 +237,24 @@ export async function corrected(
   return files;
 }
 
+/** Given files; those of which several came for one product and time carry the hash of their content. */
+export async function withContentHashes(root: Root, files: readonly SourceFile[]): Promise<SourceFile[]> {
+  const isContested = (file: SourceFile) => file.correction === undefined && !isArchived(root, file);
+  const groups = Map.groupBy(files.filter(isContested), ({ product, time_ms }) => `${product} ${time_ms}`);
+  const hashed = new Map<SourceFile, SourceFile>();
+  for (const group of groups.values()) {
+    if (new Set(group.map(({ location }) => location)).size < 2) continue;
+    for (const file of group)
+      try {
+        hashed.set(file, { ...file, sha256: await contentHash(file.location, file.name) });
+      } catch (error) {
+        // Whoever reads it will say so.
+        if (!(error instanceof Unreadable)) throw error;
+      }
+  }
+  return files.map((file) => hashed.get(file) ?? file);
+}
+
 /** Copies a raw file into the archive, unless it is there. */
 export async function archiveFile(context: RawArchive, file: SourceFile, provenance: Provenance): Promise<void> {
   if (isArchived(context.root, file)) return;
@@ -283,12 +316,24 @@ export async function provenanceOfScans(readPool: ReadPool, scans: readonly Scan
   return null;
 }
 
-/** Refuses dates whose first scan is of another provenance before any work. */
-export async function refuseOtherProvenances(context: RawArchive, files: readonly SourceFile[]): Promise<void> {
+/**
+ * Reads of which provenance the scans given for a date are, before any work. Throws Conflict when the first and the last of a
+ * date are of the other one than it holds: then they all are, and somebody has to decide. A single stray file costs itself only.
+ */
+export async function learnProvenances(context: RawArchive, files: readonly SourceFile[]): Promise<void> {
   for (const [date, scans] of scansByDate(context, files)) {
     if (context.provenances.has(date)) continue;
-    const provenance = await provenanceOfScans(context.readPool, scans);
-    if (provenance !== null) refuseOtherProvenance(context, date, scans[0]?.scan_id ?? date, provenance);
+    const first = await provenanceOfScans(context.readPool, scans);
+    if (first === null) continue;
+    const expected = provenanceOn(context, date);
+    context.provenances.set(date, expected ?? first);
+    if (expected === undefined || expected === first || context.settings.each_scan) continue;
+    if ((await provenanceOfScans(context.readPool, scans.toReversed())) === expected) continue;
+    throw new Conflict(
+      'publish',
+      date,
+      `holds ${expected} data and ${scans[0]?.mesh.location} is ${first}, expected one kind per storm date (--replace takes the ${expected} data away first)`,
+    );
   }
 }
 
@@ -304,24 +349,16 @@ export function dateOf({ settings }: RawArchive, scan_id: string): string {
 }
 
 /**
- * Throws Conflict when a scan is not of the provenance that its storm date takes: that of what is published or, before
+ * Throws BadInput for a MESH file that is not of the provenance that its storm date takes: that of what is published or, before
  * anything is, that of the first scan read, which is then that of the date.
  */
-export function refuseOtherProvenance(
-  context: RawArchive,
-  storm_date: string,
-  scan_id: string,
-  given: Provenance,
-): void {
-  const expected = provenanceOn(context, storm_date);
-  context.provenances.set(storm_date, expected ?? given);
-  if (expected === undefined || expected === given) return;
-  const isPublished = (context.root.heads.get(storm_date)?.scan_count ?? 0) > 0;
-  throw new Conflict(
-    'publish',
-    storm_date,
-    isPublished
-      ? `holds ${expected} data and the new scan is ${given}, expected one kind per storm date (--replace takes the ${expected} data away first)`
-      : `scan ${scan_id} is ${given} and another of the date is ${expected}, expected one kind per storm date`,
+export function refuseOtherProvenance(context: RawArchive, storm_date: string, mesh: string, given: Provenance): void {
+  const expected = provenanceOn(context, storm_date) ?? given;
+  context.provenances.set(storm_date, expected);
+  if (expected === given) return;
+  throw new BadInput(
+    PROVENANCE_STAGE,
+    mesh,
+    `${given} data, expected ${expected} data as storm date ${storm_date} holds (hail-pipeline ingest --replace takes those away)`,
   );
 }

@@ -44,7 +44,7 @@ export function openReading(
 ): Reading {
   const running = new Map<string, Promise<ScanInput>>();
   const start = (scan: ScanPlan): Promise<ScanInput> => {
-    const key = `${scan.scan_id} ${scan.inputs}`;
+    const key = keyOf(scan);
     const begin = async () =>
       readPool.read({ ...scanFiles(scan, storm_day_start_hour), paints_reflectivity: await paints(scan) });
     const read = running.get(key) ?? begin();
@@ -70,10 +70,15 @@ export function openReading(
       pile.remove(dropped);
       return read(planned, upcoming, work);
     } finally {
-      running.delete(`${scan.scan_id} ${scan.inputs}`);
+      running.delete(keyOf(scan));
     }
   };
   return { read };
+}
+
+/** Two files of one name and size may be read for one scan, one after the other: their places tell them apart. */
+function keyOf(scan: ScanPlan): string {
+  return [scan.scan_id, ...filesOf(scan).map(({ location }) => location)].join(' ');
 }
 
 function scanFiles(scan: ScanPlan, storm_day_start_hour: number): ScanFiles {

@@ -3,14 +3,15 @@ import { basename, join } from 'node:path';
 import type { FeedFile } from '../collections/collection.ts';
 import type { Config } from '../config.ts';
 import { asUnreadable, costsItselfOnly, NotFound, Unreadable } from '../error.ts';
-import { filesBelow } from '../files.ts';
 import { type Log, silent } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
+import { EVENING_NOTES } from '../simulate/evening.ts';
+import { listFolder } from '../sources/folder.ts';
 import { parseModelKey } from '../sources/model-names.ts';
 import { openFeeds } from './all-feeds.ts';
 import { type FolderHours, readModelFolder } from './model-folder.ts';
 import { publishForecast } from './publish-forecast.ts';
-import { publishOutlook } from './publish-outlook.ts';
+import { refreshDerived } from './refresh-derived.ts';
 import { lookAt, publishLook } from './schedule.ts';
 import { type TakenFile, takeFeedFiles } from './take-feed-files.ts';
 
@@ -45,18 +46,28 @@ export async function refreshFeeds(config: Config, names: readonly string[], log
       files.push(...outcome.files);
       for (const name of outcome.changed) changed.add(name);
     }
-    return { files, changed: [...changed], failed };
+    return withDerived(root, config, log, { files, changed: [...changed], failed });
   });
 }
 
 /** Reads the files of feeds in a folder, at any depth, and publishes what is new; what they are is told by their names. */
 export async function takeFeedFolder(config: Config, folder: string, log: Log): Promise<FeedsReport> {
-  const all = await filesBelow(folder);
-  if (all.length === 0) throw new NotFound('feeds', folder, 'holds no files, expected files of feeds');
+  // Raw files of radar products are no business of the feeds: an evening of `simulate` holds both.
+  const { files: radar, unknown, unreadable } = await listFolder(folder);
+  const all = unknown.filter((name) => !EVENING_NOTES.includes(name));
+  if (all.length + unreadable.length === 0)
+    throw new NotFound(
+      'feeds',
+      folder,
+      `holds ${radar.length === 0 ? 'no files' : `${radar.length} radar files only`}, expected files of feeds`,
+    );
   const names = all.filter((name) => parseModelKey(name) === null);
   const models = names.length < all.length ? await readModelFolder(folder, log) : NO_MODELS;
   return withRoot(config, async (root) => {
-    const files = models.refused.map(({ path, reason }) => refusedFile(path, reason, 'forecast'));
+    const files = [
+      ...unreadable.map(({ key, reason }) => refusedFile(key, reason)),
+      ...models.refused.map(({ path, reason }) => refusedFile(path, reason, 'forecast')),
+    ];
     const changed = new Set<string>();
     const failed: { feed: string; reason: string }[] = [];
     for (const [model, hours] of models.hours) {
@@ -65,7 +76,7 @@ export async function takeFeedFolder(config: Config, folder: string, log: Log): 
       });
       if (failure !== null) failed.push({ feed: model, reason: failure });
     }
-    for await (const { batch, refused } of batchesOf(folder, names)) {
+    for await (const { batch, refused } of batchesOf(folder, names, config.now())) {
       const failure = await attempted(async () => {
         const taken = await takeFeedFiles(root, batch, { now_ms: config.now(), provenance: 'observed' });
         files.push(...taken.files);
@@ -74,10 +85,18 @@ export async function takeFeedFolder(config: Config, folder: string, log: Log): 
       files.push(...refused);
       if (failure !== null) failed.push({ feed: 'files', reason: failure });
     }
-    if (changed.has('outlooks') || changed.has('forecast'))
-      if (await publishOutlook(root, config.now())) changed.add('outlook');
-    return { files, changed: [...changed], failed };
+    return withDerived(root, config, log, { files, changed: [...changed], failed });
   });
+}
+
+/** Makes what follows from what was read, and from what an earlier run left undone. */
+async function withDerived(root: Root, { now }: Config, log: Log, report: FeedsReport): Promise<FeedsReport> {
+  const { changed, failed } = await refreshDerived(root, now(), log);
+  return {
+    ...report,
+    changed: [...new Set([...report.changed, ...changed])],
+    failed: [...report.failed, ...failed.map(({ table, reason }) => ({ feed: table, reason }))],
+  };
 }
 
 /** Does what one thing of many needs; returns why that cannot be done, which costs it only. */
@@ -98,11 +117,11 @@ interface Batch {
 }
 
 /** Files of a folder, some at a time, so that a folder of any size takes no more memory than a batch. */
-async function* batchesOf(folder: string, names: readonly string[]): AsyncGenerator<Batch> {
+async function* batchesOf(folder: string, names: readonly string[], now_ms: number): AsyncGenerator<Batch> {
   let next: Batch = { batch: [], refused: [] };
   let bytes = 0;
   for (const name of names) {
-    const file = await readFeedFile(folder, name);
+    const file = await readFeedFile(folder, name, now_ms);
     if ('refused' in file) next.refused.push(file);
     else next.batch.push(file);
     bytes += 'refused' in file ? 0 : file.bytes.length;
@@ -114,13 +133,15 @@ async function* batchesOf(folder: string, names: readonly string[]): AsyncGenera
   yield next;
 }
 
-/** A file as it came: when its time says, because texts name no year and lists no day. One that cannot be had costs itself only. */
-async function readFeedFile(folder: string, name: string): Promise<FeedFile | TakenFile> {
+/** A file as it came: when its time says but not after the data clock, because texts name no year and lists no day. One that cannot be had costs itself only. */
+async function readFeedFile(folder: string, name: string, now_ms: number): Promise<FeedFile | TakenFile> {
   const path = join(folder, name);
   try {
-    const { size, mtimeMs } = await fs.stat(path);
+    const found = await fs.stat(path);
+    const { size, mtimeMs } = found;
+    if (!found.isFile()) return refusedFile(name, 'is no file, expected one of a feed');
     if (size > MAX_FILE_BYTES) return refusedFile(name, `${size} bytes, expected at most ${MAX_FILE_BYTES}`);
-    return { name: basename(name), bytes: await fs.readFile(path), received_ms: Math.floor(mtimeMs) };
+    return { name: basename(name), bytes: await fs.readFile(path), received_ms: Math.min(Math.floor(mtimeMs), now_ms) };
   } catch (error) {
     const fault = asUnreadable(path, error);
     if (fault instanceof Unreadable) return refusedFile(name, fault.reason);

@@ -3,6 +3,7 @@ import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { neverLookedAt, readFeedStates, removeFeedStates, stateAfter, writeFeedStates } from './feed-states.ts';
 import { pause } from './pause.ts';
+import { refreshDerived } from './refresh-derived.ts';
 import type { Arrived, Outcome, ScheduledFeed } from './scheduled-feed.ts';
 
 /** After a failure a feed is looked at again as soon as this, whatever its pace. */
@@ -36,7 +37,7 @@ export interface ScheduleRequest {
 /** Feeds that are looked at in the background, each at its own pace. */
 export interface Schedule {
   /**
-   * Publishes what the looks since the last call brought, and writes down how the feeds are. A fault that may pass is thrown,
+   * Publishes what the looks since the last call brought and what follows from it, and writes down how the feeds are. A fault that may pass is thrown,
    * and the same is published with the next call; what is wrong with one feed costs that feed only.
    */
   readonly workOff: (root: Root) => Promise<void>;
@@ -47,15 +48,20 @@ export function startSchedule(request: ScheduleRequest): Schedule {
   const { feeds, log } = request;
   const arrived: Waiting[] = [];
   const reported = new Set<string>();
+  // An earlier run may have been killed between a table and one that is made from it.
+  let derives = true;
   for (const feed of feeds) void keepLooking(feed, request, (look) => arrived.push(look));
   return {
     workOff: async (root) => {
-      await ensureStates(root, request);
+      if (feeds.length > 0) await ensureStates(root, request);
       for (let look = arrived[0]; look !== undefined; look = arrived[0]) {
-        const { failure } = await publishLook(root, look, log, reported);
+        const { failure, changed } = await publishLook(root, look, log, reported);
+        derives ||= changed.length > 0;
         arrived.shift();
         look.done(failure === null);
       }
+      if (derives) await refreshDerived(root, request.now(), log);
+      derives = false;
     },
   };
 }

@@ -35,6 +35,7 @@ export function openSession(root: Root, readPool: ReadPool, settings: SessionSet
     settings,
     archived: new Map(),
     provenances: new Map(),
+    mixed: new Set(),
     reported: new Set<string>(),
     tracking: emptyTrackingState,
     terrain: undefined,

@@ -58,8 +58,7 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
         : pollBucket(config, { products: source.products, opened, log, every_ms, signal });
     return gathered(found);
   };
-  const opened = openFeeds(config, feeds, log, { signal });
-  const schedule = opened.length === 0 ? null : startSchedule({ feeds: opened, now, log, signal });
+  const schedule = startSchedule({ feeds: openFeeds(config, feeds, log, { signal }), now, log, signal });
   try {
     await follow({ open, arrivals, schedule, log, tell, every_ms, raw_keep_days, signal });
     log.info('Stream:Stop', {});

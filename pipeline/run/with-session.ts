@@ -2,6 +2,7 @@ import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 import { startReadPool } from './read-pool.ts';
+import { refreshDerived } from './refresh-derived.ts';
 import { openSession, type Session } from './session.ts';
 
 /** What one piece of work needs of a session; everything else is a setting. */
@@ -15,7 +16,7 @@ export interface SessionNeeds {
   readonly log: Log;
 }
 
-/** Opens the data root and a session on it for one piece of work, and closes both whatever becomes of the work. */
+/** Opens the data root and a session on it for one piece of work, makes what follows from it, and closes both in any case. */
 export async function withSession<T>(
   config: Config,
   { holder, threads, move_raw, log }: SessionNeeds,
@@ -26,7 +27,9 @@ export async function withSession<T>(
   const readers = startReadPool(threads);
   try {
     const settings = { storm_day_start_hour, now, log, move_raw, raw_keep_days, reflectivity_keep_hours };
-    return await work(root, openSession(root, readers, { ...settings, each_scan: false }));
+    const result = await work(root, openSession(root, readers, { ...settings, each_scan: false }));
+    await refreshDerived(root, now(), log);
+    return result;
   } finally {
     await readers.close();
     await root.close();

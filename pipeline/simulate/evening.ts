@@ -11,6 +11,11 @@ import { scanTimes } from './scan-times.ts';
 import type { Scenario } from './scenario.ts';
 import { truthCsv } from './truth.ts';
 
+const EVENING_FILE = 'evening.json';
+const TRUTH_FILE = 'truth.csv';
+/** Files of an evening at the top of its folder that no source has: which evening it is, and its storms. */
+export const EVENING_NOTES: readonly string[] = [EVENING_FILE, TRUTH_FILE];
+
 /** Rises whenever the same number would give other weather or other bytes. */
 export const SIMULATOR_VERSION = 2;
 
@@ -51,7 +56,7 @@ export async function* writeEvening(scenario: Scenario, options: EveningOptions)
     yield { number: i + 1, of: times.length, ...(await writeScan(scenario, scan_time, out, products)) };
   if (options.feeds !== false)
     for (const file of feedFiles(scenario, from_ms, to_ms)) await writeWhole(join(out, file.path), file.text);
-  if (options.truth === true) await writeWhole(join(out, 'truth.csv'), truthCsv(scenario, times));
+  if (options.truth === true) await writeWhole(join(out, TRUTH_FILE), truthCsv(scenario, times));
 }
 
 /** What an evening holds on disk: its scans, their files, how many of these were there before, and their size. */
@@ -140,7 +145,7 @@ async function writeWhole(path: string, content: Uint8Array | string): Promise<v
 
 /** Makes a folder the scenario's own, or checks that it is. */
 async function claimFolder(scenario: Scenario, out: string): Promise<void> {
-  const path = join(out, 'evening.json');
+  const path = join(out, EVENING_FILE);
   const mine = `${JSON.stringify(passport(scenario), null, 2)}\n`;
   let known: string;
   try {

@@ -2,7 +2,7 @@ import { readFile, rm, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { layout } from '../../schemas/layout.ts';
-import type { Provenance } from '../../schemas/provenance.ts';
+import { Provenance } from '../../schemas/provenance.ts';
 import { timestamp, utcDate } from '../../schemas/time.ts';
 import { Unreadable } from '../error.ts';
 import { copyDurably, hashOf, isMissing, makeFolder, namesIn, replaceFile, sizeOf } from '../files.ts';
@@ -18,6 +18,10 @@ export const Rejection = z.object({
   found_at: z.string().meta({ description: 'Data clock when it was refused.' }),
   bytes: z.int().nonnegative(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  other_kind: z.object({ storm_date: z.string(), source: Provenance }).optional().meta({
+    description:
+      'Of a file that was refused because its storm date held data of the other kind: that date and the kind it held. The refusal lasts as long as it does.',
+  }),
 });
 export type Rejection = z.infer<typeof Rejection>;
 
@@ -131,6 +135,8 @@ export interface RejectRaw {
   readonly reason: string;
   /** Data clock, epoch milliseconds. */
   readonly found_at_ms: number;
+  /** The date and kind for whose sake it is refused; undefined for a fault of its own. */
+  readonly other_kind?: Rejection['other_kind'];
   /** False copies and leaves the file where it is: a folder named with `--from` is only read. */
   readonly move: boolean;
 }
@@ -141,7 +147,7 @@ export interface RejectRaw {
  * Returns what is recorded, and whether that is new: the same content is reported once.
  */
 export async function rejectRaw(given: RejectRaw): Promise<{ readonly rejection: Rejection; readonly isNew: boolean }> {
-  const { file, dataRoot, provenance, stage, reason, found_at_ms, move } = given;
+  const { file, dataRoot, provenance, stage, reason, other_kind, found_at_ms, move } = given;
   const folder = join(dataRoot, layout.rejected(provenance));
   const sha256 = await hashOf(file.location);
   const known = await knownRejection(folder, file.name, sha256);
@@ -152,6 +158,7 @@ export async function rejectRaw(given: RejectRaw): Promise<{ readonly rejection:
     found_at: timestamp(found_at_ms),
     bytes: file.bytes,
     sha256,
+    ...(other_kind === undefined ? {} : { other_kind }),
   };
   if (!known) {
     await makeFolder(folder);

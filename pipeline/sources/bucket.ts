@@ -4,7 +4,7 @@ import { addDays, utcDate } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { DRAFT_SUFFIX, makeFolder, moveDurably, sizeOf, sync } from '../files.ts';
 import { type Answer, get, type Network, refusal } from './http.ts';
-import { faultOf } from './integrity.ts';
+import { faultOf, MAX_UNPACKED_BYTES } from './integrity.ts';
 import { type ListingPage, parseListing } from './listing.ts';
 import { baseName, bucketPrefix, bucketStem, parseName, type SourceFile } from './names.ts';
 import { inParallel } from './parallel.ts';
@@ -137,6 +137,8 @@ export async function downloadFile(file: BucketFile, folder: string, network: Ne
 
 async function fetchWhole(file: BucketFile, location: string, network: Network): Promise<void> {
   if (file.bytes === 0) throw new Unavailable(file.location, 'object is empty, expected a raw file');
+  if (file.bytes > MAX_UNPACKED_BYTES)
+    throw new Unavailable(file.location, `listed with ${file.bytes} bytes, expected at most ${MAX_UNPACKED_BYTES}`);
   const part = `${location}.${versionWord(file)}${DRAFT_SUFFIX}`;
   await makeFolder(dirname(location));
   await dropOtherParts(location, part);

@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { asUnreadable, PipelineError, Unreadable } from '../error.ts';
+import { asUnreadable, NotFound, PipelineError, Unreadable } from '../error.ts';
 import { DRAFT_SUFFIX, isMissing } from '../files.ts';
 import { baseName, parseName, type SourceFile } from './names.ts';
 
@@ -30,7 +30,7 @@ export interface UnreadableEntry {
  * All raw files below a folder, at any depth.
  * Hidden entries and unfinished `.part` files are not looked at. A link to a file counts as the file;
  * a link to a folder is reported as unknown, because it may lead in a circle. What cannot be read costs itself only.
- * Throws PipelineError when `root` is not a folder that can be read.
+ * Throws NotFound when `root` is not there, PipelineError when it is not a folder that can be read.
  */
 export async function listFolder(root: string): Promise<FolderListing> {
   const absolute = resolve(root);
@@ -73,7 +73,10 @@ async function entriesOf(root: string, folder: string): Promise<Dirent[] | Unrea
     if (folder !== '' && isMissing(cause)) return [];
     const unreadable = asUnreadable(join(root, folder), cause);
     if (folder !== '' && unreadable instanceof Unreadable) return unreadable;
-    throw new PipelineError('sources', join(root, folder), 'is not a folder that can be read', { cause });
+    if (isMissing(cause)) throw new NotFound('sources', root, 'is not there, expected a folder', { cause });
+    // ENOTDIR: something is there, and it is no folder.
+    const reason = unreadable instanceof Unreadable && !unreadable.is_gone ? unreadable.reason : 'is no folder';
+    throw new PipelineError('sources', root, `${reason}, expected a folder that can be read`, { cause });
   }
 }
 

@@ -1,11 +1,14 @@
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
+import { asUnreadable } from '../error.ts';
+import { hashOf } from '../files.ts';
 
 /** No MRMS grid unpacks to more (24.5 million pixels of 24 bits, not even compressed, are 74 MB). */
-const MAX_UNPACKED_BYTES = 256 * 2 ** 20;
+export const MAX_UNPACKED_BYTES = 256 * 2 ** 20;
 const MAX_JSON_BYTES = 64 * 2 ** 20;
 const GRIB_HEADER_BYTES = 16;
 /** A byte-range download one byte too long leaves a stray byte after a message: a real HRRR subset has them. */
@@ -44,6 +47,21 @@ async function gzipFault(path: string): Promise<string | null> {
 }
 
 class TooLarge extends Error {}
+
+/**
+ * SHA-256 of what a file holds, hex: of a `.gz` file unpacked, so that two ways of packing are one content. A file that does not
+ * unpack is hashed as it is. Throws Unreadable when it cannot be read.
+ */
+export async function contentHash(path: string, name: string): Promise<string> {
+  try {
+    if (!name.endsWith('.gz') || (await gzipFault(path)) !== null) return await hashOf(path);
+    const hash = createHash('sha256');
+    await pipeline(createReadStream(path), createGunzip(), hash);
+    return hash.digest('hex');
+  } catch (error) {
+    throw asUnreadable(path, error);
+  }
+}
 
 async function gribFault(path: string): Promise<string | null> {
   const handle = await open(path, 'r');

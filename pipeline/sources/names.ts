@@ -15,6 +15,8 @@ export interface SourceFile {
   readonly location: string;
   /** Time of the last change to its content, epoch milliseconds, where the source says it. */
   readonly modified_ms?: number;
+  /** Hash of its unpacked content, where several files of its product and time were given. */
+  readonly sha256?: string;
   /** Of a file that took the place of another one of its name: it goes before its predecessor. */
   readonly correction?: Correction;
 }

@@ -40,23 +40,31 @@ export interface ScanPlans {
   readonly scans: readonly ScanPlan[];
   /** Valid files that no scan takes (companions without a scan, MESH_Max …): kept and reported. */
   readonly unused: readonly SourceFile[];
-  /** Further files of a product and time that is already there. */
+  /** Further files of a product and time that is already there, with the same content as far as that was looked at. */
   readonly duplicates: readonly SourceFile[];
+  /** Further files of a product and time whose content differs from that of the file that was taken. */
+  readonly contradicting: readonly Contradiction[];
+}
+
+/** Two files of one product and time that say different things. */
+export interface Contradiction {
+  readonly file: SourceFile;
+  readonly taken: SourceFile;
 }
 
 /**
  * What to make from these files: one scan per MESH file with its companions, the newest of each product
  * that is not after the scan and at most 150 s older (ProbSevere: 5 min). A pure function of the set of files:
  * neither order nor repetition matters. Of several files of one product and second the largest is taken
- * (a cut-off copy never wins), then the first by name, key and place; but a correction goes before what it corrects, the
+ * (a cut-off copy never wins), then the first by name, content, key and place; but a correction goes before what it corrects, the
  * latest first.
  */
 export function planScans(files: readonly SourceFile[]): ScanPlans {
-  const { kept, duplicates } = withoutDuplicates(files);
+  const { kept, duplicates, contradicting } = withoutDuplicates(files);
   const byProduct = Map.groupBy(kept, (file) => file.product);
   const scans = (byProduct.get(SCAN_PRODUCT) ?? []).map((mesh) => planScan(mesh, byProduct));
   const used = new Set(scans.flatMap(filesOf));
-  return { scans, unused: kept.filter((file) => !used.has(file)), duplicates };
+  return { scans, unused: kept.filter((file) => !used.has(file)), duplicates, contradicting };
 }
 
 /** Every raw file of a scan, MESH first. */
@@ -118,18 +126,21 @@ export function planRun(scans: readonly ScanPlan[], committed: readonly Committe
   };
 }
 
-function withoutDuplicates(files: readonly SourceFile[]): { kept: SourceFile[]; duplicates: SourceFile[] } {
+function withoutDuplicates(files: readonly SourceFile[]) {
   const kept: SourceFile[] = [];
   const duplicates: SourceFile[] = [];
+  const contradicting: Contradiction[] = [];
   const places = new Set<string>();
   for (const file of files.toSorted(preferred)) {
     if (places.has(file.location)) continue;
     places.add(file.location);
     const before = kept.at(-1);
-    if (before && before.time_ms === file.time_ms && before.product === file.product) duplicates.push(file);
-    else kept.push(file);
+    if (before?.time_ms !== file.time_ms || before.product !== file.product) kept.push(file);
+    else if (before.sha256 === undefined || file.sha256 === undefined || before.sha256 === file.sha256)
+      duplicates.push(file);
+    else contradicting.push({ file, taken: before });
   }
-  return { kept, duplicates };
+  return { kept, duplicates, contradicting };
 }
 
 function preferred(a: SourceFile, b: SourceFile): number {
@@ -139,6 +150,7 @@ function preferred(a: SourceFile, b: SourceFile): number {
     (b.correction?.time_ms ?? 0) - (a.correction?.time_ms ?? 0) ||
     b.bytes - a.bytes ||
     textOrder(a.name, b.name) ||
+    textOrder(a.sha256 ?? '', b.sha256 ?? '') ||
     textOrder(a.key, b.key) ||
     textOrder(a.location, b.location)
   );

@@ -18,7 +18,8 @@ export const ConvectiveOutlook = z.object({
   }),
   hail_probability_pct: hazard('Probability of hail of an inch or more'),
   hail_significant: z.boolean().nullable().meta({
-    description: 'Inside the area of significant hail: SIGN until March 2026, CIG1 and up since. Null as above.',
+    description:
+      'Inside the area of significant hail: SIGN until March 2026, CIG1 and up since. False also where the forecast has no such area at all. Null as above.',
   }),
   tornado_probability_pct: hazard('Probability of a tornado'),
   wind_probability_pct: hazard('Probability of damaging wind'),

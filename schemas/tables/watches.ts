@@ -24,7 +24,9 @@ export const Watch = z.object({
   number: count('Number of the watch or discussion within its year.'),
   issued_at: instant('When the newest of its products was issued.'),
   begins_at: instant('Start of its validity; null for a cancellation.').nullable(),
-  expires_at: instant('End of its validity; for a cancelled watch the moment of the cancellation.'),
+  expires_at: instant(
+    'End of its validity; for a cancelled watch the moment of the cancellation, for a replaced one the issue of the one that replaces it.',
+  ),
   headline: text('Line that says what it is about; of a discussion the CONCERNING line.'),
   areas: text('Areas in words.').nullable(),
   watch_probability_pct: percent('Probability that a watch follows; discussions only.').nullable(),

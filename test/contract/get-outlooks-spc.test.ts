@@ -132,6 +132,37 @@ test('GET /v1/outlooks/spc has null for a hazard whose layer has not come, and f
   t.deepEqual((await ask(significant)).outlook, { ...NOTHING, hail_significant: true });
 });
 
+const withoutSignificant = PRODUCT.filter(({ name }) => !name.includes('cighail'));
+
+test('GET /v1/outlooks/spc says that no significant hail is forecast where an issue came whole, without such a layer', async (t) => {
+  const service = await serve(t, withoutSignificant);
+  for (const place of [IN, EDGE, OUT]) t.is((await ask(service, place)).outlook.hail_significant, false);
+});
+
+for (const [title, files] of [
+  ['a layer of the issue has not come', withoutSignificant.filter(({ name }) => !name.includes('wind'))],
+  [
+    'a layer is of an earlier issue',
+    [
+      ...withoutSignificant.filter(({ name }) => !name.includes('wind')),
+      layer('wind', [], { issue: '202605011630', valid: '202605011630' }),
+    ],
+  ],
+  [
+    'an area of a layer was refused',
+    [
+      ...withoutSignificant.filter(({ name }) => !name.includes('torn')),
+      layer('torn', [
+        ['0.02', INNER],
+        ['0.10', [INNER[0], INNER[2], INNER[1], INNER[3], INNER[0]] as number[][]],
+      ]),
+    ],
+  ],
+] as const)
+  test(`GET /v1/outlooks/spc does not know about significant hail without its layer when ${title}`, async (t) => {
+    t.is((await ask(await serve(t, files))).outlook.hail_significant, null);
+  });
+
 const crossing = [
   [-90, 40],
   [-89, 41],

@@ -88,6 +88,21 @@ test('a report has the identifier that the Iowa archive gives its product', (t) 
   t.is(rows[0]?.is_measured, true);
 });
 
+for (const head of ['..TIME..   ...EVENT...', '...TIME...   ..EVENT..', 'TIME        EVENT', '.TIME.    ....EVENT....'])
+  test(`reports below '${head}' are read: the words say where they begin, not the dots`, (t) => {
+    const text = product(HAIL).toString();
+    const other = text.replace('..TIME...   ...EVENT...', head);
+    t.deepEqual(readLsrText(Buffer.from(other), 'x', NOW), readLsrText(product(HAIL), 'x', NOW));
+  });
+
+for (const [title, text] of [
+  ['below whose columns nothing stands', product('')],
+  ['without its head of columns', Buffer.from(product(HAIL).toString().replace('..TIME...   ...EVENT...', ''))],
+] as const)
+  test(`a text of reports ${title} is refused, not read as no reports`, (t) => {
+    t.throws(() => readLsrText(text, 'x', NOW), { instanceOf: BadInput, message: /x: no report, expected lines/ });
+  });
+
 test('a time after midnight UTC and an event of the day before keep their own dates', (t) => {
   const late = HAIL.replace('0915 AM', '1159 PM').replace('05/01/2024', '04/30/2024');
   t.is(minuteOf(readLsrText(product(late), 'x', NOW).rows[0]!.time), '2024-05-01T04:59Z');

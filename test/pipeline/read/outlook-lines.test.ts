@@ -29,8 +29,8 @@ const OMAHA = [-98, 41.2];
 const ATLANTA = [-84.39, 33.75];
 
 function area(...lines: Ring[]): MultiPolygon {
-  const polygons = assembleLines(lines);
-  if (typeof polygons === 'string') throw new Error(polygons);
+  const { polygons, refused } = assembleLines(lines);
+  if (refused[0] !== undefined) throw new Error(refused[0]);
   return polygons;
 }
 
@@ -83,15 +83,13 @@ test('a ring left open by a few kilometres in the middle of the country is close
 
 test('a line that ends in the middle of the country is refused', (t) => {
   t.regex(
-    String(
-      assembleLines([
-        [
-          [-95, 27],
-          [-97, 35],
-          [-96, 42],
-        ],
-      ]),
-    ),
+    assembleLines([
+      [
+        [-95, 27],
+        [-97, 35],
+        [-96, 42],
+      ],
+    ]).refused.join(),
     /^line ends at -96 42, \d+ km inside the outlook domain$/,
   );
 });
@@ -121,7 +119,7 @@ test('a line outside of the country bounds no area', (t) => {
         [-60, 40],
       ],
     ]),
-    [],
+    { polygons: [], refused: [] },
   );
 });
 
@@ -156,8 +154,58 @@ for (const [title, line, reason] of [
   ],
 ] as const)
   test(`a line of ${title} is refused`, (t) => {
-    t.is(assembleLines([line.map((position) => [...position])]), reason);
+    t.deepEqual(assembleLines([line.map((position) => [...position])]), { polygons: [], refused: [reason] });
   });
+
+const CROSSED: Ring = [
+  [-90, 33],
+  [-89, 34],
+  [-90, 34],
+  [-89, 32],
+  [-90, 33],
+];
+const UNFINISHED: Ring = [
+  [-95, 27],
+  [-97, 35],
+  [-96, 42],
+];
+/** Counter-clockwise square in the one of Kansas. */
+const HOLE: Ring = [
+  [-99.5, 37.5],
+  [-98.5, 37.5],
+  [-98.5, 38.5],
+  [-99.5, 38.5],
+  [-99.5, 37.5],
+];
+
+test('a ring that cannot be used costs itself, and the other areas of its group stay', (t) => {
+  const { polygons, refused } = assembleLines([SQUARE, CROSSED]);
+  t.true(holds(polygons, KANSAS));
+  t.regex(refused.join('; '), /^rings 0 and 0 cross or overlap near -\d+ \d+$/);
+  t.deepEqual(assembleLines([SQUARE], [CROSSED.slice(0, 3)]).polygons, polygons);
+});
+
+test('a line from border to border that cannot be used costs those that bound an area with it, not the closed ones', (t) => {
+  for (const { polygons, refused } of [
+    assembleLines([NORTHWARD, UNFINISHED, SQUARE]),
+    assembleLines([NORTHWARD, SQUARE], [UNFINISHED]),
+  ]) {
+    t.deepEqual(
+      [KANSAS, ATLANTA, DENVER].map((place) => holds(polygons, place)),
+      [true, false, false],
+    );
+    t.regex(refused.join('; '), /other lines from border to border/);
+  }
+});
+
+test('a hole that cannot be used costs the area around it: nothing is claimed where there may be none', (t) => {
+  const broken = HOLE.toSpliced(2, 1);
+  t.deepEqual(assembleLines([SQUARE], [broken]), {
+    polygons: [],
+    refused: ['an area in which a hole cannot be used'],
+  });
+  t.true(holds(area(SQUARE, HOLE), [-99.8, 38]));
+});
 
 test('the parts of a line and its reverse share no place, and together hold the country', (t) => {
   const inside = fc
@@ -193,9 +241,9 @@ test('whatever the lines are, they give valid polygons or a reason', (t) => {
     .map(([x, y]) => [x / 100, y / 100]);
   fc.assert(
     fc.property(fc.array(fc.array(position, { minLength: 1, maxLength: 8 }), { maxLength: 3 }), (lines) => {
-      const polygons = assembleLines(lines);
-      if (typeof polygons === 'string') t.true(polygons.length > 0);
-      else for (const polygon of polygons) t.is(isValidMultiPolygon([polygon]), null);
+      const { polygons, refused } = assembleLines(lines);
+      t.true(refused.every((reason) => reason.length > 0));
+      for (const polygon of polygons) t.is(isValidMultiPolygon([polygon]), null);
     }),
     { numRuns: 300 },
   );

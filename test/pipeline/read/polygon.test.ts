@@ -31,3 +31,39 @@ test('a repeated position is no corner, and the third number of a position is no
     positions: 4,
   });
 });
+
+for (const [title, ring] of [
+  [
+    'over the whole globe',
+    [
+      [-180, -90],
+      [180, -90],
+      [180, 90],
+      [-180, 90],
+      [-180, -90],
+    ],
+  ],
+  [
+    'across the date line',
+    [
+      [179, 51],
+      [-179, 51],
+      [-179, 52],
+      [179, 52],
+      [179, 51],
+    ],
+  ],
+  [
+    'larger than the country',
+    [
+      [-130, 20],
+      [-60, 20],
+      [-60, 55],
+      [-130, 55],
+      [-130, 20],
+    ],
+  ],
+] as const)
+  test(`a polygon ${title} is refused with its span`, (t) => {
+    t.regex(String(checkPolygon([ring])), /^spans \d+ degrees, expected at most 60/);
+  });

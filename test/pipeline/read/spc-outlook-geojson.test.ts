@@ -148,7 +148,12 @@ for (const [title, properties, geometry, reason] of [
   ['without label', { LABEL: undefined }, undefined, 'properties.LABEL: invalid input'],
   ['without time', { VALID: undefined }, undefined, 'properties.VALID: invalid input'],
   ['of the 31st of June', { ISSUE: '202506311954' }, undefined, 'times are 202506311954'],
-  ['that ends before it begins', { EXPIRE: '202506051200' }, undefined, 'valid from 202506052000 to 202506051200'],
+  [
+    'that ends before it begins',
+    { EXPIRE: '202506051200' },
+    undefined,
+    'valid from 2025-06-05T20:00:00Z to 2025-06-05T12:00:00Z, expected at most a day',
+  ],
   ['issued in the future', { ISSUE: '202506052054' }, undefined, 'issued 202506052054, which lies in the future'],
 ] as const)
   test(`an area ${title} is set aside, and the rest is not complete`, (t) => {
@@ -159,6 +164,31 @@ for (const [title, properties, geometry, reason] of [
       rows.map(({ label, is_complete }) => [label, is_complete]),
       [['SLGT', false]],
     );
+  });
+
+test('a polygon with a stray position costs itself, not the other polygons of its label', (t) => {
+  const stray = [SQUARE.toSpliced(1, 1, [-97, 350])];
+  const { rows, set_aside } = read(feature({}, { type: 'MultiPolygon', coordinates: [stray, [SQUARE]] }));
+  t.deepEqual(
+    set_aside.map(({ item }) => item),
+    ['feature 1 polygon'],
+  );
+  t.regex(set_aside[0]?.reason ?? '', /^position '\[-97,350\]', expected longitude and latitude/);
+  t.deepEqual(
+    rows.map(({ label, is_complete, geometry }) => [label, is_complete, multiPolygonFromWkt(geometry ?? '').length]),
+    [['ENH', false, 1]],
+  );
+});
+
+for (const [title, times] of [
+  ['ten days ahead', { VALID: '202506151200', EXPIRE: '202506161200' }],
+  ['for 48 hours', { VALID: '202506051200', EXPIRE: '202506071200' }],
+] as const)
+  test(`a layer of day 1 that is valid ${title} is refused by name`, (t) => {
+    t.throws(() => read(feature(times), feature({ ...times, LABEL: 'SLGT' })), {
+      instanceOf: BadInput,
+      message: /valid from 2025-06/,
+    });
   });
 
 test('a feature of the simulator is simulated, the next one is not', (t) => {

@@ -3,7 +3,7 @@ import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import test from 'ava';
 import { BadInput } from '../../../pipeline/error.ts';
 import { assembleLines } from '../../../pipeline/read/outlook-lines.ts';
-import { parseSections, readOutlookPoints } from '../../../pipeline/read/spc-outlook-points.ts';
+import { faultOfTimes, parseSections, readOutlookPoints } from '../../../pipeline/read/spc-outlook-points.ts';
 import { productLines } from '../../../pipeline/read/text-product.ts';
 import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
@@ -36,8 +36,8 @@ for (const name of NAMES)
       parseSections(productLines(bytesOf(name), name)).map(({ day, name: section, groups }) => ({
         day,
         section,
-        groups: groups.map(({ label, lines, unreadable }) => ({
-          label: unreadable.length === 0 ? label : unreadable,
+        groups: groups.map(({ label, lines, broken }) => ({
+          label: broken.length === 0 ? label : broken,
           lines: lines.length,
           points: lines.map((line) => line.length),
           closed: lines.map((line) => String(line[0]) === String(line.at(-1))),
@@ -51,13 +51,9 @@ for (const name of NAMES)
 for (const name of NAMES)
   sharedTest(`every area of ${name} is valid`, (t) => {
     for (const { day, name: section, groups } of parseSections(productLines(bytesOf(name), name))) {
-      const areas = groups.map(({ label, lines }) => ({ label, polygons: assembleLines(lines) }));
-      for (const { label, polygons } of areas)
-        t.is(
-          typeof polygons === 'string' ? polygons : isValidMultiPolygon(polygons),
-          null,
-          `${day} ${section} ${label}`,
-        );
+      const areas = groups.map(({ label, lines }) => ({ label, ...assembleLines(lines) }));
+      for (const { label, polygons, refused } of areas)
+        t.deepEqual([refused, isValidMultiPolygon(polygons)], [[], null], `${day} ${section} ${label}`);
     }
   });
 
@@ -194,6 +190,83 @@ for (const [title, group, reason] of [
       ],
     );
   });
+
+for (const [title, stray] of [
+  ['an unreadable position', '35009500 3500 36009500 36009400 35009400 35009500'],
+  ['a position that makes it cross itself', '35009500 36009400 36009500 35009400 35009500'],
+] as const)
+  test(`${title} costs the polygon that it stands in, not the others of its label`, (t) => {
+    const { rows, set_aside } = readOutlookPoints(outlook(`0.15   ${stray} 99999999 ${SQUARE}`), 'x', NOW);
+    t.deepEqual(
+      set_aside.map(({ item }) => item),
+      ["day 1 hail '0.15'"],
+    );
+    t.deepEqual(
+      rows.map(({ label, is_complete, geometry }) => [label, is_complete, geometry]),
+      [
+        ['0.15', false, 'MULTIPOLYGON (((-98 35, -97 35, -97 36, -98 36, -98 35)))'],
+        [null, true, null],
+      ],
+    );
+  });
+
+/** Times of an outlook of a day, from hours before (or after, below zero) the 12 UTC at which the day starts. */
+function faultAt(day: number, issued_h: number, begins_h = 0, ends_h = 24): string | null {
+  const start_ms = Date.parse('2026-05-10T12:00:00Z');
+  const HOUR_MS = 3_600_000;
+  return faultOfTimes(day, start_ms - issued_h * HOUR_MS, start_ms + begins_h * HOUR_MS, start_ms + ends_h * HOUR_MS);
+}
+
+test('the issues of every day that the Storm Prediction Center makes are taken, with their updates', (t) => {
+  for (const [issued_h, begins_h] of [
+    [6.3, 0],
+    [-0.8, 1],
+    [-4.4, 4.5],
+    [-7.9, 8],
+    [-12.8, 13],
+    [-20, 13],
+  ] as const)
+    t.is(faultAt(1, issued_h, begins_h), null, `${issued_h} h`);
+  for (const [day, issued_h] of [
+    [2, 30],
+    [2, 18.5],
+    [3, 52.5],
+    [3, 40.5],
+    [4, 75],
+    [5, 99],
+    [6, 123],
+    [7, 147],
+    [8, 171],
+  ] as const)
+    t.is(faultAt(day, issued_h), null, `day ${day}, ${issued_h} h`);
+});
+
+test('dates that no outlook of a day has are named', (t) => {
+  t.regex(faultAt(1, 240) ?? '', /^issued .* which is not day 1 then$/);
+  t.regex(faultAt(2, 240) ?? '', /not day 2 then/);
+  t.regex(faultAt(8, 195) ?? '', /not day 8 then/);
+  t.regex(faultAt(3, 6) ?? '', /not day 3 then/);
+  t.regex(faultAt(1, 6, -24) ?? '', /expected at most a day/);
+  t.regex(faultAt(2, 24, 0, 48) ?? '', /expected just a day/);
+  t.regex(faultAt(4, 75, 0, 26) ?? '', /expected an end at 12 UTC/);
+});
+
+for (const [title, validity] of [
+  ['ten days ahead', '111300Z - 121200Z'],
+  ['48 hours long', '011300Z - 031200Z'],
+] as const)
+  test(`an outlook of day 1 that is valid ${title} is refused`, (t) => {
+    const text = outlook(`0.15   ${SQUARE}`).toString().replace('011300Z - 021200Z', validity);
+    t.throws(() => readOutlookPoints(Buffer.from(text), 'x', NOW), {
+      instanceOf: BadInput,
+      message: /valid from 2021-06/,
+    });
+  });
+
+test('a section is known by its word, however many dots stand around it', (t) => {
+  const text = outlook(`0.15   ${SQUARE}`).toString().replace('... HAIL ...', '..HAIL....');
+  t.deepEqual(readOutlookPoints(Buffer.from(text), 'x', NOW), readOutlookPoints(outlook(`0.15   ${SQUARE}`), 'x', NOW));
+});
 
 test('a section that is not known is set aside', (t) => {
   const text = outlook('').toString().replace('... HAIL ...', '... LOCUSTS ...');

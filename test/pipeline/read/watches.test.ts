@@ -169,6 +169,55 @@ test('a cancellation ends its watch at the moment it is issued and keeps the out
   }
 });
 
+/** A later watch that takes the place of another, as the aviation text says it. */
+const replacing = (number: number, words: string) =>
+  SAW.replaceAll('100329', '100610')
+    .replace('WW 503 SEVERE TSTM NE SD 100335Z', `${words}\nWW ${number} TORNADO NE SD 100615Z`)
+    .replaceAll('SAW3', 'SAW4');
+
+for (const [title, text] of [
+  ['REPLACES WW', replacing(504, 'REPLACES WW 503..NE SD')],
+  ['several', replacing(504, 'REPLACES WW 502 AND 503')],
+  [
+    'the public text',
+    SEL.replaceAll(/100?\d{3}(?=\n)/g, '100610')
+      .replaceAll('503', '504')
+      .replace(
+        'AVIATION...',
+        'OTHER WATCH INFORMATION...This tornado watch replaces severe\nthunderstorm watch number 503.\n\nAVIATION...',
+      ),
+  ],
+] as const)
+  test(`a watch that another replaces ends at the issue of that one, in whatever order they come (${title})`, (t) => {
+    const products = [read(SAW), read(WWP), read(text)];
+    for (const order of [products, products.toReversed()]) {
+      const watches = joinWatches(order);
+      const replaced = watches.find(({ number }) => number === 503);
+      t.is(replaced?.expires_at, products[2]?.issued_ms);
+      t.is(replaced?.headline, 'Severe Thunderstorm Watch 503 NE SD replaced by watch 504');
+      t.false(replaced?.is_cancelled);
+      const other = watches.find(({ number }) => number === 504);
+      t.true((other?.expires_at ?? 0) > (products[2]?.issued_ms ?? 0));
+    }
+  });
+
+test('a simulated watch replaces no observed one, and none of another year', (t) => {
+  const text = replacing(504, 'REPLACES WW 503');
+  const ends = (...products: Parameters<typeof joinWatches>[0]) =>
+    joinWatches(products).find(({ number }) => number === 503)?.expires_at;
+  const alone = ends(read(SAW));
+  t.is(ends(read(SAW), read(text.replace('KWNS', 'KSIM'))), alone);
+  t.is(ends(read(SAW), readWatchProduct(Buffer.from(text), 'x', Date.parse('2022-07-10T06:10:00Z'))), alone);
+});
+
+test('hail, gusts and outline of a watch are read however many dots stand before them', (t) => {
+  const dotted = SAW.replaceAll('ALOFT..', 'ALOFT...')
+    .replaceAll('GUSTS..', 'GUSTS....')
+    .replace('LAT...LON', 'LAT..LON');
+  t.not(dotted, SAW);
+  t.deepEqual(read(dotted), read(SAW));
+});
+
 test('the same number a year later is another watch', (t) => {
   const next = readWatchProduct(Buffer.from(SAW), 'x', Date.parse('2022-07-10T03:30:00Z'));
   t.deepEqual(

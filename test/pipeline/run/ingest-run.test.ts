@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { openEngine } from '../../../pipeline/duckdb.ts';
-import { Conflict } from '../../../pipeline/error.ts';
 import { tablePaths } from '../../../pipeline/publish/compact.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { allRows } from '../../../pipeline/publish/merge.ts';
@@ -142,6 +141,59 @@ test('files that come twice in one folder are duplicates and change nothing', as
   const run = await ingest(root, (await listFolder(from)).files);
   t.is(run.duplicates, filesOf(scans).length);
   sameContent(t, await logicalContent(root), content);
+});
+
+test('two files of one time that say different things are named: the one that goes first by content is used, wherever they lie', async (t) => {
+  const [scan, other] = await scansBetween('00:00', '00:04');
+  const [mesh, later] = [scan?.files[0], other?.files[0]];
+  if (mesh === undefined || later === undefined) return t.fail();
+  // Bytes behind the end of a GRIB message are no fault: the same scan in two contents of one size.
+  const grid = gunzipSync(await fs.readFile(mesh.location));
+  const [one, two] = [await scratch(t, 'one'), await scratch(t, 'two')];
+  const pack = (tail: string) => gzipSync(Buffer.concat([grid, Buffer.from(tail)]), { level: 0 });
+  const contents: string[] = [];
+  for (const [first, second] of [
+    [one, two],
+    [two, one],
+  ]) {
+    const files = [await altered(first as string, mesh, pack('a')), await altered(second as string, mesh, pack('b'))];
+    const root = await scratch(t);
+    const run = await ingest(root, [...files, ...(scan?.files.slice(1) ?? [])]);
+    t.deepEqual([run.scans, run.duplicates], [1, 0]);
+    t.deepEqual(
+      run.rejected.map(({ file }) => file),
+      [mesh.name],
+    );
+    t.regex(
+      run.rejected[0]?.reason ?? '',
+      /^holds other content than '.*' of the same product and time, which is used/,
+    );
+    const [kept] = (await listFolder(join(root, 'archive', 'simulated'))).files.filter(
+      ({ name }) => name === mesh.name,
+    );
+    contents.push(
+      gunzipSync(await fs.readFile(kept?.location ?? ''))
+        .subarray(-1)
+        .toString(),
+    );
+    t.deepEqual((await ingest(root, files)).rejected, []);
+  }
+  t.is(contents[0], contents[1]);
+});
+
+test('one content packed in two ways is a duplicate, and a twin takes the place of a file that cannot be read', async (t) => {
+  const [scan] = await scansBetween('00:00', '00:02');
+  const mesh = scan?.files[0];
+  if (scan === undefined || mesh === undefined) return t.fail();
+  const anew = await packedAnew(t, scan);
+  const twice = await ingest(await scratch(t), [...scan.files, anew]);
+  t.deepEqual([twice.scans, twice.duplicates, twice.rejected], [1, 1, []]);
+  const larger = gzipSync(Buffer.alloc(4_000_000, 'no grid'), { level: 0 });
+  const broken = await altered(await scratch(t, 'broken'), mesh, larger);
+  const rescued = await ingest(await scratch(t), [...scan.files, broken]);
+  t.is(rescued.scans, 1);
+  t.deepEqual(rescued.rejected.length, 1);
+  t.notRegex(rescued.rejected[0]?.reason ?? '', /other content/);
 });
 
 test('a redo ends as soon as the memory is what it was, and later segments stay as they are', async (t) => {
@@ -288,21 +340,70 @@ test('with storm days that start at 12 UTC the evening is one storm date, and wo
   await t.throwsAsync(ingest(whole, scans), { message: /start at 12 UTC, expected 0/ });
 });
 
-test('scans of both kinds that arrive in one uncommitted hour are refused, and nothing of the hour is published', async (t) => {
+for (const each_scan of [false, true])
+  test(`a scan of the other kind costs itself only, before anything of its date is published (${each_scan ? 'scan by scan' : 'by the hour'})`, async (t) => {
+    const scans = await scansBetween('00:00', '00:10');
+    const stray = (await asObserved(t, scans.slice(1, 2)))[0] as RawScan;
+    const root = await scratch(t);
+    const run = await ingest(root, [...scans.slice(0, 1), stray, ...scans.slice(2)], { each_scan });
+    t.is(run.scans, scans.length - 1);
+    t.deepEqual(
+      run.rejected.map(({ file }) => file),
+      [stray.files[0]?.name],
+    );
+    t.regex(
+      run.rejected[0]?.reason ?? '',
+      /^observed data, expected simulated data as storm date 2026-05-02 holds \(.*--replace/,
+    );
+    t.deepEqual(await faultsOf(root), []);
+    // Its companions are kept as what they are, and it is refused once.
+    t.is((await listFolder(join(root, 'archive', 'observed'))).files.length, stray.files.length - 1);
+    t.deepEqual((await ingest(root, [stray, ...scans.slice(2)], { each_scan })).rejected, []);
+    await ingest(root, scans.slice(1, 2), { each_scan });
+    sameContent(t, await logicalContent(root), await contentOf(scans));
+  });
+
+test('a stream goes on after scans of the other kind of a published date, takes the simulated twin of one, and names each', async (t) => {
   const scans = await scansBetween('00:00', '00:10');
-  const [second] = await asObserved(t, scans.slice(1, 2));
-  const root = await scratch(t);
-  const mixed = [...scans.slice(0, 1), second as RawScan, ...scans.slice(2)];
-  const error = await t.throwsAsync(ingest(root, mixed), { instanceOf: Conflict });
-  t.regex(
-    error?.message ?? '',
-    new RegExp(`${second?.scan_id} is observed and another of the date is simulated, expected one kind`),
-  );
-  t.is(await readNewest(root, '2026-05-02'), null);
-  await ingest(root, scans);
-  t.deepEqual(await faultsOf(root), []);
-  await onRoot(root, {}, ({ session }) => session.rebuild('2026-05-02'));
+  const { root } = await published(t, scans.slice(0, 1));
+  const strays = await asObserved(t, scans.slice(1, 3));
+  await onRoot(root, { each_scan: true }, async ({ session }) => {
+    const first = await session.ingest(filesOf(strays));
+    t.deepEqual([first.scans, first.rejected.length], [0, 2]);
+    const second = await session.ingest(filesOf([...strays, ...scans.slice(1)]));
+    t.is(second.scans, scans.length - 1);
+    // Their companions contradict the simulated twins of the same names; the scans themselves were refused before.
+    t.true(
+      second.rejected.every(
+        ({ file, reason }) => !file.includes('_MESH_') && /^(observed data|holds other)/.test(reason),
+      ),
+    );
+    await session.finishDates();
+  });
   sameContent(t, await logicalContent(root), await contentOf(scans));
+});
+
+test('files that were refused for the kind of their date are judged anew once the date holds the other kind', async (t) => {
+  const scans = await scansBetween('00:00', '00:10');
+  const observed = await asObserved(t, scans);
+  const { root } = await published(t, scans.slice(0, 2));
+  const run = await ingest(root, filesOf(observed), { each_scan: true });
+  t.is(run.scans, 0);
+  // With them go companions that come as corrections of published ones.
+  t.deepEqual(
+    run.rejected
+      .map(({ file }) => file)
+      .filter((name) => name.includes('_MESH_'))
+      .sort(),
+    observed.map(({ files: [mesh] }) => mesh?.name),
+  );
+  t.true(run.rejected.every(({ reason }) => /^observed data, expected simulated data/.test(reason)));
+  await onRoot(root, {}, async ({ session }) => {
+    await session.replace(filesOf(observed));
+    await session.ingest(filesOf(observed));
+    await session.finishDates();
+  });
+  sameContent(t, await logicalContent(root), await contentOfFiles(filesOf(observed)));
 });
 
 test('a date that was given over to the other kind takes that kind alone from then on', async (t) => {
@@ -313,7 +414,11 @@ test('a date that was given over to the other kind takes that kind alone from th
     await session.ingest(scans.slice(2, 3).flatMap(({ files }) => files));
     await session.replace(filesOf(observed));
     const mixed = [...filesOf(observed.slice(0, 1)), ...filesOf(scans.slice(1, 2))];
-    await t.throwsAsync(session.ingest(mixed), { instanceOf: Conflict });
+    const { rejected } = await session.ingest(mixed);
+    t.deepEqual(
+      rejected.map(({ file }) => file),
+      [scans[1]?.files[0]?.name],
+    );
     await session.ingest(filesOf(observed));
     await session.finishDates();
   });

@@ -1,12 +1,15 @@
-import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { readConfig } from '../../../pipeline/config.ts';
+import { NotFound } from '../../../pipeline/error.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { takeFeedFolder } from '../../../pipeline/run/refresh-feeds.ts';
+import { writeEvening } from '../../../pipeline/simulate/evening.ts';
 import { layout } from '../../../schemas/layout.ts';
+import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { alertsFile } from '../../support/data/feeds.ts';
 
 const LIST = 'Time,Size,Location,County,State,Lat,Lon,Comments\n';
@@ -75,4 +78,50 @@ test('kept items that were damaged fail the files of their collection in a folde
   t.regex(failed[0]?.reason ?? '', /state\/.*is damaged/);
   const taken = await readNewest(config.data_root, layout.collectionPartition('warnings'));
   t.is(taken?.files.find(({ kind }) => kind === 'table')?.rows, 1);
+});
+
+test('radar files beside those of the feeds are no business of theirs: none is named, and alone they are no folder of feeds', async (t) => {
+  const radar = { 'CONUS/MESH_00.50/20260501/MRMS_MESH_00.50_20260501-200000.grib2.gz': 'x' };
+  const { folder, config } = given(t, { ...REPORTS, ...radar });
+  const { files, changed } = await takeFeedFolder(config, folder, silent);
+  t.deepEqual([changed, files.map(({ name }) => name)], [['reports'], ['260501_rpts_hail.csv']]);
+  const alone = given(t, radar);
+  await t.throwsAsync(takeFeedFolder(alone.config, alone.folder, silent), {
+    instanceOf: NotFound,
+    message: /holds 1 radar files only, expected files of feeds/,
+  });
+});
+
+test('what a folder does not give costs itself only, by name', async (t) => {
+  const { folder, config } = given(t, REPORTS);
+  symlinkSync('circle.json', join(folder, 'circle.json'));
+  symlinkSync(folder, join(folder, 'folder.json'));
+  const { files, changed } = await takeFeedFolder(config, folder, silent);
+  t.deepEqual(changed, ['reports']);
+  const refused = files.flatMap(({ name, refused: reason }) => (reason === null ? [] : [`${name} ${reason}`]));
+  t.deepEqual(refused.sort(), ['circle.json cannot be read (ELOOP)', 'folder.json is no file, expected one of a feed']);
+});
+
+test('a folder that is not there is not found', async (t) => {
+  const { folder, config } = given(t, REPORTS);
+  await t.throwsAsync(takeFeedFolder(config, join(folder, 'nowhere'), silent), {
+    instanceOf: NotFound,
+    message: /nowhere: is not there, expected a folder/,
+  });
+});
+
+test('of an evening of the simulator every file of a feed is used, and nothing else is named', async (t) => {
+  const { folder, config } = given(t, {});
+  const span = { from_ms: config.now() - 4 * 60_000, to_ms: config.now() };
+  const scenario = {
+    seed: 1,
+    window: { row0: 1900, col0: 3200, rows: 60, cols: 60 },
+    day_type: 'outbreak',
+    steady: true,
+    sites: WSR88D,
+  } as const;
+  for await (const _ of writeEvening(scenario, { ...span, out: folder, truth: true }));
+  const { files, failed } = await takeFeedFolder(config, folder, silent);
+  t.true(files.length > 10);
+  t.deepEqual([files.filter(({ refused, set_aside }) => refused !== null || set_aside.length > 0), failed], [[], []]);
 });

@@ -311,6 +311,18 @@ test('an empty object is unavailable without a request', async (t) => {
   t.deepEqual(gets(server), []);
 });
 
+test('an object listed with a size that no raw file has is unavailable without a request, and costs nothing else', async (t) => {
+  const { server, file, folder, network } = await oneGrid(t);
+  for (const bytes of [256 * 2 ** 20 + 1, Number.MAX_SAFE_INTEGER, 1e30])
+    await t.throwsAsync(downloadFile({ ...file, bytes }, folder, network), {
+      instanceOf: Unavailable,
+      message: /: listed with \d\S* bytes, expected at most 268435456$/,
+    });
+  t.deepEqual(gets(server), []);
+  const done = await downloadAll({ files: [{ ...file, key: `${file.key}.x`, bytes: 1e30 }, file], folder, network });
+  t.deepEqual([done.files.length, done.failed.map(({ file: { key } }) => key)], [1, [`${file.key}.x`]]);
+});
+
 test('an object that is gone is unavailable at once', async (t) => {
   const { file, folder, server, network, retries } = await oneGrid(t);
   server.fail(KEY, { kind: 'status', status: 404 });

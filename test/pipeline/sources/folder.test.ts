@@ -1,7 +1,7 @@
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { PipelineError } from '../../../pipeline/error.ts';
+import { NotFound, PipelineError } from '../../../pipeline/error.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { put, scratch } from './files.ts';
@@ -68,12 +68,16 @@ test('an empty folder has no files', async (t) => {
 
 test('a folder that does not exist and a file in place of a folder are refused by name', async (t) => {
   const root = await scratch(t);
+  const nowhere = join(root, 'nowhere');
+  await t.throwsAsync(listFolder(nowhere), {
+    instanceOf: NotFound,
+    message: `sources ${nowhere}: is not there, expected a folder`,
+  });
   const file = await put(root, 'file', '');
-  for (const place of [join(root, 'nowhere'), file])
-    await t.throwsAsync(listFolder(place), {
-      instanceOf: PipelineError,
-      message: new RegExp(`${place}: is not a folder`),
-    });
+  await t.throwsAsync(listFolder(file), {
+    instanceOf: PipelineError,
+    message: `sources ${file}: is no folder, expected a folder that can be read`,
+  });
 });
 
 sharedTest('the real files beside the project are known by name, except a GeoTIFF and a grid of Guam', async (t) => {

@@ -1,7 +1,7 @@
 import { appendFile, chmod, rename, rm, symlink, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { PipelineError } from '../../../pipeline/error.ts';
+import { NotFound, PipelineError } from '../../../pipeline/error.ts';
 import { type Arrival, watch } from '../../../pipeline/sources/inbox.ts';
 import { put, scratch, tinyGrib, tinyGrid } from './files.ts';
 
@@ -161,6 +161,18 @@ test.serial('a file and a folder that may not be read are reported once, and arr
   t.deepEqual(looks, [`!below cannot be read (EACCES) ${refused}`, '', MESH, `below/${POSH}`]);
 });
 
+test.serial('a folder that may not be read is refused with the reason', async (t) => {
+  const folder = await scratch(t);
+  await chmod(folder, 0);
+  t.teardown(() => chmod(folder, 0o755));
+  await asNobody(() =>
+    t.throwsAsync(watched(t, [], folder), {
+      instanceOf: PipelineError,
+      message: `sources ${folder}: cannot be read (EACCES), expected a folder that can be read`,
+    }),
+  );
+});
+
 /** Root may read everything: as root the work is done by a user who may not. */
 async function asNobody<Result>(work: () => Promise<Result>): Promise<Result> {
   if (process.geteuid?.() !== 0) return work();
@@ -180,7 +192,10 @@ async function asOwner(work: () => Promise<void>): Promise<void> {
 
 test('a folder that is not there is refused by name', async (t) => {
   const folder = join(await scratch(t), 'nowhere');
-  await t.throwsAsync(watched(t, [], folder), { instanceOf: PipelineError, message: /nowhere: is not a folder/ });
+  await t.throwsAsync(watched(t, [], folder), {
+    instanceOf: NotFound,
+    message: /nowhere: is not there, expected a folder/,
+  });
 });
 
 test('the system’s hint ends the wait long before the next poll, also in a new folder below', async (t) => {

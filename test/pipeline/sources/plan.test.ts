@@ -112,6 +112,26 @@ test('of several files of one second the largest is taken and the others are dup
   t.deepEqual(duplicates, [copy, cut]);
 });
 
+test('files of one second and other content are no duplicates, and which is taken does not depend on their places', (t) => {
+  const [a, b] = ['aa', 'bb'].map((sha256) => ({ ...named('MESH', '12:00:00', 2000, `${sha256}/`), sha256 }));
+  if (a === undefined || b === undefined) return t.fail();
+  for (const files of [
+    [a, b],
+    [b, a],
+    [{ ...a, location: '/z', key: 'z/' }, b],
+  ]) {
+    const { scans, duplicates, contradicting } = planScans(files);
+    t.is(scans[0]?.mesh.sha256, 'aa');
+    t.deepEqual(duplicates, []);
+    t.deepEqual(
+      contradicting.map(({ file, taken }) => [file.sha256, taken.sha256]),
+      [['bb', 'aa']],
+    );
+  }
+  const copy = { ...a, location: '/copy' };
+  t.deepEqual([planScans([a, copy]).duplicates.length, planScans([a, copy]).contradicting], [1, []]);
+});
+
 test('inputs are a fingerprint of names and sizes: places do not change them, a size or another companion does', (t) => {
   const inputs = (...files: SourceFile[]) => planScans(files).scans[0]?.inputs;
   const mesh = named('MESH', '12:00:00', 2000);

@@ -1,4 +1,5 @@
 import fs from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
@@ -20,6 +21,7 @@ import {
   NOW_MS,
   publishedRoot,
   type RawScan,
+  SCRATCH,
   scansBetween,
   scratch,
 } from '../../support/data/world.ts';
@@ -112,10 +114,46 @@ for (const [name, value, problem] of [
     t.regex(run.stderr, problem);
   });
 
-test('a folder that is not there is a failure of one line', async (t) => {
-  const run = await command(await scratch(t), ingestArgs('/nowhere/at/all'));
+test('a folder that is not there is not found, in one line, by every command that reads one', async (t) => {
+  for (const args of [
+    ingestArgs('/nowhere/at/all'),
+    ['feeds', '--from', '/nowhere/at/all'],
+    ['stream', '--from', '/nowhere/at/all'],
+  ]) {
+    const run = await command(await scratch(t), args);
+    t.is(run.code, 3, args.join(' '));
+    t.regex(
+      run.stderr.trimEnd().split('\n').at(-1) ?? '',
+      /^hail-pipeline: sources \/nowhere\/at\/all: is not there, expected a folder$/,
+    );
+  }
+});
+
+test('feeds of which every file is refused are a failure, those with one that is used are none', async (t) => {
+  const [root, from] = [await scratch(t), await scratch(t, 'from')];
+  await fs.mkdir(from);
+  await fs.writeFile(join(from, 'alerts.json'), '<html>504 Gateway Timeout</html>');
+  const useless = await command(root, ['feeds', '--from', from]);
+  t.is(useless.code, 1);
+  t.regex(useless.stdout, /alerts\.json +file +an html or xml page/);
+  await fs.writeFile(join(from, '260501_rpts_hail.csv'), 'Time,Size,Location,County,State,Lat,Lon,Comments\n');
+  t.is((await command(root, ['feeds', '--from', from])).code, 0);
+});
+
+test('a data root on two file systems is refused in one sentence', async (t) => {
+  const scans = await evening();
+  const [root, from] = [await scratch(t), await scratch(t, 'from')];
+  await deliver(from, filesOf(scans.slice(0, 1)));
+  const elsewhere = await fs.mkdtemp(join(SCRATCH === tmpdir() ? '/dev/shm' : tmpdir(), 'hail-staging-'));
+  t.teardown(() => fs.rm(elsewhere, { recursive: true }));
+  await fs.mkdir(root);
+  await fs.symlink(elsewhere, join(root, 'staging'));
+  const run = await command(root, ingestArgs(from));
   t.is(run.code, 1);
-  t.regex(run.stderr, /^hail-pipeline: sources \/nowhere\/at\/all: is not a folder that can be read\n$/);
+  t.is(
+    run.stderr.trimEnd().split('\n').at(-1),
+    `hail-pipeline: publish ${root}: lies on several file systems (EXDEV), expected all of it on one`,
+  );
 });
 
 test('what is not published is not found, with exit code 3', async (t) => {

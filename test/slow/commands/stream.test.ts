@@ -166,16 +166,44 @@ test('follows the public bucket: what is there first, then what is new, late fil
   );
 });
 
-test('ends with its exit code when it meets data of the other kind, although its folder is still being watched', async (t) => {
+test('goes on after a scan of the other kind and names its file; the next stream goes on too', async (t) => {
   const scans = await evening();
   const [root, from] = [await scratch(t), await scratch(t, 'from')];
   await ingest(root, scans.slice(0, 1));
-  await deliver(from, filesOf(await asObserved(t, scans.slice(1, 2))));
-  const end = await follow(t, root, ['--from', from]).end;
-  t.deepEqual([end.code, end.signal], [4, null]);
-  t.regex(end.stderr.trimEnd().split('\n').at(-1) ?? '', /^hail-pipeline: publish 2026-05-01: holds simulated data/);
-  // Nothing keeps the lock: the next pipeline finds the root free.
-  await ingest(root, scans.slice(1, 2));
+  const [stray] = await asObserved(t, scans.slice(1, 2));
+  await deliver(from, stray?.files ?? []);
+  const first = follow(t, root, ['--from', from]);
+  const rejected = await first.event('File:Read:Rejected');
+  t.is(rejected.file, stray?.files[0]?.name);
+  t.regex(String(rejected.reason), /^observed data, expected simulated data as storm date 2026-05-01 holds/);
+  await arrive(from, scans[2] as RawScan);
+  await first.event('Stream:Publish:Done');
+  t.is((await first.stop()).code, 0);
+  const second = follow(t, root, ['--from', from]);
+  await second.event('Stream:Start');
+  await arrive(from, scans[3] as RawScan);
+  await second.event('Stream:Publish:Done');
+  t.is((await second.stop()).code, 0);
+  t.false(second.events.some(({ msg }) => msg === 'File:Read:Rejected'));
+  sameContent(t, await logicalContent(root), await contentOf([scans[0], scans[2], scans[3]] as RawScan[]));
+});
+
+test('fetches scans of the other kind from the bucket once, however often it looks', async (t) => {
+  const scans = await scansBetween('00:30', '00:45');
+  const root = await scratch(t);
+  await ingest(root, scans.slice(0, 1));
+  const strays = await asObserved(t, scans.slice(1, 5));
+  const bucket = await startBucket({ pageSize: 100 });
+  t.teardown(bucket.close);
+  const stream = follow(t, root, ['--no-feeds'], { environment: { HAIL_MRMS_URL: bucket.url } });
+  for (const [index, { files }] of strays.entries()) {
+    for (const file of files.toReversed()) bucket.put(file.key, await fs.readFile(file.location));
+    await stream.event('File:Read:Rejected', index + 1);
+  }
+  t.is((await stream.stop()).code, 0);
+  const fetched = bucket.requests.filter((request) => !request.startsWith('GET list '));
+  t.is(new Set(fetched).size, fetched.length, fetched.join('\n'));
+  t.deepEqual(await faultsOf(root), []);
 });
 
 test('ends with an error soon after its data root has gone, and writes nothing in its place', async (t) => {

@@ -59,7 +59,7 @@ function realShapes(): Shape[] {
     parseSections(productLines(read('outlooks', 'points', name), name)).flatMap(({ day, name: section, groups }) =>
       groups.map(({ label, lines }) => ({
         name: `${name} ${day} ${section} ${label}`,
-        wkt: multiPolygonToWkt(assembleLines(lines) as MultiPolygon),
+        wkt: multiPolygonToWkt(assembleLines(lines).polygons),
       })),
     ),
   );

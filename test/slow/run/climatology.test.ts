@@ -207,7 +207,10 @@ test('the list of static tables says that it holds both kinds, where a terrain m
     manifest?.files.map(({ table }) => table),
     ['climatology', 'blockage'],
   );
+  t.regex(JSON.stringify(await faultsOf(path)), /table climatology was made from commit 0 of blockage, expected 2"/);
+  t.not(await refresh(path), null, 'the availability of radar follows from the blockage');
   t.deepEqual(await faultsOf(path), []);
+  t.is(await refresh(path), null);
 });
 
 const head = (partition: string, scan_count: number, closed = true): DateHead => ({

@@ -1,0 +1,102 @@
+import type { Table } from '../../schemas/columns.ts';
+import { layout } from '../../schemas/layout.ts';
+import type { InputVersions, Manifest } from '../../schemas/manifest.ts';
+import { blockage } from '../../schemas/tables/blockage.ts';
+import { climatology } from '../../schemas/tables/climatology.ts';
+import { forecast } from '../../schemas/tables/forecast.ts';
+import { outlook } from '../../schemas/tables/outlook.ts';
+import { spcOutlooks } from '../../schemas/tables/spc-outlooks.ts';
+import { readHead } from './manifests.ts';
+
+/** A published table and the partition whose list names its files. */
+interface TablePlace {
+  readonly partition: string;
+  readonly table: Table;
+}
+
+/** A table that is made of other published tables. */
+export interface DerivedTable extends TablePlace {
+  readonly inputs: readonly TablePlace[];
+  /** Inputs of which one suffices for a first table; without any, whoever owns the table decides when to make it. */
+  readonly made_with: readonly TablePlace[];
+}
+
+const CLIMATOLOGY: TablePlace = { partition: layout.staticPartition, table: climatology };
+const FORECAST: TablePlace = { partition: layout.collectionPartition('forecast'), table: forecast };
+const SPC_OUTLOOKS: TablePlace = { partition: layout.collectionPartition('outlooks'), table: spcOutlooks };
+
+/** What the storm dates add to the climatology has a pace of its own: a week of dates, see `refreshClimatology`. */
+export const DERIVED_CLIMATOLOGY: DerivedTable = {
+  ...CLIMATOLOGY,
+  inputs: [{ partition: layout.staticPartition, table: blockage }],
+  made_with: [],
+};
+export const DERIVED_OUTLOOK: DerivedTable = {
+  partition: layout.collectionPartition('outlook'),
+  table: outlook,
+  inputs: [SPC_OUTLOOKS, FORECAST, CLIMATOLOGY],
+  made_with: [SPC_OUTLOOKS, FORECAST],
+};
+/** Every table across partitions that is made of published tables, each after those that it is made of. */
+export const DERIVED_TABLES: readonly DerivedTable[] = [DERIVED_CLIMATOLOGY, DERIVED_OUTLOOK];
+
+/** The part of a list that says which versions its tables have and which they were made from. */
+type Versions = Pick<Manifest, 'table_commits' | 'made_from'>;
+/** The newest of a partition; null when nothing is published for it. */
+type HeadOf = (partition: string) => Versions | null;
+
+/** Versions of the tables that a table is made of, as published now: the commit that last changed each, 0 for none. */
+export async function readInputVersions(dataRoot: string, { inputs }: DerivedTable): Promise<InputVersions> {
+  return versionsIn(await headsOf(dataRoot, inputs), inputs);
+}
+
+/** Why a published table is not made of what is published now; null when it is, or `unknown` in lists of earlier versions. */
+export async function readOutdated(dataRoot: string, derived: DerivedTable): Promise<string | null> {
+  const headOf = await headsOf(dataRoot, [derived, ...derived.inputs]);
+  return isUnknown(headOf, derived) ? UNKNOWN : outdated(headOf, derived);
+}
+
+const UNKNOWN = 'does not say what it was made from';
+
+/** Tables that are not made of what is published now, with the path of their list and the reason; without those that do not say. */
+export function outdatedTables(headOf: HeadOf): { readonly path: string; readonly reason: string }[] {
+  return DERIVED_TABLES.flatMap((derived) => {
+    const reason = outdated(headOf, derived);
+    return reason === null ? [] : [{ path: layout.head(derived.partition), reason }];
+  });
+}
+
+function isUnknown(headOf: HeadOf, { partition, table }: DerivedTable): boolean {
+  const head = headOf(partition);
+  return versionOf(head, table) > 0 && head?.made_from?.[table.name] === undefined;
+}
+
+function outdated(headOf: HeadOf, { partition, table, inputs, made_with }: DerivedTable): string | null {
+  const head = headOf(partition);
+  const versions = versionsIn(headOf, inputs);
+  if (versionOf(head, table) === 0) {
+    const first = made_with.find((input) => versionOf(headOf(input.partition), input.table) > 0);
+    return first === undefined ? null : `has no table ${table.name}, expected it made from ${first.table.name}`;
+  }
+  const made_from = head?.made_from?.[table.name];
+  if (made_from === undefined) return null;
+  const name = Object.keys(versions).find((input) => made_from[input] !== versions[input]);
+  return name === undefined
+    ? null
+    : `table ${table.name} was made from commit ${made_from[name] ?? 0} of ${name}, expected ${versions[name]}`;
+}
+
+function versionsIn(headOf: HeadOf, inputs: readonly TablePlace[]): InputVersions {
+  return Object.fromEntries(inputs.map(({ partition, table }) => [table.name, versionOf(headOf(partition), table)]));
+}
+
+function versionOf(head: Versions | null, { name }: Table): number {
+  return head?.table_commits[name] ?? 0;
+}
+
+async function headsOf(dataRoot: string, places: readonly TablePlace[]): Promise<HeadOf> {
+  const heads = new Map<string, Versions | null>();
+  for (const { partition } of places)
+    if (!heads.has(partition)) heads.set(partition, await readHead(dataRoot, partition));
+  return (partition) => heads.get(partition) ?? null;
+}

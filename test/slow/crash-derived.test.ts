@@ -1,0 +1,83 @@
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { readNewest } from '../../pipeline/publish/manifests.ts';
+import type { CollectionName } from '../../schemas/collections.ts';
+import { layout } from '../../schemas/layout.ts';
+import { layerFile, ringOf } from '../support/data/feeds.ts';
+import { NOW_MS, scratch } from '../support/data/world.ts';
+import { command, faultsOf, killedAt, pointsOf } from '../support/kill/killed.ts';
+
+/** A folder with one file, written at the time of the data clock. */
+async function folderOf(t: ExecutionContext, name: string, content: Uint8Array | string): Promise<string> {
+  const folder = await scratch(t, 'feeds');
+  await fs.mkdir(folder, { recursive: true });
+  await fs.writeFile(join(folder, name), content);
+  await fs.utimes(join(folder, name), NOW_MS / 1000, NOW_MS / 1000);
+  return folder;
+}
+
+/** A folder with the hail layer of day 1, as issued at `HHMM` of 1 May 2026. */
+function outlookFolder(t: ExecutionContext, hhmm: string, label: string): Promise<string> {
+  const { name, bytes } = layerFile({
+    ...{ day: 1, word: 'hail', issue: `20260501${hhmm}`, valid: `20260501${hhmm}`, expire: '202605021200' },
+    ...{ areas: [[label, ringOf([-99, 34, -96, 37])]], received_ms: NOW_MS },
+  });
+  return folderOf(t, name, bytes);
+}
+
+/** Hashes of the published files of a collection: what readers find. */
+async function contentOf(root: string, name: CollectionName): Promise<string> {
+  const manifest = await readNewest(root, layout.collectionPartition(name));
+  return (manifest?.files ?? []).map(({ sha256 }) => sha256).join();
+}
+
+async function copyOf(t: ExecutionContext, from: string): Promise<string> {
+  const root = await scratch(t);
+  await fs.cp(from, root, { recursive: true, preserveTimestamps: true });
+  return root;
+}
+
+for (const [what, hasEarlier] of [
+  ['the first outlook', false],
+  ['an outlook after others', true],
+] as const)
+  test(`feeds killed between the commits of ${what} and of the seven days made from it: verify names it, and a run over other files makes it`, async (t) => {
+    const prepared = await scratch(t, 'prepared');
+    const before = hasEarlier ? await outlookFolder(t, '1630', '0.15') : await folderOf(t, 'readme.docx', 'x');
+    await command(prepared, ['feeds', '--from', before]);
+    const args = ['feeds', '--from', await outlookFolder(t, '2000', '0.30')];
+    const undisturbed = await copyOf(t, prepared);
+    const points = await pointsOf(t, undisturbed, args);
+    const [spcBefore, spcAfter] = [await contentOf(prepared, 'outlooks'), await contentOf(undisturbed, 'outlooks')];
+    const expected = await contentOf(undisturbed, 'outlook');
+    t.not(spcBefore, spcAfter);
+    t.not(await contentOf(prepared, 'outlook'), expected);
+    const reports = await folderOf(t, '260501_rpts_hail.csv', 'Time,Size,Location,County,State,Lat,Lon,Comments\n');
+    // Every step of both commits: files, numbered lists and heads are put in place by rename.
+    const tried = points.flatMap((what, index) => (/rename .*collection.outlook/.test(what) ? [index + 1] : []));
+    tried.push(Math.max(...tried) + 1);
+    t.true(tried.length >= 6, points.join('\n'));
+    let between = 0;
+    for (const point of tried) {
+      const where = `${point}: ${points[point - 1]}`;
+      const root = await copyOf(t, prepared);
+      const killed = await killedAt(root, args, point);
+      t.is(killed.signal, 'SIGKILL', `${where} ${killed.stderr}`);
+      const isBetween =
+        (await contentOf(root, 'outlooks')) === spcAfter && (await contentOf(root, 'outlook')) !== expected;
+      const faults = await faultsOf(root);
+      t.is(faults.length, isBetween ? 1 : 0, `${where} ${faults}`);
+      if (isBetween) t.regex(faults[0] ?? '', /table outlook, expected it made from spc-outlooks|of spc-outlooks/);
+      const verified = await command(root, ['verify']);
+      t.is(verified.code, isBetween ? 5 : 0, where);
+      const next = await command(root, ['feeds', '--from', reports]);
+      t.is(next.code, 0, next.stderr);
+      t.deepEqual(await faultsOf(root), [], where);
+      if ((await contentOf(root, 'outlooks')) === spcAfter) t.is(await contentOf(root, 'outlook'), expected, where);
+      between += isBetween ? 1 : 0;
+      await fs.rm(root, { recursive: true });
+    }
+    t.log(`${tried.length} kills, ${between} of them between the two commits`);
+    t.true(between >= 2);
+  });
