@@ -1,8 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
+import { createHash } from 'node:crypto';
 import type { ExpressionBuilder, Kysely, Selectable, Transaction } from 'kysely';
 import type { Store } from './database.ts';
 import { CommitFailed } from './failures.ts';
+import { isDead, OWNER } from './owner.ts';
 import type { Claim, ClaimRequest, StoredAnswer } from './records.ts';
 import type { Database } from './tables.ts';
 
@@ -10,9 +10,6 @@ import type { Database } from './tables.ts';
 export const REPLAY_WINDOW_MS = 24 * 3_600_000;
 /** How long a claim is left alone whose owner gives no sign of life. */
 export const LEASE_MS = 120_000;
-
-/** This process, as owner of claims: the last part tells it from an earlier one with the same number. */
-const OWNER = `${hostname()} ${process.pid} ${randomUUID()}`;
 
 /** The data clock decides the window, the machine's clock the lease: HAIL_NOW stops only the first. */
 export interface Clocks {
@@ -108,20 +105,6 @@ function assessClaim(
 
 function isAbandoned({ owner, lease_until_ms }: Selectable<Database['idempotency']>, machine_ms: number): boolean {
   return lease_until_ms <= machine_ms || isDead(owner);
-}
-
-/** True when the owner is known to have died; processes of other machines are never known to. */
-function isDead(owner: string): boolean {
-  if (owner === OWNER) return false;
-  const [host, pid] = owner.split(' ');
-  if (host !== hostname()) return false;
-  if (Number(pid) === process.pid) return true;
-  try {
-    process.kill(Number(pid), 0);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH';
-  }
 }
 
 function newClaim({ business_id, route, key, fingerprint }: ClaimRequest, token: string, { now, machine }: Clocks) {

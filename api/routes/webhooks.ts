@@ -350,7 +350,10 @@ export const redeliverWebhook = writeEndpoint({
       })
       .execute();
     const settings = { queue, store: records.store, time_scale: webhook_time_scale, now_ms };
-    const delivery = await recordAttempt(rows, settings, { push_id: event_id, attempt: 1, ...outcome });
+    const delivery = await recordAttempt(rows, settings, {
+      ...{ push_id: event_id, attempt: 1, first_attempt: null, since_first_ms: null },
+      ...outcome,
+    });
     if (delivery === null) throw unknownWebhook();
     return {
       body: {

@@ -55,7 +55,7 @@ async function failedEvent(given: Operator, receiver: string, business_id: strin
         error_class: 'blocked',
         error: 'is not public',
         answer: '',
-        retry_after_ms: null,
+        retry_after_ms: null, first_attempt: null, since_first_ms: null,
       };
       await recordAttempt(rows, outbox, { push_id, attempt: 1, ...times, ...failed });
       return push_id;
