@@ -239,7 +239,7 @@ export const TABLES = {
       url: text(),
       /** Encrypted under the master key. */
       secret: text(),
-      /** The secret before, which signs beside the new one until `old_secret_until`. */
+      /** The secrets before, encrypted as one text, each with its end; the last one ends at `old_secret_until`. */
       old_secret: nullable(text()),
       old_secret_until: nullable(text()),
       /** JSON array of event types. */
