@@ -4,7 +4,7 @@ import type { Store } from '../records/database.ts';
 import { RecordsUnavailable } from '../records/failures.ts';
 import { isDead, OWNER } from '../records/owner.ts';
 import type { NewTask } from './queue.ts';
-import type { Held, Room, Shelf } from './shelf.ts';
+import type { Candidate, Held, Room, Shelf } from './shelf.ts';
 
 /** pg-boss ends no lease by itself: it would not know ours, and knows none that is longer. */
 const LONGEST_LEASE_S = 24 * 3_600;
@@ -14,6 +14,9 @@ const KEPT_S = 365 * 24 * 3_600;
 const RETRIES = 2 ** 31 - 1;
 /** Tasks of one statement: far from the time that one may take. */
 const INSERTED_AT_ONCE = 500;
+/** Due jobs that are looked through, and candidates among them, where several tenants have more than fit. */
+const DUE_MAX = 5_000;
+const CANDIDATES_MAX = 1_000;
 /** How often leases are looked at that are over. */
 const LOOK_EVERY_MS = 250;
 /** How often it is looked whether the clock of the server was put back. */
@@ -68,22 +71,34 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
     await db.executeSql(ahead, [name]);
   }
 
-  /** Takes jobs as `fetch` does, and passes over tenants as well as over groups. */
-  async function take(name: string, limit: number, { full, full_tenants }: Room): Promise<readonly TakenJob[]> {
-    const next = `with next as (
-        select id from ${schema}.job
+  /** Due jobs of tenants and groups that are not full: some of each tenant, its first attempts and those due longest before others. */
+  async function dueJobs(name: string, { full, full_tenants, most }: Room): Promise<readonly Candidate[]> {
+    const due = `with due as (
+        select id, coalesce(group_id, '') as "group", coalesce(singleton_key, group_id, '') as tenant, priority, created_on
+        from ${schema}.job
         where name = $1 and state < 'active' and not blocked and start_after <= ${schema}.job_now()
-          and (group_id is null or group_id <> all($3::text[]))
-          and coalesce(singleton_key, group_id, '') <> all($4::text[])
-        order by priority desc, created_on limit $2 for update skip locked)
+          and coalesce(group_id, '') <> all($2::text[]) and coalesce(singleton_key, group_id, '') <> all($3::text[])
+        order by priority desc, created_on limit ${DUE_MAX}),
+      placed as (select *, row_number() over (partition by tenant order by priority desc, created_on) as place from due)
+      select id, "group", tenant from placed where place <= $4 order by place, priority desc limit ${CANDIDATES_MAX}`;
+    const { rows: jobs } = await db.executeSql(due, [name, [...full], [...full_tenants], most]);
+    return jobs;
+  }
+
+  /** Takes jobs that nobody else took meanwhile, as the `fetch` of pg-boss does. */
+  async function take(name: string, ids: readonly string[]): Promise<readonly TakenJob[]> {
+    if (ids.length === 0) return [];
+    const taken = `with next as (
+        select id from ${schema}.job where name = $1 and id = any($2::uuid[]) and state < 'active' for update skip locked)
       update ${schema}.job as job set state = 'active', started_on = ${schema}.job_now(), heartbeat_on = ${schema}.job_now(),
         retry_count = case when started_on is not null then retry_count + 1 else retry_count end,
-        output = jsonb_build_object('owner', $5::text)
+        output = jsonb_build_object('owner', $3::text)
       from next where job.name = $1 and job.id = next.id
       returning job.id, job.group_id as "group", coalesce(job.singleton_key, job.group_id) as tenant, job.data,
         job.retry_count as "retryCount"`;
-    const { rows: jobs } = await db.executeSql(next, [name, limit, [...full], [...full_tenants], OWNER]);
-    return jobs;
+    const { rows: jobs } = await db.executeSql(taken, [name, [...ids], OWNER]);
+    // Returned in any order.
+    return jobs.toSorted((a: TakenJob, b: TakenJob) => ids.indexOf(a.id) - ids.indexOf(b.id));
   }
 
   return {
@@ -100,7 +115,7 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
         );
       if (room.most === 0) return [];
       await endLeases(name, room);
-      const jobs = await take(name, Math.min(room.most, room.of_any), room);
+      const jobs = await take(name, room.choose(await dueJobs(name, room), room.most));
       return jobs.map(
         ({ id, group, tenant, data, retryCount }): Held => ({
           id,

@@ -13,10 +13,8 @@ export type Candidate = Pick<Task, 'id' | 'group' | 'tenant'>;
 export interface Room {
   /** Tasks. */
   readonly most: number;
-  /** Ids of the tasks that fit, of some that are due: those of each tenant in the order given, tenants in turn. */
-  readonly choose: (due: readonly Candidate[]) => readonly string[];
-  /** Whichever tasks are taken, so many fit. */
-  readonly of_any: number;
+  /** Ids of the tasks that fit, at most so many of some that are due: those of each tenant in the order given, tenants in turn. */
+  readonly choose: (due: readonly Candidate[], most: number) => readonly string[];
   /** Groups that have room for none, or had their turn. */
   readonly full: readonly string[];
   /** Tenants that have room for none. */

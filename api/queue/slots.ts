@@ -78,36 +78,21 @@ export class Slots {
   room(passed: Iterable<string>): Omit<Room, 'most' | 'lease_ms' | 'held'> {
     this.#forget();
     const full = new Set(passed);
-    let of_any = Math.min(this.#settings.at_once_of_group, this.#ofTenant(''));
-    for (const [group, running] of this.#groups) {
-      const left = this.#limitOf(group) - running;
-      if (left <= 0) full.add(group);
-      else of_any = Math.min(of_any, left);
-    }
+    for (const [group, running] of this.#groups) if (running >= this.#limitOf(group)) full.add(group);
     for (const [group, { tenant }] of this.#slow) if (this.#isOverSlow(tenant)) full.add(group);
-    const full_tenants: string[] = [];
-    for (const tenant of this.#tenants.keys()) {
-      const left = this.#ofTenant(tenant);
-      if (left <= 0) full_tenants.push(tenant);
-      else of_any = Math.min(of_any, left);
-    }
-    return {
-      choose: (due) => this.#choose(due),
-      of_any: Math.max(0, of_any),
-      full: [...full],
-      full_tenants,
-    };
+    const full_tenants = [...this.#tenants.keys()].filter((tenant) => !this.#hasRoom(tenant));
+    return { choose: (due, most) => this.#choose(due, most), full: [...full], full_tenants };
   }
 
-  #choose(due: readonly Candidate[]): readonly string[] {
+  #choose(due: readonly Candidate[], most: number): readonly string[] {
     // On a copy: the tasks are begun once they are taken.
     const slots = this.#copy();
     const chosen: string[] = [];
     let waiting = [...Map.groupBy(due, ({ tenant }) => tenant).values()].map((tasks) => tasks.values());
-    while (waiting.length > 0)
+    while (waiting.length > 0 && chosen.length < most)
       waiting = waiting.filter((tasks) => {
         const next = tasks.find((task) => slots.#fits(task));
-        if (next === undefined) return false;
+        if (next === undefined || chosen.length === most) return false;
         slots.begin(next);
         chosen.push(next.id);
         return true;
@@ -116,7 +101,7 @@ export class Slots {
   }
 
   #fits({ group, tenant }: Place): boolean {
-    if (this.#ofTenant(tenant) <= 0 || (this.#isSlow(group) && this.#isOverSlow(tenant))) return false;
+    if (!this.#hasRoom(tenant) || (this.#isSlow(group) && this.#isOverSlow(tenant))) return false;
     return (this.#groups.get(group) ?? 0) < this.#limitOf(group);
   }
 
@@ -130,9 +115,8 @@ export class Slots {
     return copy;
   }
 
-  /** So many tasks more until it has as many as are free then. */
-  #ofTenant(tenant: string): number {
-    return Math.ceil((this.free - (this.#tenants.get(tenant)?.running ?? 0)) / 2);
+  #hasRoom(tenant: string): boolean {
+    return (this.#tenants.get(tenant)?.running ?? 0) < this.free;
   }
 
   #isOverSlow(tenant: string): boolean {

@@ -48,7 +48,8 @@ export function tableShelf({ writer, reader }: Store, machine_ms: () => number =
     exchange: async (name, done, room) => {
       await followClock(name, room.lease_ms);
       const times = () => leaseTimes(machine_ms(), room);
-      const chosen = room.most === 0 ? [] : room.choose((await reader.executeQuery(due(name, room, times()))).rows);
+      const chosen =
+        room.most === 0 ? [] : room.choose((await reader.executeQuery(due(name, room, times()))).rows, room.most);
       if (done.length === 0 && chosen.length === 0) return [];
       return await writer.transaction().execute(async (rows) => {
         for (const { id, lease } of done) await rows.executeQuery(remove({ id, lease }));

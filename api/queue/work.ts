@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Queue, Task, WorkSettings } from './queue.ts';
 import type { Held, Room, Shelf } from './shelf.ts';
 import { Slots } from './slots.ts';
@@ -9,6 +10,11 @@ const FORESEEN_MS = 600_000;
 /** So close to each other tasks share a look, and at most so many looks wait; what finds no room is found by the usual looks. */
 const LOOKS_APART_MS = 10;
 const LOOKS_AHEAD_MAX = 1_000;
+/**
+ * Tasks that are taken at a time: those of 200 receivers that all timed out together make 200 connections together, and who comes
+ * after them waited for seconds. With 32 the next look finds the task of another tenant after a few hundredths of a second.
+ */
+const TAKEN_AT_ONCE_MAX = 32;
 /** How often a lease is prolonged before it would end: two of them may fail. */
 const PROLONGED_IN_A_LEASE = 3;
 
@@ -141,8 +147,11 @@ class Working {
     try {
       while (this.#again) {
         this.#again = false;
-        // Where there was one, there may be more.
-        if (await this.#exchange()) this.#again = true;
+        // Where there was one, there may be more; those that were begun have a turn first.
+        if (await this.#exchange()) {
+          this.#again = true;
+          await nextTurn();
+        }
         if (this.#troubled) this.#reports.troubled(this.#name, null);
         this.#troubled = false;
       }
@@ -177,7 +186,7 @@ class Working {
   #room(): Room {
     return {
       ...this.#slots.room(this.#served),
-      most: this.#stopped ? 0 : this.#slots.free,
+      most: this.#stopped ? 0 : Math.min(this.#slots.free, TAKEN_AT_ONCE_MAX),
       lease_ms: this.#settings.lease_ms,
       held: this.#held,
     };

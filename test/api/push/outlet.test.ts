@@ -17,6 +17,7 @@ import { selfSigned } from '../../../api/commands/self-signed.ts';
 import { SettingsError } from '../../../api/config.ts';
 import { type Outlet, type OutletOptions, openOutlet } from '../../../api/push/outlet.ts';
 import type { NameResolver } from '../../../api/push/resolver.ts';
+import { flood, trickle } from '../../support/service/hostile.ts';
 import { type Received, type Receiver, startReceiver } from '../../support/service/receiver.ts';
 
 const HOOKS = 'hooks.example.com';
@@ -222,20 +223,6 @@ for (const [what, more] of [
       await closed;
     });
 
-/** Writes without an end until the other side closes. */
-function flood(socket: Socket | null, beginning: string, more: string, close: () => void): void {
-  const block = Buffer.from(more.repeat(Math.ceil(16_384 / more.length)), 'latin1');
-  const write = () => {
-    while (!socket?.destroyed && socket?.write(block));
-  };
-  socket
-    ?.on('error', () => {})
-    .on('close', close)
-    .on('drain', write);
-  if (beginning !== '') socket?.write(beginning);
-  write();
-}
-
 for (const [interim, lines] of [
   [100, ['HTTP/1.1 100 Continue']],
   [102, ['HTTP/1.1 102 Processing']],
@@ -265,16 +252,7 @@ for (const upgrade of ['', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'])
 test.serial('an answer that trickles in byte by byte ends with the time of its attempt', async (t) => {
   const receiver = await startReceiver(t);
   const { promise: closed, resolve: close } = Promise.withResolvers<void>();
-  receiver.answer = (_, { socket }) => {
-    socket?.write('HTTP/1.1 200 ');
-    const trickle = setInterval(() => socket?.write('O'), 50);
-    socket
-      ?.on('error', () => {})
-      .once('close', () => {
-        clearInterval(trickle);
-        close();
-      });
-  };
+  receiver.answer = (_, { socket }) => trickle(socket, 'HTTP/1.1 200 ', 'O', 50, close);
   const attempt = await post(openTo(t, receiver, { time_scale: 0.1 }), receiver.url);
   await closed;
   t.like(attempt, { status_code: null, error_class: 'timeout', error: 'no answer within 2 s' });

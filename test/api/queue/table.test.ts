@@ -101,7 +101,6 @@ onSqlite('a clock that is put forward by an hour makes nobody run a task that is
 const ROOM = {
   most: 1,
   choose: (due: readonly Candidate[]) => due.slice(0, 1).map(({ id }) => id),
-  of_any: 1,
   full: [],
   full_tenants: [],
   lease_ms: 60_000,
