@@ -82,7 +82,7 @@ export function tableShelf({ writer, reader }: Store, machine_ms: () => number =
         .where('lease', 'is not', null)
         .where('lease_until_ms', '>', 0)
         .execute();
-      const ended = leased.flatMap(({ lease }) => (lease !== null && isDead(lease) ? [lease] : []));
+      const ended = leased.flatMap(({ lease }) => (lease !== null && isDead(ownerOf(lease)) ? [lease] : []));
       if (ended.length === 0) return;
       await writer.transaction().execute(async (rows) => {
         for (const lease of ended)
@@ -141,6 +141,11 @@ async function moveTimes(rows: Transaction<Database>, { name, now_ms, step_ms, l
     .where('added_ms', '>', before_ms - step_ms)
     .execute();
   await leased.where('lease_until_ms', '>', before_ms).where('lease_until_ms', '<=', now_ms).execute();
+}
+
+/** The process that a lease names: it stands before the last blank. A lease of an earlier version names none. */
+function ownerOf(lease: string): string {
+  return lease.slice(0, Math.max(0, lease.lastIndexOf(' ')));
 }
 
 function leaseTimes(now_ms: number, { lease_ms }: Room): Values {

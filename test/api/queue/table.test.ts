@@ -160,6 +160,24 @@ onSqlite('a clock that is put back or forward gives no task of a live process to
   }
 });
 
+onSqlite('a queue that is opened ends no lease of its own process, and none that names nobody', async (t, world) => {
+  const { records, add } = await openProcess(t, world);
+  const shelf = tableShelf(records.store);
+  await add({ payload: 'ours' });
+  await add({ payload: 'of an earlier version' });
+  const [ours] = await shelf.exchange('write', [], ROOM);
+  await records.transaction((rows) =>
+    rows
+      .updateTable('tasks')
+      .set({ lease: 'b3c1', lease_until_ms: Date.now() + HOUR_MS })
+      .where('id', '!=', ours?.id ?? '')
+      .execute(),
+  );
+  await shelf.endLeasesOfDead();
+  const rows = await records.reader.selectFrom('tasks').select(['lease', 'lease_until_ms']).execute();
+  t.true(rows.every(({ lease, lease_until_ms }) => lease !== null && lease_until_ms > Date.now()));
+});
+
 onSqlite('the backlog of one tenant is not read through for the tasks of others', async (t, world) => {
   const { records, queue, add } = await openProcess(t, world);
   const long_ago_ms = Date.now() - HOUR_MS;
