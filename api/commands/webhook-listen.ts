@@ -176,7 +176,7 @@ function secretsOfRecords(config: ListenConfig): ListenerOptions['secrets'] {
     if ('path' in location && !existsSync(location.path)) return [];
     return await withRecords(config, async (records) => {
       const secrets = await openSecrets(records, { records_root: data_root, master_keys, now });
-      return (await storedSecrets(records.reader)).map(secrets.decrypt);
+      return await storedSecrets(records.reader, secrets);
     });
   };
 }

@@ -12,7 +12,7 @@ import { listReceivers, lockReceiver, namedReceiver } from '../records/receivers
 import type { Records } from '../records/records.ts';
 import { openSecrets } from '../records/secrets.ts';
 import type { Database } from '../records/tables.ts';
-import { rotateSecret, setWebhookStatus } from '../records/webhooks.ts';
+import { rotateSecret, SECRETS_MAX, setWebhookStatus } from '../records/webhooks.ts';
 import { TASK_NAMES } from '../services.ts';
 import {
   businessNamed,
@@ -108,15 +108,20 @@ export function webhookCommand(config: () => WebhookConfig): Command {
 
   command
     .command('rotate-secret <webhook>')
-    .description('make a new secret, shown once; the old one signs beside it for a while')
-    .option('--grace <duration>', 'how long the old secret signs, too', duration, GRACE_MS)
+    .description(
+      `make a new secret, shown once; the ones before sign too until their grace is over, ${SECRETS_MAX} in all`,
+    )
+    .option('--grace <duration>', 'how long the old secret signs, too; 0 ends all that came before', duration, GRACE_MS)
     .option('--json', 'print one JSON object')
     .action(async (id: string, { json, grace }: Json & { readonly grace: number }) => {
       const settings = config();
       const { secret, old_until } = await withRecords(settings, (records) => rotate(records, settings, id, grace));
-      print(json, { id, secret, old_secret_until: old_until }, [
+      const [old_secret_until = null, ...older] = old_until;
+      print(json, { id, secret, old_secret_until, older_secrets_until: older }, [
         `New secret of ${id}, shown this once: ${secret}`,
-        old_until === null ? 'The old one signs nothing any more.' : `The old one signs beside it until ${old_until}.`,
+        ...(old_secret_until === null
+          ? ['Those before sign nothing any more.']
+          : old_until.map((until, k) => `The one ${k + 1} before signs beside it until ${until}.`)),
       ]);
     });
 
@@ -179,7 +184,12 @@ async function rotate(records: Records, { data_root, master_keys, now }: Webhook
     if (receiver.kind !== 'webhook')
       throw new CommandError(EXIT.usage, `${id} is a subscription, expected a webhook: a new one has a new secret`);
     const rotated = await rotateSecret(rows, secrets, id, grace_ms);
-    const detail = { old_secret_until: rotated.old_until };
+    if ('until' in rotated)
+      throw new CommandError(
+        EXIT.conflict,
+        `${id} has ${SECRETS_MAX} secrets that sign, expected at most ${SECRETS_MAX - 1} before a new one: the first ends at ${rotated.until}, and --grace 0 ends all that came before`,
+      );
+    const detail = { old_secret_until: rotated.old_until[0] ?? null };
     await recordAct(rows, now(), {
       act: 'webhook.rotate-secret',
       business_id: receiver.business_id,

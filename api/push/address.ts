@@ -18,6 +18,8 @@ const REFUSED_PORTS: ReadonlySet<number> = new Set([
   9042, 9092, 10080, 11211, 27017,
 ]);
 
+/** An authority with an `@`, as the WHATWG parser finds it: an empty user name leaves no trace in the parsed URL. */
+const USER_INFO = /^\s*https:[/\\]*[^/\\?#]*@/i;
 /** Public by its number, and within reach of virtual machines of Azure only: their host. */
 const AZURE_HOST = networks('168.63.129.16/32');
 /** All of IPv6 that is given out; the rest holds ways back into IPv4 (`::/96`, `64:ff9b::/96`) among others. */
@@ -80,7 +82,7 @@ export function readReceiver(text: string): Receiver | string {
   const url = URL.parse(text);
   if (url === null) return 'must be a URL';
   if (url.protocol !== 'https:') return `must be an https URL, found ${url.protocol.slice(0, -1)}`;
-  if (url.username !== '' || url.password !== '') return 'must not contain a user name or a password';
+  if (USER_INFO.test(text)) return 'must not contain a user name or a password';
   if (url.href.includes('#')) return 'must not contain a fragment';
   const port = url.port === '' ? 443 : Number(url.port);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');

@@ -13,7 +13,7 @@ export interface Message {
 }
 
 /** How an attempt ended. */
-export type Outcome = Omit<EndedAttempt, 'push_id' | 'attempt'>;
+export type Outcome = Omit<EndedAttempt, 'push_id' | 'attempt' | 'first_attempt' | 'since_first_ms'>;
 
 const USER_AGENT = `hail-webhooks/${releaseVersion()}`;
 

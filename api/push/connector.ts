@@ -1,6 +1,5 @@
-import type { LookupFunction } from 'node:net';
-import { isIPv6 } from 'node:net';
-import { connect, type SecureContext, type TLSSocket } from 'node:tls';
+import { connect, isIPv6, type LookupFunction, type Socket } from 'node:net';
+import { type SecureContext, connect as secure, type TLSSocket } from 'node:tls';
 import type { Receiver } from './address.ts';
 
 /** Why an attempt got no answer. `blocked` is for operators; clients read `connect`. */
@@ -30,34 +29,57 @@ export interface ConnectOptions {
 /** Failures of the connection beneath TLS, whenever they come. */
 const BROKEN: ReadonlySet<unknown> = new Set(['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT']);
 
+/** Bytes that a connection may receive, whatever they are: TLS handshake and records, 1xx answers, headers, chunk framing, body. */
+const RECEIVED_BYTES_MAX = 64 * 1024;
+/** How often bytes are counted that no data event shows, such as those of a handshake. */
+const COUNT_EVERY_MS = 100;
+
+/** A connection to a receiver whose certificate was verified. It ends with an AttemptFault once it received too many bytes. */
+export interface Connection {
+  readonly socket: TLSSocket;
+  /** Counts now: for each read of the socket, so that no read follows the one that was too many. */
+  readonly checkReceived: () => void;
+}
+
 /** Connects to one of the addresses, whichever answers first, and has it prove that it is the receiver. Throws AttemptFault. */
-export async function connectTo(receiver: Receiver, options: ConnectOptions): Promise<TLSSocket> {
-  const { addresses, secureContext, late } = options;
-  const { host, host_is, port } = receiver;
-  const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
-  let reached = false;
-  const socket = connect({
+export async function connectTo(receiver: Receiver, options: ConnectOptions): Promise<Connection> {
+  const { addresses, late } = options;
+  const { host, port } = receiver;
+  const { promise, resolve, reject } = Promise.withResolvers<Connection>();
+  // The bytes of TLS itself are counted here alone.
+  const raw = connect({ host, port, lookup: answerWith(addresses) });
+  raw.on('error', (error) => reject(faultOf(error, 'connect')));
+  raw.once('close', () => reject(new AttemptFault('connect', 'connection was closed')));
+  raw.once('connect', () => {
+    const socket = secureOver(raw, receiver, options);
+    const checkReceived = () => {
+      if (raw.bytesRead <= RECEIVED_BYTES_MAX) return;
+      socket.destroy(new AttemptFault('connect', `sent more than ${RECEIVED_BYTES_MAX / 1024} KB`));
+    };
+    const counting = setInterval(checkReceived, COUNT_EVERY_MS);
+    raw.once('close', () => clearInterval(counting));
+    socket.once('close', () => raw.destroy());
+    socket.on('error', (error) => reject(faultOf(error, 'tls')));
+    socket.once('secureConnect', () => resolve({ socket, checkReceived }));
+  });
+  try {
+    return await orLate(promise, late);
+  } catch (error) {
+    raw.destroy();
+    throw error;
+  }
+}
+
+function secureOver(raw: Socket, { host, host_is }: Receiver, { secureContext }: ConnectOptions): TLSSocket {
+  return secure({
+    socket: raw,
     host,
-    port,
-    lookup: answerWith(addresses),
     // Servers choose the certificate by the name that they are called by; there is none in an address.
     ...(host_is === 'name' ? { servername: host } : {}),
     secureContext,
     rejectUnauthorized: true,
     ALPNProtocols: ['http/1.1'],
   });
-  socket.once('connect', () => {
-    reached = true;
-  });
-  socket.once('secureConnect', () => resolve(socket));
-  socket.on('error', (error) => reject(faultOf(error, reached)));
-  socket.once('close', () => reject(new AttemptFault('connect', 'connection was closed')));
-  try {
-    return await orLate(promise, late);
-  } catch (error) {
-    socket.destroy();
-    throw error;
-  }
 }
 
 /** The result, unless the signal aborts first: then what it aborts with is thrown. */
@@ -83,8 +105,8 @@ function answerWith(addresses: readonly string[]): LookupFunction {
   };
 }
 
-function faultOf(error: Error, reached: boolean): AttemptFault {
+function faultOf(error: Error, stage: 'connect' | 'tls'): AttemptFault {
+  if (error instanceof AttemptFault) return error;
   const { code } = error as NodeJS.ErrnoException;
-  const error_class = reached && !BROKEN.has(code) ? 'tls' : 'connect';
-  return new AttemptFault(error_class, code ?? error.message, { cause: error });
+  return new AttemptFault(BROKEN.has(code) ? 'connect' : stage, code ?? error.message, { cause: error });
 }

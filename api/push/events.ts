@@ -1,4 +1,5 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
+import { z } from 'zod';
 import { newId } from '../../schemas/ids.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { threatLevel } from '../../schemas/threat.ts';
@@ -15,6 +16,7 @@ import {
 import type { Queue } from '../queue/queue.ts';
 import type { Store } from '../records/database.ts';
 import { instant } from '../records/instant.ts';
+import type { Push } from '../records/pushes.ts';
 import type { Database } from '../records/tables.ts';
 import { earlierBodyOf } from './earlier-events.ts';
 
@@ -22,11 +24,14 @@ import { earlierBodyOf } from './earlier-events.ts';
 export const PUSH_TASK = 'push';
 
 /** The next attempt of a push. */
-export interface PushTask {
-  readonly push_id: string;
+export const PushTask = z.object({
+  push_id: z.string(),
   /** 1 for the first. */
-  readonly attempt: number;
-}
+  attempt: z.int().positive(),
+  /** Retries: when the first attempt began, monotonic milliseconds of the process that made it. */
+  first_attempt: z.object({ owner: z.string(), at_ms: z.number() }).optional(),
+});
+export type PushTask = z.infer<typeof PushTask>;
 
 /** What events are enqueued with. */
 export interface Outbox {
@@ -100,20 +105,22 @@ async function enqueue(
     };
   });
   if (pushes.length > 0) await rows.insertInto('pushes').values(pushes).execute();
-  for (const { id, receiver_id, state } of pushes)
-    if (state === 'pending') await addPushTask(rows, queue, receiver_id, { push_id: id, attempt: 1 }, now_ms);
+  for (const push of pushes)
+    if (push.state === 'pending') await addPushTask(rows, queue, push, { push_id: push.id, attempt: 1 }, now_ms);
   return pushes.map(({ id }) => id);
 }
 
-/** Adds the task of an attempt: those of one receiver are a group. */
+/** Adds the task of an attempt: those of one receiver are a group, and those of one business share the slots of a tenant. */
 export async function addPushTask(
   rows: Transaction<Database>,
   queue: Pick<Queue, 'add'>,
-  receiver_id: string,
+  { business_id, receiver_id }: Pick<Push, 'business_id' | 'receiver_id'>,
   payload: PushTask,
   due_ms: number,
 ): Promise<void> {
-  await queue.add(rows, { name: PUSH_TASK, group: receiver_id, payload, due_ms });
+  const isRetry = payload.first_attempt !== undefined;
+  const task = { name: PUSH_TASK, tenant: business_id, group: receiver_id, payload, due_ms };
+  await queue.add(rows, isRetry ? { ...task, retry: true } : task);
 }
 
 /** The bytes of an event. */

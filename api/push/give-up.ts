@@ -14,9 +14,11 @@ import { mailTeam } from './mail.ts';
 /** The team is mailed of one receiver, and of one of the two things, at most so often: who enables what is broken in a loop mails nobody. */
 const MAILS_EVERY_MS = 3_600_000;
 
-/** Whether the team may be mailed once more, by when it last was. */
+/** Whether the team may be mailed once more, by when it last was. A mail of the future was sent by a clock that was put back since. */
 export function mayMailAgain(mailed_at: string | null, at_ms: number): boolean {
-  return mailed_at === null || at_ms - Date.parse(mailed_at) >= MAILS_EVERY_MS;
+  if (mailed_at === null) return true;
+  const since_ms = at_ms - Date.parse(mailed_at);
+  return since_ms < 0 || since_ms >= MAILS_EVERY_MS;
 }
 
 /** The failure that was too many. */

@@ -1,9 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createSecureContext, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { releaseVersion, SettingsError } from '../config.ts';
+import { isDelivered } from '../rules/webhook-retry.ts';
 import { type Networks, networks, type Receiver, readReceiver, refusalOf } from './address.ts';
-import { AttemptFault, connectTo, type FaultClass, orLate } from './connector.ts';
+import { AttemptFault, type Connection, connectTo, type FaultClass, orLate } from './connector.ts';
 import { type Answer, postOver } from './request.ts';
 import { type NameResolver, openResolver } from './resolver.ts';
 
@@ -12,8 +13,6 @@ const ATTEMPT_MS = 15_000;
 const CONNECT_MS = 5_000;
 /** However much waits are shortened: a connection takes the time that it takes. */
 const LEAST_MS = 2_000;
-/** Steps that a limit is counted in. */
-const LIMIT_STEPS = 20;
 
 export interface OutletOptions {
   /** Networks that receivers may lie in although they are not public, such as `127.0.0.0/8`. */
@@ -70,7 +69,7 @@ export function openOutlet({ allow_cidrs, ca_file, time_scale, resolver: given }
   const common = { 'Content-Type': 'application/json', 'User-Agent': `hail-webhooks/${releaseVersion()}` };
   const find = (url: string) => findReceiver(url, resolver, allowed);
 
-  async function connectJudged(url: string, late: AbortSignal): Promise<readonly [Receiver, TLSSocket]> {
+  async function connectJudged(url: string, late: AbortSignal): Promise<readonly [Receiver, Connection]> {
     const found = await orLate(find(url), late);
     if (found.kind === 'refused') throw new AttemptFault('blocked', found.reason);
     if (found.kind === 'nowhere') throw new AttemptFault('dns', 'no address was found for its name');
@@ -81,8 +80,8 @@ export function openOutlet({ allow_cidrs, ca_file, time_scale, resolver: given }
   async function answerOf({ url, body, headers }: PostRequest): Promise<Answer> {
     using attempt = limit(attempt_ms, 'no answer');
     using connecting = limit(connect_ms, 'no connection');
-    const [receiver, socket] = await connectJudged(url, connecting.late);
-    return await postOver(socket, { url: receiver.url, body, headers: { ...common, ...headers } }, attempt.late);
+    const [receiver, connection] = await connectJudged(url, connecting.late);
+    return await postOver(connection, { url: receiver.url, body, headers: { ...common, ...headers } }, attempt.late);
   }
 
   return {
@@ -144,25 +143,27 @@ function authoritiesOf(ca_file: string): readonly string[] {
 const CERTIFICATE = /-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----[^-]*-----END \1-----/g;
 
 /**
- * A time limit; its signal aborts with the fault that it is. It is counted in steps, of which a process that is held up
- * misses all but one: a receiver whose answer waits to be read has not been slow.
+ * A limit of wall time, however busy the process is and however the answer trickles; its signal aborts with the fault that it is.
+ * Timers run before sockets are read: an answer that arrived in time is read in the turn of the event loop that follows.
  */
 function limit(longest_ms: number, what: string): Disposable & { readonly late: AbortSignal } {
   const controller = new AbortController();
   const fault = new AttemptFault('timeout', `${what} within ${longest_ms / 1000} s`);
-  let left = LIMIT_STEPS;
-  const timer = setInterval(() => {
-    left -= 1;
-    if (left > 0) return;
-    clearInterval(timer);
-    controller.abort(fault);
-  }, longest_ms / LIMIT_STEPS);
-  return { late: controller.signal, [Symbol.dispose]: () => clearInterval(timer) };
+  let turn: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => {
+    turn = setImmediate(() => controller.abort(fault));
+  }, longest_ms);
+  return {
+    late: controller.signal,
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      clearImmediate(turn);
+    },
+  };
 }
 
 function outcomeOf({ status_code, answer, retry_after_ms }: Answer): Omit<Attempt, 'duration_ms'> {
-  const taken = status_code >= 200 && status_code < 300;
-  const fault = taken ? null : { error: `HTTP ${status_code}`, error_class: 'http_status' as const };
+  const fault = isDelivered(status_code) ? null : { error: `HTTP ${status_code}`, error_class: 'http_status' as const };
   return { status_code, error: null, error_class: null, answer, retry_after_ms, ...fault };
 }
 

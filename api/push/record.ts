@@ -14,7 +14,7 @@ import {
   retryWait,
   WARN_AFTER,
 } from '../rules/webhook-retry.ts';
-import { addPushTask, type Outbox } from './events.ts';
+import { addPushTask, type Outbox, type PushTask } from './events.ts';
 import { giveUp, mayMailAgain, warnTeam } from './give-up.ts';
 
 /** An attempt that ended. */
@@ -33,6 +33,10 @@ export interface EndedAttempt {
   /** The first bytes of the answer. */
   readonly answer: string;
   readonly retry_after_ms: number | null;
+  /** When the first attempt of the event began, for its next task; null: it is not sent again. */
+  readonly first_attempt: PushTask['first_attempt'] | null;
+  /** Monotonic milliseconds from then to the end of this attempt; null: another process made the first attempt. */
+  readonly since_first_ms: number | null;
 }
 
 export interface RecordSettings extends Outbox {
@@ -40,8 +44,6 @@ export interface RecordSettings extends Outbox {
   /** Data clock, epoch milliseconds. */
   readonly now_ms: number;
 }
-
-/** The failures of one receiver are told at most so often, before it is given up. */
 
 /**
  * Writes down an attempt, and what follows from it: the delivery, the counters, the next attempt or what waited for this event,
@@ -88,8 +90,10 @@ export async function recordAttempt(
   const delivery = deliveryOf(push, ended, success, next_at_ms);
   await addDelivery(rows, delivery);
   if (next_at_ms === null) await releaseWaiting(rows, settings, push.id, ended.ended_ms);
-  else
-    await addPushTask(rows, settings.queue, receiver.id, { push_id: push.id, attempt: ended.attempt + 1 }, next_at_ms);
+  else {
+    const retry = { push_id: push.id, attempt: ended.attempt + 1, first_attempt: ended.first_attempt ?? undefined };
+    await addPushTask(rows, settings.queue, push, retry, next_at_ms);
+  }
   return delivery;
 }
 
@@ -135,7 +139,7 @@ function consequenceOf(
           attempt: ended.attempt - push.attempts_before,
           status_code: ended.status_code,
           retry_after_ms: ended.retry_after_ms,
-          since_first_ms: ended.ended_ms - Date.parse(push.first_attempt_at ?? instant(ended.started_ms)),
+          since_first_ms: ended.since_first_ms,
         });
   return {
     success,
@@ -191,6 +195,6 @@ export async function releaseWaiting(
   push_id: string,
   at_ms: number,
 ): Promise<void> {
-  for (const { id, receiver_id, attempts } of await releaseAfter(rows, push_id, at_ms))
-    await addPushTask(rows, queue, receiver_id, { push_id: id, attempt: attempts + 1 }, at_ms);
+  for (const released of await releaseAfter(rows, push_id, at_ms))
+    await addPushTask(rows, queue, released, { push_id: released.id, attempt: released.attempts + 1 }, at_ms);
 }

@@ -18,7 +18,10 @@ interface Step {
   readonly at: string | null;
 }
 
-type Known = Pick<Push, 'id' | 'receiver_id' | 'alert_id' | 'event' | 'state' | 'attempts' | 'created_at'>;
+type Known = Pick<
+  Push,
+  'id' | 'business_id' | 'receiver_id' | 'alert_id' | 'event' | 'state' | 'attempts' | 'created_at'
+>;
 
 /**
  * Sends an active receiver of the earlier variant, whose row the transaction holds, the beginnings and ends of alerts that it
@@ -120,7 +123,7 @@ async function lockAlertsSince(
 async function knownTo(rows: Transaction<Database>, receiver_id: string): Promise<ReadonlyMap<string, Known>> {
   const found = await rows
     .selectFrom('pushes')
-    .select(['id', 'receiver_id', 'alert_id', 'event', 'state', 'attempts', 'created_at'])
+    .select(['id', 'business_id', 'receiver_id', 'alert_id', 'event', 'state', 'attempts', 'created_at'])
     .where('receiver_id', '=', receiver_id)
     .where('alert_id', 'is not', null)
     .where('redelivered_from', 'is', null)

@@ -38,8 +38,8 @@ export async function recover(
   const overdue = (await overduePushes(rows, at_ms - OVERDUE_MS)).filter(
     ({ receiver_id }) => receiver_id === receiver.id,
   );
-  for (const { id, attempts } of overdue)
-    await addPushTask(rows, outbox.queue, receiver.id, { push_id: id, attempt: attempts + 1 }, at_ms);
+  for (const push of overdue)
+    await addPushTask(rows, outbox.queue, push, { push_id: push.id, attempt: push.attempts + 1 }, at_ms);
   const isEarlier = (await earlierAmong(rows, [receiver.id])).has(receiver.id);
   const dropped = await reviveDropped(rows, outbox, receiver, { since_ms, at_ms, withAlerts: !isEarlier });
   if (isEarlier) {

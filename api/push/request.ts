@@ -1,11 +1,12 @@
-import type { TLSSocket } from 'node:tls';
-import { Client, type Dispatcher } from 'undici';
-import { AttemptFault } from './connector.ts';
+import { type IncomingMessage, request } from 'node:http';
+import { retryAfter } from '../rules/retry-after.ts';
+import { isDelivered } from '../rules/webhook-retry.ts';
+import { AttemptFault, type Connection } from './connector.ts';
 
-/** So much of an answer is read. */
-const READ_BYTES = 64 * 1024;
-/** So much of it is kept. */
+/** Bytes of the body of an answer that are kept. */
 const KEPT_BYTES = 2 * 1024;
+/** The limit of the connection is the one that counts. */
+const MAX_HEADER_BYTES = 64 * 1024;
 
 /** What a receiver answered. */
 export interface Answer {
@@ -24,55 +25,77 @@ export interface Post {
 }
 
 /**
- * Posts over an open connection, which ends with it, and follows no redirect. The status decides: of the body as much is read
- * as comes before the signal. Throws AttemptFault without a status.
+ * Posts over an open connection, which is destroyed afterwards, and returns the final answer. Follows no redirect and skips 1xx
+ * answers; a 101 is final (RFC 9110, section 15.2). The body of a 2xx answer is not waited for: what came in the same read is kept.
+ * Of any other answer the first 2 KB of the body are waited for, or what came before `late` aborts. Throws AttemptFault where
+ * there is no final answer.
  */
-export async function postOver(socket: TLSSocket, { url, headers, body }: Post, signal: AbortSignal): Promise<Answer> {
-  const client = new Client(url.origin, {
-    connect: (_, callback) => queueMicrotask(() => callback(null, socket)),
-    // One request: the connection is closed after it.
-    pipelining: 0,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+export async function postOver(
+  { socket, checkReceived }: Connection,
+  { url, headers, body }: Post,
+  late: AbortSignal,
+): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const abort = () => socket.destroy(late.reason);
+  late.addEventListener('abort', abort, { once: true });
   try {
-    const path = `${url.pathname}${url.search}`;
-    const response = await client.request({ method: 'POST', path, headers, body, signal });
-    const { statusCode: status_code } = response;
-    const answer = await firstBytes(response.body);
-    return { status_code, answer, retry_after_ms: retryAfter(response.headers['retry-after'], Date.now()) };
-  } catch (error) {
-    if (signal.aborted) throw signal.reason;
-    throw new AttemptFault('connect', (error as Error).message, { cause: error });
+    const posted = request({
+      method: 'POST',
+      path: `${url.pathname}${url.search}`,
+      headers: { Host: url.host, 'Content-Length': Buffer.byteLength(body), ...headers },
+      createConnection: () => socket,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    });
+    // After the parser: an answer that is complete in this read counts.
+    posted.once('socket', () => socket.on('data', checkReceived));
+    let answered = false;
+    const fail = (error: Error) => {
+      // After the head of the final answer a failure only cuts its body short.
+      if (!answered) reject(requestFault(error));
+    };
+    posted.once('response', (response) => {
+      answered = true;
+      void read(response).then(resolve, reject);
+    });
+    posted.once('upgrade', (response) => resolve(answerOf(response, Buffer.alloc(0))));
+    posted.on('error', fail);
+    posted.once('close', () => fail(new Error('connection was closed')));
+    posted.end(body);
+    if (late.aborted) abort();
+    return await promise;
   } finally {
+    late.removeEventListener('abort', abort);
     socket.destroy();
-    await client.destroy();
   }
 }
 
-/** The beginning of a body, as far as it comes. */
-async function firstBytes(body: Dispatcher.ResponseData['body']): Promise<string> {
+function requestFault(error: Error): AttemptFault {
+  return error instanceof AttemptFault ? error : new AttemptFault('connect', error.message, { cause: error });
+}
+
+/** The answer, with as much of its body as is kept or came before the connection ended. */
+async function read(response: IncomingMessage): Promise<Answer> {
   const kept: Buffer[] = [];
-  let [read, kept_bytes] = [0, 0];
-  try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      const first = chunk.subarray(0, KEPT_BYTES - kept_bytes);
-      kept.push(first);
-      kept_bytes += first.length;
-      read += chunk.length;
-      if (read >= READ_BYTES) break;
-    }
-  } catch {
-    // It broke off, or took too long: the receiver has said by its status what became of the event.
-  }
-  // A character that was cut in two is left out; databases take no NUL.
-  return new TextDecoder().decode(Buffer.concat(kept), { stream: true }).replaceAll('\0', '\uFFFD');
+  let kept_bytes = 0;
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  response.on('data', (chunk: Buffer) => {
+    const first = chunk.subarray(0, KEPT_BYTES - kept_bytes);
+    kept.push(first);
+    kept_bytes += first.length;
+    if (kept_bytes === KEPT_BYTES) end();
+  });
+  // A body that is cut short changes nothing: the status says whether the event was delivered.
+  for (const event of ['end', 'error', 'close']) response.once(event, end);
+  if (isDelivered(response.statusCode ?? null)) setImmediate(end);
+  await ended;
+  return answerOf(response, Buffer.concat(kept));
 }
 
-/** How long a `Retry-After` asks to wait from now on, seconds or a date; null for anything else. */
-export function retryAfter(header: string | string[] | undefined, now_ms: number): number | null {
-  const text = [header].flat()[0]?.trim() ?? '';
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
-  const until_ms = /^\w{3,9}, .* GMT$/.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(until_ms) ? null : Math.max(0, until_ms - now_ms);
+function answerOf({ statusCode = 0, headers }: IncomingMessage, body: Buffer): Answer {
+  return {
+    status_code: statusCode,
+    // A character that was cut in two is left out; databases take no NUL.
+    answer: new TextDecoder().decode(body, { stream: true }).replaceAll('\0', '\uFFFD'),
+    retry_after_ms: retryAfter(headers['retry-after'], Date.now()),
+  };
 }

@@ -8,10 +8,11 @@ import { addPushTask, type Outbox } from './events.ts';
 export async function revive(
   rows: Transaction<Database>,
   { queue }: Pick<Outbox, 'queue'>,
-  { id, receiver_id, attempts }: Pick<Push, 'id' | 'receiver_id' | 'attempts'>,
+  push: Pick<Push, 'id' | 'business_id' | 'receiver_id' | 'attempts'>,
   after_id: string | null,
   at_ms: number,
 ): Promise<void> {
+  const { id, attempts } = push;
   await rows
     .updateTable('pushes')
     .set({
@@ -23,5 +24,5 @@ export async function revive(
     })
     .where('id', '=', id)
     .execute();
-  if (after_id === null) await addPushTask(rows, queue, receiver_id, { push_id: id, attempt: attempts + 1 }, at_ms);
+  if (after_id === null) await addPushTask(rows, queue, push, { push_id: id, attempt: attempts + 1 }, at_ms);
 }

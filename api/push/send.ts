@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import pino, { type Logger } from 'pino';
-import { z } from 'zod';
 import type { Task } from '../queue/queue.ts';
 import { isOutage } from '../records/failures.ts';
+import { OWNER } from '../records/owner.ts';
 import { deletePushes, dropPush, findPush, type Push, sweepPushes } from '../records/pushes.ts';
 import { findReceiver, lockReceiver } from '../records/receivers.ts';
 import type { Database } from '../records/tables.ts';
 import type { Services } from '../services.ts';
 import { attemptDelivery } from './attempt.ts';
-import { PUSH_TASK } from './events.ts';
+import { PUSH_TASK, PushTask } from './events.ts';
 import { MAIL_TASK, sendMail } from './mail.ts';
 import { type EndedAttempt, recordAttempt, releaseWaiting } from './record.ts';
 
@@ -19,11 +19,11 @@ export type SendingServices = Pick<
   'records' | 'queue' | 'outlet' | 'secrets' | 'mailer' | 'webhook_time_scale' | 'now'
 >;
 
-const PushTask = z.object({ push_id: z.string(), attempt: z.int().positive() });
-
-/** So many deliveries at a time, and of them to one receiver: a slow one delays nobody else. */
+/** Deliveries at a time in all, and to one receiver. */
 const AT_ONCE = 256;
 const AT_ONCE_OF_RECEIVER = 4;
+/** A receiver that took so long last gets one delivery at a time. */
+const SLOW_MS = 5_000;
 /** Longer than an attempt and the writing down of how it ended may take. */
 const LEASE_MS = 60_000;
 /** How long the records are waited for to write down how an attempt ended: the receiver has had the event. */
@@ -40,8 +40,10 @@ const MAIL_LEASE_MS = 120_000;
 export function startSending(services: SendingServices, log: Logger = SILENT): () => Promise<void> {
   const { queue } = services;
   const stops = [
-    queue.work(PUSH_TASK, { at_once: AT_ONCE, at_once_of_group: AT_ONCE_OF_RECEIVER, lease_ms: LEASE_MS }, (task) =>
-      sendPush(services, task),
+    queue.work(
+      PUSH_TASK,
+      { at_once: AT_ONCE, at_once_of_group: AT_ONCE_OF_RECEIVER, slow_ms: SLOW_MS, lease_ms: LEASE_MS },
+      (task) => sendPush(services, task),
     ),
     queue.work(MAIL_TASK, { at_once: MAILS_AT_ONCE, at_once_of_group: 1, lease_ms: MAIL_LEASE_MS }, (task) =>
       sendMail(task, services.mailer, services),
@@ -71,7 +73,7 @@ async function sweep({ records }: SendingServices, log: Logger): Promise<void> {
 
 /** Makes the attempt of a task, unless it was made, or nobody is to have the event any more. */
 export async function sendPush(services: SendingServices, { payload }: Pick<Task, 'payload'>): Promise<void> {
-  const { push_id, attempt } = PushTask.parse(payload);
+  const { push_id, attempt, first_attempt } = PushTask.parse(payload);
   const { records, secrets, outlet, queue } = services;
   const push = await findPush(records.reader, push_id);
   if (push === null || push.state !== 'pending' || push.attempts !== attempt - 1) return;
@@ -86,8 +88,11 @@ export async function sendPush(services: SendingServices, { payload }: Pick<Task
     queue.wake(PUSH_TASK);
     return;
   }
+  const first = first_attempt ?? { owner: OWNER, at_ms: performance.now() };
   const outcome = await attemptDelivery(outlet, receiver, push);
-  await record(services, { push_id, attempt, ...outcome });
+  // The clock of another process has another beginning.
+  const since_first_ms = first.owner === OWNER ? performance.now() - first.at_ms : null;
+  await record(services, { push_id, attempt, first_attempt: first, since_first_ms, ...outcome });
 }
 
 /** Gives up an event that was written while its receiver was being paused, unless that is active again. */

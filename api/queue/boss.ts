@@ -2,8 +2,9 @@ import { CompiledQuery } from 'kysely';
 import { type Db, fromKysely, type JobInsert, PgBoss } from 'pg-boss';
 import type { Store } from '../records/database.ts';
 import { RecordsUnavailable } from '../records/failures.ts';
+import { isDead, OWNER } from '../records/owner.ts';
 import type { NewTask } from './queue.ts';
-import type { Held, Room, Shelf } from './shelf.ts';
+import type { Candidate, Held, Room, Shelf } from './shelf.ts';
 
 /** pg-boss ends no lease by itself: it would not know ours, and knows none that is longer. */
 const LONGEST_LEASE_S = 24 * 3_600;
@@ -13,10 +14,17 @@ const KEPT_S = 365 * 24 * 3_600;
 const RETRIES = 2 ** 31 - 1;
 /** Tasks of one statement: far from the time that one may take. */
 const INSERTED_AT_ONCE = 500;
+/** Due jobs that are looked through, and candidates among them, where several tenants have more than fit. */
+const DUE_MAX = 5_000;
+const CANDIDATES_MAX = 1_000;
 /** How often leases are looked at that are over. */
 const LOOK_EVERY_MS = 250;
+/** How often it is looked whether the clock of the server was put back. */
+const CLOCK_EVERY_MS = 10_000;
 /** Jobs are taken by descending priority: the seconds from here on, negative, put the longest due first. */
 const PRIORITY_FROM_MS = Date.UTC(2026, 0, 1);
+/** First attempts come before retries, however long those are due. */
+const FIRST_ATTEMPT = 1_000_000_000;
 
 export interface BossOptions {
   readonly store: Store;
@@ -41,6 +49,8 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
   await boss.start();
   /** When leases of each name were looked at last, monotonic milliseconds. */
   const looked = new Map<string, number>();
+  /** The same of the clock of the server. */
+  const clocked = new Map<string, number>();
 
   /** Gives back what was taken by a process that died, or by a handler that failed. */
   async function endLeases(name: string, { lease_ms, held }: Room): Promise<void> {
@@ -53,6 +63,42 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
         and started_on <= ${schema}.job_now() - $2 * interval '1 millisecond' and id <> all($3::uuid[])`;
     const { rows: jobs } = await db.executeSql(over, [name, lease_ms, [...held]]);
     if (jobs.length > 0) await boss.fail(name, jobs);
+    if (now_ms - (clocked.get(name) ?? Number.NEGATIVE_INFINITY) < CLOCK_EVERY_MS) return;
+    clocked.set(name, now_ms);
+    // What was added in the future, by a clock that was put back since, waits as long as it did then.
+    const ahead = `update ${schema}.job set start_after = ${schema}.job_now() + (start_after - created_on), created_on = ${schema}.job_now()
+      where name = $1 and state < 'active' and created_on > ${schema}.job_now() + interval '1 second'`;
+    await db.executeSql(ahead, [name]);
+  }
+
+  /** Due jobs of tenants and groups that are not full: some of each tenant, its first attempts and those due longest before others. */
+  async function dueJobs(name: string, { full, full_tenants, most }: Room): Promise<readonly Candidate[]> {
+    const due = `with due as (
+        select id, coalesce(group_id, '') as "group", coalesce(singleton_key, group_id, '') as tenant, priority, created_on
+        from ${schema}.job
+        where name = $1 and state < 'active' and not blocked and start_after <= ${schema}.job_now()
+          and coalesce(group_id, '') <> all($2::text[]) and coalesce(singleton_key, group_id, '') <> all($3::text[])
+        order by priority desc, created_on limit ${DUE_MAX}),
+      placed as (select *, row_number() over (partition by tenant order by priority desc, created_on) as place from due)
+      select id, "group", tenant from placed where place <= $4 order by place, priority desc limit ${CANDIDATES_MAX}`;
+    const { rows: jobs } = await db.executeSql(due, [name, [...full], [...full_tenants], most]);
+    return jobs;
+  }
+
+  /** Takes jobs that nobody else took meanwhile, as the `fetch` of pg-boss does. */
+  async function take(name: string, ids: readonly string[]): Promise<readonly TakenJob[]> {
+    if (ids.length === 0) return [];
+    const taken = `with next as (
+        select id from ${schema}.job where name = $1 and id = any($2::uuid[]) and state < 'active' for update skip locked)
+      update ${schema}.job as job set state = 'active', started_on = ${schema}.job_now(), heartbeat_on = ${schema}.job_now(),
+        retry_count = case when started_on is not null then retry_count + 1 else retry_count end,
+        output = jsonb_build_object('owner', $3::text)
+      from next where job.name = $1 and job.id = next.id
+      returning job.id, job.group_id as "group", coalesce(job.singleton_key, job.group_id) as tenant, job.data,
+        job.retry_count as "retryCount"`;
+    const { rows: jobs } = await db.executeSql(taken, [name, [...ids], OWNER]);
+    // Returned in any order.
+    return jobs.toSorted((a: TakenJob, b: TakenJob) => ids.indexOf(a.id) - ids.indexOf(b.id));
   }
 
   return {
@@ -69,19 +115,26 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
         );
       if (room.most === 0) return [];
       await endLeases(name, room);
-      // No more than fit, whichever group they are of.
-      const batchSize = Math.min(room.most, room.of_any_group);
-      const ignoreGroups = room.full.length > 0 ? [...room.full] : null;
-      const jobs = await boss.fetch<{ payload: unknown }>(name, { batchSize, ignoreGroups });
+      const jobs = await take(name, room.choose(await dueJobs(name, room), room.most));
       return jobs.map(
-        ({ id, groupId, data, retryCount }): Held => ({
+        ({ id, group, tenant, data, retryCount }): Held => ({
           id,
-          group: groupId ?? '',
+          group: group ?? '',
+          tenant: tenant ?? '',
           payload: data.payload,
           taken: retryCount + 1,
           lease: String(retryCount),
         }),
       );
+    },
+    endLeasesOfDead: async () => {
+      for (const name of names) {
+        const active = `select id, retry_count as "retryCount", output->>'owner' as owner from ${schema}.job
+          where name = $1 and state = 'active' and group_id is not null`;
+        const { rows: jobs } = await db.executeSql(active, [name]);
+        const ended = jobs.filter(({ owner }: { owner: string | null }) => owner !== null && isDead(owner));
+        if (ended.length > 0) await boss.fail(name, ended);
+      }
     },
     prolong: async (name, held) => {
       // A lease counts from when its job was started.
@@ -93,12 +146,24 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
   };
 }
 
-function jobOf({ group, payload, due_ms = Date.now() }: NewTask): JobInsert {
+/** A job as its row says after it was taken. */
+interface TakenJob {
+  readonly id: string;
+  readonly group: string | null;
+  readonly tenant: string | null;
+  readonly data: { readonly payload: unknown };
+  readonly retryCount: number;
+}
+
+/** The wait is counted by the server: its clock and ours may differ, and either may be set. */
+function jobOf({ group, tenant = group, retry, payload, due_ms = Date.now() }: NewTask): JobInsert {
+  const later = Math.floor((PRIORITY_FROM_MS - due_ms) / 1000);
   return {
     data: { payload },
     group: { id: group },
-    startAfter: new Date(due_ms),
-    priority: Math.floor((PRIORITY_FROM_MS - due_ms) / 1000),
+    singletonKey: tenant,
+    startAfter: `${Math.max(0, due_ms - Date.now())} milliseconds`,
+    priority: retry ? later : later + FIRST_ATTEMPT,
   };
 }
 

@@ -16,22 +16,28 @@ export interface QueueOptions extends QueueReports {
 
 /** Opens the queue beside the records: rows of theirs on SQLite, pg-boss on PostgreSQL. Throws RecordsUnavailable. */
 export async function openQueue({ store, database_url, names, ...reports }: QueueOptions): Promise<Queue> {
-  if (database_url === null) return queueOver(tableShelf(store), reports);
+  const shelf = await openShelf({ store, database_url, names, ...reports });
+  await shelf.endLeasesOfDead();
+  return queueOver(shelf, reports);
+}
+
+async function openShelf({ store, database_url, names, ...reports }: QueueOptions): Promise<Shelf> {
+  if (database_url === null) return tableShelf(store);
   const troubled = (error: unknown) => reports.troubled('pg-boss', error);
   const shelf = await bossShelf({ store, database_url, names, troubled });
   await moveTasks(store, shelf);
-  return queueOver(shelf, reports);
+  return shelf;
 }
 
 /** Tasks that a backup of a SQLite file brought with it. */
 async function moveTasks({ writer }: Store, shelf: Shelf): Promise<void> {
   await writer.transaction().execute(async (rows) => {
     const tasks = await rows.deleteFrom('tasks').returningAll().execute();
-    const told = tasks.map(({ task_group: group, payload, ...task }) => ({
-      ...task,
-      group,
-      payload: JSON.parse(payload),
+    const moved = tasks.map(({ name, task_group: group, tenant, retry, due_ms, payload }) => ({
+      ...{ name, group, due_ms, payload: JSON.parse(payload) },
+      ...(tenant === '' ? {} : { tenant }),
+      ...(retry === 1 ? { retry: true as const } : {}),
     }));
-    await shelf.add(rows, ...told);
+    await shelf.add(rows, ...moved);
   });
 }

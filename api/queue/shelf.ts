@@ -6,18 +6,19 @@ export interface Held extends Task {
   readonly lease: string;
 }
 
+/** A task that is due. */
+export type Candidate = Pick<Task, 'id' | 'group' | 'tenant'>;
+
 /** What a handler has room for. */
 export interface Room {
   /** Tasks. */
   readonly most: number;
-  /** Of any group that is not full. */
-  readonly of_any_group: number;
-  /** Of one group. */
-  readonly of: (group: string) => number;
+  /** Ids of the tasks that fit, at most so many of some that are due: those of each tenant in the order given, tenants in turn. */
+  readonly choose: (due: readonly Candidate[], most: number) => readonly string[];
   /** Groups that have room for none, or had their turn. */
   readonly full: readonly string[];
-  /** Most groups that `full` can name. */
-  readonly full_at_most: number;
+  /** Tenants that have room for none. */
+  readonly full_tenants: readonly string[];
   readonly lease_ms: number;
   /** Tasks that are being run here, or were and have yet to be removed: not to be taken, whatever the clock says of their lease. */
   readonly held: ReadonlySet<string>;
@@ -26,9 +27,11 @@ export interface Room {
 /** Where tasks lie. */
 export interface Shelf {
   readonly add: Queue['add'];
-  /** Removes tasks that are done, where their lease is still that one, and takes some that are due, the longest due first. */
+  /** Removes tasks that are done, where their lease is still that one, and takes some that are due and fit into the room. */
   readonly exchange: (name: string, done: readonly Held[], room: Room) => Promise<readonly Held[]>;
   /** Lets tasks belong to who took them for a lease more, counted from now, where they still do. */
   readonly prolong: (name: string, held: readonly Held[], lease_ms: number) => Promise<void>;
+  /** Ends the leases of processes of this machine that have died. */
+  readonly endLeasesOfDead: () => Promise<void>;
   readonly close: () => Promise<void>;
 }

@@ -1,5 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Queue, Task, WorkSettings } from './queue.ts';
 import type { Held, Room, Shelf } from './shelf.ts';
+import { Slots } from './slots.ts';
 
 /** How often due tasks are looked for that nobody woke us for: retries, and what other processes added. */
 const LOOK_EVERY_MS = 250;
@@ -8,6 +10,11 @@ const FORESEEN_MS = 600_000;
 /** So close to each other tasks share a look, and at most so many looks wait; what finds no room is found by the usual looks. */
 const LOOKS_APART_MS = 10;
 const LOOKS_AHEAD_MAX = 1_000;
+/**
+ * Tasks that are taken at a time: those of 200 receivers that all timed out together make 200 connections together, and who comes
+ * after them waited for seconds. With 32 the next look finds the task of another tenant after a few hundredths of a second.
+ */
+const TAKEN_AT_ONCE_MAX = 32;
 /** How often a lease is prolonged before it would end: two of them may fail. */
 const PROLONGED_IN_A_LEASE = 3;
 
@@ -76,8 +83,7 @@ class Working {
   /** Groups that had their turn. */
   readonly #served = new Set<string>();
   readonly #prolonging: NodeJS.Timeout | null;
-  /** How many of each group are being run. */
-  readonly #running = new Map<string, number>();
+  readonly #slots: Slots;
   #done: Held[] = [];
   #looking: Promise<void> | null = null;
   #again = false;
@@ -95,6 +101,7 @@ class Working {
     this.#reports = reports;
     this.#name = name;
     this.#settings = settings;
+    this.#slots = new Slots(settings);
     this.#handler = handler;
     this.#timer = setInterval(() => this.wake(), LOOK_EVERY_MS).unref();
     this.#prolonging = settings.prolonged
@@ -140,8 +147,11 @@ class Working {
     try {
       while (this.#again) {
         this.#again = false;
-        // Where there was one, there may be more.
-        if (await this.#exchange()) this.#again = true;
+        // Where there was one, there may be more; those that were begun have a turn first.
+        if (await this.#exchange()) {
+          this.#again = true;
+          await nextTurn();
+        }
         if (this.#troubled) this.#reports.troubled(this.#name, null);
         this.#troubled = false;
       }
@@ -174,16 +184,10 @@ class Working {
   }
 
   #room(): Room {
-    const { at_once, at_once_of_group, lease_ms, groups_in_turn = 0 } = this.#settings;
-    const of = (group: string) => at_once_of_group - (this.#running.get(group) ?? 0);
-    const rooms = [...this.#running.keys()].map((group) => ({ group, left: of(group) }));
     return {
-      most: this.#stopped ? 0 : at_once - this.#runs.size,
-      of_any_group: Math.min(at_once_of_group, ...rooms.map(({ left }) => left).filter((left) => left > 0)),
-      of,
-      full: [...new Set([...rooms.filter(({ left }) => left === 0).map(({ group }) => group), ...this.#served])],
-      full_at_most: Math.floor(at_once / at_once_of_group) + groups_in_turn,
-      lease_ms,
+      ...this.#slots.room(this.#served),
+      most: this.#stopped ? 0 : Math.min(this.#slots.free, TAKEN_AT_ONCE_MAX),
+      lease_ms: this.#settings.lease_ms,
       held: this.#held,
     };
   }
@@ -195,13 +199,12 @@ class Working {
     this.#tasks.add(task);
     if (this.#served.size >= groups_in_turn) this.#served.clear();
     if (groups_in_turn > 0) this.#served.add(group);
-    this.#running.set(group, (this.#running.get(group) ?? 0) + 1);
+    this.#slots.begin(task);
+    const began_ms = performance.now();
     const run = this.#run(task).finally(() => {
       this.#runs.delete(run);
       this.#tasks.delete(task);
-      const left = (this.#running.get(group) ?? 0) - 1;
-      if (left > 0) this.#running.set(group, left);
-      else this.#running.delete(group);
+      this.#slots.end(task, performance.now() - began_ms);
       this.wake();
     });
     this.#runs.add(run);

@@ -1,8 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
+import { createHash } from 'node:crypto';
 import type { ExpressionBuilder, Kysely, Selectable, Transaction } from 'kysely';
 import type { Store } from './database.ts';
 import { CommitFailed } from './failures.ts';
+import { isDead, OWNER } from './owner.ts';
 import type { Claim, ClaimRequest, StoredAnswer } from './records.ts';
 import type { Database } from './tables.ts';
 
@@ -12,9 +12,6 @@ export const REPLAY_WINDOW_MS = 24 * 3_600_000;
 export const LEASE_MS = 120_000;
 /** Clocks of machines on one database differ by no more. */
 const CLOCKS_DIFFER_MS = 3_600_000;
-
-/** This process, as owner of claims: the last part tells it from an earlier one with the same number. */
-const OWNER = `${hostname()} ${process.pid} ${randomUUID()}`;
 
 /** The data clock decides the window, the machine's clock the lease: HAIL_NOW stops only the first. */
 export interface Clocks {
@@ -114,20 +111,6 @@ function isAbandoned({ owner, lease_until_ms }: Selectable<Database['idempotency
   // A lease far ahead was given by a clock that was set back since: it would block its key for years.
   const isOver = lease_until_ms <= machine_ms || lease_until_ms > machine_ms + LEASE_MS + CLOCKS_DIFFER_MS;
   return isOver || isDead(owner);
-}
-
-/** True when the owner is known to have died; processes of other machines are never known to. */
-function isDead(owner: string): boolean {
-  if (owner === OWNER) return false;
-  const [host, pid] = owner.split(' ');
-  if (host !== hostname()) return false;
-  if (Number(pid) === process.pid) return true;
-  try {
-    process.kill(Number(pid), 0);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH';
-  }
 }
 
 function newClaim({ business_id, route, key, fingerprint }: ClaimRequest, token: string, { now, machine }: Clocks) {

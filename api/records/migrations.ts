@@ -57,7 +57,11 @@ async function apply(
 ): Promise<readonly string[]> {
   const applied_at = new Date(now_ms).toISOString();
   for (const name of missing) {
-    for (const table of ALL_TABLES) if (table.since === name) await createTable(rows, store, table);
+    for (const table of ALL_TABLES) {
+      if (table.since === name) await createTable(rows, store, table);
+      await addColumns(rows, store, table, name);
+      await createIndexes(rows, table, name);
+    }
     await CHANGES[name]?.(rows);
     await rows.insertInto('migrations').values({ name, applied_at }).execute();
   }
@@ -67,10 +71,11 @@ async function apply(
 async function createTable(
   rows: Transaction<Database>,
   { columnTypes }: Store,
-  { name, columns, primary_key, indexes = {}, references_owner }: Table,
+  { name, columns, primary_key, references_owner }: Table,
 ): Promise<void> {
   let table: CreateTableBuilder<string, string> = rows.schema.createTable(name);
-  for (const [column, { type, nullable, unique }] of Object.entries(columns)) {
+  for (const [column, { type, nullable, unique, added }] of Object.entries(columns)) {
+    if (added !== undefined) continue;
     const isKey = primary_key.length === 1 && primary_key[0] === column;
     table = table.addColumn(column, columnTypes[type], (c) => {
       if (type === 'counter') return c;
@@ -81,7 +86,35 @@ async function createTable(
   }
   if (primary_key.length > 1) table = table.addPrimaryKeyConstraint(`${name}_pk`, [...primary_key]);
   await table.execute();
+}
+
+async function addColumns(
+  rows: Transaction<Database>,
+  { columnTypes }: Store,
+  { name, columns }: Table,
+  migration: MigrationName,
+): Promise<void> {
+  for (const [column, { type, added }] of Object.entries(columns))
+    if (added?.since === migration)
+      await rows.schema
+        .alterTable(name)
+        .addColumn(column, columnTypes[type], (c) => c.notNull().defaultTo(added.default))
+        .execute();
+}
+
+/** Makes the indexes whose last column comes with a migration. */
+async function createIndexes(
+  rows: Transaction<Database>,
+  { name, columns, indexes = {}, since }: Table,
+  migration: MigrationName,
+): Promise<void> {
   for (const [index, on] of Object.entries(indexes)) {
+    // Names of migrations begin with their number.
+    const complete = on
+      .map((column) => columns[column]?.added?.since ?? since)
+      .toSorted()
+      .at(-1);
+    if (complete !== migration) continue;
     const key = sql.join(on.map((column) => sql.ref(column)));
     await sql`create index ${sql.ref(index)} on ${sql.table(name)} (${key})`.execute(rows);
   }

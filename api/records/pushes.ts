@@ -39,13 +39,13 @@ export async function releaseAfter(
   rows: Transaction<Database>,
   after_id: string,
   due_ms: number,
-): Promise<readonly Pick<Push, 'id' | 'receiver_id' | 'attempts'>[]> {
+): Promise<readonly Pick<Push, 'id' | 'business_id' | 'receiver_id' | 'attempts'>[]> {
   return await rows
     .updateTable('pushes')
     .set({ state: 'pending', next_at: instant(due_ms) })
     .where('after_id', '=', after_id)
     .where('state', '=', 'waiting')
-    .returning(['id', 'receiver_id', 'attempts'])
+    .returning(['id', 'business_id', 'receiver_id', 'attempts'])
     .execute();
 }
 

@@ -1,4 +1,5 @@
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
+import { oldSecretsInForce, readOldSecrets } from './old-secrets.ts';
 import type { Secrets } from './secrets.ts';
 import type { Database } from './tables.ts';
 
@@ -14,7 +15,7 @@ export interface Receiver {
   readonly give_up_mailed_at: string | null;
 }
 
-/** A receiver with what its deliveries are signed with: one secret, or two while one is being replaced. */
+/** A receiver with the secrets that its deliveries are signed with: the newest, and those before whose grace lasts. */
 export interface SigningReceiver extends Receiver {
   readonly secrets: readonly string[];
 }
@@ -50,16 +51,15 @@ export async function listReceivers(rows: Kysely<Database>, business_id: string)
 /** The receiver of an id; null when there is none. `machine_ms`: which of its secrets are in force. */
 export async function findReceiver(
   rows: Kysely<Database>,
-  { decrypt }: Secrets,
+  secrets: Secrets,
   id: string,
   machine_ms: number,
 ): Promise<SigningReceiver | null> {
   const found = await rowOf(rows, id, ANY);
   if (found === null) return null;
-  const { receiver, secret, old_secret, old_secret_until } = found;
-  const isOldInForce = old_secret_until !== null && Date.parse(old_secret_until) > machine_ms;
-  const stored = old_secret !== null && isOldInForce ? [secret, old_secret] : [secret];
-  return { ...receiver, secrets: stored.map(decrypt) };
+  const { receiver, secret, ...columns } = found;
+  const old = oldSecretsInForce(columns, secrets, machine_ms);
+  return { ...receiver, secrets: [secrets.decrypt(secret), ...old.map((each) => each.secret)] };
 }
 
 /** The same without its secrets. */
@@ -98,11 +98,10 @@ async function rowOf(rows: Kysely<Database>, id: string, lock: RawBuilder<unknow
   return { receiver: { kind: 'subscription', ...receiver } as const, secret, old_secret: null, old_secret_until: null };
 }
 
-/** Every secret that is stored, still encrypted. */
-export async function storedSecrets(rows: Kysely<Database>): Promise<readonly string[]> {
-  const webhooks = await rows.selectFrom('webhooks').select(['secret', 'old_secret']).execute();
+/** Every secret that is stored, decrypted. */
+export async function storedSecrets(rows: Kysely<Database>, secrets: Secrets): Promise<readonly string[]> {
+  const webhooks = await rows.selectFrom('webhooks').select(['secret', 'old_secret', 'old_secret_until']).execute();
   const subscriptions = await rows.selectFrom('subscriptions').select('secret').execute();
-  return [...webhooks, ...subscriptions.map(({ secret }) => ({ secret, old_secret: null }))].flatMap(
-    ({ secret, old_secret }) => (old_secret === null ? [secret] : [secret, old_secret]),
-  );
+  const newest = [...webhooks, ...subscriptions].map(({ secret }) => secrets.decrypt(secret));
+  return [...newest, ...webhooks.flatMap((row) => readOldSecrets(row, secrets).map(({ secret }) => secret))];
 }

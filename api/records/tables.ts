@@ -9,6 +9,7 @@ export const MIGRATION_NAMES = [
   '005-alerts-webhooks-areas',
   '006-jobs',
   '007-earlier-variant',
+  '008-fair-queue',
 ] as const;
 export type MigrationName = (typeof MIGRATION_NAMES)[number];
 
@@ -21,6 +22,8 @@ export interface Column<Value = unknown> {
   readonly type: 'text' | 'whole' | 'real' | 'counter';
   readonly nullable: boolean;
   readonly unique: boolean;
+  /** The migration that added it to its table, and what the rows of then hold; absent: it came with the table. */
+  readonly added?: { readonly since: MigrationName; readonly default: string | number };
   /** For the compiler alone: what a row holds. */
   readonly holds?: Value;
 }
@@ -35,6 +38,12 @@ const nullable = <Value>(column: Column<Value>): Column<Value | null> => ({
   unique: column.unique,
 });
 const unique = <Value>(column: Column<Value>): Column<Value> => ({ ...column, unique: true });
+
+const added = <Value extends string | number>(
+  since: MigrationName,
+  column: Column<Value>,
+  value: Value,
+): Column<Value> => ({ ...column, added: { since, default: value } });
 
 type Columns = Readonly<Record<string, Column>>;
 
@@ -230,7 +239,7 @@ export const TABLES = {
       url: text(),
       /** Encrypted under the master key. */
       secret: text(),
-      /** The secret before, which signs beside the new one until `old_secret_until`. */
+      /** The secrets before, encrypted as one text, each with its end; the last one ends at `old_secret_until`. */
       old_secret: nullable(text()),
       old_secret_until: nullable(text()),
       /** JSON array of event types. */
@@ -486,9 +495,16 @@ export const TABLES = {
       lease: nullable(text()),
       /** How often it was taken. */
       taken: whole(),
+      /** Whose task it is; empty for one of an earlier version. */
+      tenant: added('008-fair-queue', text(), ''),
+      /** 1: it repeats one that failed. */
+      retry: added('008-fair-queue', whole(), 0),
     },
     primary_key: ['id'],
-    indexes: { tasks_by_due: ['name', 'due_ms', 'id', 'task_group', 'lease_until_ms'] },
+    indexes: {
+      tasks_by_due: ['name', 'due_ms', 'id', 'task_group', 'lease_until_ms'],
+      tasks_by_tenant: ['name', 'tenant', 'retry', 'due_ms', 'id', 'task_group', 'lease_until_ms'],
+    },
     belongs_to: null,
     backed_up: true,
   }),

@@ -4,6 +4,7 @@ import { newId } from '../../schemas/ids.ts';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
 import { unmarkEarlierReceiver } from './earlier-receivers.ts';
 import { instant } from './instant.ts';
+import { oldSecretColumns, oldSecretsInForce } from './old-secrets.ts';
 import { deletePushes, dropPushes } from './pushes.ts';
 import type { Writer } from './records.ts';
 import type { Secrets } from './secrets.ts';
@@ -136,22 +137,40 @@ export async function setWebhookStatus(
   await dropPushes(rows, id);
 }
 
-/** Makes a new secret for a webhook whose row the transaction holds; the old one signs beside it for a while. */
+/** Secrets of a webhook that sign at a time: the newest, and those before whose grace lasts. */
+export const SECRETS_MAX = 3;
+
+/** A new secret, and until when those before sign beside it, the one that it replaces first. */
+export interface RotatedSecret {
+  readonly secret: string;
+  readonly old_until: readonly string[];
+}
+
+/**
+ * Makes a new secret for a webhook whose row the transaction holds. Those before sign beside it until their grace is over; with a
+ * grace of 0 none does any more. When too many would sign, nothing is changed, and `until` says when the first of them ends.
+ */
 export async function rotateSecret(
   rows: Transaction<Database>,
   secrets: Secrets,
   id: string,
   grace_ms: number,
-): Promise<{ readonly secret: string; readonly old_until: string | null }> {
+): Promise<RotatedSecret | { readonly until: string }> {
+  const row = await rows
+    .selectFrom('webhooks')
+    .select(['secret', 'old_secret', 'old_secret_until'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  const now_ms = Date.now();
+  const replaced = { secret: secrets.decrypt(row.secret), until: instant(now_ms + grace_ms) };
+  const old = grace_ms === 0 ? [] : [replaced, ...oldSecretsInForce(row, secrets, now_ms)];
+  const old_until = old.map(({ until }) => until);
+  const [first] = old_until.slice(1).toSorted();
+  if (old.length >= SECRETS_MAX && first !== undefined) return { until: first };
   const secret = newSecret();
-  const old_until = grace_ms === 0 ? null : instant(Date.now() + grace_ms);
   await rows
     .updateTable('webhooks')
-    .set(({ ref }) => ({
-      secret: secrets.encrypt(secret),
-      old_secret: old_until === null ? null : ref('secret'),
-      old_secret_until: old_until,
-    }))
+    .set({ secret: secrets.encrypt(secret), ...oldSecretColumns(old, secrets) })
     .where('id', '=', id)
     .execute();
   return { secret, old_until };

@@ -25,6 +25,7 @@ import { MAIL_TASK } from '../push/mail.ts';
 import { deliveryId, publicError, recordAttempt } from '../push/record.ts';
 import { EARLIER_SAMPLES, SAMPLES } from '../push/samples.ts';
 import {
+  DELIVERIES_KEPT,
   type Delivery as DeliveryRecord,
   deliveryCursor,
   deliveryCursorNote,
@@ -317,7 +318,7 @@ export const redeliverWebhook = writeEndpoint({
     const { id, status } = await knownWebhook(services, caller.business_id, params.id);
     const source = await findDelivery(records.reader, id, params.deliveryId);
     const push = source === null ? null : await findPush(records.reader, source.event_id);
-    if (source === null || push === null) throw new ApiError('not_found', 'no such delivery');
+    if (source === null || push === null) throw await unknownDelivery(records.reader, id, params.deliveryId);
     const receiver = await findReceiver(records.reader, secrets, id, Date.now());
     if (receiver === null) throw unknownWebhook();
     if (status !== 'active') throw new ApiError('webhook_not_active', `the webhook is ${status}, expected active`);
@@ -350,7 +351,10 @@ export const redeliverWebhook = writeEndpoint({
       })
       .execute();
     const settings = { queue, store: records.store, time_scale: webhook_time_scale, now_ms };
-    const delivery = await recordAttempt(rows, settings, { push_id: event_id, attempt: 1, ...outcome });
+    const delivery = await recordAttempt(rows, settings, {
+      ...{ push_id: event_id, attempt: 1, first_attempt: null, since_first_ms: null },
+      ...outcome,
+    });
     if (delivery === null) throw unknownWebhook();
     return {
       body: {
@@ -425,6 +429,18 @@ async function knownWebhook({ records }: Services, business_id: string, id: stri
 /** The refusal of an id that names no webhook of this business. */
 function unknownWebhook(): ApiError {
   return new ApiError('not_found', 'no such webhook');
+}
+
+/** The refusal of an id that names no delivery that is kept: one that was made and is no longer kept is told from any other. */
+async function unknownDelivery(rows: Kysely<Database>, receiver_id: string, id: string): Promise<ApiError> {
+  const push = await findPush(rows, id.replace(/^whd_/, 'evt_'));
+  const wasMade = push !== null && push.receiver_id === receiver_id && push.attempts > 0;
+  return new ApiError(
+    'not_found',
+    wasMade
+      ? `the delivery is no longer kept: the last ${DELIVERIES_KEPT} attempts of a webhook can be sent again`
+      : 'no such delivery',
+  );
 }
 
 function resourceOf(record: WebhookRecord, { decrypt }: Secrets): z.infer<typeof Webhook> {

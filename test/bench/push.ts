@@ -51,7 +51,7 @@ async function inScope(part: (scope: Scope, folder: string) => Promise<void>): P
 }
 
 async function losses(scope: Scope, folder: string, events: number, kills: number): Promise<void> {
-  const load = { events, per_second: PER_SECOND, kills, time_scale: TIME_SCALE, ends_leases: false };
+  const load = { events, per_second: PER_SECOND, kills, time_scale: TIME_SCALE };
   const outcome = await pushLoad(scope, folder, load);
   const { requests, taken, failed, hung, reset, delivered, dropped, given_up, repeated, deaths, took_ms, faults } =
     outcome;

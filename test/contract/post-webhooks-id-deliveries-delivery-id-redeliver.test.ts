@@ -78,6 +78,20 @@ for (const status of ['paused', 'disabled'])
     t.is(await creditsUsed(t.context), before);
   });
 
+test('a delivery that left the last 100 attempts is said to be no longer kept, by either of its ids', async (t) => {
+  const { webhook_id, event_id, delivery_id, path } = await delivered(t.context);
+  for (let k = 0; k < 100; k++) await happen(t.context, [webhook_id]);
+  await runTasks(t.context);
+  const sent = t.context.receivers.received.length;
+  const message = 'the delivery is no longer kept: the last 100 attempts of a webhook can be sent again';
+  for (const id of [delivery_id, event_id])
+    t.like(await answerOf(t.context, path(id), POST), { status: 404, body: { error: 'not_found', message } });
+  t.is(t.context.receivers.received.length, sent);
+  const other = await makeWebhook(t.context);
+  const elsewhere = `${WEBHOOKS}/${other.webhook_id}/deliveries/${delivery_id}/redeliver`;
+  t.like(await answerOf(t.context, elsewhere, POST), { status: 404, body: { message: 'no such delivery' } });
+});
+
 test('an unknown delivery, that of another webhook and that of another business answer alike', async (t) => {
   const { path } = await delivered(t.context);
   const other = await delivered(t.context);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
+import { tableShelf } from '../../api/queue/table.ts';
 import { openDatabase } from '../../api/records/database.ts';
 import { orphans } from '../../api/records/integrity.ts';
 import { recordsOver } from '../../api/records/open.ts';
@@ -76,6 +77,13 @@ const RELEASED = {
   webhooks_by_business: 'CREATE INDEX "webhooks_by_business" on "webhooks" ("business_id", "id")',
 } as const;
 
+/** What later migrations changed of them. */
+const CHANGED = {
+  tasks: RELEASED.tasks.replace(/\)$/, `, "tenant" text default '' not null, "retry" bigint default 0 not null)`),
+  tasks_by_tenant:
+    'CREATE INDEX "tasks_by_tenant" on "tasks" ("name", "tenant", "retry", "due_ms", "id", "task_group", "lease_until_ms")',
+} as const;
+
 /** Their tables may still change. */
 const UNRELEASED: readonly MigrationName[] = ['006-jobs', '007-earlier-variant'];
 
@@ -88,13 +96,13 @@ async function open(t: ExecutionContext) {
   return { records, path };
 }
 
-test('new records have the very tables that the released migrations made', async (t) => {
+test('new records have the very tables that the migrations made', async (t) => {
   const { records } = await open(t);
   const found = sql<{ name: string; tbl_name: TableName; sql: string }>`
     select name, tbl_name, sql from sqlite_master where sql is not null and name not like 'sqlite_%' order by name`;
   const { rows } = await found.execute(records.reader);
   const released = rows.filter(({ tbl_name }) => !UNRELEASED.includes(TABLES[tbl_name].since));
-  t.deepEqual(Object.fromEntries(released.map((row) => [row.name, row.sql])), { ...RELEASED });
+  t.deepEqual(Object.fromEntries(released.map((row) => [row.name, row.sql])), { ...RELEASED, ...CHANGED });
   t.deepEqual(MIGRATION_NAMES.slice(0, 5), [
     '001-businesses-keys-credits-portfolio',
     '002-data-root',
@@ -102,6 +110,31 @@ test('new records have the very tables that the released migrations made', async
     '004-commits',
     '005-alerts-webhooks-areas',
   ]);
+});
+
+test('records of an earlier version get the columns that were added, and their tasks belong to nobody', async (t) => {
+  const { records, path } = await open(t);
+  await records.transaction((rows) =>
+    tableShelf(records.store).add(rows, { name: 'push', group: 'wh_1', payload: { push_id: 'evt_1', attempt: 1 } }),
+  );
+  await records.close();
+  const shell = new DatabaseSync(path);
+  shell.exec('drop index tasks_by_tenant');
+  for (const column of ['tenant', 'retry']) shell.exec(`alter table tasks drop column ${column}`);
+  shell.exec("delete from migrations where name = '008-fair-queue'");
+  shell.close();
+  const again = await recordsOver(openDatabase({ path }), { now: () => 0 });
+  t.teardown(again.close);
+  t.like(await again.reader.selectFrom('tasks').selectAll().executeTakeFirst(), {
+    ...{ task_group: 'wh_1', tenant: '', retry: 0 },
+  });
+  const found = sql<{
+    sql: string;
+  }>`select sql from sqlite_master where name in ('tasks', 'tasks_by_tenant') order by name`;
+  t.deepEqual(
+    (await found.execute(again.reader)).rows.map((row) => row.sql),
+    [CHANGED.tasks, CHANGED.tasks_by_tenant],
+  );
 });
 
 /** Tables whose rows need neither a business nor a key. */

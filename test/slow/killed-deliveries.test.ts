@@ -8,7 +8,6 @@ test('a service killed four times while a third of the answers are bad loses no 
     per_second: 100,
     kills: 4,
     time_scale: 0.02,
-    ends_leases: true,
   });
   t.log(JSON.stringify(counts));
   t.deepEqual(faults, []);

@@ -56,6 +56,8 @@ async function failedEvent(given: Operator, receiver: string, business_id: strin
         error: 'is not public',
         answer: '',
         retry_after_ms: null,
+        first_attempt: null,
+        since_first_ms: null,
       };
       await recordAttempt(rows, outbox, { push_id, attempt: 1, ...times, ...failed });
       return push_id;
@@ -103,6 +105,50 @@ test.serial('rotate-secret shows the new secret once, and the old one signs besi
   t.false((await given.run('business', 'audit')).out.includes(String(secret)));
   await given.json('webhook', 'rotate-secret', id, '--grace', '0');
   t.is((await secretsAt(0))?.length, 1);
+});
+
+test.serial(
+  'a second rotate-secret within the grace leaves the first its own, and a fourth secret is refused',
+  async (t) => {
+    const given = operator(t);
+    const { id, secret: first } = await withWebhook(given);
+    const rotated = await given.json('webhook', 'rotate-secret', id, '--grace', '2h');
+    const again = await given.json('webhook', 'rotate-secret', id, '--grace', '1h');
+    const signing = (at_ms: number) =>
+      asService(given, async (records, secrets) => (await findReceiver(records.reader, secrets, id, at_ms))?.secrets);
+    const [second, third] = [String(rotated.secret), String(again.secret)];
+    const [second_until_ms, first_until_ms] = [again, rotated].map((each) => Date.parse(String(each.old_secret_until)));
+    t.deepEqual(again.older_secrets_until, [rotated.old_secret_until]);
+    t.deepEqual(await signing(Date.now()), [third, second, first]);
+    t.deepEqual(await signing(second_until_ms ?? 0), [third, first]);
+    t.deepEqual(await signing(first_until_ms ?? 0), [third]);
+
+    const { code, err } = await given.run('webhook', 'rotate-secret', id);
+    t.is(code, 4);
+    t.regex(
+      err,
+      /has 3 secrets that sign, expected at most 2 before a new one: the first ends at \S+Z, and --grace 0 ends/,
+    );
+    t.deepEqual(await signing(Date.now()), [third, second, first]);
+    t.is((await given.run('webhook', 'rotate-secret', id, '--grace', '0')).code, 0);
+    t.is((await signing(Date.now()))?.length, 1);
+  },
+);
+
+test.serial('the old secret that an earlier version stored signs until its end', async (t) => {
+  const given = operator(t);
+  const { id, secret } = await withWebhook(given);
+  const old_secret_until = new Date(Date.now() + 3_600_000).toISOString();
+  const signing = await asService(given, async (records, secrets) => {
+    await records.transaction((rows) =>
+      rows
+        .updateTable('webhooks')
+        .set({ old_secret: secrets.encrypt('whsec_b2xk'), old_secret_until })
+        .execute(),
+    );
+    return (await findReceiver(records.reader, secrets, id, Date.now()))?.secrets;
+  });
+  t.deepEqual(signing, [secret, 'whsec_b2xk']);
 });
 
 test.serial('enable sets a disabled webhook to active, and recover sends what it was given up', async (t) => {

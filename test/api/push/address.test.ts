@@ -88,6 +88,9 @@ for (const [what, url, reason] of [
   ['an IPv4 address of five parts', 'https://1.2.3.4.5/', 'must be a URL'],
   ['a user name', 'https://me@example.com/', 'must not contain a user name or a password'],
   ['a password', 'https://:secret@example.com/', 'must not contain a user name or a password'],
+  ...['https://@example.com/', 'https:@example.com/', 'https:\\\\@example.com/', 'HTTPS://:@example.com/'].map(
+    (url) => [`an empty user name (${url})`, url, 'must not contain a user name or a password'] as const,
+  ),
   ['a fragment', 'https://example.com/#top', 'must not contain a fragment'],
   ['an empty fragment', 'https://example.com/#', 'must not contain a fragment'],
   ['a line feed, which the parser would drop', 'https://127.0.\n0.1/', 'must not contain control characters'],

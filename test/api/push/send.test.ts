@@ -199,8 +199,50 @@ test('the next attempt is kept in the records with its time, which a restart doe
   t.is(task?.due_ms, ended_ms + 90_000);
   t.is(push?.next_at, new Date(ended_ms + 90_000).toISOString());
   t.is(delivery?.next_retry_at, push?.next_at);
-  t.deepEqual(JSON.parse(task?.payload ?? ''), { push_id: push?.id, attempt: 2 });
+  t.like(JSON.parse(task?.payload ?? ''), { push_id: push?.id, attempt: 2 });
+  t.is(task?.retry, 1);
 });
+
+for (const [how, step_ms] of [
+  ['forward', 3_600_000],
+  ['back', -3_600_000],
+  ['forward by two years', 2 * 365 * 86_400_000],
+] as const)
+  test.serial(
+    `a clock that is put ${how} drops no event that waits for a retry, before a restart or after it`,
+    async (t) => {
+      const service = await startWebhookService();
+      t.teardown(service.close);
+      const { webhook_id } = await makeWebhook(service);
+      const [here = ''] = await happen(service, [webhook_id]);
+      const [elsewhere = ''] = await happen(service, [webhook_id]);
+      service.receivers.answer = () => 500;
+      await runTasks(service);
+      const { records } = service;
+      // Noted by a process that is gone: its monotonic clock means nothing here.
+      const tasks = await records.reader.selectFrom('tasks').selectAll().execute();
+      for (const { id, payload } of tasks.filter((task) => task.payload.includes(elsewhere))) {
+        const first_attempt = { owner: 'another process', at_ms: 0 };
+        const changed = JSON.stringify({ ...JSON.parse(payload), first_attempt });
+        await records.transaction((rows) =>
+          rows.updateTable('tasks').set({ payload: changed }).where('id', '=', id).execute(),
+        );
+      }
+      const machine = Date.now;
+      t.teardown(() => {
+        Date.now = machine;
+      });
+      Date.now = () => machine() + step_ms;
+      for (let retries = 1; retries <= 5; retries++) {
+        t.is(await runTasks(service), 2);
+        const states = await Promise.all([here, elsewhere].map((id) => findPush(records.reader, id)));
+        t.deepEqual(
+          states.map((push) => [push?.attempts, push?.state]),
+          Array(2).fill([1 + retries, retries < 5 ? 'pending' : 'dropped']),
+        );
+      }
+    },
+  );
 
 test('an attempt is recorded once the records can be written again', async (t) => {
   const service = await startWebhookService();

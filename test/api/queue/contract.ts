@@ -122,6 +122,54 @@ export function queueContract(test: Register): void {
     t.is(new Set(diary.runs.map(({ id }) => id)).size, 24);
   });
 
+  test('a tenant whose tasks hang leaves slots to the tenants that come after it', async (t, world) => {
+    const { add, queue } = await openProcess(t, world);
+    const diary = new Diary();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const hanging = (tenant: string, k: number) => ({ tenant, group: `${tenant} ${k}`, payload: tenant });
+    await add(...Array.from({ length: 60 }, (_, k) => hanging(`stuck ${k % 3}`, k)));
+    const stop = queue.work('write', { ...SETTINGS, at_once: 16 }, async (task) => {
+      await diary.note(task);
+      if (task.tenant.startsWith('stuck')) await released;
+    });
+    await diary.until(12);
+    await add(...Array.from({ length: 20 }, (_, k) => ({ tenant: 'well', group: `well ${k}`, payload: 'well' })));
+    await diary.until(12 + 20);
+    t.deepEqual(
+      Map.groupBy(diary.payloads, (payload) => payload)
+        .values()
+        .map((runs) => runs.length)
+        .toArray()
+        .toSorted(),
+      [20, 4, 4, 4],
+    );
+    release();
+    await diary.until(60 + 20);
+    await stop();
+  });
+
+  test('first attempts of a tenant come before its retries, however long those are due', async (t, world) => {
+    const { add, queue } = await openProcess(t, world);
+    const diary = new Diary();
+    const long_ago_ms = Date.now() - 3_600_000;
+    await add(
+      ...['a', 'b'].map((group) => ({
+        tenant: 'one',
+        group,
+        payload: `retry ${group}`,
+        retry: true as const,
+        due_ms: long_ago_ms,
+      })),
+      ...['c', 'd'].map((group) => ({ tenant: 'one', group, payload: `first ${group}` })),
+    );
+    queue.work('write', { ...SETTINGS, at_once: 1 }, diary.note);
+    await diary.until(4);
+    t.deepEqual(
+      diary.payloads.map((payload) => String(payload).split(' ')[0]),
+      ['first', 'first', 'retry', 'retry'],
+    );
+  });
+
   test('two processes at the same tasks run each of them once', async (t, world) => {
     const processes = [await openProcess(t, world), await openProcess(t, world)] as const;
     const diary = new Diary();
@@ -174,7 +222,7 @@ export function queueContract(test: Register): void {
     const processes = [await openProcess(t, world), await openProcess(t, world)] as const;
     const diary = new Diary();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const settings = { at_once: 1, at_once_of_group: 1, lease_ms: 4_000, prolonged: true } as const;
+    const settings = { at_once: 1, at_once_of_group: 1, lease_ms: 8_000, prolonged: true } as const;
     const work = ({ queue }: Process) =>
       queue.work('write', settings, async (task) => {
         await diary.note(task);
@@ -184,7 +232,7 @@ export function queueContract(test: Register): void {
     work(processes[0]);
     await diary.until(1);
     work(processes[1]);
-    await processes[0].add({ payload: 'last', due_ms: Date.now() + 5_500 });
+    await processes[0].add({ payload: 'last', due_ms: Date.now() + 9_500 });
     await diary.until(2);
     release();
     t.deepEqual(diary.payloads, ['long', 'last']);
@@ -211,6 +259,29 @@ export function queueContract(test: Register): void {
     t.deepEqual(diary.payloads, ['while it lives', 'after its death', 'held']);
     t.is(diary.runs[2]?.taken, 2);
     t.true((diary.runs[2]?.at_ms ?? 0) >= added_ms + lease_ms);
+  });
+
+  test('a queue that is opened ends the leases of dead processes, and of no live one', async (t, world) => {
+    const { add } = await openProcess(t, world);
+    const dying = startChild(t, world, 600_000);
+    t.is(await dying.next(), 'works');
+    await add({ payload: 'of the dead' });
+    t.is(await dying.next(), 'took of the dead');
+    const living = startChild(t, world, 600_000);
+    t.is(await living.next(), 'works');
+    await add({ payload: 'of the living' });
+    t.is(await living.next(), 'took of the living');
+    dying.process.kill('SIGKILL');
+    await once(dying.process, 'exit');
+
+    const { queue } = await openProcess(t, world);
+    const diary = new Diary();
+    queue.work('write', { ...SETTINGS, lease_ms: 600_000 }, diary.note);
+    await diary.until(1);
+    await add({ payload: 'last' });
+    await diary.until(2);
+    t.deepEqual(diary.payloads, ['of the dead', 'last']);
+    t.is(diary.runs[0]?.taken, 2);
   });
 
   test('a task that another process is done with does not run again when its lease is over', async (t, world) => {

@@ -1,7 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
-import type { Shelf } from '../../../api/queue/shelf.ts';
+import { sql } from 'kysely';
+import type { Candidate, Shelf } from '../../../api/queue/shelf.ts';
 import { tableShelf } from '../../../api/queue/table.ts';
 import { queueOver } from '../../../api/queue/work.ts';
 import { RecordsUnavailable } from '../../../api/records/failures.ts';
@@ -96,23 +97,24 @@ onSqlite('a clock that is put forward by an hour makes nobody run a task that is
   t.deepEqual(diary.payloads, ['under way', 'an hour later']);
 });
 
+/** Room for one task of anybody. */
+const ROOM = {
+  most: 1,
+  choose: (due: readonly Candidate[]) => due.slice(0, 1).map(({ id }) => id),
+  full: [],
+  full_tenants: [],
+  lease_ms: 60_000,
+  held: new Set<string>(),
+};
+
 onSqlite(
-  'a clock that is put back by an hour delays neither what waits nor what a dead process had',
+  'a clock that is put back by an hour while no service runs delays neither what waits nor what a dead process had',
   async (t, world) => {
     const clock = { ahead_ms: HOUR_MS };
     const { shelf, add, records } = await openWithClock(t, world, clock);
     await add('waits', 10_000);
     await add('of a dead process', -1);
-    const room = {
-      most: 1,
-      of: () => 1,
-      of_any_group: 1,
-      full: [],
-      full_at_most: 1,
-      lease_ms: 60_000,
-      held: new Set(''),
-    };
-    t.is((await shelf.exchange('write', [], room)).length, 1);
+    t.is((await shelf.exchange('write', [], ROOM)).length, 1);
 
     clock.ahead_ms = 0;
     const diary = new Diary();
@@ -124,15 +126,78 @@ onSqlite(
   },
 );
 
-onSqlite('a clock that is put back under a running process delays nothing', async (t, world) => {
-  const clock = { ahead_ms: HOUR_MS };
-  const { queue, add } = await openWithClock(t, world, clock);
+for (const [how, before_ms, after_ms] of [
+  ['back', HOUR_MS, 0],
+  ['forward', 0, HOUR_MS],
+] as const)
+  onSqlite(`a clock that is put ${how} under a running process changes no wait`, async (t, world) => {
+    const wait_ms = 1_500;
+    const clock = { ahead_ms: before_ms };
+    const { queue, add } = await openWithClock(t, world, clock);
+    const diary = new Diary();
+    queue.work('write', SETTINGS, diary.note);
+    await add('at once', 0);
+    await diary.until(1);
+    const added_ms = performance.now();
+    await add('in a while', wait_ms);
+    await add('in an hour', HOUR_MS);
+    clock.ahead_ms = after_ms;
+    await diary.until(2);
+    t.deepEqual(diary.payloads, ['at once', 'in a while']);
+    t.true(performance.now() - added_ms >= wait_ms);
+  });
+
+onSqlite('a clock that is put back or forward gives no task of a live process to another one', async (t, world) => {
+  const clock = { ahead_ms: 0 };
+  const { shelf, add, records } = await openWithClock(t, world, clock);
+  const other = tableShelf(records.store, () => Date.now() + clock.ahead_ms);
+  t.is((await other.exchange('write', [], ROOM)).length, 0);
+  await add('held', 0);
+  t.is((await shelf.exchange('write', [], ROOM)).length, 1);
+  for (const ahead_ms of [HOUR_MS, -HOUR_MS, 0]) {
+    clock.ahead_ms = ahead_ms;
+    for (const each of [other, shelf]) t.deepEqual(await each.exchange('write', [], ROOM), []);
+  }
+});
+
+onSqlite('a queue that is opened ends no lease of its own process, and none that names nobody', async (t, world) => {
+  const { records, add } = await openProcess(t, world);
+  const shelf = tableShelf(records.store);
+  await add({ payload: 'ours' });
+  await add({ payload: 'of an earlier version' });
+  const [ours] = await shelf.exchange('write', [], ROOM);
+  await records.transaction((rows) =>
+    rows
+      .updateTable('tasks')
+      .set({ lease: 'b3c1', lease_until_ms: Date.now() + HOUR_MS })
+      .where('id', '!=', ours?.id ?? '')
+      .execute(),
+  );
+  await shelf.endLeasesOfDead();
+  const rows = await records.reader.selectFrom('tasks').select(['lease', 'lease_until_ms']).execute();
+  t.true(rows.every(({ lease, lease_until_ms }) => lease !== null && lease_until_ms > Date.now()));
+});
+
+onSqlite('the backlog of one tenant is not read through for the tasks of others', async (t, world) => {
+  const { records, queue, add } = await openProcess(t, world);
+  const long_ago_ms = Date.now() - HOUR_MS;
+  const backlog = Array.from({ length: 1_000 }, (_, k) => ({
+    ...{ tenant: 'large', group: `group ${k % 50}`, payload: k, due_ms: long_ago_ms },
+  }));
+  await add(...backlog);
+  await add({ tenant: 'small', group: 'of small', payload: 'mine' });
+  const { rows } = await sql<{ detail: string }>`explain query plan select min(tenant) from tasks where name = 'write'
+    and tenant > 'large'`.execute(records.reader);
+  t.regex(rows.map(({ detail }) => detail).join(), /SEARCH tasks USING COVERING INDEX tasks_by_tenant/);
   const diary = new Diary();
-  queue.work('write', SETTINGS, diary.note);
-  await add('at once', 0);
-  await diary.until(1);
-  await add('in a while', 600_000);
-  clock.ahead_ms = 0;
-  await diary.until(2);
-  t.deepEqual(diary.payloads, ['at once', 'in a while']);
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const stop = queue.work('write', { ...SETTINGS, at_once: 8 }, async (task) => {
+    await diary.note(task);
+    await released;
+  });
+  await diary.until(5);
+  t.true(diary.payloads.includes('mine'));
+  await records.transaction((transaction) => transaction.deleteFrom('tasks').execute());
+  release();
+  await stop();
 });

@@ -20,8 +20,6 @@ export interface PushLoad {
   readonly kills: number;
   /** Factor of the waits between attempts. */
   readonly time_scale: number;
-  /** Ends the leases of a service right after its death, as a minute would. */
-  readonly ends_leases: boolean;
 }
 
 /** What became of the events. */
@@ -54,7 +52,7 @@ const HANGING = 0.05;
 const RESETTING = 0.05;
 /** A life that sends too little ends nevertheless. */
 const LIFE_MAX_MS = 15_000;
-/** After the last death, until nothing is to be sent any more: a lease of a minute, the retries, and time to spare. */
+/** After the last death, until nothing is to be sent any more: attempts that hang, the retries, and time to spare. */
 const DRAIN_MAX_MS = 180_000;
 const LOOK_EVERY_MS = 50;
 
@@ -86,8 +84,6 @@ export async function pushLoad(scope: Scope, folder: string, load: PushLoad): Pr
       for (let death = 0; death < load.kills; death++) {
         await workFor(seen, share);
         await server.end('SIGKILL');
-        if (load.ends_leases)
-          await records.transaction((rows) => rows.updateTable('tasks').set({ lease_until_ms: 0 }).execute());
         server = await start();
       }
     };

@@ -80,7 +80,15 @@ async function makeDelivery(writer: Writer, { records, services }: Service): Pro
   const outbox = { queue: services.queue, store: records.store, time_scale: 1, now_ms };
   const about = { business_id, receivers: [id], event: 'alert.created', data: {}, alert_id: null } as const;
   const [push_id = ''] = await enqueueEvent(rows, outbox, { ...about, after: null, at_ms: now_ms });
-  const answered = { status_code: 200, error_class: null, error: null, answer: '', retry_after_ms: null };
+  const answered = {
+    status_code: 200,
+    error_class: null,
+    error: null,
+    answer: '',
+    retry_after_ms: null,
+    first_attempt: null,
+    since_first_ms: null,
+  };
   const ended = { push_id, attempt: 1, started_ms: now_ms, ended_ms: now_ms, ...answered };
   const delivery = await recordAttempt(rows, outbox, ended);
   if (delivery === null) throw new Error('a new event could not be delivered');

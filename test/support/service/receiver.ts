@@ -40,6 +40,8 @@ export interface ReceiverOptions {
   /** Names beside 127.0.0.1 that it proves to be. */
   readonly names?: readonly string[];
   readonly newest_tls?: SecureVersion;
+  /** Its key and certificate, PEM; new ones when left out. */
+  readonly certificate?: ReturnType<typeof selfSigned>;
 }
 
 /** What ends with a test, or with a bench. */
@@ -48,8 +50,8 @@ export interface Scope {
 }
 
 export async function startReceiver(t: Scope, options: ReceiverOptions = {}): Promise<Receiver> {
-  const { names = [], newest_tls } = options;
-  const { key, cert } = selfSigned(names);
+  const { names = [], newest_tls, certificate = selfSigned(names) } = options;
+  const { key, cert } = certificate;
   const folder = await mkdtemp(join(tmpdir(), 'hail-receiver-'));
   const ca_file = join(folder, 'ca.pem');
   writeFileSync(ca_file, cert);

@@ -1,0 +1,165 @@
+import { fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import pg from 'pg';
+import { selfSigned } from '../../api/commands/self-signed.ts';
+import { hasPostgres } from '../records/world.ts';
+import { scratch } from '../support/data/world.ts';
+import { HOSTILE } from '../support/service/hostile.ts';
+import { type Receiver, startReceiver } from '../support/service/receiver.ts';
+import { type ServeChild, startServe } from '../support/service/serve-child.ts';
+import { openTenants, type Tenants } from '../support/service/tenants.ts';
+import { WHOLE_NOW_MS } from '../support/service/whole-service.ts';
+
+const HOSTILE_CHILD = fileURLToPath(new URL('../support/service/hostile-child.ts', import.meta.url));
+const HOSTILE_RECEIVERS = 40;
+const MEMORY_GROWTH_MAX_MB = 200;
+const HEALTH_MAX_MS = 2_000;
+const HANGING_TENANTS = 3;
+const HANGING_PER_TENANT = 100;
+const EVENTS_PER_HANGING = 3;
+const HEALTHY_EVENTS = 60;
+const GOAL_P95_MS = 2_000;
+/** Longer than two rounds of attempts that take their whole time. */
+const WATCHED_MS = 20_000;
+
+interface Setup {
+  readonly server: ServeChild;
+  readonly tenants: Tenants;
+  /** Arrivals at the receiver: when the first request of an event came, epoch milliseconds. */
+  readonly arrived: ReadonlyMap<string, number>;
+  /** Requests that were left unanswered or answered without an end so far. */
+  readonly hanging: () => number;
+  readonly healthy_url: string;
+  /** Address of a receiver that misbehaves as it is named. */
+  readonly hostile_url: (name: string, k: number | string) => string;
+}
+
+/** A service, a receiver that behaves, and one in a process of its own that does not. */
+async function setUp(t: ExecutionContext, database_url: string | null): Promise<Setup> {
+  const folder = await scratch(t);
+  const certificate = selfSigned();
+  const receiver = await startReceiver(t, { certificate });
+  const child = fork(HOSTILE_CHILD, [JSON.stringify(certificate)]);
+  t.teardown(() => child.kill('SIGKILL'));
+  const [hostile] = (await once(child, 'message')) as [Pick<Receiver, 'url'>];
+  let hanging = 0;
+  child.on('message', () => {
+    hanging += 1;
+  });
+  const arrived = new Map<string, number>();
+  receiver.answer = ({ headers }, response) => {
+    const id = String(headers['webhook-id']);
+    if (!arrived.has(id)) arrived.set(id, Date.now());
+    response.end('thanks');
+  };
+  const server = await startServe(folder, WHOLE_NOW_MS, 'error', {
+    HAIL_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+    HAIL_WEBHOOK_CA_FILE: receiver.ca_file,
+    ...(database_url === null ? {} : { HAIL_DATABASE_URL: database_url }),
+  });
+  t.teardown(() => server.end('SIGKILL'));
+  const tenants = await openTenants(t, folder, database_url);
+  return {
+    ...{ server, tenants, arrived, healthy_url: receiver.url, hanging: () => hanging },
+    hostile_url: (name, k) => new URL(`/hostile/${encodeURIComponent(name)}/${k}`, hostile.url).href,
+  };
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (let looks = 0; looks < 3_000 && !isSo(); looks++) await sleep(20);
+}
+
+function residentMb({ child }: ServeChild): number {
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
+}
+
+const quantile = (values: readonly number[], q: number) =>
+  values.toSorted((a, b) => a - b)[Math.floor(q * (values.length - 1))] ?? Number.NaN;
+
+(process.platform === 'linux' ? test.serial : test.serial.skip)(
+  '40 receivers that answer without an end, never, or in drops cost little memory, and health answers meanwhile',
+  async (t) => {
+    const { server, tenants, hanging, hostile_url } = await setUp(t, null);
+    const kinds = Object.keys(HOSTILE);
+    const urls = Array.from({ length: HOSTILE_RECEIVERS }, (_, k) => hostile_url(kinds[k % kinds.length] ?? '', k));
+    const webhooks = await tenants.make('hostile', urls);
+    await tenants.records.transaction((rows) => rows.updateTable('plans').set({ rate_per_minute: 100_000 }).execute());
+    const health = async () => {
+      const asked_ms = performance.now();
+      const headers = { Authorization: `Bearer ${server.keys?.live}` };
+      const { ok } = await fetch(`${server.url}/v1/health`, { headers });
+      if (!ok) throw new Error('health does not answer');
+      return performance.now() - asked_ms;
+    };
+    for (let k = 0; k < 20; k++) await health();
+    const before_mb = residentMb(server);
+    for (const webhook of webhooks) for (let k = 0; k < 4; k++) await tenants.send(webhook);
+    const waits_ms: number[] = [];
+    let peak_mb = before_mb;
+    const until_ms = performance.now() + WATCHED_MS;
+    while (performance.now() < until_ms) {
+      waits_ms.push(await health());
+      peak_mb = Math.max(peak_mb, residentMb(server));
+      await sleep(20);
+    }
+    t.log(
+      `resident ${before_mb.toFixed(0)} MB before, ${peak_mb.toFixed(0)} MB at most; ${hanging()} hostile answers; health waits ${quantile(waits_ms, 0.5).toFixed(0)} ms (p50), ${quantile(waits_ms, 1).toFixed(0)} ms (longest of ${waits_ms.length})`,
+    );
+    t.true(hanging() >= HOSTILE_RECEIVERS);
+    t.true(peak_mb - before_mb < MEMORY_GROWTH_MAX_MB);
+    t.true(quantile(waits_ms, 1) < HEALTH_MAX_MS);
+  },
+);
+
+for (const kind of ['SQLite', 'PostgreSQL'] as const)
+  (kind === 'SQLite' || hasPostgres ? test.serial : test.serial.skip)(
+    `beside 300 hanging receivers of three businesses a fourth hears within two seconds, on ${kind}${kind === 'SQLite' || hasPostgres ? '' : ' (HAIL_TEST_DATABASE_URL is not set)'}`,
+    async (t) => {
+      const { tenants, arrived, hanging, hostile_url, healthy_url } = await setUp(
+        t,
+        kind === 'SQLite' ? null : await newSchema(t),
+      );
+      for (let tenant = 0; tenant < HANGING_TENANTS; tenant++) {
+        const urls = Array.from({ length: HANGING_PER_TENANT }, (_, k) => hostile_url('silence', `${tenant}-${k}`));
+        for (const webhook of await tenants.make(`hanging ${tenant}`, urls))
+          for (let k = 0; k < EVENTS_PER_HANGING; k++) await tenants.send(webhook);
+      }
+      await until(() => hanging() >= 150);
+      const [healthy] = await tenants.make('healthy', [healthy_url]);
+      if (healthy === undefined) throw new Error('there is no webhook');
+      const sent = new Map<string, number>();
+      for (let k = 0; k < HEALTHY_EVENTS; k++) {
+        const sent_ms = Date.now();
+        sent.set(await tenants.send(healthy), sent_ms);
+        await sleep(WATCHED_MS / HEALTHY_EVENTS);
+      }
+      await until(() => [...sent.keys()].every((id) => arrived.has(id)));
+      const waits_ms = [...sent].map(([id, sent_ms]) => (arrived.get(id) ?? Number.POSITIVE_INFINITY) - sent_ms);
+      t.log(
+        `${hanging()} attempts hung; first attempts began ${quantile(waits_ms, 0.5)} ms (p50), ${quantile(waits_ms, 0.95)} ms (p95), ${quantile(waits_ms, 1)} ms (longest) after their event`,
+      );
+      t.true(hanging() >= 150);
+      t.true(quantile(waits_ms, 0.95) < GOAL_P95_MS);
+    },
+  );
+
+/** Address of a new schema of the database of the tests. */
+async function newSchema(t: ExecutionContext): Promise<string> {
+  const schema = `hail_test_${randomUUID().replaceAll('-', '')}`;
+  const url = new URL(process.env.HAIL_TEST_DATABASE_URL ?? '');
+  const client = new pg.Client(url.href);
+  await client.connect();
+  await client.query(`create schema ${schema}`);
+  t.teardown(async () => {
+    await client.query(`drop schema ${schema} cascade; drop schema if exists ${schema}_queue cascade`);
+    await client.end();
+  });
+  url.searchParams.set('options', `-c search_path=${schema}`);
+  return url.href;
+}
