@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  ANSWERED_POSITIONS_MAX,
   AREA_KINDS,
   AREA_LIMITS,
   AreaChange,
@@ -8,7 +9,6 @@ import {
   MonitoredArea,
   MonitoredAreas,
   NewArea,
-  STORED_POSITIONS_MAX,
 } from '../../schemas/resources/area.ts';
 import { cursorQuery, optionalWordQuery, textQuery, unknownCursor, wholeQuery } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
@@ -191,7 +191,7 @@ export const getMonitoredAreaGeometry = readEndpoint({
   path: `${PATH}/{id}/geometry`,
   group: GROUP,
   summary: 'The geometry of an area',
-  description: `The ring as it is stored: six decimals, counter-clockwise, at most ${STORED_POSITIONS_MAX} positions.`,
+  description: `The ring to be drawn: six decimals, counter-clockwise, simplified to at most ${ANSWERED_POSITIONS_MAX} positions. Hail is matched against the ring as it was submitted.`,
   scope: 'areas:read',
   cacheable: false,
   params: AREA_ID,

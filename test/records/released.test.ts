@@ -77,7 +77,7 @@ const RELEASED = {
 } as const;
 
 /** Their tables may still change. */
-const UNRELEASED: readonly MigrationName[] = ['006-jobs', '007-earlier-variant'];
+const UNRELEASED: readonly MigrationName[] = ['006-jobs', '007-earlier-variant', '008-submitted-rings'];
 
 async function open(t: ExecutionContext) {
   const folder = mkdtempSync(join(tmpdir(), 'hail-released-'));
