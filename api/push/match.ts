@@ -31,8 +31,8 @@ const TILE_DEG = 0.05;
 const SLACK = 0.01;
 /** Tiles between which other work is let through. */
 const TILES_PER_TURN = 200;
-/** Rings held at a time, of up to 20,000 positions each: some 50 MB. */
-const RINGS_PER_READ = 25;
+/** Rings held at a time, of up to 20,000 positions each: some 20 MB. */
+const RINGS_PER_READ = 10;
 
 /**
  * The largest detection that qualifies for each place that a scan hits: its number, by the number of the place in the index. Of

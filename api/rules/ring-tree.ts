@@ -43,11 +43,17 @@ export function ringTree(ring: Ring): RingTree {
       north[node] = Math.max(north[one], north[other]);
       return;
     }
-    const [lons, lats] = [x.subarray(from, to + 1), y.subarray(from, to + 1)];
-    west[node] = Math.min(...lons);
-    south[node] = Math.min(...lats);
-    east[node] = Math.max(...lons);
-    north[node] = Math.max(...lats);
+    let [w, s, e, n] = [x[from], y[from], x[from], y[from]];
+    for (let i = from + 1; i <= to; i++) {
+      w = Math.min(w, x[i]);
+      s = Math.min(s, y[i]);
+      e = Math.max(e, x[i]);
+      n = Math.max(n, y[i]);
+    }
+    west[node] = w;
+    south[node] = s;
+    east[node] = e;
+    north[node] = n;
   };
   build(1, 0, edges);
 
@@ -104,7 +110,11 @@ const ON = 2;
 
 /** The ring with its first vertex at the end, too. */
 function closed({ x, y }: MicroRing): MicroRing {
-  const around = (axis: Float64Array) =>
-    Float64Array.from({ length: axis.length + 1 }, (_, i) => axis[i % axis.length]);
+  const around = (axis: Float64Array) => {
+    const whole = new Float64Array(axis.length + 1);
+    whole.set(axis);
+    whole[axis.length] = axis[0];
+    return whole;
+  };
   return { x: around(x), y: around(y) };
 }
