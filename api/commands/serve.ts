@@ -18,6 +18,7 @@ import { startReadingAhead } from '../queries/read-ahead.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../records/first-business.ts';
 import { archives } from '../routes/archives.ts';
 import { docsPage } from '../routes/docs.ts';
+import { webhookDocs } from '../routes/docs-webhooks.ts';
 import { files } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS } from '../routes/index.ts';
@@ -145,6 +146,7 @@ function publicRoutesOf(services: Services): readonly PublicRoute[] {
     docsPage(document),
     openApiDocument(earlier, '/legacy/v1/openapi.json'),
     docsPage(earlier, 'earlier'),
+    ...webhookDocs,
     viewerPages(openViewer(base_url)),
     frontPage,
   ];

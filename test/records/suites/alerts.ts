@@ -19,6 +19,7 @@ import {
   START_MS,
   watchPartsOf,
 } from '../../support/data/alert-scans.ts';
+import { departuresOfEvent } from '../../support/data/described-events.ts';
 import { combRing, corridorRing } from '../../support/data/simple-rings.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
@@ -95,6 +96,8 @@ const everyTwo = (from: number, to: number) => Array.from({ length: (to - from) 
 
 /** One episode as it should be told. */
 async function isToldOnce(t: ExecutionContext, records: Records) {
+  const bodies = await records.reader.selectFrom('pushes').select('body').execute();
+  for (const { body } of bodies) t.deepEqual(departuresOfEvent('current', body), [], body);
   t.deepEqual(await eventsOf(records), ['alert.created', 'alert.resolved']);
 }
 
