@@ -177,6 +177,12 @@ test('the page on receiving names every event, header, wait and limit, and carri
   await service.close();
 });
 
+test('a parameter that is moved to its limits says so', (t) => {
+  const swaths = operations.find(({ title }) => title === 'GET /v1/hail/swaths');
+  const simplify = swaths?.operation.parameters?.find(({ name }) => name === 'simplify_m');
+  t.regex(simplify?.schema.description ?? simplify?.description ?? '', /Below 0 it counts as 0, above 5000 as 5000\.$/);
+});
+
 test('HEAD is described as GET is, without a body', (t) => {
   for (const methods of Object.values(described.paths)) {
     const { get, head } = methods as Readonly<Record<'get' | 'head', Operation | undefined>>;

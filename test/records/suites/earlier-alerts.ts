@@ -74,7 +74,9 @@ async function toldTo(records: Records, receiver_id: string) {
     .where('receiver_id', '=', receiver_id)
     .orderBy('id')
     .execute();
-  const departures = rows.flatMap(({ body }) => departuresOfEvent('earlier', body));
+  const departures = rows.flatMap(({ body }) =>
+    departuresOfEvent('schema_version' in JSON.parse(body) ? 'current' : 'earlier', body),
+  );
   if (departures.length > 0) throw new Error(`${receiver_id} was sent what is not described: ${departures.join(', ')}`);
   return rows.map(({ event, body }) => ({ event, body: JSON.parse(body) }));
 }
