@@ -8,7 +8,7 @@ export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/compiled
 
 .PHONY: help
 help: ## list the targets
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # npm is run by whatever Node the machine has; everything after it by the pinned one under node_modules.
 # `install --no-save` keeps to the lockfile like `ci`, but does not insist on binaries of platforms that this is not.

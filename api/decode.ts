@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { escapeInvisible } from '../schemas/errors.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { usStates } from '../schemas/reference/us-states.ts';
 import { isCalendarDate } from '../schemas/time.ts';
@@ -41,10 +42,11 @@ export function decimal(text: string): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/** Text as it may be shown in a message: shortened, control characters and quotes replaced. */
+/** Text as it may be shown in a message: shortened, quotes replaced, what cannot be seen escaped. */
 export function shown(text: string): string {
-  const visible = text.replace(/[\p{C}']/gu, '?');
-  return visible.length > LONGEST_SHOWN ? `${visible.slice(0, LONGEST_SHOWN)}…` : visible;
+  const characters = [...text.slice(0, 2 * LONGEST_SHOWN)];
+  const short = characters.slice(0, LONGEST_SHOWN).join('');
+  return `${escapeInvisible(short.replaceAll("'", '?'))}${short.length < text.length ? '…' : ''}`;
 }
 
 /** Required latitude, -90 to 90. */
@@ -80,6 +82,12 @@ export function radiusQuery(limits: Default<number> & { max: number; description
 export function clampedQuery(limits: NumberLimits & Default<number>): Parameter<number> {
   return parameter({
     ...limits,
+    description: [
+      limits.description,
+      `Below ${limits.min} it counts as ${limits.min}, above ${limits.max} as ${limits.max}.`,
+    ]
+      .filter((part) => part !== undefined)
+      .join(' '),
     expected: `a number, taken as ${limits.min} to ${limits.max}`,
     schema: { type: 'number', default: limits.default },
     read: (text) => {

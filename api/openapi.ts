@@ -10,8 +10,7 @@ import {
   type ZodOpenApiResponseObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
-import { ERROR_MESSAGES, ERRORS, ErrorBody, type ErrorCode } from '../schemas/errors.ts';
-import { EarlierErrorBody } from '../schemas/resources/earlier-envelope.ts';
+import { ERROR_MESSAGES, ERRORS, type ErrorCode } from '../schemas/errors.ts';
 import { nameResources } from '../schemas/resources/index.ts';
 import { decimal } from './decode.ts';
 import type { Endpoint, Price } from './endpoint.ts';
@@ -19,6 +18,18 @@ import { ApiError } from './errors.ts';
 import { parseQuery } from './http/query.ts';
 import { allowHeader, noRouteError } from './http/routes.ts';
 import { validInput } from './middleware/validate.ts';
+import { FILES_GROUP, filePaths } from './openapi-files.ts';
+import {
+  commonHeaders,
+  EARLIER_HEADERS,
+  errors,
+  FILE_HEADERS,
+  fixedMessage,
+  HEADERS,
+  headers,
+  publishSchema,
+} from './openapi-parts.ts';
+import { describedWebhooks } from './openapi-webhooks.ts';
 
 /** An OpenAPI 3.1 document, as plain JSON. */
 export type ApiDocument = ReturnType<typeof createDocument>;
@@ -51,67 +62,13 @@ are 429 \`rate_limited\` until midnight.
 
 \`Deprecation\` and \`Sunset\` are on every answer once the operator has set a date for the end of this variant.`;
 
-/** Every header of an answer that is part of the interface. */
-const HEADERS = {
-  'X-Request-Id': text('Id of this answer, also in the body of errors.'),
-  'X-RateLimit-Limit': whole(
-    'Requests allowed in the window: 60 rolling seconds; the UTC day in a refusal for its requests.',
-  ),
-  'X-RateLimit-Remaining': whole('Requests left in the window.'),
-  'X-RateLimit-Reset': whole('Unix seconds at which the window is empty again.'),
-  RateLimit: text('Requests left and seconds until the window is empty again, in the form of the IETF draft.'),
-  'RateLimit-Policy': text('Requests per window, in the form of the IETF draft.'),
-  ETag: text('Weak tag: equal tags mean equal answers apart from age_seconds.'),
-  'X-Data-Source': text(
-    'What the data are that the answer read: observed, simulated, or mixed where it read both. Absent when none of them is published.',
-  ),
-  'Cache-Control': text('Whether, and by whom, the answer may be kept.'),
-  Vary: text('Request headers that the answer depends on.'),
-  'Content-Disposition': text('Name under which the answer may be saved.'),
-  'Idempotent-Replay': text('true when this is the answer to an earlier request with the same Idempotency-Key.'),
-  'WWW-Authenticate': text('Bearer realm="hail".'),
-  'X-Required-Scope': text('The missing scope, with insufficient_scope.'),
-  Allow: text('Methods that the path takes.'),
-  'Retry-After': whole('Seconds until the next request will be admitted.'),
-};
-type HeaderName = keyof typeof HEADERS;
-
-const COMMON_HEADERS = headers([
-  'X-Request-Id',
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-  'RateLimit',
-  'RateLimit-Policy',
-  'Cache-Control',
-  'Vary',
-]);
-/** Headers that come with one error. */
-const ERROR_HEADERS: Readonly<Partial<Record<string, ReturnType<typeof headers>>>> = {
-  401: headers(['WWW-Authenticate']),
-  403: headers(['X-Required-Scope']),
-  405: headers(['Allow']),
-  429: headers(['Retry-After']),
-  503: headers(['Retry-After']),
-};
-
-const EARLIER_HEADERS = {
-  ...HEADERS,
-  Deprecation: text('Unix seconds, after an @, from which on this variant is deprecated; absent while no end is set.'),
-  Sunset: text('HTTP date on which this variant may be gone; absent while no end is set.'),
-};
-
-const EXAMPLE_REQUEST_ID = 'req_01KQHS8V6ZJ6J2C4T2W9M8N7QX';
-
 /** What a description says of a variant as a whole. */
 const VARIANTS = {
   current: {
     title: 'hail',
     introduction: INTRODUCTION,
-    headers: HEADERS,
+    headers: { ...HEADERS, ...FILE_HEADERS },
     own_path: '/v1/openapi.json',
-    error: ErrorBody,
-    errorOf: (error: ErrorCode, message: string) => ({ error, message, request_id: EXAMPLE_REQUEST_ID }),
     keys: 'A key that begins with hs_live_ (or hs_test_, for /v1/health).',
   },
   earlier: {
@@ -119,11 +76,6 @@ const VARIANTS = {
     introduction: EARLIER_INTRODUCTION,
     headers: EARLIER_HEADERS,
     own_path: '/legacy/v1/openapi.json',
-    error: EarlierErrorBody,
-    errorOf: (code: ErrorCode, message: string) => ({
-      error: { code, message },
-      meta: { request_id: EXAMPLE_REQUEST_ID, timestamp: '2026-05-01T20:14:07Z' },
-    }),
     keys: 'A key that begins with hs_live_, or with test_ for simulated answers.',
   },
 } as const;
@@ -163,8 +115,17 @@ export function describeApi({ endpoints, base_url, version, variant = 'current' 
     info: { title, version, description: introduction, license: { name: 'MIT', identifier: 'MIT' } },
     servers: [{ url: base_url.replace(/\/v1$/, '') }],
     security: [{ key: [] }],
-    tags: [...new Set(endpoints.map(({ group }) => group))].map((name) => ({ name })),
-    paths: { ...paths, [own_path]: { get: own, head: headOf(own) } } as ZodOpenApiPathsObject,
+    tags: [...new Set(endpoints.map(({ group }) => group)), ...(variant === 'current' ? [FILES_GROUP] : [])].map(
+      (name) => ({
+        name,
+      }),
+    ),
+    paths: {
+      ...paths,
+      ...(variant === 'current' ? headed(filePaths()) : {}),
+      [own_path]: { get: own, head: headOf(own) },
+    } as ZodOpenApiPathsObject,
+    webhooks: describedWebhooks(variant),
     components: {
       headers,
       securitySchemes: {
@@ -179,15 +140,12 @@ export function describeApi({ endpoints, base_url, version, variant = 'current' 
   return createDocument(document, { override: asPublished });
 }
 
-/** A unit is an extension of JSON Schema, and the words of an answer are open. */
-const asPublished: ZodOpenApiOverride = ({ jsonSchema, io }) => {
-  const { unit, enum: words } = jsonSchema as { unit?: string; enum?: unknown[] };
-  if (unit !== undefined) Object.assign(jsonSchema, { 'x-unit': unit });
-  Reflect.deleteProperty(jsonSchema, 'unit');
-  if (io === 'input' || words === undefined) return;
-  Object.assign(jsonSchema, { 'x-extensible-enum': words });
-  delete jsonSchema.enum;
-};
+const asPublished: ZodOpenApiOverride = ({ jsonSchema, io }) => publishSchema(jsonSchema, io);
+
+/** Operations by GET with those by HEAD beside them. */
+function headed(paths: Readonly<Record<string, ZodOpenApiOperationObject>>) {
+  return Object.fromEntries(Object.entries(paths).map(([path, get]) => [path, { get, head: headOf(get) }]));
+}
 
 /** The same without its body. */
 function headOf(operation: ZodOpenApiOperationObject): ZodOpenApiOperationObject {
@@ -302,7 +260,7 @@ function requestBody(endpoint: Endpoint, schema: z.ZodType): ZodOpenApiRequestBo
 function responses(endpoint: Endpoint, endpoints: readonly Endpoint[]): ZodOpenApiResponsesObject {
   const textOnly = endpoint.reply instanceof z.ZodString;
   const own = {
-    ...COMMON_HEADERS,
+    ...commonHeaders(endpoint.variant),
     ...(isCacheable(endpoint) ? headers(['ETag']) : {}),
     ...(statesSource(endpoint) ? headers(['X-Data-Source']) : {}),
     ...(takesKey(endpoint) ? headers(['Idempotent-Replay']) : {}),
@@ -348,32 +306,6 @@ function codesOf(endpoint: Endpoint): readonly ErrorCode[] {
   ];
 }
 
-/** One response per status, naming the codes that come with it, each with what the service says then. */
-function errors(
-  codes: readonly ErrorCode[],
-  messageFor: (code: ErrorCode) => string,
-  variant: Endpoint['variant'],
-  more: ReturnType<typeof headers> = {},
-): ZodOpenApiResponsesObject {
-  const { error: schema, errorOf } = VARIANTS[variant];
-  const byStatus = Map.groupBy(codes, (code) => String(ERRORS[code].status));
-  return Object.fromEntries(
-    [...byStatus].map(([status, here]) => [
-      status,
-      {
-        description: here.map((code) => `\`${code}\`: ${ERRORS[code].meaning}.`).join(' '),
-        headers: { ...COMMON_HEADERS, ...ERROR_HEADERS[status], ...more },
-        content: {
-          'application/json': {
-            schema,
-            examples: Object.fromEntries(here.map((code) => [code, { value: errorOf(code, messageFor(code)) }])),
-          },
-        },
-      },
-    ]),
-  );
-}
-
 /** What an endpoint says with a code, for instance. */
 function messageOf(code: ErrorCode, endpoint: Endpoint, endpoints: readonly Endpoint[]): string {
   switch (code) {
@@ -392,11 +324,6 @@ function messageOf(code: ErrorCode, endpoint: Endpoint, endpoints: readonly Endp
     default:
       return fixedMessage(code);
   }
-}
-
-function fixedMessage(code: ErrorCode): string {
-  const messages: Readonly<Partial<Record<ErrorCode, string>>> = ERROR_MESSAGES;
-  return messages[code] ?? ERRORS[code].meaning;
 }
 
 function methodFault(methods: readonly string[]): string {
@@ -431,7 +358,7 @@ function refusal(check: () => unknown): ApiError | null {
 }
 
 function ownOperation(variant: Endpoint['variant']): ZodOpenApiOperationObject {
-  const own = { ...COMMON_HEADERS, ...headers(['ETag']) };
+  const own = { ...commonHeaders(variant), ...headers(['ETag']) };
   return {
     operationId: operationId({ method: 'GET', path: VARIANTS[variant].own_path.replace('.', '_') }),
     tags: ['Account'],
@@ -472,16 +399,4 @@ function isCacheable(endpoint: Endpoint): boolean {
 
 function takesKey(endpoint: Endpoint): boolean {
   return endpoint.kind === 'write' && endpoint.idempotent;
-}
-
-function headers(names: readonly HeaderName[]): Record<string, { $ref: `#/components/headers/${HeaderName}` }> {
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` as const }]));
-}
-
-function text(description: string) {
-  return { description, schema: { type: 'string' as const } };
-}
-
-function whole(description: string) {
-  return { description, schema: { type: 'integer' as const } };
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { constants, createReadStream } from 'node:fs';
+import { constants, createReadStream, statSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -136,4 +136,9 @@ async function orNull<Result>(read: () => Promise<Result>): Promise<Result | nul
     if (isMissing(error)) return null;
     throw error;
   }
+}
+
+/** Number of the file system that a path leads to, links followed; null where there is nothing. */
+export function deviceOf(path: string): number | null {
+  return statSync(path, { throwIfNoEntry: false })?.dev ?? null;
 }

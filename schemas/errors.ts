@@ -75,3 +75,11 @@ export const ErrorBody = z
   })
   .meta({ id: 'Error', description: 'Every answer that is not a success.' });
 export type ErrorBody = z.infer<typeof ErrorBody>;
+
+/** What a terminal, a log or a page may take for something else: control and format characters, bidi marks among them, U+2028 and U+2029, lone surrogates. */
+const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
+
+/** A text of others in a message: whatever is not to be seen is written as `\\u{2028}`. */
+export function escapeInvisible(text: string): string {
+  return text.replace(INVISIBLE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+}

@@ -23,7 +23,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
     /^api\/(jobs|push|middleware)\//,
     /^api\/(state|endpoint|services)\.ts$/,
   ],
-  [/^pipeline\/(scan\.ts$|run\/)/, /^api\/(routes|legacy)\//, /^api\/(openapi|workers|app)\.ts$/],
+  [/^pipeline\/(scan\.ts$|run\/)/, /^api\/(routes|legacy)\//, /^api\/(openapi(-\w+)?|workers|app)\.ts$/],
   [/^(pipeline|api)\/commands\//],
   [/^(pipeline|api)\/main\.ts$/],
 ];

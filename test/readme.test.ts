@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -135,4 +136,11 @@ test('there are documents for every side, for the files and for contributors', (
     t.true(DOCUMENTS.includes(name), name);
   for (const name of ['data/README.md', 'data/reference/README.md', '.github/CONTRIBUTING.md'])
     t.true(DOCUMENTS.includes(name), name);
+});
+
+test('the columns of make help are aligned', (t) => {
+  const help = spawnSync('make', ['help'], { cwd: PROJECT, encoding: 'utf8' }).stdout.trimEnd().split('\n');
+  const starts = help.map((line) => /^ {2}make [a-z-]+ +/.exec(line)?.[0].length);
+  t.true(help.length > 8);
+  t.deepEqual(new Set(starts), new Set(['  make test-records '.length]));
 });

@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { isDoubted } from '../../schemas/deletion-clock.ts';
 import { layout } from '../../schemas/layout.ts';
 import { Current } from '../../schemas/manifest.ts';
+import { foreignFolders } from '../../schemas/one-file-system.ts';
 import type { Config } from '../config.ts';
 import { sizeFault } from '../jobs/files.ts';
 import { OVERDUE_MS } from '../push/recover.ts';
@@ -296,9 +297,13 @@ function folders(data_root: string): Finding {
   const isThere = (name: string) => existsSync(join(data_root, name));
   if (!PUBLISHED.some(isThere)) return { check: 'data root', status: 'ok', message: `${data_root} is not yet used` };
   const missing = [layout.manifests, layout.tables].filter((name) => !isThere(name));
+  const device = (name: string) => statSync(join(data_root, name), { throwIfNoEntry: false })?.dev ?? null;
   return listed(
     'data root',
-    missing.map((name) => `${join(data_root, name)} is missing, and the data root has been used`),
+    [
+      ...missing.map((name) => `${join(data_root, name)} is missing, and the data root has been used`),
+      ...foreignFolders(device).map(({ path, reason }) => `${join(data_root, path)} ${reason}`),
+    ],
     `${data_root} has its lists and tables`,
   );
 }

@@ -15,8 +15,8 @@ import { DataUnavailable, openCatalog } from '../catalog.ts';
 import type { Config } from '../config.ts';
 import { bboxQuery, type Parameter, stateQuery } from '../decode.ts';
 import { QueryTimeout } from '../duckdb.ts';
-import { type WrittenExport, writeExport } from '../jobs/export.ts';
-import { rangeFault } from '../rules/verification-range.ts';
+import { servedParams, type WrittenExport, writeExport } from '../jobs/export.ts';
+import { startFault } from '../rules/verification-range.ts';
 import { CommandError, counted, EXIT, print, requireDataRoot, wordOf } from './cli.ts';
 import { refuseToReplace, writeWhole } from './whole-file.ts';
 
@@ -40,7 +40,7 @@ export function exportCommand(config: () => ExportConfig): Command {
     )
     .argument('<dataset>', DATASETS.join(', '), wordOf(DATASETS))
     .argument('<from>', 'first storm date, YYYY-MM-DD', calendarDate)
-    .argument('<to>', 'last storm date, included', calendarDate)
+    .argument('<to>', 'last storm date, included; today when it lies ahead', calendarDate)
     .requiredOption('--format <format>', EXPORT_FORMATS.join(', '), wordOf(EXPORT_FORMATS))
     .requiredOption('--out <file>', 'where it goes; a file that exists is left alone')
     .option('--bbox <box>', 'minLon,minLat,maxLon,maxLat', argumentOf(bboxQuery()))
@@ -53,9 +53,10 @@ export function exportCommand(config: () => ExportConfig): Command {
     )
     .action(async (dataset: Dataset, date_start: string, date_end: string, options: Options) => {
       const { format, out, bbox = null, state = null, json } = options;
-      const params = { dataset, date_start, date_end, bbox, state, format };
+      const asked = { dataset, date_start, date_end, bbox, state, format };
       const settings = config();
-      refuseContradictions(params, settings.now());
+      refuseContradictions(asked, settings.now());
+      const params = servedParams(asked, settings.now());
       refuseToReplace('export', out, options);
       requireDataRoot(settings);
       const { summary, data_source, dates_without_data, note } = await exportTo(settings, params, out);
@@ -75,7 +76,7 @@ function refuseContradictions({ date_start, date_end, bbox, state }: ExportParam
     throw new CommandError(EXIT.usage, `export: ${date_start} to ${date_end} are over ${EXPORT_DAYS_MAX} dates`);
   if (bbox !== null && state !== null)
     throw new CommandError(EXIT.usage, 'export: --bbox and --state are given, expected one of them');
-  const fault = rangeFault({ date_start, date_end }, now_ms);
+  const fault = startFault(date_start, now_ms);
   if (fault !== null) throw new CommandError(EXIT.usage, `export: ${fault.member} ${fault.reason}`);
 }
 

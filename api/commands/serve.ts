@@ -20,6 +20,7 @@ import { ensureFirstBusiness, type FirstKeys } from '../records/first-business.t
 import { takeServiceLock } from '../records/service-lock.ts';
 import { archives } from '../routes/archives.ts';
 import { docsPage } from '../routes/docs.ts';
+import { webhookDocs } from '../routes/docs-webhooks.ts';
 import { files } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS } from '../routes/index.ts';
@@ -170,6 +171,7 @@ function publicRoutesOf(services: Services): readonly PublicRoute[] {
     docsPage(document),
     openApiDocument(earlier, '/legacy/v1/openapi.json'),
     docsPage(earlier, 'earlier'),
+    ...webhookDocs,
     viewerPages(openViewer(base_url)),
     frontPage,
   ];

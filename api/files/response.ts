@@ -1,5 +1,7 @@
-import type { Readable } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
+import { createGzip } from 'node:zlib';
 import { ApiError } from '../errors.ts';
+import { acceptsGzip } from '../http/negotiate.ts';
 import { type ByteRange, planFile, type RequestHeaders } from '../http/ranges.ts';
 
 export interface FileRequest {
@@ -13,6 +15,8 @@ export interface FileContent {
   /** Strong tag, in quotes. */
   readonly etag: string;
   readonly media_type: string;
+  /** True where whole answers are compressed for clients that take gzip. */
+  readonly compressible?: boolean;
   /** Headers of every answer that is no error. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -25,16 +29,24 @@ export interface FileResponse {
 }
 
 /**
- * Answer to a request for a file, whole or by range, by its preconditions. `open` is called for what has a body. Throws ApiError
+ * Answer to a request for a file, whole or by range, by its preconditions. A compressed one has a tag of its own, because its bytes
+ * are others (RFC 9110 8.8.3.3), and no length; a range is always of the bytes as they are. `open` is called for what has a body. Throws ApiError
  * precondition_failed and range_not_satisfiable.
  */
 export async function fileResponse(
   { method, headers }: FileRequest,
-  { bytes: size, etag, media_type, headers: own }: FileContent,
+  { bytes: size, etag: plainTag, media_type, compressible = false, headers: own }: FileContent,
   open: (range: ByteRange) => Promise<Readable>,
 ): Promise<FileResponse> {
+  const isZipped = compressible && headers.range === undefined && acceptsGzip(headers['accept-encoding']?.toString());
+  const etag = isZipped ? plainTag.replace(/"$/, '-gzip"') : plainTag;
   const plan = planFile(method, headers, { size, etag });
-  const common = { ...own, ETag: etag, 'Accept-Ranges': 'bytes' };
+  const common = {
+    ...own,
+    ETag: etag,
+    'Accept-Ranges': 'bytes',
+    ...(compressible ? { Vary: 'Accept-Encoding' } : {}),
+  };
   if (!('bytes' in plan)) {
     if (plan.status === 416)
       throw new ApiError('range_not_satisfiable', `Range begins behind the end of ${size} bytes`, {
@@ -45,6 +57,12 @@ export async function fileResponse(
     return { status: plan.status, headers: common, stream: null };
   }
   const { bytes } = plan;
+  if (isZipped)
+    return {
+      status: plan.status,
+      headers: { ...common, 'Content-Type': media_type, 'Content-Encoding': 'gzip' },
+      stream: method === 'HEAD' || bytes === null ? null : zipped(await open(bytes)),
+    };
   const length = bytes === null ? 0 : bytes.last - bytes.first + 1;
   const part =
     plan.status === 206 && bytes !== null ? { 'Content-Range': `bytes ${bytes.first}-${bytes.last}/${size}` } : {};
@@ -53,4 +71,10 @@ export async function fileResponse(
     headers: { ...common, ...part, 'Content-Type': media_type, 'Content-Length': String(length) },
     stream: method === 'HEAD' || bytes === null ? null : await open(bytes),
   };
+}
+
+/** The bytes of a stream compressed; either ends with the other. */
+function zipped(plain: Readable): Readable {
+  // A failure of either destroys the other with its cause, and whoever sends this one hears of it.
+  return pipeline(plain, createGzip(), () => {});
 }

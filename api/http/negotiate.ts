@@ -33,6 +33,9 @@ export function accepts(accept: string | undefined, type: string): boolean {
   return false;
 }
 
+/** Size from which what clients take compressed is compressed. */
+export const GZIP_FROM_BYTES = 1024;
+
 /** True when an Accept-Encoding header asks for gzip, by name or by `*`: "gzip above 1 KB when accepted", preferred or not. */
 export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   if (acceptEncoding === undefined) return false;

@@ -14,8 +14,8 @@ export function parseQuery(search: string): QueryText {
   for (const pair of search.split('&')) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
-    const name = decoded(equals === -1 ? pair : pair.slice(0, equals));
-    const value = equals === -1 ? '' : decoded(pair.slice(equals + 1));
+    const name = decoded(equals === -1 ? pair : pair.slice(0, equals), 'query holds');
+    const value = equals === -1 ? '' : decoded(pair.slice(equals + 1), `${shown(name)} is`);
     const before = query[name];
     if (before === undefined) query[name] = value;
     else if (Array.isArray(before)) before.push(value);
@@ -24,19 +24,15 @@ export function parseQuery(search: string): QueryText {
   return query;
 }
 
-function decoded(text: string): string {
+/** `what`: how a refusal begins. */
+function decoded(text: string, what: string): string {
   if (!text.includes('%') && !text.includes('+')) return text;
   // The same rule as for strings in bodies: no name or value has one, and PostgreSQL cannot hold it.
   if (text.includes('%00'))
-    throw new ApiError('invalid_parameter', `query holds '${shown(text)}', expected no NUL character`);
+    throw new ApiError('invalid_parameter', `${what} '${shown(text)}', expected no NUL character`);
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch (cause) {
-    throw new ApiError(
-      'invalid_parameter',
-      `query holds '${shown(text)}', expected percent-encoded UTF-8`,
-      {},
-      { cause },
-    );
+    throw new ApiError('invalid_parameter', `${what} '${shown(text)}', expected percent-encoded UTF-8`, {}, { cause });
   }
 }

@@ -96,11 +96,13 @@ function parquet(file: ExportFile, fields: readonly Column[]) {
     hail_export: JSON.stringify(facts(file)),
     schema_version: String(definition.schema_version),
     ...(rows.data_source === null ? {} : { source: rows.data_source }),
-    columns: columnNotes(definition),
+    columns: columnNotes(definition, 'parquet'),
     ...(rows.row_count === 0 ? { geo: NO_GEOMETRIES } : {}),
   };
   const point = `('POINT (' || lon || ' ' || lat || ')')::GEOMETRY`;
   const select = fields.map(({ name, type }) => {
+    // Instants are adjusted to UTC: without a zone readers take them for local time.
+    if (type === 'TIMESTAMP') return `make_timestamptz(epoch_us("${name}")) AS "${name}"`;
     if (type !== 'GEOMETRY') return `"${name}"::${type} AS "${name}"`;
     return `${isPoint(params) ? point : `"${name}"::GEOMETRY`} AS "${name}"`;
   });

@@ -6,9 +6,11 @@ import {
   type ExportParams,
   type ExportSummary,
 } from '../../schemas/resources/export-params.ts';
+import { utcDate } from '../../schemas/time.ts';
 import { type Catalog, DataUnavailable, type Edition } from '../catalog.ts';
 import { JOBS, openFilesEngine } from '../duckdb.ts';
 import { regionOf } from '../rules/region.ts';
+import { rounded } from '../rules/rounded.ts';
 import { detectionRows } from './export-detections.ts';
 import { copyStatement, FILE_KINDS } from './export-format.ts';
 import { reportRows } from './export-reports.ts';
@@ -26,6 +28,16 @@ const ROWS_OF: Readonly<Record<Dataset, RowsOf>> = {
 export interface WrittenExport extends MadeFile<ExportSummary>, Pick<ExportRows, 'note'> {
   /** Storm dates asked for of which nothing was taken in. */
   readonly dates_without_data: readonly string[];
+}
+
+/** What is exported of what was asked for: the part of a box that lies in CONUS, and of a range that reaches ahead the dates up to today (UTC). */
+export function servedParams(asked: ExportParams, now_ms: number): ExportParams {
+  const today = utcDate(now_ms);
+  return {
+    ...asked,
+    bbox: asked.bbox === null ? null : regionOf(asked).bbox,
+    date_end: asked.date_end > today && asked.date_start <= today ? today : asked.date_end,
+  };
 }
 
 /** Makes the file of an export of one edition. */
@@ -79,7 +91,7 @@ async function write(
     const { extension, media_type } = FILE_KINDS[format];
     return {
       media_type,
-      file_name: `hail-${dataset}-${date_start}-${date_end}.${extension}`,
+      file_name: `hail-${dataset}-${regionWord(params)}-${date_start}-${date_end}.${extension}`,
       summary: { row_count, truncated },
       data_as_of_ms,
       data_source,
@@ -94,6 +106,16 @@ async function write(
     await engine.close();
     await rm(spill_folder, { recursive: true, force: true });
   }
+}
+
+/** The region of an export in a file name: the code of a state, the sides of a box from west to north, or conus. */
+function regionWord({ bbox, state }: ExportParams): string {
+  if (state !== null) return state;
+  if (bbox === null) return 'conus';
+  const side = (deg: number, [positive, negative]: string) =>
+    `${rounded(Math.abs(deg), 4)}${deg < 0 ? negative : positive}`;
+  const [west, south, east, north] = bbox;
+  return [side(west, 'EW'), side(south, 'NS'), side(east, 'EW'), side(north, 'NS')].join('-');
 }
 
 /** The first file that cannot be read now; null when all can. An engine that may open these alone says of one that is gone that it is forbidden. */

@@ -1,12 +1,10 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Endpoint } from '../endpoint.ts';
-import { acceptsGzip } from '../http/negotiate.ts';
+import { acceptsGzip, GZIP_FROM_BYTES } from '../http/negotiate.ts';
 import { type Reply, setHeaders } from '../http/reply.ts';
 import type { CallMiddleware } from '../state.ts';
 
-/** Smallest answer that is worth compressing, bytes. */
-const GZIP_FROM = 1024;
 const GZIP_LEVEL = 5;
 
 const compressed = promisify(gzip);
@@ -26,7 +24,7 @@ export function sendReply(endpoint: Endpoint): CallMiddleware {
     if (ctx.status === 304) return;
     ctx.status = reply.status;
     ctx.res.setHeader('Content-Type', reply.type); // not `ctx.type`, which rewrites known types
-    if (compressible && reply.bytes.length > GZIP_FROM && acceptsGzip(ctx.req.headers['accept-encoding'])) {
+    if (compressible && reply.bytes.length > GZIP_FROM_BYTES && acceptsGzip(ctx.req.headers['accept-encoding'])) {
       ctx.res.setHeader('Content-Encoding', 'gzip');
       ctx.body = await gzipped(reply);
     } else ctx.body = reply.bytes;

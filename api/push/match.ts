@@ -1,9 +1,9 @@
-import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
-import type { Polygon } from 'geojson';
 import { distanceKm, roughDistanceKm } from '../../schemas/geo/distance.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
+import type { Ring } from '../../schemas/geo/rings.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
 import type { WatchedCircle } from '../records/watched.ts';
+import { type RingTree, ringTree } from '../rules/ring-tree.ts';
 import { HALF_PIXEL_DEG, type PlaceIndex } from './places.ts';
 
 /** Detections of one scan, as columns; row k of each is detection k. */
@@ -14,8 +14,8 @@ export interface ScanHail {
   readonly size_mm: ArrayLike<number>;
 }
 
-/** Outlines of areas by id; one that is gone is left out. */
-export type ReadOutlines = (ids: readonly string[]) => Promise<ReadonlyMap<string, Polygon>>;
+/** Rings of polygon areas by id; one that is gone is left out. */
+export type ReadRings = (ids: readonly string[]) => Promise<ReadonlyMap<string, Ring>>;
 
 /** Detections in one box of the grid, largest first. */
 interface Tile {
@@ -31,8 +31,8 @@ const TILE_DEG = 0.05;
 const SLACK = 0.01;
 /** Tiles between which other work is let through. */
 const TILES_PER_TURN = 200;
-/** Outlines held at a time: up to 500 vertices each. */
-const OUTLINES_PER_READ = 500;
+/** Rings held at a time, of up to 20,000 positions each: some 20 MB. */
+const RINGS_PER_READ = 10;
 
 /**
  * The largest detection that qualifies for each place that a scan hits: its number, by the number of the place in the index. Of
@@ -42,7 +42,7 @@ const OUTLINES_PER_READ = 500;
 export async function matchScan(
   { places, tree, min_size_mm }: PlaceIndex,
   hail: ScanHail,
-  readOutlines: ReadOutlines,
+  readRings: ReadRings,
 ): Promise<ReadonlyMap<number, number>> {
   const found = new Map<number, number>();
   if (tree === null || hail.length === 0) return found;
@@ -74,14 +74,15 @@ export async function matchScan(
   }
 
   const polygons = [...near];
-  for (let from = 0; from < polygons.length; from += OUTLINES_PER_READ) {
-    const part = polygons.slice(from, from + OUTLINES_PER_READ);
-    const outlines = await readOutlines(part.map(([place]) => places[place].id));
+  for (let from = 0; from < polygons.length; from += RINGS_PER_READ) {
+    const part = polygons.slice(from, from + RINGS_PER_READ);
+    const rings = await readRings(part.map(([place]) => places[place].id));
     for (const [place, tilesNear] of part) {
-      const outline = outlines.get(places[place].id);
-      if (outline === undefined) continue;
+      const ring = rings.get(places[place].id);
+      if (ring === undefined) continue;
+      const tree = ringTree(ring);
       for (const tile of tilesNear)
-        take(place, tile, (detection) => isOver(outline, { lat: hail.lat[detection], lon: hail.lon[detection] }));
+        take(place, tile, (detection) => isOver(tree, { lat: hail.lat[detection], lon: hail.lon[detection] }));
       await yieldToEventLoop();
     }
   }
@@ -119,9 +120,6 @@ function isWithin(circle: WatchedCircle, { lat, lon }: ScanHail, detection: numb
 }
 
 /** True when the pixel around a position counts for an area: its centre lies in it, or a corner of the area in the pixel. */
-export function isOver(outline: Polygon, { lat: y, lon: x }: Position): boolean {
-  if (booleanPointInPolygon([x, y], outline)) return true;
-  return outline.coordinates.some((ring) =>
-    ring.some(([cx, cy]) => Math.abs(cx - x) <= HALF_PIXEL_DEG && Math.abs(cy - y) <= HALF_PIXEL_DEG),
-  );
+export function isOver(tree: RingTree, at: Position): boolean {
+  return tree.holds(at) || tree.hasVertexNear(at, HALF_PIXEL_DEG);
 }

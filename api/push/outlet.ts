@@ -9,8 +9,8 @@ import { type Answer, postOver } from './request.ts';
 import { type NameResolver, openResolver } from './resolver.ts';
 
 /** How long one attempt may take in all, and until it is connected. */
-const ATTEMPT_MS = 15_000;
-const CONNECT_MS = 5_000;
+export const ATTEMPT_MS = 15_000;
+export const CONNECT_MS = 5_000;
 /** However much waits are shortened: a connection takes the time that it takes. */
 const LEAST_MS = 2_000;
 

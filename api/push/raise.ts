@@ -1,4 +1,3 @@
-import type { Polygon } from 'geojson';
 import type { Selectable, Transaction } from 'kysely';
 import { distanceKm } from '../../schemas/geo/distance.ts';
 import { newId } from '../../schemas/ids.ts';
@@ -14,6 +13,8 @@ import { earlierReceiversOf } from '../records/earlier-receivers.ts';
 import { instant } from '../records/instant.ts';
 import type { Database } from '../records/tables.ts';
 import {
+  AREA_COLUMNS,
+  areaRings,
   asksForAnyHail,
   placeOfAnyHail,
   placeOfArea,
@@ -21,6 +22,7 @@ import {
   type WatchedPlace,
 } from '../records/watched.ts';
 import { CLEAR_AFTER_MS, type Episode, nextStep } from '../rules/episodes.ts';
+import { ringTree } from '../rules/ring-tree.ts';
 import { rounded } from '../rules/rounded.ts';
 import { earlierEventsOf, earlierHailData } from './earlier-events.ts';
 import { lastTold } from './earlier-told.ts';
@@ -88,7 +90,7 @@ export async function raiseAlerts(
 ): Promise<Raised> {
   const locations = await lockLocations(rows, parts.store, location_ids);
   const alerts = await lockAlerts(rows, parts.store, location_ids, scan.scan_ms);
-  const sighted = await sightings(scan, hits, locations);
+  const sighted = await sightings(rows, scan, hits, locations);
   const owners = [...new Set([...locations.values()].map(({ business_id }) => business_id))];
   const telling: Telling = {
     rows,
@@ -109,7 +111,7 @@ export async function raiseAlerts(
       {
         scan_ms: scan.scan_ms,
         on_time: scan.on_time && location?.told === true,
-        asked: location !== null && (detection !== null || open === null || stillAsks(open, location)),
+        asked: location !== null && (detection !== null || open === null || (await stillAsks(rows, open, location))),
         hail_mm: detection === null ? null : (scan.hail.size_mm[detection] as number),
         covered_blocks: seen.covered_blocks,
       },
@@ -223,8 +225,6 @@ interface Location {
   readonly business_id: string;
   readonly name: string;
   readonly place: WatchedPlace;
-  /** Its outline, of a polygon. */
-  readonly outline: Polygon | null;
   /** Its business may be told of new hail. */
   readonly told: boolean;
 }
@@ -263,7 +263,7 @@ async function lockLocations(
   const told = new Map(businesses.map(({ id, status }) => [id, status === 'active' && real_time.has(id)]));
   const areas = await rows
     .selectFrom('areas')
-    .selectAll()
+    .select([...AREA_COLUMNS, 'business_id', 'name'])
     .where('id', 'in', ids)
     .orderBy('id')
     .modifyEnd(forUpdate)
@@ -289,10 +289,11 @@ async function lockLocations(
   );
 }
 
-function locationOfArea(row: Selectable<Database['areas']>): readonly Omit<Location, 'told'>[] {
-  const { id, business_id, name, geometry } = row;
-  const outline = geometry === null ? null : (JSON.parse(geometry) as Polygon);
-  return placeOfArea(row).map((place) => ({ id, kind: 'area', business_id, name, place, outline }));
+function locationOfArea(
+  row: Pick<Selectable<Database['areas']>, (typeof AREA_COLUMNS)[number] | 'business_id' | 'name'>,
+): readonly Omit<Location, 'told'>[] {
+  const { id, business_id, name } = row;
+  return placeOfArea(row).map((place) => ({ id, kind: 'area', business_id, name, place }));
 }
 
 /** The circle of a subscription: once for its threshold, and once for any hail where that is told. */
@@ -302,7 +303,7 @@ function locationsOfSubscription(
 ): readonly Omit<Location, 'told'>[] {
   const { business_id, name } = row;
   const places = [...placeOfSubscription(row), ...(isAnyHailTold ? placeOfAnyHail(row) : [])];
-  return places.map((place) => ({ id: place.id, kind: 'subscription', business_id, name, place, outline: null }));
+  return places.map((place) => ({ id: place.id, kind: 'subscription', business_id, name, place }));
 }
 
 /** Those of some subscriptions whose any hail is told to somebody. */
@@ -345,6 +346,7 @@ async function lockAlerts(
 
 /** The largest detection for each place as its row is now; matched anew where it differs from the index. */
 async function sightings(
+  rows: Transaction<Database>,
   { hail }: AlertScan,
   { index, found }: Hits,
   locations: ReadonlyMap<string, Location>,
@@ -355,10 +357,7 @@ async function sightings(
       return at !== undefined && index.places[at]?.version === place.version ? [] : [place];
     }),
   );
-  const anew = await matchScan(changed, hail, async (ids) => {
-    const outlines = ids.map((id) => [id, locations.get(id)?.outline ?? null] as const);
-    return new Map(outlines.filter((one): one is readonly [string, Polygon] => one[1] !== null));
-  });
+  const anew = await matchScan(changed, hail, (ids) => areaRings(rows, ids));
   const sighted = new Map<string, number>();
   for (const id of locations.keys()) {
     const [at, atAnew] = [index.at.get(id), changed.at.get(id)];
@@ -369,12 +368,13 @@ async function sightings(
 }
 
 /** False for an open alert whose subscription or area was changed since its last hail, so that it would not raise it now. */
-function stillAsks(open: Alert, { place, outline }: Location): boolean {
+async function stillAsks(rows: Transaction<Database>, open: Alert, { id, place }: Location): Promise<boolean> {
   if (place.version === open.location_version) return true;
   if (open.max_size_mm < place.min_size_mm) return false;
   const { shape } = place;
   if (shape.kind === 'circle') return distanceKm(shape, open) <= shape.radius_km;
-  return outline !== null && isOver(outline, open);
+  const ring = (await areaRings(rows, [id])).get(id);
+  return ring !== undefined && isOver(ringTree(ring), open);
 }
 
 /** Webhooks of businesses that take an event, each read once. */

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** How old, or how far ahead, a signature may be for its receiver. */
-const TOLERANCE_S = 300;
+export const TOLERANCE_S = 300;
 const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 
 /** What an attempt is signed over. */

@@ -10,7 +10,7 @@ import { liveDetections, readDetections } from '../queries/scan-detections.ts';
 import type { Queue } from '../queue/queue.ts';
 import { isMatched, matchedScans, noteMatched, type OpenAlert, openAlerts } from '../records/alerts.ts';
 import type { Records } from '../records/records.ts';
-import { areaOutlines } from '../records/watched.ts';
+import { areaRings } from '../records/watched.ts';
 import { CLEAR_AFTER_MS, LATE_AFTER_MS } from '../rules/episodes.ts';
 import type { Services } from '../services.ts';
 import { type ArrivalClocks, openArrival } from './arrival.ts';
@@ -176,7 +176,7 @@ export function createWatch(
   ): Promise<void> {
     const { scan_id, scan_ms, hail } = known;
     const started_ms = performance.now();
-    const found = await matchScan(index, hail, (ids) => areaOutlines(records.reader, ids));
+    const found = await matchScan(index, hail, (ids) => areaRings(records.reader, ids));
     const concerned = new Set([...found.keys()].map((at) => index.places[at]?.id ?? ''));
     for (const { location_id, last_seen_at } of await openAlerts(records.reader))
       if (!index.at.has(location_id) || Date.parse(last_seen_at) + CLEAR_AFTER_MS <= scan_ms)

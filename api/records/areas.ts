@@ -15,7 +15,7 @@ type Row = Selectable<Database['areas']>;
 /** A polygon or point that a business watches. */
 export interface Area
   extends Omit<Row, 'business_id' | 'tags' | 'real_time' | 'bbox' | 'geometry' | 'lat' | 'lon'>,
-    Omit<AreaShape, 'centroid_geohash4' | 'area_sq_mi'> {
+    Omit<AreaShape, 'centroid_geohash4' | 'area_sq_mi' | 'submitted'> {
   readonly tags: readonly string[];
   readonly real_time: boolean;
 }
@@ -63,6 +63,7 @@ export async function createArea(
     geometry_at: at,
   };
   await rows.insertInto('areas').values(row).execute();
+  await storeSubmitted(rows, business_id, row.id, area.shape);
   await refuseOverQuota(rows, business_id, quotas, [
     area.kind === 'polygon' ? 'polygons' : 'point_areas',
     'area_sq_mi',
@@ -115,6 +116,7 @@ export async function changeArea(
     .returningAll()
     .executeTakeFirst();
   if (changed === undefined) return { kind: 'stale', version: before.version };
+  if (shape !== undefined) await storeSubmitted(rows, business_id, id, shape);
   if (changed.area_sq_mi > before.area_sq_mi) await refuseOverQuota(rows, business_id, quotas, ['area_sq_mi']);
   return { kind: 'changed', area: areaOf(changed) };
 }
@@ -122,7 +124,7 @@ export async function changeArea(
 /** Replaces everything of an area but its kind, as an operator wants it, and raises its version. Otherwise like `changeArea`. */
 export async function replaceArea(
   { rows, business_id, now_ms }: Writer,
-  before: Area,
+  before: NamedArea,
   area: AreaToMake,
   quotas: Plan['quotas'],
 ): Promise<void> {
@@ -139,6 +141,7 @@ export async function replaceArea(
     .where('business_id', '=', business_id)
     .where('id', '=', before.id)
     .execute();
+  await storeSubmitted(rows, business_id, before.id, area.shape);
   await refuseOverQuota(rows, business_id, quotas, [
     ...(area.shape.area_sq_mi > before.area_sq_mi ? (['area_sq_mi'] as const) : []),
     ...(area.real_time && !before.real_time ? (['real_time_polygons'] as const) : []),
@@ -147,14 +150,17 @@ export async function replaceArea(
 }
 
 /** True when an area is as it should be made. */
-export function isAsWanted(area: Area, wanted: AreaToMake): boolean {
+export function isAsWanted(area: NamedArea, wanted: AreaToMake): boolean {
   const said = ({ kind, name, description, tags, priority, group_id, real_time, purpose }: Omit<AreaToMake, 'shape'>) =>
     JSON.stringify([kind, name, description, tags, priority, group_id, real_time, purpose]);
   return said(area) === said(wanted) && isSameShape(area, wanted.shape);
 }
 
-function isSameShape(area: Pick<Area, 'ring' | 'point' | 'area_sq_mi'>, shape: AreaShape): boolean {
-  const said = ({ ring, point, area_sq_mi }: typeof area) => JSON.stringify([ring, point?.lat, point?.lon, area_sq_mi]);
+type ComparedShape = Pick<AreaShape, 'ring' | 'submitted' | 'point' | 'area_sq_mi'>;
+
+function isSameShape(area: ComparedShape, shape: ComparedShape): boolean {
+  const said = ({ ring, submitted, point, area_sq_mi }: ComparedShape) =>
+    JSON.stringify([ring, submitted, point?.lat, point?.lon, area_sq_mi]);
   return said(area) === said(shape);
 }
 
@@ -167,6 +173,7 @@ export async function deleteArea({ rows, business_id, now_ms }: Writer, id: stri
     .returning('updated_at')
     .executeTakeFirst();
   if (deleted === undefined) return false;
+  await rows.deleteFrom('area_rings').where('area_id', '=', id).execute();
   await rows.deleteFrom('alerts').where('location_id', '=', id).execute();
   await rememberDeleted(rows, { business_id, list: LIST }, [{ id, sort_key: deleted.updated_at }], now_ms);
   return true;
@@ -183,21 +190,26 @@ export async function findArea(rows: Kysely<Database>, business_id: string, id: 
   return found === undefined ? null : areaOf(found);
 }
 
+/** An area with the ring that it was submitted with. */
+export interface NamedArea extends Area, Pick<AreaShape, 'submitted'> {}
+
 /** Every area of a business by a name and kind, the oldest first. */
 export async function areasNamed(
   rows: Kysely<Database>,
   business_id: string,
   { name, kind }: Pick<Area, 'name' | 'kind'>,
-): Promise<readonly Area[]> {
+): Promise<readonly NamedArea[]> {
   const found = await rows
     .selectFrom('areas')
-    .selectAll()
-    .where('business_id', '=', business_id)
+    .leftJoin('area_rings', 'area_rings.area_id', 'areas.id')
+    .selectAll('areas')
+    .select('area_rings.geometry as submitted')
+    .where('areas.business_id', '=', business_id)
     .where('name', '=', name)
     .where('kind', '=', kind)
     .orderBy('id')
     .execute();
-  return found.map(areaOf);
+  return found.map(({ submitted, ...row }) => ({ ...areaOf(row), submitted: ringIn(submitted) }));
 }
 
 /** Where a page of the list begins: after an area that was last changed then. */
@@ -327,8 +339,29 @@ export function areaOf({ business_id: _, lat, lon, geometry, ...row }: Row): Are
     real_time: row.real_time === 1,
     bbox: JSON.parse(row.bbox) as Bbox,
     point: lat === null || lon === null ? null : { lat, lon },
-    ring: geometry === null ? null : ((JSON.parse(geometry) as { coordinates: [Ring] }).coordinates[0] as Ring),
+    ring: ringIn(geometry),
   };
+}
+
+/** Outer ring of a GeoJSON Polygon as the tables hold it; null for null. */
+export function ringIn(geometry: string | null): Ring | null {
+  return geometry === null ? null : (JSON.parse(geometry) as { coordinates: [Ring] }).coordinates[0];
+}
+
+function geometryOf(ring: Ring | null): string | null {
+  return ring === null ? null : JSON.stringify({ type: 'Polygon', coordinates: [ring] });
+}
+
+/** Puts the submitted ring of an area in the place of the one before. Expects the row of the area to be held. */
+async function storeSubmitted(
+  rows: Transaction<Database>,
+  business_id: string,
+  area_id: string,
+  { submitted }: AreaShape,
+): Promise<void> {
+  await rows.deleteFrom('area_rings').where('area_id', '=', area_id).execute();
+  const geometry = geometryOf(submitted);
+  if (geometry !== null) await rows.insertInto('area_rings').values({ area_id, business_id, geometry }).execute();
 }
 
 function columnsOf({ kind, name, description, tags, priority, group_id, real_time, purpose }: AreaToMake) {
@@ -351,6 +384,6 @@ function shapeColumns({ ring, point, bbox, centroid_geohash4, area_sq_mi }: Area
     area_sq_mi,
     lat: point?.lat ?? null,
     lon: point?.lon ?? null,
-    geometry: ring === null ? null : JSON.stringify({ type: 'Polygon', coordinates: [ring] }),
+    geometry: geometryOf(ring),
   };
 }

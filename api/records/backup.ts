@@ -7,6 +7,8 @@ import { ALL_TABLES, type Database, type Table } from './tables.ts';
 const FORMAT = 'hail-records';
 const ROWS_PER_READ = 1_000;
 const ROWS_PER_INSERT = 200;
+/** Rows of a table with large ones that are held at once: 11 MB. */
+const LARGE_ROWS = 25;
 
 /** What a dump holds, in an order in which rows may be inserted. */
 const DUMPED = new Map<string, Table>(
@@ -130,7 +132,8 @@ class Waiting {
   }
 
   async add(table: Table, row: Row): Promise<void> {
-    if (table !== this.#table || this.#rows.length === ROWS_PER_INSERT) await this.flush();
+    if (table !== this.#table || this.#rows.length === (table.has_large_rows ? LARGE_ROWS : ROWS_PER_INSERT))
+      await this.flush();
     this.#table = table;
     this.#rows.push(row);
     this.count += 1;
@@ -151,18 +154,19 @@ class Waiting {
 
 async function* everyPage(
   rows: Kysely<Database>,
-  { name, primary_key: columns }: Table,
+  { name, primary_key: columns, has_large_rows }: Table,
 ): AsyncGenerator<readonly Row[]> {
+  const limit = has_large_rows ? LARGE_ROWS : ROWS_PER_READ;
   const key = sql.join(columns.map((column) => sql.ref(column)));
   let last: Row | undefined;
   for (;;) {
     const after = last;
     const where =
       after === undefined ? sql`` : sql`where (${key}) > (${sql.join(columns.map((column) => after[column]))})`;
-    const query = sql<Row>`select * from ${sql.table(name)} ${where} order by ${key} limit ${sql.lit(ROWS_PER_READ)}`;
+    const query = sql<Row>`select * from ${sql.table(name)} ${where} order by ${key} limit ${sql.lit(limit)}`;
     const page: readonly Row[] = (await query.execute(rows)).rows;
     if (page.length > 0) yield page;
-    if (page.length < ROWS_PER_READ) return;
+    if (page.length < limit) return;
     last = page.at(-1);
   }
 }

@@ -10,6 +10,7 @@ export const MIGRATION_NAMES = [
   '006-jobs',
   '007-earlier-variant',
   '008-fair-queue',
+  '009-submitted-rings',
 ] as const;
 export type MigrationName = (typeof MIGRATION_NAMES)[number];
 
@@ -67,6 +68,8 @@ interface TableStatement<Of extends Columns> {
   readonly locked_by_purge?: true;
   /** True when its rows run out by themselves within a day: orphans among them are nothing to mend. */
   readonly expires?: true;
+  /** True when a row may take hundreds of kilobytes: a backup reads and writes a few at once. */
+  readonly has_large_rows?: true;
   /** False for what belongs to the place or to the moment, not to the records. */
   readonly backed_up: boolean;
 }
@@ -181,7 +184,7 @@ export const TABLES = {
       /** Of a point. */
       lat: nullable(real()),
       lon: nullable(real()),
-      /** GeoJSON Polygon of a polygon. */
+      /** GeoJSON Polygon of a polygon, as answers show it. */
       geometry: nullable(text()),
       created_at: text(),
       updated_at: text(),
@@ -193,6 +196,26 @@ export const TABLES = {
     belongs_to: 'businesses',
     references_owner: true,
     backed_up: true,
+  }),
+
+  /**
+   * Rings of polygons as they were submitted, where `areas.geometry` is simplified. An area from before this table has none: it is
+   * matched by what is left of its ring.
+   */
+  area_rings: table({
+    since: '009-submitted-rings',
+    columns: {
+      area_id: text(),
+      business_id: text(),
+      /** GeoJSON Polygon of up to 20,000 positions, 440 kB. */
+      geometry: text(),
+    },
+    primary_key: ['area_id'],
+    indexes: { area_rings_by_business: ['business_id'] },
+    belongs_to: 'businesses',
+    references_owner: true,
+    backed_up: true,
+    has_large_rows: true,
   }),
 
   /** Circles whose hail is told to an address of the subscription's own. */

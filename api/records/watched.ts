@@ -1,9 +1,10 @@
-import type { Polygon } from 'geojson';
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
 import type { Bbox } from '../../schemas/geo/position.ts';
+import type { Ring } from '../../schemas/geo/rings.ts';
 import { EARLIER_HAIL_MM } from '../../schemas/webhook-events.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
 import { anyHailOf, ownerOf } from './any-hail.ts';
+import { ringIn } from './areas.ts';
 import type { Database } from './tables.ts';
 
 /** Size from which hail over an area raises an alert, mm. */
@@ -104,20 +105,25 @@ export async function watchedPlaces(rows: Kysely<Database>, ids: readonly string
   return found;
 }
 
-/** Outlines of areas that are polygons, by id. */
-export async function areaOutlines(
-  rows: Kysely<Database>,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, Polygon>> {
+/** Rings of areas that are polygons as they were submitted, up to 20,000 positions each, by id of the area. */
+export async function areaRings(rows: Kysely<Database>, ids: readonly string[]): Promise<ReadonlyMap<string, Ring>> {
   if (ids.length === 0) return new Map();
-  const found = await rows.selectFrom('areas').select(['id', 'geometry']).where('id', 'in', ids).execute();
+  const found = await rows
+    .selectFrom('areas')
+    .leftJoin('area_rings', 'area_rings.area_id', 'areas.id')
+    .select(({ fn }) => ['areas.id', fn.coalesce('area_rings.geometry', 'areas.geometry').as('geometry')])
+    .where('areas.id', 'in', ids)
+    .execute();
   return new Map(
-    found.flatMap(({ id, geometry }) => (geometry === null ? [] : [[id, JSON.parse(geometry) as Polygon] as const])),
+    found.flatMap(({ id, geometry }) => {
+      const ring = ringIn(geometry);
+      return ring === null ? [] : [[id, ring] as const];
+    }),
   );
 }
 
 const SUBSCRIPTION_COLUMNS = ['id', 'status', 'version', 'lat', 'lon', 'radius_km', 'min_size_mm'] as const;
-const AREA_COLUMNS = ['id', 'kind', 'purpose', 'version', 'lat', 'lon', 'bbox', 'real_time'] as const;
+export const AREA_COLUMNS = ['id', 'kind', 'purpose', 'version', 'lat', 'lon', 'bbox', 'real_time'] as const;
 
 type Row<Table extends 'areas' | 'subscriptions', Columns extends keyof Database[Table]> = Pick<
   Database[Table],

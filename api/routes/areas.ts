@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  ANSWERED_POSITIONS_MAX,
   AREA_KINDS,
   AREA_LIMITS,
   AreaChange,
@@ -8,7 +9,6 @@ import {
   MonitoredArea,
   MonitoredAreas,
   NewArea,
-  STORED_POSITIONS_MAX,
 } from '../../schemas/resources/area.ts';
 import { cursorQuery, optionalWordQuery, textQuery, unknownCursor, wholeQuery } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
@@ -181,7 +181,7 @@ export const getMonitoredArea = readEndpoint({
   price: () => ({ operation: 'areas.get', credits: 1, count: 1 }),
   answer: async ({ params: { id }, caller, services: { records } }) => {
     const area = await findArea(records.reader, caller.business_id, id);
-    if (area === null) throw noArea(id);
+    if (area === null) throw noArea();
     return { body: resourceOf(area) };
   },
 });
@@ -191,7 +191,7 @@ export const getMonitoredAreaGeometry = readEndpoint({
   path: `${PATH}/{id}/geometry`,
   group: GROUP,
   summary: 'The geometry of an area',
-  description: `The ring as it is stored: six decimals, counter-clockwise, at most ${STORED_POSITIONS_MAX} positions.`,
+  description: `The ring to be drawn: six decimals, counter-clockwise, simplified to at most ${ANSWERED_POSITIONS_MAX} positions. Hail is matched against the ring as it was submitted.`,
   scope: 'areas:read',
   cacheable: false,
   params: AREA_ID,
@@ -207,7 +207,7 @@ export const getMonitoredAreaGeometry = readEndpoint({
   price: () => ({ operation: 'areas.geometry', credits: 1, count: 1 }),
   answer: async ({ params: { id }, caller, services: { records } }) => {
     const area = await findArea(records.reader, caller.business_id, id);
-    if (area === null) throw noArea(id);
+    if (area === null) throw noArea();
     const geometry = area.ring === null ? null : { type: 'Polygon' as const, coordinates: [area.ring] };
     return { body: { geometry, updated_at: area.geometry_at } };
   },
@@ -242,7 +242,7 @@ export const changeMonitoredArea = writeEndpoint({
     const outcome = await withinQuotas(changeArea(writer, id, expected_version, change, caller.plan.quotas));
     switch (outcome.kind) {
       case 'not_found':
-        throw noArea(id);
+        throw noArea();
       case 'other_kind':
         throw new ApiError(
           'bad_request',
@@ -275,7 +275,7 @@ export const deleteMonitoredArea = writeEndpoint({
   example: { reply: { success: true, id: EXAMPLE.id } },
   price: () => ({ operation: 'areas.delete', credits: 2, count: 1 }),
   write: async ({ params: { id } }, writer) => {
-    if (!(await deleteArea(writer, id))) throw noArea(id);
+    if (!(await deleteArea(writer, id))) throw noArea();
     return { body: { success: true as const, id } };
   },
 });
@@ -296,8 +296,8 @@ async function withinQuotas<Result>(made: Promise<Result>): Promise<Result> {
 }
 
 /** The same for an id that never was and for that of another business. */
-function noArea(id: string): ApiError {
-  return new ApiError('not_found', `no area ${id}`);
+function noArea(): ApiError {
+  return new ApiError('not_found', 'no such area');
 }
 
 function resourceOf({ ring: _, geometry_at: __, point, ...area }: Area): MonitoredArea {

@@ -35,7 +35,7 @@ interface Content {
   readonly content?: Readonly<Record<string, { readonly schema?: Schema; readonly example?: unknown }>>;
 }
 
-interface Schema {
+export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly enum?: readonly unknown[];
@@ -88,6 +88,7 @@ const PAGES = {
     links: [
       ['v1/openapi.json', 'OpenAPI 3.1'],
       ['viewer', 'Map'],
+      ['docs/webhooks', 'Receiving events'],
       ['docs/legacy', 'Earlier variant'],
     ],
     lead: 'Where hail is falling now, where it fell on any day, and what lies in its way: answered straight from published radar files. Sizes are radar estimates, not ground measurements.',
@@ -100,6 +101,7 @@ const PAGES = {
     links: [
       ['../legacy/v1/openapi.json', 'OpenAPI 3.1'],
       ['../viewer', 'Map'],
+      ['webhooks', 'Receiving events'],
       ['../docs', 'Current variant'],
     ],
     lead: 'The earlier variant of the interface: the same data, rules and prices as the current one, in the shape of before. Sizes are radar estimates, not ground measurements.',
@@ -112,13 +114,7 @@ type Variant = keyof typeof PAGES;
 
 /** GET /docs, and /docs/legacy of the earlier variant: the description for people, one page without outside resources. */
 export function docsPage(source: DocsSource, variant: Variant = 'current'): PublicRoute {
-  const policy = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
-  return {
-    path: PAGES[variant].path,
-    handler: serveDocument('text/html; charset=utf-8', renderDocs(source, variant), {
-      'Content-Security-Policy': policy,
-    }),
-  };
+  return servePage(PAGES[variant].path, renderDocs(source, variant));
 }
 
 /** The page of a document, as HTML. */
@@ -129,31 +125,46 @@ export function renderDocs(source: DocsSource, variant: Variant = 'current'): st
   const root = source.servers?.[0]?.url ?? '';
   const schemas =
     (source.components as { readonly schemas?: Readonly<Record<string, Schema>> } | undefined)?.schemas ?? {};
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${html(source.info.title)} documentation</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<div class="page">
-<nav aria-label="Endpoints">
+  return htmlPage({
+    title: `${source.info.title} documentation`,
+    nav: `<nav aria-label="Endpoints">
 <a class="brand" href="#top">${html(source.info.title)}</a>
 <p class="version">${[`Version ${html(source.info.version)}`, ...links.map(([to, text]) => `<a href="${to}">${text}</a>`)].join(' · ')}</p>
 ${groups.map(([group, members]) => navGroup(group, members)).join('\n')}
 <h2>Reference</h2>
 <ul><li><a class="plain" href="#errors">Errors</a></li></ul>
-</nav>
-<main id="top">
-<h1>Hail from public radar, by the call</h1>
+</nav>`,
+    main: `<h1>Hail from public radar, by the call</h1>
 <p class="lead">${lead}</p>
 ${facts(root)}
 ${groups.map(([group, members]) => `<h2 id="${slug(group)}">${html(group)}</h2>\n${members.map((entry) => article(entry, root, schemas)).join('\n')}`).join('\n')}
 <h2 id="errors">Errors</h2>
 <p>${error}</p>
-${errorTable()}
+${errorTable()}`,
+  });
+}
+
+/** Serves a page of the documentation; nothing on it comes from elsewhere. */
+export function servePage(path: string, page: string): PublicRoute {
+  const policy = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+  return { path, handler: serveDocument('text/html; charset=utf-8', page, { 'Content-Security-Policy': policy }) };
+}
+
+/** A page of the documentation: navigation beside the text. */
+export function htmlPage({ title, nav, main }: Readonly<Record<'title' | 'nav' | 'main', string>>): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${html(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<div class="page">
+${nav}
+<main id="top">
+${main}
 </main>
 </div>
 </body>
@@ -242,7 +253,7 @@ function earlierFacts(root: string): string {
 }
 
 function cardsOf(cards: readonly (readonly string[])[]): string {
-  return `<div class="facts">${cards.map(([title, text]) => `<section><h3>${title}</h3><p>${text}</p></section>`).join('')}</div>`;
+  return `<div class="facts">${cards.map(([title, text]) => `<section><h2>${title}</h2><p>${text}</p></section>`).join('')}</div>`;
 }
 
 function article(
@@ -264,8 +275,8 @@ ${parameters.length === 0 ? '' : `<h4>Parameters</h4>\n${parameterTable(paramete
 ${body?.schema ? `<h4>Body</h4>\n${fieldTables(body.schema, schemas, need)}` : ''}
 ${priceTable(operation)}
 <h4>Example</h4>
-<pre><code>${html(curl({ method, path, operation, id }, root))}</code></pre>
-${reply?.example === undefined ? '' : `<details><summary>Answer ${html(status ?? '')}</summary><pre><code>${html(exampleText(reply.example))}</code></pre></details>`}
+<pre tabindex="0"><code>${html(curl({ method, path, operation, id }, root))}</code></pre>
+${reply?.example === undefined ? '' : `<details><summary>Answer ${html(status ?? '')}</summary><pre tabindex="0"><code>${html(exampleText(reply.example))}</code></pre></details>`}
 ${fields === '' ? '' : `<details><summary>Fields of the answer</summary>${fields}</details>`}
 </article>`;
 }
@@ -310,7 +321,7 @@ function parameterTable(parameters: readonly Parameter[]): string {
     ({ name, required, description, schema }) =>
       `<tr><td><code>${html(name)}</code>${need(required)}</td><td class="limits">${html(limits(schema))}</td><td>${prose(description ?? schema.description ?? '')}</td></tr>`,
   );
-  return `<div class="scroll"><table><thead><tr><th>Name</th><th>Values</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
+  return `<div class="scroll" tabindex="0"><table><thead><tr><th>Name</th><th>Values</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
 }
 
 interface Field {
@@ -347,7 +358,7 @@ function fieldRows(
 }
 
 /** The fields of a body or an answer; a table for each shape where there are several. */
-function fieldTables(schema: Schema, schemas: Readonly<Record<string, Schema>>, mark: typeof need): string {
+export function fieldTables(schema: Schema, schemas: Readonly<Record<string, Schema>>, mark: typeof need): string {
   const shapes = shapesOf(schema, schemas).filter((shape) => fieldRows(shape, schemas).length > 0);
   const tables = shapes.map((shape) => fieldTable(fieldRows(shape, schemas), mark));
   return tables.length < 2
@@ -360,7 +371,7 @@ function fieldTable(fields: readonly Field[], mark: typeof need): string {
     ({ name, required, schema }) =>
       `<tr><td><code>${html(name)}</code>${mark(required)}</td><td class="limits">${html(limits(schema))}</td><td>${prose(meaning(schema))}</td></tr>`,
   );
-  return `<div class="scroll"><table><thead><tr><th>Name</th><th>Values</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
+  return `<div class="scroll" tabindex="0"><table><thead><tr><th>Name</th><th>Values</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
 }
 
 /** The description of a schema, or of what may stand there when it may be null. */
@@ -374,7 +385,7 @@ function sometimes(required: boolean | undefined): string {
 }
 
 /** A mark beside what must be given, and what need not. */
-function need(required: boolean | undefined): string {
+export function need(required: boolean | undefined): string {
   return required ? '<span class="required">required</span>' : '<span class="optional">optional</span>';
 }
 
@@ -435,7 +446,8 @@ function curl({ method, path, operation }: Entry, root: string): string {
   ].join(' \\\n');
 }
 
-function exampleText(example: unknown): string {
+/** A value as indented JSON, cut where it is long. */
+export function exampleText(example: unknown): string {
   const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2);
   return text.length > LONGEST_EXAMPLE ? `${text.slice(0, LONGEST_EXAMPLE)}\n…` : text;
 }
@@ -445,7 +457,7 @@ function errorTable(): string {
     ([code, { status, meaning }]) =>
       `<tr><td><code>${code}</code></td><td>${status}</td><td>${html(meaning.charAt(0).toUpperCase() + meaning.slice(1))}.</td></tr>`,
   );
-  return `<article><div class="scroll"><table><thead><tr><th>Code</th><th>Status</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div></article>`;
+  return `<article><div class="scroll" tabindex="0"><table><thead><tr><th>Code</th><th>Status</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div></article>`;
 }
 
 function badge(method: string): string {
@@ -453,7 +465,7 @@ function badge(method: string): string {
 }
 
 /** Text with its `code` marked as such. */
-function prose(text: string): string {
+export function prose(text: string): string {
   return html(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }
 
@@ -462,13 +474,15 @@ function breakable(path: string): string {
   return html(path).replaceAll('/', '/<wbr>');
 }
 
-function slug(text: string): string {
+/** A text as the id of a heading. */
+export function slug(text: string): string {
   return text
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '');
 }
 
-function html(text: string): string {
+/** Text as HTML shows it. */
+export function html(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

@@ -4,10 +4,12 @@ import { EXPORT_ROW_CAPS } from '../../schemas/resources/export-params.ts';
 import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { acceptJob } from '../jobs/accept.ts';
+import { servedParams } from '../jobs/export.ts';
 import { EXPORT } from '../jobs/kinds.ts';
 import { findPolled, pollUrl } from '../jobs/poll.ts';
 import { JOB_TASK } from '../jobs/task.ts';
-import { refuseFuture } from './future-dates.ts';
+import { startFault } from '../rules/verification-range.ts';
+import { refuseRange } from './refuse-range.ts';
 
 const GROUP = 'Bulk export';
 const PRICE = { operation: 'exports.create', credits: 40, count: 1 } as const;
@@ -29,7 +31,7 @@ export const createExport = writeEndpoint({
   path: '/v1/exports',
   group: GROUP,
   summary: 'Have a file of many rows made',
-  description: `Detections, swaths or reports of up to 31 storm dates as CSV, GeoJSON or Parquet, made in the background. At most ${EXPORT_ROW_CAPS.detections} detections or ${EXPORT_ROW_CAPS.reports} reports; where there are more, the latest are left out and \`truncated\` is true. A box is clipped to CONUS, and one that does not meet it gives an empty file. Kept ${EXPORT_KEPT_DAYS} days; then file and export are deleted. An export that cannot be made is refunded.`,
+  description: `Detections, swaths or reports of up to 31 storm dates as CSV, GeoJSON or Parquet, made in the background. At most ${EXPORT_ROW_CAPS.detections} detections or ${EXPORT_ROW_CAPS.reports} reports; where there are more, the latest are left out and \`truncated\` is true. A box is clipped to CONUS, and one that does not meet it gives an empty file; a range that reaches ahead ends today (UTC), with the rows up to now. The poll tells the box and the dates that were used. Kept ${EXPORT_KEPT_DAYS} days; then file and export are deleted. An export that cannot be made is refunded.`,
   scope: 'exports:write',
   feature: 'exports',
   idempotent: true,
@@ -45,11 +47,11 @@ export const createExport = writeEndpoint({
   },
   price: () => PRICE,
   prepare: async ({ body, now_ms }) => {
-    refuseFuture(body, now_ms);
-    return null;
+    refuseRange(startFault(body.date_start, now_ms));
+    return servedParams(body, now_ms);
   },
-  write: async ({ body, caller, services }, writer) => {
-    const id = await acceptJob(writer, services.queue, { kind: 'export', params: body, caller, price: PRICE });
+  write: async ({ caller, services }, writer, params) => {
+    const id = await acceptJob(writer, services.queue, { kind: 'export', params, caller, price: PRICE });
     const poll_url = pollUrl(services.base_url, EXPORT, id);
     return { body: { job_id: id, status: 'pending' as const, poll_url, message: MESSAGE } };
   },

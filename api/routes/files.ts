@@ -2,9 +2,11 @@ import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { ApiError } from '../errors.ts';
 import { fileResponse } from '../files/response.ts';
+import { GZIP_FROM_BYTES, mediaType } from '../http/negotiate.ts';
 import { type OpenStreams, openStreams } from '../http/open-streams.ts';
 import type { ByteRange } from '../http/ranges.ts';
 import { isSigned, mayBeSigned } from '../http/signed-url.ts';
+import { FILE_KINDS } from '../jobs/export-format.ts';
 import { fileFault, jobFilePath } from '../jobs/files.ts';
 import { filePath } from '../jobs/poll.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
@@ -14,6 +16,10 @@ import type { Services } from '../services.ts';
 /** Files that may be open for answers at once, in all and for one address. */
 const STREAMS_MAX = 64;
 const STREAMS_OF_ADDRESS_MAX = 16;
+/** Texts, which compress to a tenth; a PDF and a Parquet file are compressed already. */
+const COMPRESSIBLE: ReadonlySet<string> = new Set(
+  [FILE_KINDS.geojson, FILE_KINDS.csv].map(({ media_type }) => mediaType(media_type)),
+);
 const PATH = /^\/v1\/files\/([A-Za-z0-9_-]{1,64})$/;
 /** Stands for the business of a job that there is none of: the look at its signature takes as long. */
 const NOBODY = 'biz_';
@@ -57,6 +63,7 @@ function contentOf({ id, bytes, sha256, media_type, file_name, data_source }: Jo
     bytes,
     etag: `"${sha256}"`,
     media_type,
+    compressible: bytes > GZIP_FROM_BYTES && COMPRESSIBLE.has(mediaType(media_type)),
     headers: {
       'Cache-Control': 'private, no-store',
       'Content-Disposition': `attachment; filename="${file_name}"`,

@@ -6,7 +6,8 @@ import { acceptJob } from '../jobs/accept.ts';
 import { REPORT } from '../jobs/kinds.ts';
 import { findPolled, pollUrl } from '../jobs/poll.ts';
 import { JOB_TASK } from '../jobs/task.ts';
-import { refuseFuture } from './future-dates.ts';
+import { rangeFault } from '../rules/verification-range.ts';
+import { refuseRange } from './refuse-range.ts';
 
 const GROUP = 'Verification';
 const PRICE = { operation: 'verify.report.create', credits: 100, count: 1 } as const;
@@ -36,7 +37,7 @@ export const createReport = writeEndpoint({
   },
   price: () => PRICE,
   prepare: async ({ body, now_ms }) => {
-    refuseFuture(body, now_ms);
+    refuseRange(rangeFault(body, now_ms));
     return null;
   },
   write: async ({ body, caller, services }, writer) => {

@@ -7,7 +7,8 @@ import {
 import { writeEndpoint } from '../endpoint.ts';
 import { readVerification } from '../queries/verification.ts';
 import { methodologyOf, verificationHash } from '../rules/verification.ts';
-import { refuseFuture } from './future-dates.ts';
+import { rangeFault } from '../rules/verification-range.ts';
+import { refuseRange } from './refuse-range.ts';
 
 const EXAMPLE_REQUEST = { lat: 35.22, lon: -97.44, date_start: '2026-04-01', date_end: '2026-05-01' };
 const EXAMPLE_JUDGED = {
@@ -73,7 +74,7 @@ export const verify = writeEndpoint({
   price: () => ({ operation: 'verify.create', credits: 50, count: 1 }),
   data_source: ({ data_source }) => data_source,
   prepare: async ({ body, now_ms, services }) => {
-    refuseFuture(body, now_ms);
+    refuseRange(rangeFault(body, now_ms));
     return (await readVerification(services, services.catalog.edition(), body)).verification;
   },
   write: async (_, __, verification) => ({ body: verification }),

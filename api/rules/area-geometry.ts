@@ -5,7 +5,7 @@ import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
 import { selfContact } from '../../schemas/geo/self-contact.ts';
 import { thinRing } from '../../schemas/geo/thin-ring.ts';
-import { STORED_POSITIONS_MAX, SUBMITTED_POSITIONS_MAX } from '../../schemas/resources/area.ts';
+import { ANSWERED_POSITIONS_MAX, SUBMITTED_POSITIONS_MAX } from '../../schemas/resources/area.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { shown } from '../decode.ts';
 import { conusFault } from './conus-fault.ts';
@@ -24,8 +24,10 @@ export interface GeometryFault {
 
 /** Where an area lies. */
 export interface AreaShape {
-  /** Outer ring of a polygon: six decimals, counter-clockwise, at most 499 positions; null for a point. */
+  /** Outer ring of a polygon as answers show it: six decimals, counter-clockwise, at most 499 positions; null for a point. */
   readonly ring: Ring | null;
+  /** The ring as it was submitted, for matching: six decimals, counter-clockwise; null where `ring` has all its vertices, and for a point. */
+  readonly submitted: Ring | null;
   /** The point of a point area. */
   readonly point: Position | null;
   readonly bbox: Bbox;
@@ -46,6 +48,7 @@ export function pointShape(point: Position): AreaShape | GeometryFault {
   const [lon, lat] = [rounded(point.lon, 5), rounded(point.lat, 5)];
   return {
     ring: null,
+    submitted: null,
     point,
     bbox: [lon, lat, lon, lat],
     centroid_geohash4: geohash(point.lat, point.lon, 4),
@@ -86,7 +89,7 @@ export function submittedRing(geometry: unknown): Ring | GeometryFault {
 
 /**
  * Shape of a polygon area by its submitted ring, or why that bounds none. Looks at the ring with six decimals, without
- * positions that repeat the one before; whatever its winding, it is stored counter-clockwise. Takes some tenths of a second for
+ * positions that repeat the one before; whatever its winding, it becomes counter-clockwise. Takes some tenths of a second for
  * twenty thousand positions.
  */
 export function polygonShape(submitted: Ring): AreaShape | GeometryFault {
@@ -100,12 +103,14 @@ export function polygonShape(submitted: Ring): AreaShape | GeometryFault {
   const contact = selfContact(ring);
   if (contact !== null) return fault(contact);
   const whole = counterClockwise(ring);
-  const stored = fromMicroRing(thinRing(whole, STORED_POSITIONS_MAX - 1));
-  const centroid = ringCentroid(fromMicroRing(whole));
+  const thinned = thinRing(whole, ANSWERED_POSITIONS_MAX - 1);
+  const exact = fromMicroRing(whole);
+  const centroid = ringCentroid(exact);
   return {
-    ring: stored,
+    ring: thinned === whole ? exact : fromMicroRing(thinned),
+    submitted: thinned === whole ? null : exact,
     point: null,
-    bbox: boxOf(stored),
+    bbox: boxOf(exact),
     centroid_geohash4: geohash(centroid.lat, centroid.lon, 4),
     area_sq_mi: geodesicAreaKm2(submitted) / SQ_KM_PER_SQ_MI,
   };

@@ -12,11 +12,17 @@ export function rangeFault(
   { date_start, date_end }: { readonly date_start: string; readonly date_end: string },
   now_ms: number,
 ): RangeFault | null {
-  const today = utcDate(now_ms);
-  if (date_start > today)
-    return { member: 'date_start', reason: `is ${date_start}, expected at most today, ${today} UTC` };
-  const tomorrow = addDays(today, 1);
+  const fault = startFault(date_start, now_ms);
+  if (fault !== null) return fault;
+  const tomorrow = addDays(utcDate(now_ms), 1);
   if (date_end > tomorrow)
     return { member: 'date_end', reason: `is ${date_end}, expected at most tomorrow, ${tomorrow} UTC` };
   return null;
+}
+
+/** Why a first date is too far ahead of the clock: it is after today (UTC); null when it is not. */
+export function startFault(date_start: string, now_ms: number): RangeFault | null {
+  const today = utcDate(now_ms);
+  if (date_start <= today) return null;
+  return { member: 'date_start', reason: `is ${date_start}, expected at most today, ${today} UTC` };
 }

@@ -1,11 +1,11 @@
 /** A failed delivery is sent again so many times. */
 export const RETRIES_MAX = 5;
 const FIRST_WAIT_MS = 10_000;
-const LONGEST_WAIT_MS = 600_000;
+export const LONGEST_WAIT_MS = 600_000;
 /** From the first attempt of an event; what would come later is not sent. */
-const WINDOW_MS = 3_600_000;
+export const WINDOW_MS = 3_600_000;
 /** Answers whose Retry-After counts. */
-const BUSY: readonly number[] = [429, 503];
+export const BUSY: readonly number[] = [429, 503];
 
 /** Distinct events in a row whose first attempt failed: so many are told by mail, and so many end the deliveries. */
 export const WARN_AFTER = 5;
@@ -38,7 +38,7 @@ export function retryWait(
 }
 
 /** Waits of receivers that were made in the earlier variant; there are no others, whatever a busy one asks for. */
-const EARLIER_WAITS_MS: readonly number[] = [1_000, 30_000, 300_000];
+export const EARLIER_WAITS_MS: readonly number[] = [1_000, 30_000, 300_000];
 
 /** The same for a receiver that was made in the earlier variant. `attempt`: 1 for the first. */
 export function earlierRetryWait({ attempt }: Pick<FailedAttempt, 'attempt'>, time_scale = 1): number | null {

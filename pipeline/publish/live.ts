@@ -79,7 +79,7 @@ export async function arrowFile(
   provenance: MixedProvenance,
 ): Promise<Uint8Array> {
   const writer = new RecordBatchFileWriter();
-  writer.reset(undefined, arrowSchema(table, fileNotes(table, provenance)));
+  writer.reset(undefined, arrowSchema(table, fileNotes(table, provenance, 'arrow')));
   for (const batch of batches) writer.write(batch);
   writer.finish();
   return writer.toUint8Array();

@@ -8,6 +8,7 @@ import type { Head } from '../../schemas/head.ts';
 import { newId } from '../../schemas/ids.ts';
 import { layout } from '../../schemas/layout.ts';
 import { ingestedAt, MANIFEST_VERSION, type Manifest, REFLECTIVITY, type RootName } from '../../schemas/manifest.ts';
+import { foreignFolders } from '../../schemas/one-file-system.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { type DayMax, dayMax } from '../../schemas/tables/day-max.ts';
 import { DAY_TABLES, SCORE_TABLES } from '../../schemas/tables/index.ts';
@@ -15,7 +16,7 @@ import { scores } from '../../schemas/tables/scores.ts';
 import { scanId, timestamp } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
-import { readIfPresent, replaceFile } from '../files.ts';
+import { deviceOf, readIfPresent, replaceFile } from '../files.ts';
 import { type CollectionSegment, publishCollection } from './collection.ts';
 import {
   type Change,
@@ -137,6 +138,8 @@ export async function openRoot(
   let lock: Lock | undefined;
   try {
     lock = takeLock(path, command, now_ms);
+    const [foreign] = foreignFolders((folder) => deviceOf(join(path, folder)));
+    if (foreign !== undefined) throw new PipelineError('publish', join(path, foreign.path), foreign.reason);
     await nameRoot(path, now_ms);
     await clearStaging(path);
     await finishHeads(path);

@@ -71,7 +71,9 @@ export async function stageQuery(
   const select = fields.map((field) => `"${field.name}"::${field.type} AS "${field.name}"`).join(', ');
   // By default a file whose geometries are all null does not say that they are geometries, and cannot be read with others.
   const maySayNone = fields.some(({ type, nullable }) => type === 'GEOMETRY' && nullable);
-  const notes = Object.entries(fileNotes(table, provenance)).map(([key, value]) => `${key}: ${sqlText(value)}`);
+  const notes = Object.entries(fileNotes(table, provenance, 'parquet')).map(
+    ([key, value]) => `${key}: ${sqlText(value)}`,
+  );
   await engine.connection.run(
     `COPY (SELECT ${select} FROM (${query}) ORDER BY ${table.order}) TO ${sqlText(path)} ` +
       `(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, ${maySayNone ? "GEOPARQUET_VERSION 'BOTH', " : ''}` +

@@ -6,6 +6,7 @@ import { columns, type Table } from '../../schemas/columns.ts';
 import { headOf } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
+import { foreignFolders } from '../../schemas/one-file-system.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { cells } from '../../schemas/tables/cells.ts';
 import { TABLES } from '../../schemas/tables/index.ts';
@@ -13,7 +14,7 @@ import { tracks } from '../../schemas/tables/tracks.ts';
 import { scanTime } from '../../schemas/time.ts';
 import { type Engine, sqlText } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
-import { DRAFT_SUFFIX, isMissing, namesIn, sha256 } from '../files.ts';
+import { DRAFT_SUFFIX, deviceOf, isMissing, namesIn, sha256 } from '../files.ts';
 import { addressedTiles, isPmtiles } from '../tiles/pmtiles-header.ts';
 import { tablePaths } from './compact.ts';
 import { outdatedTables } from './derived.ts';
@@ -46,7 +47,7 @@ export async function verifyRoot(
   only: string | null,
   onFile: (done: number, total: number) => void,
 ): Promise<Verification> {
-  const faults: Fault[] = [];
+  const faults: Fault[] = foreignFolders((folder) => deviceOf(join(dataRoot, folder)));
   let [files, rows, bytes, partitions] = [0, 0, 0, 0];
   const names = (await listPartitions(dataRoot)).all.filter((name) => only === null || name === only);
   const heads: Manifest[] = [];

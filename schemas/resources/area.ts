@@ -9,9 +9,9 @@ export const AREA_PRIORITIES = ['low', 'normal', 'high', 'critical'] as const;
 /** Limits of the texts of an area, in characters (code points), and of a group, in areas. */
 export const AREA_LIMITS = { name: 100, group_id: 64, description: 1000, tags: 20, tag: 64, group: 8 } as const;
 
-/** Positions of a ring that is submitted, and of one that is stored, the first and the last counted both. */
+/** Positions of a ring that is submitted, and of one that is answered, the first and the last counted both. */
 export const SUBMITTED_POSITIONS_MAX = 20_000;
-export const STORED_POSITIONS_MAX = 499;
+export const ANSWERED_POSITIONS_MAX = 499;
 
 /** A text with one to so many characters (code points), not blank. */
 const label = (most: number, description: string) =>
@@ -27,7 +27,7 @@ const geometry = () =>
   z
     .custom((value) => value !== undefined, 'is missing, expected a GeoJSON Polygon')
     .meta({
-      description: `GeoJSON Polygon with an outer ring only, in CONUS, at most ${SUBMITTED_POSITIONS_MAX} positions, closed, that neither crosses nor touches itself. It is stored counter-clockwise with six decimals and at most ${STORED_POSITIONS_MAX} positions.`,
+      description: `GeoJSON Polygon with an outer ring only, in CONUS, at most ${SUBMITTED_POSITIONS_MAX} positions, closed, that neither crosses nor touches itself. Hail is matched against this ring, with six decimals; answers show it simplified to at most ${ANSWERED_POSITIONS_MAX} positions.`,
       override: {
         type: 'object',
         properties: {

@@ -57,7 +57,9 @@ export const ExportRequest = z
       description: `detections: every pixel and scan of 10 mm and more, at most ${EXPORT_ROW_CAPS.detections} rows; swaths: the convex hull of each storm date and size tier; reports: hail on the ground, at most ${EXPORT_ROW_CAPS.reports} rows.`,
     }),
     date_start: bodyDate('First storm date.'),
-    date_end: bodyDate(`Last storm date, included; at most ${EXPORT_DAYS_MAX} days in all.`),
+    date_end: bodyDate(
+      `Last storm date, included; at most ${EXPORT_DAYS_MAX} days in all. After today (UTC) it counts as today.`,
+    ),
     bbox: requestBbox.nullish().transform((bbox) => bbox ?? null),
     state: z
       .string()
@@ -97,18 +99,18 @@ export const ExportAccepted = z.object({
   message: z.string().meta({ description: 'What happens next, for people.' }),
 });
 
-/** The request as it was understood. */
+/** The request as it was carried out. */
 const ExportedRequest = z.object({
   dataset: z.enum(DATASETS).meta({ description: 'Data set.' }),
   date_start: z.string().meta({ description: 'First storm date.' }),
-  date_end: z.string().meta({ description: 'Last storm date, included.' }),
+  date_end: z.string().meta({ description: 'Last storm date, included: today (UTC) at the latest.' }),
   bbox: z
     .tuple([z.number(), z.number(), z.number(), z.number()])
     .readonly()
     // Not to be changed by our code; JSON Schema means by it a field that no request may have.
     .meta({ override: ({ jsonSchema }) => void delete jsonSchema.readOnly })
     .nullable()
-    .meta({ description: 'minLon, minLat, maxLon, maxLat.', unit: 'deg' }),
+    .meta({ description: 'minLon, minLat, maxLon, maxLat: the part of the box that lies in CONUS.', unit: 'deg' }),
   state: z.string().nullable().meta({ description: 'USPS code.' }),
   format: z.enum(EXPORT_FORMATS).meta({ description: 'Format of the file.' }),
 });
@@ -119,7 +121,7 @@ export const ExportJob = z.object({
   status: jobStatus(),
   poll_url: pollUrl(),
   message: z.string().nullable().meta({ description: 'Why it failed, for people; null unless it did.' }),
-  params: ExportedRequest.meta({ description: 'The request.' }),
+  params: ExportedRequest.meta({ description: 'The request as it was carried out.' }),
   row_count: ExportSummary.shape.row_count.nullable(),
   truncated: ExportSummary.shape.truncated.nullable(),
   generated_at: wireTime('When the file was made.').nullable(),

@@ -184,7 +184,8 @@ test('a repeated parameter is a list, up to its limit', (t) => {
 });
 
 test('text in a message is shortened, and its quotes and control characters are replaced', (t) => {
-  t.is(shown("a'b\r\nc\0"), 'a?b??c?');
+  t.is(shown("a'b\r\nc\0"), String.raw`a?b\u{d}\u{a}c\u{0}`);
+  t.is(shown('\u2028\u2029\u202e\u200f\ud800é雹'), String.raw`\u{2028}\u{2029}\u{202e}\u{200f}\u{d800}é雹`);
   t.is(shown('x'.repeat(100)), `${'x'.repeat(60)}…`);
 });
 
@@ -205,5 +206,5 @@ test('a text has from 1 to so many characters, whatever they take in UTF-16, or 
 });
 
 test('the refusal of a cursor shows it without what could do harm', (t) => {
-  t.is(unknownCursor("a'\n").message, "cursor is 'a??', expected the next_cursor of an earlier page");
+  t.is(unknownCursor("a'\n").message, "cursor is 'a?\\u{a}', expected the next_cursor of an earlier page");
 });

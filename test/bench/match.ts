@@ -6,6 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { matchScan, type ScanHail } from '../../api/push/match.ts';
 import { createWatch } from '../../api/push/watch.ts';
 import { openWatchedPlaces } from '../../api/push/watched-places.ts';
+import { createArea, NO_LABELS } from '../../api/records/areas.ts';
 import { createBusiness } from '../../api/records/businesses.ts';
 import { openDatabase } from '../../api/records/database.ts';
 import { instant } from '../../api/records/instant.ts';
@@ -13,9 +14,12 @@ import { recordsOver } from '../../api/records/open.ts';
 import { SELF_HOSTED } from '../../api/records/plans.ts';
 import type { Records } from '../../api/records/records.ts';
 import type { Subscription } from '../../api/records/subscriptions.ts';
+import { areaRings } from '../../api/records/watched.ts';
+import { isFault, polygonShape } from '../../api/rules/area-geometry.ts';
 import { CONUS, type Position } from '../../schemas/geo/position.ts';
 import { newId } from '../../schemas/ids.ts';
 import { editionOf, type Hail, MINUTE_MS, START_MS, watchPartsOf } from '../support/data/alert-scans.ts';
+import { bandRing, starRing } from '../support/data/simple-rings.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -24,6 +28,9 @@ const SUBSCRIPTIONS = 100_000;
 const PER_BUSINESS = 100;
 const DETECTIONS = 5_000;
 const SCANS = 20;
+/** Areas of 20,000 positions: what a business may have. */
+const RINGS = 100;
+const RING_SCAN = 99;
 /** Scans that nobody counts, until the code is compiled. */
 const WARM_UP = 3;
 const GOAL_MS = 1_000;
@@ -37,6 +44,7 @@ export async function match(): Promise<void> {
     await subscribeAll(records);
     console.log(`match: ${SUBSCRIPTIONS} subscriptions of 25 km, scans of ${DETECTIONS} detections`);
     await measureMatch(records);
+    await measureRings(records);
     await measureScan(records);
   } finally {
     await records.close();
@@ -56,7 +64,7 @@ async function measureMatch({ reader }: Records): Promise<void> {
   console.log(
     `  index: read and made in ${first.ms.toFixed(0)} ms, ${held_mb.toFixed(0)} MB; found unchanged in ${again.ms.toFixed(0)} ms`,
   );
-  const noOutlines = async () => new Map();
+  const noRings = async () => new Map();
   for (const [what, scanOf] of [
     ['all over CONUS', spread],
     ['in one storm', storm],
@@ -65,7 +73,7 @@ async function measureMatch({ reader }: Records): Promise<void> {
     let hits = 0;
     for (let k = 0; k < WARM_UP + SCANS; k++) {
       const scan = columnsOf(scanOf(k));
-      const { ms, value } = await timed(() => matchScan(again.value, scan, noOutlines));
+      const { ms, value } = await timed(() => matchScan(again.value, scan, noRings));
       if (k < WARM_UP) continue;
       times.push(ms);
       hits += value.size / SCANS;
@@ -74,6 +82,48 @@ async function measureMatch({ reader }: Records): Promise<void> {
     console.log(
       `  ${what}: median ${times[SCANS / 2]?.toFixed(0)} ms, slowest ${times.at(-1)?.toFixed(0)} ms at a new place each time (goal: under ${GOAL_MS} ms), ${hits.toFixed(0)} subscriptions hit`,
     );
+  }
+}
+
+/** A storm over areas of 20,000 positions: their rings read, and every one of them searched. */
+async function measureRings(records: Records): Promise<void> {
+  const { lat, lon } = positionAt(1_000_000 + RING_SCAN);
+  const zigzag = bandRing(
+    Array.from({ length: 9_999 }, (_, k) => [lon - 1.5 + (3 * k) / 9_998, lat - 0.55 + 0.8 * (k % 2)]),
+    0.3,
+  );
+  const slanting = zigzag.map(([x = 0, y = 0]) => [x + (y - lat), y]);
+  const star = starRing(
+    [lon, lat],
+    Array.from({ length: 19_999 }, (_, k) => 1 + (k % 2)),
+  );
+  for (const [what, ring] of [
+    ['stars around the storm', star],
+    ['zigzags through it', zigzag],
+    ['slanting zigzags through it', slanting],
+  ] as const) {
+    const made = await timed(async () => polygonShape(ring));
+    const shape = made.value;
+    if (isFault(shape)) throw new Error(`${what}: ${shape.reason}`);
+    await records.transaction(async (rows) => {
+      const business = await createBusiness(rows, what, SELF_HOSTED, START_MS);
+      const writer = { rows, business_id: business?.id ?? '', now_ms: START_MS };
+      const area = { kind: 'polygon', name: what, real_time: false, purpose: 'both', group_id: null } as const;
+      for (let k = 0; k < RINGS; k++)
+        await createArea(writer, { ...area, ...NO_LABELS, shape }, { ...SELF_HOSTED.quotas, area_sq_mi: 1e9 });
+    });
+    const { index } = openWatchedPlaces(records.reader);
+    const places = await index();
+    const scan = columnsOf(storm(RING_SCAN));
+    collectGarbage();
+    const { ms } = await timed(() => matchScan(places, scan, (ids) => areaRings(records.reader, ids)));
+    console.log(
+      `  ${RINGS} ${what}, of ${ring.length} positions: ${ms.toFixed(0)} ms (judged in ${made.ms.toFixed(0)} ms each), resident ${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MB`,
+    );
+    await records.transaction(async (rows) => {
+      await rows.deleteFrom('area_rings').execute();
+      await rows.deleteFrom('areas').execute();
+    });
   }
 }
 

@@ -34,8 +34,12 @@ for (const [query, answer] of [
   ],
   ['lat=35&lon=-97&radius_km=0', "400 invalid_parameter: radius_km is '0', expected a number above 0, up to 150"],
   ['lat=35&lon=-97&radius_km=151', "400 invalid_parameter: radius_km is '151', expected a number above 0, up to 150"],
-  ['lat=35&lon=-97&radius_km=%FF', "400 invalid_parameter: query holds '%FF', expected percent-encoded UTF-8"],
-  ['lat=35&lon=-97&radius_km=%00', "400 invalid_parameter: query holds '%00', expected no NUL character"],
+  ['lat=35&lon=-97&radius_km=%FF', "400 invalid_parameter: radius_km is '%FF', expected percent-encoded UTF-8"],
+  [
+    'lat=35&lon=-97&radius_km=1%E2%80%A8%E2%80%AE%1B2',
+    String.raw`400 invalid_parameter: radius_km is '1\u{2028}\u{202e}\u{1b}2', expected a number above 0, up to 150`,
+  ],
+  ['lat=35&lon=-97&radius_km=%00', "400 invalid_parameter: radius_km is '%00', expected no NUL character"],
   ['lat=35&lon=-97&unknown%00name', "400 invalid_parameter: query holds 'unknown%00name', expected no NUL character"],
   ['lat=35&lon=-97&%', "400 invalid_parameter: query holds '%', expected percent-encoded UTF-8"],
 ] as const)

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, readlinkSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { jobFilePath } from '../../api/jobs/files.ts';
 import { creditsOf, openAccount } from '../support/service/account.ts';
 import {
@@ -78,6 +79,71 @@ test('a range gets its part, one behind the end 416, one of another content the 
   t.is(await statusOf(t.context, target, { headers: { 'If-Match': '"other"' } }), 412);
   t.is(await statusOf(t.context, target, { headers: { 'If-None-Match': `"${SHA256}"` } }), 304);
 });
+
+test('a text of over 1 KB is compressed for those who take gzip, with a tag of its own; a range of it, and a PDF, never is', async (t) => {
+  const service = t.context;
+  const report = await doneReport(service);
+  const { download_url } = await ended(service, EXPORTS, await accept(service, EXPORTS, EXPORT_BODY));
+  const target = targetOf(download_url);
+  const gzip = { 'Accept-Encoding': 'gzip' };
+  const zipped = await ask(service, target, { headers: gzip });
+  t.is(zipped.status, 200);
+  t.is(await zipped.text(), CONTENT);
+  const zippedTag = zipped.headers.get('ETag') ?? '';
+  t.deepEqual(
+    ['Content-Encoding', 'Vary', 'ETag', 'Content-Length'].map((name) => zipped.headers.get(name)),
+    ['gzip', 'Accept-Encoding', `"${SHA256}-gzip"`, null],
+  );
+  t.is(await statusOf(service, target, { headers: { ...gzip, 'If-None-Match': zippedTag } }), 304);
+  t.is(await statusOf(service, target, { headers: { ...gzip, 'If-Match': `"${SHA256}"` } }), 412);
+  const head = await ask(service, target, { method: 'HEAD', headers: gzip });
+  t.deepEqual([head.headers.get('Content-Encoding'), await head.text()], ['gzip', '']);
+  const part = await ask(service, target, { headers: { ...gzip, Range: 'bytes=4-7' } });
+  t.deepEqual(
+    [part.status, part.headers.get('Content-Encoding'), part.headers.get('ETag'), await part.text()],
+    [206, null, `"${SHA256}"`, CONTENT.slice(4, 8)],
+  );
+  const plain = await ask(service, target, { headers: { 'Accept-Encoding': 'identity' } });
+  t.deepEqual(
+    [plain.headers.get('Content-Encoding'), plain.headers.get('Content-Length'), await plain.text()],
+    [null, String(CONTENT.length), CONTENT],
+  );
+  const pdf = await ask(service, report.target, { headers: gzip });
+  t.deepEqual([pdf.headers.get('Content-Encoding'), await pdf.text()], [null, CONTENT]);
+});
+
+test('a client that leaves in the middle of a compressed file leaves no file open', async (t) => {
+  const service = t.context;
+  const large = 'some bytes of a large file\n'.repeat(400_000);
+  service.work({
+    ...smallMakers(),
+    export: async (job) => {
+      writeFileSync(job.path, large);
+      const made = { data_as_of_ms: 0, data_source: 'simulated', summary: { row_count: 1, truncated: false } } as const;
+      return { ...made, media_type: 'application/geo+json', file_name: 'a.geojson' };
+    },
+  });
+  const { download_url } = await ended(service, EXPORTS, await accept(service, EXPORTS, EXPORT_BODY));
+  const openFiles = () => readdirSync('/proc/self/fd').flatMap((fd) => linkOf(`/proc/self/fd/${fd}`)).length;
+  for (let k = 0; k < 20; k++) {
+    const leaving = new AbortController();
+    const { body } = await ask(service, targetOf(download_url), { signal: leaving.signal });
+    await body?.getReader().read();
+    leaving.abort();
+  }
+  for (let turn = 0; turn < 2_000 && openFiles() > 0; turn++) await sleep(5);
+  t.is(openFiles(), 0);
+  t.is(await (await ask(service, targetOf(download_url))).text(), large);
+});
+
+/** The file of a job that a descriptor of this process is open on; [] for other descriptors. */
+function linkOf(path: string): string[] {
+  try {
+    return [readlinkSync(path)].filter((target) => target.includes('/exports/exp_'));
+  } catch {
+    return []; // closed since it was listed
+  }
+}
 
 test('any bit of the signature that is flipped closes the address', async (t) => {
   const { target, sig } = await doneReport(t.context);

@@ -57,6 +57,7 @@ test("another business's area is 404 not_found to every call, in the words of an
     const foreign = await answerOf(t.context.call(`${AREAS}/${id}${path}`, { ...init, key }));
     const unknown = await answerOf(t.context.call(`${AREAS}/${UNKNOWN}${path}`, { ...init, key }));
     t.deepEqual([foreign.status, foreign.body.error], [404, 'not_found']);
+    t.is(foreign.body.message, 'no such area');
     t.deepEqual(unknown.status, 404);
     t.is(foreign.body.message?.replace(id, ''), unknown.body.message?.replace(UNKNOWN, ''));
     t.deepEqual([...foreign.headers.keys()], [...unknown.headers.keys()]);

@@ -1,11 +1,18 @@
+import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { z } from 'zod';
 import { EARLIER_ENDPOINTS } from '../../api/legacy/routes/index.ts';
 import { describeApi, operationId } from '../../api/openapi.ts';
+import { describedEvents } from '../../api/openapi-webhooks.ts';
+import { signatureHeaders } from '../../api/push/sign.ts';
 import { docsPage } from '../../api/routes/docs.ts';
+import { webhookDocs } from '../../api/routes/docs-webhooks.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import { openApiDocument } from '../../api/routes/openapi.ts';
 import { ERRORS, ErrorBody, type ErrorCode } from '../../schemas/errors.ts';
+import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../schemas/webhook-events.ts';
+import { departuresOfEvent } from '../support/data/described-events.ts';
+import { PROJECT } from '../support/data/markdown.ts';
 import { openAccount } from '../support/service/account.ts';
 import { type CallInit, startService } from '../support/service/service.ts';
 
@@ -20,7 +27,9 @@ interface Operation {
   readonly summary: string;
   readonly 'x-credits': number;
   readonly security?: readonly unknown[];
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: object }>>;
+  readonly responses: Readonly<
+    Record<string, { readonly description: string; readonly content?: object; readonly headers?: object }>
+  >;
   readonly parameters?: readonly {
     readonly name: string;
     readonly description?: string;
@@ -35,8 +44,15 @@ const operations = Object.entries(described.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ title: `${method.toUpperCase()} ${path}`, operation })),
 );
 
-test('the description lists every endpoint once, and itself', (t) => {
-  const titles = [...ENDPOINTS.map(({ method, path }) => `${method} ${path}`), 'GET /v1/openapi.json'];
+test('the description lists every endpoint once, the files, and itself', (t) => {
+  const titles = [
+    ...ENDPOINTS.map(({ method, path }) => `${method} ${path}`),
+    'GET /v1/openapi.json',
+    'GET /v1/files/{job}',
+    'GET /tiles/scan/{date}/{file}',
+    'GET /tiles/reflectivity/{date}/{file}',
+    'GET /tiles/daily/{date}.pmtiles',
+  ];
   const heads = titles.filter((title) => title.startsWith('GET ')).map((title) => title.replace('GET', 'HEAD'));
   t.deepEqual(operations.map(({ title }) => title).sort(), [...titles, ...heads].sort());
 });
@@ -45,7 +61,7 @@ test('every operation has a name of its own, a summary, and an error of every ki
   t.is(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length);
   for (const { title, operation } of operations) {
     t.truthy(operation.summary, title);
-    if (title.endsWith(' /v1/openapi.json')) continue;
+    if (operation.security?.length === 0) continue; // without a key
     for (const status of ['400', '401', '403', '405', '406', '414', '429', '431', '500', '503'])
       t.truthy(operation.responses[status], `${title} ${status}`);
   }
@@ -62,9 +78,8 @@ test('every operation tells that a request may be refused for its head', (t) => 
 });
 
 test('every operation that costs credits tells that it may be refused as too much at once', (t) => {
-  const refusing = operations.filter(({ operation }) =>
-    /`overloaded`/.test(operation.responses['503']?.description ?? ''),
-  );
+  const keyed = operations.filter(({ operation }) => operation.security === undefined);
+  const refusing = keyed.filter(({ operation }) => /`overloaded`/.test(operation.responses['503']?.description ?? ''));
   const billed = operations.filter(({ operation }) => operation['x-credits'] > 0);
   t.deepEqual(
     refusing.map(({ title }) => title),
@@ -87,6 +102,85 @@ test('every reference in the description leads somewhere', (t) => {
       .reduce<unknown>((value, name) => (value as Record<string, unknown>)?.[name], document);
     t.truthy(target, reference);
   }
+});
+
+test('operations on files tell of ranges, preconditions and their refusals, and need no key', (t) => {
+  const files = operations.filter(({ title }) => title.includes('/files/') || title.includes(' /tiles/'));
+  t.is(files.length, 8);
+  for (const { title, operation } of files) {
+    t.deepEqual(operation.security, [], title);
+    for (const status of ['200', '206', '304', '400', '404', '405', '412', '416', '503'])
+      t.truthy(operation.responses[status], `${title} ${status}`);
+    const asked = operation.parameters?.map(({ name }) => name) ?? [];
+    for (const name of ['Range', 'If-Range', 'If-Match', 'If-None-Match']) t.true(asked.includes(name), title);
+  }
+});
+
+test('every answer of the earlier variant tells of Deprecation and Sunset, those of the current one of neither', (t) => {
+  const headersOf = (source: object) =>
+    Object.values((JSON.parse(JSON.stringify(source)) as Described).paths).flatMap((methods) =>
+      Object.values(methods).flatMap(({ responses }) => Object.values(responses).map(({ headers = {} }) => headers)),
+    );
+  const earlier = headersOf(
+    describeApi({ endpoints: EARLIER_ENDPOINTS, base_url: BASE_URL, version: '1.2.3', variant: 'earlier' }),
+  );
+  t.true(earlier.length > 50);
+  t.true(earlier.every((headers) => 'Deprecation' in headers && 'Sunset' in headers));
+  t.false(headersOf(document).some((headers) => 'Deprecation' in headers || 'Sunset' in headers));
+});
+
+test('every list of a schema says what its items are', (t) => {
+  const lists = [...schemasIn(described)].filter(([, { type }]) => type === 'array');
+  t.true(lists.length > 50);
+  t.deepEqual(
+    lists.filter(([, schema]) => schema.items === undefined).map(([place]) => place),
+    [],
+  );
+});
+
+test('an event of each variant is a webhook with an example that fits its schema', (t) => {
+  for (const [variant, events] of [
+    ['current', EVENT_TYPES],
+    ['earlier', EARLIER_EVENT_TYPES],
+  ] as const) {
+    const source = describeApi({ endpoints: [], base_url: BASE_URL, version: '1.2.3', variant });
+    t.deepEqual(Object.keys(source.webhooks ?? {}), events);
+    for (const { type, example } of describedEvents(variant)) {
+      t.deepEqual(departuresOfEvent(variant, JSON.stringify(example)), [], type);
+      t.not(departuresOfEvent(variant, JSON.stringify({ ...example, more: 1 })).length, 0);
+      t.not(departuresOfEvent(variant, JSON.stringify({ ...example, data: {} })).length, 0);
+    }
+  }
+});
+
+test('the page on receiving names every event, header, wait and limit, and carries a vector and the checks', async (t) => {
+  const service = await startService({ endpoints: [], public_routes: () => [docsPage(document), ...webhookDocs] });
+  const text = async (path: string) => (await service.call(path, { key: null })).text();
+  const page = await text('/docs/webhooks');
+  for (const type of EVENT_TYPES) t.true(page.includes(`<article id="current-${type.replace(/[._]/g, '-')}">`), type);
+  for (const type of EARLIER_EVENT_TYPES)
+    t.true(page.includes(`<article id="earlier-${type.replace('.', '-')}">`), type);
+  const sent = signatureHeaders({ id: 'evt_1', event: 'x', body: '{}', secrets: [], at_ms: 0 });
+  for (const name of Object.keys(sent)) t.true(page.includes(`<td><code>${name}</code></td>`), name);
+  for (const [attempt, wait] of [10, 20, 40, 80, 160].entries())
+    t.true(page.includes(`<td>${wait} seconds after attempt ${attempt + 1} has ended</td>`), String(wait));
+  for (const words of ['15 seconds', '1 second, 30 seconds, 5 minutes', '10 events in a row', '300 seconds'])
+    t.true(page.includes(words), words);
+  const vectors = readFileSync(`${PROJECT}data/reference/webhook-vectors.json`, 'utf8');
+  const { headers } = JSON.parse(vectors).vectors[0];
+  t.true(page.includes(headers['X-Service-Signature']) && page.includes(headers['webhook-signature']));
+  t.true(page.includes('def verify(body, signature, secret, now_s=None):'));
+  t.is(await text('/docs/webhooks/vectors.json'), vectors);
+  t.true((await text('/docs')).includes('href="docs/webhooks"'));
+  t.false(/<(script|img|iframe)|@import|url\(/.test(page));
+  t.deepEqual(service.failures, []);
+  await service.close();
+});
+
+test('a parameter that is moved to its limits says so', (t) => {
+  const swaths = operations.find(({ title }) => title === 'GET /v1/hail/swaths');
+  const simplify = swaths?.operation.parameters?.find(({ name }) => name === 'simplify_m');
+  t.regex(simplify?.schema.description ?? simplify?.description ?? '', /Below 0 it counts as 0, above 5000 as 5000\.$/);
 });
 
 test('HEAD is described as GET is, without a body', (t) => {

@@ -1,4 +1,5 @@
 import { EVENT_DATA, EVENT_TYPES } from '../../schemas/webhook-events.ts';
+import { departuresOfEvent, describedHeaders } from '../support/data/described-events.ts';
 import { creditsUsed, strangersKey } from '../support/service/portfolio.ts';
 import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 import { answerOf, makeWebhook, sending, startWebhookService, WEBHOOKS } from '../support/service/webhooks.ts';
@@ -19,12 +20,15 @@ test('sends alert.created with test true, answers the status, and leaves no trac
 });
 
 for (const event of EVENT_TYPES)
-  test(`a test of ${event} has the shape of its type`, async (t) => {
+  test(`a test of ${event} has the shape of its type, and the body and headers that the description gives it`, async (t) => {
     const { webhook_id } = await makeWebhook(t.context);
     await answerOf(t.context, `${WEBHOOKS}/${webhook_id}/test`, sending('POST', { event }));
     const [received] = t.context.receivers.received;
     t.is(received?.body.event, event);
     t.true(EVENT_DATA[event].safeParse(received?.body.data).success);
+    t.deepEqual(departuresOfEvent('current', received?.text ?? ''), []);
+    const sent = Object.keys(received?.headers ?? {}).filter((name) => !['Content-Type', 'User-Agent'].includes(name));
+    t.deepEqual(sent, describedHeaders('current', event));
   });
 
 test('a paused and a disabled webhook take a test', async (t) => {

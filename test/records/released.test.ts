@@ -85,7 +85,7 @@ const CHANGED = {
 } as const;
 
 /** Their tables may still change. */
-const UNRELEASED: readonly MigrationName[] = ['006-jobs', '007-earlier-variant'];
+const UNRELEASED: readonly MigrationName[] = ['006-jobs', '007-earlier-variant', '009-submitted-rings'];
 
 async function open(t: ExecutionContext) {
   const folder = mkdtempSync(join(tmpdir(), 'hail-released-'));

@@ -9,6 +9,7 @@ import {
   readdirSync,
   rmSync,
   statSync,
+  symlinkSync,
   unlinkSync,
   writeFileSync,
   writeSync,
@@ -16,6 +17,7 @@ import {
 import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { openRecords } from '../../../api/records/open.ts';
+import { hasTwoDevices, onOtherDevice } from '../../support/data/other-device.ts';
 import { type Operator, operator } from './run.ts';
 
 /** Records with a business, a key, a charge of 15 credits and a location; returns their file. */
@@ -164,6 +166,19 @@ test.serial('doctor finds a log and a shared memory that others may read', async
   for (const suffix of ['-wal', '-shm'])
     t.regex(out, new RegExp(`fault {2}file mode: \\S+hail\\.sqlite${suffix} is 644, expected at most 600`));
 });
+
+(hasTwoDevices ? test.serial : test.serial.skip)(
+  'doctor finds that tables lie on another file system (needs /tmp and /dev/shm on two devices)',
+  async (t) => {
+    const it = operator(t);
+    await used(it);
+    mkdirSync(it.path('manifests'));
+    symlinkSync(onOtherDevice(it.config.data_root), it.path('tables'));
+    const { code, out } = await it.run('doctor');
+    t.is(code, 5);
+    t.regex(out, /fault {2}data root: \S+\/tables lies on another file system than its data root, expected one/);
+  },
+);
 
 test.serial('doctor finds that a data root that was used has lost its lists or its tables', async (t) => {
   const it = operator(t);

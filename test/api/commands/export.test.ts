@@ -21,6 +21,12 @@ test.serial(
     });
     t.is(readFileSync(out, 'utf8').split('\r\n').length, 4);
 
+    const month = ['export', 'detections', DAY, '2026-05-31', '--format', 'geojson', '--out', path('month.geojson')];
+    t.like(await json(...month, '--bbox=-130,20,-66,50'), { row_count: 2 });
+    t.deepEqual(JSON.parse(readFileSync(path('month.geojson'), 'utf8')).query, {
+      ...{ date_start: DAY, date_end: '2026-05-20', bbox: [-125, 24, -66, 50], state: null },
+    });
+
     writeFileSync(out, 'mine');
     t.like(await run(...asked), { code: 4, err: `hail-api: export ${out}: exists, expected a new file or --force\n` });
     t.is(readFileSync(out, 'utf8'), 'mine');
@@ -42,7 +48,10 @@ test.serial(
       [['export', 'swaths', DAY, '2026-04-30'], /last date 2026-04-30 is before the first/],
       [['export', 'swaths', DAY, '2026-06-01'], /are over 31 dates/],
       [['export', 'swaths', '2019-12-31', '2020-01-01'], /Found '2019-12-31', expected 2020-01-01 or later/],
-      [['export', 'swaths', DAY, '2026-05-22'], /date_end is 2026-05-22, expected at most tomorrow, 2026-05-21 UTC/],
+      [
+        ['export', 'swaths', '2026-05-21', '2026-05-22'],
+        /date_start is 2026-05-21, expected at most today, 2026-05-20 UTC/,
+      ],
       [['export', 'swaths', DAY, DAY, '--state', 'XX'], /It is 'XX', expected a two-letter USPS state code/],
       [['export', 'swaths', DAY, DAY, '--state', 'KS', '--bbox=-99,39,-98,40'], /expected one of them/],
     ] as const) {

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import test from 'ava';
 import { parse } from 'csv-parse/sync';
 import type { FeatureCollection, Point, Polygon } from 'geojson';
+import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { type Catalog, DataUnavailable, type Edition, openCatalog } from '../../../api/catalog.ts';
 import { openEngine } from '../../../api/duckdb.ts';
-import { makeExport, writeExport } from '../../../api/jobs/export.ts';
+import { makeExport, servedParams, writeExport } from '../../../api/jobs/export.ts';
 import { swathOf } from '../../../api/queries/swaths.ts';
 import { regionOf } from '../../../api/rules/region.ts';
 import type { Services } from '../../../api/services.ts';
@@ -390,6 +391,40 @@ test('a file of the edition that is gone is data that cannot be read now, never 
   }
 });
 
+test('instants of a parquet export are adjusted to UTC, in microseconds as its metadata say', async (t) => {
+  for (const [dataset, name] of [
+    ['detections', 'scan_time'],
+    ['reports', 'time'],
+  ] as const) {
+    const { path } = await written({ dataset, format: 'parquet' });
+    const { schema } = await parquetMetadataAsync(await asyncBufferFromFile(path));
+    t.deepEqual(schema.find((field) => field.name === name)?.logical_type, {
+      type: 'TIMESTAMP',
+      isAdjustedToUTC: true,
+      unit: 'MICROS',
+    });
+    t.true(schema.every(({ logical_type }) => logical_type?.type !== 'TIMESTAMP' || logical_type.isAdjustedToUTC));
+    t.like(JSON.parse((await parquetNotes(path)).columns ?? ''), { [name]: { unit: 'us since 1970 UTC' } });
+  }
+});
+
+for (const [asked, served, word] of [
+  [{ bbox: [-130, 20, -96.5, 36] }, { bbox: [-125, 24, -96.5, 36] }, '125W-24N-96.5W-36N'],
+  [{ bbox: [10, -20, 20, 50] }, { bbox: [10, -20, 20, 50] }, '10E-20S-20E-50N'],
+  [{ state: 'KS' }, { state: 'KS', bbox: null }, 'KS'],
+  [{ date_end: '2026-05-31' }, { date_end: '2026-05-10' }, 'conus'],
+  [{ date_end: '2026-05-11' }, { date_end: '2026-05-10' }, 'conus'],
+  [{ date_end: '2026-05-10' }, { date_end: '2026-05-10' }, 'conus'],
+] as const)
+  test(`of ${JSON.stringify(asked)} is exported ${JSON.stringify(served)}, named ${word}, and the file says so`, async (t) => {
+    const params = servedParams(paramsOf({ dataset: 'detections', format: 'geojson', ...asked }), NOW_MS);
+    t.like(params, served);
+    const { file_name, text } = await written(params);
+    t.is(file_name, `hail-detections-${word}-${params.date_start}-${params.date_end}.geojson`);
+    const { date_start, date_end, bbox, state } = params;
+    t.deepEqual(collection(text()).query, { date_start, date_end, bbox, state });
+  });
+
 test('the job says how the file is sent and named, and when its data were seen', async (t) => {
   const path = join(out, 'job');
   const services = { catalog } as Partial<Services> as Services;
@@ -403,7 +438,7 @@ test('the job says how the file is sent and named, and when its data were seen',
   };
   t.deepEqual(await makeExport({ ...job, params: paramsOf({ dataset: 'swaths', format: 'geojson' }) }), {
     media_type: 'application/geo+json',
-    file_name: `hail-swaths-${DAY}-${NEXT}.geojson`,
+    file_name: `hail-swaths-conus-${DAY}-${NEXT}.geojson`,
     summary: { row_count: 5, truncated: false },
     data_as_of_ms: Date.parse(`${NEXT}T23:59:59Z`),
     data_source: 'observed',

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { spoolPath } from '../../../api/push/mail.ts';
 import { markEarlierReceiver } from '../../../api/records/earlier-receivers.ts';
 import { setMember } from '../../../api/records/members.ts';
+import { departuresOfEvent } from '../../support/data/described-events.ts';
 import { SERVICE_NOW_MS } from '../../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../../support/service/test-with.ts';
 import {
@@ -77,6 +78,7 @@ test('ten distinct events in a row that fail disable a webhook once, tell the ot
   while ((await runTasks(t.context)) > 0);
 
   const told = t.context.receivers.received.filter(({ body }) => body.event === 'webhook.disabled');
+  for (const { text } of told) t.deepEqual(departuresOfEvent('current', text), []);
   t.deepEqual(
     told.map(({ url }) => url),
     ['https://other.example.com'],

@@ -1,10 +1,10 @@
 import test from 'ava';
-import type { Polygon } from 'geojson';
 import { matchScan, type ScanHail } from '../../../api/push/match.ts';
 import { indexPlaces } from '../../../api/push/places.ts';
 import { POINT_AREA_RADIUS_KM, type WatchedPlace } from '../../../api/records/watched.ts';
 import { distanceKm, travel } from '../../../schemas/geo/distance.ts';
 import { boxRing, type Position } from '../../../schemas/geo/position.ts';
+import type { Ring } from '../../../schemas/geo/rings.ts';
 
 const CENTRE = { lat: 35.005, lon: -97.005 };
 
@@ -25,13 +25,13 @@ function hail(...rows: readonly (readonly [number, number, number])[]): ScanHail
   return { length: rows.length, lat, lon, size_mm } as ScanHail;
 }
 
-function area(id: string, ring: number[][]): { place: WatchedPlace; outline: Polygon } {
+function area(id: string, ring: number[][]): { place: WatchedPlace; outline: Ring } {
   const [lons, lats] = [0, 1].map((axis) => ring.map((position) => position[axis] as number)) as [number[], number[]];
   const bbox = [Math.min(...lons), Math.min(...lats), Math.max(...lons), Math.max(...lats)] as const;
   const place = { id, kind: 'area' as const, version: 1, shape: { kind: 'polygon' as const, bbox } };
   return {
     place: { ...place, min_size_mm: 25, real_time: false },
-    outline: { type: 'Polygon', coordinates: [ring] },
+    outline: ring,
   };
 }
 
@@ -39,7 +39,7 @@ function area(id: string, ring: number[][]): { place: WatchedPlace; outline: Pol
 async function hits(
   places: readonly WatchedPlace[],
   scan: ScanHail,
-  outlines: Readonly<Record<string, Polygon>> = {},
+  outlines: Readonly<Record<string, Ring>> = {},
 ): Promise<Record<string, number>> {
   const read = async (ids: readonly string[]) =>
     new Map(ids.flatMap((id) => (outlines[id] === undefined ? [] : [[id, outlines[id]] as const])));

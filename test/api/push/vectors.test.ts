@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
 import { signatureFault, signatureHeaders } from '../../../api/push/sign.ts';
-import { codeBlocks, PROJECT, readDocument } from '../../support/data/markdown.ts';
+import { PROJECT } from '../../support/data/markdown.ts';
 
 const Vectors = z.object({
   now_s: z.int(),
@@ -25,7 +25,8 @@ const Vectors = z.object({
 const { now_s, vectors, forged } = Vectors.parse(
   JSON.parse(readFileSync(`${PROJECT}data/reference/webhook-vectors.json`, 'utf8')),
 );
-const README = readDocument('README.md');
+
+const EXAMPLES = `${PROJECT}data/examples`;
 
 /** What receivers are asked: a delivery, a secret, the time, and whether it is ours. */
 const QUESTIONS = [
@@ -66,17 +67,15 @@ test('our own check takes every published vector, and none of the forged ones', 
     t.is(signatureFault(signature, body, secret, at_s * 1000) === null, ours, what);
 });
 
-test('the TypeScript of the README takes every published vector, and none of the forged ones', async (t) => {
-  const path = join(folder(t), 'verify.ts');
-  writeFileSync(path, codeBlocks(README, 'ts')[0] ?? '');
-  const { verify } = await import(pathToFileURL(path).href);
+test('the TypeScript of the examples takes every published vector, and none of the forged ones', async (t) => {
+  const { verify } = await import(pathToFileURL(`${EXAMPLES}/verify-webhook.ts`).href);
   for (const { what, body, signature, secret, now_s: at_s, ours } of QUESTIONS)
     t.is(verify(body, signature, secret, at_s), ours, what);
 });
 
-testWhere('python3', 'the Python of the README takes every published vector, and none of the forged ones', (t) => {
+testWhere('python3', 'the Python of the examples takes every published vector, and none of the forged ones', (t) => {
   const path = folder(t);
-  writeFileSync(join(path, 'verify.py'), codeBlocks(README, 'python')[0] ?? '');
+  copyFileSync(`${EXAMPLES}/verify-webhook.py`, join(path, 'verify.py'));
   writeFileSync(join(path, 'questions.json'), JSON.stringify(QUESTIONS));
   const ask = [
     'import json; from verify import verify',
@@ -93,10 +92,10 @@ testWhere('python3', 'the Python of the README takes every published vector, and
 
 testWhere(
   'openssl',
-  'the shell of the README takes every published vector, and none of the forged ones of that time',
+  'the shell of the examples takes every published vector, and none of the forged ones of that time',
   (t) => {
     const path = folder(t);
-    writeFileSync(join(path, 'verify.sh'), codeBlocks(README, 'bash')[0] ?? '');
+    copyFileSync(`${EXAMPLES}/verify-webhook.sh`, join(path, 'verify.sh'));
     for (const { what, body, signature, secret, ours } of QUESTIONS.filter((each) => each.now_s === now_s)) {
       writeFileSync(join(path, 'body'), body);
       const { status } = spawnSync('sh', ['verify.sh', 'body', signature, secret], { cwd: path });

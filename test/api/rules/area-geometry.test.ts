@@ -186,10 +186,12 @@ test('a ring is stored with six decimals, and its area is that of the ring as it
   t.not(shape.area_sq_mi, shapeOf(SQUARE).area_sq_mi);
 });
 
-test('a ring of 499 positions is stored whole, one of 500 with one vertex less', (t) => {
+test('a ring of 499 positions is answered whole, one of 500 with one vertex less and kept whole for matching', (t) => {
   const ring = (positions: number) => starRing([-97, 37], Array(positions - 1).fill(1));
   t.is(shapeOf(ring(499)).ring?.length, 499);
+  t.is(shapeOf(ring(499)).submitted, null);
   t.is(shapeOf(ring(500)).ring?.length, 499);
+  t.is(shapeOf(ring(500)).submitted?.length, 500);
 });
 
 test('the centre of gravity is what the four letters stand for, wherever the ring begins', (t) => {
@@ -206,6 +208,7 @@ test('the centre of gravity is what the four letters stand for, wherever the rin
 test('a point is a square mile, a box without extent and its own centre', (t) => {
   t.deepEqual(pointShape({ lat: 35.1234567, lon: -97.7654321 }), {
     ring: null,
+    submitted: null,
     point: { lat: 35.1234567, lon: -97.7654321 },
     bbox: [-97.76543, 35.12346, -97.76543, 35.12346],
     centroid_geohash4: '9y4r',

@@ -51,7 +51,7 @@ test('hyparquet reads every table file: the rows of the list, the columns of the
     t.is(notes.get('hail_table'), table.name);
     t.is(notes.get('schema_version'), String(table.schema_version));
     t.is(notes.get('source'), 'simulated', path);
-    t.deepEqual(JSON.parse(notes.get('columns') ?? ''), columnNotes(table), path);
+    t.deepEqual(JSON.parse(notes.get('columns') ?? ''), columnNotes(table, 'us since 1970 UTC'), path);
     t.deepEqual(
       [...new Set(metadata.row_groups.flatMap((group) => group.columns.map((one) => one.meta_data?.codec)))],
       ['ZSTD'],
@@ -61,8 +61,13 @@ test('hyparquet reads every table file: the rows of the list, the columns of the
 });
 
 /** Unit and description of every column of a table, as its schema declares them. */
-function columnNotes(table: Table): object {
-  return Object.fromEntries(columns(table).map(({ name, unit, description }) => [name, { unit, description }]));
+function columnNotes(table: Table, instant_unit: string): object {
+  return Object.fromEntries(
+    columns(table).map(({ name, type, unit, description }) => [
+      name,
+      { unit: type === 'TIMESTAMP' ? instant_unit : unit, description },
+    ]),
+  );
 }
 
 test('DuckDB reads in a file that travelled alone what it holds, in which units, and that it is simulated', async (t) => {
@@ -241,7 +246,7 @@ test('the live snapshot opens in Arrow with the columns of its tables and the ro
     const declared = TABLES.find((candidate) => candidate.name === name) ?? detections;
     const { metadata, fields } = table.schema;
     t.deepEqual([metadata.get('hail_table'), metadata.get('source')], [name, 'simulated']);
-    t.deepEqual(JSON.parse(metadata.get('columns') ?? ''), columnNotes(declared));
+    t.deepEqual(JSON.parse(metadata.get('columns') ?? ''), columnNotes(declared, 'ms since 1970 UTC'));
     t.deepEqual(
       fields.map((field) => [field.metadata.get('unit') ?? null, field.metadata.get('description')]),
       columns(declared).map(({ unit, description }) => [unit, description]),

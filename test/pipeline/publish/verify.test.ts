@@ -1,10 +1,12 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { PipelineError } from '../../../pipeline/error.ts';
 import { readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { headOf } from '../../../schemas/head.ts';
 import { layout } from '../../../schemas/layout.ts';
 import type { Current, Manifest, PublishedFile } from '../../../schemas/manifest.ts';
+import { hasTwoDevices, onOtherDevice } from '../../support/data/other-device.ts';
 import { publishBlockage, raysOfKtlx } from '../../support/data/terrain.ts';
 import { ingest, MONTH_LATER_MS, publishedRoot, scansBetween, scratch } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
@@ -213,3 +215,23 @@ for (const suffix of ['part', 'new'])
     await fs.writeFile(join(folder, `head.json.${suffix}`), '{');
     t.deepEqual(await faultsOf(root), []);
   });
+
+const FOREIGN =
+  'lies on another file system than its data root, expected one file system: files are moved into it in one step';
+
+(hasTwoDevices ? test : test.skip)(
+  'a link to tables on another file system is one sentence, of verify and of whoever wants to write (needs /tmp and /dev/shm on two devices)',
+  async (t) => {
+    const { root } = await published(t);
+    const elsewhere = await fs.mkdtemp(join(onOtherDevice(root), 'hail-tables-'));
+    t.teardown(() => fs.rm(elsewhere, { recursive: true }));
+    await fs.cp(join(root, 'tables'), elsewhere, { recursive: true });
+    await fs.rm(join(root, 'tables'), { recursive: true });
+    await fs.symlink(elsewhere, join(root, 'tables'));
+    t.deepEqual(await faultsOf(root), [`tables: ${FOREIGN}`]);
+    await t.throwsAsync(ingest(root, [], { now_ms: MONTH_LATER_MS }), {
+      instanceOf: PipelineError,
+      message: `publish ${join(root, 'tables')}: ${FOREIGN}`,
+    });
+  },
+);

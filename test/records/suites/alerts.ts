@@ -1,10 +1,16 @@
+import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { createWatch } from '../../../api/push/watch.ts';
+import { createArea, NO_LABELS } from '../../../api/records/areas.ts';
 import { setPlan, setStatus } from '../../../api/records/businesses.ts';
 import { SELF_HOSTED } from '../../../api/records/plans.ts';
 import type { Records } from '../../../api/records/records.ts';
 import { createSubscription, deleteSubscription, updateSubscription } from '../../../api/records/subscriptions.ts';
+import { isFault, polygonShape } from '../../../api/rules/area-geometry.ts';
+import type { Bbox, Position } from '../../../schemas/geo/position.ts';
+import type { Ring } from '../../../schemas/geo/rings.ts';
+import { ANSWERED_POSITIONS_MAX } from '../../../schemas/resources/area.ts';
 import {
   editionOf,
   type Hail,
@@ -13,6 +19,8 @@ import {
   START_MS,
   watchPartsOf,
 } from '../../support/data/alert-scans.ts';
+import { departuresOfEvent } from '../../support/data/described-events.ts';
+import { combRing, corridorRing } from '../../support/data/simple-rings.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
 const PLACE = { lat: 35.005, lon: -97.005 };
@@ -88,6 +96,8 @@ const everyTwo = (from: number, to: number) => Array.from({ length: (to - from) 
 
 /** One episode as it should be told. */
 async function isToldOnce(t: ExecutionContext, records: Records) {
+  const bodies = await records.reader.selectFrom('pushes').select('body').execute();
+  for (const { body } of bodies) t.deepEqual(departuresOfEvent('current', body), [], body);
   t.deepEqual(await eventsOf(records), ['alert.created', 'alert.resolved']);
 }
 
@@ -272,6 +282,41 @@ export function alertsSuite(test: Register): void {
     );
   });
 
+  for (const [what, submitted] of [
+    ['corridor of 4,561 positions', corridorRing([-99, 34.5])],
+    ['comb of 1,203 positions', combRing([-100, 34])],
+  ] as const)
+    test(`hail inside a ${what}, where its simplified ring lost it, raises an alert; hail between its parts none`, async (t, world) => {
+      const { records, publish, business } = await watched(world);
+      const shape = polygonShape(submitted);
+      if (isFault(shape)) throw new Error(shape.reason);
+      const area = { kind: 'polygon', name: what, real_time: true, purpose: 'both', group_id: null } as const;
+      const { id, ring } = await records.transaction(async (rows) => {
+        await rows.deleteFrom('subscriptions').execute();
+        const writer = { rows, business_id: business.id, now_ms: world.now_ms };
+        return await createArea(writer, { ...area, ...NO_LABELS, shape }, SELF_HOSTED.quotas);
+      });
+      t.true((ring?.length ?? 0) <= ANSWERED_POSITIONS_MAX);
+      const pixels = pixelsIn(shape.bbox);
+      const [whole, drawn] = [submitted, ring as Ring].map(
+        (coordinates) => (at: Position) => isInRing(coordinates, at),
+      );
+      const lost = pixels.filter((at) => whole?.(at) && !drawn?.(at));
+      const between = pixels.filter((at) => !whole?.(at) && drawn?.(at) && isFarFrom(submitted, at));
+      t.log(`of ${pixels.filter((at) => whole?.(at)).length} pixels the simplified ring loses ${lost.length}`);
+      t.true(lost.length > 50);
+      const at = (places: readonly Position[]): Hail[] => places.map(({ lat, lon }) => [lat, lon, 40]);
+      await publish({ minute: 2, hail: at(between.slice(0, 50)) });
+      t.deepEqual(await alertsOf(records), []);
+      for (const [k, place] of [lost.at(0), lost.at(lost.length >> 1), lost.at(-1)].entries()) {
+        await publish({ minute: 4 + 40 * k, hail: at([place as Position]) });
+        const alerts = await records.reader.selectFrom('alerts').select(['location_id', 'status']).execute();
+        t.deepEqual(alerts.at(-1), { location_id: id, status: 'open' });
+        t.is(alerts.length, k + 1);
+        await publish(...clear(40 + 40 * k));
+      }
+    });
+
   test('an area whose outline was moved away from its hail closes the alert, and nobody is told', async (t, world) => {
     const { records, publish, business } = await watched(world);
     await records.transaction(async (rows) => {
@@ -353,6 +398,22 @@ const AREA = {
   updated_at: '2026-05-01T00:00:00.000Z',
   geometry_at: '2026-05-01T00:00:00.000Z',
 };
+
+/** Centres of pixels in a box: every third of every third row. */
+function pixelsIn([west, south, east, north]: Bbox): Position[] {
+  const centres = (from: number, to: number) =>
+    Array.from({ length: Math.round((to - from) / 0.03) }, (_, k) => (Math.floor(from * 100) + 3 * k + 0.5) / 100);
+  return centres(south, north).flatMap((lat) => centres(west, east).map((lon) => ({ lat, lon })));
+}
+
+function isInRing(ring: Ring, { lat, lon }: Position): boolean {
+  return booleanPointInPolygon([lon, lat], { type: 'Polygon', coordinates: [ring] });
+}
+
+/** True where no vertex of a ring lies in the pixel around a position. */
+function isFarFrom(ring: Ring, { lat, lon }: Position): boolean {
+  return ring.every(([x = 0, y = 0]) => Math.abs(x - lon) > 0.005 || Math.abs(y - lat) > 0.005);
+}
 
 function polygonText(ring: number[][]): string {
   return JSON.stringify({ type: 'Polygon', coordinates: [ring] });

@@ -1,17 +1,29 @@
+import { Readable } from 'node:stream';
 import {
   type AreaOutcome,
   AreaQuotaExceeded,
   type AreaToMake,
+  areasNamed,
   areaUse,
   changeArea,
   createArea,
   deleteArea,
+  isAsWanted,
   listAreas,
+  type NamedArea,
   NO_LABELS,
+  replaceArea,
 } from '../../../api/records/areas.ts';
+import { dumpRecords, restoreRecords } from '../../../api/records/backup.ts';
+import { purgeBusiness } from '../../../api/records/businesses.ts';
 import { SELF_HOSTED } from '../../../api/records/plans.ts';
 import type { Records, StoredAnswer, Writer } from '../../../api/records/records.ts';
-import { type AreaShape, isFault, pointShape } from '../../../api/rules/area-geometry.ts';
+import { areaRings } from '../../../api/records/watched.ts';
+import { type AreaShape, isFault, pointShape, polygonShape } from '../../../api/rules/area-geometry.ts';
+import { boxRing } from '../../../schemas/geo/position.ts';
+import type { Ring } from '../../../schemas/geo/rings.ts';
+import { ANSWERED_POSITIONS_MAX } from '../../../schemas/resources/area.ts';
+import { corridorRing } from '../../support/data/simple-rings.ts';
 import { makeTenant, type Register, type Tenant, type World } from '../world.ts';
 
 const ANSWER: StoredAnswer = { status: 200, type: 'application/json', body: '' };
@@ -21,6 +33,18 @@ function shapeAt(lat: number, lon: number): AreaShape {
   const shape = pointShape({ lat, lon });
   if (isFault(shape)) throw new Error(shape.reason);
   return shape;
+}
+
+function shapeOf(ring: Ring): AreaShape {
+  const shape = polygonShape(ring);
+  if (isFault(shape)) throw new Error(shape.reason);
+  return shape;
+}
+
+/** A corridor of 4,561 positions that begins at a longitude. */
+function corridor(west: number): AreaToMake {
+  const shape = shapeOf(corridorRing([west, 34.5]));
+  return { kind: 'polygon', name: 'line', real_time: true, purpose: 'both', group_id: null, ...NO_LABELS, shape };
 }
 
 function mast(name: string, group_id: string | null = null): AreaToMake {
@@ -117,5 +141,71 @@ export function areasSuite(test: Register): void {
     });
     t.true(await write(records, tenant, world, (writer) => deleteArea(writer, a)));
     t.deepEqual(await ids(EVERY, null), [c, b]);
+  });
+
+  test('the submitted ring of a polygon is what is matched, until another takes its place or the area is gone', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    const { quotas } = SELF_HOSTED;
+    const made = await write(records, tenant, world, (writer) => createArea(writer, corridor(-99), quotas));
+    const matched = async () => (await areaRings(records.reader, [made.id])).get(made.id);
+    t.deepEqual(await matched(), shapeOf(corridorRing([-99, 34.5])).submitted);
+    t.is(made.ring?.length, ANSWERED_POSITIONS_MAX);
+    const moved = { shape: shapeOf(corridorRing([-98, 34.5])) };
+    await write(records, tenant, world, (writer) => changeArea(writer, made.id, 1, moved, quotas));
+    t.deepEqual(await matched(), moved.shape.submitted);
+    const small = { shape: shapeOf(boxRing([-97, 35, -96, 36])) };
+    await write(records, tenant, world, (writer) => changeArea(writer, made.id, 2, small, quotas));
+    t.deepEqual(await matched(), small.shape.ring);
+    await write(records, tenant, world, (writer) => changeArea(writer, made.id, 3, moved, quotas));
+    t.true(await write(records, tenant, world, (writer) => deleteArea(writer, made.id)));
+    t.is(await matched(), undefined);
+    t.deepEqual(await records.reader.selectFrom('area_rings').selectAll().execute(), []);
+  });
+
+  test('an area from before submitted rings were kept is matched by what was, and takes its ring with the next seed', async (t, world) => {
+    const before = await world.open();
+    const tenant = await makeTenant(before, world, 'acme');
+    const { quotas } = SELF_HOSTED;
+    const wanted = corridor(-99);
+    const { id, ring } = await write(before, tenant, world, (writer) => createArea(writer, wanted, quotas));
+    await before.transaction(async (rows) => {
+      await rows.schema.dropTable('area_rings').execute();
+      await rows.deleteFrom('migrations').where('name', '=', '009-submitted-rings').execute();
+    });
+    const records = await world.open();
+    t.deepEqual((await areaRings(records.reader, [id])).get(id), ring ?? undefined);
+    const named = async () => (await areasNamed(records.reader, tenant.caller.business_id, wanted))[0] as NamedArea;
+    const found = await named();
+    t.false(isAsWanted(found, wanted));
+    await write(records, tenant, world, (writer) => replaceArea(writer, found, wanted, quotas));
+    t.true(isAsWanted(await named(), wanted));
+    t.deepEqual((await areaRings(records.reader, [id])).get(id), wanted.shape.submitted ?? undefined);
+  });
+
+  test('a backup of sixty rings of thousands of positions brings each of them back', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    const shape = shapeOf(corridorRing([-99, 34.5]));
+    const quotas = { ...SELF_HOSTED.quotas, area_sq_mi: 1e9, real_time_polygons: 60 };
+    await write(records, tenant, world, async (writer) => {
+      for (let k = 0; k < 60; k++) await createArea(writer, { ...corridor(-99), shape, name: `${k}` }, quotas);
+    });
+    const rings = (own: Records) => own.reader.selectFrom('area_rings').selectAll().orderBy('area_id').execute();
+    const pages = await Array.fromAsync(dumpRecords(records.store, 0, () => {}));
+    t.true(pages.every((page) => page.length < 8e6));
+    await records.transaction((rows) =>
+      purgeBusiness(rows, records.store, { id: tenant.caller.business_id, name: tenant.name }, world.now_ms),
+    );
+    const kept = pages
+      .join('')
+      .split('\n')
+      .filter((line) => line.includes('"table":"area_rings"')).length;
+    t.deepEqual([kept, (await rings(records)).length], [60, 0]);
+    await restoreRecords(records.store, Readable.from(pages.join('').trimEnd().split('\n')));
+    t.deepEqual(
+      (await rings(records)).map(({ geometry }) => geometry),
+      Array(60).fill(JSON.stringify({ type: 'Polygon', coordinates: [shape.submitted] })),
+    );
   });
 }

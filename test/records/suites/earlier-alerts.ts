@@ -7,6 +7,7 @@ import { createSubscription, updateSubscription } from '../../../api/records/sub
 import { createWebhook, setWebhookStatus } from '../../../api/records/webhooks.ts';
 import type { AnyEventType } from '../../../schemas/webhook-events.ts';
 import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../../support/data/alert-scans.ts';
+import { departuresOfEvent } from '../../support/data/described-events.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
 const PLACE = { lat: 35.005, lon: -97.005 };
@@ -73,6 +74,10 @@ async function toldTo(records: Records, receiver_id: string) {
     .where('receiver_id', '=', receiver_id)
     .orderBy('id')
     .execute();
+  const departures = rows.flatMap(({ body }) =>
+    departuresOfEvent('schema_version' in JSON.parse(body) ? 'current' : 'earlier', body),
+  );
+  if (departures.length > 0) throw new Error(`${receiver_id} was sent what is not described: ${departures.join(', ')}`);
   return rows.map(({ event, body }) => ({ event, body: JSON.parse(body) }));
 }
 

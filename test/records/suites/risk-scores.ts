@@ -8,6 +8,7 @@ import { createSubscription, deleteSubscription } from '../../../api/records/sub
 import { createWebhook } from '../../../api/records/webhooks.ts';
 import type { ClimatologyCell } from '../../../schemas/tables/climatology.ts';
 import { timestamp } from '../../../schemas/time.ts';
+import { departuresOfEvent } from '../../support/data/described-events.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
 const PLACE = { lat: 35.005, lon: -97.005 };
@@ -63,6 +64,8 @@ async function watched(world: World) {
       .select(['id', 'receiver_id', 'event', 'body'])
       .orderBy('id')
       .execute();
+    const departures = told.flatMap(({ body }) => departuresOfEvent('earlier', body));
+    if (departures.length > 0) throw new Error(`what was told is not described: ${departures.join(', ')}`);
     return told.filter(({ id }) => !before.some((old) => old.id === id));
   };
   return {

@@ -19,6 +19,28 @@ export function bandRing(line: readonly Place[], width: number): Ring {
   return [...south, ...north, [...(south[0] as number[])]];
 }
 
+/** A band of 4,560 vertices, 0.03 degrees from south to north, that swings 0.6 degrees up and down two hundred times on its way east. */
+export function corridorRing([west, south]: Place): Ring {
+  const line = Array.from({ length: 2_280 }, (_, k): Place => {
+    const share = k / 2_279;
+    return [west + 4 * share, south + 0.3 + 0.3 * Math.sin(400 * Math.PI * share)];
+  });
+  return bandRing(line, 0.03);
+}
+
+/** A comb: a back 9 degrees long, and on it teeth of 0.012 degrees, 0.018 apart, a degree high. */
+export function combRing([west, south]: Place, teeth = 300): Ring {
+  const tops = Array.from({ length: teeth }, (_, k) => {
+    const [left, right] = [west + 0.03 * k, west + 0.03 * k + 0.012];
+    return [left, right].flatMap((lon, side) => {
+      const ends = [south + 0.05, south + 1.05].map((lat) => [lon, lat]);
+      return side === 0 ? ends : ends.toReversed();
+    });
+  }).flat();
+  const east = (tops.at(-1) as number[])[0] as number;
+  return [[east, south], [west, south], ...tops, [east, south]];
+}
+
 const vertexCount = { minLength: 3, maxLength: 60 };
 const centre = fc.tuple(fc.double({ min: -120, max: -71, noNaN: true }), fc.double({ min: 29, max: 45, noNaN: true }));
 

@@ -11,6 +11,7 @@ const Parameter = z.object({
 });
 const Operation = z.object({
   operationId: z.string(),
+  tags: z.array(z.string()).default([]),
   'x-scope': z.string().nullable(),
   'x-feature': z.string().nullable(),
   'x-test-key': z.boolean(),
@@ -53,14 +54,16 @@ export function parseDescription(document: unknown): ApiDescription {
   return Document.parse(document);
 }
 
-/** Every operation of a description; those of HEAD are the ones of GET without bodies and are left out. */
+/** Every operation of a description but those on files, which have tests of their own; those of HEAD are the ones of GET without bodies and are left out. */
 export function operationsOf({ paths }: ApiDescription): DescribedOperation[] {
   return Object.entries(paths).flatMap(([path, { head: _, ...methods }]) =>
-    Object.entries(methods).map(([name, operation]) => {
-      const method = name.toUpperCase();
-      const keyed = operation.security === undefined || operation.security.length > 0;
-      return { ...operation, method, path, title: `${method} ${path}`, keyed };
-    }),
+    Object.entries(methods)
+      .filter(([, { tags }]) => !tags.includes('Files'))
+      .map(([name, operation]) => {
+        const method = name.toUpperCase();
+        const keyed = operation.security === undefined || operation.security.length > 0;
+        return { ...operation, method, path, title: `${method} ${path}`, keyed };
+      }),
   );
 }
 

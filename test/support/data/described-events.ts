@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { describedWebhooks } from '../../../api/openapi-webhooks.ts';
+
+type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
+const Described = z.record(
+  z.string(),
+  z.object({
+    post: z.object({
+      parameters: z.array(z.object({ name: z.string(), in: z.literal('header') })),
+      requestBody: z.object({ content: z.object({ 'application/json': z.object({ schema: z.json() }) }) }),
+    }),
+  }),
+);
+
+type Variant = Parameters<typeof describedWebhooks>[0];
+
+/** In what the body of a delivery departs from the OpenAPI description of its event, one that is not described included; [] in nothing. */
+export function departuresOfEvent(variant: Variant, text: string): string[] {
+  const body = z.looseObject({ event: z.string() }).parse(JSON.parse(text));
+  const event = eventsOf(variant)[body.event]?.post;
+  if (event === undefined) return [`${body.event} is not described`];
+  const schema = closed(event.requestBody.content['application/json'].schema);
+  const parsed = z.fromJSONSchema(schema as z.core.JSONSchema.JSONSchema).safeParse(body);
+  return parsed.success ? [] : parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+}
+
+/** Names of the headers that the description of an event lists. */
+export function describedHeaders(variant: Variant, event: string): readonly string[] {
+  return eventsOf(variant)[event]?.post.parameters.map(({ name }) => name) ?? [];
+}
+
+function eventsOf(variant: Variant) {
+  return Described.parse(JSON.parse(JSON.stringify(describedWebhooks(variant))));
+}
+
+/** The schema without room for members that it does not name. */
+function closed(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (schema === null || typeof schema !== 'object') return schema;
+  const members = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, closed(value)]));
+  return 'properties' in schema ? { ...members, additionalProperties: false } : members;
+}
