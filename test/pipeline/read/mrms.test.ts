@@ -3,7 +3,8 @@ import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { BadInput } from '../../../pipeline/error.ts';
 import { type Grid, sampleGrid, tenthsAt } from '../../../pipeline/grid.ts';
-import { hailField, PRODUCTS, readGrid, sampleAtPixels } from '../../../pipeline/read/mrms.ts';
+import { hailField, readGrid, sampleAtPixels } from '../../../pipeline/read/mrms.ts';
+import { PRODUCTS } from '../../../pipeline/read/products.ts';
 import { draw } from '../../support/data/draw.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import {
@@ -244,7 +245,7 @@ sharedTest('numbers, units and sentinels of the products are those of the table 
   for (const { name, category, number, no_coverage, nothing } of PRODUCTS) {
     const row = table.get(`${category}/${number}`);
     t.is(plain(name), plain(row?.name ?? ''));
-    t.is(no_coverage, row?.no_coverage ?? null, name);
+    t.is<number | undefined, number | undefined>(no_coverage, row?.no_coverage, name);
     // Rain products never use the "missing" of the table: no rain is a real 0.
     t.is(nothing, category === 6 ? null : (row?.missing ?? null), name);
   }

@@ -1,0 +1,79 @@
+import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { BadInput } from '../error.ts';
+import { type Grid, gridValue } from '../grid.ts';
+import { isProductValue, type Product, productValueWords, quietValue } from './products.ts';
+
+/** A window of one degree by one degree. No storm fills it: somewhere in it radars look and see nothing. */
+const QUIET_WINDOW_PX = 10_000;
+
+/**
+ * Refuses a grid whose values cannot be those of its product: a wrong reference, scale or width of the packed numbers
+ * shifts all values, and nothing else in the file says so. What every MRMS grid satisfies, whatever its packing:
+ * - each value is a sentinel of the product or lies within its range;
+ * - the corners of the full lattice have no coverage (the nearest radars are more than 480 km away);
+ * - a window of 1 x 1 degree or more with any coverage has a pixel with nothing in it.
+ * Throws BadInput, about `subject`, with the value found and those expected.
+ */
+export function checkGridValues(grid: Grid, product: Product, subject: string): void {
+  const { window, packed } = grid;
+  const bad = (reason: string) => new BadInput('read', subject, reason);
+  const quiet = quietValue(product);
+  let isCovered = false;
+  let isQuiet = false;
+  const check = (x: number) => {
+    const value = gridValue(grid, x);
+    if (!isProductValue(product, value)) {
+      const at = packed.indexOf(x);
+      const place = `row ${window.row0 + Math.floor(at / window.cols)}, column ${window.col0 + (at % window.cols)}`;
+      throw bad(`value ${value} at ${place} of the lattice, expected ${productValueWords(product)}`);
+    }
+    if (value === quiet) isQuiet = true;
+    if (value !== product.no_coverage) isCovered = true;
+  };
+  forEachDistinct(packed, check);
+  if (window.rows === LATTICE.rows && window.cols === LATTICE.cols) {
+    const last = packed.length - 1;
+    for (const at of [0, window.cols - 1, last - window.cols + 1, last]) {
+      const value = gridValue(grid, packed[at]);
+      if (value !== product.no_coverage)
+        throw bad(`value ${value} in a corner of the lattice, expected ${product.no_coverage}, no coverage`);
+    }
+  }
+  if (isCovered && !isQuiet && packed.length >= QUIET_WINDOW_PX)
+    throw bad(`no pixel of ${packed.length} has the value ${quiet}, expected some with nothing to see`);
+}
+
+/**
+ * Calls back with each packed number at least once. Numbers of 8 and 16 bits are noted in a table, a word of four bytes
+ * at a time, because nearly every word of a radar grid repeats the one before; larger numbers are passed on as they change.
+ */
+function forEachDistinct(packed: Grid['packed'], visit: (x: number) => void): void {
+  if (packed instanceof Uint32Array) {
+    let last = -1;
+    for (const x of packed) {
+      if (x === last) continue;
+      last = x;
+      visit(x);
+    }
+    return;
+  }
+  const perWord = 4 / packed.BYTES_PER_ELEMENT;
+  const whole = packed.byteOffset % 4 === 0 ? Math.floor(packed.length / perWord) : 0;
+  const seen = new Uint8Array(2 ** (8 * packed.BYTES_PER_ELEMENT));
+  markWords(packed, whole, perWord, seen);
+  for (let i = whole * perWord; i < packed.length; i++) seen[packed[i]] = 1;
+  for (let x = 0; x < seen.length; x++) if (seen[x] === 1) visit(x);
+}
+
+function markWords(packed: Uint8Array | Uint16Array, whole: number, perWord: number, seen: Uint8Array): void {
+  if (whole === 0) return;
+  const words = new Uint32Array(packed.buffer, packed.byteOffset, whole);
+  // Any word but the first, so that the first one is looked at.
+  let last = ~words[0];
+  for (let k = 0; k < whole; k++) {
+    const word = words[k];
+    if (word === last) continue;
+    last = word;
+    for (let i = k * perWord; i < (k + 1) * perWord; i++) seen[packed[i]] = 1;
+  }
+}
