@@ -1,6 +1,7 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { BadInput } from '../error.ts';
 import { type Grid, gridValue } from '../grid.ts';
+import { forEachRun } from './packed-runs.ts';
 import { isProductValue, type Product, productValueWords, quietValue } from './products.ts';
 
 /** A window of one degree by one degree. No storm fills it: somewhere in it radars look and see nothing. */
@@ -43,37 +44,16 @@ export function checkGridValues(grid: Grid, product: Product, subject: string): 
     throw bad(`no pixel of ${packed.length} has the value ${quiet}, expected some with nothing to see`);
 }
 
-/**
- * Calls back with each packed number at least once. Numbers of 8 and 16 bits are noted in a table, a word of four bytes
- * at a time, because nearly every word of a radar grid repeats the one before; larger numbers are passed on as they change.
- */
+/** Calls back with each packed number at least once; numbers of 8 and 16 bits once. */
 function forEachDistinct(packed: Grid['packed'], visit: (x: number) => void): void {
+  const perWord = 4 / packed.BYTES_PER_ELEMENT;
   if (packed instanceof Uint32Array) {
-    let last = -1;
-    for (const x of packed) {
-      if (x === last) continue;
-      last = x;
-      visit(x);
-    }
+    forEachRun(packed, (from) => visit(packed[from]));
     return;
   }
-  const perWord = 4 / packed.BYTES_PER_ELEMENT;
-  const whole = packed.byteOffset % 4 === 0 ? Math.floor(packed.length / perWord) : 0;
   const seen = new Uint8Array(2 ** (8 * packed.BYTES_PER_ELEMENT));
-  markWords(packed, whole, perWord, seen);
-  for (let i = whole * perWord; i < packed.length; i++) seen[packed[i]] = 1;
+  forEachRun(packed, (from, to) => {
+    for (let i = from; i < to && i < from + perWord; i++) seen[packed[i]] = 1;
+  });
   for (let x = 0; x < seen.length; x++) if (seen[x] === 1) visit(x);
-}
-
-function markWords(packed: Uint8Array | Uint16Array, whole: number, perWord: number, seen: Uint8Array): void {
-  if (whole === 0) return;
-  const words = new Uint32Array(packed.buffer, packed.byteOffset, whole);
-  // Any word but the first, so that the first one is looked at.
-  let last = ~words[0];
-  for (let k = 0; k < whole; k++) {
-    const word = words[k];
-    if (word === last) continue;
-    last = word;
-    for (let i = k * perWord; i < (k + 1) * perWord; i++) seen[packed[i]] = 1;
-  }
 }

@@ -5,6 +5,7 @@ import { type Grid, type HailField, sampleGrid } from '../grid.ts';
 import { type Decoded, decodeField, type Field, parseGrib2 } from './grib2.ts';
 import { checkGridValues } from './grid-values.ts';
 import { gunzip } from './gunzip.ts';
+import { forEachRun } from './packed-runs.ts';
 import { PRODUCTS, type Product } from './products.ts';
 import { isFlipped } from './projection.ts';
 import { refuse } from './section.ts';
@@ -70,7 +71,10 @@ export function readGrid(bytes: Uint8Array, subject: string): Grid {
     );
   }
   if (field.valid_time !== field.reference_time)
-    throw refuse({ ...field.data, number: 4 }, 'valid at another time than the reference time, expected an observation');
+    throw refuse(
+      { ...field.data, number: 4 },
+      'valid at another time than the reference time, expected an observation',
+    );
   const window = latticeWindow(field);
   if (field.packed_count !== field.grid.points) throw refuse(field.data, GAPS);
   const decoded = decodeField(field);
@@ -211,44 +215,30 @@ interface PackedScan {
 }
 
 /**
- * Finds the values above `zero` and counts those equal to `none`; ends early once more than `most` are above zero.
- * Nearly every word of four bytes repeats one without news or says "no coverage" throughout: those are told from a
- * look at the word, the others value by value.
+ * Finds the values above `zero` and counts those equal to `none`; once more than `most` are above zero the rest is not
+ * looked at.
  */
 function scanPacked(packed: Grid['packed'], zero: number, none: number, most: number): PackedScan {
   const perWord = 4 / packed.BYTES_PER_ELEMENT;
-  const whole = packed.byteOffset % 4 === 0 ? Math.floor(packed.length / perWord) : 0;
-  const words = whole > 0 ? new Uint32Array(packed.buffer, packed.byteOffset, whole) : new Uint32Array(0);
   let hits = new Uint32Array(1024);
   let found = 0;
   let uncovered_px = 0;
-  /** Looks at the values of a stretch one by one; true when there was neither hit nor gap among them. */
-  const look = (from: number, to: number): boolean => {
-    const before = found + uncovered_px;
+  forEachRun(packed, (from, to) => {
+    if (found > most) return;
+    const first = Math.min(to, from + perWord);
+    let above = 0;
+    let gaps = 0;
+    for (let at = from; at < first; at++)
+      if (packed[at] === none) gaps++;
+      else if (packed[at] > zero) above++;
+    uncovered_px += (gaps * (to - from)) / (first - from);
+    if (above === 0) return;
     for (let at = from; at < to; at++) {
-      const value = packed[at];
-      if (value === none) uncovered_px++;
-      else if (value > zero) {
-        if (found === hits.length) hits = doubled(hits);
-        hits[found++] = at;
-      }
+      if (packed[at] <= zero || packed[at] === none) continue;
+      if (found === hits.length) hits = doubled(hits);
+      hits[found++] = at;
     }
-    return found + uncovered_px === before;
-  };
-  let dull = -1;
-  let bare = -1;
-  for (let k = 0; k < whole && found <= most; k++) {
-    const word = words[k];
-    if (word === dull) continue;
-    if (word === bare) {
-      uncovered_px += perWord;
-      continue;
-    }
-    const gaps = uncovered_px;
-    if (look(k * perWord, (k + 1) * perWord)) dull = word;
-    else if (uncovered_px === gaps + perWord) bare = word;
-  }
-  if (found <= most) look(whole * perWord, packed.length);
+  });
   return { hits, found, uncovered_px };
 }
 
