@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { BadInput, Unreadable } from '../../../pipeline/error.ts';
-import { readScan, type ScanFiles } from '../../../pipeline/read/scan.ts';
+import { type NamedFile, readScan, type ScanFiles } from '../../../pipeline/read/scan.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { type GridOptions, gribFile, type ProductOptions, simplePacking } from './grib2-files.ts';
 
@@ -30,7 +30,7 @@ function uniform(name: string, { rows, columns }: GridOptions, tenths: number): 
   return path;
 }
 
-function probsevere(name: string, storms: Record<string, { mesh: string; west: number }>, source = 'NOAA'): string {
+function probsevere(name: string, storms: Record<string, { mesh: string; west: number }>, source = 'NOAA'): NamedFile {
   const features = Object.entries(storms).map(([ID, { mesh, west }]) => ({
     geometry: {
       type: 'Polygon',
@@ -48,12 +48,17 @@ function probsevere(name: string, storms: Record<string, { mesh: string; west: n
   }));
   const path = join(folder, name);
   writeFileSync(path, JSON.stringify({ source, product: 'ProbSevere', validTime: '20240501_201200 UTC', features }));
-  return path;
+  return named(path);
 }
 
 const mesh = written('mesh', [0, 20, 130, 230]);
 const vil = written('vil', [0, 20, 155, 80], { number: 41 });
 const echoTop = written('top', [0, 20, 20, 120], { number: 46 });
+
+/** A file under a name that gives the time of the scan. */
+function named(location: string, time_ms = SCAN_TIME): NamedFile {
+  return { location, time_ms };
+}
 
 function files(change: Partial<ScanFiles> = {}): ScanFiles {
   return { scan_time: SCAN_TIME, mesh, companions: {}, probsevere: null, previous_probsevere: null, ...change };
@@ -67,7 +72,7 @@ test('a scan of MESH alone has no companions and no ProbSevere objects', async (
 });
 
 test('companions are sampled at the pixels of the hail field', async (t) => {
-  const scan = await readScan(files({ companions: { vil_kg_m2: vil, echo_top_50_km: echoTop } }));
+  const scan = await readScan(files({ companions: { vil_kg_m2: named(vil), echo_top_50_km: named(echoTop) } }));
   t.deepEqual([...(scan.companions.vil_kg_m2 ?? [])], [12.5, 5]);
   t.deepEqual([...(scan.companions.echo_top_50_km ?? [])], [Number.NaN, 9]);
   t.deepEqual(scan.products, ['MESH', 'VIL', 'EchoTop_50']);
@@ -75,7 +80,7 @@ test('companions are sampled at the pixels of the hail field', async (t) => {
 
 test('the result travels between threads as it is', async (t) => {
   const scan = await readScan(
-    files({ companions: { vil_kg_m2: vil }, probsevere: probsevere('a', { 1: { mesh: '1', west: -96 } }) }),
+    files({ companions: { vil_kg_m2: named(vil) }, probsevere: probsevere('a', { 1: { mesh: '1', west: -96 } }) }),
   );
   t.deepEqual(structuredClone(scan), scan);
 });
@@ -112,7 +117,7 @@ test('objects carry the scan they are used for and its storm date', async (t) =>
 
 for (const [title, change, subject, reason] of [
   ['a MESH file that holds VIL', { mesh: vil }, vil, 'product VIL, expected MESH'],
-  ['a companion of another product', { companions: { posh_pct: vil } }, vil, 'product VIL, expected POSH'],
+  ['a companion of another product', { companions: { posh_pct: named(vil) } }, vil, 'product VIL, expected POSH'],
   [
     'a MESH file of another time',
     { scan_time: SCAN_TIME + 1000 },
@@ -120,8 +125,20 @@ for (const [title, change, subject, reason] of [
     'time 2024-05-01T20:12:34Z, expected 2024-05-01T20:12:35Z',
   ],
   [
+    'a companion of another time than its name says',
+    { companions: { vil_kg_m2: named(vil, SCAN_TIME - 60_000) } },
+    vil,
+    'time 2024-05-01T20:12:34Z, expected 2024-05-01T20:11:34Z',
+  ],
+  [
+    'ProbSevere more than two minutes off its name',
+    { probsevere: { ...probsevere('late.json', {}), time_ms: SCAN_TIME - 155_000 } },
+    join(folder, 'late.json'),
+    'validTime 2024-05-01T20:12:00Z, expected 2024-05-01T20:09:59Z within 120 s',
+  ],
+  [
     'a simulated companion beside an observed scan',
-    { companions: { vil_kg_m2: written('simulated', [0, 0, 0, 0], { number: 41, production_status: 192 }) } },
+    { companions: { vil_kg_m2: named(written('simulated', [0, 0, 0, 0], { number: 41, production_status: 192 })) } },
     join(folder, 'simulated'),
     'simulated data, expected observed data as in the MESH file',
   ],
