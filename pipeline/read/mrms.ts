@@ -1,5 +1,6 @@
 import { colLon, LATTICE, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 import { MRMS_PRODUCTS } from '../../schemas/reference/mrms-products.ts';
+import { timestamp } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import { type Grid, type HailField, sampleGrid } from '../grid.ts';
 import { type Decoded, decodeField, type Field, parseGrib2 } from './grib2.ts';
@@ -48,16 +49,23 @@ export function listedProduct(field: Field): ListedProduct | null {
   return missing === 0 ? { name, unit, no_coverage: null, nothing: 0 } : { name, unit, no_coverage, nothing: null };
 }
 
+/** What the name of a file, or its role in a scan, says of the grid in it. */
+export interface GridClaim {
+  readonly product: string;
+  /** Epoch milliseconds. */
+  readonly time_ms: number;
+}
+
 /**
  * One MRMS product on a window of the CONUS lattice, from the bytes of a GRIB2 file, gzipped or not.
  *
  * Rows run from north, columns from west, whether the file begins in the north or south, west or east; values stay packed.
  * Throws BadInput, with what was found and expected, when the file holds another number of fields, a product we do not
  * know, a forecast, a grid off the lattice, values that are not packed integers, points without a value (MRMS marks those
- * by sentinels), or values that a grid of the product cannot have. The product and its time are what the header says:
- * the caller compares them with the name of the file.
+ * by sentinels), or values that a grid of the product cannot have. With `claim` the header must name the same product
+ * and time; without, both are what the header says.
  */
-export function readGrid(bytes: Uint8Array, subject: string): Grid {
+export function readGrid(bytes: Uint8Array, subject: string, claim?: GridClaim): Grid {
   const fields = parseGrib2(gunzip(bytes, subject), subject);
   const [field] = fields;
   if (!field || fields.length > 1) throw new BadInput('read', subject, `${fields.length} fields, expected 1`);
@@ -70,6 +78,14 @@ export function readGrid(bytes: Uint8Array, subject: string): Grid {
       `product ${discipline}/${category}/${number} is unknown, expected an MRMS product`,
     );
   }
+  if (claim && product.name !== claim.product)
+    throw new BadInput('read', subject, `product ${product.name}, expected ${claim.product}`);
+  if (claim && field.reference_time !== claim.time_ms)
+    throw new BadInput(
+      'read',
+      subject,
+      `time ${timestamp(field.reference_time)}, expected ${timestamp(claim.time_ms)}`,
+    );
   if (field.valid_time !== field.reference_time)
     throw refuse(
       { ...field.data, number: 4 },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LATTICE_BBOX } from '../../schemas/geo/lattice.ts';
 import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
+import { timestamp } from '../../schemas/time.ts';
 import { METRES_PER_FOOT, MM_PER_INCH } from '../../schemas/units.ts';
 import { BadInput } from '../error.ts';
 import { type JsonBounds, parseJson } from './json.ts';
@@ -35,6 +36,9 @@ const MAX_OBJECTS = 3000;
 const FLAGGED = '(flagged)';
 
 type Refusal = (reason: string) => BadInput;
+
+/** Names of files of 2022 are rounded down to the even minute; those of 2021 are exact. */
+const MAX_ROUNDING_MS = 120_000;
 
 /** Motions above this are outliers of the feed. */
 const FASTEST_M_S = 40;
@@ -78,15 +82,21 @@ const File = z.object({
  * Sizes come in inches and leave in mm, heights in thousands of feet and leave in km, motion leaves as speed and the
  * direction towards which the storm moves. Fields that are absent, "N/A" or -999 are null. Rings that touch themselves are
  * kept. Throws BadInput, naming the feature, when an object has no id, polygon or hail probability, when a value is no
- * number or out of range, when fields are present in some objects only, or when number and display text differ.
+ * number or out of range, when the file is more than two minutes off the time in its name (`named_ms`), when fields are present in some objects only, or when number and display text differ.
  * What no reader can notice is a digit that became another one where the file says it once: in positions, in ids, in
- * version 3 in any value. Positions stay on the lattice, polygons below 5 degrees, values within their range then.
+ * version 3 in any value, in `validTime` by less than two minutes. Positions stay on the lattice, polygons below 5 degrees, values within their range then.
  */
-export function readProbSevere(bytes: Uint8Array, subject: string): ProbSevereFile {
+export function readProbSevere(bytes: Uint8Array, subject: string, named_ms?: number): ProbSevereFile {
   const file = check(File, parseJson(bytes, subject, BOUNDS), 'file', subject);
   const valid_time = parseTime(file.validTime);
   if (valid_time === null)
     throw new BadInput('read', subject, `validTime '${file.validTime}', expected YYYYMMDD_HHMMSS UTC`);
+  if (named_ms !== undefined && Math.abs(valid_time - named_ms) > MAX_ROUNDING_MS)
+    throw new BadInput(
+      'read',
+      subject,
+      `validTime ${timestamp(valid_time)}, expected ${timestamp(named_ms)} within ${MAX_ROUNDING_MS / 1000} s`,
+    );
   const model = modelOf(file.product);
   if (model === null)
     throw new BadInput('read', subject, `product '${file.product}', expected ProbSevere or ProbSevere 3.0`);
@@ -146,6 +156,7 @@ function readObject(
 ): FileObject {
   const id = properties.ID;
   if (typeof id !== 'string' && typeof id !== 'number') throw bad('has no ID');
+  if (!/^\d+$/.test(String(id))) throw bad(`has ID ${quoted(id)}, expected a whole number`);
   const number = (name: string, value: unknown) => {
     const text = typeof value === 'string' ? value.toUpperCase() : value;
     const isMissing = text === undefined || text === null || NO_VALUE.includes(text as string);

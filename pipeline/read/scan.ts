@@ -1,6 +1,6 @@
 import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
 import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
-import { stormDate, timestamp } from '../../schemas/time.ts';
+import { stormDate } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import {
   COMPANION_PRODUCTS,
@@ -92,11 +92,7 @@ export async function readScan(
 }
 
 async function readProduct({ location, time_ms }: NamedFile, product: string): Promise<Grid> {
-  const grid = readGrid(await readBounded(location, MAX_UNZIPPED_BYTES), location);
-  if (grid.product !== product) throw new BadInput('read', location, `product ${grid.product}, expected ${product}`);
-  if (grid.scan_time !== time_ms)
-    throw new BadInput('read', location, `time ${timestamp(grid.scan_time)}, expected ${timestamp(time_ms)}`);
-  return grid;
+  return readGrid(await readBounded(location, MAX_UNZIPPED_BYTES), location, { product, time_ms });
 }
 
 function refuseTooMuchHail({ tenths }: HailField, path: string): void {
@@ -121,18 +117,8 @@ function refuseMixture(path: string, simulated: boolean, expected: boolean): voi
     throw new BadInput('read', path, `${word(simulated)} data, expected ${word(expected)} data as in the MESH file`);
 }
 
-/** Names of ProbSevere files of 2022 are rounded down to the even minute; those of 2021 are exact. */
-const MAX_ROUNDING_MS = 120_000;
-
 async function readObjectFile({ location, time_ms }: NamedFile): Promise<ProbSevereFile> {
-  const file = readProbSevere(await readBounded(location, MAX_PROBSEVERE_BYTES), location);
-  if (Math.abs(file.valid_time - time_ms) > MAX_ROUNDING_MS)
-    throw new BadInput(
-      'read',
-      location,
-      `validTime ${timestamp(file.valid_time)}, expected ${timestamp(time_ms)} within ${MAX_ROUNDING_MS / 1000} s`,
-    );
-  return file;
+  return readProbSevere(await readBounded(location, MAX_PROBSEVERE_BYTES), location, time_ms);
 }
 
 /** Objects of the scan's ProbSevere file, marked stale where polygon and MESH repeat the file before; null without a file. */
