@@ -4,15 +4,18 @@ import { type Grid, gridValue } from '../grid.ts';
 import { forEachRun } from './packed-runs.ts';
 import { isProductValue, type Product, productValueWords, quietValue } from './products.ts';
 
-/** A window of one degree by one degree. No storm fills it: somewhere in it radars look and see nothing. */
+/** Pixels of a window that rain does not fill: one degree by one degree. Somewhere in it radars look and see nothing. */
 const QUIET_WINDOW_PX = 10_000;
+/** The same for hail: 30 by 30 km. */
+const QUIET_HAIL_WINDOW_PX = 900;
+const HAIL_PRODUCT = /^(MESH|POSH|SHI)/;
 
 /**
  * Refuses a grid whose values cannot be those of its product: a wrong reference, scale or width of the packed numbers
  * shifts all values, and nothing else in the file says so. What every MRMS grid satisfies, whatever its packing:
  * - each value is a sentinel of the product or lies within its range;
  * - the corners of the full lattice have no coverage (the nearest radars are more than 480 km away);
- * - a window of 1 x 1 degree or more with any coverage has a pixel with nothing in it.
+ * - a window that no rain (of hail products: no hail) can fill has a pixel with nothing in it, if it has any coverage.
  * Throws BadInput, about `subject`, with the value found and those expected.
  */
 export function checkGridValues(grid: Grid, product: Product, subject: string): void {
@@ -40,7 +43,8 @@ export function checkGridValues(grid: Grid, product: Product, subject: string): 
         throw bad(`value ${value} in a corner of the lattice, expected ${product.no_coverage}, no coverage`);
     }
   }
-  if (isCovered && !isQuiet && packed.length >= QUIET_WINDOW_PX)
+  const quiet_px = HAIL_PRODUCT.test(product.name) ? QUIET_HAIL_WINDOW_PX : QUIET_WINDOW_PX;
+  if (isCovered && !isQuiet && packed.length >= quiet_px)
     throw bad(`no pixel of ${packed.length} has the value ${quiet}, expected some with nothing to see`);
 }
 

@@ -9,6 +9,7 @@ import { draw } from '../../support/data/draw.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import {
   complexPacking,
+  constantPacking,
   floatPacking,
   gribFile,
   type latLonSection,
@@ -103,6 +104,10 @@ test('complex packing serves as well as png', (t) => {
 const tiny = (grid: Parameters<typeof latLonSection>[0], product?: ProductOptions) =>
   gribFile(simplePacking(Array(grid.columns * grid.rows).fill(20), 8), grid, product);
 
+/** A file of two pixels: covered and dry, and a value in mm. */
+const valued = (mm: number) =>
+  gribFile(simplePacking([-10 + 9990, 10 * mm + 9990], 16, { reference: -9990 }), { columns: 2, rows: 1 });
+
 for (const [title, file, reason] of [
   [
     'a model parameter',
@@ -132,6 +137,25 @@ for (const [title, file, reason] of [
     /leaves the 3500 x 7000 lattice/,
   ],
   ['two fields', Buffer.concat([tiny({ columns: 1, rows: 1 }), tiny({ columns: 1, rows: 1 })]), /2 fields, expected 1/],
+  [
+    'a value that is no sentinel and out of range',
+    valued(-999),
+    /value -999 at row 0, column 1 .* expected -3, -1 or 0 to 250 mm/,
+  ],
+  ['a value between the sentinels', valued(-0.3), /value -0.3 at row 0, column 1 .* expected -3, -1 or 0 to 250 mm/],
+  [
+    'columns one after the other',
+    tiny({ columns: 2, rows: 2, scanning_mode: 0x20 }),
+    /section 3: scanning mode 32, expected/,
+  ],
+  [
+    '0 bits and a data section that holds values',
+    gribFile(
+      { ...simplePacking([20, 20], 8), representation: constantPacking(2, {}).representation },
+      { columns: 2, rows: 1 },
+    ),
+    /section 7: 2 bytes of values of 0 bits, expected none/,
+  ],
   ['floats', gribFile(floatPacking([1, 2]), { columns: 2, rows: 1 }), /section 7: floats, expected packed integers/],
   [
     'points left out by a bitmap',
