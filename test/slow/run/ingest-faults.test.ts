@@ -242,7 +242,7 @@ test('a bit flips in a companion: it is rejected with its reason, and its scan i
   const scans = await aroundMidnight();
   const bad = scans[3] as RawScan;
   const vil = bad.files.find(({ product }) => product === 'VIL') as SourceFile;
-  const poisoned = await flipped(await scratch(t, 'poisoned'), vil, 5, 18, 1);
+  const poisoned = await flipped(await scratch(t, 'poisoned'), vil, 5, 19, 1);
   const others = filesOf(scans).filter((file) => file !== vil);
   const root = await scratch(t);
   const run = await ingest(root, [...others, poisoned]);
