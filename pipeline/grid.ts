@@ -26,13 +26,20 @@ export interface Grid {
   readonly nothing_as: number;
 }
 
+/** Value of a packed number of a grid. */
+export function gridValue(
+  { reference, binary_scale, decimal_scale }: Pick<Grid, 'reference' | 'binary_scale' | 'decimal_scale'>,
+  packed: number,
+): number {
+  return (reference + packed * 2 ** binary_scale) / 10 ** decimal_scale;
+}
+
 /** Value at a lattice position; NaN without coverage, outside the window, or where nothing has no value. */
 export function sampleGrid(grid: Grid, row: number, col: number): number {
   const r = row - grid.window.row0;
   const c = col - grid.window.col0;
   if (r < 0 || c < 0 || r >= grid.window.rows || c >= grid.window.cols) return Number.NaN;
-  const packed = grid.packed[r * grid.window.cols + c];
-  const value = (grid.reference + packed * 2 ** grid.binary_scale) / 10 ** grid.decimal_scale;
+  const value = gridValue(grid, grid.packed[r * grid.window.cols + c]);
   if (value === grid.no_coverage) return Number.NaN;
   return value === grid.nothing ? grid.nothing_as : value;
 }

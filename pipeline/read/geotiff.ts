@@ -2,7 +2,7 @@ import type { GeoTIFFImage } from 'geotiff';
 import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
 import { BadInput } from '../error.ts';
 import type { Grid } from '../grid.ts';
-import { PRODUCTS, type Product } from './mrms.ts';
+import { isProductValue, PRODUCTS, type Product, productValueWords } from './products.ts';
 import { checkSides, DEFLATE, tiffLibrary } from './tiff-library.ts';
 
 /** What a GeoTIFF does not say of itself. */
@@ -126,7 +126,7 @@ function checkBlocks(image: GeoTIFFImage, subject: string): void {
 
 /** Tenths below the product's lowest value: its sentinels, and for reflectivity everything genuine below zero. */
 function referenceOf(product: Product): number {
-  return 10 * Math.min(product.no_coverage ?? 0, product.nothing ?? 0, 0);
+  return 10 * Math.min(product.no_coverage, product.nothing ?? 0, product.low);
 }
 
 /** Reads one row of blocks after the other, so that no more than that is held as floats. */
@@ -147,13 +147,13 @@ async function packTenths(
     for (let i = 0; i < values.length; i++) {
       const value = values[i];
       const gone = Number.isNaN(value) || value === nodata;
-      const tenths = gone ? 10 * (product.no_coverage ?? Number.NaN) : Math.round(10 * value);
+      const tenths = gone ? 10 * product.no_coverage : Math.round(10 * value);
       const x = tenths - reference;
-      if (!(x >= 0 && x <= 0xffff) || (!gone && Math.abs(10 * value - tenths) > 0.01))
+      if (!isProductValue(product, tenths / 10) || x > 0xffff || (!gone && Math.abs(10 * value - tenths) > 0.01))
         throw new BadInput(
           'read',
           subject,
-          `value ${value} at row ${top + Math.floor(i / cols)}, column ${i % cols}, expected tenths from ${reference / 10}`,
+          `value ${value} at row ${top + Math.floor(i / cols)}, column ${i % cols}, expected tenths, ${productValueWords(product)}`,
         );
       packed[top * cols + i] = x;
     }

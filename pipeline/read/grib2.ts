@@ -270,8 +270,14 @@ function readSecondSurface(section: Section): Surface | null {
   return surface?.type === 255 ? null : surface;
 }
 
+/** Length of section 5 by its template: the wrong template reads other numbers from the same octets. */
+const TEMPLATE_BYTES: Readonly<Record<number, number>> = { 0: 21, 2: 47, 3: 49, 4: 12, 40: 23, 41: 21 };
+
 function readPacking(section: Section): Packing {
   const template = unsigned(section, 10, 2);
+  const { length } = section.bytes;
+  const expected = TEMPLATE_BYTES[template] ?? length;
+  if (length !== expected) throw refuse(section, `${length} bytes of template 5.${template}, expected ${expected}`);
   if (template === 4) {
     const precision = unsigned(section, 12, 1);
     if (precision !== 1 && precision !== 2) throw refuse(section, `float precision ${precision}, expected 1 or 2`);
@@ -329,8 +335,11 @@ function unpack({ data, packed_count: count }: Field, packing: Packing): Unpacke
     );
   if ('precision' in packing) return { packed: unpackFloats(data, packing.precision, count), missing: null };
   if ('groups' in packing) return unpackComplex(data, packing.groups, packing.bits, count);
-  // A constant field: every value is the reference, and section 7 is empty.
-  if (packing.bits === 0) return { packed: new Uint8Array(count), missing: null };
+  if (packing.bits === 0) {
+    // A constant field: every value is the reference, and section 7 is empty.
+    if (data.bytes.length > 5) throw refuse(data, `${data.bytes.length - 5} bytes of values of 0 bits, expected none`);
+    return { packed: new Uint8Array(count), missing: null };
+  }
   if (packing.template === 0) return { packed: unpackSimple(data, packing.bits, count), missing: null };
   if (packing.template === 40) return { packed: decodeJpeg2000(data, count), missing: null };
   return { packed: decodePng(data, count), missing: null };

@@ -2,7 +2,7 @@ import { timestamp } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import { MODEL_FIELDS, type ModelFieldName, type ModelGrid, type ModelHour, type ModelValues } from '../grid.ts';
 import { decodeField, type Field, parseGrib2, type Surface } from './grib2.ts';
-import { SIMULATED_STATUS } from './mrms.ts';
+import { isSimulated } from './mrms.ts';
 import { type GridDefinition, placeOf, stepsAt } from './projection.ts';
 import { refuseHtml, type SetAside } from './set-aside.ts';
 
@@ -139,7 +139,7 @@ export function readModelHour(files: readonly ModelFile[], claim: ModelClaim): M
     else values[name] = made;
   }
   const { run_time, valid_time } = claim;
-  const simulated = first.field.production_status === SIMULATED_STATUS;
+  const simulated = isSimulated(first.field);
   return { hour: { run_time, valid_time, simulated, grid: modelGrid(first.field.grid), fields: values }, set_aside };
 }
 
@@ -183,7 +183,7 @@ function refuseOther(field: Field, first: Field, { model, run_time, valid_time }
     const found = field.valid_time === null ? 'no time we read' : timestamp(field.valid_time);
     throw refuse(`valid at ${found}, expected ${timestamp(valid_time)}`);
   }
-  if ((field.production_status === SIMULATED_STATUS) !== (first.production_status === SIMULATED_STATUS))
+  if (isSimulated(field) !== isSimulated(first))
     throw refuse('simulated and observed fields in one hour, expected one kind');
   if (field.grid.projection === null)
     throw refuse(`positions of grid template 3.${field.grid.template} are not supported, expected 3.0 or 3.30`);

@@ -1,83 +1,32 @@
-import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
+import { colLon, LATTICE, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 import { MRMS_PRODUCTS } from '../../schemas/reference/mrms-products.ts';
+import { timestamp } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import { type Grid, type HailField, sampleGrid } from '../grid.ts';
 import { type Decoded, decodeField, type Field, parseGrib2 } from './grib2.ts';
+import { checkGridValues } from './grid-values.ts';
 import { gunzip } from './gunzip.ts';
+import { forEachRun } from './packed-runs.ts';
+import { PRODUCTS, type Product } from './products.ts';
 import { isFlipped } from './projection.ts';
 import { refuse } from './section.ts';
-
-/** One MRMS product: its name in the public bucket, its numbers under discipline 209, and what its sentinels mean. */
-export interface Product {
-  readonly name: string;
-  readonly category: number;
-  readonly number: number;
-  readonly unit: string;
-  /** "No radar covers this pixel"; null when the product has none. */
-  readonly no_coverage: number | null;
-  /** "Covered, nothing there"; null when the product has none. */
-  readonly nothing: number | null;
-  /** What "covered, nothing there" amounts to; NaN where nothing has no value, as for heights and reflectivity. */
-  readonly nothing_as: number;
-}
-
-const NO_VALUE = Number.NaN;
-
-/**
- * The products we read. Numbers, units and sentinels are NOAA's (UserTable_MRMS, version 12.2); that rain products have
- * no "nothing" sentinel but real zeros was measured on files.
- */
-export const PRODUCTS: readonly Product[] = (
-  [
-    // name, category, number, unit, no coverage, nothing, nothing as
-    ['MergedAzShear_0-2kmAGL', 3, 0, '0.001/s', 0, 0, NO_VALUE],
-    ['SHI', 3, 26, 'J/m/s', -3, -1, 0],
-    ['POSH', 3, 27, '%', -3, -1, 0],
-    ['MESH', 3, 28, 'mm', -3, -1, 0],
-    ['MESH_Max_30min', 3, 29, 'mm', -3, -1, 0],
-    ['MESH_Max_60min', 3, 30, 'mm', -3, -1, 0],
-    ['MESH_Max_120min', 3, 31, 'mm', -3, -1, 0],
-    ['MESH_Max_240min', 3, 32, 'mm', -3, -1, 0],
-    ['MESH_Max_360min', 3, 33, 'mm', -3, -1, 0],
-    ['MESH_Max_1440min', 3, 34, 'mm', -3, -1, 0],
-    ['VIL', 3, 41, 'kg/m2', -3, -1, 0],
-    ['VIL_Density', 3, 42, 'g/m3', -3, -1, 0],
-    ['VII', 3, 43, 'kg/m2', -3, -1, 0],
-    ['EchoTop_18', 3, 44, 'km', -3, -1, NO_VALUE],
-    ['EchoTop_30', 3, 45, 'km', -3, -1, NO_VALUE],
-    ['EchoTop_50', 3, 46, 'km', -3, -1, NO_VALUE],
-    ['EchoTop_60', 3, 47, 'km', -3, -1, NO_VALUE],
-    ['H50_Above_-20C', 3, 48, 'km', -999, -99, NO_VALUE],
-    ['H50_Above_0C', 3, 49, 'km', -999, -99, NO_VALUE],
-    ['H60_Above_-20C', 3, 50, 'km', -999, -99, NO_VALUE],
-    ['H60_Above_0C', 3, 51, 'km', -999, -99, NO_VALUE],
-    ['Reflectivity_0C', 3, 52, 'dBZ', -999, -99, NO_VALUE],
-    ['Reflectivity_-5C', 3, 53, 'dBZ', -999, -99, NO_VALUE],
-    ['Reflectivity_-10C', 3, 54, 'dBZ', -999, -99, NO_VALUE],
-    ['Reflectivity_-15C', 3, 55, 'dBZ', -999, -99, NO_VALUE],
-    ['Reflectivity_-20C', 3, 56, 'dBZ', -999, -99, NO_VALUE],
-    ['ReflectivityAtLowestAltitude', 3, 57, 'dBZ', -999, -99, NO_VALUE],
-    ['PrecipRate', 6, 1, 'mm/h', -3, null, 0],
-    ['RadarOnly_QPE_01H', 6, 2, 'mm', -3, null, 0],
-    ['MultiSensor_QPE_01H_Pass1', 6, 30, 'mm', -3, null, 0],
-    ['MergedReflectivityQC', 9, 0, 'dBZ', -999, -99, NO_VALUE],
-    ['MergedRhoHV', 9, 3, '1', -999, -99, NO_VALUE],
-    ['MergedZdr', 9, 4, 'dB', -999, -99, NO_VALUE],
-    ['MergedReflectivityQCComposite', 10, 0, 'dBZ', -999, -99, NO_VALUE],
-  ] as const
-).map(([name, category, number, unit, no_coverage, nothing, nothing_as]) => ({
-  name,
-  category,
-  number,
-  unit,
-  no_coverage,
-  nothing,
-  nothing_as,
-}));
 
 const MRMS_DISCIPLINE = 209;
 /** Production status of section 1 that our simulator writes; 192 to 254 are for local use. */
 export const SIMULATED_STATUS = 192;
+/** Statuses that centres write: those that code table 1.3 defines or may soon define, and "missing". MRMS writes 2. */
+const LAST_OBSERVED_STATUS = 31;
+const MISSING_STATUS = 255;
+
+/**
+ * True when section 1 of a field says that a simulator wrote it. Throws BadInput on a status that neither we nor a
+ * centre writes: one damaged bit must not make an observation of simulated data.
+ */
+export function isSimulated({ production_status: status, data }: Field): boolean {
+  if (status === SIMULATED_STATUS) return true;
+  if (status <= LAST_OBSERVED_STATUS || status === MISSING_STATUS) return false;
+  throw refuse({ ...data, number: 1 }, `production status ${status}, expected 0 to ${LAST_OBSERVED_STATUS} or 192`);
+}
 
 /** The MRMS product of a field; null when its numbers are not in the table. */
 export function productOf(field: Field): Product | null {
@@ -85,8 +34,11 @@ export function productOf(field: Field): Product | null {
   return PRODUCTS.find(({ category, number }) => category === field.category && number === field.number) ?? null;
 }
 
+/** A product by name, with its sentinels as far as it has any. */
+export type ListedProduct = Pick<Product, 'name' | 'unit' | 'nothing'> & { readonly no_coverage: number | null };
+
 /** What any MRMS file may hold: the products we read as those have been measured, the others as NOAA's table has them. */
-export function listedProduct(field: Field): Pick<Product, 'name' | 'unit' | 'no_coverage' | 'nothing'> | null {
+export function listedProduct(field: Field): ListedProduct | null {
   const known = productOf(field);
   if (known !== null || field.discipline !== MRMS_DISCIPLINE) return known;
   const row = MRMS_PRODUCTS.find(({ category, number }) => category === field.category && number === field.number);
@@ -97,14 +49,23 @@ export function listedProduct(field: Field): Pick<Product, 'name' | 'unit' | 'no
   return missing === 0 ? { name, unit, no_coverage: null, nothing: 0 } : { name, unit, no_coverage, nothing: null };
 }
 
+/** What the name of a file, or its role in a scan, says of the grid in it. */
+export interface GridClaim {
+  readonly product: string;
+  /** Epoch milliseconds. */
+  readonly time_ms: number;
+}
+
 /**
  * One MRMS product on a window of the CONUS lattice, from the bytes of a GRIB2 file, gzipped or not.
  *
- * Rows run from north, columns from west, whatever the file's scanning mode; values stay packed. Throws BadInput, with
- * what was found and expected, when the file holds another number of fields, a product we do not know, a grid off the
- * lattice, values that are not packed integers, or points without a value (MRMS marks those by sentinels).
+ * Rows run from north, columns from west, whether the file begins in the north or south, west or east; values stay packed.
+ * Throws BadInput, with what was found and expected, when the file holds another number of fields, a product we do not
+ * know, a forecast, a grid off the lattice, values that are not packed integers, points without a value (MRMS marks those
+ * by sentinels), or values that a grid of the product cannot have. With `claim` the header must name the same product
+ * and time; without, both are what the header says.
  */
-export function readGrid(bytes: Uint8Array, subject: string): Grid {
+export function readGrid(bytes: Uint8Array, subject: string, claim?: GridClaim): Grid {
   const fields = parseGrib2(gunzip(bytes, subject), subject);
   const [field] = fields;
   if (!field || fields.length > 1) throw new BadInput('read', subject, `${fields.length} fields, expected 1`);
@@ -117,14 +78,27 @@ export function readGrid(bytes: Uint8Array, subject: string): Grid {
       `product ${discipline}/${category}/${number} is unknown, expected an MRMS product`,
     );
   }
+  if (claim && product.name !== claim.product)
+    throw new BadInput('read', subject, `product ${product.name}, expected ${claim.product}`);
+  if (claim && field.reference_time !== claim.time_ms)
+    throw new BadInput(
+      'read',
+      subject,
+      `time ${timestamp(field.reference_time)}, expected ${timestamp(claim.time_ms)}`,
+    );
+  if (field.valid_time !== field.reference_time)
+    throw refuse(
+      { ...field.data, number: 4 },
+      'valid at another time than the reference time, expected an observation',
+    );
   const window = latticeWindow(field);
   if (field.packed_count !== field.grid.points) throw refuse(field.data, GAPS);
   const decoded = decodeField(field);
-  return {
+  const grid: Grid = {
     product: product.name,
     unit: product.unit,
     scan_time: field.reference_time,
-    simulated: field.production_status === SIMULATED_STATUS,
+    simulated: isSimulated(field),
     window,
     packed: northWestFirst(packedIntegers(field, decoded), field),
     reference: decoded.reference,
@@ -134,6 +108,8 @@ export function readGrid(bytes: Uint8Array, subject: string): Grid {
     nothing: product.nothing,
     nothing_as: product.nothing_as,
   };
+  checkGridValues(grid, product, subject);
+  return grid;
 }
 
 const GAPS = 'points without a value, expected a sentinel at each of them';
@@ -142,18 +118,26 @@ const STEP_MICRODEG = 10_000;
 /** Header positions are whole microdegrees, and real ones are off by one. */
 const TOLERANCE_MICRODEG = 2;
 
-/** The window of the lattice that a field covers; BadInput when it is not one. */
+/** Scanning modes by which rows follow one another in one direction, and begin in any corner. */
+const PLAIN_ROWS = [0x00, 0x40, 0x80, 0xc0];
+
+/** The window of the lattice that a field covers; BadInput when it is not one, or when its numbers contradict each other. */
 function latticeWindow({ grid }: Field): Window {
   const { projection, columns, rows } = grid;
   if (projection?.template !== 0)
     throw refuse(grid.section, `grid template 3.${grid.template}, expected 3.0 on the CONUS lattice`);
+  if (!PLAIN_ROWS.includes(grid.scanning_mode))
+    throw refuse(grid.section, `scanning mode ${grid.scanning_mode}, expected ${PLAIN_ROWS.join(', ')}`);
+  if (!projection.is_step_given)
+    throw refuse(grid.section, 'resolution flags without steps, expected steps in both directions');
   const micro = (degrees: number) => Math.round(degrees * 1e6);
   if (micro(projection.di) !== STEP_MICRODEG || micro(projection.dj) !== STEP_MICRODEG)
     throw refuse(grid.section, `step ${projection.di} x ${projection.dj} degrees, expected 0.01 x 0.01`);
   // Unlike Math.round it never gives -0.
   const nearest = (value: number) => Math.floor(value + 0.5);
   const flipped = isFlipped(grid);
-  const lon = projection.lo1 > 180 ? projection.lo1 - 360 : projection.lo1;
+  const withinCircle = (degrees: number) => (degrees > 180 ? degrees - 360 : degrees);
+  const lon = withinCircle(projection.lo1);
   const firstRow = (micro(LATTICE.north - LATTICE.step / 2) - micro(projection.la1)) / STEP_MICRODEG;
   const firstCol = (micro(lon) - micro(LATTICE.west + LATTICE.step / 2)) / STEP_MICRODEG;
   const row0 = nearest(firstRow) - (flipped.rows ? rows - 1 : 0);
@@ -162,6 +146,15 @@ function latticeWindow({ grid }: Field): Window {
   const first = `first point ${projection.la1} ${lon}`;
   if (off * STEP_MICRODEG > TOLERANCE_MICRODEG)
     throw refuse(grid.section, `${first} is off the lattice, expected centres that end in 5 thousandths`);
+  const last = [
+    micro(rowLat(row0 + (flipped.rows ? 0 : rows - 1))) - micro(projection.la2),
+    micro(colLon(col0 + (flipped.columns ? 0 : columns - 1))) - micro(withinCircle(projection.lo2)),
+  ];
+  if (last.some((off) => Math.abs(off) > TOLERANCE_MICRODEG))
+    throw refuse(
+      grid.section,
+      `last point ${projection.la2} ${withinCircle(projection.lo2)} contradicts ${first} with ${rows} x ${columns} points`,
+    );
   if (row0 < 0 || col0 < 0 || row0 + rows > LATTICE.rows || col0 + columns > LATTICE.cols)
     throw refuse(
       grid.section,
@@ -238,44 +231,30 @@ interface PackedScan {
 }
 
 /**
- * Finds the values above `zero` and counts those equal to `none`; ends early once more than `most` are above zero.
- * Nearly every word of four bytes repeats one without news or says "no coverage" throughout: those are told from a
- * look at the word, the others value by value.
+ * Finds the values above `zero` and counts those equal to `none`; once more than `most` are above zero the rest is not
+ * looked at.
  */
 function scanPacked(packed: Grid['packed'], zero: number, none: number, most: number): PackedScan {
   const perWord = 4 / packed.BYTES_PER_ELEMENT;
-  const whole = packed.byteOffset % 4 === 0 ? Math.floor(packed.length / perWord) : 0;
-  const words = whole > 0 ? new Uint32Array(packed.buffer, packed.byteOffset, whole) : new Uint32Array(0);
   let hits = new Uint32Array(1024);
   let found = 0;
   let uncovered_px = 0;
-  /** Looks at the values of a stretch one by one; true when there was neither hit nor gap among them. */
-  const look = (from: number, to: number): boolean => {
-    const before = found + uncovered_px;
+  forEachRun(packed, (from, to) => {
+    if (found > most) return;
+    const first = Math.min(to, from + perWord);
+    let above = 0;
+    let gaps = 0;
+    for (let at = from; at < first; at++)
+      if (packed[at] === none) gaps++;
+      else if (packed[at] > zero) above++;
+    uncovered_px += (gaps * (to - from)) / (first - from);
+    if (above === 0) return;
     for (let at = from; at < to; at++) {
-      const value = packed[at];
-      if (value === none) uncovered_px++;
-      else if (value > zero) {
-        if (found === hits.length) hits = doubled(hits);
-        hits[found++] = at;
-      }
+      if (packed[at] <= zero || packed[at] === none) continue;
+      if (found === hits.length) hits = doubled(hits);
+      hits[found++] = at;
     }
-    return found + uncovered_px === before;
-  };
-  let dull = -1;
-  let bare = -1;
-  for (let k = 0; k < whole && found <= most; k++) {
-    const word = words[k];
-    if (word === dull) continue;
-    if (word === bare) {
-      uncovered_px += perWord;
-      continue;
-    }
-    const gaps = uncovered_px;
-    if (look(k * perWord, (k + 1) * perWord)) dull = word;
-    else if (uncovered_px === gaps + perWord) bare = word;
-  }
-  if (found <= most) look(whole * perWord, packed.length);
+  });
   return { hits, found, uncovered_px };
 }
 

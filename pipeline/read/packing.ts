@@ -51,7 +51,7 @@ function take(cursor: Cursor, width: number): number {
 export function unpackSimple(data: Section, bits: number, count: number): Uint8Array | Uint16Array | Uint32Array {
   const bytes = data.bytes.subarray(5);
   const needed = Math.ceil((count * bits) / 8);
-  if (bytes.length < needed)
+  if (bytes.length !== needed)
     throw refuse(data, `${bytes.length} bytes of values, expected ${needed} for ${count} values of ${bits} bits`);
   if (bits === 8) return bytes.slice(0, count);
   const packed = bits < 8 ? new Uint8Array(count) : bits <= 16 ? new Uint16Array(count) : new Uint32Array(count);
@@ -65,7 +65,7 @@ export function unpackSimple(data: Section, bits: number, count: number): Uint8A
 export function unpackFloats(data: Section, precision: number, count: number): Float32Array | Float64Array {
   const octets = precision === 1 ? 4 : 8;
   const { bytes } = data;
-  if (bytes.length - 5 < count * octets)
+  if (bytes.length - 5 !== count * octets)
     throw refuse(data, `${bytes.length - 5} bytes of values, expected ${count * octets} for ${count} floats`);
   const view = new DataView(bytes.buffer, bytes.byteOffset + 5);
   const values = precision === 1 ? new Float32Array(count) : new Float64Array(count);
@@ -78,7 +78,7 @@ export function unpackFloats(data: Section, precision: number, count: number): F
  * spatial differences of order 1 or 2 on top in 5.3.
  *
  * The three group tables are read beside the values, never stored, so memory depends on `count` alone.
- * Throws BadInput when tables or values reach beyond section 7, when the groups do not hold `count` values, or when a
+ * Throws BadInput when tables and values do not end with section 7, when the groups do not hold `count` values, or when a
  * value leaves 32 bits. Source: WMO Manual on Codes, data templates 7.2 and 7.3.
  */
 export function unpackComplex(data: Section, groups: Groups, bits: number, count: number): Unpacked {
@@ -122,6 +122,8 @@ export function unpackComplex(data: Section, groups: Groups, bits: number, count
     }
   }
   if (at !== count) throw refuse(data, `groups hold ${at} values, expected ${count}`);
+  if (wholeBytes(values.bit) !== available)
+    throw refuse(data, `values of the groups end at byte ${wholeBytes(values.bit) / 8}, expected ${available / 8}`);
   if (groups.order > 0) undoDifferences(data, packed, missing, groups.order, differences);
   return { packed, missing };
 }

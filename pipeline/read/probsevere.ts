@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import { LATTICE_BBOX } from '../../schemas/geo/lattice.ts';
 import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
+import { timestamp } from '../../schemas/time.ts';
 import { METRES_PER_FOOT, MM_PER_INCH } from '../../schemas/units.ts';
 import { BadInput } from '../error.ts';
 import { type JsonBounds, parseJson } from './json.ts';
+import { quoted } from './set-aside.ts';
 
 /** A storm object as its file gives it: what depends on the scan it is used for is filled in by the reader of the scan. */
 export type FileObject = Omit<ProbSevereObject, 'storm_date' | 'scan_time' | 'flag_stale'>;
@@ -29,14 +32,40 @@ const BOUNDS: JsonBounds = {
 /** Real files reach 223 objects. */
 const MAX_OBJECTS = 3000;
 
+/** End of the MESH line of an object whose MESH the model distrusts. */
+const FLAGGED = '(flagged)';
+
+type Refusal = (reason: string) => BadInput;
+
+/** Names of files of 2022 are rounded down to the even minute; those of 2021 are exact. */
+const MAX_ROUNDING_MS = 120_000;
+
 /** Motions above this are outliers of the feed. */
 const FASTEST_M_S = 40;
 
+/** Largest polygon, degrees from edge to edge: real ones reach 1.8. */
+const MAX_EXTENT_DEG = 5;
+
+/** Highest values that are a measurement; 2,030 real objects reach 2.57 in, 3.65, 4357, 75.4, 14.7, 208 and 3065. */
+const HIGHEST: Readonly<Record<string, number>> = {
+  MESH: 250 / MM_PER_INCH,
+  VIL_DENSITY: 20,
+  MUCAPE: 15_000,
+  EBSHEAR: 200,
+  WETBULB_0C_HGT: 25,
+  FLASH_RATE: 5000,
+  SIZE: 50_000,
+};
+
+/** How the feed says that there is no value; numbers below zero do, too, where nothing can be. */
+const NO_VALUE = ['', 'N/A', 'NAN'];
+
 const Text = z.union([z.string(), z.number()]).nullish();
-const Ring = z.array(z.tuple([z.number().min(-180).max(180), z.number().min(-90).max(90)], z.unknown())).min(4);
+const [west, south, east, north] = LATTICE_BBOX;
+const Ring = z.array(z.tuple([z.number().min(west).max(east), z.number().min(south).max(north)])).min(4);
 const Feature = z.object({
   geometry: z.object({ type: z.literal('Polygon'), coordinates: z.array(Ring).min(1) }),
-  models: z.record(z.string(), z.object({ PROB: Text, LINE02: Text })).default({}),
+  models: z.record(z.string(), z.object({ PROB: Text, LINE01: Text, LINE02: Text })).default({}),
   properties: z.record(z.string(), z.unknown()),
 });
 type Feature = z.infer<typeof Feature>;
@@ -51,29 +80,50 @@ const File = z.object({
  * Storm objects of a NOAA/CIMSS ProbSevere GeoJSON file, version 2 or 3, in file order.
  *
  * Sizes come in inches and leave in mm, heights in thousands of feet and leave in km, motion leaves as speed and the
- * direction towards which the storm moves. Fields that are absent, no number, or -999 are null. Rings that touch
- * themselves are kept. Throws BadInput, naming the feature, when an object has no id, polygon or hail probability.
+ * direction towards which the storm moves. Fields that are absent, "N/A" or -999 are null. Rings that touch themselves are
+ * kept. Throws BadInput, naming the feature, when an object has no id, polygon or hail probability, when a value is no
+ * number or out of range, when the file is more than two minutes off the time in its name (`named_ms`), when fields are present in some objects only, or when number and display text differ.
+ * What no reader can notice is a digit that became another one where the file says it once: in positions, in ids, in
+ * version 3 in any value, in `validTime` by less than two minutes. Positions stay on the lattice, polygons below 5 degrees, values within their range then.
  */
-export function readProbSevere(bytes: Uint8Array, subject: string): ProbSevereFile {
+export function readProbSevere(bytes: Uint8Array, subject: string, named_ms?: number): ProbSevereFile {
   const file = check(File, parseJson(bytes, subject, BOUNDS), 'file', subject);
   const valid_time = parseTime(file.validTime);
   if (valid_time === null)
     throw new BadInput('read', subject, `validTime '${file.validTime}', expected YYYYMMDD_HHMMSS UTC`);
+  if (named_ms !== undefined && Math.abs(valid_time - named_ms) > MAX_ROUNDING_MS)
+    throw new BadInput(
+      'read',
+      subject,
+      `validTime ${timestamp(valid_time)}, expected ${timestamp(named_ms)} within ${MAX_ROUNDING_MS / 1000} s`,
+    );
   const model = modelOf(file.product);
   if (model === null)
     throw new BadInput('read', subject, `product '${file.product}', expected ProbSevere or ProbSevere 3.0`);
   if (file.features.length > MAX_OBJECTS)
     throw new BadInput('read', subject, `${file.features.length} objects, expected at most ${MAX_OBJECTS}`);
-  const objects = file.features.map((feature, index) => {
-    const place = `feature ${index + 1}`;
-    return readObject(
-      check(Feature, feature, place, subject),
-      valid_time,
-      model,
-      (reason) => new BadInput('read', subject, `${place} ${reason}`),
-    );
-  });
+  const features = file.features.map((feature, index) => check(Feature, feature, `feature ${index + 1}`, subject));
+  refuseUneven(features, subject);
+  const objects = features.map((feature, index) =>
+    readObject(feature, valid_time, model, (reason) => new BadInput('read', subject, `feature ${index + 1} ${reason}`)),
+  );
   return { valid_time, model, simulated: file.source === 'simulated', objects };
+}
+
+/** What every object of a file has when one of them has it: a damaged key must not pass for a value that is missing. */
+const EVEN_PROPERTIES = [...Object.keys(HIGHEST), 'MOTION_EAST', 'MOTION_SOUTH', 'ProbHail', 'ProbWind', 'ProbTor'];
+const EVEN_MODELS = ['probhail', 'probwind', 'probtor'];
+const EVEN_TEXTS = ['PROB', 'LINE01', 'LINE02'] as const;
+
+function refuseUneven(features: readonly Feature[], subject: string): void {
+  const even = (name: string, has: (feature: Feature) => boolean) => {
+    const count = features.filter(has).length;
+    if (count > 0 && count < features.length)
+      throw new BadInput('read', subject, `${name} in ${count} of ${features.length} objects, expected all or none`);
+  };
+  for (const name of EVEN_PROPERTIES) even(name, ({ properties }) => properties[name] !== undefined);
+  for (const name of EVEN_MODELS)
+    for (const text of EVEN_TEXTS) even(`${name}.${text}`, ({ models }) => models[name]?.[text] !== undefined);
 }
 
 function check<S extends z.ZodType>(schema: S, value: unknown, place: string, subject: string): z.infer<S> {
@@ -102,20 +152,40 @@ function readObject(
   { geometry, models, properties }: Feature,
   valid_time: number,
   model: ProbSevereFile['model'],
-  bad: (reason: string) => BadInput,
+  bad: Refusal,
 ): FileObject {
   const id = properties.ID;
   if (typeof id !== 'string' && typeof id !== 'number') throw bad('has no ID');
+  if (!/^\d+$/.test(String(id))) throw bad(`has ID ${quoted(id)}, expected a whole number`);
+  const number = (name: string, value: unknown) => {
+    const text = typeof value === 'string' ? value.toUpperCase() : value;
+    const isMissing = text === undefined || text === null || NO_VALUE.includes(text as string);
+    const found = isMissing ? null : decimal(value);
+    if (!isMissing && found === null) throw bad(`has ${name} ${quoted(value)}, expected a number`);
+    return found;
+  };
   const probability = (name: 'hail' | 'wind' | 'tor', property: string) => {
-    const percent = decimal(models[`prob${name}`]?.PROB) ?? decimal(properties[property]);
+    const percent = number(`prob${name}`, models[`prob${name}`]?.PROB) ?? number(property, properties[property]);
     if (percent !== null && (percent < 0 || percent > 100)) throw bad(`has Prob${name} ${percent}, expected 0 to 100`);
     return percent === null ? null : percent / 100;
   };
+  /** Number that cannot be negative; -999 and the like mean missing. */
+  const amount = (name: string) => {
+    const value = number(name, properties[name]);
+    const highest = HIGHEST[name] ?? Number.POSITIVE_INFINITY;
+    if (value !== null && value > highest) throw bad(`has ${name} ${value}, expected at most ${highest}`);
+    return value === null || value < 0 ? null : value;
+  };
+  const size_px = amount('SIZE');
+  if (model === 'probsevere-2') refuseOtherText(models, properties, bad);
   const prob_hail = probability('hail', 'ProbHail');
   if (prob_hail === null) throw bad('has no hail probability, expected models.probhail.PROB or ProbHail');
   const rings = geometry.coordinates.map((ring, index) =>
     orient(close(ring.map(([lon, lat]) => [lon, lat])), index === 0),
   );
+  const extent = Math.max(...[0, 1].map((axis) => extentOf(rings[0] as Ring, axis as 0 | 1)));
+  if (extent > MAX_EXTENT_DEG)
+    throw bad(`has a polygon of ${extent.toFixed(2)} degrees, expected at most ${MAX_EXTENT_DEG}`);
   const [lon, lat] = centroid(rings[0] as Ring);
   return {
     valid_time,
@@ -125,17 +195,17 @@ function readObject(
     prob_hail,
     prob_wind: probability('wind', 'ProbWind'),
     prob_tornado: probability('tor', 'ProbTor'),
-    mesh_mm: scaled(amount(properties.MESH), MM_PER_INCH),
-    vil_density_g_m3: amount(properties.VIL_DENSITY),
-    mucape_j_kg: amount(properties.MUCAPE),
-    effective_shear_kt: amount(properties.EBSHEAR),
-    melting_level_km: scaled(amount(properties.WETBULB_0C_HGT), METRES_PER_FOOT),
-    flash_rate_per_min: amount(properties.FLASH_RATE),
-    size_px: wholeAmount(properties.SIZE),
-    ...readMotion(decimal(properties.MOTION_EAST), decimal(properties.MOTION_SOUTH)),
+    mesh_mm: scaled(amount('MESH'), MM_PER_INCH),
+    vil_density_g_m3: amount('VIL_DENSITY'),
+    mucape_j_kg: amount('MUCAPE'),
+    effective_shear_kt: amount('EBSHEAR'),
+    melting_level_km: scaled(amount('WETBULB_0C_HGT'), METRES_PER_FOOT),
+    flash_rate_per_min: amount('FLASH_RATE'),
+    size_px: Number.isInteger(size_px) ? size_px : null,
+    ...readMotion(number('MOTION_EAST', properties.MOTION_EAST), number('MOTION_SOUTH', properties.MOTION_SOUTH)),
     flag_distrusted: String(models.probhail?.LINE02 ?? '')
       .trimEnd()
-      .endsWith('(flagged)'),
+      .endsWith(FLAGGED),
     model,
     geometry: `POLYGON (${rings.map((ring) => `(${ring.map((point) => point.join(' ')).join(', ')})`).join(', ')})`,
   };
@@ -144,18 +214,27 @@ function readObject(
 /** Number in plain decimal text, as every property of the feed is written; null for anything else. */
 function decimal(value: unknown): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
-  return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : null;
+  return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : null;
 }
 
-/** Number that cannot be negative; -999 and the like mean missing. */
-function amount(value: unknown): number | null {
-  const number = decimal(value);
-  return number === null || number < 0 ? null : number;
-}
-
-function wholeAmount(value: unknown): number | null {
-  const number = amount(value);
-  return Number.isInteger(number) ? number : null;
+/**
+ * Version 2 writes each probability and the MESH twice, as a number and in the text for display: all 2,030 real objects
+ * agree. Where they do not, one of the two is damaged.
+ */
+function refuseOtherText(models: Feature['models'], properties: Feature['properties'], bad: Refusal): void {
+  for (const [name, label] of [
+    ['probhail', 'ProbHail'],
+    ['probwind', 'ProbWind'],
+    ['probtor', 'ProbTor'],
+  ] as const) {
+    const { PROB, LINE01 } = models[name] ?? {};
+    if (LINE01 !== undefined && LINE01 !== `${label}: ${PROB}%`)
+      throw bad(`has ${name} ${quoted(PROB)} and the text ${quoted(LINE01)}, expected the same`);
+  }
+  const text = models.probhail?.LINE02;
+  const mesh = `- MESH: ${properties.MESH} in.`;
+  if (text !== undefined && text !== mesh && text !== `${mesh} ${FLAGGED}`)
+    throw bad(`has MESH ${quoted(properties.MESH)} and the text ${quoted(text)}, expected the same`);
 }
 
 /** Unit conversion, freed of binary noise: the feed has at most two decimals, the factors four. */
@@ -198,6 +277,11 @@ function moments(ring: Ring): { area: number; x: number; y: number } {
     sum.y += (ay + by) * cross;
   }
   return sum;
+}
+
+function extentOf(ring: Ring, axis: 0 | 1): number {
+  const values = ring.map((point) => point[axis]);
+  return Math.max(...values) - Math.min(...values);
 }
 
 /** Centroid of the area of a ring; the mean of its points when it has no area. */

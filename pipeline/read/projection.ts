@@ -6,8 +6,13 @@ export interface LatLonGrid {
   readonly template: 0;
   readonly la1: number;
   readonly lo1: number;
+  /** Last point; real files round it. */
+  readonly la2: number;
+  readonly lo2: number;
   readonly di: number;
   readonly dj: number;
+  /** Whether the resolution flags say that both steps are given. */
+  readonly is_step_given: boolean;
 }
 
 /** Lambert conformal grid of template 3.30; degrees and metres. */
@@ -69,6 +74,8 @@ export function readGridDefinition(section: Section): GridDefinition {
 }
 
 const MISSING = 0xffffffff;
+/** Resolution flags of code table 3.3: steps along rows, and from row to row. */
+const STEPS_GIVEN = 0x30;
 
 function readLatLon(section: Section, columns: number, rows: number): LatLonGrid {
   const basic = unsigned(section, 39, 4);
@@ -77,13 +84,15 @@ function readLatLon(section: Section, columns: number, rows: number): LatLonGrid
   const degrees = (octet: number) => signed(section, octet, 4) / perDegree;
   const la1 = degrees(47);
   const lo1 = degrees(51);
+  const [la2, lo2] = [degrees(56), degrees(60)];
   // The last point is rounded in real files, so it serves only where the step is not given.
   const step = (octet: number, span: number, count: number) =>
     unsigned(section, octet, 4) === MISSING ? span / Math.max(1, count - 1) : unsigned(section, octet, 4) / perDegree;
-  const di = step(64, wrap360(degrees(60) - lo1), columns);
-  const dj = step(68, Math.abs(degrees(56) - la1), rows);
+  const di = step(64, wrap360(lo2 - lo1), columns);
+  const dj = step(68, Math.abs(la2 - la1), rows);
   if (Math.abs(la1) > 90) throw refuse(section, `first latitude ${la1}, expected -90 to 90`);
-  return { template: 0, la1, lo1, di, dj };
+  const is_step_given = (unsigned(section, 55, 1) & STEPS_GIVEN) === STEPS_GIVEN;
+  return { template: 0, la1, lo1, la2, lo2, di, dj, is_step_given };
 }
 
 function readLambert(section: Section): LambertGrid {

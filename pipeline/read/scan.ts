@@ -1,6 +1,6 @@
 import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
 import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
-import { stormDate, timestamp } from '../../schemas/time.ts';
+import { stormDate } from '../../schemas/time.ts';
 import { BadInput, PROVENANCE_STAGE } from '../error.ts';
 import {
   COMPANION_PRODUCTS,
@@ -14,7 +14,7 @@ import {
 import { readBounded } from './file.ts';
 import { MAX_UNZIPPED_BYTES } from './gunzip.ts';
 import { hailField, readGrid, sampleAtPixels } from './mrms.ts';
-import { type FileObject, MAX_PROBSEVERE_BYTES, readProbSevere } from './probsevere.ts';
+import { type FileObject, MAX_PROBSEVERE_BYTES, type ProbSevereFile, readProbSevere } from './probsevere.ts';
 import { uncoveredBlocks } from './uncovered.ts';
 
 /**
@@ -27,15 +27,22 @@ const MAX_ECHO_PX = 490_000;
 const MAX_GROWN_PX = 150_000;
 const MAX_DETECTION_PX = 50_000;
 
-/** Paths of the raw files of one scan. */
+/** A raw file and the observation time in its name, epoch milliseconds: what the file says of itself must agree with it. */
+export interface NamedFile {
+  readonly location: string;
+  readonly time_ms: number;
+}
+
+/** Raw files of one scan. */
 export interface ScanFiles {
   /** Epoch milliseconds; the MESH file must carry the same time. */
   readonly scan_time: number;
+  /** Path of the MESH file. */
   readonly mesh: string;
-  readonly companions: Readonly<Partial<Record<Companion, string>>>;
-  readonly probsevere: string | null;
+  readonly companions: Readonly<Partial<Record<Companion, NamedFile>>>;
+  readonly probsevere: NamedFile | null;
   /** The ProbSevere file before that one: tells which objects were only carried over. */
-  readonly previous_probsevere: string | null;
+  readonly previous_probsevere: NamedFile | null;
   /** Hour at which a storm date begins; 0 unless given. */
   readonly storm_day_start_hour?: number;
 }
@@ -44,16 +51,14 @@ export interface ScanFiles {
  * Everything the stages need of one scan, from its files.
  *
  * Throws BadInput whose subject is the path of the file that cannot be used: damaged, another product than its role
- * asks for, another time than the scan's, simulated beside observed, or more hail than any scan can have. `onCompanion` is
+ * asks for, another time than its name says, simulated beside observed, or more hail than any scan can have. `onCompanion` is
  * called with each companion's grid while it is in memory, and with its path; what it throws is thrown.
  */
 export async function readScan(
   files: ScanFiles,
   onCompanion: (companion: Companion, grid: Grid, path: string) => void = () => {},
 ): Promise<ScanInput> {
-  const mesh = await readProduct(files.mesh, 'MESH');
-  if (mesh.scan_time !== files.scan_time)
-    throw new BadInput('read', files.mesh, `time ${timestamp(mesh.scan_time)}, expected ${timestamp(files.scan_time)}`);
+  const mesh = await readProduct({ location: files.mesh, time_ms: files.scan_time }, 'MESH');
   const field = hailField(mesh, files.mesh, MAX_ECHO_PX);
   refuseTooMuchHail(field, files.mesh);
   const companions: { -readonly [Name in keyof CompanionValues]: CompanionValues[Name] } = {
@@ -65,12 +70,12 @@ export async function readScan(
   };
   const products = [mesh.product];
   for (const companion of COMPANIONS) {
-    const path = files.companions[companion];
-    if (path === undefined) continue;
-    const grid = await readProduct(path, COMPANION_PRODUCTS[companion]);
-    refuseMixture(path, grid.simulated, mesh.simulated);
+    const file = files.companions[companion];
+    if (file === undefined) continue;
+    const grid = await readProduct(file, COMPANION_PRODUCTS[companion]);
+    refuseMixture(file.location, grid.simulated, mesh.simulated);
     companions[companion] = sampleAtPixels(grid, field);
-    onCompanion(companion, grid, path);
+    onCompanion(companion, grid, file.location);
     products.push(grid.product);
   }
   const probsevere = await readObjects(files, mesh.simulated);
@@ -86,10 +91,8 @@ export async function readScan(
   };
 }
 
-async function readProduct(path: string, product: string): Promise<Grid> {
-  const grid = readGrid(await readBounded(path, MAX_UNZIPPED_BYTES), path);
-  if (grid.product !== product) throw new BadInput('read', path, `product ${grid.product}, expected ${product}`);
-  return grid;
+async function readProduct({ location, time_ms }: NamedFile, product: string): Promise<Grid> {
+  return readGrid(await readBounded(location, MAX_UNZIPPED_BYTES), location, { product, time_ms });
 }
 
 function refuseTooMuchHail({ tenths }: HailField, path: string): void {
@@ -118,12 +121,16 @@ function refuseMixture(path: string, simulated: boolean, expected: boolean): voi
     );
 }
 
+async function readObjectFile({ location, time_ms }: NamedFile): Promise<ProbSevereFile> {
+  return readProbSevere(await readBounded(location, MAX_PROBSEVERE_BYTES), location, time_ms);
+}
+
 /** Objects of the scan's ProbSevere file, marked stale where polygon and MESH repeat the file before; null without a file. */
 async function readObjects(files: ScanFiles, simulated: boolean): Promise<ProbSevereObject[] | null> {
   if (files.probsevere === null) return null;
-  const file = readProbSevere(await readBounded(files.probsevere, MAX_PROBSEVERE_BYTES), files.probsevere);
-  refuseMixture(files.probsevere, file.simulated, simulated);
-  const before = files.previous_probsevere === null ? [] : await readPrevious(files.previous_probsevere);
+  const file = await readObjectFile(files.probsevere);
+  refuseMixture(files.probsevere.location, file.simulated, simulated);
+  const before = files.previous_probsevere === null ? [] : (await readObjectFile(files.previous_probsevere)).objects;
   const seen = new Set(before.map(appearance));
   const storm_date = stormDate(files.scan_time, files.storm_day_start_hour ?? 0);
   return file.objects.map((object) => ({
@@ -132,10 +139,6 @@ async function readObjects(files: ScanFiles, simulated: boolean): Promise<ProbSe
     scan_time: files.scan_time,
     flag_stale: seen.has(appearance(object)),
   }));
-}
-
-async function readPrevious(path: string): Promise<readonly FileObject[]> {
-  return readProbSevere(await readBounded(path, MAX_PROBSEVERE_BYTES), path).objects;
 }
 
 function appearance(object: FileObject): string {

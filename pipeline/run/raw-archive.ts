@@ -168,10 +168,14 @@ function otherProvenance(provenance: Provenance): Provenance {
 }
 
 /** Provenance of a file that came before any scan of its date, as read from its content. */
-async function provenanceByContent({ location, product }: SourceFile): Promise<Provenance> {
+async function provenanceByContent({ location, product, time_ms }: SourceFile): Promise<Provenance> {
   try {
-    const read = product === PROBSEVERE_PRODUCT ? readProbSevere : readGrid;
-    return read(await readBounded(location, MAX_UNZIPPED_BYTES), location).simulated ? 'simulated' : 'observed';
+    const bytes = await readBounded(location, MAX_UNZIPPED_BYTES);
+    const { simulated } =
+      product === PROBSEVERE_PRODUCT
+        ? readProbSevere(bytes, location, time_ms)
+        : readGrid(bytes, location, { product, time_ms });
+    return simulated ? 'simulated' : 'observed';
   } catch (error) {
     // It is put aside once a scan wants it; until then it is kept as it was delivered.
     if (error instanceof BadInput) return 'observed';

@@ -1,6 +1,6 @@
 import { BadInput, Unreadable } from '../error.ts';
 import type { ScanInput } from '../grid.ts';
-import type { ScanFiles } from '../read/scan.ts';
+import type { NamedFile, ScanFiles } from '../read/scan.ts';
 import type { SourceFile } from '../sources/names.ts';
 import type { Pile } from '../sources/pile.ts';
 import { filesOf, type ScanPlan } from '../sources/plan.ts';
@@ -85,9 +85,13 @@ function scanFiles(scan: ScanPlan, storm_day_start_hour: number): ScanFiles {
   return {
     scan_time: scan.scan_time,
     mesh: scan.mesh.location,
-    companions: Object.fromEntries(Object.entries(scan.companions).map(([name, file]) => [name, file.location])),
-    probsevere: scan.probsevere?.location ?? null,
-    previous_probsevere: scan.previous_probsevere?.location ?? null,
+    companions: Object.fromEntries(Object.entries(scan.companions).map(([name, file]) => [name, named(file)])),
+    probsevere: scan.probsevere && named(scan.probsevere),
+    previous_probsevere: scan.previous_probsevere && named(scan.previous_probsevere),
     storm_day_start_hour,
   };
+}
+
+function named({ location, time_ms }: SourceFile): NamedFile {
+  return { location, time_ms };
 }

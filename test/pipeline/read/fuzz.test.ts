@@ -77,7 +77,7 @@ async function fuzz(
 }
 
 const random = seededRandom(1);
-const VALUES = Array.from({ length: 120 }, (_, i) => (i % 10 < 6 ? 20 : Math.floor(20 + 200 * random())));
+const VALUES = Array.from({ length: 120 }, (_, i) => (i % 10 < 6 ? 20 : Math.floor(30 + 190 * random())));
 const GAPS = VALUES.map((value, i) => (i % 9 === 0 ? MISSING : value));
 const GRID = { columns: 12, rows: 10 };
 

@@ -50,11 +50,15 @@ for (const [title, file, reason] of [
     /expected a window of the 0.01 degree lattice/,
   ],
   ['pixels beyond the lattice', made(VALUES, { west: -60.02 }), /expected a window of the 0.01 degree lattice/],
-  ['values that are no tenths', made([1.25, 0, 0, 0, 0, 0]), /value 1.25 at row 0, column 0, expected tenths from -3/],
+  [
+    'values that are no tenths',
+    made([1.25, 0, 0, 0, 0, 0]),
+    /value 1.25 at row 0, column 0, expected tenths, -3, -1 or 0 to 250 mm/,
+  ],
   [
     'a value below the sentinels',
     made([0, 0, 0, 0, -999, 0]),
-    /value -999 at row 1, column 1, expected tenths from -3/,
+    /value -999 at row 1, column 1, expected tenths, -3, -1 or 0 to 250 mm/,
   ],
   ['no header', Buffer.from('not a tiff'), /tiff has no header/],
   [

@@ -36,15 +36,17 @@ export interface GridOptions {
   readonly scanning_mode?: number;
 }
 
-/** Section 3, template 3.0. By default a corner of the CONUS lattice. */
+/** Section 3, template 3.0, with the last point that the scanning mode gives. By default a corner of the CONUS lattice. */
 export function latLonSection(options: GridOptions): number[] {
   const { columns, rows, la1 = 54_995_000, lo1 = 230_005_000, step = 10_000, scanning_mode = 0 } = options;
+  const la2 = la1 - ((scanning_mode & 0x40) === 0 ? step : -step) * (rows - 1);
+  const lo2 = lo1 + ((scanning_mode & 0x80) === 0 ? step : -step) * (columns - 1);
   return section(3, [
     ...[0, ...octets(columns * rows, 4), 0, 0, 0, 0],
     ...[2, 0, ...octets(0, 4), 0, ...octets(0, 4), 0, ...octets(0, 4)],
     ...[...octets(columns, 4), ...octets(rows, 4), ...octets(0, 4), ...octets(0xffffffff, 4)],
-    ...[...signMagnitude(la1, 4), ...signMagnitude(lo1, 4), 48, ...signMagnitude(la1 - step * (rows - 1), 4)],
-    ...[...signMagnitude(lo1 + step * (columns - 1), 4), ...octets(step, 4), ...octets(step, 4), scanning_mode],
+    ...[...signMagnitude(la1, 4), ...signMagnitude(lo1, 4), 48, ...signMagnitude(la2, 4)],
+    ...[...signMagnitude(lo2, 4), ...octets(step, 4), ...octets(step, 4), scanning_mode],
   ]);
 }
 
@@ -66,9 +68,11 @@ export interface Packed {
 }
 
 export function simplePacking(values: readonly number[], bits: number, law: Law = {}): Packed {
+  // Large fields of whole octets need no strings.
+  const packed = bits === 16 ? values.flatMap((value) => [value >> 8, value & 0xff]) : undefined;
   return {
     representation: section(5, [...octets(values.length, 4), 0, 0, ...lawOctets(law, bits)]),
-    data: section(7, bitString(values.map((value) => [value, bits]))),
+    data: section(7, packed ?? bitString(values.map((value) => [value, bits]))),
   };
 }
 

@@ -3,11 +3,13 @@ import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { BadInput } from '../../../pipeline/error.ts';
 import { type Grid, sampleGrid, tenthsAt } from '../../../pipeline/grid.ts';
-import { hailField, PRODUCTS, readGrid, sampleAtPixels } from '../../../pipeline/read/mrms.ts';
+import { hailField, readGrid, sampleAtPixels } from '../../../pipeline/read/mrms.ts';
+import { PRODUCTS } from '../../../pipeline/read/products.ts';
 import { draw } from '../../support/data/draw.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import {
   complexPacking,
+  constantPacking,
   floatPacking,
   gribFile,
   type latLonSection,
@@ -102,6 +104,10 @@ test('complex packing serves as well as png', (t) => {
 const tiny = (grid: Parameters<typeof latLonSection>[0], product?: ProductOptions) =>
   gribFile(simplePacking(Array(grid.columns * grid.rows).fill(20), 8), grid, product);
 
+/** A file of two pixels: covered and dry, and a value in mm. */
+const valued = (mm: number) =>
+  gribFile(simplePacking([-10 + 9990, 10 * mm + 9990], 16, { reference: -9990 }), { columns: 2, rows: 1 });
+
 for (const [title, file, reason] of [
   [
     'a model parameter',
@@ -131,6 +137,25 @@ for (const [title, file, reason] of [
     /leaves the 3500 x 7000 lattice/,
   ],
   ['two fields', Buffer.concat([tiny({ columns: 1, rows: 1 }), tiny({ columns: 1, rows: 1 })]), /2 fields, expected 1/],
+  [
+    'a value that is no sentinel and out of range',
+    valued(-999),
+    /value -999 at row 0, column 1 .* expected -3, -1 or 0 to 250 mm/,
+  ],
+  ['a value between the sentinels', valued(-0.3), /value -0.3 at row 0, column 1 .* expected -3, -1 or 0 to 250 mm/],
+  [
+    'columns one after the other',
+    tiny({ columns: 2, rows: 2, scanning_mode: 0x20 }),
+    /section 3: scanning mode 32, expected/,
+  ],
+  [
+    '0 bits and a data section that holds values',
+    gribFile(
+      { ...simplePacking([20, 20], 8), representation: constantPacking(2, {}).representation },
+      { columns: 2, rows: 1 },
+    ),
+    /section 7: 2 bytes of values of 0 bits, expected none/,
+  ],
   ['floats', gribFile(floatPacking([1, 2]), { columns: 2, rows: 1 }), /section 7: floats, expected packed integers/],
   [
     'points left out by a bitmap',
@@ -244,7 +269,7 @@ sharedTest('numbers, units and sentinels of the products are those of the table 
   for (const { name, category, number, no_coverage, nothing } of PRODUCTS) {
     const row = table.get(`${category}/${number}`);
     t.is(plain(name), plain(row?.name ?? ''));
-    t.is(no_coverage, row?.no_coverage ?? null, name);
+    t.is<number | undefined, number | undefined>(no_coverage, row?.no_coverage, name);
     // Rain products never use the "missing" of the table: no rain is a real 0.
     t.is(nothing, category === 6 ? null : (row?.missing ?? null), name);
   }

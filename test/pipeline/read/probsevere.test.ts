@@ -55,6 +55,13 @@ function made({ top, properties, models, ring = SQUARE }: Made = {}): Buffer {
   );
 }
 
+/** A file of two objects, in one of which a bit of a key has flipped. */
+function uneven(): Buffer {
+  const { features } = JSON.parse(made({ models: { probhail: { PROB: '12' } } }).toString()) as { features: object[] };
+  const text = made({ top: { features: [features[0], features[0]] } }).toString();
+  return Buffer.from(text.replace('"MESH"', '"MDSH"'));
+}
+
 function only(file: Made): FileObject {
   return readProbSevere(made(file), 'x').objects[0] as FileObject;
 }
@@ -98,7 +105,7 @@ for (const [east, south, speed_kmh, direction_deg] of [
 for (const [title, properties] of [
   ['faster than 40 m/s', { MOTION_EAST: '40.1', MOTION_SOUTH: '0' }],
   ['that is absent', { MOTION_EAST: undefined }],
-  ['that is no number', { MOTION_SOUTH: 'N/A' }],
+  ['that is not available', { MOTION_SOUTH: 'N/A' }],
 ] as const)
   test(`motion ${title} is unknown, never 0`, (t) => {
     const { speed_kmh, direction_deg } = only({ properties });
@@ -110,8 +117,9 @@ test('a storm that stands still has a speed and no direction', (t) => {
   t.deepEqual([speed_kmh, direction_deg], [0, null]);
 });
 
-test('fields that are absent, no number or -999 are null', (t) => {
+test('fields that are absent, not available or -999 are null', (t) => {
   const object = only({
+    models: { probhail: { PROB: '12' } },
     properties: { MESH: undefined, MUCAPE: '-999', SIZE: '12.5', FLASH_RATE: 'N/A', VIL_DENSITY: '' },
   });
   t.deepEqual(
@@ -136,7 +144,7 @@ test('the probability of the model goes before that of the properties', (t) => {
 });
 
 test('"(flagged)" at the end of the MESH line means that the model distrusts it', (t) => {
-  t.true(only({ models: { probhail: { PROB: '0', LINE02: '- MESH: 0.53 in. (flagged)' } } }).flag_distrusted);
+  t.true(only({ models: { probhail: { PROB: '0', LINE02: '- MESH: 0.25 in. (flagged)' } } }).flag_distrusted);
 });
 
 test('clockwise rings are turned round, counter-clockwise ones stay', (t) => {
@@ -147,15 +155,15 @@ test('clockwise rings are turned round, counter-clockwise ones stay', (t) => {
 
 test('a ring that touches itself is kept', (t) => {
   const bow = [
-    [0, 0],
-    [0, 2],
-    [1, 1],
-    [2, 2],
-    [2, 0],
-    [1, 1],
-    [0, 0],
+    [-96, 38],
+    [-96, 40],
+    [-95, 39],
+    [-94, 40],
+    [-94, 38],
+    [-95, 39],
+    [-96, 38],
   ];
-  t.regex(only({ ring: bow }).geometry, /^POLYGON \(\(0 0, 1 1, 2 0/);
+  t.regex(only({ ring: bow }).geometry, /^POLYGON \(\(-96 38, -95 39, -94 38/);
 });
 
 test('an open ring is closed', (t) => {
@@ -191,24 +199,61 @@ for (const [title, file, reason] of [
     'with a ring of two points',
     made({
       ring: [
-        [0, 0],
-        [1, 1],
+        [-96, 38],
+        [-95, 39],
       ],
     }),
     /feature 1 geometry\.coordinates\.0: /,
   ],
   [
-    'with a position off the earth',
+    'with a position off the lattice',
     made({
       ring: [
-        [0, 0],
-        [0, 91],
-        [1, 1],
-        [0, 0],
+        [-96, 38],
+        [-96, 56],
+        [-95, 38],
+        [-96, 38],
       ],
     }),
     /feature 1 geometry\.coordinates\.0\.1\.1: /,
   ],
+  [
+    'with a position of three numbers',
+    made({ ring: [[-96, 3, 38], ...SQUARE.slice(1)] }),
+    /feature 1 geometry\.coordinates\.0\.0: /,
+  ],
+  [
+    'with a polygon of a whole region',
+    made({ ring: SQUARE.map(([lon = 0, lat]) => [lon === -96 ? -106 : lon, lat]) }),
+    /feature 1 has a polygon of 11.00 degrees, expected at most 5/,
+  ],
+  [
+    'with a value that is no number',
+    made({ properties: { MUCAPE: '4b5' } }),
+    /feature 1 has MUCAPE '4b5', expected a n/,
+  ],
+  ['with a padded value', made({ properties: { SIZE: '5 ' } }), /feature 1 has SIZE '5', expected a number/],
+  [
+    'with a probability that is no number',
+    made({ models: { probhail: { PROB: '12' }, probwind: { PROB: 'r' } } }),
+    /feature 1 has probwind 'r', expected a number/,
+  ],
+  [
+    'with a value out of range',
+    made({ properties: { FLASH_RATE: '90010' } }),
+    /has FLASH_RATE 90010, expected at most/,
+  ],
+  [
+    'with a MESH that its display text does not repeat',
+    made({ properties: { MESH: '4.25' } }),
+    /feature 1 has MESH '4.25' and the text '- MESH: 0.25 in.', expected the same/,
+  ],
+  [
+    'with a probability that its display text does not repeat',
+    made({ models: { probhail: { PROB: '52', LINE01: 'ProbHail: 12%' } } }),
+    /feature 1 has probhail '52' and the text 'ProbHail: 12%', expected the same/,
+  ],
+  ['with a damaged key in one of its objects', uneven(), /MESH in 1 of 2 objects, expected all or none/],
   [
     'with a position that is text',
     made({

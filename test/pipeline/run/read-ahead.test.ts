@@ -15,7 +15,7 @@ function reading(files: readonly SourceFile[], bad: readonly SourceFile[], failu
   const aside: string[] = [];
   const refused = new Set(bad.map((file) => file.location));
   const read = async (wanted: ScanFiles): Promise<ScanInput> => {
-    const paths = [wanted.mesh, ...Object.values(wanted.companions)];
+    const paths = [wanted.mesh, ...Object.values(wanted.companions).map(({ location }) => location)];
     asked.push(
       paths
         .map((path) => path.slice(path.lastIndexOf('/') + 1).replace(/^MRMS_(\w+?)_00.50_\d+-(\d{4}).*/, '$1 $2'))

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
-import { PRODUCTS } from '../../../pipeline/read/mrms.ts';
+import { PRODUCTS } from '../../../pipeline/read/products.ts';
 import { freezingLevelKm, hailDayFreezingLevelKm } from '../../../schemas/reference/freezing-level.ts';
 import { MRMS_PRODUCTS } from '../../../schemas/reference/mrms-products.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
@@ -92,7 +92,7 @@ test('a month that does not exist is refused', (t) => {
 test('what no measurement is in the products we read is that of the table, but for rain, which has no other value than 0', (t) => {
   for (const { name, category, number, no_coverage, nothing } of PRODUCTS) {
     const row = MRMS_PRODUCTS.find((one) => one.category === category && one.number === number);
-    t.is(no_coverage, row?.no_coverage ?? null, name);
+    t.is<number | undefined, number | undefined>(no_coverage, row?.no_coverage, name);
     t.is(nothing, category === 6 ? null : (row?.missing ?? null), name);
   }
 });

@@ -189,7 +189,7 @@ function clockOf(time_ms: number): [number, number, number, number, number, numb
 }
 
 for (const [title, make, reason] of [
-  ['hail on the whole lattice', everywhere, /more than 490000 pixels above 0/],
+  ['hail on the whole lattice', everywhere, /value 30 in a corner of the lattice, expected -3, no coverage/],
   ['a thousand and one storm cells', crowded, /1001 storm cells, expected at most 1000/],
 ] as const)
   test(`a scan with ${title} costs nothing else: it is put aside with its reason, and the rest is published`, async (t) => {
@@ -205,6 +205,51 @@ for (const [title, make, reason] of [
     sameContent(t, await logicalContent(root), await contentOf(without(scans, 3)));
     t.deepEqual(await faultsOf(root), []);
   });
+
+/** A raw file in which one bit of an octet of a section has flipped. */
+async function flipped(folder: string, file: SourceFile, section: number, octet: number, bit: number) {
+  const message = gunzipSync(await fs.readFile(file.location));
+  let at = 16;
+  while (message[at + 4] !== section) at += message.readUInt32BE(at);
+  message[at + octet - 1] = (message[at + octet - 1] as number) ^ (1 << bit);
+  return altered(folder, file, gzipSync(message));
+}
+
+for (const [title, section, octet, bit, reason] of [
+  [
+    'the sign of the reference value',
+    5,
+    12,
+    7,
+    /value .* expected -3, -1 or 0 to 250 mm|no pixel of 8100 has the value -1/,
+  ],
+  ['the reference value', 5, 13, 5, /value .* expected -3, -1 or 0 to 250 mm/],
+  ['the scanning mode', 3, 72, 5, /scanning mode 32, expected 0, 64, 128, 192/],
+  ['the direction of the rows', 3, 72, 6, /last point .* contradicts first point|leaves the 3500 x 7000 lattice/],
+] as const)
+  test(`a bit flips in ${title} of one MESH file: it is rejected with its reason, and the other scans are as without it`, async (t) => {
+    const scans = await aroundMidnight();
+    const bad = scans[3] as RawScan;
+    const poisoned = await flipped(await scratch(t, 'poisoned'), bad.files[0] as SourceFile, section, octet, bit);
+    const root = await scratch(t);
+    const run = await ingest(root, [...filesOf(without(scans, 3)), poisoned, ...bad.files.slice(1)]);
+    t.deepEqual([run.scans, run.rejected.length], [scans.length - 1, 1]);
+    t.regex(run.rejected[0]?.reason ?? '', reason);
+    sameContent(t, await logicalContent(root), await contentOf(without(scans, 3)));
+  });
+
+test('a bit flips in a companion: it is rejected with its reason, and its scan is as without it', async (t) => {
+  const scans = await aroundMidnight();
+  const bad = scans[3] as RawScan;
+  const vil = bad.files.find(({ product }) => product === 'VIL') as SourceFile;
+  const poisoned = await flipped(await scratch(t, 'poisoned'), vil, 5, 19, 1);
+  const others = filesOf(scans).filter((file) => file !== vil);
+  const root = await scratch(t);
+  const run = await ingest(root, [...others, poisoned]);
+  t.deepEqual([run.scans, run.rejected.length], [scans.length, 1]);
+  t.regex(run.rejected[0]?.reason ?? '', /value .* expected -3, -1 or 0 to 500 kg\/m2/);
+  sameContent(t, await logicalContent(root), await contentOfFiles(others));
+});
 
 /** A raw file with a byte of its gzip head changed or with other content, that was written at a time. */
 async function rewritten(t: Parameters<typeof scratch>[0], file: SourceFile, content: Uint8Array, time_ms: number) {

@@ -1,0 +1,63 @@
+import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { BadInput } from '../error.ts';
+import { type Grid, gridValue } from '../grid.ts';
+import { forEachRun } from './packed-runs.ts';
+import { isProductValue, type Product, productValueWords, quietValue } from './products.ts';
+
+/** Pixels of a window that rain, or the hail of a day, does not fill: ten by ten degrees. Widespread rain fills smaller windows. */
+const QUIET_WINDOW_PX = 1_000_000;
+/** The same for the hail of one scan: 30 by 30 km. */
+const QUIET_HAIL_WINDOW_PX = 900;
+const HAIL_OF_ONE_SCAN: readonly string[] = ['MESH', 'POSH', 'SHI'];
+
+/**
+ * Refuses a grid whose values cannot be those of its product: a wrong reference, scale or width of the packed numbers
+ * shifts all values, and nothing else in the file says so. What every MRMS grid satisfies, whatever its packing:
+ * - each value is a sentinel of the product or lies within its range;
+ * - the corners of the full lattice have no coverage (the nearest radars are more than 480 km away);
+ * - a window that weather cannot fill has a pixel with nothing in it, if it has any coverage.
+ * Throws BadInput, about `subject`, with the value found and those expected.
+ */
+export function checkGridValues(grid: Grid, product: Product, subject: string): void {
+  const { window, packed } = grid;
+  const bad = (reason: string) => new BadInput('read', subject, reason);
+  const quiet = quietValue(product);
+  let isCovered = false;
+  let isQuiet = false;
+  const check = (x: number) => {
+    const value = gridValue(grid, x);
+    if (!isProductValue(product, value)) {
+      const at = packed.indexOf(x);
+      const place = `row ${window.row0 + Math.floor(at / window.cols)}, column ${window.col0 + (at % window.cols)}`;
+      throw bad(`value ${value} at ${place} of the lattice, expected ${productValueWords(product)}`);
+    }
+    if (value === quiet) isQuiet = true;
+    if (value !== product.no_coverage) isCovered = true;
+  };
+  forEachDistinct(packed, check);
+  if (window.rows === LATTICE.rows && window.cols === LATTICE.cols) {
+    const last = packed.length - 1;
+    for (const at of [0, window.cols - 1, last - window.cols + 1, last]) {
+      const value = gridValue(grid, packed[at]);
+      if (value !== product.no_coverage)
+        throw bad(`value ${value} in a corner of the lattice, expected ${product.no_coverage}, no coverage`);
+    }
+  }
+  const quiet_px = HAIL_OF_ONE_SCAN.includes(product.name) ? QUIET_HAIL_WINDOW_PX : QUIET_WINDOW_PX;
+  if (isCovered && !isQuiet && packed.length >= quiet_px)
+    throw bad(`no pixel of ${packed.length} has the value ${quiet}, expected some with nothing to see`);
+}
+
+/** Calls back with each packed number at least once; numbers of 8 and 16 bits once. */
+function forEachDistinct(packed: Grid['packed'], visit: (x: number) => void): void {
+  const perWord = 4 / packed.BYTES_PER_ELEMENT;
+  if (packed instanceof Uint32Array) {
+    forEachRun(packed, (from) => visit(packed[from]));
+    return;
+  }
+  const seen = new Uint8Array(2 ** (8 * packed.BYTES_PER_ELEMENT));
+  forEachRun(packed, (from, to) => {
+    for (let i = from; i < to && i < from + perWord; i++) seen[packed[i]] = 1;
+  });
+  for (let x = 0; x < seen.length; x++) if (seen[x] === 1) visit(x);
+}

@@ -1,0 +1,91 @@
+/** One MRMS product: its name in the public bucket, its numbers under discipline 209, and which values its grids may hold. */
+export interface Product {
+  readonly name: string;
+  readonly category: number;
+  readonly number: number;
+  readonly unit: string;
+  /** "No radar covers this pixel". */
+  readonly no_coverage: number;
+  /** "Covered, nothing there"; null when the product has none. */
+  readonly nothing: number | null;
+  /** What "covered, nothing there" amounts to; NaN where nothing has no value, as for heights and reflectivity. */
+  readonly nothing_as: number;
+  /** Lowest and highest value that is a measurement. */
+  readonly low: number;
+  readonly high: number;
+}
+
+const NO_VALUE = Number.NaN;
+
+/**
+ * The products we read. Numbers, units and sentinels are NOAA's (UserTable_MRMS, version 12.2); that rain products have
+ * no "nothing" sentinel but real zeros was measured on files. Ranges are wider than nature, so that only a damaged file
+ * leaves them. Largest values in real files: MESH 82.8 mm, VIL 53.1 kg/m2, echo top 19 km (the mosaic ends there),
+ * reflectivity -25 to 67.5 dBZ, rain rate 155 mm/h, correlation 0.94 to 1.05. A MESH of 250 mm is the index of a column
+ * of 80 dBZ; records of hail on the ground end at 203 mm.
+ */
+export const PRODUCTS: readonly Product[] = (
+  [
+    // name, category, number, unit, no coverage, nothing, nothing as, lowest, highest
+    ['MergedAzShear_0-2kmAGL', 3, 0, '0.001/s', 0, 0, NO_VALUE, -200, 200],
+    ['SHI', 3, 26, 'J/m/s', -3, -1, 0, 0, 10_000],
+    ['POSH', 3, 27, '%', -3, -1, 0, 0, 100],
+    ['MESH', 3, 28, 'mm', -3, -1, 0, 0, 250],
+    ['MESH_Max_30min', 3, 29, 'mm', -3, -1, 0, 0, 250],
+    ['MESH_Max_60min', 3, 30, 'mm', -3, -1, 0, 0, 250],
+    ['MESH_Max_120min', 3, 31, 'mm', -3, -1, 0, 0, 250],
+    ['MESH_Max_240min', 3, 32, 'mm', -3, -1, 0, 0, 250],
+    ['MESH_Max_360min', 3, 33, 'mm', -3, -1, 0, 0, 250],
+    ['MESH_Max_1440min', 3, 34, 'mm', -3, -1, 0, 0, 250],
+    ['VIL', 3, 41, 'kg/m2', -3, -1, 0, 0, 500],
+    ['VIL_Density', 3, 42, 'g/m3', -3, -1, 0, 0, 50],
+    ['VII', 3, 43, 'kg/m2', -3, -1, 0, 0, 500],
+    ['EchoTop_18', 3, 44, 'km', -3, -1, NO_VALUE, 0, 30],
+    ['EchoTop_30', 3, 45, 'km', -3, -1, NO_VALUE, 0, 30],
+    ['EchoTop_50', 3, 46, 'km', -3, -1, NO_VALUE, 0, 30],
+    ['EchoTop_60', 3, 47, 'km', -3, -1, NO_VALUE, 0, 30],
+    ['H50_Above_-20C', 3, 48, 'km', -999, -99, NO_VALUE, -30, 30],
+    ['H50_Above_0C', 3, 49, 'km', -999, -99, NO_VALUE, -30, 30],
+    ['H60_Above_-20C', 3, 50, 'km', -999, -99, NO_VALUE, -30, 30],
+    ['H60_Above_0C', 3, 51, 'km', -999, -99, NO_VALUE, -30, 30],
+    ['Reflectivity_0C', 3, 52, 'dBZ', -999, -99, NO_VALUE, -50, 100],
+    ['Reflectivity_-5C', 3, 53, 'dBZ', -999, -99, NO_VALUE, -50, 100],
+    ['Reflectivity_-10C', 3, 54, 'dBZ', -999, -99, NO_VALUE, -50, 100],
+    ['Reflectivity_-15C', 3, 55, 'dBZ', -999, -99, NO_VALUE, -50, 100],
+    ['Reflectivity_-20C', 3, 56, 'dBZ', -999, -99, NO_VALUE, -50, 100],
+    ['ReflectivityAtLowestAltitude', 3, 57, 'dBZ', -999, -99, NO_VALUE, -50, 100],
+    ['PrecipRate', 6, 1, 'mm/h', -3, null, 0, 0, 1000],
+    ['RadarOnly_QPE_01H', 6, 2, 'mm', -3, null, 0, 0, 1000],
+    ['MultiSensor_QPE_01H_Pass1', 6, 30, 'mm', -3, null, 0, 0, 1000],
+    ['MergedReflectivityQC', 9, 0, 'dBZ', -999, -99, NO_VALUE, -50, 100],
+    ['MergedRhoHV', 9, 3, '1', -999, -99, NO_VALUE, 0, 1.5],
+    ['MergedZdr', 9, 4, 'dB', -999, -99, NO_VALUE, -20, 20],
+    ['MergedReflectivityQCComposite', 10, 0, 'dBZ', -999, -99, NO_VALUE, -50, 100],
+  ] as const
+).map(([name, category, number, unit, no_coverage, nothing, nothing_as, low, high]) => ({
+  name,
+  category,
+  number,
+  unit,
+  no_coverage,
+  nothing,
+  nothing_as,
+  low,
+  high,
+}));
+
+/** True for a sentinel of the product and for a value within its range. */
+export function isProductValue({ no_coverage, nothing, low, high }: Product, value: number): boolean {
+  return (value >= low && value <= high) || value === no_coverage || value === nothing;
+}
+
+/** Value of a pixel that radars look at and where nothing is: the sentinel, or 0 where the product has none. */
+export function quietValue({ nothing }: Product): number {
+  return nothing ?? 0;
+}
+
+/** The values of a product in words: `-3, -1 or 0 to 250 mm`. */
+export function productValueWords({ no_coverage, nothing, low, high, unit }: Product): string {
+  const sentinels = [...new Set([no_coverage, nothing])].filter((value) => value !== null);
+  return `${sentinels.join(', ')} or ${low} to ${high} ${unit}`;
+}
