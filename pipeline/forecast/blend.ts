@@ -110,8 +110,8 @@ function contourSteps(pct: number): number {
     1,
     bounds.findIndex((bound) => bound >= pct),
   );
-  const below = bounds[above - 1] as number;
-  return above - 1 + (pct - below) / ((bounds[above] as number) - below);
+  const below = bounds[above - 1];
+  return above - 1 + (pct - below) / (bounds[above] - below);
 }
 
 function confidenceState(score: number): ConfidenceState {
