@@ -35,7 +35,7 @@ export function ingestCommand(config: () => Config): Command {
         'where raw files come from (default: dir with --from, noaa with --date, else simulate)',
       ).choices([...SOURCES]),
     )
-    .option('--from <folder>', 'folder of raw files, in the layout of the bucket or flat; it is only read')
+    .option('--from <folder>', 'folder of raw files, in the layout of the bucket or flat, with feeds and model hours; it is only read')
     .option('--date <date>', 'UTC date to fetch from the public bucket', calendarDate)
     .option(
       '--products <list>',
