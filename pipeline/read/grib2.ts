@@ -300,11 +300,11 @@ function scaleFactor(section: Section, name: string, octet: number): number {
 /**
  * Values of a field, still packed, in file order with rows one after the other (column-wise and alternating files are
  * turned; south-first and east-first files are not). Throws BadInput when the data do not hold what the headers say,
- * or when the packing is one we do not read.
+ * or when the packing is one we do not read, and on more than `max_points` before memory is taken for them.
  */
-export function decodeField(field: Field): Decoded {
+export function decodeField(field: Field, max_points = MAX_POINTS): Decoded {
   const { grid, packing, data } = field;
-  if (grid.points > MAX_POINTS) throw refuse(data, `field of ${grid.points} points, expected at most ${MAX_POINTS}`);
+  if (grid.points > max_points) throw refuse(data, `field of ${grid.points} points, expected at most ${max_points}`);
   const { packed, missing } = unpack(field, packing);
   const spread = field.bitmap ? spreadOverBitmap(field, field.bitmap, packed, missing) : { packed, missing };
   const law = 'reference' in packing ? packing : { reference: 0, binary_scale: 0, decimal_scale: 0 };
