@@ -300,9 +300,14 @@ function scaleFactor(section: Section, name: string, octet: number): number {
 /**
  * Values of a field, still packed, in file order with rows one after the other (column-wise and alternating files are
  * turned; south-first and east-first files are not). Throws BadInput when the data do not hold what the headers say,
- * or when the packing is one we do not read, and on more than `max_points` before memory is taken for them.
+ * or when the packing is one we do not read.
  */
-export function decodeField(field: Field, max_points = MAX_POINTS): Decoded {
+export function decodeField(field: Field): Decoded {
+  return decodeFieldUpTo(field, MAX_POINTS);
+}
+
+/** The same for grids of up to so many points; more are refused before memory is taken for them. */
+export function decodeFieldUpTo(field: Field, max_points: number): Decoded {
   const { grid, packing, data } = field;
   if (grid.points > max_points) throw refuse(data, `field of ${grid.points} points, expected at most ${max_points}`);
   const { packed, missing } = unpack(field, packing);

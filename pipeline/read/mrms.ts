@@ -2,7 +2,7 @@ import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
 import { MRMS_PRODUCTS } from '../../schemas/reference/mrms-products.ts';
 import { BadInput } from '../error.ts';
 import { type Grid, type HailField, sampleGrid } from '../grid.ts';
-import { type Decoded, decodeField, type Field, MAX_POINTS, parseGrib2 } from './grib2.ts';
+import { type Decoded, decodeFieldUpTo, type Field, MAX_POINTS, parseGrib2 } from './grib2.ts';
 import { gunzip } from './gunzip.ts';
 import { isFlipped } from './projection.ts';
 import { refuse } from './section.ts';
@@ -120,7 +120,7 @@ export function readGrid(bytes: Uint8Array, subject: string): Grid {
   }
   const { window, fold } = latticeWindow(field, product);
   if (field.packed_count !== field.grid.points) throw refuse(field.data, GAPS);
-  const decoded = decodeField(field, MAX_POINTS * fold ** 2);
+  const decoded = decodeFieldUpTo(field, MAX_POINTS * fold ** 2);
   const packed = northWestFirst(packedIntegers(field, decoded), field);
   return {
     product: product.name,
