@@ -60,7 +60,7 @@ export interface HailField {
   readonly uncovered_px: number;
 }
 
-/** Companions that every source delivers unless it is narrowed. */
+/** Companions that every scan names, null where their product is missing. */
 export const USUAL_COMPANIONS = [
   'posh_pct',
   'vil_kg_m2',
@@ -68,7 +68,7 @@ export const USUAL_COMPANIONS = [
   'echo_top_50_km',
   'max_reflectivity_dbz',
 ] as const;
-/** Companions that are taken where they are given, and fetched where they are asked for. */
+/** Companions that sources may lack: a scan names those that were there. */
 const OPTIONAL_COMPANIONS = ['reflectivity_minus20c_dbz', 'azshear_0_2km_per_s', 'lowest_reflectivity_dbz'] as const;
 export const COMPANIONS = [...USUAL_COMPANIONS, ...OPTIONAL_COMPANIONS] as const;
 export type Companion = (typeof COMPANIONS)[number];

@@ -1,10 +1,18 @@
 import { distanceKm } from '../../schemas/geo/distance.ts';
-import type { EarlierForecast, EarlierHistory, EarlierStorms } from '../../schemas/resources/earlier.ts';
-import { addDays, timestamp } from '../../schemas/time.ts';
+import {
+  type EarlierForecast,
+  type EarlierHistory,
+  type EarlierRisk,
+  type EarlierStorms,
+  TRENDS_OF_YEARS,
+} from '../../schemas/resources/earlier.ts';
+import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
+import { EVENT_MIN_MM } from '../../schemas/size.ts';
+import { addDays, timestamp, utcDate } from '../../schemas/time.ts';
 import { damageEstimate } from '../rules/damage.ts';
 import { forecastConfidence } from '../rules/forecast-confidence.ts';
 import { rounded } from '../rules/rounded.ts';
-import { between, drawsAt, simulatedDay, simulatedId, whole } from './simulate.ts';
+import { between, drawsAt, drawsFrom, simulatedDay, simulatedId, whole } from './simulate.ts';
 
 interface Point {
   readonly lat: number;
@@ -16,13 +24,17 @@ const SCAN_MS = 120_000;
 const STORMS_MAX = 3;
 /** How far storms lie from the point, degrees: within 25 km at most latitudes. */
 const REACH_DEG = 0.15;
-/** Storms of a day were seen in the evening before it, and its forecast begins where it ends: neither moves with the clock. */
-const SEEN_BEFORE_H = 4;
-const FORECAST_AFTER_H = 24;
+/** Scans of the look-back in which a storm may have been seen last. */
+const LOOKBACK_SCANS = (LOOKBACK_MIN * 60_000) / SCAN_MS;
+/** Expected days with hail of a year at the place with the highest score. */
+const MOST_HAIL_DAYS = 4;
+/** A place with fewer hail days a year has had none yet. */
+const LEAST_HAIL_DAYS = 0.1;
+const DAYS_PER_YEAR = 365;
 const HAIL_DAY_SHARE = 0.08;
 const SIZE_MM = [19, 70] as const;
 
-/** Storms of a simulated day around a point, nearest first. */
+/** Storms of a simulated day around a point, nearest first. They follow from the place and the day; each was seen within the look-back. */
 export function simulatedStorms(
   { lat, lng, radius_km }: Point & { readonly radius_km: number },
   now_ms: number,
@@ -39,7 +51,7 @@ export function simulatedStorms(
       coordinates,
       mesh_size_mm: between(draw, ...SIZE_MM, 1),
       probability: between(draw, 0.2, 0.95, 3),
-      detected_at: timestamp(Date.parse(day) - SEEN_BEFORE_H * MS_PER_HOUR + whole(draw, 0, 99) * SCAN_MS),
+      detected_at: timestamp((Math.floor(now_ms / SCAN_MS) - whole(draw, 0, LOOKBACK_SCANS - 1)) * SCAN_MS),
       direction_deg: whole(draw, 0, 359),
       speed_kph: between(draw, 15, 90, 1),
     };
@@ -49,24 +61,54 @@ export function simulatedStorms(
   return storms.filter((storm) => distance(storm) <= radius_km).sort((a, b) => distance(a) - distance(b));
 }
 
-/** The forecast of a simulated day at a point. */
+/** The hours that end after now at a point. What is said of an hour follows from its own date, and stays while the clock moves on. */
 export function simulatedForecast(
   { lat, lng, hours }: Point & { readonly hours: number },
   now_ms: number,
 ): EarlierForecast {
-  const day = simulatedDay(now_ms);
-  const draw = drawsAt({ lat, lng }, day, 'forecast');
-  const start_ms = Date.parse(day) + FORECAST_AFTER_H * MS_PER_HOUR;
+  const first_ms = Math.floor(now_ms / MS_PER_HOUR) * MS_PER_HOUR;
+  const dates = new Map<string, readonly SimulatedHour[]>();
   return Array.from({ length: hours }, (_, k) => {
-    const probability = between(draw, 0, 0.4, 3);
-    const size_mm = between(draw, ...SIZE_MM, 1);
+    const start_ms = first_ms + k * MS_PER_HOUR;
+    const date = utcDate(start_ms);
+    const ofDate = dates.get(date) ?? hoursOfDate({ lat, lng }, date);
+    dates.set(date, ofDate);
     return {
-      time: timestamp(start_ms + (k + 1) * MS_PER_HOUR),
-      probability,
-      max_size_mm: probability < 0.02 ? null : size_mm,
+      time: timestamp(start_ms + MS_PER_HOUR),
+      ...ofDate[new Date(start_ms).getUTCHours()],
       confidence: forecastConfidence(k + 1),
     };
   });
+}
+
+type SimulatedHour = Pick<EarlierForecast[number], 'probability' | 'max_size_mm'>;
+
+/** The 24 hours of a UTC date at a point. */
+function hoursOfDate(point: Point, date: string): SimulatedHour[] {
+  const draw = drawsAt(point, date, 'forecast');
+  return Array.from({ length: 24 }, () => {
+    const probability = between(draw, 0, 0.4, 3);
+    const size_mm = between(draw, ...SIZE_MM, 1);
+    return { probability, max_size_mm: probability < 0.02 ? null : size_mm };
+  });
+}
+
+/** Risk of hail at a saved location on a simulated day: days and last event go with the score, more hail days with a higher one. */
+export function simulatedRisk(location_id: string, now_ms: number): EarlierRisk {
+  const day = simulatedDay(now_ms);
+  const draw = drawsFrom('risk', location_id, day);
+  const risk_score = whole(draw, 0, 100);
+  const annual_hail_days = rounded(MOST_HAIL_DAYS * (risk_score / 100) ** 2, 2);
+  const trend = TRENDS_OF_YEARS[whole(draw, 0, TRENDS_OF_YEARS.length - 1)];
+  const days_ago = whole(draw, 1, Math.round(DAYS_PER_YEAR / Math.max(annual_hail_days, LEAST_HAIL_DAYS)));
+  const max_size_mm = between(draw, EVENT_MIN_MM, SIZE_MM[1], 1);
+  return {
+    location_id,
+    risk_score,
+    annual_hail_days,
+    trend,
+    last_event: annual_hail_days < LEAST_HAIL_DAYS ? null : { date: addDays(day, -days_ago), max_size_mm },
+  };
 }
 
 /** Hail days of simulated dates at a point, newest first: each follows from its own date. */

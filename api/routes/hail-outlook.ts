@@ -7,18 +7,18 @@ import { nearestOutlook } from '../queries/hail-outlook.ts';
 import { hailOutlook as outlookAt, runningOutlookDate } from '../rules/hail-outlook.ts';
 
 const EXAMPLE_DAYS = [
-  [12.3, 0.82, 'high', 'spc', 15, 11.2, 3.1],
-  [8.4, 0.71, 'high', 'spc', 15, 6.2, 3.1],
-  [4.9, 0.58, 'medium', 'spc', 5, null, 3.1],
-  [3.2, 0.44, 'medium', 'climatology', 3.1, null, 3.1],
-  [3.2, 0.35, 'medium', 'climatology', 3.1, null, 3.1],
-  [3.3, 0.27, 'low', 'climatology', 3.1, null, 3.1],
+  [13.3, 0.9, 'high', 'spc', 15, 11.2, 3.1],
+  [11.8, 0.8, 'high', 'spc', 15, 6.2, 3.1],
+  [8.3, 0.525, 'medium', 'spc', 8.3, null, 3.1],
+  [8.3, 0.375, 'low', 'spc', 8.3, null, 3.1],
+  [3.1, 0.2, null, 'climatology', null, null, 3.1],
+  [3.1, 0.2, null, 'climatology', null, null, 3.1],
   [3.1, 0.2, null, 'climatology', null, null, 3.1],
 ] as const;
-/** From 12 UTC on; their complements multiply to that of 12.3 %. */
+/** From 12 UTC on; their complements multiply to that of 13.3 %. */
 const EXAMPLE_HOURS = [
-  ...[0.1117, 0.1183, 0.1332, 0.1604, 0.2066, 0.2822, 0.4003, 0.5722, 0.7975, 1.0523, 1.2833, 1.4226],
-  ...[1.4216, 1.2807, 1.0489, 0.7942, 0.5695, 0.3984, 0.281, 0.2058, 0.1599, 0.133, 0.1182, 0.1117],
+  ...[0.1215, 0.1286, 0.1448, 0.1742, 0.2244, 0.3065, 0.4347, 0.6213, 0.8661, 1.143, 1.3943, 1.5461],
+  ...[1.5454, 1.3926, 1.1408, 0.864, 0.6196, 0.4335, 0.3057, 0.2239, 0.1739, 0.1446, 0.1285, 0.1214],
 ] as const;
 
 export const hailOutlook = readEndpoint({
@@ -27,7 +27,7 @@ export const hailOutlook = readEndpoint({
   group: 'Hail detection',
   summary: 'Hail of the next seven days at a point',
   description:
-    'Probability in percent of hail >= 25 mm within 40 km on each of seven days, 12 to 12 UTC, blended from the convective outlooks of the Storm Prediction Center, the forecast model and the climatology; for the cell whose centre is nearest, within radius_km. A day that is over is left out: an outlook that was not made anew keeps the numbers of its days and begins with a later one, and when all of its days are over nothing is covered. data_as_of tells how old it is. covered is false where no cell is near enough, and while no outlook was ever published: that is no statement that there is no hail.',
+    'Probability in percent of hail >= 25 mm within 40 km on each of seven days, 12 to 12 UTC, blended from the convective outlooks of the Storm Prediction Center and the forecast model, and from the climatology where neither speaks; for the cell whose centre is nearest, within radius_km. A day that is over is left out: an outlook that was not made anew keeps the numbers of its days and begins with a later one, and when all of its days are over nothing is covered. data_as_of tells how old it is. covered is false where no cell is near enough, and while no outlook was ever published: that is no statement that there is no hail.',
   scope: 'hail:read',
   params: null,
   query: z.object({

@@ -38,6 +38,7 @@ export function ingestText(report: IngestReport, kind: IngestSource['kind'], dat
         `${size.toFixed(1)} mm  (${(size / MM_PER_INCH).toFixed(2)} in, ${sizeCategory(size)?.replace('_', ' ') ?? 'below nickel'})`,
       );
     const beside = Object.entries(report.feed_items).map(([collection, items]) => `${grouped(items)} in ${collection}`);
+    if (report.model_hours > 0) beside.push(counted(report.model_hours, 'model hour'));
     if (beside.length > 0) line('beside scans', beside.join(', '));
     if (climatology !== null)
       line('climatology', `made from ${counted(climatology.storm_dates, `${climatology.source} storm date`)}`);
@@ -64,6 +65,11 @@ export function ingestText(report: IngestReport, kind: IngestSource['kind'], dat
     lines.push('', `${counted(waiting.length, 'file')} left where found, for a later run:`);
     for (const one of waiting.slice(0, 5)) lines.push(`  ${one}`);
     if (waiting.length > 5) lines.push(`  and ${waiting.length - 5} more`);
+  }
+  if (report.feed_failures.length > 0) {
+    lines.push('', `${counted(report.feed_failures.length, 'file')} of other feeds not used:`);
+    for (const { name, reason } of report.feed_failures.slice(0, 5)) lines.push(`  ${name}: ${reason}`);
+    if (report.feed_failures.length > 5) lines.push(`  and ${report.feed_failures.length - 5} more`);
   }
   if (run.unused > 0) lines.push('', `${counted(run.unused, 'file')} of other products kept, used by no scan.`);
   if (unknown.length > 0)

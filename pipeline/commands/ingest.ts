@@ -5,7 +5,7 @@ import { UsageError } from '../error.ts';
 import { openLog } from '../log.ts';
 import type { IngestSource } from '../run/gather-files.ts';
 import { ingestSource } from '../run/ingest-source.ts';
-import { DEFAULT_PRODUCTS } from '../sources/plan.ts';
+import { SCAN_PRODUCTS } from '../sources/plan.ts';
 import { calendarDate, EXIT, plainNumber, productList, readerThreads, wholeNumber } from './cli.ts';
 import { ingestText } from './ingest-text.ts';
 
@@ -35,11 +35,14 @@ export function ingestCommand(config: () => Config): Command {
         'where raw files come from (default: dir with --from, noaa with --date, else simulate)',
       ).choices([...SOURCES]),
     )
-    .option('--from <folder>', 'folder of raw files, in the layout of the bucket or flat; it is only read')
+    .option(
+      '--from <folder>',
+      'folder of raw files, in the layout of the bucket or flat, with feeds and model hours; it is only read',
+    )
     .option('--date <date>', 'UTC date to fetch from the public bucket', calendarDate)
     .option(
       '--products <list>',
-      `products to fetch, comma-separated (default: ${DEFAULT_PRODUCTS.join(',')})`,
+      `products to fetch, comma-separated (default: all of ${SCAN_PRODUCTS.join(',')})`,
       productList,
     )
     .option('--seed <number>', 'number of the simulated weather', wholeNumber(0, 4_294_967_295), DEFAULT_SEED)
@@ -85,7 +88,7 @@ function sourceOf(options: Options): IngestSource {
   }
   if (word === 'noaa') {
     if (options.date === undefined) throw new UsageError('--source noaa needs --date YYYY-MM-DD');
-    return { kind: word, date: options.date, products: options.products ?? DEFAULT_PRODUCTS };
+    return { kind: word, date: options.date, products: options.products ?? SCAN_PRODUCTS };
   }
   return { kind: word, seed: options.seed, hours: options.hours };
 }

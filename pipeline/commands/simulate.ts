@@ -40,7 +40,7 @@ export function simulateCommand(config: () => Config): Command {
     .option('--region <region>', 'plains, conus, or W,S,E,N in degrees', 'plains')
     .option('--day-type <type>', `${DAY_TYPES.join(', ')}, or climate (default: supercell; conus: climate)`)
     .option('--products <list>', `comma-separated, of ${SIMULATED_PRODUCTS.join(',')}`)
-    .option('--no-feeds', 'no reports, warnings, watches and outlooks')
+    .option('--no-feeds', 'no reports, warnings, watches, outlooks and model hours')
     .option('--truth', 'also truth.csv: the storms of every scan as they are', false)
     .option('--acceptance', 'write nothing: measure simulated days and print them beside real ones', false)
     .option(

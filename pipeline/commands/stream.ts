@@ -6,7 +6,7 @@ import { UsageError } from '../error.ts';
 import { openStreamLog } from '../log.ts';
 import { FEED_NAMES, feedNames } from '../run/all-feeds.ts';
 import { type StreamSource, streamSource } from '../run/stream.ts';
-import { DEFAULT_PRODUCTS } from '../sources/plan.ts';
+import { SCAN_PRODUCTS } from '../sources/plan.ts';
 import { feedList, plainNumber, productList, readerThreads } from './cli.ts';
 
 interface Options {
@@ -30,7 +30,7 @@ export function streamCommand(config: () => Config): Command {
     .option('--from <folder>', 'folder to watch, at any depth; it is only read')
     .option(
       '--products <list>',
-      `products to fetch, comma-separated (default: ${DEFAULT_PRODUCTS.join(',')})`,
+      `products to fetch, comma-separated (default: all of ${SCAN_PRODUCTS.join(',')})`,
       productList,
     )
     .option('--every <seconds>', 'time between two looks', plainNumber(0.1, 3600), 5)
@@ -66,7 +66,7 @@ export function streamCommand(config: () => Config): Command {
 }
 
 /** Options that fit together, or a UsageError before any work. */
-function sourceOf({ source, from, products = DEFAULT_PRODUCTS }: Options): StreamSource {
+function sourceOf({ source, from, products = SCAN_PRODUCTS }: Options): StreamSource {
   const kind = source ?? (from === undefined ? 'noaa' : 'dir');
   if (kind === 'noaa') {
     if (from !== undefined) throw new UsageError('--from goes with --source dir, found --source noaa');

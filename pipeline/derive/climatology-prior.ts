@@ -1,4 +1,5 @@
 import type { Position } from '../../schemas/geo/position.ts';
+import { hailSeason } from '../../schemas/reference/hail-season.ts';
 
 /**
  * Rates that hold while little was observed: days with hail >= 19 mm within 10 km in a year at the middle of the Plains, and
@@ -13,15 +14,14 @@ const PLAINS_LAT_SD_DEG = 6.5;
 const PLAINS_LON_SD_DEG = 9;
 /** Days of each class for one with hail >= 19 mm: any, severe, significant. 6.6 % of reports are of 2 inches and more. */
 const CLASS_SHARES = [1, 0.4, 0.05];
-/** Share of each month in the days of a year: reports 1955-2009 peak in May with 23 %. */
-const MONTH_SHARES = [0.008, 0.018, 0.07, 0.165, 0.232, 0.21, 0.13, 0.085, 0.042, 0.02, 0.012, 0.008];
 
 /** Built-in days with hail of a class in each month at a place: any, severe or significant. */
-export function priorRates({ lat, lon }: Position, hail_class: number): number[] {
+export function priorRates(place: Position, hail_class: number): number[] {
+  const { lat, lon } = place;
   const distance2 = ((lat - PLAINS.lat) / PLAINS_LAT_SD_DEG) ** 2 + ((lon - PLAINS.lon) / PLAINS_LON_SD_DEG) ** 2;
   const days = ELSEWHERE_DAYS + (PLAINS_DAYS - ELSEWHERE_DAYS) * Math.exp(-distance2 / 2);
   const share = CLASS_SHARES[hail_class];
   if (share === undefined)
     throw new RangeError(`class of hail is ${hail_class}, expected 0 to ${CLASS_SHARES.length - 1}`);
-  return MONTH_SHARES.map((month) => days * share * month);
+  return hailSeason(place).map((month) => days * share * month);
 }

@@ -7,6 +7,11 @@ import type { RiskGrid } from './risk-cells.ts';
 /** Weights of the classes of hail in the score: any, severe, significant, giant. */
 const SCORE_WEIGHTS = [0.35, 0.4, 0.2, 0.05];
 
+/** No probability is published above this: no climatology is certain. */
+const MOST_PROBABLE = 0.995;
+/** Yearly rate of that probability. */
+const MOST_DAYS = -Math.log1p(-MOST_PROBABLE);
+
 /** What every row says of the storm dates that were counted. */
 export type ClimatologyFacts = Pick<
   ClimatologyCell,
@@ -19,12 +24,11 @@ export function climatologyRows(
   { rates, prior_share }: HailRates,
   facts: ClimatologyFacts,
 ): ClimatologyCell[] {
-  const yearly = rates.map((byMonth) =>
-    Float64Array.from(cells, (_, cell) => byMonth.reduce((sum, rate) => sum + rate[cell], 0)),
-  );
-  const yearScores = scores(yearly);
+  const yearScores = scores(rates.map(yearlyRates));
   // The interface gives months a score without saying among what: all cells and months together, so that it shows the season.
   const monthScores = scores(rates.map((byMonth) => Float64Array.from(byMonth.flatMap((rate) => [...rate]))));
+  const bounded = boundedRates(rates);
+  const yearly = bounded.map(yearlyRates);
   return cells.map(({ geohash4, lat, lon }, cell) => {
     const annual_score = yearScores[cell];
     return {
@@ -42,11 +46,35 @@ export function climatologyRows(
       ),
       prior_share: prior_share[cell],
       ...facts,
-      ...monthly('any', (month) => atLeastOnce(rates[ANY][month][cell])),
-      ...monthly('severe', (month) => atLeastOnce(rates[SEVERE][month][cell])),
+      ...monthly('any', (month) => atLeastOnce(bounded[ANY][month][cell])),
+      ...monthly('severe', (month) => atLeastOnce(bounded[SEVERE][month][cell])),
       ...monthly('score', (month) => monthScores[month * cells.length + cell]),
     };
   });
+}
+
+/** Sum of the months of a class, by cell. */
+function yearlyRates(byMonth: readonly Float64Array[]): Float64Array {
+  const [first = new Float64Array()] = byMonth;
+  return first.map((_, cell) => byMonth.reduce((sum, rate) => sum + rate[cell], 0));
+}
+
+/**
+ * Rates whose probabilities stay below certainty: the months of a class shrink together, so that they still make its year, and no
+ * class is more frequent than the one before in any month.
+ */
+function boundedRates(rates: readonly (readonly Float64Array[])[]): readonly (readonly Float64Array[])[] {
+  const bounded: Float64Array[][] = [];
+  for (const [k, byMonth] of rates.entries()) {
+    const share = yearlyRates(byMonth).map((days) => Math.min(1, MOST_DAYS / days));
+    const larger = bounded[k - 1];
+    bounded.push(
+      byMonth.map((month, m) =>
+        month.map((rate, cell) => Math.min(rate * share[cell], larger?.[m]?.[cell] ?? Number.POSITIVE_INFINITY)),
+      ),
+    );
+  }
+  return bounded;
 }
 
 function monthly<Name extends string>(name: Name, valueAt: (month: number) => number) {

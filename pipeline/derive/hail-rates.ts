@@ -14,6 +14,8 @@ const NEIGHBOURHOOD_KM = 200;
 const PRIOR_SHAPE = 4;
 /** Places of a neighbourhood that see different storms: so much more is known of it than of one place. */
 const NEIGHBOURHOOD_PLACES = 20;
+/** Years of data that say as much about the total of all cells as the priors do: thousands of event days outweigh any judgement. */
+const TOTAL_PRIOR_YEARS = 0.02;
 /** With fewer days of giant hail around a cell its rate follows from significant hail by an exponential tail. */
 const GIANT_EVENT_DAYS_MIN = 3;
 /** Length of that tail, mm: 5 on a marginal day, longer on the days that bring giant hail. */
@@ -51,7 +53,9 @@ export function hailRates(grid: RiskGrid, counts: HailCounts, available: Float64
   const smooth = smoother(grid, available);
   const classes = CLASS_MIN_MM.map((_, k) => {
     const smoothed = smooth(counts.days[k], counts.monthly[k]);
-    return { ...smoothed, ...posteriorRates(grid.cells, years, smoothed, (cell) => builtIn(cell, k)) };
+    const posterior = posteriorRates(grid.cells, years, smoothed, (cell) => builtIn(cell, k));
+    keepTotal(posterior.rates, years, available, counts.days[k]);
+    return { ...smoothed, ...posterior };
   });
   const [significant, giant] = [classes[SIGNIFICANT], classes[GIANT]];
   for (const [cell, days] of giant.found.entries())
@@ -121,6 +125,27 @@ function posteriorRates(
     prior_share[index] = (ofPrior / all) * (PRIOR_SHAPE / (PRIOR_SHAPE + expected));
   }
   return { rates, prior_share };
+}
+
+/**
+ * Brings the event days that the rates expect where radar sees to those that were counted, all by one factor: priors move days
+ * between places and months, and must not add or take any. With little data the total is not known either, and nearly stays.
+ */
+function keepTotal(
+  rates: readonly Float64Array[],
+  years: Float64Array,
+  available: Float64Array,
+  days: Float64Array,
+): void {
+  const counted = days.reduce((sum, one) => sum + one, 0);
+  let expected = 0;
+  for (const [month, byCell] of rates.entries())
+    for (const [cell, rate] of byCell.entries()) expected += rate * years[month] * available[cell];
+  const data_years = years.reduce((sum, one) => sum + one, 0) / MONTHS.length;
+  const trust = data_years / (data_years + TOTAL_PRIOR_YEARS);
+  // One event day more on both sides: a year without any hail makes no rate 0.
+  const factor = ((counted + 1) / (expected + 1)) ** trust;
+  for (const byCell of rates) for (const cell of byCell.keys()) byCell[cell] *= factor;
 }
 
 /** Makes each class at most as frequent as the one before: those that are not share their mean (isotonic regression). */

@@ -1,3 +1,4 @@
+import { HAIL_CONTOURS_PCT } from '../../schemas/reference/spc-categories.ts';
 import {
   CONFIDENCE_STATES,
   type ConfidenceState,
@@ -7,18 +8,25 @@ import {
 } from '../../schemas/tables/outlook.ts';
 import { logistic } from './hail-law.ts';
 
-/** Weights of each component on days 1 to 7; a component that is missing is left out and the others share its weight. */
-export const BLEND_WEIGHTS: Readonly<Record<OutlookSource, readonly number[]>> = {
+/** Sources that forecast a day. The climatology counts only where none of them does. */
+type ForecastSource = Exclude<OutlookSource, 'climatology'>;
+
+/** Weights of the forecasts on days 1 to 7; one that is missing is left out and the other has all the weight. */
+export const FORECAST_WEIGHTS: Readonly<Record<ForecastSource, readonly number[]>> = {
   spc: [0.5, 0.5, 0.45, 0.4, 0.35, 0.3, 0.25],
   hrrr: [0.35, 0.2, 0, 0, 0, 0, 0],
-  climatology: [0.15, 0.3, 0.55, 0.6, 0.65, 0.7, 0.75],
 };
 
-/** How much an agreement of the components is worth on each day. */
+/** What forecasts that agree are worth on each day: skill falls with the lead. */
 const DAY_CONFIDENCE = [0.9, 0.8, 0.7, 0.5, 0.4, 0.3, 0.25] as const;
-/** A standard deviation of two in logits leaves no confidence. */
-const NO_CONFIDENCE_SD = 2;
-const CONFIDENCE_BOUNDS = [0.3, 0.6] as const;
+/** Agreement of two forecasts by the contours of SPC hail outlooks that lie between them: whole up to 1, least from 3 on. */
+const AGREEMENT = { whole: 1, least: 0.5, whole_to_steps: 1, least_from_steps: 3 } as const;
+/** What stands for agreement where one forecast has no other to agree with. */
+const ALONE_AGREEMENT = 0.75;
+/** Score of a day that no forecast speaks for. */
+const CLIMATOLOGY_SCORE = 0.2;
+/** Scores from which the state is medium and high. */
+const STATE_BOUNDS = [0.4, 0.65] as const;
 
 /** Logits are taken within these, percent: no component is ever certain. */
 const CERTAINTY_PCT = { low: 0.1, high: 99.9 } as const;
@@ -36,13 +44,13 @@ export interface BlendedDay {
 }
 
 /**
- * Weighted mean of the components' logits on a day from 1 to 7, one decimal, never outside the components it is made of;
- * null when all that have a weight are missing. Components have at most one decimal themselves.
+ * Weighted mean of the logits of the forecasts of a day from 1 to 7, percent with one decimal, never outside them; where no
+ * forecast speaks, the climatology. Null when nothing is known. Components have at most one decimal themselves.
  */
 export function blendDay(day: number, components: Components): BlendedDay | null {
   const parts = usedSources(day, components).map((source) => {
     const pct = components[source] ?? 0;
-    return { source, pct, logit: logit(pct), weight: weightOf(source, day) };
+    return { source, pct, logit: logit(pct), weight: source === 'climatology' ? 1 : weightOf(source, day) };
   });
   if (parts.length === 0) return null;
   const whole = parts.reduce((sum, { weight }) => sum + weight, 0);
@@ -55,39 +63,59 @@ export function blendDay(day: number, components: Components): BlendedDay | null
       b.weight * Math.abs(b.logit - usual) - a.weight * Math.abs(a.logit - usual) ||
       OUTLOOK_SOURCES.indexOf(a.source) - OUTLOOK_SOURCES.indexOf(b.source),
   );
-  const score = confidence(
-    day,
-    parts.map(({ logit }) => logit),
-  );
-  const climatology_alone = parts.every(({ source }) => source === 'climatology');
+  const primary_source = primary?.source ?? 'climatology';
+  const climatology_alone = primary_source === 'climatology';
+  const score = climatology_alone ? CLIMATOLOGY_SCORE : confidence(day, pcts);
   return {
     probability_pct: Math.min(Math.max(...pcts), Math.max(Math.min(...pcts), blended)),
     confidence_score: score,
     confidence_state: climatology_alone ? null : confidenceState(score),
-    primary_source: primary?.source ?? 'climatology',
+    primary_source,
   };
 }
 
-/** Components that take part on a day: those that are there and have a weight. */
+/** Components that make a day: the forecasts that are there and have a weight; without any, the climatology. */
 export function usedSources(day: number, components: Components): OutlookSource[] {
-  return OUTLOOK_SOURCES.filter((source) => components[source] !== null && weightOf(source, day) > 0);
+  const forecasts = (['spc', 'hrrr'] as const).filter(
+    (source) => weightOf(source, day) > 0 && components[source] !== null,
+  );
+  if (forecasts.length > 0) return forecasts;
+  return components.climatology === null ? [] : ['climatology'];
 }
 
 /** Throws RangeError for a day that the outlook does not have. */
-function weightOf(source: OutlookSource, day: number): number {
-  const weight = BLEND_WEIGHTS[source][day - 1];
+function weightOf(source: ForecastSource, day: number): number {
+  const weight = FORECAST_WEIGHTS[source][day - 1];
   if (weight === undefined) throw new RangeError(`day is ${day}, expected 1 to ${OUTLOOK_DAYS}`);
   return weight;
 }
 
-function confidence(day: number, logits: readonly number[]): number {
-  const mean = logits.reduce((sum, value) => sum + value, 0) / logits.length;
-  const sd = Math.sqrt(logits.reduce((sum, value) => sum + (value - mean) ** 2, 0) / logits.length);
-  return Math.round(1000 * (1 - Math.min(1, sd / NO_CONFIDENCE_SD)) * (DAY_CONFIDENCE[day - 1] ?? 0)) / 1000;
+/** Agreement of the forecasts of a day times what its lead is worth, 0 to 1, three decimals. */
+function confidence(day: number, [first, second]: readonly number[]): number {
+  const agreed = first === undefined || second === undefined ? ALONE_AGREEMENT : agreement(first, second);
+  return Math.round(1000 * agreed * (DAY_CONFIDENCE[day - 1] ?? 0)) / 1000;
+}
+
+function agreement(a_pct: number, b_pct: number): number {
+  const { whole, least, whole_to_steps, least_from_steps } = AGREEMENT;
+  const apart = Math.abs(contourSteps(a_pct) - contourSteps(b_pct));
+  const share = (apart - whole_to_steps) / (least_from_steps - whole_to_steps);
+  return whole + (least - whole) * Math.min(1, Math.max(0, share));
+}
+
+/** How many contours of SPC hail outlooks a probability has reached, with the part of the way to the next. */
+function contourSteps(pct: number): number {
+  const bounds = [0, ...HAIL_CONTOURS_PCT, 100];
+  const above = Math.max(
+    1,
+    bounds.findIndex((bound) => bound >= pct),
+  );
+  const below = bounds[above - 1];
+  return above - 1 + (pct - below) / (bounds[above] - below);
 }
 
 function confidenceState(score: number): ConfidenceState {
-  return CONFIDENCE_STATES[CONFIDENCE_BOUNDS.filter((bound) => score >= bound).length] as ConfidenceState;
+  return CONFIDENCE_STATES[STATE_BOUNDS.filter((bound) => score >= bound).length] as ConfidenceState;
 }
 
 function logit(pct: number): number {

@@ -77,7 +77,7 @@ function rowOf(cell: Geohash4Cell, of: Day, model: ModelHours, climatology: Clim
   const climo_pct = monthly === null ? null : tenths(usualDayPct(monthly, of.days_in_month));
   const hours = model.of(cell, day);
   const hrrr_pct = modelDayPct(hours);
-  const raw_spc = of.spc === null ? null : spcPct(of.spc, day, cell, climo_pct);
+  const raw_spc = of.spc === null ? null : spcPct(of.spc, day, cell);
   const components = {
     spc: raw_spc === null ? null : tenths(raw_spc),
     hrrr: hrrr_pct === null ? null : tenths(hrrr_pct),
@@ -91,7 +91,9 @@ function rowOf(cell: Geohash4Cell, of: Day, model: ModelHours, climatology: Clim
     hrrr: model.provenance,
     climatology: climatology?.provenance ?? null,
   };
-  const known = used.map((source) => provenances[source]).filter((provenance) => provenance !== null);
+  // The row carries the climatology beside the forecasts, and the primary source is named against it.
+  const shown = climo_pct === null ? used : new Set<OutlookSource>([...used, 'climatology']);
+  const known = [...shown].map((source) => provenances[source]).filter((provenance) => provenance !== null);
   const { geohash4, lat, lon } = cell;
   return {
     forecast_date: date,

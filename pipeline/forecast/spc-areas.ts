@@ -11,7 +11,7 @@ const HAIL_SHARE = { spring: 0.55, summer: 0.45, otherwise: 0.3 } as const;
 const SPRING = [3, 4, 5];
 const SUMMER = [6, 7, 8];
 
-/** Chance where the forecast shows no area, percent, on days 1 to 3; later days fall back on the climatology. */
+/** Chance where the forecast shows no area, percent, on days 1 to 3; on later days it says nothing there. */
 const QUIET_PCT: readonly number[] = [1, 1.5, 1.5];
 
 /** What a convective outlook says of hail on one date, ready to be asked for many places. */
@@ -83,14 +83,14 @@ function areaOf({ probability_pct, geometry }: SpcOutlook): SpcArea[] {
 }
 
 /**
- * Part of the outlook in the blend at a place, percent: the highest area that holds it; outside of all a quiet value on days
- * 1 to 3 and the climatology later. Null when nothing is known there.
+ * What the outlook says of a place, percent: the highest area that holds it; outside of all a quiet value on days 1 to 3. Null
+ * where it says nothing: outside of all on later days, and on any where an area was refused.
  */
-export function spcPct(outlook: SpcDay, day: number, at: Position, climo_pct: number | null): number | null {
+export function spcPct(outlook: SpcDay, day: number, at: Position): number | null {
   const area = outlook.areas.find((each) => holds(each, at));
   if (area !== undefined) return area.pct * outlook.share;
   if (outlook.outside_pct === null) return null;
-  return QUIET_PCT[day - 1] ?? climo_pct;
+  return QUIET_PCT[day - 1] ?? null;
 }
 
 function holds({ geometry, west, south, east, north }: SpcArea, { lat, lon }: Position): boolean {

@@ -309,8 +309,13 @@ function scaleFactor(section: Section, name: string, octet: number): number {
  * or when the packing is one we do not read.
  */
 export function decodeField(field: Field): Decoded {
+  return decodeFieldUpTo(field, MAX_POINTS);
+}
+
+/** The same for grids of up to so many points; more are refused before memory is taken for them. */
+export function decodeFieldUpTo(field: Field, max_points: number): Decoded {
   const { grid, packing, data } = field;
-  if (grid.points > MAX_POINTS) throw refuse(data, `field of ${grid.points} points, expected at most ${MAX_POINTS}`);
+  if (grid.points > max_points) throw refuse(data, `field of ${grid.points} points, expected at most ${max_points}`);
   const { packed, missing } = unpack(field, packing);
   const spread = field.bitmap ? spreadOverBitmap(field, field.bitmap, packed, missing) : { packed, missing };
   const law = 'reference' in packing ? packing : { reference: 0, binary_scale: 0, decimal_scale: 0 };

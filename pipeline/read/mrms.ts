@@ -1,9 +1,9 @@
-import { colLon, LATTICE, rowLat, type Window } from '../../schemas/geo/lattice.ts';
+import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
 import { MRMS_PRODUCTS } from '../../schemas/reference/mrms-products.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import { type Grid, type HailField, sampleGrid } from '../grid.ts';
-import { type Decoded, decodeField, type Field, parseGrib2 } from './grib2.ts';
+import { type Decoded, decodeFieldUpTo, type Field, MAX_POINTS, parseGrib2 } from './grib2.ts';
 import { checkGridValues } from './grid-values.ts';
 import { gunzip } from './gunzip.ts';
 import { forEachRun } from './packed-runs.ts';
@@ -57,7 +57,8 @@ export interface GridClaim {
 }
 
 /**
- * One MRMS product on a window of the CONUS lattice, from the bytes of a GRIB2 file, gzipped or not.
+ * One MRMS product on a window of the CONUS lattice, from the bytes of a GRIB2 file, gzipped or not. Of azimuthal shear, which
+ * comes twice as fine, each pixel has the largest of its points.
  *
  * Rows run from north, columns from west, whether the file begins in the north or south, west or east; values stay packed.
  * Throws BadInput, with what was found and expected, when the file holds another number of fields, a product we do not
@@ -91,16 +92,17 @@ export function readGrid(bytes: Uint8Array, subject: string, claim?: GridClaim):
       { ...field.data, number: 4 },
       'valid at another time than the reference time, expected an observation',
     );
-  const window = latticeWindow(field);
+  const { window, fold } = latticeWindow(field, product);
   if (field.packed_count !== field.grid.points) throw refuse(field.data, GAPS);
-  const decoded = decodeField(field);
+  const decoded = decodeFieldUpTo(field, MAX_POINTS * fold ** 2);
+  const packed = northWestFirst(packedIntegers(field, decoded), field);
   const grid: Grid = {
     product: product.name,
     unit: product.unit,
     scan_time: field.reference_time,
     simulated: isSimulated(field),
     window,
-    packed: northWestFirst(packedIntegers(field, decoded), field),
+    packed: fold === 1 ? packed : foldedInHalf(packed, window, packedNumber(0, decoded)),
     reference: decoded.reference,
     binary_scale: decoded.binary_scale,
     decimal_scale: decoded.decimal_scale,
@@ -121,8 +123,22 @@ const TOLERANCE_MICRODEG = 2;
 /** Scanning modes by which rows follow one another in one direction, and begin in any corner. */
 const PLAIN_ROWS = [0x00, 0x40, 0x80, 0xc0];
 
+/**
+ * Azimuthal shear comes on a lattice twice as fine: 7000 x 14000 points of 0.005 degrees, 2 x 2 to a pixel of ours.
+ * Source: product guide of the Warning Decision Training Division, "Azimuthal Shear".
+ */
+const FINE_PRODUCT = 'MergedAzShear_0-2kmAGL';
+/** Packing of such files; others need several times the memory of so many points. */
+const FINE_PACKING = 41;
+
+interface LatticeWindow {
+  readonly window: Window;
+  /** Points of the file to a pixel of the lattice, in each direction: 1 or 2. */
+  readonly fold: 1 | 2;
+}
+
 /** The window of the lattice that a field covers; BadInput when it is not one, or when its numbers contradict each other. */
-function latticeWindow({ grid }: Field): Window {
+function latticeWindow({ grid, packing, data }: Field, { name }: Product): LatticeWindow {
   const { projection, columns, rows } = grid;
   if (projection?.template !== 0)
     throw refuse(grid.section, `grid template 3.${grid.template}, expected 3.0 on the CONUS lattice`);
@@ -131,36 +147,69 @@ function latticeWindow({ grid }: Field): Window {
   if (!projection.is_step_given)
     throw refuse(grid.section, 'resolution flags without steps, expected steps in both directions');
   const micro = (degrees: number) => Math.round(degrees * 1e6);
-  if (micro(projection.di) !== STEP_MICRODEG || micro(projection.dj) !== STEP_MICRODEG)
+  const fold = name === FINE_PRODUCT && 2 * micro(projection.di) === STEP_MICRODEG ? 2 : 1;
+  const step_microdeg = STEP_MICRODEG / fold;
+  if (fold === 2 && packing.template !== FINE_PACKING)
+    throw refuse(data, `packing template 5.${packing.template} of a grid this fine, expected 5.${FINE_PACKING}`);
+  if (micro(projection.di) !== step_microdeg || micro(projection.dj) !== step_microdeg)
     throw refuse(grid.section, `step ${projection.di} x ${projection.dj} degrees, expected 0.01 x 0.01`);
   // Unlike Math.round it never gives -0.
   const nearest = (value: number) => Math.floor(value + 0.5);
   const flipped = isFlipped(grid);
   const withinCircle = (degrees: number) => (degrees > 180 ? degrees - 360 : degrees);
   const lon = withinCircle(projection.lo1);
-  const firstRow = (micro(LATTICE.north - LATTICE.step / 2) - micro(projection.la1)) / STEP_MICRODEG;
-  const firstCol = (micro(lon) - micro(LATTICE.west + LATTICE.step / 2)) / STEP_MICRODEG;
+  const north_microdeg = micro(LATTICE.north) - step_microdeg / 2;
+  const west_microdeg = micro(LATTICE.west) + step_microdeg / 2;
+  const firstRow = (north_microdeg - micro(projection.la1)) / step_microdeg;
+  const firstCol = (micro(lon) - west_microdeg) / step_microdeg;
   const row0 = nearest(firstRow) - (flipped.rows ? rows - 1 : 0);
   const col0 = nearest(firstCol) - (flipped.columns ? columns - 1 : 0);
   const off = Math.max(Math.abs(firstRow - nearest(firstRow)), Math.abs(firstCol - nearest(firstCol)));
   const first = `first point ${projection.la1} ${lon}`;
-  if (off * STEP_MICRODEG > TOLERANCE_MICRODEG)
+  if (off * step_microdeg > TOLERANCE_MICRODEG)
     throw refuse(grid.section, `${first} is off the lattice, expected centres that end in 5 thousandths`);
   const last = [
-    micro(rowLat(row0 + (flipped.rows ? 0 : rows - 1))) - micro(projection.la2),
-    micro(colLon(col0 + (flipped.columns ? 0 : columns - 1))) - micro(withinCircle(projection.lo2)),
+    north_microdeg - (row0 + (flipped.rows ? 0 : rows - 1)) * step_microdeg - micro(projection.la2),
+    west_microdeg + (col0 + (flipped.columns ? 0 : columns - 1)) * step_microdeg - micro(withinCircle(projection.lo2)),
   ];
   if (last.some((off) => Math.abs(off) > TOLERANCE_MICRODEG))
     throw refuse(
       grid.section,
       `last point ${projection.la2} ${withinCircle(projection.lo2)} contradicts ${first} with ${rows} x ${columns} points`,
     );
-  if (row0 < 0 || col0 < 0 || row0 + rows > LATTICE.rows || col0 + columns > LATTICE.cols)
+  if (row0 < 0 || col0 < 0 || row0 + rows > fold * LATTICE.rows || col0 + columns > fold * LATTICE.cols)
     throw refuse(
       grid.section,
       `${first} with ${rows} x ${columns} points leaves the ${LATTICE.rows} x ${LATTICE.cols} lattice`,
     );
-  return { row0, col0, rows, cols: columns };
+  if ([row0, col0, rows, columns].some((value) => value % fold !== 0))
+    throw refuse(
+      grid.section,
+      `${first} with ${rows} x ${columns} points holds parts of pixels, expected 2 x 2 points each`,
+    );
+  return { window: { row0: row0 / fold, col0: col0 / fold, rows: rows / fold, cols: columns / fold }, fold };
+}
+
+/** Largest number of 2 x 2 points in each pixel of a window, in place; `nothing`, which is no measurement, only where all four are. */
+function foldedInHalf<A extends Grid['packed']>(packed: A, { rows, cols }: Window, nothing: number): A {
+  const known = (value: number) => (value === nothing ? -1 : value);
+  for (let row = 0, to = 0, from = 0; row < rows; row++, from += 2 * cols)
+    for (let col = 0; col < cols; col++, to++, from += 2) {
+      const [north, south] = [from, from + 2 * cols];
+      const most = Math.max(
+        known(packed[north]),
+        known(packed[north + 1]),
+        known(packed[south]),
+        known(packed[south + 1]),
+      );
+      packed[to] = most < 0 ? nothing : most;
+    }
+  return packed.slice(0, rows * cols) as A;
+}
+
+/** The packed integer that stands for a value; one that none does is not whole. */
+function packedNumber(value: number, { reference, binary_scale, decimal_scale }: Decoded): number {
+  return (value * 10 ** decimal_scale - reference) / 2 ** binary_scale;
 }
 
 function packedIntegers({ data }: Field, { packed, missing }: Decoded): Grid['packed'] {

@@ -9,11 +9,12 @@ import type { SourceFile } from '../sources/names.ts';
 import { type ClimatologyReport, refreshClimatology } from './derive-climatology.ts';
 import { CLIMATOLOGY_FEED } from './derived-feeds.ts';
 import { stateAfter, writeFeedStates } from './feed-states.ts';
+import { type FeedFailure, publishFolderForecast, takeFolderFeeds } from './folder-feeds.ts';
 import { gatherFiles, type IngestSource, type MissingFile } from './gather-files.ts';
 import type { RunSummary } from './ingest-run.ts';
-import { takeSimulatedFeeds } from './simulated-feeds.ts';
+import { simulatedScanTimes, takeSimulatedFeeds } from './simulated-feeds.ts';
 import { publishSimulatedForecast } from './simulated-forecast.ts';
-import type { Taken } from './take-feed-files.ts';
+import type { Taken, TakenFile } from './take-feed-files.ts';
 import { withSession } from './with-session.ts';
 
 export interface IngestRequest {
@@ -39,8 +40,12 @@ export interface IngestReport {
   readonly unknown_files: readonly string[];
   readonly missing_files: readonly MissingFile[];
   readonly unreadable_files: readonly UnreadableEntry[];
-  /** Reports, warnings, watches and outlooks that came with the scans, by collection; only simulated weather brings any. */
+  /** Reports, warnings, watches and outlooks that came with the scans, by collection: from the folder, or simulated. */
   readonly feed_items: Readonly<Record<string, number>>;
+  /** Hours of forecast models that the folder holds. */
+  readonly model_hours: number;
+  /** Files of feeds and model runs of the folder that could not be used. */
+  readonly feed_failures: readonly FeedFailure[];
   /** What the climatology was made of, where it was due; null where it was not or could not be made. */
   readonly climatology: ClimatologyReport | null;
   /** Why the climatology could not be made: what this run published stands all the same. */
@@ -60,18 +65,24 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
     const replaced = replace ? await session.replace(files) : [];
     const run = await session.ingest(files);
     await session.finishDates();
-    const beside = source.kind === 'simulate' ? await takeSimulatedFeeds(root, source, config.now()) : null;
+    const beside = source.kind === 'simulate' ? await takeSimulated(root, source, config.now()) : null;
+    const touched_dates = run.dates.length > 0 ? run.dates : datesOf(files, config.storm_day_start_hour);
+    const is_simulated = touched_dates.some((date) => root.heads.get(date)?.provenance === 'simulated');
+    const found =
+      source.kind === 'dir'
+        ? await takeFolderFeeds(root, { ...source, names: unknown, is_simulated, now_ms: config.now(), log })
+        : null;
     const { climatology, climatology_failure } = await renewClimatology(root, config.now(), log);
-    if (source.kind === 'simulate') {
+    if (source.kind === 'simulate' || (is_simulated && (found?.files.length ?? 0) > 0)) {
       const state = await stateAfter(root.path, CLIMATOLOGY_FEED, config.now(), climatology_failure);
       await writeFeedStates(root, [{ ...state, source: 'simulated' }]);
-      await publishSimulatedForecast(root, source.seed, config.now());
     }
+    if (source.kind === 'simulate') await publishSimulatedForecast(root, source.seed, config.now());
+    const unpublished = found === null ? [] : await publishFolderForecast(root, found, config.now());
     await session.expireReflectivity();
     // Files carry the time of the machine, whatever the data clock says.
     const swept = await root.sweep(Date.now(), config.raw_keep_days);
-    const touched = run.dates.length > 0 ? run.dates : datesOf(files, config.storm_day_start_hour);
-    const heads = touched.flatMap((date) => root.heads.get(date) ?? []).filter((head) => head.scan_count > 0);
+    const heads = touched_dates.flatMap((date) => root.heads.get(date) ?? []).filter((head) => head.scan_count > 0);
     const dates = heads.map((head) => head.partition);
     return {
       source: heads[0]?.provenance ?? null,
@@ -79,10 +90,12 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
       run,
       published: await summarize(root, dates),
       replaced,
-      unknown_files: unknown,
+      unknown_files: found?.unknown ?? unknown,
       missing_files: missing,
       unreadable_files: unreadable,
-      feed_items: beside === null ? {} : itemsOf(beside),
+      feed_items: itemsOf((beside ?? found)?.files ?? []),
+      model_hours: [...(found?.hours.values() ?? [])].reduce((sum, hours) => sum + hours.length, 0),
+      feed_failures: [...(found?.failed ?? []), ...unpublished],
       climatology,
       climatology_failure,
       swept_files: swept.files,
@@ -107,7 +120,17 @@ async function renewClimatology(
   }
 }
 
-function itemsOf({ files }: Taken): Record<string, number> {
+/** Publishes what the other feeds would say about the simulated hours, of the times of the scans that are published. */
+async function takeSimulated(
+  root: Root,
+  { seed, hours }: Extract<IngestSource, { kind: 'simulate' }>,
+  now_ms: number,
+): Promise<Taken> {
+  const scan_times = await simulatedScanTimes(root, now_ms, hours);
+  return takeSimulatedFeeds(root, { seed, hours, scan_times }, now_ms);
+}
+
+function itemsOf(files: readonly TakenFile[]): Record<string, number> {
   const items: Record<string, number> = {};
   for (const { collection, items: count } of files)
     if (collection !== null) items[collection] = (items[collection] ?? 0) + count;

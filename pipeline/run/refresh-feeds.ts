@@ -100,7 +100,7 @@ async function withDerived(root: Root, { now }: Config, log: Log, report: FeedsR
 }
 
 /** Does what one thing of many needs; returns why that cannot be done, which costs it only. */
-async function attempted(work: () => Promise<void>): Promise<string | null> {
+export async function attempted(work: () => Promise<void>): Promise<string | null> {
   try {
     await work();
     return null;
@@ -110,14 +110,14 @@ async function attempted(work: () => Promise<void>): Promise<string | null> {
   }
 }
 
-interface Batch {
+export interface Batch {
   readonly batch: FeedFile[];
   /** Files of its place in the folder that cannot be had. */
   readonly refused: TakenFile[];
 }
 
 /** Files of a folder, some at a time, so that a folder of any size takes no more memory than a batch. */
-async function* batchesOf(folder: string, names: readonly string[], now_ms: number): AsyncGenerator<Batch> {
+export async function* batchesOf(folder: string, names: readonly string[], now_ms: number): AsyncGenerator<Batch> {
   let next: Batch = { batch: [], refused: [] };
   let bytes = 0;
   for (const name of names) {

@@ -3,7 +3,7 @@ import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { type CellHour, cellHour } from '../forecast/model-cells.ts';
 import type { Root } from '../publish/root.ts';
 import { readModelHour } from '../read/model.ts';
-import { modelGridOf, simulatedModelFile } from '../simulate/model-grid.ts';
+import { modelGridOf, simulatedHours, simulatedModelFile } from '../simulate/model-grid.ts';
 import { defaultScenario, type Scenario } from '../simulate/scenario.ts';
 import { OUTLOOK_FEED } from './derived-feeds.ts';
 import { succeeded, writeFeedStates } from './feed-states.ts';
@@ -12,25 +12,14 @@ import { publishForecast } from './publish-forecast.ts';
 import { publishOutlook } from './publish-outlook.ts';
 
 const HOUR_MS = 3_600_000;
-/** Runs are out about an hour after their start, and two of them are enough to blend. */
-const RUN_DELAY_H = 1;
-const RUNS = 2;
-/** Hours of a simulated run: as far as most people ask. */
-const LEADS_H = 24;
-
 /** Hours of the simulated runs that are out at an instant, read as those of a real model are. */
 export function simulatedModelHours(scenario: Scenario, now_ms: number): CellHour[] {
   const grid = modelGridOf(scenario);
-  const newest = Math.floor(now_ms / HOUR_MS - RUN_DELAY_H);
-  return Array.from({ length: RUNS }, (_, k) => (newest - k) * HOUR_MS).flatMap((run_time) =>
-    Array.from({ length: LEADS_H }, (_, k) => k + 1)
-      .filter((lead_h) => run_time + lead_h * HOUR_MS > now_ms - HOUR_MS)
-      .map((lead_h) => {
-        const { path, bytes } = simulatedModelFile(scenario, grid, run_time, lead_h);
-        const claim = { model: 'hrrr', run_time, valid_time: run_time + lead_h * HOUR_MS };
-        return cellHour(readModelHour([{ bytes, subject: path }], claim).hour, CONUS_CELLS);
-      }),
-  );
+  return simulatedHours(now_ms).map(({ run_time, lead_h }) => {
+    const { path, bytes } = simulatedModelFile(scenario, grid, run_time, lead_h);
+    const claim = { model: 'hrrr', run_time, valid_time: run_time + lead_h * HOUR_MS };
+    return cellHour(readModelHour([{ bytes, subject: path }], claim).hour, CONUS_CELLS);
+  });
 }
 
 /** Publishes the hourly forecast of the simulated model, and the outlook that follows from it and what else is published. */

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Conflict, PipelineError } from '../error.ts';
@@ -6,6 +6,7 @@ import { coverageOf } from './coverage.ts';
 import { feedFiles } from './feed-files.ts';
 import { SIMULATED_PRODUCTS, type SimulatedProduct, simulateScan } from './fields.ts';
 import { writeGrib2 } from './grib2-writer.ts';
+import { modelGridOf, simulatedHours, simulatedModelFile } from './model-grid.ts';
 import { hashOf } from './random.ts';
 import { scanTimes } from './scan-times.ts';
 import type { Scenario } from './scenario.ts';
@@ -16,6 +17,7 @@ const TRUTH_FILE = 'truth.csv';
 /** Files of an evening at the top of its folder that no source has: which evening it is, and its storms. */
 export const EVENING_NOTES: readonly string[] = [EVENING_FILE, TRUTH_FILE];
 
+const MS_PER_DAY = 86_400_000;
 /** Rises whenever the same number would give other weather or other bytes. */
 export const SIMULATOR_VERSION = 2;
 
@@ -25,7 +27,7 @@ export interface EveningOptions {
   readonly to_ms: number;
   readonly out: string;
   readonly products?: readonly SimulatedProduct[];
-  /** What other feeds would say: reports, warnings, watches and outlooks. */
+  /** What other feeds would say: reports, warnings, watches, outlooks, and the runs of a forecast model. */
   readonly feeds?: boolean;
   /** `truth.csv`: the storms of every scan as they are, not as the radar shows them. */
   readonly truth?: boolean;
@@ -54,9 +56,27 @@ export async function* writeEvening(scenario: Scenario, options: EveningOptions)
   const times = scanTimes(scenario.seed, from_ms, to_ms);
   for (const [i, scan_time] of times.entries())
     yield { number: i + 1, of: times.length, ...(await writeScan(scenario, scan_time, out, products)) };
-  if (options.feeds !== false)
-    for (const file of feedFiles(scenario, from_ms, to_ms)) await writeWhole(join(out, file.path), file.text);
+  if (options.feeds !== false) await writeFeeds(scenario, options, products);
   if (options.truth === true) await writeWhole(join(out, TRUTH_FILE), truthCsv(scenario, times));
+}
+
+/** Writes what other feeds would say at `to_ms`. Their files carry that time, which stands for when they came. */
+async function writeFeeds(
+  scenario: Scenario,
+  { from_ms, to_ms, out }: EveningOptions,
+  [product]: readonly SimulatedProduct[],
+): Promise<void> {
+  const scan_times: number[] = [];
+  if (product !== undefined)
+    for (const time_ms of scanTimes(scenario.seed, from_ms - MS_PER_DAY, to_ms))
+      if ((await sizeOf(join(out, bucketPath(product, time_ms)))) !== null) scan_times.push(time_ms);
+  for (const { path, text } of feedFiles(scenario, from_ms, to_ms, scan_times))
+    await writeWhole(join(out, path), text, to_ms);
+  const grid = modelGridOf(scenario);
+  for (const { run_time, lead_h } of simulatedHours(to_ms)) {
+    const { path, bytes } = simulatedModelFile(scenario, grid, run_time, lead_h);
+    await writeWhole(join(out, path), bytes, to_ms);
+  }
 }
 
 /** What an evening holds on disk: its scans, their files, how many of these were there before, and their size. */
@@ -129,12 +149,17 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-/** Writes under a temporary name and renames: whoever lists the folder sees the whole file or none. */
-async function writeWhole(path: string, content: Uint8Array | string): Promise<void> {
+/** Writes under a temporary name and renames: whoever lists the folder sees the whole file or none, with its time where one is given. */
+async function writeWhole(
+  path: string,
+  content: Uint8Array | string,
+  modified_ms: number | null = null,
+): Promise<void> {
   const temporary = `${path}.tmp`;
   try {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(temporary, content);
+    if (modified_ms !== null) await utimes(temporary, modified_ms / 1000, modified_ms / 1000);
     await rename(temporary, path);
   } catch (cause) {
     await rm(temporary, { force: true });

@@ -17,6 +17,28 @@ const USUAL_STEP_M = 12_000;
 const WIDE_STEP_M = 24_000;
 const WIDE_M = 2_000_000;
 
+/** Runs are out about an hour after their start, and two of them are enough to blend. */
+const RUN_DELAY_H = 1;
+const RUNS = 2;
+/** Hours of a simulated run: as far as most people ask. */
+const LEADS_H = 24;
+
+/** One hour of a simulated run. */
+export interface SimulatedHour {
+  readonly run_time: number;
+  readonly lead_h: number;
+}
+
+/** Hours of the runs that are out at an instant: those to come, and the one before, because storms count in the hours beside theirs. */
+export function simulatedHours(now_ms: number): SimulatedHour[] {
+  const newest = Math.floor(now_ms / HOUR_MS - RUN_DELAY_H);
+  return Array.from({ length: RUNS }, (_, k) => (newest - k) * HOUR_MS).flatMap((run_time) =>
+    Array.from({ length: LEADS_H }, (_, k) => ({ run_time, lead_h: k + 1 })).filter(
+      ({ lead_h }) => run_time + lead_h * HOUR_MS > now_ms - HOUR_MS,
+    ),
+  );
+}
+
 /** A grid and the position of each of its points. */
 export interface ModelGridSpec extends LambertSpec {
   readonly points: readonly Position[];

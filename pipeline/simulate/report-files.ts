@@ -3,6 +3,8 @@ import { type HailReport, hailReports } from './reports.ts';
 import type { Scenario } from './scenario.ts';
 
 const MS_PER_DAY = 86_400_000;
+/** Scans further apart than this leave a gap that nobody saw. */
+const MAX_SCAN_GAP_MS = 10 * 60_000;
 /** Smallest hail of the SPC list, inches: severe. */
 const SPC_SMALLEST_IN = 1;
 
@@ -14,20 +16,39 @@ export interface TextFile {
 
 /**
  * Ground reports as they stand at `to_ms`: the SPC hail list of each convective day that [from_ms, to_ms) touches, and
- * the local storm reports of each UTC date in the form of the Iowa archive. Each file holds its whole day so far, so
- * that a later run replaces it by a longer one.
+ * the local storm reports of each UTC date in the form of the Iowa archive. Reports are of the times that scans saw: of
+ * `scan_times`, ascending, which name every scan of those days. Each file holds its whole day so far, so that a later run replaces it
+ * by a longer one.
  */
-export function reportFiles(scenario: Scenario, from_ms: number, to_ms: number): TextFile[] {
+export function reportFiles(
+  scenario: Scenario,
+  from_ms: number,
+  to_ms: number,
+  scan_times: readonly number[],
+): TextFile[] {
+  const reportsOf = (start_ms: number) =>
+    hailReports(scenario, start_ms, start_ms + MS_PER_DAY, to_ms).filter(({ valid_ms }) =>
+      isSeen(valid_ms, scan_times),
+    );
   return [
     ...daysOf(from_ms, to_ms, 12).map(({ date, start_ms }) => ({
       path: `reports/spc/${date.slice(2).replaceAll('-', '')}_rpts_hail.csv`,
-      text: spcCsv(hailReports(scenario, start_ms, start_ms + MS_PER_DAY, to_ms)),
+      text: spcCsv(reportsOf(start_ms)),
     })),
     ...daysOf(from_ms, to_ms, 0).map(({ date, start_ms }) => ({
       path: `reports/lsr/lsr_${date.replaceAll('-', '')}.geojson`,
-      text: lsrGeoJson(hailReports(scenario, start_ms, start_ms + MS_PER_DAY, to_ms)),
+      text: lsrGeoJson(reportsOf(start_ms)),
     })),
   ];
+}
+
+/** True for an instant between two scans that follow one another without a gap. */
+function isSeen(time_ms: number, scan_times: readonly number[]): boolean {
+  const next = scan_times.findIndex((scan_time) => scan_time >= time_ms);
+  const after = scan_times[next];
+  if (after === undefined) return false;
+  const before = scan_times[next - 1];
+  return after === time_ms || (before !== undefined && after - before <= MAX_SCAN_GAP_MS);
 }
 
 function daysOf(from_ms: number, to_ms: number, start_hour: number): { date: string; start_ms: number }[] {

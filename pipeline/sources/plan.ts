@@ -1,16 +1,10 @@
 import { createHash } from 'node:crypto';
 import { scanId, scanTime } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
-import { COMPANION_PRODUCTS, COMPANIONS, type Companion, USUAL_COMPANIONS } from '../grid.ts';
+import { COMPANION_PRODUCTS, COMPANIONS, type Companion } from '../grid.ts';
 import { PROBSEVERE_PRODUCT, SCAN_PRODUCT, type SourceFile } from './names.ts';
 
-/** Products that a source delivers when nobody asks for others. */
-export const DEFAULT_PRODUCTS: readonly string[] = [
-  SCAN_PRODUCT,
-  ...USUAL_COMPANIONS.map((companion) => COMPANION_PRODUCTS[companion]),
-  PROBSEVERE_PRODUCT,
-];
-/** Products that a scan can be made of. */
+/** Products that a scan can be made of, and that are fetched unless others are asked for. */
 export const SCAN_PRODUCTS: readonly string[] = [
   SCAN_PRODUCT,
   ...Object.values(COMPANION_PRODUCTS),

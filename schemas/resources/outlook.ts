@@ -11,27 +11,33 @@ export const OutlookDay = z
       .meta({ description: 'Day of the outlook; day 1 had begun when it was made. Days that are over are left out.' }),
     forecast_date: z.string().meta({ description: 'Date of the 12 UTC at which the day begins, YYYY-MM-DD.' }),
     hail_probability: wirePercent(
-      'Probability in percent of hail >= 25 mm within 40 km on the day, one decimal; never outside its components.',
+      'Probability in percent of hail >= 25 mm within 40 km on the day, one decimal: between what SPC and the model say; where neither speaks, the climatology.',
     ),
     confidence: z.object({
-      score: wireProbability('Agreement of the components, less for later days.'),
+      score: wireProbability(
+        'How well SPC and the model agree (1 within one contour of SPC, falling to .5 at three; .75 for one alone), times .9, .8, .7, .5, .4, .3, .25 by day; .2 for climatology alone.',
+      ),
       state: z
         .enum(CONFIDENCE_STATES)
         .nullable()
-        .meta({ description: 'Below .3, below .6, above. Null when climatology alone is available.' }),
+        .meta({ description: 'Below .4, below .65, above. Null when climatology alone is available.' }),
     }),
-    primary_source: z.enum(OUTLOOK_SOURCES).meta({ description: 'Component that moves the blend most.' }),
+    primary_source: z
+      .enum(OUTLOOK_SOURCES)
+      .meta({ description: 'Component that moves the blend furthest from the climatology.' }),
     components: z
       .object({
         spc_pct: wirePercent(
-          'Storm Prediction Center. Of a combined value of all hazards the usual share of hail. Outside its areas 1 on day 1, 1.5 on days 2 and 3, and the climatology later.',
+          'Storm Prediction Center. Of a combined value of all hazards the usual share of hail. Outside its areas 1 on day 1, 1.5 on days 2 and 3, and null later.',
         ).nullable(),
         hrrr_pct: wirePercent(
           'Forecast model, days 1 and 2; null where it covers less than half of the day.',
         ).nullable(),
-        climo_pct: wirePercent('Climatology of the month.').nullable(),
+        climo_pct: wirePercent('Climatology of the month: the answer where neither of the others speaks.').nullable(),
       })
-      .meta({ description: 'What went into the blend; null is left out, and the weights of the others grow.' }),
+      .meta({
+        description: 'SPC and the model make the blend; one that is null is left out, and the other stands alone.',
+      }),
     hourly: z.array(wirePercent('Share of one hour.')).length(24).nullable().meta({
       description:
         'Day 1: 24 percentages from 12 UTC on, whose complements multiply to the complement of the day. Null on later days.',
@@ -42,8 +48,8 @@ export const OutlookDay = z
     example: {
       day: 2,
       forecast_date: '2026-05-02',
-      hail_probability: 8.4,
-      confidence: { score: 0.71, state: 'high' },
+      hail_probability: 11.8,
+      confidence: { score: 0.8, state: 'high' },
       primary_source: 'spc',
       components: { spc_pct: 15, hrrr_pct: 6.2, climo_pct: 3.1 },
       hourly: null,

@@ -7,7 +7,7 @@ import { count, latitude, longitude, percent, probability, stormDateColumn, text
 export const OUTLOOK_SOURCES = ['spc', 'hrrr', 'climatology'] as const;
 export type OutlookSource = (typeof OUTLOOK_SOURCES)[number];
 
-/** Words for the agreement of the components, from the lowest. */
+/** Words for the confidence of a day, from the lowest. */
 export const CONFIDENCE_STATES = ['low', 'medium', 'high'] as const;
 export type ConfidenceState = (typeof CONFIDENCE_STATES)[number];
 
@@ -21,16 +21,24 @@ export const Outlook = z.object({
   geohash4: text('Four-character geohash.'),
   lat: latitude('Centre of the geohash.'),
   lon: longitude('Centre of the geohash.'),
-  hail_probability_pct: percent('Probability of hail >= 25 mm within 40 km on the day; between its components.'),
-  spc_pct: percent('Part of the Storm Prediction Center in the blend; null where it has issued nothing.').nullable(),
-  hrrr_pct: percent('Part of the forecast model; null where it does not reach.').nullable(),
-  climo_pct: percent('Part of the climatology; null where it is not known.').nullable(),
-  confidence_score: probability('Agreement of the components, less for later days.'),
+  hail_probability_pct: percent(
+    'Probability of hail >= 25 mm within 40 km on the day: between what SPC and the model say; where neither speaks, the climatology.',
+  ),
+  spc_pct: percent(
+    'What the Storm Prediction Center says; null where it has issued nothing, and outside its areas from day 4 on.',
+  ).nullable(),
+  hrrr_pct: percent('What the forecast model says; null where it does not reach.').nullable(),
+  climo_pct: percent(
+    'Climatology of the month; null where it is not known. No part of the blend where SPC or the model speaks.',
+  ).nullable(),
+  confidence_score: probability(
+    'How well SPC and the model agree, times what the lead of the day is worth; 0.2 for climatology alone.',
+  ),
   confidence_state: word(
     'The score in a word; null when climatology alone is available.',
     CONFIDENCE_STATES,
   ).nullable(),
-  primary_source: word('Component that moves the blend most.', OUTLOOK_SOURCES),
+  primary_source: word('Component that moves the blend furthest from the climatology.', OUTLOOK_SOURCES),
   hourly_pct: text(
     'Day 1: 24 percentages from 12 UTC on, separated by spaces, whose complements multiply to that of the day; null later.',
   ).nullable(),

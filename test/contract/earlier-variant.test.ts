@@ -484,14 +484,14 @@ test('simulated answers are the same on any machine: those of one place and day,
       coordinates: { lat: 35.06061, lng: -97.09882 },
       mesh_size_mm: 68.8,
       probability: 0.898,
-      detected_at: '2026-05-01T22:04:00Z',
+      detected_at: '2026-05-01T23:54:00Z',
       direction_deg: 30,
       speed_kph: 32.3,
     },
   ]);
   t.deepEqual(await ask(`/hail/forecast?${AT}&hours=2`, { key }), [
-    { time: '2026-05-03T01:00:00Z', probability: 0.191, max_size_mm: 22.4, confidence: 0.9 },
-    { time: '2026-05-03T02:00:00Z', probability: 0.224, max_size_mm: 49.6, confidence: 0.889 },
+    { time: '2026-05-02T01:00:00Z', probability: 0.191, max_size_mm: 22.4, confidence: 0.9 },
+    { time: '2026-05-02T02:00:00Z', probability: 0.224, max_size_mm: 49.6, confidence: 0.889 },
   ]);
   t.deepEqual(await ask(`/hail/history?${AT}&start_date=2026-04-03&end_date=2026-04-30`, { key }), [
     {

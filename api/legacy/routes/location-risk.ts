@@ -15,7 +15,7 @@ import { cellOf } from '../../rules/hail-risk.ts';
 import { rounded } from '../../rules/rounded.ts';
 import { trendOfYears } from '../../rules/years-trend.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
-import { between, drawsFrom, simulatedDay, whole } from '../simulate.ts';
+import { simulatedRisk } from '../simulated-hail.ts';
 
 /** The last years, which are held against those before. */
 const RECENT_DAYS = 730;
@@ -41,17 +41,7 @@ export const earlierLocationRisk = readEndpoint({
         last_event: { date: '2026-05-01', max_size_mm: 41.5 },
       },
     },
-    simulate: ({ params: { id }, now_ms }) => {
-      const day = simulatedDay(now_ms);
-      const draw = drawsFrom('risk', id, day);
-      return {
-        location_id: id,
-        risk_score: whole(draw, 0, 100),
-        annual_hail_days: between(draw, 0, 6, 2),
-        trend: (['increasing', 'stable', 'decreasing'] as const)[whole(draw, 0, 2)],
-        last_event: { date: addDays(day, -whole(draw, 1, 300)), max_size_mm: between(draw, EVENT_MIN_MM, 70, 1) },
-      };
-    },
+    simulate: ({ params: { id }, now_ms }) => simulatedRisk(id, now_ms),
   }),
   cacheable: false,
   price: () => hailRisk.price({ params: null, query: null, body: null }),

@@ -51,6 +51,29 @@ test('the months make the year: one minus the product of their complements', (t)
     }
 });
 
+const daily = (days: readonly number[]) => days.map((yearly) => SEASON.map((share) => Float64Array.of(yearly * share)));
+const ONE_CELL = { ...GRID, cells: CELLS.slice(0, 1) };
+
+test('no probability is certain however much hail there is, and the months still make the year', (t) => {
+  for (const days of [
+    [400, 40, 9, 6],
+    [60, 60, 60, 60],
+    [12, 5.2, 0.4, 0.01],
+    [5.2, 0.8, 0.1, 0.006],
+  ]) {
+    const rates = daily(days);
+    const [row] = climatologyRows(ONE_CELL, { rates, prior_share: Float64Array.of(0) }, FACTS);
+    t.true(row.annual_any <= 0.995 + 1e-12, `${row.annual_any}`);
+    for (const name of ['any', 'severe'] as const) {
+      const complement = months(row, name).reduce((product, probability) => product * (1 - probability), 1);
+      t.true(Math.abs(1 - complement - row[`annual_${name}`]) < 1e-12);
+    }
+    for (const [month, any] of months(row, 'any').entries()) t.true(any >= months(row, 'severe')[month]);
+    t.true(row.annual_any >= row.annual_severe && row.annual_severe >= row.annual_significant);
+    t.true(row.annual_significant >= row.annual_giant);
+  }
+});
+
 test('two expected days are a probability of 0.865 for at least one', (t) => {
   t.true(Math.abs(ROWS[0].annual_any - (1 - Math.exp(-2))) < 1e-12);
 });

@@ -1,11 +1,12 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { priorRates } from '../../../pipeline/derive/climatology-prior.ts';
-import { ANY, countHail, type HailDay, SEVERE } from '../../../pipeline/derive/hail-counts.ts';
+import { ANY, countHail, type HailDay, SEVERE, SIGNIFICANT } from '../../../pipeline/derive/hail-counts.ts';
 import { type HailRates, hailRates, makeNested } from '../../../pipeline/derive/hail-rates.ts';
 import { conusCells, type RiskCell, type RiskGrid } from '../../../pipeline/derive/risk-cells.ts';
 import { YEAR_DAYS } from '../../../pipeline/derive/smoothing.ts';
 import { roughDistanceKm } from '../../../schemas/geo/distance.ts';
+import { hailSeason } from '../../../schemas/reference/hail-season.ts';
 
 /** The cells of the southern Plains, 600 by 700 km: what is tested here does not need the others. */
 const GRID = part(conusCells(), ({ lat, lon }) => lat > 33 && lat < 38.5 && lon > -101 && lon < -93);
@@ -97,6 +98,59 @@ test('a year without any hail lowers the rate, and where radar sees nothing it s
   t.is(yearly(unseen, ANY, OKLAHOMA), yearly(none, ANY, OKLAHOMA));
 });
 
+const totals = (rates: HailRates, k: number) =>
+  [...GRID.cells.keys()].reduce((sum, cell) => sum + yearly(rates, k, cell), 0);
+
+for (const [what, rate] of [
+  ['much more', 3],
+  ['much less', 0.2],
+] as const)
+  for (const years of [1, 2, 10])
+    test(`${years} years with ${what} hail than is built in give a total within 10 % of what was counted`, (t) => {
+      const days = [...poisson(rate, years, 150, 30)];
+      const found = ratesOf(years, days);
+      for (const k of [ANY, SEVERE]) {
+        const share = (totals(found, k) * years) / days.length;
+        t.true(Math.abs(share - 1) < 0.1, `${share}`);
+      }
+    });
+
+test('an evening of hail hardly moves the total', (t) => {
+  const evening = countHail(GRID, SEEN);
+  evening.observe({ day_of_year: 150, share: 0.125 });
+  for (const cell of GRID.cells.keys()) if (cell % 4 === 0) evening.add({ cell, day_of_year: 150, mm: 60 });
+  const share = totals(hailRates(GRID, evening, SEEN), ANY) / totals(ratesOf(0, []), ANY);
+  t.true(share > 1 && share < 3, `${share}`);
+});
+
+/** A month of the year, from 1, with most hail of a class. */
+const peakOf = (months: readonly number[]) => months.indexOf(Math.max(...months)) + 1;
+
+for (const [region, at, expected] of [
+  ['the Gulf coast', { lat: 31.5, lon: -90 }, [4, 5]],
+  ['the southern Plains', { lat: 33, lon: -99 }, [4, 5]],
+  ['the central Plains', { lat: 38.5, lon: -98 }, [5, 6]],
+  ['the Front Range', { lat: 39.7, lon: -104.5 }, [6, 7]],
+  ['the Dakotas', { lat: 46, lon: -100.5 }, [6, 7]],
+  ['eastern Montana', { lat: 46.5, lon: -106 }, [6, 7]],
+  ['Arizona', { lat: 33.4, lon: -111 }, [7, 8]],
+] as const)
+  test(`the built-in season of ${region} peaks in month ${expected.join(' or ')}`, (t) => {
+    for (const k of [ANY, SEVERE, SIGNIFICANT])
+      t.true((expected as readonly number[]).includes(peakOf(priorRates(at, k))));
+  });
+
+test('the shares of the months sum to 1 at every place, and May and June have most of all hail', (t) => {
+  const months = new Array<number>(12).fill(0);
+  for (const cell of conusCells().cells) {
+    const season = hailSeason(cell);
+    t.true(Math.abs(season.reduce((sum, share) => sum + share, 0) - 1) < 1e-9 && season.every((share) => share > 0));
+    for (const [month, rate] of priorRates(cell, ANY).entries()) months[month] += rate;
+  }
+  t.is(peakOf(months), 5);
+  t.true(months[5] > months[6] && months[6] > months[3]);
+});
+
 test('hail that fell where radar sees too little counts no more than the days without it', (t) => {
   const blind = Float64Array.from(SEEN, (_, cell) => (cell === OKLAHOMA ? 0 : 1));
   const days = Array.from({ length: 50 }, (_, n) => ({ cell: OKLAHOMA, day_of_year: 100 + n, mm: 60 }));
@@ -104,7 +158,12 @@ test('hail that fell where radar sees too little counts no more than the days wi
 });
 
 test('giant hail that nobody saw follows from significant hail by the tail', (t) => {
-  const days = Array.from({ length: 40 }, (_, n) => ({ cell: OKLAHOMA, day_of_year: 100 + n, mm: 60 }));
+  const sizes_mm = [60, 35, 35, 35, 22, 22, 22, 22, 22, 22];
+  const days = Array.from({ length: 200 }, (_, n) => ({
+    cell: OKLAHOMA,
+    day_of_year: 100 + (n % 60),
+    mm: sizes_mm[n % sizes_mm.length],
+  }));
   const found = ratesOf(10, days);
   const [significant, giant] = [yearly(found, 2, OKLAHOMA), yearly(found, 3, OKLAHOMA)];
   t.true(Math.abs(giant / significant - Math.exp(-37 / 13)) < 1e-9);

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { BLEND_WEIGHTS, blendDay, type Components } from '../../../pipeline/forecast/blend.ts';
+import { blendDay, type Components } from '../../../pipeline/forecast/blend.ts';
 import { hourStrip } from '../../../pipeline/forecast/hour-strip.ts';
 import { firstOutlookDate, modelDayPct, type OutlookInput, outlookRows } from '../../../pipeline/forecast/outlook.ts';
 import { spcDay, spcPct } from '../../../pipeline/forecast/spc-areas.ts';
@@ -15,23 +15,25 @@ const pct = fc.integer({ min: 0, max: 1000 }).map((tenths) => tenths / 10);
 const day = fc.integer({ min: 1, max: 7 });
 const NONE: Components = { spc: null, hrrr: null, climatology: null };
 
-for (let d = 1; d <= 7; d++)
-  test(`the weights of day ${d} sum to 1`, (t) => {
-    const sum = Object.values(BLEND_WEIGHTS).reduce((whole, weights) => whole + (weights[d - 1] ?? 0), 0);
-    t.true(Math.abs(sum - 1) < 1e-12);
-  });
-
-test('a blend lies between its components', (t) => {
+test('a blend lies between the forecasts it is made of, whatever the climatology says', (t) => {
   t.notThrows(() =>
     fc.assert(
       fc.property(day, pct, pct, pct, (d, spc, hrrr, climatology) => {
         const blended = blendDay(d, { spc, hrrr, climatology });
-        const parts = d <= 2 ? [spc, hrrr, climatology] : [spc, climatology];
+        const parts = d <= 2 ? [spc, hrrr] : [spc];
         const p = blended?.probability_pct ?? Number.NaN;
         return p >= Math.min(...parts) && p <= Math.max(...parts);
       }),
     ),
   );
+});
+
+test('the climatology has no vote beside a forecast, and the same SPC area means the same on every day', (t) => {
+  for (let d = 1; d <= 7; d++) {
+    t.is(blendDay(d, { ...NONE, spc: 15, climatology: 0.3 })?.probability_pct, 15);
+    t.is(blendDay(d, { ...NONE, spc: 15, climatology: 30 })?.probability_pct, 15);
+    t.is(blendDay(d, { ...NONE, climatology: 4.2 })?.probability_pct, 4.2);
+  }
 });
 
 test('equal components return themselves', (t) => {
@@ -64,14 +66,16 @@ test('a larger component never lowers the blend', (t) => {
   );
 });
 
-test('a missing component leaves its weight to the others', (t) => {
-  // Logits of 10 and 30 % weighted .5 and .15 of .65: 13.2 %.
-  t.is(blendDay(1, { ...NONE, spc: 10, climatology: 30 })?.probability_pct, 13.2);
+test('two forecasts are weighted by their logits, and one alone stands for itself', (t) => {
+  // Logits of 10 and 30 % weighted .5 and .35 of .85 on day 1, .5 and .2 of .7 on day 2.
+  t.is(blendDay(1, { ...NONE, spc: 10, hrrr: 30 })?.probability_pct, 16.2);
+  t.is(blendDay(2, { ...NONE, spc: 10, hrrr: 30 })?.probability_pct, 14);
   t.is(blendDay(1, { ...NONE, hrrr: 12.3 })?.probability_pct, 12.3);
 });
 
 test('the model has no weight from day 3 on: alone it makes no outlook', (t) => {
   t.is(blendDay(3, { ...NONE, hrrr: 40 }), null);
+  t.is(blendDay(3, { ...NONE, hrrr: 40, climatology: 2 })?.primary_source, 'climatology');
   t.deepEqual(blendDay(3, { spc: 10, hrrr: 90, climatology: 2 }), blendDay(3, { spc: 10, hrrr: null, climatology: 2 }));
 });
 
@@ -88,18 +92,87 @@ test('the component that departs furthest from the usual, times its weight, is t
   t.is(blendDay(5, { ...NONE, climatology: 4 })?.primary_source, 'climatology');
 });
 
-test('components that agree give the confidence of the day, components far apart none', (t) => {
-  const scores = [1, 2, 3, 4, 5, 6, 7].map((d) => blendDay(d, { ...NONE, spc: 5, climatology: 5 })?.confidence_score);
-  t.deepEqual(scores, [0.9, 0.8, 0.7, 0.5, 0.4, 0.3, 0.25]);
-  t.is(blendDay(1, { ...NONE, spc: 95, climatology: 1 })?.confidence_score, 0);
+const scoreOf = (d: number, components: Partial<Components>) =>
+  blendDay(d, { ...NONE, ...components })?.confidence_score ?? Number.NaN;
+
+for (const [what, components, expected] of [
+  ['SPC and the model agree', { spc: 30, hrrr: 30 }, [0.9, 0.8]],
+  ['they lie one contour apart', { spc: 30, hrrr: 15 }, [0.9, 0.8]],
+  ['they lie two contours apart', { spc: 30, hrrr: 5 }, [0.675, 0.6]],
+  ['they lie three contours apart', { spc: 45, hrrr: 5 }, [0.45, 0.4]],
+  ['they contradict each other', { spc: 60, hrrr: 0 }, [0.45, 0.4]],
+  ['SPC speaks alone', { spc: 30 }, [0.675, 0.6, 0.525, 0.375, 0.3, 0.225, 0.188]],
+  ['the model speaks alone', { hrrr: 30 }, [0.675, 0.6]],
+  ['no forecast speaks', { climatology: 3 }, [0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2]],
+] as const)
+  test(`where ${what} the confidence of the days is ${expected.join(', ')}`, (t) => {
+    for (const climatology of [null, 0.1, 3, 60]) {
+      const known = { climatology, ...components };
+      t.deepEqual(
+        expected.map((_, k) => scoreOf(k + 1, known)),
+        [...expected],
+      );
+    }
+  });
+
+test('SPC alone is worth the same at every probability: 30 % is no reason to doubt it', (t) => {
+  for (let d = 1; d <= 7; d++)
+    t.is(new Set([1, 5, 15, 30, 45, 60].map((spc) => scoreOf(d, { spc, climatology: 2 }))).size, 1);
 });
 
-test('confidence is low below .3, medium below .6, else high, and has no word for climatology alone', (t) => {
-  t.is(blendDay(1, { ...NONE, spc: 5, climatology: 5 })?.confidence_state, 'high');
-  t.is(blendDay(4, { ...NONE, spc: 5, climatology: 5 })?.confidence_state, 'medium');
-  t.is(blendDay(6, { ...NONE, spc: 5, climatology: 5 })?.confidence_state, 'medium');
-  t.is(blendDay(7, { ...NONE, spc: 5, climatology: 5 })?.confidence_state, 'low');
-  t.is(blendDay(1, { ...NONE, climatology: 5 })?.confidence_state, null);
+/** Contours of SPC hail outlooks and the parts between them, from 0 %. */
+const ladder = (value: number) => {
+  const bounds = [0, 5, 15, 30, 45, 60, 100];
+  const above = bounds.findIndex((bound, k) => k > 0 && bound >= value);
+  const [low = 0, high = 0] = bounds.slice(above - 1, above + 1);
+  return above - 1 + (value - low) / (high - low);
+};
+
+test('confidence never falls as agreement grows, over all probabilities', (t) => {
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 2 }), pct, pct, pct, (d, spc, one, other) => {
+        const [near, far] = [one, other].sort(
+          (a, b) => Math.abs(ladder(a) - ladder(spc)) - Math.abs(ladder(b) - ladder(spc)),
+        ) as [number, number];
+        return (
+          scoreOf(d, { spc, hrrr: near }) >= scoreOf(d, { spc, hrrr: far }) &&
+          scoreOf(d, { spc: near, hrrr: spc }) >= scoreOf(d, { spc: far, hrrr: spc })
+        );
+      }),
+      { numRuns: 2000 },
+    ),
+  );
+});
+
+test('confidence is between 0 and 1, never higher on a later day, and above that of the climatology on days 1 to 6', (t) => {
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 6 }),
+        pct,
+        fc.option(pct, { nil: null }),
+        pct,
+        (d, spc, hrrr, climatology) => {
+          const score = scoreOf(d, { spc, hrrr, climatology });
+          const later = scoreOf(d + 1, { spc, hrrr, climatology });
+          // On day 3 the model is left out: SPC is alone, and may be trusted more than beside a model that contradicts it.
+          return score > 0.2 && score <= 0.9 && (score >= later || (d === 2 && hrrr !== null));
+        },
+      ),
+    ),
+  );
+});
+
+test('confidence is low below .4, medium below .65, else high, and has no word for climatology alone', (t) => {
+  const stateOf = (d: number, components: Partial<Components>) =>
+    blendDay(d, { ...NONE, ...components })?.confidence_state;
+  t.is(stateOf(1, { spc: 15, climatology: 5 }), 'high');
+  t.is(stateOf(2, { spc: 15, hrrr: 15 }), 'high');
+  t.is(stateOf(2, { spc: 15, climatology: 5 }), 'medium');
+  t.is(stateOf(2, { spc: 60, hrrr: 0 }), 'medium');
+  t.is(stateOf(4, { spc: 15, climatology: 5 }), 'low');
+  t.is(stateOf(1, { climatology: 5 }), null);
 });
 
 test('the complements of the 24 hours multiply to that of the day', (t) => {
@@ -183,9 +256,9 @@ function layer(row: Partial<SpcOutlook>): SpcOutlook {
 const INSIDE = { lat: 36, lon: -98 };
 const OUTSIDE = { lat: 45, lon: -80 };
 
-function valueAt(rows: readonly SpcOutlook[], at = INSIDE, d = 1, climo: number | null = 3, date = '2026-05-01') {
+function valueAt(rows: readonly SpcOutlook[], at = INSIDE, d = 1, date = '2026-05-01') {
   const found = spcDay(rows, date);
-  return found === null ? 'not issued' : spcPct(found, d, at, climo);
+  return found === null ? 'not issued' : spcPct(found, d, at);
 }
 
 test('the highest area that holds a place counts', (t) => {
@@ -194,18 +267,17 @@ test('the highest area that holds a place counts', (t) => {
   t.is(valueAt([inner, layer({})], { lat: 34.5, lon: -98 }), 15);
 });
 
-test('outside all areas days 1 to 3 have a quiet value and later days the climatology', (t) => {
+test('outside all areas days 1 to 3 have a quiet value, and later days say nothing', (t) => {
   t.is(valueAt([layer({})], OUTSIDE, 1), 1);
   t.is(valueAt([layer({})], OUTSIDE, 2), 1.5);
   t.is(valueAt([layer({})], OUTSIDE, 3), 1.5);
-  t.is(valueAt([layer({})], OUTSIDE, 4), 3);
-  t.is(valueAt([layer({})], OUTSIDE, 4, null), null);
+  for (const d of [4, 5, 6, 7]) t.is(valueAt([layer({})], OUTSIDE, d), null);
 });
 
 test('a forecast issued without any area is quiet, one that was not issued is unknown', (t) => {
   t.is(valueAt([layer({ label: null, probability_pct: null, geometry: null })]), 1);
   t.is(valueAt([]), 'not issued');
-  t.is(valueAt([layer({})], INSIDE, 2, 3, '2026-05-02'), 'not issued');
+  t.is(valueAt([layer({})], INSIDE, 2, '2026-05-02'), 'not issued');
 });
 
 test('areas of significant hail alone are no forecast of a probability', (t) => {
@@ -223,7 +295,7 @@ for (const [date, share] of [
   ['2026-11-04', 0.3],
 ] as const)
   test(`of a combined value on ${date} hail has a share of ${share}`, (t) => {
-    t.is(valueAt([layer({ hazard: 'any_severe', day: 4, forecast_date: date })], INSIDE, 4, 3, date), 15 * share);
+    t.is(valueAt([layer({ hazard: 'any_severe', day: 4, forecast_date: date })], INSIDE, 4, date), 15 * share);
   });
 
 test('hail itself comes before a combined value, and the shortest lead before an older forecast of the date', (t) => {
@@ -287,6 +359,21 @@ test('a cell has seven days with their components, the first with its hours', (t
   t.true(Math.abs(100 * (1 - none) - (first?.hail_probability_pct ?? 0)) < 0.01);
   t.is(hours.indexOf(Math.max(...hours)), 10);
   for (const row of rows) t.notThrows(() => Outlook.parse(row));
+});
+
+test('on days 4 to 7 a place outside all areas has the climatology, and no part of the outlook', (t) => {
+  const empty = { label: null, probability_pct: null, geometry: null, hazard: 'any_severe' } as const;
+  const spc = [4, 5, 6, 7].map((d) => layer({ ...empty, day: d, forecast_date: `2026-05-0${d}` }));
+  const rows = rowsAt('9y6e', { spc, climatology: CLIMATOLOGY }).slice(3);
+  t.is(rows.length, 4);
+  for (const row of rows)
+    t.like(row, {
+      spc_pct: null,
+      hail_probability_pct: row.climo_pct,
+      primary_source: 'climatology',
+      confidence_score: 0.2,
+      confidence_state: null,
+    });
 });
 
 test('a row tells who made what it is blended from, and nobody else', (t) => {

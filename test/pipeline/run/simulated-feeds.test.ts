@@ -7,6 +7,7 @@ import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { readFeedStates } from '../../../pipeline/run/feed-states.ts';
 import { takeSimulatedFeeds } from '../../../pipeline/run/simulated-feeds.ts';
+import { scanTimes } from '../../../pipeline/simulate/scan-times.ts';
 import type { CollectionName } from '../../../schemas/collections.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import { layout } from '../../../schemas/layout.ts';
@@ -19,11 +20,13 @@ import { multiPolygonContains } from '../../support/data/polygons.ts';
 
 const NOW = Date.parse('2026-05-01T23:00:00Z');
 const path = mkdtempSync(join(tmpdir(), 'hail-simulated-feeds-'));
+const HOURS = 24;
+const scansBefore = (now_ms: number) => scanTimes(7, NOW - HOURS * 3_600_000, now_ms);
 let root: Root;
 
 test.before(async () => {
   root = await openRoot(path, 'test', 0, NOW);
-  await takeSimulatedFeeds(root, { seed: 7, hours: 3 }, NOW);
+  await takeSimulatedFeeds(root, { seed: 7, hours: HOURS, scan_times: scansBefore(NOW) }, NOW);
 });
 
 test.after.always(async () => {
@@ -59,6 +62,12 @@ test('every feed is noted as read, and as simulated', async (t) => {
   );
 });
 
+test('reports are of the hours that scans saw, and none is older', async (t) => {
+  const times = (await rowsOf<GroundReport>('reports')).map(({ time }) => time);
+  const scans = scansBefore(NOW);
+  t.true(Math.min(...times) >= scans[0] && Math.max(...times) <= (scans.at(-1) ?? 0));
+});
+
 test('most large hail that is reported was warned of when it fell', async (t) => {
   const warnings = await rowsOf<Warning>('warnings');
   const reports = (await rowsOf<GroundReport>('reports')).filter(({ size_mm }) => size_mm >= 38);
@@ -72,7 +81,7 @@ test('most large hail that is reported was warned of when it fell', async (t) =>
         multiPolygonContains(multiPolygonFromWkt(geometry), [lon, lat]),
     ),
   );
-  t.true(reports.length > 10);
+  t.true(reports.length > 10, `${reports.length} of ${warned.length}`);
   t.true(warned.length > 0.6 * reports.length, `${warned.length} of ${reports.length}`);
 });
 
@@ -116,10 +125,13 @@ test('watches have outlines, and the discussion before each concerns it', async 
 
 test('an hour later the same weather goes on: nothing that was said is taken back', async (t) => {
   const before = await rowsOf<Warning>('warnings');
-  await takeSimulatedFeeds(root, { seed: 7, hours: 3 }, NOW + 3_600_000);
+  const reported = (await rowsOf<GroundReport>('reports')).length;
+  const later = NOW + 3_600_000;
+  await takeSimulatedFeeds(root, { seed: 7, hours: HOURS, scan_times: scansBefore(later) }, later);
   const after = new Set((await rowsOf<Warning>('warnings')).map(({ warning_id }) => warning_id));
   t.deepEqual(
     before.filter(({ warning_id }) => !after.has(warning_id)),
     [],
   );
+  t.true((await rowsOf<GroundReport>('reports')).length > reported);
 });

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { reportFiles } from '../../../pipeline/simulate/report-files.ts';
 import { hailReports } from '../../../pipeline/simulate/reports.ts';
+import { scanTimes } from '../../../pipeline/simulate/scan-times.ts';
 import { stormAt, stormsBetween } from '../../../pipeline/simulate/storms.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { EVENING_MS, MS_PER_MINUTE, SMALL } from './small-world.ts';
@@ -69,12 +70,26 @@ test('a few events are corrected or repeated, later and at the same place and ti
   }
 });
 
-const files = new Map(
-  reportFiles(SMALL, NOON_MS + DAY - 60 * MS_PER_MINUTE, NOON_MS + DAY + 300 * MS_PER_MINUTE).map(({ path, text }) => [
-    path,
-    text,
-  ]),
-);
+const EVENING = [NOON_MS + DAY - 60 * MS_PER_MINUTE, NOON_MS + DAY + 300 * MS_PER_MINUTE] as const;
+const allScans = scanTimes(SMALL.seed, NOON_MS, EVENING[1]);
+const files = new Map(reportFiles(SMALL, ...EVENING, allScans).map(({ path, text }) => [path, text]));
+
+test('reports are of the times that scans saw: none before the first, after the last, or in a gap', (t) => {
+  const gap = [NOON_MS + DAY + 60 * MS_PER_MINUTE, NOON_MS + DAY + 120 * MS_PER_MINUTE] as const;
+  const scans = scanTimes(SMALL.seed, ...EVENING).filter((time_ms) => time_ms < gap[0] || time_ms > gap[1]);
+  const timesOf = (scan_times: readonly number[]) =>
+    reportFiles(SMALL, ...EVENING, scan_times)
+      .filter(({ path }) => path.startsWith('reports/lsr/'))
+      .flatMap(({ text }) => JSON.parse(text).features as { properties: { valid: string } }[])
+      .map(({ properties }) => Date.parse(properties.valid));
+  const seen = timesOf(scans);
+  t.true(seen.length > 3);
+  t.true(seen.every((time_ms) => time_ms >= scans[0] && time_ms <= (scans.at(-1) ?? 0)));
+  t.true(seen.every((time_ms) => time_ms < gap[0] || time_ms > gap[1]));
+  const inGap = timesOf(allScans).filter((time_ms) => time_ms > gap[0] && time_ms < gap[1]);
+  t.true(inGap.length > 0, 'the gap has reports to leave out');
+  t.deepEqual(timesOf([]), []);
+});
 
 test('there is an SPC list per convective day and a collection of local reports per UTC date', (t) => {
   t.deepEqual(
@@ -123,7 +138,7 @@ test('local reports have the fields of the Iowa archive and say that they are si
 });
 
 test('a stretch that ends at noon UTC touches one convective day', (t) => {
-  const paths = reportFiles(SMALL, EVENING_MS, NOON_MS + DAY).map(({ path }) => path);
+  const paths = reportFiles(SMALL, EVENING_MS, NOON_MS + DAY, allScans).map(({ path }) => path);
   t.deepEqual(paths, [
     'reports/spc/260501_rpts_hail.csv',
     'reports/lsr/lsr_20260501.geojson',

@@ -9,7 +9,7 @@ import { PipelineError } from '../../../pipeline/error.ts';
 import { type BucketFile, downloadAll, downloadFile, listBucket } from '../../../pipeline/sources/bucket.ts';
 import type { Network } from '../../../pipeline/sources/http.ts';
 import { bucketKey } from '../../../pipeline/sources/names.ts';
-import { DEFAULT_PRODUCTS } from '../../../pipeline/sources/plan.ts';
+import { SCAN_PRODUCTS } from '../../../pipeline/sources/plan.ts';
 import { Unavailable } from '../../../pipeline/sources/retry.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { type BucketServer, type StartBucket, startBucket } from './bucket-server.ts';
@@ -432,7 +432,7 @@ sharedTest('real files come through the bucket byte for byte, connections breaki
   const time_ms = Date.parse('2024-05-09T08:28:40Z');
   const { files } = await listBucket({
     base_url: server.url,
-    products: DEFAULT_PRODUCTS,
+    products: SCAN_PRODUCTS,
     from_ms: time_ms - 60_000,
     to_ms: time_ms,
     network,

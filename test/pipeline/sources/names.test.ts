@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { bucketKey, bucketPrefix, bucketStem, parseName } from '../../../pipeline/sources/names.ts';
-import { DEFAULT_PRODUCTS } from '../../../pipeline/sources/plan.ts';
+import { SCAN_PRODUCTS } from '../../../pipeline/sources/plan.ts';
 
 for (const [key, product, time] of [
   ['CONUS/MESH_00.50/20240228/MRMS_MESH_00.50_20240228-025239.grib2.gz', 'MESH', '2024-02-28T02:52:39Z'],
@@ -46,7 +46,7 @@ test('the key of any product and second reads back as that product and second, i
     max: Date.parse('2049-12-31T23:59:59Z') / 1000,
   });
   fc.assert(
-    fc.property(fc.constantFrom(...DEFAULT_PRODUCTS), seconds, (product, s) => {
+    fc.property(fc.constantFrom(...SCAN_PRODUCTS), seconds, (product, s) => {
       const time_ms = s * 1000;
       const key = bucketKey(product, time_ms);
       t.deepEqual(parseName(key), { product, time_ms });

@@ -4,10 +4,10 @@ import { PipelineError } from '../../../pipeline/error.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import {
   type Committed,
-  DEFAULT_PRODUCTS,
   planRun,
   planScans,
   type RunPlan,
+  SCAN_PRODUCTS,
   type ScanPlan,
 } from '../../../pipeline/sources/plan.ts';
 import { scanId } from '../../../schemas/time.ts';
@@ -28,7 +28,7 @@ function clock(file: SourceFile): string {
 }
 
 test('a scan is named by the time of its MESH file and takes every companion of its time', (t) => {
-  const files = DEFAULT_PRODUCTS.map((product) => named(product, '02:52:39'));
+  const files = SCAN_PRODUCTS.map((product) => named(product, '02:52:39'));
   const { scans, unused, duplicates } = planScans(files);
   t.deepEqual(
     scans.map((scan) => [scan.scan_id, scan.scan_time, scan.mesh.product]),
@@ -40,6 +40,9 @@ test('a scan is named by the time of its MESH file and takes every companion of 
     'echo_top_18_km 02:52:39',
     'echo_top_50_km 02:52:39',
     'max_reflectivity_dbz 02:52:39',
+    'reflectivity_minus20c_dbz 02:52:39',
+    'azshear_0_2km_per_s 02:52:39',
+    'lowest_reflectivity_dbz 02:52:39',
     'probsevere 02:52:39',
   ]);
   t.deepEqual([unused, duplicates], [[], []]);
@@ -226,7 +229,7 @@ test('run: a published scan that must be redone and whose raw files are gone is 
 
 const someFile = fc
   .record({
-    product: fc.constantFrom(...DEFAULT_PRODUCTS, 'MESH_Max_60min'),
+    product: fc.constantFrom(...SCAN_PRODUCTS, 'MESH_Max_60min'),
     second: fc.integer({ min: 0, max: 1200 }),
     bytes: fc.integer({ min: 1, max: 3 }),
     folder: fc.constantFrom('', 'x/', 'y/'),

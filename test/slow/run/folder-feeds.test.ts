@@ -1,0 +1,105 @@
+import { cp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { readConfig } from '../../../pipeline/config.ts';
+import { sqlList } from '../../../pipeline/duckdb.ts';
+import { filesBelow } from '../../../pipeline/files.ts';
+import { silent } from '../../../pipeline/log.ts';
+import { readNewest } from '../../../pipeline/publish/manifests.ts';
+import { readFeedStates } from '../../../pipeline/run/feed-states.ts';
+import type { IngestSource } from '../../../pipeline/run/gather-files.ts';
+import { type IngestReport, ingestSource } from '../../../pipeline/run/ingest-source.ts';
+import { writeAllScans } from '../../../pipeline/simulate/evening.ts';
+import { defaultScenario } from '../../../pipeline/simulate/scenario.ts';
+import { layout } from '../../../schemas/layout.ts';
+import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
+import { onRoot, scratch } from '../../support/data/world.ts';
+
+const NOW_MS = Date.parse('2026-05-01T23:30:00Z');
+const [SEED, HOURS] = [7, 0.1];
+const COLLECTIONS = ['reports', 'warnings', 'watches', 'outlooks', 'forecast', 'outlook'] as const;
+
+function ingest(path: string, source: IngestSource, now_ms = NOW_MS): Promise<IngestReport> {
+  const config = readConfig({ HAIL_DATA: path, HAIL_NOW: new Date(now_ms).toISOString() });
+  return ingestSource(config, { source, replace: false, threads: 1, log: silent });
+}
+
+/** What `simulate --out` writes of the last minutes, in a folder of the test's own. */
+async function simulated(t: ExecutionContext): Promise<string> {
+  const out = await scratch(t, 'evening');
+  const span = { from_ms: NOW_MS - HOURS * 3_600_000, to_ms: NOW_MS };
+  await writeAllScans(defaultScenario(SEED, WSR88D), { ...span, out }, () => {});
+  return out;
+}
+
+/** Rows of every collection as sorted text, by name. */
+const rowsOf = (path: string) =>
+  onRoot(path, {}, async ({ root }) => {
+    const rows = new Map<string, readonly string[]>();
+    for (const name of COLLECTIONS) {
+      const manifest = await readNewest(path, layout.collectionPartition(name));
+      const tables = (manifest?.files ?? [])
+        .filter(({ kind }) => kind === 'table')
+        .map((file) => join(path, file.path));
+      if (tables.length === 0) continue;
+      const found = await root.engine.rows<{ text: string }>(
+        `SELECT t::VARCHAR AS text FROM read_parquet(${sqlList(tables)}) t ORDER BY text`,
+      );
+      rows.set(
+        name,
+        found.map(({ text }) => text),
+      );
+    }
+    return rows;
+  });
+
+test('simulate and then ingest --from publish what a plain ingest publishes: the same feeds, forecast and outlook', async (t) => {
+  const folder = await simulated(t);
+  const before = await filesBelow(folder);
+  const [from, plain] = [await scratch(t, 'from'), await scratch(t, 'plain')];
+  const report = await ingest(from, { kind: 'dir', folder });
+  await ingest(plain, { kind: 'simulate', seed: SEED, hours: HOURS });
+  const [rows, expected] = [await rowsOf(from), await rowsOf(plain)];
+  t.deepEqual([...rows.keys()], [...COLLECTIONS]);
+  for (const name of COLLECTIONS) t.deepEqual(rows.get(name), expected.get(name), name);
+  t.true((rows.get('forecast') ?? []).length > 1000);
+  t.deepEqual([...(await readFeedStates(from)).values()], [...(await readFeedStates(plain)).values()]);
+  t.deepEqual([report.feed_failures, report.unknown_files], [[], ['evening.json']]);
+  t.true(report.model_hours > 40 && (report.feed_items.outlooks ?? 0) > 0);
+  t.deepEqual(await filesBelow(folder), before, 'the folder is only read');
+});
+
+test('model runs that are over do not take the place of a forecast, and a broken feed file costs itself only', async (t) => {
+  const folder = await simulated(t);
+  await writeFile(join(folder, 'alerts', 'alerts.json'), '{"messageType":');
+  await writeFile(join(folder, 'notes.txt'), 'a note of somebody');
+  const path = await scratch(t);
+  const report = await ingest(path, { kind: 'dir', folder });
+  t.deepEqual(
+    report.feed_failures.map(({ name }) => name),
+    ['alerts.json'],
+  );
+  t.deepEqual(report.unknown_files, ['evening.json', 'notes.txt']);
+  const forecast = (await rowsOf(path)).get('forecast');
+  const later = await ingest(path, { kind: 'dir', folder }, NOW_MS + 7 * 86_400_000);
+  t.regex(
+    later.feed_failures.find(({ name }) => name === 'hrrr')?.reason ?? '',
+    /no hour of its runs ends after 2026-05-08T23:30:00Z/,
+  );
+  t.deepEqual((await rowsOf(path)).get('forecast'), forecast);
+});
+
+test('a folder of scans alone brings no feeds and leaves those of others as they are', async (t) => {
+  const folder = await simulated(t);
+  const scans = await scratch(t, 'scans');
+  await cp(join(folder, 'CONUS'), join(scans, 'CONUS'), { recursive: true });
+  await rm(folder, { recursive: true });
+  const path = await scratch(t);
+  const report = await ingest(path, { kind: 'dir', folder: scans });
+  t.deepEqual([report.feed_items, report.model_hours, report.feed_failures], [{}, 0, []]);
+  t.deepEqual(
+    [...(await rowsOf(path)).keys()].filter((name) => name !== 'outlook'),
+    [],
+  );
+  t.deepEqual([...(await readFeedStates(path)).keys()], []);
+});
