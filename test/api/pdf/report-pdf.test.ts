@@ -7,7 +7,7 @@ import { reportPdf } from '../../../api/pdf/report-pdf.ts';
 import { SIZE_COLORS, type SizeColor } from '../../../schemas/palette.ts';
 import { addDays } from '../../../schemas/time.ts';
 import { METRES_PER_MILE, MM_PER_INCH } from '../../../schemas/units.ts';
-import { hasPdftotext, pagesByPoppler, pagesIn, textsIn } from '../../support/data/pdf-reading.ts';
+import { hasPdftotext, pagesByPoppler, pagesIn, placedTexts, textsIn } from '../../support/data/pdf-reading.ts';
 import {
   claimMaterial,
   type GivenMaterial,
@@ -108,6 +108,59 @@ test('text from data makes no link, no script and no object, and a character wit
   t.regex(textsIn(pdf).join(' '), /Evil\) Tj ET Q >> endobj .* RiBenYu Łódź :ice_cube: https:/);
   const objects = (bytes: Buffer) => bytes.toString('latin1').match(/^\d+ 0 obj$/gm)?.length;
   t.is(objects(pdf), objects(await document('2 S Kansas City', 'A note.')));
+});
+
+test('every font is embedded and says its characters, and the file says that it is PDF/A-2u', async (t) => {
+  const file = (await plain(claimMaterial())).toString('latin1');
+  const count = (sign: RegExp) => file.match(sign)?.length ?? 0;
+  t.is(count(/\/Subtype \/Type0/g), 3);
+  t.is(count(/\/FontFile2 \d+ 0 R/g), 3);
+  t.is(count(/\/ToUnicode \d+ 0 R/g), 3);
+  t.is(count(/\/Subtype \/(Type1|TrueType)\b/g), 0);
+  t.regex(file, /<pdfaid:part>2<\/pdfaid:part>\s*<pdfaid:conformance>U<\/pdfaid:conformance>/);
+  t.regex(file, /\/S \/GTS_PDFA1/);
+});
+
+test('what a request has printed stands on the first page alone, in any script, and is no part of the hash', async (t) => {
+  const labels = { prepared_for: '東京海上', reference: 'Полис № 77', address: HOSTILE.slice(0, 200) };
+  const material = claimMaterial({ labels });
+  const pdf = await plain(material);
+  const [first = [], ...others] = placedTexts(pdf);
+  const words = first.map(({ text }) => text).join(' ');
+  t.regex(words, /Prepared for DongJingHaiShang Reference Полис № 77 Address Evil\) Tj ET Q >> endobj/);
+  t.regex(
+    words,
+    /Prepared for, reference, and address: as given, not checked\. The coordinates above were searched\. Scripts/,
+  );
+  t.notRegex(
+    others
+      .flat()
+      .map(({ text }) => text)
+      .join(' '),
+    /Полис|DongJing|Evil/,
+  );
+  t.true(words.includes(`${claimMaterial().verification.verification_hash.slice(0, 19)}…`));
+  // Neither metadata nor bookmarks hold them.
+  t.notRegex(pdf.toString('latin1').replaceAll(/\[.*\] TJ/g, ''), /Evil|JavaScript|4711/);
+  const objects = (bytes: Buffer) => bytes.toString('latin1').match(/^\d+ 0 obj$/gm)?.length;
+  const harmless = { prepared_for: 'Abc', reference: 'Abc', address: 'Abc' };
+  t.is(objects(pdf), objects(await plain(claimMaterial({ labels: harmless }))));
+});
+
+test('texts of two hundred characters of any script stand above everything else of the first page', async (t) => {
+  for (const text of ['W'.repeat(200), '東'.repeat(200), '👨‍👩‍👧 '.repeat(30), 'ﷺ'.repeat(200)]) {
+    const [first = []] = placedTexts(
+      await plain(claimMaterial({ labels: { prepared_for: text, reference: text, address: text } })),
+    );
+    const at = (name: string) => first.findIndex((one) => one.text === name);
+    const heights = ['Prepared for', 'Reference', 'Address', 'Storm dates'].map((name) => first[at(name)]?.above ?? 0);
+    t.deepEqual(
+      [...heights].sort((a, b) => b - a),
+      heights,
+    );
+    t.true((heights[3] as number) > 300, `${text.slice(0, 2)} ends at ${heights[3]}`);
+    t.is(first.filter(({ above }) => above < 53).length, 3);
+  }
 });
 
 test('no figure of a document is NaN, undefined or null', async (t) => {
@@ -290,9 +343,33 @@ test('observed data bear no such mark', async (t) => {
 test('times on another UTC date than the storm date say which', async (t) => {
   const texts = textsIn(await plain(claimMaterial({ storm_day_start_hour: 12 })));
   t.true(texts.includes('May 13, 00:06'));
+  t.true(texts.includes('May 12, 7:06 p.m.'));
   t.regex(texts.join(' '), /A storm date runs from 12:00 UTC to 12:00 UTC of the next day/);
   t.regex(texts.join(' '), /the storm date 2026-05-01 begins there on May 1, 7:00 a\.m\. CDT\./);
   t.regex(textsIn(await plain(claimMaterial())).join(' '), /2026-05-01 begins there on Apr 30, 7:00 p\.m\. CDT\./);
+});
+
+test('local time stands with UTC where the place has a time zone, and far out at sea there is UTC alone', async (t) => {
+  const material = claimMaterial();
+  const ashore = textsIn(await plain(material)).join(' ');
+  t.regex(ashore, /Local time America\/Chicago \(CDT\)/);
+  t.regex(ashore, /from 20:12 to 21:04 UTC \(May 1, 3:12 p\.m\. to 4:04 p\.m\. CDT\)/);
+  t.regex(ashore, /Time \(UTC\) Local \(CDT\)/);
+  const verification = { ...material.verification, location: { lat: 35, lon: -140 } };
+  const at_sea = textsIn(await plain({ ...material, verification })).join(' ');
+  t.regex(at_sea, /Local time UTC: no time zone here .* First seen \(UTC\)/);
+  t.notRegex(at_sea, /[ap]\.m\.|C[DS]T/);
+});
+
+test('maps are drawn for storm dates with hail alone, and a document of weak echoes has none', async (t) => {
+  const weak = verdictOf('2026-05-24', { verdict: 'miss', max_size_mm: 7, n_detections: 0 });
+  const found = [{ event: weak, pixels: [], reports: [] }];
+  const pdf = await plain(reportMaterial(MAY, found));
+  t.notRegex(pdf.toString('latin1'), /\/S \/Figure/);
+  t.notRegex(textsIn(pdf).join(' '), /Reading the maps|Detections and reports/);
+  const claim = await plain(claimMaterial());
+  t.is(claim.toString('latin1').match(/\/S \/Figure/g)?.length, 2);
+  t.regex(textsIn(claim).join(' '), /1 storm date with a weak echo only has no map/);
 });
 
 test('a document has a title, its language, bookmarks, and its structure for readers that speak', async (t) => {
