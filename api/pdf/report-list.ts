@@ -60,10 +60,10 @@ function columnsOf(first: Column<Listed>, local: LocalTime | null, times_ms: rea
   return [
     first,
     { ...column(0, 28, 'Size', ({ report }) => inches(report.size_mm)), style: CELL_STRONG },
-    column(32, 34, '', ({ report }) => millimetres(report.size_mm)),
-    column(72, 44, 'Size name', ({ report }) => sizeName(report.size_mm)),
-    column(120, 32, 'Distance', ({ report }) => miles(report.distance_m)),
-    column(154, 36, '', ({ report }) => kilometres(report.distance_m)),
+    column(31, 34, '', ({ report }) => millimetres(report.size_mm)),
+    column(70, 46, 'Size name', ({ report }) => sizeName(report.size_mm)),
+    column(122, 32, 'Distance', ({ report }) => miles(report.distance_m)),
+    column(156, 36, '', ({ report }) => kilometres(report.distance_m)),
     column(198, 52, 'Time (UTC)', ({ report, event_date }) => clockTime(report.time, event_date)),
     ...(local === null
       ? []

@@ -33,8 +33,10 @@ export function titleBlock(sheet: Sheet, material: ReportMaterial): void {
   const labels = labelsOf(material.labels);
   for (const [label, value] of labels) y = fact(sheet, label, value, { x: PAGE.left, y, width: TEXT_WIDTH });
   if (labels.length > 0) {
-    tagged(sheet, 'P', () => write(sheet, noteOn(labels, material.labels), PAGE.left + LABEL_WIDTH, y + 6, SMALL));
-    y += SMALL.leading + 4;
+    const note = wrapped(sheet, noteOn(labels, material.labels), TEXT_WIDTH - LABEL_WIDTH, SMALL);
+    const note_top = y;
+    tagged(sheet, 'P', () => writeLines(sheet, note, PAGE.left + LABEL_WIDTH, note_top, SMALL));
+    y += note.length * SMALL.leading + 4;
     artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, y, 0.4));
     y += 7;
   }
