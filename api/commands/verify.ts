@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError } from 'commander';
-import { VERIFICATION_DAYS_MAX, type Verification, VerificationRequest } from '../../schemas/resources/verification.ts';
+import { ReportRequest } from '../../schemas/resources/report-job.ts';
+import { VERIFICATION_DAYS_MAX, type Verification } from '../../schemas/resources/verification.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { type Catalog, DataUnavailable, openCatalog } from '../catalog.ts';
 import type { Config } from '../config.ts';
@@ -28,13 +29,16 @@ export function verifyCommand(config: () => VerifyConfig): Command {
     .argument('<from>', 'first storm date, YYYY-MM-DD')
     .argument('<to>', 'last storm date, included')
     .option('--pdf <file>', 'write the document of POST /v1/verify/report as well; a file that exists is left alone')
+    .option('--reference <text>', 'print a number of the claim or file on the document')
+    .option('--address <text>', 'print the address of the location on the document; it is not looked up')
+    .option('--prepared-for <text>', 'print on the document whom it is for')
     .option('--force', 'replace a file that exists')
     .option('--json', 'print the answer as one JSON object')
     .action(async (lat: number, lon: number, from: string, to: string, options: Options) => {
       const { json, pdf: file } = options;
       const settings = config();
       if (file !== undefined) refuseToReplace('verify', file, options);
-      const request = requestOf({ lat, lon, date_start: from, date_end: to }, settings.now());
+      const request = requestOf({ lat, lon, date_start: from, date_end: to, ...labelsOf(options) }, settings.now());
       requireDataRoot(settings);
       const { verification, pdf } = await verified(settings, request, file !== undefined);
       if (file !== undefined && pdf !== null) await writeWhole(file, (path) => writeFile(path, pdf));
@@ -44,8 +48,24 @@ export function verifyCommand(config: () => VerifyConfig): Command {
 
 interface Options {
   readonly pdf?: string;
+  readonly reference?: string;
+  readonly address?: string;
+  readonly preparedFor?: string;
   readonly force?: true;
   readonly json?: true;
+}
+
+/** What is to be printed on the document. Throws CommandError where no document is wanted. */
+function labelsOf({ pdf, reference, address, preparedFor }: Options): Partial<ReportRequest> {
+  const labels = Object.fromEntries(
+    Object.entries({ reference, address, prepared_for: preparedFor }).filter(([, text]) => text !== undefined),
+  );
+  if (pdf === undefined && Object.keys(labels).length > 0)
+    throw new CommandError(
+      EXIT.usage,
+      `${Object.keys(labels).join(', ')} is printed on a document, expected --pdf as well`,
+    );
+  return labels;
 }
 
 /** Argument parser: degrees up to a limit either way. */
@@ -58,8 +78,8 @@ function degrees(limit: number): (text: string) => number {
   };
 }
 
-function requestOf(given: VerificationRequest, now_ms: number): VerificationRequest {
-  const parsed = VerificationRequest.safeParse(given);
+function requestOf(given: ReportRequest, now_ms: number): ReportRequest {
+  const parsed = ReportRequest.safeParse(given);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new CommandError(EXIT.usage, `${issue?.path.join('.')} ${issue?.message}`);
@@ -72,7 +92,7 @@ function requestOf(given: VerificationRequest, now_ms: number): VerificationRequ
 /** The verification, and its document where that is wanted. */
 async function verified(
   { data_root, storm_day_start_hour, now }: VerifyConfig,
-  request: VerificationRequest,
+  request: ReportRequest,
   withDocument: boolean,
 ): Promise<{ readonly verification: Verification; readonly pdf: Uint8Array | null }> {
   const engine: Engine = await openEngine(data_root, JOBS);

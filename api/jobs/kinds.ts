@@ -6,8 +6,7 @@ import {
   ExportSummary as ExportSummarySchema,
 } from '../../schemas/resources/export-job.ts';
 import type { ExportParams, ExportSummary } from '../../schemas/resources/export-params.ts';
-import { REPORT_KEPT_DAYS, ReportSummary } from '../../schemas/resources/report-job.ts';
-import { VerificationRequest } from '../../schemas/resources/verification.ts';
+import { REPORT_KEPT_DAYS, ReportRequest, ReportSummary } from '../../schemas/resources/report-job.ts';
 import type { JobKind, MakeFile } from './job.ts';
 
 /** What tells one kind of job from another. */
@@ -22,8 +21,8 @@ export interface Kind<Params, Summary> {
   readonly poll_path: string;
 }
 
-export const REPORT: Kind<VerificationRequest, ReportSummary> = {
-  params: VerificationRequest,
+export const REPORT: Kind<ReportRequest, ReportSummary> = {
+  params: ReportRequest,
   summary: ReportSummary,
   kept_days: REPORT_KEPT_DAYS,
   folder: layout.reports,
@@ -42,6 +41,6 @@ export const KINDS = { report: REPORT, export: EXPORT } as const satisfies Recor
 
 /** Who makes the file of each kind. */
 export interface Makers {
-  readonly report: MakeFile<VerificationRequest, ReportSummary>;
+  readonly report: MakeFile<ReportRequest, ReportSummary>;
   readonly export: MakeFile<ExportParams, ExportSummary>;
 }

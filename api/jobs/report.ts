@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
-import type { ReportSummary } from '../../schemas/resources/report-job.ts';
-import type { Verification, VerificationRequest } from '../../schemas/resources/verification.ts';
+import type { ReportRequest, ReportSummary } from '../../schemas/resources/report-job.ts';
+import type { Verification } from '../../schemas/resources/verification.ts';
 import type { Edition } from '../catalog.ts';
 import { printReport } from '../pdf/print-report.ts';
 import { gapsAt } from '../queries/point-gaps.ts';
@@ -24,7 +24,7 @@ export interface WrittenReport {
 }
 
 /** Makes the document of a verification of one edition. */
-export const makeReport: MakeFile<VerificationRequest, ReportSummary> = async (job) => {
+export const makeReport: MakeFile<ReportRequest, ReportSummary> = async (job) => {
   const { id, params, path, services, signal } = job;
   const { catalog, jobEngine: engine, now } = services;
   const head = { report_id: id, generated_ms: now() };
@@ -51,11 +51,11 @@ export const makeReport: MakeFile<VerificationRequest, ReportSummary> = async (j
 export async function writeReport(
   services: Pick<Services, 'engine' | 'terrain' | 'storm_day_start_hour'>,
   edition: Edition,
-  request: VerificationRequest,
+  request: ReportRequest,
   head: ReportHead,
 ): Promise<WrittenReport> {
   const { engine } = services;
-  const { date_start: first, date_end: last } = request;
+  const { date_start: first, date_end: last, prepared_for = null, reference = null, address = null } = request;
   const { verification, events, radar_source, dates_without_reports } = await readVerification(
     services,
     edition,
@@ -64,6 +64,7 @@ export async function writeReport(
   const gaps = await gapsAt(engine, edition, verification.location, edition.datesBetween(first, last));
   const pdf = await printReport({
     ...head,
+    labels: { prepared_for, reference, address },
     verification,
     events,
     data_source: verification.data_source,

@@ -2,6 +2,7 @@ import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import { VERDICTS, VERIFICATION_RADIUS_MI } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { daysBetween } from '../../schemas/time.ts';
+import { headline } from './headline.ts';
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportMaterial } from './report-material.ts';
@@ -38,9 +39,10 @@ export function answer(
   not_real: NotRealMark | null,
 ): void {
   sheet.y += 4;
-  const lead = leadOf(material, events);
+  const lead = events.length > 0 ? headline(material, events) : leadOf(material, events);
   paragraph(sheet, not_real === null ? lead : `${not_real.lead} ${lead}`, LEAD, 6);
   if (events.length > 0) {
+    paragraph(sheet, leadOf(material, events), BODY, 6);
     countPanels(sheet, events);
     for (const sentence of largestOf(material, events)) paragraph(sheet, sentence, BODY, 2);
   } else for (const sentence of silenceOf(material)) paragraph(sheet, sentence, BODY, 5);

@@ -1,8 +1,10 @@
 import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import { VERIFICATION_RADIUS_MI, type Verdict, type VerificationEvent } from '../../schemas/resources/verification.ts';
+import { BANDS_MI, type Verdict, type VerificationEvent } from '../../schemas/resources/verification.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
-import { nearestInPixel, pixelDistanceM, shortDistanceM } from '../rules/pixel-distance.ts';
+import { type LocalTime, localTimeAt } from '../rules/local-time.ts';
+import { boundedDistanceM, pixelDistanceM } from '../rules/pixel-distance.ts';
+import { bandAt } from '../rules/verification.ts';
 import type { EventMaterial, ReportedHail, ReportMaterial, ReportPixel } from './report-material.ts';
 
 /** Most events that get a map. */
@@ -11,7 +13,7 @@ export const MAPS_MAX = 24;
 export const EVENT_REPORTS_MAX = 100;
 export const REPORTS_MAX = 1000;
 
-const RADIUS_M = VERIFICATION_RADIUS_MI * METRES_PER_MILE;
+const BOUNDS_M = BANDS_MI.map((miles) => miles * METRES_PER_MILE);
 /** A point so near to a pixel lies on its edge: no more than what rounding leaves, m. */
 const EDGE_M = 0.01;
 const VERDICT_RANK: Readonly<Record<Verdict, number>> = { hit: 2, marginal: 1, miss: 0 };
@@ -21,14 +23,20 @@ export interface PlacedPixel extends ReportPixel {
   readonly distance_m: number;
 }
 
+/** Where the hail of a storm date was, by radar. */
+interface HailPlaces {
+  /** Largest pixel within the radius, the nearest of equals; null without any. */
+  readonly largest: PlacedPixel | null;
+  /** The pixel that holds the point, the largest of those on whose edge it lies; null where it has no signal. */
+  readonly overhead: ReportPixel | null;
+  /** Largest size in each distance band, mm, that over the point in the nearest; null without a signal. */
+  readonly rings_mm: readonly (number | null)[];
+}
+
 /** A verdict with what a document shows of it. */
-export interface ReportEvent {
+export interface ReportEvent extends HailPlaces {
   readonly event: VerificationEvent;
   readonly pixels: readonly ReportPixel[];
-  /** Largest pixel within the radius, the nearest of equals; null without any, and where there is no map. */
-  readonly largest: PlacedPixel | null;
-  /** The pixel that holds the point, the largest of those on whose edge it lies; where it has a signal and there is a map. */
-  readonly overhead: ReportPixel | null;
   /** All of them. */
   readonly reports: readonly ReportedHail[];
   /** The nearest of them, as many as are listed. */
@@ -40,11 +48,13 @@ export interface ReportEvent {
   readonly has_reports: boolean;
   /** Hours that radar data are published for; null for all of them. */
   readonly seen_hours: number | null;
+  /** Civil time at the point; null where there is UTC alone. */
+  readonly local: LocalTime | null;
 }
 
 /**
- * The events of a document, ascending by date. Maps go to the strongest verdicts and the largest hail; lists of reports are cut,
- * farthest first, where they would fill more than the document may.
+ * The events of a document, ascending by date. Maps go to dates with hail on radar or on the ground, the strongest verdicts and the
+ * largest hail first; lists of reports are cut, farthest first, where they would fill more than the document may.
  * Throws RangeError where the material's events are not those of the verification.
  */
 export function reportEvents(material: ReportMaterial): ReportEvent[] {
@@ -57,17 +67,18 @@ export function reportEvents(material: ReportMaterial): ReportEvent[] {
   const given = events.map(({ event_date }) => event_date).join(', ');
   if (given !== dates) throw new RangeError(`material is for '${given}', expected the events '${dates}'`);
   const mapped = mappedDates(verification.events);
+  const local = localTimeAt(verification.location);
   let left = REPORTS_MAX;
   return verification.events.map((event, k) => {
     const { pixels, reports } = events[k] as EventMaterial;
     const listed = reports.slice(0, Math.min(EVENT_REPORTS_MAX, left));
     left -= listed.length;
     const has_map = mapped.has(event.event_date);
-    const placed = has_map ? inPixels(verification.location, pixels) : { largest: null, overhead: null };
+    const placed = inPixels(verification.location, pixels);
     const has_radar = event.max_size_mm !== null || (radar_source !== null && !dark.has(event.event_date));
     const has_reports = reports.length > 0 || !unheard.has(event.event_date);
     const seen_hours = hours_of.get(event.event_date) ?? null;
-    return { event, ...placed, pixels, reports, listed, has_map, has_radar, has_reports, seen_hours };
+    return { event, ...placed, pixels, reports, listed, has_map, has_radar, has_reports, seen_hours, local };
   });
 }
 
@@ -76,28 +87,34 @@ function sizeOf(event: VerificationEvent): number {
   return Math.max(event.max_size_mm ?? 0, ...event.ground_truth.nearest_reports.map(({ max_size_mm }) => max_size_mm));
 }
 
+/** False for a weak echo alone, which may be no hail at all. */
+export function isHail({ verdict }: VerificationEvent): boolean {
+  return verdict !== 'miss';
+}
+
 function mappedDates(events: readonly VerificationEvent[]): Set<string> {
-  const strongest = [...events].sort(
-    (a, b) => VERDICT_RANK[b.verdict] - VERDICT_RANK[a.verdict] || sizeOf(b) - sizeOf(a),
-  );
+  const strongest = events
+    .filter(isHail)
+    .sort((a, b) => VERDICT_RANK[b.verdict] - VERDICT_RANK[a.verdict] || sizeOf(b) - sizeOf(a));
   return new Set(strongest.slice(0, MAPS_MAX).map(({ event_date }) => event_date));
 }
 
-function inPixels(
-  point: Position,
-  pixels: readonly ReportPixel[],
-): { largest: PlacedPixel | null; overhead: ReportPixel | null } {
+function inPixels(point: Position, pixels: readonly ReportPixel[]): HailPlaces {
   let largest: PlacedPixel | null = null;
   let overhead: ReportPixel | null = null;
+  const rings_mm: (number | null)[] = BANDS_MI.map(() => null);
   for (const pixel of pixels) {
-    const distance_m = shortDistanceM(point, nearestInPixel(point, latRow(pixel.lat), lonCol(pixel.lon)));
-    if (distance_m > RADIUS_M) continue;
-    if (distance_m < EDGE_M && (overhead === null || pixel.max_mm > overhead.max_mm)) overhead = pixel;
-    if (largest !== null && pixel.max_mm < largest.max_mm) continue;
-    if (largest === null || pixel.max_mm > largest.max_mm || distance_m < largest.distance_m)
+    const { max_mm } = pixel;
+    const distance_m = boundedDistanceM(point, latRow(pixel.lat), lonCol(pixel.lon), BOUNDS_M);
+    const band = bandAt(distance_m);
+    if (band === null) continue;
+    rings_mm[band] = Math.max(rings_mm[band] ?? 0, max_mm);
+    if (distance_m < EDGE_M && (overhead === null || max_mm > overhead.max_mm)) overhead = pixel;
+    if (largest !== null && max_mm < largest.max_mm) continue;
+    if (largest === null || max_mm > largest.max_mm || distance_m < largest.distance_m)
       largest = { ...pixel, distance_m };
   }
-  if (largest === null) return { largest, overhead };
+  if (largest === null) return { largest, overhead, rings_mm };
   const distance_m = pixelDistanceM(point, latRow(largest.lat), lonCol(largest.lon));
-  return { largest: { ...largest, distance_m: distance_m < EDGE_M ? 0 : distance_m }, overhead };
+  return { largest: { ...largest, distance_m: distance_m < EDGE_M ? 0 : distance_m }, overhead, rings_mm };
 }

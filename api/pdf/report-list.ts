@@ -1,16 +1,28 @@
+import type { LocalTime } from '../rules/local-time.ts';
 import { printable } from './printable.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportedHail } from './report-material.ts';
 import { heading, PAGE, paragraph, type Sheet } from './sheet.ts';
 import { CELL_STRONG, SMALL } from './styles.ts';
 import { type Column, drawTable } from './table.ts';
-import { clockTime, counted, inches, kilometres, miles, millimetres, sizeInWords, sizeName } from './words.ts';
+import {
+  clockTime,
+  counted,
+  inches,
+  kilometres,
+  localNames,
+  localTime,
+  miles,
+  millimetres,
+  sizeInWords,
+  sizeName,
+} from './words.ts';
 
 /** Longest place name that is shown, characters. */
 const PLACE_MAX = 80;
 const FEEDS: Readonly<Record<ReportedHail['source'], string>> = {
   spc: 'SPC daily list',
-  lsr: 'NWS local storm report',
+  lsr: 'NWS storm report',
 };
 
 interface Listed {
@@ -19,51 +31,71 @@ interface Listed {
   readonly event_date: string;
 }
 
-const sizeAt = (x: number): Column<Listed>[] => [
-  { head: 'Size', x, width: 30, style: CELL_STRONG, text: ({ report }) => inches(report.size_mm) },
-  { head: '', x: x + 32, width: 38, text: ({ report }) => millimetres(report.size_mm) },
-];
+const NUMBER: Column<Listed> = {
+  head: 'No.',
+  x: PAGE.left,
+  width: 18,
+  style: CELL_STRONG,
+  text: ({ key }) => String(key),
+};
+const STORM_DATE: Column<Listed> = {
+  head: 'Storm date',
+  x: PAGE.left,
+  width: 46,
+  style: CELL_STRONG,
+  text: ({ event_date }) => event_date,
+};
 
-const COMMON: readonly Column<Listed>[] = [
-  { head: 'Distance', x: 206, width: 30, text: ({ report }) => miles(report.distance_m) },
-  { head: '', x: 238, width: 36, text: ({ report }) => kilometres(report.distance_m) },
-  { head: 'Time (UTC)', x: 282, width: 54, text: ({ report, event_date }) => clockTime(report.time, event_date) },
-  { head: 'Source', x: 342, width: 88, text: ({ report }) => FEEDS[report.source] },
-  { head: 'Place as reported', x: 436, width: 122, text: ({ report }) => printable(report.place, PLACE_MAX) },
-];
-
-/** Below the map of an event, whose numbers it explains. */
-const NUMBERED: readonly Column<Listed>[] = [
-  { head: 'No.', x: PAGE.left, width: 18, style: CELL_STRONG, text: ({ key }) => String(key) },
-  ...sizeAt(76),
-  { head: 'Size name', x: 152, width: 50, text: ({ report }) => sizeName(report.size_mm) },
-  ...COMMON,
-];
-
-const DATED: readonly Column<Listed>[] = [
-  { head: 'Storm date', x: PAGE.left, width: 56, style: CELL_STRONG, text: ({ event_date }) => event_date },
-  ...sizeAt(120),
-  ...COMMON,
-];
+/** Columns of a list, whose first names each row; local time where there is one. */
+function columnsOf(first: Column<Listed>, local: LocalTime | null, times_ms: readonly number[]): Column<Listed>[] {
+  const left = first.x + first.width + 8;
+  const column = (offset: number, width: number, head: string, text: (row: Listed) => string): Column<Listed> => ({
+    head,
+    x: left + offset,
+    width,
+    text,
+  });
+  const source_x = local === null ? 254 : 324;
+  const place_x = source_x + 72;
+  return [
+    first,
+    { ...column(0, 28, 'Size', ({ report }) => inches(report.size_mm)), style: CELL_STRONG },
+    column(31, 34, '', ({ report }) => millimetres(report.size_mm)),
+    column(70, 46, 'Size name', ({ report }) => sizeName(report.size_mm)),
+    column(122, 32, 'Distance', ({ report }) => miles(report.distance_m)),
+    column(156, 36, '', ({ report }) => kilometres(report.distance_m)),
+    column(198, 52, 'Time (UTC)', ({ report, event_date }) => clockTime(report.time, event_date)),
+    ...(local === null
+      ? []
+      : [column(254, 66, `Local (${localNames(local, times_ms)})`, ({ report }) => localTime(local, report.time))]),
+    column(source_x, 68, 'Source', ({ report }) => FEEDS[report.source]),
+    column(place_x, PAGE.right - left - place_x, 'Place as reported', ({ report }) =>
+      printable(report.place, PLACE_MAX),
+    ),
+  ];
+}
 
 /** The ground reports of an event, nearest first, numbered as on its map; nothing where there is none. */
 export function reportList(sheet: Sheet, event: ReportEvent): void {
-  drawReports(sheet, NUMBERED, [event]);
+  drawReports(sheet, NUMBER, [event]);
 }
 
 /** The ground reports of events without a map, by date and distance; nothing where there are none. */
 export function furtherReports(sheet: Sheet, events: readonly ReportEvent[]): void {
   if (events.every(({ reports }) => reports.length === 0)) return;
   heading(sheet, 'Ground reports of the storm dates without a map', 60);
-  drawReports(sheet, DATED, events);
+  drawReports(sheet, STORM_DATE, events);
 }
 
 /** What is cut is told. */
-function drawReports(sheet: Sheet, columns: readonly Column<Listed>[], events: readonly ReportEvent[]): void {
+function drawReports(sheet: Sheet, first: Column<Listed>, events: readonly ReportEvent[]): void {
   const rows = events.flatMap(({ event, listed }) =>
     listed.map((report, k) => ({ key: k + 1, report, event_date: event.event_date })),
   );
-  if (rows.length > 0) drawTable(sheet, columns, rows);
+  if (rows.length > 0) {
+    const times_ms = rows.map(({ report }) => report.time).sort((a, b) => a - b);
+    drawTable(sheet, columnsOf(first, events[0]?.local ?? null, times_ms), rows);
+  }
   const cut = events.flatMap(({ listed, reports }) => reports.slice(listed.length));
   if (cut.length === 0) return;
   sheet.y += 5;

@@ -25,12 +25,20 @@ export interface EventMaterial {
   readonly reports: readonly ReportedHail[];
 }
 
+/** What a request has printed on its document: neither part of the finding nor checked. Null where nothing was given. */
+export interface ReportLabels {
+  readonly prepared_for: string | null;
+  readonly reference: string | null;
+  readonly address: string | null;
+}
+
 /** All that the document of a verification is made of: a pure function of it. */
 export interface ReportMaterial {
   /** Null for one that no record has. */
   readonly report_id: string | null;
   /** Epoch milliseconds; the one thing in the document that differs when it is made again. */
   readonly generated_ms: number;
+  readonly labels: ReportLabels;
   readonly verification: Verification;
   /** One for each event, in their order. */
   readonly events: readonly EventMaterial[];

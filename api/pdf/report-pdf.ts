@@ -4,14 +4,14 @@ import { furniture } from './furniture.ts';
 import { hashBlock, hashHeight } from './hash-block.ts';
 import { detectionQuality, limits, mapLegend, method } from './method.ts';
 import { notRealMark } from './provenance-words.ts';
-import { MAPS_MAX, type ReportEvent, reportEvents } from './report-events.ts';
+import { isHail, MAPS_MAX, type ReportEvent, reportEvents } from './report-events.ts';
 import { furtherReports } from './report-list.ts';
 import type { ReportMaterial } from './report-material.ts';
 import { closeSheet, heading, openSheet, paragraph, type Sheet, sectionHeight } from './sheet.ts';
 import { SMALL } from './styles.ts';
 import { DOCUMENT_NAME, titleBlock } from './title-block.ts';
 import { verdictTable } from './verdict-table.ts';
-import { coordinates, reportName } from './words.ts';
+import { coordinates, counted, reportName } from './words.ts';
 
 /** Two lines that say which events have maps, points. */
 const INTRO_HEIGHT = 2 * SMALL.leading + 6;
@@ -38,7 +38,7 @@ export async function reportPdf(material: ReportMaterial, { compress = true }: R
   if (events.length > 0) {
     verdictTable(sheet, events, storm_day_start_hour);
     detectionQuality(sheet, verification);
-    mapLegend(sheet);
+    if (events.some(({ has_map }) => has_map)) mapLegend(sheet);
     drawEvents(sheet, events, { point: verification.location, not_real });
   } else detectionQuality(sheet, verification);
   method(sheet, material);
@@ -49,25 +49,43 @@ export async function reportPdf(material: ReportMaterial, { compress = true }: R
   return closeSheet(sheet);
 }
 
-/** A block with a map for each event, in the order of dates; where there are too many, the others only list their reports. */
+/** A block with a map for each storm date with hail, in their order; where there are too many, the others only list their reports. */
 function drawEvents(sheet: Sheet, events: readonly ReportEvent[], around: Parameters<typeof eventBlock>[2]): void {
   const mapped = events.filter(({ has_map }) => has_map);
   const others = events.filter(({ has_map }) => !has_map);
-  const first = mapped[0] as ReportEvent;
-  const intro_height = others.length > 0 ? INTRO_HEIGHT : 0;
-  heading(sheet, 'Detections and reports by storm date', intro_height + blockHeight(sheet, first, around));
-  if (others.length > 0)
-    paragraph(
+  const [first] = mapped;
+  if (first !== undefined) {
+    const intro = unmappedInWords(events);
+    heading(
       sheet,
-      `Maps are drawn for ${MAPS_MAX} of ${events.length} storm dates, those with the strongest verdicts and the largest hail; of the others the table of verdicts tells the radar's part, and a list after the maps every report.`,
-      SMALL,
-      6,
+      'Detections and reports by storm date',
+      (intro === '' ? 0 : INTRO_HEIGHT) + blockHeight(sheet, first, around),
     );
+    if (intro !== '') paragraph(sheet, intro, SMALL, 6);
+  }
   for (const [k, event] of mapped.entries()) {
     if (k > 0) sheet.y += EVENT_GAP;
     eventBlock(sheet, event, around);
   }
   furtherReports(sheet, others);
+}
+
+/** Which storm dates have no map, and why; empty where all have one. */
+function unmappedInWords(events: readonly ReportEvent[]): string {
+  const hail = events.filter(({ event }) => isHail(event)).length;
+  const weak = events.length - hail;
+  return [
+    ...(hail > MAPS_MAX
+      ? [
+          `Maps are drawn for ${MAPS_MAX} of ${hail} storm dates with hail, those with the strongest verdicts and the largest hail; of the others the table of verdicts has the radar's part, and a list after the maps every report.`,
+        ]
+      : []),
+    ...(weak > 0
+      ? [
+          `${counted(weak, 'storm date')} with a weak echo only ${weak === 1 ? 'has' : 'have'} no map: the table of verdicts has the sizes.`,
+        ]
+      : []),
+  ].join(' ');
 }
 
 function infoOf({ generated_ms, verification, data_source, report_id }: ReportMaterial): PDFKit.DocumentInfo {

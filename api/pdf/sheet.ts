@@ -1,5 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
+import { FONT_NAMES, FONTS } from './fonts.ts';
 import { printable } from './printable.ts';
 import { HEADING, RULE, type TextStyle } from './styles.ts';
 
@@ -50,12 +51,28 @@ export function openSheet({ info, compress }: SheetOptions): Sheet {
     tagged: true,
     displayTitle: true,
     lang: 'en-US',
+    // XMP metadata and the output intent of sRGB.
+    subset: 'PDF/A-2b',
     compress,
     info: { ...info },
+    // No font before ours: the library would load its own Helvetica.
+    font: '',
   });
+  claimLevelU(doc);
+  for (const name of FONT_NAMES) doc.registerFont(name, FONTS[name]);
   const part = doc.struct('Document');
   doc.addStructure(part);
   return { doc, part, widths: new Map(), y: FIRST_TOP };
+}
+
+/**
+ * Makes the document say that it is PDF/A-2u, whose text all has Unicode values. The library's option names levels A and B only;
+ * the method behind it takes any level.
+ */
+function claimLevelU(doc: Doc): void {
+  if (!('initPDFA' in doc) || typeof doc.initPDFA !== 'function')
+    throw new Error('pdfkit has no method initPDFA, expected that of version 0.20');
+  doc.initPDFA('PDF/A-2u');
 }
 
 /** Begins a new page unless so much height is left on this one; true when it did. */

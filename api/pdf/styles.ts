@@ -1,8 +1,9 @@
 import { BASEMAP } from '../../schemas/palette.ts';
+import type { FontName } from './fonts.ts';
 
 /** How a run of text looks; sizes in points. */
 export interface TextStyle {
-  readonly font: 'Helvetica' | 'Helvetica-Bold' | 'Courier';
+  readonly font: FontName;
   readonly size: number;
   /** From baseline to baseline. */
   readonly leading: number;
@@ -16,13 +17,13 @@ export const RULE = BASEMAP.border;
 export const WARNING = BASEMAP.warning;
 
 const regular = (size: number, leading: number, color: string = INK): TextStyle => ({
-  font: 'Helvetica',
+  font: 'Arimo',
   size,
   leading,
   color,
 });
 const bold = (size: number, leading: number, color: string = INK): TextStyle => ({
-  font: 'Helvetica-Bold',
+  font: 'Arimo-Bold',
   size,
   leading,
   color,
@@ -46,5 +47,5 @@ export const FIGURE = bold(26, 28);
 export const SMALL = regular(7.5, 10.2, FAINT);
 export const MAP_LABEL = bold(6.5, 8);
 export const MAP_SMALL = regular(6.2, 8);
-export const CODE: TextStyle = { font: 'Courier', size: 8.4, leading: 11.5, color: INK };
-export const CODE_SMALL: TextStyle = { font: 'Courier', size: 7.5, leading: 9.6, color: INK };
+export const CODE: TextStyle = { font: 'Cousine', size: 8.4, leading: 11.5, color: INK };
+export const CODE_SMALL: TextStyle = { font: 'Cousine', size: 7.5, leading: 9.6, color: INK };

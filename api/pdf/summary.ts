@@ -5,7 +5,7 @@ import { printable } from './printable.ts';
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportedHail } from './report-material.ts';
-import { clockTime, confidenceText, counted, sizeInWords, sizeName } from './words.ts';
+import { clockTime, confidenceText, counted, localSpan, sizeInWords, sizeName } from './words.ts';
 
 /** Longest note that is shown, characters. */
 export const NOTE_MAX = 400;
@@ -28,7 +28,8 @@ export function summaryOf(event: ReportEvent, not_real: NotRealMark | null): Sum
   ];
 }
 
-function radarSentences({ event, largest, overhead, has_radar, seen_hours }: ReportEvent): string[] {
+function radarSentences(row: ReportEvent): string[] {
+  const { event, largest, overhead, has_radar, seen_hours } = row;
   const { max_size_mm, n_detections } = event;
   if (!has_radar) return ['No radar data of this storm date are published: whether radar saw hail is not known.'];
   if (max_size_mm === null)
@@ -49,19 +50,22 @@ function radarSentences({ event, largest, overhead, has_radar, seen_hours }: Rep
     ];
   return [
     `Radar estimates hail of up to ${size}, ${sizeName(max_size_mm)} size${where}.`,
-    `${counted(n_detections, 'detection')} within ${VERIFICATION_RADIUS_MI} miles${spanInWords(event)}.`,
+    `${counted(n_detections, 'detection')} within ${VERIFICATION_RADIUS_MI} miles${spanInWords(row)}.`,
     above,
   ];
 }
 
-function spanInWords(event: ReportEvent['event']): string {
+function spanInWords({ event, local }: ReportEvent): string {
   const { first_detected, last_detected, event_date } = event;
   if (first_detected === null || last_detected === null) return '';
-  const [first, last] = [first_detected, last_detected].map((time) => clockTime(Date.parse(time), event_date));
-  return first === last ? ` at ${first} UTC` : ` from ${first} to ${last} UTC`;
+  const [first_ms, last_ms] = [Date.parse(first_detected), Date.parse(last_detected)];
+  const [first, last] = [clockTime(first_ms, event_date), clockTime(last_ms, event_date)];
+  const here = local === null ? '' : ` (${localSpan(local, first_ms, last_ms)})`;
+  return `${first === last ? ` at ${first}` : ` from ${first} to ${last}`} UTC${here}`;
 }
 
-function reportSentences({ event, reports, has_reports }: ReportEvent): string[] {
+function reportSentences(row: ReportEvent): string[] {
+  const { event, reports, has_reports } = row;
   const [nearest] = reports;
   if (!has_reports)
     return ['No ground reports of this storm date were collected: whether anybody reported hail is not known.'];
@@ -73,16 +77,17 @@ function reportSentences({ event, reports, has_reports }: ReportEvent): string[]
   const one = reports.length === 1;
   return [
     one
-      ? `One report within ${VERIFICATION_RADIUS_MI} miles: ${reportInWords(nearest, event.event_date)}.`
-      : `${counted(reports.length, 'report')} within ${VERIFICATION_RADIUS_MI} miles. The nearest: ${reportInWords(nearest, event.event_date)}.${largest === nearest ? ' It is also the largest.' : ` The largest: ${reportInWords(largest, event.event_date)}.`}`,
+      ? `One report within ${VERIFICATION_RADIUS_MI} miles: ${reportInWords(nearest, row)}.`
+      : `${counted(reports.length, 'report')} within ${VERIFICATION_RADIUS_MI} miles. The nearest: ${reportInWords(nearest, row)}.${largest === nearest ? ' It is also the largest.' : ` The largest: ${reportInWords(largest, row)}.`}`,
     event.ground_truth.corroborated
       ? `${one ? 'It corroborates' : 'At least one of them corroborates'} the radar in size, place and time.`
       : `${one ? 'It corroborates' : 'They corroborate'} no radar detection in size, place and time.`,
   ];
 }
 
-function reportInWords(report: ReportedHail, event_date: string): string {
-  return `${sizeInWords(report.size_mm)}, ${awayInWords(report.distance_m)}, at ${clockTime(report.time, event_date)} UTC`;
+function reportInWords({ size_mm, distance_m, time }: ReportedHail, { event, local }: ReportEvent): string {
+  const here = local === null ? '' : ` (${localSpan(local, time, time)})`;
+  return `${sizeInWords(size_mm)}, ${awayInWords(distance_m)}, at ${clockTime(time, event.event_date)} UTC${here}`;
 }
 
 function verdictSentence({ event }: ReportEvent): string {

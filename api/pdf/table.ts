@@ -7,7 +7,7 @@ export interface Column<Row> {
   readonly x: number;
   readonly width: number;
   readonly align?: 'left' | 'right';
-  readonly style?: TextStyle;
+  readonly style?: TextStyle | ((row: Row) => TextStyle);
   readonly text: (row: Row) => string;
   /** A second, fainter line. */
   readonly below?: (row: Row) => string;
@@ -69,13 +69,17 @@ function drawRow<Row>(sheet: Sheet, columns: readonly Column<Row>[], row: Row, h
     for (const column of columns)
       tagged(sheet, 'TD', () => {
         if (column.draw !== undefined) column.draw(sheet, row, column.x, baseline);
-        else place(sheet, column.text(row), column, baseline, column.style ?? CELL);
+        else place(sheet, column.text(row), column, baseline, styleOf(column, row));
         if (column.below !== undefined)
           place(sheet, column.below(row), column, baseline + CELL_FAINT.leading, CELL_FAINT);
       });
   });
   artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, y + height - 0.25, 0.4));
   sheet.y += height;
+}
+
+function styleOf<Row>({ style = CELL }: Column<Row>, row: Row): TextStyle {
+  return typeof style === 'function' ? style(row) : style;
 }
 
 function place<Row>(sheet: Sheet, text: string, column: Column<Row>, baseline: number, style: TextStyle): void {
@@ -85,7 +89,7 @@ function place<Row>(sheet: Sheet, text: string, column: Column<Row>, baseline: n
 }
 
 /** A text cut to a width, with `…` where something was cut. */
-function fitting(sheet: Sheet, text: string, width: number, style: TextStyle): string {
+export function fitting(sheet: Sheet, text: string, width: number, style: TextStyle): string {
   if (textWidth(sheet, text, style) <= width) return text;
   let end = text.length - 1;
   while (end > 0 && textWidth(sheet, `${text.slice(0, end)}…`, style) > width) end--;

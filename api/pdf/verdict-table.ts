@@ -1,84 +1,132 @@
+import { BANDS_MI, type VerificationEvent } from '../../schemas/resources/verification.ts';
+import { CELL_GROW_MM } from '../../schemas/size.ts';
+import { stormDateStart } from '../../schemas/time.ts';
+import type { LocalTime } from '../rules/local-time.ts';
 import { stormDayInWords } from '../rules/storm-day-words.ts';
 import { printable } from './printable.ts';
 import type { ReportEvent } from './report-events.ts';
-import { heading, PAGE, paragraph, type Sheet } from './sheet.ts';
-import { CELL_STRONG, SMALL } from './styles.ts';
+import { heading, PAGE, paragraph, type Sheet, write } from './sheet.ts';
+import { CELL, CELL_STRONG, SMALL, type TextStyle } from './styles.ts';
 import { NOTE_MAX } from './summary.ts';
 import { type Column, drawTable, tableHeight } from './table.ts';
 import { writeVerdict } from './verdict-mark.ts';
-import { clockTime, confidenceText, sizeInWords, sizeName, thousands } from './words.ts';
+import {
+  clockTime,
+  confidenceText,
+  inches,
+  localSpan,
+  localTime,
+  millimetres,
+  sizeInWords,
+  thousands,
+} from './words.ts';
 
 const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 /** Stands by a confidence that the note below the table explains. */
 const CAPPED = '†';
 
-const COLUMNS: readonly Column<ReportEvent>[] = [
-  {
-    head: 'Storm date (UTC)',
-    x: PAGE.left,
-    width: 62,
-    style: CELL_STRONG,
-    text: ({ event }) => event.event_date,
-    below: ({ event }) => WEEKDAYS[new Date(event.event_date).getUTCDay()] ?? '',
-  },
-  {
-    head: 'Verdict',
-    x: 120,
-    width: 60,
-    text: ({ event }) => event.verdict,
-    draw: (sheet, { event }, x, baseline) => writeVerdict(sheet, event.verdict, x, baseline, CELL_STRONG),
-  },
-  {
-    head: 'Largest radar size within 5 mi',
-    x: 184,
-    width: 84,
-    text: ({ event, has_radar }) =>
-      event.max_size_mm === null ? `no radar ${has_radar ? 'signal' : 'data'}` : sizeInWords(event.max_size_mm),
-    below: ({ event }) => (event.max_size_mm === null ? '' : sizeName(event.max_size_mm)),
-  },
-  {
-    head: 'Nearest band',
-    x: 272,
-    width: 42,
-    text: ({ event }) => event.band.replace('-', '–').replace('mi', ' mi'),
-  },
-  {
-    head: 'Confidence',
-    x: 312,
-    width: 42,
-    align: 'right',
-    text: ({ event }) => `${confidenceText(event.ml_confidence)}${event.note === null ? '' : ` ${CAPPED}`}`,
-  },
-  {
-    head: 'Detections',
-    x: 358,
-    width: 40,
-    align: 'right',
-    text: ({ event }) => thousands(event.n_detections),
-  },
-  {
-    head: 'First–last seen (UTC)',
-    x: 411,
-    width: 60,
-    text: ({ event }) =>
-      event.first_detected === null ? '–' : clockTime(Date.parse(event.first_detected), event.event_date),
-    below: ({ event }) =>
-      event.last_detected === null ? '' : `to ${clockTime(Date.parse(event.last_detected), event.event_date)}`,
-  },
-  {
-    head: 'Ground reports: number, largest',
-    x: 473,
-    width: 85,
-    text: ({ reports, has_reports }) =>
-      reports.length > 0
-        ? `${reports.length}: ${sizeInWords(largestReport(reports))}`
-        : has_reports
-          ? 'none'
-          : 'not collected',
-    below: ({ event, reports }) =>
-      reports.length === 0 ? '' : event.ground_truth.corroborated ? 'corroborated' : 'not corroborated',
-  },
-];
+/** Heads of the sizes by distance: at the point, and in each band. */
+const RINGS = BANDS_MI.map((outer, band) => `${BANDS_MI[band - 1] ?? 0}–${outer} mi`);
+const RING_X = 157;
+const RING_STEP = 38;
+const RING_WIDTH = 36;
+
+function columnsOf(local: LocalTime | null): Column<ReportEvent>[] {
+  return [
+    {
+      head: 'Storm date (UTC)',
+      x: PAGE.left,
+      width: 48,
+      style: CELL_STRONG,
+      text: ({ event }) => event.event_date,
+      below: ({ event }) => WEEKDAYS[new Date(event.event_date).getUTCDay()] ?? '',
+    },
+    {
+      head: 'Verdict',
+      x: 106,
+      width: 48,
+      text: ({ event }) => event.verdict,
+      draw: (sheet, { event }, x, baseline) => writeVerdict(sheet, event.verdict, x, baseline, CELL_STRONG),
+    },
+    {
+      ...sizeColumn(0, 'At the location', ({ overhead }) => overhead?.max_mm ?? null),
+      draw: (sheet, row, x, baseline) => {
+        const { event, overhead, has_radar } = row;
+        if (event.max_size_mm === null) write(sheet, `no radar ${has_radar ? 'signal' : 'data'}`, x, baseline, CELL);
+        else write(sheet, sizeText(overhead?.max_mm ?? null), x, baseline, sizeStyle(overhead?.max_mm ?? null, row));
+      },
+    },
+    ...RINGS.map((head, band) => sizeColumn(1 + band, head, ({ rings_mm }) => rings_mm[band] ?? null)),
+    {
+      head: 'Confidence, detections',
+      x: 309,
+      width: 46,
+      align: 'right',
+      text: ({ event }) => `${confidenceText(event.ml_confidence)}${event.note === null ? '' : ` ${CAPPED}`}`,
+      below: ({ event }) => thousands(event.n_detections),
+    },
+    seenColumn('First seen', 364, local, ({ first_detected }) => first_detected),
+    seenColumn('Last seen', 428, local, ({ last_detected }) => last_detected),
+    {
+      head: 'Ground reports, largest',
+      x: 492,
+      width: 66,
+      text: ({ reports, has_reports }) =>
+        reports.length > 0
+          ? `${reports.length}: ${inches(largestReport(reports))}`
+          : has_reports
+            ? 'none'
+            : 'not collected',
+      below: ({ event, reports }) =>
+        reports.length === 0 ? '' : event.ground_truth.corroborated ? 'corroborated' : 'not corroborated',
+    },
+  ];
+}
+
+/** A column of radar sizes; the largest of a storm date stands out. */
+function sizeColumn(at: number, head: string, sizeOf: (row: ReportEvent) => number | null): Column<ReportEvent> {
+  return {
+    head,
+    x: RING_X + at * RING_STEP,
+    width: RING_WIDTH,
+    style: (row) => sizeStyle(sizeOf(row), row),
+    text: (row) => (row.event.max_size_mm === null ? '' : sizeText(sizeOf(row))),
+    below: (row) => {
+      const size_mm = sizeOf(row);
+      return size_mm === null ? '' : millimetres(size_mm);
+    },
+  };
+}
+
+function sizeText(size_mm: number | null): string {
+  return size_mm === null ? '–' : inches(size_mm);
+}
+
+function sizeStyle(size_mm: number | null, { event }: ReportEvent): TextStyle {
+  return size_mm !== null && size_mm === event.max_size_mm ? CELL_STRONG : CELL;
+}
+
+/** A column of scan times, UTC above local time. */
+function seenColumn(
+  head: string,
+  x: number,
+  local: LocalTime | null,
+  timeOf: (event: VerificationEvent) => string | null,
+): Column<ReportEvent> {
+  return {
+    head: local === null ? `${head} (UTC)` : `${head}: UTC, local`,
+    x,
+    width: 61,
+    text: ({ event }) => {
+      const time = timeOf(event);
+      return time === null ? '–' : clockTime(Date.parse(time), event.event_date);
+    },
+    below: ({ event }) => {
+      const time = timeOf(event);
+      return time === null || local === null ? '' : localTime(local, Date.parse(time));
+    },
+  };
+}
 
 function largestReport(reports: readonly { readonly size_mm: number }[]): number {
   return Math.max(...reports.map(({ size_mm }) => size_mm));
@@ -87,20 +135,28 @@ function largestReport(reports: readonly { readonly size_mm: number }[]): number
 /** The verdict of every storm date with a signal, and what its columns mean. */
 export function verdictTable(sheet: Sheet, events: readonly ReportEvent[], storm_day_start_hour: number): void {
   heading(sheet, 'Verdicts', tableHeight(Math.min(2, events.length), true) + 10);
-  drawTable(sheet, COLUMNS, events);
+  const local = events[0]?.local ?? null;
+  drawTable(sheet, columnsOf(local), events);
   sheet.y += 5;
   for (const note of notesOf(events)) paragraph(sheet, `${CAPPED} ${note}`, SMALL, 2);
   paragraph(
     sheet,
-    `${stormDayInWords(storm_day_start_hour)} In the United States the evening falls on the next UTC date: 01:00 UTC on May 2 is 9:00 p.m. EDT, 8:00 p.m. CDT, 7:00 p.m. MDT and 6:00 p.m. PDT on May 1, and belongs to the storm date ${storm_day_start_hour <= 1 ? '2026-05-02' : '2026-05-01'}. Storm dates that are not listed have no signal in the published data.`,
+    `${stormDayInWords(storm_day_start_hour)} ${local === null ? '' : `${localInWords(local, events, storm_day_start_hour)} `}Storm dates that are not listed have no signal in the published data.`,
     SMALL,
     2,
   );
   paragraph(
     sheet,
-    'Nearest band: the nearest distance with hail of 0.75 in (19 mm) or more, else with any signal. Confidence, from 0 to 1, is a judgement by fixed rules from size, distance, number of detections, reports and radar geometry; it is no measured frequency. Ground reports: their number and the largest size among them; corroborated where one of them fits a radar detection in size, place and time.',
+    `Sizes are the largest radar estimates (MESH) of the storm date, in bold the largest of them all: at the location that of the pixel over it, which counts in the nearest ring, too; – is no signal of ${sizeInWords(CELL_GROW_MM)} or more. Confidence, from 0 to 1, is a judgement by fixed rules from size, distance, number of detections, reports and radar geometry; it is no measured frequency. Ground reports: their number and the largest size among them; corroborated where one of them fits a radar detection in size, place and time.`,
     SMALL,
   );
+}
+
+/** Which zone local times are of, and on which storm date an evening falls. */
+function localInWords(local: LocalTime, events: readonly ReportEvent[], storm_day_start_hour: number): string {
+  const starts_ms = events.map(({ event }) => stormDateStart(event.event_date, storm_day_start_hour));
+  const [first_ms = 0] = starts_ms;
+  return `Local time is ${local.zone}: the storm date ${events[0]?.event.event_date} begins there on ${localSpan(local, first_ms, first_ms)}.`;
 }
 
 /** Each note once, with the dates it is for. */

@@ -1,6 +1,7 @@
 import { sizeCategory } from '../../schemas/size.ts';
 import { addDays, timestamp, utcDate } from '../../schemas/time.ts';
 import { METRES_PER_FOOT, METRES_PER_MILE, MM_PER_INCH } from '../../schemas/units.ts';
+import type { LocalTime } from '../rules/local-time.ts';
 
 const MONTHS = 'January February March April May June July August September October November December'.split(' ');
 
@@ -73,6 +74,25 @@ export function clockTime(time_ms: number, event_date: string): string {
   const clock = timestamp(time_ms).slice(11, 16);
   const date = utcDate(time_ms);
   return date === event_date ? clock : `${shortDate(date)}, ${clock}`;
+}
+
+/** `May 1, 3:12 p.m.` of the clocks at a place. */
+export function localTime(local: LocalTime, time_ms: number): string {
+  const { date, clock } = local.at(time_ms);
+  return `${shortDate(date)}, ${clock}`;
+}
+
+/** `May 1, 3:12 p.m. to 4:04 p.m. CDT`; a second date or abbreviation stands where it begins. */
+export function localSpan(local: LocalTime, first_ms: number, last_ms: number): string {
+  const [first, last] = [local.at(first_ms), local.at(last_ms)];
+  const begin = `${localTime(local, first_ms)}${first.abbreviation === last.abbreviation ? '' : ` ${first.abbreviation}`}`;
+  const end = first.date === last.date ? last.clock : localTime(local, last_ms);
+  return `${first_ms === last_ms ? begin : `${begin} to ${end}`} ${last.abbreviation}`;
+}
+
+/** Abbreviations of the times that are in force at some instants, in their order: `CST, CDT`. */
+export function localNames(local: LocalTime, times_ms: readonly number[]): string {
+  return [...new Set(times_ms.map((time_ms) => local.at(time_ms).abbreviation))].join(', ');
 }
 
 /** `May 2`. */

@@ -1,6 +1,12 @@
 import { z } from 'zod';
-import { REPORT_KEPT_DAYS, ReportAccepted, ReportJob, SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
-import { VERIFICATION_DAYS_MAX, VerificationRequest } from '../../schemas/resources/verification.ts';
+import {
+  REPORT_KEPT_DAYS,
+  ReportAccepted,
+  ReportJob,
+  ReportRequest,
+  SIGNED_URL_SECONDS,
+} from '../../schemas/resources/report-job.ts';
+import { VERIFICATION_DAYS_MAX } from '../../schemas/resources/verification.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { acceptJob } from '../jobs/accept.ts';
 import { REPORT } from '../jobs/kinds.ts';
@@ -12,7 +18,13 @@ import { refuseRange } from './refuse-range.ts';
 const GROUP = 'Verification';
 const PRICE = { operation: 'verify.report.create', credits: 100, count: 1 } as const;
 const EXAMPLE_ID = 'rpt_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
-const EXAMPLE_BODY = { lat: 35.22, lon: -97.44, date_start: '2026-04-01', date_end: '2026-05-01' };
+const EXAMPLE_BODY = {
+  lat: 35.22,
+  lon: -97.44,
+  date_start: '2026-04-01',
+  date_end: '2026-05-01',
+  reference: 'Claim 2026-004711',
+};
 const EXAMPLE_POLL = `https://hail.example.com/v1/verify/report/${EXAMPLE_ID}`;
 const MESSAGE = `the report is being made: ask poll_url until its status is done or failed`;
 
@@ -22,14 +34,14 @@ export const createReport = writeEndpoint({
   path: '/v1/verify/report',
   group: GROUP,
   summary: 'Have a report of a verification made',
-  description: `A PDF of what POST /v1/verify answers: verdicts, a map of the detections, the reports from the ground, the method and the verification_hash. It is made in the background, from at most ${VERIFICATION_DAYS_MAX} days, and kept ${REPORT_KEPT_DAYS} days; then file and report are deleted. A report that cannot be made is refunded.`,
+  description: `A PDF of what POST /v1/verify answers: verdicts, a map of the detections, the reports from the ground, the method and the verification_hash, as PDF/A-2u with all fonts embedded. reference, address and prepared_for are printed on it and change nothing else. It is made in the background, from at most ${VERIFICATION_DAYS_MAX} days, and kept ${REPORT_KEPT_DAYS} days; then file and report are deleted. A report that cannot be made is refunded.`,
   scope: 'verify:write',
   idempotent: true,
   status: 202,
   refusals: ['resource_exhausted'],
   params: null,
   query: null,
-  body: VerificationRequest,
+  body: ReportRequest,
   reply: ReportAccepted,
   example: {
     body: EXAMPLE_BODY,

@@ -66,9 +66,15 @@ export function pixelsAround({ lat, lon }: Position, radius_m: number): Reach {
 /** Distances this near a bound are measured exactly, m: far more than the straight measure is off by up to 20 km. */
 const CLOSE_CALL_M = 1;
 
+/** Distance from a position to a pixel's rectangle, m, that is on the same side of each bound as the distance of record; up to 20 km. */
+export function boundedDistanceM(position: Position, row: number, col: number, bounds_m: readonly number[]): number {
+  const short_m = shortDistanceM(position, nearestInPixel(position, row, col));
+  for (const bound_m of bounds_m)
+    if (Math.abs(short_m - bound_m) <= CLOSE_CALL_M) return pixelDistanceM(position, row, col);
+  return short_m;
+}
+
 /** True when a pixel's rectangle lies within a distance of a position, the bound included; up to 20 km. */
 export function isPixelWithin(position: Position, row: number, col: number, radius_m: number): boolean {
-  const short_m = shortDistanceM(position, nearestInPixel(position, row, col));
-  if (Math.abs(short_m - radius_m) > CLOSE_CALL_M) return short_m <= radius_m;
-  return pixelDistanceM(position, row, col) <= radius_m;
+  return boundedDistanceM(position, row, col, [radius_m]) <= radius_m;
 }

@@ -28,7 +28,7 @@ import { PortfolioLocation, PortfolioLocations } from './portfolio-location.ts';
 import { AcceptedRow, PortfolioUpload, PortfolioUploaded, RejectedRow, UploadedRow } from './portfolio-upload.ts';
 import { RadarBlock } from './radar-block.ts';
 import { RegionBox } from './region-box.ts';
-import { ReportAccepted, ReportJob } from './report-job.ts';
+import { ReportAccepted, ReportJob, ReportRequest } from './report-job.ts';
 import { AnnualRisk, HailRisk, MonthlyRisk, RiskBasis } from './risk.ts';
 import { Motion, StormCell, Storms, StormTrack, TrackHistoryPoint } from './storm.ts';
 import {
@@ -119,6 +119,7 @@ const RESOURCES = {
   RejectedRow,
   ReportAccepted,
   ReportJob,
+  ReportRequest,
   RiskBasis,
   ScanTiles,
   SpcOutlook: SpcOutlookAnswer,

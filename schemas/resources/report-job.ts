@@ -8,6 +8,41 @@ export const REPORT_KEPT_DAYS = 400;
 export const SIGNED_URL_SECONDS = 900;
 export const JOB_STATUSES = ['pending', 'done', 'failed'] as const;
 
+/** Most characters (code points) of a text that a request has printed on its report. */
+export const REPORT_LABEL_MAX = 200;
+
+/** A text to be printed: trimmed, in any script. Blank counts as absent. */
+const label = (description: string) =>
+  z
+    .string()
+    .refine((text) => !/\p{Cc}/u.test(text), 'holds a control character, expected plain text')
+    .trim()
+    .refine((text) => [...text].length <= REPORT_LABEL_MAX, `is too long, expected at most ${REPORT_LABEL_MAX} characters`)
+    .optional()
+    .meta({
+      description: `${description} Printed on the report as given; no part of the finding nor of its hash. No control characters; blank counts as absent.`,
+      maxLength: REPORT_LABEL_MAX,
+      pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+    });
+
+/** What is verified, and what is printed on the report for those who file it. */
+export const ReportRequest = VerificationRequest.safeExtend({
+  reference: label('Number of the claim or file.'),
+  address: label('Address of the location; not looked up, the coordinates count.'),
+  prepared_for: label('Whom the report is for.'),
+}).overwrite(({ reference, address, prepared_for, ...verified }) => ({
+  ...verified,
+  ...Object.fromEntries(
+    Object.entries({ reference, address, prepared_for }).filter(([, text]) => text !== undefined && !isBlank(text)),
+  ),
+}));
+export type ReportRequest = z.infer<typeof ReportRequest>;
+
+/** Nothing of the text would be seen: spaces and characters that only format others. */
+function isBlank(text: string): boolean {
+  return /^[\s\p{Cf}]*$/u.test(text);
+}
+
 const ResultSummary = z.object({
   event_count: z.int().nonnegative().meta({ description: 'Storm dates with any signal.' }),
   verdicts: z.array(
@@ -42,7 +77,7 @@ export const ReportJob = z.object({
   status: jobStatus(),
   poll_url: pollUrl(),
   message: z.string().nullable().meta({ description: 'Why it failed, for people; null unless it did.' }),
-  params: VerificationRequest.meta({ description: 'The request.' }),
+  params: ReportRequest.meta({ description: 'The request.' }),
   result_summary: ResultSummary.nullable().meta({ description: 'What the report says, in short.' }),
   verification_hash: z.string().nullable().meta({ description: 'As in the answer of a verification.' }),
   generated_at: wireTime('When the file was made.').nullable(),

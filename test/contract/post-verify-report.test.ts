@@ -67,6 +67,29 @@ for (const [what, change, pointer] of [
     t.is(await creditsOf(t.context, account.business_id), 0);
   });
 
+test('texts to be printed on a report are trimmed and echoed in any script, and blank ones count as absent', async (t) => {
+  const given = { reference: '  Claim 4711 ', address: '千代田区 1-1, القاهرة', prepared_for: ' \u200b ' };
+  const { body } = await post(t.context, REPORTS, { ...REPORT_BODY, ...given });
+  const polled = await told(t.context.call(`${REPORTS}/${body.report_id}`));
+  t.deepEqual(polled.body.params, { ...REPORT_BODY, reference: 'Claim 4711', address: '千代田区 1-1, القاهرة' });
+  const longest = await post(t.context, REPORTS, { ...REPORT_BODY, reference: '🧊'.repeat(200), address: null });
+  t.is(longest.status, 202);
+});
+
+for (const name of ['reference', 'address', 'prepared_for'])
+  for (const [what, text, said] of [
+    ['with a NUL', 'a\u0000b', ' holds NUL or a lone surrogate'],
+    ['with a line feed', 'a\nb', ': holds a control character, expected plain text'],
+    ['of 201 characters', 'x'.repeat(201), ': is too long, expected at most 200 characters'],
+    ['that is a number', 5, ': expected string, received number'],
+  ] as const)
+    test(`a report with a ${name} ${what} is refused with 400 bad_request and not charged`, async (t) => {
+      const account = await openAccount(t.context);
+      const { status, body } = await post(t.context, REPORTS, { ...REPORT_BODY, [name]: text }, {}, account.key);
+      t.like({ status, ...body }, { status: 400, error: 'bad_request', message: `/${name}${said}` });
+      t.is(await creditsOf(t.context, account.business_id), 0);
+    });
+
 test('a report that fails is polled with 200 and the error, and its charge is given back in a line of its own', async (t) => {
   const account = await openAccount(t.context);
   const leak = "select * from read_parquet('/srv/data/x.parquet')";

@@ -1,5 +1,8 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'ava';
 import { verify } from '../../../api/routes/verify.ts';
+import { hasPdftotext, pagesByPoppler } from '../../support/data/pdf-reading.ts';
 import { publish, scansBetween } from '../../support/data/world.ts';
 import { sending } from '../../support/service/portfolio.ts';
 import { startService } from '../../support/service/service.ts';
@@ -48,3 +51,38 @@ test.serial('verify refuses with exit code 2 what POST /v1/verify would refuse',
     t.regex(err, said);
   }
 });
+
+test.serial(
+  'verify --pdf prints the texts it is given on the document, which change nothing of the finding',
+  async (t) => {
+    const it = operator(t);
+    await publish(it.config.data_root, await scansBetween('23:54', '00:02'));
+    const files = ['plain.pdf', 'named.pdf'].map((name) => join(it.config.data_root, name)) as [string, string];
+    const named = ['--reference', 'Claim 4711', '--address', '千代田区', '--prepared-for', 'A company'];
+    const [plain, labelled] = [
+      await it.json('verify', ...PLACE, ...RANGE, '--pdf', files[0]),
+      await it.json('verify', ...PLACE, ...RANGE, '--pdf', files[1], ...named),
+    ];
+    t.deepEqual(labelled, plain);
+    if (hasPdftotext) {
+      const [first = ''] = pagesByPoppler(readFileSync(files[1]));
+      t.regex(first, /Prepared for A company Reference Claim 4711 Address QianDaiTianQu /);
+    } else t.log('the text of the document is not read: pdftotext is absent');
+    for (const [args, said] of [
+      [['--reference', 'Claim 4711'], /^hail-api: reference is printed on a document, expected --pdf as well/],
+      [
+        ['--pdf', `${files[0]}2`, '--address', 'a\nb'],
+        /^hail-api: address holds a control character, expected plain text/,
+      ],
+      [
+        ['--pdf', `${files[0]}2`, '--prepared-for', 'x'.repeat(201)],
+        /^hail-api: prepared_for is too long, expected at most 200 characters/,
+      ],
+    ] as const) {
+      const { code, err } = await it.run('verify', ...PLACE, ...RANGE, ...args);
+      t.is(code, 2);
+      t.regex(err, said);
+    }
+    t.false(existsSync(`${files[0]}2`));
+  },
+);

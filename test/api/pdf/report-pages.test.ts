@@ -14,7 +14,7 @@ const HEADS = new Set([
   'Method',
   'Limits',
   'Verification hash',
-  'Confidence',
+  'detections',
   'No.',
   'Place as reported',
 ]);

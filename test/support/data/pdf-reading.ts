@@ -1,26 +1,61 @@
 import { spawnSync } from 'node:child_process';
 
-const SHOWN = /\[((?:<[0-9a-f]*>|[-\d. ])*)\] TJ/g;
-const PLACED = /1 0 0 1 [-\d.]+ ([-\d.]+) Tm\n\S+ [\d.]+ Tf\n\[((?:<[0-9a-f]*>|[-\d. ])*)\] TJ/g;
+const SHOWN = /1 0 0 1 [-\d.]+ ([-\d.]+) Tm\n\/(F\d+) [\d.]+ Tf\n\[((?:<[0-9a-f]*>|[-\d. ])*)\] TJ/g;
 
-function decoded(parts: string): string {
-  return [...parts.matchAll(/<([0-9a-f]*)>/g)]
-    .map(([, hex = '']) => new TextDecoder('windows-1252').decode(Buffer.from(hex, 'hex')))
-    .join('');
+/** Texts of a font by the number of its glyph in the document. */
+type Glyphs = readonly string[];
+
+/** The object of a number, from its dictionary to its end. */
+function objectOf(file: string, id: string): string {
+  const from = file.indexOf(`\n${id} 0 obj\n`);
+  return file.slice(from, file.indexOf('\nendobj', from));
+}
+
+/** What the glyphs of each font of a document stand for, by the name of the font on the pages. */
+function fontsIn(file: string): Map<string, Glyphs> {
+  const names = new Map([...file.matchAll(/\/(F\d+) (\d+) 0 R/g)].map(([, name = '', id = '']) => [name, id]));
+  return new Map(
+    [...names].map(([name, id]) => {
+      const cmap = /\/ToUnicode (\d+) 0 R/.exec(objectOf(file, id))?.[1];
+      if (cmap === undefined) throw new Error(`font ${name} says for none of its glyphs which character it is`);
+      const ranges = objectOf(file, cmap).matchAll(/<[0-9a-f]{4}> <[0-9a-f]{4}> \[([^\]]*)\]/g);
+      const glyphs = [...ranges].flatMap(([, values = '']) =>
+        [...values.matchAll(/<([^>]*)>/g)].map(([, hex = '']) =>
+          hex
+            .split(' ')
+            .map((unit) => String.fromCharCode(Number.parseInt(unit, 16)))
+            .join(''),
+        ),
+      );
+      return [name, glyphs];
+    }),
+  );
+}
+
+function shownIn(
+  page: string,
+  fonts: ReadonlyMap<string, Glyphs>,
+): { readonly text: string; readonly above: number }[] {
+  return [...page.matchAll(SHOWN)].map(([, above, font = '', parts = '']) => {
+    const glyphs = [...parts.matchAll(/<([0-9a-f]*)>/g)].flatMap(([, hex = '']) => hex.match(/.{4}/g) ?? []);
+    const text = glyphs.map((glyph) => fonts.get(font)?.[Number.parseInt(glyph, 16)] ?? '\ufffd').join('');
+    return { text, above: Number(above) };
+  });
 }
 
 /** Texts of a document whose pages are not compressed, each call of the writer one, in the order in which they were drawn. */
 export function textsIn(pdf: Buffer): string[] {
-  return [...pdf.toString('latin1').matchAll(SHOWN)].map(([, parts = '']) => decoded(parts));
+  const file = pdf.toString('latin1');
+  return shownIn(file, fontsIn(file)).map(({ text }) => text);
 }
 
 /** Texts of each page of such a document with the height of their baselines above its lower edge, points. */
 export function placedTexts(pdf: Buffer): { readonly text: string; readonly above: number }[][] {
   const file = pdf.toString('latin1');
+  const fonts = fontsIn(file);
   return [...file.matchAll(/\/Type \/Page\n[^>]*\/Contents (\d+) 0 R/g)].map(([, id]) => {
     const from = file.indexOf('stream\n', file.indexOf(`\n${id} 0 obj\n`));
-    const page = file.slice(from, file.indexOf('\nendstream', from));
-    return [...page.matchAll(PLACED)].map(([, above, parts = '']) => ({ text: decoded(parts), above: Number(above) }));
+    return shownIn(file.slice(from, file.indexOf('\nendstream', from)), fonts);
   });
 }
 

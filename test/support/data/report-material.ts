@@ -70,7 +70,7 @@ export function verdictOf(event_date: string, given: Partial<VerificationEvent> 
     event_date,
     verdict: 'marginal',
     band: '1-3mi',
-    max_size_mm: 21.3,
+    max_size_mm: 21.7,
     ml_confidence: 0.31,
     n_detections: 7,
     first_detected: `${event_date}T21:04:00Z`,
@@ -135,6 +135,7 @@ export function reportMaterial(
   return {
     report_id: 'rpt_01KB1WZ5YV9T0S7R3Q2P4N6M8K',
     generated_ms: GENERATED_MS,
+    labels: { prepared_for: null, reference: null, address: null },
     verification,
     events: materials,
     data_source,
@@ -151,7 +152,7 @@ export function claimMaterial(more: GivenMaterial = {}, data_source: MixedProven
   const hit = verdictOf('2026-05-01', {
     verdict: 'hit',
     band: '0-1mi',
-    max_size_mm: 46.3,
+    max_size_mm: 44.2,
     ml_confidence: 0.92,
     n_detections: 156,
     first_detected: '2026-05-01T20:12:00Z',
@@ -166,7 +167,7 @@ export function claimMaterial(more: GivenMaterial = {}, data_source: MixedProven
   const miss = verdictOf('2026-05-24', {
     verdict: 'miss',
     band: '3-5mi',
-    max_size_mm: 7.4,
+    max_size_mm: 7.7,
     ml_confidence: 0.04,
     n_detections: 0,
     first_detected: null,
@@ -207,19 +208,25 @@ export function longMaterial(days: number, pixels: number, reports: number): Rep
   const dates = Array.from({ length: days }, (_, k) => addDays('2026-04-01', k));
   return reportMaterial(
     { start: dates[0] as string, end: dates.at(-1) as string },
-    dates.map((date, k) => ({
-      event: verdictOf(date, {
-        verdict: k % 7 === 0 ? 'hit' : k % 3 === 0 ? 'miss' : 'marginal',
-        max_size_mm: 8 + ((k * 37) % 80),
-      }),
-      pixels: stormPixels(
-        { bearing_deg: (k * 71) % 360, distance_km: k % 7, peak_mm: 8 + ((k * 37) % 80), width_km: 1.5 + (k % 4) },
-        Math.ceil(Math.sqrt(pixels) / 2),
-        5,
-      ).slice(0, pixels),
-      reports: Array.from({ length: reports }, (_, n) =>
-        reportAt((n * 67 + k * 13) % 360, 0.4 + ((n * 0.83) % 7.4), 12.7 + 6.35 * (n % 5), `${date}T21:1${n % 10}:00Z`),
-      ),
-    })),
+    dates.map((date, k) => {
+      const peak_mm = 8 + ((k * 37) % 80);
+      const core = { bearing_deg: (k * 71) % 360, distance_km: k % 7, peak_mm, width_km: 1.5 + (k % 4) };
+      const drawn = stormPixels(core, Math.ceil(Math.sqrt(pixels) / 2), 5).slice(0, pixels);
+      return {
+        event: verdictOf(date, {
+          verdict: k % 7 === 0 ? 'hit' : k % 3 === 0 ? 'miss' : 'marginal',
+          max_size_mm: drawn.reduce((most, { max_mm }) => Math.max(most, max_mm), pixels === 0 ? peak_mm : 0),
+        }),
+        pixels: drawn,
+        reports: Array.from({ length: reports }, (_, n) =>
+          reportAt(
+            (n * 67 + k * 13) % 360,
+            0.4 + ((n * 0.83) % 7.4),
+            12.7 + 6.35 * (n % 5),
+            `${date}T21:1${n % 10}:00Z`,
+          ),
+        ),
+      };
+    }),
   );
 }

@@ -9,7 +9,7 @@ import { createExport, getExport } from '../../../api/routes/exports.ts';
 import { files } from '../../../api/routes/files.ts';
 import { createReport, getReport } from '../../../api/routes/verify-report.ts';
 import type { ExportParams } from '../../../schemas/resources/export-params.ts';
-import type { VerificationRequest } from '../../../schemas/resources/verification.ts';
+import type { ReportRequest } from '../../../schemas/resources/report-job.ts';
 import { type RunningService, SERVICE_NOW_MS, startService } from './service.ts';
 
 export const REPORTS = '/v1/verify/report';
@@ -27,7 +27,7 @@ export const EXPORT_BODY = {
 export const CONTENT = 'the file of a job, some bytes of it\n'.repeat(40);
 const HASH = `sha256:${'ab'.repeat(32)}`;
 
-type AnyJob = JobToMake<VerificationRequest> | JobToMake<ExportParams>;
+type AnyJob = JobToMake<ReportRequest> | JobToMake<ExportParams>;
 
 /** Makers of small files; `before` runs first, and may fail, wait, or look at what it was given. */
 export function smallMakers(before: (job: AnyJob) => Promise<void> | void = () => {}): Makers {

@@ -1,0 +1,60 @@
+import timeZoneName from '@photostructure/tz-lookup';
+import type { Position } from '../../schemas/geo/position.ts';
+
+/** An instant as clocks at a place show it. */
+export interface LocalInstant {
+  /** YYYY-MM-DD. */
+  readonly date: string;
+  /** `7:31 p.m.` */
+  readonly clock: string;
+  /** Abbreviation of the time in force: `CDT`, or `GMT-7` where English has none. */
+  readonly abbreviation: string;
+}
+
+/** Civil time at a place. */
+export interface LocalTime {
+  /** IANA name of the zone. */
+  readonly zone: string;
+  readonly at: (time_ms: number) => LocalInstant;
+}
+
+/** Zones of the open sea, which are no civil time: `Etc/GMT+9`. */
+const AT_SEA = /^Etc\//;
+
+/** Most instants that are remembered. */
+const KNOWN_MAX = 5000;
+
+/** Civil time at a place, daylight saving time included; null far out at sea, where there is UTC alone. */
+export function localTimeAt({ lat, lon }: Position): LocalTime | null {
+  const zone = timeZoneName(lat, lon);
+  if (AT_SEA.test(zone)) return null;
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: 'numeric',
+    minute: '2-digit',
+    hour12: true,
+    timeZoneName: 'short',
+  });
+  const read = (time_ms: number): LocalInstant => {
+    const parts = new Map(format.formatToParts(time_ms).map(({ type, value }) => [type, value]));
+    const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? '';
+    return {
+      date: `${part('year')}-${part('month')}-${part('day')}`,
+      clock: `${part('hour')}:${part('minute')} ${part('dayPeriod') === 'AM' ? 'a.m.' : 'p.m.'}`,
+      abbreviation: part('timeZoneName'),
+    };
+  };
+  // Formatting takes 10 µs, and a document asks for most instants several times.
+  const known = new Map<number, LocalInstant>();
+  return {
+    zone,
+    at: (time_ms) => {
+      const instant = known.get(time_ms) ?? read(time_ms);
+      if (known.size < KNOWN_MAX) known.set(time_ms, instant);
+      return instant;
+    },
+  };
+}
