@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { MixedProvenance } from '../provenance.ts';
 import { REPORT_FEEDS } from '../tables/ground-reports.ts';
 import { daysBetween } from '../time.ts';
-import { bodyDate, HISTORY_FIRST_DATE } from './body-dates.ts';
+import { bodyDate } from './body-dates.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
 import { wireLat, wireLon } from './fields.ts';
 
@@ -28,7 +28,7 @@ export const VerificationRequest = z
       .meta({ description: 'Latitude of the point, WGS84; taken with 5 decimals.', unit: 'deg' }),
     lon: z.number().min(-180).max(180).meta({ description: 'Longitude of the point, WGS84; likewise.', unit: 'deg' }),
     date_start: bodyDate(
-      `First storm date, ${HISTORY_FIRST_DATE} or later, at most today (UTC). Where storm dates are UTC calendar days, an evening in the United States falls on the next one: ask for both.`,
+      'First storm date, at most today (UTC); there is no earliest one. Where storm dates are UTC calendar days, an evening in the United States falls on the next one: ask for both.',
     ),
     date_end: bodyDate(
       `Last storm date, included: at most ${VERIFICATION_DAYS_MAX} days with both ends, at most tomorrow (UTC).`,
