@@ -84,7 +84,7 @@ async function reportsOf({ root }: Rig): Promise<GroundReport[]> {
 test('every feed has its row from the start, also one whose server is silent', async (t) => {
   const server = await startWebServer(t, { [SPC]: () => {} });
   const at = await rig(t, ['spc-reports', 'warnings'], server);
-  await at.schedule.workOff(at.root);
+  await at.schedule.register(at.root);
   const states = await readFeedStates(at.root.path);
   t.deepEqual([...states.keys()], ['spc-reports', 'warnings']);
   t.is(states.get('spc-reports')?.last_success_at, null);
