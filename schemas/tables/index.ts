@@ -13,11 +13,12 @@ import { scores } from './scores.ts';
 import { spcOutlooks } from './spc-outlooks.ts';
 import { swaths } from './swaths.ts';
 import { tracks } from './tracks.ts';
+import { uncovered } from './uncovered.ts';
 import { warnings } from './warnings.ts';
 import { watches } from './watches.ts';
 
 /** Tables that each scan adds rows to. */
-export const SCAN_TABLES = [detections, cells, tracks, dayMax, frames, probsevere] as const;
+export const SCAN_TABLES = [detections, cells, tracks, dayMax, frames, uncovered, probsevere] as const;
 /** Tables that are derived from a whole storm date and replaced as one. */
 export const DAY_TABLES = [swaths, eventDays] as const;
 /** Tables that judge a storm date by itself, drawn when they are asked for. */
