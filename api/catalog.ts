@@ -61,6 +61,8 @@ export interface Edition {
   readonly dayMaxPaths: (first: string, last: string, near?: Near) => string[];
   /** Published dates from a date to a date, both included, ascending. */
   readonly datesBetween: (first: string, last: string) => string[];
+  /** Whether a date with radar data is over and compacted; null for a date that is not published, or was cleared. */
+  readonly isClosed: (date: string) => boolean | null;
   /** Changes when the rows of some tables on some dates change; what an ETag is made of. */
   readonly version: (tables: readonly string[], dates: readonly string[]) => string;
   /** Provenance of some dates, as far as they are published; null when none is. */
@@ -424,6 +426,7 @@ export const NOTHING_PUBLISHED: Edition = {
   paths: () => [],
   dayMaxPaths: () => [],
   datesBetween: () => [],
+  isClosed: () => null,
   version: () => 'empty',
   provenanceOf: () => null,
   liveDates: () => [],
@@ -473,14 +476,13 @@ function makeEdition(
     const last_ms = last === null ? Number.NEGATIVE_INFINITY : scanTime(last);
     return date === newest?.date || last_ms >= live_from_ms ? [{ date, last_ms }] : [];
   });
+  const filled = (name: string) => {
+    const date = partitions.get(name);
+    // An open date without scans was cleared: there is nothing of either provenance.
+    return date === undefined || (!date.closed && date.scans.count === 0) ? null : date;
+  };
   const provenanceOf = (names: readonly string[]) =>
-    combineProvenances(
-      names.flatMap((name) => {
-        const date = partitions.get(name);
-        // An open date without scans was cleared: there is nothing of either provenance.
-        return date === undefined || (!date.closed && date.scans.count === 0) ? [] : date.source;
-      }),
-    );
+    combineProvenances(names.flatMap((name) => filled(name)?.source ?? []));
   const filesOf = (partition: Head | undefined, table: string, near: Near | undefined) =>
     (partition?.files ?? [])
       .filter((file) => file.table === table && mayHold(file, near))
@@ -515,6 +517,7 @@ function makeEdition(
       ];
     },
     datesBetween,
+    isClosed: (name) => filled(name)?.closed ?? null,
     version: (tables, names) => {
       const hash = createHash('sha256');
       for (const name of names) {

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError } from 'commander';
+import type { RadarGaps } from '../../schemas/resources/radar-gaps.ts';
 import { VERIFICATION_DAYS_MAX, type Verification, VerificationRequest } from '../../schemas/resources/verification.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { type Catalog, DataUnavailable, openCatalog } from '../catalog.ts';
@@ -7,6 +8,7 @@ import type { Config } from '../config.ts';
 import { decimal, shown } from '../decode.ts';
 import { type Engine, JOBS, openEngine } from '../duckdb.ts';
 import { writeReport } from '../jobs/report.ts';
+import { seenInPartInWords } from '../pdf/gap-words.ts';
 import { datesInWords } from '../pdf/words.ts';
 import { readVerification } from '../queries/verification.ts';
 import { rangeFault } from '../rules/verification-range.ts';
@@ -131,15 +133,14 @@ function linesOf(verification: Verification): readonly string[] {
   ];
 }
 
-function gapLines({ dates_without_data, dates_seen_in_part }: Verification['radar_gaps']): string[] {
+/** The dates and times at which radar did not see the point. */
+function gapLines({ dates_without_data, dates_with_unknown_scans, dates_seen_in_part }: RadarGaps): string[] {
   const told = (what: string, dates: readonly string[]) =>
     dates.length === 0 ? [] : [`${what}: ${datesInWords(dates)}.`];
   return [
     ...told('Without radar data', dates_without_data),
-    ...told(
-      'With radar data of some hours only',
-      dates_seen_in_part.map(({ date }) => date),
-    ),
+    ...told('As the sum of a whole day, so that it is not known when radar looked', dates_with_unknown_scans),
+    ...dates_seen_in_part.map((date) => `Seen in part: ${seenInPartInWords(date)}.`.replaceAll('\u00a0', ' ')),
   ];
 }
 

@@ -72,8 +72,16 @@ test.serial('POST /v1/verify answers hit where radar and a report agree, and tel
   t.deepEqual(event?.ground_truth.nearest_reports, [{ source: 'spc', max_size_mm: 44.5, distance_m: 2219 }]);
   t.is(answer.detection_quality.nearest_radar?.id, 'KTLX');
   t.truthy(answer.data_as_of);
-  const in_part = [FIRST, LAST].map((date) => ({ date, hours: 1 }));
-  t.deepEqual(answer.radar_gaps, { dates_without_data: [], dates_seen_in_part: in_part });
+  const { radar_gaps } = answer;
+  t.like(radar_gaps, { dates_without_data: [], dates_with_unknown_scans: [] });
+  t.deepEqual(
+    radar_gaps.coverage,
+    radar_gaps.dates_seen_in_part.map(({ date, share }) => ({ date, share })),
+  );
+  const [first, last] = radar_gaps.dates_seen_in_part;
+  t.like(first, { date: FIRST, share: 0.008, until: null, gaps: [{ from: `${FIRST}T00:00:00Z` }] });
+  t.like(last, { date: LAST, share: 1, gaps: [] });
+  t.regex(last?.until ?? '', /^2026-05-02T00:1\d/);
 });
 
 test.serial('POST /v1/verify puts a report at 0005 of the list of a day on the next date', async (t) => {

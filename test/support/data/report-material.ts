@@ -92,7 +92,7 @@ export function reportMaterial(
     readonly pixels: readonly ReportPixel[];
     readonly reports: readonly ReportedHail[];
   }[],
-  { dates_without_data = [], dates_seen_in_part = [], ...more }: GivenMaterial = {},
+  { dates_without_data = [], dates_seen_in_part = [], dates_with_unknown_scans = [], ...more }: GivenMaterial = {},
   data_source: MixedProvenance | null = 'observed',
 ): ReportMaterial {
   const told = events.map(({ event, reports }) => ({
@@ -122,7 +122,7 @@ export function reportMaterial(
     },
     events: told,
     event_count: told.length,
-    radar_gaps: { dates_without_data, dates_seen_in_part },
+    radar_gaps: { dates_without_data, dates_seen_in_part, dates_with_unknown_scans, coverage: [] },
     verification_hash: `sha256:${createHash('sha256').update(canonical(hashed)).digest('hex')}`,
     data_source,
     data_as_of: data_source === null ? null : '2026-10-30T08:12:00Z',
@@ -140,7 +140,6 @@ export function reportMaterial(
     data_source,
     radar_source: data_source,
     dates_without_reports: [],
-    dates_uncovered: [],
     storm_day_start_hour: 0,
     ...more,
   };
