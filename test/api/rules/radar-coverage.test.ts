@@ -106,7 +106,7 @@ test('shares and gaps fill the date together, whatever the scans', (t) => {
       // Minute by minute, from the definition alone.
       const isSeen = (minute: number) => {
         const newest = sorted.findLast((look) => look.minute <= minute);
-        return newest !== undefined && newest.seen && minute - newest.minute < 10;
+        return newest?.seen === true && minute - newest.minute < 10;
       };
       const unseen = Array.from({ length: 1440 }, (_, minute) => minute).filter((minute) => !isSeen(minute));
       t.true(Math.abs(coverage.share - (1440 - unseen.length) / 1440) < 1e-12);
