@@ -18,7 +18,7 @@ const archives = new Map<string, Promise<Patches['holding'] | null>>();
 /** Patches from their columns: first row, last row, first column, last column, first and last scan. */
 export function patchesOf(columns: readonly Float64Array[]): Patches {
   const [rows = new Float64Array(), , , , first, last] = columns;
-  const order = Uint32Array.from(rows, (_, index) => index).sort((a, b) => (rows[a] as number) - (rows[b] as number));
+  const order = ascending(rows);
   const rectangles = new Uint16Array(4 * rows.length);
   let tallest = 1;
   for (const [place, index] of order.entries()) {
@@ -44,6 +44,13 @@ export function patchesOf(columns: readonly Float64Array[]): Patches {
       return found;
     },
   };
+}
+
+/** Places of values so that they ascend; files mostly have that order already. */
+export function ascending(values: Float64Array): Uint32Array {
+  const order = Uint32Array.from(values, (_, index) => index);
+  const isSorted = values.every((value, index) => index === 0 || (values[index - 1] as number) <= value);
+  return isSorted ? order : order.sort((a, b) => (values[a] as number) - (values[b] as number));
 }
 
 /** Place of the first rectangle whose first row is not before a row. */

@@ -7,7 +7,7 @@ import { addDays, stormDateStart } from '../../schemas/time.ts';
 import { DataUnavailable, type Edition } from '../catalog.ts';
 import type { Queries } from '../duckdb.ts';
 import { type Coverage, coverageOf, type Looks } from '../rules/radar-coverage.ts';
-import { archivePatches, type Patches, patchesOf } from './coverage-patches.ts';
+import { archivePatches, ascending, type Patches, patchesOf } from './coverage-patches.ts';
 import { FILES } from './select.ts';
 
 /** What of an edition says when radar saw what. */
@@ -144,21 +144,58 @@ function coverageAt(dates: readonly ScanDate[], first: string): RadarCoverage['a
     const before = known.get(key);
     if (before !== undefined) return before;
     const found = new Map<string, Coverage | null>();
-    let last: { date: string; time_ms: number; seen: boolean } | null = null;
-    for (const [index, { date, scans, patches, isRunning, ...span }] of dates.entries()) {
-      const seen = seenBy(scans, patches, held[index] as Held);
-      const count = scans.times.length;
-      const isNext = last !== null && addDays(last.date, 1) === date;
-      if (date >= first)
-        found.set(
-          date,
-          count === 0 ? null : coverageOf({ times: scans.times, seen }, span, isNext ? last : null, isRunning),
-        );
-      last = count === 0 ? null : { date, time_ms: scans.times[count - 1] as number, seen: seen[count - 1] === 1 };
+    let last: LastScan | null = null;
+    for (const [index, day] of dates.entries()) {
+      const seen = seenOn(day, held[index] as Held, last !== null && addDays(last.date, 1) === day.date ? last : null);
+      if (day.date >= first) found.set(day.date, seen?.coverage ?? null);
+      last = seen?.last ?? null;
     }
     known.set(key, found);
     return found;
   };
+}
+
+/** The newest scan of a date. */
+interface LastScan {
+  readonly date: string;
+  readonly time_ms: number;
+  readonly seen: boolean;
+}
+
+interface SeenOn {
+  readonly coverage: Coverage;
+  readonly last: LastScan;
+}
+
+/** What was found for scans that are remembered, by all that it depends on: most points of a date have the same coverage. */
+const found = new WeakMap<Scans, Map<string, SeenOn>>();
+/** Findings remembered of a date. */
+const FOUND_KEPT = 64;
+
+/** Coverage of a date where a point lies; null where its scans are not known. */
+function seenOn(
+  { date, scans, patches, isRunning, ...span }: ScanDate,
+  held: Held,
+  before: LastScan | null,
+): SeenOn | null {
+  const count = scans.times.length;
+  if (count === 0) return null;
+  const stretches = held.patches.flatMap((places, part) =>
+    places.map((place) => (patches[part] as Patches).stretchOf(place)),
+  );
+  const key = `${date} ${isRunning} ${before?.time_ms} ${before?.seen} ${held.inside.map(Number).join('')} ${stretches.join(' ')}`;
+  const remembered = found.get(scans) ?? new Map<string, SeenOn>();
+  found.set(scans, remembered);
+  const known = remembered.get(key);
+  if (known !== undefined) return known;
+  const seen = seenBy(scans, stretches, held.inside);
+  const made = {
+    coverage: coverageOf({ times: scans.times, seen }, span, before, isRunning),
+    last: { date, time_ms: scans.times[count - 1] as number, seen: seen[count - 1] === 1 },
+  };
+  remembered.set(key, made);
+  if (remembered.size > FOUND_KEPT) remembered.delete(remembered.keys().next().value as string);
+  return made;
 }
 
 /** Which grids of a date a point lies in, and the patches of each part that hold it. */
@@ -167,14 +204,16 @@ interface Held {
   readonly patches: readonly (readonly number[])[];
 }
 
-/** Whether each scan saw a point, 1 or 0. */
-function seenBy({ times, grid }: Scans, patches: readonly Patches[], { inside, patches: holding }: Held): Uint8Array {
-  const seen = Uint8Array.from(grid, (number) => Number(inside[number]));
-  for (const [part, places] of holding.entries())
-    for (const place of places) {
-      const [first_ms, last_ms] = (patches[part] as Patches).stretchOf(place);
-      for (let k = firstFrom(times, first_ms); k < times.length && (times[k] as number) <= last_ms; k++) seen[k] = 0;
-    }
+/** Whether each scan saw a point, 1 or 0: it lies in its grid, and in no uncovered patch of its time. */
+function seenBy(
+  { times, grid }: Scans,
+  stretches: readonly (readonly [first_ms: number, last_ms: number])[],
+  inside: readonly boolean[],
+): Uint8Array {
+  const seen = new Uint8Array(grid.length);
+  for (let k = 0; k < grid.length; k++) seen[k] = Number(inside[grid[k] as number]);
+  for (const [first_ms, last_ms] of stretches)
+    for (let k = firstFrom(times, first_ms); k < times.length && (times[k] as number) <= last_ms; k++) seen[k] = 0;
   return seen;
 }
 
@@ -227,30 +266,42 @@ async function readNumbered<Made>(
   paths: readonly string[],
   make: (columns: readonly Float64Array[]) => Made,
 ): Promise<Made[]> {
-  const files = paths.map(() => Array.from({ length: width }, (): number[] => []));
-  await engine.stream(sql, [paths], ([numbers, ...columns]) => {
-    for (let row = 0; row < (numbers as Float64Array).length; row++) {
-      const file = files[(numbers as Float64Array)[row] as number] as number[][];
-      for (let column = 0; column < width; column++)
-        (file[column] as number[]).push((columns[column] as Float64Array)[row] as number);
+  const pieces = paths.map((): Float64Array[][] => []);
+  await engine.stream(sql, [paths], ([numbers = new Float64Array(), ...columns]) => {
+    // Rows of a file come together, by thousands.
+    for (let from = 0, to = 0; from < numbers.length; from = to) {
+      while (to < numbers.length && numbers[to] === numbers[from]) to += 1;
+      pieces[numbers[from] as number]?.push(columns.map((column) => column.slice(from, to)));
     }
   });
-  return files.map((columns) => make(columns.map((values) => Float64Array.from(values))));
+  return pieces.map((parts) =>
+    make(Array.from({ length: width }, (_, column) => joinedColumn(parts.map((part) => part[column] as Float64Array)))),
+  );
 }
 
+function joinedColumn(parts: readonly Float64Array[]): Float64Array {
+  const all = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+/** Scans from their columns: time, west, south, east and north of the grid, and whether their uncovered blocks are listed. */
 function scansOf([times = new Float64Array(), ...columns]: readonly Float64Array[]): Scans {
-  const order = Uint32Array.from(times, (_, index) => index).sort(
-    (a, b) => (times[a] as number) - (times[b] as number),
-  );
+  const order = ascending(times);
   const at = (column: number, index: number) => (columns[column] as Float64Array)[index] as number;
-  const places = new Map<string, number>();
   const grids: Bbox[] = [];
-  const grid = Uint8Array.from(order, (index) => {
-    const box: Bbox = [at(0, index), at(1, index), at(2, index), at(3, index)];
-    const place = places.get(box.join()) ?? grids.push(box) - 1;
-    places.set(box.join(), place);
-    return place;
-  });
+  const isGrid = (box: Bbox | undefined, index: number) =>
+    box?.every((edge, side) => at(side, index) === edge) === true;
+  const grid = new Uint8Array(order.length);
+  for (const [place, index] of order.entries()) {
+    const before = place > 0 ? (grid[place - 1] as number) : 0;
+    const known = isGrid(grids[before], index) ? before : grids.findIndex((box) => isGrid(box, index));
+    grid[place] = known >= 0 ? known : grids.push([at(0, index), at(1, index), at(2, index), at(3, index)]) - 1;
+  }
   const isListed = order.every((index) => at(4, index) === 1);
   return { times: Float64Array.from(order, (index) => times[index] as number), grid, grids, isListed };
 }
