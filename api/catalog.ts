@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { COLLECTIONS, type CollectionName, type FeedState, FeedStates } from '../schemas/collections.ts';
+import { COLLECTED_TIMES, COLLECTIONS, type CollectionName, type FeedState, FeedStates } from '../schemas/collections.ts';
 import { isReadableVersion, type Table } from '../schemas/columns.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
@@ -86,6 +86,8 @@ export interface CollectionEdition {
    * as a whole, without months.
    */
   readonly paths: (first_month?: string, last_month?: string) => string[];
+  /** Absolute paths of the files that tell of which times its sources were collected; none where that was never recorded. */
+  readonly collected_paths: readonly string[];
   /** Changes when its rows change. */
   readonly version: string;
   /**
@@ -553,10 +555,10 @@ function makeEdition(
 function collectionEdition(
   store: Store,
   name: CollectionName,
-  { source, committed_at, table_commits, files }: Head,
+  { source, committed_at, ingested_at, table_commits, files }: Head,
   feedStates: readonly FeedState[],
 ): CollectionEdition {
-  const committed_ms = Date.parse(committed_at);
+  const committed_ms = Date.parse(ingestedAt({ committed_at, ingested_at }));
   const known = feedStates
     .filter(({ collection }) => collection === name)
     .map(({ last_success_at, followed_since = committed_at }) =>
@@ -565,11 +567,14 @@ function collectionEdition(
   return {
     paths: (first_month, last_month) =>
       files
-        .filter(({ rows }) => rows > 0)
+        .filter(({ rows, segment }) => rows > 0 && segment !== COLLECTED_TIMES)
         .filter(({ segment }) => first_month === undefined || segment >= first_month)
         .filter(({ segment }) => last_month === undefined || segment <= last_month)
         .sort((a, b) => (a.segment < b.segment ? -1 : 1))
         .map(({ path }) => store.absolute(path)),
+    collected_paths: files
+      .filter(({ segment }) => segment === COLLECTED_TIMES)
+      .map(({ path }) => store.absolute(path)),
     source,
     version: `${source} ${Object.values(table_commits).join(' ')}`,
     as_of_ms: known.length === 0 ? committed_ms : Math.min(...known),

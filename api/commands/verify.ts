@@ -8,7 +8,7 @@ import type { Config } from '../config.ts';
 import { decimal, shown } from '../decode.ts';
 import { type Engine, JOBS, openEngine } from '../duckdb.ts';
 import { writeReport } from '../jobs/report.ts';
-import { seenInPartInWords } from '../pdf/gap-words.ts';
+import { reportGapsInWords, seenInPartInWords } from '../pdf/gap-words.ts';
 import { datesInWords } from '../pdf/words.ts';
 import { readVerification } from '../queries/verification.ts';
 import { rangeFault } from '../rules/verification-range.ts';
@@ -103,7 +103,7 @@ async function verified(
 const HEAD = ['storm date', 'verdict', 'band', 'MESH', 'confidence', 'detections', 'from', 'to (UTC)', 'reports'];
 
 function linesOf(verification: Verification): readonly string[] {
-  const { location, date_range, events, event_count, radar_gaps, detection_quality, data_source, data_as_of } =
+  const { location, date_range, events, event_count, radar_gaps, report_gaps, detection_quality, data_source, data_as_of } =
     verification;
   const rows = events.map((event) => [
     event.event_date,
@@ -127,6 +127,7 @@ function linesOf(verification: Verification): readonly string[] {
     '',
     ...events.flatMap(({ event_date, note }) => (note === null ? [] : [`${event_date}: ${note}`])),
     ...gapLines(radar_gaps),
+    ...reportGapLines(report_gaps),
     `Radar sees hail there: ${detection_quality.detection_word} (${detection_quality.hdqi}). Data: ${data_source ?? 'none'}, as of ${data_as_of ?? '-'}.`,
     verification.methodology.description,
     `Methodology ${verification.methodology.version}, ${verification.verification_hash}`,
@@ -141,6 +142,16 @@ function gapLines({ dates_without_data, dates_with_unknown_scans, dates_seen_in_
     ...told('Without radar data', dates_without_data),
     ...told('As the sum of a whole day, so that it is not known when radar looked', dates_with_unknown_scans),
     ...dates_seen_in_part.map((date) => `Seen in part: ${seenInPartInWords(date)}.`.replaceAll('\u00a0', ' ')),
+  ];
+}
+
+/** The dates and times of which ground reports were not collected. */
+function reportGapLines({ dates_without_reports, dates_collected_in_part }: Verification['report_gaps']): string[] {
+  return [
+    ...(dates_without_reports.length === 0
+      ? []
+      : [`Ground reports not collected: ${datesInWords(dates_without_reports)}.`]),
+    ...dates_collected_in_part.map((date) => `Ground reports collected in part: ${reportGapsInWords(date)}.`),
   ];
 }
 

@@ -2,7 +2,7 @@ import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import { VERDICTS, VERIFICATION_RADIUS_MI } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { daysBetween } from '../../schemas/time.ts';
-import { seenInPartInWords } from './gap-words.ts';
+import { reportGapsInWords, seenInPartInWords } from './gap-words.ts';
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportMaterial } from './report-material.ts';
@@ -186,13 +186,21 @@ export function isHeard({ verification, dates_without_reports }: ReportMaterial)
 /** The dates whose ground reports were not collected: silence of people says nothing there. */
 function unheardOf(material: ReportMaterial): string[] {
   const { verification, dates_without_reports } = material;
-  if (dates_without_reports.length === 0) return [];
   const { start, end } = verification.date_range;
+  const in_part = verification.report_gaps.dates_collected_in_part.map((date) => reportGapsInWords(date));
+  const partly =
+    in_part.length === 0
+      ? []
+      : [
+          `Ground reports of ${counted(in_part.length, 'storm date')} were collected in part, and that none is listed for the rest says nothing: ${in_part.length > GAPS_TOLD_MAX ? datesInWords(verification.report_gaps.dates_collected_in_part.map(({ date }) => date)) : in_part.join(', ')}.`,
+        ];
+  if (dates_without_reports.length === 0) return partly;
   if (!isHeard(material))
     return [
       `No ground reports of ${start === end ? 'this storm date' : 'these storm dates'} were collected: that none is listed says nothing.`,
     ];
   return [
+    ...partly,
     `No ground reports of ${counted(dates_without_reports.length, 'storm date')} of the range were collected, and that none is listed for ${thisOrThese(dates_without_reports)} says nothing: ${datesInWords(dates_without_reports)}.`,
   ];
 }

@@ -1,4 +1,5 @@
 import type { DateSeenInPart } from '../../schemas/resources/radar-gaps.ts';
+import type { ReportGaps } from '../../schemas/resources/report-gaps.ts';
 import { clockTime } from './words.ts';
 
 /** Of more gaps of a date the longest are told. */
@@ -7,6 +8,12 @@ const GAPS_TOLD_MAX = 6;
 /** `92.4 %` of a share of 0..1. */
 export function shareInWords(share: number): string {
   return `${Number((100 * share).toFixed(1))}\u00a0%`;
+}
+
+/** `2026-05-01 (nothing from 18:00 to May 2, 00:00 UTC)`: the times for which no reports were collected. */
+export function reportGapsInWords({ date, gaps }: ReportGaps['dates_collected_in_part'][number]): string {
+  const clock = (time: string) => clockTime(Date.parse(time), date);
+  return `${date} (nothing from ${gaps.map(({ from, to }) => `${clock(from)} to ${clock(to)}`).join(', ')} UTC)`;
 }
 
 /** `2026-05-01 (92.4 % seen; nothing from 09:08 to 10:58 UTC)`; of a date that still runs up to when it counts, too. */

@@ -26,7 +26,7 @@ import {
   verificationHash,
 } from '../rules/verification.ts';
 import type { Terrain } from '../terrain.ts';
-import { datesWithoutData, datesWithoutReports } from './dates-without-data.ts';
+import { collectedDates, datesWithoutData } from './dates-without-data.ts';
 import { pointPixels } from './point-pixels.ts';
 import { radarCoverage } from './radar-coverage.ts';
 import { FILES, selectList } from './select.ts';
@@ -104,9 +104,10 @@ async function verificationAt(
   ]);
   const found = signsAround(point, pixels, reports);
   const open = found.filter(needsTimes).map(({ storm_date }) => storm_date);
-  const [times, radar] = await Promise.all([
+  const [times, radar, heard] = await Promise.all([
     detectionTimes(engine, edition, point, open),
     radarCoverage(engine, edition, date_start, date_end, storm_day_start_hour),
+    collectedDates(engine, edition, date_start, date_end, storm_day_start_hour),
   ]);
   const coverage = radar.at(point);
   const { block } = qualityAt(point, Number(date_start.slice('YYYY-'.length, 'YYYY-MM'.length)), terrain.model());
@@ -125,10 +126,9 @@ async function verificationAt(
     ...used.map((report) => report.data_source),
   ]);
   const dates_without_data = datesWithoutData(edition, date_start, date_end);
+  const { isCollected: _, ...report_gaps } = heard;
   const reported = new Set(used.map(({ storm_date }) => storm_date));
-  const dates_without_reports = datesWithoutReports(edition, date_start, date_end).filter(
-    (date) => !reported.has(date),
-  );
+  const dates_without_reports = report_gaps.dates_without_reports.filter((date) => !reported.has(date));
   const judged = {
     location: point,
     date_range: { start: date_start, end: date_end },
@@ -151,6 +151,7 @@ async function verificationAt(
     events,
     event_count: events.length,
     radar_gaps: radarGapsOf(dates_without_data, coverage),
+    report_gaps,
     verification_hash: verificationHash(judged),
     data_source,
     data_as_of: as_of_ms === null ? null : timestamp(as_of_ms),

@@ -64,6 +64,14 @@ const EXAMPLE: Verification = {
     ],
     coverage: [{ date: '2026-05-01', share: 0.924 }],
   },
+  report_gaps: {
+    dates_without_reports: [],
+    dates_collected_in_part: [],
+    sources: [
+      { source: 'spc', dates_not_collected: [] },
+      { source: 'lsr', dates_not_collected: [] },
+    ],
+  },
   verification_hash: verificationHash(EXAMPLE_JUDGED),
   data_source: 'observed',
   data_as_of: '2026-05-02T00:14:09Z',

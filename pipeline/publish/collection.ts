@@ -1,7 +1,7 @@
-import type { CollectionName } from '../../schemas/collections.ts';
+import { COLLECTED_TIMES, type CollectionName } from '../../schemas/collections.ts';
 import type { Table } from '../../schemas/columns.ts';
 import { layout } from '../../schemas/layout.ts';
-import type { Manifest } from '../../schemas/manifest.ts';
+import { ingestedAt, type Manifest } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import type { Engine } from '../duckdb.ts';
 import { commitEdits, editOf, type StagedFile } from './commit.ts';
@@ -69,6 +69,11 @@ export async function publishCollection(
       drop_segments: [...changed.map(({ segment }) => segment), ...dropped],
       add_files,
       changed_tables: [...changed_tables],
+      // Of which times reports were collected is no row of theirs.
+      ingested_at:
+        previous !== null && dropped.length === 0 && changed.every(({ segment }) => segment === COLLECTED_TIMES)
+          ? ingestedAt(previous)
+          : null,
     },
   );
   await commitEdits(path, [{ previous, edit }], now_ms, check);

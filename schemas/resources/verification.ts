@@ -6,6 +6,7 @@ import { bodyDate } from './body-dates.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
 import { wireLat, wireLon } from './fields.ts';
 import { RadarGaps } from './radar-gaps.ts';
+import { ReportGaps } from './report-gaps.ts';
 
 /** Version of the rules by which verdicts are made: a change of any rule, threshold or weight raises it. */
 export const METHODOLOGY_VERSION = '1.0.0';
@@ -107,6 +108,7 @@ export const Verification = z.object({
   events: z.array(VerificationEvent).meta({ description: 'Storm dates with any signal within the radius, ascending.' }),
   event_count: z.int().nonnegative(),
   radar_gaps: RadarGaps,
+  report_gaps: ReportGaps,
   verification_hash: z.string().meta({
     description:
       'sha256: and the hex digest of the canonical JSON (RFC 8785) of {date_range, events, location, methodology: {version}}.',
