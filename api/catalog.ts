@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { COLLECTED_TIMES, COLLECTIONS, type CollectionName, type FeedState, FeedStates } from '../schemas/collections.ts';
+import {
+  COLLECTED_TIMES,
+  COLLECTIONS,
+  type CollectionName,
+  type FeedState,
+  FeedStates,
+} from '../schemas/collections.ts';
 import { isReadableVersion, type Table } from '../schemas/columns.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
@@ -572,9 +578,7 @@ function collectionEdition(
         .filter(({ segment }) => last_month === undefined || segment <= last_month)
         .sort((a, b) => (a.segment < b.segment ? -1 : 1))
         .map(({ path }) => store.absolute(path)),
-    collected_paths: files
-      .filter(({ segment }) => segment === COLLECTED_TIMES)
-      .map(({ path }) => store.absolute(path)),
+    collected_paths: files.filter(({ segment }) => segment === COLLECTED_TIMES).map(({ path }) => store.absolute(path)),
     source,
     version: `${source} ${Object.values(table_commits).join(' ')}`,
     as_of_ms: known.length === 0 ? committed_ms : Math.min(...known),

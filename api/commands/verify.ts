@@ -103,8 +103,17 @@ async function verified(
 const HEAD = ['storm date', 'verdict', 'band', 'MESH', 'confidence', 'detections', 'from', 'to (UTC)', 'reports'];
 
 function linesOf(verification: Verification): readonly string[] {
-  const { location, date_range, events, event_count, radar_gaps, report_gaps, detection_quality, data_source, data_as_of } =
-    verification;
+  const {
+    location,
+    date_range,
+    events,
+    event_count,
+    radar_gaps,
+    report_gaps,
+    detection_quality,
+    data_source,
+    data_as_of,
+  } = verification;
   const rows = events.map((event) => [
     event.event_date,
     event.verdict,

@@ -11,10 +11,7 @@ import { type ExportRows, noRows, type RowsOf, type RowsQuestion, selected } fro
 
 /** Ground reports whose position lies in a region: in the box, or in a pixel of the state. */
 export const reportRows: RowsOf = {
-  files: (question) => [
-    ...files(question),
-    ...(question.edition.collection('reports')?.collected_paths ?? []),
-  ],
+  files: (question) => [...files(question), ...(question.edition.collection('reports')?.collected_paths ?? [])],
   rows,
   datesWithoutData,
 };

@@ -30,9 +30,7 @@ export async function takeSimulatedFeeds(
   const taken = await takeFeedFiles(root, files, {
     ...{ now_ms, provenance: 'simulated' },
     looked_at,
-    collected: [
-      { source: 'lsr', from_ms: now_ms - hours * MS_PER_HOUR, until_ms: now_ms, data_source: 'simulated' },
-    ],
+    collected: [{ source: 'lsr', from_ms: now_ms - hours * MS_PER_HOUR, until_ms: now_ms, data_source: 'simulated' }],
   });
   const refused = taken.files.find((file) => file.refused !== null || file.set_aside.length > 0);
   if (refused !== undefined)

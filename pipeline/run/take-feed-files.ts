@@ -67,11 +67,7 @@ export interface TakeOptions {
  * A file that cannot be used costs itself only: it is put aside with its reason. A collection that cannot be joined is thrown
  * once the others are published.
  */
-export async function takeFeedFiles(
-  root: Root,
-  files: readonly FeedFile[],
-  options: TakeOptions,
-): Promise<Taken> {
+export async function takeFeedFiles(root: Root, files: readonly FeedFile[], options: TakeOptions): Promise<Taken> {
   const { looked_at = [] } = options;
   const taken = new Map<FeedFile, TakenFile>();
   const changed: string[] = [];

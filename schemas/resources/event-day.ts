@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { wireCount, wireDataAsOf, wireDatesWithoutData, wireKm2, wireLat, wireLon, wireMm, wireTime } from './fields.ts';
+import {
+  wireCount,
+  wireDataAsOf,
+  wireDatesWithoutData,
+  wireKm2,
+  wireLat,
+  wireLon,
+  wireMm,
+  wireTime,
+} from './fields.ts';
 import { RegionBox } from './region-box.ts';
 
 const date = (description: string) => z.iso.date().meta({ description });

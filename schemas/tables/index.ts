@@ -27,7 +27,15 @@ export const SCORE_TABLES = [scores] as const;
 /** Static tables: they belong to no date and are replaced as one. */
 export const STATIC_TABLES = [blockage, climatology] as const;
 /** Tables of collections: what other feeds than the grids bring. */
-export const COLLECTION_TABLES = [groundReports, collectedReports, warnings, watches, spcOutlooks, forecast, outlook] as const;
+export const COLLECTION_TABLES = [
+  groundReports,
+  collectedReports,
+  warnings,
+  watches,
+  spcOutlooks,
+  forecast,
+  outlook,
+] as const;
 export const TABLES = [...SCAN_TABLES, ...DAY_TABLES, ...SCORE_TABLES, ...STATIC_TABLES, ...COLLECTION_TABLES] as const;
 
 export type TableName = (typeof TABLES)[number]['name'];

@@ -8,9 +8,11 @@ const span = (source: 'spc' | 'lsr', from: string | null, until: string): Collec
 });
 const told = (rows: readonly CollectedReports[]) =>
   rows.map(({ storm_date, source, collected_from, collected_until }) =>
-    [storm_date, source, ...[collected_from, collected_until].map((ms) => new Date(ms).toISOString().slice(8, 16))].join(
-      ' ',
-    ),
+    [
+      storm_date,
+      source,
+      ...[collected_from, collected_until].map((ms) => new Date(ms).toISOString().slice(8, 16)),
+    ].join(' '),
   );
 
 test('the list of a convective day counts for both of its UTC dates, up to when it was collected', (t) => {

@@ -77,7 +77,7 @@ async function stateOf({ root }: Rig, name: string) {
 
 async function reportsOf({ root }: Rig): Promise<GroundReport[]> {
   const files = (await readNewest(root.path, layout.collectionPartition('reports')))?.files ?? [];
-  const paths = files.filter(({ kind }) => kind === 'table').map(({ path }) => join(root.path, path));
+  const paths = files.filter(({ table }) => table === groundReports.name).map(({ path }) => join(root.path, path));
   return readRows<GroundReport>(root.engine, groundReports, paths);
 }
 
@@ -232,8 +232,12 @@ test('a feed with nothing in it is published as such', async (t) => {
   await at.until(async () => (await stateOf(at, 'lsr'))?.last_success_at !== null);
   const manifest = await readNewest(at.root.path, layout.collectionPartition('reports'));
   t.deepEqual(
-    manifest?.files.filter(({ kind }) => kind === 'table').map(({ rows }) => rows),
-    [0],
+    manifest?.files.filter(({ kind }) => kind === 'table').map(({ table, rows }) => [table, rows]),
+    [
+      // The day back that it asks for lies in two storm dates.
+      ['collected-reports', 2],
+      ['ground-reports', 0],
+    ],
   );
 });
 

@@ -94,7 +94,13 @@ export function reportMaterial(
     readonly pixels: readonly ReportPixel[];
     readonly reports: readonly ReportedHail[];
   }[],
-  { dates_without_data = [], dates_seen_in_part = [], dates_with_unknown_scans = [], dates_collected_in_part = [], ...more }: GivenMaterial = {},
+  {
+    dates_without_data = [],
+    dates_seen_in_part = [],
+    dates_with_unknown_scans = [],
+    dates_collected_in_part = [],
+    ...more
+  }: GivenMaterial = {},
   data_source: MixedProvenance | null = 'observed',
 ): ReportMaterial {
   const told = events.map(({ event, reports }) => ({
