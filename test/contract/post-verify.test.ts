@@ -82,6 +82,18 @@ test.serial('POST /v1/verify answers hit where radar and a report agree, and tel
   t.like(first, { date: FIRST, share: 0.008, until: null, gaps: [{ from: `${FIRST}T00:00:00Z` }] });
   t.like(last, { date: LAST, share: 1, gaps: [] });
   t.regex(last?.until ?? '', /^2026-05-02T00:1\d/);
+  // The list of the convective day was collected at 00:55; of local storm reports nothing was.
+  t.deepEqual(answer.report_gaps, {
+    dates_without_reports: [],
+    dates_collected_in_part: [
+      { date: FIRST, gaps: [{ from: `${FIRST}T00:00:00Z`, to: `${FIRST}T12:00:00Z` }] },
+      { date: LAST, gaps: [{ from: `${LAST}T00:50:00Z`, to: '2026-05-03T00:00:00Z' }] },
+    ],
+    sources: [
+      { source: 'spc', dates_not_collected: [] },
+      { source: 'lsr', dates_not_collected: [FIRST, LAST] },
+    ],
+  });
 });
 
 test.serial('POST /v1/verify puts a report at 0005 of the list of a day on the next date', async (t) => {
