@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { COLLECTIONS, type CollectionName, type FeedState, FeedStates } from '../schemas/collections.ts';
+import {
+  COLLECTED_TIMES,
+  COLLECTIONS,
+  type CollectionName,
+  type FeedState,
+  FeedStates,
+} from '../schemas/collections.ts';
 import { isReadableVersion, type Table } from '../schemas/columns.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
@@ -61,6 +67,8 @@ export interface Edition {
   readonly dayMaxPaths: (first: string, last: string, near?: Near) => string[];
   /** Published dates from a date to a date, both included, ascending. */
   readonly datesBetween: (first: string, last: string) => string[];
+  /** Whether a date with radar data is over and compacted; null for a date that is not published, or was cleared. */
+  readonly isClosed: (date: string) => boolean | null;
   /** Changes when the rows of some tables on some dates change; what an ETag is made of. */
   readonly version: (tables: readonly string[], dates: readonly string[]) => string;
   /** Provenance of some dates, as far as they are published; null when none is. */
@@ -84,6 +92,8 @@ export interface CollectionEdition {
    * as a whole, without months.
    */
   readonly paths: (first_month?: string, last_month?: string) => string[];
+  /** Absolute paths of the files that tell of which times its sources were collected; none where that was never recorded. */
+  readonly collected_paths: readonly string[];
   /** Changes when its rows change. */
   readonly version: string;
   /**
@@ -450,6 +460,7 @@ export const NOTHING_PUBLISHED: Edition = {
   paths: () => [],
   dayMaxPaths: () => [],
   datesBetween: () => [],
+  isClosed: () => null,
   version: () => 'empty',
   provenanceOf: () => null,
   liveDates: () => [],
@@ -499,14 +510,13 @@ function makeEdition(
     const last_ms = last === null ? Number.NEGATIVE_INFINITY : scanTime(last);
     return date === newest?.date || last_ms >= live_from_ms ? [{ date, last_ms }] : [];
   });
+  const filled = (name: string) => {
+    const date = partitions.get(name);
+    // An open date without scans was cleared: there is nothing of either provenance.
+    return date === undefined || (!date.closed && date.scans.count === 0) ? null : date;
+  };
   const provenanceOf = (names: readonly string[]) =>
-    combineProvenances(
-      names.flatMap((name) => {
-        const date = partitions.get(name);
-        // An open date without scans was cleared: there is nothing of either provenance.
-        return date === undefined || (!date.closed && date.scans.count === 0) ? [] : date.source;
-      }),
-    );
+    combineProvenances(names.flatMap((name) => filled(name)?.source ?? []));
   const filesOf = (partition: Head | undefined, table: string, near: Near | undefined) =>
     (partition?.files ?? [])
       .filter((file) => file.table === table && mayHold(file, near))
@@ -541,6 +551,7 @@ function makeEdition(
       ];
     },
     datesBetween,
+    isClosed: (name) => filled(name)?.closed ?? null,
     version: (tables, names) => {
       const hash = createHash('sha256');
       for (const name of names) {
@@ -576,10 +587,10 @@ function makeEdition(
 function collectionEdition(
   store: Store,
   name: CollectionName,
-  { source, committed_at, table_commits, files }: Head,
+  { source, committed_at, ingested_at, table_commits, files }: Head,
   feedStates: readonly FeedState[],
 ): CollectionEdition {
-  const committed_ms = Date.parse(committed_at);
+  const committed_ms = Date.parse(ingestedAt({ committed_at, ingested_at }));
   const known = feedStates
     .filter(({ collection }) => collection === name)
     .map(({ last_success_at, followed_since = committed_at }) =>
@@ -588,11 +599,12 @@ function collectionEdition(
   return {
     paths: (first_month, last_month) =>
       files
-        .filter(({ rows }) => rows > 0)
+        .filter(({ rows, segment }) => rows > 0 && segment !== COLLECTED_TIMES)
         .filter(({ segment }) => first_month === undefined || segment >= first_month)
         .filter(({ segment }) => last_month === undefined || segment <= last_month)
         .sort((a, b) => (a.segment < b.segment ? -1 : 1))
         .map(({ path }) => store.absolute(path)),
+    collected_paths: files.filter(({ segment }) => segment === COLLECTED_TIMES).map(({ path }) => store.absolute(path)),
     source,
     version: `${source} ${Object.values(table_commits).join(' ')}`,
     as_of_ms: known.length === 0 ? committed_ms : Math.min(...known),

@@ -1,6 +1,7 @@
 import type { Blockage } from '../schemas/geo/blockage.ts';
 import { windowBbox } from '../schemas/geo/lattice.ts';
 import { frameRow } from './derive/frame-row.ts';
+import { uncoveredPatches } from './derive/uncovered-rows.ts';
 import { findCells } from './detect/cells.ts';
 import { findDetections } from './detect/detections.ts';
 import { labelHail } from './detect/label.ts';
@@ -110,6 +111,7 @@ export function processScan(input: ScanInput, before: TrackingState, context: Sc
       cells,
       tracks,
       probsevere,
+      uncovered: uncoveredPatches(input),
       archive,
       frame: frameRow(input, storm_date, { detections, cells, tracks }),
     },

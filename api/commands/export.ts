@@ -1,6 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { Bbox } from '../../schemas/geo/position.ts';
-import { HISTORY_FIRST_DATE } from '../../schemas/resources/body-dates.ts';
 import {
   DATASETS,
   type Dataset,
@@ -100,8 +99,6 @@ async function exportTo(settings: ExportConfig, params: ExportParams, out: strin
 
 function calendarDate(text: string): string {
   if (!isCalendarDate(text)) throw new InvalidArgumentError(`Found '${text}', expected a date YYYY-MM-DD.`);
-  if (text < HISTORY_FIRST_DATE)
-    throw new InvalidArgumentError(`Found '${text}', expected ${HISTORY_FIRST_DATE} or later.`);
   return text;
 }
 

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError } from 'commander';
+import type { RadarGaps } from '../../schemas/resources/radar-gaps.ts';
 import { ReportRequest } from '../../schemas/resources/report-job.ts';
 import { VERIFICATION_DAYS_MAX, type Verification } from '../../schemas/resources/verification.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
@@ -8,6 +9,7 @@ import type { Config } from '../config.ts';
 import { decimal, shown } from '../decode.ts';
 import { type Engine, JOBS, openEngine } from '../duckdb.ts';
 import { writeReport } from '../jobs/report.ts';
+import { reportGapsInWords, seenInPartInWords } from '../pdf/gap-words.ts';
 import { datesInWords } from '../pdf/words.ts';
 import { readVerification } from '../queries/verification.ts';
 import { rangeFault } from '../rules/verification-range.ts';
@@ -121,8 +123,17 @@ async function verified(
 const HEAD = ['storm date', 'verdict', 'band', 'MESH', 'confidence', 'detections', 'from', 'to (UTC)', 'reports'];
 
 function linesOf(verification: Verification): readonly string[] {
-  const { location, date_range, events, event_count, radar_gaps, detection_quality, data_source, data_as_of } =
-    verification;
+  const {
+    location,
+    date_range,
+    events,
+    event_count,
+    radar_gaps,
+    report_gaps,
+    detection_quality,
+    data_source,
+    data_as_of,
+  } = verification;
   const rows = events.map((event) => [
     event.event_date,
     event.verdict,
@@ -145,21 +156,31 @@ function linesOf(verification: Verification): readonly string[] {
     '',
     ...events.flatMap(({ event_date, note }) => (note === null ? [] : [`${event_date}: ${note}`])),
     ...gapLines(radar_gaps),
+    ...reportGapLines(report_gaps),
     `Radar sees hail there: ${detection_quality.detection_word} (${detection_quality.hdqi}). Data: ${data_source ?? 'none'}, as of ${data_as_of ?? '-'}.`,
     verification.methodology.description,
     `Methodology ${verification.methodology.version}, ${verification.verification_hash}`,
   ];
 }
 
-function gapLines({ dates_without_data, dates_seen_in_part }: Verification['radar_gaps']): string[] {
+/** The dates and times at which radar did not see the point. */
+function gapLines({ dates_without_data, dates_with_unknown_scans, dates_seen_in_part }: RadarGaps): string[] {
   const told = (what: string, dates: readonly string[]) =>
     dates.length === 0 ? [] : [`${what}: ${datesInWords(dates)}.`];
   return [
     ...told('Without radar data', dates_without_data),
-    ...told(
-      'With radar data of some hours only',
-      dates_seen_in_part.map(({ date }) => date),
-    ),
+    ...told('As the sum of a whole day, so that it is not known when radar looked', dates_with_unknown_scans),
+    ...dates_seen_in_part.map((date) => `Seen in part: ${seenInPartInWords(date)}.`.replaceAll('\u00a0', ' ')),
+  ];
+}
+
+/** The dates and times of which ground reports were not collected. */
+function reportGapLines({ dates_without_reports, dates_collected_in_part }: Verification['report_gaps']): string[] {
+  return [
+    ...(dates_without_reports.length === 0
+      ? []
+      : [`Ground reports not collected: ${datesInWords(dates_without_reports)}.`]),
+    ...dates_collected_in_part.map((date) => `Ground reports collected in part: ${reportGapsInWords(date)}.`),
   ];
 }
 

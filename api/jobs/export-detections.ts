@@ -18,7 +18,7 @@ import {
 export const detectionRows: RowsOf = {
   files,
   rows,
-  datesWithoutData: ({ edition, first, last }) => datesWithoutData(edition, first, last),
+  datesWithoutData: async (_, { edition, first, last }) => datesWithoutData(edition, first, last),
 };
 
 function files(question: RowsQuestion): readonly string[] {

@@ -11,10 +11,22 @@ import { type ExportRows, noRows, type RowsOf, type RowsQuestion, selected } fro
 
 /** Ground reports whose position lies in a region: in the box, or in a pixel of the state. */
 export const reportRows: RowsOf = {
-  files,
+  files: (question) => [...files(question), ...(question.edition.collection('reports')?.collected_paths ?? [])],
   rows,
-  datesWithoutData: ({ edition, first, last }) => datesWithoutReports(edition, first, last),
+  datesWithoutData,
 };
+
+/** Dates for which no source is known to have been collected, and of which there is no report either, from anywhere. */
+async function datesWithoutData(queries: Queries, question: RowsQuestion): Promise<readonly string[]> {
+  const { edition, first, last } = question;
+  const paths = files(question);
+  const reported =
+    paths.length === 0
+      ? []
+      : await queries.rows<{ date: string }>(`SELECT DISTINCT storm_date::VARCHAR AS date FROM ${FILES}`, [paths]);
+  const dates = new Set(reported.map(({ date }) => date));
+  return (await datesWithoutReports(queries, edition, first, last)).filter((date) => !dates.has(date));
+}
 
 /** Reports with the pixel that holds each, as `latRow` and `lonCol` find it. */
 const REPORTS = `(SELECT *, floor((${LATTICE.north} - lat) / ${LATTICE.step} + 1e-9)::INTEGER AS "row",

@@ -39,7 +39,7 @@ export interface RowsOf {
   /** Counts the rows; beyond `cap` the latest are left out. */
   readonly rows: (queries: Queries, question: RowsQuestion, cap: number) => Promise<ExportRows>;
   /** Storm dates asked for of which nothing was taken in, ascending: that there are no rows of them says nothing. */
-  readonly datesWithoutData: (question: RowsQuestion) => readonly string[];
+  readonly datesWithoutData: (queries: Queries, question: RowsQuestion) => Promise<readonly string[]>;
 }
 
 /** Storm dates of a question that are published. */

@@ -17,7 +17,7 @@ import { datesOf, type ExportRows, observedOn, type RowsOf, type RowsQuestion } 
 export const swathRows: RowsOf = {
   files,
   rows,
-  datesWithoutData: ({ edition, first, last }) => datesWithoutData(edition, first, last),
+  datesWithoutData: async (_, { edition, first, last }) => datesWithoutData(edition, first, last),
 };
 
 /** Types of what the rows are handed to the engine as; `rings` is the hull as GeoJSON has it. */

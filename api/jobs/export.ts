@@ -84,7 +84,7 @@ async function write(
   signal.addEventListener('abort', stop);
   try {
     signal.throwIfAborted();
-    const dates_without_data = datesWithoutData(question);
+    const dates_without_data = await datesWithoutData(engine, question);
     const rows = await rowsOf(engine, question, cap);
     await engine.rows(copyStatement({ params, rows, dates_without_data, path }), rows.parameters);
     const { row_count, truncated, data_as_of_ms, data_source, note } = rows;

@@ -3,9 +3,7 @@ import type { ReportRequest, ReportSummary } from '../../schemas/resources/repor
 import type { Verification } from '../../schemas/resources/verification.ts';
 import type { Edition } from '../catalog.ts';
 import { printReport } from '../pdf/print-report.ts';
-import { gapsAt } from '../queries/point-gaps.ts';
 import { readVerification } from '../queries/verification.ts';
-import { isOftenUncovered } from '../rules/verification.ts';
 import type { Services } from '../services.ts';
 import type { MakeFile } from './job.ts';
 
@@ -54,14 +52,12 @@ export async function writeReport(
   request: ReportRequest,
   head: ReportHead,
 ): Promise<WrittenReport> {
-  const { engine } = services;
-  const { date_start: first, date_end: last, prepared_for = null, reference = null, address = null } = request;
+  const { prepared_for = null, reference = null, address = null } = request;
   const { verification, events, radar_source, dates_without_reports } = await readVerification(
     services,
     edition,
     request,
   );
-  const gaps = await gapsAt(engine, edition, verification.location, edition.datesBetween(first, last));
   const pdf = await printReport({
     ...head,
     labels: { prepared_for, reference, address },
@@ -70,7 +66,6 @@ export async function writeReport(
     data_source: verification.data_source,
     radar_source,
     dates_without_reports,
-    dates_uncovered: [...gaps].flatMap(([date, count]) => (isOftenUncovered(count) ? [date] : [])).sort(),
     storm_day_start_hour: services.storm_day_start_hour,
   });
   return { verification, pdf };

@@ -2,6 +2,7 @@ import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import { VERDICTS, VERIFICATION_RADIUS_MI } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { daysBetween } from '../../schemas/time.ts';
+import { reportGapsInWords, seenInPartInWords } from './gap-words.ts';
 import { headline } from './headline.ts';
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
@@ -28,8 +29,8 @@ export const ABSENCE_SENTENCE = 'Absence of evidence is not proof of absence.';
 const GAP = 14;
 const COLUMN = (TEXT_WIDTH - 2 * GAP) / 3;
 const PANEL_HEIGHT = 68;
-/** Of more dates that were seen in part the hours are not told. */
-const HOURS_TOLD_MAX = 12;
+/** Of more dates that were seen in part the times are not told. */
+const GAPS_TOLD_MAX = 12;
 
 /** The one-glance answer: how many days of each verdict, the largest hail, and the days about which nothing is known. */
 export function answer(
@@ -59,12 +60,15 @@ function leadOf(material: ReportMaterial, events: readonly ReportEvent[]): strin
     if (!isOnLattice(verification.location)) return 'No radar data can exist for this location: nothing can be said.';
     if (radar_source === null)
       return `No radar data ${days === 1 ? 'for this storm date' : `for these ${days} storm dates`}: nothing can be said.`;
-    const seen = days - new Set([...verification.radar_gaps.dates_without_data, ...material.dates_uncovered]).size;
-    if (seen === 0) return `Radar hardly looked at the location ${range}: nothing can be said.`;
+    const { dates_without_data, dates_with_unknown_scans, dates_seen_in_part } = verification.radar_gaps;
+    const unseen = dates_without_data.length + dates_seen_in_part.filter(({ share }) => share === 0).length;
+    if (unseen === days) return `Radar did not look at the location ${range}: nothing can be said.`;
     const silence = `No hail signal within ${VERIFICATION_RADIUS_MI} miles of the location`;
-    return seen === days
+    if (dates_with_unknown_scans.length > 0 || dates_seen_in_part.some(({ share }) => share > 0))
+      return `${silence} in what radar saw of it ${range}.`;
+    return unseen === 0
       ? `${silence} ${range}.`
-      : `${silence} on the ${seen} of ${days} storm dates on which radar looked at it.`;
+      : `${silence} on the ${days - unseen} of ${days} storm dates on which radar looked at it.`;
   }
   const counts = VERDICTS.map((verdict) => ({ verdict, count: countOf(events, verdict) })).filter(
     ({ count }) => count > 0,
@@ -143,8 +147,8 @@ function silenceOf(material: ReportMaterial): string[] {
 
 /** The dates that radar did not see, not wholly, or not at this place: a sentence for each kind there is. */
 function unseenOf(material: ReportMaterial): string[] {
-  const { verification, dates_uncovered, radar_source } = material;
-  const { dates_without_data, dates_seen_in_part } = verification.radar_gaps;
+  const { verification, radar_source } = material;
+  const { dates_without_data, dates_with_unknown_scans, dates_seen_in_part } = verification.radar_gaps;
   if (radar_source === null)
     return verification.events.length === 0
       ? []
@@ -157,16 +161,16 @@ function unseenOf(material: ReportMaterial): string[] {
   if (dates_seen_in_part.length > 0) {
     const dates = dates_seen_in_part.map(({ date }) => date);
     const list =
-      dates.length > HOURS_TOLD_MAX
+      dates.length > GAPS_TOLD_MAX
         ? datesInWords(dates)
-        : dates_seen_in_part.map(({ date, hours }) => `${date} (${hours} of 24 hours)`).join(', ');
+        : dates_seen_in_part.map((date) => seenInPartInWords(date)).join(', ');
     sentences.push(
-      `Radar data of ${counted(dates.length, 'storm date')} are published for some hours only, and nothing can be said about what radar saw in the others: ${list}.`,
+      `Radar saw the location only in part on ${counted(dates.length, 'storm date')}, and nothing can be said about the rest of ${thisOrThese(dates)}: ${list}.`,
     );
   }
-  if (dates_uncovered.length > 0)
+  if (dates_with_unknown_scans.length > 0)
     sentences.push(
-      `In more than a quarter of the scans that were looked at no radar covered the location on ${counted(dates_uncovered.length, 'storm date')}, and silence of the radar says little on ${thisOrThese(dates_uncovered)}: ${datesInWords(dates_uncovered)}.`,
+      `Of ${counted(dates_with_unknown_scans.length, 'storm date')} only the sum of the whole day is published, and when radar looked at the location is not known: ${datesInWords(dates_with_unknown_scans)}.`,
     );
   return sentences;
 }
@@ -184,13 +188,21 @@ export function isHeard({ verification, dates_without_reports }: ReportMaterial)
 /** The dates whose ground reports were not collected: silence of people says nothing there. */
 function unheardOf(material: ReportMaterial): string[] {
   const { verification, dates_without_reports } = material;
-  if (dates_without_reports.length === 0) return [];
   const { start, end } = verification.date_range;
+  const in_part = verification.report_gaps.dates_collected_in_part.map((date) => reportGapsInWords(date));
+  const partly =
+    in_part.length === 0
+      ? []
+      : [
+          `Ground reports of ${counted(in_part.length, 'storm date')} were collected in part, and that none is listed for the rest says nothing: ${in_part.length > GAPS_TOLD_MAX ? datesInWords(verification.report_gaps.dates_collected_in_part.map(({ date }) => date)) : in_part.join(', ')}.`,
+        ];
+  if (dates_without_reports.length === 0) return partly;
   if (!isHeard(material))
     return [
       `No ground reports of ${start === end ? 'this storm date' : 'these storm dates'} were collected: that none is listed says nothing.`,
     ];
   return [
+    ...partly,
     `No ground reports of ${counted(dates_without_reports.length, 'storm date')} of the range were collected, and that none is listed for ${thisOrThese(dates_without_reports)} says nothing: ${datesInWords(dates_without_reports)}.`,
   ];
 }

@@ -63,11 +63,11 @@ function overAnd(over: Hail, near: Hail): string {
 }
 
 /** What radar saw over the location where that was no detection; nothing where it is not known. */
-function elsewhere({ verification, dates_uncovered }: ReportMaterial, over: Hail | null, near: Hail): string {
+function elsewhere({ verification }: ReportMaterial, over: Hail | null, near: Hail): string {
   if (near.distance_m === null) return '';
   if (over !== null) return '; a weak echo only over the location';
-  const { dates_without_data, dates_seen_in_part } = verification.radar_gaps;
-  const is_whole = dates_without_data.length + dates_seen_in_part.length + dates_uncovered.length === 0;
+  const { dates_without_data, dates_seen_in_part, dates_with_unknown_scans } = verification.radar_gaps;
+  const is_whole = dates_without_data.length + dates_seen_in_part.length + dates_with_unknown_scans.length === 0;
   return `; none over the location${is_whole ? '' : ' in the published data'}`;
 }
 

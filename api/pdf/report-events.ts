@@ -1,5 +1,6 @@
 import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
+import type { DateSeenInPart } from '../../schemas/resources/radar-gaps.ts';
 import { BANDS_MI, type Verdict, type VerificationEvent } from '../../schemas/resources/verification.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { type LocalTime, localTimeAt } from '../rules/local-time.ts';
@@ -46,8 +47,8 @@ export interface ReportEvent extends HailPlaces {
   readonly has_radar: boolean;
   /** False where no ground reports of the date were collected: that none is listed means nothing then. */
   readonly has_reports: boolean;
-  /** Hours that radar data are published for; null for all of them. */
-  readonly seen_hours: number | null;
+  /** What of the date radar saw of the point; null where that is all of it, or not known. */
+  readonly seen_in_part: DateSeenInPart | null;
   /** Civil time at the point; null where there is UTC alone. */
   readonly local: LocalTime | null;
 }
@@ -61,7 +62,7 @@ export function reportEvents(material: ReportMaterial): ReportEvent[] {
   const { verification, events, radar_source } = material;
   const { dates_without_data, dates_seen_in_part } = verification.radar_gaps;
   const dark = new Set(dates_without_data);
-  const hours_of = new Map(dates_seen_in_part.map(({ date, hours }) => [date, hours]));
+  const in_part = new Map(dates_seen_in_part.map((date) => [date.date, date]));
   const unheard = new Set(material.dates_without_reports);
   const dates = verification.events.map(({ event_date }) => event_date).join(', ');
   const given = events.map(({ event_date }) => event_date).join(', ');
@@ -77,8 +78,8 @@ export function reportEvents(material: ReportMaterial): ReportEvent[] {
     const placed = inPixels(verification.location, pixels);
     const has_radar = event.max_size_mm !== null || (radar_source !== null && !dark.has(event.event_date));
     const has_reports = reports.length > 0 || !unheard.has(event.event_date);
-    const seen_hours = hours_of.get(event.event_date) ?? null;
-    return { event, ...placed, pixels, reports, listed, has_map, has_radar, has_reports, seen_hours, local };
+    const seen_in_part = in_part.get(event.event_date) ?? null;
+    return { event, ...placed, pixels, reports, listed, has_map, has_radar, has_reports, seen_in_part, local };
   });
 }
 

@@ -48,8 +48,6 @@ export interface ReportMaterial {
   readonly radar_source: MixedProvenance | null;
   /** Storm dates of the range of which no ground report can be here, ascending: that none is listed says nothing. */
   readonly dates_without_reports: readonly string[];
-  /** Those in which often no radar covered the point, ascending. */
-  readonly dates_uncovered: readonly string[];
   /** Hour of UTC at which a storm date begins. */
   readonly storm_day_start_hour: number;
 }

@@ -1,6 +1,7 @@
 import { VERIFICATION_RADIUS_MI } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { ABSENCE_SENTENCE, awayInWords } from './answer.ts';
+import { shareInWords } from './gap-words.ts';
 import { printable } from './printable.ts';
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
@@ -29,12 +30,14 @@ export function summaryOf(event: ReportEvent, not_real: NotRealMark | null): Sum
 }
 
 function radarSentences(row: ReportEvent): string[] {
-  const { event, largest, overhead, has_radar, seen_hours } = row;
+  const { event, largest, overhead, has_radar, seen_in_part } = row;
   const { max_size_mm, n_detections } = event;
   if (!has_radar) return ['No radar data of this storm date are published: whether radar saw hail is not known.'];
+  if (max_size_mm === null && seen_in_part?.share === 0)
+    return ['No scan of this storm date saw the location: whether radar would have shown hail is not known.'];
   if (max_size_mm === null)
     return [
-      `No radar signal of ${sizeInWords(CELL_GROW_MM)} or more within ${VERIFICATION_RADIUS_MI} miles of the location ${seen_hours === null ? 'on this storm date' : `in the ${counted(seen_hours, 'hour')} of this storm date that have radar data, of 24`}.`,
+      `No radar signal of ${sizeInWords(CELL_GROW_MM)} or more within ${VERIFICATION_RADIUS_MI} miles of the location on this storm date${seen_in_part === null ? '' : `, of which radar saw ${shareInWords(seen_in_part.share)}`}.`,
     ];
   const size = sizeInWords(max_size_mm);
   const where = largest === null ? '' : `, ${awayInWords(largest.distance_m)}`;

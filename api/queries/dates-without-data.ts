@@ -1,5 +1,11 @@
-import { addDays, daysBetween, monthOf } from '../../schemas/time.ts';
+import type { ReportGap, ReportGaps } from '../../schemas/resources/report-gaps.ts';
+import { type CollectedReports, collectedReports } from '../../schemas/tables/collected-reports.ts';
+import { REPORT_FEEDS } from '../../schemas/tables/ground-reports.ts';
+import { addDays, daysBetween, stormDateStart, timestamp } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
+import type { Queries } from '../duckdb.ts';
+import type { Span } from '../rules/radar-coverage.ts';
+import { FILES, selectList } from './select.ts';
 
 /**
  * Storm dates from one to another, both included, of which no radar data are published, ascending: that nothing is told of
@@ -9,14 +15,69 @@ export function datesWithoutData(edition: Pick<Edition, 'provenanceOf'>, first: 
   return datesFrom(first, last).filter((date) => edition.provenanceOf([date]) === null);
 }
 
-/** Storm dates from one to another, both included, of which no ground report can be here: of months without a file, and not begun when the feeds were heard last. */
-export function datesWithoutReports(edition: Pick<Edition, 'collection'>, first: string, last: string): string[] {
-  const collection = edition.collection('reports');
-  return datesFrom(first, last).filter((date) => {
-    if (collection === null || Date.parse(date) > collection.as_of_ms) return true;
-    // A storm date that starts at noon ends on the next day.
-    return collection.paths(monthOf(date), monthOf(addDays(date, 1))).length === 0;
-  });
+/** What was collected of ground reports on some storm dates: silence of the sources says nothing about the rest. */
+export interface CollectedDates extends ReportGaps {
+  /** Dates for which a source was collected at least in part. */
+  readonly isCollected: (date: string) => boolean;
+}
+
+const COLLECTED_SQL = `SELECT ${selectList(collectedReports)} FROM ${FILES} WHERE storm_date BETWEEN $2::DATE AND $3::DATE`;
+
+/**
+ * Of which storm dates from one to another, both included, ground reports were collected, by what the published files record; of
+ * a collection without that record nothing is known, and nothing counts as collected.
+ */
+export async function collectedDates(
+  engine: Queries,
+  edition: Pick<Edition, 'collection'>,
+  first: string,
+  last: string,
+  storm_day_start_hour: number,
+): Promise<CollectedDates> {
+  const paths = edition.collection('reports')?.collected_paths ?? [];
+  const rows = paths.length === 0 ? [] : await engine.rows<CollectedReports>(COLLECTED_SQL, [paths, first, last]);
+  const byDate = Map.groupBy(rows, ({ storm_date }) => storm_date);
+  const dates = datesFrom(first, last);
+  const of_source = (source: CollectedReports['source']) =>
+    new Set(rows.filter((row) => row.source === source).map(({ storm_date }) => storm_date));
+  return {
+    isCollected: (date) => byDate.has(date),
+    dates_without_reports: dates.filter((date) => !byDate.has(date)),
+    dates_collected_in_part: dates.flatMap((date) => {
+      const gaps = uncollected(byDate.get(date) ?? [], {
+        from_ms: stormDateStart(date, storm_day_start_hour),
+        to_ms: stormDateStart(addDays(date, 1), storm_day_start_hour),
+      });
+      return !byDate.has(date) || gaps.length === 0 ? [] : [{ date, gaps }];
+    }),
+    sources: REPORT_FEEDS.map((source) => {
+      const held = of_source(source);
+      return { source, dates_not_collected: dates.filter((date) => !held.has(date)) };
+    }),
+  };
+}
+
+/** The dates among them for which no source was collected, ascending. */
+export async function datesWithoutReports(
+  engine: Queries,
+  edition: Pick<Edition, 'collection'>,
+  first: string,
+  last: string,
+): Promise<readonly string[]> {
+  // At which hour a date begins matters to those that were collected in part alone.
+  return (await collectedDates(engine, edition, first, last, 0)).dates_without_reports;
+}
+
+/** Times of a span for which no source was collected, ascending. */
+function uncollected(rows: readonly CollectedReports[], { from_ms, to_ms }: Span): ReportGap[] {
+  const gaps: ReportGap[] = [];
+  let until_ms = from_ms;
+  for (const row of rows.toSorted((a, b) => a.collected_from - b.collected_from)) {
+    if (row.collected_from > until_ms) gaps.push({ from: timestamp(until_ms), to: timestamp(row.collected_from) });
+    until_ms = Math.max(until_ms, row.collected_until);
+  }
+  if (until_ms < to_ms) gaps.push({ from: timestamp(until_ms), to: timestamp(to_ms) });
+  return gaps;
 }
 
 function datesFrom(first: string, last: string): string[] {

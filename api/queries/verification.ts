@@ -12,6 +12,7 @@ import type { EventMaterial } from '../pdf/report-material.ts';
 import { qualityAt } from '../rules/detection-quality.ts';
 import { pixelsAround } from '../rules/pixel-distance.ts';
 import { pixelKey } from '../rules/portfolio-impacts.ts';
+import { radarGapsOf } from '../rules/radar-coverage.ts';
 import { rounded } from '../rules/rounded.ts';
 import {
   eventOf,
@@ -25,10 +26,9 @@ import {
   verificationHash,
 } from '../rules/verification.ts';
 import type { Terrain } from '../terrain.ts';
-import { datesSeenInPart } from './dates-seen-in-part.ts';
-import { datesWithoutData, datesWithoutReports } from './dates-without-data.ts';
-import { gapsAt } from './point-gaps.ts';
+import { collectedDates, datesWithoutData } from './dates-without-data.ts';
 import { pointPixels } from './point-pixels.ts';
+import { radarCoverage } from './radar-coverage.ts';
 import { FILES, selectList } from './select.ts';
 
 /** What is asked: whether hail fell at a point on any of some storm dates. */
@@ -104,18 +104,18 @@ async function verificationAt(
   ]);
   const found = signsAround(point, pixels, reports);
   const open = found.filter(needsTimes).map(({ storm_date }) => storm_date);
-  const dates = found.map(({ storm_date }) => storm_date);
-  const [times, gaps, dates_seen_in_part] = await Promise.all([
+  const [times, radar, heard] = await Promise.all([
     detectionTimes(engine, edition, point, open),
-    dates.length === 0 ? new Map() : gapsAt(engine, edition, point, dates),
-    datesSeenInPart(engine, edition, date_start, date_end),
+    radarCoverage(engine, edition, date_start, date_end, storm_day_start_hour),
+    collectedDates(engine, edition, date_start, date_end, storm_day_start_hour),
   ]);
+  const coverage = radar.at(point);
   const { block } = qualityAt(point, Number(date_start.slice('YYYY-'.length, 'YYYY-MM'.length)), terrain.model());
   const events = found.map((signs) =>
     eventOf(signs, {
       hdqi: block.hdqi,
       has_radar: edition.provenanceOf([signs.storm_date]) !== null,
-      gaps: gaps.get(signs.storm_date) ?? null,
+      gaps: coverage.get(signs.storm_date) ?? null,
       times: times.get(signs.storm_date) ?? null,
     }),
   );
@@ -126,10 +126,9 @@ async function verificationAt(
     ...used.map((report) => report.data_source),
   ]);
   const dates_without_data = datesWithoutData(edition, date_start, date_end);
+  const { isCollected: _, ...report_gaps } = heard;
   const reported = new Set(used.map(({ storm_date }) => storm_date));
-  const dates_without_reports = datesWithoutReports(edition, date_start, date_end).filter(
-    (date) => !reported.has(date),
-  );
+  const dates_without_reports = report_gaps.dates_without_reports.filter((date) => !reported.has(date));
   const judged = {
     location: point,
     date_range: { start: date_start, end: date_end },
@@ -151,7 +150,8 @@ async function verificationAt(
     detection_quality: block,
     events,
     event_count: events.length,
-    radar_gaps: { dates_without_data, dates_seen_in_part },
+    radar_gaps: radarGapsOf(dates_without_data, coverage),
+    report_gaps,
     verification_hash: verificationHash(judged),
     data_source,
     data_as_of: as_of_ms === null ? null : timestamp(as_of_ms),

@@ -7,6 +7,7 @@ import { daysBetween, timestamp } from '../../schemas/time.ts';
 import { bboxQuery, dateQuery, stateQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
+import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { EVENT_TABLES, eventDays } from '../queries/events.ts';
 import { aheadFault } from '../rules/date-range.ts';
 import { regionOf } from '../rules/region.ts';
@@ -68,6 +69,7 @@ export const events = readEndpoint({
         },
       ],
       event_count: 1,
+      dates_without_data: [],
       data_as_of: '2026-05-31T23:58:00Z',
     },
   },
@@ -100,6 +102,7 @@ export const events = readEndpoint({
           swath_url: swathUrl(day.event_date, query),
         })),
         event_count: days.length,
+        dates_without_data: datesWithoutData(edition, date_start, date_end),
         data_as_of: as_of_ms === null ? null : timestamp(as_of_ms),
       },
     };

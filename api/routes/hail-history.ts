@@ -4,14 +4,18 @@ import { DETAILS, type Detail } from '../../schemas/resources/fields.ts';
 import { HailHistory, type HistoryEvent } from '../../schemas/resources/history-event.ts';
 import { DETECTION_MIN_MM, sizeCategory } from '../../schemas/size.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
+import { frames } from '../../schemas/tables/frames.ts';
 import { addDays, stormDate, timestamp } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 import { latitudeQuery, longitudeQuery, numberQuery, radiusQuery, wholeQuery, wordQuery } from '../decode.ts';
 import { type Price, readEndpoint } from '../endpoint.ts';
 import { forEachInChunks } from '../event-loop.ts';
+import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { type DayHail, dayHail } from '../queries/history.ts';
+import { radarCoverage } from '../queries/radar-coverage.ts';
 import { monthOfYear, pixelQuality } from '../rules/place-quality.ts';
 import { radarBlock } from '../rules/radar-block.ts';
+import { radarGapsOf } from '../rules/radar-coverage.ts';
 import { rounded } from '../rules/rounded.ts';
 
 /** Events made before others may run: 10 ms of advanced blocks whose radar geometry is new. */
@@ -30,7 +34,7 @@ export const hailHistory = readEndpoint({
   group: 'Hail detection',
   summary: 'Storm days with hail around a point',
   description:
-    'One event per storm date with a detection (10 mm or more) in the radius: its largest hail. The cost follows days as asked: 15, 25, 40 or 60 credits up to 30, 90, 180 or 365 days (advanced 25, 35, 55, 80). days counts storm dates, today included.',
+    'One event per storm date with a detection (10 mm or more) in the radius: its largest hail. The cost follows days as asked: 15, 25, 40 or 60 credits up to 30, 90, 180 or 365 days (advanced 25, 35, 55, 80). days counts storm dates, today included. radar_gaps tells when radar did not see the point: a date without an event says nothing about those times.',
   scope: 'hail:read',
   params: null,
   query: z.object({
@@ -67,6 +71,16 @@ export const hailHistory = readEndpoint({
       ],
       count: 1,
       detail: 'standard',
+      radar_gaps: {
+        dates_without_data: [],
+        dates_with_unknown_scans: [],
+        dates_seen_in_part: [{ date: '2026-05-03', share: 0.999, until: '2026-05-03T17:40:36Z', gaps: [] }],
+        coverage: [
+          { date: '2026-05-01', share: 1 },
+          { date: '2026-05-02', share: 1 },
+          { date: '2026-05-03', share: 0.999 },
+        ],
+      },
       data_timestamp: '2026-05-03T17:40:36Z',
     },
   },
@@ -76,27 +90,33 @@ export const hailHistory = readEndpoint({
     const { first, last } = datesOf(days, now_ms, storm_day_start_hour);
     const dates = edition.datesBetween(first, last);
     const [month, model] = [monthOfYear(now_ms), terrain.model()];
-    const rows = edition.version([dayMax.name, 'detections'], dates);
+    // The last scan before the first date stands for its first minutes.
+    const read = edition.datesBetween(addDays(first, -1), last);
+    const rows = edition.version([dayMax.name, 'detections', frames.name], read);
     const version = `${first} ${last} ${rows} ${edition.newest_scan_ms} month ${month} terrain ${model?.version}`;
     return { dates, first, last, month, model, version };
   },
   answer: async ({ query, edition, plan: { first, last, month, model }, services }) => {
     const { lat, lon, radius_km, limit, detail } = query;
-    const found = await dayHail(services, edition, {
-      lat,
-      lon,
-      radius_km,
-      first,
-      last,
-      min_size_mm: query.min_size_mm ?? DETECTION_MIN_MM,
-      limit,
-      products: detail === 'advanced',
-    });
+    const [found, radar] = await Promise.all([
+      dayHail(services, edition, {
+        lat,
+        lon,
+        radius_km,
+        first,
+        last,
+        min_size_mm: query.min_size_mm ?? DETECTION_MIN_MM,
+        limit,
+        products: detail === 'advanced',
+      }),
+      radarCoverage(services.engine, edition, first, last, services.storm_day_start_hour),
+    ]);
+    const radar_gaps = radarGapsOf(datesWithoutData(edition, first, last), radar.at({ lat, lon }));
     const events: HistoryEvent[] = [];
     await forEachInChunks(found, CHUNK, (day) => {
       events.push({ ...historyEvent(day), ...(detail === 'advanced' ? blocks(day, month, model) : {}) });
     });
-    return { body: { events, count: events.length, detail, data_timestamp: freshness(edition) } };
+    return { body: { events, count: events.length, detail, radar_gaps, data_timestamp: freshness(edition) } };
   },
 });
 

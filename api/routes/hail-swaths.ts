@@ -4,6 +4,7 @@ import { SwathCollection, Swaths } from '../../schemas/resources/swath-tier.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { bboxQuery, clampedQuery, dateQuery, numberQuery, stateQuery, wordQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
+import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { SWATH_TABLES, type SwathAnswer, swathOf } from '../queries/swaths.ts';
 import { regionOf } from '../rules/region.ts';
 import { rounded } from '../rules/rounded.ts';
@@ -66,6 +67,7 @@ export const hailSwaths = readEndpoint({
       active: true,
       n_detections: 12,
       max_size_mm: 24.6,
+      dates_without_data: [],
       data_as_of: '2026-05-01T23:58:00Z',
       tiers: [
         {
@@ -102,9 +104,10 @@ export const hailSwaths = readEndpoint({
     const region = regionOf(query);
     const swath = await swathOf(services.engine, edition, { date, region, min_size_mm, simplify_m });
     const data_as_of = as_of_ms === null ? null : timestamp(as_of_ms);
+    const dates_without_data = datesWithoutData(edition, date, date);
     const echo = { bbox: regionBox(region.bbox), state: region.state, min_size_mm, simplify_m };
     if (query.format === 'geojson')
-      return { type: GEOJSON, body: collection(swath, date, { data_as_of, query: echo }) };
+      return { type: GEOJSON, body: collection(swath, date, { dates_without_data, data_as_of, query: echo }) };
     return {
       body: {
         date,
@@ -112,6 +115,7 @@ export const hailSwaths = readEndpoint({
         active: swath.n_detections > 0,
         n_detections: swath.n_detections,
         max_size_mm: swath.max_size_mm === null ? null : rounded(swath.max_size_mm, 1),
+        dates_without_data,
         data_as_of,
         tiers: swath.tiers.map((tier) => ({ ...tierFields(tier), geometry: geometryOf(tier) })),
         geometry_validity_note: VALIDITY_NOTE,
@@ -123,7 +127,7 @@ export const hailSwaths = readEndpoint({
 function collection(
   { tiers, at_bound, max_size_mm }: SwathAnswer,
   date: string,
-  foreign: Pick<SwathCollection, 'data_as_of' | 'query'>,
+  foreign: Pick<SwathCollection, 'dates_without_data' | 'data_as_of' | 'query'>,
 ): SwathCollection {
   const features = tiers.map((tier) => {
     const n_detections = at_bound.get(tier.threshold_mm) ?? 0;

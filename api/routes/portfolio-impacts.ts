@@ -5,8 +5,11 @@ import { dayMax } from '../../schemas/tables/day-max.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { cursorQuery, dateQuery, unknownCursor, wholeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
+import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { readHailPixels } from '../queries/impacts.ts';
+import { radarCoverage } from '../queries/radar-coverage.ts';
 import { allLocations, locationCursor } from '../records/portfolio.ts';
+import { portfolioGaps } from '../rules/portfolio-gaps.ts';
 import { findImpacts, impactsPage } from '../rules/portfolio-impacts.ts';
 
 const PAGE = { min: 1, max: 500, default: 50 } as const;
@@ -17,7 +20,7 @@ export const portfolioImpacts = readEndpoint({
   group: 'Portfolio',
   summary: 'Check locations against a day of hail',
   description:
-    'Every location of the business with a detection (10 mm or more) of the storm date within one mile, measured to the edge of the pixel. Locations without one are left out.',
+    'Every location of the business with a detection (10 mm or more) of the storm date within one mile, measured to the edge of the pixel. Locations without one are left out: radar_gaps tells of which of them radar saw too little.',
   scope: 'portfolio:read',
   cacheable: false,
   params: null,
@@ -45,6 +48,14 @@ export const portfolioImpacts = readEndpoint({
           n_detections: 24,
         },
       ],
+      radar_gaps: {
+        dates_without_data: [],
+        dates_with_unknown_scans: [],
+        until: null,
+        assets_seen_in_part: 0,
+        assets_unseen: 0,
+        seen_in_part: [],
+      },
       next_cursor: null,
       data_as_of: '2026-05-01T23:58:00Z',
     },
@@ -57,12 +68,17 @@ export const portfolioImpacts = readEndpoint({
     now_ms,
     edition,
     plan: { dates },
-    services: { engine, records, terrain },
+    services: { engine, records, storm_day_start_hour, terrain },
   }) => {
     await checkCursor(records.reader, caller, cursor, now_ms);
     const locations = await allLocations(records.reader, caller.business_id);
     const paths = edition.paths(dayMax.name, dates, { min_size_mm: DETECTION_MIN_MM });
-    const impacts = await findImpacts(locations, await readHailPixels(engine, paths, date, locations));
+    const [pixels, radar] = await Promise.all([
+      readHailPixels(engine, paths, date, locations),
+      radarCoverage(engine, edition, date, date, storm_day_start_hour),
+    ]);
+    const impacts = await findImpacts(locations, pixels);
+    const without_data = datesWithoutData(edition, date, date);
     const data_as_of_ms = edition.dataAsOf(dates);
     return {
       body: {
@@ -71,6 +87,7 @@ export const portfolioImpacts = readEndpoint({
         assets_checked: locations.length,
         impacted_count: impacts.length,
         ...(await impactsPage(impacts, date, cursor, limit, terrain.model())),
+        radar_gaps: await portfolioGaps(locations, date, without_data, radar.at),
         data_as_of: data_as_of_ms === null ? null : timestamp(data_as_of_ms),
       },
     };

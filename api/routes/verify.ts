@@ -52,7 +52,27 @@ const EXAMPLE: Verification = {
     freezing_level_m: 4278,
   },
   event_count: 1,
-  radar_gaps: { dates_without_data: [], dates_seen_in_part: [{ date: '2026-05-01', hours: 7 }] },
+  radar_gaps: {
+    dates_without_data: [],
+    dates_with_unknown_scans: [],
+    dates_seen_in_part: [
+      {
+        date: '2026-05-01',
+        share: 0.924,
+        until: null,
+        gaps: [{ from: '2026-05-01T09:08:39Z', to: '2026-05-01T10:58:37Z' }],
+      },
+    ],
+    coverage: [{ date: '2026-05-01', share: 0.924 }],
+  },
+  report_gaps: {
+    dates_without_reports: [],
+    dates_collected_in_part: [],
+    sources: [
+      { source: 'spc', dates_not_collected: [] },
+      { source: 'lsr', dates_not_collected: [] },
+    ],
+  },
   verification_hash: verificationHash(EXAMPLE_JUDGED),
   data_source: 'observed',
   data_as_of: '2026-05-02T00:14:09Z',

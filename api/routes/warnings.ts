@@ -5,6 +5,7 @@ import type { PolygonGeometry } from '../../schemas/resources/geometry.ts';
 import { type Warning, Warnings } from '../../schemas/resources/warning.ts';
 import type { MesoscaleDiscussion, Watch } from '../../schemas/resources/watch.ts';
 import { timestamp } from '../../schemas/time.ts';
+import type { Edition } from '../catalog.ts';
 import { booleanQuery, latitudeQuery, longitudeQuery, radiusQuery, wholeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { type PlacedWarning, type WatchRow, warningsAround, watchesAround } from '../queries/warnings.ts';
@@ -13,6 +14,8 @@ import { rounded } from '../rules/rounded.ts';
 import { hasOutline, watchBox } from '../rules/watch-area.ts';
 
 const MS_PER_DAY = 86_400_000;
+/** Collections that the answer lists. */
+const LISTS = ['warnings', 'watches'] as const;
 
 export const warnings = readEndpoint({
   method: 'GET',
@@ -20,7 +23,7 @@ export const warnings = readEndpoint({
   group: 'Outlooks and warnings',
   summary: 'Warnings and watches around a point',
   description:
-    'Severe Thunderstorm and Tornado Warnings of the National Weather Service, and watches and mesoscale discussions of the Storm Prediction Center, whose area holds the point or has its nearest edge within radius_km. With active=true what is in force now: nothing that has expired, was cancelled or was replaced. With active=false what was in force at some time of the last days times 24 hours, each warning once, as its last message has it. A watch without an outline is found by its bbox. A warning whose polygon is broken or absent has no known place: it is in no list and counts in unplaced_warnings. A list is null, and not empty, while its feed has never brought anything: nothing is known then. data_as_of tells until when both are known to be complete; when a feed fails it stays behind.',
+    'Severe Thunderstorm and Tornado Warnings of the National Weather Service, and watches and mesoscale discussions of the Storm Prediction Center, whose area holds the point or has its nearest edge within radius_km. With active=true what is in force now: nothing that has expired, was cancelled or was replaced. With active=false what was in force at some time of the last days times 24 hours, each warning once, as its last message has it. A watch without an outline is found by its bbox. A warning whose polygon is broken or absent has no known place: it is in no list and counts in unplaced_warnings. While a feed was never collected, its list lacks what it would have brought: data_as_of is null then, and note names the feed. Else data_as_of tells until when both lists are known to be complete; when a feed fails it stays behind.',
   scope: 'warnings:read',
   params: null,
   query: z.object({
@@ -74,6 +77,7 @@ export const warnings = readEndpoint({
       ],
       unplaced_warnings: 0,
       data_as_of: '2026-05-01T20:12:38Z',
+      note: null,
     },
   },
   price: () => ({ operation: 'warnings.list', credits: 8, count: 1 }),
@@ -81,6 +85,7 @@ export const warnings = readEndpoint({
     dates: [],
     warnings: edition.collection('warnings'),
     watches: edition.collection('watches'),
+    never_collected: LISTS.flatMap((name) => neverCollected(edition, name)),
   }),
   answer: async ({ query, now_ms, plan, services: { collections } }) => {
     const { lat, lon, radius_km, active, days } = query;
@@ -94,15 +99,31 @@ export const warnings = readEndpoint({
     const body: Warnings = {
       location: { lat: rounded(lat, 5), lon: rounded(lon, 5) },
       active_only: active,
-      warnings: warned?.found.map(({ warning, end_ms }) => warningResource(warning, end_ms)) ?? null,
-      watches: watched?.map(watchResource) ?? null,
+      warnings: warned?.found.map(({ warning, end_ms }) => warningResource(warning, end_ms)) ?? [],
+      watches: watched?.map(watchResource) ?? [],
       unplaced_warnings: warned?.unplaced ?? null,
-      data_as_of: fed.length === 0 ? null : timestamp(Math.min(...fed.map(({ as_of_ms }) => as_of_ms))),
+      data_as_of: plan.never_collected.length > 0 ? null : timestamp(Math.min(...fed.map(({ as_of_ms }) => as_of_ms))),
+      note: plan.never_collected.length > 0 ? notCollectedNote(plan.never_collected) : null,
     };
     const provenances = items.length > 0 ? items.map((item) => item.data_source) : fed.map(({ source }) => source);
     return { body, provenance: combineProvenances(provenances) };
   },
 });
+
+/**
+ * Names of the feeds of a list that never delivered; the name of the list itself where nothing of it was collected and no feed
+ * of it is followed. Of a list that was filled by hand alone, while its feeds are silent, none.
+ */
+function neverCollected({ collection, feedStates }: Edition, name: (typeof LISTS)[number]): string[] {
+  const feeds = feedStates.filter((feed) => feed.collection === name);
+  const silent = feeds.filter(({ last_success_at }) => last_success_at === null).map((feed) => feed.name);
+  if (collection(name) === null) return silent.length === 0 ? [name] : silent;
+  return silent.length === feeds.length ? [] : silent;
+}
+
+function notCollectedNote(feeds: readonly string[]): string {
+  return `Nothing was ever collected of ${feeds.join(' and ')}: what is not listed here may be in force.`;
+}
 
 function warningResource(warning: PlacedWarning, end_ms: number): Warning {
   const { warning_id, event, severity, issued_at, tornado_detection, headline } = warning;

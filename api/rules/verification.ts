@@ -21,6 +21,7 @@ import { OFF_LATTICE } from './detection-quality.ts';
 import { isPixelWithin, pixelDistanceM } from './pixel-distance.ts';
 import { pointConfidence } from './point-confidence.ts';
 import { pixelKey } from './portfolio-impacts.ts';
+import type { Coverage } from './radar-coverage.ts';
 import { rounded } from './rounded.ts';
 import { stormDayInWords } from './storm-day-words.ts';
 
@@ -77,12 +78,6 @@ export interface Signs<Report extends ReportSeen = ReportSeen> {
   readonly reports: readonly NearReport<Report>[];
 }
 
-/** Scans of a storm date that were looked at, and those in which no radar covered the point. */
-export interface GapCount {
-  readonly scans: number;
-  readonly uncovered: number;
-}
-
 /** What else a verdict rests on. */
 export interface Circumstances {
   /** How well radar sees hail at the point, 0..1. */
@@ -90,7 +85,7 @@ export interface Circumstances {
   /** Radar data are published for the date. */
   readonly has_radar: boolean;
   /** Null where no data tell. */
-  readonly gaps: GapCount | null;
+  readonly gaps: Pick<Coverage, 'scans' | 'uncovered'> | null;
   /** Every instant of the detections of a date by `pixelKey`, epoch milliseconds; null where they are not needed. */
   readonly times: ReadonlyMap<number, readonly number[]> | null;
 }
@@ -266,12 +261,12 @@ function isSeenAround(
 }
 
 /** True when no radar covered the point in so many scans that silence of the radar says little. */
-export function isOftenUncovered({ scans, uncovered }: GapCount): boolean {
+function isOftenUncovered({ scans, uncovered }: Pick<Coverage, 'scans' | 'uncovered'>): boolean {
   return uncovered > GAPS.share * scans;
 }
 
-function gapsNote({ scans, uncovered }: GapCount): string {
-  return `No radar covered the point in ${uncovered} of the ${scans} scans of the date that were looked at: the confidence is at most ${GAPS.confidence}.`;
+function gapsNote({ scans, uncovered }: Pick<Coverage, 'scans' | 'uncovered'>): string {
+  return `No radar covered the point in ${uncovered} of the ${scans} scans of the date: the confidence is at most ${GAPS.confidence}.`;
 }
 
 /**

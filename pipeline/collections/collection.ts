@@ -1,6 +1,7 @@
 import type { CollectionName } from '../../schemas/collections.ts';
 import type { Table } from '../../schemas/columns.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
+import type { CollectedSpan } from '../../schemas/tables/collected-reports.ts';
 import type { ReadItems } from '../read/set-aside.ts';
 
 /** A file of a feed, as it came. */
@@ -48,6 +49,11 @@ export interface Collection<Item, Row extends Record<string, unknown> = Record<s
   readonly rows: (items: readonly KeptItem<Item>[], storm_day_start_hour: number) => readonly Row[];
   /** Instant that decides the month of a row, epoch milliseconds. */
   readonly rowTime: (row: Row) => number;
+  /**
+   * Time of which a file lists everything that its source knows, whether that is anything or not; null for a file that only adds.
+   * Left out where it is not published.
+   */
+  readonly collected?: (file: FeedFile, content: FeedItems<Item>) => Omit<CollectedSpan, 'data_source'> | null;
 }
 
 /** Declares a collection; callers treat its items as a whole and need not know their shape. */

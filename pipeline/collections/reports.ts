@@ -40,6 +40,10 @@ export const reports = collection<FileReport, ReturnType<typeof uniqueReports>[n
       storm_date: stormDate(report.time, storm_day_start_hour),
     })),
   rowTime: ({ time }) => time,
+  collected: ({ received_ms }, { listing }) =>
+    listing === null
+      ? null
+      : { source: 'spc', from_ms: listing.from_ms, until_ms: Math.min(listing.to_ms, received_ms) },
 });
 
 function isLsrGeoJson(file: FeedFile): boolean {

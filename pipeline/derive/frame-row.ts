@@ -34,6 +34,7 @@ export function frameRow(
     storms: JSON.stringify(storms(rows.tracks)),
     covered_px: mesh.covered_px,
     uncovered_px: mesh.uncovered_px,
+    uncovered_blocks: input.uncovered?.runs.reduce((sum, [, start, end]) => sum + end - start, 0) ?? null,
     grid_west,
     grid_south,
     grid_east,

@@ -1,4 +1,4 @@
-import type { CollectionName } from '../../schemas/collections.ts';
+import { COLLECTED_TIMES, type CollectionName } from '../../schemas/collections.ts';
 import type { Table } from '../../schemas/columns.ts';
 import { layout } from '../../schemas/layout.ts';
 import { type InputVersions, ingestedAt, type Manifest } from '../../schemas/manifest.ts';
@@ -77,7 +77,11 @@ export async function publishCollection(
       add_files,
       changed_tables: [...changed_tables],
       made_from,
-      ingested_at: isChanged ? null : ingestedAt(previous),
+      // Of which times reports were collected is no row of theirs.
+      ingested_at:
+        previous !== null && dropped.length === 0 && changed.every(({ segment }) => segment === COLLECTED_TIMES)
+          ? ingestedAt(previous)
+          : null,
     },
   );
   await commitEdits(path, [{ previous, edit }], now_ms, check);

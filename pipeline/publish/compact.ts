@@ -5,9 +5,10 @@ import { ingestedAt, type Manifest, type PublishedFile } from '../../schemas/man
 import { combineProvenances } from '../../schemas/provenance.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { SCAN_TABLES } from '../../schemas/tables/index.ts';
+import { uncovered } from '../../schemas/tables/uncovered.ts';
 import type { Engine } from '../duckdb.ts';
 import { type Edit, editOf, type StagedFile, samePartition } from './commit.ts';
-import { allRows, mergedDayMax } from './merge.ts';
+import { allRows, mergedDayMax, mergedUncovered } from './merge.ts';
 import { segmentName } from './segment.ts';
 import { stageTable } from './stage.ts';
 
@@ -65,7 +66,11 @@ export async function regroup(
     const paths = pathsOf(table.name);
     if (paths.length === 0) continue;
     const query =
-      table === dayMax ? mergedDayMax(paths, closing ? pathsOf('detections') : null) : allRows(table, paths);
+      table === dayMax
+        ? mergedDayMax(paths, closing ? pathsOf('detections') : null)
+        : table === uncovered
+          ? mergedUncovered(paths, pathsOf('frames'))
+          : allRows(table, paths);
     const destination = { folder: layout.table(table.name, manifest.partition), stem: closing ? 'day' : segment };
     staged.push(await stageTable(engine, staging, table, { query }, manifest.source, destination, covers));
   }

@@ -1,6 +1,8 @@
 import { columns, rowsSql, type Table } from '../../schemas/columns.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { companionFields, detections } from '../../schemas/tables/detections.ts';
+import { frames } from '../../schemas/tables/frames.ts';
+import { uncovered } from '../../schemas/tables/uncovered.ts';
 import { sqlList } from '../duckdb.ts';
 
 /** Longest gap between two scans that counts as lasting hail, minutes; one scan alone counts as half of it. */
@@ -59,6 +61,26 @@ function placeFacts(detectionRows: string | null): string {
       SELECT geohash5, scan_time, epoch_ms(scan_time - lag(scan_time) OVER (PARTITION BY geohash5 ORDER BY scan_time)) / 60000.0 AS gap_min
       FROM (SELECT DISTINCT geohash5, scan_time FROM (${detectionRows})))
     GROUP BY geohash5`;
+}
+
+const RECTANGLE = 'storm_date, row_first, row_last, col_first, col_last';
+
+/**
+ * SQL that joins the rows of several files of `uncovered`: of a rectangle whose stretches follow each other without a scan in
+ * between there is one row. `framePaths`: files of the frames of all scans that the rows are of.
+ */
+export function mergedUncovered(paths: readonly string[], framePaths: readonly string[]): string {
+  return `
+    WITH scan AS (SELECT scan_time, row_number() OVER (ORDER BY scan_time) AS n FROM (${allRows(frames, framePaths)})),
+    stretch AS (
+      SELECT part.*, first.n AS n_first, last.n AS n_last FROM (${allRows(uncovered, paths)}) part
+      JOIN scan first ON first.scan_time = part.first_scan JOIN scan last ON last.scan_time = part.last_scan),
+    begun AS (
+      SELECT *, n_first IS DISTINCT FROM 1 + lag(n_last) OVER (PARTITION BY ${RECTANGLE} ORDER BY n_first) AS begins FROM stretch),
+    joined AS (
+      SELECT *, count(*) FILTER (begins) OVER (PARTITION BY ${RECTANGLE} ORDER BY n_first) AS part FROM begun)
+    SELECT ${RECTANGLE}, min(first_scan) AS first_scan, max(last_scan) AS last_scan, sum(scans) AS scans
+    FROM joined GROUP BY ${RECTANGLE}, part`;
 }
 
 /** SQL of all rows of some files of a table. */

@@ -9,6 +9,7 @@ import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { scanId } from '../../schemas/time.ts';
 import type { FrameShape } from '../derive/frame-row.ts';
+import { type UncoveredPatch, uncoveredRows } from '../derive/uncovered-rows.ts';
 import type { Engine } from '../duckdb.ts';
 import type { StagedFile } from './commit.ts';
 import { type Reflectivity, stageReflectivity } from './reflectivity.ts';
@@ -25,6 +26,8 @@ export interface ScanProducts {
   readonly tracks: readonly TrackPoint[];
   readonly probsevere: readonly ProbSevereObject[];
   readonly frame: FrameShape;
+  /** Where no radar looked; null where that is not known. */
+  readonly uncovered: readonly UncoveredPatch[] | null;
   readonly archive: Uint8Array;
   /** Left out, or null, for a scan without. */
   readonly reflectivity?: Reflectivity | null;
@@ -72,6 +75,7 @@ export async function stageSegment(
     tracks: products.flatMap((scan) => scan.tracks),
     probsevere: products.flatMap((scan) => scan.probsevere),
     frames,
+    uncovered: uncoveredRows(products),
     'day-max': dayMaxRows,
   };
   const checkpoint = { folder: layout.stateDate(date), stem: lastScan };

@@ -9,8 +9,10 @@ import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
 import { foreignFolders } from '../../schemas/one-file-system.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { cells } from '../../schemas/tables/cells.ts';
+import { frames as frameTable } from '../../schemas/tables/frames.ts';
 import { TABLES } from '../../schemas/tables/index.ts';
 import { tracks } from '../../schemas/tables/tracks.ts';
+import { COVERAGE_BLOCK_PX, uncovered } from '../../schemas/tables/uncovered.ts';
 import { scanTime } from '../../schemas/time.ts';
 import { type Engine, sqlText } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
@@ -19,6 +21,7 @@ import { addressedTiles, isPmtiles } from '../tiles/pmtiles-header.ts';
 import { tablePaths } from './compact.ts';
 import { outdatedTables } from './derived.ts';
 import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';
+import { allRows } from './merge.ts';
 import { readBack, readNotes } from './tables.ts';
 
 /** One difference between a list and what is on the disk. */
@@ -144,6 +147,13 @@ function isPartOf(provenance: string, ofList: MixedProvenance): boolean {
 /** What was filled in between two scans may lie before the first scan of a file. */
 const SEEN_TIME = 'CASE WHEN NOT interpolated THEN max_time END';
 
+/** SQL of the first and the last instant that a row is of; null for tables without any. */
+function timesOf(names: readonly string[]): { readonly first: string; readonly last: string } | null {
+  if (names.includes('scan_time')) return { first: 'scan_time', last: 'scan_time' };
+  if (names.includes('max_time')) return { first: SEEN_TIME, last: SEEN_TIME };
+  return names.includes('first_scan') ? { first: 'first_scan', last: 'last_scan' } : null;
+}
+
 async function verifyTable(
   engine: Engine,
   path: string,
@@ -162,9 +172,9 @@ async function verifyTable(
     return fault(`has schema version ${facts.schema_version}, expected ${file.schema_version}`);
   const names = columns(table).map((column) => column.name);
   if (!names.includes('storm_date') || isBesideScans(manifest.partition)) return [];
-  const time = names.includes('scan_time') ? 'scan_time' : names.includes('max_time') ? SEEN_TIME : null;
+  const times = timesOf(names);
   const [range] = await engine.rows<{ low: number | null; high: number | null; low_date: string; high_date: string }>(
-    `SELECT ${time === null ? 'NULL AS low, NULL AS high' : `epoch_ms(min(${time}))::DOUBLE AS low, epoch_ms(max(${time}))::DOUBLE AS high`},
+    `SELECT ${times === null ? 'NULL AS low, NULL AS high' : `epoch_ms(min(${times.first}))::DOUBLE AS low, epoch_ms(max(${times.last}))::DOUBLE AS high`},
        min(storm_date)::VARCHAR AS low_date, max(storm_date)::VARCHAR AS high_date FROM read_parquet(${sqlText(path)}, hive_partitioning = false)`,
   );
   if (range === undefined) return fault('has no rows to compare');
@@ -179,6 +189,12 @@ async function verifyTable(
     faults.push(...fault(`has storm dates ${range.low_date} to ${range.high_date}, expected ${manifest.partition}`));
   return faults;
 }
+
+/** SQL of the blocks of a row of `uncovered`; the last of a grid may be cut. */
+const BLOCKS = `(u.col_last::INTEGER - u.col_first::INTEGER + ${COVERAGE_BLOCK_PX}) // ${COVERAGE_BLOCK_PX}`;
+
+const NO_PATCHES =
+  '(SELECT NULL::TIMESTAMP AS first_scan, NULL::TIMESTAMP AS last_scan, 0 AS col_first, 0 AS col_last WHERE false)';
 
 /** What must hold between the tables of one date, and in those without dates. */
 async function verifyTogether(engine: Engine, dataRoot: string, manifest: Manifest): Promise<Fault[]> {
@@ -209,6 +225,17 @@ async function verifyTogether(engine: Engine, dataRoot: string, manifest: Manife
       `frames are not of ${manifest.source} data, which the list is of`,
       ['frames'],
       ([rows]) => `SELECT count(*) AS wrong FROM ${rows} WHERE simulated <> ${manifest.source === 'simulated'}`,
+    );
+    const patches = list(uncovered.name);
+    await check(
+      'scans are not uncovered in as many blocks as their frames say',
+      ['frames'],
+      () =>
+        `SELECT count(*) AS wrong FROM (
+           SELECT f.uncovered_blocks AS told, coalesce(sum(${BLOCKS}), 0) AS listed FROM (${allRows(frameTable, frames)}) f
+           LEFT JOIN ${patches.length === 0 ? NO_PATCHES : read(patches)} u ON f.scan_time BETWEEN u.first_scan AND u.last_scan
+           GROUP BY f.scan_id, f.uncovered_blocks)
+         WHERE told IS NOT NULL AND told <> listed`,
     );
     await check(
       'swath tiers are larger than the tier below them',

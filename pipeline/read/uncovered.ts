@@ -1,8 +1,6 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { COVERAGE_BLOCK_PX as BLOCK_PX } from '../../schemas/tables/uncovered.ts';
 import type { Grid, UncoveredBlocks } from '../grid.ts';
-
-/** Pixels along the side of a block: 0.1 degree, about 10 km. */
-const BLOCK_PX = 10;
 
 /**
  * Where no radar looks, as runs of blocks of 0.1 degree: a block counts as uncovered when its middle pixel has no coverage.

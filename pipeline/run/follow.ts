@@ -66,6 +66,8 @@ export async function follow(request: Follow): Promise<void> {
           signal,
         );
         root.check();
+        // Before the scans: to catch up with them may take hours.
+        await schedule?.register(root);
         await queue.workOff(feed, session);
         await schedule.workOff(root);
         await chores.doDue(opened, feed, queue.hasWorked());

@@ -36,6 +36,8 @@ export interface ScheduleRequest {
 
 /** Feeds that are looked at in the background, each at its own pace. */
 export interface Schedule {
+  /** Writes down the feeds that are followed, so that one that never delivers is known from the start. */
+  readonly register: (root: Root) => Promise<void>;
   /**
    * Publishes what the looks since the last call brought and what follows from it, and writes down how the feeds are. A fault that may pass is thrown,
    * and the same is published with the next call; what is wrong with one feed costs that feed only.
@@ -52,6 +54,7 @@ export function startSchedule(request: ScheduleRequest): Schedule {
   let derives = true;
   for (const feed of feeds) void keepLooking(feed, request, (look) => arrived.push(look));
   return {
+    register: (root) => ensureStates(root, request),
     workOff: async (root) => {
       if (feeds.length > 0) await ensureStates(root, request);
       for (let look = arrived[0]; look !== undefined; look = arrived[0]) {

@@ -42,7 +42,13 @@ export function scheduledWebFeed(feed: WebFeed, web: Web, addresses: WebAddresse
           const named = fetched.map((file) => ({ name: file.name, bytes: file.bytes, received_ms: now_ms }));
           // What was not delivered may be all that there is: only a whole look says that there is nothing.
           const looked_at = failures.length === 0 ? [collection] : [];
-          const { files, changed } = await takeFeedFiles(root, named, { now_ms, provenance: 'observed', looked_at });
+          const span = failures.length === 0 ? feed.collects?.(now_ms) : undefined;
+          const collected = span === undefined ? [] : [{ ...span, data_source: 'observed' as const }];
+          const { files, changed } = await takeFeedFiles(root, named, {
+            ...{ now_ms, provenance: 'observed' },
+            looked_at,
+            collected,
+          });
           for (const [index, file] of fetched.entries())
             if (file.is_final || files[index]?.refused === null) file.confirm();
           const refused = files.find((file) => file.refused !== null);

@@ -33,7 +33,11 @@ export async function takeSimulatedFeeds(
     }),
   );
   const looked_at = WEB_FEEDS.map(({ collection }) => collection);
-  const taken = await takeFeedFiles(root, files, { now_ms, provenance: 'simulated', looked_at });
+  const taken = await takeFeedFiles(root, files, {
+    ...{ now_ms, provenance: 'simulated' },
+    looked_at,
+    collected: [{ source: 'lsr', from_ms: now_ms - hours * MS_PER_HOUR, until_ms: now_ms, data_source: 'simulated' }],
+  });
   const refused = taken.files.find((file) => file.refused !== null || file.set_aside.length > 0);
   if (refused !== undefined)
     throw new PipelineError('simulate', refused.name, refused.refused ?? refused.set_aside[0]?.reason ?? 'is refused');

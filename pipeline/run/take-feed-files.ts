@@ -1,16 +1,20 @@
 import fs from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { CollectionName } from '../../schemas/collections.ts';
+import { COLLECTED_TIMES, type CollectionName } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
+import type { Manifest } from '../../schemas/manifest.ts';
 import { combineProvenances, type Provenance } from '../../schemas/provenance.ts';
+import { type CollectedReports, type CollectedSpan, collectedReports } from '../../schemas/tables/collected-reports.ts';
 import { timestamp, utcDate } from '../../schemas/time.ts';
 import type { Collection, FeedFile, FeedItems, KeptItem, Listing } from '../collections/collection.ts';
 import { ofEachCollection } from '../collections/index.ts';
+import { collectedRows } from '../derive/collected-spans.ts';
 import { BadInput, costsItselfOnly, PipelineError } from '../error.ts';
 import { namesIn, replaceFile, sha256, writeSynced } from '../files.ts';
 import type { CollectionSegment } from '../publish/collection.ts';
 import { readNewest } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
+import { readRows } from '../publish/tables.ts';
 import type { SetAside } from '../read/set-aside.ts';
 import { writing } from '../sources/write-fault.ts';
 import { decodeItems, encodeItems, type StoredItem } from './collection-state.ts';
@@ -52,6 +56,8 @@ export interface TakeOptions {
   readonly now_ms: number;
   /** Provenance of what holds nothing. */
   readonly provenance: Provenance;
+  /** Times of which reports were collected although no file says so: the look itself asked for them. */
+  readonly collected?: readonly CollectedSpan[];
   /** Collections whose feeds were looked at: they are published even if there was nothing in them. */
   readonly looked_at?: readonly CollectionName[];
 }
@@ -61,11 +67,8 @@ export interface TakeOptions {
  * A file that cannot be used costs itself only: it is put aside with its reason. A collection that cannot be joined is thrown
  * once the others are published.
  */
-export async function takeFeedFiles(
-  root: Root,
-  files: readonly FeedFile[],
-  { now_ms, provenance, looked_at = [] }: TakeOptions,
-): Promise<Taken> {
+export async function takeFeedFiles(root: Root, files: readonly FeedFile[], options: TakeOptions): Promise<Taken> {
+  const { looked_at = [] } = options;
   const taken = new Map<FeedFile, TakenFile>();
   const changed: string[] = [];
   const steps = ofEachCollection((definition) => async () => {
@@ -74,7 +77,9 @@ export async function takeFeedFiles(
     // A feed that brought nothing but refused files was not looked at: what it says stays unknown, and is not "nothing".
     const is_known = own.length > 0 ? read.length > 0 : looked_at.includes(definition.name);
     if (!is_known) return;
-    if (await takeInto(root, definition, read, now_ms, provenance)) changed.push(definition.name);
+    // Of what was refused nothing is known: the look did not collect all that it asked for.
+    const of_look = read.length === own.length ? options : { ...options, collected: [] };
+    if (await takeInto(root, definition, read, of_look)) changed.push(definition.name);
   });
   const faults: PipelineError[] = [];
   for (const step of steps)
@@ -159,9 +164,9 @@ async function takeInto<Item, Row extends Record<string, unknown>>(
   root: Root,
   definition: Collection<Item, Row>,
   read: readonly ReadFeedFile<Item>[],
-  now_ms: number,
-  provenance: Provenance,
+  options: TakeOptions,
 ): Promise<boolean> {
+  const { now_ms, provenance } = options;
   const partition = layout.collectionPartition(definition.name);
   const manifest = await readNewest(root.path, partition);
   const states = new Map(
@@ -208,9 +213,10 @@ async function takeInto<Item, Row extends Record<string, unknown>>(
     }
   }
   if (manifest === null) touched.add(monthAt(now_ms));
-  if (touched.size === 0) return false;
+  const times = await collectedTimes(root, definition, manifest, read, options);
+  if (touched.size === 0 && times.length === 0) return false;
   const redrawn = new Set([...touched, ...instants.flatMap((time_ms) => monthsWithin(time_ms, REACH_MS))]);
-  const segments: CollectionSegment[] = [];
+  const segments: CollectionSegment[] = [...times];
   for (const month of [...redrawn].sort()) {
     const own = await itemsOf(month);
     if (!touched.has(month) && own.size === 0) continue;
@@ -233,6 +239,33 @@ async function takeInto<Item, Row extends Record<string, unknown>>(
     });
   }
   return root.publishCollection(definition.name, segments, [], now_ms);
+}
+
+/** The segment that tells of which times each source was collected; none for a collection that does not publish it, nor without news. */
+async function collectedTimes<Item, Row extends Record<string, unknown>>(
+  root: Root,
+  { collected: spanOf, provenanceOf }: Collection<Item, Row>,
+  manifest: Manifest | null,
+  read: readonly ReadFeedFile<Item>[],
+  { provenance, collected = [] }: TakeOptions,
+): Promise<CollectionSegment[]> {
+  if (spanOf === undefined) return [];
+  const added = read.flatMap(({ file, content }): CollectedSpan[] => {
+    const span = spanOf(file, content);
+    const [item] = content.rows;
+    return span === null ? [] : [{ ...span, data_source: item === undefined ? provenance : provenanceOf(item) }];
+  });
+  if (added.length + collected.length === 0) return [];
+  const paths = (manifest?.files ?? []).filter(({ table }) => table === collectedReports.name).map(({ path }) => path);
+  const before = await readRows<CollectedReports>(
+    root.engine,
+    collectedReports,
+    paths.map((path) => join(root.path, path)),
+  );
+  const rows = collectedRows(before, [...added, ...collected], root.storm_day_start_hour);
+  if (rows.length === 0) return [];
+  const source = combineProvenances(rows.map(({ data_source }) => data_source)) ?? provenance;
+  return [{ segment: COLLECTED_TIMES, table: collectedReports, rows, provenance: source, state: null }];
 }
 
 /** A lost or damaged file costs the feeds of its collection, not the others: it does not pass by itself. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { CollectionName } from '../../schemas/collections.ts';
+import type { CollectedSpan } from '../../schemas/tables/collected-reports.ts';
 import { addDays, timestamp, utcDate } from '../../schemas/time.ts';
 import type { WebAddresses } from '../config.ts';
 import { inParallel } from './parallel.ts';
@@ -40,14 +41,22 @@ export interface WebFeed {
   readonly collection: CollectionName;
   /** Time between two looks, seconds. */
   readonly every_s: number;
+  /** Of which times a look that nothing failed in has collected the reports; left out where the files alone say so. */
+  readonly collects?: (now_ms: number) => Omit<CollectedSpan, 'data_source'>;
   /** What is new since the last look; throws Unavailable when the feed cannot be read. */
   readonly look: (web: Web, addresses: WebAddresses, now_ms: number) => Promise<Fetched>;
 }
 
 /** Every feed of reports, warnings, watches and outlooks. */
 export const WEB_FEEDS: readonly WebFeed[] = [
-  { name: 'spc-reports', collection: 'reports', every_s: 120, look: lookAtSpcReports },
-  { name: 'lsr', collection: 'reports', every_s: 120, look: lookAtLsr },
+  {
+    ...{ name: 'spc-reports', collection: 'reports', every_s: 120, look: lookAtSpcReports },
+    collects: (now_ms) => ({ source: 'spc', from_ms: null, until_ms: now_ms }),
+  },
+  {
+    ...{ name: 'lsr', collection: 'reports', every_s: 120, look: lookAtLsr },
+    collects: (now_ms) => ({ source: 'lsr', from_ms: now_ms - LSR_REACH_MS, until_ms: now_ms }),
+  },
   { name: 'warnings', collection: 'warnings', every_s: 120, look: lookAtAlerts },
   { name: 'watches', collection: 'watches', every_s: 120, look: (...at) => lookAtTexts(['SAW', 'SEL', 'WWP'], ...at) },
   { name: 'discussions', collection: 'watches', every_s: 120, look: (...at) => lookAtTexts(['SWO'], ...at) },

@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { wireCount, wireDataAsOf, wireKm2, wireLat, wireLon, wireMm, wireTime } from './fields.ts';
+import {
+  wireCount,
+  wireDataAsOf,
+  wireDatesWithoutData,
+  wireKm2,
+  wireLat,
+  wireLon,
+  wireMm,
+  wireTime,
+} from './fields.ts';
 import { RegionBox } from './region-box.ts';
 
 const date = (description: string) => z.iso.date().meta({ description });
@@ -32,6 +41,7 @@ export const Events = z.object({
   region: z.object({ bbox: RegionBox }),
   events: z.array(EventDay).meta({ description: 'Oldest first.' }),
   event_count: wireCount('Days listed.'),
+  dates_without_data: wireDatesWithoutData(),
   data_as_of: wireDataAsOf(),
 });
 export type Events = z.infer<typeof Events>;

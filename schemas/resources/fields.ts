@@ -46,3 +46,10 @@ export const wireDataTimestamp = () =>
   wireTime('Observation time of the newest scan; null while nothing is published.').nullable();
 export const wireDataAsOf = () =>
   wireTime('Observation time of the newest scan of what was read; null while nothing is published.').nullable();
+
+/** Storm dates asked for of which nothing is published: that nothing is found on them says nothing. */
+export const wireDatesWithoutData = () =>
+  z.array(z.iso.date()).meta({
+    description:
+      'Storm dates asked for of which no radar data are published, ascending: that nothing is found on them says nothing.',
+  });

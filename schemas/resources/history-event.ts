@@ -14,6 +14,7 @@ import {
   wireTime,
 } from './fields.ts';
 import { RadarBlock } from './radar-block.ts';
+import { RadarGaps } from './radar-gaps.ts';
 
 /** The largest hail of one storm date around a point. */
 export const HistoryEvent = z.object({
@@ -42,6 +43,9 @@ export const HailHistory = z.object({
   events: z.array(HistoryEvent).meta({ description: 'Newest first; limit keeps the newest.' }),
   count: wireCount('Events in this answer.'),
   detail: wireDetail(),
+  radar_gaps: RadarGaps.meta({
+    description: 'When radar did not see the point, on the storm dates looked at.',
+  }),
   data_timestamp: wireDataTimestamp(),
 });
 export type HailHistory = z.infer<typeof HailHistory>;

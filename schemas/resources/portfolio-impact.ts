@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DateSeenInPart, RadarGaps } from './radar-gaps.ts';
 
 /** Radius of an impact, miles. */
 export const IMPACT_RADIUS_MI = 1 as const;
@@ -23,6 +24,38 @@ export const PortfolioImpact = z.object({
 });
 export type PortfolioImpact = z.infer<typeof PortfolioImpact>;
 
+/** Most sets of gaps that an answer tells, and most ids of each. */
+export const GAP_GROUPS_MAX = 20;
+export const GAP_ASSETS_MAX = 100;
+
+const assets = (what: string) => z.int().nonnegative().meta({ description: what, unit: '1' });
+
+/** What radar saw of the locations on the storm date: a location without an impact was spared only where it was seen. */
+export const PortfolioGaps = z.object({
+  dates_without_data: RadarGaps.shape.dates_without_data.meta({
+    description: 'The date, where no radar data of it are published: that nothing is impacted says nothing.',
+  }),
+  dates_with_unknown_scans: RadarGaps.shape.dates_with_unknown_scans.meta({
+    description: 'The date, where it is published as the sum of a whole day: when radar looked is not known.',
+  }),
+  until: DateSeenInPart.shape.until,
+  assets_seen_in_part: assets(
+    'Locations that a scan saw for less than 0.9 of the minutes of the date, or with a gap of more than ten minutes.',
+  ),
+  assets_unseen: assets('Those of them that no scan saw.'),
+  seen_in_part: z
+    .array(
+      DateSeenInPart.pick({ share: true, gaps: true }).extend({
+        asset_count: assets('Locations with these gaps.'),
+        asset_ids: z.array(z.string()).meta({ description: `Their ids, at most ${GAP_ASSETS_MAX}.` }),
+      }),
+    )
+    .meta({
+      description: `The gaps, each set with its locations, the least seen first; at most ${GAP_GROUPS_MAX} sets.`,
+    }),
+});
+export type PortfolioGaps = z.infer<typeof PortfolioGaps>;
+
 /** A page of a business's locations with hail nearby. */
 export const PortfolioImpacts = z.object({
   date: z.string().meta({ description: 'Storm date as asked.' }),
@@ -32,6 +65,9 @@ export const PortfolioImpacts = z.object({
     description: 'Locations with a detection within the radius; the same on every page.',
   }),
   impacts: z.array(PortfolioImpact).meta({ description: 'By asset_id ascending.' }),
+  radar_gaps: PortfolioGaps.meta({
+    description: 'When radar did not see the locations; the same on every page.',
+  }),
   next_cursor: z.string().nullable().meta({ description: 'Cursor of the next page; null on the last one.' }),
   data_as_of: z.string().nullable().meta({
     description:

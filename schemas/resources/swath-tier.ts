@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SIZE_BANDS, type SizeCategory } from '../size.ts';
-import { wireCount, wireDataAsOf, wireKm2, wireMm } from './fields.ts';
+import { wireCount, wireDataAsOf, wireDatesWithoutData, wireKm2, wireMm } from './fields.ts';
 import { RegionBox } from './region-box.ts';
 
 const CATEGORIES = SIZE_BANDS.map((band) => band.category) as [SizeCategory, ...SizeCategory[]];
@@ -36,6 +36,7 @@ export const Swaths = z.object({
   active: z.boolean().meta({ description: 'True when the region has a detection of at least min_size_mm.' }),
   n_detections: wireCount('Detections of the region of at least min_size_mm: pixels, counted in every scan.'),
   max_size_mm: wireMm('Largest of them; null without any.').nullable(),
+  dates_without_data: wireDatesWithoutData(),
   data_as_of: wireDataAsOf(),
   tiers: z.array(SwathTier).meta({ description: 'Smallest bound first; a tier without coverage is absent.' }),
   geometry_validity_note: z.string().meta({ description: 'What holds for the geometries.' }),
@@ -59,6 +60,7 @@ export const SwathCollection = z.object({
       }),
     }),
   ),
+  dates_without_data: wireDatesWithoutData(),
   data_as_of: wireDataAsOf(),
   query: SwathQuery,
 });

@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { MixedProvenance } from '../provenance.ts';
 import { REPORT_FEEDS } from '../tables/ground-reports.ts';
 import { daysBetween } from '../time.ts';
-import { bodyDate, HISTORY_FIRST_DATE } from './body-dates.ts';
+import { bodyDate } from './body-dates.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
 import { wireLat, wireLon } from './fields.ts';
+import { RadarGaps } from './radar-gaps.ts';
+import { ReportGaps } from './report-gaps.ts';
 
 /** Version of the rules by which verdicts are made: a change of any rule, threshold or weight raises it. */
 export const METHODOLOGY_VERSION = '1.0.0';
@@ -28,7 +30,7 @@ export const VerificationRequest = z
       .meta({ description: 'Latitude of the point, WGS84; taken with 5 decimals.', unit: 'deg' }),
     lon: z.number().min(-180).max(180).meta({ description: 'Longitude of the point, WGS84; likewise.', unit: 'deg' }),
     date_start: bodyDate(
-      `First storm date, ${HISTORY_FIRST_DATE} or later, at most today (UTC). Where storm dates are UTC calendar days, an evening in the United States falls on the next one: ask for both.`,
+      'First storm date, at most today (UTC); there is no earliest one. Where storm dates are UTC calendar days, an evening in the United States falls on the next one: ask for both.',
     ),
     date_end: bodyDate(
       `Last storm date, included: at most ${VERIFICATION_DAYS_MAX} days with both ends, at most tomorrow (UTC).`,
@@ -92,16 +94,6 @@ export const VerificationEvent = z.object({
 });
 export type VerificationEvent = z.infer<typeof VerificationEvent>;
 
-/** A storm date of which scans are missing for whole hours. */
-export const DateSeenInPart = z.object({
-  date: z.string().meta({ description: 'Storm date.' }),
-  hours: z
-    .int()
-    .nonnegative()
-    .meta({ description: 'Hours of its 24 in which at least one scan was taken in.', unit: '1' }),
-});
-export type DateSeenInPart = z.infer<typeof DateSeenInPart>;
-
 /** Whether hail fell at a point, day by day. */
 export const Verification = z.object({
   location: z.object({ lat: wireLat(), lon: wireLon() }),
@@ -115,20 +107,8 @@ export const Verification = z.object({
   detection_quality: DetectionQualityBlock,
   events: z.array(VerificationEvent).meta({ description: 'Storm dates with any signal within the radius, ascending.' }),
   event_count: z.int().nonnegative(),
-  radar_gaps: z
-    .object({
-      dates_without_data: z.array(z.string()).meta({
-        description: 'Those for which no radar data are published, ascending.',
-      }),
-      dates_seen_in_part: z.array(DateSeenInPart).meta({
-        description:
-          'Those with an hour without a scan, ascending: the date still runs, the data begin or end on it, or something failed.',
-      }),
-    })
-    .meta({
-      description:
-        'Storm dates of the range about which radar data say nothing, or only for some hours: that such a date has no event says nothing about the rest of it. Not in verification_hash.',
-    }),
+  radar_gaps: RadarGaps,
+  report_gaps: ReportGaps,
   verification_hash: z.string().meta({
     description:
       'sha256: and the hex digest of the canonical JSON (RFC 8785) of {date_range, events, location, methodology: {version}}.',

@@ -24,20 +24,21 @@ export type Warning = z.infer<typeof Warning>;
 export const Warnings = z.object({
   location: z.object({ lat: wireLat('As asked, 5 decimals.'), lon: wireLon('As asked, 5 decimals.') }),
   active_only: z.boolean().meta({ description: 'True for what is in force now, false for the history.' }),
-  warnings: z.array(Warning).nullable().meta({
-    description: 'Newest issued first. Null while no feed has ever brought warnings: none are known, not none.',
+  warnings: z.array(Warning).meta({
+    description: 'Newest issued first. Empty, too, while the feed was never collected: note says so then.',
   }),
-  watches: z
-    .array(z.union([Watch, MesoscaleDiscussion]))
-    .nullable()
-    .meta({
-      description: 'Watches and mesoscale discussions, newest issued first. Null while no feed has brought any.',
-    }),
+  watches: z.array(z.union([Watch, MesoscaleDiscussion])).meta({
+    description:
+      'Watches and mesoscale discussions, newest issued first. Empty, too, while a feed was never collected: note says so then.',
+  }),
   unplaced_warnings: wireCount(
-    'Warnings of anywhere in the time asked for that no list can hold, because their polygon is broken or absent; null where warnings is.',
+    'Warnings of anywhere in the time asked for that no list can hold, because their polygon is broken or absent; null while no warnings were ever collected.',
   ).nullable(),
   data_as_of: wireTime(
-    'Until when warnings and watches are known to be complete, the earlier of both; null while neither was ever fed.',
+    'Until when warnings and watches are known to be complete, the earlier of both; null while a feed of either was never collected.',
   ).nullable(),
+  note: z.string().nullable().meta({
+    description: 'Names the feeds that were never collected, whose entries are therefore missing; null without any.',
+  }),
 });
 export type Warnings = z.infer<typeof Warnings>;

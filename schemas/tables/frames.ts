@@ -25,6 +25,9 @@ export const Frame = z.object({
   storms: text('JSON list of {lat, lon, mm, track_id, speed_kmh, direction_deg}: tracked cells, largest first.'),
   covered_px: bigCount('Pixels of the grid that some radar covers.'),
   uncovered_px: bigCount('Pixels without coverage.'),
+  uncovered_blocks: count(
+    'Blocks of 0.1 degree without coverage, which the rows of `uncovered` list; null where that is not known.',
+  ).nullable(),
   grid_west: longitude('Western edge of the grid.'),
   grid_south: latitude('Southern edge of the grid.'),
   grid_east: longitude('Eastern edge of the grid.'),
@@ -36,4 +39,10 @@ export const Frame = z.object({
 });
 export type Frame = z.infer<typeof Frame>;
 
-export const frames = table({ name: 'frames', row: Frame, schema_version: 1, order: 'scan_time' });
+export const frames = table({
+  name: 'frames',
+  row: Frame,
+  schema_version: 2,
+  older: { readable_from: 1, without: ['uncovered_blocks'] },
+  order: 'scan_time',
+});

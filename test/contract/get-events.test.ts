@@ -202,6 +202,7 @@ test('GET /v1/events of a range without data is empty and as fresh as the newest
   t.like(await ask('date_start=2020-01-01&date_end=2020-12-30'), {
     events: [],
     event_count: 0,
+    dates_without_data: Array.from({ length: 365 }, (_, day) => addDays('2020-01-01', day)),
     data_as_of: '2026-05-04T23:59:59Z',
   });
 });

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { selectList } from '../../api/queries/select.ts';
+import { readVerification } from '../../api/queries/verification.ts';
 import { hailHistory } from '../../api/routes/hail-history.ts';
 import { HailHistory } from '../../schemas/resources/history-event.ts';
 import { sizeCategory } from '../../schemas/size.ts';
@@ -208,7 +209,22 @@ test.serial('GET /v1/hail/history takes 24.0 as a whole number', async (t) => {
 test.serial('GET /v1/hail/history of an empty data root is empty with a null data_timestamp', async (t) => {
   const empty = await startService({ endpoints: [hailHistory], now_ms: NOW_MS });
   t.teardown(() => empty.close());
-  t.deepEqual(await ask(AT, empty), { events: [], count: 0, detail: 'standard', data_timestamp: null });
+  const { radar_gaps, ...rest } = await ask(AT, empty);
+  t.deepEqual(rest, { events: [], count: 0, detail: 'standard', data_timestamp: null });
+  t.is(radar_gaps.dates_without_data.length, 30);
+  t.deepEqual([radar_gaps.coverage, radar_gaps.dates_seen_in_part], [[], []]);
+});
+
+test.serial('GET /v1/hail/history tells when radar did not see the point, as verification does', async (t) => {
+  const { radar_gaps } = await ask(`${AT}&days=2`);
+  const [lat, lon] = new URLSearchParams(AT).values().map(Number).toArray() as [number, number];
+  const { engine, terrain, catalog } = service.services;
+  const { verification } = await readVerification({ engine, terrain, storm_day_start_hour: 0 }, catalog.edition(), {
+    ...{ lat, lon, date_start: FIRST, date_end: LAST },
+  });
+  t.deepEqual(radar_gaps, verification.radar_gaps);
+  t.like(radar_gaps.dates_seen_in_part[0], { date: FIRST, share: 0.008 });
+  t.is((await ask(`${AT}&days=4`)).radar_gaps.dates_without_data.join(), '2026-04-29,2026-04-30');
 });
 
 test.serial('GET /v1/hail/history needs the scope hail:read', (t) => {

@@ -126,8 +126,13 @@ test('GET /v1/hail/swaths is active between two bounds without a tier', async (t
 });
 
 test('GET /v1/hail/swaths answers a date without hail with nothing, and with the freshness of the newest scan', async (t) => {
-  for (const date of [QUIET, '2019-07-01', '2031-01-01'])
+  for (const [date, dates_without_data] of [
+    [QUIET, [QUIET]],
+    ['2019-07-01', ['2019-07-01']],
+    ['2031-01-01', ['2031-01-01']],
+  ] as const)
     t.like(await swaths(`date=${date}`), {
+      dates_without_data,
       active: false,
       n_detections: 0,
       max_size_mm: null,

@@ -160,10 +160,44 @@ for (const [what, date] of [
       assets_checked: 2,
       impacted_count: 0,
       impacts: [],
+      radar_gaps: {
+        dates_without_data: [date],
+        dates_with_unknown_scans: [],
+        until: null,
+        assets_seen_in_part: 0,
+        assets_unseen: 0,
+        seen_in_part: [],
+      },
       next_cursor: null,
       data_as_of: (await impacts(t.context, 'date=2026-05-02')).data_as_of,
     });
   });
+
+test('locations that radar saw in part are told with their gaps, those outside its grid as unseen, on every page', async (t) => {
+  const inside = [
+    { name: 'east', lat: 35.3, lon: -97 },
+    { name: 'west', lat: 35.4, lon: -97.2 },
+  ];
+  const { accepted } = await upload(t.context, [...inside, { name: 'far', lat: 25, lon: -81 }]);
+  const ids = new Map(accepted.map(({ name, id }) => [name, id]));
+  const { radar_gaps } = await impacts(t.context);
+  t.like(radar_gaps, { dates_without_data: [], until: null, assets_seen_in_part: 3, assets_unseen: 1 });
+  const [unseen, part, ...more] = radar_gaps.seen_in_part;
+  t.deepEqual(more, []);
+  t.deepEqual(unseen, {
+    share: 0,
+    gaps: [{ from: `${DATE}T00:00:00Z`, to: '2026-05-02T00:00:00Z' }],
+    asset_count: 1,
+    asset_ids: [ids.get('far') as string],
+  });
+  t.like(part, { share: 0.008, asset_count: 2, gaps: [{ from: `${DATE}T00:00:00Z` }] });
+  t.deepEqual(part?.asset_ids.toSorted(), [ids.get('east'), ids.get('west')].toSorted() as string[]);
+  t.regex(part?.gaps[0]?.to ?? '', /T23:4\d/);
+  t.deepEqual((await impacts(t.context, `date=${DATE}&limit=1`)).radar_gaps, radar_gaps);
+  const running = (await impacts(t.context, 'date=2026-05-02')).radar_gaps;
+  t.like(running, { assets_seen_in_part: 1, assets_unseen: 1 }, 'up to its newest scan the others were seen');
+  t.regex(running.until ?? '', /^2026-05-02T00:1\d/);
+});
 
 test('a past date keeps its own data_as_of: its newest scan', async (t) => {
   const { data_as_of } = await impacts(t.context);

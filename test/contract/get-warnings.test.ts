@@ -83,6 +83,7 @@ test('GET /v1/warnings answers every field of a warning in force, with its polyg
     watches: [],
     unplaced_warnings: 0,
     data_as_of: '2026-05-01T20:12:00Z',
+    note: null,
   });
 });
 
@@ -313,17 +314,32 @@ test('GET /v1/warnings answers a mesoscale discussion among the watches, with it
   });
 });
 
-test('GET /v1/warnings says null, not none, of what no feed ever brought', async (t) => {
+const noteOf = (feeds: string) => `Nothing was ever collected of ${feeds}: what is not listed here may be in force.`;
+
+test('GET /v1/warnings answers empty lists, and names what was never collected', async (t) => {
   t.deepEqual(await ask(await serve(t, [])), {
     location: INSIDE,
     active_only: true,
-    warnings: null,
-    watches: null,
+    warnings: [],
+    watches: [],
     unplaced_warnings: null,
     data_as_of: null,
+    note: noteOf('warnings and watches'),
   });
-  t.like(await ask(await serve(t, [alertsFile(NOW_MS)])), { warnings: [], watches: null, unplaced_warnings: 0 });
-  t.like(await ask(await serve(t, [FAR_WATCH])), { warnings: null, watches: [], unplaced_warnings: null });
+  t.like(await ask(await serve(t, [alertsFile(NOW_MS, WARNING)])), {
+    warnings: [{ id: WARNING.id }],
+    watches: [],
+    unplaced_warnings: 0,
+    data_as_of: null,
+    note: noteOf('watches'),
+  });
+  t.like(await ask(await serve(t, [FAR_WATCH])), {
+    warnings: [],
+    watches: [],
+    unplaced_warnings: null,
+    data_as_of: null,
+    note: noteOf('warnings'),
+  });
 });
 
 test('GET /v1/warnings is complete until the earlier last success of its feeds, however late it is', async (t) => {

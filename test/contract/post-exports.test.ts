@@ -83,7 +83,6 @@ for (const [what, change, pointer] of [
   ['in an unknown format', { format: 'xlsx' }, '/format:'],
   ['without a first date', { date_start: undefined }, '/date_start:'],
   ['from a date that is none', { date_start: '2026-02-30' }, '/date_start:'],
-  ['from before history', { date_start: '2019-12-31', date_end: '2020-01-02' }, '/date_start:'],
   ['of reversed dates', { date_end: '2026-04-30' }, '/date_end:'],
   ['of 32 days', { date_start: '2026-03-31' }, '/date_end:'],
   ['from tomorrow on', { date_start: '2026-05-03', date_end: '2026-05-03' }, '/date_start:'],
@@ -107,6 +106,11 @@ test('a box is clipped to CONUS, and the running month ends today; the poll tell
   const id = await accept(t.context, EXPORTS, asked);
   const { body } = await told(t.context.call(`${EXPORTS}/${id}`));
   t.like(body.params, { date_start: '2026-05-01', date_end: '2026-05-02', bbox: [-125, 24, -66, 50] });
+});
+
+test('dates of long ago are accepted, and the file is empty', async (t) => {
+  const id = await accept(t.context, EXPORTS, { ...EXPORT_BODY, date_start: '1998-05-15', date_end: '1998-05-16' });
+  t.like(await told(t.context.call(`${EXPORTS}/${id}`)), { status: 200, body: { error: null } });
 });
 
 test('31 days up to today are accepted, of AK too', async (t) => {

@@ -72,8 +72,28 @@ test.serial('POST /v1/verify answers hit where radar and a report agree, and tel
   t.deepEqual(event?.ground_truth.nearest_reports, [{ source: 'spc', max_size_mm: 44.5, distance_m: 2219 }]);
   t.is(answer.detection_quality.nearest_radar?.id, 'KTLX');
   t.truthy(answer.data_as_of);
-  const in_part = [FIRST, LAST].map((date) => ({ date, hours: 1 }));
-  t.deepEqual(answer.radar_gaps, { dates_without_data: [], dates_seen_in_part: in_part });
+  const { radar_gaps } = answer;
+  t.like(radar_gaps, { dates_without_data: [], dates_with_unknown_scans: [] });
+  t.deepEqual(
+    radar_gaps.coverage,
+    radar_gaps.dates_seen_in_part.map(({ date, share }) => ({ date, share })),
+  );
+  const [first, last] = radar_gaps.dates_seen_in_part;
+  t.like(first, { date: FIRST, share: 0.008, until: null, gaps: [{ from: `${FIRST}T00:00:00Z` }] });
+  t.like(last, { date: LAST, share: 1, gaps: [] });
+  t.regex(last?.until ?? '', /^2026-05-02T00:1\d/);
+  // The list of the convective day was collected at 00:55; of local storm reports nothing was.
+  t.deepEqual(answer.report_gaps, {
+    dates_without_reports: [],
+    dates_collected_in_part: [
+      { date: FIRST, gaps: [{ from: `${FIRST}T00:00:00Z`, to: `${FIRST}T12:00:00Z` }] },
+      { date: LAST, gaps: [{ from: `${LAST}T00:50:00Z`, to: '2026-05-03T00:00:00Z' }] },
+    ],
+    sources: [
+      { source: 'spc', dates_not_collected: [] },
+      { source: 'lsr', dates_not_collected: [FIRST, LAST] },
+    ],
+  });
 });
 
 test.serial('POST /v1/verify puts a report at 0005 of the list of a day on the next date', async (t) => {
@@ -139,9 +159,20 @@ test.serial(
 test.serial(
   'POST /v1/verify before the first published data, or where none can be, finds nothing and is answered',
   async (t) => {
-    const early = await send(about({ date_start: '2020-01-01', date_end: '2020-03-30' }));
-    t.is(early.headers.get('X-Data-Source'), null);
-    t.like(await early.json(), { events: [], event_count: 0, data_source: null });
+    for (const range of [
+      { date_start: '2020-01-01', date_end: '2020-01-02' },
+      { date_start: '1998-05-15', date_end: '1998-05-16' },
+      { date_start: '0001-01-01', date_end: '0001-01-02' },
+    ]) {
+      const early = await send(about(range));
+      t.is(early.headers.get('X-Data-Source'), null);
+      t.like(await early.json(), {
+        events: [],
+        event_count: 0,
+        data_source: null,
+        radar_gaps: { dates_without_data: [range.date_start, range.date_end] },
+      });
+    }
     const away = await ask(about({ lat: -35, lon: 170 }));
     t.like(away, { events: [], event_count: 0, detection_quality: { hdqi: 0 } });
   },
@@ -165,7 +196,7 @@ for (const [change, message] of [
   [{ date_start: null }, /^\/date_start: expected string, received null$/],
   [{ date_start: '2026-02-29' }, /^\/date_start: is no date of the calendar/],
   [{ date_end: '2026-05-02T00:00:00Z' }, /^\/date_end: is no date of the calendar/],
-  [{ date_start: '2019-12-31', date_end: '2020-01-01' }, /^\/date_start: is before the first date of history/],
+  [{ date_start: '2019-12-31', date_end: '2020-01-01' }, undefined],
   [{ date_start: LAST, date_end: FIRST }, /^\/date_end: is before date_start/],
   [{ date_start: '2026-02-01', date_end: FIRST }, undefined],
   [{ date_start: '2026-01-31', date_end: FIRST }, /^\/date_end: is too far from date_start, expected at most 90 days/],

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { z } from 'zod';
 import { columns, table } from '../../schemas/columns.ts';
+import { collectedReports } from '../../schemas/tables/collected-reports.ts';
 import { groundReports } from '../../schemas/tables/ground-reports.ts';
 import { COLLECTION_TABLES, STATIC_TABLES, TABLES } from '../../schemas/tables/index.ts';
 import { millimetres, text } from '../../schemas/units.ts';
@@ -29,7 +30,9 @@ for (const definition of TABLES)
 
 /** Tables whose rows belong to no storm date: static ones, and what is forecast, warned of or watched. Reports fell on one. */
 const UNDATED = new Set<string>(
-  [...STATIC_TABLES, ...COLLECTION_TABLES].map(({ name }) => name).filter((name) => name !== groundReports.name),
+  [...STATIC_TABLES, ...COLLECTION_TABLES]
+    .map(({ name }) => name)
+    .filter((name) => name !== groundReports.name && name !== collectedReports.name),
 );
 for (const definition of TABLES)
   test(`table ${definition.name} carries ${UNDATED.has(definition.name) ? 'no' : 'its'} storm date`, (t) => {

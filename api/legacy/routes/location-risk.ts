@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { HISTORY_FIRST_DATE } from '../../../schemas/resources/body-dates.ts';
 import { EarlierRisk } from '../../../schemas/resources/earlier.ts';
 import { MONTHS, RISK_RADIUS_KM } from '../../../schemas/risk.ts';
 import { EVENT_MIN_MM } from '../../../schemas/size.ts';
@@ -48,8 +47,10 @@ export const earlierLocationRisk = readEndpoint({
   plan: ({ now_ms, edition, services: { climatology, storm_day_start_hour } }) => {
     const table = climatology.table();
     const last = stormDate(now_ms, storm_day_start_hour);
+    const first = edition.dates[0] ?? last;
     return {
-      dates: edition.datesBetween(HISTORY_FIRST_DATE, last),
+      dates: edition.datesBetween(first, last),
+      first,
       provenance: table?.provenance ?? null,
       table,
       last,
@@ -57,14 +58,14 @@ export const earlierLocationRisk = readEndpoint({
   },
   answer: async (input) => {
     const { params, caller, edition, services, plan } = input;
-    const { dates, table, last } = plan;
+    const { dates, table, first, last } = plan;
     const location = await findLocation(services.records.reader, caller.business_id, params.id);
     if (location === null) throw new ApiError('not_found', 'no such location');
     const days = await dayHail(services, edition, {
       lat: location.lat,
       lon: location.lon,
       radius_km: RISK_RADIUS_KM,
-      first: HISTORY_FIRST_DATE,
+      first,
       last,
       min_size_mm: EVENT_MIN_MM,
       limit: Number.POSITIVE_INFINITY,

@@ -218,23 +218,39 @@ test('storm dates without data are named, as nothing can be said about them', as
 test('silence is claimed only for the storm dates on which radar looked at the place, and the others are named', async (t) => {
   const wordsOf = async (more: GivenMaterial, range = MAY) =>
     textsIn(await plain(reportMaterial(range, [], more))).join(' ');
-  const mostly = await wordsOf({
-    dates_without_data: ['2026-05-03', '2026-05-04'],
-    dates_seen_in_part: [{ date: '2026-05-05', hours: 3 }],
-    dates_uncovered: ['2026-05-04', '2026-05-09'],
+  const dates_without_data = ['2026-05-03', '2026-05-04'];
+  const unseen = (date: string) => ({
+    ...{ date, share: 0, until: null },
+    gaps: [{ from: `${date}T00:00:00Z`, to: `${addDays(date, 1)}T00:00:00Z` }],
   });
+  const in_part = (date: string) => ({
+    ...{ date, share: 0.924, until: null },
+    gaps: [{ from: `${date}T09:08:39Z`, to: `${date}T10:58:37Z` }],
+  });
+  const mostly = await wordsOf({ dates_without_data, dates_seen_in_part: [unseen('2026-05-09')] });
   t.regex(
     mostly,
     /No hail signal within 5 miles of the location on the 27 of 30 storm dates on which radar looked at it\./,
   );
   t.regex(
     mostly,
-    /Radar data of 1 storm date are published for some hours only, [^:]+: 2026-05-05 \(3 of 24 hours\)\./,
+    /only in part on 1 storm date, .* 2026-05-09 \(0 % seen; nothing from 00:00 to May 10, 00:00 UTC\)\./,
   );
-  t.regex(mostly, /no radar covered the location on 2 storm dates, [^:]+: 2026-05-04, 2026-05-09\./);
+  const partly = await wordsOf({ dates_without_data, dates_seen_in_part: [in_part('2026-05-05')] });
+  t.regex(partly, /No hail signal within 5 miles of the location in what radar saw of it in these 30 storm dates\./);
+  t.regex(partly, /2026-05-05 \(92\.4 % seen; nothing from 09:08 to 10:58 UTC\)\./);
+  const running = { ...in_part('2026-05-30'), share: 1, until: '2026-05-30T20:36:00Z', gaps: [] };
+  t.regex(
+    await wordsOf({ dates_seen_in_part: [running] }),
+    /in what radar saw of it .* 2026-05-30 \(100 % seen up to 20:36 UTC, its newest scan\)\./,
+  );
+  t.regex(
+    await wordsOf({ dates_with_unknown_scans: ['2026-05-07', '2026-05-08'] }),
+    /Of 2 storm dates only the sum of the whole day is published, [^:]+ not known: 2026-05-07 to 2026-05-08\./,
+  );
   const one_date = { start: '2026-05-03', end: '2026-05-03' };
-  const blind = await wordsOf({ dates_uncovered: ['2026-05-03'] }, one_date);
-  t.regex(blind, /Radar hardly looked at the location on this storm date: nothing can be said\./);
+  const blind = await wordsOf({ dates_seen_in_part: [unseen('2026-05-03')] }, one_date);
+  t.regex(blind, /Radar did not look at the location on this storm date: nothing can be said\./);
   t.notRegex(blind, /No hail signal/);
 });
 
@@ -319,8 +335,12 @@ test('a report on a date without radar data is told as that, not as silence of t
     t.notRegex(text, /no radar signal/i);
   }
   t.regex(textsIn(await plain(reportMaterial(MAY, found))).join(' '), /no radar signal .* No radar signal of 0\.20 in/);
-  const in_part = reportMaterial(MAY, found, { dates_seen_in_part: [{ date: '2026-05-03', hours: 2 }] });
-  t.regex(textsIn(await plain(in_part)).join(' '), /in the 2 hours of this storm date that have radar data, of 24\./);
+  const of_share = async (share: number) => {
+    const dates_seen_in_part = [{ date: '2026-05-03', share, until: null, gaps: [] }];
+    return textsIn(await plain(reportMaterial(MAY, found, { dates_seen_in_part }))).join(' ');
+  };
+  t.regex(await of_share(0.083), /on this storm date, of which radar saw 8\.3 %\./);
+  t.regex(await of_share(0), /No scan of this storm date saw the location: whether radar would have shown hail/);
 });
 
 for (const [data_source, band, map, title] of [

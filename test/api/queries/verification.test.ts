@@ -14,6 +14,7 @@ import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 import { VERDICTS, type VerificationEvent } from '../../../schemas/resources/verification.ts';
+import { timestamp } from '../../../schemas/time.ts';
 import { drawTenths } from '../../support/data/draw.ts';
 import { publishFeeds } from '../../support/data/feeds.ts';
 import { copyFolder } from '../../support/data/prepared.ts';
@@ -200,8 +201,11 @@ test('an answer keeps its bytes when the dates are closed and joined a month lat
   const answers = (root: string) =>
     onPublished(root, async (ask) => {
       const found: string[] = [];
-      for (const point of POINTS.slice(0, 5))
-        found.push(JSON.stringify((await ask({ ...point, ...RANGE })).verification));
+      for (const point of POINTS.slice(0, 5)) {
+        // A date that still runs counts up to its newest scan, a closed one to its end.
+        const { radar_gaps: _, ...rest } = (await ask({ ...point, ...RANGE })).verification;
+        found.push(JSON.stringify(rest));
+      }
       return found;
     });
   const running = await answers(RUNNING);
@@ -232,7 +236,7 @@ test('beside the answer come the pixels around the radius, every report in it wi
   });
 });
 
-test('dates that were never published, were cleared, or were seen for some hours only are told', async (t) => {
+test('dates that were never published, were cleared, or were seen in part are told', async (t) => {
   const root = await scratch(t);
   await publish(root, await midnight());
   const told = async () => {
@@ -255,10 +259,19 @@ test('dates that were never published, were cleared, or were seen for some hours
       await catalog.close();
     }
   };
-  const part = (date: string) => ({ date, hours: 1 });
-  t.deepEqual(await told(), ['no radar data are published: 30', [], [part(FIRST), part(LAST)]]);
+  const times = (await midnight()).map(({ time_ms }) => time_ms);
+  const [first_ms, last_ms] = [times[0] as number, times.at(-1) as number];
+  const midnight_ms = Date.parse(`${LAST}T00:00:00Z`);
+  const share = Math.round((1000 * (midnight_ms - first_ms)) / 86_400_000) / 1000;
+  const first = { date: FIRST, share, until: null, gaps: [{ from: `${FIRST}T00:00:00Z`, to: timestamp(first_ms) }] };
+  const last = { date: LAST, share: 1, until: timestamp(last_ms), gaps: [] };
+  t.deepEqual(await told(), ['no radar data are published: 30', [], [first, last]]);
   await onRoot(root, {}, async ({ root: published }) => published.clear(FIRST, NOW_MS));
-  t.deepEqual(await told(), ['no radar data are published: 31', [FIRST], [part(LAST)]]);
+  // No scan of the day before stands for the first minute any more.
+  const begun = times.find((time_ms) => time_ms >= midnight_ms) as number;
+  const left = Math.round((1000 * (last_ms - begun)) / (last_ms - midnight_ms)) / 1000;
+  const gaps = left < 0.9 ? [{ from: `${LAST}T00:00:00Z`, to: timestamp(begun) }] : [];
+  t.deepEqual(await told(), ['no radar data are published: 31', [FIRST], [{ ...last, share: left, gaps }]]);
 });
 
 test('the last date of the calendar has no data, like any other that lies ahead', (t) => {
@@ -284,9 +297,8 @@ test('a report on the other side of 180 degrees is no further away for that', as
 test('storm dates of months without a ground report, and a place where no data can be, are told', async (t) => {
   await onPublished(CLOSED, async (ask) => {
     const { verification, dates_without_reports } = await ask({ lat: 35, lon: -97, ...RANGE });
-    // The storm date of 30 April at a later start of the day would end in May: its reports may lie there.
-    t.deepEqual([dates_without_reports[0], dates_without_reports.at(-1)], ['2026-04-01', '2026-04-29']);
-    t.regex(verification.methodology.description, /no ground reports were collected: 29\. That none is told/);
+    t.deepEqual([dates_without_reports[0], dates_without_reports.at(-1)], ['2026-04-01', '2026-04-30']);
+    t.regex(verification.methodology.description, /no ground reports were collected: 30\. That none is told/);
     t.notRegex(verification.methodology.description, /outside the published area/);
     const honolulu = await ask({ lat: 21.3, lon: -157.86, ...RANGE });
     t.regex(

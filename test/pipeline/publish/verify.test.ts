@@ -8,7 +8,15 @@ import { layout } from '../../../schemas/layout.ts';
 import type { Current, Manifest, PublishedFile } from '../../../schemas/manifest.ts';
 import { hasTwoDevices, onOtherDevice } from '../../support/data/other-device.ts';
 import { publishBlockage, raysOfKtlx } from '../../support/data/terrain.ts';
-import { ingest, MONTH_LATER_MS, publishedRoot, scansBetween, scratch } from '../../support/data/world.ts';
+import {
+  ingest,
+  MONTH_LATER_MS,
+  publishedRoot,
+  type RawScan,
+  scansBetween,
+  scratch,
+  worldOver,
+} from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
 
 const DATE = '2026-05-02';
@@ -20,8 +28,8 @@ interface Published {
   readonly current: Current;
 }
 
-async function published(t: ExecutionContext): Promise<Published> {
-  const root = await publishedRoot(t, await scansBetween('00:00', '00:09'));
+async function published(t: ExecutionContext, scans?: readonly RawScan[]): Promise<Published> {
+  const root = await publishedRoot(t, scans ?? (await scansBetween('00:00', '00:09')));
   return { root, manifest: (await readNewest(root, DATE)) as Manifest, current: (await readCurrent(root)) as Current };
 }
 
@@ -144,6 +152,21 @@ test('finds frames that are not the scans of the list', async (t) => {
   const count = world.manifest.scans.length;
   t.deepEqual(await faultsOf(world.root), [
     `${HEAD}: frames name ${count} scans, expected the ${count - 1} scans of the list`,
+  ]);
+});
+
+test('finds scans whose uncovered blocks are not listed', async (t) => {
+  // Over the Gulf, where radars do not reach.
+  const gulf = worldOver({ row0: 2750, col0: 3600, rows: 60, cols: 60 });
+  const world = await published(t, await gulf.scansBetween('00:00', '00:09'));
+  t.deepEqual(await faultsOf(world.root), []);
+  await rewriteList(world, (manifest) => ({
+    ...manifest,
+    files: manifest.files.filter(({ table }) => table !== 'uncovered'),
+  }));
+  const count = world.manifest.scans.length;
+  t.deepEqual(await faultsOf(world.root), [
+    `${HEAD}: ${count} scans are not uncovered in as many blocks as their frames say`,
   ]);
 });
 

@@ -36,8 +36,8 @@ test.after.always(async () => {
 
 async function rowsOf<Row>(name: CollectionName): Promise<Row[]> {
   const manifest = await readNewest(path, layout.collectionPartition(name));
-  const files = (manifest?.files ?? []).filter(({ kind }) => kind === 'table');
-  const table = COLLECTION_TABLES.find((one) => one.name === files[0]?.table);
+  const table = COLLECTION_TABLES.find((one) => manifest?.files.some((file) => file.table === one.name));
+  const files = (manifest?.files ?? []).filter((file) => file.table === table?.name);
   if (table === undefined) throw new Error(`${name} is not published`);
   return readRows<Row>(
     root.engine,

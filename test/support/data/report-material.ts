@@ -82,7 +82,9 @@ export function verdictOf(event_date: string, given: Partial<VerificationEvent> 
 }
 
 /** What is given of a material: what is left out is unremarkable. */
-export type GivenMaterial = Partial<ReportMaterial & Verification['radar_gaps']>;
+export type GivenMaterial = Partial<
+  ReportMaterial & Verification['radar_gaps'] & Pick<Verification['report_gaps'], 'dates_collected_in_part'>
+>;
 
 /** The material of a document about these events. */
 export function reportMaterial(
@@ -92,7 +94,13 @@ export function reportMaterial(
     readonly pixels: readonly ReportPixel[];
     readonly reports: readonly ReportedHail[];
   }[],
-  { dates_without_data = [], dates_seen_in_part = [], ...more }: GivenMaterial = {},
+  {
+    dates_without_data = [],
+    dates_seen_in_part = [],
+    dates_with_unknown_scans = [],
+    dates_collected_in_part = [],
+    ...more
+  }: GivenMaterial = {},
   data_source: MixedProvenance | null = 'observed',
 ): ReportMaterial {
   const told = events.map(({ event, reports }) => ({
@@ -122,7 +130,8 @@ export function reportMaterial(
     },
     events: told,
     event_count: told.length,
-    radar_gaps: { dates_without_data, dates_seen_in_part },
+    radar_gaps: { dates_without_data, dates_seen_in_part, dates_with_unknown_scans, coverage: [] },
+    report_gaps: { dates_without_reports: [], dates_collected_in_part, sources: [] },
     verification_hash: `sha256:${createHash('sha256').update(canonical(hashed)).digest('hex')}`,
     data_source,
     data_as_of: data_source === null ? null : '2026-10-30T08:12:00Z',
@@ -141,7 +150,6 @@ export function reportMaterial(
     data_source,
     radar_source: data_source,
     dates_without_reports: [],
-    dates_uncovered: [],
     storm_day_start_hour: 0,
     ...more,
   };

@@ -1,0 +1,107 @@
+import { type DateSeenInPart, type RadarGaps, SEEN_MIN_SHARE } from '../../schemas/resources/radar-gaps.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { rounded } from './rounded.ts';
+
+/** A scan stands for the time up to the next one, but for no longer than this. */
+const SCAN_STANDS_MS = 10 * 60_000;
+
+/** A stretch of time, epoch milliseconds; the end does not belong to it. */
+export interface Span {
+  readonly from_ms: number;
+  readonly to_ms: number;
+}
+
+/** What the scans of a storm date saw of a place. */
+export interface Coverage {
+  /** Share of the minutes that count during which a scan saw the place; 0..1. */
+  readonly share: number;
+  /** All times during which none did, ascending. */
+  readonly gaps: readonly Span[];
+  /** Those of them between two scans more than ten minutes apart that saw the place. */
+  readonly long_gaps: readonly Span[];
+  /** Scans of the date. */
+  readonly scans: number;
+  /** Those of them in which no radar covered the place. */
+  readonly uncovered: number;
+  /** Newest scan of a date that still runs, up to which it counts; null for one that is over. */
+  readonly until_ms: number | null;
+}
+
+/** Scans in order of time, epoch milliseconds, and for each whether it saw the place (1) or not (0). */
+export interface Looks {
+  readonly times: ArrayLike<number>;
+  readonly seen: ArrayLike<number>;
+}
+
+/**
+ * What scans saw of a place during a span, which is that of a storm date, or of as much of it as has run. `before`: the last scan before
+ * the span and whether it saw the place; it stands for the first minutes. Null without one.
+ */
+export function coverageOf(
+  { times, seen }: Looks,
+  { from_ms, to_ms }: Span,
+  before: { readonly time_ms: number; readonly seen: boolean } | null,
+  isRunning: boolean,
+): Coverage {
+  const gaps: Span[] = [];
+  const long_gaps: Span[] = [];
+  let seen_ms = 0;
+  /** End of what was seen so far, and the scan that was it. */
+  let seenUpTo_ms = from_ms;
+  let lastLook_ms = from_ms;
+  const addGap = (until_ms: number) => {
+    if (until_ms <= seenUpTo_ms) return;
+    const gap = { from_ms: seenUpTo_ms, to_ms: until_ms };
+    gaps.push(gap);
+    if (until_ms - lastLook_ms > SCAN_STANDS_MS) long_gaps.push(gap);
+  };
+  const look = (time_ms: number, next_ms: number) => {
+    const begin_ms = Math.max(time_ms, from_ms);
+    const end_ms = Math.min(next_ms, time_ms + SCAN_STANDS_MS, to_ms);
+    if (end_ms <= begin_ms) return;
+    addGap(begin_ms);
+    seen_ms += end_ms - begin_ms;
+    seenUpTo_ms = end_ms;
+    lastLook_ms = time_ms;
+  };
+  if (before?.seen === true) look(before.time_ms, times[0] ?? to_ms);
+  let uncovered = 0;
+  for (let k = 0; k < times.length; k++)
+    if (seen[k] === 1) look(times[k] as number, times[k + 1] ?? Number.POSITIVE_INFINITY);
+    else uncovered += 1;
+  addGap(to_ms);
+  // A date that runs since its only scan has no minutes yet.
+  const share = to_ms > from_ms ? seen_ms / (to_ms - from_ms) : Number(seen[0] === 1);
+  return { share, gaps, long_gaps, scans: times.length, uncovered, until_ms: isRunning ? to_ms : null };
+}
+
+/** A storm date whose coverage has to be told; null for one that is over and was seen. */
+function seenInPart(date: string, { share, gaps, long_gaps, until_ms }: Coverage): DateSeenInPart | null {
+  const told = share < SEEN_MIN_SHARE ? gaps : long_gaps;
+  if (told.length === 0 && until_ms === null) return null;
+  return {
+    date,
+    share: shareOf({ share }),
+    until: until_ms === null ? null : timestamp(until_ms),
+    gaps: told.map(({ from_ms, to_ms }) => ({ from: timestamp(from_ms), to: timestamp(to_ms) })),
+  };
+}
+
+/** The share as answers show it: a date that lacks a second is not one that was seen throughout, nor one of a second one that was not seen. */
+function shareOf({ share }: Pick<Coverage, 'share'>): number {
+  return share >= 1 || share <= 0 ? share : Math.min(0.999, Math.max(0.001, rounded(share, 3)));
+}
+
+/** What an answer says of the gaps of some dates. `coverage`: of each date with radar data, ascending; null where its scans are not known. */
+export function radarGapsOf(
+  dates_without_data: readonly string[],
+  coverage: ReadonlyMap<string, Coverage | null>,
+): RadarGaps {
+  const dates = [...coverage];
+  return {
+    dates_without_data: [...dates_without_data],
+    dates_with_unknown_scans: dates.flatMap(([date, known]) => (known === null ? [date] : [])),
+    dates_seen_in_part: dates.flatMap(([date, known]) => (known === null ? null : seenInPart(date, known)) ?? []),
+    coverage: dates.map(([date, known]) => ({ date, share: known === null ? null : shareOf(known) })),
+  };
+}

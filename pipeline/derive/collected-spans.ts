@@ -1,0 +1,71 @@
+import type { CollectedReports, CollectedSpan } from '../../schemas/tables/collected-reports.ts';
+import { addDays, stormDate, stormDateStart } from '../../schemas/time.ts';
+
+/** Ends are rounded down to this, so that a look that brings no report costs a commit only now and then. */
+const STEP_MS = 10 * 60_000;
+const MS_PER_DAY = 24 * 3_600_000;
+/** Daily lists of the Storm Prediction Center run from 12 to 12 UTC. */
+const LIST_START_MS = MS_PER_DAY / 2;
+
+type Span = CollectedSpan & { readonly from_ms: number };
+
+/** Rows of what was collected before and of what has been collected since, joined and cut by storm date, in the order of their table. */
+export function collectedRows(
+  before: readonly CollectedReports[],
+  added: readonly CollectedSpan[],
+  storm_day_start_hour: number,
+): CollectedReports[] {
+  const known = before.map(({ collected_from: from_ms, collected_until: until_ms, source, data_source }) => ({
+    ...{ source, data_source, from_ms, until_ms },
+  }));
+  const begun = added.flatMap(({ from_ms, ...span }) => (from_ms === null ? [] : { ...span, from_ms }));
+  const all = joined([...known, ...begun]);
+  const continued = added.flatMap((span) => {
+    const last = all.findLast((one) => one.source === span.source && one.data_source === span.data_source);
+    if (span.from_ms !== null || last === undefined) return [];
+    return { ...span, from_ms: last.from_ms, until_ms: Math.min(span.until_ms, endOfList(last.until_ms)) };
+  });
+  return joined([...all, ...continued])
+    .flatMap((span) => cutByDate(span, storm_day_start_hour))
+    .sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}
+
+/** End of the convective day that an instant, as the end of a span, belongs to. */
+function endOfList(until_ms: number): number {
+  return Math.ceil((until_ms - LIST_START_MS) / MS_PER_DAY) * MS_PER_DAY + LIST_START_MS;
+}
+
+/** Spans that touch become one; ascending. */
+function joined(spans: readonly Span[]): Span[] {
+  const rounded = spans
+    .map((span) => ({ ...span, until_ms: Math.floor(span.until_ms / STEP_MS) * STEP_MS }))
+    .filter(({ from_ms, until_ms }) => until_ms > from_ms)
+    .sort((a, b) => a.from_ms - b.from_ms);
+  const found: Span[] = [];
+  for (const span of rounded) {
+    const index = found.findLastIndex(
+      ({ source, data_source }) => source === span.source && data_source === span.data_source,
+    );
+    const last = found[index];
+    if (last === undefined || last.until_ms < span.from_ms) found.push(span);
+    else found[index] = { ...last, until_ms: Math.max(last.until_ms, span.until_ms) };
+  }
+  return found;
+}
+
+function cutByDate({ source, data_source, from_ms, until_ms }: Span, storm_day_start_hour: number): CollectedReports[] {
+  const rows: CollectedReports[] = [];
+  for (let date = stormDate(from_ms, storm_day_start_hour); ; date = addDays(date, 1)) {
+    const [start_ms, end_ms] = [date, addDays(date, 1)].map((day) => stormDateStart(day, storm_day_start_hour)) as [
+      number,
+      number,
+    ];
+    if (start_ms >= until_ms) return rows;
+    const [collected_from, collected_until] = [Math.max(from_ms, start_ms), Math.min(until_ms, end_ms)];
+    rows.push({ storm_date: date, source, collected_from, collected_until, data_source });
+  }
+}
+
+function keyOf({ storm_date, source, collected_from, data_source }: CollectedReports): string {
+  return `${storm_date} ${source} ${collected_from} ${data_source}`;
+}

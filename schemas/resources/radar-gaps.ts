@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { wireTime } from './fields.ts';
+
+/** Share of the minutes of a storm date from which on a place counts as seen by radar. */
+export const SEEN_MIN_SHARE = 0.9;
+
+const share = () =>
+  z.number().min(0).max(1).meta({
+    description: 'Share of the minutes of the storm date during which a scan saw the place.',
+    unit: '1',
+  });
+
+/** A time during which no scan saw a place. */
+export const RadarGap = z.object({
+  from: wireTime('Beginning: ten minutes after the last scan that saw the place, or the next scan where that did not.'),
+  to: wireTime('End: the next scan that saw it, or the end of what counts of the date.'),
+});
+
+/** A storm date of which radar saw a place only in part. */
+export const DateSeenInPart = z.object({
+  date: z.iso.date().meta({ description: 'Storm date.' }),
+  share: share(),
+  until: wireTime(
+    'Of a date that still runs its newest scan: later minutes do not count. Null for a date that is over.',
+  ).nullable(),
+  gaps: z.array(RadarGap).meta({
+    description:
+      'From when to when no scan saw the place, ascending: below a share of 0.9 all of them, else those of more than ten minutes between two scans that saw it. Empty for a date that still runs and was seen up to its newest scan.',
+  }),
+});
+export type DateSeenInPart = z.infer<typeof DateSeenInPart>;
+
+/** What radar saw of a place on some storm dates: a gap is not "no hail". */
+export const RadarGaps = z
+  .object({
+    dates_without_data: z.array(z.iso.date()).meta({
+      description: 'Storm dates of which no radar data are published, ascending.',
+    }),
+    dates_with_unknown_scans: z.array(z.iso.date()).meta({
+      description: 'Those that are published as the sum of a whole day: when radar looked is not known. Ascending.',
+    }),
+    dates_seen_in_part: z.array(DateSeenInPart).meta({
+      description:
+        'Those of which a scan saw the place for less than 0.9 of the minutes, with a gap of more than ten minutes, or that still run. Ascending.',
+    }),
+    coverage: z
+      .array(
+        z.object({
+          date: z.iso.date().meta({ description: 'Storm date.' }),
+          share: share().nullable().meta({
+            description:
+              'Share of its minutes during which a scan saw the place: a scan stands for the time up to the next one, at most ten minutes, and only where a radar covered the block of 0.1 degree. Null where the scans are not known.',
+            unit: '1',
+          }),
+        }),
+      )
+      .meta({ description: 'Every storm date with radar data, ascending.' }),
+  })
+  .meta({
+    description: 'How far silence of the radar means anything: dates and times at which it did not see the place.',
+  });
+export type RadarGaps = z.infer<typeof RadarGaps>;

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { table } from '../columns.ts';
+import { type Provenance, provenanceColumn } from '../provenance.ts';
+import { instant, stormDateColumn, word } from '../units.ts';
+import { REPORT_FEEDS } from './ground-reports.ts';
+
+/** A time of which a source of ground reports was collected, whether it had any or not. */
+export const CollectedReports = z.object({
+  storm_date: stormDateColumn('Storm date that the time lies in.'),
+  source: word('Source that was collected.', REPORT_FEEDS),
+  collected_from: instant('Beginning of the time whose reports were collected.'),
+  collected_until: instant('End of it: what was reported of later times was not collected yet.'),
+  data_source: provenanceColumn('Provenance of what was collected.'),
+});
+export type CollectedReports = z.infer<typeof CollectedReports>;
+
+/** A time of which a source was collected. */
+export interface CollectedSpan {
+  readonly source: CollectedReports['source'];
+  /** Null: the list that was collected last is still the newest one; its span goes on, up to the end of its day. */
+  readonly from_ms: number | null;
+  readonly until_ms: number;
+  readonly data_source: Provenance;
+}
+
+export const collectedReports = table({
+  name: 'collected-reports',
+  row: CollectedReports,
+  schema_version: 1,
+  order: 'storm_date, source, collected_from, data_source',
+});
