@@ -139,7 +139,9 @@ test('there are documents for every side, for the files and for contributors', (
 });
 
 test('the columns of make help are aligned', (t) => {
-  const help = spawnSync('make', ['help'], { cwd: PROJECT, encoding: 'utf8' }).stdout.trimEnd().split('\n');
+  const help = spawnSync('make', ['--no-print-directory', 'help'], { cwd: PROJECT, encoding: 'utf8' })
+    .stdout.trimEnd()
+    .split('\n');
   const starts = help.map((line) => /^ {2}make [a-z-]+ +/.exec(line)?.[0].length);
   t.true(help.length > 8);
   t.deepEqual(new Set(starts), new Set(['  make test-records '.length]));
