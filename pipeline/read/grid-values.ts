@@ -10,12 +10,22 @@ const QUIET_WINDOW_PX = 1_000_000;
 const QUIET_HAIL_WINDOW_PX = 900;
 const HAIL_OF_ONE_SCAN: readonly string[] = ['MESH', 'POSH', 'SHI'];
 
+/** Pixels of a window whose values tell weather from sentinels: one by one degree. */
+const WEATHER_WINDOW_PX = 10_000;
+/** Steps from a sentinel to the nearest other value, at least: -1 and 0 of a product in tenths. */
+const APART_STEPS = 10;
+/** In real windows this large that weather fills, values that far from all others are at 0.05 % of the pixels at most. */
+const MAX_APART_SHARE = 0.05;
+/** The rain of real windows this large has its commonest rate at 12 % of the pixels at most. */
+const MAX_SAME_RAIN_SHARE = 0.5;
+
 /**
  * Refuses a grid whose values cannot be those of its product: a wrong reference, scale or width of the packed numbers
  * shifts all values, and nothing else in the file says so. What every MRMS grid satisfies, whatever its packing:
  * - each value is a sentinel of the product or lies within its range;
  * - the corners of the full lattice have no coverage (the nearest radars are more than 480 km away);
- * - a window that weather cannot fill has a pixel with nothing in it, if it has any coverage.
+ * - a window that weather cannot fill has a pixel with nothing in it, if it has any coverage;
+ * - a smaller one without such a pixel has no value that stands in for it.
  * Throws BadInput, about `subject`, with the value found and those expected.
  */
 export function checkGridValues(grid: Grid, product: Product, subject: string): void {
@@ -46,6 +56,28 @@ export function checkGridValues(grid: Grid, product: Product, subject: string): 
   const quiet_px = HAIL_OF_ONE_SCAN.includes(product.name) ? QUIET_HAIL_WINDOW_PX : QUIET_WINDOW_PX;
   if (isCovered && !isQuiet && packed.length >= quiet_px)
     throw bad(`no pixel of ${packed.length} has the value ${quiet}, expected some with nothing to see`);
+  const background = isCovered && !isQuiet && packed.length >= WEATHER_WINDOW_PX ? backgroundOf(grid, product) : null;
+  if (background !== null)
+    throw bad(`the value ${background} has the pixels of a background and ${quiet} has none, expected the reverse`);
+}
+
+/** A value that only a place with nothing in it has so often: far from all others, or that of most of the rain; null without one. */
+function backgroundOf(grid: Grid, product: Product): number | null {
+  const counts = new Map<number, number>();
+  forEachRun(grid.packed, (from, to) => {
+    for (let i = from; i < to; i++) counts.set(grid.packed[i], (counts.get(grid.packed[i]) ?? 0) + 1);
+  });
+  const covered = [...counts].filter(([x]) => gridValue(grid, x) !== product.no_coverage).sort(([a], [b]) => a - b);
+  const all = covered.reduce((sum, [, count]) => sum + count, 0);
+  const steps = covered.slice(1).map(([x], i) => x - covered[i][0]);
+  const step = Math.min(...steps);
+  const found = covered.find(([, count], i) => {
+    const isApart = Math.min(steps[i - 1] ?? Infinity, steps[i] ?? Infinity) >= APART_STEPS * step;
+    return (
+      (isApart && count > MAX_APART_SHARE * all) || (product.nothing === null && count > MAX_SAME_RAIN_SHARE * all)
+    );
+  });
+  return found === undefined ? null : gridValue(grid, found[0]);
 }
 
 /** Calls back with each packed number at least once; numbers of 8 and 16 bits once. */

@@ -100,8 +100,10 @@ for (const name of hasSharedData ? readdirSync(sharedData('outlooks', 'points'))
         const product = rows.filter((row) => row.day === day);
         const over = areasOverCities(product);
         for (const [city, [place, lon, lat]] of CITIES.entries()) {
-          const answer = await service.json(`/v1/outlooks/spc?lat=${lat}&lon=${lon}&day=${day}`);
-          const { category_label: _, ...outlook } = (answer as SpcOutlookAnswer).outlook;
+          const response = await service.call(`/v1/outlooks/spc?lat=${lat}&lon=${lon}&day=${day}`);
+          const answer = (await response.json()) as SpcOutlookAnswer;
+          t.is(response.status, 200, `${place}, day ${day}: ${JSON.stringify(answer)} ${service.failures}`);
+          const { category_label: _, ...outlook } = answer.outlook;
           t.deepEqual(outlook, expectedOf(product, over[city] ?? [], day), `${place}, day ${day}`);
         }
       }
