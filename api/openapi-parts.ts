@@ -24,6 +24,7 @@ export const HEADERS = {
   'WWW-Authenticate': text('Bearer realm="hail".'),
   'X-Required-Scope': text('The missing scope, with insufficient_scope.'),
   Allow: text('Methods that the path takes.'),
+  'Retry-After': whole('Seconds until the next request will be admitted.'),
 };
 type HeaderName = keyof typeof EARLIER_HEADERS | keyof typeof FILE_HEADERS;
 
@@ -52,7 +53,6 @@ export const FILE_HEADERS = {
   'Content-Range': text('Which bytes of how many these are; after 416 only how many there are.'),
   'Content-Length': whole('Bytes of the body; absent where it is compressed.'),
   'Content-Encoding': text('gzip where the answer is compressed, for clients that take it.'),
-  'Retry-After': whole('Seconds until the next request will be admitted.'),
 };
 
 export const EARLIER_HEADERS = {

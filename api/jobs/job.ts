@@ -19,10 +19,13 @@ export interface JobToMake<Params> {
   readonly signal: AbortSignal;
 }
 
+/** Names of files that fit into a header as they are, and whose ending fits into a path. */
+export const FILE_NAME = /^[A-Za-z0-9_-](\.?[A-Za-z0-9_-]){0,99}\.[a-z]{1,10}$/;
+
 /** What was made; the file lies at `path`, whole. */
 export interface MadeFile<Summary> {
   readonly media_type: string;
-  /** Name that a browser saves it under, ASCII. */
+  /** Name that a browser saves it under, as FILE_NAME has them. */
   readonly file_name: string;
   /** What the poll says of it beside the address. */
   readonly summary: Summary;

@@ -10,7 +10,7 @@ import { isOutage } from '../records/failures.ts';
 import { beginJob, failJob, finishJob, type Job, type JobResult, putJobBack } from '../records/jobs.ts';
 import type { Services } from '../services.ts';
 import { openStage, placeFile, type Stage, sealFile } from './files.ts';
-import type { MakeFile } from './job.ts';
+import { FILE_NAME, type MakeFile } from './job.ts';
 import { EXPORT, type Kind, type Makers, REPORT } from './kinds.ts';
 import { addJobTask, JOB_TASK, JobTask } from './task.ts';
 
@@ -59,9 +59,6 @@ const DATA_RETRY_TIMES = 6;
 /** How long the records are waited for to write down how a job ended. */
 const RECORDING_MS = 30_000;
 const RECORDING_WAIT_MS = 250;
-
-/** Names that fit into a header as they are, and whose ending fits into a path. */
-const FILE_NAME = /^[A-Za-z0-9_-]{1,100}(\.[a-z]{1,10})$/;
 
 /** A maker took too long. */
 class TooLong extends Error {}

@@ -19,6 +19,8 @@ const LABEL_WIDTH = 66;
 
 /** Longest text of a request that is printed, characters: two hundred letters of another script become at most some more. */
 const LABEL_MAX = 800;
+/** Printed for a text of which no character can be: its label stands for what was given. */
+const NOT_PRINTABLE = '(not printable)';
 
 /** Name of the document, the place, for whom it is, and what was asked, when, of which data. */
 export function titleBlock(sheet: Sheet, material: ReportMaterial): void {
@@ -68,7 +70,7 @@ function labelsOf({ prepared_for, reference, address }: ReportLabels): [string, 
     ['Address', address],
   ] as const;
   return given.flatMap(([label, text]): [string, string][] =>
-    text === null ? [] : [[label, printable(text, LABEL_MAX)]],
+    text === null ? [] : [[label, printable(text, LABEL_MAX) || NOT_PRINTABLE]],
   );
 }
 

@@ -36,8 +36,8 @@ const RINGS_PER_READ = 10;
 
 /**
  * The largest detection that qualifies for each place that a scan hits: its number, by the number of the place in the index. Of
- * equals the first. A detection qualifies at the place's size or more, its pixel's centre in the circle or polygon; the
- * pixel over a corner of a polygon counts too, because a small one may hold no centre.
+ * equals the first. A detection qualifies at the place's size or more, its pixel's centre in the circle, or its pixel over the
+ * polygon: a narrow one may hold no centre.
  */
 export async function matchScan(
   { places, tree, min_size_mm }: PlaceIndex,
@@ -119,7 +119,7 @@ function isWithin(circle: WatchedCircle, { lat, lon }: ScanHail, detection: numb
   return rough_km <= circle.radius_km * (1 + SLACK) && distanceKm(circle, at) <= circle.radius_km;
 }
 
-/** True when the pixel around a position counts for an area: its centre lies in it, or a corner of the area in the pixel. */
+/** True when the pixel around a position and an area overlap; those that share an edge alone do not. */
 export function isOver(tree: RingTree, at: Position): boolean {
-  return tree.holds(at) || tree.hasVertexNear(at, HALF_PIXEL_DEG);
+  return tree.passesThrough(at, HALF_PIXEL_DEG) || tree.holds(at);
 }

@@ -24,7 +24,13 @@ const CREATED = {
 /** What an event of each type looks like, for tests of receivers. */
 export const SAMPLES: { readonly [Type in EventType]: z.input<(typeof EVENT_DATA)[Type]> } = {
   'alert.created': CREATED,
-  'alert.updated': { ...CREATED, threat_level: 'HIGH', estimated_size_mm: 44, previous_size_mm: 32.5 },
+  'alert.updated': {
+    ...CREATED,
+    threat_level: 'HIGH',
+    estimated_size_mm: 44,
+    size_category: 'golf_ball',
+    previous_size_mm: 32.5,
+  },
   'alert.resolved': {
     ...ALERT,
     threat_level: 'CLEAR',

@@ -1,13 +1,13 @@
 import { type MicroRing, toMicroRing } from '../../schemas/geo/micro-ring.ts';
-import type { Position } from '../../schemas/geo/position.ts';
+import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
 
 /** A ring that answers where a position lies. */
 export interface RingTree {
   /** True for a position inside the ring or on it. */
   readonly holds: (at: Position) => boolean;
-  /** True when a vertex lies within so many degrees of a position, north or south and east or west. */
-  readonly hasVertexNear: (at: Position, reach_deg: number) => boolean;
+  /** True when the ring passes through the square that reaches so many degrees from a position each way, not only along its rim. */
+  readonly passesThrough: (at: Position, reach_deg: number) => boolean;
 }
 
 /** Edges that are not divided further. */
@@ -80,33 +80,37 @@ export function ringTree(ring: Ring): RingTree {
     return odd;
   };
 
-  const vertexWithin = (
-    node: number,
-    from: number,
-    to: number,
-    box: readonly [number, number, number, number],
-  ): boolean => {
+  const meets = (node: number, from: number, to: number, box: Bbox): boolean => {
     const [w, s, e, n] = box;
-    if (west[node] > e || east[node] < w || south[node] > n || north[node] < s) return false;
+    if (west[node] >= e || east[node] <= w || south[node] >= n || north[node] <= s) return false;
     if (to - from > LEAF) {
       const middle = (from + to) >> 1;
-      return vertexWithin(2 * node, from, middle, box) || vertexWithin(2 * node + 1, middle, to, box);
+      return meets(2 * node, from, middle, box) || meets(2 * node + 1, middle, to, box);
     }
-    for (let i = from; i <= to; i++) if (x[i] >= w && x[i] <= e && y[i] >= s && y[i] <= n) return true;
+    for (let edge = from; edge < to; edge++)
+      if (isThrough(x[edge], y[edge], x[edge + 1], y[edge + 1], box)) return true;
     return false;
   };
 
   const micro = (degrees: number) => Math.round(degrees * PER_DEGREE);
   return {
     holds: ({ lat, lon }) => crossings(1, 0, edges, micro(lon), micro(lat)) !== 0,
-    hasVertexNear: ({ lat, lon }, reach_deg) => {
+    passesThrough: ({ lat, lon }, reach_deg) => {
       const [px, py, reach] = [micro(lon), micro(lat), micro(reach_deg)];
-      return vertexWithin(1, 0, edges, [px - reach, py - reach, px + reach, py + reach]);
+      return meets(1, 0, edges, [px - reach, py - reach, px + reach, py + reach]);
     },
   };
 }
 
 const ON = 2;
+
+/** True when an edge has a point inside a box: no side of the box parts them, and corners lie on both sides of the edge. */
+function isThrough(ax: number, ay: number, bx: number, by: number, [w, s, e, n]: Bbox): boolean {
+  if (Math.max(ax, bx) <= w || Math.min(ax, bx) >= e || Math.max(ay, by) <= s || Math.min(ay, by) >= n) return false;
+  const turn = (px: number, py: number) => (bx - ax) * (py - ay) - (by - ay) * (px - ax);
+  const turns = [turn(w, s), turn(e, s), turn(w, n), turn(e, n)];
+  return Math.min(...turns) < 0 && Math.max(...turns) > 0;
+}
 
 /** The ring with its first vertex at the end, too. */
 function closed({ x, y }: MicroRing): MicroRing {

@@ -7,6 +7,7 @@ import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { type Catalog, DataUnavailable, type Edition, openCatalog } from '../../../api/catalog.ts';
 import { openEngine } from '../../../api/duckdb.ts';
 import { makeExport, servedParams, writeExport } from '../../../api/jobs/export.ts';
+import { FILE_NAME } from '../../../api/jobs/job.ts';
 import { swathOf } from '../../../api/queries/swaths.ts';
 import { regionOf } from '../../../api/rules/region.ts';
 import type { Services } from '../../../api/services.ts';
@@ -413,6 +414,11 @@ test('instants of a parquet export are adjusted to UTC, in microseconds as its m
 
 for (const [asked, served, word] of [
   [{ bbox: [-130, 20, -96.5, 36] }, { bbox: [-125, 24, -96.5, 36] }, '125W-24N-96.5W-36N'],
+  [
+    { bbox: [-100.123456, 35.000001, -97, 38.5] },
+    { bbox: [-100.123456, 35.000001, -97, 38.5] },
+    '100.1235W-35N-97W-38.5N',
+  ],
   [{ bbox: [10, -20, 20, 50] }, { bbox: [10, -20, 20, 50] }, '10E-20S-20E-50N'],
   [{ state: 'KS' }, { state: 'KS', bbox: null }, 'KS'],
   [{ date_end: '2026-05-31' }, { date_end: '2026-05-10' }, 'conus'],
@@ -424,6 +430,7 @@ for (const [asked, served, word] of [
     t.like(params, served);
     const { file_name, text } = await written(params);
     t.is(file_name, `hail-detections-${word}-${params.date_start}-${params.date_end}.geojson`);
+    t.regex(file_name, FILE_NAME, 'a job with another name fails');
     const { date_start, date_end, bbox, state } = params;
     t.deepEqual(collection(text()).query, { date_start, date_end, bbox, state });
   });

@@ -147,6 +147,12 @@ test('what a request has printed stands on the first page alone, in any script, 
   t.is(objects(pdf), objects(await plain(claimMaterial({ labels: harmless }))));
 });
 
+test('a text of which no character can be printed is said to be one', async (t) => {
+  const labels = { prepared_for: 'Abc', reference: '\ue000\u{10fffd}', address: null };
+  const [first = []] = placedTexts(await plain(claimMaterial({ labels })));
+  t.regex(first.map(({ text }) => text).join(' '), /Prepared for Abc Reference \(not printable\)/);
+});
+
 test('texts of two hundred characters of any script stand above everything else of the first page', async (t) => {
   for (const text of ['W'.repeat(200), '東'.repeat(200), '👨‍👩‍👧 '.repeat(30), 'ﷺ'.repeat(200)]) {
     const [first = []] = placedTexts(

@@ -67,7 +67,7 @@ test('a scan without hail and an index without places hit nothing', async (t) =>
   t.deepEqual(await hits([], hail([CENTRE.lat, CENTRE.lon, 50])), {});
 });
 
-test('a polygon is hit by a pixel whose centre lies in it, on its edge too, and not by one in its box alone', async (t) => {
+test('a polygon is hit by a pixel over it or its edge, and not by one in its box alone', async (t) => {
   const { place, outline } = area('triangle', [
     [-97.1, 35],
     [-96.9, 35],
@@ -86,6 +86,35 @@ test('a polygon smaller than a pixel is hit by the pixel that it lies in, and by
   const outlines = { roof: outline };
   t.deepEqual(await hits([place], hail([CENTRE.lat, CENTRE.lon, 30]), outlines), { roof: 30 });
   t.deepEqual(await hits([place], hail([CENTRE.lat + 0.01, CENTRE.lon, 30]), outlines), {});
+});
+
+test('a corridor narrower than a pixel is hit by every pixel that it runs through, and by none beside it', async (t) => {
+  const { place, outline } = area('line', boxRing([-98, 35.001, -96, 35.002]));
+  const outlines = { line: outline };
+  for (const lon of [-97.995, -97.005, -96.005])
+    t.deepEqual(await hits([place], hail([35.005, lon, 30]), outlines), { line: 30 }, `${lon}`);
+  for (const lat of [34.995, 35.015])
+    t.deepEqual(await hits([place], hail([lat, -97.005, 30]), outlines), {}, `${lat}`);
+});
+
+test('a polygon along lines of the lattice is not hit by the pixels around it, however many vertices it has', async (t) => {
+  const corners = boxRing([-97, 35, -96.9, 35.1]);
+  const dense = corners.slice(1).flatMap(([lon = 0, lat = 0], k) => {
+    const [lon0 = 0, lat0 = 0] = corners[k] as number[];
+    return Array.from({ length: 20 }, (_, i) => [lon0 + (i * (lon - lon0)) / 20, lat0 + (i * (lat - lat0)) / 20]);
+  });
+  for (const ring of [corners, [...dense, [-97, 35]]]) {
+    const { place, outline } = area('field', ring);
+    const outlines = { field: outline };
+    for (const at of [
+      [34.995, -96.955],
+      [35.055, -97.005],
+      [34.995, -97.005],
+      [35.105, -96.895],
+    ] as const)
+      t.deepEqual(await hits([place], hail([...at, 30]), outlines), {}, `${at}`);
+    t.deepEqual(await hits([place], hail([35.005, -96.995, 30]), outlines), { field: 30 });
+  }
 });
 
 test('an area that was deleted since the index was made is not hit', async (t) => {

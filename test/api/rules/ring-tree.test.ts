@@ -50,7 +50,7 @@ for (const [what, ring] of [
     const tree = ringTree(exact);
     for (const [i, [lon = 0, lat = 0]] of exact.slice(1).entries()) {
       t.true(tree.holds({ lat, lon }));
-      t.true(tree.hasVertexNear({ lat: lat + 0.005, lon: lon - 0.005 }, 0.005));
+      t.true(tree.passesThrough({ lat: lat + 0.0049, lon: lon - 0.0049 }, 0.005));
       const [x = 0, y = 0] = exact[i] as number[];
       if (x === lon || y === lat) t.true(tree.holds({ lat: (y + lat) / 2, lon: (x + lon) / 2 }));
     }
@@ -62,11 +62,21 @@ for (const [what, ring] of [
     );
   });
 
-test('a vertex is near within the reach, its end included, and no further', (t) => {
+test('a ring passes through a square that an edge enters, with a vertex in it or without, and not through one beside it', (t) => {
   const tree = ringTree(boxRing([-97, 35, -96, 36]));
-  t.true(tree.hasVertexNear({ lat: 35.005, lon: -97.005 }, 0.005));
-  t.false(tree.hasVertexNear({ lat: 35.005, lon: -97.005001 }, 0.005));
-  t.false(tree.hasVertexNear({ lat: 35.5, lon: -96.5 }, 0.4));
+  t.true(tree.passesThrough({ lat: 35.001, lon: -97.004 }, 0.005));
+  t.true(tree.passesThrough({ lat: 35.5, lon: -97.004999 }, 0.005));
+  t.false(tree.passesThrough({ lat: 35.5, lon: -97.005 }, 0.005), 'the ring runs along its rim');
+  t.false(tree.passesThrough({ lat: 34.995, lon: -97.005 }, 0.005), 'a corner touches a corner');
+  t.false(tree.passesThrough({ lat: 35.5, lon: -96.5 }, 0.4), 'the ring is around it');
+  const slope = ringTree([
+    [-97, 35],
+    [-96, 36],
+    [-96, 36.5],
+    [-97, 35],
+  ]);
+  t.true(slope.passesThrough({ lat: 35.495, lon: -96.496 }, 0.005));
+  t.false(slope.passesThrough({ lat: 35.495, lon: -96.485 }, 0.005), 'in the box of the edge, beside it');
 });
 
 test('a ring is held as it is judged: a polygon of 20,000 positions holds as many pixels as its area says', (t) => {
