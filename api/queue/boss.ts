@@ -25,6 +25,8 @@ const CLOCK_EVERY_MS = 10_000;
 const PRIORITY_FROM_MS = Date.UTC(2026, 0, 1);
 /** First attempts come before retries, however long those are due. */
 const FIRST_ATTEMPT = 1_000_000_000;
+/** Seconds that count, before and after: a priority is a 32-bit integer, and a clock may stand at 1970. */
+const PRIORITY_WITHIN_S = FIRST_ATTEMPT / 2 - 1;
 
 export interface BossOptions {
   readonly store: Store;
@@ -157,7 +159,8 @@ interface TakenJob {
 
 /** The wait is counted by the server: its clock and ours may differ, and either may be set. */
 function jobOf({ group, tenant = group, retry, payload, due_ms = Date.now() }: NewTask): JobInsert {
-  const later = Math.floor((PRIORITY_FROM_MS - due_ms) / 1000);
+  const later_s = Math.floor((PRIORITY_FROM_MS - due_ms) / 1000);
+  const later = Math.max(-PRIORITY_WITHIN_S, Math.min(PRIORITY_WITHIN_S, later_s));
   return {
     data: { payload },
     group: { id: group },

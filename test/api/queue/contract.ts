@@ -261,6 +261,15 @@ export function queueContract(test: Register): void {
     t.true((diary.runs[2]?.at_ms ?? 0) >= added_ms + lease_ms);
   });
 
+  test('a task that is due by a clock that stands at 1970 is run, and a retry after it', async (t, world) => {
+    const { add, queue } = await openProcess(t, world);
+    await add({ payload: 'retry', due_ms: 0, retry: true }, { payload: 'first attempt', due_ms: 0 });
+    const diary = new Diary();
+    queue.work('write', { ...SETTINGS, at_once: 1 }, diary.note);
+    await diary.until(2);
+    t.deepEqual(diary.payloads, ['first attempt', 'retry']);
+  });
+
   test('a queue that is opened ends the leases of dead processes, and of no live one', async (t, world) => {
     const { add } = await openProcess(t, world);
     const dying = startChild(t, world, 600_000);
