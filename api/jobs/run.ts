@@ -73,7 +73,7 @@ class Stopped extends Error {}
 export async function runJobTask(parts: RunParts, { payload, taken }: Pick<Task, 'payload' | 'taken'>): Promise<void> {
   const { services, settings, log } = parts;
   const { records } = services;
-  const { job_id, data_missed_ms } = JobTask.parse(payload);
+  const { job_id, data_waited_ms = 0 } = JobTask.parse(payload);
   const now_ms = services.now();
   // Only a task that comes again tells that whoever began the job is gone: one more task of a job at work is of no use.
   const left_ms = taken > 1 ? null : now_ms - settings.limit_ms - settings.hang_ms;
@@ -92,7 +92,7 @@ export async function runJobTask(parts: RunParts, { payload, taken }: Pick<Task,
   }
   const unavailable = await dataFault(services);
   if (unavailable !== null) {
-    await waitForData(parts, job, unavailable, data_missed_ms ?? Date.now());
+    await waitForData(parts, job, unavailable, data_waited_ms);
     return;
   }
   const stage = await stageOf(parts, job);
@@ -121,16 +121,16 @@ async function dataFault({ catalog }: Services): Promise<DataUnavailable | null>
  * Lets a job wait for the data root, as for a mount that comes back: that is no attempt. A folder that was made meanwhile would lie
  * under what comes back.
  */
-async function waitForData(parts: RunParts, job: Job, error: DataUnavailable, since_ms: number): Promise<void> {
+async function waitForData(parts: RunParts, job: Job, error: DataUnavailable, waited_ms: number): Promise<void> {
   const { settings, log } = parts;
-  if (Date.now() - since_ms >= settings.data_wait_ms) {
+  if (waited_ms >= settings.data_wait_ms) {
     log.error({ job: job.id, err: error }, 'Jobs:Run:Failed');
     await giveUp(parts, job, reasonOf(error));
     return;
   }
   log.warn({ job: job.id, err: error }, 'Jobs:Data:Awaited');
   const wait_ms = DATA_RETRY_TIMES * settings.retry_wait_ms;
-  await putBack(parts, job, { counted: false, wait_ms, waits: { data_missed_ms: since_ms } });
+  await putBack(parts, job, { counted: false, wait_ms, waits: { data_waited_ms: waited_ms + wait_ms } });
 }
 
 /** Where this attempt makes its file; null when it cannot, and the job has ended or waits again. */

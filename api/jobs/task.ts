@@ -9,8 +9,8 @@ export const JOB_TASK = 'job';
 /** Payload of a task. Several tasks of one job do no harm: the job's row says whether there is anything left to do. */
 export const JobTask = z.object({
   job_id: z.string(),
-  /** Since when the job waits for a data root that is not there, epoch milliseconds of the machine; absent: it does not. */
-  data_missed_ms: z.number().optional(),
+  /** The sum of its waits for a data root that is not there, whatever the clock says; absent: there were none. */
+  data_waited_ms: z.number().optional(),
 });
 export type JobTask = z.infer<typeof JobTask>;
 

@@ -23,15 +23,15 @@ export async function attemptDelivery(
   { url, secrets }: Pick<SigningReceiver, 'url' | 'secrets'>,
   { id, event, body }: Message,
 ): Promise<Outcome> {
-  const started_ms = Date.now();
   const begun_ms = performance.now();
   const headers = {
     'Content-Type': 'application/json',
     'User-Agent': USER_AGENT,
-    ...signatureHeaders({ id, event, body, secrets: [...secrets], at_ms: started_ms }),
+    ...signatureHeaders({ id, event, body, secrets: [...secrets], at_ms: Date.now() }),
   };
   const { status_code, error, error_class, answer, retry_after_ms } = await outlet.post({ url, body, headers });
-  // The clock may be set while a receiver is waited for.
-  const ended_ms = started_ms + Math.round(performance.now() - begun_ms);
-  return { started_ms, ended_ms, status_code, error, error_class, answer, retry_after_ms };
+  // The clock may be set while a receiver is waited for: what follows is due by the clock as it is now.
+  const ended_ms = Date.now();
+  const noted = { started_ms: ended_ms - Math.round(performance.now() - begun_ms), ended_ms };
+  return { ...noted, status_code, error, error_class, answer, retry_after_ms };
 }

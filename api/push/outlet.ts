@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import { createSecureContext, DEFAULT_CIPHERS, getCACertificates, type SecureContext } from 'node:tls';
 import { releaseVersion, SettingsError } from '../config.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
 import { type Networks, networks, type Receiver, readReceiver, refusalOf } from './address.ts';
@@ -119,11 +119,14 @@ async function findReceiver(text: string, resolver: NameResolver, allowed: Netwo
   return reason === null ? { kind: 'found', receiver, addresses } : { kind: 'refused', reason };
 }
 
-/** TLS 1.2 or newer, the usual authorities, and those of a file. */
+/**
+ * TLS 1.2 or newer, the usual authorities, and those of a file. No Diffie-Hellman over finite fields in TLS 1.2: the server chooses
+ * the group there, and one of 10,000 bits stops the event loop for half a second with each handshake.
+ */
 function contextWith(ca_file: string | null): SecureContext {
-  const minVersion = 'TLSv1.2';
-  if (ca_file === null) return createSecureContext({ minVersion });
-  return createSecureContext({ minVersion, ca: [...getCACertificates('default'), ...authoritiesOf(ca_file)] });
+  const common = { minVersion: 'TLSv1.2', ciphers: `${DEFAULT_CIPHERS}:!kDHE` } as const;
+  if (ca_file === null) return createSecureContext(common);
+  return createSecureContext({ ...common, ca: [...getCACertificates('default'), ...authoritiesOf(ca_file)] });
 }
 
 /** The certificates of a PEM file. TLS passes over what is none in silence, and then believes no receiver that it vouches for. */

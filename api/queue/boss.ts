@@ -14,9 +14,10 @@ const KEPT_S = 365 * 24 * 3_600;
 const RETRIES = 2 ** 31 - 1;
 /** Tasks of one statement: far from the time that one may take. */
 const INSERTED_AT_ONCE = 500;
-/** Due jobs that are looked through, and candidates among them, where several tenants have more than fit. */
-const DUE_MAX = 5_000;
+/** Candidates of a look, where several tenants have more than fit. */
 const CANDIDATES_MAX = 1_000;
+/** Whose job it is. */
+const TENANT = `coalesce(singleton_key, group_id, '')`;
 /** How often leases are looked at that are over. */
 const LOOK_EVERY_MS = 250;
 /** How often it is looked whether the clock of the server was put back. */
@@ -25,6 +26,8 @@ const CLOCK_EVERY_MS = 10_000;
 const PRIORITY_FROM_MS = Date.UTC(2026, 0, 1);
 /** First attempts come before retries, however long those are due. */
 const FIRST_ATTEMPT = 1_000_000_000;
+/** Seconds that count, before and after: a priority is a 32-bit integer, and a clock may stand at 1970. */
+const PRIORITY_WITHIN_S = FIRST_ATTEMPT / 2 - 1;
 
 export interface BossOptions {
   readonly store: Store;
@@ -47,6 +50,7 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
   const boss = new PgBoss({ db, schema, migrate: false, supervise: false, schedule: false });
   boss.on('error', troubled);
   await boss.start();
+  await db.executeSql(indexByTenant(schema));
   /** When leases of each name were looked at last, monotonic milliseconds. */
   const looked = new Map<string, number>();
   /** The same of the clock of the server. */
@@ -71,16 +75,26 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
     await db.executeSql(ahead, [name]);
   }
 
-  /** Due jobs of tenants and groups that are not full: some of each tenant, its first attempts and those due longest before others. */
+  /**
+   * Due jobs of tenants and groups that are not full: some of each tenant, its first attempts and those due longest before others.
+   * Tenants are found by skipping from one to the next in an index of ours: the backlog of one is not read through for the others.
+   */
   async function dueJobs(name: string, { full, full_tenants, most }: Room): Promise<readonly Candidate[]> {
-    const due = `with due as (
-        select id, coalesce(group_id, '') as "group", coalesce(singleton_key, group_id, '') as tenant, priority, created_on
-        from ${schema}.job
-        where name = $1 and state < 'active' and not blocked and start_after <= ${schema}.job_now()
-          and coalesce(group_id, '') <> all($2::text[]) and coalesce(singleton_key, group_id, '') <> all($3::text[])
-        order by priority desc, created_on limit ${DUE_MAX}),
-      placed as (select *, row_number() over (partition by tenant order by priority desc, created_on) as place from due)
-      select id, "group", tenant from placed where place <= $4 order by place, priority desc limit ${CANDIDATES_MAX}`;
+    const due = `with recursive waiting (tenant) as (
+        (select ${TENANT} from ${schema}.job where name = $1 and state < 'active' order by ${TENANT} limit 1)
+        union all
+        select (select ${TENANT} from ${schema}.job where name = $1 and state < 'active' and ${TENANT} > waiting.tenant
+          order by ${TENANT} limit 1)
+        from waiting where waiting.tenant is not null)
+      select due.id, due."group", waiting.tenant
+      from waiting cross join lateral (
+        select placed.*, row_number() over (order by priority desc, created_on) as place from (
+          select id, coalesce(group_id, '') as "group", priority, created_on from ${schema}.job
+          where name = $1 and state < 'active' and ${TENANT} = waiting.tenant
+            and not blocked and start_after <= ${schema}.job_now() and coalesce(group_id, '') <> all($2::text[])
+          order by priority desc, created_on limit $4) as placed) as due
+      where waiting.tenant <> all($3::text[])
+      order by due.place, due.priority desc limit ${CANDIDATES_MAX}`;
     const { rows: jobs } = await db.executeSql(due, [name, [...full], [...full_tenants], most]);
     return jobs;
   }
@@ -157,7 +171,8 @@ interface TakenJob {
 
 /** The wait is counted by the server: its clock and ours may differ, and either may be set. */
 function jobOf({ group, tenant = group, retry, payload, due_ms = Date.now() }: NewTask): JobInsert {
-  const later = Math.floor((PRIORITY_FROM_MS - due_ms) / 1000);
+  const later_s = Math.floor((PRIORITY_FROM_MS - due_ms) / 1000);
+  const later = Math.max(-PRIORITY_WITHIN_S, Math.min(PRIORITY_WITHIN_S, later_s));
   return {
     data: { payload },
     group: { id: group },
@@ -165,6 +180,16 @@ function jobOf({ group, tenant = group, retry, payload, due_ms = Date.now() }: N
     startAfter: `${Math.max(0, due_ms - Date.now())} milliseconds`,
     priority: retry ? later : later + FIRST_ATTEMPT,
   };
+}
+
+/** Makes the index that tenants are found in, unless it is there; services that start together make it one after the other. */
+function indexByTenant(schema: string): string {
+  return `do $$ begin
+    perform pg_advisory_xact_lock(hashtext('${schema}.hail_due'));
+    if to_regclass('${schema}.hail_due') is null then
+      create index hail_due on ${schema}.job (name, (${TENANT}), priority desc, created_on) where state < 'active';
+    end if;
+  end $$`;
 }
 
 /** Statements of pg-boss on the connections of the records, which give up a server that does not respond. */

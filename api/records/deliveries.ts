@@ -1,5 +1,6 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { cursorNote, cursorPlace, type Walk } from './cursors.ts';
+import { instant } from './instant.ts';
 import type { CursorNote } from './records.ts';
 import type { Database } from './tables.ts';
 
@@ -10,19 +11,29 @@ type Place = Pick<Delivery, 'created_at' | 'id'>;
 /** Attempts of a receiver that are kept. */
 export const DELIVERIES_KEPT = 100;
 
-/** Notes an attempt, and forgets those of the receiver that are too many. */
-export async function addDelivery(rows: Transaction<Database>, delivery: Delivery): Promise<void> {
+/**
+ * Notes an attempt, and forgets those of the receiver that are too many: the oldest, but first those of the future, which were
+ * noted by a clock that was put back since. `machine_ms`: the machine's clock.
+ */
+export async function addDelivery(
+  rows: Transaction<Database>,
+  delivery: Delivery,
+  machine_ms = Date.now(),
+): Promise<void> {
   await rows.insertInto('deliveries').values(delivery).execute();
-  const last = await newestFirst(rows, delivery.receiver_id)
-    .select(['created_at', 'id'])
-    .offset(DELIVERIES_KEPT)
-    .limit(1)
-    .executeTakeFirst();
-  if (last === undefined) return;
   await rows
     .deleteFrom('deliveries')
-    .where('receiver_id', '=', delivery.receiver_id)
-    .where(({ eb, refTuple, tuple }) => eb(refTuple('created_at', 'id'), '<=', tuple(last.created_at, last.id)))
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('deliveries')
+        .select('id')
+        .where('receiver_id', '=', delivery.receiver_id)
+        .orderBy((of) => of.case().when('created_at', '>', instant(machine_ms)).then(of.lit(1)).else(of.lit(0)).end())
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(DELIVERIES_KEPT)
+        .offset(DELIVERIES_KEPT),
+    )
     .execute();
 }
 

@@ -1,14 +1,21 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** This process, as owner of claims and leases: the last part tells it from an earlier one with the same number. */
-export const OWNER = `${hostname()} ${process.pid} ${randomUUID()}`;
+/**
+ * Names the process table that numbers of processes mean something in: several machines may have one host name, and so may
+ * containers. On Linux the boot and the namespace tell them apart; elsewhere the host name alone stands for the machine.
+ */
+export const PROCESS_TABLE = [hostname(), ...(process.platform === 'linux' ? linuxProcessTable() : [])].join('/');
 
-/** True when the process of an owner is known to have died; processes of other machines are never known to. */
+/** This process, as owner of claims and leases: the last part tells it from an earlier one with the same number. */
+export const OWNER = `${PROCESS_TABLE} ${process.pid} ${randomUUID()}`;
+
+/** True when the process of an owner is known to have died; of another process table, none is known to. */
 export function isDead(owner: string): boolean {
   if (owner === OWNER) return false;
-  const [host, pid = ''] = owner.split(' ');
-  if (host !== hostname() || !/^[1-9]\d*$/.test(pid)) return false;
+  const [table, pid = ''] = owner.split(' ');
+  if (table !== PROCESS_TABLE || !/^[1-9]\d*$/.test(pid)) return false;
   if (Number(pid) === process.pid) return true;
   try {
     process.kill(Number(pid), 0);
@@ -16,4 +23,8 @@ export function isDead(owner: string): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ESRCH';
   }
+}
+
+function linuxProcessTable(): readonly string[] {
+  return [readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(), readlinkSync('/proc/self/ns/pid')];
 }

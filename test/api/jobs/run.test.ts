@@ -3,12 +3,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync,
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import anyTest from 'ava';
 import pino from 'pino';
 import { type Catalog, DataUnavailable } from '../../../api/catalog.ts';
 import { jobFilePath } from '../../../api/jobs/files.ts';
 import { REPORT } from '../../../api/jobs/kinds.ts';
 import { findPolled } from '../../../api/jobs/poll.ts';
 import { type Retention, retention } from '../../../api/jobs/retention.ts';
+import { RUN_DEFAULTS, runJobTask } from '../../../api/jobs/run.ts';
 import { startJobs } from '../../../api/jobs/start.ts';
 import { addJobTask } from '../../../api/jobs/task.ts';
 import { purgeBusiness } from '../../../api/records/businesses.ts';
@@ -482,6 +484,35 @@ test('while the data root is lost, no job makes a folder in its place, and each 
   t.like(await ended(t.context, REPORTS, second, account.key), { status: 'done' });
   t.is((await jobRow(t.context, second)).takes, 1);
   await patient();
+});
+
+anyTest.serial('a clock that is put forward by an hour ends no wait of a job for the data root', async (t) => {
+  const context = await startJobService();
+  t.teardown(context.close);
+  const { services, records } = context;
+  const edition = () => {
+    throw new DataUnavailable('/data', 'has lost what it held');
+  };
+  const losing = { ...services, catalog: { ...services.catalog, edition } };
+  const stop = new AbortController().signal;
+  const parts = { services: losing, makers: smallMakers(), settings: RUN_DEFAULTS, log: SILENT, stop };
+  const id = await accept(context, REPORTS, REPORT_BODY);
+  const runNext = async () => {
+    const task = await records.reader.selectFrom('tasks').select(['id', 'payload']).executeTakeFirstOrThrow();
+    await records.transaction((rows) => rows.deleteFrom('tasks').where('id', '=', task.id).execute());
+    await runJobTask(parts, { payload: JSON.parse(task.payload), taken: 1 });
+  };
+  await runNext();
+  const clock = Date.now;
+  t.teardown(() => {
+    Date.now = clock;
+  });
+  Date.now = () => clock() + 3_600_000;
+  await runNext();
+  t.is((await jobRow(context, id)).status, 'pending');
+  // Its waits alone, 20 minutes of them, end it.
+  for (let waits = 2; waits <= RUN_DEFAULTS.data_wait_ms / 30_000; waits++) await runNext();
+  t.is((await jobRow(context, id)).status, 'failed');
 });
 
 test('a job whose file is lost fails with the first poll that misses it, and is given back once, whoever polls', async (t) => {

@@ -72,6 +72,17 @@ async function listen(t: ExecutionContext, onConnection: (socket: Socket) => voi
   return (server.address() as AddressInfo).port;
 }
 
+/** Cipher suites of TLS 1.2 with ephemeral Diffie-Hellman over finite fields that OpenSSL knows (RFC 5246, 5288, 6655, 7905, 6209). */
+const FINITE_FIELD_SUITES: ReadonlySet<number> = new Set([
+  0x33, 0x39, 0x67, 0x6b, 0x9e, 0x9f, 0xc052, 0xc053, 0xc09e, 0xc09f, 0xc0a2, 0xc0a3, 0xccaa,
+]);
+
+/** Cipher suites that a ClientHello in one TLS record offers: they follow the session id, which follows 43 octets. */
+function suitesOf(record: Buffer): readonly number[] {
+  const from = 44 + record.readUInt8(43);
+  return Array.from({ length: record.readUInt16BE(from) / 2 }, (_, k) => record.readUInt16BE(from + 2 + 2 * k));
+}
+
 test('an event is posted byte by byte as it is, under the name of its receiver', async (t) => {
   const receiver = await startReceiver(t, { names: [HOOKS] });
   const outlet = openTo(t, receiver);
@@ -90,6 +101,24 @@ test('an event is posted byte by byte as it is, under the name of its receiver',
     'content-length': String(Buffer.byteLength(BODY)),
     'x-service-event': 'alert.created',
   });
+});
+
+test('no key exchange is offered whose numbers a receiver chooses: long ones stop the event loop', async (t) => {
+  const hello = Promise.withResolvers<Buffer>();
+  const port = await listen(t, (socket) => {
+    socket.once('data', (record) => {
+      hello.resolve(record);
+      socket.destroy();
+    });
+  });
+  const outlet = open(t, { allow_cidrs: LOCAL });
+  await post(outlet, `https://127.0.0.1:${port}/`);
+  const suites = suitesOf(await hello.promise);
+  t.true(suites.includes(0xc02b), 'ECDHE-ECDSA-AES128-GCM-SHA256');
+  t.deepEqual(
+    suites.filter((suite) => FINITE_FIELD_SUITES.has(suite)),
+    [],
+  );
 });
 
 test('each attempt has a connection of its own', async (t) => {

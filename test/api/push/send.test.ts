@@ -184,6 +184,33 @@ test('events of which no delivery is kept are swept once they are old', async (t
   );
 });
 
+for (const [direction, step_ms] of [
+  ['put forward by an hour', 3_600_000],
+  ['put back by two years', -2 * 365 * 86_400_000],
+] as const)
+  test.serial(`a clock that is ${direction} during an attempt leaves the wait for the next as it is`, async (t) => {
+    const service = await startWebhookService();
+    t.teardown(service.close);
+    const { webhook_id } = await makeWebhook(service);
+    await happen(service, [webhook_id]);
+    const clock = Date.now;
+    t.teardown(() => {
+      Date.now = clock;
+    });
+    service.receivers.answer = () => {
+      Date.now = () => clock() + step_ms;
+      return { status_code: 503, error_class: 'http_status' };
+    };
+    await runTasks(service);
+    const { reader } = service.records;
+    const task = await reader.selectFrom('tasks').select('due_ms').executeTakeFirstOrThrow();
+    const wait_ms = task.due_ms - Date.now();
+    t.true(wait_ms > -60_000 && wait_ms <= 10_000, `waits ${wait_ms} ms`);
+    const [delivery] = await reader.selectFrom('deliveries').selectAll().execute();
+    t.is(Date.parse(delivery?.next_retry_at ?? ''), task.due_ms);
+    t.true((delivery?.duration_ms ?? Number.NaN) < 60_000);
+  });
+
 test('the next attempt is kept in the records with its time, which a restart does not change', async (t) => {
   const service = await startWebhookService();
   t.teardown(service.close);

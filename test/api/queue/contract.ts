@@ -261,6 +261,31 @@ export function queueContract(test: Register): void {
     t.true((diary.runs[2]?.at_ms ?? 0) >= added_ms + lease_ms);
   });
 
+  test('seven thousand tasks of one tenant that have long been due keep no other tenant waiting', async (t, world) => {
+    const { add, queue } = await openProcess(t, world);
+    const due_ms = Date.now() - 3_600_000;
+    const of = (k: number) => ({ payload: k, tenant: 'many', group: `group ${k % 300}`, due_ms });
+    await add(...Array.from({ length: 7_000 }, (_, k) => of(k)));
+    await add({ payload: 'of another', tenant: 'other', group: 'of another' });
+    const { promise: hasRun, resolve } = Promise.withResolvers<void>();
+    let runs = 0;
+    queue.work('write', { at_once: 64, at_once_of_group: 4, lease_ms: 60_000 }, async ({ payload }) => {
+      runs += 1;
+      if (payload === 'of another') resolve();
+    });
+    await hasRun;
+    t.true(runs < 500, `${runs} ran before it`);
+  });
+
+  test('a task that is due by a clock that stands at 1970 is run, and a retry after it', async (t, world) => {
+    const { add, queue } = await openProcess(t, world);
+    await add({ payload: 'retry', due_ms: 0, retry: true }, { payload: 'first attempt', due_ms: 0 });
+    const diary = new Diary();
+    queue.work('write', { ...SETTINGS, at_once: 1 }, diary.note);
+    await diary.until(2);
+    t.deepEqual(diary.payloads, ['first attempt', 'retry']);
+  });
+
   test('a queue that is opened ends the leases of dead processes, and of no live one', async (t, world) => {
     const { add } = await openProcess(t, world);
     const dying = startChild(t, world, 600_000);

@@ -3,6 +3,7 @@ import { alertOrdersSuite, alertsSuite } from './alerts.ts';
 import { areasSuite } from './areas.ts';
 import { backupSuite } from './backup.ts';
 import { chargesSuite } from './charges.ts';
+import { deliverySuite } from './deliveries.ts';
 import { earlierAlertsSuite } from './earlier-alerts.ts';
 import { idempotencySuite } from './idempotency.ts';
 import { integritySuite } from './integrity.ts';
@@ -36,6 +37,7 @@ export function everySuite(test: Register): void {
     jobsSuite,
     earlierAlertsSuite,
     riskScoresSuite,
+    deliverySuite,
   ])
     suite(test);
 }

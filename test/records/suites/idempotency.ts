@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { LEASE_MS, REPLAY_WINDOW_MS, sweepClaims } from '../../../api/records/idempotency.ts';
+import { PROCESS_TABLE } from '../../../api/records/owner.ts';
 import type { ClaimRequest, Records } from '../../../api/records/records.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy } from '../world.ts';
 
@@ -138,11 +139,22 @@ export function idempotencySuite(test: Register): void {
     const records = await world.open();
     const tenant = await makeTenant(records, world, 'acme');
     const token = await claimed(records, request(tenant));
-    const owner = `${hostname()} ${deadProcess()} gone`;
+    const owner = `${PROCESS_TABLE} ${deadProcess()} gone`;
     await records.transaction((rows) => rows.updateTable('idempotency').set({ owner }).execute());
     const second = await claimed(records, request(tenant));
     t.not(second, token);
     t.deepEqual(await records.claim(request(tenant)), { kind: 'in_progress' });
+  });
+
+  test('the claim of a process of another machine with the same host name is not taken over', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    await claimed(records, request(tenant));
+    for (const pid of [deadProcess(), process.pid]) {
+      const owner = `${hostname()}/another-boot ${pid} elsewhere`;
+      await records.transaction((rows) => rows.updateTable('idempotency').set({ owner }).execute());
+      t.deepEqual(await records.claim(request(tenant)), { kind: 'in_progress' });
+    }
   });
 
   test('the claim of a silent process of another machine is taken over when its lease is over', async (t, world) => {
