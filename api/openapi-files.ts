@@ -5,7 +5,7 @@ import { SIGNED_URL_SECONDS } from '../schemas/resources/report-job.ts';
 import { PMTILES_TYPE } from '../schemas/resources/tile-frame.ts';
 import { mediaType } from './http/negotiate.ts';
 import { FILE_KINDS } from './jobs/export-format.ts';
-import { commonHeaders, errors, fixedMessage, headers } from './openapi-parts.ts';
+import { commonHeaders, errors, fixedMessage, headers, WITHOUT_KEY } from './openapi-parts.ts';
 
 /** Group of the operations on files. */
 export const FILES_GROUP = 'Files';
@@ -96,13 +96,7 @@ function operation({
     tags: [FILES_GROUP],
     summary,
     description,
-    security: [],
-    'x-scope': null,
-    'x-feature': null,
-    'x-test-key': true,
-    'x-credits': 0,
-    'x-credits-per': 'call',
-    'x-operation': null,
+    ...WITHOUT_KEY,
     requestParams: params,
     responses: {
       '200': {

@@ -26,6 +26,17 @@ export const HEADERS = {
   Allow: text('Methods that the path takes.'),
   'Retry-After': whole('Seconds until the next request will be admitted.'),
 };
+/** Of an operation that needs no key and costs nothing. */
+export const WITHOUT_KEY = {
+  security: [],
+  'x-scope': null,
+  'x-feature': null,
+  'x-test-key': true,
+  'x-credits': 0,
+  'x-credits-per': 'call',
+  'x-operation': null,
+};
+
 type HeaderName = keyof typeof EARLIER_HEADERS | keyof typeof FILE_HEADERS;
 
 const COMMON_HEADERS = headers([

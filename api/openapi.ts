@@ -28,6 +28,7 @@ import {
   HEADERS,
   headers,
   publishSchema,
+  WITHOUT_KEY,
 } from './openapi-parts.ts';
 import { describedWebhooks } from './openapi-webhooks.ts';
 
@@ -364,13 +365,7 @@ function ownOperation(variant: Endpoint['variant']): ZodOpenApiOperationObject {
     tags: ['Account'],
     summary: 'This description',
     description: 'The interface in OpenAPI 3.1. Free, without a key.',
-    security: [],
-    'x-scope': null,
-    'x-feature': null,
-    'x-test-key': true,
-    'x-credits': 0,
-    'x-credits-per': 'call',
-    'x-operation': null,
+    ...WITHOUT_KEY,
     responses: {
       '200': {
         description: 'The description.',
