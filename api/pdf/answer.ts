@@ -60,8 +60,8 @@ function leadOf(material: ReportMaterial, events: readonly ReportEvent[]): strin
     if (!isOnLattice(verification.location)) return 'No radar data can exist for this location: nothing can be said.';
     if (radar_source === null)
       return `No radar data ${days === 1 ? 'for this storm date' : `for these ${days} storm dates`}: nothing can be said.`;
-    const { dates_without_data, dates_with_unknown_scans, dates_seen_in_part } = verification.radar_gaps;
-    const unseen = dates_without_data.length + dates_seen_in_part.filter(({ share }) => share === 0).length;
+    const { dates_with_unknown_scans, dates_seen_in_part } = verification.radar_gaps;
+    const unseen = unseenDays(material);
     if (unseen === days) return `Radar did not look at the location ${range}: nothing can be said.`;
     const silence = `No hail signal within ${VERIFICATION_RADIUS_MI} miles of the location`;
     if (dates_with_unknown_scans.length > 0 || dates_seen_in_part.some(({ share }) => share > 0))
@@ -76,6 +76,11 @@ function leadOf(material: ReportMaterial, events: readonly ReportEvent[]): strin
   const parts = counts.map(({ verdict, count }) => counted(count, `${verdict} day`));
   const list = parts.length > 1 ? `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}` : parts[0];
   return `${list} ${days === 1 ? range : `among ${days} storm dates`}.`;
+}
+
+/** Storm dates of the range on which no scan saw the location. */
+function unseenDays({ verification: { radar_gaps } }: ReportMaterial): number {
+  return radar_gaps.dates_without_data.length + radar_gaps.dates_seen_in_part.filter(({ share }) => share === 0).length;
 }
 
 function countOf(events: readonly ReportEvent[], verdict: string): number {
@@ -131,10 +136,11 @@ export function awayInWords(distance_m: number): string {
 function silenceOf(material: ReportMaterial): string[] {
   const { verification, radar_source } = material;
   const { detection_word } = verification.detection_quality;
+  const days = daysBetween(verification.date_range.start, verification.date_range.end);
   const within = `within ${VERIFICATION_RADIUS_MI} miles`;
   const weak = detection_word === 'limited' || detection_word === 'fair';
   return [
-    ...(radar_source === null || !isOnLattice(verification.location)
+    ...(radar_source === null || !isOnLattice(verification.location) || unseenDays(material) === days
       ? []
       : [`The radar data that were searched hold no echo of ${sizeInWords(CELL_GROW_MM)} or more ${within}.`]),
     ...(isHeard(material) ? [`The collected feeds hold no report of hail on the ground ${within}.`] : []),
@@ -158,12 +164,16 @@ function unseenOf(material: ReportMaterial): string[] {
     sentences.push(
       `No radar data are published for ${counted(dates_without_data.length, 'storm date')} of the range, and nothing can be said about what radar saw on ${thisOrThese(dates_without_data)}: ${datesInWords(dates_without_data)}.`,
     );
-  if (dates_seen_in_part.length > 0) {
-    const dates = dates_seen_in_part.map(({ date }) => date);
+  const unseen = dates_seen_in_part.filter(({ share }) => share === 0);
+  const in_part = dates_seen_in_part.filter(({ share }) => share > 0);
+  if (unseen.length > 0)
+    sentences.push(
+      `No scan saw the location on ${counted(unseen.length, 'storm date')}, and nothing can be said about what radar would have shown there: ${datesInWords(unseen.map(({ date }) => date))}.`,
+    );
+  if (in_part.length > 0) {
+    const dates = in_part.map(({ date }) => date);
     const list =
-      dates.length > GAPS_TOLD_MAX
-        ? datesInWords(dates)
-        : dates_seen_in_part.map((date) => seenInPartInWords(date)).join(', ');
+      dates.length > GAPS_TOLD_MAX ? datesInWords(dates) : in_part.map((date) => seenInPartInWords(date)).join(', ');
     sentences.push(
       `Radar saw the location only in part on ${counted(dates.length, 'storm date')}, and nothing can be said about the rest of ${thisOrThese(dates)}: ${list}.`,
     );

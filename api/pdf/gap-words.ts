@@ -1,6 +1,6 @@
 import type { DateSeenInPart } from '../../schemas/resources/radar-gaps.ts';
 import type { ReportGaps } from '../../schemas/resources/report-gaps.ts';
-import { clockTime } from './words.ts';
+import { clockTime, counted } from './words.ts';
 
 /** Of more gaps of a date the longest are told. */
 const GAPS_TOLD_MAX = 6;
@@ -20,9 +20,11 @@ export function reportGapsInWords({ date, gaps }: ReportGaps['dates_collected_in
 export function seenInPartInWords({ date, share, until, gaps }: DateSeenInPart): string {
   const clock = (time: string) => clockTime(Date.parse(time), date);
   const length_ms = ({ from, to }: DateSeenInPart['gaps'][number]) => Date.parse(to) - Date.parse(from);
-  const longest = new Set(gaps.toSorted((a, b) => length_ms(b) - length_ms(a)).slice(0, GAPS_TOLD_MAX));
+  // What is over within a minute of the clock would read as from 00:00 to 00:00.
+  const shown = gaps.filter(({ from, to }) => clock(from) !== clock(to));
+  const longest = new Set(shown.toSorted((a, b) => length_ms(b) - length_ms(a)).slice(0, GAPS_TOLD_MAX));
   const told = gaps.filter((gap) => longest.has(gap)).map(({ from, to }) => `${clock(from)} to ${clock(to)}`);
-  const more = gaps.length > told.length ? `, and ${gaps.length - told.length} shorter times` : '';
+  const more = gaps.length > told.length ? `, and ${counted(gaps.length - told.length, 'shorter time')}` : '';
   const running = until === null ? '' : ` up to ${clock(until)} UTC, its newest scan`;
   const nothing = told.length === 0 ? '' : `; nothing from ${told.join(', ')} UTC${more}`;
   return `${date} (${shareInWords(share)} seen${running}${nothing})`;

@@ -159,7 +159,8 @@ function coverageAt(dates: readonly ScanDate[], first: string): RadarCoverage['a
 interface LastScan {
   readonly date: string;
   readonly time_ms: number;
-  readonly seen: boolean;
+  /** The newest that saw the point; null without one. */
+  readonly seen_ms: number | null;
 }
 
 interface SeenOn {
@@ -183,7 +184,7 @@ function seenOn(
   const stretches = held.patches.flatMap((places, part) =>
     places.map((place) => (patches[part] as Patches).stretchOf(place)),
   );
-  const key = `${date} ${isRunning} ${before?.time_ms} ${before?.seen} ${held.inside.map(Number).join('')} ${stretches.join(' ')}`;
+  const key = `${date} ${isRunning} ${before?.time_ms} ${before?.seen_ms} ${held.inside.map(Number).join('')} ${stretches.join(' ')}`;
   const remembered = found.get(scans) ?? new Map<string, SeenOn>();
   found.set(scans, remembered);
   const known = remembered.get(key);
@@ -191,7 +192,7 @@ function seenOn(
   const seen = seenBy(scans, stretches, held.inside);
   const made = {
     coverage: coverageOf({ times: scans.times, seen }, span, before, isRunning),
-    last: { date, time_ms: scans.times[count - 1] as number, seen: seen[count - 1] === 1 },
+    last: { date, time_ms: scans.times[count - 1] as number, seen_ms: scans.times[seen.lastIndexOf(1)] ?? null },
   };
   remembered.set(key, made);
   if (remembered.size > FOUND_KEPT) remembered.delete(remembered.keys().next().value as string);

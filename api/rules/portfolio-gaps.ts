@@ -25,7 +25,9 @@ export async function portfolioGaps(
   const until_ms = anywhere.get(date)?.until_ms ?? null;
   const in_part = [...groups].flatMap(([coverage, ids]) => {
     const [part] = radarGapsOf([], coverage).dates_seen_in_part;
-    return part === undefined || part.gaps.length === 0 ? [] : { share: part.share, gaps: part.gaps, ids };
+    return part === undefined || (part.gaps.length === 0 && part.share > 0)
+      ? []
+      : { share: part.share, gaps: part.gaps, ids };
   });
   const count = (of: typeof in_part) => of.reduce((sum, { ids }) => sum + ids.length, 0);
   return {

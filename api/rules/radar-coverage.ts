@@ -34,13 +34,13 @@ export interface Looks {
 }
 
 /**
- * What scans saw of a place during a span, which is that of a storm date, or of as much of it as has run. `before`: the last scan before
- * the span and whether it saw the place; it stands for the first minutes. Null without one.
+ * What scans saw of a place during a span, which is that of a storm date, or of as much of it as has run. `before`: the last scan of the
+ * date before, which stands for the first minutes where it saw the place, and the last one there that did. Null without one.
  */
 export function coverageOf(
   { times, seen }: Looks,
   { from_ms, to_ms }: Span,
-  before: { readonly time_ms: number; readonly seen: boolean } | null,
+  before: { readonly time_ms: number; readonly seen_ms: number | null } | null,
   isRunning: boolean,
 ): Coverage {
   const gaps: Span[] = [];
@@ -48,7 +48,7 @@ export function coverageOf(
   let seen_ms = 0;
   /** End of what was seen so far, and the scan that was it. */
   let seenUpTo_ms = from_ms;
-  let lastLook_ms = from_ms;
+  let lastLook_ms = before === null ? from_ms : (before.seen_ms ?? Number.NEGATIVE_INFINITY);
   const addGap = (until_ms: number) => {
     if (until_ms <= seenUpTo_ms) return;
     const gap = { from_ms: seenUpTo_ms, to_ms: until_ms };
@@ -64,7 +64,7 @@ export function coverageOf(
     seenUpTo_ms = end_ms;
     lastLook_ms = time_ms;
   };
-  if (before?.seen === true) look(before.time_ms, times[0] ?? to_ms);
+  if (before !== null && before.seen_ms === before.time_ms) look(before.time_ms, times[0] ?? to_ms);
   let uncovered = 0;
   for (let k = 0; k < times.length; k++)
     if (seen[k] === 1) look(times[k] as number, times[k + 1] ?? Number.POSITIVE_INFINITY);

@@ -83,10 +83,21 @@ test('the last scan before a date stands for its first minutes, where it saw the
   const times = every(2, 5, 1440).map(at);
   const seen = times.map(() => 1);
   const share = (before: Parameters<typeof coverageOf>[2]) => coverageOf({ times, seen }, DAY, before, false).share;
-  t.is(share({ time_ms: at(-3), seen: true }), 1);
-  t.is(share({ time_ms: at(-7), seen: true }), 1438 / 1440);
-  for (const before of [null, { time_ms: at(-3), seen: false }, { time_ms: at(-20), seen: true }])
+  t.is(share({ time_ms: at(-3), seen_ms: at(-3) }), 1);
+  t.is(share({ time_ms: at(-7), seen_ms: at(-7) }), 1438 / 1440);
+  for (const before of [null, { time_ms: at(-3), seen_ms: at(-5) }, { time_ms: at(-20), seen_ms: at(-20) }])
     t.is(share(before), 1435 / 1440);
+});
+
+test('a gap that begins on the date before is as long as both parts together, however short its part of the date is', (t) => {
+  const times = every(2, 8).map(at);
+  const looks = { times, seen: times.map(() => 1) };
+  const part = (time_ms: number, seen_ms: number | null) =>
+    clocks(partOf(coverageOf(looks, DAY, { time_ms, seen_ms }, false)));
+  t.deepEqual(part(at(-18), at(-18)), ['00:00-00:08']);
+  t.deepEqual(part(at(-2), at(-18)), ['00:00-00:08']);
+  t.is(part(at(-2), at(-2)), undefined);
+  t.deepEqual(part(at(-2), null), ['00:00-00:08']);
 });
 
 test('shares and gaps fill the date together, whatever the scans', (t) => {
