@@ -17,7 +17,10 @@ const label = (description: string) =>
     .string()
     .refine((text) => !/\p{Cc}/u.test(text), 'holds a control character, expected plain text')
     .trim()
-    .refine((text) => [...text].length <= REPORT_LABEL_MAX, `is too long, expected at most ${REPORT_LABEL_MAX} characters`)
+    .refine(
+      (text) => [...text].length <= REPORT_LABEL_MAX,
+      `is too long, expected at most ${REPORT_LABEL_MAX} characters`,
+    )
     .optional()
     .meta({
       description: `${description} Printed on the report as given; no part of the finding nor of its hash. No control characters; blank counts as absent.`,
