@@ -14,6 +14,7 @@ import { Head, headOf } from '../schemas/head.ts';
 import { layout } from '../schemas/layout.ts';
 import {
   Current,
+  DAILY,
   ingestedAt,
   MANIFEST_VERSION,
   Manifest,
@@ -281,6 +282,8 @@ async function readCurrent(store: Store): Promise<Current | null> {
 async function requireFolders(store: Store, current: Current | null, heads: readonly Head[]): Promise<void> {
   const folders = new Set(heads.flatMap(({ files }) => files.map(({ path }) => path.split('/', 2).join('/'))));
   if (heads.some(({ scans }) => scans.count > 0)) folders.add(layout.allScanTiles);
+  if (heads.some(({ scans, table_commits }) => scans.count > 0 && table_commits[DAILY] !== undefined))
+    folders.add(layout.allDailyTiles);
   if (heads.some(({ reflectivity_archives }) => reflectivity_archives !== undefined)) folders.add(layout.reflectivity);
   if (current !== null) folders.add(layout.live);
   const missing = new Set<string>();

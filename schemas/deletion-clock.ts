@@ -73,6 +73,11 @@ export function isDoubted({ trusted_ms, wall_ms }: DeletionClock): boolean {
   return wall_ms - trusted_ms > LONGEST_GAP_MS;
 }
 
+/** The instant it is as far as is known, where the machine's clock says `wall_ms`: what is vouched for while that is not believed. */
+export function believedTime(clock: DeletionClock, wall_ms: number): number {
+  return isDoubted({ ...clock, wall_ms }) ? clock.trusted_ms : wall_ms;
+}
+
 /** What may be deleted now, epoch milliseconds, null: nothing; and the clock after that was asked. */
 export interface DueForDeletion {
   readonly clock: DeletionClock;

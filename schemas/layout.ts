@@ -38,6 +38,7 @@ export const layout = {
   scanTiles: (date: string) => `tiles/scan/date=${date}`,
   reflectivity: 'tiles/reflectivity',
   reflectivityTiles: (date: string) => `tiles/reflectivity/date=${date}`,
+  allDailyTiles: 'tiles/daily',
   dailyTiles: (date: string) => `tiles/daily/date=${date}`,
   stateDate: (date: string) => `state/date=${date}`,
   /** Folder of the manifests of a partition: a storm date, `month-YYYY-MM`, `collection-…`, or `undated`. */

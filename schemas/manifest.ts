@@ -4,6 +4,9 @@ import { MixedProvenance, Provenance } from './provenance.ts';
 /** Version of the shapes in this file; readers refuse a newer one. */
 export const MANIFEST_VERSION = 1;
 
+/** Entry of `table_commits`: the commit that last drew what follows from the whole date, its daily archive among it. */
+export const DAILY = 'daily';
+
 /** Entry of a list's table commits: the commit that last added or dropped an archive of reflectivity. */
 export const REFLECTIVITY = 'reflectivity';
 

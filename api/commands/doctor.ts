@@ -6,6 +6,7 @@ import { isDoubted } from '../../schemas/deletion-clock.ts';
 import { layout } from '../../schemas/layout.ts';
 import { Current } from '../../schemas/manifest.ts';
 import { foreignFolders } from '../../schemas/one-file-system.ts';
+import { openCatalog } from '../catalog.ts';
 import type { Config } from '../config.ts';
 import { sizeFault } from '../jobs/files.ts';
 import { OVERDUE_MS } from '../push/recover.ts';
@@ -19,6 +20,7 @@ import { orphans, planFaults, scopeFaults, tagFaults } from '../records/integrit
 import { expiredJobs, filedJobs, pendingSince } from '../records/jobs.ts';
 import { overduePushes } from '../records/pushes.ts';
 import type { Records } from '../records/records.ts';
+import { rememberedRoot } from '../records/remembered-root.ts';
 import { KEY_FILE_MODE, masterKeyFault, masterKeyPath } from '../records/secrets.ts';
 import { isDamage } from '../records/troubles.ts';
 import { verifyLedger } from '../records/verify.ts';
@@ -37,7 +39,7 @@ interface Finding {
 const STALE_AFTER_MS = 10 * 60_000;
 
 /** What the command needs of the settings. */
-export type DoctorConfig = RecordsConfig & Pick<Config, 'master_keys'>;
+export type DoctorConfig = RecordsConfig & Pick<Config, 'master_keys' | 'storm_day_start_hour'>;
 
 /** `hail-api doctor`: every invariant that can be checked while the server runs. */
 export function doctorCommand(config: () => DoctorConfig): Command {
@@ -129,6 +131,7 @@ async function inRecords(config: DoctorConfig): Promise<readonly Finding[]> {
         ...(await jobs(records, config)),
         await deletions(records),
         await masterKey(records, config),
+        await published(records, config),
       ];
     });
   } catch (error) {
@@ -214,7 +217,6 @@ async function leases({ reader }: Records): Promise<Finding> {
 
 const LEASE_PASSES_MS = 60_000;
 
-/** While the service runs, jobs end within minutes; what was made has its file, which backups of the records do not hold. */
 /** Which reports and exports are marked for deletion, and whether the clock is believed that they go by. */
 async function deletions({ reader }: Records): Promise<Finding> {
   const check = 'deletions';
@@ -240,6 +242,7 @@ async function deletions({ reader }: Records): Promise<Finding> {
   };
 }
 
+/** While the service runs, jobs end within minutes; what was made has its file, which backups of the records do not hold. */
 async function jobs({ reader }: Records, { data_root, now }: DoctorConfig): Promise<readonly Finding[]> {
   const stuck = await pendingSince(reader, now() - JOB_PASSES_MS);
   const lost: string[] = [];
@@ -287,6 +290,16 @@ function fileModes({ data_root, database_url }: RecordsConfig): readonly Finding
       ];
     },
   );
+}
+
+/** Whether the service can answer from what is published, as it tells by `/readyz`. */
+async function published({ reader }: Records, { data_root, storm_day_start_hour }: DoctorConfig): Promise<Finding> {
+  const memory = { recall: () => rememberedRoot(reader), remember: async () => true };
+  const catalog = await openCatalog(data_root, storm_day_start_hour, memory);
+  const failure = catalog.failure();
+  const dates = failure === null ? catalog.edition().dates.length : 0;
+  await catalog.close();
+  return listed('published', failure === null ? [] : [failure], `${counted(dates, 'storm date')} can be read`);
 }
 
 /** What the pipeline leaves in a data root that it has published to. */

@@ -14,8 +14,8 @@ export interface Connections {
   /** The request that is being answered on a connection; null: none is. */
   readonly currentOf: (socket: Socket) => Turn | null;
   /**
-   * Takes the connections that wait in the listen queue, which would be reset with the listener, and no more; lets every
-   * connection end, and resolves when all have. Answers say `Connection: close` from now on, so that no request is sent into a
+   * Takes the connections that wait in the listen queue, which would be reset with the listener, and no more: nothing is begun
+   * meanwhile, so that they are taken faster than they come. Lets every connection end, and resolves when all have. Answers say `Connection: close` from now on, so that no request is sent into a
    * connection that is being closed; one that is idle is kept as long as its last answer promised (`keepAliveTimeout`). What is
    * left after `longest_ms` is cut.
    */
@@ -44,6 +44,8 @@ interface Line {
 export function serveInTurn(server: Server, handle: RequestListener): Connections {
   const lines = new Map<Socket, Line>();
   let draining = false;
+  /** Turns that begin once the listener is closed; null: they begin at once. */
+  let held: Turn[] | null = null;
 
   const begin = (socket: Socket, line: Line, turn: Turn) => {
     const { request, response } = turn;
@@ -51,7 +53,13 @@ export function serveInTurn(server: Server, handle: RequestListener): Connection
     line.last_target = request.url ?? null;
     if (draining && line.waiting.length === 0) response.shouldKeepAlive = false;
     response.once('close', () => next(socket, line));
-    handle(request, response);
+    if (held === null) handle(request, response);
+    else held.push(turn);
+  };
+  const release = () => {
+    const turns = held ?? [];
+    held = null;
+    for (const { request, response } of turns) if (!response.closed) handle(request, response);
   };
   const next = (socket: Socket, line: Line) => {
     line.current = null;
@@ -104,11 +112,13 @@ export function serveInTurn(server: Server, handle: RequestListener): Connection
       draining = true;
       for (const { current, waiting } of lines.values())
         if (current !== null && waiting.length === 0) current.response.shouldKeepAlive = false;
+      held = [];
       await listenQueueIsEmpty(server, Math.min(ACCEPTING_MS, longest_ms));
       // Not the method of the HTTP server: that closes connections between two requests, and one of those is often on its way.
       const closed = new Promise<void>((resolve) => {
         TcpServer.prototype.close.call(server, () => resolve());
       });
+      release();
       // No answer promised anything to connections without a request so far; they are kept as long as the others.
       const unused = setTimeout(() => {
         for (const socket of lines.keys()) if (socket.bytesRead === 0) socket.destroy();

@@ -5,7 +5,7 @@ import { countJobs, deleteJob, expiredJobs, filedAmong, type Job, pendingSince }
 import type { Services } from '../services.ts';
 import { listFiles, listStages, partsOfName, removeFile } from './files.ts';
 import { KINDS } from './kinds.ts';
-import { addJobTask } from './task.ts';
+import { addJobTask, JOB_TASK, JobTask } from './task.ts';
 
 /** Far longer than any attempt takes: what is seen unchanged for so long was left by a process that died. */
 const STAGE_LEFT_MS = 7_200_000;
@@ -135,9 +135,12 @@ async function deleteStages(
   return seen;
 }
 
-/** Tasks anew for jobs that wait for long: one too many does no harm. */
+/** Tasks anew for jobs that wait for long and have none: one more would end the wait after a failure. */
 async function queueAgain({ records, queue, now }: Services, log: Logger): Promise<void> {
-  const stuck = await pendingSince(records.reader, now() - STUCK_MS);
+  const waiting = await pendingSince(records.reader, now() - STUCK_MS);
+  if (waiting.length === 0) return;
+  const queued = new Set((await queue.payloads(JOB_TASK)).map((payload) => JobTask.parse(payload).job_id));
+  const stuck = waiting.filter(({ id }) => !queued.has(id));
   if (stuck.length === 0) return;
   await records.transaction(async (rows) => {
     for (const job of stuck) await addJobTask(rows, queue, job);

@@ -141,6 +141,11 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
         }),
       );
     },
+    payloads: async (name) => {
+      const waiting = `select data from ${schema}.job where name = $1 and state <= 'active'`;
+      const { rows: jobs } = await db.executeSql(waiting, [name]);
+      return jobs.map(({ data }: Pick<TakenJob, 'data'>) => data.payload);
+    },
     endLeasesOfDead: async () => {
       for (const name of names) {
         const active = `select id, retry_count as "retryCount", output->>'owner' as owner from ${schema}.job

@@ -48,6 +48,8 @@ export interface WorkSettings {
 export interface Queue {
   /** Adds tasks in the transaction that causes them: they are there when it is committed. */
   readonly add: (rows: Transaction<Database>, ...tasks: readonly NewTask[]) => Promise<void>;
+  /** What the tasks of a name are about that wait or are under way. */
+  readonly payloads: (name: string) => Promise<readonly unknown[]>;
   /**
    * Hands the tasks of a name to a handler until the function returned is called, which waits for those under way. A tenant has
    * at most as many tasks under way as there are free slots; of its tasks the longest due comes first, and retries come last.

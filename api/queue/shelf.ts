@@ -31,6 +31,7 @@ export interface Shelf {
   readonly exchange: (name: string, done: readonly Held[], room: Room) => Promise<readonly Held[]>;
   /** Lets tasks belong to who took them for a lease more, counted from now, where they still do. */
   readonly prolong: (name: string, held: readonly Held[], lease_ms: number) => Promise<void>;
+  readonly payloads: Queue['payloads'];
   /** Ends the leases of processes of this machine that have died. */
   readonly endLeasesOfDead: () => Promise<void>;
   readonly close: () => Promise<void>;

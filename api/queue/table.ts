@@ -74,6 +74,10 @@ export function tableShelf({ writer, reader }: Store, machine_ms: () => number =
             .execute();
       });
     },
+    payloads: async (name) => {
+      const tasks = await reader.selectFrom('tasks').select('payload').where('name', '=', name).execute();
+      return tasks.map(({ payload }) => JSON.parse(payload));
+    },
     endLeasesOfDead: async () => {
       const leased = await reader
         .selectFrom('tasks')

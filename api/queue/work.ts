@@ -49,6 +49,7 @@ export function queueOver(shelf: Shelf, reports: QueueReports): Queue {
       await shelf.add(rows, ...tasks);
       for (const { name, due_ms } of tasks) if (due_ms !== undefined) wakeAt(name, due_ms);
     },
+    payloads: shelf.payloads,
     work: (name, settings, handler) => {
       const working = new Working(shelf, reports, name, settings, handler);
       const others = workings.get(name) ?? new Set();

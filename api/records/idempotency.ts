@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ExpressionBuilder, Kysely, Selectable, Transaction } from 'kysely';
+import { believedTime } from '../../schemas/deletion-clock.ts';
 import type { Store } from './database.ts';
+import { readClock } from './deletions.ts';
 import { CommitFailed } from './failures.ts';
 import { isDead, OWNER } from './owner.ts';
 import type { Claim, ClaimRequest, StoredAnswer } from './records.ts';
@@ -39,7 +41,7 @@ export async function claimKey(
 
   const held = await rows.selectFrom('idempotency').selectAll().where(sameKey(request)).executeTakeFirst();
   if (held === undefined) return { kind: 'in_progress' };
-  const assessed = assessClaim(held, request, clocks);
+  const assessed = (await isOver(rows, held, clocks.now())) ? 'free' : assessClaim(held, request, clocks.machine());
   if (assessed !== 'free') return assessed;
   const taken = await rows
     .updateTable('idempotency')
@@ -93,13 +95,24 @@ export async function abandonedClaims(
   return pending.filter((claim) => isAbandoned(claim, machine_ms));
 }
 
+/** True for a claim whose window is over. A clock that was set wrong ends none: the request would be run and charged twice. */
+async function isOver(
+  rows: Kysely<Database>,
+  { created_at }: Pick<Selectable<Database['idempotency']>, 'created_at'>,
+  now_ms: number,
+): Promise<boolean> {
+  const over_ms = Date.parse(created_at) + REPLAY_WINDOW_MS;
+  if (over_ms > now_ms) return false;
+  const clock = await readClock(rows);
+  return clock === null || over_ms <= believedTime(clock, now_ms);
+}
+
 function assessClaim(
   held: Selectable<Database['idempotency']>,
   request: ClaimRequest,
-  { now, machine }: Clocks,
+  machine_ms: number,
 ): Claim | 'free' {
-  if (Date.parse(held.created_at) + REPLAY_WINDOW_MS <= now()) return 'free';
-  if (held.state === 'pending') return isAbandoned(held, machine()) ? 'free' : { kind: 'in_progress' };
+  if (held.state === 'pending') return isAbandoned(held, machine_ms) ? 'free' : { kind: 'in_progress' };
   const { status, type, body } = held;
   if (status === null || type === null || body === null) throw new TypeError('a finished claim has no answer');
   if (held.fingerprint === request.fingerprint) return { kind: 'replay', answer: { status, type, body } };

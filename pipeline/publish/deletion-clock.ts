@@ -2,7 +2,6 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ClockLook, DeletionClock, lookAtClock } from '../../schemas/deletion-clock.ts';
 import { layout } from '../../schemas/layout.ts';
-import { PipelineError } from '../error.ts';
 import { isMissing, readIfPresent, replaceFile } from '../files.ts';
 import type { DateHead } from './dates.ts';
 import { newestScan } from './live-window.ts';
@@ -32,15 +31,13 @@ export async function keepRootClock(dataRoot: string, clock: DeletionClock): Pro
   await replaceFile(join(dataRoot, layout.deletions), `${JSON.stringify(clock)}\n`);
 }
 
+/** The clock as the last sweep left it; null where there is none, or it cannot be read: one made anew deletes nothing for a day. */
 async function readClock(dataRoot: string): Promise<DeletionClock | null> {
-  const path = join(dataRoot, layout.deletions);
-  const text = await readIfPresent(path);
+  const text = await readIfPresent(join(dataRoot, layout.deletions));
   if (text === null) return null;
   try {
     return DeletionClock.parse(JSON.parse(text));
-  } catch (cause) {
-    throw new PipelineError('sweep', path, 'is not what a pipeline writes, expected its clock; remove the file', {
-      cause,
-    });
+  } catch {
+    return null;
   }
 }

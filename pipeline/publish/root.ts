@@ -7,7 +7,14 @@ import { dueForDeletion, markForDeletion, vouchedTime } from '../../schemas/dele
 import type { Head } from '../../schemas/head.ts';
 import { newId } from '../../schemas/ids.ts';
 import { layout } from '../../schemas/layout.ts';
-import { ingestedAt, MANIFEST_VERSION, type Manifest, REFLECTIVITY, type RootName } from '../../schemas/manifest.ts';
+import {
+  DAILY,
+  ingestedAt,
+  MANIFEST_VERSION,
+  type Manifest,
+  REFLECTIVITY,
+  type RootName,
+} from '../../schemas/manifest.ts';
 import { foreignFolders } from '../../schemas/one-file-system.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { type DayMax, dayMax } from '../../schemas/tables/day-max.ts';
@@ -469,9 +476,6 @@ function withoutScores(edit: Edit): Edit {
     changed_tables: [...edit.changed_tables, scores.name],
   };
 }
-
-/** Entry of a manifest's table commits: the commit that last drew what follows from the whole date. */
-const DAILY = 'daily';
 
 /** True when scans were published since the tiers, the event day and the daily archive of a date were drawn. */
 export function isDerivationDue({ table_commits }: Pick<Manifest, 'table_commits'>): boolean {

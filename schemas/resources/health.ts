@@ -21,7 +21,11 @@ export const Health = z
           source: Provenance.nullable().meta({ description: 'Kind of the newest data.' }),
           last_scan_at: time('Observation time of the newest scan.'),
           lag_seconds: seconds('Age of the newest scan.'),
-          stale: z.boolean().meta({ description: 'No scan for ten minutes, or none at all.' }),
+          stale: z
+            .boolean()
+            .meta({
+              description: 'No scan for ten minutes, none at all, or the newest lies ten minutes ahead of the clock.',
+            }),
           sources: z
             .array(
               z.object({

@@ -159,6 +159,7 @@ for (const [lost, named] of [
   ['tiles', ['tiles']],
   ['tables/detections', ['tables/detections']],
   ['tiles/scan', ['tiles/scan']],
+  ['tiles/daily', ['tiles/daily']],
   ['live', ['live']],
 ] as const)
   test(`a root without ${lost} has no edition, names it, and has one again once it is back`, async (t) => {

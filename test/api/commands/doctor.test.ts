@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import {
   chmodSync,
   closeSync,
+  cpSync,
   existsSync,
   mkdirSync,
   openSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -18,6 +20,7 @@ import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { openRecords } from '../../../api/records/open.ts';
 import { hasTwoDevices, onOtherDevice } from '../../support/data/other-device.ts';
+import { midnight, publishedRoot } from '../../support/data/world.ts';
 import { type Operator, operator } from './run.ts';
 
 /** Records with a business, a key, a charge of 15 credits and a location; returns their file. */
@@ -191,6 +194,21 @@ test.serial('doctor finds that a data root that was used has lost its lists or i
     t.is(code, 5);
     t.regex(out, new RegExp(`fault {2}data root: \\S+/${lost} is missing, and the data root has been used`));
     mkdirSync(it.path(lost));
+  }
+});
+
+test.serial('doctor finds what keeps the service from being ready: a part of the published data is gone', async (t) => {
+  const it = operator(t);
+  await used(it);
+  cpSync(await publishedRoot(t, (await midnight()).slice(0, 2)), it.config.data_root, { recursive: true });
+  const { out } = await it.run('doctor');
+  t.regex(out, /ok {5}published: 1 storm date can be read/);
+  for (const lost of ['tiles', 'tiles/scan', 'tables/detections', 'live', 'current.json']) {
+    renameSync(it.path(lost), it.path('away'));
+    const { code, out } = await it.run('doctor');
+    t.is(code, 5);
+    t.regex(out, new RegExp(`fault {2}published: data root: ${lost} is missing, and `));
+    renameSync(it.path('away'), it.path(lost));
   }
 });
 

@@ -67,7 +67,8 @@ async function serveHere(
 /** Sends what a printed curl line would send. */
 async function curl(line: string): Promise<Response> {
   const [, key, url] = /-H "Authorization: Bearer ([^"]+)" '([^']+)'/.exec(line) ?? [];
-  return fetch(url as string, { headers: { Authorization: `Bearer ${key}` } });
+  // A kept connection may have ended while the loop of this process stood still.
+  return fetch(url as string, { headers: { Authorization: `Bearer ${key}`, Connection: 'close' } });
 }
 
 async function stop({ child }: Served, signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {

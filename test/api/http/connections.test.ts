@@ -247,9 +247,13 @@ const CLIENTS = `
     socket.once('end', () => end(/^HTTP.1.1 200 .*connection: close/is.test(text) ? 'answered' : 'cut'));
   }`;
 
-test('connections that wait in the listen queue when the server is told to stop are answered', async (t) => {
+test('connections that wait in the listen queue when the server is told to stop are all taken before one is answered', async (t) => {
   const server = createServer();
-  const connections = serveInTurn(server, (_, response) => void response.end('<ok>'));
+  const begunWhileListening: boolean[] = [];
+  const connections = serveInTurn(server, (_, response) => {
+    begunWhileListening.push(server.listening);
+    response.end('<ok>');
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const log = join(await mkdtemp(join(tmpdir(), 'hail-')), 'ends');
@@ -264,4 +268,5 @@ test('connections that wait in the listen queue when the server is told to stop 
   await ended;
   const [, ends = '[]'] = readFileSync(log, 'utf8').split('\n');
   t.deepEqual(JSON.parse(ends), Array(WAITING).fill('answered'));
+  t.deepEqual(begunWhileListening, Array(WAITING).fill(false));
 });

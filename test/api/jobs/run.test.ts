@@ -555,6 +555,17 @@ test('a job that lost its task, as one of a restored backup, is queued again', a
   t.like(await ended(t.context, REPORTS, id), { status: 'done' });
 });
 
+test('a job that waits after a failure for long keeps its wait, and gets no second task', async (t) => {
+  const { services, records, clock } = t.context;
+  const id = await accept(t.context, REPORTS, REPORT_BODY);
+  const due_ms = Date.now() + 3_000_000;
+  await records.transaction((rows) => rows.updateTable('tasks').set({ due_ms }).execute());
+  clock.ms += 3_600_001;
+  await retention(services, SILENT).sweep(Date.now());
+  const tasks = await records.reader.selectFrom('tasks').select(['payload', 'due_ms']).execute();
+  t.deepEqual(tasks, [{ payload: JSON.stringify({ job_id: id }), due_ms }]);
+});
+
 test('a job whose business is purged while it is made leaves no file and no row', async (t) => {
   const account = await openAccount(t.context);
   const { promise: released, resolve: release } = Promise.withResolvers<void>();

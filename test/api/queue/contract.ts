@@ -24,6 +24,24 @@ export function queueContract(test: Register): void {
     t.like(diary.runs[0], { group: 'some group', taken: 1 });
   });
 
+  test('what tasks are about is known while they wait and while they run, and of no other name', async (t, world) => {
+    const { add, queue } = await openProcess(t, world);
+    const begun = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<void>();
+    await add({ payload: 'at work' }, { name: 'rest', payload: 'not asked for' });
+    const stop = queue.work('write', SETTINGS, () => {
+      begun.resolve();
+      return end.promise;
+    });
+    queue.wake('write');
+    await begun.promise;
+    await add({ payload: { of: 'later' }, due_ms: Date.now() + 3_600_000 });
+    t.deepEqual(new Set(await queue.payloads('write')), new Set(['at work', { of: 'later' }]));
+    end.resolve();
+    await stop();
+    t.deepEqual(await queue.payloads('write'), [{ of: 'later' }]);
+  });
+
   test('a task of a transaction that was rolled back never runs', async (t, world) => {
     const { records, add, queue } = await openProcess(t, world);
     const diary = new Diary();

@@ -40,6 +40,12 @@ test('a scan from a clock ahead of ours has no negative lag', (t) => {
   t.is(ingestHealth(SCANS, SCAN_MS - 5000).lag_seconds, 0);
 });
 
+test('a scan that lies more than ten minutes ahead of the clock is not taken for fresh', (t) => {
+  t.is(ingestHealth(SCANS, SCAN_MS - 600_000).status, 'ok');
+  const ahead = ingestHealth(SCANS, SCAN_MS - 601_000);
+  t.deepEqual([ahead.status, ahead.stale, ahead.lag_seconds], ['degraded', true, 0]);
+});
+
 test('a companion feed that stopped shows with its own lag, while the scans are fresh', (t) => {
   const feeds = new Map([
     ['VIL', SCAN_MS - 3_600_000],

@@ -69,6 +69,20 @@ test('the companions that the first scans of a date take from before midnight st
   t.false(names.some((name) => name.includes('MRMS_MESH_')));
 });
 
+test('a clock of the sweep that cannot be read is made anew: no file goes for a day, and no run fails', async (t) => {
+  const root = await scratch(t);
+  await publish(root, await midnight(), { now_ms: MONTH_LATER_MS });
+  const before = await rawOf(root);
+  await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: open }) => {
+    await sweepFor(open, 10, 10);
+    for (const text of ['', '{"trusted_ms":', '{}']) {
+      await fs.writeFile(join(root, layout.deletions), text);
+      await open.sweep(Date.now() + 30 * DAY_MS, 10);
+    }
+  });
+  t.deepEqual(await rawOf(root), before);
+});
+
 test('a clock that is years ahead, in this process or from its start on, deletes no raw file', async (t) => {
   const root = await scratch(t);
   await publish(root, await midnight(), { now_ms: MONTH_LATER_MS });

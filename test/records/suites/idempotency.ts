@@ -48,6 +48,25 @@ export function idempotencySuite(test: Register): void {
     t.is(await usedBy(records, tenant), 10);
   });
 
+  test('a clock that is years ahead runs no request a second time', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    const token = await claimed(records, request(tenant));
+    const charge = chargeOf(tenant, 10, world);
+    await records.write(tenant.caller.business_id, charge, token, world.now_ms, async () => ANSWER);
+    const clock = { trusted_ms: world.now_ms, passed_ms: 0, wall_ms: world.now_ms, marks: {} };
+    const row = {
+      name: 'deletion clock',
+      value: JSON.stringify(clock),
+      noted_at: new Date(world.now_ms).toISOString(),
+    };
+    await records.transaction((rows) => rows.insertInto('settings').values(row).execute());
+    world.now_ms += 2 * 365 * REPLAY_WINDOW_MS;
+    t.deepEqual(await records.claim(request(tenant)), { kind: 'replay', answer: ANSWER });
+    world.now_ms -= 729 * REPLAY_WINDOW_MS;
+    t.is((await records.claim(request(tenant))).kind, 'claimed');
+  });
+
   test('an idempotency key is stored as its digest alone, for a client may have put a secret there', async (t, world) => {
     const records = await world.open();
     const tenant = await makeTenant(records, world, 'acme');
