@@ -21,11 +21,9 @@ export const Health = z
           source: Provenance.nullable().meta({ description: 'Kind of the newest data.' }),
           last_scan_at: time('Observation time of the newest scan.'),
           lag_seconds: seconds('Age of the newest scan.'),
-          stale: z
-            .boolean()
-            .meta({
-              description: 'No scan for ten minutes, none at all, or the newest lies ten minutes ahead of the clock.',
-            }),
+          stale: z.boolean().meta({
+            description: 'No scan for ten minutes, none at all, or the newest lies ten minutes ahead of the clock.',
+          }),
           sources: z
             .array(
               z.object({
