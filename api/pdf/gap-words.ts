@@ -17,14 +17,14 @@ export function reportGapsInWords({ date, gaps }: ReportGaps['dates_collected_in
 }
 
 /** `2026-05-01 (92.4 % seen; nothing from 09:08 to 10:58 UTC)`; of a date that still runs up to when it counts, too. */
-export function seenInPartInWords({ date, share, until, gaps }: DateSeenInPart): string {
+export function seenInPartInWords({ date, share, until, gap_count, gaps }: DateSeenInPart): string {
   const clock = (time: string) => clockTime(Date.parse(time), date);
   const length_ms = ({ from, to }: DateSeenInPart['gaps'][number]) => Date.parse(to) - Date.parse(from);
   // What is over within a minute of the clock would read as from 00:00 to 00:00.
   const shown = gaps.filter(({ from, to }) => clock(from) !== clock(to));
   const longest = new Set(shown.toSorted((a, b) => length_ms(b) - length_ms(a)).slice(0, GAPS_TOLD_MAX));
   const told = gaps.filter((gap) => longest.has(gap)).map(({ from, to }) => `${clock(from)} to ${clock(to)}`);
-  const more = gaps.length > told.length ? `, and ${counted(gaps.length - told.length, 'shorter time')}` : '';
+  const more = gap_count > told.length ? `, and ${counted(gap_count - told.length, 'shorter time')}` : '';
   const running = until === null ? '' : ` up to ${clock(until)} UTC, its newest scan`;
   const nothing = told.length === 0 ? '' : `; nothing from ${told.join(', ')} UTC${more}`;
   return `${date} (${shareInWords(share)} seen${running}${nothing})`;

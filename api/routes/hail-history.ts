@@ -74,7 +74,9 @@ export const hailHistory = readEndpoint({
       radar_gaps: {
         dates_without_data: [],
         dates_with_unknown_scans: [],
-        dates_seen_in_part: [{ date: '2026-05-03', share: 0.999, until: '2026-05-03T17:40:36Z', gaps: [] }],
+        dates_seen_in_part: [
+          { date: '2026-05-03', share: 0.999, until: '2026-05-03T17:40:36Z', gap_count: 0, gaps: [] },
+        ],
         coverage: [
           { date: '2026-05-01', share: 1 },
           { date: '2026-05-02', share: 1 },

@@ -60,6 +60,7 @@ const EXAMPLE: Verification = {
         date: '2026-05-01',
         share: 0.924,
         until: null,
+        gap_count: 1,
         gaps: [{ from: '2026-05-01T09:08:39Z', to: '2026-05-01T10:58:37Z' }],
       },
     ],

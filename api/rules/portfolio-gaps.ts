@@ -27,7 +27,7 @@ export async function portfolioGaps(
     const [part] = radarGapsOf([], coverage).dates_seen_in_part;
     return part === undefined || (part.gaps.length === 0 && part.share > 0)
       ? []
-      : { share: part.share, gaps: part.gaps, ids };
+      : { share: part.share, gap_count: part.gap_count, gaps: part.gaps, ids };
   });
   const count = (of: typeof in_part) => of.reduce((sum, { ids }) => sum + ids.length, 0);
   return {

@@ -1,4 +1,9 @@
-import { type DateSeenInPart, type RadarGaps, SEEN_MIN_SHARE } from '../../schemas/resources/radar-gaps.ts';
+import {
+  type DateSeenInPart,
+  GAPS_LISTED_MAX,
+  type RadarGaps,
+  SEEN_MIN_SHARE,
+} from '../../schemas/resources/radar-gaps.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { rounded } from './rounded.ts';
 
@@ -83,8 +88,19 @@ function seenInPart(date: string, { share, gaps, long_gaps, until_ms }: Coverage
     date,
     share: shareOf({ share }),
     until: until_ms === null ? null : timestamp(until_ms),
-    gaps: told.map(({ from_ms, to_ms }) => ({ from: timestamp(from_ms), to: timestamp(to_ms) })),
+    gap_count: told.length,
+    gaps: longest(told).map(({ from_ms, to_ms }) => ({ from: timestamp(from_ms), to: timestamp(to_ms) })),
   };
+}
+
+/** The longest gaps of a date, of equals the first, ascending: as many as an answer lists. */
+function longest(gaps: readonly Span[]): readonly Span[] {
+  if (gaps.length <= GAPS_LISTED_MAX) return gaps;
+  const length_ms = ({ from_ms, to_ms }: Span) => to_ms - from_ms;
+  return gaps
+    .toSorted((a, b) => length_ms(b) - length_ms(a))
+    .slice(0, GAPS_LISTED_MAX)
+    .sort((a, b) => a.from_ms - b.from_ms);
 }
 
 /** The share as answers show it: a date that lacks a second is not one that was seen throughout, nor one of a second one that was not seen. */

@@ -45,7 +45,7 @@ export const PortfolioGaps = z.object({
   assets_unseen: assets('Those of them that no scan saw.'),
   seen_in_part: z
     .array(
-      DateSeenInPart.pick({ share: true, gaps: true }).extend({
+      DateSeenInPart.pick({ share: true, gap_count: true, gaps: true }).extend({
         asset_count: assets('Locations with these gaps.'),
         asset_ids: z.array(z.string()).meta({ description: `Their ids, at most ${GAP_ASSETS_MAX}.` }),
       }),

@@ -10,6 +10,9 @@ const share = () =>
     unit: '1',
   });
 
+/** Gaps of a storm date that an answer lists at the most. */
+export const GAPS_LISTED_MAX = 24;
+
 /** A time during which no scan saw a place. */
 export const RadarGap = z.object({
   from: wireTime('Beginning: ten minutes after the last scan that saw the place, or the next scan where that did not.'),
@@ -23,9 +26,13 @@ export const DateSeenInPart = z.object({
   until: wireTime(
     'Of a date that still runs its newest scan: later minutes do not count. Null for a date that is over.',
   ).nullable(),
-  gaps: z.array(RadarGap).meta({
+  gap_count: z.int().nonnegative().meta({
     description:
-      'From when to when no scan saw the place, ascending: below a share of 0.9 all of them, else those of more than ten minutes between two scans that saw it. Empty for a date that still runs and was seen up to its newest scan.',
+      'Times during which no scan saw the place: below a share of 0.9 all of them, else those of more than ten minutes between two scans that saw it. 0 for a date that still runs and was seen up to its newest scan.',
+    unit: '1',
+  }),
+  gaps: z.array(RadarGap).meta({
+    description: `From when to when they last, ascending; of more than ${GAPS_LISTED_MAX} the longest.`,
   }),
 });
 export type DateSeenInPart = z.infer<typeof DateSeenInPart>;

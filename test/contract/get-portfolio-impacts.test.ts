@@ -186,6 +186,7 @@ test('locations that radar saw in part are told with their gaps, those outside i
   t.deepEqual(more, []);
   t.deepEqual(unseen, {
     share: 0,
+    gap_count: 1,
     gaps: [{ from: `${DATE}T00:00:00Z`, to: '2026-05-02T00:00:00Z' }],
     asset_count: 1,
     asset_ids: [ids.get('far') as string],

@@ -226,11 +226,11 @@ test('silence is claimed only for the storm dates on which radar looked at the p
     textsIn(await plain(reportMaterial(range, [], more))).join(' ');
   const dates_without_data = ['2026-05-03', '2026-05-04'];
   const unseen = (date: string) => ({
-    ...{ date, share: 0, until: null },
+    ...{ date, share: 0, until: null, gap_count: 1 },
     gaps: [{ from: `${date}T00:00:00Z`, to: `${addDays(date, 1)}T00:00:00Z` }],
   });
   const in_part = (date: string) => ({
-    ...{ date, share: 0.924, until: null },
+    ...{ date, share: 0.924, until: null, gap_count: 1 },
     gaps: [{ from: `${date}T09:08:39Z`, to: `${date}T10:58:37Z` }],
   });
   const mostly = await wordsOf({ dates_without_data, dates_seen_in_part: [unseen('2026-05-09')] });
@@ -242,13 +242,13 @@ test('silence is claimed only for the storm dates on which radar looked at the p
   t.notRegex(mostly, /only in part/);
   const brief = { from: '2026-05-05T00:00:00Z', to: '2026-05-05T00:00:14Z' };
   const second = await wordsOf({
-    dates_seen_in_part: [{ ...in_part('2026-05-05'), gaps: [brief, ...in_part('2026-05-05').gaps] }],
+    dates_seen_in_part: [{ ...in_part('2026-05-05'), gap_count: 2, gaps: [brief, ...in_part('2026-05-05').gaps] }],
   });
   t.regex(second, /nothing from 09:08 to 10:58 UTC, and 1 shorter time\)/);
   const partly = await wordsOf({ dates_without_data, dates_seen_in_part: [in_part('2026-05-05')] });
   t.regex(partly, /No hail signal within 5 miles of the location in what radar saw of it in these 30 storm dates\./);
   t.regex(partly, /2026-05-05 \(92\.4 % seen; nothing from 09:08 to 10:58 UTC\)\./);
-  const running = { ...in_part('2026-05-30'), share: 1, until: '2026-05-30T20:36:00Z', gaps: [] };
+  const running = { ...in_part('2026-05-30'), share: 1, until: '2026-05-30T20:36:00Z', gap_count: 0, gaps: [] };
   t.regex(
     await wordsOf({ dates_seen_in_part: [running] }),
     /in what radar saw of it .* 2026-05-30 \(100 % seen up to 20:36 UTC, its newest scan\)\./,
@@ -345,7 +345,7 @@ test('a report on a date without radar data is told as that, not as silence of t
   }
   t.regex(textsIn(await plain(reportMaterial(MAY, found))).join(' '), /no radar signal .* No radar signal of 0\.20 in/);
   const of_share = async (share: number) => {
-    const dates_seen_in_part = [{ date: '2026-05-03', share, until: null, gaps: [] }];
+    const dates_seen_in_part = [{ date: '2026-05-03', share, until: null, gap_count: 0, gaps: [] }];
     return textsIn(await plain(reportMaterial(MAY, found, { dates_seen_in_part }))).join(' ');
   };
   t.regex(await of_share(0.083), /on this storm date, of which radar saw 8\.3 %\./);

@@ -263,15 +263,22 @@ test('dates that were never published, were cleared, or were seen in part are to
   const [first_ms, last_ms] = [times[0] as number, times.at(-1) as number];
   const midnight_ms = Date.parse(`${LAST}T00:00:00Z`);
   const share = Math.round((1000 * (midnight_ms - first_ms)) / 86_400_000) / 1000;
-  const first = { date: FIRST, share, until: null, gaps: [{ from: `${FIRST}T00:00:00Z`, to: timestamp(first_ms) }] };
-  const last = { date: LAST, share: 1, until: timestamp(last_ms), gaps: [] };
+  const first = {
+    date: FIRST,
+    share,
+    until: null,
+    gap_count: 1,
+    gaps: [{ from: `${FIRST}T00:00:00Z`, to: timestamp(first_ms) }],
+  };
+  const last = { date: LAST, share: 1, until: timestamp(last_ms), gap_count: 0, gaps: [] };
   t.deepEqual(await told(), ['no radar data are published: 30', [], [first, last]]);
   await onRoot(root, {}, async ({ root: published }) => published.clear(FIRST, NOW_MS));
   // No scan of the day before stands for the first minute any more.
   const begun = times.find((time_ms) => time_ms >= midnight_ms) as number;
   const left = Math.round((1000 * (last_ms - begun)) / (last_ms - midnight_ms)) / 1000;
   const gaps = left < 0.9 ? [{ from: `${LAST}T00:00:00Z`, to: timestamp(begun) }] : [];
-  t.deepEqual(await told(), ['no radar data are published: 31', [FIRST], [{ ...last, share: left, gaps }]]);
+  const now = { ...last, share: left, gap_count: gaps.length, gaps };
+  t.deepEqual(await told(), ['no radar data are published: 31', [FIRST], [now]]);
 });
 
 test('the last date of the calendar has no data, like any other that lies ahead', (t) => {

@@ -16,5 +16,5 @@ test('a location that the only scan of a running date did not see is unseen, tho
   ];
   const gaps = await portfolioGaps(locations, DATE, [], ({ lat }) => (lat < 40 ? seen : blind));
   t.like(gaps, { until: `${DATE}T00:00:00Z`, assets_seen_in_part: 1, assets_unseen: 1 });
-  t.deepEqual(gaps.seen_in_part, [{ share: 0, gaps: [], asset_count: 1, asset_ids: ['beyond'] }]);
+  t.deepEqual(gaps.seen_in_part, [{ share: 0, gap_count: 0, gaps: [], asset_count: 1, asset_ids: ['beyond'] }]);
 });

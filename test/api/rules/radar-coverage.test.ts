@@ -1,7 +1,8 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { coverageOf, radarGapsOf, type Span } from '../../../api/rules/radar-coverage.ts';
-import type { DateSeenInPart } from '../../../schemas/resources/radar-gaps.ts';
+import { type DateSeenInPart, GAPS_LISTED_MAX } from '../../../schemas/resources/radar-gaps.ts';
+import { timestamp } from '../../../schemas/time.ts';
 
 const DATE = '2026-05-01';
 const DAY_MS = Date.parse(`${DATE}T00:00:00Z`);
@@ -62,16 +63,28 @@ test('a scan that does not see the place ends what the one before it stands for,
   t.is(partOf(ofScans(minutes, [600])), undefined);
 });
 
-test('below nine tenths every minute that was not seen is told, however short', (t) => {
+test('below nine tenths every minute that was not seen counts, however short, and the 24 longest gaps are listed', (t) => {
   const minutes = every(2);
-  const blind = every(10);
-  t.is(partOf(ofScans(minutes, blind))?.gaps.length, 144);
+  // Two minutes of every ten, but four of each tenth time.
+  const blind = minutes.filter((minute) => minute % 10 === 0 || minute % 100 === 2);
+  const part = partOf(ofScans(minutes, blind));
+  t.is(part?.gap_count, 144);
+  t.is(part?.gaps.length, GAPS_LISTED_MAX);
+  const longest = every(100).map((minute) => timestamp(at(minute)));
+  t.deepEqual(
+    longest.filter((from) => !part?.gaps.some((gap) => gap.from === from)),
+    [],
+  );
+  t.deepEqual(
+    part?.gaps.map(({ from }) => from),
+    part?.gaps.map(({ from }) => from).toSorted(),
+  );
   t.is(partOf(ofScans(minutes, every(30))), undefined);
 });
 
 test('a date that still runs counts up to its newest scan, and says so', (t) => {
   const part = partOf(ofScans(every(2, 0, 38), [], { from_ms: at(0), to_ms: at(36) }, true));
-  t.deepEqual(part, { date: DATE, share: 1, until: `${DATE}T00:36:00Z`, gaps: [] });
+  t.deepEqual(part, { date: DATE, share: 1, until: `${DATE}T00:36:00Z`, gap_count: 0, gaps: [] });
   const late = partOf(ofScans(every(2, 1200, 1238), [], { from_ms: at(0), to_ms: at(1236) }, true));
   t.deepEqual([clocks(late), late?.share], [['00:00-20:00'], 0.029]);
   // Its only scan is its first instant: there are no minutes yet.
