@@ -93,7 +93,7 @@ export interface CollectionEdition {
    * as a whole, without months.
    */
   readonly paths: (first_month?: string, last_month?: string) => string[];
-  /** Absolute paths of the files that tell of which times its sources were collected; none where that was never recorded. */
+  /** Absolute paths of the files that list the times for which its sources were collected; none where that was never recorded. */
   readonly collected_paths: readonly string[];
   /** Changes when its rows change. */
   readonly version: string;
@@ -277,7 +277,7 @@ async function readCurrent(store: Store): Promise<Current | null> {
 
 /**
  * Throws DataUnavailable that names the folders which are missing, of those that the lists name files in: a root whose `tables/`
- * was moved away has all its lists still. Single files are not looked for; whoever reads one finds out.
+ * was moved away has all its lists still. Single files are not checked here: the reader of a missing one gets the error.
  */
 async function requireFolders(store: Store, current: Current | null, heads: readonly Head[]): Promise<void> {
   const folders = new Set(heads.flatMap(({ files }) => files.map(({ path }) => path.split('/', 2).join('/'))));

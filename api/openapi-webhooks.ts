@@ -16,7 +16,7 @@ import { EARLIER_SAMPLES, SAMPLES } from './push/samples.ts';
 
 type Webhooks = NonNullable<ZodOpenApiObject['webhooks']>;
 
-/** Headers of a delivery beside its content type, by name. */
+/** Headers of a delivery except its content type, by name. */
 export const DELIVERY_HEADERS = {
   'X-Service-Event': 'Type of the event.',
   'X-Service-Timestamp': 'Unix seconds of this attempt.',

@@ -143,7 +143,7 @@ export function describeApi({ endpoints, base_url, version, variant = 'current' 
 
 const asPublished: ZodOpenApiOverride = ({ jsonSchema, io }) => publishSchema(jsonSchema, io);
 
-/** Operations by GET with those by HEAD beside them. */
+/** The GET operations, each with its HEAD operation. */
 function headed(paths: Readonly<Record<string, ZodOpenApiOperationObject>>) {
   return Object.fromEntries(Object.entries(paths).map(([path, get]) => [path, { get, head: headOf(get) }]));
 }

@@ -7,7 +7,7 @@ import { nodeFault } from '../schemas/node-version.js';
 // many long questions would hold up everything else. It has to be said before the pool is first used.
 process.env.UV_THREADPOOL_SIZE ??= '16';
 
-// Where Node was started without the flag above, SIGUSR1 would open its inspector to whoever is on this machine.
+// Where Node was started without the flag above, SIGUSR1 would open its inspector to every user of this machine.
 process.on('SIGUSR1', () => {});
 
 const fault = nodeFault();

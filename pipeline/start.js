@@ -2,7 +2,7 @@
 // The command `hail-pipeline`: looks at the version of Node before anything is read that an older one does not understand.
 import { nodeFault } from '../schemas/node-version.js';
 
-// Where Node was started without the flag above, SIGUSR1 would open its inspector to whoever is on this machine.
+// Where Node was started without the flag above, SIGUSR1 would open its inspector to every user of this machine.
 process.on('SIGUSR1', () => {});
 
 const fault = nodeFault();

@@ -30,7 +30,7 @@ export type FeedState = z.infer<typeof FeedState>;
 export const FeedStates = z.object({ manifest_version: z.literal(MANIFEST_VERSION), feeds: z.array(FeedState) });
 export type FeedStates = z.infer<typeof FeedStates>;
 
-/** Segment of the reports that tells of which times each source was collected. */
+/** Segment of the reports that lists the times for which each source was collected. */
 export const COLLECTED_TIMES = 'collected';
 
 /** Segment of a collection that is replaced as a whole. */

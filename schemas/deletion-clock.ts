@@ -101,7 +101,7 @@ export function markForDeletion(clock: DeletionClock, kind: string): DeletionClo
   return { ...clock, marks: { ...clock.marks, [kind]: mark } };
 }
 
-/** Most that one sweep deletes of so many, one at least: a mistake is seen before all is gone. */
+/** Most items that one sweep deletes of `count`, at least one: an operator sees a mistake before everything is gone. */
 export function shareOfSweep(count: number): number {
   return Math.max(1, Math.ceil(count * SHARE_OF_SWEEP));
 }

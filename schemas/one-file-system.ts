@@ -10,7 +10,7 @@ export interface ForeignFolder {
 }
 
 /**
- * Folders of a data root that a link or a mount puts on another file system; [] for none. `device` tells the file system of a path
+ * Folders of a data root that a link or a mount puts on another file system; [] for none. `device` returns the file system of a path
  * below the root, '' for the root itself, by its number; null where there is nothing.
  */
 export function foreignFolders(device: (path: string) => number | null): ForeignFolder[] {

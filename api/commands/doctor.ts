@@ -292,7 +292,7 @@ function fileModes({ data_root, database_url }: RecordsConfig): readonly Finding
   );
 }
 
-/** Whether the service can answer from what is published, as it tells by `/readyz`. */
+/** Whether the service can answer from what is published, as `/readyz` answers. */
 async function published({ reader }: Records, { data_root, storm_day_start_hour }: DoctorConfig): Promise<Finding> {
   const memory = { recall: () => rememberedRoot(reader), remember: async () => true };
   const catalog = await openCatalog(data_root, storm_day_start_hour, memory);

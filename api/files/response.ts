@@ -75,6 +75,6 @@ export async function fileResponse(
 
 /** The bytes of a stream compressed; either ends with the other. */
 function zipped(plain: Readable): Readable {
-  // A failure of either destroys the other with its cause, and whoever sends this one hears of it.
+  // A failure of either destroys the other with its cause, and the sender of this one gets the error.
   return pipeline(plain, createGzip(), () => {});
 }

@@ -14,7 +14,7 @@ export function hasBody(request: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
-/** A body is still on its way: another request on the connection could not be told from the rest of it. */
+/** A body is still on its way: the next request on the connection could not be distinguished from its remainder. */
 export function leavesBody(request: IncomingMessage): boolean {
   return hasBody(request) && !request.complete;
 }

@@ -20,7 +20,7 @@ export interface Retention {
   /**
    * Deletes what is not kept any more: files with their rows, files without, and what dead processes left. A file that the disk
    * does not let go costs itself only; throws AggregateError, once everything else is done, for steps that failed. What ran out
-   * is marked first and deleted a day later; what belongs to nobody goes by the monotonic clock, milliseconds.
+   * is marked first and deleted a day later; what belongs to no job is deleted by the monotonic clock, milliseconds.
    */
   readonly sweep: (monotonic_ms: number) => Promise<void>;
 }
@@ -67,7 +67,7 @@ async function deleteExpired({ records, catalog, files_root, now }: Services, lo
   await records.deletions.done('jobs');
 }
 
-/** Time of the newest scan, where radars tell it: simulated ones follow the clock of the machine. */
+/** Time of the newest scan, where radars observed it: simulated ones follow the clock of the machine. */
 function newestObserved({ failure, edition }: Services['catalog']): number | null {
   if (failure() !== null) return null;
   const { newest_provenance, newest_scan_ms } = edition();

@@ -266,7 +266,7 @@ async function persistently<Result>(write: () => Promise<Result>, may_repeat = (
     }
 }
 
-/** How long a job waits after so many failures, milliseconds. */
+/** Wait after the first, second, … failure of a job, milliseconds. */
 function waitAfter(failures: number, { retry_wait_ms }: RunSettings): number {
   return retry_wait_ms * WAIT_GROWS ** (failures - 1);
 }

@@ -29,7 +29,7 @@ export const ABSENCE_SENTENCE = 'Absence of evidence is not proof of absence.';
 const GAP = 14;
 const COLUMN = (TEXT_WIDTH - 2 * GAP) / 3;
 const PANEL_HEIGHT = 68;
-/** Of more dates that were seen in part the times are not told. */
+/** Most dates seen in part whose gaps are printed; of more only the dates are. */
 const GAPS_TOLD_MAX = 12;
 
 /** The one-glance answer: how many days of each verdict, the largest hail, and the days about which nothing is known. */

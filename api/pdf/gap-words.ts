@@ -2,7 +2,7 @@ import type { DateSeenInPart } from '../../schemas/resources/radar-gaps.ts';
 import type { ReportGaps } from '../../schemas/resources/report-gaps.ts';
 import { clockTime, counted } from './words.ts';
 
-/** Of more gaps of a date the longest are told. */
+/** Most gaps of a date that are printed: the longest. */
 const GAPS_TOLD_MAX = 6;
 
 /** `92.4 %` of a share of 0..1. */

@@ -63,7 +63,7 @@ const PATCHES_SQL = numbered(
   'row_first, row_last, col_first, col_last, epoch_ms(first_scan), epoch_ms(last_scan)',
 );
 
-/** The first scan of each of so many equal parts of a date; all, where there are no more. */
+/** The first scan of each of ARCHIVES equal parts of a date; all of them where the date has no more. */
 const ARCHIVES_SQL = `
   WITH numbered AS (
     SELECT scan_time, tile_path, row_number() OVER (ORDER BY scan_time) - 1 AS number, count(*) OVER () AS scans FROM ${FILES})
@@ -71,7 +71,7 @@ const ARCHIVES_SQL = `
   WHERE number = 0 OR number * ${ARCHIVES} // scans > (number - 1) * ${ARCHIVES} // scans ORDER BY scan_time`;
 
 /**
- * What radar saw on storm dates from one to another, both included: the one place where that is found out. A scan stands for the time
+ * What radar saw on storm dates from one to another, both included: the only function that computes it. A scan stands for the time
  * up to the next one, at most ten minutes, and only where a radar covered the place; a date that still runs counts up to its
  * newest scan. Of dates whose scans were published before they listed what they do not cover, 24 archives say it.
  * Throws DataUnavailable for an archive that is gone.

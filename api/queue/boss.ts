@@ -99,7 +99,7 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
     return jobs;
   }
 
-  /** Takes jobs that nobody else took meanwhile, as the `fetch` of pg-boss does. */
+  /** Claims jobs that no other process has claimed meanwhile, as the `fetch` of pg-boss does. */
   async function take(name: string, ids: readonly string[]): Promise<readonly TakenJob[]> {
     if (ids.length === 0) return [];
     const taken = `with next as (

@@ -43,7 +43,7 @@ export interface WorkSettings {
 
 /**
  * Queued work that no caller polls. A task is run at least once: one whose process died, or whose handler failed, is taken
- * again when its lease is over, and by nobody before; when a queue is opened, the leases of dead processes end. A handler must therefore see from the records whether its work is done.
+ * again when its lease is over, and not before; when a queue is opened, the leases of dead processes end. A handler must therefore see from the records whether its work is done.
  */
 export interface Queue {
   /** Adds tasks in the transaction that causes them: they are there when it is committed. */

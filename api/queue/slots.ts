@@ -74,7 +74,7 @@ export class Slots {
     if (took_ms >= (this.#settings.slow_ms ?? Number.POSITIVE_INFINITY)) this.#remember(group, tenant);
   }
 
-  /** What may be begun now, beside groups that are passed over. */
+  /** What may start now, and the groups that must wait. */
   room(passed: Iterable<string>): Omit<Room, 'most' | 'lease_ms' | 'held'> {
     this.#forget();
     const full = new Set(passed);

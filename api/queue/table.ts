@@ -98,7 +98,7 @@ export function tableShelf({ writer, reader }: Store, machine_ms: () => number =
 }
 
 /**
- * What was added in the future is due now: the clock was put back while nobody looked, and nobody knows how much of its wait is
+ * What was added in the future is due now: the clock was put back between two looks, and it is not known how much of its wait is
  * left. What a clock that was put forward made due too early is not known at all.
  */
 async function makeDue(rows: Transaction<Database>, name: string, now_ms: number): Promise<void> {
@@ -120,7 +120,7 @@ interface ClockStep {
 }
 
 /**
- * Moves times that were noted by the clock as it was before a step. Those noted after it are told by when they were added; where
+ * Moves times that were noted by the clock as it was before a step. Those noted after it are recognised by when they were added; where
  * that is not clear, for steps shorter than a task waits, they stay, and the wait is off by no more than the step. So a second
  * process that moves them again changes nothing.
  */

@@ -71,7 +71,7 @@ export async function rememberDeleted(
       .execute();
 }
 
-/** Removes places whose time was over at an instant, at most so many; returns how many. */
+/** Removes places whose time was over at an instant, at most `most` of them; returns their count. */
 export async function sweepCursors(
   rows: Kysely<Database>,
   { skipLocked }: Pick<Store, 'skipLocked'>,

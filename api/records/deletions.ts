@@ -28,7 +28,7 @@ export interface Deletions {
   readonly done: (kind: DeletionKind) => Promise<void>;
 }
 
-/** Deletes nothing: the clock is fixed, or nobody may. */
+/** Deletes nothing: the clock is fixed, or this process must not delete. */
 export const NO_DELETIONS: Deletions = { due: async () => null, done: async () => {} };
 
 /** Deletions by the clock that the records keep. `now`: the machine's clock, epoch milliseconds. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { instant } from './instant.ts';
 import type { Secrets } from './secrets.ts';
 
-/** A secret that was replaced, and signs beside the newer ones until an instant. */
+/** A secret that was replaced, and still signs, with the newer ones, until an instant. */
 const OldSecret = z.object({ secret: z.string(), until: z.string() });
 export type OldSecret = z.infer<typeof OldSecret>;
 

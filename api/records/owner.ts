@@ -4,11 +4,11 @@ import { hostname } from 'node:os';
 
 /**
  * Names the process table that numbers of processes mean something in: several machines may have one host name, and so may
- * containers. On Linux the boot and the namespace tell them apart; elsewhere the host name alone stands for the machine.
+ * containers. On Linux the boot and the namespace distinguish them; elsewhere the host name alone stands for the machine.
  */
 export const PROCESS_TABLE = [hostname(), ...(process.platform === 'linux' ? linuxProcessTable() : [])].join('/');
 
-/** This process, as owner of claims and leases: the last part tells it from an earlier one with the same number. */
+/** This process, as owner of claims and leases: the last part distinguishes it from an earlier one with the same number. */
 export const OWNER = `${PROCESS_TABLE} ${process.pid} ${randomUUID()}`;
 
 /** True when the process of an owner is known to have died; of another process table, none is known to. */

@@ -140,14 +140,14 @@ export async function setWebhookStatus(
 /** Secrets of a webhook that sign at a time: the newest, and those before whose grace lasts. */
 export const SECRETS_MAX = 3;
 
-/** A new secret, and until when those before sign beside it, the one that it replaces first. */
+/** A new secret, and until when the earlier ones still sign, the one that it replaces first. */
 export interface RotatedSecret {
   readonly secret: string;
   readonly old_until: readonly string[];
 }
 
 /**
- * Makes a new secret for a webhook whose row the transaction holds. Those before sign beside it until their grace is over; with a
+ * Makes a new secret for a webhook whose row the transaction holds. Earlier ones still sign until their grace is over; with a
  * grace of 0 none does any more. When too many would sign, nothing is changed, and `until` says when the first of them ends.
  */
 export async function rotateSecret(

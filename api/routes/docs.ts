@@ -150,7 +150,7 @@ export function servePage(path: string, page: string): PublicRoute {
   return { path, handler: serveDocument('text/html; charset=utf-8', page, { 'Content-Security-Policy': policy }) };
 }
 
-/** A page of the documentation: navigation beside the text. */
+/** A page of the documentation: navigation and text. */
 export function htmlPage({ title, nav, main }: Readonly<Record<'title' | 'nav' | 'main', string>>): string {
   return `<!doctype html>
 <html lang="en">

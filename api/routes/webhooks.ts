@@ -431,7 +431,7 @@ function unknownWebhook(): ApiError {
   return new ApiError('not_found', 'no such webhook');
 }
 
-/** The refusal of an id that names no delivery that is kept: one that was made and is no longer kept is told from any other. */
+/** The refusal of an id that names no stored delivery; it distinguishes one that is no longer stored from one that never was. */
 async function unknownDelivery(rows: Kysely<Database>, receiver_id: string, id: string): Promise<ApiError> {
   const push = await findPush(rows, id.replace(/^whd_/, 'evt_'));
   const wasMade = push !== null && push.receiver_id === receiver_id && push.attempts > 0;

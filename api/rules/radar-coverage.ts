@@ -80,7 +80,7 @@ export function coverageOf(
   return { share, gaps, long_gaps, scans: times.length, uncovered, until_ms: isRunning ? to_ms : null };
 }
 
-/** A storm date whose coverage has to be told; null for one that is over and was seen. */
+/** What an answer says of a storm date that radar saw only in part; null for one that is over and was seen. */
 function seenInPart(date: string, { share, gaps, long_gaps, until_ms }: Coverage): DateSeenInPart | null {
   const told = share < SEEN_MIN_SHARE ? gaps : long_gaps;
   if (told.length === 0 && until_ms === null) return null;

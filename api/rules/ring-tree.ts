@@ -6,7 +6,7 @@ import type { Ring } from '../../schemas/geo/rings.ts';
 export interface RingTree {
   /** True for a position inside the ring or on it. */
   readonly holds: (at: Position) => boolean;
-  /** True when the ring passes through the square that reaches so many degrees from a position each way, not only along its rim. */
+  /** True when the ring passes through the interior of the square of half side `reach_deg` around a position. */
   readonly passesThrough: (at: Position, reach_deg: number) => boolean;
 }
 

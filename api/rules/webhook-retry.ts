@@ -18,7 +18,7 @@ export interface FailedAttempt {
   readonly status_code: number | null;
   /** What the answer asked for. */
   readonly retry_after_ms: number | null;
-  /** From the beginning of the first attempt to the end of this one, on a clock that nobody sets; null: not known. */
+  /** From the beginning of the first attempt to the end of this one, on the monotonic clock; null: not known. */
   readonly since_first_ms: number | null;
 }
 

@@ -91,7 +91,7 @@ function rowOf(cell: Geohash4Cell, of: Day, model: ModelHours, climatology: Clim
     hrrr: model.provenance,
     climatology: climatology?.provenance ?? null,
   };
-  // The row carries the climatology beside the forecasts, and the primary source is named against it.
+  // The row carries the climatology and the forecasts, and the primary source is named against it.
   const shown = climo_pct === null ? used : new Set<OutlookSource>([...used, 'climatology']);
   const known = [...shown].map((source) => provenances[source]).filter((provenance) => provenance !== null);
   const { geohash4, lat, lon } = cell;

@@ -17,7 +17,7 @@ interface TablePlace {
 /** A table that is made of other published tables. */
 export interface DerivedTable extends TablePlace {
   readonly inputs: readonly TablePlace[];
-  /** Inputs of which one suffices for a first table; without any, whoever owns the table decides when to make it. */
+  /** Inputs of which one suffices for a first table; without any, the command that owns the table decides when to make it. */
   readonly made_with: readonly TablePlace[];
 }
 

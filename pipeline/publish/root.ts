@@ -105,10 +105,10 @@ export interface Root {
   ) => Promise<boolean>;
   /** Takes everything of a date off its list, so that data of the other provenance may take its place. */
   readonly clear: (storm_date: string, now_ms: number) => Promise<void>;
-  /** Takes the archives of reflectivity off the lists whose scans lie so many hours before the newest one. Returns how many; the sweep deletes them. */
+  /** Drops archives of reflectivity from the lists whose scans are older than `keep_hours` before the newest one. Returns their count; the sweep deletes the files. */
   readonly expireReflectivity: (keep_hours: number, now_ms: number) => Promise<number>;
   /**
-   * Deletes what no list names any more, and a share of the raw files that came so many days ago and were marked a day ago; null
+   * Deletes what no list names any more, and a share of the raw files that are over their term and were marked a day ago; null
    * keeps those for ever. `now_ms`: the machine's clock.
    */
   readonly sweep: (now_ms: number, raw_keep_days: number | null) => Promise<Swept>;

@@ -312,7 +312,7 @@ export function decodeField(field: Field): Decoded {
   return decodeFieldUpTo(field, MAX_POINTS);
 }
 
-/** The same for grids of up to so many points; more are refused before memory is taken for them. */
+/** The same for grids of at most `max_points`; larger ones are refused before memory is allocated. */
 export function decodeFieldUpTo(field: Field, max_points: number): Decoded {
   const { grid, packing, data } = field;
   if (grid.points > max_points) throw refuse(data, `field of ${grid.points} points, expected at most ${max_points}`);

@@ -10,7 +10,7 @@ const QUIET_WINDOW_PX = 1_000_000;
 const QUIET_HAIL_WINDOW_PX = 900;
 const HAIL_OF_ONE_SCAN: readonly string[] = ['MESH', 'POSH', 'SHI'];
 
-/** Pixels of a window whose values tell weather from sentinels: one by one degree. */
+/** Pixels of a window whose values distinguish weather from sentinels: one by one degree. */
 const WEATHER_WINDOW_PX = 10_000;
 /** Steps from a sentinel to the nearest other value, at least: -1 and 0 of a product in tenths. */
 const APART_STEPS = 10;

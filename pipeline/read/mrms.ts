@@ -128,7 +128,7 @@ const PLAIN_ROWS = [0x00, 0x40, 0x80, 0xc0];
  * Source: product guide of the Warning Decision Training Division, "Azimuthal Shear".
  */
 const FINE_PRODUCT = 'MergedAzShear_0-2kmAGL';
-/** Packing of such files; others need several times the memory of so many points. */
+/** Packing of such files; others need several times the memory. */
 const FINE_PACKING = 41;
 
 interface LatticeWindow {

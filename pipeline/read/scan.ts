@@ -51,7 +51,7 @@ export interface ScanFiles {
  * Everything the stages need of one scan, from its files.
  *
  * Throws BadInput whose subject is the path of the file that cannot be used: damaged, another product than its role
- * asks for, another time than its name says, simulated beside observed, or more hail than any scan can have. `onCompanion` is
+ * asks for, another time than its name says, simulated mixed with observed data, or more hail than any scan can have. `onCompanion` is
  * called with each companion's grid while it is in memory, and with its path; what it throws is thrown.
  */
 export async function readScan(

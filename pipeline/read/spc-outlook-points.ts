@@ -190,7 +190,7 @@ function areaOf({ label, lines, broken }: PointsGroup): AssembledLines {
   return { polygons: assembled.polygons, refused };
 }
 
-/** Outlooks are issued about so many hours before the 12 UTC at which their day starts, or after it on day 1; with a margin. */
+/** Margin of the issue time, hours: outlooks are issued before the 12 UTC at which their day starts, on day 1 after it as well. */
 const ISSUE_SPREAD_H = 12;
 const DAY_1_AFTER_H = 24;
 const NOON_MS = MS_PER_DAY / 2;

@@ -178,7 +178,7 @@ const SAME_WATCH_MS = 2 * 86_400_000;
 /**
  * Watches from their products, in any order: products of one number within two days are one watch. What several products say
  * is taken from the newest that says it. A watch that another replaces ends when that one is issued. A watch whose end no
- * product gives is left out: nothing tells when it is over.
+ * product gives is left out: its end is not known.
  */
 export function joinWatches(products: readonly WatchProduct[]): Watch[] {
   const newest_first = products.toSorted((a, b) => b.issued_ms - a.issued_ms || (a.product < b.product ? -1 : 1));

@@ -15,10 +15,10 @@ import { publishForecast } from './publish-forecast.ts';
 import { attempted, batchesOf } from './refresh-feeds.ts';
 import { type TakenFile, takeFeedFiles } from './take-feed-files.ts';
 
-/** Files that a feed may have written; what they are is told by name and content. */
+/** Files that a feed may have written; name and content decide which. */
 const FEED_FILE = /\.(?:csv|txt|json|geojson)$/i;
 
-/** What a folder of raw files holds beside its scans. */
+/** What a folder of raw files holds apart from its scans. */
 export interface FolderFeeds {
   readonly files: readonly TakenFile[];
   /** Hours of model runs, to be published once the climatology is. */

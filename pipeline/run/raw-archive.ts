@@ -322,7 +322,7 @@ export async function provenanceOfScans(readPool: ReadPool, scans: readonly Scan
 
 /**
  * Reads of which provenance the scans given for a date are, before any work. Throws Conflict when the first and the last of a
- * date are of the other one than it holds: then they all are, and somebody has to decide. A single stray file costs itself only.
+ * date are of the other one than it holds: then all are, and the operator has to decide. A single stray file is rejected alone.
  */
 export async function learnProvenances(context: RawArchive, files: readonly SourceFile[]): Promise<void> {
   for (const [date, scans] of scansByDate(context, files)) {

@@ -76,7 +76,7 @@ export function openReading(
   return { read };
 }
 
-/** Two files of one name and size may be read for one scan, one after the other: their places tell them apart. */
+/** Two files of one name and size may be read for one scan, one after the other: their paths distinguish them. */
 function keyOf(scan: ScanPlan): string {
   return [scan.scan_id, ...filesOf(scan).map(({ location }) => location)].join(' ');
 }

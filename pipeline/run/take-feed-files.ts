@@ -241,7 +241,7 @@ async function takeInto<Item, Row extends Record<string, unknown>>(
   return root.publishCollection(definition.name, segments, [], now_ms);
 }
 
-/** The segment that tells of which times each source was collected; none for a collection that does not publish it, nor without news. */
+/** The segment that lists the times for which each source was collected; none for a collection that does not publish it, nor without news. */
 async function collectedTimes<Item, Row extends Record<string, unknown>>(
   root: Root,
   { collected: spanOf, provenanceOf }: Collection<Item, Row>,

@@ -149,7 +149,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-/** Writes under a temporary name and renames: whoever lists the folder sees the whole file or none, with its time where one is given. */
+/** Writes under a temporary name and renames: a reader of the folder sees the whole file or none, with its time where one is given. */
 async function writeWhole(
   path: string,
   content: Uint8Array | string,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isCalendarDate } from '../time.ts';
 
-/** A storm date in a body: any date of the calendar. What the clock decides is checked beside it. */
+/** A storm date in a body: any date of the calendar. Limits that depend on the clock are checked separately. */
 export const bodyDate = (description: string) =>
   z
     .string()
