@@ -36,8 +36,9 @@ export function queueContract(test: Register): void {
     queue.wake('write');
     await begun.promise;
     await add({ payload: { of: 'later' }, due_ms: Date.now() + 3_600_000 });
-    t.deepEqual(new Set(await queue.payloads('write')), new Set(['at work', { of: 'later' }]));
+    const known = (await queue.payloads('write')).map((payload) => JSON.stringify(payload));
     end.resolve();
+    t.deepEqual(known.toSorted(), ['"at work"', '{"of":"later"}']);
     await stop();
     t.deepEqual(await queue.payloads('write'), [{ of: 'later' }]);
   });
