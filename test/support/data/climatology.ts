@@ -1,3 +1,4 @@
+import { DERIVED_CLIMATOLOGY, readInputVersions } from '../../../pipeline/publish/derived.ts';
 import type { PublishedTable } from '../../../pipeline/publish/static.ts';
 import type { Provenance } from '../../../schemas/provenance.ts';
 import { MONTHS } from '../../../schemas/risk.ts';
@@ -40,11 +41,14 @@ export function climatologyRow(fields: Partial<ClimatologyCell> = {}): Climatolo
   };
 }
 
-/** Publishes rows as the climatology of a data root. */
+/** Publishes rows as the climatology of a data root, made from what the root holds. */
 export function publishClimatologyRows(
   path: string,
   rows: readonly ClimatologyCell[],
   provenance: Provenance = 'observed',
 ): Promise<PublishedTable> {
-  return onRoot(path, {}, ({ root }) => root.publishStatic(climatology, { rows, provenance }, NOW_MS));
+  return onRoot(path, {}, async ({ root }) => {
+    const made_from = await readInputVersions(path, DERIVED_CLIMATOLOGY);
+    return await root.publishStatic(climatology, { rows, provenance, made_from }, NOW_MS);
+  });
 }
