@@ -13,7 +13,7 @@ export type Candidate = Pick<Task, 'id' | 'group' | 'tenant'>;
 export interface Room {
   /** Tasks. */
   readonly most: number;
-  /** Ids of the tasks that fit, at most so many of some that are due: those of each tenant in the order given, tenants in turn. */
+  /** Ids of the due tasks that fit, at most `most`: those of each tenant in the order given, tenants in turn. */
   readonly choose: (due: readonly Candidate[], most: number) => readonly string[];
   /** Groups that have room for none, or had their turn. */
   readonly full: readonly string[];

@@ -69,7 +69,7 @@ export async function dropClaim(rows: Kysely<Database>, token: string): Promise<
   await rows.deleteFrom('idempotency').where('token', '=', token).where('state', '=', 'pending').execute();
 }
 
-/** Removes answers whose window was over at an instant, at most so many; returns how many. */
+/** Removes answers whose window was over at an instant, at most `most` of them; returns their count. */
 export async function sweepClaims(
   rows: Kysely<Database>,
   { skipLocked }: Pick<Store, 'skipLocked'>,

@@ -102,7 +102,7 @@ export async function removeMark(rows: Transaction<Database>, id: string): Promi
   return numDeletedRows === 1n;
 }
 
-/** Removes marks that nobody asked for any more at an instant, at most so many; returns how many. */
+/** Removes marks that nobody asked for any more at an instant, at most `most` of them; returns their count. */
 export async function sweepMarks(
   rows: Transaction<Database>,
   { skipLocked }: Store,
