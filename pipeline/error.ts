@@ -88,13 +88,13 @@ export class RootLost extends PipelineError {
 }
 
 /** True for faults that may pass by themselves, so that the same work is worth another try. */
-export function isPassing(error: unknown): error is DiskRefusal | Unreadable {
+export function isTransient(error: unknown): error is DiskRefusal | Unreadable {
   return error instanceof DiskRefusal || error instanceof Unreadable;
 }
 
 /** True for a fault of what was worked on, which costs that only: neither one that passes nor one of the data root. */
-export function costsItselfOnly(error: unknown): error is PipelineError {
-  const concerns_others = isPassing(error) || error instanceof RootLost || error instanceof Conflict;
+export function isIsolated(error: unknown): error is PipelineError {
+  const concerns_others = isTransient(error) || error instanceof RootLost || error instanceof Conflict;
   return !concerns_others && error instanceof PipelineError;
 }
 

@@ -18,20 +18,21 @@ const FLOORS: readonly (readonly RegExp[])[] = [
     /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles|train)\//,
     /^api\/(rules|queries|http|files|records|queue|pdf)\//,
   ],
+  [/^pipeline\/(publish|picture)\//, /^api\/(jobs|push|middleware)\//, /^api\/(state|endpoint|services)\.ts$/],
   [
-    /^pipeline\/(publish|picture|collections)\//,
-    /^api\/(jobs|push|middleware)\//,
-    /^api\/(state|endpoint|services)\.ts$/,
+    /^pipeline\/(scans|feeds|model-runs|climatology)\//,
+    /^api\/(routes|legacy)\//,
+    /^api\/(openapi(-\w+)?|workers|app)\.ts$/,
   ],
-  [/^pipeline\/(scan\.ts$|run\/)/, /^api\/(routes|legacy)\//, /^api\/(openapi(-\w+)?|workers|app)\.ts$/],
+  [/^pipeline\/run\//],
   [/^(pipeline|api)\/commands\//],
   [/^(pipeline|api)\/main\.ts$/],
 ];
 
 /**
  * Stages of the pipeline: none imports another, so that each can be read and tested alone. `train` is none: it fits and
- * measures what the others make. `picture` draws what is published, so it stands beside `publish`;
- * `collections` say which readers make which rows.
+ * measures what the others make. `picture` draws what is published, so it stands above `publish`.
+ *
  */
 const STAGE = /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles|picture)\//;
 

@@ -3,8 +3,8 @@ import { readableBytes } from '../../schemas/readable-bytes.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import type { IngestSource } from '../run/gather-files.ts';
-import type { RunSummary } from '../run/ingest-run.ts';
 import type { IngestReport } from '../run/ingest-source.ts';
+import type { RunSummary } from '../scans/ingest-run.ts';
 import { counted, grouped } from './cli.ts';
 
 /** What an ingest did, in lines for people, and what to do next. */

@@ -5,9 +5,9 @@ import { OUTLOOK_DAYS, type Outlook, type OutlookSource } from '../../schemas/ta
 import type { SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
 import { addDays } from '../../schemas/time.ts';
 import { type BlendedDay, blendDay, usedSources } from './blend.ts';
-import { hourStrip } from './hour-strip.ts';
+import { usualDayPct } from './diurnal-climatology.ts';
+import { hourlyDisaggregation } from './hourly-disaggregation.ts';
 import { isInOutlookDomain, type SpcDay, spcDay, spcPct } from './spc-areas.ts';
-import { usualDayPct } from './usual-hail.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_HOURS = 24;
@@ -105,7 +105,7 @@ function rowOf(cell: Geohash4Cell, of: Day, model: ModelHours, climatology: Clim
     spc_pct: used.includes('spc') ? components.spc : null,
     hrrr_pct: used.includes('hrrr') ? components.hrrr : null,
     climo_pct,
-    hourly_pct: day === 1 ? stripText(hourStrip(blended.probability_pct, lon, hours)) : null,
+    hourly_pct: day === 1 ? stripText(hourlyDisaggregation(blended.probability_pct, lon, hours)) : null,
     data_source: combineProvenances(known) ?? 'mixed',
   };
 }

@@ -11,8 +11,8 @@ import { METRES_PER_MILE, MS_PER_KNOT } from '../../schemas/units.ts';
 import { BadInput } from '../error.ts';
 import { type JsonBounds, parseJson } from './json.ts';
 import { checkPolygon, edgesOf } from './polygon.ts';
+import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, type RejectedItem, refuseHtml } from './rejected-item.ts';
 import { inchesToMm } from './report-fields.ts';
-import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, refuseHtml, type SetAside } from './set-aside.ts';
 
 /** The 396 alerts of a busy summer evening take 1.6 MB, 15,000 lists and objects and 60,000 values. */
 const BOUNDS: JsonBounds = {
@@ -80,7 +80,7 @@ export function readAlerts(bytes: Uint8Array, subject: string, now_ms: number): 
       cause: collection.error,
     });
   const rows = new Map<string, Warning>();
-  const set_aside: SetAside[] = [];
+  const set_aside: RejectedItem[] = [];
   const others = new Map<string, number>();
   for (const [index, feature] of collection.data.features.entries()) {
     const item = `feature ${index + 1}`;

@@ -3,14 +3,14 @@ import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { BadInput } from '../error.ts';
 import { textOutline } from './outline.ts';
 import { edgesOf } from './polygon.ts';
+import { MAX_FUTURE_MS, quoted, type RejectedItem } from './rejected-item.ts';
 import { inchesToMm } from './report-fields.ts';
-import { MAX_FUTURE_MS, quoted, type SetAside } from './set-aside.ts';
 import { issueLine, nearestDayTime, productLines, validity, wmoHeading } from './text-product.ts';
 
 /** A mesoscale discussion, and the parts of it that cannot be used. */
 export interface ReadDiscussion {
   readonly row: Watch;
-  readonly set_aside: readonly SetAside[];
+  readonly set_aside: readonly RejectedItem[];
 }
 
 /**

@@ -3,6 +3,7 @@ import type { FileReport } from '../../schemas/tables/ground-reports.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import { type JsonBounds, parseJson } from './json.ts';
+import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, type RejectedItem, refuseHtml } from './rejected-item.ts';
 import {
   correctedPlace,
   inchesToMm,
@@ -12,7 +13,6 @@ import {
   reportId,
   SIMULATED_OFFICE,
 } from './report-fields.ts';
-import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, refuseHtml, type SetAside } from './set-aside.ts';
 
 /** A day of an outbreak has some 3000 reports of half a kilobyte. */
 const BOUNDS: JsonBounds = {
@@ -61,7 +61,7 @@ export function readLsrGeoJson(bytes: Uint8Array, subject: string, now_ms: numbe
       cause: collection.error,
     });
   const rows: FileReport[] = [];
-  const set_aside: SetAside[] = [];
+  const set_aside: RejectedItem[] = [];
   const others = new Map<string, number>();
   for (const [index, feature] of collection.data.features.entries()) {
     const kind = Kind.safeParse(feature);

@@ -2,6 +2,7 @@ import type { FileReport } from '../../schemas/tables/ground-reports.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import { isHailEvent, measuredOf } from './lsr-geojson.ts';
+import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, type RejectedItem } from './rejected-item.ts';
 import {
   correctedPlace,
   inchesToMm,
@@ -11,7 +12,6 @@ import {
   reportId,
   SIMULATED_OFFICE,
 } from './report-fields.ts';
-import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, type SetAside } from './set-aside.ts';
 import {
   clockMinutes,
   type IssueLine,
@@ -47,7 +47,7 @@ export interface LsrProduct {
   readonly zone: string;
   readonly is_correction: boolean;
   readonly entries: readonly LsrEntry[];
-  readonly set_aside: readonly SetAside[];
+  readonly set_aside: readonly RejectedItem[];
 }
 
 /** Columns of the two lines of a report, from 0. */
@@ -93,7 +93,7 @@ export function parseLsrText(bytes: Uint8Array, subject: string): LsrProduct {
   if (issued_ms === null)
     throw new BadInput('read', subject, `heading has the time ${heading.ddhhmm}, expected ddhhmm`);
   const entries: LsrEntry[] = [];
-  const set_aside: SetAside[] = [];
+  const set_aside: RejectedItem[] = [];
   const blocks = blocksOf(lines);
   if (blocks.length === 0)
     throw new BadInput('read', subject, "no report, expected lines such as '0915 AM …' below '..TIME... ...EVENT...'");

@@ -4,7 +4,7 @@ import { MODEL_FIELDS, type ModelFieldName, type ModelGrid, type ModelHour, type
 import { decodeField, type Field, parseGrib2, type Surface } from './grib2.ts';
 import { isSimulated } from './mrms.ts';
 import { type GridDefinition, placeOf, stepsAt } from './projection.ts';
-import { refuseHtml, type SetAside } from './set-aside.ts';
+import { type RejectedItem, refuseHtml } from './rejected-item.ts';
 
 /** A level, or a layer between two bounds in either order; `value` null where the type says all. */
 interface Level {
@@ -102,7 +102,7 @@ export interface ModelClaim {
 export interface ModelReading {
   readonly hour: ModelHour;
   /** Fields that cannot be used, with the reason; the others are. */
-  readonly set_aside: readonly SetAside[];
+  readonly set_aside: readonly RejectedItem[];
 }
 
 /**
@@ -130,7 +130,7 @@ export function readModelHour(files: readonly ModelFile[], claim: ModelClaim): M
       `none of ${fields.length} fields is of use, expected at least one of ${MODEL_FIELDS.length}`,
     );
   for (const { field } of found) refuseOther(field, first.field, claim);
-  const set_aside: SetAside[] = [];
+  const set_aside: RejectedItem[] = [];
   const values: Partial<Record<ModelFieldName, ModelValues>> = {};
   for (const { name, field } of found) {
     const made = valuesOf(field, WANTED[name]);

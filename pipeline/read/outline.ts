@@ -1,5 +1,5 @@
 import { type CheckedPolygon, checkPolygon, closed } from './polygon.ts';
-import { quoted } from './set-aside.ts';
+import { quoted } from './rejected-item.ts';
 import { eightDigitPosition, latLonDigits } from './text-product.ts';
 
 /** Polygon of the `LAT...LON` line of a text product, which may leave out the closing position; or the reason why it has none. */

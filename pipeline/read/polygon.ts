@@ -5,7 +5,7 @@ import type { Bbox } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
 import { findConflicts } from '../../schemas/geo/validity.ts';
 import { polygonToWkt } from '../../schemas/geo/wkt.ts';
-import { quoted } from './set-aside.ts';
+import { quoted } from './rejected-item.ts';
 
 /** Warnings have up to 20 positions by rule, discussions 35 in practice; the search for crossings costs their square. */
 const MAX_POSITIONS = 200;

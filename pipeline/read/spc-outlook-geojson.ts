@@ -9,7 +9,7 @@ import { BadInput } from '../error.ts';
 import { type JsonBounds, parseJson } from './json.ts';
 import type { AssembledLines } from './outlook-lines.ts';
 import { isPosition, withoutRepeats } from './polygon.ts';
-import { MAX_FUTURE_MS, quoted, refuseHtml, type SetAside } from './set-aside.ts';
+import { MAX_FUTURE_MS, quoted, type RejectedItem, refuseHtml } from './rejected-item.ts';
 import { faultOfTimes, probabilityOf, type ReadOutlook } from './spc-outlook-points.ts';
 
 /** Layers have a few thousand positions. */
@@ -97,7 +97,7 @@ export function readOutlookGeoJson(
   const { features } = collection.data;
   if (features.length === 0) throw new BadInput('read', subject, 'no features: nothing tells when it was issued');
   const rows: FileOutlook[] = [];
-  const set_aside: SetAside[] = [];
+  const set_aside: RejectedItem[] = [];
   for (const [index, feature] of features.entries()) {
     const read = readFeature(feature, layer, now_ms);
     const item = `feature ${index + 1}`;

@@ -4,7 +4,7 @@ import type { FileOutlook, OutlookHazard } from '../../schemas/tables/spc-outloo
 import { timestamp, utcDate } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import { type AssembledLines, assembleLines } from './outlook-lines.ts';
-import { MAX_FUTURE_MS, quoted, type SetAside } from './set-aside.ts';
+import { MAX_FUTURE_MS, quoted, type RejectedItem } from './rejected-item.ts';
 import { eightDigitPosition, issueLine, productLines, validity, wmoHeading } from './text-product.ts';
 
 const MS_PER_HOUR = 3_600_000;
@@ -45,7 +45,7 @@ const LABEL = /^(?:0\.\d{2}|SIGN|CIG\d|TSTM|MRGL|SLGT|ENH|MDT|HIGH|D\d)$/;
 /** What an outlook text gives. */
 export interface ReadOutlook {
   readonly rows: readonly FileOutlook[];
-  readonly set_aside: readonly SetAside[];
+  readonly set_aside: readonly RejectedItem[];
 }
 
 /**
@@ -135,7 +135,7 @@ interface Source {
 
 function layerOf(section: PointsSection, { issue_time, times, is_simulated }: Source): ReadOutlook {
   const hazard = HAZARDS[section.name];
-  const set_aside: SetAside[] = [];
+  const set_aside: RejectedItem[] = [];
   const item = (label: string) => `day ${section.day} ${section.name.toLowerCase()} ${quoted(label)}`;
   if (hazard === undefined) return { rows: [], set_aside: [{ item: item(''), reason: 'section is not known' }] };
   const areas = new Map<string, { day: number; label: string; polygons: MultiPolygon }>();

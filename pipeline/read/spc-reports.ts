@@ -1,16 +1,16 @@
 import type { FileReport } from '../../schemas/tables/ground-reports.ts';
 import { isCalendarDate, timestamp, utcDate } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
-import { inchesToMm, isOnGlobe, MAX_SIZE_INCH, reportId, SIMULATED_OFFICE } from './report-fields.ts';
 import {
   countWord,
   MAX_FUTURE_MS,
   quoted,
   type ReadItems,
+  type RejectedItem,
   refuseHtml,
   refuseLarge,
-  type SetAside,
-} from './set-aside.ts';
+} from './rejected-item.ts';
+import { inchesToMm, isOnGlobe, MAX_SIZE_INCH, reportId, SIMULATED_OFFICE } from './report-fields.ts';
 
 /** The largest day on record has some 1100 rows of a hundred bytes. */
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
@@ -38,7 +38,7 @@ export function readSpcReports(
   refuseLarge(bytes, subject, MAX_LIST_BYTES);
   refuseHtml(bytes, subject, 'the report list of the Storm Prediction Center');
   const rows: FileReport[] = [];
-  const set_aside: SetAside[] = [];
+  const set_aside: RejectedItem[] = [];
   const others = new Map<string, number>();
   let table: string | null = null;
   const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8').split(/\r?\n/);

@@ -1,4 +1,4 @@
-import { refuseHtml, refuseLarge } from './set-aside.ts';
+import { refuseHtml, refuseLarge } from './rejected-item.ts';
 
 /** Products are pages of text: the longest real one has 26 kB. */
 const MAX_PRODUCT_BYTES = 1024 * 1024;

@@ -3,8 +3,8 @@ import { MS_PER_KNOT } from '../../schemas/units.ts';
 import { BadInput } from '../error.ts';
 import { textOutline } from './outline.ts';
 import { type CheckedPolygon, edgesOf } from './polygon.ts';
+import { MAX_FUTURE_MS, quoted, type RejectedItem } from './rejected-item.ts';
 import { inchesToMm } from './report-fields.ts';
-import { MAX_FUTURE_MS, quoted, type SetAside } from './set-aside.ts';
 import { issueLine, nearestDayTime, productLines, validity, wmoHeading } from './text-product.ts';
 
 /** Hail above 10 inches and gusts above 200 kt have never been forecast. */
@@ -34,7 +34,7 @@ export interface WatchProduct {
   /** Numbers of the watches that this one takes the place of; left out without any, and in products kept by earlier versions. */
   readonly replaces?: readonly number[];
   /** Parts of the product that cannot be used. */
-  readonly set_aside: readonly SetAside[];
+  readonly set_aside: readonly RejectedItem[];
 }
 
 /**

@@ -1,12 +1,12 @@
 import { FORECAST_MODELS, type ForecastModel } from '../../schemas/tables/forecast.ts';
 import type { Config } from '../config.ts';
+import { type ScheduledFeed, scheduledWebFeed } from '../feeds/scheduled-feed.ts';
+import { openWeb } from '../feeds/web.ts';
+import { WEB_FEEDS } from '../feeds/web-feeds.ts';
 import type { Log } from '../log.ts';
+import { modelFeed } from '../model-runs/model-feed.ts';
 import type { Network } from '../sources/http.ts';
-import { openWeb } from '../sources/web.ts';
-import { WEB_FEEDS } from '../sources/web-feeds.ts';
 import { CLIMATOLOGY_FEED, climatologyFeed, OUTLOOK_FEED, outlookFeed } from './derived-feeds.ts';
-import { modelFeed } from './model-feed.ts';
-import { type ScheduledFeed, scheduledWebFeed } from './scheduled-feed.ts';
 
 /** Names of the feeds beside the scans, in the order in which one follows from another. */
 export function feedNames(model: ForecastModel): string[] {

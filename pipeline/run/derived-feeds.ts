@@ -1,8 +1,8 @@
+import { refreshClimatology } from '../climatology/derive-climatology.ts';
+import { datesToCount } from '../climatology/hail-dates.ts';
+import type { FeedName, ScheduledFeed } from '../feeds/scheduled-feed.ts';
 import type { Log } from '../log.ts';
-import { refreshClimatology } from './derive-climatology.ts';
-import { datesToCount } from './hail-dates.ts';
-import { publishOutlook } from './publish-outlook.ts';
-import type { FeedName, ScheduledFeed } from './scheduled-feed.ts';
+import { publishOutlook } from '../model-runs/publish-outlook.ts';
 
 /** The blend follows its components, the fastest of which change by the hour. */
 export const OUTLOOK_FEED: FeedName = { name: 'outlook', collection: 'outlook', every_s: 3 * 3600 };

@@ -1,19 +1,19 @@
 import { basename } from 'node:path';
 import type { ForecastModel } from '../../schemas/tables/forecast.ts';
 import { timestamp } from '../../schemas/time.ts';
+import { succeeded, writeFeedStates } from '../feeds/feed-states.ts';
+import { type TakenFile, takeFeedFiles } from '../feeds/take-feed-files.ts';
+import { WEB_FEEDS } from '../feeds/web-feeds.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
 import type { Log } from '../log.ts';
+import { modelFeedName } from '../model-runs/model-feed.ts';
+import { readModelFolder } from '../model-runs/model-folder.ts';
+import { parseModelKey } from '../model-runs/model-names.ts';
+import { publishForecast } from '../model-runs/publish-forecast.ts';
 import type { Root } from '../publish/root.ts';
 import { EVENING_NOTES } from '../simulate/evening.ts';
-import { parseModelKey } from '../sources/model-names.ts';
-import { WEB_FEEDS } from '../sources/web-feeds.ts';
 import { OUTLOOK_FEED } from './derived-feeds.ts';
-import { succeeded, writeFeedStates } from './feed-states.ts';
-import { modelFeedName } from './model-feed.ts';
-import { readModelFolder } from './model-folder.ts';
-import { publishForecast } from './publish-forecast.ts';
 import { attempted, batchesOf } from './refresh-feeds.ts';
-import { type TakenFile, takeFeedFiles } from './take-feed-files.ts';
 
 /** Files that a feed may have written; name and content decide which. */
 const FEED_FILE = /\.(?:csv|txt|json|geojson)$/i;

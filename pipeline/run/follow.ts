@@ -1,13 +1,13 @@
-import { isPassing } from '../error.ts';
+import { isTransient } from '../error.ts';
+import type { Schedule } from '../feeds/schedule.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
-import { type Feed, openFeed } from '../sources/feed.ts';
+import type { RunSummary } from '../scans/ingest-run.ts';
+import type { Session } from '../scans/session.ts';
+import { type Feed, openFeed } from '../sources/arrival-queue.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
-import type { RunSummary } from './ingest-run.ts';
-import { pause } from './pause.ts';
-import type { Schedule } from './schedule.ts';
-import type { Session } from './session.ts';
+import { pause } from '../sources/pause.ts';
 
 /** What follows from a whole date is drawn again at most this often. */
 const FINISH_EVERY_MS = 5 * 60_000;
@@ -80,7 +80,7 @@ export async function follow(request: Follow): Promise<void> {
       } catch (error) {
         // What fails because the root has gone fails for that reason.
         opened?.root.check();
-        if (!isPassing(error)) throw error;
+        if (!isTransient(error)) throw error;
         const wait_ms = Math.min(LONGEST_WAIT_MS, every_ms * 2 ** faults);
         faults += 1;
         log.warn('Stream:Wait:Begin', { reason: error.message, seconds: wait_ms / 1000 });

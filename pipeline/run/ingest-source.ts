@@ -1,20 +1,20 @@
 import { stormDate } from '../../schemas/time.ts';
+import { type ClimatologyReport, refreshClimatology } from '../climatology/derive-climatology.ts';
 import type { Config } from '../config.ts';
-import { isPassing, PipelineError, RootLost } from '../error.ts';
+import { isTransient, PipelineError, RootLost } from '../error.ts';
+import { stateAfter, writeFeedStates } from '../feeds/feed-states.ts';
+import { simulatedScanTimes, takeSimulatedFeeds } from '../feeds/simulated-feeds.ts';
+import type { Taken, TakenFile } from '../feeds/take-feed-files.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { type DatesSummary, summarize } from '../publish/summary.ts';
+import type { RunSummary } from '../scans/ingest-run.ts';
 import type { UnreadableEntry } from '../sources/folder.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { type ClimatologyReport, refreshClimatology } from './derive-climatology.ts';
 import { CLIMATOLOGY_FEED } from './derived-feeds.ts';
-import { stateAfter, writeFeedStates } from './feed-states.ts';
 import { type FeedFailure, publishFolderForecast, takeFolderFeeds } from './folder-feeds.ts';
 import { gatherFiles, type IngestSource, type MissingFile } from './gather-files.ts';
-import type { RunSummary } from './ingest-run.ts';
-import { simulatedScanTimes, takeSimulatedFeeds } from './simulated-feeds.ts';
 import { publishSimulatedForecast } from './simulated-forecast.ts';
-import type { Taken, TakenFile } from './take-feed-files.ts';
 import { withSession } from './with-session.ts';
 
 export interface IngestRequest {
@@ -113,7 +113,7 @@ async function renewClimatology(
   try {
     return { climatology: await refreshClimatology(root, now_ms, log), climatology_failure: null };
   } catch (error) {
-    if (isPassing(error) || error instanceof RootLost) throw error;
+    if (isTransient(error) || error instanceof RootLost) throw error;
     if (!(error instanceof PipelineError)) throw error;
     log.warn('Climatology:Make:Failed', { reason: error.message });
     return { climatology: null, climatology_failure: error.message };

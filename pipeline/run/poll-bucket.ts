@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
 import { addDays, utcDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
-import { isPassing } from '../error.ts';
+import { isTransient } from '../error.ts';
 import type { Log } from '../log.ts';
 import { newestScan } from '../publish/live-window.ts';
 import type { Root } from '../publish/root.ts';
@@ -12,8 +12,8 @@ import { downloadAll, listBucket } from '../sources/bucket.ts';
 import { listFolder } from '../sources/folder.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
+import { pause } from '../sources/pause.ts';
 import { Unavailable } from '../sources/retry.ts';
-import { pause } from './pause.ts';
 
 /** On an empty root the bucket is followed from this long ago; after a pause, from the newest scan but at most from a day ago. */
 const FIRST_LOOK_BACK_MS = 30 * 60_000;
@@ -74,7 +74,7 @@ export async function* pollBucket(config: Config, poll: BucketPoll): AsyncGenera
       if (signal.aborted) return;
       // A bucket that cannot be reached now may be reached with the next look, a full disk have room: the stream goes on, and says so.
       if (error instanceof Unavailable) log.warn('Bucket:List:Failed', { reason: error.message });
-      else if (isPassing(error)) log.warn('File:Fetch:Failed', { reason: error.message });
+      else if (isTransient(error)) log.warn('File:Fetch:Failed', { reason: error.message });
       else throw error;
     }
     await pause(every_ms, signal);

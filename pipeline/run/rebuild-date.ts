@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import { NotFound } from '../error.ts';
 import type { Log } from '../log.ts';
-import type { RunSummary } from './ingest-run.ts';
+import type { RunSummary } from '../scans/ingest-run.ts';
 import { withSession } from './with-session.ts';
 
 export interface RebuildRequest {

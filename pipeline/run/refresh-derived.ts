@@ -1,11 +1,11 @@
+import { type ClimatologyReport, publishClimatology, refreshClimatology } from '../climatology/derive-climatology.ts';
+import { datesToCount } from '../climatology/hail-dates.ts';
 import type { Config } from '../config.ts';
-import { costsItselfOnly, NotFound } from '../error.ts';
+import { isIsolated, NotFound } from '../error.ts';
 import type { Log } from '../log.ts';
+import { publishOutlook } from '../model-runs/publish-outlook.ts';
 import { DERIVED_CLIMATOLOGY, DERIVED_OUTLOOK, type DerivedTable, readOutdated } from '../publish/derived.ts';
 import { openRoot, type Root } from '../publish/root.ts';
-import { type ClimatologyReport, publishClimatology, refreshClimatology } from './derive-climatology.ts';
-import { datesToCount } from './hail-dates.ts';
-import { publishOutlook } from './publish-outlook.ts';
 
 /** What making derived tables again did. */
 export interface RefreshedTables {
@@ -38,7 +38,7 @@ export async function refreshDerived(root: Root, now_ms: number, log: Log): Prom
       if (await make(root, now_ms, log)) changed.push(table);
       log.info('Table:Refresh:Done', { table, reason });
     } catch (error) {
-      if (!costsItselfOnly(error)) throw error;
+      if (!isIsolated(error)) throw error;
       failed.push({ table, reason: error.message });
       log.warn('Table:Refresh:Failed', { table, reason: error.message });
     }

@@ -1,19 +1,19 @@
 import fs from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { FeedFile } from '../collections/collection.ts';
 import type { Config } from '../config.ts';
-import { asUnreadable, costsItselfOnly, NotFound, Unreadable } from '../error.ts';
+import { asUnreadable, isIsolated, NotFound, Unreadable } from '../error.ts';
+import type { FeedFile } from '../feeds/collection.ts';
+import { lookAt, publishLook } from '../feeds/schedule.ts';
+import { type TakenFile, takeFeedFiles } from '../feeds/take-feed-files.ts';
 import { type Log, silent } from '../log.ts';
+import { type FolderHours, readModelFolder } from '../model-runs/model-folder.ts';
+import { parseModelKey } from '../model-runs/model-names.ts';
+import { publishForecast } from '../model-runs/publish-forecast.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 import { EVENING_NOTES } from '../simulate/evening.ts';
 import { listFolder } from '../sources/folder.ts';
-import { parseModelKey } from '../sources/model-names.ts';
 import { openFeeds } from './all-feeds.ts';
-import { type FolderHours, readModelFolder } from './model-folder.ts';
-import { publishForecast } from './publish-forecast.ts';
 import { refreshDerived } from './refresh-derived.ts';
-import { lookAt, publishLook } from './schedule.ts';
-import { type TakenFile, takeFeedFiles } from './take-feed-files.ts';
 
 const NO_MODELS: FolderHours = { hours: new Map(), refused: [] };
 
@@ -105,7 +105,7 @@ export async function attempted(work: () => Promise<void>): Promise<string | nul
     await work();
     return null;
   } catch (error) {
-    if (!costsItselfOnly(error)) throw error;
+    if (!isIsolated(error)) throw error;
     return error.message;
   }
 }

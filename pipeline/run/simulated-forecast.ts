@@ -1,15 +1,15 @@
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { succeeded, writeFeedStates } from '../feeds/feed-states.ts';
 import { type CellHour, cellHour } from '../forecast/model-cells.ts';
+import { modelFeedName } from '../model-runs/model-feed.ts';
+import { publishForecast } from '../model-runs/publish-forecast.ts';
+import { publishOutlook } from '../model-runs/publish-outlook.ts';
 import type { Root } from '../publish/root.ts';
 import { readModelHour } from '../read/model.ts';
 import { modelGridOf, simulatedHours, simulatedModelFile } from '../simulate/model-grid.ts';
 import { defaultScenario, type Scenario } from '../simulate/scenario.ts';
 import { OUTLOOK_FEED } from './derived-feeds.ts';
-import { succeeded, writeFeedStates } from './feed-states.ts';
-import { modelFeedName } from './model-feed.ts';
-import { publishForecast } from './publish-forecast.ts';
-import { publishOutlook } from './publish-outlook.ts';
 
 const HOUR_MS = 3_600_000;
 /** Hours of the simulated runs that are out at an instant, read as those of a real model are. */

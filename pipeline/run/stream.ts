@@ -1,14 +1,15 @@
 import type { Config } from '../config.ts';
+import { startSchedule } from '../feeds/schedule.ts';
 import type { Log } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
+import { startReadPool } from '../scans/read-pool.ts';
+import { openSession } from '../scans/session.ts';
 import { gathered } from '../sources/gather.ts';
 import { watch } from '../sources/inbox.ts';
 import { openFeeds } from './all-feeds.ts';
 import { follow, type OpenedRoot } from './follow.ts';
 import { pollBucket } from './poll-bucket.ts';
-import { startReadPool } from './read-pool.ts';
-import { startSchedule } from './schedule.ts';
-import { openSession } from './session.ts';
+import { refreshDerived } from './refresh-derived.ts';
 
 /** Where a stream finds raw files. */
 export type StreamSource =
@@ -58,7 +59,13 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
         : pollBucket(config, { products: source.products, opened, log, every_ms, signal });
     return gathered(found);
   };
-  const schedule = startSchedule({ feeds: openFeeds(config, feeds, log, { signal }), now, log, signal });
+  const schedule = startSchedule({
+    feeds: openFeeds(config, feeds, log, { signal }),
+    now,
+    log,
+    signal,
+    refreshDerived,
+  });
   try {
     await follow({ open, arrivals, schedule, log, tell, every_ms, raw_keep_days, signal });
     log.info('Stream:Stop', {});

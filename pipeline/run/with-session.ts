@@ -1,9 +1,9 @@
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
-import { startReadPool } from './read-pool.ts';
+import { startReadPool } from '../scans/read-pool.ts';
+import { openSession, type Session } from '../scans/session.ts';
 import { refreshDerived } from './refresh-derived.ts';
-import { openSession, type Session } from './session.ts';
 
 /** What one piece of work needs of a session; everything else is a setting. */
 export interface SessionNeeds {

@@ -17,7 +17,7 @@ export interface Answer {
 }
 
 /** Failures of a connection that another attempt may not meet. */
-const PASSING = new Set([
+const TRANSIENT_STATUSES = new Set([
   'ECONNRESET',
   'ECONNREFUSED',
   'ECONNABORTED',
@@ -84,7 +84,7 @@ function explained(url: string, error: unknown): unknown {
   // Errors of the file system (a full disk) come from `use` and are not the server's.
   if (!(error instanceof Error) || !('code' in error) || 'path' in error || error.code === 'ENOSPC') return error;
   const reason = `connection failed: ${error.code}`;
-  return PASSING.has(String(error.code))
+  return TRANSIENT_STATUSES.has(String(error.code))
     ? new Transient(url, reason, { cause: error })
     : new Unavailable(url, reason, { cause: error });
 }

@@ -3,7 +3,7 @@ import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM, SIZE_BANDS, SIZE_CAP_MM } from '../../schemas/size.ts';
 import type { DayMax } from '../../schemas/tables/day-max.ts';
 import { type CompanionValues, companionAt, everyCompanion, type HailField } from '../grid.ts';
-import type { FilledPixel } from './fill.ts';
+import type { FilledPixel } from './advect-between.ts';
 
 const SEVERE_MM = SIZE_BANDS[0].threshold_mm;
 

@@ -3,7 +3,6 @@ import type { Position } from '../../schemas/geo/position.ts';
 import type { MotionSource, TrackState } from '../../schemas/tables/tracks.ts';
 import { scanId } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
-import { divideCells } from './divide.ts';
 import { equivalentRadius, MATURE_SCANS, type Prediction } from './gate.ts';
 import { branchMotion, centroidVariance, firstMotion, predictMotion, updateMotion } from './kalman.ts';
 import type { LiveTrack, LiveTracks, TrackPointShape } from './live-tracks.ts';
@@ -11,6 +10,7 @@ import type { Vector } from './local-plane.ts';
 import { maskOf } from './mask.ts';
 import { type Matches, matchPieces, strength } from './match.ts';
 import { type Heading, headingOf, type Mover, regionalVelocity, velocityOf } from './motion.ts';
+import { partitionCells } from './partition-cells.ts';
 import type { Piece, TrackCell } from './track-cell.ts';
 import { trackId } from './track-id.ts';
 import { growthRate, nextTrend, recentSizes, STEADY, trendWord } from './trend.ts';
@@ -29,7 +29,7 @@ export interface TrackScan {
   readonly scan_time: number;
   readonly cells: readonly TrackCell[];
   /** Motion of the whole field since the scan before; null while unknown. */
-  readonly grid_shift: Heading | null;
+  readonly pattern_motion: Heading | null;
 }
 
 /** What a scan did: the live tracks for the next one, the rows to publish by track_id, and the track of each cell. */
@@ -76,8 +76,8 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
   const live = all.filter((prediction) => prediction.minutes <= COAST_MAX_MIN);
   const lost = all.filter((prediction) => prediction.minutes > COAST_MAX_MIN);
   const movers = live.filter(isMature).map(mover);
-  const flows = cells.map((cell) => flowAt(cell, movers, scan.grid_shift));
-  const pieces = divideCells(
+  const flows = cells.map((cell) => flowAt(cell, movers, scan.pattern_motion));
+  const pieces = partitionCells(
     cells,
     live,
     flows.map((flow) => flow.velocity),
@@ -97,7 +97,7 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
     return openTrack(piece, scan_time, flowOf(piece), parent);
   });
   const missed = live.flatMap((prediction, index) =>
-    matches.pieceOfTrack[index] === -1 ? [missTrack(prediction, live[matches.mergedInto[index]])] : [],
+    matches.pieceOfTrack[index] === -1 ? [coastTrack(prediction, live[matches.mergedInto[index]])] : [],
   );
 
   const points = [
@@ -160,11 +160,11 @@ function mover({ motion }: Prediction): Mover {
   return { lat: motion.lat, lon: motion.lon, velocity: { east: motion.east_km_min, north: motion.north_km_min } };
 }
 
-function flowAt(cell: TrackCell, movers: readonly Mover[], grid_shift: Heading | null): Flow {
+function flowAt(cell: TrackCell, movers: readonly Mover[], pattern_motion: Heading | null): Flow {
   const regional = regionalVelocity({ lat: cell.centroid_lat, lon: cell.centroid_lon }, movers);
   if (regional) return { velocity: regional, source: 'neighbours' };
   if (cell.motion_hint) return { velocity: velocityOf(cell.motion_hint), source: 'probsevere' };
-  if (grid_shift) return { velocity: velocityOf(grid_shift), source: 'grid_shift' };
+  if (pattern_motion) return { velocity: velocityOf(pattern_motion), source: 'grid_shift' };
   return { velocity: { east: 0, north: 0 }, source: 'none' };
 }
 
@@ -245,7 +245,7 @@ function continueTrack(
  * A track without a piece in this scan: what becomes of it, and where it would be.
  * It coasts in its first such scan, under another track's piece too: cores that touch often part again in the next.
  */
-function missTrack({ track, motion }: Prediction, survivor: Prediction | undefined): Missed {
+function coastTrack({ track, motion }: Prediction, survivor: Prediction | undefined): Missed {
   const missed = { ...track, missed_scans: track.missed_scans + 1 };
   if (missed.missed_scans < MISSED_SCANS_MAX) return { track: missed, state: 'coasted', at: motion, merged_into: null };
   if (survivor) return { track: missed, state: 'merged', at: motion, merged_into: survivor.track.track_id };

@@ -2,8 +2,8 @@ import type { CellShape } from '../detect/cells.ts';
 import { trackedCells } from '../detect/tracked-cells.ts';
 import type { HailField } from '../grid.ts';
 import { advanceTracks } from '../track/advance.ts';
-import { gridShift } from '../track/grid-shift.ts';
 import { type LiveTracks, noLiveTracks } from '../track/live-tracks.ts';
+import { patternMotion } from '../track/pattern-motion.ts';
 import type { StormSize, TrackedStorm } from './storm-statistics.ts';
 
 const MS_PER_MIN = 60_000;
@@ -30,8 +30,8 @@ export function followStorms(scans: Iterable<StormScan>): FollowedStorm[] {
       scan.cells,
       scan.cells.map(() => null),
     );
-    const grid_shift = before && gridShift(before.field, field, (scan_time - before.scan_time) / MS_PER_MIN);
-    const step = advanceTracks(live, { scan_time, cells, grid_shift });
+    const pattern_motion = before && patternMotion(before.field, field, (scan_time - before.scan_time) / MS_PER_MIN);
+    const step = advanceTracks(live, { scan_time, cells, pattern_motion });
     live = step.live;
     before = scan;
     for (const track of live.tracks) {

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import test from 'ava';
 import type { HailField } from '../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../pipeline/read/mrms.ts';
-import { emptyTrackingState } from '../../pipeline/run/tracking-state.ts';
-import { processScan } from '../../pipeline/scan.ts';
+import { processScan } from '../../pipeline/scans/scan.ts';
+import { emptyTrackingState } from '../../pipeline/scans/tracking-state.ts';
 import { standInField, standInScan } from '../support/data/hail-mask.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';
 

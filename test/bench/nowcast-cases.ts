@@ -1,6 +1,6 @@
 import type { ScanInput } from '../../pipeline/grid.ts';
-import { emptyTrackingState } from '../../pipeline/run/tracking-state.ts';
-import { processScan } from '../../pipeline/scan.ts';
+import { processScan } from '../../pipeline/scans/scan.ts';
+import { emptyTrackingState } from '../../pipeline/scans/tracking-state.ts';
 import { liveStorms, pointsAround, strikesOf } from '../../pipeline/train/nowcast-points.ts';
 import { distanceKm, roughDistanceKm } from '../../schemas/geo/distance.ts';
 import type { Position } from '../../schemas/geo/position.ts';

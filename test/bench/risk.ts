@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { hailRisk } from '../../api/routes/hail-risk.ts';
 import { cellOf, hailRisk as riskAt } from '../../api/rules/hail-risk.ts';
+import { refreshClimatology } from '../../pipeline/climatology/derive-climatology.ts';
 import { silent } from '../../pipeline/log.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
-import { refreshClimatology } from '../../pipeline/run/derive-climatology.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { startService } from '../support/service/service.ts';
 import { simulatedSeason } from './season.ts';

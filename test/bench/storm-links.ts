@@ -19,7 +19,7 @@ export function stormLinks(scans: readonly ObjectScan[]): StormLinks {
   let live: LiveTracks = noLiveTracks;
   let trackOf = new Map<string, string>();
   for (const { scan_time, cells } of scans) {
-    const step = advanceTracks(live, { scan_time, cells, grid_shift: null });
+    const step = advanceTracks(live, { scan_time, cells, pattern_motion: null });
     const now = new Map(cells.map(({ probsevere_id }, k) => [probsevere_id, step.trackOfCell[k] as string]));
     const numberOf = new Map([...trackOf].map(([number, track]) => [track, number]));
     for (const [number, track] of now) {

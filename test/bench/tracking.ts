@@ -6,7 +6,6 @@ import { UsageError } from '../../pipeline/error.ts';
 import type { HailField } from '../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../pipeline/read/mrms.ts';
 import { advanceTracks, type TrackStep } from '../../pipeline/track/advance.ts';
-import { gridShift } from '../../pipeline/track/grid-shift.ts';
 import {
   type LiveTrack,
   type LiveTracks,
@@ -17,6 +16,7 @@ import type { Vector } from '../../pipeline/track/local-plane.ts';
 import { maskOf } from '../../pipeline/track/mask.ts';
 import { velocityOf } from '../../pipeline/track/motion.ts';
 import { csi, type ObjectFrame, overlapAt } from '../../pipeline/track/overlap.ts';
+import { patternMotion } from '../../pipeline/track/pattern-motion.ts';
 import { type ScoredPoint, type TrackScores, trackScores } from '../../pipeline/track/scores.ts';
 import type { TrackCell } from '../../pipeline/track/track-cell.ts';
 import { LATTICE, latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
@@ -206,8 +206,8 @@ export function trackFrames(frames: readonly Frame[], min_pixels: number): Track
     const cells = trackCells(field, findObjects(field, 1, min_pixels));
     const labelled = performance.now();
     const before = frames[frame - 1];
-    const shift = before ? gridShift(before.field, field, (scan_time - before.scan_time) / 60_000) : null;
-    const step: TrackStep = advanceTracks(carried, { scan_time, cells, grid_shift: shift });
+    const shift = before ? patternMotion(before.field, field, (scan_time - before.scan_time) / 60_000) : null;
+    const step: TrackStep = advanceTracks(carried, { scan_time, cells, pattern_motion: shift });
     label_ms += labelled - start;
     track_ms += performance.now() - labelled;
     carried = step.live;

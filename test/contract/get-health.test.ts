@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { getHealth } from '../../api/routes/health.ts';
 import { warnings } from '../../api/routes/warnings.ts';
-import { neverLookedAt, writeFeedStates } from '../../pipeline/run/feed-states.ts';
+import { neverLookedAt, writeFeedStates } from '../../pipeline/feeds/feed-states.ts';
 import { FeedStates } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Health } from '../../schemas/resources/health.ts';

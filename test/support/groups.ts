@@ -36,8 +36,8 @@ const GROUPS = {
   records: ['api/jobs/', 'records/'],
   queries: ['api/queries/', 'api/catalog.', 'api/http/', 'api/live.', 'api/middleware/'],
   api: ['api/'],
-  ingest: ['pipeline/run/ingest', 'pipeline/run/r', 'pipeline/run/score'],
-  feeds: ['pipeline/run/'],
+  ingest: ['pipeline/scans/', 'pipeline/run/r', 'pipeline/run/score'],
+  feeds: ['pipeline/feeds/', 'pipeline/model-runs/', 'pipeline/climatology/', 'pipeline/run/'],
   publish: ['pipeline/publish/'],
   sources: [
     ...['pipeline/sources/', 'pipeline/forecast/', 'pipeline/commands/'],
@@ -58,7 +58,7 @@ const ALONE = [
   'contract/get-hail-forecast.',
   'contract/get-hail-outlook.',
   'contract/overload.',
-  'pipeline/run/schedule.',
+  'pipeline/feeds/schedule.',
 ];
 
 /** Where each test file runs that is not slow: with its group, the first that claims it, or alone. */

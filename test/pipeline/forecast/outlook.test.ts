@@ -1,10 +1,10 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { blendDay, type Components } from '../../../pipeline/forecast/blend.ts';
-import { hourStrip } from '../../../pipeline/forecast/hour-strip.ts';
+import { diurnalShare, usualDayPct, usualHour } from '../../../pipeline/forecast/diurnal-climatology.ts';
+import { hourlyDisaggregation } from '../../../pipeline/forecast/hourly-disaggregation.ts';
 import { firstOutlookDate, modelDayPct, type OutlookInput, outlookRows } from '../../../pipeline/forecast/outlook.ts';
 import { spcDay, spcPct } from '../../../pipeline/forecast/spc-areas.ts';
-import { diurnalShare, usualDayPct, usualHour } from '../../../pipeline/forecast/usual-hail.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
 import type { Forecast } from '../../../schemas/tables/forecast.ts';
 import { Outlook } from '../../../schemas/tables/outlook.ts';
@@ -186,7 +186,7 @@ test('the complements of the 24 hours multiply to that of the day', (t) => {
           maxLength: 24,
         }),
         (whole, lon, hours) => {
-          const strip = hourStrip(whole, lon, hours);
+          const strip = hourlyDisaggregation(whole, lon, hours);
           const none = strip.reduce((product, hour) => product * (1 - hour / 100), 1);
           return (
             strip.length === 24 &&
@@ -201,9 +201,9 @@ test('the complements of the 24 hours multiply to that of the day', (t) => {
 
 test('without a model the strip peaks in the late afternoon, with one where the model has its storms', (t) => {
   const utc = (strip: readonly number[]) => (12 + strip.indexOf(Math.max(...strip))) % 24;
-  t.is(utc(hourStrip(10, -97.5, new Array(24).fill(null))), 23);
+  t.is(utc(hourlyDisaggregation(10, -97.5, new Array(24).fill(null))), 23);
   const night = new Array(24).fill(0).map((_, k) => (k === 18 ? 0.6 : 0.001));
-  t.is(utc(hourStrip(10, -97.5, night)), 6);
+  t.is(utc(hourlyDisaggregation(10, -97.5, night)), 6);
 });
 
 test('the shares of the hours of a day sum to 1, and 12 to 15 UTC have least at 97.5 W', (t) => {

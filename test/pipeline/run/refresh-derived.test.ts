@@ -3,13 +3,13 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { readConfig } from '../../../pipeline/config.ts';
+import { startSchedule } from '../../../pipeline/feeds/schedule.ts';
 import { openLog, silent } from '../../../pipeline/log.ts';
+import { publishOutlook } from '../../../pipeline/model-runs/publish-outlook.ts';
 import { readHead, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
-import { publishOutlook } from '../../../pipeline/run/publish-outlook.ts';
 import { refreshDerived } from '../../../pipeline/run/refresh-derived.ts';
 import { takeFeedFolder } from '../../../pipeline/run/refresh-feeds.ts';
-import { startSchedule } from '../../../pipeline/run/schedule.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { climatology } from '../../../schemas/tables/climatology.ts';
 import { outlook } from '../../../schemas/tables/outlook.ts';
@@ -137,7 +137,13 @@ test('a stream whose feeds bring nothing makes what an earlier run left undone, 
   const root = await openRoot(path, 'test', 0, NOW_MS);
   t.teardown(() => root.close());
   const stop = new AbortController();
-  const schedule = startSchedule({ feeds: [], now: () => NOW_MS, log: openLog('silent', false), signal: stop.signal });
+  const schedule = startSchedule({
+    feeds: [],
+    now: () => NOW_MS,
+    log: openLog('silent', false),
+    signal: stop.signal,
+    refreshDerived,
+  });
   await schedule.workOff(root);
   stop.abort();
   t.deepEqual(await faultsOf(path), []);

@@ -37,8 +37,12 @@ function discs(...storms: readonly Disc[]): TrackCell[] {
   return trackCells(field, findObjects(field, 1, 1));
 }
 
-function scan(minute: number, cells: readonly TrackCell[], grid_shift: TrackScan['grid_shift'] = null): TrackScan {
-  return { scan_time: START + minute * MINUTE, cells, grid_shift };
+function scan(
+  minute: number,
+  cells: readonly TrackCell[],
+  pattern_motion: TrackScan['pattern_motion'] = null,
+): TrackScan {
+  return { scan_time: START + minute * MINUTE, cells, pattern_motion };
 }
 
 /** Steps of scans in order; a list of cells is a scan two minutes after the one before. */

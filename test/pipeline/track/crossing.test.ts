@@ -70,7 +70,7 @@ function follow(storms: readonly Storm[]): { steps: TrackStep[]; trackOfStorm: (
   for (let k = 0; k < FRAMES; k++) {
     const field = frame(storms, k, noise);
     const cells = trackCells(field, findObjects(field, 100, 8));
-    const step = advanceTracks(live, { scan_time: 1_760_000_000_000 + 120_000 * k, cells, grid_shift: null });
+    const step = advanceTracks(live, { scan_time: 1_760_000_000_000 + 120_000 * k, cells, pattern_motion: null });
     live = step.live;
     steps.push(step);
     const tracked = live.tracks.filter((track) => track.missed_scans === 0);

@@ -6,10 +6,10 @@ import { scanTimes } from '../../../pipeline/simulate/scan-times.ts';
 import { defaultScenario } from '../../../pipeline/simulate/scenario.ts';
 import { type StormTruth, truthAt } from '../../../pipeline/simulate/truth.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
-import { gridShift } from '../../../pipeline/track/grid-shift.ts';
 import { type LiveTrack, type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
 import { offsetKm } from '../../../pipeline/track/local-plane.ts';
 import { median } from '../../../pipeline/track/median.ts';
+import { patternMotion } from '../../../pipeline/track/pattern-motion.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { trackCells } from '../../support/data/track-cells.ts';
 
@@ -77,8 +77,8 @@ test('two hours of simulated supercells: hardly an id switch, and velocities tha
   for (const scan_time of scanTimes(SEED, START, START + 2 * 3_600_000)) {
     const field = meshOf(simulateScan(scenario, scan_time));
     const cells = trackCells(field, findCells(scanInput(scan_time, field)));
-    const grid_shift = before && gridShift(before.field, field, (scan_time - before.scan_time) / 60_000);
-    live = advanceTracks(live, { scan_time, cells, grid_shift }).live;
+    const pattern_motion = before && patternMotion(before.field, field, (scan_time - before.scan_time) / 60_000);
+    live = advanceTracks(live, { scan_time, cells, pattern_motion }).live;
     before = { field, scan_time };
     const seen = live.tracks.filter((track) => track.missed_scans === 0);
     const earlier = new Map(truthAt(scenario, scan_time - PAST_MIN * 60_000).map((storm) => [storm.storm_id, storm]));

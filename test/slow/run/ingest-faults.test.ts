@@ -7,11 +7,11 @@ import { BadInput, RootLost } from '../../../pipeline/error.ts';
 import { filesBelow } from '../../../pipeline/files.ts';
 import { commitEdits, editOf, samePartition } from '../../../pipeline/publish/commit.ts';
 import type { ScanFiles } from '../../../pipeline/read/scan.ts';
-import { openReading } from '../../../pipeline/run/read-ahead.ts';
+import { openReading } from '../../../pipeline/scans/read-ahead.ts';
 import { readRejections, rejectRaw } from '../../../pipeline/sources/archive.ts';
+import { openFileIndex } from '../../../pipeline/sources/file-index.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
-import { openPile } from '../../../pipeline/sources/pile.ts';
 import { planScans } from '../../../pipeline/sources/plan.ts';
 import { constantPacking, gribFile, simplePacking } from '../../pipeline/read/grib2-files.ts';
 import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
@@ -140,7 +140,7 @@ test('the work that bad files cause grows with their number, not with its square
         },
       });
     });
-    const pile = openPile();
+    const pile = openFileIndex();
     pile.add(files);
     const read = async ({ mesh: location }: ScanFiles) => {
       throw new BadInput('read', location, 'is bad');

@@ -59,7 +59,7 @@ sharedTest('replay from any checkpoint of the real frames equals the run in orde
   const scans = (await realFrames()).map(({ scan_time, field }) => ({
     scan_time,
     cells: trackCells(field, findObjects(field, 1, options.min_pixels)),
-    grid_shift: null,
+    pattern_motion: null,
   }));
   let live: LiveTracks = noLiveTracks;
   for (const scan of scans) {

@@ -1,6 +1,6 @@
-import type { FeedFile } from '../../../pipeline/collections/collection.ts';
+import type { FeedFile } from '../../../pipeline/feeds/collection.ts';
+import { type Taken, takeFeedFiles } from '../../../pipeline/feeds/take-feed-files.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
-import { type Taken, takeFeedFiles } from '../../../pipeline/run/take-feed-files.ts';
 import { alertFeature, alertFile, type MadeAlert } from './alert.ts';
 
 /** Takes files of feeds into a data root, as a look at the feeds does. */

@@ -87,7 +87,7 @@ export interface Followed {
 export function follow(frames: readonly (readonly TrackCell[])[]): Followed[] {
   let live: LiveTracks = noLiveTracks;
   return frames.map((cells, k) => {
-    const step = advanceTracks(live, { scan_time: START + k * MINUTES * 60_000, cells, grid_shift: null });
+    const step = advanceTracks(live, { scan_time: START + k * MINUTES * 60_000, cells, pattern_motion: null });
     live = step.live;
     return { cells, step };
   });

@@ -1,4 +1,4 @@
-import type { FeedFile } from '../../../pipeline/collections/collection.ts';
+import type { FeedFile } from '../../../pipeline/feeds/collection.ts';
 
 /** A row of a daily list of the Storm Prediction Center. */
 export interface ListedReport {

@@ -1,0 +1,96 @@
+import { rowsSql } from '../../schemas/columns.ts';
+import type { Provenance } from '../../schemas/provenance.ts';
+import { dayMax } from '../../schemas/tables/day-max.ts';
+import { monthOf } from '../../schemas/time.ts';
+import { type Engine, sqlList } from '../duckdb.ts';
+import { isDiskRefusal, PipelineError } from '../error.ts';
+import { tablePaths } from '../publish/compact.ts';
+import type { DateHead } from '../publish/dates.ts';
+import { readHead } from '../publish/manifests.ts';
+import type { Root } from '../publish/root.ts';
+import { ANY, CLASS_MIN_MM } from './hail-counts.ts';
+import { CELL_COL_SQL, CENTRE_LON_SQL, cellReaches } from './risk-cells.ts';
+
+/** Scans of a whole day, one every two minutes. */
+const SCANS_A_DAY = 720;
+
+/** Storm dates to count hail on, ascending, all of one provenance. */
+export interface HailDates {
+  readonly provenance: Provenance;
+  readonly heads: readonly DateHead[];
+}
+
+/** The observed dates where there are any, else the simulated ones; null when nothing is published. */
+export function datesToCount(root: Pick<Root, 'heads'>): HailDates | null {
+  // An open date without scans was cleared: it says nothing.
+  const published = [...root.heads.values()].filter(({ closed, scan_count }) => closed || scan_count > 0);
+  for (const provenance of ['observed', 'simulated'] as const) {
+    const heads = published.filter((head) => head.provenance === provenance);
+    if (heads.length > 0) return { provenance, heads: heads.sort((a, b) => (a.partition < b.partition ? -1 : 1)) };
+  }
+  return null;
+}
+
+/** Share of a date's scans that are there, 0..1. A closed date without scans is the sum of a whole day. */
+export function observedShare({ closed, scan_count }: DateHead): number {
+  return closed && scan_count === 0 ? 1 : Math.min(1, scan_count / SCANS_A_DAY);
+}
+
+/** The largest MESH of a storm date within 10 km of the centre of a geohash4 cell, by row and column of the grid. */
+export interface CellMaximum {
+  readonly storm_date: string;
+  readonly cell_row: number;
+  readonly cell_col: number;
+  readonly mm: number;
+}
+
+/** Maxima of some dates, and when the newest of their lists was committed. */
+export interface MonthOfHail {
+  readonly maxima: readonly CellMaximum[];
+  readonly committed_ms: number;
+}
+
+/** Reads the hail of dates from their published day maxima, a month at a time so that memory does not grow with the years. */
+export async function* readHail(
+  root: Pick<Root, 'engine' | 'path'>,
+  heads: readonly DateHead[],
+): AsyncGenerator<MonthOfHail> {
+  await loadReaches(root.engine);
+  for (const month of Map.groupBy(heads, ({ partition }) => monthOf(partition)).values()) {
+    const paths: string[] = [];
+    let committed_ms = 0;
+    for (const { partition } of month) {
+      const head = await readHead(root.path, partition);
+      if (head === null) continue;
+      paths.push(...tablePaths(root.path, head, dayMax.name));
+      committed_ms = Math.max(committed_ms, Date.parse(head.committed_at));
+    }
+    yield { maxima: paths.length === 0 ? [] : await maximaOf(root.engine, paths), committed_ms };
+  }
+  await root.engine.connection.run(`DROP TABLE ${REACHES}`);
+}
+
+const REACHES = 'climatology_reaches';
+
+async function loadReaches(engine: Engine): Promise<void> {
+  const rows = cellReaches().map(({ row, cell_row, reach_deg }) => `(${row}, ${cell_row}, ${reach_deg})`);
+  await engine.connection.run(
+    `CREATE OR REPLACE TEMP TABLE ${REACHES} AS SELECT * FROM (VALUES ${rows.join(', ')}) AS reach(pixel_row, cell_row, reach_deg)`,
+  );
+}
+
+async function maximaOf(engine: Engine, paths: readonly string[]): Promise<CellMaximum[]> {
+  const sql = `SELECT storm_date::VARCHAR AS storm_date, cell_row, ${CELL_COL_SQL} AS cell_col, max(max_mm) AS mm
+     FROM (${rowsSql(dayMax, sqlList(paths))}) JOIN ${REACHES} ON pixel_row = "row"
+     WHERE NOT interpolated AND max_mm >= ${CLASS_MIN_MM[ANY]} AND abs(lon - (${CENTRE_LON_SQL})) <= reach_deg
+     GROUP BY ALL ORDER BY ALL`;
+  try {
+    return await engine.rows<CellMaximum>(sql);
+  } catch (error) {
+    if (isDiskRefusal(error)) throw error;
+    const [found] = (error instanceof Error ? error.message : String(error)).split('\n');
+    // Without it these dates would count as days without hail.
+    const reason = `cannot be read (${found}), expected what its list names; see hail-pipeline verify`;
+    throw new PipelineError('derive', 'published hail', reason, { cause: error });
+  }
+}

@@ -1,0 +1,25 @@
+import { type Blockage, blockageOf } from '../../schemas/geo/blockage.ts';
+import { layout } from '../../schemas/layout.ts';
+import { blockage } from '../../schemas/tables/blockage.ts';
+import { type Engine, sqlList } from '../duckdb.ts';
+import { tablePaths } from './compact.ts';
+import { readHead } from './manifests.ts';
+
+/** What terrain blocks, as published; null when no terrain model was worked in. */
+export async function readBlockage(engine: Engine, dataRoot: string): Promise<Blockage | null> {
+  const manifest = await readHead(dataRoot, layout.staticPartition);
+  const paths = manifest === null ? [] : tablePaths(dataRoot, manifest, blockage.name);
+  if (paths.length === 0) return null;
+  const reader = await engine.connection.runAndReadAll(
+    `SELECT radar_id, tilt_deg, azimuth_deg, distance_km, blocked FROM read_parquet(${sqlList(paths)}) ORDER BY ${blockage.order}`,
+  );
+  const columns = reader.getColumnsObjectJS();
+  const numbers = (name: string) => (columns[name] ?? []) as number[];
+  return blockageOf({
+    radar_id: (columns.radar_id ?? []) as string[],
+    tilt_deg: numbers('tilt_deg'),
+    azimuth_deg: numbers('azimuth_deg'),
+    distance_km: numbers('distance_km'),
+    blocked: numbers('blocked'),
+  });
+}

@@ -1,0 +1,132 @@
+import { roughDistanceKm } from '../../schemas/geo/distance.ts';
+import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+import { CELL_GROW_MM, SIZE_CAP_MM } from '../../schemas/size.ts';
+import { type HailField, tenthsAt } from '../grid.ts';
+
+/** MESH of one scan. */
+export interface ScanField {
+  readonly scan_time: number;
+  readonly mesh: HailField;
+}
+
+/** One storm seen in both scans: where it was and where it is. */
+export interface StormMotion {
+  readonly from: Position;
+  readonly to: Position;
+}
+
+/** A pixel between two scans: the largest value that passes over it, and when. */
+export interface FilledPixel {
+  readonly row: number;
+  readonly col: number;
+  readonly mm: number;
+  readonly time: number;
+}
+
+/** Scans closer than this hardly bead: a storm moves 0.5-2 km in the usual two minutes, over pixels of 1 km. */
+const GAP_MIN_MS = 4 * 60_000;
+const STEP_MS = 60_000;
+/** An echo moves with the nearest storm within this distance: about the length of a long cell. */
+const REACH_KM = 30;
+
+/** One pixel on its way: start and displacement over the gap in pixels, MESH at both ends in mm. */
+interface Path {
+  readonly row: number;
+  readonly col: number;
+  readonly rows: number;
+  readonly cols: number;
+  readonly startMm: number;
+  readonly endMm: number;
+}
+
+/**
+ * Pixels >= 5 mm that storms passed over between two scans more than 4 minutes apart, at 1-minute steps, so that a fast
+ * storm does not leave beads on a string; none for closer scans or without motions. Every pixel >= 5 mm of either scan moves
+ * with the nearest storm within 30 km, its MESH changing linearly from what one scan has to what the other has. Values in
+ * tenths of a millimetre, the earliest of equal ones; in rows from north, then columns from west.
+ */
+export function advectBetween(previous: ScanField, next: ScanField, motions: readonly StormMotion[]): FilledPixel[] {
+  const gap_ms = next.scan_time - previous.scan_time;
+  if (gap_ms <= GAP_MIN_MS || motions.length === 0) return [];
+  const paths = [...pathsFrom(previous, next, motions), ...pathsTo(previous, next, motions)];
+  const filled = new Map<number, FilledPixel>();
+  for (let passed_ms = STEP_MS; passed_ms < gap_ms; passed_ms += STEP_MS) {
+    const time = previous.scan_time + passed_ms;
+    for (const path of paths) {
+      const share = passed_ms / gap_ms;
+      const mm = Math.round(10 * (path.startMm + share * (path.endMm - path.startMm))) / 10;
+      const row = Math.round(path.row + share * path.rows);
+      const col = Math.round(path.col + share * path.cols);
+      if (mm < CELL_GROW_MM || !onLattice(row, col)) continue;
+      const key = row * LATTICE.cols + col;
+      if (mm > (filled.get(key)?.mm ?? 0)) filled.set(key, { row, col, mm, time });
+    }
+  }
+  return [...filled.values()].sort((a, b) => a.row - b.row || a.col - b.col);
+}
+
+/** Paths of the pixels of the earlier scan, to wherever their storm takes them. */
+function* pathsFrom(previous: ScanField, next: ScanField, motions: readonly StormMotion[]): Generator<Path> {
+  for (const { row, col, mm } of echoes(previous.mesh)) {
+    const motion = nearest(motions, (storm) => storm.from, row, col);
+    if (!motion) continue;
+    const { rows, cols } = displacement(motion);
+    yield { row, col, rows, cols, startMm: mm, endMm: mmAt(next.mesh, row + rows, col + cols) };
+  }
+}
+
+/** Paths of the pixels of the later scan, from wherever their storm brought them: echoes that grew on the way. */
+function* pathsTo(previous: ScanField, next: ScanField, motions: readonly StormMotion[]): Generator<Path> {
+  for (const { row, col, mm } of echoes(next.mesh)) {
+    const motion = nearest(motions, (storm) => storm.to, row, col);
+    if (!motion) continue;
+    const { rows, cols } = displacement(motion);
+    const start = { row: row - rows, col: col - cols };
+    yield { ...start, rows, cols, startMm: mmAt(previous.mesh, start.row, start.col), endMm: mm };
+  }
+}
+
+function* echoes(mesh: HailField): Generator<{ row: number; col: number; mm: number }> {
+  for (let r = 0; r < mesh.window.rows; r++)
+    for (let i = mesh.rowStart[r]; i < mesh.rowStart[r + 1]; i++) {
+      const mm = toMm(mesh.tenths[i]);
+      if (mm >= CELL_GROW_MM) yield { row: mesh.window.row0 + r, col: mesh.col[i], mm };
+    }
+}
+
+function mmAt(mesh: HailField, row: number, col: number): number {
+  return toMm(tenthsAt(mesh, Math.round(row), Math.round(col)));
+}
+
+function toMm(tenths: number): number {
+  return Math.min(SIZE_CAP_MM, tenths / 10);
+}
+
+function onLattice(row: number, col: number): boolean {
+  return row >= 0 && row < LATTICE.rows && col >= 0 && col < LATTICE.cols;
+}
+
+function displacement({ from, to }: StormMotion): { rows: number; cols: number } {
+  return { rows: (from.lat - to.lat) / LATTICE.step, cols: (to.lon - from.lon) / LATTICE.step };
+}
+
+/** The motion whose storm is nearest to a pixel and within reach, the first of equals. */
+function nearest(
+  motions: readonly StormMotion[],
+  place: (motion: StormMotion) => Position,
+  row: number,
+  col: number,
+): StormMotion | null {
+  const pixel = { lat: rowLat(row), lon: colLon(col) };
+  let best: StormMotion | null = null;
+  let best_km = REACH_KM;
+  for (const motion of motions) {
+    const km = roughDistanceKm(place(motion), pixel);
+    if (km < best_km) {
+      best = motion;
+      best_km = km;
+    }
+  }
+  return best;
+}

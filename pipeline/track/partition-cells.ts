@@ -1,0 +1,162 @@
+import { colLon, pixelAreaKm2, rowLat } from '../../schemas/geo/lattice.ts';
+import { equivalentRadius, mayContinue, type Prediction } from './gate.ts';
+import type { Vector } from './local-plane.ts';
+import { offsetKm } from './local-plane.ts';
+import { cellAtPixel, eachPixel, maskPixels, pixelKey, sharedPixels } from './mask.ts';
+import type { Piece, TrackCell } from './track-cell.ts';
+
+/** A track lays claim to a cell that covers this share of its moved mask. */
+const CLAIM_SHARE = 0.4;
+/** Two cores nearer than this are one: the distance that keeps two peaks of a cell apart. */
+const CORES_APART_MIN_KM = 5;
+/** A part is a storm of its own from this area, that of the smallest cell. */
+const PART_AREA_MIN_KM2 = 4;
+/** A part that has lost more than the rest of its track's last area has been absorbed. */
+const PART_AREA_SHARE_MIN = 0.3;
+
+/**
+ * The cells of a scan, with those that cover the masks of several tracks divided among these tracks.
+ *
+ * Cores that touch at the threshold for some scans stay two storms: each pixel goes to the track whose moved mask
+ * holds it, the others to the nearest pixel so held. A track whose part is too small, too far or too near to a
+ * larger one gets none: it merges. `flow`: steering flow at each cell, km/min.
+ */
+export function partitionCells(
+  cells: readonly TrackCell[],
+  predictions: readonly Prediction[],
+  flow: readonly Vector[],
+): Piece[] {
+  const claims = claimsOn(cells, predictions);
+  return cells.flatMap((cell, index) => {
+    const whole: Piece = { ...cell, cell: index, part: 0, held_by: null };
+    const claimants = apart(claims[index] as number[], predictions);
+    return claimants.length < 2 ? [whole] : divide(whole, claimants, predictions, flow[index] as Vector);
+  });
+}
+
+/** Predictions that claim each cell, the one with the largest area first. */
+function claimsOn(cells: readonly TrackCell[], predictions: readonly Prediction[]): number[][] {
+  const owner = cellAtPixel(cells);
+  const claims: number[][] = cells.map(() => []);
+  predictions.forEach(({ track, rows_south, cols_east }, index) => {
+    const enough = CLAIM_SHARE * maskPixels(track.mask);
+    for (const [cell, pixels] of sharedPixels(track.mask, rows_south, cols_east, owner))
+      if (pixels >= enough) claims[cell]?.push(index);
+  });
+  const area = (index: number) => (predictions[index] as Prediction).track.area_km2;
+  for (const claimants of claims) claimants.sort((a, b) => area(b) - area(a) || a - b);
+  return claims;
+}
+
+/** The claimants that keep their distance from every larger one. */
+function apart(claimants: readonly number[], predictions: readonly Prediction[]): number[] {
+  const kept: number[] = [];
+  for (const index of claimants) {
+    const at = (predictions[index] as Prediction).motion;
+    const free = kept.every((other) => {
+      const off = offsetKm(at, (predictions[other] as Prediction).motion);
+      return Math.hypot(off.east, off.north) >= CORES_APART_MIN_KM;
+    });
+    if (free) kept.push(index);
+  }
+  return kept;
+}
+
+/** Parts of one cell; a claimant whose part is too small leaves it to the others. */
+function divide(whole: Piece, claimants: readonly number[], predictions: readonly Prediction[], flow: Vector): Piece[] {
+  if (claimants.length < 2) return [whole];
+  const holders = claimants.map((index) => predictions[index] as Prediction);
+  const parts = shareOut(whole, holders).map((pixels, part) => partOf(whole, pixels, part));
+  const absorbed = parts.findLastIndex((part, k) => part.area_km2 < smallestPartKm2(holders[k] as Prediction));
+  if (absorbed !== -1) {
+    const others = claimants.filter((_, k) => k !== absorbed);
+    return divide(whole, others, predictions, flow);
+  }
+  return parts.map((part, k) => {
+    const holds = mayContinue(holders[k] as Prediction, part, flow);
+    return holds ? { ...part, held_by: claimants[k] } : part;
+  });
+}
+
+function smallestPartKm2({ track }: Prediction): number {
+  return Math.max(PART_AREA_MIN_KM2, PART_AREA_SHARE_MIN * track.area_km2);
+}
+
+/** Indices of the cell's pixels that each holder gets, ascending. */
+function shareOut(cell: TrackCell, holders: readonly Prediction[]): number[][] {
+  const indexAt = new Map<number, number>();
+  for (let i = 0; i < cell.rows.length; i++) indexAt.set(pixelKey(cell.rows[i], cell.cols[i]), i);
+  const holder = claimMasks(cell, holders, indexAt);
+  grow(cell, holder, indexAt);
+  const shares: number[][] = holders.map(() => []);
+  holder.forEach((k, i) => {
+    shares[k]?.push(i);
+  });
+  return shares;
+}
+
+/** Holder of each pixel under a moved mask, -1 elsewhere; under two masks the one whose centre is nearer for its size. */
+function claimMasks(cell: TrackCell, holders: readonly Prediction[], indexAt: ReadonlyMap<number, number>): Int32Array {
+  const holder = new Int32Array(cell.rows.length).fill(-1);
+  const distance = new Float64Array(cell.rows.length).fill(Number.POSITIVE_INFINITY);
+  holders.forEach(({ track, motion, rows_south, cols_east }, k) => {
+    const radius_km = equivalentRadius(track.area_km2);
+    eachPixel(track.mask, rows_south, cols_east, (key) => {
+      const i = indexAt.get(key);
+      if (i === undefined) return;
+      const off = offsetKm(motion, { lat: rowLat(cell.rows[i]), lon: colLon(cell.cols[i]) });
+      const radii = Math.hypot(off.east, off.north) / radius_km;
+      if (radii >= distance[i]) return;
+      distance[i] = radii;
+      holder[i] = k;
+    });
+  });
+  return holder;
+}
+
+/** Gives the pixels without a holder to their neighbours' holders, ring by ring. */
+function grow(cell: TrackCell, holder: Int32Array, indexAt: ReadonlyMap<number, number>): void {
+  let front = [...holder.keys()].filter((i) => holder[i] !== -1);
+  while (front.length > 0) {
+    const next: number[] = [];
+    for (const from of front)
+      for (let south = -1; south <= 1; south++)
+        for (let east = -1; east <= 1; east++) {
+          const to = indexAt.get(pixelKey(cell.rows[from] + south, cell.cols[from] + east));
+          if (to === undefined || holder[to] !== -1) continue;
+          holder[to] = holder[from];
+          next.push(to);
+        }
+    front = next;
+  }
+}
+
+/** A part of a cell as a cell of its own, with the centre of gravity of its pixels. */
+function partOf(whole: Piece, pixels: readonly number[], part: number): Piece {
+  let weight = 0;
+  let lat = 0;
+  let lon = 0;
+  let area_km2 = 0;
+  let max_tenths = 0;
+  for (const i of pixels) {
+    const tenths = whole.tenths[i];
+    weight += tenths;
+    lat += tenths * rowLat(whole.rows[i]);
+    lon += tenths * colLon(whole.cols[i]);
+    area_km2 += pixelAreaKm2(whole.rows[i]);
+    max_tenths = Math.max(max_tenths, tenths);
+  }
+  const centroid = { lat: lat / weight, lon: lon / weight };
+  return {
+    ...whole,
+    ...centroid,
+    centroid_lat: centroid.lat,
+    centroid_lon: centroid.lon,
+    area_km2,
+    estimated_size_mm: Math.min(whole.estimated_size_mm, max_tenths / 10),
+    rows: Uint16Array.from(pixels, (i) => whole.rows[i]),
+    cols: Uint16Array.from(pixels, (i) => whole.cols[i]),
+    tenths: Uint16Array.from(pixels, (i) => whole.tenths[i]),
+    part,
+  };
+}
