@@ -1,14 +1,14 @@
 import { z } from 'zod';
+import { MS_PER_HOUR } from './time.ts';
 
-const HOUR_MS = 3_600_000;
 /** What was marked for deletion is deleted after so long. */
-export const MARKED_FOR_MS = 24 * HOUR_MS;
+export const MARKED_FOR_MS = 24 * MS_PER_HOUR;
 /** A clock that is so near to the newest observed scan is right: scans carry the time of their radars. */
-const AGREES_WITHIN_MS = 2 * HOUR_MS;
+const AGREES_WITHIN_MS = 2 * MS_PER_HOUR;
 /** The machine may have been off for so long. What is further ahead is a clock that was set wrong, as far as is known. */
-const LONGEST_GAP_MS = 7 * 24 * HOUR_MS;
+const LONGEST_GAP_MS = 7 * 24 * MS_PER_HOUR;
 /** So much of such a gap counts as time that has passed, unless scans say so: two wrong steps must not make a day. */
-const GAP_COUNTS_MS = 6 * HOUR_MS;
+const GAP_COUNTS_MS = 6 * MS_PER_HOUR;
 
 /** What is known of the time, from one sweep to the next. Whoever deletes by age keeps one, and deletes by no other clock. */
 export const DeletionClock = z.object({

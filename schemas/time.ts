@@ -1,11 +1,13 @@
-const MS_PER_HOUR = 3_600_000;
+export const MS_PER_MIN = 60_000;
+export const MS_PER_HOUR = 60 * MS_PER_MIN;
+export const MS_PER_DAY = 24 * MS_PER_HOUR;
 
 /** Cache of the last day formatted: a busy service and a scan with many rows format the same one thousands of times. */
 let last = { day: Number.NaN, date: '' };
 
 /** `YYYY-MM-DD` of a UTC instant in epoch milliseconds; throws RangeError for NaN and what lies outside the range of Date. */
 export function utcDate(time_ms: number): string {
-  const day = Math.floor(time_ms / (24 * MS_PER_HOUR));
+  const day = Math.floor(time_ms / MS_PER_DAY);
   if (day !== last.day) last = { day, date: new Date(time_ms).toISOString().slice(0, 10) };
   return last.date;
 }
@@ -25,12 +27,12 @@ export function stormDateStart(date: string, startHour: number): number {
 
 /** The date `days` after `date`, both `YYYY-MM-DD`. */
 export function addDays(date: string, days: number): string {
-  return utcDate(Date.parse(`${date}T00:00:00Z`) + days * 24 * MS_PER_HOUR);
+  return utcDate(Date.parse(`${date}T00:00:00Z`) + days * MS_PER_DAY);
 }
 
 /** Days from a date to another, both included; below 1 where the other is the earlier. */
 export function daysBetween(first: string, last: string): number {
-  return Math.round((Date.parse(last) - Date.parse(first)) / (24 * MS_PER_HOUR)) + 1;
+  return Math.round((Date.parse(last) - Date.parse(first)) / MS_PER_DAY) + 1;
 }
 
 /** Compact scan time, `20260501T201200Z`: the name of a scan everywhere. */

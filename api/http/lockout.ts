@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { type BoundedMap, boundedMap } from './bounded-map.ts';
 
 /** How many failures in which time lock for how long. */
@@ -8,9 +9,8 @@ interface LockoutRule {
   readonly lock_ms: number;
 }
 
-const MINUTE_MS = 60_000;
-const BY_ADDRESS: LockoutRule = { attempts: 20, window_ms: 5 * MINUTE_MS, lock_ms: 5 * MINUTE_MS };
-const BY_KEY: LockoutRule = { attempts: 10, window_ms: 10 * MINUTE_MS, lock_ms: 15 * MINUTE_MS };
+const BY_ADDRESS: LockoutRule = { attempts: 20, window_ms: 5 * MS_PER_MIN, lock_ms: 5 * MS_PER_MIN };
+const BY_KEY: LockoutRule = { attempts: 10, window_ms: 10 * MS_PER_MIN, lock_ms: 15 * MS_PER_MIN };
 /** Addresses, and guessed keys, whose failures are kept; and as many again that are locked. */
 const MAX_ENTRIES = 20_000;
 

@@ -8,7 +8,7 @@ import {
 } from '../../schemas/resources/earlier.ts';
 import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import { EVENT_MIN_MM } from '../../schemas/size.ts';
-import { addDays, timestamp, utcDate } from '../../schemas/time.ts';
+import { addDays, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
 import { damageEstimate } from '../rules/damage.ts';
 import { forecastConfidence } from '../rules/forecast-confidence.ts';
 import { rounded } from '../rules/rounded.ts';
@@ -19,7 +19,6 @@ interface Point {
   readonly lng: number;
 }
 
-const MS_PER_HOUR = 3_600_000;
 const SCAN_MS = 120_000;
 const STORMS_MAX = 3;
 /** How far storms lie from the point, degrees: within 25 km at most latitudes. */

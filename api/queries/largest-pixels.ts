@@ -2,7 +2,7 @@ import { distanceKm } from '../../schemas/geo/distance.ts';
 import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import { LOCAL_SLACK, type LocalScale } from '../../schemas/geo/local-scale.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import { utcDate } from '../../schemas/time.ts';
+import { MS_PER_DAY, utcDate } from '../../schemas/time.ts';
 import type { PixelFile, PixelWindow } from './pixel-file.ts';
 
 /** Which pixels count: what is asked, and what makes the answer quick. */
@@ -28,7 +28,6 @@ export interface LargestPixel {
   readonly col: number;
 }
 
-const MS_PER_DAY = 86_400_000;
 /** So much farther, squared and as the local scale tells it, a pixel may seem to lie than one that is as near. */
 const UNSURE = ((1 + LOCAL_SLACK) / (1 - LOCAL_SLACK)) ** 2;
 

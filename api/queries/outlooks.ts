@@ -1,5 +1,5 @@
 import { type SpcOutlook, spcOutlooks } from '../../schemas/tables/spc-outlooks.ts';
-import { monthOf, utcDate } from '../../schemas/time.ts';
+import { MS_PER_DAY, monthOf, utcDate } from '../../schemas/time.ts';
 import type { CollectionEdition } from '../catalog.ts';
 import type { OutlookArea } from '../rules/outlook.ts';
 import type { CollectionRows, CollectionView } from './collection-rows.ts';
@@ -27,7 +27,6 @@ const OUTLOOKS: CollectionView<OutlookArea, readonly OutlookArea[]> = {
   make: (rows) => rows,
 };
 
-const MS_PER_DAY = 86_400_000;
 /** An outlook of day 1 may have begun yesterday; one of day 8 begins a week from now, and months are cut by that day. */
 const REACH_MS = { past: 2 * MS_PER_DAY, ahead: 9 * MS_PER_DAY } as const;
 

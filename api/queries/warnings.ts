@@ -2,7 +2,7 @@ import { boxAround } from '../../schemas/geo/around.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { type Warning, warnings } from '../../schemas/tables/warnings.ts';
 import { type Watch, watches } from '../../schemas/tables/watches.ts';
-import { monthOf, utcDate } from '../../schemas/time.ts';
+import { MS_PER_DAY, monthOf, utcDate } from '../../schemas/time.ts';
 import type { CollectionEdition } from '../catalog.ts';
 import { boxesMeet, type HasGeometry, isWithin, polygonsOf } from '../rules/areas.ts';
 import { type WarningSpan, warningSpans, warningsInForce, warningsSince } from '../rules/warnings-in-force.ts';
@@ -72,7 +72,6 @@ const WATCHES: CollectionView<WatchRow, readonly WatchRow[]> = {
   make: (rows) => rows.toSorted((a, b) => b.issued_at - a.issued_at || (a.watch_id < b.watch_id ? -1 : 1)),
 };
 
-const MS_PER_DAY = 86_400_000;
 /** Whatever is in force was issued, and what replaces it too, within two days: so far back its messages are read. */
 const REACH_MS = 2 * MS_PER_DAY;
 /** What is in force now, and a history of a day, need no more than the last days: a small part of a month in May. */

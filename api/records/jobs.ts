@@ -2,6 +2,7 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import { z } from 'zod';
 import { newId } from '../../schemas/ids.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
+import { MS_PER_DAY } from '../../schemas/time.ts';
 import { recordAct } from './audit.ts';
 import { refundVisibly } from './charge.ts';
 import { instant } from './instant.ts';
@@ -30,8 +31,6 @@ export interface JobResult {
   readonly bytes: number;
   readonly sha256: string;
 }
-
-const DAY_MS = 86_400_000;
 
 const StoredCharge = z.object({
   key_id: z.string(),
@@ -71,7 +70,7 @@ export async function insertJob(
       started_at: null,
       takes: 0,
       finished_at: null,
-      expires_at: instant(now_ms + kept_days * DAY_MS),
+      expires_at: instant(now_ms + kept_days * MS_PER_DAY),
       summary: null,
       message: null,
       data_as_of: null,

@@ -4,7 +4,7 @@ import { combineProvenances } from '../../schemas/provenance.ts';
 import type { PolygonGeometry } from '../../schemas/resources/geometry.ts';
 import { type Warning, Warnings } from '../../schemas/resources/warning.ts';
 import type { MesoscaleDiscussion, Watch } from '../../schemas/resources/watch.ts';
-import { timestamp } from '../../schemas/time.ts';
+import { MS_PER_DAY, timestamp } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 import { booleanQuery, latitudeQuery, longitudeQuery, radiusQuery, wholeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
@@ -13,7 +13,6 @@ import { polygonsOf } from '../rules/areas.ts';
 import { rounded } from '../rules/rounded.ts';
 import { hasOutline, watchBox } from '../rules/watch-area.ts';
 
-const MS_PER_DAY = 86_400_000;
 /** Collections that the answer lists. */
 const LISTS = ['warnings', 'watches'] as const;
 

@@ -8,11 +8,9 @@ import {
   modelSource,
 } from '../../schemas/resources/forecast.ts';
 import type { Forecast } from '../../schemas/tables/forecast.ts';
-import { timestamp } from '../../schemas/time.ts';
+import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { cellOf } from './hail-risk.ts';
 import { rounded } from './rounded.ts';
-
-const MS_PER_HOUR = 3_600_000;
 
 /** A run of a model, and who made it. */
 export type ForecastRun = Pick<Forecast, 'model' | 'run_time' | 'data_source'>;

@@ -7,6 +7,7 @@ import {
 } from '../../schemas/reference/spc-categories.ts';
 import type { ConvectiveOutlook } from '../../schemas/resources/convective-outlook.ts';
 import type { OutlookHazard, OutlookPart, SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
+import { MS_PER_DAY } from '../../schemas/time.ts';
 import { holds } from './areas.ts';
 
 /** What of an area of a layer an answer needs. */
@@ -29,7 +30,6 @@ export type OutlookArea = Pick<
 
 /** Days of the outlook from which on there is one combined probability and no category. */
 export const EXTENDED_DAYS = [4, 5, 6, 7, 8] as const;
-const MS_PER_DAY = 86_400_000;
 const NO_AREA = 'No thunderstorm area';
 
 /**

@@ -1,11 +1,10 @@
 import { LATTICE, latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
-import { timestamp } from '../../schemas/time.ts';
+import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { UsageError } from '../error.ts';
 import { SIMULATED_PRODUCTS, type SimulatedProduct } from '../simulate/fields.ts';
 import { conusScenario, DAY_TYPES, PLAINS, type Scenario } from '../simulate/scenario.ts';
 
-const MS_PER_HOUR = 3_600_000;
 const LONGEST_HOURS = 24 * 31;
 
 /** Which evening to simulate, as the command line words it. */

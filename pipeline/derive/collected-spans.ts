@@ -1,9 +1,8 @@
 import type { CollectedReports, CollectedSpan } from '../../schemas/tables/collected-reports.ts';
-import { addDays, stormDate, stormDateStart } from '../../schemas/time.ts';
+import { addDays, MS_PER_DAY, stormDate, stormDateStart } from '../../schemas/time.ts';
 
 /** Ends are rounded down to this, so that a look that brings no report costs a commit only now and then. */
 const STEP_MS = 10 * 60_000;
-const MS_PER_DAY = 24 * 3_600_000;
 /** Daily lists of the Storm Prediction Center run from 12 to 12 UTC. */
 const LIST_START_MS = MS_PER_DAY / 2;
 

@@ -1,8 +1,8 @@
 import type { FileReport, GroundReport } from '../../schemas/tables/ground-reports.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 
-const MS_PER_MINUTE = 60_000;
 /** A correction may move the time of its event by as much as this. */
-const CORRECTION_REACH_MS = 60 * MS_PER_MINUTE;
+const CORRECTION_REACH_MS = 60 * MS_PER_MIN;
 /** Positions come in hundredths of a degree: the same place differs by rounding at most. */
 const PLACE_STEP_DEG = 0.01;
 
@@ -78,7 +78,7 @@ function placeKey({ data_source, office }: FileReport, place: string): string {
 function keyOf({ data_source, time, lat, lon }: FileReport, rows: number, cols: number): string {
   const row = Math.round(lat / PLACE_STEP_DEG) + rows;
   const col = Math.round(lon / PLACE_STEP_DEG) + cols;
-  return `${data_source} ${Math.round(time / MS_PER_MINUTE)} ${row} ${col}`;
+  return `${data_source} ${Math.round(time / MS_PER_MIN)} ${row} ${col}`;
 }
 
 function neighbourKeys(report: FileReport): string[] {

@@ -1,4 +1,5 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import type { HailField } from '../grid.ts';
 
 /** So many scans are remembered to tell a lasting echo from a spark, … */
@@ -7,7 +8,6 @@ const SCANS = 2;
 const SCANS_MAX_AGE_MIN = 10;
 /** Detections of this stretch count for a place, minutes. */
 const PLACES_MAX_AGE_MIN = 30;
-const MS_PER_MIN = 60_000;
 
 /** What detections remember of earlier scans: plain JSON, part of the checkpoint. */
 export interface DetectionHistory {

@@ -1,5 +1,6 @@
 import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
+import { MS_PER_HOUR, MS_PER_MIN } from '../../schemas/time.ts';
 import type { HailField } from '../grid.ts';
 import type { CellShape } from './cells.ts';
 import { latticeRows } from './rows.ts';
@@ -13,8 +14,6 @@ const DILATION_DEG = LATTICE.step;
 /** A cell below this share of its object's MESH is not what the object's probability is about. */
 const CAP_SHARE = 0.5;
 const KM_PER_DEG = 111.2;
-const MS_PER_HOUR = 3_600_000;
-const MS_PER_MIN = 60_000;
 
 /** The ProbSevere object a cell belongs to. */
 export interface ObjectMatch {

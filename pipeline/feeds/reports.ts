@@ -1,5 +1,5 @@
 import { type FileReport, groundReports } from '../../schemas/tables/ground-reports.ts';
-import { stormDate } from '../../schemas/time.ts';
+import { MS_PER_DAY, stormDate } from '../../schemas/time.ts';
 import { uniqueReports } from '../derive/unique-reports.ts';
 import { BadInput } from '../error.ts';
 import { readLsrGeoJson } from '../read/lsr-geojson.ts';
@@ -7,8 +7,6 @@ import { readLsrText } from '../read/lsr-text.ts';
 import { convectiveDateOf, readSpcReports } from '../read/spc-reports.ts';
 import { collection, type FeedFile } from './collection.ts';
 import { hasAwipsLine, isJsonWith } from './file-kind.ts';
-
-const MS_PER_DAY = 86_400_000;
 
 /** Daily lists of the Storm Prediction Center, filtered and raw. */
 const SPC_LIST = /(?:^|\/)(?:\d{6}_rpts|today|yesterday)(?:_[a-z_]+)?\.csv$/;

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
-import { scanTime, utcDate } from '../../schemas/time.ts';
+import { MS_PER_DAY, MS_PER_HOUR, scanTime, utcDate } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import type { Root } from '../publish/root.ts';
 import { feedFiles } from '../simulate/feed-files.ts';
@@ -8,9 +8,6 @@ import { defaultScenario } from '../simulate/scenario.ts';
 import { succeeded, writeFeedStates } from './feed-states.ts';
 import { type Taken, takeFeedFiles } from './take-feed-files.ts';
 import { WEB_FEEDS } from './web-feeds.ts';
-
-const MS_PER_HOUR = 3_600_000;
-const MS_PER_DAY = 24 * MS_PER_HOUR;
 
 /**
  * Publishes what the other feeds would say about simulated weather up to now, through the readers of the real ones; `scan_times`

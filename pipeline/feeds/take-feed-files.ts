@@ -5,7 +5,7 @@ import { layout } from '../../schemas/layout.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
 import { combineProvenances, type Provenance } from '../../schemas/provenance.ts';
 import { type CollectedReports, type CollectedSpan, collectedReports } from '../../schemas/tables/collected-reports.ts';
-import { timestamp, utcDate } from '../../schemas/time.ts';
+import { MS_PER_DAY, timestamp, utcDate } from '../../schemas/time.ts';
 import { collectedRows } from '../derive/collected-spans.ts';
 import { BadInput, isIsolated, PipelineError } from '../error.ts';
 import { namesIn, replaceFile, sha256, writeSynced } from '../files.ts';
@@ -19,7 +19,6 @@ import type { Collection, FeedFile, FeedItems, KeptItem, Listing } from './colle
 import { decodeItems, encodeItems, type StoredItem } from './collection-state.ts';
 import { ofEachCollection } from './collections.ts';
 
-const MS_PER_DAY = 86_400_000;
 /** Items of the neighbouring months decide about rows this near to the turn of a month: corrections, products of a watch. */
 const REACH_MS = 3 * MS_PER_DAY;
 /** A feed that is broken for days, each time with another page, must not fill the disk: so much is kept of a file, and so many files. */

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import type { CollectionName } from '../../schemas/collections.ts';
 import type { CollectedSpan } from '../../schemas/tables/collected-reports.ts';
-import { addDays, timestamp, utcDate } from '../../schemas/time.ts';
+import { addDays, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
 import type { WebAddresses } from '../config.ts';
 import { inParallel } from '../sources/parallel.ts';
 import { Unavailable } from '../sources/retry.ts';
 import type { Web } from './web.ts';
 
 const MIB = 1024 * 1024;
-const MS_PER_HOUR = 3_600_000;
 /** Local storm reports come hours after the hail, and their corrections days after: this far back is looked each time. */
 const LSR_REACH_MS = 24 * MS_PER_HOUR;
 /** Texts of watches and discussions that are looked for: the longest watch lasts less than a day. */

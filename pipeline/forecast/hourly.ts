@@ -7,18 +7,17 @@ import {
   type Geohash4Cell,
 } from '../../schemas/geo/geohash4.ts';
 import type { Forecast, ForecastModel } from '../../schemas/tables/forecast.ts';
-import { scanId } from '../../schemas/time.ts';
+import { MS_PER_HOUR, scanId } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { conditionalSizeMm, hailGivenStorm, type Predictors, stormProbability } from './hail-law.ts';
 import type { CellHour } from './model-cells.ts';
 import { publishedSize, riskCategory, riskScore } from './risk.ts';
 import { type CellLattice, gaussianMean } from './smooth.ts';
 
-const HOUR_MS = 3_600_000;
 /** Runs that are blended. */
 const MAX_RUNS = 3;
 /** Runs this much older than the newest that reaches an hour take no part: between them lie three long runs of HRRR. */
-const MAX_LAG_MS = 12 * HOUR_MS;
+const MAX_LAG_MS = 12 * MS_PER_HOUR;
 /** Standard deviation of the smoothing, from the start of the run to its end: forecasts lose their places with time. */
 const SIGMA_KM = { start: 40, end: 80, horizon_h: 48 } as const;
 /** Weight of the climatology grows by 1/60 an hour, to at most this. */
@@ -46,9 +45,9 @@ export function* hourlyForecast(ask: HourlyForecast): Generator<Forecast[]> {
   const { hours, after, count } = ask;
   if (new Set(hours.map(({ simulated }) => simulated)).size > 1)
     throw new PipelineError('forecast', ask.model, 'observed and simulated runs together, expected one kind');
-  const first = (Math.floor(after / HOUR_MS) + 1) * HOUR_MS;
+  const first = (Math.floor(after / MS_PER_HOUR) + 1) * MS_PER_HOUR;
   for (let k = 0; k < count; k++) {
-    const runs = runsReaching(hours, first + k * HOUR_MS);
+    const runs = runsReaching(hours, first + k * MS_PER_HOUR);
     if (runs.length > 0) yield rowsOfHour(ask, runs);
   }
 }
@@ -71,7 +70,7 @@ export function runsReaching(hours: readonly CellHour[], valid_time: number): Ru
     .map((at) => ({
       at,
       around: hours.filter(
-        (hour) => hour.run_time === at.run_time && Math.abs(hour.valid_time - valid_time) <= HOUR_MS,
+        (hour) => hour.run_time === at.run_time && Math.abs(hour.valid_time - valid_time) <= MS_PER_HOUR,
       ),
     }));
 }
@@ -79,7 +78,7 @@ export function runsReaching(hours: readonly CellHour[], valid_time: number): Ru
 function rowsOfHour({ model, climatology }: HourlyForecast, runs: readonly RunHour[]): Forecast[] {
   const [newest] = runs as readonly [RunHour];
   const { run_time, valid_time, simulated, covered, largest } = newest.at;
-  const lead_h = (valid_time - run_time) / HOUR_MS;
+  const lead_h = (valid_time - run_time) / MS_PER_HOUR;
   const raw = blend(runs);
   const sigma_km = SIGMA_KM.start + (SIGMA_KM.end - SIGMA_KM.start) * Math.min(1, lead_h / SIGMA_KM.horizon_h);
   const probabilities = gaussianMean(raw.probability, raw.weight, LATTICE, sigma_km);

@@ -3,13 +3,12 @@ import { combineProvenances, type MixedProvenance } from '../../schemas/provenan
 import type { Forecast } from '../../schemas/tables/forecast.ts';
 import { OUTLOOK_DAYS, type Outlook, type OutlookSource } from '../../schemas/tables/outlook.ts';
 import type { SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
-import { addDays } from '../../schemas/time.ts';
+import { addDays, MS_PER_HOUR } from '../../schemas/time.ts';
 import { type BlendedDay, blendDay, usedSources } from './blend.ts';
 import { usualDayPct } from './diurnal-climatology.ts';
 import { hourlyDisaggregation } from './hourly-disaggregation.ts';
 import { isInOutlookDomain, type SpcDay, spcDay, spcPct } from './spc-areas.ts';
 
-const HOUR_MS = 3_600_000;
 const DAY_HOURS = 24;
 /** The model speaks for a day of which it covers at least so many hours. */
 const ENOUGH_HOURS = 12;
@@ -37,7 +36,7 @@ export interface OutlookInput {
 
 /** First date of an outlook made at an instant: that of the last 12 UTC. */
 export function firstOutlookDate(now: number): string {
-  return new Date(now - 12 * HOUR_MS).toISOString().slice(0, 10);
+  return new Date(now - 12 * MS_PER_HOUR).toISOString().slice(0, 10);
 }
 
 /** Seven days for every cell of CONUS, cell by cell; a day of which no component is known has no row. */
@@ -148,7 +147,7 @@ function modelHours(rows: Iterable<ForecastHour>, start: number): ModelHours {
   const provenances = new Set<MixedProvenance>();
   for (const { geohash4, valid_time, hail_probability, data_source } of rows) {
     // The hour that ends at 13 UTC is the first of its day.
-    const hour = Math.round((valid_time - start) / HOUR_MS) - 1;
+    const hour = Math.round((valid_time - start) / MS_PER_HOUR) - 1;
     if (hour < 0 || hour >= OUTLOOK_DAYS * DAY_HOURS) continue;
     const days = cells.get(geohash4) ?? [];
     const day = Math.floor(hour / DAY_HOURS);

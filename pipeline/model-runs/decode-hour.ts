@@ -1,11 +1,10 @@
+import { MS_PER_HOUR } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
 import type { Log } from '../log.ts';
 import type { ModelFile } from '../read/model.ts';
 import type { ModelDecoder } from './model-decoder.ts';
 import type { ModelHourName } from './model-names.ts';
-
-const HOUR_MS = 3_600_000;
 
 /** An hour of a run from its files; as a value, why they cannot be used, because that costs the hour only. */
 export async function decodeHour(
@@ -15,7 +14,7 @@ export async function decodeHour(
   log: Log,
 ): Promise<CellHour | BadInput> {
   try {
-    const claim = { model, run_time, valid_time: run_time + lead_h * HOUR_MS };
+    const claim = { model, run_time, valid_time: run_time + lead_h * MS_PER_HOUR };
     const { hour, set_aside } = await decoder.decode({ files, claim });
     for (const { item, reason } of set_aside) log.warn('Model:Field:RejectedItem', { file: item, reason });
     return hour;

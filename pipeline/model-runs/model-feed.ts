@@ -1,5 +1,5 @@
 import type { ForecastModel } from '../../schemas/tables/forecast.ts';
-import { timestamp } from '../../schemas/time.ts';
+import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { BadInput, PipelineError } from '../error.ts';
 import type { FeedName, ScheduledFeed } from '../feeds/scheduled-feed.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
@@ -12,11 +12,10 @@ import { horizonHours, type ModelHourName, usefulRuns } from './model-names.ts';
 import { fetchModelHour, type ModelServer } from './model-server.ts';
 import { publishedReach, publishForecast } from './publish-forecast.ts';
 
-const HOUR_MS = 3_600_000;
 /** Runs are out an hour after their start, and their last hours half an hour later: looked for four times an hour. */
 const EVERY_S = 900;
 /** A newest run older than this is a model that has stopped. */
-const OLDEST_NEWEST_MS = 4 * HOUR_MS;
+const OLDEST_NEWEST_MS = 4 * MS_PER_HOUR;
 const NOTHING_KNOWN: ReadonlyMap<string, string> = new Map();
 
 /** Name of the feed of a model. */
@@ -92,7 +91,7 @@ function reachOf(hours: readonly CellHour[]): number {
 function forget({ hours, refused }: Known, runs: readonly number[], now_ms: number): void {
   // Storms are looked for an hour around the one described.
   const isOver = (hour: { readonly run_time: number; readonly valid_time: number }) =>
-    !runs.includes(hour.run_time) || hour.valid_time < now_ms - HOUR_MS;
+    !runs.includes(hour.run_time) || hour.valid_time < now_ms - MS_PER_HOUR;
   for (const [name, hour] of hours) if (isOver(hour)) hours.delete(name);
   for (const [name, hour] of refused) if (isOver(hour)) refused.delete(name);
 }
@@ -113,9 +112,9 @@ interface Fetching {
  */
 async function fetchRuns(fetching: Fetching, runs: readonly number[], now_ms: number): Promise<void> {
   const { hours } = fetching.known;
-  let from_ms = now_ms - HOUR_MS;
+  let from_ms = now_ms - MS_PER_HOUR;
   for (const run_time of runs) {
-    if (run_time + horizonHours(run_time) * HOUR_MS <= from_ms) continue;
+    if (run_time + horizonHours(run_time) * MS_PER_HOUR <= from_ms) continue;
     const outcome = await fetchRun(fetching, run_time, from_ms);
     if (outcome === 'failed' && hours.size > 0) return;
     // The last hour that is reached is fetched of the next run too: storms are looked for an hour around each.
@@ -133,7 +132,7 @@ async function fetchRun(
   from_ms: number,
 ): Promise<'whole' | 'coming' | 'failed'> {
   for (let lead_h = 1; lead_h <= horizonHours(run_time); lead_h += 1) {
-    const valid_time = run_time + lead_h * HOUR_MS;
+    const valid_time = run_time + lead_h * MS_PER_HOUR;
     const name = hourName(model, run_time, lead_h);
     if (valid_time < from_ms || hours.has(name) || refused.has(name)) continue;
     const subsets = await fetchHour({ model, run_time, lead_h }, server);

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { ForecastModel } from '../../schemas/tables/forecast.ts';
-import { scanId } from '../../schemas/time.ts';
+import { MS_PER_HOUR, scanId } from '../../schemas/time.ts';
 import { namesIn, replaceFile } from '../files.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
 import type { Log } from '../log.ts';
@@ -15,7 +15,6 @@ import { writing } from '../sources/write-fault.ts';
 
 /** Raised when what a file holds changes its meaning: hours of another version are fetched again. */
 const VERSION = 1;
-const HOUR_MS = 3_600_000;
 const FIELDS = ['reflectivity_dbz', 'updraft_helicity_m2_s2', 'hail_mm', 'cape_j_kg', 'ship'] as const;
 /** First line of a file; the values follow, one byte for each cell that is covered or not, four for each of a field. */
 const Header = z.object({
@@ -45,7 +44,7 @@ export async function readKeptHours(dataRoot: string, model: ForecastModel, log:
     if (!name.startsWith(`${model}-`) || !name.endsWith('.gz')) continue;
     try {
       const hour = decodeHour(await unpacked(await fs.readFile(join(folder, name))));
-      if (hourName(model, hour.run_time, (hour.valid_time - hour.run_time) / HOUR_MS) !== name)
+      if (hourName(model, hour.run_time, (hour.valid_time - hour.run_time) / MS_PER_HOUR) !== name)
         throw new Error('holds another hour than its name says');
       hours.set(name, hour);
     } catch (error) {

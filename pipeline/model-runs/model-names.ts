@@ -1,6 +1,6 @@
 import type { ForecastModel } from '../../schemas/tables/forecast.ts';
+import { MS_PER_HOUR } from '../../schemas/time.ts';
 
-const HOUR_MS = 3_600_000;
 /** Longest lead that is of use: the interface forecasts 48 hours. */
 const LONGEST_H = 48;
 /** Runs at these hours go furthest; all others end after 18 hours. */
@@ -54,7 +54,7 @@ export function parseModelKey(path: string): ModelHourName | null {
 
 /** Hours that a run forecasts, as far as they are of use. */
 export function horizonHours(run_time: number): number {
-  return (run_time / HOUR_MS) % LONG_RUN_EVERY_H === 0 ? LONGEST_H : SHORT_H;
+  return (run_time / MS_PER_HOUR) % LONG_RUN_EVERY_H === 0 ? LONGEST_H : SHORT_H;
 }
 
 /**
@@ -62,8 +62,8 @@ export function horizonHours(run_time: number): number {
  * last three long ones.
  */
 export function usefulRuns(now: number): number[] {
-  const newest = Math.floor(now / HOUR_MS);
+  const newest = Math.floor(now / MS_PER_HOUR);
   const longest = Math.floor(newest / LONG_RUN_EVERY_H) * LONG_RUN_EVERY_H;
   const hours = new Set([0, 1, 2].flatMap((k) => [newest - k, longest - k * LONG_RUN_EVERY_H]));
-  return [...hours].sort((a, b) => b - a).map((hour) => hour * HOUR_MS);
+  return [...hours].sort((a, b) => b - a).map((hour) => hour * MS_PER_HOUR);
 }

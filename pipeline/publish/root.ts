@@ -20,7 +20,7 @@ import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { type DayMax, dayMax } from '../../schemas/tables/day-max.ts';
 import { DAY_TABLES, SCORE_TABLES } from '../../schemas/tables/index.ts';
 import { scores } from '../../schemas/tables/scores.ts';
-import { scanId, timestamp } from '../../schemas/time.ts';
+import { MS_PER_HOUR, scanId, timestamp } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
 import { deviceOf, readIfPresent, replaceFile } from '../files.ts';
@@ -50,7 +50,6 @@ import { type PublishedTable, publishStatic, type StaticContent } from './static
 import { clearStaging, type Swept, sweep } from './sweep.ts';
 import { sweepRaw } from './sweep-raw.ts';
 
-const MS_PER_HOUR = 60 * 60_000;
 /** Segments that are made of the published rows of their date: they bring no rows of their own. */
 const FROM_ROWS: ReadonlySet<string> = new Set([DERIVED_SEGMENT, SCORE_SEGMENT]);
 

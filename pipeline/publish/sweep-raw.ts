@@ -2,14 +2,12 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { shareOfSweep } from '../../schemas/deletion-clock.ts';
 import { layout } from '../../schemas/layout.ts';
-import { addDays } from '../../schemas/time.ts';
+import { addDays, MS_PER_DAY } from '../../schemas/time.ts';
 import { filesBelow, namesIn } from '../files.ts';
 import { parseName } from '../sources/names.ts';
 import { lookBack } from '../sources/plan.ts';
 import type { DateHead } from './dates.ts';
 import type { Swept } from './sweep.ts';
-
-const MS_PER_DAY = 24 * 60 * 60_000;
 
 /**
  * Deletes raw files of UTC dates that were over, and came, at least `keep_days` before an instant: a share of the dates at a time,

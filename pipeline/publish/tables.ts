@@ -5,6 +5,7 @@ import { type DuckDBAppender, DuckDBDateValue, DuckDBTimestampValue } from '@duc
 import { type Column, columns, isReadableVersion, rowsSql, type Table } from '../../schemas/columns.ts';
 import { fileNotes } from '../../schemas/file-notes.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
+import { MS_PER_DAY } from '../../schemas/time.ts';
 import type { ColumnType } from '../../schemas/units.ts';
 import { type Engine, sqlList, sqlText } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
@@ -12,7 +13,6 @@ import { sha256 } from '../files.ts';
 
 /** Rows of a row group: small enough that a question about one place skips most of a file. */
 export const ROW_GROUP_ROWS = 16_384;
-const MS_PER_DAY = 86_400_000;
 
 /** Facts of a staged table file, from reading it back. */
 export interface StagedTable {

@@ -6,7 +6,7 @@ import {
   WARNING_EVENTS,
   type Warning,
 } from '../../schemas/tables/warnings.ts';
-import { timestamp } from '../../schemas/time.ts';
+import { MS_PER_DAY, timestamp } from '../../schemas/time.ts';
 import { METRES_PER_MILE, MS_PER_KNOT } from '../../schemas/units.ts';
 import { BadInput } from '../error.ts';
 import { type JsonBounds, parseJson } from './json.ts';
@@ -22,7 +22,6 @@ const BOUNDS: JsonBounds = {
   max_depth: 32,
 };
 
-const MS_PER_DAY = 86_400_000;
 /** A warning lasts an hour, seldom three. */
 const LONGEST_MS = MS_PER_DAY;
 /** Hail above 10 inches and gusts above 400 mph have never been warned of: a slip of the keyboard. */

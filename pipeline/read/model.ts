@@ -1,4 +1,4 @@
-import { timestamp } from '../../schemas/time.ts';
+import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import { MODEL_FIELDS, type ModelFieldName, type ModelGrid, type ModelHour, type ModelValues } from '../grid.ts';
 import { decodeField, type Field, parseGrib2, type Surface } from './grib2.ts';
@@ -83,8 +83,6 @@ const WANTED: Readonly<Record<ModelFieldName, Wanted>> = {
 /** Models by the number that the US National Weather Service (centre 7) gives them. */
 const NWS = 7;
 const PROCESSES: Readonly<Record<number, string>> = { 83: 'hrrr', 84: 'nam', 96: 'gfs', 105: 'rap' };
-
-const HOUR_MS = 3_600_000;
 
 /** Bytes of a model file and what errors call it. */
 export interface ModelFile {
@@ -193,8 +191,8 @@ function refuseOther(field: Field, first: Field, { model, run_time, valid_time }
 
 /** Values in our unit, NaN where missing; a reason instead when the field cannot be used. */
 function valuesOf(field: Field, { is_maximum, factor = 1, offset = 0, low, high }: Wanted): ModelValues | string {
-  if (is_maximum && field.valid_from !== null && (field.valid_time ?? 0) - field.valid_from !== HOUR_MS)
-    return `a maximum of ${((field.valid_time ?? 0) - field.valid_from) / HOUR_MS} hours, expected 1`;
+  if (is_maximum && field.valid_from !== null && (field.valid_time ?? 0) - field.valid_from !== MS_PER_HOUR)
+    return `a maximum of ${((field.valid_time ?? 0) - field.valid_from) / MS_PER_HOUR} hours, expected 1`;
   const decoded = decodeField(field);
   const { packed, missing } = decoded;
   const scale = 2 ** decoded.binary_scale;

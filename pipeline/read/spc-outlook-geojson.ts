@@ -4,7 +4,7 @@ import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
 import { findConflicts } from '../../schemas/geo/validity.ts';
 import { multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
 import type { FileOutlook, OutlookHazard, OutlookPart } from '../../schemas/tables/spc-outlooks.ts';
-import { utcDate } from '../../schemas/time.ts';
+import { MS_PER_DAY, utcDate } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import { type JsonBounds, parseJson } from './json.ts';
 import type { AssembledLines } from './outlook-lines.ts';
@@ -21,7 +21,6 @@ const BOUNDS: JsonBounds = {
 };
 /** Positions of one area: the check for crossings costs little more than their number. */
 const MAX_POSITIONS = 20_000;
-const MS_PER_DAY = 86_400_000;
 
 /** Which layer a file is: the file itself does not say. */
 export interface OutlookLayer {

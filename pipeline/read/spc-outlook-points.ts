@@ -1,14 +1,12 @@
 import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
 import { multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
 import type { FileOutlook, OutlookHazard } from '../../schemas/tables/spc-outlooks.ts';
-import { timestamp, utcDate } from '../../schemas/time.ts';
+import { MS_PER_DAY, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import { type AssembledLines, assembleLines } from './outlook-lines.ts';
 import { MAX_FUTURE_MS, quoted, type RejectedItem } from './rejected-item.ts';
 import { eightDigitPosition, issueLine, productLines, validity, wmoHeading } from './text-product.ts';
 
-const MS_PER_HOUR = 3_600_000;
-const MS_PER_DAY = 24 * MS_PER_HOUR;
 /** Real groups have up to 100 positions; the search for crossings and the way along the border grow with them. */
 const MAX_POSITIONS = 2000;
 /** Ends one line of a group and starts another. */

@@ -1,5 +1,5 @@
 import type { FileReport } from '../../schemas/tables/ground-reports.ts';
-import { isCalendarDate, timestamp, utcDate } from '../../schemas/time.ts';
+import { isCalendarDate, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import {
   countWord,
@@ -14,7 +14,6 @@ import { inchesToMm, isOnGlobe, MAX_SIZE_INCH, reportId, SIMULATED_OFFICE } from
 
 /** The largest day on record has some 1100 rows of a hundred bytes. */
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
-const MS_PER_HOUR = 3_600_000;
 /** Hour UTC at which a file day starts and the one before ends. */
 const DAY_START_HOUR = 12;
 

@@ -1,9 +1,8 @@
+import { MS_PER_DAY, MS_PER_MIN } from '../../schemas/time.ts';
 import { refuseHtml, refuseLarge } from './rejected-item.ts';
 
 /** Products are pages of text: the longest real one has 26 kB. */
 const MAX_PRODUCT_BYTES = 1024 * 1024;
-const MS_PER_MINUTE = 60_000;
-const MS_PER_DAY = 86_400_000;
 
 /** Hours that a zone of an issue line is ahead of UTC. */
 const ZONE_HOURS: Readonly<Record<string, number>> = {
@@ -93,7 +92,7 @@ export function issueLine(lines: readonly string[]): IssueLine | null {
       clockMinutes(Number(hour), Number(minute), half),
     );
     if (hours === undefined || local_ms === null) continue;
-    const to_utc_ms = -hours * 60 * MS_PER_MINUTE;
+    const to_utc_ms = -hours * 60 * MS_PER_MIN;
     return { issued_ms: local_ms + to_utc_ms, zone: zone.toUpperCase(), to_utc_ms };
   }
   return null;
@@ -110,7 +109,7 @@ export function localTime(year: number, month: number, day: number, minutes: num
   if (minutes === null || month < 0 || year < 1900 || year > 2200) return null;
   const midnight = new Date(Date.UTC(year, month, day));
   if (midnight.getUTCMonth() !== month || midnight.getUTCDate() !== day) return null;
-  return midnight.getTime() + minutes * MS_PER_MINUTE;
+  return midnight.getTime() + minutes * MS_PER_MIN;
 }
 
 /**

@@ -4,7 +4,7 @@ import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { type Detection, detections } from '../../schemas/tables/detections.ts';
-import { addDays, monthOf, stormDateStart } from '../../schemas/time.ts';
+import { addDays, MS_PER_DAY, monthOf, stormDateStart } from '../../schemas/time.ts';
 import { findDetections } from '../detect/detections.ts';
 import { emptyDetectionHistory } from '../detect/history.ts';
 import { labelHail } from '../detect/label.ts';
@@ -22,7 +22,6 @@ import { emptyMaximum, maximumRows, updateDayMaximum } from '../swath/accumulate
 
 /** Segment of a date that the climate wrote: no scans, only their sum. */
 const COVERAGE: Coverage = { segment: 'climate', first_scan: null, last_scan: null };
-const MS_PER_DAY = 86_400_000;
 /** The history of detections reaches back this far: a date begins with the scans of so long before it. */
 const WARM_UP_MS = 30 * 60_000;
 /** Any odd number: keeps the further weathers of one seed apart from those of its neighbours. */

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
-import { addDays } from '../../schemas/time.ts';
+import { addDays, MS_PER_DAY, MS_PER_HOUR } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { PipelineError } from '../error.ts';
 import type { Log } from '../log.ts';
@@ -16,9 +16,6 @@ import { listFolder } from '../sources/folder.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { lookBack } from '../sources/plan.ts';
-
-const MS_PER_HOUR = 60 * 60_000;
-const MS_PER_DAY = 24 * MS_PER_HOUR;
 
 /** Where an ingest takes raw files from. */
 export type IngestSource =

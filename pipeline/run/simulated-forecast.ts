@@ -1,5 +1,6 @@
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { MS_PER_HOUR } from '../../schemas/time.ts';
 import { succeeded, writeFeedStates } from '../feeds/feed-states.ts';
 import { type CellHour, cellHour } from '../forecast/model-cells.ts';
 import { modelFeedName } from '../model-runs/model-feed.ts';
@@ -11,13 +12,12 @@ import { modelGridOf, simulatedHours, simulatedModelFile } from '../simulate/mod
 import { defaultScenario, type Scenario } from '../simulate/scenario.ts';
 import { OUTLOOK_FEED } from './derived-feeds.ts';
 
-const HOUR_MS = 3_600_000;
 /** Hours of the simulated runs that are out at an instant, read as those of a real model are. */
 export function simulatedModelHours(scenario: Scenario, now_ms: number): CellHour[] {
   const grid = modelGridOf(scenario);
   return simulatedHours(now_ms).map(({ run_time, lead_h }) => {
     const { path, bytes } = simulatedModelFile(scenario, grid, run_time, lead_h);
-    const claim = { model: 'hrrr', run_time, valid_time: run_time + lead_h * HOUR_MS };
+    const claim = { model: 'hrrr', run_time, valid_time: run_time + lead_h * MS_PER_HOUR };
     return cellHour(readModelHour([{ bytes, subject: path }], claim).hour, CONUS_CELLS);
   });
 }

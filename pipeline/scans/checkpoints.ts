@@ -1,14 +1,12 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CommittedScan } from '../../schemas/manifest.ts';
-import { scanId, scanTime } from '../../schemas/time.ts';
+import { MS_PER_DAY, scanId, scanTime } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import type { Root } from '../publish/root.ts';
 import { dateOf } from './raw-archive.ts';
 import type { Context } from './run.ts';
 import { decodeTrackingState, emptyTrackingState, TRACKING_MAX_GAP_MS, type TrackingState } from './tracking-state.ts';
-
-const MS_PER_DAY = 24 * 60 * 60_000;
 
 /** Published scans from a day before an instant on, by time. */
 export async function committedSince(root: Root, time_ms: number): Promise<CommittedScan[]> {

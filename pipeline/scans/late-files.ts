@@ -1,9 +1,8 @@
+import { MS_PER_DAY } from '../../schemas/time.ts';
 import { BadInput, type PipelineError } from '../error.ts';
 import { filesOf, type ScanPlan } from '../sources/plan.ts';
 import { isArchived, postpone } from './raw-archive.ts';
 import type { Context, Run } from './run.ts';
-
-const MS_PER_DAY = 24 * 60 * 60_000;
 
 /** Leaves a scan out of the run that came late for published scans whose raw files are gone: for good, or for a later run. */
 export function leaveOutLate(run: Run, scan: ScanPlan, loss: PipelineError): void {

@@ -4,7 +4,7 @@ import { contains } from '../../schemas/contains.ts';
 import { layout } from '../../schemas/layout.ts';
 import { provenanceOfDate } from '../../schemas/manifest.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
-import { addDays, scanId, scanTime, stormDate, timestamp, utcDate } from '../../schemas/time.ts';
+import { addDays, MS_PER_DAY, scanId, scanTime, stormDate, timestamp, utcDate } from '../../schemas/time.ts';
 import { BadInput, Conflict, PROVENANCE_STAGE, Unreadable } from '../error.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
@@ -30,7 +30,6 @@ import type { ReadPool } from './read-pool.ts';
 /** A file whose time lies further ahead of the data clock is refused. */
 const FUTURE_MAX_MS = 10 * 60_000;
 const NO_COMPANIONS = { companions: {}, probsevere: null, previous_probsevere: null };
-const MS_PER_DAY = 24 * 60 * 60_000;
 
 export interface SessionSettings {
   readonly storm_day_start_hour: number;

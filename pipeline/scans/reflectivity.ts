@@ -1,10 +1,9 @@
+import { MS_PER_HOUR } from '../../schemas/time.ts';
 import type { Reflectivity } from '../publish/reflectivity.ts';
 import { inputHash, type ScanPlan } from '../sources/plan.ts';
 import { REFLECTIVITY_VERSION } from '../tiles/reflectivity-tiles.ts';
 import { dateOf } from './raw-archive.ts';
 import type { Context } from './run.ts';
-
-const MS_PER_HOUR = 60 * 60_000;
 
 /** What the archive of a scan's reflectivity is made from; null without the product, and for a scan of which none is kept. */
 function archiveInputs({ settings }: Context, { scan_time, companions }: ScanPlan): string | null {

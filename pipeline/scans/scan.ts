@@ -1,5 +1,6 @@
 import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { windowBbox } from '../../schemas/geo/lattice.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { frameRow } from '../derive/frame-row.ts';
 import { uncoveredPatches } from '../derive/uncovered-rows.ts';
 import { findCells } from '../detect/cells.ts';
@@ -20,8 +21,6 @@ import { advanceTracks } from '../track/advance.ts';
 import { motionsSince } from '../track/motions.ts';
 import { patternMotion } from '../track/pattern-motion.ts';
 import { previousField, type TrackingState, toPreviousScan } from './tracking-state.ts';
-
-const MS_PER_MIN = 60_000;
 
 /** What a scan needs to know that neither its own files nor the scans before it say. */
 export interface ScanContext {

@@ -1,5 +1,5 @@
 import type { Position } from '../../schemas/geo/position.ts';
-import { timestamp, utcDate } from '../../schemas/time.ts';
+import { MS_PER_MIN, timestamp, utcDate } from '../../schemas/time.ts';
 import { MM_PER_INCH, MS_PER_KNOT } from '../../schemas/units.ts';
 import { windTowards } from './hodograph.ts';
 import type { TextFile } from './report-files.ts';
@@ -7,18 +7,17 @@ import { isInWindow, type Scenario } from './scenario.ts';
 import { type Storm, stormAt, stormsBetween } from './storms.ts';
 import { moved } from './weather.ts';
 
-const MS_PER_MINUTE = 60_000;
-const STEP_MS = 2 * MS_PER_MINUTE;
+const STEP_MS = 2 * MS_PER_MIN;
 /** A warning is issued for hail of an inch; texture makes the largest pixel larger than the core by about a third. */
 const WARNED_MM = 25.4;
 const LARGEST_OF_CORE = 1.35;
 /** Forecasters need some minutes from the first sign to the warning. */
-const DELAY_MS = 4 * MS_PER_MINUTE;
-const WARNING_MS = 45 * MS_PER_MINUTE;
+const DELAY_MS = 4 * MS_PER_MIN;
+const WARNING_MS = 45 * MS_PER_MIN;
 /** An update follows while the storm lasts. */
-const UPDATE_MS = 20 * MS_PER_MINUTE;
+const UPDATE_MS = 20 * MS_PER_MIN;
 /** Warnings of storms within a day are kept in the file, as in the archive. */
-const REACH_MS = 24 * 60 * MS_PER_MINUTE;
+const REACH_MS = 24 * 60 * MS_PER_MIN;
 /** Half of the width of a warning where it begins, and how much it widens on the way, km. */
 const HALF_WIDTH_KM = 8;
 const WIDENS_KM = 6;
@@ -56,12 +55,12 @@ function messagesOf(storm: Storm): Message[] {
     const id = `urn:oid:simulated.${storm.storm_id}.${utcDate(sent_ms).replaceAll('-', '')}.${messages.length + 1}`;
     messages.push({ id, storm, number, sent_ms, ends_ms, action, replaces: messages.at(-1)?.id ?? null });
   };
-  const first_ms = Math.ceil((dangerous.from_ms + DELAY_MS) / MS_PER_MINUTE) * MS_PER_MINUTE;
+  const first_ms = Math.ceil((dangerous.from_ms + DELAY_MS) / MS_PER_MIN) * MS_PER_MIN;
   for (let sent_ms = first_ms; sent_ms < dangerous.to_ms || messages.length === 0; sent_ms += UPDATE_MS)
     add(sent_ms, sent_ms + WARNING_MS, messages.length === 0 ? 'NEW' : 'CON');
   const last = messages.at(-1);
-  const ended_ms = Math.ceil(Math.max(dangerous.to_ms, (last?.sent_ms ?? 0) + STEP_MS) / MS_PER_MINUTE) * MS_PER_MINUTE;
-  if (last !== undefined && ended_ms < last.ends_ms - 10 * MS_PER_MINUTE) add(ended_ms, last.ends_ms, 'CAN');
+  const ended_ms = Math.ceil(Math.max(dangerous.to_ms, (last?.sent_ms ?? 0) + STEP_MS) / MS_PER_MIN) * MS_PER_MIN;
+  if (last !== undefined && ended_ms < last.ends_ms - 10 * MS_PER_MIN) add(ended_ms, last.ends_ms, 'CAN');
   return messages;
 }
 

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { MS_PER_DAY } from '../../schemas/time.ts';
 import { Conflict, PipelineError } from '../error.ts';
 import { coverageOf } from './coverage.ts';
 import { feedFiles } from './feed-files.ts';
@@ -17,7 +18,6 @@ const TRUTH_FILE = 'truth.csv';
 /** Files of an evening at the top of its folder that no source has: which evening it is, and its storms. */
 export const EVENING_NOTES: readonly string[] = [EVENING_FILE, TRUTH_FILE];
 
-const MS_PER_DAY = 86_400_000;
 /** Rises whenever the same number would give other weather or other bytes. */
 export const SIMULATOR_VERSION = 2;
 

@@ -1,12 +1,12 @@
 import type { Position } from '../../schemas/geo/position.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { windTowards } from './hodograph.ts';
 import { isInWindow, type Scenario } from './scenario.ts';
 import { stormAt, stormsBetween } from './storms.ts';
 import { moved } from './weather.ts';
 
-const MS_PER_MINUTE = 60_000;
 /** Storms are looked at this often. */
-const STEP_MS = 15 * MS_PER_MINUTE;
+const STEP_MS = 15 * MS_PER_MIN;
 const LARGEST_OF_CORE = 1.35;
 /** A forecast is never sharper than this, km. */
 const SMALLEST_SPREAD_KM = 60;

@@ -1,3 +1,4 @@
+import { MS_PER_HOUR } from '../../schemas/time.ts';
 import { grib2Message, grib2Section } from './grib2-message.ts';
 import { SIMULATED_STATUS } from './grib2-writer.ts';
 
@@ -38,7 +39,6 @@ export const HRRR_MAP = { parallel_deg: 38.5, meridian_deg: 262.5, earth_m: 6_37
 
 const NWS = 7;
 const HRRR_PROCESS = 83;
-const HOUR_MS = 3_600_000;
 const NOTHING = 255;
 const COMPLEX_PACKING = 3;
 const GROUP = 32;
@@ -137,7 +137,7 @@ function instant(field: ModelFieldSpec, lead_h: number): Buffer {
 
 function hourlyMaximum(field: ModelFieldSpec, run_time: number, lead_h: number): Buffer {
   const interval = Buffer.alloc(24);
-  writeTime(interval, 0, run_time + lead_h * HOUR_MS);
+  writeTime(interval, 0, run_time + lead_h * MS_PER_HOUR);
   interval[7] = 1; // one time range
   interval[12] = 2; // maximum
   interval[13] = 2; // successive times of one run

@@ -1,12 +1,12 @@
 import { windowBbox } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
+import { MS_PER_HOUR } from '../../schemas/time.ts';
 import { HRRR_MAP, type LambertSpec, type ModelFieldSpec, writeModelField } from './model-grib2.ts';
 import { drawsOf, hashOf, normal, uniformOf } from './random.ts';
 import type { Scenario } from './scenario.ts';
 import { type Storm, stormAt, stormsBetween } from './storms.ts';
 import { boundariesAt, DAY_CHARACTERS, dailyCycle, dayTypeAt, freezingLevelKm, moved } from './weather.ts';
 
-const HOUR_MS = 3_600_000;
 const RAD = Math.PI / 180;
 /** Storms are looked at this often in an hour. */
 const LOOKS_PER_HOUR = 10;
@@ -31,10 +31,10 @@ export interface SimulatedHour {
 
 /** Hours of the runs that are out at an instant: those to come, and the one before, because storms count in the hours beside theirs. */
 export function simulatedHours(now_ms: number): SimulatedHour[] {
-  const newest = Math.floor(now_ms / HOUR_MS - RUN_DELAY_H);
-  return Array.from({ length: RUNS }, (_, k) => (newest - k) * HOUR_MS).flatMap((run_time) =>
+  const newest = Math.floor(now_ms / MS_PER_HOUR - RUN_DELAY_H);
+  return Array.from({ length: RUNS }, (_, k) => (newest - k) * MS_PER_HOUR).flatMap((run_time) =>
     Array.from({ length: LEADS_H }, (_, k) => ({ run_time, lead_h: k + 1 })).filter(
-      ({ lead_h }) => run_time + lead_h * HOUR_MS > now_ms - HOUR_MS,
+      ({ lead_h }) => run_time + lead_h * MS_PER_HOUR > now_ms - MS_PER_HOUR,
     ),
   );
 }
@@ -111,7 +111,7 @@ export function simulatedModelFile(
   run_time: number,
   lead_h: number,
 ): SimulatedModelFile {
-  const valid_time = run_time + lead_h * HOUR_MS;
+  const valid_time = run_time + lead_h * MS_PER_HOUR;
   const fields = [...stormFields(scenario, grid, run_time, lead_h), ...airFields(scenario, grid, valid_time)];
   const messages = fields.map((field) => writeModelField(grid, run_time, lead_h, field));
   const compact = new Date(run_time).toISOString().replaceAll(/[-:T]/g, '');
@@ -139,13 +139,13 @@ function stormFields(scenario: Scenario, grid: ModelGridSpec, run_time: number, 
   const reflectivity_dbz = new Float32Array(size).fill(CLEAR_DBZ);
   const rotation = new Float32Array(size);
   const hail_mm = new Float32Array(size);
-  const end_ms = run_time + lead_h * HOUR_MS;
+  const end_ms = run_time + lead_h * MS_PER_HOUR;
   const shape = { cols: grid.cols, rows: grid.rows, step_m: grid.step_m, origin: onMap(grid.points[0] as Position) };
-  for (const storm of stormsBetween(scenario, end_ms - HOUR_MS, end_ms)) {
+  for (const storm of stormsBetween(scenario, end_ms - MS_PER_HOUR, end_ms)) {
     const fault = faultOf(scenario, storm, run_time, lead_h);
     if (fault === null) continue;
     for (let look = 1; look <= LOOKS_PER_HOUR; look += 1) {
-      const time_ms = end_ms - HOUR_MS + (look * HOUR_MS) / LOOKS_PER_HOUR;
+      const time_ms = end_ms - MS_PER_HOUR + (look * MS_PER_HOUR) / LOOKS_PER_HOUR;
       const state = stormAt(storm, time_ms);
       const peak_mm = state.peak_mm * fault.factor;
       if (!(peak_mm > 1)) continue;
@@ -205,7 +205,7 @@ interface Fault {
 
 /** How a run gets a storm wrong at a lead; null when it misses it. */
 function faultOf({ seed }: Scenario, storm: Storm, run_time: number, lead_h: number): Fault | null {
-  const run = run_time / HOUR_MS;
+  const run = run_time / MS_PER_HOUR;
   if (uniformOf(seed, 0x30de1, storm.key, run) < Math.min(0.5, 0.08 + 0.01 * lead_h)) return null;
   const draw = drawsOf(hashOf(seed, 0x30de1), storm.key, run);
   const spread_km = 8 + 1.2 * lead_h;

@@ -1,10 +1,8 @@
-import { timestamp } from '../../schemas/time.ts';
+import { MS_PER_DAY, MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { type HailArea, hailArea, ringAround } from './hail-area.ts';
 import type { TextFile } from './report-files.ts';
 import type { Scenario } from './scenario.ts';
 
-const MS_PER_HOUR = 3_600_000;
-const MS_PER_DAY = 24 * MS_PER_HOUR;
 /** Hail of an inch is severe, of two inches significant. */
 const SEVERE_MM = 25.4;
 const SIGNIFICANT_MM = 50.8;

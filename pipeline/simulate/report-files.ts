@@ -1,8 +1,7 @@
-import { stormDateStart, timestamp, utcDate } from '../../schemas/time.ts';
+import { MS_PER_DAY, stormDateStart, timestamp, utcDate } from '../../schemas/time.ts';
 import { type HailReport, hailReports } from './reports.ts';
 import type { Scenario } from './scenario.ts';
 
-const MS_PER_DAY = 86_400_000;
 /** Scans further apart than this leave a gap without observation. */
 const MAX_SCAN_GAP_MS = 10 * 60_000;
 /** Smallest hail of the SPC list, inches: severe. */

@@ -1,4 +1,5 @@
 import type { Position } from '../../schemas/geo/position.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { METRES_PER_MILE, MM_PER_INCH } from '../../schemas/units.ts';
 import { coreDistance, coreFall, coreReach } from './core.ts';
 import { windTowards } from './hodograph.ts';
@@ -7,9 +8,8 @@ import { isInWindow, type Scenario } from './scenario.ts';
 import { type Storm, stormAt, stormsBetween } from './storms.ts';
 import { moved } from './weather.ts';
 
-const MS_PER_MINUTE = 60_000;
 /** Storms leave hail on the ground in steps of this long. */
-const STEP_MS = 2 * MS_PER_MINUTE;
+const STEP_MS = 2 * MS_PER_MIN;
 /** Squares in which somebody may report: about 25 km2. */
 const SQUARE_LAT_DEG = 0.045;
 const SQUARE_LON_DEG = 0.055;
@@ -49,7 +49,7 @@ export function hailReports(
   to_ms: number,
   issued_before_ms: number,
 ): HailReport[] {
-  const reports = stormsBetween(scenario, from_ms - 60 * MS_PER_MINUTE, to_ms).flatMap((storm) =>
+  const reports = stormsBetween(scenario, from_ms - 60 * MS_PER_MIN, to_ms).flatMap((storm) =>
     reportsOfStorm(scenario, storm),
   );
   return reports
@@ -123,9 +123,9 @@ function firstReport(storm: Storm, hit: Hit, size_mm: number, draw: Draw): HailR
   };
   const drift = windTowards(storm.direction_deg - 20, between(draw, 1, 4));
   const at = moved(middle, drift.east + 1.5 * normal(draw), drift.north + 1.5 * normal(draw));
-  const fell_ms = hit.time_ms + between(draw, 5, 8) * MS_PER_MINUTE;
-  const valid_ms = Math.round((fell_ms + 6 * MS_PER_MINUTE * normal(draw)) / MS_PER_MINUTE) * MS_PER_MINUTE;
-  const issued_ms = Math.round(Math.max(valid_ms, fell_ms) / MS_PER_MINUTE + between(draw, 4, 45)) * MS_PER_MINUTE;
+  const fell_ms = hit.time_ms + between(draw, 5, 8) * MS_PER_MIN;
+  const valid_ms = Math.round((fell_ms + 6 * MS_PER_MIN * normal(draw)) / MS_PER_MIN) * MS_PER_MIN;
+  const issued_ms = Math.round(Math.max(valid_ms, fell_ms) / MS_PER_MIN + between(draw, 4, 45)) * MS_PER_MIN;
   return {
     lat: Math.round(at.lat * 100) / 100,
     lon: Math.round(at.lon * 100) / 100,
@@ -150,7 +150,7 @@ function spokenSize(size_in: number, draw: Draw): number {
 /** A few events are told twice: corrected in size, or simply repeated by a later product. */
 function withFollowUps(first: HailReport, draw: Draw): HailReport[] {
   const fate = draw();
-  const issued_ms = first.issued_ms + Math.round(between(draw, 7, 90)) * MS_PER_MINUTE;
+  const issued_ms = first.issued_ms + Math.round(between(draw, 7, 90)) * MS_PER_MIN;
   if (fate < 0.04) {
     const place = OBJECTS_IN.indexOf(first.size_in) + (draw() < 0.7 ? 1 : -1);
     const size_in = OBJECTS_IN[Math.min(OBJECTS_IN.length - 1, Math.max(0, place))];

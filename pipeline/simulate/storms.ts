@@ -1,5 +1,6 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { bearingOf, type Wind, windTowards } from './hodograph.ts';
 import { between, type Draw, drawsOf, gamma2, hashOf, lognormal, normal, poisson } from './random.ts';
 import type { Scenario } from './scenario.ts';
@@ -16,9 +17,8 @@ import {
   moved,
 } from './weather.ts';
 
-const MS_PER_MINUTE = 60_000;
 /** Storms are drawn in slots of absolute time, so that any stretch of time shows the same ones. */
-const SLOT_MS = 60 * MS_PER_MINUTE;
+const SLOT_MS = 60 * MS_PER_MIN;
 /** Slots before an instant whose storms may still live: an hour of births, 480 min of life, a late split. */
 const LOOKBACK_SLOTS = 10;
 /** A storm that feeds another one may be born before that one's slot. */
@@ -112,7 +112,7 @@ export function stormAt(storm: Storm, time_ms: number): StormState {
     direction_deg: bearingOf(motion),
     speed_ms: Math.hypot(motion.east, motion.north),
     peak_mm: storm.peak_mm * lifeCurve(age) * pulsation(storm, time_ms),
-    age_min: (time_ms - storm.birth_ms) / MS_PER_MINUTE,
+    age_min: (time_ms - storm.birth_ms) / MS_PER_MIN,
   };
 }
 
@@ -196,7 +196,7 @@ function bearSupercell(slot: Slot, line: Boundary, origin: Position, birth_ms: n
   const parent = bear(slot, {
     kind: 'supercell',
     birth_ms,
-    life_ms: Math.min(480, Math.max(40, lifeShare(peak_mm) * lognormal(draw, 110, 0.55))) * MS_PER_MINUTE,
+    life_ms: Math.min(480, Math.max(40, lifeShare(peak_mm) * lognormal(draw, 110, 0.55))) * MS_PER_MIN,
     origin,
     direction_deg: bearingOf(line.right) + 4 * normal(draw) - 8,
     turn_deg: between(draw, 12, 28),
@@ -205,20 +205,20 @@ function bearSupercell(slot: Slot, line: Boundary, origin: Position, birth_ms: n
   });
   const splits = draw() < (slot.scenario.steady ? 0.35 : 0.2);
   const split_min = between(draw, 30, 60);
-  if (splits && parent.life_ms > 1.5 * split_min * MS_PER_MINUTE) bearLeftMover(slot, line, parent, split_min);
+  if (splits && parent.life_ms > 1.5 * split_min * MS_PER_MIN) bearLeftMover(slot, line, parent, split_min);
   if (draw() < 0.3) bearFeeder(slot, parent);
 }
 
 /** The left mover of a split: it leaves the parent's left flank at 30-60 minutes of age. */
 function bearLeftMover(slot: Slot, line: Boundary, parent: Storm, split_min: number): void {
   const { draw } = slot;
-  const birth_ms = parent.birth_ms + split_min * MS_PER_MINUTE;
+  const birth_ms = parent.birth_ms + split_min * MS_PER_MIN;
   const flank = windTowards(parent.direction_deg - 70, 1.3 * parent.core_km);
   bear(slot, {
     kind: 'supercell',
     split_from: parent.storm_id,
     birth_ms,
-    life_ms: Math.min(240, lognormal(draw, 70, 0.35)) * MS_PER_MINUTE,
+    life_ms: Math.min(240, lognormal(draw, 70, 0.35)) * MS_PER_MIN,
     origin: moved(positionAt(parent, birth_ms), flank.east, flank.north),
     direction_deg: bearingOf(line.left) + 4 * normal(draw),
     turn_deg: between(draw, -12, 0),
@@ -231,7 +231,7 @@ function bearLeftMover(slot: Slot, line: Boundary, parent: Storm, split_min: num
 function bearFeeder(slot: Slot, target: Storm): void {
   const { draw } = slot;
   const meeting_ms = target.birth_ms + between(draw, 0.35, 0.65) * target.life_ms;
-  const life_ms = between(draw, 26, 44) * MS_PER_MINUTE;
+  const life_ms = between(draw, 26, 44) * MS_PER_MIN;
   const birth_ms = meeting_ms - 0.85 * life_ms;
   const carried = courseAt(target, meeting_ms);
   const closing = windTowards(bearingOf(carried) + 180 + between(draw, 20, 130), between(draw, 4, 7));
@@ -260,7 +260,7 @@ function bearMulticell(slot: Slot, line: Boundary, origin: Position, birth_ms: n
   const parent = bear(slot, {
     kind: 'multicell',
     birth_ms,
-    life_ms: Math.min(180, Math.max(20, lifeShare(peak_mm) * gamma2(draw, 50))) * MS_PER_MINUTE,
+    life_ms: Math.min(180, Math.max(20, lifeShare(peak_mm) * gamma2(draw, 50))) * MS_PER_MIN,
     origin,
     direction_deg: bearingOf(line.mean) + 8 + 10 * normal(draw),
     turn_deg: between(draw, 0, 10),
@@ -275,7 +275,7 @@ function bearOrdinary(slot: Slot, line: Boundary, origin: Position, birth_ms: nu
   bear(slot, {
     kind: 'ordinary',
     birth_ms,
-    life_ms: Math.min(120, Math.max(6, gamma2(draw, 24))) * MS_PER_MINUTE,
+    life_ms: Math.min(120, Math.max(6, gamma2(draw, 24))) * MS_PER_MIN,
     origin,
     direction_deg: bearingOf(line.mean) + 10 * normal(draw),
     turn_deg: 0,

@@ -1,11 +1,11 @@
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { windTowards } from './hodograph.ts';
 import { type Draw, drawsOf, normal } from './random.ts';
 
-const MS_PER_MINUTE = 60_000;
 /** Knots of a walk: velocity and strength are linear in between. */
-const KNOT_MS = 4 * MS_PER_MINUTE;
+const KNOT_MS = 4 * MS_PER_MIN;
 /** A walk begins so long before its storm and goes on so long after it: storms that run into it share it. */
-const MARGIN_MS = 60 * MS_PER_MINUTE;
+const MARGIN_MS = 60 * MS_PER_MIN;
 /** Minutes in which a deviation from the course falls to 1/e. */
 const VELOCITY_MEMORY_MIN = 15;
 /** Minutes in which a deviation from the usual strength falls to 1/e. */
@@ -111,7 +111,7 @@ function knotsOf(walk: Walk): Knots {
 /** Standard normal values at the knots, of which each keeps of the one before what the memory leaves. */
 function autoregression(length: number, memory_min: number, draw: Draw): Float64Array {
   const values = new Float64Array(length);
-  const kept = Math.exp(-KNOT_MS / MS_PER_MINUTE / memory_min);
+  const kept = Math.exp(-KNOT_MS / MS_PER_MIN / memory_min);
   const fresh = Math.sqrt(1 - kept * kept);
   values[0] = normal(draw);
   for (let i = 1; i < length; i += 1) values[i] = kept * values[i - 1] + fresh * normal(draw);

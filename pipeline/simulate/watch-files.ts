@@ -1,12 +1,10 @@
 import type { Position } from '../../schemas/geo/position.ts';
-import { timestamp } from '../../schemas/time.ts';
+import { MS_PER_DAY, MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { type HailArea, hailArea, ringAround } from './hail-area.ts';
 import type { TextFile } from './report-files.ts';
 import type { Scenario } from './scenario.ts';
 
-const MS_PER_HOUR = 3_600_000;
-const MS_PER_DAY = 24 * MS_PER_HOUR;
 /** A watch covers six hours and is issued half an hour before; a discussion covers two and comes an hour before the watch. */
 const WATCH_MS = 6 * MS_PER_HOUR;
 const WATCH_AHEAD_MS = MS_PER_HOUR / 2;

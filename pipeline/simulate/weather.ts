@@ -1,10 +1,9 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
+import { MS_PER_HOUR } from '../../schemas/time.ts';
 import { type Level, supercellMotion, type Wind, windTowards } from './hodograph.ts';
 import { between, type Draw, drawsOf, normal, uniformOf } from './random.ts';
 import { DAY_TYPES, type DayType, type Scenario } from './scenario.ts';
-
-const MS_PER_HOUR = 3_600_000;
 
 /** What a day of one type has to offer. Counts are storms a day over the CONUS. */
 export interface DayCharacter {

@@ -1,6 +1,5 @@
-import { utcDate } from '../../schemas/time.ts';
+import { MS_PER_DAY, utcDate } from '../../schemas/time.ts';
 
-const MS_PER_DAY = 86_400_000;
 const MASK_64 = (1n << 64n) - 1n;
 
 /** A one-to-one mixing of 64-bit numbers: one step of SplitMix64 (Steele et al. 2014). */

@@ -1,4 +1,5 @@
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { MS_PER_DAY, MS_PER_HOUR } from '../../schemas/time.ts';
 import { conusScenario, type DayType, defaultScenario } from '../simulate/scenario.ts';
 import {
   type AcceptanceRow,
@@ -13,8 +14,6 @@ import { type EveningStatistics, measureEvening } from './evening-statistics.ts'
 import { measureStorms } from './evening-storms.ts';
 import { measureSeasons } from './season-statistics.ts';
 
-const MS_PER_HOUR = 3_600_000;
-const MS_PER_DAY = 86_400_000;
 /** Convective days that are measured; of each figure the median counts. */
 const DAYS = ['2025-05-01T12:00:00Z', '2025-05-02T12:00:00Z', '2025-05-03T12:00:00Z'];
 /** Evenings of the Plains that are measured together, one a day: more change no figure of theirs by a tenth. */

@@ -1,4 +1,5 @@
 import { latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { type SimulatedScan, simulateScan } from '../simulate/fields.ts';
 import { type Patch, patchesOf } from '../simulate/objects.ts';
 import { hailReports } from '../simulate/reports.ts';
@@ -6,8 +7,6 @@ import { scanTimes } from '../simulate/scan-times.ts';
 import type { Scenario } from '../simulate/scenario.ts';
 import { stormAt, stormsBetween } from '../simulate/storms.ts';
 import { type FieldStatistics, fieldStatistics, quantileOf } from './field-statistics.ts';
-
-const MS_PER_MINUTE = 60_000;
 
 /** What an expert looks at in an evening of hail, besides its maxima. */
 export interface EveningStatistics extends FieldStatistics {
@@ -41,7 +40,7 @@ export function measureEvening(scenario: Scenario, from_ms: number, to_ms: numbe
   const sorted = (values: Iterable<number>) => [...values].sort((a, b) => a - b);
   const cores = sorted(tally.cores.map((core) => core.area_km2));
   const durations = sorted([...tally.scans_10_mm.values()].map((scans) => 2 * scans));
-  const lives = storms.filter((storm) => storm.kind === 'ordinary').map((storm) => storm.life_ms / MS_PER_MINUTE);
+  const lives = storms.filter((storm) => storm.kind === 'ordinary').map((storm) => storm.life_ms / MS_PER_MIN);
   return {
     ...fieldStatistics([{ window: scenario.window, tenths: tally.maximum }]),
     scans: times.length,
@@ -105,7 +104,7 @@ function followStorms(tally: Tally, scenario: Scenario, time_ms: number): void {
     if (peak_mm < 5) continue;
     if (peak_mm >= 10) tally.speeds_kmh.push(state.speed_ms * 3.6);
     const series = tally.peaks.get(storm.storm_id) ?? new Map<number, number>();
-    series.set(Math.round(time_ms / (2 * MS_PER_MINUTE)), peak_mm);
+    series.set(Math.round(time_ms / (2 * MS_PER_MIN)), peak_mm);
     tally.peaks.set(storm.storm_id, series);
   }
 }

@@ -1,3 +1,4 @@
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import type { CellShape } from '../detect/cells.ts';
 import { trackedCells } from '../detect/tracked-cells.ts';
 import type { HailField } from '../grid.ts';
@@ -5,8 +6,6 @@ import { advanceTracks } from '../track/advance.ts';
 import { type LiveTracks, noLiveTracks } from '../track/live-tracks.ts';
 import { patternMotion } from '../track/pattern-motion.ts';
 import type { StormSize, TrackedStorm } from './storm-statistics.ts';
-
-const MS_PER_MIN = 60_000;
 
 /** A scan with its storm cells. */
 export interface StormScan {

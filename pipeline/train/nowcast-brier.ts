@@ -6,9 +6,9 @@ import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
 import type { Score } from '../../schemas/tables/scores.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { type HailPixel, knownStorms, pointsAround, strikesOf } from './nowcast-points.ts';
 
-const MS_PER_MIN = 60_000;
 /** Storms change little within it: more questions would ask the same again. */
 const ASK_EVERY_MS = 20 * MS_PER_MIN;
 /** Storms around which points are asked for at a time, spread over all of them: what bounds the work of an outbreak. */

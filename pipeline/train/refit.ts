@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { MS_PER_DAY } from '../../schemas/time.ts';
 import { replaceFile } from '../files.ts';
 import { conusScenario, type DayType } from '../simulate/scenario.ts';
 import { modelCard, SOURCE_TITLES } from './model-card.ts';
@@ -16,7 +17,6 @@ export const EVENINGS_MAX = 1000;
 const DAY_TYPES: readonly DayType[] = ['pulse', 'marginal', 'supercell', 'qlcs', 'outbreak'];
 /** Evenings begin when storms are most common, on consecutive days from the middle of spring. */
 const FIRST_EVENING_MS = Date.UTC(2025, 3, 15, 20);
-const MS_PER_DAY = 86_400_000;
 
 /** What to learn from, and where to write. */
 export interface Refit {

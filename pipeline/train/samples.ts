@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { type CellShape, findCells } from '../detect/cells.ts';
 import { cellPredictors } from '../detect/predictors.ts';
@@ -14,7 +15,6 @@ import { stormAt, stormsBetween } from '../simulate/storms.ts';
 import { growthRate, recentSizes, type SizeAt } from '../track/trend.ts';
 import type { TrainingSample } from './train-model.ts';
 
-const MS_PER_MIN = 60_000;
 /** An evening: an hour in which storms gather a past, an hour of cases, an hour in which they come true. */
 const PAST_MIN = 60;
 const CASES_MIN = 60;

@@ -1,7 +1,6 @@
+import { MS_PER_DAY } from '../../schemas/time.ts';
 import type { Scenario } from '../simulate/scenario.ts';
 import { stormsBetween } from '../simulate/storms.ts';
-
-const MS_PER_DAY = 86_400_000;
 
 /** Organised storms of simulated years, by month and by hour. */
 export interface SeasonStatistics {

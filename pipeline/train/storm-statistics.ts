@@ -1,8 +1,8 @@
 import type { Position } from '../../schemas/geo/position.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { offsetKm } from '../track/local-plane.ts';
 import { type Heading, headingOf } from '../track/motion.ts';
 
-const MS_PER_MIN = 60_000;
 /** Motion is judged by the displacement over so long, of storms that have had so many scans. */
 const MOTION_LEAD_MIN = 14;
 const MATURE_SCANS = 6;

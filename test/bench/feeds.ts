@@ -8,14 +8,13 @@ import { outlooksSpc } from '../../api/routes/outlooks-spc.ts';
 import { warnings } from '../../api/routes/warnings.ts';
 import type { FeedFile } from '../../pipeline/feeds/collection.ts';
 import { drawsOf } from '../../pipeline/simulate/random.ts';
-import { timestamp } from '../../schemas/time.ts';
+import { MS_PER_MIN, timestamp } from '../../schemas/time.ts';
 import { alertsFile, type Box, layerFile, type MadeWarning, publishFeeds, watchFile } from '../support/data/feeds.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
 const GOAL_MS = 5;
 const POINTS = 300;
 const NOW_MS = Date.parse('2026-05-30T21:00:00Z');
-const MINUTE = 60_000;
 /** A busy May: so many warnings, each with two updates, the last hundred of them in force. */
 const EVENTS = 3000;
 const MESSAGES_PER_EVENT = 3;
@@ -100,13 +99,13 @@ function somewhere(draw: Draw, width: number): Box {
 function alertsOf(draw: Draw): FeedFile {
   const made: MadeWarning[] = [];
   for (let event = 0; event < EVENTS; event++) {
-    const begins_ms = NOW_MS - 15 * MINUTE - Math.max(0, EVENTS - 100 - event) * 14 * MINUTE;
+    const begins_ms = NOW_MS - 15 * MS_PER_MIN - Math.max(0, EVENTS - 100 - event) * 14 * MS_PER_MIN;
     const box = somewhere(draw, 0.4);
     for (let message = 0; message < MESSAGES_PER_EVENT; message++)
       made.push({
         id: `urn:oid:${event}.${message}`,
-        sent: timestamp(begins_ms + message * 5 * MINUTE),
-        ends: timestamp(begins_ms + 45 * MINUTE),
+        sent: timestamp(begins_ms + message * 5 * MS_PER_MIN),
+        ends: timestamp(begins_ms + 45 * MS_PER_MIN),
         event_number: event,
         action: message === 0 ? 'NEW' : 'CON',
         box,
@@ -135,8 +134,8 @@ function contour(draw: Draw, radius_deg: number): number[][] {
 
 function outlooksOf(draw: Draw): FeedFile[] {
   const times = (day: number) => {
-    const start = Date.parse('2026-05-30T12:00:00Z') + (day - 1) * 1440 * MINUTE;
-    return { day, issue: '202605301200', valid: compact(start), expire: compact(start + 1440 * MINUTE) };
+    const start = Date.parse('2026-05-30T12:00:00Z') + (day - 1) * 1440 * MS_PER_MIN;
+    return { day, issue: '202605301200', valid: compact(start), expire: compact(start + 1440 * MS_PER_MIN) };
   };
   const layer = (day: number, word: string, labels: readonly string[]) =>
     layerFile({

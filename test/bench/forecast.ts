@@ -3,12 +3,12 @@ import { cellHour } from '../../pipeline/forecast/model-cells.ts';
 import { readModelHour } from '../../pipeline/read/model.ts';
 import { type ModelFieldSpec, writeModelField } from '../../pipeline/simulate/model-grib2.ts';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
+import { MS_PER_HOUR } from '../../schemas/time.ts';
 import { timeOurs } from './peers.ts';
 
 /** HRRR's own grid: 1799 x 1059 points, 3 km apart. */
 const HRRR = { cols: 1799, rows: 1059, first_lat_udeg: 21_138_123, first_lon_udeg: 237_280_472, step_m: 3000 } as const;
 const RUN = Date.parse('2026-05-01T18:00:00Z');
-const HOUR_MS = 3_600_000;
 const GOAL_MS = 2000;
 
 /** A field of waves of all lengths, with as many bits as the real ones have. */
@@ -54,7 +54,7 @@ const FIELDS: readonly ModelFieldSpec[] = [
 /** Three fields of a synthetic hour at HRRR's size, from the bytes of the file to rows for every cell of CONUS. */
 export async function forecast(): Promise<void> {
   const bytes = Buffer.concat(FIELDS.map((field) => writeModelField(HRRR, RUN, 1, field)));
-  const claim = { model: 'hrrr', run_time: RUN, valid_time: RUN + HOUR_MS };
+  const claim = { model: 'hrrr', run_time: RUN, valid_time: RUN + MS_PER_HOUR };
   let rows = 0;
   let cpu_ms = 0;
   const ms = await timeOurs(() => {

@@ -7,9 +7,8 @@ import type { Position } from '../../schemas/geo/position.ts';
 import { type Course, courseOf } from '../../schemas/nowcast/course.ts';
 import { REACH_KM, rawNowcast } from '../../schemas/nowcast/probability.ts';
 import { type LeadKey, NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
-import { utcDate } from '../../schemas/time.ts';
+import { MS_PER_MIN, utcDate } from '../../schemas/time.ts';
 
-const MS_PER_MIN = 60_000;
 const FAR_POINTS_PER_STORM = 6;
 
 /** A point at a time: what the model and its simplest rivals go by, and what came. */

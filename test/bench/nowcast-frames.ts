@@ -4,10 +4,10 @@ import { UsageError } from '../../pipeline/error.ts';
 import type { HailField } from '../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../pipeline/read/mrms.ts';
 import type { Position } from '../../schemas/geo/position.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { type StandIn, standInScan } from '../support/data/hail-mask.ts';
 import { type Case, casesOf } from './nowcast-cases.ts';
 
-const MS_PER_MIN = 60_000;
 /** Tracks of three scans have a motion of their own. */
 const PAST_MIN = 4;
 /** Frames come every two minutes and what falls between is not known: points are asked for at times of frames. */

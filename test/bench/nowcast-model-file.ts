@@ -1,14 +1,12 @@
 import { NOWCAST_MODEL, type NowcastFit } from '../../schemas/reference/nowcast-model.ts';
 import type { LeadKey } from '../../schemas/resources/nowcast.ts';
-import { utcDate } from '../../schemas/time.ts';
+import { MS_PER_MIN, utcDate } from '../../schemas/time.ts';
 import { sharedData } from '../support/data/shared-folder.ts';
 import type { Case } from './nowcast-cases.ts';
 import { fitLeads, to4 } from './nowcast-fit.ts';
 import type { RainFrame } from './nowcast-frames.ts';
 import { leadScores, type RealMaterial } from './nowcast-material.ts';
 import { fitSurvival, readSizes, survivalCases } from './nowcast-survival.ts';
-
-const MS_PER_MIN = 60_000;
 
 type NowcastModel = typeof NOWCAST_MODEL;
 

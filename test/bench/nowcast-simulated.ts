@@ -3,9 +3,9 @@ import { scanInput } from '../../pipeline/simulate/scan-input.ts';
 import { scanTimes } from '../../pipeline/simulate/scan-times.ts';
 import { type DayType, defaultScenario } from '../../pipeline/simulate/scenario.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { type Case, casesOf } from './nowcast-cases.ts';
 
-const MS_PER_MIN = 60_000;
 const DAY_TYPES: readonly DayType[] = ['pulse', 'marginal', 'supercell', 'qlcs', 'outbreak'];
 /** An evening: storms gather a past, cases are taken, and the longest lead comes true. */
 const PAST_MIN = 40;

@@ -4,10 +4,9 @@ import { readProbSevere } from '../../pipeline/read/probsevere.ts';
 import { fitLogistic } from '../../pipeline/train/logistic.ts';
 import { STRIKE_MM } from '../../schemas/nowcast/probability.ts';
 import type { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
-import { utcDate } from '../../schemas/time.ts';
+import { MS_PER_MIN, utcDate } from '../../schemas/time.ts';
 import { to4 } from './nowcast-fit.ts';
 
-const MS_PER_MIN = 60_000;
 /**
  * Without it the size coefficient has no end: of the few objects here none that began with 25 mm or more fell below 19 mm in
  * a quarter of an hour.

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { hailForecast } from '../../api/routes/hail-forecast.ts';
 import { HailForecast } from '../../schemas/resources/forecast.ts';
 import type { Forecast } from '../../schemas/tables/forecast.ts';
-import { timestamp } from '../../schemas/time.ts';
+import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { centreOf, forecastRows, publishForecast } from '../support/data/model-rows.ts';
 import { scratch } from '../support/data/world.ts';
 import { creditsOf, openAccount } from '../support/service/account.ts';
@@ -12,7 +12,6 @@ import type { RunningService } from '../support/service/service.ts';
 
 const FORECAST = '/v1/hail/forecast';
 const NOW_MS = Date.parse('2026-05-01T20:12:00Z');
-const HOUR_MS = 3_600_000;
 const RUN = '2026-05-01T18:00:00Z';
 /** In the cell, and far from any. */
 const [IN, OUT] = [
@@ -132,7 +131,7 @@ test('GET /v1/hail/forecast fills no gap: an hour that no run reached is left ou
 });
 
 test('GET /v1/hail/forecast has its peak at the largest probability, at the earliest of equals', async (t) => {
-  const at = (hour: number) => Date.parse('2026-05-01T00:00:00Z') + hour * HOUR_MS;
+  const at = (hour: number) => Date.parse('2026-05-01T00:00:00Z') + hour * MS_PER_HOUR;
   const likely = new Map([
     [at(20), 0.9],
     [at(22), 0.31],

@@ -7,6 +7,7 @@ import { distanceKm, travel } from '../../schemas/geo/distance.ts';
 import { layout } from '../../schemas/layout.ts';
 import { stateBox } from '../../schemas/reference/us-states.ts';
 import { Warnings } from '../../schemas/resources/warning.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { alertsFile, type Box, type MadeWarning, publishFeeds, watchFile } from '../support/data/feeds.ts';
 import { withInstants } from '../support/data/relative-times.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';
@@ -17,7 +18,6 @@ import { type RunningService, startService } from '../support/service/service.ts
 
 const WARNINGS = '/v1/warnings';
 const NOW_MS = Date.parse('2026-05-01T20:12:00Z');
-const MINUTE = 60_000;
 const BOX: Box = [-98, 35, -97, 36];
 const INSIDE = { lat: 35.5, lon: -97.5 };
 /** In force for 23 minutes more. */
@@ -201,7 +201,7 @@ test('GET /v1/warnings counts a warning whose polygon is broken: nobody knows wh
   const service = await serve(t, [{ ...file, bytes: Buffer.from(JSON.stringify(collection)) }]);
   t.like(await ask(service), { warnings: [], unplaced_warnings: 1 });
   t.like(await ask(service, INSIDE, '&active=false'), { warnings: [], unplaced_warnings: 1 });
-  service.clock.ms += 24 * 60 * MINUTE;
+  service.clock.ms += 24 * 60 * MS_PER_MIN;
   t.like(await ask(service), { warnings: [], unplaced_warnings: 0 });
 });
 
@@ -382,10 +382,10 @@ test('GET /v1/warnings keeps its tag until a warning comes or expires, and charg
   };
   const statusWith = async (tag: string) => (await service.call(path, { headers: { 'If-None-Match': tag } })).status;
   const first = await tagOf();
-  service.clock.ms += MINUTE;
+  service.clock.ms += MS_PER_MIN;
   t.is(await statusWith(first), 304);
   t.is((await creditsUsed(service)) - before, 16);
-  const added = alertsFile(NOW_MS + MINUTE, { ...WARNING, id: 'urn:oid:2', event_number: 102 });
+  const added = alertsFile(NOW_MS + MS_PER_MIN, { ...WARNING, id: 'urn:oid:2', event_number: 102 });
   await publishFeeds(service.data_root, [added], service.clock.ms);
   await service.services.catalog.refresh();
   const second = await tagOf();

@@ -10,9 +10,8 @@ import {
   shareOfSweep,
   vouchedTime,
 } from '../../schemas/deletion-clock.ts';
+import { MS_PER_DAY, MS_PER_HOUR } from '../../schemas/time.ts';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const START_MS = Date.parse('2026-11-22T12:00:00Z');
 const WRONG_MS = Date.parse('2028-11-22T12:00:00Z');
 
@@ -29,7 +28,10 @@ const look = (wall_ms: number, run_ms: number, more: Partial<ClockLook> = {}): C
 function run(before: DeletionClock, from_ms: number, hours: number, more: Partial<ClockLook> = {}) {
   let [clock, until_ms] = [before, null as number | null];
   for (let hour = 1; hour <= hours; hour++)
-    ({ clock, until_ms } = dueForDeletion(lookAtClock(clock, look(from_ms + hour * HOUR_MS, HOUR_MS, more)), 'it'));
+    ({ clock, until_ms } = dueForDeletion(
+      lookAtClock(clock, look(from_ms + hour * MS_PER_HOUR, MS_PER_HOUR, more)),
+      'it',
+    ));
   return { clock, until_ms };
 }
 
@@ -50,10 +52,10 @@ test('a machine that boots in the wrong year deletes nothing, however long it ru
   const wrong = lookAtClock(before, look(WRONG_MS, 10_000));
   t.true(isDoubted(wrong));
   const { clock, until_ms } = run(wrong, WRONG_MS, 100 * 24);
-  t.true((until_ms ?? 0) <= START_MS + 30 * HOUR_MS, 'what was marked before, by the right clock');
-  t.true(vouchedTime(clock) <= START_MS + 101 * DAY_MS + 30 * HOUR_MS);
-  const right_ms = START_MS + 30 * HOUR_MS + 100 * DAY_MS;
-  const right = lookAtClock(clock, look(right_ms, HOUR_MS));
+  t.true((until_ms ?? 0) <= START_MS + 30 * MS_PER_HOUR, 'what was marked before, by the right clock');
+  t.true(vouchedTime(clock) <= START_MS + 101 * MS_PER_DAY + 30 * MS_PER_HOUR);
+  const right_ms = START_MS + 30 * MS_PER_HOUR + 100 * MS_PER_DAY;
+  const right = lookAtClock(clock, look(right_ms, MS_PER_HOUR));
   t.false(isDoubted(right));
   t.true(vouchedTime(run(right, right_ms, 2).clock) >= right_ms);
 });
@@ -61,35 +63,36 @@ test('a machine that boots in the wrong year deletes nothing, however long it ru
 test('a first look by a clock that is far ahead of what was written before trusts what was written', (t) => {
   const clock = lookAtClock(null, look(WRONG_MS, 0, { newest_own_ms: START_MS }));
   t.is(vouchedTime(clock), START_MS);
-  t.is(vouchedTime(lookAtClock(null, look(START_MS, 0, { newest_own_ms: START_MS - DAY_MS }))), START_MS);
+  t.is(vouchedTime(lookAtClock(null, look(START_MS, 0, { newest_own_ms: START_MS - MS_PER_DAY }))), START_MS);
 });
 
 test('observed scans make a clock right at once, after however long a pause', (t) => {
   const before = lookAtClock(null, look(START_MS, 0));
-  const later_ms = START_MS + 90 * DAY_MS;
+  const later_ms = START_MS + 90 * MS_PER_DAY;
   t.true(isDoubted(lookAtClock(before, look(later_ms, 0))));
   t.is(vouchedTime(lookAtClock(before, look(later_ms, 0, { newest_scan_ms: later_ms - 5 * 60_000 }))), later_ms);
 });
 
 test('a mark that the clock has gone back behind is made anew, and its day begins again', (t) => {
-  const ahead = dueForDeletion(lookAtClock(null, look(START_MS + 5 * DAY_MS, 0)), 'it').clock;
+  const ahead = dueForDeletion(lookAtClock(null, look(START_MS + 5 * MS_PER_DAY, 0)), 'it').clock;
   const { clock, until_ms } = run(ahead, START_MS, 23);
   t.is(until_ms, null);
-  t.is(clock.marks.it?.until_ms, START_MS + HOUR_MS);
-  t.is(run(clock, START_MS + 23 * HOUR_MS, 2).until_ms, START_MS + HOUR_MS);
+  t.is(clock.marks.it?.until_ms, START_MS + MS_PER_HOUR);
+  t.is(run(clock, START_MS + 23 * MS_PER_HOUR, 2).until_ms, START_MS + MS_PER_HOUR);
 });
 
 test('two steps of the clock within an hour make no day', (t) => {
   let due = dueForDeletion(lookAtClock(null, look(START_MS, 0)), 'it');
   for (const days of [6, 12])
-    due = dueForDeletion(lookAtClock(due.clock, look(START_MS + days * DAY_MS, 60_000)), 'it');
+    due = dueForDeletion(lookAtClock(due.clock, look(START_MS + days * MS_PER_DAY, 60_000)), 'it');
   t.is(due.until_ms, null);
 });
 
 test('several processes that look in turn count an hour as an hour', (t) => {
   let clock = lookAtClock(null, look(START_MS, 0));
-  for (let half = 1; half <= 48; half++) clock = lookAtClock(clock, look(START_MS + (half * HOUR_MS) / 2, HOUR_MS));
-  t.is(clock.passed_ms, DAY_MS);
+  for (let half = 1; half <= 48; half++)
+    clock = lookAtClock(clock, look(START_MS + (half * MS_PER_HOUR) / 2, MS_PER_HOUR));
+  t.is(clock.passed_ms, MS_PER_DAY);
 });
 
 test('whatever the clock says, nothing goes more than a week before its time, nor before a day has passed', (t) => {
@@ -98,11 +101,12 @@ test('whatever the clock says, nothing goes more than a week before its time, no
     let [true_ms, offset_ms] = [START_MS, 0];
     let due = dueForDeletion(lookAtClock(null, look(START_MS, 0)), 'it');
     for (const { ran_h, jump_h } of steps) {
-      true_ms += ran_h * HOUR_MS;
+      true_ms += ran_h * MS_PER_HOUR;
       // Wrong by years: what is within a week may be a machine that was off.
-      offset_ms = Math.abs(jump_h) > 400 ? jump_h * HOUR_MS : offset_ms;
-      due = dueForDeletion(lookAtClock(due.clock, look(true_ms + offset_ms, ran_h * HOUR_MS)), 'it');
-      if (due.until_ms !== null && (due.until_ms > true_ms + 7 * DAY_MS || true_ms - START_MS < DAY_MS)) return false;
+      offset_ms = Math.abs(jump_h) > 400 ? jump_h * MS_PER_HOUR : offset_ms;
+      due = dueForDeletion(lookAtClock(due.clock, look(true_ms + offset_ms, ran_h * MS_PER_HOUR)), 'it');
+      if (due.until_ms !== null && (due.until_ms > true_ms + 7 * MS_PER_DAY || true_ms - START_MS < MS_PER_DAY))
+        return false;
     }
     return true;
   });

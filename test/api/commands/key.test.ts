@@ -1,8 +1,7 @@
 import test from 'ava';
 import { openRecords } from '../../../api/records/open.ts';
+import { MS_PER_DAY } from '../../../schemas/time.ts';
 import { operator } from './run.ts';
-
-const DAY_MS = 86_400_000;
 
 test.serial('a key is printed once, and never again by any command', async (t) => {
   const { json, run } = operator(t);
@@ -71,9 +70,9 @@ test.serial('rotation prints the new key and ends the old one after the grace', 
   t.like(rotated, { status: 'active', old_key: { status: 'rotating', expires_at: '2026-05-22T12:00:00.000Z' } });
   const records = await openRecords(config);
   const opens = async (key: unknown, now_ms: number) => (await records.authenticate(String(key), now_ms)) !== null;
-  t.true(await opens(old.key, config.now_ms + 2 * DAY_MS - 1));
-  t.false(await opens(old.key, config.now_ms + 2 * DAY_MS));
-  t.true(await opens(rotated.key, config.now_ms + 2 * DAY_MS));
+  t.true(await opens(old.key, config.now_ms + 2 * MS_PER_DAY - 1));
+  t.false(await opens(old.key, config.now_ms + 2 * MS_PER_DAY));
+  t.true(await opens(rotated.key, config.now_ms + 2 * MS_PER_DAY));
   await records.close();
   t.like(await run('key', 'rotate', String(old.id)), {
     code: 4,

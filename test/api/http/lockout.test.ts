@@ -1,7 +1,6 @@
 import test from 'ava';
 import { lockout } from '../../../api/http/lockout.ts';
-
-const MINUTE_MS = 60_000;
+import { MS_PER_MIN } from '../../../schemas/time.ts';
 
 function locksAt() {
   const clock = { ms: 0 };
@@ -14,16 +13,16 @@ test('twenty failures from one address in five minutes lock it for five', (t) =>
   t.is(locks.lockedFor_ms('192.0.2.1', 'another'), 0);
   clock.ms = 1000;
   locks.fail('192.0.2.1', 'guess19');
-  t.is(locks.lockedFor_ms('192.0.2.1', 'another'), 5 * MINUTE_MS);
+  t.is(locks.lockedFor_ms('192.0.2.1', 'another'), 5 * MS_PER_MIN);
   t.is(locks.lockedFor_ms('192.0.2.2', 'another'), 0);
-  clock.ms = 1000 + 5 * MINUTE_MS;
+  clock.ms = 1000 + 5 * MS_PER_MIN;
   t.is(locks.lockedFor_ms('192.0.2.1', 'another'), 0);
 });
 
 test('ten failures against one public id in ten minutes lock it for fifteen, from every address', (t) => {
   const { locks } = locksAt();
   for (let n = 0; n < 10; n++) locks.fail(`192.0.2.${n}`, `hs_live_abcdefgh${'0'.repeat(37)}${n}`);
-  t.is(locks.lockedFor_ms('198.51.100.7', 'hs_live_abcdefghSOMETHINGELSE'), 15 * MINUTE_MS);
+  t.is(locks.lockedFor_ms('198.51.100.7', 'hs_live_abcdefghSOMETHINGELSE'), 15 * MS_PER_MIN);
   t.is(locks.lockedFor_ms('198.51.100.7', 'hs_live_ABCDEFGHSOMETHINGELSE'), 0);
 });
 
@@ -37,8 +36,8 @@ test('text without a public id is told apart by its digest', (t) => {
 test('failures that name no key lock their address, and nothing else', (t) => {
   const { locks } = locksAt();
   for (let n = 0; n < 20; n++) locks.fail('192.0.2.1', null);
-  t.is(locks.lockedFor_ms('192.0.2.1', null), 5 * MINUTE_MS);
-  t.is(locks.lockedFor_ms('192.0.2.1', 'a guess'), 5 * MINUTE_MS);
+  t.is(locks.lockedFor_ms('192.0.2.1', null), 5 * MS_PER_MIN);
+  t.is(locks.lockedFor_ms('192.0.2.1', 'a guess'), 5 * MS_PER_MIN);
   t.is(locks.lockedFor_ms('192.0.2.2', null), 0);
 });
 
@@ -56,6 +55,6 @@ test('a flood of single failures from other addresses against other keys lifts n
   for (let n = 0; n < 20; n++) locks.fail('192.0.2.1', null);
   for (let n = 0; n < 10; n++) locks.fail(`192.0.2.${100 + n}`, 'letmein');
   for (let n = 0; n < 25_000; n++) locks.fail(`2001:db8:${n.toString(16)}::/64`, `guess ${n}`);
-  t.is(locks.lockedFor_ms('192.0.2.1', null), 5 * MINUTE_MS);
-  t.is(locks.lockedFor_ms('198.51.100.7', 'letmein'), 15 * MINUTE_MS);
+  t.is(locks.lockedFor_ms('192.0.2.1', null), 5 * MS_PER_MIN);
+  t.is(locks.lockedFor_ms('198.51.100.7', 'letmein'), 15 * MS_PER_MIN);
 });

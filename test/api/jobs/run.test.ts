@@ -16,6 +16,7 @@ import { addJobTask } from '../../../api/jobs/task.ts';
 import { purgeBusiness } from '../../../api/records/businesses.ts';
 import { jobBacklog } from '../../../api/records/jobs.ts';
 import { verifyLedger } from '../../../api/records/verify.ts';
+import { MS_PER_DAY } from '../../../schemas/time.ts';
 import { creditsOf, openAccount } from '../../support/service/account.ts';
 import {
   accept,
@@ -33,7 +34,6 @@ import { closeWithoutFailures, testWith } from '../../support/service/test-with.
 
 const test = testWith(startJobService, closeWithoutFailures);
 const SILENT = pino({ level: 'silent' });
-const DAY_MS = 86_400_000;
 
 /** Names in the folder of reports, with what is being made. */
 function reportsIn({ services: { files_root } }: JobService) {
@@ -321,7 +321,7 @@ async function runOut({ records, clock }: JobService, ids: readonly string[]): P
 async function sweepForADay({ clock }: JobService, kept: Retention): Promise<void> {
   for (let times = 0; times < 5; times++) {
     await kept.sweep(performance.now());
-    clock.ms += DAY_MS / 4;
+    clock.ms += MS_PER_DAY / 4;
   }
 }
 
@@ -357,9 +357,9 @@ test('what is not kept any more is marked, and deleted with a trace a day later;
   t.deepEqual(reportsIn(t.context).making, [`${report}-dead`]);
   const other = retention(services, SILENT);
   await other.sweep(0);
-  await other.sweep(DAY_MS - 1);
+  await other.sweep(MS_PER_DAY - 1);
   t.deepEqual(reportsIn(t.context), { folder, files: [...strange, own].sort(), making: [] });
-  await other.sweep(DAY_MS);
+  await other.sweep(MS_PER_DAY);
   t.deepEqual(reportsIn(t.context).files, [own]);
 });
 
@@ -371,14 +371,14 @@ test('no clock that is set wrong, while the service runs or before it starts, de
   const right_ms = clock.ms;
   const first = retention(services, SILENT);
   await first.sweep(0);
-  clock.ms += 2 * 366 * DAY_MS;
+  clock.ms += 2 * 366 * MS_PER_DAY;
   for (const sweeps of [first, retention(services, SILENT)])
     for (let hour = 0; hour < 100; hour++) {
       await sweeps.sweep(hour);
       clock.ms += 3_600_000;
     }
   t.deepEqual(await kept(t.context), [report]);
-  clock.ms = right_ms + DAY_MS;
+  clock.ms = right_ms + MS_PER_DAY;
   await sweepForADay(t.context, first);
   t.deepEqual(await kept(t.context), [report]);
   t.is(reportsIn(t.context).files.length, 1);
@@ -390,7 +390,7 @@ test('a service that looks at the clock for the first time in the wrong year del
   const report = await accept(t.context, REPORTS, REPORT_BODY);
   await ended(t.context, REPORTS, report);
   await records.transaction((rows) => rows.deleteFrom('settings').execute());
-  clock.ms += 2 * 366 * DAY_MS;
+  clock.ms += 2 * 366 * MS_PER_DAY;
   const sweeps = retention(services, SILENT);
   for (let days = 0; days < 3; days++) await sweepForADay(t.context, sweeps);
   t.deepEqual(await kept(t.context), [report]);
@@ -434,7 +434,7 @@ test('a folder beside the files stays, and a file that cannot be deleted keeps n
   const sweeps = retention(services, SILENT);
   await sweepForADay(t.context, sweeps);
   t.deepEqual(await kept(t.context), []);
-  await sweeps.sweep(performance.now() + DAY_MS);
+  await sweeps.sweep(performance.now() + MS_PER_DAY);
   t.deepEqual(reportsIn(t.context).files, [basename(stubborn)]);
 });
 

@@ -3,9 +3,8 @@ import fc from 'fast-check';
 import { simulatedForecast, simulatedRisk, simulatedStorms } from '../../../api/legacy/simulated-hail.ts';
 import { EarlierForecast, EarlierRisk, EarlierStorms } from '../../../schemas/resources/earlier.ts';
 import { LOOKBACK_MIN } from '../../../schemas/resources/hail-cell.ts';
+import { MS_PER_DAY, MS_PER_HOUR } from '../../../schemas/time.ts';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const instant = fc.integer({ min: Date.parse('2020-01-01T00:00:00Z'), max: Date.parse('2030-01-01T00:00:00Z') });
 const place = fc.record({
   lat: fc.double({ min: -90, max: 90, noNaN: true }),
@@ -22,7 +21,9 @@ test('the simulated forecast begins with the hour that is running, and its hours
           times.length === hours &&
           times.every(
             (time, k) =>
-              time % HOUR_MS === 0 && time > now_ms + (k - 1) * HOUR_MS && time <= now_ms + (k + 1) * HOUR_MS,
+              time % MS_PER_HOUR === 0 &&
+              time > now_ms + (k - 1) * MS_PER_HOUR &&
+              time <= now_ms + (k + 1) * MS_PER_HOUR,
           ) &&
           times[0] > now_ms
         );
@@ -34,7 +35,7 @@ test('what the simulated forecast says of an hour does not change while the hour
   const at = { lat: 35.2, lng: -97 };
   const now_ms = Date.parse('2026-05-01T20:14:07Z');
   const later = new Map(
-    simulatedForecast({ ...at, hours: 48 }, now_ms + 30 * HOUR_MS).map((hour) => [hour.time, hour]),
+    simulatedForecast({ ...at, hours: 48 }, now_ms + 30 * MS_PER_HOUR).map((hour) => [hour.time, hour]),
   );
   const both = simulatedForecast({ ...at, hours: 48 }, now_ms).filter(({ time }) => later.has(time));
   t.is(both.length, 18);
@@ -44,9 +45,9 @@ test('what the simulated forecast says of an hour does not change while the hour
 test('simulated storms were seen within the look-back, and are the same ones all day', (t) =>
   t.notThrows(() =>
     fc.assert(
-      fc.property(place, instant, fc.integer({ min: 0, max: DAY_MS - 1 }), (at, now_ms, after_ms) => {
+      fc.property(place, instant, fc.integer({ min: 0, max: MS_PER_DAY - 1 }), (at, now_ms, after_ms) => {
         const storms = EarlierStorms.parse(simulatedStorms({ ...at, radius_km: 150 }, now_ms));
-        const day_ms = now_ms - (now_ms % DAY_MS);
+        const day_ms = now_ms - (now_ms % MS_PER_DAY);
         const without = (ms: number) =>
           simulatedStorms({ ...at, radius_km: 150 }, ms).map(({ detected_at: _, ...storm }) => storm);
         return (
@@ -69,7 +70,7 @@ test('a higher simulated score never goes with fewer hail days, and no hail days
   t.true((sorted.at(-1)?.annual_hail_days ?? 0) > 3);
   for (const { last_event, annual_hail_days } of risks) {
     if (last_event === null) continue;
-    const days = (Date.parse('2026-05-01') - Date.parse(last_event.date)) / DAY_MS;
+    const days = (Date.parse('2026-05-01') - Date.parse(last_event.date)) / MS_PER_DAY;
     t.true(days >= 1 && days <= 365 / (annual_hail_days ?? 0) + 1, `${days} ${annual_hail_days}`);
   }
 });

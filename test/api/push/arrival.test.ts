@@ -1,16 +1,16 @@
 import test from 'ava';
 import { openArrival } from '../../../api/push/arrival.ts';
+import { MS_PER_MIN } from '../../../schemas/time.ts';
 
-const MINUTE_MS = 60_000;
 const START_MS = Date.parse('2026-05-01T20:00:00Z');
 
 /** Minutes of age of scans from minute 0 on, once `elapsed` minutes went by and the machine's clock made a step. */
 function ages(elapsed: number, step: number, scans: readonly number[], now?: () => number): number[] {
   let [monotonic, machine] = [0, START_MS];
   const ageOf = openArrival({ now: now ?? (() => machine), machine: () => machine, monotonic: () => monotonic });
-  monotonic += elapsed * MINUTE_MS;
-  machine += (elapsed + step) * MINUTE_MS;
-  return scans.map((minute) => ageOf(START_MS + minute * MINUTE_MS) / MINUTE_MS);
+  monotonic += elapsed * MS_PER_MIN;
+  machine += (elapsed + step) * MS_PER_MIN;
+  return scans.map((minute) => ageOf(START_MS + minute * MS_PER_MIN) / MS_PER_MIN);
 }
 
 for (const [what, step] of [
@@ -29,7 +29,7 @@ test('a clock that was wrong at the start and is set right is believed', (t) => 
 
 test('a data clock that is not the machine’s is believed, whatever the machine’s does', (t) => {
   t.deepEqual(
-    ages(10, 60, [100], () => START_MS + 101 * MINUTE_MS),
+    ages(10, 60, [100], () => START_MS + 101 * MS_PER_MIN),
     [1],
   );
 });

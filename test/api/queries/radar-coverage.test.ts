@@ -10,13 +10,13 @@ import { stageRows } from '../../../pipeline/publish/tables.ts';
 import { latRow, lonCol } from '../../../schemas/geo/lattice.ts';
 import { frames } from '../../../schemas/tables/frames.ts';
 import { uncovered } from '../../../schemas/tables/uncovered.ts';
+import { MS_PER_MIN } from '../../../schemas/time.ts';
 import { frameRow } from '../../support/data/frame-row.ts';
 import { archiveOf } from '../../support/data/uncovered-archive.ts';
 import { scratch } from '../../support/data/world.ts';
 
 const DATE = '2026-05-01';
 const DAY_MS = Date.parse(`${DATE}T00:00:00Z`);
-const MINUTE = 60_000;
 /** Four blocks of 0.1 degree from 36 N, 98 W, as in `frameRow`. */
 const GRID = { north: 36, west: -98, step_deg: 0.1, rows: 2, cols: 2 };
 const [ROW, COL] = [latRow(35.995), lonCol(-97.995)];
@@ -70,7 +70,7 @@ async function asking(
   for (const [date, letters] of Object.entries(dates)) {
     const start_ms = Date.parse(`${date}T00:00:00Z`);
     const scans = [...letters].flatMap((letter, k) =>
-      letter === ' ' ? [] : [{ letter, storm_date: date, scan_time: start_ms + 2 * k * MINUTE }],
+      letter === ' ' ? [] : [{ letter, storm_date: date, scan_time: start_ms + 2 * k * MS_PER_MIN }],
     );
     for (let from = 0; from < scans.length; from += cut) {
       const part = scans.slice(from, from + cut).map((scan) => ({
@@ -102,7 +102,7 @@ async function asking(
         .filter((date) => date >= first && date <= last)
         .toSorted(),
     isClosed: () => closed,
-    newest_scan_ms: Date.parse(`${newest}T00:00:00Z`) + 2 * ((dates[newest]?.length ?? 0) - 1) * MINUTE,
+    newest_scan_ms: Date.parse(`${newest}T00:00:00Z`) + 2 * ((dates[newest]?.length ?? 0) - 1) * MS_PER_MIN,
     holdsOlder: () => false,
   };
   const cover = (first = DATE, last = DATE) => radarCoverage(engine, edition, first, last, 0);
@@ -121,7 +121,7 @@ for (const [what, settings] of [
     t.like(await at(COVERED), { share: 1, scans: 720, uncovered: 0, gaps: [], until_ms: null });
     t.like(await at(BARE), {
       ...{ share: 0.5, scans: 720, uncovered: 360 },
-      gaps: [{ from_ms: DAY_MS, to_ms: DAY_MS + 720 * MINUTE }],
+      gaps: [{ from_ms: DAY_MS, to_ms: DAY_MS + 720 * MS_PER_MIN }],
     });
     for (const outside of [
       { lat: 40, lon: -97.95 },
@@ -132,7 +132,7 @@ for (const [what, settings] of [
 
 test('scans that are missing are a gap everywhere, and scans without coverage only there', async (t) => {
   const { at } = await asking(t, { [DATE]: `${'.'.repeat(300)}${' '.repeat(60)}${'x'.repeat(30)}${'.'.repeat(330)}` });
-  const gap = (from: number, to: number) => ({ from_ms: DAY_MS + from * MINUTE, to_ms: DAY_MS + to * MINUTE });
+  const gap = (from: number, to: number) => ({ from_ms: DAY_MS + from * MS_PER_MIN, to_ms: DAY_MS + to * MS_PER_MIN });
   t.deepEqual((await at(COVERED))?.gaps, [gap(608, 720)]);
   t.deepEqual((await at(BARE))?.gaps, [gap(608, 780)]);
 });
@@ -157,7 +157,7 @@ test('a file that has gone is an error although it was read', async (t) => {
 
 test('a date that still runs counts up to its newest scan; one that is closed, or followed by another, to its end', async (t) => {
   const running = await asking(t, { [DATE]: '.'.repeat(60) }, { closed: false });
-  t.like(await running.at(COVERED), { share: 1, until_ms: DAY_MS + 118 * MINUTE });
+  t.like(await running.at(COVERED), { share: 1, until_ms: DAY_MS + 118 * MS_PER_MIN });
   const closed = await asking(t, { [DATE]: '.'.repeat(60) });
   t.like(await closed.at(COVERED), { share: 128 / 1440, until_ms: null });
   const followed = await asking(t, { [DATE]: '.'.repeat(60), '2026-05-02': '.' }, { closed: false });

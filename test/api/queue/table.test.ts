@@ -6,6 +6,7 @@ import type { Candidate, Shelf } from '../../../api/queue/shelf.ts';
 import { tableShelf } from '../../../api/queue/table.ts';
 import { queueOver } from '../../../api/queue/work.ts';
 import { RecordsUnavailable } from '../../../api/records/failures.ts';
+import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { onSqlite, type World } from '../../records/world.ts';
 import { queueContract } from './contract.ts';
 import { Diary, openProcess, SETTINGS } from './diary.ts';
@@ -76,8 +77,6 @@ async function openWithClock(t: ExecutionContext, world: World, clock: { ahead_m
   return { shelf, queue, add, records };
 }
 
-const HOUR_MS = 3_600_000;
-
 onSqlite('a clock that is put forward by an hour makes nobody run a task that is being run', async (t, world) => {
   const clock = { ahead_ms: 0 };
   const { queue, add } = await openWithClock(t, world, clock);
@@ -89,7 +88,7 @@ onSqlite('a clock that is put forward by an hour makes nobody run a task that is
     if (task.payload === 'under way') await released;
   });
   await diary.until(1);
-  clock.ahead_ms = HOUR_MS;
+  clock.ahead_ms = MS_PER_HOUR;
   await add('an hour later', 0);
   await diary.until(2);
   release();
@@ -110,7 +109,7 @@ const ROOM = {
 onSqlite(
   'a clock that is put back by an hour while no service runs delays neither what waits nor what a dead process had',
   async (t, world) => {
-    const clock = { ahead_ms: HOUR_MS };
+    const clock = { ahead_ms: MS_PER_HOUR };
     const { shelf, add, records } = await openWithClock(t, world, clock);
     await add('waits', 10_000);
     await add('of a dead process', -1);
@@ -127,8 +126,8 @@ onSqlite(
 );
 
 for (const [how, before_ms, after_ms] of [
-  ['back', HOUR_MS, 0],
-  ['forward', 0, HOUR_MS],
+  ['back', MS_PER_HOUR, 0],
+  ['forward', 0, MS_PER_HOUR],
 ] as const)
   onSqlite(`a clock that is put ${how} under a running process changes no wait`, async (t, world) => {
     const wait_ms = 1_500;
@@ -140,7 +139,7 @@ for (const [how, before_ms, after_ms] of [
     await diary.until(1);
     const added_ms = performance.now();
     await add('in a while', wait_ms);
-    await add('in an hour', HOUR_MS);
+    await add('in an hour', MS_PER_HOUR);
     clock.ahead_ms = after_ms;
     await diary.until(2);
     t.deepEqual(diary.payloads, ['at once', 'in a while']);
@@ -154,7 +153,7 @@ onSqlite('a clock that is put back or forward gives no task of a live process to
   t.is((await other.exchange('write', [], ROOM)).length, 0);
   await add('held', 0);
   t.is((await shelf.exchange('write', [], ROOM)).length, 1);
-  for (const ahead_ms of [HOUR_MS, -HOUR_MS, 0]) {
+  for (const ahead_ms of [MS_PER_HOUR, -MS_PER_HOUR, 0]) {
     clock.ahead_ms = ahead_ms;
     for (const each of [other, shelf]) t.deepEqual(await each.exchange('write', [], ROOM), []);
   }
@@ -169,7 +168,7 @@ onSqlite('a queue that is opened ends no lease of its own process, and none that
   await records.transaction((rows) =>
     rows
       .updateTable('tasks')
-      .set({ lease: 'b3c1', lease_until_ms: Date.now() + HOUR_MS })
+      .set({ lease: 'b3c1', lease_until_ms: Date.now() + MS_PER_HOUR })
       .where('id', '!=', ours?.id ?? '')
       .execute(),
   );
@@ -180,7 +179,7 @@ onSqlite('a queue that is opened ends no lease of its own process, and none that
 
 onSqlite('the backlog of one tenant is not read through for the tasks of others', async (t, world) => {
   const { records, queue, add } = await openProcess(t, world);
-  const long_ago_ms = Date.now() - HOUR_MS;
+  const long_ago_ms = Date.now() - MS_PER_HOUR;
   const backlog = Array.from({ length: 1_000 }, (_, k) => ({
     ...{ tenant: 'large', group: `group ${k % 50}`, payload: k, due_ms: long_ago_ms },
   }));

@@ -1,8 +1,8 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { CLEAR_AFTER_MS, type Episode, LATE_AFTER_MS, nextStep } from '../../../api/rules/episodes.ts';
+import { MS_PER_MIN } from '../../../schemas/time.ts';
 
-const MINUTE_MS = 60_000;
 /** Observation time of the first column. */
 const START_MS = Date.parse('2026-05-01T20:00:00Z');
 
@@ -54,7 +54,7 @@ function play(scans: string): string {
     .map((mark, column) => {
       if (mark === ' ') return ' ';
       return look({
-        scan_ms: START_MS + column * 5 * MINUTE_MS,
+        scan_ms: START_MS + column * 5 * MS_PER_MIN,
         on_time: mark !== 'h' && mark !== 'o',
         asked: mark !== 'P',
         hail_mm: mark === 'H' || mark === 'h' ? 30 : null,
@@ -86,9 +86,9 @@ for (const [what, scans, steps] of [
   });
 
 test('an alert is resolved half an hour after its last detection, not when the clear scan was made', (t) => {
-  const open = episode({ last_seen_ms: START_MS + 7 * MINUTE_MS });
-  const step = nextStep(clear(START_MS + 90 * MINUTE_MS), [open]);
-  t.deepEqual(step, { kind: 'resolve', resolved_ms: START_MS + 37 * MINUTE_MS });
+  const open = episode({ last_seen_ms: START_MS + 7 * MS_PER_MIN });
+  const step = nextStep(clear(START_MS + 90 * MS_PER_MIN), [open]);
+  t.deepEqual(step, { kind: 'resolve', resolved_ms: START_MS + 37 * MS_PER_MIN });
 });
 
 test('a clear scan one millisecond before the half hour resolves nothing', (t) => {
@@ -105,9 +105,9 @@ test('a scan that covers less of the place than the one that saw the hail resolv
 });
 
 test('a late scan with hail inside an alert that was resolved does not raise it again', (t) => {
-  const resolved = episode({ status: 'resolved', last_seen_ms: START_MS + 10 * MINUTE_MS });
+  const resolved = episode({ status: 'resolved', last_seen_ms: START_MS + 10 * MS_PER_MIN });
   const hailAt = (minute: number) =>
-    nextStep({ ...clear(START_MS + minute * MINUTE_MS), hail_mm: 30 }, [resolved]).kind;
+    nextStep({ ...clear(START_MS + minute * MS_PER_MIN), hail_mm: 30 }, [resolved]).kind;
   t.deepEqual([-31, -30, -29, 0, 20, 39, 40].map(hailAt), [
     'open',
     'open',
@@ -120,11 +120,11 @@ test('a late scan with hail inside an alert that was resolved does not raise it 
 });
 
 test('an older scan raises the largest size of an open alert, and leaves its last detection', (t) => {
-  const open = episode({ last_seen_ms: START_MS + 20 * MINUTE_MS, max_size_mm: 30 });
-  const earlier = { ...clear(START_MS + 10 * MINUTE_MS), hail_mm: 45 };
+  const open = episode({ last_seen_ms: START_MS + 20 * MS_PER_MIN, max_size_mm: 30 });
+  const earlier = { ...clear(START_MS + 10 * MS_PER_MIN), hail_mm: 45 };
   t.deepEqual(nextStep(earlier, [open]), {
     kind: 'keep',
-    last_seen_ms: START_MS + 20 * MINUTE_MS,
+    last_seen_ms: START_MS + 20 * MS_PER_MIN,
     max_size_mm: 45,
     newer: false,
   });
@@ -169,8 +169,8 @@ test('any order within ten minutes, with any repetitions, gives one created and 
         const { alerts, look } = place();
         const marks = arrivals.map(({ minute, at }) =>
           look({
-            scan_ms: START_MS + minute * MINUTE_MS,
-            on_time: (at - minute) * MINUTE_MS <= LATE_AFTER_MS,
+            scan_ms: START_MS + minute * MS_PER_MIN,
+            on_time: (at - minute) * MS_PER_MIN <= LATE_AFTER_MS,
             asked: true,
             hail_mm: hail.has(minute) ? 30 : null,
             covered_blocks: 9,
@@ -179,7 +179,7 @@ test('any order within ten minutes, with any repetitions, gives one created and 
         const count = (mark: string) => marks.filter((one) => one === mark).length;
         t.deepEqual([count('C'), count('R')], [ends.length, ends.length]);
         t.deepEqual(
-          alerts.map(({ last_seen_ms }) => (last_seen_ms - START_MS) / MINUTE_MS),
+          alerts.map(({ last_seen_ms }) => (last_seen_ms - START_MS) / MS_PER_MIN),
           ends,
         );
       },

@@ -2,12 +2,11 @@ import test from 'ava';
 import fc from 'fast-check';
 import { coverageOf, radarGapsOf, type Span } from '../../../api/rules/radar-coverage.ts';
 import { type DateSeenInPart, GAPS_LISTED_MAX } from '../../../schemas/resources/radar-gaps.ts';
-import { timestamp } from '../../../schemas/time.ts';
+import { MS_PER_MIN, timestamp } from '../../../schemas/time.ts';
 
 const DATE = '2026-05-01';
 const DAY_MS = Date.parse(`${DATE}T00:00:00Z`);
-const MINUTE = 60_000;
-const at = (minute: number) => DAY_MS + minute * MINUTE;
+const at = (minute: number) => DAY_MS + minute * MS_PER_MIN;
 const DAY: Span = { from_ms: at(0), to_ms: at(1440) };
 const every = (minutes: number, from = 0, to = 1440) =>
   Array.from({ length: Math.ceil((to - from) / minutes) }, (_, k) => from + k * minutes);
@@ -135,7 +134,7 @@ test('shares and gaps fill the date together, whatever the scans', (t) => {
       const unseen = Array.from({ length: 1440 }, (_, minute) => minute).filter((minute) => !isSeen(minute));
       t.true(Math.abs(coverage.share - (1440 - unseen.length) / 1440) < 1e-12);
       const told = coverage.gaps.flatMap(({ from_ms, to_ms }) =>
-        Array.from({ length: (to_ms - from_ms) / MINUTE }, (_, k) => (from_ms - DAY_MS) / MINUTE + k),
+        Array.from({ length: (to_ms - from_ms) / MS_PER_MIN }, (_, k) => (from_ms - DAY_MS) / MS_PER_MIN + k),
       );
       t.deepEqual(told, unseen);
     }),

@@ -13,10 +13,10 @@ import {
 import { travel } from '../../../schemas/geo/distance.ts';
 import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
 import { METHODOLOGY_VERSION, VERDICTS, type VerificationEvent } from '../../../schemas/resources/verification.ts';
+import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../../schemas/units.ts';
 
 const DAY = '2026-05-01';
-const HOUR = 3_600_000;
 const NOON = Date.parse(`${DAY}T12:00:00Z`);
 /** The centre of a pixel. */
 const POINT = { lat: rowLat(1979), lon: colLon(3256) };
@@ -100,7 +100,7 @@ for (const [minutes, km, corroborated] of [
   });
 
 test('time and place must be those of one detection', (t) => {
-  const early = pixel(20, { row: ROW + 5, at: NOON - 5 * HOUR });
+  const early = pixel(20, { row: ROW + 5, at: NOON - 5 * MS_PER_HOUR });
   const far = pixel(20, { row: ROW + 6 });
   const north = report(25, { bearing: 0, km: 4 });
   t.false(only([early, far], [north]).ground_truth.corroborated, 'one near and early, one in time and far');
@@ -108,13 +108,13 @@ test('time and place must be those of one detection', (t) => {
 });
 
 test('between the first and the last detection of a pixel only its scans tell whether a report corroborates', (t) => {
-  const long = pixel(20, { scans: 5, at: NOON - 3 * HOUR, until: NOON + 3 * HOUR });
+  const long = pixel(20, { scans: 5, at: NOON - 3 * MS_PER_HOUR, until: NOON + 3 * MS_PER_HOUR });
   const [signs] = signsAround(POINT, [long], [report(25)]);
   if (signs === undefined) throw new Error('no signs');
   t.true(needsTimes(signs));
   const with_ = (...seen: number[]) => eventOf(signs, { ...CALM, times: new Map([[ROW * 7000 + COL, seen]]) });
-  t.true(with_(NOON - HOUR).ground_truth.corroborated);
-  t.false(with_(NOON - HOUR - 1, NOON + HOUR + 1).ground_truth.corroborated);
+  t.true(with_(NOON - MS_PER_HOUR).ground_truth.corroborated);
+  t.false(with_(NOON - MS_PER_HOUR - 1, NOON + MS_PER_HOUR + 1).ground_truth.corroborated);
   const [clear] = signsAround(POINT, [pixel(20)], [report(25)]);
   t.false(clear !== undefined && needsTimes(clear), 'the day maxima are enough');
 });
@@ -186,7 +186,10 @@ test('where radars did not cover the point in more than a quarter of the scans, 
 });
 
 test('rows of several stretches of a running date add up', (t) => {
-  const stretches = [pixel(22, { scans: 2 }), pixel(30, { scans: 3, at: NOON + HOUR, until: NOON + 2 * HOUR })];
+  const stretches = [
+    pixel(22, { scans: 2 }),
+    pixel(30, { scans: 3, at: NOON + MS_PER_HOUR, until: NOON + 2 * MS_PER_HOUR }),
+  ];
   t.like(only(stretches), {
     max_size_mm: 30,
     n_detections: 5,

@@ -2,9 +2,9 @@ import test from 'ava';
 import fc from 'fast-check';
 import { warningSpans, warningsInForce, warningsSince } from '../../../api/rules/warnings-in-force.ts';
 import type { Warning } from '../../../schemas/tables/warnings.ts';
+import { MS_PER_MIN } from '../../../schemas/time.ts';
 
 const T0 = Date.parse('2025-05-01T20:00:00Z');
-const MINUTE = 60_000;
 
 /** A message `sent` minutes after 20 UTC about an event that ends `ends` minutes after it. */
 function message(warning_id: string, sent: number, ends: number, more: Partial<Warning> = {}): Warning {
@@ -16,8 +16,8 @@ function message(warning_id: string, sent: number, ends: number, more: Partial<W
     office: 'NWS Norman OK',
     headline: null,
     areas: null,
-    issued_at: T0 + sent * MINUTE,
-    expires_at: T0 + ends * MINUTE,
+    issued_at: T0 + sent * MS_PER_MIN,
+    expires_at: T0 + ends * MS_PER_MIN,
     tornado_detection: null,
     hail_size_mm: 25.4,
     gust_kmh: null,
@@ -39,7 +39,7 @@ function message(warning_id: string, sent: number, ends: number, more: Partial<W
 }
 
 const inForce = (messages: readonly Warning[], at: number) =>
-  warningsInForce(warningSpans(messages), T0 + at * MINUTE).map(({ warning_id }) => warning_id);
+  warningsInForce(warningSpans(messages), T0 + at * MS_PER_MIN).map(({ warning_id }) => warning_id);
 
 test('a warning is in force from when it is sent until the event ends, the end excluded', (t) => {
   const warning = message('a', 0, 45);
@@ -128,12 +128,14 @@ test('nothing in force has expired, and the order of arrival does not matter', (
       fc.uniqueArray(anyMessage, { selector: (m) => m.warning_id }),
       fc.integer({ min: 0, max: 120 }),
       (messages, at) => {
-        const found = warningsInForce(warningSpans(messages), T0 + at * MINUTE);
+        const found = warningsInForce(warningSpans(messages), T0 + at * MS_PER_MIN);
         t.true(
-          found.every(({ issued_at, expires_at }) => issued_at <= T0 + at * MINUTE && expires_at > T0 + at * MINUTE),
+          found.every(
+            ({ issued_at, expires_at }) => issued_at <= T0 + at * MS_PER_MIN && expires_at > T0 + at * MS_PER_MIN,
+          ),
         );
-        t.deepEqual(warningsInForce(warningSpans(messages.toReversed()), T0 + at * MINUTE), found);
-        const past = warningsSince(warningSpans(messages), T0 + at * MINUTE, T0 + at * MINUTE);
+        t.deepEqual(warningsInForce(warningSpans(messages.toReversed()), T0 + at * MS_PER_MIN), found);
+        const past = warningsSince(warningSpans(messages), T0 + at * MS_PER_MIN, T0 + at * MS_PER_MIN);
         t.deepEqual(
           past.map(({ message }) => message),
           found,
@@ -146,8 +148,8 @@ test('nothing in force has expired, and the order of arrival does not matter', (
 
 /** Id and minutes after 20 UTC at which each warning of the past was over. */
 const past = (messages: readonly Warning[], since: number, at: number) =>
-  warningsSince(warningSpans(messages), T0 + since * MINUTE, T0 + at * MINUTE).map(
-    ({ message: { warning_id }, end_ms }) => [warning_id, (end_ms - T0) / MINUTE],
+  warningsSince(warningSpans(messages), T0 + since * MS_PER_MIN, T0 + at * MS_PER_MIN).map(
+    ({ message: { warning_id }, end_ms }) => [warning_id, (end_ms - T0) / MS_PER_MIN],
   );
 
 test('a warning of the past is its last message, once', (t) => {

@@ -4,18 +4,17 @@ import fc from 'fast-check';
 import { uniqueReports } from '../../../pipeline/derive/unique-reports.ts';
 import { readLsrGeoJson } from '../../../pipeline/read/lsr-geojson.ts';
 import type { FileReport } from '../../../schemas/tables/ground-reports.ts';
-import { timestamp } from '../../../schemas/time.ts';
+import { MS_PER_MIN, timestamp } from '../../../schemas/time.ts';
 import { feedFigures } from '../../support/data/feed-figures.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const T0 = Date.parse('2025-06-05T23:00:00Z');
-const MINUTE = 60_000;
 
 /** A local storm report `at` minutes after 23 UTC in a product issued `issued` minutes after 23 UTC. */
 function lsr(at: number, issued: number, size_mm: number, more: Partial<FileReport> = {}): FileReport {
   const report = {
     source: 'lsr' as const,
-    time: T0 + at * MINUTE,
+    time: T0 + at * MS_PER_MIN,
     lat: 33.24,
     lon: -103.28,
     size_mm,
@@ -26,7 +25,7 @@ function lsr(at: number, issued: number, size_mm: number, more: Partial<FileRepo
     office: 'MAF',
     remark: null,
     product_id: `product ${issued}`,
-    issued_at: T0 + issued * MINUTE,
+    issued_at: T0 + issued * MS_PER_MIN,
     data_source: 'observed' as const,
     is_correction: false,
     corrects_place: null,

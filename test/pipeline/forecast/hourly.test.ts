@@ -6,9 +6,9 @@ import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/mode
 import { truthAt } from '../../../pipeline/simulate/truth.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
 import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
+import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { EVENING_MS, SMALL } from '../simulate/small-world.ts';
 
-const HOUR_MS = 3_600_000;
 const STORMY = CONUS_CELLS.findIndex(({ geohash4 }) => geohash4 === '9y6e');
 
 interface Told {
@@ -27,8 +27,8 @@ function told({ run_h, valid_h, dbz = 60, ship = 1, simulated = false, wide = fa
   const reflectivity_dbz = dbz === null ? null : everywhere(wide ? dbz : -20);
   if (reflectivity_dbz !== null && dbz !== null) reflectivity_dbz[STORMY] = dbz;
   return {
-    run_time: EVENING_MS + run_h * HOUR_MS,
-    valid_time: EVENING_MS + valid_h * HOUR_MS,
+    run_time: EVENING_MS + run_h * MS_PER_HOUR,
+    valid_time: EVENING_MS + valid_h * MS_PER_HOUR,
     simulated,
     covered: new Uint8Array(CONUS_CELLS.length).fill(1),
     largest: {
@@ -69,10 +69,10 @@ test('observed and simulated runs are never blended', (t) => {
 test('hours begin with the first full one that ends after the instant, and end where the runs end', (t) => {
   const hours = [1, 2, 3].map((valid_h) => told({ run_h: 0, valid_h }));
   const times = (after: number, count: number) =>
-    rowsOf(hours, { after, count }).map(([row]) => ((row?.valid_time ?? 0) - EVENING_MS) / HOUR_MS);
+    rowsOf(hours, { after, count }).map(([row]) => ((row?.valid_time ?? 0) - EVENING_MS) / MS_PER_HOUR);
   t.deepEqual(times(EVENING_MS, 48), [1, 2, 3]);
   t.deepEqual(times(EVENING_MS + 1, 48), [1, 2, 3]);
-  t.deepEqual(times(EVENING_MS + HOUR_MS, 48), [2, 3]);
+  t.deepEqual(times(EVENING_MS + MS_PER_HOUR, 48), [2, 3]);
   t.deepEqual(times(EVENING_MS, 2), [1, 2]);
 });
 
@@ -83,9 +83,9 @@ test('a run says nothing of its own start', (t) => {
 test('the newest three runs within twelve hours are blended', (t) => {
   const runs = [-18, -13, -12, -6, -3, 0].map((run_h) => told({ run_h, valid_h: 1 }));
   const lags = (hours: readonly CellHour[]) =>
-    runsReaching(hours, EVENING_MS + HOUR_MS).map(({ at }) => (at.run_time - EVENING_MS) / HOUR_MS);
+    runsReaching(hours, EVENING_MS + MS_PER_HOUR).map(({ at }) => (at.run_time - EVENING_MS) / MS_PER_HOUR);
   t.deepEqual(lags(runs), [0, -3, -6]);
-  t.deepEqual(lags(runs.filter(({ run_time }) => run_time !== EVENING_MS - 6 * HOUR_MS)), [0, -3, -12]);
+  t.deepEqual(lags(runs.filter(({ run_time }) => run_time !== EVENING_MS - 6 * MS_PER_HOUR)), [0, -3, -12]);
   t.deepEqual(lags([runs[0], runs[5]].filter((hour) => hour !== undefined)), [0]);
 });
 
@@ -174,13 +174,13 @@ const GRID = modelGridOf(SMALL);
 function simulatedHours(run_time: number, leads: readonly number[]): CellHour[] {
   return leads.map((lead_h) => {
     const { bytes, path } = simulatedModelFile(SMALL, GRID, run_time, lead_h);
-    const claim = { model: 'hrrr', run_time, valid_time: run_time + lead_h * HOUR_MS };
+    const claim = { model: 'hrrr', run_time, valid_time: run_time + lead_h * MS_PER_HOUR };
     return cellHour(readModelHour([{ bytes, subject: path }], claim).hour, CONUS_CELLS);
   });
 }
 
 test('simulated runs forecast hail where the simulated storms are, and little elsewhere', (t) => {
-  const hours = [-2, -1, 0].flatMap((run_h) => simulatedHours(EVENING_MS + run_h * HOUR_MS, [1, 2, 3, 4]));
+  const hours = [-2, -1, 0].flatMap((run_h) => simulatedHours(EVENING_MS + run_h * MS_PER_HOUR, [1, 2, 3, 4]));
   const [rows = []] = rowsOf(hours);
   const byCell = new Map(rows.map((row) => [row.geohash4, row]));
   const large = truthAt(SMALL, EVENING_MS + 30 * 60_000).filter(({ peak_mm }) => peak_mm >= 25);

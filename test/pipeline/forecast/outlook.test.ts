@@ -9,8 +9,8 @@ import { geohash } from '../../../schemas/geo/geohash.ts';
 import type { Forecast } from '../../../schemas/tables/forecast.ts';
 import { Outlook } from '../../../schemas/tables/outlook.ts';
 import type { SpcOutlook } from '../../../schemas/tables/spc-outlooks.ts';
+import { MS_PER_HOUR } from '../../../schemas/time.ts';
 
-const HOUR_MS = 3_600_000;
 const pct = fc.integer({ min: 0, max: 1000 }).map((tenths) => tenths / 10);
 const day = fc.integer({ min: 1, max: 7 });
 const NONE: Components = { spc: null, hrrr: null, climatology: null };
@@ -316,7 +316,7 @@ function forecastRow(
     model: 'hrrr',
     run_time: START,
     runs: '',
-    valid_time: START + (hour + 1) * HOUR_MS,
+    valid_time: START + (hour + 1) * MS_PER_HOUR,
     geohash4,
     lat: 0,
     lon: 0,

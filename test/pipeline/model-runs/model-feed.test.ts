@@ -15,9 +15,9 @@ import { layout } from '../../../schemas/layout.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { type Forecast, forecast } from '../../../schemas/tables/forecast.ts';
 import { type Outlook, outlook } from '../../../schemas/tables/outlook.ts';
+import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { startWebServer, type WebServer } from '../../support/data/web-server.ts';
 
-const HOUR_MS = 3_600_000;
 const NOW = Date.parse('2026-05-01T20:40:00Z');
 const RUN = Date.parse('2026-05-01T19:00:00Z');
 const WINDOW = { row0: 1900, col0: 3100, rows: 200, cols: 200 };
@@ -70,7 +70,10 @@ test('the hours of a run are fetched by byte ranges and published, from the firs
   const { failure, changed } = await (await feedOf(server).look(NOW)).publish(root);
   t.deepEqual([failure, changed], [null, ['forecast']]);
   const rows = await forecastOf(root);
-  t.deepEqual([...new Set(rows.map(({ valid_time }) => valid_time))].sort(), [RUN + 2 * HOUR_MS, RUN + 3 * HOUR_MS]);
+  t.deepEqual([...new Set(rows.map(({ valid_time }) => valid_time))].sort(), [
+    RUN + 2 * MS_PER_HOUR,
+    RUN + 3 * MS_PER_HOUR,
+  ]);
   t.deepEqual(
     new Set(rows.map(({ run_time, model, data_source }) => `${run_time} ${model} ${data_source}`)),
     new Set([`${RUN} hrrr simulated`]),
@@ -92,14 +95,14 @@ test('an hour that was decoded is not fetched again, a new one is', async (t) =>
 test('hours that the newest run lacks come from the one before it, and every row names its own', async (t) => {
   const server = await startWebServer(t);
   serveRun(server, RUN, [1, 2]);
-  serveRun(server, RUN - HOUR_MS, [1, 2, 3, 4]);
+  serveRun(server, RUN - MS_PER_HOUR, [1, 2, 3, 4]);
   const root = await opened(t);
   await (await feedOf(server).look(NOW)).publish(root);
   const rows = await forecastOf(root);
   const runsAt = (valid_time: number) =>
     new Set(rows.filter((row) => row.valid_time === valid_time).map(({ run_time }) => run_time));
-  t.deepEqual(runsAt(RUN + 2 * HOUR_MS), new Set([RUN]));
-  t.deepEqual(runsAt(RUN + 3 * HOUR_MS), new Set([RUN - HOUR_MS]));
+  t.deepEqual(runsAt(RUN + 2 * MS_PER_HOUR), new Set([RUN]));
+  t.deepEqual(runsAt(RUN + 3 * MS_PER_HOUR), new Set([RUN - MS_PER_HOUR]));
 });
 
 test('runs that stopped coming are published with their old time, and the feed does not count as read', async (t) => {
@@ -138,7 +141,7 @@ test('a folder in the layout of the bucket is read like the bucket; one without 
   const { hours, refused } = await readModelFolder(folder, silent);
   t.deepEqual(refused, []);
   t.deepEqual([...hours.keys()], ['hrrr']);
-  t.is(hours.get('hrrr')?.[0]?.valid_time, RUN + HOUR_MS);
+  t.is(hours.get('hrrr')?.[0]?.valid_time, RUN + MS_PER_HOUR);
 });
 
 test('the outlook follows from the forecast alone where nothing else is published, and says so', async (t) => {
@@ -150,7 +153,7 @@ test('the outlook follows from the forecast alone where nothing else is publishe
     Array.from({ length: 18 }, (_, k) => k + 1),
   );
   const root = await opened(t);
-  const at = early + 1.5 * HOUR_MS;
+  const at = early + 1.5 * MS_PER_HOUR;
   await (await feedOf(server).look(at)).publish(root);
   t.true(await publishOutlook(root, at));
   const manifest = await readNewest(root.path, layout.collectionPartition('outlook'));

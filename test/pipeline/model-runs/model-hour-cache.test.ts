@@ -13,10 +13,10 @@ import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
 import { layout } from '../../../schemas/layout.ts';
+import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { startWebServer, type WebServer } from '../../support/data/web-server.ts';
 import { SMALL } from '../simulate/small-world.ts';
 
-const HOUR_MS = 3_600_000;
 const NOW = Date.parse('2026-05-01T20:40:00Z');
 const RUN = Date.parse('2026-05-01T19:00:00Z');
 const LONG_RUN = Date.parse('2026-05-01T18:00:00Z');
@@ -29,7 +29,7 @@ function hourOf(run_time: number, lead_h: number): CellHour {
   hail_mm[7] = 31.25;
   return {
     run_time,
-    valid_time: run_time + lead_h * HOUR_MS,
+    valid_time: run_time + lead_h * MS_PER_HOUR,
     simulated: true,
     covered,
     largest: { reflectivity_dbz: null, updraft_helicity_m2_s2: null, hail_mm, cape_j_kg: null, ship: null },
@@ -133,12 +133,12 @@ test('a restart publishes as many hours ahead as there were before it, and fetch
   );
   const first = await (await startedFeed(server, root).look(NOW)).publish(root);
   t.deepEqual([first.failure, first.changed], [null, ['forecast']]);
-  t.is(await publishedReach(root, 'hrrr', true), LONG_RUN + 48 * HOUR_MS);
+  t.is(await publishedReach(root, 'hrrr', true), LONG_RUN + 48 * MS_PER_HOUR);
   t.is(files(server).length, 1);
   server.asked.length = 0;
   const again = await (await startedFeed(server, root).look(NOW)).publish(root);
   t.deepEqual([again.failure, again.changed, files(server)], [null, [], []]);
-  t.is(await publishedReach(root, 'hrrr', true), LONG_RUN + 48 * HOUR_MS);
+  t.is(await publishedReach(root, 'hrrr', true), LONG_RUN + 48 * MS_PER_HOUR);
 });
 
 test('hours beyond the newest run come from the newest one that goes further, and no others of it are fetched', async (t) => {
@@ -151,7 +151,7 @@ test('hours beyond the newest run come from the newest one that goes further, an
   await (await startedFeed(server, root).look(NOW)).publish(root);
   t.deepEqual(files(server), far);
   t.false(files(server).includes(near));
-  t.is(await publishedReach(root, 'hrrr', true), LONG_RUN + 48 * HOUR_MS);
+  t.is(await publishedReach(root, 'hrrr', true), LONG_RUN + 48 * MS_PER_HOUR);
 });
 
 test('a forecast that reaches less far than the published one says so until the hours are over that it lost', async (t) => {
@@ -169,7 +169,7 @@ test('a forecast that reaches less far than the published one says so until the 
   for (const _ of [1, 2]) failures.push((await (await feed.look(NOW)).publish(root)).failure);
   const lost = 'reaches to 2026-05-01T22:00:00Z, and reached to 2026-05-02T01:00:00Z before';
   t.deepEqual(failures, [lost, lost]);
-  t.is(await publishedReach(root, 'hrrr', true), RUN + 3 * HOUR_MS);
+  t.is(await publishedReach(root, 'hrrr', true), RUN + 3 * MS_PER_HOUR);
 });
 
 test('an hour that came and cannot be used is named with every look, and fetched once', async (t) => {
@@ -182,7 +182,7 @@ test('an hour that came and cannot be used is named with every look, and fetched
   for (const _ of [1, 2]) failures.push((await (await feed.look(NOW)).publish(root)).failure ?? '');
   for (const failure of failures) t.regex(failure, /t19z\.wrfsfcf03\.grib2/);
   t.is(server.asked.filter((url) => url === `${wrong}.idx`).length, 1);
-  t.is(await publishedReach(root, 'hrrr', true), RUN + 2 * HOUR_MS);
+  t.is(await publishedReach(root, 'hrrr', true), RUN + 2 * MS_PER_HOUR);
 });
 
 test('an hour that cannot be used is named no more once a newer run reaches its time', async (t) => {

@@ -9,13 +9,12 @@ import { readAndPaint } from '../../../pipeline/scans/read-and-paint.ts';
 import type { ReadPool } from '../../../pipeline/scans/read-pool.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import type { Manifest } from '../../../schemas/manifest.ts';
-import { scanId, scanTime } from '../../../schemas/time.ts';
+import { MS_PER_HOUR, scanId, scanTime } from '../../../schemas/time.ts';
 import { scansBetween } from '../../support/data/small-world.ts';
 import { ingest, NOW_MS, onRoot, type RawScan, scratch } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
 
 const DATE = '2026-05-02';
-const HOUR_MS = 3_600_000;
 const KEEP = { reflectivity_keep_hours: 48 };
 const isComposite = ({ product }: SourceFile) => product === 'MergedReflectivityQCComposite';
 
@@ -95,9 +94,9 @@ test('a date that is closed keeps its archives, until they are off its list and 
   t.is(archivesOf(closed).length, scans.length);
 
   const timeOf = (scan: RawScan | undefined) => scanTime((scan as RawScan).scan_id);
-  const keep_hours = (timeOf(scans.at(-1)) - timeOf(scans[1])) / HOUR_MS;
+  const keep_hours = (timeOf(scans.at(-1)) - timeOf(scans[1])) / MS_PER_HOUR;
   // Counted from the newest scan: a clock that is years ahead takes none of the others off the list.
-  const now_ms = closed_ms + 2 * 365 * 24 * HOUR_MS;
+  const now_ms = closed_ms + 2 * 365 * 24 * MS_PER_HOUR;
   await onRoot(root, { now_ms }, async ({ root: open }) => {
     const months = async () => (await readNewest(root, 'month-2026-05'))?.commit;
     const joined = await open.joinMonth('2026-05', now_ms);
@@ -127,7 +126,7 @@ test('nothing is painted when none is kept, nor of scans that are too old; what 
   await ingest(root, scans.slice(0, 2), { reflectivity_keep_hours: 0 });
   t.deepEqual(await inFolder(root), []);
   t.false('reflectivity_archives' in ((await readHead(root, DATE)) ?? {}));
-  await ingest(root, scans, { ...KEEP, now_ms: NOW_MS + 48 * HOUR_MS });
+  await ingest(root, scans, { ...KEEP, now_ms: NOW_MS + 48 * MS_PER_HOUR });
   t.deepEqual(await inFolder(root), []);
   await onRoot(root, KEEP, ({ session }) => session.rebuild(DATE));
   t.is(scansOf(await listOf(root)).length, scans.length);

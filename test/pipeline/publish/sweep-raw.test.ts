@@ -5,18 +5,18 @@ import { filesBelow } from '../../../pipeline/files.ts';
 import type { Root } from '../../../pipeline/publish/root.ts';
 import { sweepRaw } from '../../../pipeline/publish/sweep-raw.ts';
 import { layout } from '../../../schemas/layout.ts';
+import { MS_PER_DAY } from '../../../schemas/time.ts';
 import { logicalContent, sameContent } from '../../support/data/content.ts';
 import { midnight } from '../../support/data/small-world.ts';
 import { ingest, MONTH_LATER_MS, onRoot, publish, type RawScan, scratch } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
 
-const DAY_MS = 24 * 3_600_000;
 /** Sweeps every six hours for so many days from now. */
 async function sweepFor(root: Root, days: number, raw_keep_days: number | null): Promise<number> {
   let files = 0;
   const from_ms = Date.now();
   for (let quarter = 0; quarter <= 4 * days; quarter++)
-    files += (await root.sweep(from_ms + (quarter * DAY_MS) / 4, raw_keep_days)).files;
+    files += (await root.sweep(from_ms + (quarter * MS_PER_DAY) / 4, raw_keep_days)).files;
   return files;
 }
 
@@ -61,7 +61,7 @@ test('the companions that the first scans of a date take from before midnight st
     await fs.writeFile(late, '');
     // Only the younger date has a file that came after the limit.
     const { ctimeMs } = await fs.stat(late);
-    await sweepRaw(root, open.heads, 10, ctimeMs - 0.5 + 10 * DAY_MS);
+    await sweepRaw(root, open.heads, 10, ctimeMs - 0.5 + 10 * MS_PER_DAY);
   });
   const names = (await rawOf(root)).filter((name) => name.startsWith('date=2026-05-01/'));
   t.true(names.length > 0);
@@ -77,7 +77,7 @@ test('a clock of the sweep that cannot be read is made anew: no file goes for a 
     await sweepFor(open, 10, 10);
     for (const text of ['', '{"trusted_ms":', '{}']) {
       await fs.writeFile(join(root, layout.deletions), text);
-      await open.sweep(Date.now() + 30 * DAY_MS, 10);
+      await open.sweep(Date.now() + 30 * MS_PER_DAY, 10);
     }
   });
   t.deepEqual(await rawOf(root), before);
@@ -87,9 +87,9 @@ test('a clock that is years ahead, in this process or from its start on, deletes
   const root = await scratch(t);
   await publish(root, await midnight(), { now_ms: MONTH_LATER_MS });
   const before = await rawOf(root);
-  const wrong_ms = Date.now() + 2 * 365 * DAY_MS;
+  const wrong_ms = Date.now() + 2 * 365 * MS_PER_DAY;
   const sweepAhead = (open: Root) =>
-    Array.from({ length: 40 }, (_, quarter) => wrong_ms + (quarter * DAY_MS) / 4).reduce(
+    Array.from({ length: 40 }, (_, quarter) => wrong_ms + (quarter * MS_PER_DAY) / 4).reduce(
       (sweeping, now_ms) => sweeping.then(() => open.sweep(now_ms, 2)),
       open.sweep(wrong_ms, 2),
     );

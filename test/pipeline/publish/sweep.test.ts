@@ -4,13 +4,13 @@ import test from 'ava';
 import { filesBelow } from '../../../pipeline/files.ts';
 import { readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { READERS_GRACE_MIN, sweep } from '../../../pipeline/publish/sweep.ts';
+import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { logicalContent, sameContent } from '../../support/data/content.ts';
 import { scansBetween } from '../../support/data/small-world.ts';
 import { ingest, onRoot, scratch } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
 
 const DATE = '2026-05-02';
-const HOUR_MS = 3_600_000;
 
 /** A root whose every file is three hours old, and a clock that says so. */
 async function agedRoot(t: Parameters<typeof scratch>[0]) {
@@ -23,7 +23,7 @@ async function agedRoot(t: Parameters<typeof scratch>[0]) {
     await session.finishDates();
   });
   const now_ms = Date.parse('2026-05-03T00:00:00Z');
-  await age(root, now_ms - 3 * HOUR_MS);
+  await age(root, now_ms - 3 * MS_PER_HOUR);
   return { root, scans, now_ms };
 }
 
@@ -34,7 +34,7 @@ async function age(root: string, time_ms: number): Promise<void> {
 test('deletes what no list in use names, once it is older than the grace', async (t) => {
   const { root, now_ms } = await agedRoot(t);
   const content = await logicalContent(root);
-  const early = await sweep(root, now_ms - 3 * HOUR_MS + READERS_GRACE_MIN * 60_000 - 1);
+  const early = await sweep(root, now_ms - 3 * MS_PER_HOUR + READERS_GRACE_MIN * 60_000 - 1);
   t.is(early.files, 0);
   const swept = await sweep(root, now_ms);
   t.true(swept.files > 10);
@@ -61,7 +61,7 @@ test('keeps what was replaced only just now: a request may still read it', async
   const before = await readNewest(root, DATE);
   await onRoot(root, {}, ({ session }) => session.rebuild(DATE));
   t.true(scans.length > 0);
-  await age(join(root, 'tables'), now_ms - 3 * HOUR_MS);
+  await age(join(root, 'tables'), now_ms - 3 * MS_PER_HOUR);
   await sweep(root, Date.now());
   for (const file of before?.files ?? []) await t.notThrowsAsync(fs.stat(join(root, file.path)), file.path);
 });
@@ -71,7 +71,7 @@ test('keeps what the head names when a killed commit left a newer list behind', 
   const head = await readNewest(root, DATE);
   const litter = join(root, 'manifests', DATE, `${String((head?.commit ?? 0) + 1).padStart(6, '0')}.json`);
   await fs.writeFile(litter, '{"manifest_version":1,"part');
-  await age(root, now_ms - 3 * HOUR_MS);
+  await age(root, now_ms - 3 * MS_PER_HOUR);
   const content = await logicalContent(root);
   await sweep(root, now_ms);
   t.deepEqual(await faultsOf(root), []);
@@ -83,7 +83,7 @@ test('leaves raw files, what was put aside and the records of others alone', asy
   const { root, scans, now_ms } = await agedRoot(t);
   await fs.mkdir(join(root, 'records'));
   await fs.writeFile(join(root, 'records', 'hail.sqlite'), 'x');
-  await age(root, now_ms - 3 * HOUR_MS);
+  await age(root, now_ms - 3 * MS_PER_HOUR);
   const raw = await filesBelow(join(root, 'archive'));
   await sweep(root, now_ms);
   t.is(raw.length, scans.flatMap((scan) => scan.files).length);

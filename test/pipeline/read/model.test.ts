@@ -4,14 +4,14 @@ import { BadInput } from '../../../pipeline/error.ts';
 import { readModelHour } from '../../../pipeline/read/model.ts';
 import { type ModelFieldSpec, writeModelField } from '../../../pipeline/simulate/model-grib2.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
+import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { EVENING_MS, SMALL } from '../simulate/small-world.ts';
 import { seededRandom } from './grib2-files.ts';
 
-const HOUR_MS = 3_600_000;
 const GRID = modelGridOf(SMALL);
 const FILE = simulatedModelFile(SMALL, GRID, EVENING_MS, 3);
-const CLAIM = { model: 'hrrr', run_time: EVENING_MS, valid_time: EVENING_MS + 3 * HOUR_MS };
+const CLAIM = { model: 'hrrr', run_time: EVENING_MS, valid_time: EVENING_MS + 3 * MS_PER_HOUR };
 const NAM_RUN = Date.parse('2018-09-17T00:00:00Z');
 const NAM = 'cfgrib_nam.t00z.awp21100.tm00.grib2';
 
@@ -133,7 +133,7 @@ for (const [title, bytes, claim, reason] of [
   [
     'another run',
     FILE.bytes,
-    { ...CLAIM, run_time: EVENING_MS - HOUR_MS },
+    { ...CLAIM, run_time: EVENING_MS - MS_PER_HOUR },
     /run is of 2026-05-01T22:00:00Z, expected 2026-05-01T21:00:00Z/,
   ],
   [

@@ -6,10 +6,10 @@ import { type LiveTracks, noLiveTracks, type TrackPointShape } from '../../../pi
 import { offsetKm } from '../../../pipeline/track/local-plane.ts';
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
 import { TrackPoint } from '../../../schemas/tables/tracks.ts';
+import { MS_PER_MIN } from '../../../schemas/time.ts';
 import { draw, drawTenths } from '../../support/data/draw.ts';
 import { trackCells } from '../../support/data/track-cells.ts';
 
-const MINUTE = 60_000;
 const START = Date.parse('2026-05-01T20:00:39Z');
 
 /** Cells of a picture: one per connected group of digits, a pixel about a kilometre. */
@@ -42,7 +42,7 @@ function scan(
   cells: readonly TrackCell[],
   pattern_motion: TrackScan['pattern_motion'] = null,
 ): TrackScan {
-  return { scan_time: START + minute * MINUTE, cells, pattern_motion };
+  return { scan_time: START + minute * MS_PER_MIN, cells, pattern_motion };
 }
 
 /** Steps of scans in order; a list of cells is a scan two minutes after the one before. */
@@ -186,7 +186,7 @@ test('a storm that breaks in two goes on in the stronger part; the other starts 
   const child = steps[3]?.points.find((point) => point.track_id !== parent);
   t.is(child?.parent_track_id, parent);
   t.is(child?.scan_count, 1);
-  t.is(child?.first_detected, START + 6 * MINUTE);
+  t.is(child?.first_detected, START + 6 * MS_PER_MIN);
   t.is(steps[4]?.trackOfCell[1] ?? '', child?.track_id ?? '-');
   const born = steps[3]?.live.tracks.find((track) => track.track_id === child?.track_id);
   near(t, (born?.motion.east_km_min ?? 0) * 2, 1.7, 0.3);

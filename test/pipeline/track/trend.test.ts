@@ -1,13 +1,13 @@
 import test from 'ava';
 import { growthRate, nextTrend, recentSizes, type SizeAt, STEADY, trendWord } from '../../../pipeline/track/trend.ts';
 import type { Trend } from '../../../schemas/tables/tracks.ts';
+import { MS_PER_MIN } from '../../../schemas/time.ts';
 
-const MINUTE = 60_000;
 const START = Date.parse('2026-05-01T20:00:00Z');
 
 /** Sizes two minutes apart. */
 function every2Minutes(sizes: readonly number[]): SizeAt[] {
-  return sizes.map((size_mm, i) => ({ scan_time: START + 2 * i * MINUTE, size_mm }));
+  return sizes.map((size_mm, i) => ({ scan_time: START + 2 * i * MS_PER_MIN, size_mm }));
 }
 
 /** The words published along a series of sizes, by the rules of a track. */
@@ -48,7 +48,7 @@ test('there is no growth rate before four scans', (t) => {
 test('growth looks back ten minutes, the tenth included', (t) => {
   const sizes = every2Minutes([1, 2, 3, 4, 5, 6, 7]);
   t.deepEqual(
-    recentSizes(sizes, START + 12 * MINUTE).map((size) => size.size_mm),
+    recentSizes(sizes, START + 12 * MS_PER_MIN).map((size) => size.size_mm),
     [2, 3, 4, 5, 6, 7],
   );
 });

@@ -4,9 +4,9 @@ import { dailyCycle, dayTypeAt, freezingLevelKm } from '../../../pipeline/simula
 import { isAccepted, seasonRows } from '../../../pipeline/train/acceptance-table.ts';
 import { measureSeasons } from '../../../pipeline/train/season-statistics.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
+import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { SMALL } from '../simulate/small-world.ts';
 
-const HOUR = 3_600_000;
 const climate = conusScenario(1, 'climate', WSR88D);
 
 test('hail has its hour of the day, and each region its season', (t) => {
@@ -19,8 +19,8 @@ test('hail has its hour of the day, and each region its season', (t) => {
 
 test('a convective day has one type, from 12 to 12 UTC', (t) => {
   for (let day = 0; day < 40; day += 1) {
-    const noon = Date.parse('2025-04-01T12:00:00Z') + day * 24 * HOUR;
-    t.is(dayTypeAt(climate, noon), dayTypeAt(climate, noon + 24 * HOUR - 1));
+    const noon = Date.parse('2025-04-01T12:00:00Z') + day * 24 * MS_PER_HOUR;
+    t.is(dayTypeAt(climate, noon), dayTypeAt(climate, noon + 24 * MS_PER_HOUR - 1));
   }
 });
 
@@ -33,7 +33,7 @@ test('January is mostly quiet, May is not', (t) => {
 });
 
 test('the daily cycle averages one', (t) => {
-  const hours = Array.from({ length: 240 }, (_, n) => dailyCycle(n * HOUR * 0.1));
+  const hours = Array.from({ length: 240 }, (_, n) => dailyCycle(n * MS_PER_HOUR * 0.1));
   t.true(Math.abs(hours.reduce((sum, one) => sum + one, 0) / 240 - 1) < 1e-4);
 });
 

@@ -6,9 +6,7 @@ import type { Position } from '../../../schemas/geo/position.ts';
 import { combineProvenances, type MixedProvenance } from '../../../schemas/provenance.ts';
 import { type Forecast, forecast } from '../../../schemas/tables/forecast.ts';
 import { OUTLOOK_DAYS, type Outlook, outlook } from '../../../schemas/tables/outlook.ts';
-import { addDays, scanId } from '../../../schemas/time.ts';
-
-const HOUR_MS = 3_600_000;
+import { addDays, MS_PER_HOUR, scanId } from '../../../schemas/time.ts';
 
 /** Centre of a geohash. */
 export function centreOf(hash: string): Position {
@@ -27,7 +25,7 @@ export function forecastRows(
     model: 'hrrr',
     run_time,
     runs: scanId(run_time),
-    valid_time: run_time + (k + 1) * HOUR_MS,
+    valid_time: run_time + (k + 1) * MS_PER_HOUR,
     ...centreOf(fields.geohash4),
     hail_probability: 0.1,
     estimated_size_mm: 30,
