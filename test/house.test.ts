@@ -18,7 +18,11 @@ const FLOORS: readonly (readonly RegExp[])[] = [
     /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles|train)\//,
     /^api\/(rules|queries|http|files|records|queue|pdf)\//,
   ],
-  [/^pipeline\/(publish|picture)\//, /^api\/(jobs|push|middleware)\//, /^api\/(state|endpoint|services)\.ts$/],
+  [
+    /^pipeline\/(publish|picture)\/|^pipeline\/feed\.ts$/,
+    /^api\/(jobs|push|middleware)\//,
+    /^api\/(state|endpoint|services)\.ts$/,
+  ],
   [
     /^pipeline\/(scans|feeds|model-runs|climatology)\//,
     /^api\/(routes|legacy)\//,

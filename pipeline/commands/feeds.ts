@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { openLog } from '../log.ts';
 import { FEED_NAMES, feedNames } from '../run/all-feeds.ts';
-import { type FeedsReport, refreshFeeds, takeFeedFolder } from '../run/refresh-feeds.ts';
+import { type FeedsReport, ingestFeedFolder, refreshFeeds } from '../run/refresh-feeds.ts';
 import { columns, counted, EXIT, feedList } from './cli.ts';
 
 interface Options {
@@ -37,7 +37,7 @@ Examples:
       const report =
         from === undefined
           ? await refreshFeeds(settings, only ?? feedNames(settings.model.name), openLog(settings.log_level, false))
-          : await takeFeedFolder(settings, resolve(from), openLog(settings.log_level, false));
+          : await ingestFeedFolder(settings, resolve(from), openLog(settings.log_level, false));
       process.stdout.write(json ? `${JSON.stringify(report)}\n` : feedsText(report));
       const is_useless = report.files.length > 0 && report.files.every(({ refused }) => refused !== null);
       if (report.failed.length > 0 || is_useless) process.exitCode = EXIT.failure;

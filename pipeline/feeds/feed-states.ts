@@ -5,10 +5,10 @@ import { layout } from '../../schemas/layout.ts';
 import { MANIFEST_VERSION } from '../../schemas/manifest.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
+import type { FeedIdentity } from '../feed.ts';
 import { readIfPresent, replaceFile } from '../files.ts';
 import type { Root } from '../publish/root.ts';
 import { writing } from '../sources/write-fault.ts';
-import type { FeedName } from './scheduled-feed.ts';
 
 /** States of the feeds as written down last, by name; none on a root that no feed ever filled. */
 export async function readFeedStates(dataRoot: string): Promise<Map<string, FeedState>> {
@@ -41,7 +41,7 @@ export async function removeFeedStates(root: Root): Promise<void> {
 /** State of a feed after a look: a failure leaves the last success what it was. */
 export async function stateAfter(
   dataRoot: string,
-  feed: FeedName,
+  feed: FeedIdentity,
   at_ms: number,
   failure: string | null,
 ): Promise<FeedState> {
@@ -58,13 +58,13 @@ export async function stateAfter(
 }
 
 /** State of a feed that was read at an instant. */
-export function succeeded(feed: FeedName, at_ms: number, source: FeedState['source']): FeedState {
+export function succeeded(feed: FeedIdentity, at_ms: number, source: FeedState['source']): FeedState {
   const at = timestamp(at_ms);
   return { ...neverLookedAt(feed, at_ms), last_attempt_at: at, last_success_at: at, source };
 }
 
 /** State of a feed that is followed from an instant on and was never looked at. */
-export function neverLookedAt({ name, collection, every_s }: FeedName, since_ms: number): FeedState {
+export function neverLookedAt({ name, collection, every_s }: FeedIdentity, since_ms: number): FeedState {
   const never = { last_attempt_at: null, last_success_at: null, failure: null };
   return { name, collection, every_s, followed_since: timestamp(since_ms), ...never, source: 'observed' };
 }

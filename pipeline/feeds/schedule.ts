@@ -1,9 +1,9 @@
 import { isIsolated, PipelineError } from '../error.ts';
+import type { Feed, PollOutcome, PollResult } from '../feed.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { pause } from '../sources/pause.ts';
 import { neverLookedAt, readFeedStates, removeFeedStates, stateAfter, writeFeedStates } from './feed-states.ts';
-import type { Arrived, Outcome, ScheduledFeed } from './scheduled-feed.ts';
 
 /** After a failure a feed is looked at again as soon as this, whatever its pace. */
 const FIRST_WAIT_MS = 2 * 60_000;
@@ -14,10 +14,10 @@ const MAX_REMEMBERED = 10_000;
 
 /** A look, waiting to be published. */
 export interface Look {
-  readonly feed: ScheduledFeed;
+  readonly feed: Feed;
   readonly at_ms: number;
   /** What it brought, or why it brought nothing. */
-  readonly result: Arrived | { readonly failure: string };
+  readonly result: PollResult | { readonly failure: string };
 }
 
 interface Waiting extends Look {
@@ -26,7 +26,7 @@ interface Waiting extends Look {
 }
 
 export interface ScheduleRequest {
-  readonly feeds: readonly ScheduledFeed[];
+  readonly feeds: readonly Feed[];
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
   readonly log: Log;
@@ -89,13 +89,13 @@ async function ensureStates(root: Root, { feeds, now, log }: ScheduleRequest): P
 
 /** Looks at one feed until the signal aborts. */
 async function keepLooking(
-  feed: ScheduledFeed,
+  feed: Feed,
   { now, signal }: ScheduleRequest,
   arrive: (look: Waiting) => void,
 ): Promise<void> {
   const usual_ms = feed.every_s * 1000;
   for (let failures = 0; !signal.aborted; ) {
-    const look = await lookAt(feed, now());
+    const look = await pollFeed(feed, now());
     if (signal.aborted) return;
     const succeeded = await new Promise<boolean>((resolve) => {
       const stop = () => resolve(false);
@@ -118,9 +118,9 @@ export function waitAfter(usual_ms: number, failures: number): number {
 }
 
 /** Looks at a feed once. Whatever goes wrong with it is told, not thrown: it costs this feed only. */
-export async function lookAt(feed: ScheduledFeed, now_ms: number): Promise<Look> {
+export async function pollFeed(feed: Feed, now_ms: number): Promise<Look> {
   try {
-    return { feed, at_ms: now_ms, result: await feed.look(now_ms) };
+    return { feed, at_ms: now_ms, result: await feed.poll(now_ms) };
   } catch (error) {
     return { feed, at_ms: now_ms, result: { failure: error instanceof Error ? error.message : String(error) } };
   }
@@ -132,7 +132,7 @@ export async function publishLook(
   { feed, at_ms, result }: Look,
   log: Log,
   reported: Set<string> = new Set(),
-): Promise<Outcome> {
+): Promise<PollOutcome> {
   const outcome = 'failure' in result ? { ...result, files: [], changed: [] } : await publish(root, result);
   const before = (await readFeedStates(root.path)).get(feed.name)?.failure ?? null;
   await writeFeedStates(root, [await stateAfter(root.path, feed, at_ms, outcome.failure)]);
@@ -145,7 +145,7 @@ export async function publishLook(
   return outcome;
 }
 
-async function publish(root: Root, arrived: Arrived): Promise<Outcome> {
+async function publish(root: Root, arrived: PollResult): Promise<PollOutcome> {
   try {
     return await arrived.publish(root);
   } catch (error) {
@@ -154,7 +154,7 @@ async function publish(root: Root, arrived: Arrived): Promise<Outcome> {
   }
 }
 
-function logItems(feed: string, { files }: Outcome, log: Log, reported: Set<string>): void {
+function logItems(feed: string, { files }: PollOutcome, log: Log, reported: Set<string>): void {
   for (const { name, set_aside, refused } of files) {
     const faults = [...set_aside, ...(refused === null ? [] : [{ item: 'file', reason: refused }])];
     for (const { item, reason } of faults) {

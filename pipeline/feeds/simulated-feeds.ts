@@ -6,7 +6,7 @@ import type { Root } from '../publish/root.ts';
 import { feedFiles } from '../simulate/feed-files.ts';
 import { defaultScenario } from '../simulate/scenario.ts';
 import { succeeded, writeFeedStates } from './feed-states.ts';
-import { type Taken, takeFeedFiles } from './take-feed-files.ts';
+import { type IngestedFiles, ingestFeedFiles } from './ingest-feed-files.ts';
 import { WEB_FEEDS } from './web-feeds.ts';
 
 /**
@@ -21,7 +21,7 @@ export async function takeSimulatedFeeds(
     scan_times,
   }: { readonly seed: number; readonly hours: number; readonly scan_times: readonly number[] },
   now_ms: number,
-): Promise<Taken> {
+): Promise<IngestedFiles> {
   const files = feedFiles(defaultScenario(seed, WSR88D), now_ms - hours * MS_PER_HOUR, now_ms, scan_times).map(
     ({ path, text }) => ({
       name: basename(path),
@@ -30,7 +30,7 @@ export async function takeSimulatedFeeds(
     }),
   );
   const looked_at = WEB_FEEDS.map(({ collection }) => collection);
-  const taken = await takeFeedFiles(root, files, {
+  const taken = await ingestFeedFiles(root, files, {
     ...{ now_ms, provenance: 'simulated' },
     looked_at,
     collected: [{ source: 'lsr', from_ms: now_ms - hours * MS_PER_HOUR, until_ms: now_ms, data_source: 'simulated' }],

@@ -43,30 +43,30 @@ export interface WebFeed {
   /** Of which times a look that nothing failed in has collected the reports; left out where the files alone say so. */
   readonly collects?: (now_ms: number) => Omit<CollectedSpan, 'data_source'>;
   /** What is new since the last look; throws Unavailable when the feed cannot be read. */
-  readonly look: (web: Web, addresses: WebAddresses, now_ms: number) => Promise<Fetched>;
+  readonly poll: (web: Web, addresses: WebAddresses, now_ms: number) => Promise<Fetched>;
 }
 
 /** Every feed of reports, warnings, watches and outlooks. */
 export const WEB_FEEDS: readonly WebFeed[] = [
   {
-    ...{ name: 'spc-reports', collection: 'reports', every_s: 120, look: lookAtSpcReports },
+    ...{ name: 'spc-reports', collection: 'reports', every_s: 120, poll: pollSpcReports },
     collects: (now_ms) => ({ source: 'spc', from_ms: null, until_ms: now_ms }),
   },
   {
-    ...{ name: 'lsr', collection: 'reports', every_s: 120, look: lookAtLsr },
+    ...{ name: 'lsr', collection: 'reports', every_s: 120, poll: pollLsr },
     collects: (now_ms) => ({ source: 'lsr', from_ms: now_ms - LSR_REACH_MS, until_ms: now_ms }),
   },
-  { name: 'warnings', collection: 'warnings', every_s: 120, look: lookAtAlerts },
-  { name: 'watches', collection: 'watches', every_s: 120, look: (...at) => lookAtTexts(['SAW', 'SEL', 'WWP'], ...at) },
-  { name: 'discussions', collection: 'watches', every_s: 120, look: (...at) => lookAtTexts(['SWO'], ...at) },
-  { name: 'spc-outlooks', collection: 'outlooks', every_s: 3600, look: lookAtOutlooks },
+  { name: 'warnings', collection: 'warnings', every_s: 120, poll: pollAlerts },
+  { name: 'watches', collection: 'watches', every_s: 120, poll: (...at) => pollTexts(['SAW', 'SEL', 'WWP'], ...at) },
+  { name: 'discussions', collection: 'watches', every_s: 120, poll: (...at) => pollTexts(['SWO'], ...at) },
+  { name: 'spc-outlooks', collection: 'outlooks', every_s: 3600, poll: pollOutlooks },
 ];
 
 /**
  * The list of the running convective day, and that of the day before, which goes on changing. The first is known by the day on
  * which it was changed last: after 12 UTC that of the day before lies there still, until the new day's is written.
  */
-async function lookAtSpcReports(web: Web, { spc_url }: WebAddresses, now_ms: number): Promise<Fetched> {
+async function pollSpcReports(web: Web, { spc_url }: WebAddresses, now_ms: number): Promise<Fetched> {
   const running = (modified_ms: number | null) => spcListOf(convectiveDay(Math.min(modified_ms ?? now_ms, now_ms)));
   const dated = spcListOf(addDays(convectiveDay(now_ms), -1));
   const folder = `${spc_url}/climo/reports`;
@@ -85,13 +85,13 @@ function spcListOf(date: string): string {
   return `${date.slice(2).replaceAll('-', '')}_rpts_filtered_hail.csv`;
 }
 
-async function lookAtLsr(web: Web, { lsr_url }: WebAddresses, now_ms: number): Promise<Fetched> {
+async function pollLsr(web: Web, { lsr_url }: WebAddresses, now_ms: number): Promise<Fetched> {
   const query = new URLSearchParams({ sts: minuteOf(now_ms - LSR_REACH_MS), ets: minuteOf(now_ms + MS_PER_HOUR) });
   const url = `${lsr_url}/geojson/lsr.geojson?${query}`;
   return fetchAll(web, [{ name: 'lsr_recent.geojson', url, is_needed: true }]);
 }
 
-async function lookAtAlerts(web: Web, { nws_url }: WebAddresses): Promise<Fetched> {
+async function pollAlerts(web: Web, { nws_url }: WebAddresses): Promise<Fetched> {
   const query = new URLSearchParams({ status: 'actual', event: 'Severe Thunderstorm Warning,Tornado Warning' });
   const url = `${nws_url}/alerts/active?${query}`;
   return fetchAll(web, [{ name: 'alerts.json', url, is_needed: true, accept: 'application/geo+json' }]);
@@ -107,7 +107,7 @@ const MAX_FAILED_TEXTS = 3;
  * Texts issued within a day, of which each is fetched once: a text never changes under its id. One that the server does not
  * deliver costs itself only.
  */
-async function lookAtTexts(
+async function pollTexts(
   types: readonly string[],
   web: Web,
   { nws_url }: WebAddresses,
@@ -184,7 +184,7 @@ function both(first: () => void, second: () => void): () => void {
 }
 
 /** Layers of days 1 to 8; those of significant severity are there while there is any, and changed their name in 2026. */
-async function lookAtOutlooks(web: Web, { spc_url }: WebAddresses): Promise<Fetched> {
+async function pollOutlooks(web: Web, { spc_url }: WebAddresses): Promise<Fetched> {
   const hazards = ['torn', 'hail', 'wind'];
   const significant = hazards.flatMap((hazard) => [`sig${hazard}`, `cig${hazard}`]);
   const layer = (folder: string, name: string, is_needed: boolean) => ({

@@ -1,7 +1,7 @@
 import type { ForecastModel } from '../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { BadInput, PipelineError } from '../error.ts';
-import type { FeedName, ScheduledFeed } from '../feeds/scheduled-feed.ts';
+import type { Feed, FeedIdentity } from '../feed.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
 import type { Log } from '../log.ts';
 import { Unavailable } from '../sources/retry.ts';
@@ -19,7 +19,7 @@ const OLDEST_NEWEST_MS = 4 * MS_PER_HOUR;
 const NOTHING_KNOWN: ReadonlyMap<string, string> = new Map();
 
 /** Name of the feed of a model. */
-export function modelFeedName(model: ForecastModel): FeedName {
+export function modelFeedName(model: ForecastModel): FeedIdentity {
   return { name: model, collection: 'forecast', every_s: EVERY_S };
 }
 
@@ -35,12 +35,12 @@ interface Known {
  * The hourly forecast from the runs of a model as they come out. Hours that were decoded stay in memory and on the disk while they
  * are of use: neither a new run nor a restart fetches them again.
  */
-export function modelFeed(model: ForecastModel, server: ModelServer, dataRoot: string, log: Log): ScheduledFeed {
+export function modelFeed(model: ForecastModel, server: ModelServer, dataRoot: string, log: Log): Feed {
   let known: Known | null = null;
   let promised_ms = Number.NEGATIVE_INFINITY;
   return {
     ...modelFeedName(model),
-    look: async (now_ms) => {
+    poll: async (now_ms) => {
       known ??= { hours: await readKeptHours(dataRoot, model, log), refused: new Map() };
       const { hours, refused } = known;
       const runs = usefulRuns(now_ms);

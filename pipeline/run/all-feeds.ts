@@ -1,7 +1,8 @@
 import { FORECAST_MODELS, type ForecastModel } from '../../schemas/tables/forecast.ts';
 import type { Config } from '../config.ts';
-import { type ScheduledFeed, scheduledWebFeed } from '../feeds/scheduled-feed.ts';
+import type { Feed } from '../feed.ts';
 import { openWeb } from '../feeds/web.ts';
+import { webFeed } from '../feeds/web-feed.ts';
 import { WEB_FEEDS } from '../feeds/web-feeds.ts';
 import type { Log } from '../log.ts';
 import { modelFeed } from '../model-runs/model-feed.ts';
@@ -17,12 +18,12 @@ export function feedNames(model: ForecastModel): string[] {
 export const FEED_NAMES: readonly string[] = [...new Set(FORECAST_MODELS.flatMap(feedNames))];
 
 /** The feeds of some names. */
-export function openFeeds(config: Config, names: readonly string[], log: Log, network: Network = {}): ScheduledFeed[] {
+export function openFeeds(config: Config, names: readonly string[], log: Log, network: Network = {}): Feed[] {
   const { web: addresses, model } = config;
   const web = openWeb(addresses.user_agent, network);
   const server = { base_url: model.url, user_agent: addresses.user_agent, network };
   const all = [
-    ...WEB_FEEDS.map((feed) => scheduledWebFeed(feed, web, addresses)),
+    ...WEB_FEEDS.map((feed) => webFeed(feed, web, addresses)),
     climatologyFeed(log),
     modelFeed(model.name, server, config.data_root, log),
     outlookFeed(),

@@ -1,8 +1,9 @@
 import { basename } from 'node:path';
 import type { ForecastModel } from '../../schemas/tables/forecast.ts';
 import { timestamp } from '../../schemas/time.ts';
+import type { IngestedFile } from '../feed.ts';
 import { succeeded, writeFeedStates } from '../feeds/feed-states.ts';
-import { type TakenFile, takeFeedFiles } from '../feeds/take-feed-files.ts';
+import { ingestFeedFiles } from '../feeds/ingest-feed-files.ts';
 import { WEB_FEEDS } from '../feeds/web-feeds.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
 import type { Log } from '../log.ts';
@@ -20,7 +21,7 @@ const FEED_FILE = /\.(?:csv|txt|json|geojson)$/i;
 
 /** What a folder of raw files holds apart from its scans. */
 export interface FolderFeeds {
-  readonly files: readonly TakenFile[];
+  readonly files: readonly IngestedFile[];
   /** Hours of model runs, to be published once the climatology is. */
   readonly hours: ReadonlyMap<ForecastModel, readonly CellHour[]>;
   /** Files of no known kind. */
@@ -53,12 +54,12 @@ export async function takeFolderFeeds(
   const model_names = names.filter((name) => parseModelKey(name) !== null);
   const models = model_names.length === 0 ? null : await readModelFolder(folder, log);
   const failed: FeedFailure[] = (models?.refused ?? []).map(({ path, reason }) => ({ name: basename(path), reason }));
-  const files: TakenFile[] = [];
+  const files: IngestedFile[] = [];
   const candidates = names.filter((name) => FEED_FILE.test(name));
   const provenance = is_simulated ? ('simulated' as const) : ('observed' as const);
   for await (const { batch, refused } of batchesOf(folder, candidates, now_ms)) {
     const failure = await attempted(async () => {
-      const taken = await takeFeedFiles(root, batch, { now_ms, provenance });
+      const taken = await ingestFeedFiles(root, batch, { now_ms, provenance });
       files.push(...taken.files.filter(({ collection }) => collection !== null));
     });
     if (failure !== null) failed.push({ name: 'files', reason: failure });
@@ -67,7 +68,7 @@ export async function takeFolderFeeds(
   failed.push(...reasonsOf(files));
   if (is_simulated && files.length > 0) {
     const looked_at = WEB_FEEDS.map(({ collection }) => collection);
-    await takeFeedFiles(root, [], { now_ms, provenance, looked_at });
+    await ingestFeedFiles(root, [], { now_ms, provenance, looked_at });
     await writeFeedStates(
       root,
       WEB_FEEDS.map((feed) => succeeded(feed, now_ms, 'simulated')),
@@ -82,7 +83,7 @@ export async function takeFolderFeeds(
   return { files, hours: models?.hours ?? new Map(), unknown, failed };
 }
 
-function reasonsOf(files: readonly TakenFile[]): FeedFailure[] {
+function reasonsOf(files: readonly IngestedFile[]): FeedFailure[] {
   return files.flatMap(({ name, refused }) => (refused === null ? [] : [{ name, reason: refused }]));
 }
 

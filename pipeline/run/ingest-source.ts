@@ -2,9 +2,10 @@ import { stormDate } from '../../schemas/time.ts';
 import { type ClimatologyReport, refreshClimatology } from '../climatology/derive-climatology.ts';
 import type { Config } from '../config.ts';
 import { isTransient, PipelineError, RootLost } from '../error.ts';
+import type { IngestedFile } from '../feed.ts';
 import { stateAfter, writeFeedStates } from '../feeds/feed-states.ts';
+import type { IngestedFiles } from '../feeds/ingest-feed-files.ts';
 import { simulatedScanTimes, takeSimulatedFeeds } from '../feeds/simulated-feeds.ts';
-import type { Taken, TakenFile } from '../feeds/take-feed-files.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { type DatesSummary, summarize } from '../publish/summary.ts';
@@ -125,12 +126,12 @@ async function takeSimulated(
   root: Root,
   { seed, hours }: Extract<IngestSource, { kind: 'simulate' }>,
   now_ms: number,
-): Promise<Taken> {
+): Promise<IngestedFiles> {
   const scan_times = await simulatedScanTimes(root, now_ms, hours);
   return takeSimulatedFeeds(root, { seed, hours, scan_times }, now_ms);
 }
 
-function itemsOf(files: readonly TakenFile[]): Record<string, number> {
+function itemsOf(files: readonly IngestedFile[]): Record<string, number> {
   const items: Record<string, number> = {};
   for (const { collection, items: count } of files)
     if (collection !== null) items[collection] = (items[collection] ?? 0) + count;

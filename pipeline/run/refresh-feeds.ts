@@ -2,9 +2,10 @@ import fs from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Config } from '../config.ts';
 import { asUnreadable, isIsolated, NotFound, Unreadable } from '../error.ts';
+import type { IngestedFile } from '../feed.ts';
 import type { FeedFile } from '../feeds/collection.ts';
-import { lookAt, publishLook } from '../feeds/schedule.ts';
-import { type TakenFile, takeFeedFiles } from '../feeds/take-feed-files.ts';
+import { ingestFeedFiles } from '../feeds/ingest-feed-files.ts';
+import { pollFeed, publishLook } from '../feeds/schedule.ts';
 import { type Log, silent } from '../log.ts';
 import { type FolderHours, readModelFolder } from '../model-runs/model-folder.ts';
 import { parseModelKey } from '../model-runs/model-names.ts';
@@ -24,7 +25,7 @@ const FILES_AT_ONCE = 200;
 
 /** What reading feeds once did; `feeds --json` prints it as it is. */
 export interface FeedsReport {
-  readonly files: readonly TakenFile[];
+  readonly files: readonly IngestedFile[];
   /** Collections whose rows changed. */
   readonly changed: readonly string[];
   /** Feeds that could not be read, with the reason; of a folder, `files` for a collection that cannot be joined. */
@@ -35,9 +36,9 @@ export interface FeedsReport {
 export async function refreshFeeds(config: Config, names: readonly string[], log: Log): Promise<FeedsReport> {
   const { now } = config;
   // Servers are asked before the data root is taken: whoever waits for an answer holds nobody up.
-  const looks = await Promise.all(openFeeds(config, names, log).map((feed) => lookAt(feed, now())));
+  const looks = await Promise.all(openFeeds(config, names, log).map((feed) => pollFeed(feed, now())));
   return withRoot(config, async (root) => {
-    const files: TakenFile[] = [];
+    const files: IngestedFile[] = [];
     const changed = new Set<string>();
     const failed: { feed: string; reason: string }[] = [];
     for (const look of looks) {
@@ -51,7 +52,7 @@ export async function refreshFeeds(config: Config, names: readonly string[], log
 }
 
 /** Reads the files of feeds in a folder, at any depth, and publishes what is new; what they are is told by their names. */
-export async function takeFeedFolder(config: Config, folder: string, log: Log): Promise<FeedsReport> {
+export async function ingestFeedFolder(config: Config, folder: string, log: Log): Promise<FeedsReport> {
   // Raw files of radar products are no business of the feeds: an evening of `simulate` holds both.
   const { files: radar, unknown, unreadable } = await listFolder(folder);
   const all = unknown.filter((name) => !EVENING_NOTES.includes(name));
@@ -78,7 +79,7 @@ export async function takeFeedFolder(config: Config, folder: string, log: Log): 
     }
     for await (const { batch, refused } of batchesOf(folder, names, config.now())) {
       const failure = await attempted(async () => {
-        const taken = await takeFeedFiles(root, batch, { now_ms: config.now(), provenance: 'observed' });
+        const taken = await ingestFeedFiles(root, batch, { now_ms: config.now(), provenance: 'observed' });
         files.push(...taken.files);
         for (const name of taken.changed) changed.add(name);
       });
@@ -113,7 +114,7 @@ export async function attempted(work: () => Promise<void>): Promise<string | nul
 export interface Batch {
   readonly batch: FeedFile[];
   /** Files of its place in the folder that cannot be had. */
-  readonly refused: TakenFile[];
+  readonly refused: IngestedFile[];
 }
 
 /** Files of a folder, some at a time, so that a folder of any size takes no more memory than a batch. */
@@ -134,7 +135,7 @@ export async function* batchesOf(folder: string, names: readonly string[], now_m
 }
 
 /** A file as it came: when its time says but not after the data clock, because texts name no year and lists no day. One that cannot be had costs itself only. */
-async function readFeedFile(folder: string, name: string, now_ms: number): Promise<FeedFile | TakenFile> {
+async function readFeedFile(folder: string, name: string, now_ms: number): Promise<FeedFile | IngestedFile> {
   const path = join(folder, name);
   try {
     const found = await fs.stat(path);
@@ -149,7 +150,7 @@ async function readFeedFile(folder: string, name: string, now_ms: number): Promi
   }
 }
 
-function refusedFile(name: string, reason: string, collection: string | null = null): TakenFile {
+function refusedFile(name: string, reason: string, collection: string | null = null): IngestedFile {
   return { name: basename(name), collection, items: 0, set_aside: [], others: {}, refused: reason };
 }
 

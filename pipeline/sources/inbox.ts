@@ -91,7 +91,7 @@ async function look(folder: string, known: SeenFolder | null, now_ms: number, un
   const filesSeen = new Map<string, SeenFile>();
   for (const file of listing.files) {
     const before = seen.files.get(file.key);
-    const after = await lookAt(file, before, now_ms, unchanged_ms);
+    const after = await readAgain(file, before, now_ms, unchanged_ms);
     if (after instanceof Unreadable) {
       if (!after.is_gone) unreadable.push({ key: file.key, reason: after.reason });
       continue;
@@ -134,7 +134,7 @@ function outOfReach(seen: SeenFolder, folder: string): Look {
 }
 
 /** State of a file after this look, or why it cannot be read. */
-async function lookAt(
+async function readAgain(
   file: FolderFile,
   before: SeenFile | undefined,
   now_ms: number,

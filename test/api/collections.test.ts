@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { openCatalog } from '../../api/catalog.ts';
-import { takeFeedFiles } from '../../pipeline/feeds/take-feed-files.ts';
+import { ingestFeedFiles } from '../../pipeline/feeds/ingest-feed-files.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
 import type { FeedState } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
@@ -17,7 +17,7 @@ async function publishReports(path: string, text = LIST, name = '260501_rpts_hai
   const root = await openRoot(path, 'test', 0, NOW);
   try {
     const file = { name, bytes: Buffer.from(text), received_ms: NOW };
-    await takeFeedFiles(root, [file], { now_ms: NOW, provenance: 'observed' });
+    await ingestFeedFiles(root, [file], { now_ms: NOW, provenance: 'observed' });
   } finally {
     await root.close();
   }

@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { DiskRefusal } from '../../../pipeline/error.ts';
 import { readFeedStates } from '../../../pipeline/feeds/feed-states.ts';
-import { lookAt, publishLook, type Schedule, startSchedule, waitAfter } from '../../../pipeline/feeds/schedule.ts';
-import { scheduledWebFeed } from '../../../pipeline/feeds/scheduled-feed.ts';
+import { pollFeed, publishLook, type Schedule, startSchedule, waitAfter } from '../../../pipeline/feeds/schedule.ts';
 import { openWeb } from '../../../pipeline/feeds/web.ts';
+import { webFeed } from '../../../pipeline/feeds/web-feed.ts';
 import { WEB_FEEDS, type WebFeed } from '../../../pipeline/feeds/web-feeds.ts';
 import { sha256 } from '../../../pipeline/files.ts';
 import { openLog } from '../../../pipeline/log.ts';
@@ -50,7 +50,7 @@ async function rig(t: ExecutionContext, names: readonly string[], server: WebSer
   const addresses = { spc_url: url, lsr_url: url, nws_url: url, user_agent: 'test' };
   const web = openWeb('test (test)', network);
   const schedule = startSchedule({
-    feeds: chosen.map((feed) => scheduledWebFeed(feed, web, addresses)),
+    feeds: chosen.map((feed) => webFeed(feed, web, addresses)),
     now: () => NOW,
     log: openLog('silent', false),
     signal: stop.signal,
@@ -334,7 +334,7 @@ test('a slow feed that fails is looked at again within minutes, ever less often 
 
 test('an outlook without any component counts as failed, so that it is tried again when they have come', async (t) => {
   const at = await rig(t, ['spc-outlooks'], await startWebServer(t));
-  const { failure } = await publishLook(at.root, await lookAt(outlookFeed(), NOW), openLog('silent', false));
+  const { failure } = await publishLook(at.root, await pollFeed(outlookFeed(), NOW), openLog('silent', false));
   t.regex(failure ?? '', /none of its components is published/);
   t.is((await stateOf(at, 'outlook'))?.last_success_at, null);
 });
@@ -374,13 +374,13 @@ for (const [what, place, pages] of [
 ] as const)
   test(`a disk that takes no more when ${what} is written is waited out like any other`, async (t) => {
     const at = await rig(t, ['spc-reports'], await startWebServer(t, pages));
-    const feed = scheduledWebFeed(WEB_FEEDS.find(({ name }) => name === 'warnings') as WebFeed, openWeb('test'), {
+    const feed = webFeed(WEB_FEEDS.find(({ name }) => name === 'warnings') as WebFeed, openWeb('test'), {
       spc_url: at.server.url,
       lsr_url: at.server.url,
       nws_url: at.server.url,
       user_agent: 'test',
     });
-    const look = await lookAt(feed, NOW);
+    const look = await pollFeed(feed, NOW);
     const draft = join(at.root.path, `${place()}.part`);
     mkdirSync(dirname(draft), { recursive: true });
     symlinkSync('/dev/full', draft);

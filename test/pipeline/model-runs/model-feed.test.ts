@@ -67,7 +67,7 @@ test('the hours of a run are fetched by byte ranges and published, from the firs
   const server = await startWebServer(t);
   serveRun(server, RUN, [1, 2, 3]);
   const root = await opened(t);
-  const { failure, changed } = await (await feedOf(server).look(NOW)).publish(root);
+  const { failure, changed } = await (await feedOf(server).poll(NOW)).publish(root);
   t.deepEqual([failure, changed], [null, ['forecast']]);
   const rows = await forecastOf(root);
   t.deepEqual([...new Set(rows.map(({ valid_time }) => valid_time))].sort(), [
@@ -84,10 +84,10 @@ test('an hour that was decoded is not fetched again, a new one is', async (t) =>
   const server = await startWebServer(t);
   serveRun(server, RUN, [1, 2]);
   const feed = feedOf(server);
-  await feed.look(NOW);
+  await feed.poll(NOW);
   server.asked.length = 0;
   serveRun(server, RUN, [3]);
-  await feed.look(NOW);
+  await feed.poll(NOW);
   t.false(server.asked.some((url) => /t19z\.wrfsfcf0[12]\.grib2$/.test(url)));
   t.true(server.asked.some((url) => /t19z\.wrfsfcf03\.grib2$/.test(url)));
 });
@@ -97,7 +97,7 @@ test('hours that the newest run lacks come from the one before it, and every row
   serveRun(server, RUN, [1, 2]);
   serveRun(server, RUN - MS_PER_HOUR, [1, 2, 3, 4]);
   const root = await opened(t);
-  await (await feedOf(server).look(NOW)).publish(root);
+  await (await feedOf(server).poll(NOW)).publish(root);
   const rows = await forecastOf(root);
   const runsAt = (valid_time: number) =>
     new Set(rows.filter((row) => row.valid_time === valid_time).map(({ run_time }) => run_time));
@@ -111,9 +111,9 @@ test('runs that stopped coming are published with their old time, and the feed d
   serveRun(server, old, [9, 10, 11]);
   const feed = feedOf(server);
   const root = await opened(t);
-  await t.throwsAsync(feed.look(NOW), { message: /has no hour of the hrrr runs/ });
+  await t.throwsAsync(feed.poll(NOW), { message: /has no hour of the hrrr runs/ });
   serveRun(server, old, [8]);
-  const { failure } = await (await feed.look(NOW)).publish(root);
+  const { failure } = await (await feed.poll(NOW)).publish(root);
   t.regex(failure ?? '', /newest run is of 2026-05-01T12:00:00Z, expected one of the last 4 hours/);
   t.is((await forecastOf(root))[0]?.run_time, old);
 });
@@ -125,10 +125,10 @@ test('an hour that is no GRIB costs itself only', async (t) => {
   server.answers.set(broken, (_, response) => response.writeHead(200).end('<html>busy</html>'));
   const root = await opened(t);
   const feed = feedOf(server);
-  t.not((await (await feed.look(NOW)).publish(root)).failure, null);
+  t.not((await (await feed.poll(NOW)).publish(root)).failure, null);
   t.true((await forecastOf(root)).length > 0);
   serveRun(server, RUN, [1, 2, 3]);
-  t.is((await (await feed.look(NOW)).publish(root)).failure, null);
+  t.is((await (await feed.poll(NOW)).publish(root)).failure, null);
 });
 
 test('a folder in the layout of the bucket is read like the bucket; one without model files is refused', async (t) => {
@@ -154,7 +154,7 @@ test('the outlook follows from the forecast alone where nothing else is publishe
   );
   const root = await opened(t);
   const at = early + 1.5 * MS_PER_HOUR;
-  await (await feedOf(server).look(at)).publish(root);
+  await (await feedOf(server).poll(at)).publish(root);
   t.true(await publishOutlook(root, at));
   const manifest = await readNewest(root.path, layout.collectionPartition('outlook'));
   const rows = await readRows<Outlook>(

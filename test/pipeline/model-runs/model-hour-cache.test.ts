@@ -131,12 +131,12 @@ test('a restart publishes as many hours ahead as there were before it, and fetch
     root,
     new Map([...hoursOf(RUN, 1, 1), ...hoursOf(RUN, 3, 18), ...hoursOf(LONG_RUN, 19, 48)]),
   );
-  const first = await (await startedFeed(server, root).look(NOW)).publish(root);
+  const first = await (await startedFeed(server, root).poll(NOW)).publish(root);
   t.deepEqual([first.failure, first.changed], [null, ['forecast']]);
   t.is(await publishedReach(root, 'hrrr', true), LONG_RUN + 48 * MS_PER_HOUR);
   t.is(files(server).length, 1);
   server.asked.length = 0;
-  const again = await (await startedFeed(server, root).look(NOW)).publish(root);
+  const again = await (await startedFeed(server, root).poll(NOW)).publish(root);
   t.deepEqual([again.failure, again.changed, files(server)], [null, [], []]);
   t.is(await publishedReach(root, 'hrrr', true), LONG_RUN + 48 * MS_PER_HOUR);
 });
@@ -148,7 +148,7 @@ test('hours beyond the newest run come from the newest one that goes further, an
   const near = serveHour(server, LONG_RUN, 5);
   // All that the newest run has is known, and of the long one all but its last hours and one that the newest run reaches too.
   await openModelHourCache(root, new Map([...hoursOf(RUN, 1, 18), ...hoursOf(LONG_RUN, 19, 45)]));
-  await (await startedFeed(server, root).look(NOW)).publish(root);
+  await (await startedFeed(server, root).poll(NOW)).publish(root);
   t.deepEqual(files(server), far);
   t.false(files(server).includes(near));
   t.is(await publishedReach(root, 'hrrr', true), LONG_RUN + 48 * MS_PER_HOUR);
@@ -166,7 +166,7 @@ test('a forecast that reaches less far than the published one says so until the 
   for (const lead_h of [1, 2, 3]) serveHour(server, RUN, lead_h);
   const feed = startedFeed(server, root);
   const failures = [];
-  for (const _ of [1, 2]) failures.push((await (await feed.look(NOW)).publish(root)).failure);
+  for (const _ of [1, 2]) failures.push((await (await feed.poll(NOW)).publish(root)).failure);
   const lost = 'reaches to 2026-05-01T22:00:00Z, and reached to 2026-05-02T01:00:00Z before';
   t.deepEqual(failures, [lost, lost]);
   t.is(await publishedReach(root, 'hrrr', true), RUN + 3 * MS_PER_HOUR);
@@ -179,7 +179,7 @@ test('an hour that came and cannot be used is named with every look, and fetched
   const wrong = serveHour(server, RUN, 2, 3);
   const feed = startedFeed(server, root);
   const failures = [];
-  for (const _ of [1, 2]) failures.push((await (await feed.look(NOW)).publish(root)).failure ?? '');
+  for (const _ of [1, 2]) failures.push((await (await feed.poll(NOW)).publish(root)).failure ?? '');
   for (const failure of failures) t.regex(failure, /t19z\.wrfsfcf03\.grib2/);
   t.is(server.asked.filter((url) => url === `${wrong}.idx`).length, 1);
   t.is(await publishedReach(root, 'hrrr', true), RUN + 2 * MS_PER_HOUR);
@@ -191,7 +191,7 @@ test('an hour that cannot be used is named no more once a newer run reaches its 
   await openModelHourCache(root, new Map(hoursOf(LONG_RUN, 2, 3)));
   serveHour(server, LONG_RUN, 3, 4);
   const feed = startedFeed(server, root);
-  t.regex((await (await feed.look(NOW)).publish(root)).failure ?? '', /t18z\.wrfsfcf04\.grib2/);
+  t.regex((await (await feed.poll(NOW)).publish(root)).failure ?? '', /t18z\.wrfsfcf04\.grib2/);
   for (const lead_h of [1, 2, 3]) serveHour(server, RUN, lead_h);
-  t.is((await (await feed.look(NOW)).publish(root)).failure, null);
+  t.is((await (await feed.poll(NOW)).publish(root)).failure, null);
 });

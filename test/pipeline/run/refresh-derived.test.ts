@@ -9,7 +9,7 @@ import { publishOutlook } from '../../../pipeline/model-runs/publish-outlook.ts'
 import { readHead, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
 import { refreshDerived } from '../../../pipeline/run/refresh-derived.ts';
-import { takeFeedFolder } from '../../../pipeline/run/refresh-feeds.ts';
+import { ingestFeedFolder } from '../../../pipeline/run/refresh-feeds.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { climatology } from '../../../schemas/tables/climatology.ts';
 import { outlook } from '../../../schemas/tables/outlook.ts';
@@ -56,7 +56,7 @@ test('an outlook that was never made after its first input was published is foun
   await fs.mkdir(folder, { recursive: true });
   await fs.writeFile(join(folder, '260501_rpts_hail.csv'), 'Time,Size,Location,County,State,Lat,Lon,Comments\n');
   const config = readConfig({ HAIL_DATA: path, HAIL_NOW: timestamp(NOW_MS) });
-  t.deepEqual((await takeFeedFolder(config, folder, silent)).changed, ['reports', 'outlook']);
+  t.deepEqual((await ingestFeedFolder(config, folder, silent)).changed, ['reports', 'outlook']);
   t.deepEqual(await faultsOf(path), []);
 });
 

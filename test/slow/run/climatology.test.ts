@@ -6,7 +6,7 @@ import { conusCells } from '../../../pipeline/climatology/risk-cells.ts';
 import { readConfig } from '../../../pipeline/config.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
 import { readFeedStates } from '../../../pipeline/feeds/feed-states.ts';
-import { lookAt, publishLook, waitAfter } from '../../../pipeline/feeds/schedule.ts';
+import { pollFeed, publishLook, waitAfter } from '../../../pipeline/feeds/schedule.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { tablePaths } from '../../../pipeline/publish/compact.ts';
 import type { DateHead } from '../../../pipeline/publish/dates.ts';
@@ -162,7 +162,7 @@ test('a date whose hail has gone is told, not counted as a date without hail, an
   t.is(report.run.scans, 1);
   t.is(report.climatology, null);
   t.regex(report.climatology_failure ?? '', told);
-  const look = await lookAt(climatologyFeed(silent), NOW_MS);
+  const look = await pollFeed(climatologyFeed(silent), NOW_MS);
   const outcome = await onRoot(path, {}, ({ root }) => publishLook(root, look, silent));
   t.regex(outcome.failure ?? '', told);
 });
@@ -170,7 +170,7 @@ test('a date whose hail has gone is told, not counted as a date without hail, an
 test('a root without storm dates is looked at again within minutes, and its climatology is made once there is one', async (t) => {
   const path = await scratch(t);
   const look = () =>
-    onRoot(path, {}, async ({ root }) => publishLook(root, await lookAt(climatologyFeed(silent), NOW_MS), silent));
+    onRoot(path, {}, async ({ root }) => publishLook(root, await pollFeed(climatologyFeed(silent), NOW_MS), silent));
   t.deepEqual(await look(), {
     failure: 'climatology: no storm date is published, expected at least one',
     files: [],

@@ -1,13 +1,13 @@
 import type { FeedFile } from '../../../pipeline/feeds/collection.ts';
-import { type Taken, takeFeedFiles } from '../../../pipeline/feeds/take-feed-files.ts';
+import { type IngestedFiles, ingestFeedFiles } from '../../../pipeline/feeds/ingest-feed-files.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
 import { alertFeature, alertFile, type MadeAlert } from './alert.ts';
 
 /** Takes files of feeds into a data root, as a look at the feeds does. */
-export async function publishFeeds(path: string, files: readonly FeedFile[], now_ms: number): Promise<Taken> {
+export async function publishFeeds(path: string, files: readonly FeedFile[], now_ms: number): Promise<IngestedFiles> {
   const root = await openRoot(path, 'test', 0, now_ms);
   try {
-    return await takeFeedFiles(root, files, { now_ms, provenance: 'observed' });
+    return await ingestFeedFiles(root, files, { now_ms, provenance: 'observed' });
   } finally {
     await root.close();
   }

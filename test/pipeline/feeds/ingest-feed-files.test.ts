@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { FeedFile } from '../../../pipeline/feeds/collection.ts';
-import { takeFeedFiles } from '../../../pipeline/feeds/take-feed-files.ts';
+import { ingestFeedFiles } from '../../../pipeline/feeds/ingest-feed-files.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
@@ -31,7 +31,8 @@ function spcRow(hhmm: string, size: number, lat = '35.20', remark = 'HAIL. (OUN)
   return `${hhmm},${size},2 N NORMAN,CLEVELAND,OK,${lat},-97.40,${remark}`;
 }
 
-const take = (root: Root, ...files: FeedFile[]) => takeFeedFiles(root, files, { now_ms: NOW, provenance: 'observed' });
+const take = (root: Root, ...files: FeedFile[]) =>
+  ingestFeedFiles(root, files, { now_ms: NOW, provenance: 'observed' });
 
 async function rowsOf<Row = Record<string, unknown>>(root: Root, name: CollectionName): Promise<Row[]> {
   const manifest = await readNewest(root.path, layout.collectionPartition(name));

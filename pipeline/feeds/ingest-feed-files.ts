@@ -8,12 +8,12 @@ import { type CollectedReports, type CollectedSpan, collectedReports } from '../
 import { MS_PER_DAY, timestamp, utcDate } from '../../schemas/time.ts';
 import { collectedRows } from '../derive/collected-spans.ts';
 import { BadInput, isIsolated, PipelineError } from '../error.ts';
+import type { IngestedFile } from '../feed.ts';
 import { namesIn, replaceFile, sha256, writeSynced } from '../files.ts';
 import type { CollectionSegment } from '../publish/collection.ts';
 import { readNewest } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { readRows } from '../publish/tables.ts';
-import type { RejectedItem } from '../read/rejected-item.ts';
 import { writing } from '../sources/write-fault.ts';
 import type { Collection, FeedFile, FeedItems, KeptItem, Listing } from './collection.ts';
 import { decodeItems, encodeItems, type StoredItem } from './collection-state.ts';
@@ -25,23 +25,9 @@ const REACH_MS = 3 * MS_PER_DAY;
 const MAX_REJECTED_BYTES = 1024 * 1024;
 const MAX_REJECTED_FILES = 200;
 
-/** What became of one file. */
-export interface TakenFile {
-  readonly name: string;
-  /** Collection that it belongs to; null for a file of no known kind. */
-  readonly collection: string | null;
-  /** Items that were used. */
-  readonly items: number;
-  readonly set_aside: readonly RejectedItem[];
-  /** Items of other kinds, by kind. */
-  readonly others: Readonly<Record<string, number>>;
-  /** Why nothing of it was used; null when it was. */
-  readonly refused: string | null;
-}
-
 /** What taking files did. */
-export interface Taken {
-  readonly files: readonly TakenFile[];
+export interface IngestedFiles {
+  readonly files: readonly IngestedFile[];
   /** Collections whose rows changed. */
   readonly changed: readonly string[];
 }
@@ -66,9 +52,13 @@ export interface TakeOptions {
  * A file that cannot be used costs itself only: it is put aside with its reason. A collection that cannot be joined is thrown
  * once the others are published.
  */
-export async function takeFeedFiles(root: Root, files: readonly FeedFile[], options: TakeOptions): Promise<Taken> {
+export async function ingestFeedFiles(
+  root: Root,
+  files: readonly FeedFile[],
+  options: TakeOptions,
+): Promise<IngestedFiles> {
   const { looked_at = [] } = options;
-  const taken = new Map<FeedFile, TakenFile>();
+  const taken = new Map<FeedFile, IngestedFile>();
   const changed: string[] = [];
   const steps = ofEachCollection((definition) => async () => {
     const own = files.filter((file) => !taken.has(file) && definition.accepts(file));
@@ -92,7 +82,7 @@ export async function takeFeedFiles(root: Root, files: readonly FeedFile[], opti
   return { files: files.map((file) => taken.get(file) ?? unknownFile(file)), changed };
 }
 
-function unknownFile({ name }: FeedFile): TakenFile {
+function unknownFile({ name }: FeedFile): IngestedFile {
   return { name, collection: null, items: 0, set_aside: [], others: {}, refused: 'is of no known kind' };
 }
 
@@ -100,7 +90,7 @@ async function readAll<Item, Row extends Record<string, unknown>>(
   root: Root,
   { name: collection, read }: Collection<Item, Row>,
   files: readonly FeedFile[],
-  taken: Map<FeedFile, TakenFile>,
+  taken: Map<FeedFile, IngestedFile>,
 ): Promise<ReadFeedFile<Item>[]> {
   const contents: ReadFeedFile<Item>[] = [];
   for (const file of files) {
