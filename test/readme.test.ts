@@ -20,6 +20,9 @@ import {
 import { midnight, publishedRoot } from './support/data/world.ts';
 
 const README = readDocument('README.md');
+const FILES = readDocument('api/docs/files.md');
+const OPERATE = readDocument('api/docs/operate.md');
+const PACKAGES = readDocument('.github/PACKAGES.md');
 const DATE = '2026-05-01';
 
 const Place = z.object({ lat: z.number(), lon: z.number(), max_mm: z.number(), max_time: z.string() });
@@ -32,7 +35,7 @@ test.serial(
     process.chdir(root);
     t.teardown(() => process.chdir(before));
     const connection = await (await DuckDBInstance.create()).connect();
-    const all = statementsOf(codeBlocks(README, 'sql')[0] ?? '');
+    const all = statementsOf(codeBlocks(FILES, 'sql')[0] ?? '');
     for (const statement of all.slice(0, -1)) await connection.run(statement);
     const found = z.array(Place).parse((await connection.runAndReadAll(all.at(-1) ?? '')).getRowObjectsJson());
 
@@ -54,18 +57,18 @@ test.serial(
   },
 );
 
-test('the settings of the README are those of the schema', (t) => {
+test('the settings of the guide for operators are those of the schema', (t) => {
   t.deepEqual(
-    firstTable(sectionOf(README, '## Settings'))
+    firstTable(sectionOf(OPERATE, '## Settings'))
       .flatMap(([name = '']) => codeSpans(name))
       .sort(),
     Object.keys(Settings.shape).sort(),
   );
 });
 
-test('the packages of the README are those of package.json', (t) => {
+test('the page of packages names those of package.json', (t) => {
   const manifest = JSON.parse(readDocument('package.json')) as Record<string, Record<string, string>>;
-  const named = firstTable(sectionOf(README, '## Packages')).flatMap(([name = '']) => codeSpans(name));
+  const named = firstTable(PACKAGES).flatMap(([name = '']) => codeSpans(name));
   const used = ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((kind) =>
     Object.keys(manifest[kind] ?? {}),
   );

@@ -20,6 +20,7 @@ import { ensureFirstBusiness, type FirstKeys } from '../records/first-business.t
 import { takeServiceLock } from '../records/service-lock.ts';
 import { archives } from '../routes/archives.ts';
 import { docsPage } from '../routes/docs.ts';
+import { docsGuides } from '../routes/docs-guides.ts';
 import { webhookDocs } from '../routes/docs-webhooks.ts';
 import { files } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
@@ -172,6 +173,7 @@ function publicRoutesOf(services: Services): readonly PublicRoute[] {
     openApiDocument(earlier, '/legacy/v1/openapi.json'),
     docsPage(earlier, 'earlier'),
     ...webhookDocs,
+    ...docsGuides,
     viewerPages(openViewer(base_url)),
     frontPage,
   ];

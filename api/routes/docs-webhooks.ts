@@ -17,7 +17,8 @@ import {
   WARN_AFTER,
   WINDOW_MS,
 } from '../rules/webhook-retry.ts';
-import { exampleText, fieldTables, html, htmlPage, prose, type Schema, servePage, slug } from './docs.ts';
+import { exampleText, fieldTables, prose, type Schema } from './docs.ts';
+import { html, htmlPage, servePage, slug } from './docs-page.ts';
 
 const PATH = '/docs/webhooks';
 const VECTORS_PATH = `${PATH}/vectors.json`;

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { ERRORS } from '../../schemas/errors.ts';
-import { serveDocument } from '../http/document.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
+import { guideLinks } from './docs-guides.ts';
+import { html, htmlPage, servePage, slug } from './docs-page.ts';
 
 /** The parts of an OpenAPI operation that the page shows. */
 interface Operation {
@@ -74,8 +73,6 @@ interface Entry {
   readonly id: string;
 }
 
-const STYLE = readFileSync(new URL('./docs.css', import.meta.url), 'utf8');
-const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 /** Longest example shown whole, characters. */
 const LONGEST_EXAMPLE = 2400;
 /** Parameters of a reply that are listed, by depth. */
@@ -85,6 +82,7 @@ const DEEPEST = 4;
 const PAGES = {
   current: {
     path: '/docs',
+    guides: 'docs/',
     links: [
       ['v1/openapi.json', 'OpenAPI 3.1'],
       ['viewer', 'Map'],
@@ -98,6 +96,7 @@ const PAGES = {
   },
   earlier: {
     path: '/docs/legacy',
+    guides: '',
     links: [
       ['../legacy/v1/openapi.json', 'OpenAPI 3.1'],
       ['../viewer', 'Map'],
@@ -119,7 +118,7 @@ export function docsPage(source: DocsSource, variant: Variant = 'current'): Publ
 
 /** The page of a document, as HTML. */
 export function renderDocs(source: DocsSource, variant: Variant = 'current'): string {
-  const { links, lead, facts, error } = PAGES[variant];
+  const { links, guides, lead, facts, error } = PAGES[variant];
   const entries = entriesOf(source);
   const groups = [...Map.groupBy(entries, ({ operation }) => operation.tags?.[0] ?? 'Other')];
   const root = source.servers?.[0]?.url ?? '';
@@ -133,6 +132,7 @@ export function renderDocs(source: DocsSource, variant: Variant = 'current'): st
 ${groups.map(([group, members]) => navGroup(group, members)).join('\n')}
 <h2>Reference</h2>
 <ul><li><a class="plain" href="#errors">Errors</a></li></ul>
+${guideLinks(guides)}
 </nav>`,
     main: `<h1>Hail from public radar, by the call</h1>
 <p class="lead">${lead}</p>
@@ -142,34 +142,6 @@ ${groups.map(([group, members]) => `<h2 id="${slug(group)}">${html(group)}</h2>\
 <p>${error}</p>
 ${errorTable()}`,
   });
-}
-
-/** Serves a page of the documentation; nothing on it comes from elsewhere. */
-export function servePage(path: string, page: string): PublicRoute {
-  const policy = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
-  return { path, handler: serveDocument('text/html; charset=utf-8', page, { 'Content-Security-Policy': policy }) };
-}
-
-/** A page of the documentation: navigation and text. */
-export function htmlPage({ title, nav, main }: Readonly<Record<'title' | 'nav' | 'main', string>>): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${html(title)}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<div class="page">
-${nav}
-<main id="top">
-${main}
-</main>
-</div>
-</body>
-</html>
-`;
 }
 
 /** Operations to show; HEAD is that of GET without its body, which is said once for all. */
@@ -472,17 +444,4 @@ export function prose(text: string): string {
 /** A path that may be broken after its slashes. */
 function breakable(path: string): string {
   return html(path).replaceAll('/', '/<wbr>');
-}
-
-/** A text as the id of a heading. */
-export function slug(text: string): string {
-  return text
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-|-$/g, '');
-}
-
-/** Text as HTML shows it. */
-export function html(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import test from 'ava';
 import { z } from 'zod';
 import { EARLIER_ENDPOINTS } from '../../api/legacy/routes/index.ts';
@@ -6,6 +6,7 @@ import { describeApi, operationId } from '../../api/openapi.ts';
 import { describedEvents } from '../../api/openapi-webhooks.ts';
 import { signatureHeaders } from '../../api/push/sign.ts';
 import { docsPage } from '../../api/routes/docs.ts';
+import { docsGuides, GUIDES } from '../../api/routes/docs-guides.ts';
 import { webhookDocs } from '../../api/routes/docs-webhooks.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import { openApiDocument } from '../../api/routes/openapi.ts';
@@ -181,6 +182,31 @@ test('the page on receiving names every event, header, wait and limit, and carri
   t.is(await text('/docs/webhooks/vectors.json'), vectors);
   t.true((await text('/docs')).includes('href="docs/webhooks"'));
   t.false(/<(script|img|iframe)|@import|url\(/.test(page));
+  t.deepEqual(service.failures, []);
+  await service.close();
+});
+
+test('every guide is a page under /docs that the reference links to, with its headings, tables and code', async (t) => {
+  t.deepEqual(
+    GUIDES.toSorted(),
+    readdirSync(`${PROJECT}api/docs`)
+      .map((name) => name.replace(/\.md$/, ''))
+      .sort(),
+  );
+  const service = await startService({ endpoints: [], public_routes: () => [docsPage(document), ...docsGuides] });
+  const reference = await (await service.call('/docs', { key: null })).text();
+  for (const name of GUIDES) {
+    const reply = await service.call(`/docs/${name}`, { key: null });
+    t.is(reply.status, 200, name);
+    const page = await reply.text();
+    const markdown = readFileSync(`${PROJECT}api/docs/${name}.md`, 'utf8');
+    const prose = markdown.replaceAll(/^```[\s\S]*?^```$/gm, '');
+    t.is(page.match(/<h[1-3] id="[a-z0-9-]+">/g)?.length, prose.match(/^#{1,3} /gm)?.length, name);
+    t.is(page.match(/<pre /g)?.length ?? 0, (markdown.match(/^```/gm)?.length ?? 0) / 2, name);
+    t.is(page.match(/<table>/g)?.length ?? 0, prose.match(/^\| ---/gm)?.length ?? 0, name);
+    t.false(/<(script|img|iframe)|@import|url\(/.test(page), name);
+    t.true(reference.includes(`href="docs/${name}"`), name);
+  }
   t.deepEqual(service.failures, []);
   await service.close();
 });
