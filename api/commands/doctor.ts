@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
+import { counted, EXIT } from '../../schemas/command-line.ts';
 import { isDoubted } from '../../schemas/deletion-clock.ts';
 import { layout } from '../../schemas/layout.ts';
 import { Current } from '../../schemas/manifest.ts';
@@ -24,7 +25,7 @@ import { rememberedRoot } from '../records/remembered-root.ts';
 import { KEY_FILE_MODE, masterKeyFault, masterKeyPath } from '../records/secrets.ts';
 import { isDamage } from '../records/troubles.ts';
 import { verifyLedger } from '../records/verify.ts';
-import { counted, EXIT, print, type RecordsConfig, withRecords } from './cli.ts';
+import { print, type RecordsConfig, withRecords } from './cli.ts';
 import { growthFinding } from './growth.ts';
 import { ledgerLines } from './usage.ts';
 
