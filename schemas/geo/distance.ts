@@ -23,3 +23,11 @@ export function travel(from: Position, bearing_deg: number, distance_km: number)
   const end = WGS84.Direct(from.lat, from.lon, bearing_deg, distance_km * 1000);
   return { lat: end.lat2 as number, lon: end.lon2 as number };
 }
+
+/** Offset of `to` from `from` along the WGS84 geodesic, km east and north. */
+export function offsetKm(from: Position, to: Position): { readonly east_km: number; readonly north_km: number } {
+  const { s12, azi1 } = WGS84.Inverse(from.lat, from.lon, to.lat, to.lon);
+  const bearing = ((azi1 as number) * Math.PI) / 180;
+  const km = (s12 as number) / 1000;
+  return { east_km: km * Math.sin(bearing), north_km: km * Math.cos(bearing) };
+}

@@ -2,9 +2,8 @@ import { z } from 'zod';
 import type { Bbox } from '../geo/position.ts';
 import { usStates } from '../reference/us-states.ts';
 import { daysBetween } from '../time.ts';
-import { bodyDate } from './body-dates.ts';
 import { DATASETS, EXPORT_DAYS_MAX, EXPORT_FORMATS, EXPORT_ROW_CAPS } from './export-params.ts';
-import { wireCount, wireTime } from './fields.ts';
+import { bodyDate, wireCount, wireTime } from './fields.ts';
 import { jobStatus, pollUrl } from './report-job.ts';
 
 /** Days that an export is kept after it was asked for. */
