@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { escapeInvisible } from '../schemas/errors.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
-import { usStates } from '../schemas/reference/us-states.ts';
+import { isStateCode } from '../schemas/reference/state-codes.ts';
 import { isCalendarDate } from '../schemas/time.ts';
 import { ApiError } from './errors.ts';
 
@@ -209,7 +209,7 @@ export function stateQuery(options: Documented = {}): Parameter<string | null> {
     expected: 'a two-letter USPS state code',
     schema: { type: 'string', pattern: '^[A-Z]{2}$', example: 'OK' },
     default: null,
-    read: (text) => (usStates().has(text) ? text : undefined),
+    read: (text) => (isStateCode(text) ? text : undefined),
   });
 }
 

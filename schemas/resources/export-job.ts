@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Bbox } from '../geo/position.ts';
-import { usStates } from '../reference/us-states.ts';
+import { isStateCode } from '../reference/state-codes.ts';
 import { daysBetween } from '../time.ts';
 import { DATASETS, EXPORT_DAYS_MAX, EXPORT_FORMATS, EXPORT_ROW_CAPS } from './export-params.ts';
 import { bodyDate, wireCount, wireTime } from './fields.ts';
@@ -62,7 +62,7 @@ export const ExportRequest = z
     bbox: requestBbox.nullish().transform((bbox) => bbox ?? null),
     state: z
       .string()
-      .refine((code) => usStates().has(code), { error: 'expected a two-letter USPS state code' })
+      .refine(isStateCode, { error: 'expected a two-letter USPS state code' })
       .nullish()
       .transform((state) => state ?? null)
       .meta({ description: 'Region as the USPS code of a state; not together with bbox.' }),
