@@ -11,7 +11,7 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 import { ERROR_MESSAGES, ERRORS, type ErrorCode } from '../schemas/errors.ts';
-import { decimal } from './decode.ts';
+import { decimal } from '../schemas/units.ts';
 import type { Endpoint, Price } from './endpoint.ts';
 import { ApiError } from './errors.ts';
 import { parseQuery } from './http/query.ts';
