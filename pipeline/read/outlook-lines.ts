@@ -1,9 +1,9 @@
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import { KM_PER_DEG } from '../../schemas/geo/constants.ts';
-import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
+import { type MultiPolygon, type Ring, signedArea } from '../../schemas/geo/rings.ts';
 import { findConflicts } from '../../schemas/geo/validity.ts';
 import { OUTLOOK_DOMAIN } from '../../schemas/reference/outlook-domain.ts';
-import { closed, signedArea, withoutRepeats } from './polygon.ts';
+import { closed, withoutRepeats } from './polygon.ts';
 
 /** Longitudes shrink by this at 38 N, the middle of the domain: enough to tell which place on its border is nearest. */
 const LON_SCALE = Math.cos((38 * Math.PI) / 180);
