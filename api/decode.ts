@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { escapeInvisible } from '../schemas/errors.ts';
-import type { Bbox } from '../schemas/geo/position.ts';
-import { usStates } from '../schemas/reference/us-states.ts';
+import { type Bbox, parseBbox } from '../schemas/geo/position.ts';
+import { isStateCode } from '../schemas/reference/state-codes.ts';
 import { isCalendarDate } from '../schemas/time.ts';
+import { decimal } from '../schemas/units.ts';
 import { ApiError } from './errors.ts';
 
 /**
@@ -32,15 +33,7 @@ interface Required {
 }
 
 /** JSON's grammar of numbers with leading zeros allowed: refuses '', ' 5 ', '0x10', '5,0', 'Infinity', '.5' and '5.'. */
-const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 const LONGEST_SHOWN = 60;
-
-/** Number of plain decimal text, or null: refuses whatever is not one, and what overflows. */
-export function decimal(text: string): number | null {
-  if (!NUMBER.test(text)) return null;
-  const value = Number(text);
-  return Number.isFinite(value) ? value : null;
-}
 
 /** Text as it may be shown in a message: shortened, quotes replaced, what cannot be seen escaped. */
 export function shown(text: string): string {
@@ -209,7 +202,7 @@ export function stateQuery(options: Documented = {}): Parameter<string | null> {
     expected: 'a two-letter USPS state code',
     schema: { type: 'string', pattern: '^[A-Z]{2}$', example: 'OK' },
     default: null,
-    read: (text) => (usStates().has(text) ? text : undefined),
+    read: (text) => (isStateCode(text) ? text : undefined),
   });
 }
 
@@ -312,8 +305,6 @@ function numberParameter(
 }
 
 function bbox(text: string): Bbox | undefined {
-  const [west, south, east, north, ...rest] = text.split(',').map(decimal);
-  if (west == null || south == null || east == null || north == null || rest.length > 0) return undefined;
-  if (west < -180 || east > 180 || south < -90 || north > 90) return undefined;
-  return west < east && south < north ? [west, south, east, north] : undefined;
+  const box = parseBbox(text);
+  return typeof box === 'string' ? undefined : box;
 }

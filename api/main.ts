@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { outliveReaders } from '../schemas/outlive-readers.ts';
+import { outliveReaders } from '../schemas/command-line.ts';
 import { backupCommand } from './commands/backup.ts';
 import { businessCommand } from './commands/business.ts';
 import { runProgram } from './commands/cli.ts';

@@ -11,8 +11,7 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 import { ERROR_MESSAGES, ERRORS, type ErrorCode } from '../schemas/errors.ts';
-import { nameResources } from '../schemas/resources/index.ts';
-import { decimal } from './decode.ts';
+import { decimal } from '../schemas/units.ts';
 import type { Endpoint, Price } from './endpoint.ts';
 import { ApiError } from './errors.ts';
 import { parseQuery } from './http/query.ts';
@@ -30,6 +29,7 @@ import {
   publishSchema,
   WITHOUT_KEY,
 } from './openapi-parts.ts';
+import { nameResources } from './openapi-resources.ts';
 import { describedWebhooks } from './openapi-webhooks.ts';
 
 /** An OpenAPI 3.1 document, as plain JSON. */

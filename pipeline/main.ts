@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { outliveReaders } from '../schemas/outlive-readers.ts';
+import { outliveReaders } from '../schemas/command-line.ts';
 import { explainError } from './commands/cli.ts';
 import { compactCommand } from './commands/compact.ts';
 import { deriveCommand } from './commands/derive.ts';

@@ -42,7 +42,5 @@ export function newId(kind: IdKind, time_ms: number): string {
   return `${ID_PREFIXES[kind]}_${nextUlid(time_ms)}`;
 }
 
-/** True for text that has the form of an id; any other text in a path cannot name an existing record. */
-export function isPathId(text: string): boolean {
-  return /^[A-Za-z0-9_-]{1,64}$/.test(text);
-}
+/** Pattern of a path segment that may be an id; any other text cannot name an existing record. */
+export const PATH_ID = '[A-Za-z0-9_-]{1,64}';

@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { masterKeyBytes } from './master-key.ts';
-import { nearestWord } from './nearest-word.ts';
 
 const wholeNumber = (low: number, high: number) =>
   z
@@ -8,6 +6,16 @@ const wholeNumber = (low: number, high: number) =>
     .regex(/^\d+$/, `expected a whole number from ${low} to ${high}`)
     .transform(Number)
     .pipe(z.number().int().min(low).max(high));
+
+/** Length of a master key. */
+export const MASTER_KEY_BYTES = 32;
+
+/** The bytes of a master key from 64 hexadecimal digits or from base64; null for any other text. */
+export function masterKeyBytes(text: string): Buffer | null {
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.length === MASTER_KEY_BYTES && bytes.toString('base64') === text ? bytes : null;
+}
 
 /** Master keys, the one to encrypt under first; never repeated in a message. */
 const masterKeys = z.string().transform((text, context): readonly Buffer[] => {
@@ -169,4 +177,26 @@ function shown(name: string, given: Readonly<Record<string, string | undefined>>
 function unknownFault(name: string): string {
   const near = nearestWord(name, Object.keys(Settings.shape));
   return `${name} is no setting, expected ${near === null ? 'one that README lists' : near}`;
+}
+
+/** More edits than this are another word, not a misspelling. */
+const MAX_EDITS = 3;
+
+/** The known word that takes the fewest edits to reach, the first of equals; null when none is within the limit. */
+function nearestWord(word: string, known: readonly string[]): string | null {
+  const distances = known.map((each) => ({ each, edits: editsBetween(word, each) }));
+  const nearest = distances.reduce((a, b) => (b.edits < a.edits ? b : a), { each: '', edits: MAX_EDITS + 1 });
+  return nearest.edits > MAX_EDITS ? null : nearest.each;
+}
+
+/** Letters to insert, delete or replace (Levenshtein), row by row. */
+function editsBetween(a: string, b: string): number {
+  let above = Array.from({ length: b.length + 1 }, (_, k) => k);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let k = 1; k <= b.length; k++)
+      row.push(Math.min(above[k] + 1, row[k - 1] + 1, above[k - 1] + (a[i - 1] === b[k - 1] ? 0 : 1)));
+    above = row;
+  }
+  return above[b.length];
 }

@@ -37,11 +37,6 @@ export function shiOfMesh(mesh_mm: number): number {
   return (mesh_mm / 2.54) ** 2;
 }
 
-/** MESH by Witt et al. 1998 from a severe hail index in J m-1 s-1; 0 for an index of 0 or less. */
-export function meshOfShi(shi: number): number {
-  return shi > 0 ? 2.54 * Math.sqrt(shi) : 0;
-}
-
 /** 75th percentile size for an index (Murillo, Homeyer & Bedka 2021), mm; published only where MESH >= 5 mm. */
 export function mesh75OfShi(shi: number): number {
   return 15.096 * shi ** 0.206;

@@ -9,6 +9,15 @@ export const METRES_PER_FOOT = 0.3048;
 /** Metres per second in a knot. */
 export const MS_PER_KNOT = 0.514444;
 
+const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+
+/** A number in plain decimal text, such as -98.8 or 1e-3; null for any other text and for what overflows. */
+export function decimal(text: string): number | null {
+  if (!DECIMAL.test(text)) return null;
+  const value = Number(text);
+  return Number.isFinite(value) ? value : null;
+}
+
 /** SQL type of a field's column; read by `columns.ts` from the schema's metadata. */
 export type ColumnType =
   | 'BOOLEAN'

@@ -7,13 +7,13 @@ import test, { type ExecutionContext } from 'ava';
 import { arrowSchema } from '../pipeline/publish/live.ts';
 import { readCurrent, readManifest, readNewest } from '../pipeline/publish/manifests.ts';
 import { FeedState } from '../schemas/collections.ts';
-import { type Column, columns } from '../schemas/columns.ts';
+import { columns } from '../schemas/columns.ts';
 import { Head } from '../schemas/head.ts';
 import { CommittedScan, Current, Manifest, PublishedFile, RootName } from '../schemas/manifest.ts';
 import { TABLES } from '../schemas/tables/index.ts';
 import { MOTION_SOURCES, TRACK_STATES, TREND_WORDS } from '../schemas/tables/tracks.ts';
-import type { ColumnType } from '../schemas/units.ts';
 import { openArchive } from './support/data/archive.ts';
+import { TYPE_WORDS, unitWord, withColumnTables } from './support/data/column-tables.ts';
 import {
   codeBlocks,
   codeSpans,
@@ -28,24 +28,6 @@ import { midnight, publishedRoot } from './support/data/world.ts';
 const DOCUMENT = readDocument('data/README.md');
 const DATE = '2026-05-01';
 
-/** How the document names the types of columns. */
-const TYPE_WORDS: Readonly<Record<ColumnType, string>> = {
-  BOOLEAN: 'bool',
-  USMALLINT: 'uint16',
-  INTEGER: 'int32',
-  BIGINT: 'int64',
-  DOUBLE: 'double',
-  VARCHAR: 'string',
-  DATE: 'date',
-  TIMESTAMP: 'timestamp',
-  GEOMETRY: 'geometry',
-};
-
-function unitWord({ type, unit }: Column): string {
-  if (type === 'TIMESTAMP') return 'UTC';
-  return unit === null || unit === '1' ? '' : unit;
-}
-
 const sectionNames = [...sectionOf(DOCUMENT, '## Tables').matchAll(/^### (.+)$/gm)].map(([, name]) => name);
 
 test('every published table has its section, in the order of the schemas', (t) => {
@@ -53,6 +35,10 @@ test('every published table has its section, in the order of the schemas', (t) =
     sectionNames,
     TABLES.map(({ name }) => name),
   );
+});
+
+test("the tables of columns are those that 'npm run columns' writes", (t) => {
+  t.is(withColumnTables(DOCUMENT), DOCUMENT, "run 'npm run columns' and commit data/README.md");
 });
 
 for (const table of TABLES) {

@@ -12,10 +12,11 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { Command } from 'commander';
+import { counted, EXIT } from '../../schemas/command-line.ts';
 import { DumpRefused, dumpRecords, restoreRecords } from '../records/backup.ts';
 import type { Records } from '../records/records.ts';
 import { verifyLedger } from '../records/verify.ts';
-import { CommandError, counted, EXIT, print, type RecordsConfig, withRecords } from './cli.ts';
+import { CommandError, print, type RecordsConfig, withRecords } from './cli.ts';
 import { ledgerLines } from './usage.ts';
 
 interface Json {

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { EXIT } from '../../schemas/command-line.ts';
 import { removeFile } from '../jobs/files.ts';
 import { auditLines } from '../records/audit.ts';
 import {
@@ -14,7 +15,7 @@ import { listKeys } from '../records/key-rows.ts';
 import { listMembers } from '../records/members.ts';
 import { SELF_HOSTED } from '../records/plans.ts';
 import type { Records } from '../records/records.ts';
-import { businessNamed, CommandError, EXIT, label, print, type RecordsConfig, table, withRecords } from './cli.ts';
+import { businessNamed, CommandError, label, print, type RecordsConfig, table, withRecords } from './cli.ts';
 import { planLines } from './plan.ts';
 
 interface Json {

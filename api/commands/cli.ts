@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
-import { systemFault } from '../../schemas/system-fault.ts';
+import { EXIT, systemFault } from '../../schemas/command-line.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { type Config, SettingsError } from '../config.ts';
 import { type Business, findBusiness, LABEL } from '../records/businesses.ts';
@@ -9,9 +9,6 @@ import { CommitFailed, RecordsUnavailable } from '../records/failures.ts';
 import { openRecords } from '../records/open.ts';
 import type { Records } from '../records/records.ts';
 import { MasterKeyError } from '../records/secrets.ts';
-
-/** Exit codes of every command. */
-export const EXIT = { done: 0, failure: 1, usage: 2, not_found: 3, conflict: 4, check_found: 5 } as const;
 
 /** How long a command waits for the server, which may be writing a large portfolio. */
 const WRITE_WAIT_MS = 5_000;
@@ -126,11 +123,6 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
       .join('  ')
       .trimEnd(),
   );
-}
-
-/** `noun` in the number that `count` asks for. */
-export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Argument parser: a whole number from `low` to `high`. */

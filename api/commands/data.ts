@@ -1,7 +1,8 @@
 import { Command } from 'commander';
+import { counted, EXIT } from '../../schemas/command-line.ts';
 import { recordAct } from '../records/audit.ts';
 import { forgetRoot, rememberedRoot } from '../records/remembered-root.ts';
-import { CommandError, counted, EXIT, print, type RecordsConfig, withRecords } from './cli.ts';
+import { CommandError, print, type RecordsConfig, withRecords } from './cli.ts';
 
 interface Json {
   readonly json?: true;

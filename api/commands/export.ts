@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { counted, EXIT, STOP_SIGNALS } from '../../schemas/command-line.ts';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import {
   DATASETS,
@@ -8,7 +9,6 @@ import {
   type ExportFormat,
   type ExportParams,
 } from '../../schemas/resources/export-params.ts';
-import { STOP_SIGNALS } from '../../schemas/stop-signals.ts';
 import { daysBetween, isCalendarDate } from '../../schemas/time.ts';
 import { DataUnavailable, openCatalog } from '../catalog.ts';
 import type { Config } from '../config.ts';
@@ -16,7 +16,7 @@ import { bboxQuery, type Parameter, stateQuery } from '../decode.ts';
 import { QueryTimeout } from '../duckdb.ts';
 import { servedParams, type WrittenExport, writeExport } from '../jobs/export.ts';
 import { startFault } from '../rules/verification-range.ts';
-import { CommandError, counted, EXIT, print, requireDataRoot, wordOf } from './cli.ts';
+import { CommandError, print, requireDataRoot, wordOf } from './cli.ts';
 import { refuseToReplace, writeWhole } from './whole-file.ts';
 
 /** What the command needs of the settings. */

@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { counted, readableBytes } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
-import { readableBytes } from '../../schemas/readable-bytes.ts';
-import { counted } from './cli.ts';
 
 /** So many of the newest whole dates tell what a day of data takes. */
 const DATES = 7;

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { counted, EXIT } from '../../schemas/command-line.ts';
 import { setKeyCap } from '../records/key-caps.ts';
 import {
   createKey,
@@ -17,9 +18,7 @@ import {
   businessNamed,
   CommandError,
   collectWords,
-  counted,
   duration,
-  EXIT,
   instant,
   label,
   print,

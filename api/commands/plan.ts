@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { EXIT } from '../../schemas/command-line.ts';
 import { readPlan, setPlan } from '../records/businesses.ts';
 import { FEATURES, namedPlan, PLAN_NAMES, type PlanName } from '../records/plans.ts';
 import type { Plan } from '../records/records.ts';
@@ -6,7 +7,6 @@ import {
   businessNamed,
   CommandError,
   collectWords,
-  EXIT,
   label,
   print,
   type RecordsConfig,

@@ -2,10 +2,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Command } from 'commander';
 import { parse, YAMLParseError } from 'yaml';
+import { counted, EXIT } from '../../schemas/command-line.ts';
 import { AreaQuotaExceeded } from '../records/areas.ts';
 import type { Records } from '../records/records.ts';
 import { applySeed, Seed, SeedConflict, type SeededKey, type SeedResult } from '../records/seed.ts';
-import { CommandError, counted, EXIT, print, type RecordsConfig, withRecords } from './cli.ts';
+import { CommandError, print, type RecordsConfig, withRecords } from './cli.ts';
 
 interface ApplyOptions {
   readonly dryRun?: boolean;

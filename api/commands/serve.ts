@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Command } from 'commander';
 import pino from 'pino';
-import { STOP_SIGNALS } from '../../schemas/stop-signals.ts';
+import { EXIT, STOP_SIGNALS } from '../../schemas/command-line.ts';
 import { attachApp } from '../app.ts';
 import { type Config, releaseVersion } from '../config.ts';
 import { die } from '../die.ts';
@@ -29,7 +29,7 @@ import { openApiDocument } from '../routes/openapi.ts';
 import { frontPage, viewerPages } from '../routes/pages.ts';
 import { openServices, type Services } from '../services.ts';
 import { startWorkers, WORKERS, type Worker } from '../workers.ts';
-import { CommandError, EXIT } from './cli.ts';
+import { CommandError } from './cli.ts';
 
 /** How long requests and workers may still take once the service was told to stop. */
 const DRAIN_MS = 25_000;

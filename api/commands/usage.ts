@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { counted, EXIT } from '../../schemas/command-line.ts';
 import { periodOf } from '../records/charge.ts';
 import { adjustUsage, type MonthUsage, readUsage } from '../records/usage.ts';
 import { type LedgerCheck, verifyLedger } from '../records/verify.ts';
@@ -6,8 +7,6 @@ import {
   businessNamed,
   CommandError,
   calendarMonth,
-  counted,
-  EXIT,
   print,
   type RecordsConfig,
   table,

@@ -1,12 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError } from 'commander';
+import { counted, EXIT } from '../../schemas/command-line.ts';
 import type { RadarGaps } from '../../schemas/resources/radar-gaps.ts';
 import { ReportRequest } from '../../schemas/resources/report-job.ts';
 import { VERIFICATION_DAYS_MAX, type Verification } from '../../schemas/resources/verification.ts';
-import { MM_PER_INCH } from '../../schemas/units.ts';
+import { decimal, MM_PER_INCH } from '../../schemas/units.ts';
 import { type Catalog, DataUnavailable, openCatalog } from '../catalog.ts';
 import type { Config } from '../config.ts';
-import { decimal, shown } from '../decode.ts';
+import { shown } from '../decode.ts';
 import { type Engine, JOBS, openEngine } from '../duckdb.ts';
 import { writeReport } from '../jobs/report.ts';
 import { reportGapsInWords, seenInPartInWords } from '../pdf/gap-words.ts';
@@ -14,7 +15,7 @@ import { datesInWords } from '../pdf/words.ts';
 import { readVerification } from '../queries/verification.ts';
 import { rangeFault } from '../rules/verification-range.ts';
 import { openTerrain } from '../terrain.ts';
-import { CommandError, counted, EXIT, print, requireDataRoot, table } from './cli.ts';
+import { CommandError, print, requireDataRoot, table } from './cli.ts';
 import { refuseToReplace, writeWhole } from './whole-file.ts';
 
 /** What the command needs of the settings: it reads the data root, and neither records nor server. */

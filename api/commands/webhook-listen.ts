@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { Command } from 'commander';
 import { z } from 'zod';
-import { STOP_SIGNALS } from '../../schemas/stop-signals.ts';
+import { STOP_SIGNALS } from '../../schemas/command-line.ts';
 import { EarlierEventBody, EventBody } from '../../schemas/webhook-events.ts';
 import type { Config } from '../config.ts';
 import { signatureFault } from '../push/sign.ts';

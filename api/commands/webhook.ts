@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { Transaction } from 'kysely';
+import { counted, EXIT } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { withoutQuery } from '../push/give-up.ts';
 import { OVERDUE_MS, type Recovered, recover } from '../push/recover.ts';
@@ -17,9 +18,7 @@ import { TASK_NAMES } from '../services.ts';
 import {
   businessNamed,
   CommandError,
-  counted,
   duration,
-  EXIT,
   instant as instantArgument,
   print,
   type RecordsConfig,

@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { CommandError, EXIT } from './cli.ts';
+import { EXIT } from '../../schemas/command-line.ts';
+import { CommandError } from './cli.ts';
 
 /**
  * Throws CommandError conflict for a file that is there and was not given up, and for what is no file: a move would put one in the

@@ -1,7 +1,7 @@
 import { open, realpath } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
-import { contains } from '../../schemas/contains.ts';
+import { contains } from '../../schemas/layout.ts';
 import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
 import { DAILY_CACHE_CONTROL, PMTILES_TYPE, SCAN_CACHE_CONTROL } from '../../schemas/resources/tile-frame.ts';
 import { scanTime } from '../../schemas/time.ts';

@@ -1,4 +1,5 @@
 import Router, { type Layer } from '@koa/router';
+import { PATH_ID } from '../../schemas/ids.ts';
 import { ApiError } from '../errors.ts';
 
 /** A router for paths as they come: capitals count, and the trailing slash is gone already. */
@@ -12,7 +13,7 @@ export function strictRouter(): Router {
  */
 export function routePath(template: string): string | RegExp {
   if (!template.includes('{')) return template;
-  const segments = template.split('/').map((segment) => (segment.startsWith('{') ? '([A-Za-z0-9_-]{1,64})' : segment));
+  const segments = template.split('/').map((segment) => (segment.startsWith('{') ? `(${PATH_ID})` : segment));
   return new RegExp(`^${segments.join('/')}$`);
 }
 

@@ -1,5 +1,4 @@
-import { type Column, columns } from '../../schemas/columns.ts';
-import { columnNotes } from '../../schemas/file-notes.ts';
+import { type Column, columnNotes, columns } from '../../schemas/columns.ts';
 import type { ExportFormat, ExportParams } from '../../schemas/resources/export-params.ts';
 import { EXPORT_TABLES } from '../../schemas/resources/export-rows.ts';
 import { timestamp } from '../../schemas/time.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { systemFault } from '../../schemas/system-fault.ts';
+import { systemFault } from '../../schemas/command-line.ts';
 import { DataUnavailable } from '../catalog.ts';
 import { die } from '../die.ts';
 import { QueryTimeout } from '../duckdb.ts';

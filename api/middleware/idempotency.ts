@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { canonical } from '../../schemas/canonical.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
@@ -8,6 +7,7 @@ import type { JsonObject } from '../http/json.ts';
 import { parseQuery, type QueryText } from '../http/query.ts';
 import type { StoredAnswer } from '../records/records.ts';
 import { isEncrypted } from '../records/secrets.ts';
+import { canonical } from '../rules/canonical.ts';
 import type { Services } from '../services.ts';
 import type { CallMiddleware, Context } from '../state.ts';
 import { asApiError, errorAnswer } from './errors.ts';

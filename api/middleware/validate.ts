@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../../schemas/errors.ts';
 import { isInConus } from '../../schemas/geo/position.ts';
-import { decimal } from '../decode.ts';
+import { decimal } from '../../schemas/units.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { type JsonObject, wasNull } from '../http/json.ts';

@@ -2,7 +2,6 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import { z } from 'zod';
 import { newId } from '../../schemas/ids.ts';
 import { sizeCategory } from '../../schemas/size.ts';
-import { threatLevel } from '../../schemas/threat.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
 import {
   type AlertCreatedData,
@@ -12,6 +11,7 @@ import {
   EVENT_SCHEMA_VERSION,
   type EventBody,
   type EventType,
+  threatLevel,
 } from '../../schemas/webhook-events.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { Store } from '../records/database.ts';

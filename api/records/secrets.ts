@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
 import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Kysely, sql, type Transaction } from 'kysely';
-import { MASTER_KEY_BYTES, masterKeyBytes } from '../../schemas/master-key.ts';
+import { MASTER_KEY_BYTES, masterKeyBytes } from '../../schemas/settings.ts';
 import { instant } from './instant.ts';
 import type { Records } from './records.ts';
 import type { Database } from './tables.ts';

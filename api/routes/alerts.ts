@@ -13,8 +13,8 @@ import {
   SubscriptionUpdate,
   thresholdOf,
 } from '../../schemas/resources/subscription.ts';
-import { threatLevel } from '../../schemas/threat.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
+import { threatLevel } from '../../schemas/webhook-events.ts';
 import { cursorQuery, shown, wholeQuery } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { PATH_ID } from '../../schemas/ids.ts';
 import { ApiError } from '../errors.ts';
 import { fileResponse } from '../files/response.ts';
 import { GZIP_FROM_BYTES, mediaType } from '../http/negotiate.ts';
@@ -20,7 +21,7 @@ const STREAMS_OF_ADDRESS_MAX = 16;
 const COMPRESSIBLE: ReadonlySet<string> = new Set(
   [FILE_KINDS.geojson, FILE_KINDS.csv].map(({ media_type }) => mediaType(media_type)),
 );
-const PATH = /^\/v1\/files\/([A-Za-z0-9_-]{1,64})$/;
+const PATH = new RegExp(`^/v1/files/(${PATH_ID})$`);
 /** Stands for the business of a job that there is none of: the look at its signature takes as long. */
 const NOBODY = 'biz_';
 

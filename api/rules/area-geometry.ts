@@ -1,14 +1,14 @@
 import { geohash } from '../../schemas/geo/geohash.ts';
 import { geodesicAreaKm2, ringCentroid } from '../../schemas/geo/hull.ts';
-import { counterClockwise, fromMicroRing, isFlat, toMicroRing } from '../../schemas/geo/micro-ring.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
-import { selfContact } from '../../schemas/geo/self-contact.ts';
-import { thinRing } from '../../schemas/geo/thin-ring.ts';
 import { ANSWERED_POSITIONS_MAX, SUBMITTED_POSITIONS_MAX } from '../../schemas/resources/area.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { shown } from '../decode.ts';
 import { conusFault } from './conus-fault.ts';
+import { counterClockwise, fromMicroRing, isFlat, toMicroRing } from './geo/micro-ring.ts';
+import { selfContact } from './geo/self-contact.ts';
+import { thinRing } from './geo/thin-ring.ts';
 import { rounded } from './rounded.ts';
 
 /** What a point takes of the quota of square miles. */

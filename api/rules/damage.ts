@@ -1,4 +1,3 @@
-import type { DamageEstimate } from '../../schemas/resources/earlier.ts';
 import type { DamageWord } from '../../schemas/resources/hail-cell.ts';
 
 /** Sizes from which damage is possible, likely and severe, mm. */
@@ -15,7 +14,11 @@ export function vehicleDamage(size_mm: number): DamageWord {
   return word(size_mm, VEHICLE_MM);
 }
 
-/** Sizes from which the earlier variant calls damage by these words, mm. */
+/** Words of the earlier variant for damage. */
+export const DAMAGE_ESTIMATES = ['none', 'minor', 'moderate', 'significant', 'severe'] as const;
+export type DamageEstimate = (typeof DAMAGE_ESTIMATES)[number];
+
+/** Sizes from which each of these words holds, mm; none below the first. */
 const ESTIMATES = [
   { word: 'minor', from_mm: 19 },
   { word: 'moderate', from_mm: 25 },

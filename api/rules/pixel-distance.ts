@@ -1,11 +1,7 @@
+import { RAD_PER_DEG, WGS84_A_KM, WGS84_E2 } from '../../schemas/geo/constants.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
 import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-
-/** WGS84: equatorial radius, m, and the square of the first eccentricity. */
-const EQUATOR_M = 6_378_137;
-const ECCENTRICITY_2 = 0.006694379990141317;
-const RAD_PER_DEG = Math.PI / 180;
 
 /**
  * The point of a pixel's rectangle that is nearest to a position: each coordinate moved into the rectangle. On the eastern
@@ -34,9 +30,9 @@ export function pixelDistanceM(position: Position, row: number, col: number): nu
  */
 export function shortDistanceM(a: Position, b: Position): number {
   const sine = Math.sin(((a.lat + b.lat) / 2) * RAD_PER_DEG);
-  const w2 = 1 - ECCENTRICITY_2 * sine * sine;
-  const across_m = EQUATOR_M / Math.sqrt(w2);
-  const along_m = (across_m * (1 - ECCENTRICITY_2)) / w2;
+  const w2 = 1 - WGS84_E2 * sine * sine;
+  const across_m = (1000 * WGS84_A_KM) / Math.sqrt(w2);
+  const along_m = (across_m * (1 - WGS84_E2)) / w2;
   const north_m = (b.lat - a.lat) * RAD_PER_DEG * along_m;
   const east_m = (b.lon - a.lon) * RAD_PER_DEG * across_m * Math.sqrt(1 - sine * sine);
   return Math.sqrt(north_m * north_m + east_m * east_m);

@@ -1,5 +1,6 @@
 import { type RejectedRow, type Rejection, ROW_LIMITS } from '../../schemas/resources/portfolio-upload.ts';
-import { decimal, shown } from '../decode.ts';
+import { decimal } from '../../schemas/units.ts';
+import { shown } from '../decode.ts';
 import { conusFault, hemisphereHint } from './conus-fault.ts';
 import type { CsvRow } from './portfolio-csv.ts';
 

@@ -1,7 +1,7 @@
 import type { PixelRuns } from '../../schemas/geo/fill.ts';
 import type { Window } from '../../schemas/geo/lattice.ts';
 import { type Bbox, CONUS } from '../../schemas/geo/position.ts';
-import { stateBox, statePixels } from '../../schemas/reference/us-states.ts';
+import { stateBox, statePixels } from './geo/us-states.ts';
 
 /** Pixels that a question is about. */
 export interface Region {

@@ -1,6 +1,6 @@
-import { type MicroRing, toMicroRing } from '../../schemas/geo/micro-ring.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
+import { type MicroRing, toMicroRing } from './geo/micro-ring.ts';
 
 /** A ring that answers where a position lies. */
 export interface RingTree {

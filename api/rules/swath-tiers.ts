@@ -1,7 +1,7 @@
 import { LATTICE, pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
 import { type MultiPolygon, traceMultiPolygon } from '../../schemas/geo/rings.ts';
-import { simplifyMultiPolygon } from '../../schemas/geo/simplify.ts';
 import { SIZE_BANDS, type SizeCategory } from '../../schemas/size.ts';
+import { simplifyMultiPolygon } from './geo/simplify.ts';
 
 /** Pixels of a day maximum: lattice row and column, largest size in mm; a pixel named twice counts once, as the larger. */
 export interface MaximumPixels {

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { canonical } from '../../schemas/canonical.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import {
@@ -17,6 +16,7 @@ import type { DayMax } from '../../schemas/tables/day-max.ts';
 import type { GroundReport } from '../../schemas/tables/ground-reports.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
+import { canonical } from './canonical.ts';
 import { OFF_LATTICE } from './detection-quality.ts';
 import { isPixelWithin, pixelDistanceM } from './pixel-distance.ts';
 import { pointConfidence } from './point-confidence.ts';

@@ -1,8 +1,8 @@
 import { type Bbox, boxRing, CONUS } from '../../schemas/geo/position.ts';
 import type { MultiPolygon } from '../../schemas/geo/rings.ts';
-import { stateBox, usStates } from '../../schemas/reference/us-states.ts';
 import type { Watch } from '../../schemas/tables/watches.ts';
 import { type HasGeometry, polygonsOf } from './areas.ts';
+import { stateBox, usStates } from './geo/us-states.ts';
 
 /** What of a watch says where it is. */
 export type WatchPlace = Pick<Watch, 'areas' | 'geometry' | 'west' | 'south' | 'east' | 'north'>;

@@ -1,4 +1,5 @@
-import type { TrendOfYears } from '../../schemas/resources/earlier.ts';
+export const TRENDS_OF_YEARS = ['increasing', 'stable', 'decreasing'] as const;
+export type TrendOfYears = (typeof TRENDS_OF_YEARS)[number];
 
 /** Days with hail among so many dates that there are data of. */
 export interface DaysOfDates {

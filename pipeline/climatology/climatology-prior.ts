@@ -1,5 +1,5 @@
 import type { Position } from '../../schemas/geo/position.ts';
-import { hailSeason } from '../../schemas/reference/hail-season.ts';
+import { hailSeason } from './hail-season.ts';
 
 /**
  * Rates that hold while little was observed: days with hail >= 19 mm within 10 km in a year at the middle of the Plains, and

@@ -1,4 +1,5 @@
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
+import { WGS84_A_KM, WGS84_E2_12_DIGITS } from '../../schemas/geo/constants.ts';
 import { geohash } from '../../schemas/geo/geohash.ts';
 import { GEOHASH4_LAT_DEG, GEOHASH4_LON_DEG } from '../../schemas/geo/geohash4.ts';
 import { LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
@@ -9,9 +10,6 @@ import { RISK_RADIUS_KM } from '../../schemas/risk.ts';
 /** The 48 states lie in these rows and columns of geohash4 cells, counted from the south pole and from 180 W. */
 const ROWS = { first: Math.floor((24 + 90) / GEOHASH4_LAT_DEG), last: Math.floor((50 + 90) / GEOHASH4_LAT_DEG) };
 const COLS = { first: Math.floor((180 - 126) / GEOHASH4_LON_DEG), last: Math.floor((180 - 66) / GEOHASH4_LON_DEG) };
-
-const WGS84_A_KM = 6378.137;
-const WGS84_E2 = 0.00669437999014;
 
 /** One geohash4 cell: its name, its centre, its row and column from the south-western corner of the grid. */
 export interface RiskCell extends Position {
@@ -95,9 +93,9 @@ export function cellReaches(): Reach[] {
  */
 function reachDeg(lat: number, centre_lat: number): number | null {
   const middle = (((lat + centre_lat) / 2) * Math.PI) / 180;
-  const w2 = 1 - WGS84_E2 * Math.sin(middle) ** 2;
+  const w2 = 1 - WGS84_E2_12_DIGITS * Math.sin(middle) ** 2;
   const degree_km = (WGS84_A_KM * Math.PI) / 180;
-  const north_km = ((degree_km * (1 - WGS84_E2)) / w2 ** 1.5) * (lat - centre_lat);
+  const north_km = ((degree_km * (1 - WGS84_E2_12_DIGITS)) / w2 ** 1.5) * (lat - centre_lat);
   const rest = RISK_RADIUS_KM ** 2 - north_km ** 2;
   return rest < 0 ? null : Math.sqrt(rest) / ((degree_km / Math.sqrt(w2)) * Math.cos(middle));
 }

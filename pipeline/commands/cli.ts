@@ -1,13 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { CommanderError, InvalidArgumentError } from 'commander';
-import { systemFault } from '../../schemas/system-fault.ts';
+import { EXIT, systemFault } from '../../schemas/command-line.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { Conflict, NotFound, PipelineError, UsageError } from '../error.ts';
 import { FEED_NAMES } from '../run/all-feeds.ts';
 import { SCAN_PRODUCTS } from '../sources/plan.ts';
-
-/** Exit codes of every command. */
-export const EXIT = { done: 0, failure: 1, usage: 2, not_found: 3, conflict: 4, check_found: 5 } as const;
 
 /** Exit code of an error, and the line that people read. Errors we did not foresee show their stack. */
 export function explainError(error: unknown): { code: number; message: string } {
@@ -53,16 +50,6 @@ export function plainNumber(low: number, high: number): (text: string) => number
       throw new InvalidArgumentError(`Found '${text}', expected a number from ${low} to ${high}.`);
     return value;
   };
-}
-
-/** `1234567` as `1,234,567`. */
-export function grouped(value: number): string {
-  return value.toLocaleString('en-US');
-}
-
-/** `noun` in the number that `count` asks for. */
-export function counted(count: number, noun: string): string {
-  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Whole number of the option called `name`, from 0; throws UsageError. */

@@ -1,9 +1,8 @@
 import { Command } from 'commander';
-import { readableBytes } from '../../schemas/readable-bytes.ts';
+import { counted, readableBytes } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../log.ts';
 import { type CompactReport, compactRoot } from '../run/compact-root.ts';
-import { counted } from './cli.ts';
 
 interface Options {
   readonly json?: true;

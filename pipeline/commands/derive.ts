@@ -1,11 +1,10 @@
 import { Command } from 'commander';
-import { readableBytes } from '../../schemas/readable-bytes.ts';
+import { counted, readableBytes } from '../../schemas/command-line.ts';
 import type { ClimatologyReport } from '../climatology/derive-climatology.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../log.ts';
 import { type BlockageReport, deriveBlockage, type RadarSummary } from '../run/derive-blockage.ts';
 import { deriveClimatology } from '../run/refresh-derived.ts';
-import { counted } from './cli.ts';
 
 interface Options {
   readonly dem: string;

@@ -1,4 +1,5 @@
-import { LATTICE, latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
+import { LATTICE, LATTICE_BBOX, latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
+import { parseBbox } from '../../schemas/geo/position.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { UsageError } from '../error.ts';
@@ -80,14 +81,12 @@ function dayTypeOf(text: string): Scenario['day_type'] {
 
 /** Window of whole pixels inside the box W,S,E,N. */
 function windowOf(text: string): Window {
-  const parts = text.split(',');
-  const [west, south, east, north] = parts.map(Number) as [number, number, number, number];
   const form = `--region is '${text}', expected plains, conus, or W,S,E,N`;
-  if (parts.length !== 4 || !parts.every((part) => /^-?\d+(\.\d+)?$/.test(part)))
-    throw new UsageError(`${form} such as -100,33,-94,38`);
-  if (west < -130 || east > -60 || south < 20 || north > 55)
-    throw new UsageError(`${form} within -130,20,-60,55, the grid of the radars`);
-  if (west >= east || south >= north) throw new UsageError(`${form} with W < E and S < N`);
+  const box = parseBbox(text, LATTICE_BBOX);
+  if (box === 'form') throw new UsageError(`${form} such as -100,33,-94,38`);
+  if (box === 'bounds') throw new UsageError(`${form} within ${LATTICE_BBOX}, the grid of the radars`);
+  if (box === 'order') throw new UsageError(`${form} with W < E and S < N`);
+  const [west, south, east, north] = box;
   const row0 = latRow(north);
   const col0 = lonCol(west);
   const rows = Math.min(LATTICE.rows, latRow(south)) - row0;

@@ -1,11 +1,12 @@
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
+import { counted, EXIT } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { openLog } from '../log.ts';
 import { FEED_NAMES, feedNames } from '../run/all-feeds.ts';
 import { type FeedsReport, ingestFeedFolder, refreshFeeds } from '../run/refresh-feeds.ts';
-import { columns, counted, EXIT, feedList } from './cli.ts';
+import { columns, feedList } from './cli.ts';
 
 interface Options {
   readonly only?: readonly string[];

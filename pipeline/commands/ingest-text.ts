@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import { readableBytes } from '../../schemas/readable-bytes.ts';
+import { counted, grouped, readableBytes } from '../../schemas/command-line.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import type { IngestSource } from '../run/gather-files.ts';
 import type { IngestReport } from '../run/ingest-source.ts';
 import type { RunSummary } from '../scans/ingest-run.ts';
-import { counted, grouped } from './cli.ts';
 
 /** What an ingest did, in lines for people, and what to do next. */
 export function ingestText(report: IngestReport, kind: IngestSource['kind'], data_root: string): string {

@@ -1,12 +1,13 @@
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
+import { EXIT } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { openLog } from '../log.ts';
 import type { IngestSource } from '../run/gather-files.ts';
 import { ingestSource } from '../run/ingest-source.ts';
 import { SCAN_PRODUCTS } from '../sources/plan.ts';
-import { calendarDate, EXIT, plainNumber, productList, readerThreads, wholeNumber } from './cli.ts';
+import { calendarDate, plainNumber, productList, readerThreads, wholeNumber } from './cli.ts';
 import { ingestText } from './ingest-text.ts';
 
 const SOURCES = ['simulate', 'dir', 'noaa'] as const;

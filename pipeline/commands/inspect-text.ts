@@ -1,8 +1,9 @@
+import { grouped } from '../../schemas/command-line.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { gridWords, packingWords } from '../read/describe.ts';
 import type { FieldHead, GridPoint, ProbSevereSummary, Sample } from '../read/inspect.ts';
 import type { CountedExceedance, FieldReport, Report } from '../run/inspect-file.ts';
-import { columns, grouped } from './cli.ts';
+import { columns } from './cli.ts';
 
 /** A report as aligned text for people. */
 export function inspectText(report: Report): string {

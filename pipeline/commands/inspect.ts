@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Bbox, Position } from '../../schemas/geo/position.ts';
+import { type Bbox, checkBbox, type Position } from '../../schemas/geo/position.ts';
 import { UsageError } from '../error.ts';
 import { inspectFile, type Look } from '../run/inspect-file.ts';
 import { inspectText } from './inspect-text.ts';
@@ -54,14 +54,12 @@ function parseThresholds(text: string): readonly number[] {
 }
 
 function parseBbox(text: string): Bbox {
-  const [west, south, east, north, ...rest] = numbers(text) ?? [];
+  const box = checkBbox(numbers(text) ?? []);
   const form = `--bbox is '${text}', expected W,S,E,N in degrees`;
-  if (west === undefined || south === undefined || east === undefined || north === undefined || rest.length > 0)
-    throw new UsageError(`${form} such as -91.52,36.97,-87.01,42.51`);
-  if (Math.abs(west) > 180 || Math.abs(east) > 180 || Math.abs(south) > 90 || Math.abs(north) > 90)
-    throw new UsageError(`${form} within -180 to 180 and -90 to 90`);
-  if (west >= east || south >= north) throw new UsageError(`${form} with west < east and south < north`);
-  return [west, south, east, north];
+  if (box === 'form') throw new UsageError(`${form} such as -91.52,36.97,-87.01,42.51`);
+  if (box === 'bounds') throw new UsageError(`${form} within -180 to 180 and -90 to 90`);
+  if (box === 'order') throw new UsageError(`${form} with west < east and south < north`);
+  return box;
 }
 
 function parseField(text: string): number {

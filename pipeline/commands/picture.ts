@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Command } from 'commander';
-import type { Bbox } from '../../schemas/geo/position.ts';
+import { type Bbox, parseBbox } from '../../schemas/geo/position.ts';
 import { scanTime } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
@@ -27,7 +27,7 @@ export function pictureCommand(readConfig: () => Config, load: LoadPicture): Com
     .option('--date <date>', 'storm date, YYYY-MM-DD', calendarDate)
     .option('--scan <id>', 'scan, for example 20260501T201200Z', parseScan)
     .requiredOption('--out <file>', 'SVG file to write')
-    .option('--bbox <w,s,e,n>', 'show this box instead of fitting the map to the hail', parseBbox)
+    .option('--bbox <w,s,e,n>', 'show this box instead of fitting the map to the hail', boxOption)
     .option('--data <dir>', 'data root (default: HAIL_DATA)')
     .addHelpText(
       'after',
@@ -63,11 +63,9 @@ function parseScan(text: string): string {
   return text;
 }
 
-function parseBbox(text: string): Bbox {
-  const parts = text.split(',');
-  const [west, south, east, north] = parts.map(Number) as [number, number, number, number];
-  const plain = parts.length === 4 && parts.every((part) => /^\s*-?\d+(\.\d+)?\s*$/.test(part));
-  if (!plain || west < -180 || east > 180 || south < -90 || north > 90 || west >= east || south >= north)
+function boxOption(text: string): Bbox {
+  const box = parseBbox(text.trim().replaceAll(/\s*,\s*/g, ','));
+  if (typeof box === 'string')
     throw new UsageError(`--bbox is '${text}', expected W,S,E,N in degrees with W < E and S < N`);
-  return [west, south, east, north];
+  return box;
 }

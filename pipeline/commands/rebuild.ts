@@ -1,8 +1,9 @@
 import { Command } from 'commander';
+import { counted } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../log.ts';
 import { rebuildDate } from '../run/rebuild-date.ts';
-import { calendarDate, counted, readerThreads } from './cli.ts';
+import { calendarDate, readerThreads } from './cli.ts';
 
 interface Options {
   readonly date: string;

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { readableBytes } from '../../schemas/readable-bytes.ts';
+import { counted, EXIT, readableBytes } from '../../schemas/command-line.ts';
 import { timestamp } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
@@ -11,7 +11,7 @@ import { SIMULATED_PRODUCTS } from '../simulate/fields.ts';
 import { DAY_TYPES } from '../simulate/scenario.ts';
 import { measureAcceptance, outside } from '../train/acceptance.ts';
 import { formatRows, isAccepted } from '../train/acceptance-table.ts';
-import { counted, EXIT, wholeOption } from './cli.ts';
+import { wholeOption } from './cli.ts';
 import { type EveningWords, eveningOf } from './evening-options.ts';
 
 const LONGEST_YEARS = 30;

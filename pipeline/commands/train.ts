@@ -1,12 +1,13 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
+import { counted } from '../../schemas/command-line.ts';
 import { utcDate } from '../../schemas/time.ts';
 import { readConfig } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { type PublishedMaterial, publishedMaterial } from '../run/published-material.ts';
 import { EVENINGS_MAX, type PublishedRefit, refitModel, refitPublished, type Supply } from '../train/refit.ts';
 import type { TrainingReport } from '../train/train-model.ts';
-import { counted, wholeOption } from './cli.ts';
+import { wholeOption } from './cli.ts';
 
 /** Simulated evenings to learn from where nothing else is said. */
 const EVENINGS = '60';

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
-import { readableBytes } from '../../schemas/readable-bytes.ts';
+import { counted, EXIT, readableBytes } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { openEngine } from '../duckdb.ts';
 import { NotFound } from '../error.ts';
 import { openLog } from '../log.ts';
 import { type Verification, verifyRoot } from '../publish/verify.ts';
-import { calendarDate, counted, EXIT } from './cli.ts';
+import { calendarDate } from './cli.ts';
 
 interface Options {
   readonly date?: string;

@@ -1,10 +1,9 @@
 import { boxAround } from '../../schemas/geo/around.ts';
 import { type Antenna, REACH_KM } from '../../schemas/geo/beam.ts';
+import { KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import type { HeightGrid } from '../grid.ts';
 import { type RadarBlockage, radarBlockage } from './blockage.ts';
 import { heightWindow } from './height-window.ts';
-
-const KM_PER_DEG = 111.32;
 
 /** A radar whose own ground the model knows, and what its terrain blocks. */
 export interface ExaminedRadar extends RadarBlockage {
@@ -20,7 +19,7 @@ export async function* examineRadars(
   grid: HeightGrid,
   onRadar: (done: number, total: number) => void,
 ): AsyncGenerator<ExaminedRadar> {
-  const cell_km = KM_PER_DEG * Math.max(grid.lat_step_deg, grid.lon_step_deg);
+  const cell_km = KM_PER_DEG_EQUATOR * Math.max(grid.lat_step_deg, grid.lon_step_deg);
   const windowOf = heightWindow(grid);
   const ordered = sites.toSorted((a, b) => b.lat - a.lat);
   for (const [index, site] of ordered.entries()) {

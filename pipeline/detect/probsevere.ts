@@ -1,3 +1,4 @@
+import { KM_PER_DEG } from '../../schemas/geo/constants.ts';
 import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
 import { MS_PER_HOUR, MS_PER_MIN } from '../../schemas/time.ts';
@@ -13,7 +14,6 @@ const EDGE_MAX_KM = 5;
 const DILATION_DEG = LATTICE.step;
 /** A cell below this share of its object's MESH is not what the object's probability is about. */
 const CAP_SHARE = 0.5;
-const KM_PER_DEG = 111.2;
 
 /** The ProbSevere object a cell belongs to. */
 export interface ObjectMatch {

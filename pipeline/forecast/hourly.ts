@@ -1,3 +1,4 @@
+import { KM_PER_DEG } from '../../schemas/geo/constants.ts';
 import {
   CONUS_CELL_COLS,
   CONUS_CELL_ROWS,
@@ -199,8 +200,6 @@ function knownAt(values: Float32Array | null, k: number): number | null {
 function rounded(value: number, decimals: number): number {
   return Math.round(value * 10 ** decimals) / 10 ** decimals;
 }
-
-const KM_PER_DEG = 111.2;
 
 /** The cells as a lattice for smoothing, rows from south. */
 const LATTICE: CellLattice = {

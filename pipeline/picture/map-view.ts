@@ -1,3 +1,4 @@
+import { EARTH_RADIUS_KM, RAD_PER_DEG } from '../../schemas/geo/constants.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 
 /** A rectangle of the picture, pixels from its top left corner. */
@@ -20,8 +21,6 @@ export interface MapView {
   readonly locate: (x: number, y: number) => Position;
 }
 
-const EARTH_RADIUS_KM = 6371.0088;
-const RAD = Math.PI / 180;
 /** Points on each side of the box and of the area that are looked at to fit one into the other. */
 const SIDE_POINTS = 24;
 
@@ -69,19 +68,19 @@ function along([west, south, east, north]: Bbox): [number, number][] {
 
 /** Albers' conic about a meridian with two standard parallels; kilometres. */
 function albers(lon0: number, parallel1: number, parallel2: number) {
-  const n = (Math.sin(parallel1 * RAD) + Math.sin(parallel2 * RAD)) / 2;
-  const c = Math.cos(parallel1 * RAD) ** 2 + 2 * n * Math.sin(parallel1 * RAD);
+  const n = (Math.sin(parallel1 * RAD_PER_DEG) + Math.sin(parallel2 * RAD_PER_DEG)) / 2;
+  const c = Math.cos(parallel1 * RAD_PER_DEG) ** 2 + 2 * n * Math.sin(parallel1 * RAD_PER_DEG);
   return {
     forward(lon: number, lat: number): readonly [number, number] {
-      const rho = (EARTH_RADIUS_KM * Math.sqrt(c - 2 * n * Math.sin(lat * RAD))) / n;
-      const theta = n * (lon - lon0) * RAD;
+      const rho = (EARTH_RADIUS_KM * Math.sqrt(c - 2 * n * Math.sin(lat * RAD_PER_DEG))) / n;
+      const theta = n * (lon - lon0) * RAD_PER_DEG;
       return [rho * Math.sin(theta), -rho * Math.cos(theta)];
     },
     inverse(x: number, y: number): Position {
       const rho = Math.hypot(x, y);
       const sine = (c - ((rho * n) / EARTH_RADIUS_KM) ** 2) / (2 * n);
       const theta = Math.atan2(x, -y);
-      return { lat: Math.asin(Math.max(-1, Math.min(1, sine))) / RAD, lon: lon0 + theta / RAD / n };
+      return { lat: Math.asin(Math.max(-1, Math.min(1, sine))) / RAD_PER_DEG, lon: lon0 + theta / RAD_PER_DEG / n };
     },
   };
 }

@@ -13,8 +13,7 @@ import {
   Utf8,
   vectorFromArray,
 } from 'apache-arrow';
-import { type Column, columns, type Table } from '../../schemas/columns.ts';
-import { fileNotes } from '../../schemas/file-notes.ts';
+import { type Column, columns, fileNotes, type Table } from '../../schemas/columns.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 
 /** Minutes of detections, cells and tracks that the live snapshot holds before its newest scan. */

@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { systemFault } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
-import { systemFault } from '../../schemas/system-fault.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { Conflict, PipelineError, RootLost } from '../error.ts';
 

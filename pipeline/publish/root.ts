@@ -6,7 +6,7 @@ import type { Table } from '../../schemas/columns.ts';
 import { dueForDeletion, markForDeletion, vouchedTime } from '../../schemas/deletion-clock.ts';
 import type { Head } from '../../schemas/head.ts';
 import { newId } from '../../schemas/ids.ts';
-import { layout } from '../../schemas/layout.ts';
+import { foreignFolders, layout } from '../../schemas/layout.ts';
 import {
   DAILY,
   ingestedAt,
@@ -15,7 +15,6 @@ import {
   REFLECTIVITY,
   type RootName,
 } from '../../schemas/manifest.ts';
-import { foreignFolders } from '../../schemas/one-file-system.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { type DayMax, dayMax } from '../../schemas/tables/day-max.ts';
 import { DAY_TABLES, SCORE_TABLES } from '../../schemas/tables/index.ts';

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { GeoTIFFImage } from 'geotiff';
+import { KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { BadInput } from '../error.ts';
 import type { HeightGrid } from '../grid.ts';
 import { checkBlocks, checkFits, readPieces } from './dem-blocks.ts';
@@ -8,7 +9,6 @@ import { checkSides, tiffLibrary } from './tiff-library.ts';
 
 /** Heights closer together than this are averaged: farther than 16 km from a radar its beam is wider, km. */
 const CELL_KM = 0.25;
-const KM_PER_DEG = 111.32;
 /** Nothing on land or sea floor lies outside these, m: what does is a void that the file does not declare. */
 const HEIGHT_MIN_M = -12_000;
 const HEIGHT_MAX_M = 9000;
@@ -110,8 +110,8 @@ function gridOf(image: GeoTIFFImage, path: string): HeightGrid & { readonly step
     );
   // The corner of an area, or the centre of a point: what follows counts from the centre of the first group.
   const inset = image.getGeoKeys()?.GTRasterTypeGeoKey === PIXEL_IS_POINT ? 0.5 : 0;
-  const group = Math.max(1, Math.floor(CELL_KM / (lat_step * KM_PER_DEG)));
-  const across = Math.max(1, Math.floor(CELL_KM / (lon_step * KM_PER_DEG)));
+  const group = Math.max(1, Math.floor(CELL_KM / (lat_step * KM_PER_DEG_EQUATOR)));
+  const across = Math.max(1, Math.floor(CELL_KM / (lon_step * KM_PER_DEG_EQUATOR)));
   const grid = { rows: Math.ceil(rows / group), cols: Math.ceil(cols / across) };
   return {
     ...grid,

@@ -1,11 +1,10 @@
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
-import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
+import { KM_PER_DEG } from '../../schemas/geo/constants.ts';
+import { type MultiPolygon, type Ring, signedArea } from '../../schemas/geo/rings.ts';
 import { findConflicts } from '../../schemas/geo/validity.ts';
 import { OUTLOOK_DOMAIN } from '../../schemas/reference/outlook-domain.ts';
-import { closed, signedArea, withoutRepeats } from './polygon.ts';
+import { closed, withoutRepeats } from './polygon.ts';
 
-/** Length of a degree of latitude, km. */
-const KM_PER_DEG = 111.2;
 /** Longitudes shrink by this at 38 N, the middle of the domain: enough to tell which place on its border is nearest. */
 const LON_SCALE = Math.cos((38 * Math.PI) / 180);
 /** Ends farther inside the domain than this belong to no line that means to end at its border. */

@@ -75,17 +75,6 @@ export function withoutRepeats(ring: Ring): Ring {
   return ring.filter((position, i) => i === 0 || String(position) !== String(ring[i - 1]));
 }
 
-/** Twice the area of a closed ring in square degrees, positive when it runs counter-clockwise. */
-export function signedArea(ring: Ring): number {
-  let sum = 0;
-  for (let i = 1; i < ring.length; i++) {
-    const [ax = 0, ay = 0] = ring[i - 1] as number[];
-    const [bx = 0, by = 0] = ring[i] as number[];
-    sum += ax * by - bx * ay;
-  }
-  return sum;
-}
-
 /** A ring with its first position at its end. */
 export function closed(ring: Ring): Ring {
   const [first] = ring;

@@ -1,7 +1,6 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import { contains } from '../../schemas/contains.ts';
-import { layout } from '../../schemas/layout.ts';
+import { contains, layout } from '../../schemas/layout.ts';
 import { provenanceOfDate } from '../../schemas/manifest.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { addDays, MS_PER_DAY, scanId, scanTime, stormDate, timestamp, utcDate } from '../../schemas/time.ts';

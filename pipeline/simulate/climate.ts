@@ -1,3 +1,4 @@
+import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import type { HailField } from '../grid.ts';
 import { MAX_TENTHS } from './column.ts';
@@ -5,7 +6,7 @@ import { coreDistance, coreFall, coreReach, SKEW } from './core.ts';
 import { coverageOf } from './coverage.ts';
 import { uniformOf } from './random.ts';
 import type { Scenario } from './scenario.ts';
-import { boxAround, KM_PER_DEGREE_LAT, KM_PER_DEGREE_LON, stormCore } from './storm-core.ts';
+import { boxAround, stormCore } from './storm-core.ts';
 import { type StormState, stormAt, stormsBetween } from './storms.ts';
 
 /** Grain of the hail: every pixel of a storm shows so much less or more than its core, as a share. */
@@ -58,8 +59,8 @@ function paintCore(
   const { top, bottom, left, right } = box;
   for (let r = top; r <= bottom; r++) {
     const lat = rowLat(window.row0 + r);
-    const north_km = (lat - core.lat) * KM_PER_DEGREE_LAT;
-    const km_per_degree = KM_PER_DEGREE_LON * Math.cos((lat * Math.PI) / 180);
+    const north_km = (lat - core.lat) * KM_PER_DEG;
+    const km_per_degree = KM_PER_DEG_EQUATOR * Math.cos((lat * Math.PI) / 180);
     for (let c = left; c <= right; c++) {
       const east_km = (colLon(window.col0 + c) - core.lon) * km_per_degree;
       const along = (east_km * core.forward_east + north_km * core.forward_north) / core.along_km;

@@ -1,10 +1,10 @@
+import { KM_PER_DEG } from '../../schemas/geo/constants.ts';
 import { colLon, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { Scenario } from './scenario.ts';
 
 /** Range of a weather radar for hail, km. */
 export const RADAR_RANGE_KM = 230;
-const KM_PER_DEGREE = 111.2;
 
 const remembered = new WeakMap<Scenario, Uint8Array>();
 
@@ -20,7 +20,7 @@ export function coverageOf(scenario: Scenario): Uint8Array {
 
 /** Sets the disk around a site, row by row: half a chord to each side. */
 function cover(covered: Uint8Array, window: Window, site: Position): void {
-  const reach_deg = RADAR_RANGE_KM / KM_PER_DEGREE;
+  const reach_deg = RADAR_RANGE_KM / KM_PER_DEG;
   for (let r = 0; r < window.rows; r += 1) {
     const lat = rowLat(window.row0 + r);
     const away_deg = lat - site.lat;
@@ -38,6 +38,6 @@ export function nearestSiteKm(sites: readonly Position[], at: Position): number 
   const scale = Math.cos((at.lat * Math.PI) / 180);
   let nearest = Number.POSITIVE_INFINITY;
   for (const site of sites)
-    nearest = Math.min(nearest, Math.hypot(site.lat - at.lat, (site.lon - at.lon) * scale) * KM_PER_DEGREE);
+    nearest = Math.min(nearest, Math.hypot(site.lat - at.lat, (site.lon - at.lon) * scale) * KM_PER_DEG);
   return nearest;
 }

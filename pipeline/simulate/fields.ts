@@ -1,9 +1,10 @@
+import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { colLon, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 import { type ColumnTables, columnTables, MAX_TENTHS, SKIRT_MAX_DBZ, SKIRT_MIN_DBZ } from './column.ts';
 import { coreDistance, coreFall, coreReach, SKEW } from './core.ts';
 import { coverageOf } from './coverage.ts';
 import type { Scenario } from './scenario.ts';
-import { boxAround, KM_PER_DEGREE_LAT, KM_PER_DEGREE_LON, type StormCore, stormCore } from './storm-core.ts';
+import { boxAround, type StormCore, stormCore } from './storm-core.ts';
 import { type StormState, stormAt, stormsBetween } from './storms.ts';
 import { type Texture, textureAt, textureValue } from './texture.ts';
 
@@ -121,8 +122,8 @@ function paintRow(canvas: Canvas, brush: Brush, texture: Texture, r: number, lef
   const { core } = brush;
   const owner = canvas.columns.length - 1;
   const lat = rowLat(window.row0 + r);
-  const north_km = (lat - core.lat) * KM_PER_DEGREE_LAT;
-  const km_per_col = KM_PER_DEGREE_LON * Math.cos((lat * Math.PI) / 180) * 0.01;
+  const north_km = (lat - core.lat) * KM_PER_DEG;
+  const km_per_col = KM_PER_DEG_EQUATOR * Math.cos((lat * Math.PI) / 180) * 0.01;
   const first_tile = Math.floor(r / TILE) * tilesAcross(window);
   let tile: Tile | undefined;
   let tile_number = -1;

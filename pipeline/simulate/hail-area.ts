@@ -1,3 +1,4 @@
+import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { windTowards } from './hodograph.ts';
@@ -39,13 +40,13 @@ export function hailArea(scenario: Scenario, from_ms: number, to_ms: number, siz
   if (places.length === 0) return null;
   const lat = mean(places.map((place) => place.lat));
   const lon = mean(places.map((place) => place.lon));
-  const km_per_lon = 111.32 * Math.cos((lat * Math.PI) / 180);
+  const km_per_lon = KM_PER_DEG_EQUATOR * Math.cos((lat * Math.PI) / 180);
   return {
     places: places.length,
     largest_mm,
     lat,
     lon,
-    north_km: Math.max(SMALLEST_SPREAD_KM, spread(places.map((place) => (place.lat - lat) * 111.2))),
+    north_km: Math.max(SMALLEST_SPREAD_KM, spread(places.map((place) => (place.lat - lat) * KM_PER_DEG))),
     east_km: Math.max(SMALLEST_SPREAD_KM, spread(places.map((place) => (place.lon - lon) * km_per_lon))),
   };
 }

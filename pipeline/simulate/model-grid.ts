@@ -1,3 +1,4 @@
+import { KM_PER_DEG, RAD_PER_DEG } from '../../schemas/geo/constants.ts';
 import { windowBbox } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
@@ -7,7 +8,6 @@ import type { Scenario } from './scenario.ts';
 import { type Storm, stormAt, stormsBetween } from './storms.ts';
 import { boundariesAt, DAY_CHARACTERS, dailyCycle, dayTypeAt, freezingLevelKm, moved } from './weather.ts';
 
-const RAD = Math.PI / 180;
 /** Storms are looked at this often in an hour. */
 const LOOKS_PER_HOUR = 10;
 /** The grid reaches so far beyond the radar's window, so that smoothing has something to lean on. */
@@ -53,22 +53,23 @@ export interface SimulatedModelFile {
 }
 
 /** Cone constant and scale of a map that touches the earth along one parallel. Source: Snyder 1987, eqs. 15-1 to 15-4. */
-const N = Math.sin(HRRR_MAP.parallel_deg * RAD);
-const SCALE_M = (HRRR_MAP.earth_m * Math.cos(HRRR_MAP.parallel_deg * RAD) * tangent(HRRR_MAP.parallel_deg) ** N) / N;
+const N = Math.sin(HRRR_MAP.parallel_deg * RAD_PER_DEG);
+const SCALE_M =
+  (HRRR_MAP.earth_m * Math.cos(HRRR_MAP.parallel_deg * RAD_PER_DEG) * tangent(HRRR_MAP.parallel_deg) ** N) / N;
 
 function tangent(lat: number): number {
-  return Math.tan(Math.PI / 4 + (lat * RAD) / 2);
+  return Math.tan(Math.PI / 4 + (lat * RAD_PER_DEG) / 2);
 }
 
 function onMap({ lat, lon }: Position): { x: number; y: number } {
   const rho = SCALE_M / tangent(lat) ** N;
-  const theta = N * (lon + 360 - HRRR_MAP.meridian_deg) * RAD;
+  const theta = N * (lon + 360 - HRRR_MAP.meridian_deg) * RAD_PER_DEG;
   return { x: rho * Math.sin(theta), y: -rho * Math.cos(theta) };
 }
 
 function fromMap(x: number, y: number): Position {
   const lat = 2 * Math.atan((SCALE_M / Math.hypot(x, y)) ** (1 / N)) - Math.PI / 2;
-  return { lat: lat / RAD, lon: HRRR_MAP.meridian_deg - 360 + Math.atan2(x, -y) / N / RAD };
+  return { lat: lat / RAD_PER_DEG, lon: HRRR_MAP.meridian_deg - 360 + Math.atan2(x, -y) / N / RAD_PER_DEG };
 }
 
 /** A grid on HRRR's map that covers a scenario's window and a margin around it. */
@@ -334,6 +335,6 @@ const HEIGHT_700_M = 3120;
 const HEIGHT_500_M = 5780;
 
 function roughKm(a: Position, b: Position): number {
-  const east = (a.lon - b.lon) * Math.cos(((a.lat + b.lat) / 2) * RAD);
-  return 111.2 * Math.hypot(east, a.lat - b.lat);
+  const east = (a.lon - b.lon) * Math.cos(((a.lat + b.lat) / 2) * RAD_PER_DEG);
+  return KM_PER_DEG * Math.hypot(east, a.lat - b.lat);
 }

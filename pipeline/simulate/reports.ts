@@ -1,3 +1,4 @@
+import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { METRES_PER_MILE, MM_PER_INCH } from '../../schemas/units.ts';
@@ -95,14 +96,14 @@ function hitSquares(storm: Storm, time_ms: number, hits: Map<number, Hit>): void
     1.4 * storm.core_km * Math.sqrt(storm.aspect) * coreReach(LARGEST_OF_SQUARE * state.peak_mm, SMALLEST_MESH_MM);
   if (reach_km === 0) return;
   const heading = (state.course_deg * Math.PI) / 180;
-  const km_per_lon = 111.32 * Math.cos((state.lat * Math.PI) / 180);
-  const rows = reach_km / 111.2 / SQUARE_LAT_DEG;
+  const km_per_lon = KM_PER_DEG_EQUATOR * Math.cos((state.lat * Math.PI) / 180);
+  const rows = reach_km / KM_PER_DEG / SQUARE_LAT_DEG;
   const cols = reach_km / km_per_lon / SQUARE_LON_DEG;
   const row = state.lat / SQUARE_LAT_DEG;
   const col = state.lon / SQUARE_LON_DEG;
   for (let square_row = Math.floor(row - rows); square_row <= row + rows; square_row += 1)
     for (let square_col = Math.floor(col - cols); square_col <= col + cols; square_col += 1) {
-      const north = ((square_row + 0.5) * SQUARE_LAT_DEG - state.lat) * 111.2;
+      const north = ((square_row + 0.5) * SQUARE_LAT_DEG - state.lat) * KM_PER_DEG;
       const east = ((square_col + 0.5) * SQUARE_LON_DEG - state.lon) * km_per_lon;
       const along = (east * Math.sin(heading) + north * Math.cos(heading)) / Math.sqrt(storm.aspect);
       const across = (north * Math.sin(heading) - east * Math.cos(heading)) * Math.sqrt(storm.aspect);
@@ -167,8 +168,9 @@ const PLACE_DEG = 0.2;
 function locationOf({ lat, lon }: Position): string {
   const row = Math.floor(lat / PLACE_DEG);
   const col = Math.floor(lon / PLACE_DEG);
-  const north = (lat - (row + uniformOf(0x70, row, col)) * PLACE_DEG) * 111.2;
-  const east = (lon - (col + uniformOf(0x71, row, col)) * PLACE_DEG) * 111.32 * Math.cos((lat * Math.PI) / 180);
+  const north = (lat - (row + uniformOf(0x70, row, col)) * PLACE_DEG) * KM_PER_DEG;
+  const east =
+    (lon - (col + uniformOf(0x71, row, col)) * PLACE_DEG) * KM_PER_DEG_EQUATOR * Math.cos((lat * Math.PI) / 180);
   const miles = Math.round((Math.hypot(east, north) * 1000) / METRES_PER_MILE);
   const name = `SIM${Math.round(row * PLACE_DEG * 10)}-${String(Math.round(-col * PLACE_DEG * 10)).padStart(4, '0')}`;
   if (miles === 0) return name;

@@ -1,10 +1,8 @@
+import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
 import { nearestSiteKm } from './coverage.ts';
 import type { Scenario } from './scenario.ts';
 import type { StormState } from './storms.ts';
-
-export const KM_PER_DEGREE_LAT = 111.2;
-export const KM_PER_DEGREE_LON = 111.32;
 
 /** The core of a storm as the radar shows it: where it is, how it lies, how large its hail is. */
 export interface StormCore {
@@ -48,8 +46,8 @@ export interface PixelBox {
 
 /** Rows and columns of a window within a distance of a core; null when the window has none. */
 export function boxAround(core: StormCore, reach_km: number, window: Window): PixelBox | null {
-  const rows_reach = reach_km / KM_PER_DEGREE_LAT;
-  const cols_reach = reach_km / (KM_PER_DEGREE_LON * Math.cos(((core.lat + rows_reach) * Math.PI) / 180));
+  const rows_reach = reach_km / KM_PER_DEG;
+  const cols_reach = reach_km / (KM_PER_DEG_EQUATOR * Math.cos(((core.lat + rows_reach) * Math.PI) / 180));
   const top = Math.max(0, latRow(core.lat + rows_reach) - window.row0);
   const bottom = Math.min(window.rows - 1, latRow(core.lat - rows_reach) - window.row0);
   const left = Math.max(0, lonCol(core.lon - cols_reach) - window.col0);

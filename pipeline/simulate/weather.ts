@@ -1,3 +1,4 @@
+import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
@@ -236,8 +237,8 @@ function hodograph(mean: Wind, shear: Wind): Level[] {
 
 /** A position moved by kilometres east and north, on the scale of the latitude halfway. */
 export function moved(from: Position, east_km: number, north_km: number): Position {
-  const lat = from.lat + north_km / 111.2;
-  const scale = 111.32 * Math.cos((((from.lat + lat) / 2) * Math.PI) / 180);
+  const lat = from.lat + north_km / KM_PER_DEG;
+  const scale = KM_PER_DEG_EQUATOR * Math.cos((((from.lat + lat) / 2) * Math.PI) / 180);
   return { lat, lon: from.lon + east_km / scale };
 }
 

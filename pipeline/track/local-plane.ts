@@ -1,8 +1,5 @@
+import { RAD_PER_DEG, WGS84_A_KM, WGS84_E2 } from '../../schemas/geo/constants.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-
-const WGS84_A_KM = 6378.137;
-const WGS84_E2 = 0.0066943799901413165;
-const RADIANS = Math.PI / 180;
 
 /** East and north components, km or km per minute. */
 export interface Vector {
@@ -12,12 +9,12 @@ export interface Vector {
 
 /** Kilometres per degree of longitude and of latitude at a latitude, from the radii of curvature of WGS84. */
 export function kmPerDegree(lat: number): Vector {
-  const sin = Math.sin(lat * RADIANS);
+  const sin = Math.sin(lat * RAD_PER_DEG);
   const w2 = 1 - WGS84_E2 * sin * sin;
   const w = Math.sqrt(w2);
   return {
-    east: (WGS84_A_KM / w) * Math.cos(lat * RADIANS) * RADIANS,
-    north: ((WGS84_A_KM * (1 - WGS84_E2)) / (w2 * w)) * RADIANS,
+    east: (WGS84_A_KM / w) * Math.cos(lat * RAD_PER_DEG) * RAD_PER_DEG,
+    north: ((WGS84_A_KM * (1 - WGS84_E2)) / (w2 * w)) * RAD_PER_DEG,
   };
 }
 

@@ -1,12 +1,12 @@
-const WGS84_A_KM = 6378.137;
-const WGS84_E2 = 0.00669437999014;
-const WGS84_E = Math.sqrt(WGS84_E2);
+import { WGS84_A_KM, WGS84_E2_12_DIGITS } from './constants.ts';
+
+const WGS84_E = Math.sqrt(WGS84_E2_12_DIGITS);
 
 /** Authalic function q of a latitude in degrees: areas between parallels are proportional to its difference. */
 export function authalicQ(lat_deg: number): number {
   const s = Math.sin((lat_deg * Math.PI) / 180);
   const es = WGS84_E * s;
-  return (1 - WGS84_E2) * (s / (1 - es * es) - Math.log((1 - es) / (1 + es)) / (2 * WGS84_E));
+  return (1 - WGS84_E2_12_DIGITS) * (s / (1 - es * es) - Math.log((1 - es) / (1 + es)) / (2 * WGS84_E));
 }
 
 /**

@@ -1,8 +1,8 @@
 import geodesic from 'geographiclib-geodesic';
+import { EARTH_RADIUS_KM, RAD_PER_DEG } from './constants.ts';
 import type { Position } from './position.ts';
 
 const WGS84 = geodesic.Geodesic.WGS84;
-const EARTH_RADIUS_KM = 6371.0088;
 
 /** Geodesic distance on WGS84, km: the one that is published. */
 export function distanceKm(a: Position, b: Position): number {
@@ -11,10 +11,9 @@ export function distanceKm(a: Position, b: Position): number {
 
 /** Great-circle distance on a sphere, km; off by up to 0.4 %, so only a pre-filter with 1 % slack. */
 export function roughDistanceKm(a: Position, b: Position): number {
-  const rad = Math.PI / 180;
-  const dLat = Math.sin(((b.lat - a.lat) * rad) / 2);
-  const dLon = Math.sin(((b.lon - a.lon) * rad) / 2);
-  const h = dLat * dLat + Math.cos(a.lat * rad) * Math.cos(b.lat * rad) * dLon * dLon;
+  const dLat = Math.sin(((b.lat - a.lat) * RAD_PER_DEG) / 2);
+  const dLon = Math.sin(((b.lon - a.lon) * RAD_PER_DEG) / 2);
+  const h = dLat * dLat + Math.cos(a.lat * RAD_PER_DEG) * Math.cos(b.lat * RAD_PER_DEG) * dLon * dLon;
   return 2 * EARTH_RADIUS_KM * Math.asin(Math.min(1, Math.sqrt(h)));
 }
 
@@ -22,4 +21,12 @@ export function roughDistanceKm(a: Position, b: Position): number {
 export function travel(from: Position, bearing_deg: number, distance_km: number): Position {
   const end = WGS84.Direct(from.lat, from.lon, bearing_deg, distance_km * 1000);
   return { lat: end.lat2 as number, lon: end.lon2 as number };
+}
+
+/** Offset of `to` from `from` along the WGS84 geodesic, km east and north. */
+export function offsetKm(from: Position, to: Position): { readonly east_km: number; readonly north_km: number } {
+  const { s12, azi1 } = WGS84.Inverse(from.lat, from.lon, to.lat, to.lon);
+  const bearing = ((azi1 as number) * Math.PI) / 180;
+  const km = (s12 as number) / 1000;
+  return { east_km: km * Math.sin(bearing), north_km: km * Math.cos(bearing) };
 }

@@ -1,7 +1,5 @@
+import { WGS84_A_KM, WGS84_E2_12_DIGITS } from './constants.ts';
 import type { Position } from './position.ts';
-
-const WGS84_A_KM = 6378.137;
-const WGS84_E2 = 0.00669437999014;
 
 /**
  * Polynomials that turn steps in degrees from a point into kilometres, for databases: with `dy` and `dx` the steps in latitude
@@ -32,13 +30,13 @@ export function localScale({ lat }: Position, reach_deg: number): LocalScale {
 /** Kilometres of a degree of longitude. */
 function parallelKm(lat: number): number {
   const sine = Math.sin(radians(lat));
-  return radians((WGS84_A_KM * Math.cos(radians(lat))) / Math.sqrt(1 - WGS84_E2 * sine * sine));
+  return radians((WGS84_A_KM * Math.cos(radians(lat))) / Math.sqrt(1 - WGS84_E2_12_DIGITS * sine * sine));
 }
 
 /** Kilometres of a degree of latitude. */
 function meridianKm(lat: number): number {
   const sine = Math.sin(radians(lat));
-  return radians((WGS84_A_KM * (1 - WGS84_E2)) / (1 - WGS84_E2 * sine * sine) ** 1.5);
+  return radians((WGS84_A_KM * (1 - WGS84_E2_12_DIGITS)) / (1 - WGS84_E2_12_DIGITS * sine * sine) ** 1.5);
 }
 
 function radians(degrees: number): number {

@@ -1,3 +1,5 @@
+import { decimal } from '../units.ts';
+
 /** Degrees of latitude and longitude, WGS84. */
 export interface Position {
   readonly lat: number;
@@ -6,6 +8,30 @@ export interface Position {
 
 /** West, south, east, north in degrees: minLon,minLat,maxLon,maxLat of the interface. */
 export type Bbox = readonly [west: number, south: number, east: number, north: number];
+
+/** The globe as a box. */
+const GLOBE: Bbox = [-180, -90, 180, 90];
+
+/**
+ * Box of four numbers, west, south, east, north; or its fault: `form` for anything but four numbers, `bounds` for an edge outside
+ * `within`, `order` where west is not below east or south not below north.
+ */
+export function checkBbox(edges: readonly unknown[], within = GLOBE): Bbox | 'form' | 'bounds' | 'order' {
+  const [west, south, east, north] = edges;
+  if (edges.length !== 4 || !isNumber(west) || !isNumber(south) || !isNumber(east) || !isNumber(north)) return 'form';
+  if (Math.min(west, east) < within[0] || Math.max(west, east) > within[2]) return 'bounds';
+  if (Math.min(south, north) < within[1] || Math.max(south, north) > within[3]) return 'bounds';
+  return west < east && south < north ? [west, south, east, north] : 'order';
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && !Number.isNaN(value);
+}
+
+/** Box of the text `west,south,east,north`, or its fault as `checkBbox` names it. */
+export function parseBbox(text: string, within?: Bbox): Bbox | 'form' | 'bounds' | 'order' {
+  return checkBbox(text.split(',').map(decimal), within);
+}
 
 /** The interface's CONUS, edges included, in degrees: a box around the 48 states that reaches over their borders. */
 export const CONUS = { south: 24, north: 50, west: -125, east: -66 } as const;

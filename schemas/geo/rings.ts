@@ -5,6 +5,17 @@ export type Ring = number[][];
 export type Polygon = Ring[];
 export type MultiPolygon = Polygon[];
 
+/** Twice the area inside a ring, closed or open, in squares of its unit: positive where it runs counter-clockwise. */
+export function signedArea(ring: Ring): number {
+  let sum = 0;
+  let [x0, y0] = ring.at(-1) as [number, number];
+  for (const [x1, y1] of ring as [number, number][]) {
+    sum += x0 * y1 - x1 * y0;
+    [x0, y0] = [x1, y1];
+  }
+  return sum;
+}
+
 /** Pixels of the lattice: row and column of each, in any order; a pixel named twice counts once. */
 export interface PixelSet {
   readonly rows: ArrayLike<number>;
@@ -180,7 +191,7 @@ function assemble(corners: Corners, component: Int32Array): MultiPolygon {
   for (const path of simplePaths(corners)) {
     const ring = ringOf(corners, path);
     const owner = find(component, corners.run[path[0]]);
-    if (signedArea(corners, path) < 0) holes.push({ owner, ring });
+    if (signedArea(ring) < 0) holes.push({ owner, ring });
     else {
       const polygon = [ring];
       polygons.push(polygon);
@@ -221,17 +232,6 @@ function simplePaths(corners: Corners): number[][] {
     paths.push(path);
   }
   return paths;
-}
-
-/** Twice the area inside a walk in pixels, negative when it runs clockwise (around a hole). */
-function signedArea({ row, col }: Corners, path: readonly number[]): number {
-  let sum = 0;
-  let previous = path.at(-1) as number;
-  for (const i of path) {
-    sum += row[previous] * col[i] - col[previous] * row[i];
-    previous = i;
-  }
-  return sum;
 }
 
 function ringOf({ row, col }: Corners, path: readonly number[]): Ring {

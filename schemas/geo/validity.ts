@@ -1,4 +1,4 @@
-import type { MultiPolygon } from './rings.ts';
+import { type MultiPolygon, signedArea } from './rings.ts';
 
 /** What makes a MultiPolygon invalid, and the rings involved, numbered through all polygons in order. */
 export interface Conflict {
@@ -11,6 +11,8 @@ interface Outline {
   readonly ring: number;
   readonly polygon: number;
   readonly hole: boolean;
+  /** Counter-clockwise. */
+  readonly turnsLeft: boolean;
   readonly x: Float64Array;
   readonly y: Float64Array;
   readonly box: Box;
@@ -34,15 +36,10 @@ interface Touch {
 }
 
 /**
- * Why a MultiPolygon is not valid, or null. Valid as OGC and RFC 7946 have it, and a little stricter: rings are closed,
- * simple and wound shell counter-clockwise, hole clockwise; holes lie in their shell and not in each other; interiors of polygons are
- * disjoint and connected; rings may meet, but only at positions that are vertices of both.
+ * Everything that makes a MultiPolygon invalid; empty when it is valid. Valid as OGC and RFC 7946 have it, and a little stricter:
+ * rings are closed, simple and wound shell counter-clockwise, hole clockwise; holes lie in their shell and not in each other;
+ * interiors of polygons are disjoint and connected; rings may meet, but only at positions that are vertices of both.
  */
-export function isValidMultiPolygon(polygons: MultiPolygon): string | null {
-  return findConflicts(polygons)[0]?.reason ?? null;
-}
-
-/** Everything that makes a MultiPolygon invalid; empty when it is valid. */
 export function findConflicts(polygons: MultiPolygon): Conflict[] {
   const broken = brokenRings(polygons);
   if (broken.length > 0) return broken;
@@ -67,10 +64,10 @@ function outlinesOf(polygons: MultiPolygon): Outline[] {
   let ring = 0;
   return polygons.flatMap((rings, polygon) =>
     rings.map((positions, place) => {
-      const open = positions.slice(0, -1);
-      const x = Float64Array.from(open, (position) => hundredths(position[0]));
-      const y = Float64Array.from(open, (position) => hundredths(position[1]));
-      return { ring: ring++, polygon, hole: place > 0, x, y, box: boxOf(x, y) };
+      const open = positions.slice(0, -1).map((position) => position.map(hundredths));
+      const x = Float64Array.from(open, (position) => position[0]);
+      const y = Float64Array.from(open, (position) => position[1]);
+      return { ring: ring++, polygon, hole: place > 0, turnsLeft: signedArea(open) > 0, x, y, box: boxOf(x, y) };
     }),
   );
 }
@@ -224,7 +221,7 @@ function passThrough(a: Outline, ai: number, b: Outline, bi: number): boolean {
 function nestingConflicts(outlines: readonly Outline[]): Conflict[] {
   const conflicts: Conflict[] = [];
   for (const outline of outlines)
-    if (signedArea(outline) > 0 === outline.hole) {
+    if (outline.turnsLeft === outline.hole) {
       const expected = outline.hole ? 'clockwise' : 'counter-clockwise';
       conflicts.push({
         reason: `ring ${outline.ring} winds the wrong way, expected ${expected}`,
@@ -264,12 +261,6 @@ function nestingConflicts(outlines: readonly Outline[]): Conflict[] {
 
 function boxesMeet(a: Box, b: Box): boolean {
   return a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3];
-}
-
-function signedArea({ x, y }: Outline): number {
-  let sum = 0;
-  for (let i = 0, j = x.length - 1; i < x.length; j = i++) sum += x[j] * y[i] - x[i] * y[j];
-  return sum;
 }
 
 /** True when a ring lies inside another one that it does not cross: decided by its first vertex or edge middle off the other. */

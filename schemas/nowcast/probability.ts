@@ -1,5 +1,4 @@
-import { roughDistanceKm } from '../geo/distance.ts';
-import { offsetKm } from '../geo/offset.ts';
+import { offsetKm, roughDistanceKm } from '../geo/distance.ts';
 import type { Position } from '../geo/position.ts';
 import type { MixedProvenance } from '../provenance.ts';
 import { NOWCAST_MODEL, type NowcastFit } from '../reference/nowcast-model.ts';

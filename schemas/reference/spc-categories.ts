@@ -15,16 +15,15 @@ interface Category {
   readonly from: string | null;
 }
 
-/** How a hail probability and the area of intensity around it make a category, between two instants. */
-interface HailTable {
+/** Labels of areas of intensity between two instants. */
+interface IntensityLabels {
   readonly from: string | null;
   readonly until: string | null;
   readonly intensity_labels: readonly string[];
-  readonly category_by_probability_pct: Readonly<Record<string, Readonly<Record<string, string | null>> | undefined>>;
 }
 
 const CATEGORIES: readonly Category[] = tables.categories;
-const HAIL: readonly HailTable[] = tables.hail;
+const HAIL: readonly IntensityLabels[] = tables.hail;
 
 /** Name of a category, such as `Marginal Risk`; null for a label that is none. */
 export function categoryName(label: string): string | null {
@@ -38,27 +37,9 @@ export function categoryRank(label: string): number | null {
 
 /** Labels of the areas of significant hail, or of intensity, at an instant: SIGN until 3 March 2026, CIG1 and CIG2 since. */
 export function hailIntensityLabels(at_ms: number): readonly string[] {
-  return hailTable(at_ms).intensity_labels;
-}
-
-/**
- * Category that a hail contour makes by itself on day 1, inside an area of intensity or outside of any (`null`); null where the
- * table of that time has none or is not certain. Throws RangeError for a contour or label that the table does not know.
- */
-export function hailCategory(at_ms: number, probability_pct: number, intensity: string | null): SpcCategory | null {
-  const column = hailTable(at_ms).category_by_probability_pct[intensity ?? 'none'];
-  const category = column?.[String(probability_pct)];
-  if (category === undefined)
-    throw new RangeError(
-      `hail contour is ${probability_pct} % in ${intensity ?? 'no area'}, expected one of its table`,
-    );
-  return SPC_CATEGORIES.find((label) => label === category) ?? null;
-}
-
-function hailTable(at_ms: number): HailTable {
   const table = HAIL.find(
     ({ from, until }) => (from === null || at_ms >= Date.parse(from)) && (until === null || at_ms < Date.parse(until)),
   );
   if (table === undefined) throw new RangeError(`no category table at ${at_ms}`);
-  return table;
+  return table.intensity_labels;
 }

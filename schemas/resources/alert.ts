@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { THREAT_LEVELS } from '../threat.ts';
+import { THREAT_LEVELS } from '../webhook-events.ts';
 import { wireLat, wireLon, wireMm, wireProbability, wireTime } from './fields.ts';
 
 export const ALERT_STATUSES = ['open', 'resolved', 'closed'] as const;

@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import type { Bbox } from '../geo/position.ts';
-import { usStates } from '../reference/us-states.ts';
+import { type Bbox, checkBbox, parseBbox } from '../geo/position.ts';
+import { isStateCode } from '../reference/state-codes.ts';
 import { daysBetween } from '../time.ts';
-import { bodyDate } from './body-dates.ts';
 import { DATASETS, EXPORT_DAYS_MAX, EXPORT_FORMATS, EXPORT_ROW_CAPS } from './export-params.ts';
-import { wireCount, wireTime } from './fields.ts';
+import { bodyDate, wireCount, wireTime } from './fields.ts';
 import { jobStatus, pollUrl } from './report-job.ts';
 
 /** Days that an export is kept after it was asked for. */
@@ -13,15 +12,14 @@ export const EXPORT_KEPT_DAYS = 30;
 const BBOX_EXPECTED = 'expected [minLon, minLat, maxLon, maxLat] with each minimum below its maximum';
 
 const NUMBER_TEXT = String.raw`-?\d+(\.\d+)?([eE][+-]?\d+)?`;
-const IS_NUMBER = new RegExp(`^${NUMBER_TEXT}$`);
 const BBOX_TEXT = `^${NUMBER_TEXT}(,${NUMBER_TEXT}){3}$`;
 
 /** Box of a body: four numbers, or the text that queries take. */
 const requestBbox = z
   .union([z.array(z.unknown()), z.string()], { error: BBOX_EXPECTED })
   .transform((given, context): Bbox => {
-    const bbox = bboxOf(typeof given === 'string' ? given.split(',').map(numberOf) : given);
-    if (bbox !== null) return bbox;
+    const bbox = typeof given === 'string' ? parseBbox(given) : checkBbox(given);
+    if (typeof bbox !== 'string') return bbox;
     context.addIssue({ code: 'custom', message: BBOX_EXPECTED, input: given });
     return z.NEVER;
   })
@@ -37,19 +35,6 @@ const requestBbox = z
     },
   });
 
-function numberOf(text: string): number | null {
-  return IS_NUMBER.test(text) ? Number(text) : null;
-}
-
-function bboxOf(given: readonly unknown[]): Bbox | null {
-  const [west, south, east, north] = given;
-  if (given.length !== 4) return null;
-  if (typeof west !== 'number' || typeof south !== 'number') return null;
-  if (typeof east !== 'number' || typeof north !== 'number') return null;
-  if (west < -180 || east > 180 || south < -90 || north > 90) return null;
-  return west < east && south < north ? [west, south, east, north] : null;
-}
-
 /** What is exported. What the clock decides is checked beside it. */
 export const ExportRequest = z
   .object({
@@ -63,7 +48,7 @@ export const ExportRequest = z
     bbox: requestBbox.nullish().transform((bbox) => bbox ?? null),
     state: z
       .string()
-      .refine((code) => usStates().has(code), { error: 'expected a two-letter USPS state code' })
+      .refine(isStateCode, { error: 'expected a two-letter USPS state code' })
       .nullish()
       .transform((state) => state ?? null)
       .meta({ description: 'Region as the USPS code of a state; not together with bbox.' }),

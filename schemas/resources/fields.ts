@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SIZE_BANDS, type SizeCategory } from '../size.ts';
+import { isCalendarDate } from '../time.ts';
 
 /** Fields of answers; the unit is in the metadata beside the description. */
 const measure = (description: string, unit: string) => z.number().meta({ description, unit });
@@ -53,3 +54,16 @@ export const wireDatesWithoutData = () =>
     description:
       'Storm dates asked for of which no radar data are published, ascending: that nothing is found on them says nothing.',
   });
+
+/** A storm date in a body: any date of the calendar. Limits that depend on the clock are checked separately. */
+export const bodyDate = (description: string) =>
+  z
+    .string()
+    .refine(isCalendarDate, { error: 'is no date of the calendar, expected YYYY-MM-DD', abort: true })
+    .meta({ description, format: 'date' });
+
+/** Cursor of the page after this one: an id or an operation name. */
+export const nextCursor = z.string().nullable().meta({ description: 'Cursor of the next page; null on the last one.' });
+
+/** Items on this page. */
+export const pageCount = z.int().nonnegative().meta({ description: 'Items on this page.' });

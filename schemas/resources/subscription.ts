@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { nextCursor, pageCount } from '../page.ts';
 import { Alert } from './alert.ts';
-import { wireCount, wireKm, wireLat, wireLon, wireMm, wireTime, wireWritten } from './fields.ts';
+import { nextCursor, pageCount, wireCount, wireKm, wireLat, wireLon, wireMm, wireTime, wireWritten } from './fields.ts';
 
 export const SUBSCRIPTION_STATUSES = ['active', 'paused'] as const;
 

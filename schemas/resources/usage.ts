@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nextCursor } from '../page.ts';
+import { nextCursor } from './fields.ts';
 
 const credits = (description: string) => z.number().meta({ description, unit: 'credits' });
 

@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { MixedProvenance } from '../provenance.ts';
 import { REPORT_FEEDS } from '../tables/ground-reports.ts';
 import { daysBetween } from '../time.ts';
-import { bodyDate } from './body-dates.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
-import { wireLat, wireLon } from './fields.ts';
+import { bodyDate, wireLat, wireLon } from './fields.ts';
 import { RadarGaps } from './radar-gaps.ts';
 import { ReportGaps } from './report-gaps.ts';
 

@@ -6,7 +6,6 @@ import {
   clampedQuery,
   cursorQuery,
   dateQuery,
-  decimal,
   latitudeQuery,
   longitudeQuery,
   monthQuery,
@@ -21,6 +20,7 @@ import {
   wholeQuery,
   wordQuery,
 } from '../../api/decode.ts';
+import { decimal } from '../../schemas/units.ts';
 
 /** The value of a parameter named `it`, or what is wrong with it. */
 function decoded<Out>(parameter: Parameter<Out> | z.ZodType<Out>, text?: string | string[]): unknown {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
+import type { EarlierForecast, EarlierHistory, EarlierRadar, EarlierStorms } from '../../api/legacy/resources.ts';
 import { earlierHealth } from '../../api/legacy/routes/account.ts';
 import { setSunset } from '../../api/records/sunset.ts';
 import { getHealth } from '../../api/routes/health.ts';
 import { ErrorBody } from '../../schemas/errors.ts';
-import type { EarlierForecast, EarlierHistory, EarlierRadar, EarlierStorms } from '../../schemas/resources/earlier.ts';
 import { EarlierErrorBody } from '../../schemas/resources/earlier-envelope.ts';
 import type { HailForecast } from '../../schemas/resources/forecast.ts';
 import type { HailHistory } from '../../schemas/resources/history-event.ts';

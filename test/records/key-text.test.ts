@@ -3,7 +3,7 @@ import test from 'ava';
 import { newKeyText, parseKeyText, withoutSecrets } from '../../api/records/key-text.ts';
 import { effectiveCap } from '../../api/records/plans.ts';
 import { isScope } from '../../api/records/scopes.ts';
-import { isPathId, newId } from '../../schemas/ids.ts';
+import { newId, PATH_ID } from '../../schemas/ids.ts';
 
 test('a key is prefix, public id of 8, secret of 32 and checksum of 6 characters; its digest is SHA-256 of all of it', (t) => {
   const { text, public_id, digest } = newKeyText('live');
@@ -78,6 +78,8 @@ for (const [scope, known] of [
   ['', false],
 ] as const)
   test(`'${scope}' is ${known ? 'a' : 'no'} scope`, (t) => t.is(isScope(scope), known));
+
+const isPathId = (text: string) => new RegExp(`^${PATH_ID}$`).test(text);
 
 test('ids carry their kind, ascend within a millisecond, and may stand in a path', (t) => {
   const ids = Array.from({ length: 1000 }, () => newId('location', 1_700_000_000_000));

@@ -1,7 +1,6 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { EXIT } from '../../pipeline/commands/cli.ts';
 import { readConfig } from '../../pipeline/config.ts';
 import { type Engine, openEngine } from '../../pipeline/duckdb.ts';
 import { decodeItems } from '../../pipeline/feeds/collection-state.ts';
@@ -11,6 +10,7 @@ import { readNewest } from '../../pipeline/publish/manifests.ts';
 import { readRows } from '../../pipeline/publish/tables.ts';
 import { type FeedsReport, refreshFeeds } from '../../pipeline/run/refresh-feeds.ts';
 import type { CollectionName } from '../../schemas/collections.ts';
+import { EXIT } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
 import { TABLES } from '../../schemas/tables/index.ts';
 import { type Content, sameContent } from '../support/data/content.ts';

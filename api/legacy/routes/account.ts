@@ -1,9 +1,9 @@
-import { EarlierHealth } from '../../../schemas/resources/earlier.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { EARLIER_MOUNT } from '../../http/mount.ts';
 import { getHealth } from '../../routes/health.ts';
 import { getUsage, getUsageExport } from '../../routes/usage.ts';
 import { earlierRead, wrapped } from '../endpoint.ts';
+import { EarlierHealth } from '../resources.ts';
 
 /** GET /legacy/v1/usage: the business's own figures, also for a test key. */
 export const earlierUsage = wrapped(getUsage, null);

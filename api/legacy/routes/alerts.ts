@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import {
-  EarlierSubscription,
-  EarlierSubscriptionCancelled,
-  EarlierSubscriptionCreated,
-  EarlierSubscriptionCreation,
-} from '../../../schemas/resources/earlier.ts';
 import { addDays, timestamp } from '../../../schemas/time.ts';
 import { markEarlierReceiver } from '../../records/earlier-receivers.ts';
 import { instant } from '../../records/instant.ts';
 import { deleteAlert, getAlert, subscribeToAlerts } from '../../routes/alerts.ts';
 import { rounded } from '../../rules/rounded.ts';
 import { earlierRead, earlierWrite } from '../endpoint.ts';
+import {
+  EarlierSubscription,
+  EarlierSubscriptionCancelled,
+  EarlierSubscriptionCreated,
+  EarlierSubscriptionCreation,
+} from '../resources.ts';
 import { between, checkAddress, drawsFrom, simulatedDay, simulatedId, simulatedSecret, whole } from '../simulate.ts';
 
 const RADIUS_KM = 25;

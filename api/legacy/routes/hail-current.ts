@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { EarlierStorms } from '../../../schemas/resources/earlier.ts';
 import { latitudeQuery, longitudeQuery, radiusQuery } from '../../decode.ts';
 import { stormsList } from '../../routes/storms.ts';
 import { earlierRead } from '../endpoint.ts';
+import { EarlierStorms } from '../resources.ts';
 import { simulatedStorms } from '../simulated-hail.ts';
 
 /** GET /legacy/v1/hail/current?lat=35.22&lng=-97.44 */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { EarlierForecast } from '../../../schemas/resources/earlier.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { latitudeQuery, longitudeQuery, wholeQuery } from '../../decode.ts';
 import { hailForecast } from '../../routes/hail-forecast.ts';
 import { forecastConfidence } from '../../rules/forecast-confidence.ts';
 import { earlierRead } from '../endpoint.ts';
+import { EarlierForecast } from '../resources.ts';
 import { simulatedForecast } from '../simulated-hail.ts';
 
 /** GET /legacy/v1/hail/forecast?lat=35.22&lng=-97.44&hours=6 */

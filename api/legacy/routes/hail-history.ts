@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { EarlierHistory } from '../../../schemas/resources/earlier.ts';
 import { DETECTION_MIN_MM } from '../../../schemas/size.ts';
 import { daysBetween } from '../../../schemas/time.ts';
 import { dateQuery, latitudeQuery, longitudeQuery } from '../../decode.ts';
@@ -12,6 +11,7 @@ import { hailHistory, historyEvent, historyPrice } from '../../routes/hail-histo
 import { damageEstimate } from '../../rules/damage.ts';
 import { aheadFault } from '../../rules/date-range.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
+import { EarlierHistory } from '../resources.ts';
 import { simulatedHistory } from '../simulated-hail.ts';
 
 const RADIUS_KM = 25;

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { EarlierRisk } from '../../../schemas/resources/earlier.ts';
 import { MONTHS, RISK_RADIUS_KM } from '../../../schemas/risk.ts';
 import { EVENT_MIN_MM } from '../../../schemas/size.ts';
 import type { ClimatologyCell } from '../../../schemas/tables/climatology.ts';
@@ -14,6 +13,7 @@ import { cellOf } from '../../rules/hail-risk.ts';
 import { rounded } from '../../rules/rounded.ts';
 import { trendOfYears } from '../../rules/years-trend.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
+import { EarlierRisk } from '../resources.ts';
 import { simulatedRisk } from '../simulated-hail.ts';
 
 /** The last years, which are held against those before. */

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Position } from '../../../schemas/geo/position.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
-import { EarlierRadar, RADAR_PRODUCTS, type RadarProduct } from '../../../schemas/resources/earlier.ts';
 import type { ScanTiles } from '../../../schemas/resources/tile-frame.ts';
 import { timestamp } from '../../../schemas/time.ts';
 import type { Edition } from '../../catalog.ts';
@@ -10,6 +9,7 @@ import { newestReflectivity, tilesUrl } from '../../files/tiles.ts';
 import { tilesScan } from '../../routes/tiles.ts';
 import { nearestWithin } from '../../rules/nearest.ts';
 import { earlierRead } from '../endpoint.ts';
+import { EarlierRadar, RADAR_PRODUCTS, type RadarProduct } from '../resources.ts';
 
 type Picture = EarlierRadar['products'][number];
 

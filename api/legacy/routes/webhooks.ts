@@ -1,10 +1,4 @@
 import { z } from 'zod';
-import {
-  EarlierWebhookCreated,
-  EarlierWebhookCreation,
-  EarlierWebhookTest,
-  EarlierWebhookUpdate,
-} from '../../../schemas/resources/earlier-webhook.ts';
 import { WebhookUpdated } from '../../../schemas/resources/webhook.ts';
 import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../../schemas/webhook-events.ts';
 import type { Endpoint, SimulatedInput } from '../../endpoint.ts';
@@ -23,6 +17,12 @@ import {
   updateWebhookEndpoint,
 } from '../../routes/webhooks.ts';
 import { earlierWrite, wrapped } from '../endpoint.ts';
+import {
+  EarlierWebhookCreated,
+  EarlierWebhookCreation,
+  EarlierWebhookTest,
+  EarlierWebhookUpdate,
+} from '../resources.ts';
 import { checkAddress, simulatedId, simulatedSecret } from '../simulate.ts';
 
 const EXAMPLE_URL = 'https://hooks.example.com/hail';

@@ -5,7 +5,7 @@ import type { ExecutionContext } from 'ava';
 import { Command } from 'commander';
 import { backupCommand } from '../../../api/commands/backup.ts';
 import { businessCommand } from '../../../api/commands/business.ts';
-import { EXIT, runProgram } from '../../../api/commands/cli.ts';
+import { runProgram } from '../../../api/commands/cli.ts';
 import { dataCommand } from '../../../api/commands/data.ts';
 import { doctorCommand } from '../../../api/commands/doctor.ts';
 import { type ExportConfig, exportCommand } from '../../../api/commands/export.ts';
@@ -16,6 +16,7 @@ import { seedCommand } from '../../../api/commands/seed.ts';
 import { usageCommand } from '../../../api/commands/usage.ts';
 import { type VerifyConfig, verifyCommand } from '../../../api/commands/verify.ts';
 import { type WebhookConfig, webhookCommand } from '../../../api/commands/webhook.ts';
+import { EXIT } from '../../../schemas/command-line.ts';
 
 const COMMANDS = [
   backupCommand,

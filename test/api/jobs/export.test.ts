@@ -12,7 +12,6 @@ import { swathOf } from '../../../api/queries/swaths.ts';
 import { regionOf } from '../../../api/rules/region.ts';
 import type { Services } from '../../../api/services.ts';
 import { columns } from '../../../schemas/columns.ts';
-import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import {
   DATASETS,
   type Dataset,
@@ -26,6 +25,7 @@ import { PARQUET_READERS, parquetNotes } from '../../support/data/export-readers
 import { publishFeeds } from '../../support/data/feeds.ts';
 import { publishDays, standingHail } from '../../support/data/published-days.ts';
 import { dayMaxRow } from '../../support/data/rows.ts';
+import { isValidMultiPolygon } from '../../support/data/valid-multi-polygon.ts';
 import { SCRATCH } from '../../support/data/world.ts';
 
 const DAY = '2026-05-01';

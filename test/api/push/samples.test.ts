@@ -1,7 +1,7 @@
 import test from 'ava';
 import { SAMPLES } from '../../../api/push/samples.ts';
 import { sizeCategory } from '../../../schemas/size.ts';
-import { threatLevel } from '../../../schemas/threat.ts';
+import { threatLevel } from '../../../schemas/webhook-events.ts';
 
 for (const type of ['alert.created', 'alert.updated'] as const)
   test(`the sample of ${type} has the category and the threat level of its size`, (t) => {

@@ -11,10 +11,10 @@ import {
 } from '../../../api/rules/area-geometry.ts';
 import { geodesicAreaKm2 } from '../../../schemas/geo/hull.ts';
 import type { Ring } from '../../../schemas/geo/rings.ts';
-import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import { SUBMITTED_POSITIONS_MAX } from '../../../schemas/resources/area.ts';
 import { askShapely } from '../../support/data/shapely.ts';
 import { simpleRing, starRing } from '../../support/data/simple-rings.ts';
+import { isValidMultiPolygon } from '../../support/data/valid-multi-polygon.ts';
 
 const SQUARE: Ring = [
   [-97, 35],

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { stateQuery } from '../../../api/decode.ts';
+import { stateBox, usStates } from '../../../api/rules/geo/us-states.ts';
 import { regionOf } from '../../../api/rules/region.ts';
 import { LATTICE, latRow, lonCol } from '../../../schemas/geo/lattice.ts';
 import type { Bbox } from '../../../schemas/geo/position.ts';
-import { stateBox, usStates } from '../../../schemas/reference/us-states.ts';
 import { regionBox } from '../../../schemas/resources/region-box.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 

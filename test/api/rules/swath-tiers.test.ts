@@ -3,13 +3,13 @@ import fc from 'fast-check';
 import { drawTiers, type MaximumPixels } from '../../../api/rules/swath-tiers.ts';
 import { drawTiers as publishedTiers } from '../../../pipeline/swath/tiers.ts';
 import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
-import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
 import { drawTenths } from '../../support/data/draw.ts';
 import { REAL_DAY, realField } from '../../support/data/pixels.ts';
 import { DAY, dayMaxRow } from '../../support/data/rows.ts';
 import { sharedTest } from '../../support/data/shared-data.ts';
+import { isValidMultiPolygon } from '../../support/data/valid-multi-polygon.ts';
 
 function pixelsOf(
   field: ReturnType<typeof drawTenths>,

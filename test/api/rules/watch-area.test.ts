@@ -1,6 +1,6 @@
 import test from 'ava';
+import { stateBox } from '../../../api/rules/geo/us-states.ts';
 import { type WatchPlace, watchBox, watchPolygons } from '../../../api/rules/watch-area.ts';
-import { stateBox } from '../../../schemas/reference/us-states.ts';
 
 function place(fields: Partial<WatchPlace>): WatchPlace {
   return { areas: null, geometry: null, west: null, south: null, east: null, north: null, ...fields };

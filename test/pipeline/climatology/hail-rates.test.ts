@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { priorRates } from '../../../pipeline/climatology/climatology-prior.ts';
 import { ANY, countHail, type HailDay, SEVERE, SIGNIFICANT } from '../../../pipeline/climatology/hail-counts.ts';
 import { type HailRates, hailRates, makeNested } from '../../../pipeline/climatology/hail-rates.ts';
+import { hailSeason } from '../../../pipeline/climatology/hail-season.ts';
 import { conusCells, type RiskCell, type RiskGrid } from '../../../pipeline/climatology/risk-cells.ts';
 import { YEAR_DAYS } from '../../../pipeline/climatology/smoothing.ts';
 import { roughDistanceKm } from '../../../schemas/geo/distance.ts';
-import { hailSeason } from '../../../schemas/reference/hail-season.ts';
 
 /** The cells of the southern Plains, 600 by 700 km: what is tested here does not need the others. */
 const GRID = part(conusCells(), ({ lat, lon }) => lat > 33 && lat < 38.5 && lon > -101 && lon < -93);

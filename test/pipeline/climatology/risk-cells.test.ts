@@ -1,10 +1,10 @@
 import test from 'ava';
+import { usStates } from '../../../api/rules/geo/us-states.ts';
 import { cellReaches, conusCells } from '../../../pipeline/climatology/risk-cells.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
 import { GEOHASH4_LAT_DEG } from '../../../schemas/geo/geohash4.ts';
 import { rowLat } from '../../../schemas/geo/lattice.ts';
-import { usStates } from '../../../schemas/reference/us-states.ts';
 
 const GRID = conusCells();
 const NAMES = new Set(GRID.cells.map(({ geohash4 }) => geohash4));

@@ -3,8 +3,8 @@ import test from 'ava';
 import fc from 'fast-check';
 import { assembleLines } from '../../../pipeline/read/outlook-lines.ts';
 import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
-import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import { OUTLOOK_DOMAIN } from '../../../schemas/reference/outlook-domain.ts';
+import { isValidMultiPolygon } from '../../support/data/valid-multi-polygon.ts';
 
 /** Line from the Gulf to Canada and its reverse: the west or the east of the country. */
 const NORTHWARD: Ring = [

@@ -5,11 +5,11 @@ import { BadInput } from '../../../pipeline/error.ts';
 import { assembleLines } from '../../../pipeline/read/outlook-lines.ts';
 import { faultOfTimes, parseSections, readOutlookPoints } from '../../../pipeline/read/spc-outlook-points.ts';
 import { productLines } from '../../../pipeline/read/text-product.ts';
-import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import type { FileOutlook } from '../../../schemas/tables/spc-outlooks.ts';
 import { feedFigures, minuteOf } from '../../support/data/feed-figures.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
+import { isValidMultiPolygon } from '../../support/data/valid-multi-polygon.ts';
 
 const NOW = Date.parse('2026-11-22T00:00:00Z');
 const NAMES = [

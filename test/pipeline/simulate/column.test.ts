@@ -11,7 +11,10 @@ import {
   skirtProfile,
   vilOfProfile,
 } from '../../../pipeline/simulate/column.ts';
-import { meshOfShi, poshOfShi, shiOfMesh } from '../../../schemas/size.ts';
+import { poshOfShi, shiOfMesh } from '../../../schemas/size.ts';
+
+/** MESH by Witt et al. 1998 from a severe hail index, mm. */
+const meshOfShi = (shi: number) => (shi > 0 ? 2.54 * Math.sqrt(shi) : 0);
 
 // Columns A to D of SCIENCE.md, "Simulated weather": 0 C at 4.0 km and -20 C at 7.4 km, integrated with steps of 10 m.
 for (const [name, profile, shi] of [

@@ -1,13 +1,13 @@
 import test from 'ava';
 import { emptyMaximum, maximumRows, updateDayMaximum } from '../../../pipeline/swath/accumulate.ts';
 import { drawTiers } from '../../../pipeline/swath/tiers.ts';
-import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
 import { Swath } from '../../../schemas/tables/swaths.ts';
 import { REAL_DAY, realField } from '../../support/data/pixels.ts';
 import { DAY, DAY_MS, dayMaxRow } from '../../support/data/rows.ts';
 import { sharedTest } from '../../support/data/shared-data.ts';
+import { isValidMultiPolygon } from '../../support/data/valid-multi-polygon.ts';
 
 const NO_COUNTS = new Map(SIZE_BANDS.map((band) => [band.threshold_mm as number, 0]));
 

@@ -6,13 +6,13 @@ import { drawDailyTiles } from '../../../pipeline/tiles/daily-tiles.ts';
 import { drawReflectivityTiles } from '../../../pipeline/tiles/reflectivity-tiles.ts';
 import { drawScanTiles } from '../../../pipeline/tiles/scan-tiles.ts';
 import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
-import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
 import { type OpenArchive, openArchive } from '../../support/data/archive.ts';
 import { composite, drawTenths } from '../../support/data/draw.ts';
 import { pixelsOf, REAL_DAY, REAL_SCAN, realField } from '../../support/data/pixels.ts';
 import { DAY, DAY_MS, dayMaxRow } from '../../support/data/rows.ts';
 import { sharedTest } from '../../support/data/shared-data.ts';
+import { isValidMultiPolygon } from '../../support/data/valid-multi-polygon.ts';
 
 const SHOWN = { provenance: 'observed' as const, bounds: [-130, 20, -60, 55] as [number, number, number, number] };
 

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { authalicQ } from '../../../schemas/geo/area.ts';
 import { pixelAreaKm2 } from '../../../schemas/geo/lattice.ts';
 import { type MultiPolygon, type Ring, traceMultiPolygon } from '../../../schemas/geo/rings.ts';
-import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
 import { drawPixels, type Pixels, pixelsOf, REAL_DAY, realField } from '../../support/data/pixels.ts';
 import { sharedTest } from '../../support/data/shared-data.ts';
+import { isValidMultiPolygon } from '../../support/data/valid-multi-polygon.ts';
 
 /** Area inside a ring in pixels, negative when it runs clockwise. */
 function pixelsInside(ring: Ring): number {

@@ -1,6 +1,7 @@
 import test from 'ava';
 import type { Ring } from '../../../schemas/geo/rings.ts';
-import { findConflicts, isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
+import { findConflicts } from '../../../schemas/geo/validity.ts';
+import { isValidMultiPolygon } from '../../support/data/valid-multi-polygon.ts';
 
 /** A closed ring from corners in hundredths of a degree. */
 function ring(...corners: (readonly [number, number])[]): Ring {

@@ -1,8 +1,8 @@
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import test from 'ava';
-import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
+import { usStates } from '../../../api/rules/geo/us-states.ts';
 import { OUTLOOK_DOMAIN } from '../../../schemas/reference/outlook-domain.ts';
-import { usStates } from '../../../schemas/reference/us-states.ts';
+import { isValidMultiPolygon } from '../../support/data/valid-multi-polygon.ts';
 
 const OUTSIDE = new Set(['AK', 'HI', 'AS', 'GU', 'MP', 'PR', 'UM', 'VI']);
 

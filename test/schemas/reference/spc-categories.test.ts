@@ -1,9 +1,9 @@
 import test from 'ava';
+import tables from '../../../data/reference/spc-categories.json' with { type: 'json' };
 import {
   categoryName,
   categoryRank,
   HAIL_CONTOURS_PCT,
-  hailCategory,
   hailIntensityLabels,
   SPC_CATEGORIES,
 } from '../../../schemas/reference/spc-categories.ts';
@@ -11,6 +11,21 @@ import {
 /** Last minute of the significant area, first minute of the intensity groups. */
 const OLD = Date.parse('2026-03-03T16:29:00Z');
 const NEW = Date.parse('2026-03-03T16:30:00Z');
+
+/**
+ * Category that a hail contour makes by itself on day 1, inside an area of intensity or outside of any (`null`), by the reference
+ * table; null where the table has none or is not certain. Throws RangeError for a contour or label that the table does not hold.
+ */
+function hailCategory(at_ms: number, probability_pct: number, intensity: string | null): string | null {
+  const table = tables.hail.find(
+    ({ from, until }) => (from === null || at_ms >= Date.parse(from)) && (until === null || at_ms < Date.parse(until)),
+  );
+  const rows: Readonly<Record<string, Readonly<Record<string, string | null>>>> =
+    table?.category_by_probability_pct ?? {};
+  const category = rows[intensity ?? 'none']?.[String(probability_pct)];
+  if (category === undefined) throw new RangeError(`${probability_pct} % in ${intensity ?? 'no area'}`);
+  return category;
+}
 
 test('categories rank from thunderstorms to high, and every one has a name', (t) => {
   t.deepEqual(SPC_CATEGORIES.map(categoryRank), [1, 2, 3, 4, 5, 6]);

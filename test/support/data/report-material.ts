@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { EventMaterial, ReportedHail, ReportMaterial, ReportPixel } from '../../../api/pdf/report-material.ts';
-import { canonical } from '../../../schemas/canonical.ts';
+import { canonical } from '../../../api/rules/canonical.ts';
 import { distanceKm, travel } from '../../../schemas/geo/distance.ts';
 import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { MixedProvenance } from '../../../schemas/provenance.ts';

@@ -1,4 +1,4 @@
-import type { MultiPolygon, Polygon, Ring } from './rings.ts';
+import type { MultiPolygon, Polygon, Ring } from '../../../schemas/geo/rings.ts';
 
 /** Upper bound of the length of a degree on WGS84, so that no distance is underestimated. */
 export const METRES_PER_DEGREE = 111_700;

@@ -1,9 +1,9 @@
 import { kinks } from '@turf/kinks';
 import test from 'ava';
 import fc from 'fast-check';
-import { type MicroRing, toMicroRing, turnOf } from '../../../schemas/geo/micro-ring.ts';
-import { selfContact } from '../../../schemas/geo/self-contact.ts';
-import { bandRing, simpleRing } from '../../support/data/simple-rings.ts';
+import { type MicroRing, toMicroRing, turnOf } from '../../../../api/rules/geo/micro-ring.ts';
+import { selfContact } from '../../../../api/rules/geo/self-contact.ts';
+import { bandRing, simpleRing } from '../../../support/data/simple-rings.ts';
 
 /** A ring whose vertices are given in millionths of a degree. */
 function micro(...vertices: readonly (readonly [x: number, y: number])[]): MicroRing {

@@ -1,3 +1,4 @@
+import { RAD_PER_DEG } from '../../../schemas/geo/constants.ts';
 import { type MicroRing, turnOf } from './micro-ring.ts';
 import { vertexTree } from './vertex-tree.ts';
 
@@ -24,7 +25,8 @@ export function thinRing(ring: MicroRing, most: number): MicroRing {
 
   const offer = (vertex: number) => {
     if (fixed.includes(vertex)) return;
-    const area = Math.abs(turnOf(ring, before[vertex], vertex, after[vertex])) * Math.cos((y[vertex] / 1e6) * RADIANS);
+    const area =
+      Math.abs(turnOf(ring, before[vertex], vertex, after[vertex])) * Math.cos((y[vertex] / 1e6) * RAD_PER_DEG);
     waiting.push({ vertex, area, change: changes[vertex] });
   };
   for (let vertex = 0; vertex < count; vertex++) offer(vertex);
@@ -59,8 +61,6 @@ export function thinRing(ring: MicroRing, most: number): MicroRing {
   for (let vertex = after[fixed[0]]; vertex !== fixed[0]; vertex = after[vertex]) kept.push(vertex);
   return { x: Float64Array.from(kept, (vertex) => x[vertex]), y: Float64Array.from(kept, (vertex) => y[vertex]) };
 }
-
-const RADIANS = Math.PI / 180;
 
 interface Candidate {
   readonly vertex: number;

@@ -1,6 +1,6 @@
 import table from '../../data/reference/hail-season.json' with { type: 'json' };
-import { roughDistanceKm } from '../geo/distance.ts';
-import type { Position } from '../geo/position.ts';
+import { roughDistanceKm } from '../../schemas/geo/distance.ts';
+import type { Position } from '../../schemas/geo/position.ts';
 
 /** Standard deviation of the Gaussian by which regions are weighted around a place, km: their middles lie 500 to 900 km apart. */
 const REGION_SD_KM = 250;

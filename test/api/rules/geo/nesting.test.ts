@@ -1,6 +1,6 @@
 import test from 'ava';
-import { surrounding } from '../../../schemas/geo/nesting.ts';
-import type { Ring } from '../../../schemas/geo/rings.ts';
+import { surrounding } from '../../../../api/rules/geo/nesting.ts';
+import type { Ring } from '../../../../schemas/geo/rings.ts';
 
 /** A ring around a box. */
 function box(west: number, south: number, east: number, north: number): Ring {

@@ -1,7 +1,7 @@
 import simplifyLine from 'simplify-js';
+import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
+import { findConflicts } from '../../../schemas/geo/validity.ts';
 import { METRES_PER_DEGREE, surrounding } from './nesting.ts';
-import type { MultiPolygon, Ring } from './rings.ts';
-import { findConflicts } from './validity.ts';
 
 /** How often the tolerance of a ring in conflict is halved before the ring stays as it was. */
 const MAX_HALVINGS = 6;

@@ -1,13 +1,13 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { distanceKm } from '../../../schemas/geo/distance.ts';
-import { geodesicAreaKm2 } from '../../../schemas/geo/hull.ts';
-import { surrounding } from '../../../schemas/geo/nesting.ts';
-import { type MultiPolygon, type Ring, traceMultiPolygon } from '../../../schemas/geo/rings.ts';
-import { simplifyMultiPolygon } from '../../../schemas/geo/simplify.ts';
-import { isValidMultiPolygon } from '../../../schemas/geo/validity.ts';
-import { drawPixels, pixelsOf, REAL_DAY, realField } from '../../support/data/pixels.ts';
-import { sharedTest } from '../../support/data/shared-data.ts';
+import { surrounding } from '../../../../api/rules/geo/nesting.ts';
+import { simplifyMultiPolygon } from '../../../../api/rules/geo/simplify.ts';
+import { distanceKm } from '../../../../schemas/geo/distance.ts';
+import { geodesicAreaKm2 } from '../../../../schemas/geo/hull.ts';
+import { type MultiPolygon, type Ring, traceMultiPolygon } from '../../../../schemas/geo/rings.ts';
+import { drawPixels, pixelsOf, REAL_DAY, realField } from '../../../support/data/pixels.ts';
+import { sharedTest } from '../../../support/data/shared-data.ts';
+import { isValidMultiPolygon } from '../../../support/data/valid-multi-polygon.ts';
 
 const STAIRS = drawPixels(`
   1 1 1 1 . . . . . . . . . .

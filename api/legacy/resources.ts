@@ -10,9 +10,13 @@ import {
   wireSpeed,
   wireTime,
   wireWritten,
-} from './fields.ts';
-import { Health } from './health.ts';
-import { SUBSCRIPTION_LIMITS } from './subscription.ts';
+} from '../../schemas/resources/fields.ts';
+import { Health } from '../../schemas/resources/health.ts';
+import { SUBSCRIPTION_LIMITS } from '../../schemas/resources/subscription.ts';
+import { WebhookCreated, WebhookCreation, WebhookUpdate } from '../../schemas/resources/webhook.ts';
+import { EARLIER_EVENT_TYPES } from '../../schemas/webhook-events.ts';
+import { DAMAGE_ESTIMATES } from '../rules/damage.ts';
+import { TRENDS_OF_YEARS } from '../rules/years-trend.ts';
 
 /** Resources of the earlier variant of the interface, as its `data` holds them. */
 export const EarlierPosition = z.object({ lat: wireLat(), lng: wireLon('Longitude, 5 decimals.') });
@@ -43,10 +47,6 @@ const EarlierHour = z
   .meta({ id: 'EarlierHour' });
 export const EarlierForecast = z.array(EarlierHour).meta({ id: 'EarlierForecast', description: 'In order.' });
 export type EarlierForecast = z.infer<typeof EarlierForecast>;
-
-/** Words for the damage of a size: inclusive lower bounds in mm. */
-export const DAMAGE_ESTIMATES = ['none', 'minor', 'moderate', 'significant', 'severe'] as const;
-export type DamageEstimate = (typeof DAMAGE_ESTIMATES)[number];
 
 const EarlierHailDay = z
   .object({
@@ -114,9 +114,6 @@ export const EarlierSubscriptionCancelled = z
   .object({ id: subscriptionId, status: z.literal('cancelled'), cancelled_at: wireTime('When it was.') })
   .meta({ id: 'EarlierSubscriptionCancelled' });
 
-export const TRENDS_OF_YEARS = ['increasing', 'stable', 'decreasing'] as const;
-export type TrendOfYears = (typeof TRENDS_OF_YEARS)[number];
-
 export const EarlierRisk = z
   .object({
     location_id: z.string().meta({ description: 'Identifier, `loc_` and a ULID.' }),
@@ -172,3 +169,21 @@ export const EarlierRadar = z
   })
   .meta({ id: 'EarlierRadar' });
 export type EarlierRadar = z.infer<typeof EarlierRadar>;
+
+const eventTypes = z.array(z.enum(EARLIER_EVENT_TYPES));
+
+/** A subset of the event types of the earlier variant, each once. */
+const wantedEvents = eventTypes
+  .min(1)
+  .transform((types) => EARLIER_EVENT_TYPES.filter((type) => types.includes(type)))
+  .meta({ description: 'Event types to send; every type when left out.' });
+
+export const EarlierWebhookCreation = WebhookCreation.extend({ events: wantedEvents.nullish() });
+export const EarlierWebhookUpdate = WebhookUpdate.extend({ events: wantedEvents.optional() });
+export const EarlierWebhookCreated = WebhookCreated.extend({
+  events: eventTypes.meta({ description: 'Event types that are sent.' }),
+});
+
+export const EarlierWebhookTest = z.object({
+  event: z.enum(EARLIER_EVENT_TYPES).nullish().meta({ description: 'Type to send; `alert.created` when left out.' }),
+});

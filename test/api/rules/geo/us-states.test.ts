@@ -1,6 +1,6 @@
 import test from 'ava';
-import { LATTICE, latRow, lonCol, pixelAreaKm2 } from '../../../schemas/geo/lattice.ts';
-import { stateBox, statePixels, usState, usStates } from '../../../schemas/reference/us-states.ts';
+import { stateBox, statePixels, usState, usStates } from '../../../../api/rules/geo/us-states.ts';
+import { LATTICE, latRow, lonCol, pixelAreaKm2 } from '../../../../schemas/geo/lattice.ts';
 
 const OUTSIDE_THE_LATTICE = ['AK', 'HI', 'AS', 'GU', 'MP', 'PR', 'UM', 'VI'];
 

@@ -1,4 +1,4 @@
-import type { Ring } from './rings.ts';
+import type { Ring } from '../../../schemas/geo/rings.ts';
 
 /**
  * A ring in whole millionths of a degree, as GeoJSON is written with six decimals (0.1 m): vertices in order, the first not

@@ -1,10 +1,10 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { geodesicAreaKm2 } from '../../../schemas/geo/hull.ts';
-import { fromMicroRing, type MicroRing, toMicroRing } from '../../../schemas/geo/micro-ring.ts';
-import { selfContact } from '../../../schemas/geo/self-contact.ts';
-import { thinRing } from '../../../schemas/geo/thin-ring.ts';
-import { bandRing, simpleRing, starRing } from '../../support/data/simple-rings.ts';
+import { fromMicroRing, type MicroRing, toMicroRing } from '../../../../api/rules/geo/micro-ring.ts';
+import { selfContact } from '../../../../api/rules/geo/self-contact.ts';
+import { thinRing } from '../../../../api/rules/geo/thin-ring.ts';
+import { geodesicAreaKm2 } from '../../../../schemas/geo/hull.ts';
+import { bandRing, simpleRing, starRing } from '../../../support/data/simple-rings.ts';
 
 function boxOf({ x, y }: MicroRing): number[] {
   return [Math.min(...x), Math.min(...y), Math.max(...x), Math.max(...y)];

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { contains } from '../../schemas/contains.ts';
+import { contains } from '../../schemas/layout.ts';
 
 for (const [folder, path, expected, why] of [
   ['/data/archive', '/data/archive', true, 'itself'],
