@@ -1,4 +1,4 @@
-import { travel } from '../schemas/geo/distance.ts';
+import { destination } from '../schemas/geo/distance.ts';
 import type { Position } from '../schemas/geo/position.ts';
 import type { TrackPoint } from '../schemas/tables/tracks.ts';
 
@@ -31,7 +31,7 @@ export const MOTION_LEAD_MIN = 15;
 /** Where a storm at a position will be after the lead time at its present motion; null while the motion is unknown. */
 export function positionAhead(from: Position, track: TrackPoint): Position | null {
   if (track.speed_kmh === null || track.direction_deg === null) return null;
-  return travel(from, track.direction_deg, (track.speed_kmh * MOTION_LEAD_MIN) / 60);
+  return destination(from, track.direction_deg, (track.speed_kmh * MOTION_LEAD_MIN) / 60);
 }
 
 /**

@@ -1,6 +1,6 @@
 import KDBush from 'kdbush';
 import { boxAround } from '../../schemas/geo/around.ts';
-import { distanceKm, travel } from '../../schemas/geo/distance.ts';
+import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { type NowcastStorm, nowcastStorm, STRIKE_KM, STRIKE_MM } from '../../schemas/nowcast/probability.ts';
 import type { Detection } from '../../schemas/tables/detections.ts';
@@ -66,7 +66,7 @@ export function pointsAround(storms: readonly NowcastStorm[], from: number, far_
       const share = (number * 0.569840291) % 1;
       const far2 = NEAR_KM ** 2 + share * (FAR_KM ** 2 - NEAR_KM ** 2);
       const km = index < NEAR_POINTS_PER_STORM ? NEAR_KM * Math.sqrt(share) : Math.sqrt(far2);
-      return travel(seen, 360 * ((number * 0.7548776662) % 1), km);
+      return destination(seen, 360 * ((number * 0.7548776662) % 1), km);
     }),
   );
 }
