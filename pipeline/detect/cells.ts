@@ -1,6 +1,7 @@
 import { geohash } from '../../schemas/geo/geohash.ts';
 import { CELL_PEAK_MIN_MM, EXTREME_MM, SIZE_CAP_MM } from '../../schemas/size.ts';
 import type { Cell } from '../../schemas/tables/cells.ts';
+import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
 import { scanId } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import {
@@ -12,8 +13,7 @@ import {
   type ScanInput,
 } from '../grid.ts';
 import { type Labels, labelComponents, labelHail } from './label.ts';
-import { latticeRows } from './rows.ts';
-import { measureShape } from './shape.ts';
+import { latticeRows, measureShape } from './shape.ts';
 import { splitComponent } from './split.ts';
 
 /** A component is a storm cell from this area on, km2: smaller ones are a few bins of one radar. */
@@ -159,4 +159,33 @@ function largestValue(companions: CompanionValues, name: Companion, pixels: Uint
     if (value !== null && (largest === null || value > largest)) largest = value;
   }
   return largest;
+}
+
+/** Motion columns of the ProbSevere object that a cell matches. */
+interface ObjectMotion {
+  readonly object: Pick<ProbSevereObject, 'flag_stale' | 'speed_kmh' | 'direction_deg'>;
+}
+
+/** Input of the tracker: the cells with their pixels by lattice position, and the motion of their ProbSevere object. */
+export function trackedCells(field: HailField, cells: readonly CellShape[], matches: readonly (ObjectMotion | null)[]) {
+  return cells.map((cell, index) => ({
+    cell_index: cell.cell_index,
+    lat: cell.lat,
+    lon: cell.lon,
+    centroid_lat: cell.centroid_lat,
+    centroid_lon: cell.centroid_lon,
+    area_km2: cell.area_km2,
+    estimated_size_mm: cell.estimated_size_mm,
+    rows: latticeRows(field, cell.pixelIndex),
+    cols: Uint16Array.from(cell.pixelIndex, (pixel) => field.col[pixel]),
+    tenths: Uint16Array.from(cell.pixelIndex, (pixel) => field.tenths[pixel]),
+    motion_hint: objectMotion(matches[index] ?? null),
+  }));
+}
+
+/** Motion of a cell by ProbSevere; null where it gives none or the object repeats the file before. */
+function objectMotion(match: ObjectMotion | null) {
+  if (match === null || match.object.flag_stale) return null;
+  const { speed_kmh, direction_deg } = match.object;
+  return speed_kmh === null || direction_deg === null ? null : { speed_kmh, direction_deg };
 }

@@ -14,7 +14,7 @@ import type { Detection } from '../../schemas/tables/detections.ts';
 import { companionAt, everyCompanion, type HailField, type ScanInput } from '../grid.ts';
 import type { CellShape } from './cells.ts';
 import { detectionConfidence } from './confidence.ts';
-import { anyNear, type DetectionHistory, recall, remember } from './history.ts';
+import { anyNear, append, type DetectionHistory, prune } from './history.ts';
 import type { Labels } from './label.ts';
 import { predictedSize } from './predict.ts';
 import type { ObjectMatch } from './probsevere.ts';
@@ -63,7 +63,7 @@ export function findDetections(
   terrain: Blockage | null,
 ): Detections {
   const { mesh: field, scan_time } = input;
-  const known = recall(history, scan_time);
+  const known = prune(history, scan_time);
   const context: Context = {
     input,
     terrain,
@@ -90,7 +90,7 @@ export function findDetections(
     detections,
     component_area_km2,
     cellConfidence: cells.map(({ peakIndex }) => confidenceOf.get(peakIndex) as number),
-    history: remember(
+    history: append(
       known,
       scan_time,
       field,

@@ -25,7 +25,7 @@ export function latticePlace(row: number, col: number): number {
 }
 
 /** The history as this scan may use it: without what is too old for it. */
-export function recall(history: DetectionHistory, scan_time: number): DetectionHistory {
+export function prune(history: DetectionHistory, scan_time: number): DetectionHistory {
   const oldestScan = scan_time - SCANS_MAX_AGE_MIN * MS_PER_MIN;
   const oldestPlace = scan_time - PLACES_MAX_AGE_MIN * MS_PER_MIN;
   const places = Object.entries(history.places)
@@ -38,7 +38,7 @@ export function recall(history: DetectionHistory, scan_time: number): DetectionH
 }
 
 /** The history after a scan: its pixels >= `min_tenths`, and the places with a detection in it. */
-export function remember(
+export function append(
   history: DetectionHistory,
   scan_time: number,
   field: HailField,

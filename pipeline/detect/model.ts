@@ -1,5 +1,3 @@
-import { type Curve, onCurve } from './curve.ts';
-
 /** What the small model looks at; null where it is not known. */
 export interface Predictors {
   readonly mesh_mm: number;
@@ -95,4 +93,21 @@ export function modelProbability(model: HailModel, predictors: Predictors) {
     model_version: model.version,
     out_of_range,
   };
+}
+
+/** A rising curve through knots: constant before the first and after the last, straight between two. */
+export interface Curve {
+  readonly score: readonly number[];
+  readonly probability: readonly number[];
+}
+
+/** Probability on a curve. */
+export function onCurve({ score, probability }: Curve, at: number): number {
+  const upper = score.findIndex((knot) => knot >= at);
+  if (upper === 0) return probability[0];
+  if (upper < 0) return probability.at(-1) as number;
+  const low = score[upper - 1];
+  const share = (at - low) / (score[upper] - low);
+  const from = probability[upper - 1];
+  return from + (probability[upper] - from) * share;
 }

@@ -3,7 +3,7 @@ import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
 import { MS_PER_HOUR, MS_PER_MIN } from '../../schemas/time.ts';
 import type { HailField } from '../grid.ts';
 import type { CellShape } from './cells.ts';
-import { latticeRows } from './rows.ts';
+import { latticeRows } from './shape.ts';
 
 /** A file is used for scans up to this far from its time, minutes. */
 const TIME_MAX_MIN = 5;

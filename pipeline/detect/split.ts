@@ -3,7 +3,7 @@ import { colLon, pixelAreaKm2, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { CELL_PEAK_MIN_MM } from '../../schemas/size.ts';
 import { type HailField, lowerBound } from '../grid.ts';
-import { latticeRows } from './rows.ts';
+import { latticeRows } from './shape.ts';
 
 /** A cell stays apart when its smoothed peak stands this far above the saddle, in mm … */
 const DEPTH_MIN_MM = 6;

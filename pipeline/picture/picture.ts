@@ -11,8 +11,18 @@ import { timestamp } from '../../schemas/time.ts';
 import { isPublished, MOTION_LEAD_MIN, positionAhead, stormPaths } from '../storm-paths.ts';
 import { drawBasemap, drawStateNames } from './basemap.ts';
 import { fitView, type MapView } from './map-view.ts';
-import { drawHeader, drawLegend, drawNote, drawWatermark, type LegendMark, MAP, MARKS, PAGE } from './page.ts';
-import { drawScaleBar, scaleBox } from './scale-bar.ts';
+import {
+  drawHeader,
+  drawLegend,
+  drawNote,
+  drawScaleBar,
+  drawWatermark,
+  type LegendMark,
+  MAP,
+  MARKS,
+  PAGE,
+  scaleBox,
+} from './page.ts';
 import { loadStates } from './states.ts';
 import { drawLabel, drawPath, drawStorm, labelStorms, type Storm } from './storm-layer.ts';
 import { element, polygonPath } from './svg.ts';

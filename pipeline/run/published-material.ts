@@ -8,8 +8,8 @@ import { openEngine } from '../duckdb.ts';
 import { tablePaths } from '../publish/compact.ts';
 import { listPartitions, readNewest } from '../publish/manifests.ts';
 import { readRows } from '../publish/tables.ts';
-import { publishedSamples } from '../train/material.ts';
 import { type ReportPair, reportPairs } from '../train/report-pairs.ts';
+import { publishedSamples } from '../train/samples.ts';
 import type { TrainingSample } from '../train/train-model.ts';
 
 /** Pairs of radar and truth in what is published. Simulated dates are counted and left out: they teach nothing about hail. */

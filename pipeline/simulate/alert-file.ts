@@ -5,7 +5,7 @@ import { windTowards } from './hodograph.ts';
 import type { TextFile } from './report-files.ts';
 import { isInWindow, type Scenario } from './scenario.ts';
 import { type Storm, stormAt, stormsBetween } from './storms.ts';
-import { moved } from './weather.ts';
+import { offsetPosition } from './weather.ts';
 
 const STEP_MS = 2 * MS_PER_MIN;
 /** A warning is issued for hail of an inch; texture makes the largest pixel larger than the core by about a third. */
@@ -140,5 +140,5 @@ function wayAhead(storm: Storm, sent_ms: number, ends_ms: number): number[][] {
 
 function aside(from: Position, towards_deg: number, km: number): Position {
   const { east, north } = windTowards(towards_deg, km);
-  return moved(from, east, north);
+  return offsetPosition(from, east, north);
 }

@@ -1,11 +1,19 @@
 import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import type { HailField } from '../grid.ts';
 import { MAX_TENTHS } from './column.ts';
-import { coreDistance, coreFall, coreReach, SKEW } from './core.ts';
 import { coverageOf } from './coverage.ts';
 import { uniformOf } from './random.ts';
 import type { Scenario } from './scenario.ts';
-import { boxAround, KM_PER_DEGREE_LAT, KM_PER_DEGREE_LON, stormCore } from './storm-core.ts';
+import {
+  boxAround,
+  coreDistance,
+  coreFall,
+  coreReach,
+  KM_PER_DEGREE_LAT,
+  KM_PER_DEGREE_LON,
+  SKEW,
+  stormCore,
+} from './storm-core.ts';
 import { type StormState, stormAt, stormsBetween } from './storms.ts';
 
 /** Grain of the hail: every pixel of a storm shows so much less or more than its core, as a share. */

@@ -3,15 +3,18 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { MS_PER_DAY } from '../../schemas/time.ts';
 import { Conflict, PipelineError } from '../error.ts';
+import { alertFile } from './alert-file.ts';
 import { coverageOf } from './coverage.ts';
-import { feedFiles } from './feed-files.ts';
 import { SIMULATED_PRODUCTS, type SimulatedProduct, simulateScan } from './fields.ts';
 import { writeGrib2 } from './grib2-writer.ts';
 import { modelGridOf, simulatedHours, simulatedModelFile } from './model-grid.ts';
+import { outlookFiles } from './outlook-files.ts';
 import { hashOf } from './random.ts';
+import { reportFiles, type TextFile } from './report-files.ts';
 import { scanTimes } from './scan-times.ts';
 import type { Scenario } from './scenario.ts';
 import { truthCsv } from './truth.ts';
+import { watchFiles } from './watch-files.ts';
 
 const EVENING_FILE = 'evening.json';
 const TRUTH_FILE = 'truth.csv';
@@ -196,4 +199,23 @@ function oneLine(json: string): string {
 function passport({ seed, window, day_type, steady, sites }: Scenario) {
   const places = sites.flatMap(({ lat, lon }) => [Math.round(lat * 1e4), Math.round(lon * 1e4)]);
   return { simulator: SIMULATOR_VERSION, seed, window, day_type, steady, sites: hashOf(...places) };
+}
+
+/**
+ * What the other feeds would say at `to_ms` about the weather of [from_ms, to_ms): reports where hail fell, warnings ahead of
+ * storms, watches and outlooks around them. In the formats of their sources, and marked as simulated as each format allows.
+ * `scan_times` are those of all scans there are of the days that [from_ms, to_ms) touches: reports are of these times.
+ */
+export function feedFiles(
+  scenario: Scenario,
+  from_ms: number,
+  to_ms: number,
+  scan_times: readonly number[],
+): TextFile[] {
+  return [
+    ...reportFiles(scenario, from_ms, to_ms, scan_times),
+    alertFile(scenario, to_ms),
+    ...watchFiles(scenario, to_ms),
+    ...outlookFiles(scenario, to_ms),
+  ];
 }

@@ -1,9 +1,18 @@
 import { colLon, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 import { type ColumnTables, columnTables, MAX_TENTHS, SKIRT_MAX_DBZ, SKIRT_MIN_DBZ } from './column.ts';
-import { coreDistance, coreFall, coreReach, SKEW } from './core.ts';
 import { coverageOf } from './coverage.ts';
 import type { Scenario } from './scenario.ts';
-import { boxAround, KM_PER_DEGREE_LAT, KM_PER_DEGREE_LON, type StormCore, stormCore } from './storm-core.ts';
+import {
+  boxAround,
+  coreDistance,
+  coreFall,
+  coreReach,
+  KM_PER_DEGREE_LAT,
+  KM_PER_DEGREE_LON,
+  SKEW,
+  type StormCore,
+  stormCore,
+} from './storm-core.ts';
 import { type StormState, stormAt, stormsBetween } from './storms.ts';
 import { type Texture, textureAt, textureValue } from './texture.ts';
 
@@ -18,7 +27,7 @@ export const SIMULATED_PRODUCTS = [
 export type SimulatedProduct = (typeof SIMULATED_PRODUCTS)[number];
 
 /** "Covered, nothing there" in the values of a simulated scan. */
-export const NOTHING = -32768;
+export const MISSING = -32768;
 
 /** What the radars show at one instant: the pixels with an echo, all products from the same columns. */
 export interface SimulatedScan {
@@ -26,7 +35,7 @@ export interface SimulatedScan {
   readonly window: Window;
   /** Position in the window, row x cols + col, ascending; only pixels that a radar covers. */
   readonly index: Uint32Array;
-  /** Value of each pixel in tenths (MESH, VIL, reflectivity, POSH) or metres (echo tops); NOTHING where there is none. */
+  /** Value of each pixel in tenths (MESH, VIL, reflectivity, POSH) or metres (echo tops); MISSING where there is none. */
   readonly values: Readonly<Record<SimulatedProduct, Int16Array>>;
 }
 
@@ -223,22 +232,22 @@ function readColumn(
     values.MESH[i] = tenths;
     values.POSH[i] = 10 * core.posh_pct[tenths];
     values.VIL[i] = core.vil_tenths[tenths];
-    values.EchoTop_18[i] = orNothing(core.echo_top_18_m[tenths]);
-    values.EchoTop_50[i] = orNothing(core.echo_top_50_m[tenths]);
+    values.EchoTop_18[i] = orMissing(core.echo_top_18_m[tenths]);
+    values.EchoTop_50[i] = orMissing(core.echo_top_50_m[tenths]);
     values.MergedReflectivityQCComposite[i] = core.dbz_tenths[tenths];
     return true;
   }
   const level = Math.round(dbz) - SKIRT_MIN_DBZ;
   if (level < 0) return false;
-  values.MESH[i] = NOTHING;
-  values.POSH[i] = NOTHING;
+  values.MESH[i] = MISSING;
+  values.POSH[i] = MISSING;
   values.VIL[i] = skirt.vil_tenths[level];
-  values.EchoTop_18[i] = orNothing(skirt.echo_top_18_m[level]);
-  values.EchoTop_50[i] = NOTHING;
+  values.EchoTop_18[i] = orMissing(skirt.echo_top_18_m[level]);
+  values.EchoTop_50[i] = MISSING;
   values.MergedReflectivityQCComposite[i] = 5 * Math.round(2 * dbz);
   return true;
 }
 
-function orNothing(height_m: number): number {
-  return height_m < 0 ? NOTHING : height_m;
+function orMissing(height_m: number): number {
+  return height_m < 0 ? MISSING : height_m;
 }

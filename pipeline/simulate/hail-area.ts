@@ -3,7 +3,7 @@ import { MS_PER_MIN } from '../../schemas/time.ts';
 import { windTowards } from './hodograph.ts';
 import { isInWindow, type Scenario } from './scenario.ts';
 import { stormAt, stormsBetween } from './storms.ts';
-import { moved } from './weather.ts';
+import { offsetPosition } from './weather.ts';
 
 /** Storms are looked at this often. */
 const STEP_MS = 15 * MS_PER_MIN;
@@ -54,7 +54,7 @@ export function hailArea(scenario: Scenario, from_ms: number, to_ms: number, siz
 export function ringAround(area: HailArea, deviations: number): Position[] {
   const ring = Array.from({ length: CORNERS }, (_, corner) => {
     const { east, north } = windTowards(90 - (360 * corner) / CORNERS, 1);
-    const { lat, lon } = moved(area, east * deviations * area.east_km, north * deviations * area.north_km);
+    const { lat, lon } = offsetPosition(area, east * deviations * area.east_km, north * deviations * area.north_km);
     return { lat: Math.round(lat * 100) / 100, lon: Math.round(lon * 100) / 100 };
   });
   return [...ring, ring[0] as Position];

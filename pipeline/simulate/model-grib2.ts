@@ -1,6 +1,5 @@
 import { MS_PER_HOUR } from '../../schemas/time.ts';
-import { grib2Message, grib2Section } from './grib2-message.ts';
-import { SIMULATED_STATUS } from './grib2-writer.ts';
+import { grib2Message, grib2Section, MISSING_OCTET, SIMULATED_STATUS } from './grib2-writer.ts';
 
 /** Lambert conformal grid that touches the earth along one parallel, rows from the south, columns from the west. */
 export interface LambertSpec {
@@ -39,7 +38,6 @@ export const HRRR_MAP = { parallel_deg: 38.5, meridian_deg: 262.5, earth_m: 6_37
 
 const NWS = 7;
 const HRRR_PROCESS = 83;
-const NOTHING = 255;
 const COMPLEX_PACKING = 3;
 const GROUP = 32;
 const DESCRIPTOR_OCTETS = 4;
@@ -60,7 +58,7 @@ export function writeModelField(
     lambert(grid),
     field.is_maximum ? hourlyMaximum(field, run_time, lead_h) : instant(field, lead_h),
     representation,
-    grib2Section(6, Buffer.from([NOTHING])),
+    grib2Section(6, Buffer.from([MISSING_OCTET])),
     data,
   ];
   return grib2Message(field.parameter[0], sections);
@@ -126,8 +124,8 @@ function product({ parameter, level, second_level }: ModelFieldSpec, template: n
 }
 
 function writeSurface(bytes: Buffer, at: number, surface: SurfaceSpec | undefined): void {
-  bytes[at] = surface?.type ?? NOTHING;
-  bytes[at + 1] = surface === undefined ? NOTHING : 0;
+  bytes[at] = surface?.type ?? MISSING_OCTET;
+  bytes[at + 1] = surface === undefined ? MISSING_OCTET : 0;
   bytes.writeUInt32BE(surface?.value ?? 0xffffffff, at + 2);
 }
 

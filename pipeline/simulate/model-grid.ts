@@ -5,7 +5,7 @@ import { HRRR_MAP, type LambertSpec, type ModelFieldSpec, writeModelField } from
 import { drawsOf, hashOf, normal, uniformOf } from './random.ts';
 import type { Scenario } from './scenario.ts';
 import { type Storm, stormAt, stormsBetween } from './storms.ts';
-import { boundariesAt, DAY_CHARACTERS, dailyCycle, dayTypeAt, freezingLevelKm, moved } from './weather.ts';
+import { boundariesAt, DAY_CHARACTERS, dailyCycle, dayTypeAt, freezingLevelKm, offsetPosition } from './weather.ts';
 
 const RAD = Math.PI / 180;
 /** Storms are looked at this often in an hour. */
@@ -149,7 +149,7 @@ function stormFields(scenario: Scenario, grid: ModelGridSpec, run_time: number, 
       const state = stormAt(storm, time_ms);
       const peak_mm = state.peak_mm * fault.factor;
       if (!(peak_mm > 1)) continue;
-      const place = onMap(moved(state, fault.east_km, fault.north_km));
+      const place = onMap(offsetPosition(state, fault.east_km, fault.north_km));
       raise(hail_mm, shape, place, storm.core_km, peak_mm, 0);
       raise(rotation, shape, place, 2 * storm.core_km, ROTATION_PER_MM[storm.kind] * peak_mm, 0);
       if (look === LOOKS_PER_HOUR)

@@ -1,12 +1,12 @@
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { METRES_PER_MILE, MM_PER_INCH } from '../../schemas/units.ts';
-import { coreDistance, coreFall, coreReach } from './core.ts';
 import { windTowards } from './hodograph.ts';
 import { between, type Draw, drawsOf, hashOf, normal, uniformOf } from './random.ts';
 import { isInWindow, type Scenario } from './scenario.ts';
+import { coreDistance, coreFall, coreReach } from './storm-core.ts';
 import { type Storm, stormAt, stormsBetween } from './storms.ts';
-import { moved } from './weather.ts';
+import { offsetPosition } from './weather.ts';
 
 /** Storms leave hail on the ground in steps of this long. */
 const STEP_MS = 2 * MS_PER_MIN;
@@ -122,7 +122,7 @@ function firstReport(storm: Storm, hit: Hit, size_mm: number, draw: Draw): HailR
     lon: (hit.square_col + draw()) * SQUARE_LON_DEG,
   };
   const drift = windTowards(storm.direction_deg - 20, between(draw, 1, 4));
-  const at = moved(middle, drift.east + 1.5 * normal(draw), drift.north + 1.5 * normal(draw));
+  const at = offsetPosition(middle, drift.east + 1.5 * normal(draw), drift.north + 1.5 * normal(draw));
   const fell_ms = hit.time_ms + between(draw, 5, 8) * MS_PER_MIN;
   const valid_ms = Math.round((fell_ms + 6 * MS_PER_MIN * normal(draw)) / MS_PER_MIN) * MS_PER_MIN;
   const issued_ms = Math.round(Math.max(valid_ms, fell_ms) / MS_PER_MIN + between(draw, 4, 45)) * MS_PER_MIN;

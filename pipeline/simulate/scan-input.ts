@@ -1,5 +1,5 @@
 import type { HailField, ScanInput, USUAL_COMPANIONS } from '../grid.ts';
-import { NOTHING, SIMULATED_PRODUCTS, type SimulatedProduct, type SimulatedScan } from './fields.ts';
+import { MISSING, SIMULATED_PRODUCTS, type SimulatedProduct, type SimulatedScan } from './fields.ts';
 
 /** Product of each companion, and how many of its stored steps make one unit. */
 const COMPANION_OF: Readonly<
@@ -20,7 +20,7 @@ export function scanInput(scan: SimulatedScan): ScanInput {
     const { product, per_unit } = COMPANION_OF[name];
     return Float32Array.from(withHail, (n) => {
       const value = values[product][n];
-      return value === NOTHING ? Number.NaN : value / per_unit;
+      return value === MISSING ? Number.NaN : value / per_unit;
     });
   };
   return {

@@ -1,7 +1,7 @@
 import type { Position } from '../../schemas/geo/position.ts';
 import { type Wind, windTowards } from './hodograph.ts';
 import { deviationAt, type Walk } from './walk.ts';
-import { moved } from './weather.ts';
+import { offsetPosition } from './weather.ts';
 
 /** The way of a storm: an arc of constant turn and speed, its course, and a random walk of velocity about it. */
 export interface StormPath {
@@ -32,13 +32,13 @@ export function motionAt(path: StormPath, time_ms: number): Wind {
 /** Where the path is. */
 export function positionAt(path: StormPath, time_ms: number): Position {
   const { east, north } = wayKm(path, time_ms);
-  return moved(path.origin, east, north);
+  return offsetPosition(path.origin, east, north);
 }
 
 /** The origin from which a path comes by a place at an instant. */
 export function originThrough(place: Position, path: Omit<StormPath, 'origin'>, time_ms: number): Position {
   const { east, north } = wayKm(path, time_ms);
-  return moved(place, -east, -north);
+  return offsetPosition(place, -east, -north);
 }
 
 /** Way since birth, km. */

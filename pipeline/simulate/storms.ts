@@ -14,7 +14,7 @@ import {
   dailyCycle,
   dayTypeAt,
   freezingLevelKm,
-  moved,
+  offsetPosition,
 } from './weather.ts';
 
 /** Storms are drawn in slots of absolute time, so that any stretch of time shows the same ones. */
@@ -177,10 +177,10 @@ function drawClusters(
   for (let i = 0; i < clusters; i += 1) {
     const line = boundaries[Math.floor(draw() * boundaries.length)] as Boundary;
     const along = windTowards(line.bearing_deg, between(draw, -0.5, 0.5) * line.length_km);
-    const centre = moved(line.centre, along.east, along.north);
+    const centre = offsetPosition(line.centre, along.east, along.north);
     for (let member = 1 + poisson(draw, members - 1); member > 0; member -= 1) {
       const offset = windTowards(between(draw, 0, 360), between(draw, 30, 80));
-      bear(slot, line, moved(centre, offset.east, offset.north), (slot.number + draw()) * SLOT_MS);
+      bear(slot, line, offsetPosition(centre, offset.east, offset.north), (slot.number + draw()) * SLOT_MS);
     }
   }
 }
@@ -219,7 +219,7 @@ function bearLeftMover(slot: Slot, line: Boundary, parent: Storm, split_min: num
     split_from: parent.storm_id,
     birth_ms,
     life_ms: Math.min(240, lognormal(draw, 70, 0.35)) * MS_PER_MIN,
-    origin: moved(positionAt(parent, birth_ms), flank.east, flank.north),
+    origin: offsetPosition(positionAt(parent, birth_ms), flank.east, flank.north),
     direction_deg: bearingOf(line.left) + 4 * normal(draw),
     turn_deg: between(draw, -12, 0),
     speed_ms: courseSpeed(line.left),

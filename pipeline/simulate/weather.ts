@@ -211,7 +211,7 @@ function placeInCountry(period: number, draw: Draw): Position {
   );
   const home = HOMELANDS[chosen] as (typeof HOMELANDS)[number];
   const offset = windTowards(between(draw, 0, 360), home.spread_km * Math.abs(normal(draw)));
-  return moved(home, offset.east, offset.north);
+  return offsetPosition(home, offset.east, offset.north);
 }
 
 /** Straight shear plus a bow to its left (a clockwise-turning hodograph), shifted to the given mean wind. */
@@ -235,7 +235,7 @@ function hodograph(mean: Wind, shear: Wind): Level[] {
 }
 
 /** A position moved by kilometres east and north, on the scale of the latitude halfway. */
-export function moved(from: Position, east_km: number, north_km: number): Position {
+export function offsetPosition(from: Position, east_km: number, north_km: number): Position {
   const lat = from.lat + north_km / 111.2;
   const scale = 111.32 * Math.cos((((from.lat + lat) / 2) * Math.PI) / 180);
   return { lat, lon: from.lon + east_km / scale };

@@ -1,9 +1,9 @@
 import { fromGeojsonVt } from '@maplibre/vt-pbf';
 import type { Feature, FeatureCollection } from 'geojson';
 import GeoJSONVT, { type LegacyTile } from 'geojson-vt';
-import { gzip } from './gzip.ts';
 import { areaTiles, type PixelArea } from './pixel-tiles.ts';
 import type { ArchiveTile } from './pmtiles.ts';
+import { gzip } from './pmtiles.ts';
 
 export const MIN_ZOOM = 0;
 /** A pixel of the grid is 117 tile units of 4096 wide at this zoom; clients stretch it further. */

@@ -6,9 +6,8 @@ import type { Grid, UncoveredBlocks } from '../grid.ts';
 import { type BandGrid, bandGrid, coarser } from './band-grid.ts';
 import { bandLayerTile } from './band-layer.ts';
 import { bandTiles } from './band-tiles.ts';
-import { gzip } from './gzip.ts';
 import { describeArchive, vectorLayer } from './metadata.ts';
-import { type ArchiveTile, writePmtiles } from './pmtiles.ts';
+import { type ArchiveTile, gzip, writePmtiles } from './pmtiles.ts';
 import { MIN_ZOOM } from './pyramid.ts';
 
 /** Rises whenever the same file would give other tiles: archives made before are then made again. */

@@ -8,10 +8,10 @@ import { branchMotion, centroidVariance, firstMotion, predictMotion, updateMotio
 import type { LiveTrack, LiveTracks, TrackPointShape } from './live-tracks.ts';
 import type { Vector } from './local-plane.ts';
 import { maskOf } from './mask.ts';
-import { type Matches, matchPieces, strength } from './match.ts';
+import { type Matches, matchParts, strength } from './match.ts';
 import { type Heading, headingOf, type Mover, regionalVelocity, velocityOf } from './motion.ts';
 import { partitionCells } from './partition-cells.ts';
-import type { Piece, TrackCell } from './track-cell.ts';
+import type { CellPart, TrackCell } from './track-cell.ts';
 import { trackId } from './track-id.ts';
 import { growthRate, nextTrend, recentSizes, STEADY, trendWord } from './trend.ts';
 
@@ -77,32 +77,32 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
   const lost = all.filter((prediction) => prediction.minutes > COAST_MAX_MIN);
   const movers = live.filter(isMature).map(mover);
   const flows = cells.map((cell) => flowAt(cell, movers, scan.pattern_motion));
-  const pieces = partitionCells(
+  const parts = partitionCells(
     cells,
     live,
     flows.map((flow) => flow.velocity),
   );
-  const flowOf = (piece: Piece) => flows[piece.cell] as Flow;
-  const matches = matchPieces(
+  const flowOf = (part: CellPart) => flows[part.cell] as Flow;
+  const matches = matchParts(
     live,
-    pieces,
-    pieces.map((piece) => flowOf(piece).velocity),
+    parts,
+    parts.map((part) => flowOf(part).velocity),
   );
 
-  const seen = pieces.map((piece, index) => {
-    const at = matches.trackOfPiece[index];
+  const seen = parts.map((part, index) => {
+    const at = matches.trackOfPart[index];
     const before: Prediction | undefined = live[at];
-    if (before) return continueTrack(before, piece, scan_time, flowOf(piece), wayOf(matches, at));
-    const parent: Prediction | undefined = live[matches.parentOfPiece[index]];
-    return openTrack(piece, scan_time, flowOf(piece), parent);
+    if (before) return continueTrack(before, part, scan_time, flowOf(part), linkKind(matches, at));
+    const parent: Prediction | undefined = live[matches.parentOfPart[index]];
+    return openTrack(part, scan_time, flowOf(part), parent);
   });
   const missed = live.flatMap((prediction, index) =>
-    matches.pieceOfTrack[index] === -1 ? [coastTrack(prediction, live[matches.mergedInto[index]])] : [],
+    matches.partOfTrack[index] === -1 ? [coastTrack(prediction, live[matches.mergedInto[index]])] : [],
   );
 
   const points = [
     ...seen.map((track, index) =>
-      pointOf(track, scan_time, 'tracked', (pieces[index] as Piece).cell_index, track, null),
+      pointOf(track, scan_time, 'tracked', (parts[index] as CellPart).cell_index, track, null),
     ),
     ...missed.map(({ track, state, at, merged_into }) => pointOf(track, scan_time, state, null, at, merged_into)),
     ...lost.map(({ track, motion }) => pointOf(track, scan_time, 'ended', null, motion, null)),
@@ -111,23 +111,23 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
   return {
     live: { scan_time, tracks: [...seen, ...coasting].sort(byId) },
     points: points.sort(byId),
-    trackOfCell: strongestByCell(pieces, seen),
+    trackOfCell: strongestByCell(parts, seen),
     reshaped: new Set(live.flatMap(({ track }, at) => (matches.reshaped[at] === 1 ? [track.track_id] : []))),
   };
 }
 
-/** How a track came to its piece: straight, or over a way from centre to centre that is no motion. */
-type Way = 'straight' | 'branch' | 'shape';
+/** How a track is linked to its part. Only a straight link measures motion: the centroid jumps in the other two. */
+type LinkKind = 'straight' | 'branch' | 'shape';
 
-function wayOf({ branched, reshaped }: Matches, track: number): Way {
+function linkKind({ branched, reshaped }: Matches, track: number): LinkKind {
   if (branched[track] === 1) return 'branch';
   return reshaped[track] === 1 ? 'shape' : 'straight';
 }
 
 /** Track of each cell; of a cell that several share, the one with the largest area x size. */
-function strongestByCell(pieces: readonly Piece[], seen: readonly LiveTrack[]): string[] {
+function strongestByCell(parts: readonly CellPart[], seen: readonly LiveTrack[]): string[] {
   const owners: LiveTrack[] = [];
-  pieces.forEach(({ cell }, index) => {
+  parts.forEach(({ cell }, index) => {
     const track = seen[index] as LiveTrack;
     const owner: LiveTrack | undefined = owners[cell];
     if (!owner || strength(track) > strength(owner)) owners[cell] = track;
@@ -181,7 +181,7 @@ function publishedMotion(own: Vector, scan_count: number, flow: Flow) {
   return { ...headingOf(flow.velocity), motion_source: flow.source };
 }
 
-function openTrack(cell: Piece, scan_time: number, flow: Flow, parent: Prediction | undefined): LiveTrack {
+function openTrack(cell: CellPart, scan_time: number, flow: Flow, parent: Prediction | undefined): LiveTrack {
   const variance_km2 = centroidVariance(equivalentRadius(cell.area_km2));
   const at = { lat: cell.centroid_lat, lon: cell.centroid_lon };
   const velocity_sd = flow.source === 'none' ? UNKNOWN_VELOCITY_SD_KM_MIN : NEW_VELOCITY_SD_KM_MIN;
@@ -213,12 +213,12 @@ function continueTrack(
   cell: TrackCell,
   scan_time: number,
   flow: Flow,
-  way: Way,
+  kind: LinkKind,
 ): LiveTrack {
   const at = { lat: cell.centroid_lat, lon: cell.centroid_lon };
   const variance_km2 = centroidVariance(equivalentRadius(cell.area_km2));
   const corrected =
-    way === 'straight'
+    kind === 'straight'
       ? updateMotion(motion, at, variance_km2)
       : branchMotion(motion, at, variance_km2, PARTING_VELOCITY_SD_KM_MIN);
   const scan_count = track.scan_count + 1;
@@ -229,7 +229,7 @@ function continueTrack(
     last_seen: scan_time,
     missed_scans: 0,
     scan_count,
-    settled_scans: way === 'branch' ? 1 : track.settled_scans + 1,
+    settled_scans: kind === 'branch' ? 1 : track.settled_scans + 1,
     motion: corrected,
     ...lastCell(cell),
     peak_area_km2: Math.max(track.peak_area_km2, cell.area_km2),
@@ -242,8 +242,8 @@ function continueTrack(
 }
 
 /**
- * A track without a piece in this scan: what becomes of it, and where it would be.
- * It coasts in its first such scan, under another track's piece too: cores that touch often part again in the next.
+ * A track without a part in this scan: what becomes of it, and where it would be.
+ * It coasts in its first such scan, under another track's part too: cores that touch often part again in the next.
  */
 function coastTrack({ track, motion }: Prediction, survivor: Prediction | undefined): Missed {
   const missed = { ...track, missed_scans: track.missed_scans + 1 };

@@ -1,5 +1,5 @@
 import type { Position } from '../../schemas/geo/position.ts';
-import { moved, offsetKm, type Vector } from './local-plane.ts';
+import { addOffset, offsetKm, type Vector } from './local-plane.ts';
 
 /**
  * White-noise acceleration, km2/min3. Maximum likelihood on clean tracks of rain cores gives 0.017-0.020,
@@ -43,7 +43,7 @@ export function firstMotion(at: Position, variance_km2: number, velocity: Vector
 /** State after `minutes` of straight motion under white-noise acceleration. */
 export function predictMotion(motion: Motion, minutes: number): Motion {
   const { pp, pv, vv } = motion;
-  const there = moved(motion, { east: motion.east_km_min * minutes, north: motion.north_km_min * minutes });
+  const there = addOffset(motion, { east: motion.east_km_min * minutes, north: motion.north_km_min * minutes });
   return {
     ...there,
     east_km_min: motion.east_km_min,
@@ -67,7 +67,7 @@ export function updateMotion(predicted: Motion, measured: Position, variance_km2
   const gain = pp / (pp + variance_km2);
   const velocityGain = pv / (pp + variance_km2);
   return {
-    ...moved(predicted, { east: gain * off.east, north: gain * off.north }),
+    ...addOffset(predicted, { east: gain * off.east, north: gain * off.north }),
     east_km_min: predicted.east_km_min + velocityGain * off.east,
     north_km_min: predicted.north_km_min + velocityGain * off.north,
     pp: (1 - gain) * pp,

@@ -1,3 +1,4 @@
+import type { Position } from '../../schemas/geo/position.ts';
 import type { MotionSource, TrackPoint } from '../../schemas/tables/tracks.ts';
 import type { Motion } from './kalman.ts';
 import type { SizeAt, TrendState } from './trend.ts';
@@ -46,3 +47,16 @@ export interface LiveTracks {
 }
 
 export const noLiveTracks: LiveTracks = { scan_time: null, tracks: [] };
+
+/** From where to where the storms went that have a cell in this scan and in the one before. */
+export function motionsSince(
+  before: LiveTracks,
+  points: readonly TrackPointShape[],
+): { from: Position; to: Position }[] {
+  const last = new Map(before.tracks.map((live) => [live.track_id, live]));
+  return points.flatMap((point) => {
+    const from = last.get(point.track_id);
+    if (point.state !== 'tracked' || from === undefined || from.last_seen !== before.scan_time) return [];
+    return { from: { lat: from.lat, lon: from.lon }, to: { lat: point.lat, lon: point.lon } };
+  });
+}

@@ -30,8 +30,8 @@ export function offsetKm(from: Position, to: Position): Vector {
   return { east: (to.lon - from.lon) * km.east, north: (to.lat - from.lat) * km.north };
 }
 
-/** The position reached over an offset in km; undoes `offsetKm`. */
-export function moved(from: Position, offset: Vector): Position {
+/** The position reached over an offset in km; inverse of `offsetKm`. */
+export function addOffset(from: Position, offset: Vector): Position {
   const rough = from.lat + offset.north / kmPerDegree(from.lat).north;
   const lat = from.lat + offset.north / kmPerDegree((from.lat + rough) / 2).north;
   return { lat, lon: from.lon + offset.east / kmPerDegree((from.lat + lat) / 2).east };

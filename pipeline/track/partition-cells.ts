@@ -3,7 +3,7 @@ import { equivalentRadius, mayContinue, type Prediction } from './gate.ts';
 import type { Vector } from './local-plane.ts';
 import { offsetKm } from './local-plane.ts';
 import { cellAtPixel, eachPixel, maskPixels, pixelKey, sharedPixels } from './mask.ts';
-import type { Piece, TrackCell } from './track-cell.ts';
+import type { CellPart, TrackCell } from './track-cell.ts';
 
 /** A track lays claim to a cell that covers this share of its moved mask. */
 const CLAIM_SHARE = 0.4;
@@ -25,10 +25,10 @@ export function partitionCells(
   cells: readonly TrackCell[],
   predictions: readonly Prediction[],
   flow: readonly Vector[],
-): Piece[] {
+): CellPart[] {
   const claims = claimsOn(cells, predictions);
   return cells.flatMap((cell, index) => {
-    const whole: Piece = { ...cell, cell: index, part: 0, held_by: null };
+    const whole: CellPart = { ...cell, cell: index, part: 0, held_by: null };
     const claimants = apart(claims[index] as number[], predictions);
     return claimants.length < 2 ? [whole] : divide(whole, claimants, predictions, flow[index] as Vector);
   });
@@ -63,7 +63,12 @@ function apart(claimants: readonly number[], predictions: readonly Prediction[])
 }
 
 /** Parts of one cell; a claimant whose part is too small leaves it to the others. */
-function divide(whole: Piece, claimants: readonly number[], predictions: readonly Prediction[], flow: Vector): Piece[] {
+function divide(
+  whole: CellPart,
+  claimants: readonly number[],
+  predictions: readonly Prediction[],
+  flow: Vector,
+): CellPart[] {
   if (claimants.length < 2) return [whole];
   const holders = claimants.map((index) => predictions[index] as Prediction);
   const parts = shareOut(whole, holders).map((pixels, part) => partOf(whole, pixels, part));
@@ -132,7 +137,7 @@ function grow(cell: TrackCell, holder: Int32Array, indexAt: ReadonlyMap<number, 
 }
 
 /** A part of a cell as a cell of its own, with the centre of gravity of its pixels. */
-function partOf(whole: Piece, pixels: readonly number[], part: number): Piece {
+function partOf(whole: CellPart, pixels: readonly number[], part: number): CellPart {
   let weight = 0;
   let lat = 0;
   let lon = 0;

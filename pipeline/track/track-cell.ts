@@ -22,7 +22,7 @@ export interface TrackCell {
 }
 
 /** A cell, or the part of one that a track holds while several tracks share the cell. */
-export interface Piece extends TrackCell {
+export interface CellPart extends TrackCell {
   /** Position of its cell in the scan's list. */
   readonly cell: number;
   /** Number of the part within its cell, 0 for a whole cell. */

@@ -1,6 +1,6 @@
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import type { CellShape } from '../detect/cells.ts';
-import { trackedCells } from '../detect/tracked-cells.ts';
+import { trackedCells } from '../detect/cells.ts';
 import type { HailField } from '../grid.ts';
 import { advanceTracks } from '../track/advance.ts';
 import { type LiveTracks, noLiveTracks } from '../track/live-tracks.ts';

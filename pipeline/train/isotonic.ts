@@ -1,4 +1,4 @@
-import type { Curve } from '../detect/curve.ts';
+import type { Curve } from '../detect/model.ts';
 
 /** Probabilities are kept off certainty by this. */
 const PROBABILITY_MIN = 0.005;

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { MM_PER_INCH } from '../../schemas/units.ts';
-import { onCurve } from '../detect/curve.ts';
 import {
   FEATURES,
   type Feature,
   features,
   type HailModel,
   modelScore,
+  onCurve,
   type Predictors,
   type Term,
   within,

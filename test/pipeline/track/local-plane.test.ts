@@ -1,5 +1,5 @@
 import test from 'ava';
-import { moved, offsetKm } from '../../../pipeline/track/local-plane.ts';
+import { addOffset, offsetKm } from '../../../pipeline/track/local-plane.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 
 const PLACES = [25, 33, 40, 49].map((lat) => ({ lat, lon: -97.3 }));
@@ -15,7 +15,7 @@ test('the length of an offset is within 10 m of the geodesic up to 100 km', (t) 
 
 test('moving by an offset and taking the offset back agree within a centimetre', (t) => {
   for (const from of PLACES) {
-    const there = moved(from, { east: 12.3, north: -45.6 });
+    const there = addOffset(from, { east: 12.3, north: -45.6 });
     const back = offsetKm(from, there);
     t.true(Math.abs(back.east - 12.3) < 1e-5 && Math.abs(back.north + 45.6) < 1e-5);
     t.true(Math.abs(distanceKm(from, there) - Math.hypot(12.3, 45.6)) < 0.01);
