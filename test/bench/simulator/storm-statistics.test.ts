@@ -1,6 +1,6 @@
 import test from 'ava';
-import { motionErrors, stormStatistics, survivalCases } from '../../../pipeline/train/storm-statistics.ts';
 import { destination } from '../../../schemas/geo/distance.ts';
+import { motionErrors, stormStatistics, survivalCases } from './storm-statistics.ts';
 
 const START = Date.parse('2025-05-01T20:00:00Z');
 const at = (minutes: number) => START + minutes * 60_000;
