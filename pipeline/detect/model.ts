@@ -1,4 +1,4 @@
-/** What the small model looks at; null where it is not known. */
+/** Inputs of the hail model; null where unknown. */
 export interface Predictors {
   readonly mesh_mm: number;
   readonly posh_pct: number | null;
@@ -23,14 +23,14 @@ export const FEATURES = [
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 
-/** One term of the logistic: weight x (value - mean) / scale, the value held within low .. high. */
+/** One term of the logistic: weight x (value - mean) / scale, with the value clamped to low .. high. */
 export interface Term {
   readonly weight: number;
   readonly mean: number;
   readonly scale: number;
   readonly low: number;
   readonly high: number;
-  /** A missing value is taken as base + slope x ln MESH, what it is on average beside such a MESH. */
+  /** Imputation of a missing value: base + slope x ln MESH, its mean at that MESH. */
   readonly missing: { readonly base: number; readonly slope: number };
 }
 
@@ -67,7 +67,7 @@ export function within(value: number, low: number, high: number): number {
   return Math.min(high, Math.max(low, value));
 }
 
-/** Linear score of a case, and whether one of its values had to be held within the range the model knows. */
+/** Linear score of a case, and whether one of its values was clamped to the fitted range. */
 export function modelScore(
   model: Pick<HailModel, 'intercept' | 'terms'>,
   predictors: Predictors,
@@ -85,7 +85,7 @@ export function modelScore(
   return { score, out_of_range };
 }
 
-/** Probability to four decimals: the last bits of exp and log differ between machines. */
+/** Probability, rounded to four decimals: the last bits of exp and log differ between machines. */
 export function modelProbability(model: HailModel, predictors: Predictors) {
   const { score, out_of_range } = modelScore(model, predictors);
   return {
@@ -95,7 +95,7 @@ export function modelProbability(model: HailModel, predictors: Predictors) {
   };
 }
 
-/** A rising curve through knots: constant before the first and after the last, straight between two. */
+/** Calibration curve: non-decreasing, piecewise linear between its knots, constant outside. */
 export interface Curve {
   readonly score: readonly number[];
   readonly probability: readonly number[];

@@ -6,8 +6,8 @@ import { type HailProbability, hailProbability, predictedSize } from './predict.
 import { detectionPredictors } from './predictors.ts';
 import type { ObjectMatch } from './probsevere.ts';
 
-/** What is known of a scan's cells besides their shape, each list in the order of the cells. */
-export interface CellFacts {
+/** Columns of a scan's cells besides their shape, each list in the order of the cells. */
+interface CellFacts {
   readonly matches: readonly (ObjectMatch | null)[];
   readonly confidences: readonly number[];
   readonly track_ids: readonly string[];
@@ -39,7 +39,7 @@ export function cellRows(
   });
 }
 
-/** Rows of the detections table: each has the track and the probability of its cell; outside of cells, of its component. */
+/** Rows of the detections table, with the track and the probability of their cell; outside cells, the probability of their component. */
 export function detectionRows(
   { detections, component_area_km2 }: Pick<Detections, 'detections' | 'component_area_km2'>,
   cells: readonly Cell[],
@@ -57,17 +57,17 @@ export function detectionRows(
   });
 }
 
-/** What is published of a track besides its place and motion. */
+/** Probability columns of the tracks table. */
 export interface TrackProbability {
   readonly ml_probability: number;
   readonly confidence: number;
-  /** Largest probability that the track ever had. */
+  /** Largest probability over the life of the track. */
   readonly peak_ml_probability: number;
 }
 
 /**
- * Probability and confidence of every track of a scan, by track_id: those of its cell. A track without a cell keeps the
- * ones it had.
+ * Probability and confidence of every track of a scan, by track_id: those of its cell. A track without a cell keeps its previous
+ * values.
  */
 export function trackProbabilities(
   points: readonly { readonly track_id: string; readonly cell_index: number | null }[],

@@ -2,7 +2,7 @@ import type { MultiPolygon } from '../../schemas/geo/rings.ts';
 import { clipRing, type Pixel, visibleParts } from './clip.ts';
 import type { MapView, Rectangle } from './map-view.ts';
 
-export type Attributes = Readonly<Record<string, string | number>>;
+type Attributes = Readonly<Record<string, string | number>>;
 
 /** One SVG element; numbers are written to a hundredth. `content` is markup already. */
 export function element(name: string, attributes: Attributes, content = ''): string {

@@ -41,7 +41,7 @@ export interface ColumnTables {
 }
 
 /** Reflectivity of a profile at a height, dBZ. */
-export function dbzAt(profile: Profile, height_km: number): number {
+function dbzAt(profile: Profile, height_km: number): number {
   return profile.dbz - Math.max(0, height_km - profile.plateau_km) * profile.slope_db_km;
 }
 

@@ -22,7 +22,7 @@ const TRUTH_FILE = 'truth.csv';
 export const EVENING_NOTES: readonly string[] = [EVENING_FILE, TRUTH_FILE];
 
 /** Rises whenever the same number would give other weather or other bytes. */
-export const SIMULATOR_VERSION = 2;
+const SIMULATOR_VERSION = 2;
 
 export interface EveningOptions {
   /** Scans in [from_ms, to_ms). */
@@ -83,7 +83,7 @@ async function writeFeeds(
 }
 
 /** What an evening holds on disk: its scans, their files, how many of these were there before, and their size. */
-export interface EveningTotal {
+interface EveningTotal {
   readonly scans: number;
   readonly files: number;
   readonly kept: number;

@@ -23,7 +23,7 @@ export function bearingOf(wind: Wind): number {
   return ((Math.atan2(wind.east, wind.north) * 180) / Math.PI + 360) % 360;
 }
 
-export interface SupercellMotion {
+interface SupercellMotion {
   readonly mean: Wind;
   readonly right: Wind;
   readonly left: Wind;

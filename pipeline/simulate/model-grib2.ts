@@ -12,7 +12,7 @@ export interface LambertSpec {
 }
 
 /** A fixed surface of code table 4.5. */
-export interface SurfaceSpec {
+interface SurfaceSpec {
   readonly type: number;
   readonly value: number;
 }

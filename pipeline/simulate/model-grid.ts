@@ -24,7 +24,7 @@ const RUNS = 2;
 const LEADS_H = 24;
 
 /** One hour of a simulated run. */
-export interface SimulatedHour {
+interface SimulatedHour {
   readonly run_time: number;
   readonly lead_h: number;
 }
@@ -40,12 +40,12 @@ export function simulatedHours(now_ms: number): SimulatedHour[] {
 }
 
 /** A grid and the position of each of its points. */
-export interface ModelGridSpec extends LambertSpec {
+interface ModelGridSpec extends LambertSpec {
   readonly points: readonly Position[];
 }
 
 /** One hour of a simulated run in the layout of the public HRRR bucket, with its index. */
-export interface SimulatedModelFile {
+interface SimulatedModelFile {
   /** Path below the output folder; the index stands beside it, with `.idx` behind its name. */
   readonly path: string;
   readonly bytes: Uint8Array;

@@ -4,7 +4,7 @@ import type { Scenario } from './scenario.ts';
 import type { StormState } from './storms.ts';
 
 /** Fall of the core with distance: exp(-(r / core)^1.3). */
-export const STEEPNESS = 1.3;
+const STEEPNESS = 1.3;
 /** The core reaches this much farther to its left front than the ellipse, and as much less on the opposite side. */
 export const SKEW = 0.35;
 /** Direction of the left front, 60 degrees to the left of the motion. */
@@ -71,7 +71,7 @@ export function stormCore({ sites }: Scenario, state: StormState): StormCore {
 }
 
 /** First and last row and column of a part of a window, counted within the window. */
-export interface PixelBox {
+interface PixelBox {
   readonly top: number;
   readonly bottom: number;
   readonly left: number;

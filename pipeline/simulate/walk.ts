@@ -29,7 +29,7 @@ export interface Walk {
 }
 
 /** What a walk adds to the velocity at an instant, and the way that it has added since it began. */
-export interface Deviation {
+interface Deviation {
   readonly east_ms: number;
   readonly north_ms: number;
   readonly east_km: number;

@@ -22,7 +22,7 @@ const FIELD = {
 } as const;
 
 /** What the areas of bands are called in a tile. */
-export interface BandLayer {
+interface BandLayer {
   readonly name: string;
   /** The one attribute of an area. */
   readonly key: string;

@@ -1,9 +1,9 @@
 import type { BandGrid } from './band-grid.ts';
 import { type BandArea, scratchFor, traceBands } from './band-rings.ts';
-import { columnEdges, rowEdges } from './tile-units.ts';
+import { columnEdges, rowEdges } from './web-mercator.ts';
 
 /** Areas of bands in one tile: rings in units of the tile. */
-export interface BandTile {
+interface BandTile {
   readonly x: number;
   readonly y: number;
   readonly areas: readonly BandArea[];

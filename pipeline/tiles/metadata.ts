@@ -7,10 +7,10 @@ import type { Archive } from './pmtiles.ts';
 import { MAX_ZOOM, MIN_ZOOM } from './pyramid.ts';
 
 /** Type of a tile attribute, as TileJSON names it. */
-export type FieldType = 'Number' | 'String' | 'Boolean';
+type FieldType = 'Number' | 'String' | 'Boolean';
 
 /** One layer, for the readers of an archive. */
-export interface VectorLayer {
+interface VectorLayer {
   readonly id: string;
   readonly description: string;
   readonly minzoom: number;
@@ -29,7 +29,7 @@ export function vectorLayer(
 }
 
 /** What an archive says of itself. */
-export interface ArchiveNote {
+interface ArchiveNote {
   readonly name: string;
   readonly description: string;
   readonly provenance: MixedProvenance;

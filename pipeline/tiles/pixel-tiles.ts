@@ -1,7 +1,7 @@
 import type { LegacyFeature, LegacyTile } from 'geojson-vt';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { type PixelSet, type Ring, traceMultiPolygon } from '../../schemas/geo/rings.ts';
-import { columnEdges, rowEdges } from './tile-units.ts';
+import { columnEdges, rowEdges } from './web-mercator.ts';
 
 /** An area of whole pixels of the lattice, with what is said of it. */
 export interface PixelArea {
@@ -10,12 +10,12 @@ export interface PixelArea {
 }
 
 /** Tiles in units of a tile, and how far beyond its edge a tile reaches so that outlines do not show there. */
-export interface TileGrid {
+interface TileGrid {
   readonly extent: number;
   readonly buffer: number;
 }
 
-export interface AreaTile {
+interface AreaTile {
   readonly x: number;
   readonly y: number;
   readonly tile: LegacyTile;

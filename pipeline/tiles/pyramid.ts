@@ -14,7 +14,7 @@ const BUFFER = 64;
 const TILE_VERSION = 2;
 
 /** Points and lines of a layer, or areas of pixels. */
-export type LayerContent = { readonly shapes: readonly Feature[] } | { readonly areas: readonly PixelArea[] };
+type LayerContent = { readonly shapes: readonly Feature[] } | { readonly areas: readonly PixelArea[] };
 
 /** Contents by layer name in drawing order. */
 export type Layers = Readonly<Record<string, LayerContent>>;

@@ -27,7 +27,7 @@ const BOUNDS_DBZ = REFLECTIVITY_COLORS.map(({ dbz_min }) => dbz_min);
 const LAYER = { name: 'reflectivity', key: 'dbz', values: BOUNDS_DBZ, extent: EXTENT };
 
 /** What the archive shows: a composite, and where no radar looked. */
-export interface ReflectivityContent {
+interface ReflectivityContent {
   readonly composite: Grid;
   readonly uncovered: UncoveredBlocks | null;
   /** The file, for whoever has to be told what is wrong with it. */

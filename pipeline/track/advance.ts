@@ -15,33 +15,33 @@ import type { CellPart, TrackCell } from './track-cell.ts';
 import { trackId } from './track-id.ts';
 import { growthRate, nextTrend, recentSizes, STEADY, trendWord } from './trend.ts';
 
-/** A track coasts through missing scans for at most this long. */
+/** Longest time that a track coasts through missing scans. */
 const COAST_MAX_MIN = 10;
-/** While scans arrive, a track ends at this many scans without a cell. */
+/** Consecutive arriving scans without a cell that end a track. */
 const MISSED_SCANS_MAX = 2;
 const NEW_VELOCITY_SD_KM_MIN = 25 / 60;
 const UNKNOWN_VELOCITY_SD_KM_MIN = 60 / 60;
-/** How differently from the whole a branch of it may move; 30 km/h is what a supercell deviates from the mean wind. */
+/** Spread of a branch's velocity about that of the whole: 30 km/h, the deviation of a supercell from the mean wind. */
 const PARTING_VELOCITY_SD_KM_MIN = 30 / 60;
 
-/** One scan as the tracker sees it. */
+/** Input of the tracker for one scan. */
 export interface TrackScan {
   readonly scan_time: number;
   readonly cells: readonly TrackCell[];
-  /** Motion of the whole field since the scan before; null while unknown. */
+  /** Motion of the whole field since the previous scan; null while unknown. */
   readonly pattern_motion: Heading | null;
 }
 
-/** What a scan did: the live tracks for the next one, the rows to publish by track_id, and the track of each cell. */
+/** Outcome of one scan: the live tracks for the next scan, the rows to publish by track_id, and the track of each cell. */
 export interface TrackStep {
   readonly live: LiveTracks;
   readonly points: TrackPointShape[];
   readonly trackOfCell: string[];
-  /** Tracks that go on in another shape: the way of their centre since the scan before is no motion. */
+  /** Tracks that were continued by a change of shape: the displacement of their centroid is no motion. */
   readonly reshaped: ReadonlySet<string>;
 }
 
-/** The flow around a cell: where its velocity starts, and what its links are measured against. */
+/** Steering flow at a cell: the first velocity of a new track, and the reference for the speed of links. */
 interface Flow {
   readonly velocity: Vector;
   readonly source: MotionSource;
@@ -56,10 +56,10 @@ interface Missed {
 }
 
 /**
- * The tracks after one more scan: moved by their motion, matched to its cells, split, merged, opened and ended.
+ * Tracks after one more scan: predicted, matched to its cells, split, merged, opened and ended.
  *
- * Pure. Scans come in order of time; a scan that is not after the last one throws. A track whose cell is missing
- * coasts for one scan that arrives, or up to ten minutes of scans that do not; at most one row per track and scan.
+ * Pure. Scans come in order of time; throws for a scan that is not after the last one. A track whose cell is missing
+ * coasts for one arriving scan, or up to ten minutes without scans. At most one row per track and scan.
  * Sources: the constant-velocity filter of Rossi et al. 2015 (J. Atmos. Oceanic Technol. 32, 461-475), overlap and
  * assignment after Dixon & Wiener 1993 (J. Atmos. Oceanic Technol. 10, 785-797).
  */
@@ -124,7 +124,7 @@ function linkKind({ branched, reshaped }: Matches, track: number): LinkKind {
   return reshaped[track] === 1 ? 'shape' : 'straight';
 }
 
-/** Track of each cell; of a cell that several share, the one with the largest area x size. */
+/** Track of each cell; where several tracks share a cell, the one with the largest area x size. */
 function strongestByCell(parts: readonly CellPart[], seen: readonly LiveTrack[]): string[] {
   const owners: LiveTrack[] = [];
   parts.forEach(({ cell }, index) => {
@@ -139,7 +139,7 @@ function byId(a: { readonly track_id: string }, b: { readonly track_id: string }
   return a.track_id < b.track_id ? -1 : Number(a.track_id > b.track_id);
 }
 
-/** A track at the time of a scan; a motion is never carried further than it may coast. */
+/** A track predicted to the time of a scan, at most COAST_MAX_MIN ahead. */
 function predictTrack(track: LiveTrack, scan_time: number): Prediction {
   const minutes = (scan_time - track.last_seen) / 60_000;
   const motion = predictMotion(track.motion, Math.min(minutes, COAST_MAX_MIN));
@@ -168,13 +168,13 @@ function flowAt(cell: TrackCell, movers: readonly Mover[], pattern_motion: Headi
   return { velocity: { east: 0, north: 0 }, source: 'none' };
 }
 
-/** What of a track follows from its cell in this scan alone. */
+/** Columns of a track that come from its cell in this scan alone. */
 function lastCell(cell: TrackCell) {
   const { lat, lon, centroid_lat, centroid_lon, area_km2, estimated_size_mm } = cell;
   return { lat, lon, centroid_lat, centroid_lon, area_km2, estimated_size_mm, mask: maskOf(cell.rows, cell.cols) };
 }
 
-/** Speed and direction to publish: the track's own from its third scan on, before that those of the flow around it. */
+/** Published speed and direction: the track's own from its third scan on, before that those of the flow around it. */
 function publishedMotion(own: Vector, scan_count: number, flow: Flow) {
   if (scan_count >= MATURE_SCANS) return { ...headingOf(own), motion_source: 'track' } as const;
   if (flow.source === 'none') return { speed_kmh: null, direction_deg: null, motion_source: 'none' } as const;
@@ -242,8 +242,8 @@ function continueTrack(
 }
 
 /**
- * A track without a part in this scan: what becomes of it, and where it would be.
- * It coasts in its first such scan, under another track's part too: cores that touch often part again in the next.
+ * State and predicted position of a track without a part in this scan. It coasts in its first such scan, also when another
+ * track's part covers it: cores that touch often separate again in the next scan.
  */
 function coastTrack({ track, motion }: Prediction, survivor: Prediction | undefined): Missed {
   const missed = { ...track, missed_scans: track.missed_scans + 1 };

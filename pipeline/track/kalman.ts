@@ -6,13 +6,13 @@ import { addOffset, offsetKm, type Vector } from './local-plane.ts';
  * on two evenings of storm objects 0.013 and 0.0014.
  */
 const ACCELERATION_NOISE = 0.01;
-/** Standard deviation of a cell's centroid, km: this, and in quadrature a share of the cell's radius. */
+/** Standard deviation of a cell's centroid, km: this and, in quadrature, a share of the cell's radius. */
 const POSITION_SD_KM = 0.8;
 const POSITION_SD_PER_RADIUS = 0.15;
 
 /**
  * Constant-velocity state: position, velocity in km/min and the covariance of one axis
- * (both axes share it: the noises are isotropic): pp km2, pv km2/min, vv km2/min2.
+ * (equal for both axes, because the noise is isotropic): pp km2, pv km2/min, vv km2/min2.
  */
 export interface Motion extends Position {
   readonly east_km_min: number;
@@ -77,8 +77,8 @@ export function updateMotion(predicted: Motion, measured: Position, variance_km2
 }
 
 /**
- * State of a branch at `at` of a whole that was predicted: the way from the centre of the whole to that of the branch is
- * no motion, so the velocity stays; branches part, so it is less certain, by `parting_sd` km/min.
+ * State of a branch at `at` of a storm whose predicted state is `whole`. The displacement from the centroid of the whole to that
+ * of the branch is no motion, so the velocity stays; its spread grows by `parting_sd` km/min, because branches diverge.
  */
 export function branchMotion(whole: Motion, at: Position, variance_km2: number, parting_sd: number): Motion {
   const velocity = { east: whole.east_km_min, north: whole.north_km_min };

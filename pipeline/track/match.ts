@@ -6,18 +6,18 @@ import { kmPerDegree, type Vector } from './local-plane.ts';
 import { cellAtPixel, maskPixels, sharedPixels } from './mask.ts';
 import type { CellPart } from './track-cell.ts';
 
-/** Overlap that makes a split or a merger, as a share of the part that appears or disappears. */
+/** Overlap that makes a split or a merger, as a share of the object that appears or disappears. */
 const ANCESTRY_SHARE = 0.3;
 /**
- * A track that no centroid within reach continues goes on in a part when this share of the smaller of the two lies in the
- * other, and this share of the larger: of NOAA's storm objects that keep their number, 14 % change their shape by more than
- * any centroid may move; with these shares 4 % of the links are cut and 1 % lead to another object than NOAA's.
+ * A track without a part within reach continues in a part whose overlap covers these shares of the smaller and of the larger of
+ * the two masks. Of NOAA's storm objects that keep their number, 14 % change their shape by more than a centroid may move; with
+ * these shares 4 % of the links are cut and 1 % lead to another object than NOAA's.
  */
 const SAME_SHARE_OF_SMALLER = 0.5;
 const SAME_SHARE_OF_LARGER = 0.2;
 /**
- * A track breaks into branches when at least two of them have this share of its area x size, and all together cover
- * this share of its moved mask: less is a storm that fades, of which scraps are left.
+ * A track splits into branches when at least two of them have this share of its area x size, and all together cover this share
+ * of its moved mask. Smaller shares are the remains of a decaying storm.
  */
 const BRANCH_STRENGTH_SHARE = 0.2;
 const BRANCHES_COVER_SHARE = 0.6;
@@ -27,9 +27,9 @@ const MISMATCH_WEIGHT = 2;
 const SIZE_WEIGHT = 0.5;
 const BUCKET_DEG = 0.25;
 
-/** What a scan says about the tracks: everything by index of the prediction or of the part, -1 for none. */
+/** Links of one scan, by index of the prediction or of the part; -1 for none. */
 export interface Matches {
-  /** CellPart that continues each track. */
+  /** Part that continues each track. */
   readonly partOfTrack: Int32Array;
   /** Track that each part continues. */
   readonly trackOfPart: Int32Array;
@@ -37,9 +37,9 @@ export interface Matches {
   readonly mergedInto: Int32Array;
   /** For a part without a track: the track it split from. */
   readonly parentOfPart: Int32Array;
-  /** 1 for a track that goes on in a branch out of its reach: the way from the whole's centre to the branch's is no motion. */
+  /** 1 for a track that continues in a branch out of its reach: the displacement of its centroid is no motion. */
   readonly branched: Uint8Array;
-  /** 1 for a track that goes on in another shape: the way from centre to centre is no motion either. */
+  /** 1 for a track that continues by a change of shape: the displacement of its centroid is no motion either. */
   readonly reshaped: Uint8Array;
 }
 
@@ -49,15 +49,15 @@ interface Pair {
   readonly cost: number;
 }
 
-/** Pixels that each moved mask has, and shares with each part. */
+/** Pixels of each moved mask, and pixels that it shares with each part. */
 interface Overlaps {
   readonly shared: readonly ReadonlyMap<number, number>[];
   readonly pixels: readonly number[];
 }
 
 /**
- * Which part continues which track, which tracks merged and which parts split off.
- * `flow`: steering flow at each part in km/min. Parts that a track holds stay with it.
+ * Links between the tracks and the parts of a scan: continuations, mergers and splits.
+ * `flow`: steering flow at each part, km/min. A part with `held_by` stays with that track.
  */
 export function matchParts(
   predictions: readonly Prediction[],
@@ -131,7 +131,7 @@ function bucketName(row: number, column: number): string {
   return `${row} ${column}`;
 }
 
-/** Pieces by quarter-degree bucket of their centroid. */
+/** Parts by quarter-degree bucket of their centroid. */
 function bucketParts(parts: readonly CellPart[]): Map<string, number[]> {
   return Map.groupBy(parts.keys(), (index) => {
     const { centroid_lat, centroid_lon } = parts[index] as CellPart;
@@ -139,7 +139,7 @@ function bucketParts(parts: readonly CellPart[]): Map<string, number[]> {
   });
 }
 
-/** Pieces in the buckets around a prediction, ascending: at least those within the radius. */
+/** Parts in the buckets around a prediction, ascending: all within the radius, and some beyond. */
 function partsWithin(buckets: ReadonlyMap<string, number[]>, { motion }: Prediction, radius_km: number): number[] {
   const north = radius_km / kmPerDegree(motion.lat).north;
   const east = (1.05 * radius_km) / kmPerDegree(motion.lat).east; // 5 % for the meridians that close in northwards
@@ -150,7 +150,7 @@ function partsWithin(buckets: ReadonlyMap<string, number[]>, { motion }: Predict
   return found.sort((a, b) => a - b);
 }
 
-/** Groups of pairs that share a track or a part, directly or through others, in order of their first pair. */
+/** Groups of pairs that share a track or a part, directly or through other pairs, in order of their first pair. */
 function clusters(pairs: readonly Pair[], tracks: number, parts: number): Pair[][] {
   const parent = Int32Array.from({ length: tracks + parts }, (_, i) => i);
   const root = (i: number): number => {
@@ -169,7 +169,7 @@ function ascending(values: Iterable<number>): number[] {
   return [...new Set(values)].sort((a, b) => a - b);
 }
 
-/** Exact cheapest links of one cluster. */
+/** Cheapest assignment of one cluster, exact. */
 function cheapest(cluster: readonly Pair[]): Pair[] {
   const tracks = ascending(cluster.map((pair) => pair.track));
   const parts = ascending(cluster.map((pair) => pair.part));
@@ -188,14 +188,14 @@ function cheapest(cluster: readonly Pair[]): Pair[] {
   });
 }
 
-/** Area x size: which branch of a split or a merger keeps the id. */
+/** Area x size: the strongest branch of a split or a merger keeps the id. */
 export function strength(body: { readonly area_km2: number; readonly estimated_size_mm: number }): number {
   return body.area_km2 * body.estimated_size_mm;
 }
 
 /**
- * Splits, found by what each moved mask covers: the centroid of a whole jumps when it breaks, its pixels do not.
- * The strongest branch keeps the id, the others have it as their parent. A part that a track holds stays with it.
+ * Links the branches of split storms, found by overlap with the moved mask: the centroid jumps at a split, the pixels do not.
+ * The strongest branch keeps the id and becomes the parent of the others. A part with `held_by` stays with that track.
  */
 function followBranches(
   predictions: readonly Prediction[],
@@ -225,7 +225,7 @@ function followBranches(
   });
 }
 
-/** Pieces of each track, ascending: those of which its moved mask covers enough, and more than any other mask does. */
+/** Branches of each track, ascending: the parts of which its moved mask covers ANCESTRY_SHARE, and more than any other mask. */
 function branchesOf(parts: readonly CellPart[], { shared }: Overlaps): number[][] {
   const most = new Int32Array(parts.length);
   const from = new Int32Array(parts.length).fill(-1);
@@ -243,7 +243,7 @@ function branchesOf(parts: readonly CellPart[], { shared }: Overlaps): number[][
   return branches;
 }
 
-/** True when some parts together are a storm that went on as a whole: enough of it is there, where it was to be. */
+/** True when a track splits into these branches: they are strong enough, cover its moved mask and lie together within its reach. */
 function breaksInto(
   prediction: Prediction,
   track: number,
@@ -260,7 +260,7 @@ function breaksInto(
   return mayContinue(prediction, together(own), flow[branches[0]] as Vector);
 }
 
-/** Centre of gravity and area of some parts as one. */
+/** Centre of gravity and area of several parts together. */
 function together(parts: readonly CellPart[]): Body {
   let weight = 0;
   let lat = 0;
@@ -277,8 +277,8 @@ function together(parts: readonly CellPart[]): Body {
 }
 
 /**
- * Changes of shape: a moved mask and a part that lie in each other, where neither has anyone else. Pixels that join or
- * leave at the threshold move a centroid further than any storm goes. The largest overlap comes first.
+ * Links a moved mask with a part that overlaps it, where neither has another link: a change of shape. Pixels that join or leave
+ * at the threshold move a centroid further than a storm moves. The largest overlap is linked first.
  */
 function followShapes(parts: readonly CellPart[], { shared, pixels }: Overlaps, matches: Matches): void {
   const { partOfTrack, trackOfPart, parentOfPart, reshaped } = matches;
@@ -298,15 +298,15 @@ function followShapes(parts: readonly CellPart[], { shared, pixels }: Overlaps, 
   }
 }
 
-/** True when two sets of pixels that have some in common are one object in two shapes. */
+/** True when two sets of pixels with this overlap are one object in two shapes. */
 function isSame(common: number, pixels: number, others: number): boolean {
   const [smaller, larger] = pixels < others ? [pixels, others] : [others, pixels];
   return common >= SAME_SHARE_OF_SMALLER * smaller && common >= SAME_SHARE_OF_LARGER * larger;
 }
 
 /**
- * Mergers: a track without a part whose mask lies under the part of another; the stronger of the two goes on, but a
- * parent before its child. Nothing merges into a track that was born when it vanished.
+ * Mergers: a track without a part merges into the track whose part covers its mask. The stronger of the two continues, but a
+ * parent before its child. A track does not merge into one that began after it was last seen.
  */
 function findMergers(
   predictions: readonly Prediction[],

@@ -1,9 +1,9 @@
 import type { Trend } from '../../schemas/tables/tracks.ts';
 import { median } from './median.ts';
 
-/** Growth is looked at over this long. */
+/** Window of the growth rate. */
 const TREND_WINDOW_MIN = 10;
-/** Before this many scans there is no growth and the word is `steady`. */
+/** Fewest scans with a growth rate; before them the trend is `steady`. */
 const TREND_SCANS_MIN = 4;
 const CHANGE_MM_PER_MIN = 0.25;
 const RAPID_MM_PER_MIN = 1;
@@ -15,7 +15,7 @@ export interface SizeAt {
   readonly size_mm: number;
 }
 
-/** Trend of a track: the word published and the word the last scan called for. */
+/** Trend of a track: the published word, and the word of the last scan alone. */
 export interface TrendState {
   readonly word: Trend;
   readonly called: Trend;
@@ -23,7 +23,7 @@ export interface TrendState {
 
 export const STEADY: TrendState = { word: 'steady', called: 'steady' };
 
-/** The sizes no older than the trend window at `now`. */
+/** Sizes within the trend window at `now`. */
 export function recentSizes(sizes: readonly SizeAt[], now: number): SizeAt[] {
   return sizes.filter((size) => now - size.scan_time <= TREND_WINDOW_MIN * 60_000);
 }
@@ -37,7 +37,7 @@ export function growthRate(sizes: readonly SizeAt[]): number | null {
   return median(slopes);
 }
 
-/** Word that a growth rate and the current size call for. */
+/** Trend of a growth rate and the current size. */
 export function trendWord(growth: number | null, size_mm: number): Trend {
   if (growth === null) return 'steady';
   if (growth <= -RAPID_MM_PER_MIN) return 'rapidly_weakening';
@@ -46,7 +46,7 @@ export function trendWord(growth: number | null, size_mm: number): Trend {
   return growth >= RAPID_MM_PER_MIN && size_mm >= RAPID_RISE_SIZE_MIN_MM ? 'rapidly_intensifying' : 'intensifying';
 }
 
-/** Trend after one more scan: the word changes only when two scans in a row call for the same new one. */
+/** Trend after one more scan. Hysteresis: the word changes when two consecutive scans call for the same new word. */
 export function nextTrend(before: TrendState, called: Trend): TrendState {
   return { word: called === before.called ? called : before.word, called };
 }

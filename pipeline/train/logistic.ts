@@ -8,7 +8,7 @@ const LOSS_ROUNDING = 1e-10;
 /** A step is not halved further than to this share of it. */
 const SHARE_MIN = 1e-9;
 
-export interface LogisticFit {
+interface LogisticFit {
   readonly intercept: number;
   readonly weights: readonly number[];
 }

@@ -8,7 +8,7 @@ import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 
 /** Points so near a storm are scored: as far as the interface looks unless it is told to look farther. */
 export const NEAR_KM = 15;
-export const NEAR_POINTS_PER_STORM = 12;
+const NEAR_POINTS_PER_STORM = 12;
 /** Points from there to so far away may be looked at beside them: as far as the interface looks at most. */
 export const FAR_KM = 50;
 

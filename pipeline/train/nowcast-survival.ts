@@ -22,7 +22,7 @@ export interface SurvivalCase {
 }
 
 /** Sizes of objects at a time, by id. */
-export interface SizesAt {
+interface SizesAt {
   readonly time_ms: number;
   readonly sizes_mm: ReadonlyMap<string, number>;
 }

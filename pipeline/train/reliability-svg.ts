@@ -8,7 +8,7 @@ const RADIUS_MAX = 9;
 const COLOURS = ['#0b5fa5', '#b5462f', '#4b7a2b'];
 
 /** One curve of the diagram. */
-export interface ReliabilityCurve {
+interface ReliabilityCurve {
   readonly title: string;
   readonly bins: Metrics['reliability'];
 }

@@ -58,7 +58,7 @@ export interface TrainingReport {
 }
 
 /** Errors on the cases of one date that neither side was fitted on: roots of mean squares. */
-export interface UnseenDate {
+interface UnseenDate {
   readonly date: string;
   readonly cases: number;
   readonly model: number;

@@ -1,7 +1,7 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 
 /** Squares of the lattice along one direction: `count` of them from the `first` on, each of `side` pixels. */
-export interface SquareLine {
+interface SquareLine {
   readonly side: number;
   readonly first: number;
   readonly count: number;
