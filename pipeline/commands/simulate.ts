@@ -103,7 +103,7 @@ async function climate(text: string, seed: number, density: number, json: boolea
     );
 }
 
-/** Number of storm dates in so many years. */
+/** Number of storm dates in a number of years. */
 function datesOf(text: string): number {
   const years = Number(text);
   if (!/^\d+(\.\d+)?$/.test(text) || years <= 0 || years > LONGEST_YEARS)

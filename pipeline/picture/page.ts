@@ -7,11 +7,11 @@ import { drawArrow, drawDot } from './storm-layer.ts';
 import { element, text } from './svg.ts';
 import { inches } from './words.ts';
 
-/** Size of the picture, pixels, and where its map lies between header and legend. */
+/** Size of the picture, pixels, and the rectangle of its map between header and legend. */
 export const PAGE = { width: 1200, height: 920 } as const;
 export const MAP: Rectangle = { x: 24, y: 96, width: PAGE.width - 48, height: 720 };
 
-/** What the header says. */
+/** Content of the header. */
 export interface Heading {
   readonly title: string;
   readonly summary: string;
@@ -20,7 +20,7 @@ export interface Heading {
   readonly simulated: boolean;
 }
 
-/** Title, summary, and what the data are; a badge when they are simulated. */
+/** Title, summary, time and source of the data; a badge when they are simulated. */
 export function drawHeader({ title, summary, data_time, attribution, simulated }: Heading): string {
   const until =
     data_time === null ? 'no scans' : `data until ${timestamp(data_time).replace('T', ' ').slice(0, 16)} UTC`;
@@ -72,10 +72,10 @@ export function drawNote(message: string): string {
   });
 }
 
-/** A mark of the legend at the left end of its line, and what it means. */
+/** A mark at the left end of a line of the legend, and its label. */
 export type LegendMark = readonly [draw: (x: number, y: number) => string, label: string];
 
-/** Swatches with inches and millimetres, then what lines and dots mean. */
+/** Swatches with inches and millimetres, then the marks with their labels. */
 export function drawLegend(steps: readonly SizeColor[], marks: readonly LegendMark[]): string {
   const top = MAP.y + MAP.height + 34;
   const step = 92;
@@ -127,12 +127,12 @@ export const MARKS = {
 const SCALE_STEPS_KM = [5, 10, 20, 25, 50, 100, 200, 250, 500, 1000];
 const SCALE_MAX_PX = 170;
 
-/** Where the scale bar stands: the lower right corner of the map. */
+/** Box of the scale bar in the lower right corner of the map. */
 export function scaleBox({ x, y, width, height }: Rectangle): Rectangle {
   return { x: x + width - SCALE_MAX_PX - 28, y: y + height - 62, width: SCALE_MAX_PX + 18, height: 40 };
 }
 
-/** A bar of a round number of kilometres, true in the middle of the map. */
+/** Scale bar of a round number of kilometres, exact at the centre of the map. */
 export function drawScaleBar(view: MapView): string {
   const km = SCALE_STEPS_KM.findLast((step) => step / view.km_per_px <= SCALE_MAX_PX) ?? SCALE_STEPS_KM[0];
   const length = km / view.km_per_px;

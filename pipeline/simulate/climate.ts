@@ -16,12 +16,12 @@ import {
 } from './storm-core.ts';
 import { type StormState, stormAt, stormsBetween } from './storms.ts';
 
-/** Grain of the hail: every pixel of a storm shows so much less or more than its core, as a share. */
+/** Amplitude of the pixel noise of hail, as a share of the core's value. */
 const GRAIN = 0.15;
 
 /**
- * MESH of the storms of several weathers over the same window, from `min_mm` on: their cores with a grain, without the echo
- * and the texture of a full scan, so that years of it can be made. Where storms meet the larger value counts.
+ * MESH field >= `min_mm` of the storms of several scenarios over the same window: their cores with pixel noise, without the echo and
+ * the texture of a full scan, which makes whole years feasible. Where storms overlap the larger value counts.
  */
 export function climateField(
   scenarios: readonly [Scenario, ...Scenario[]],
@@ -50,7 +50,7 @@ export function climateField(
   };
 }
 
-/** Raises the pixels of a storm's core, by their place in the window. */
+/** Raises the pixels of a storm's core; keys are row x cols + col in the window. */
 function paintCore(
   tenths: Map<number, number>,
   covered: Uint8Array,

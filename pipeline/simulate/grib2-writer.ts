@@ -2,7 +2,7 @@ import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { MISSING, type SimulatedProduct, type SimulatedScan } from './fields.ts';
 import { writePng } from './png-writer.ts';
 
-/** How a product stands in its GRIB2 file: value = (reference + X) / 10^decimal_scale. */
+/** Encoding of a product in its GRIB2 file: value = (reference + X) / 10^decimal_scale. */
 interface ProductFile {
   readonly category: number;
   readonly number: number;
@@ -45,8 +45,8 @@ const PRODUCT_FILES: Readonly<Record<SimulatedProduct, ProductFile>> = {
 };
 
 /**
- * Production status of the data (section 1, octet 20). MRMS writes 2, research; 192 opens the range for local use and
- * is our mark of simulated data, so that no copy of a file, whatever its name, can pass for an observation.
+ * Production status of the data (section 1, octet 20). MRMS writes 2, research. 192 is the first value for local use and marks
+ * simulated data, so that no copy of a file, whatever its name, can pass for an observation.
  */
 export const SIMULATED_STATUS = 192;
 
@@ -64,7 +64,7 @@ const HEIGHT_ABOVE_SEA_M = 500;
 export function writeGrib2(scan: SimulatedScan, product: SimulatedProduct, covered: Uint8Array): Uint8Array {
   const file = PRODUCT_FILES[product];
   const everywhere = !covered.includes(0);
-  // The reference is the smallest value there is; echo tops of a fully covered window start at `missing`, as real ones do.
+  // The reference is the smallest value; echo tops of a fully covered window start at `missing`, as real ones do.
   const reference = everywhere && file.decimal_scale === 3 ? file.missing : file.no_coverage;
   const values = scan.values[product];
   const packed = new Uint16Array(values.length);
@@ -95,7 +95,7 @@ export function writeGrib2(scan: SimulatedScan, product: SimulatedProduct, cover
   ]);
 }
 
-/** Leaves out pixels that show nothing in this product: bands without others are then plain background. */
+/** Pixels with a value in this product; without the others, empty bands of the image are plain background. */
 function dropBackground(
   index: Uint32Array,
   packed: Uint16Array,

@@ -12,13 +12,13 @@ export interface Level extends Wind {
 /** Distance of a supercell's motion from the mean wind, m/s (Bunkers et al. 2000). */
 const DEVIATION_MS = 7.5;
 
-/** Wind that blows towards `towards_deg` (0 north, clockwise). */
+/** Wind towards `towards_deg` (0 north, clockwise). */
 export function windTowards(towards_deg: number, speed: number): Wind {
   const angle = (towards_deg * Math.PI) / 180;
   return { east: speed * Math.sin(angle), north: speed * Math.cos(angle) };
 }
 
-/** Direction towards which a wind blows, degrees in [0, 360). */
+/** Direction towards which a wind points, degrees in [0, 360). */
 export function bearingOf(wind: Wind): number {
   return ((Math.atan2(wind.east, wind.north) * 180) / Math.PI + 360) % 360;
 }

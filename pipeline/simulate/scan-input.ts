@@ -12,7 +12,7 @@ const COMPANION_OF: Readonly<
   max_reflectivity_dbz: { product: 'MergedReflectivityQCComposite', per_unit: 10 },
 };
 
-/** A simulated scan as the reader would hand it over, without writing and reading its files. */
+/** Input of the pipeline for a simulated scan, equal to writing and reading its files. */
 export function scanInput(scan: SimulatedScan): ScanInput {
   const { scan_time, index, values } = scan;
   const withHail = Uint32Array.from(index.keys().filter((n) => values.MESH[n] > 0));

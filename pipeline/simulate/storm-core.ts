@@ -3,9 +3,9 @@ import { nearestSiteKm } from './coverage.ts';
 import type { Scenario } from './scenario.ts';
 import type { StormState } from './storms.ts';
 
-/** Fall of the core with distance: exp(-(r / core)^1.3). */
+/** Exponent of the decay of the core with distance: exp(-(r / core)^1.3). */
 const STEEPNESS = 1.3;
-/** The core reaches this much farther to its left front than the ellipse, and as much less on the opposite side. */
+/** Skew: the core extends this share farther to its left front than the ellipse, and less on the opposite side. */
 export const SKEW = 0.35;
 /** Direction of the left front, 60 degrees to the left of the motion. */
 const SKEW_FORWARD = 0.5;
@@ -16,8 +16,8 @@ const REACH = 8;
 const FALL = Float32Array.from({ length: REACH * STEPS + 1 }, (_, i) => Math.exp(-((i / STEPS) ** STEEPNESS)));
 
 /**
- * Distance from a storm's centre in core lengths, for a place `along` and `across` (to the left) the motion, each in
- * lengths of its own axis. The right rear is steep, the left front has a tail.
+ * Distance from a storm's centre in core lengths, for a place `along` and `across` (to the left) the motion, each in units of
+ * its own axis. The right rear is steep, the left front has a tail.
  */
 export function coreDistance(along: number, across: number): number {
   const plain = Math.sqrt(along * along + across * across);
@@ -25,12 +25,12 @@ export function coreDistance(along: number, across: number): number {
   return (plain * plain) / (plain + SKEW * (along * SKEW_FORWARD + across * SKEW_LEFT));
 }
 
-/** Share of the largest MESH that is left at a distance in core lengths; 0 from 8 on. */
+/** Share of the largest MESH at a distance in core lengths; 0 from 8 on. */
 export function coreFall(distance: number): number {
   return distance < REACH ? FALL[(distance * STEPS) | 0] : 0;
 }
 
-/** Distance in core lengths at which a MESH has fallen to another; 0 when it is not larger. */
+/** Distance in core lengths at which MESH has decreased from `peak_mm` to `to_mm`; 0 when the peak is not larger. */
 export function coreReach(peak_mm: number, to_mm: number): number {
   return peak_mm > to_mm ? Math.log(peak_mm / to_mm) ** (1 / STEEPNESS) : 0;
 }
@@ -38,7 +38,7 @@ export function coreReach(peak_mm: number, to_mm: number): number {
 export const KM_PER_DEGREE_LAT = 111.2;
 export const KM_PER_DEGREE_LON = 111.32;
 
-/** The core of a storm as the radar shows it: where it is, how it lies, how large its hail is. */
+/** The core of a storm as the radar shows it: position, orientation, axes and MESH. */
 export interface StormCore {
   readonly lat: number;
   readonly lon: number;
@@ -52,7 +52,7 @@ export interface StormCore {
   readonly peak_mm: number;
 }
 
-/** What the radar makes of a storm: its beam is wider far away, which flattens and spreads the core. */
+/** Core of a storm after beam broadening: with distance from the radar the core becomes weaker and wider. */
 export function stormCore({ sites }: Scenario, state: StormState): StormCore {
   const { storm } = state;
   const beam_km = Math.min(4, (nearestSiteKm(sites, state) * Math.PI) / 180);
@@ -78,7 +78,7 @@ interface PixelBox {
   readonly right: number;
 }
 
-/** Rows and columns of a window within a distance of a core; null when the window has none. */
+/** Rows and columns of a window within a distance of a core; null without any. */
 export function boxAround(core: StormCore, reach_km: number, window: Window): PixelBox | null {
   const rows_reach = reach_km / KM_PER_DEGREE_LAT;
   const cols_reach = reach_km / (KM_PER_DEGREE_LON * Math.cos(((core.lat + rows_reach) * Math.PI) / 180));

@@ -11,7 +11,7 @@ export interface ArchiveTile {
   readonly data: Uint8Array;
 }
 
-/** What an archive holds and says of itself. */
+/** Tiles, metadata and bounds of an archive. */
 export interface Archive {
   readonly tiles: Iterable<ArchiveTile>;
   /** JSON metadata; vector archives need `vector_layers`. */
@@ -35,7 +35,7 @@ const MAGIC = Buffer.from('PMTiles\x03', 'latin1');
 const HEADER_BYTES = 127;
 /** Offset of the number of addressed tiles in the header. */
 const ADDRESSED_TILES_AT = 72;
-/** The specification wants header and root directory in a client's first request of 16 kB. */
+/** The specification requires header and root directory within the first 16 kB. */
 const ROOT_MAX_BYTES = 16384 - HEADER_BYTES;
 /** Entries of a leaf directory: about 10 kB gzipped. */
 const LEAF_ENTRIES = 4096;
@@ -47,8 +47,8 @@ const OS_UNKNOWN = 255;
 
 /**
  * A PMTiles v3 archive of gzipped vector tiles: clustered, equal tiles stored once, runs of equal neighbours in one
- * entry, directories and metadata gzipped. Tiles may come in any order; the same tiles give the same bytes.
- * Throws when a tile comes twice or lies outside the zooms. Source: PMTiles specification, version 3.
+ * entry, directories and metadata gzipped. The order of the tiles does not matter: the same tiles give the same bytes.
+ * Throws RangeError for a duplicate tile and for one outside the zooms. Source: PMTiles specification, version 3.
  */
 export function writePmtiles(archive: Archive): Uint8Array {
   const tiles = [...archive.tiles].map((tile) => ({ id: idOf(tile, archive), data: tile.data }));
@@ -102,7 +102,7 @@ function idOf({ z, x, y }: ArchiveTile, { minZoom, maxZoom }: Archive): number {
   return zxyToTileId(z, x, y);
 }
 
-/** The root directory alone while it fits, else a root of pointers to leaf directories. */
+/** The root directory while it fits, else a root of pointers to leaf directories. */
 function directories(entries: readonly Entry[]): { root: Uint8Array; leaves: Uint8Array } {
   const flat = directoryBytes(entries);
   if (flat.length <= ROOT_MAX_BYTES) return { root: flat, leaves: new Uint8Array(0) };

@@ -13,7 +13,7 @@ interface ReliabilityCurve {
   readonly bins: Metrics['reliability'];
 }
 
-/** Reliability diagram as SVG: what was said against what was observed, a circle for each bin, larger where more cases stand. */
+/** Reliability diagram as SVG: forecast against observed frequency, one circle for each bin, its area by the number of cases. */
 export function reliabilitySvg(title: string, curves: readonly ReliabilityCurve[]): string {
   const x = (share: number) => (LEFT + SIDE * share).toFixed(1);
   const y = (share: number) => (TOP + SIDE * (1 - share)).toFixed(1);

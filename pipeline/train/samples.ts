@@ -19,25 +19,24 @@ import { stormAt, stormsBetween } from '../simulate/storms.ts';
 import { growthRate, recentSizes, type SizeAt } from '../track/trend.ts';
 import type { TrainingSample } from './train-model.ts';
 
-/** An evening: an hour in which storms gather a past, an hour of cases, an hour in which they come true. */
+/** An evening: an hour of history, an hour of cases, an hour of verification. */
 const PAST_MIN = 60;
 const CASES_MIN = 60;
 const FUTURE_MIN = 60;
-/** Cases of a storm are this far apart, minutes: closer ones say the same again. */
+/** Interval of the cases of a storm, minutes: closer cases are redundant. */
 const CASE_EVERY_MIN = 10;
 /** A cell belongs to the nearest simulated storm within this distance, km. */
 const STORM_MAX_KM = 15;
-/** ProbSevere objects below this MESH have a probability near zero whatever else they show, mm. */
+/** Smallest MESH of a ProbSevere object used: below it ProbHail is near zero whatever the other predictors, mm. */
 const OBJECT_MIN_MM = 3;
-/** Law of sizes on the ground in the simulator: ln D = base + slope ln MESH + spread N. */
+/** Size law of hail on the ground in the simulator: ln D = base + slope ln MESH + spread N. */
 const GROUND_LAW = { base: 1.18, slope: 0.62, spread: 0.28 } as const;
 /** Size of the event, mm. */
 const EVENT_MM = MM_PER_INCH;
 
 /**
- * Cases of one simulated evening that starts at `start_ms`: storm cells as the pipeline finds them.
- * The target is the probability, by the simulator's law of sizes on the ground, that the largest MESH the storm shows
- * in the next 60 minutes comes with hail >= 25.4 mm.
+ * Cases of one simulated evening that starts at `start_ms`: storm cells as detected by the pipeline.
+ * The target is the probability of hail >= 25.4 mm at the storm's largest MESH in the next 60 minutes, by the simulator's size law.
  */
 export function eveningSamples(scenario: Scenario, start_ms: number): TrainingSample[] {
   const end_ms = start_ms + (PAST_MIN + CASES_MIN + FUTURE_MIN) * MS_PER_MIN;
@@ -141,9 +140,9 @@ function normalShare(z: number): number {
 }
 
 /**
- * Cells with the ProbHail of the object that they lie in, of a storm date. The largest cell stands for an object; objects
- * that repeat the file before, or that distrust their own MESH, say nothing. `echo_top_50_above_freezing_km` stays unknown:
- * the table of cells has the echo top but not the height of freezing that it was taken over.
+ * Cells of a storm date with the ProbHail of their object. The largest cell represents an object; objects that repeat the previous
+ * file (`flag_stale`) or flag their own MESH (`flag_distrusted`) are left out. `echo_top_50_above_freezing_km` is null: the cells
+ * table has the echo top but not the freezing level it was measured from.
  */
 export function publishedSamples(
   cells: readonly Cell[],
