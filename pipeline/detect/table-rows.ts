@@ -22,7 +22,7 @@ export function cellRows(
   storm_date: string,
 ): Cell[] {
   return cells.map((cell, index) => {
-    const { probability, model_version, out_of_range } = probabilities[index] as HailProbability;
+    const { probability, model_version, out_of_range } = probabilities[index];
     const { pixelIndex: _, peakIndex: __, ...columns } = cell;
     return {
       ...columns,
@@ -46,7 +46,7 @@ export function detectionRows(
   storm_date: string,
 ): Detection[] {
   return detections.map((detection, index) => {
-    const cell = detection.cell_index === null ? null : (cells[detection.cell_index] as Cell);
+    const cell = detection.cell_index === null ? null : cells[detection.cell_index];
     const alone = () => hailProbability(detectionPredictors(detection, component_area_km2[index])).probability;
     return {
       ...detection,
@@ -82,7 +82,7 @@ export function trackProbabilities(
       now[track_id] = last as TrackProbability;
       continue;
     }
-    const ml_probability = (cellProbabilities[cell_index] as HailProbability).probability;
+    const ml_probability = cellProbabilities[cell_index].probability;
     now[track_id] = {
       ml_probability,
       confidence: cellConfidences[cell_index],

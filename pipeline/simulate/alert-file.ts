@@ -135,7 +135,7 @@ function warningRing(storm: Storm, sent_ms: number, ends_ms: number): number[][]
     aside(end, direction_deg - 90, wide_km),
     aside(start, direction_deg - 90, HALF_WIDTH_KM),
   ].map((position) => [Math.round(position.lon * 100) / 100, Math.round(position.lat * 100) / 100]);
-  return [...ring, ring[0] as number[]];
+  return [...ring, ring[0]];
 }
 
 function aside(from: Position, towards_deg: number, km: number): Position {

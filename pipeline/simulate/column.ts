@@ -127,7 +127,7 @@ function coreTables(freezing_level_km: number, depth_km: number): ColumnTables['
   for (let tenths = 1; tenths <= MAX_TENTHS; tenths += 1) {
     const wanted = shiOfMesh(tenths / 10);
     while (i < CORE_STEPS - 1 && shi[i] < wanted) i += 1;
-    const profile = profiles[i] as Profile;
+    const profile = profiles[i];
     core.dbz_tenths[tenths] = 5 * Math.round(2 * profile.dbz);
     core.vil_tenths[tenths] = Math.round(10 * vil[i]);
     core.echo_top_18_m[tenths] = echoTopM(profile, 18);

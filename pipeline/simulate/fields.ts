@@ -213,7 +213,7 @@ function readTileRow(canvas: Canvas, covered: Uint8Array, number: number, row: n
     const pixel = row * window.cols + left + c;
     if (covered[pixel] === 0) continue;
     const at = (row % TILE) * TILE + c;
-    const tables = canvas.columns[tile.owner[at]] as ColumnTables;
+    const tables = canvas.columns[tile.owner[at]];
     if (!readColumn(collected, tables, tile.mesh_mm[at], tile.dbz[at])) continue;
     collected.index[collected.count] = pixel;
     collected.count += 1;

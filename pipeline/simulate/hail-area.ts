@@ -57,7 +57,7 @@ export function ringAround(area: HailArea, deviations: number): Position[] {
     const { lat, lon } = offsetPosition(area, east * deviations * area.east_km, north * deviations * area.north_km);
     return { lat: Math.round(lat * 100) / 100, lon: Math.round(lon * 100) / 100 };
   });
-  return [...ring, ring[0] as Position];
+  return [...ring, ring[0]];
 }
 
 function mean(values: readonly number[]): number {

@@ -118,7 +118,7 @@ export function simulatedModelFile(
   const [date, hour] = [compact.slice(0, 8), compact.slice(8, 10)];
   let offset = 0;
   const lines = messages.map((message, k) => {
-    const { name, level_words, is_maximum } = fields[k] as ModelFieldSpec;
+    const { name, level_words, is_maximum } = fields[k];
     const forecast = is_maximum ? `${lead_h - 1}-${lead_h} hour max fcst` : `${lead_h} hour fcst`;
     const line = `${k + 1}:${offset}:d=${date}${hour}:${name}:${level_words}:${forecast}:`;
     offset += message.length;
@@ -140,7 +140,7 @@ function stormFields(scenario: Scenario, grid: ModelGridSpec, run_time: number, 
   const rotation = new Float32Array(size);
   const hail_mm = new Float32Array(size);
   const end_ms = run_time + lead_h * MS_PER_HOUR;
-  const shape = { cols: grid.cols, rows: grid.rows, step_m: grid.step_m, origin: onMap(grid.points[0] as Position) };
+  const shape = { cols: grid.cols, rows: grid.rows, step_m: grid.step_m, origin: onMap(grid.points[0]) };
   for (const storm of stormsBetween(scenario, end_ms - MS_PER_HOUR, end_ms)) {
     const error = forecastError(scenario, storm, run_time, lead_h);
     if (error === null) continue;

@@ -1,9 +1,9 @@
-import { MS_PER_DAY, stormDateStart, timestamp, utcDate } from '../../schemas/time.ts';
+import { MS_PER_DAY, MS_PER_HOUR, MS_PER_MIN, stormDateStart, timestamp, utcDate } from '../../schemas/time.ts';
 import { type HailReport, hailReports } from './reports.ts';
 import type { Scenario } from './scenario.ts';
 
 /** Longest interval between scans that counts as observed. */
-const MAX_SCAN_GAP_MS = 10 * 60_000;
+const MAX_SCAN_GAP_MS = 10 * MS_PER_MIN;
 /** Smallest hail of the SPC list, inches: severe. */
 const SPC_SMALLEST_IN = 1;
 
@@ -51,7 +51,7 @@ function isSeen(time_ms: number, scan_times: readonly number[]): boolean {
 
 function daysOf(from_ms: number, to_ms: number, start_hour: number): { date: string; start_ms: number }[] {
   const days = [];
-  let date = utcDate(from_ms - start_hour * 3_600_000);
+  let date = utcDate(from_ms - start_hour * MS_PER_HOUR);
   for (let start_ms = stormDateStart(date, start_hour); start_ms < to_ms; start_ms += MS_PER_DAY) {
     date = utcDate(start_ms);
     days.push({ date, start_ms });

@@ -175,7 +175,7 @@ function drawClusters(
   const mean = storms / members;
   const clusters = slot.scenario.steady ? Math.floor(mean + draw()) : poisson(draw, mean);
   for (let i = 0; i < clusters; i += 1) {
-    const line = boundaries[Math.floor(draw() * boundaries.length)] as Boundary;
+    const line = boundaries[Math.floor(draw() * boundaries.length)];
     const along = windTowards(line.bearing_deg, between(draw, -0.5, 0.5) * line.length_km);
     const centre = offsetPosition(line.centre, along.east, along.north);
     for (let member = 1 + poisson(draw, members - 1); member > 0; member -= 1) {

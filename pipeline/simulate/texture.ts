@@ -1,9 +1,10 @@
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { finish, mix } from './random.ts';
 
 /** Distance of the knots, km: the correlation length of the texture. */
 const KNOT_KM = 2;
-const SLOW_MS = 20 * 60_000;
-const FAST_MS = 4 * 60_000;
+const SLOW_MS = 20 * MS_PER_MIN;
+const FAST_MS = 4 * MS_PER_MIN;
 const SLOW_SHARE = Math.sqrt(0.6);
 const FAST_SHARE = Math.sqrt(0.4);
 /** Factor that restores the variance lost by bilinear interpolation between knots. */

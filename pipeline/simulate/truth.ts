@@ -1,4 +1,4 @@
-import { timestamp } from '../../schemas/time.ts';
+import { MS_PER_MIN, timestamp } from '../../schemas/time.ts';
 import type { Scenario } from './scenario.ts';
 import { type StormKind, type StormState, stormAt, stormsBetween } from './storms.ts';
 
@@ -42,7 +42,7 @@ function truthOf(state: StormState, time_ms: number): StormTruth {
     peak_mm: state.peak_mm,
     core_km: storm.core_km,
     age_min: state.age_min,
-    remaining_min: (storm.birth_ms + storm.life_ms - time_ms) / 60_000,
+    remaining_min: (storm.birth_ms + storm.life_ms - time_ms) / MS_PER_MIN,
   };
 }
 

@@ -135,11 +135,11 @@ export function convectiveDay(time_ms: number): number {
 export function dayTypeAt(scenario: Scenario, time_ms: number): DayType {
   if (scenario.day_type !== 'climate') return scenario.day_type;
   const number = convectiveDay(time_ms);
-  const chances = SEASON[monthOf(number)] as readonly number[];
+  const chances = SEASON[monthOf(number)];
   let rest = uniformOf(scenario.seed, 0xda7, number);
   for (const [i, chance] of chances.entries()) {
     rest -= chance;
-    if (rest < 0) return DAY_TYPES[i] as DayType;
+    if (rest < 0) return DAY_TYPES[i];
   }
   return 'marginal';
 }
@@ -209,7 +209,7 @@ function placeInCountry(period: number, draw: Draw): Position {
       return rest < 0;
     }),
   );
-  const home = HOMELANDS[chosen] as (typeof HOMELANDS)[number];
+  const home = HOMELANDS[chosen];
   const offset = windTowards(between(draw, 0, 360), home.spread_km * Math.abs(normal(draw)));
   return offsetPosition(home, offset.east, offset.north);
 }

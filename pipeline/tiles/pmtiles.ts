@@ -112,7 +112,7 @@ function directories(entries: readonly Entry[]): { root: Uint8Array; leaves: Uin
     let offset = 0;
     for (let i = 0; i < entries.length; i += size) {
       const leaf = directoryBytes(entries.slice(i, i + size));
-      pointers.push({ id: (entries[i] as Entry).id, offset, length: leaf.length, run: 0 });
+      pointers.push({ id: entries[i].id, offset, length: leaf.length, run: 0 });
       leaves.push(leaf);
       offset += leaf.length;
     }

@@ -1,7 +1,7 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { MotionSource, TrackState } from '../../schemas/tables/tracks.ts';
-import { scanId } from '../../schemas/time.ts';
+import { MS_PER_MIN, scanId } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { equivalentRadius, MATURE_SCANS, type Prediction } from './gate.ts';
 import { branchMotion, centroidVariance, firstMotion, predictMotion, updateMotion } from './kalman.ts';
@@ -82,7 +82,7 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
     live,
     flows.map((flow) => flow.velocity),
   );
-  const flowOf = (part: CellPart) => flows[part.cell] as Flow;
+  const flowOf = (part: CellPart) => flows[part.cell];
   const matches = matchParts(
     live,
     parts,
@@ -101,9 +101,7 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
   );
 
   const points = [
-    ...seen.map((track, index) =>
-      pointOf(track, scan_time, 'tracked', (parts[index] as CellPart).cell_index, track, null),
-    ),
+    ...seen.map((track, index) => pointOf(track, scan_time, 'tracked', parts[index].cell_index, track, null)),
     ...missed.map(({ track, state, at, merged_into }) => pointOf(track, scan_time, state, null, at, merged_into)),
     ...lost.map(({ track, motion }) => pointOf(track, scan_time, 'ended', null, motion, null)),
   ];
@@ -128,7 +126,7 @@ function linkKind({ branched, reshaped }: Matches, track: number): LinkKind {
 function strongestByCell(parts: readonly CellPart[], seen: readonly LiveTrack[]): string[] {
   const owners: LiveTrack[] = [];
   parts.forEach(({ cell }, index) => {
-    const track = seen[index] as LiveTrack;
+    const track = seen[index];
     const owner: LiveTrack | undefined = owners[cell];
     if (!owner || strength(track) > strength(owner)) owners[cell] = track;
   });
@@ -141,7 +139,7 @@ function byId(a: { readonly track_id: string }, b: { readonly track_id: string }
 
 /** A track predicted to the time of a scan, at most COAST_MAX_MIN ahead. */
 function predictTrack(track: LiveTrack, scan_time: number): Prediction {
-  const minutes = (scan_time - track.last_seen) / 60_000;
+  const minutes = (scan_time - track.last_seen) / MS_PER_MIN;
   const motion = predictMotion(track.motion, Math.min(minutes, COAST_MAX_MIN));
   return {
     track,
@@ -276,7 +274,7 @@ function pointOf(
     area_km2: track.area_km2,
     scan_count: track.scan_count,
     first_detected: track.first_detected,
-    duration_min: (track.last_seen - track.first_detected) / 60_000,
+    duration_min: (track.last_seen - track.first_detected) / MS_PER_MIN,
     peak_estimated_size_mm: track.peak_estimated_size_mm,
     peak_area_km2: track.peak_area_km2,
     parent_track_id: track.parent_track_id,

@@ -110,8 +110,8 @@ function candidatePairs(
   return predictions.flatMap((prediction, track) => {
     if (matches.partOfTrack[track] !== -1) return [];
     return partsWithin(buckets, prediction, reachKm(prediction, largest_radius_km)).flatMap((index) => {
-      const part = parts[index] as CellPart;
-      if (part.held_by !== null || !mayContinue(prediction, part, flow[index] as Vector)) return [];
+      const part = parts[index];
+      if (part.held_by !== null || !mayContinue(prediction, part, flow[index])) return [];
       const common = overlaps.shared[track]?.get(index) ?? 0;
       const iou = common / (overlaps.pixels[track] + part.rows.length - common);
       return [{ track, part: index, cost: linkCost(prediction, part, iou) }];
@@ -134,7 +134,7 @@ function bucketName(row: number, column: number): string {
 /** Parts by quarter-degree bucket of their centroid. */
 function bucketParts(parts: readonly CellPart[]): Map<string, number[]> {
   return Map.groupBy(parts.keys(), (index) => {
-    const { centroid_lat, centroid_lon } = parts[index] as CellPart;
+    const { centroid_lat, centroid_lon } = parts[index];
     return bucketName(Math.floor(centroid_lat / BUCKET_DEG), Math.floor(centroid_lon / BUCKET_DEG));
   });
 }
@@ -205,15 +205,15 @@ function followBranches(
   matches: Matches,
 ): void {
   const { partOfTrack, trackOfPart, parentOfPart, branched } = matches;
-  const strengthOf = (part: number) => strength(parts[part] as CellPart);
+  const strengthOf = (part: number) => strength(parts[part]);
   branchesOf(parts, overlaps).forEach((branches, track) => {
     const free = branches.filter((part) => trackOfPart[part] === -1);
     const [first] = free;
     if (first === undefined) return;
     const own = partOfTrack[track];
-    const prediction = predictions[track] as Prediction;
+    const prediction = predictions[track];
     if (own === -1 && !breaksInto(prediction, track, free, parts, flow, overlaps)) return;
-    const movable = own === -1 || (branches.includes(own) && (parts[own] as CellPart).held_by === null);
+    const movable = own === -1 || (branches.includes(own) && parts[own].held_by === null);
     const rivals = own === -1 ? free : [own, ...free];
     const strongest = movable ? rivals.reduce((best, at) => (strengthOf(at) > strengthOf(best) ? at : best)) : own;
     if (strongest !== own) {
@@ -252,12 +252,12 @@ function breaksInto(
   flow: readonly Vector[],
   { shared, pixels }: Overlaps,
 ): boolean {
-  const own = branches.map((part) => parts[part] as CellPart);
+  const own = branches.map((part) => parts[part]);
   const strong = own.filter((part) => strength(part) >= BRANCH_STRENGTH_SHARE * strength(prediction.track));
   if (strong.length < 2) return false;
   const covered = branches.reduce((sum, part) => sum + (shared[track]?.get(part) ?? 0), 0);
   if (covered < BRANCHES_COVER_SHARE * pixels[track]) return false;
-  return mayContinue(prediction, together(own), flow[branches[0]] as Vector);
+  return mayContinue(prediction, together(own), flow[branches[0]]);
 }
 
 /** Centre of gravity and area of several parts together. */
@@ -285,9 +285,7 @@ function followShapes(parts: readonly CellPart[], { shared, pixels }: Overlaps, 
   const pairs = shared.flatMap((of, track) =>
     [...of].flatMap(([part, common]) => {
       const mayBeSame = partOfTrack[track] === -1 && trackOfPart[part] === -1 && parentOfPart[part] === -1;
-      return mayBeSame && isSame(common, pixels[track], (parts[part] as CellPart).rows.length)
-        ? [{ track, part, common }]
-        : [];
+      return mayBeSame && isSame(common, pixels[track], parts[part].rows.length) ? [{ track, part, common }] : [];
     }),
   );
   pairs.sort((a, b) => b.common - a.common || a.track - b.track || a.part - b.part);
@@ -315,13 +313,13 @@ function findMergers(
   mayLink: (track: number, part: number) => boolean,
 ): void {
   const { partOfTrack, trackOfPart, mergedInto, branched } = matches;
-  const trackAt = (index: number): LiveTrack => (predictions[index] as Prediction).track;
+  const trackAt = (index: number): LiveTrack => predictions[index].track;
   const isChild = (child: number, of: number) => trackAt(child).parent_track_id === trackAt(of).track_id;
   const mayEndIn = (lost: number, survivor: number) =>
     trackAt(survivor).first_detected <= trackAt(lost).last_seen && !isChild(survivor, lost);
   predictions.forEach(({ track }, index) => {
     if (partOfTrack[index] !== -1) return;
-    const taken = [...(shared[index] as ReadonlyMap<number, number>)].filter(([part]) => trackOfPart[part] !== -1);
+    const taken = [...shared[index]].filter(([part]) => trackOfPart[part] !== -1);
     const [into, common] = largest(taken);
     if (into === -1 || common < ANCESTRY_SHARE * pixels[index]) return;
     const other = trackOfPart[into];

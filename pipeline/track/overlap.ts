@@ -1,9 +1,10 @@
 import { LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { kmPerDegree, type Vector } from './local-plane.ts';
 import { eachPixel, type Mask } from './mask.ts';
 
 /** A frame verifies a lead when it is at most this far from it. */
-const LEAD_TOLERANCE_MS = 60_000;
+const LEAD_TOLERANCE_MS = MS_PER_MIN;
 
 /** An object of a frame and its motion by the tracker, km/min; null when it is stationary. */
 interface MovingObject {
@@ -40,11 +41,11 @@ export function csi({ hits, misses, false_alarms }: Overlap): number | null {
 export function overlapAt(frames: readonly ObjectFrame[], lead_min: number): Overlap {
   let [pairs, hits, misses, false_alarms] = [0, 0, 0, 0];
   for (const frame of frames) {
-    const later = frameAt(frames, frame.scan_time + lead_min * 60_000);
+    const later = frameAt(frames, frame.scan_time + lead_min * MS_PER_MIN);
     if (!later) continue;
     pairs++;
     const came = pixelsOf(later.objects, 0);
-    const said = pixelsOf(frame.objects, (later.scan_time - frame.scan_time) / 60_000);
+    const said = pixelsOf(frame.objects, (later.scan_time - frame.scan_time) / MS_PER_MIN);
     let common = 0;
     for (const pixel of said) if (came.has(pixel)) common++;
     hits += common;
@@ -61,13 +62,13 @@ export function overlapAt(frames: readonly ObjectFrame[], lead_min: number): Ove
 export function swathOverlapAt(frames: readonly ObjectFrame[], lead_min: number): Overlap {
   let [pairs, hits, misses, false_alarms] = [0, 0, 0, 0];
   for (const [k, frame] of frames.entries()) {
-    const last = frameAt(frames, frame.scan_time + lead_min * 60_000);
+    const last = frameAt(frames, frame.scan_time + lead_min * MS_PER_MIN);
     if (!last) continue;
     pairs++;
     const came = new Set<number>();
     for (const later of frames.slice(k)) if (later.scan_time <= last.scan_time) addPixels(later.objects, 0, came);
     const said = new Set<number>();
-    const minutes = (last.scan_time - frame.scan_time) / 60_000;
+    const minutes = (last.scan_time - frame.scan_time) / MS_PER_MIN;
     for (let minute = 0; minute < minutes; minute++) addPixels(frame.objects, minute, said);
     addPixels(frame.objects, minutes, said);
     let common = 0;

@@ -29,8 +29,8 @@ export function partitionCells(
   const claims = claimsOn(cells, predictions);
   return cells.flatMap((cell, index) => {
     const whole: CellPart = { ...cell, cell: index, part: 0, held_by: null };
-    const claimants = apart(claims[index] as number[], predictions);
-    return claimants.length < 2 ? [whole] : divide(whole, claimants, predictions, flow[index] as Vector);
+    const claimants = apart(claims[index], predictions);
+    return claimants.length < 2 ? [whole] : divide(whole, claimants, predictions, flow[index]);
   });
 }
 
@@ -43,7 +43,7 @@ function claimsOn(cells: readonly TrackCell[], predictions: readonly Prediction[
     for (const [cell, pixels] of sharedPixels(track.mask, rows_south, cols_east, owner))
       if (pixels >= enough) claims[cell]?.push(index);
   });
-  const area = (index: number) => (predictions[index] as Prediction).track.area_km2;
+  const area = (index: number) => predictions[index].track.area_km2;
   for (const claimants of claims) claimants.sort((a, b) => area(b) - area(a) || a - b);
   return claims;
 }
@@ -52,9 +52,9 @@ function claimsOn(cells: readonly TrackCell[], predictions: readonly Prediction[
 function apart(claimants: readonly number[], predictions: readonly Prediction[]): number[] {
   const kept: number[] = [];
   for (const index of claimants) {
-    const at = (predictions[index] as Prediction).motion;
+    const at = predictions[index].motion;
     const free = kept.every((other) => {
-      const off = offsetKm(at, (predictions[other] as Prediction).motion);
+      const off = offsetKm(at, predictions[other].motion);
       return Math.hypot(off.east, off.north) >= CORES_APART_MIN_KM;
     });
     if (free) kept.push(index);
@@ -70,15 +70,15 @@ function divide(
   flow: Vector,
 ): CellPart[] {
   if (claimants.length < 2) return [whole];
-  const holders = claimants.map((index) => predictions[index] as Prediction);
+  const holders = claimants.map((index) => predictions[index]);
   const parts = shareOut(whole, holders).map((pixels, part) => partOf(whole, pixels, part));
-  const absorbed = parts.findLastIndex((part, k) => part.area_km2 < smallestPartKm2(holders[k] as Prediction));
+  const absorbed = parts.findLastIndex((part, k) => part.area_km2 < smallestPartKm2(holders[k]));
   if (absorbed !== -1) {
     const others = claimants.filter((_, k) => k !== absorbed);
     return divide(whole, others, predictions, flow);
   }
   return parts.map((part, k) => {
-    const holds = mayContinue(holders[k] as Prediction, part, flow);
+    const holds = mayContinue(holders[k], part, flow);
     return holds ? { ...part, held_by: claimants[k] } : part;
   });
 }

@@ -1,3 +1,4 @@
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { kmPerDegree, offsetKm } from './local-plane.ts';
 import { median, quantile } from './median.ts';
 
@@ -65,9 +66,9 @@ export function straightLineRmseKm(points: readonly ScoredPoint[]): number {
 export function largestStepKm(points: readonly ScoredPoint[]): number {
   let largest = 0;
   for (let i = 1; i < points.length; i++) {
-    const here = points[i] as ScoredPoint;
+    const here = points[i];
     if (here.reshaped) continue;
-    const step = offsetKm(points[i - 1] as ScoredPoint, here);
+    const step = offsetKm(points[i - 1], here);
     largest = Math.max(largest, Math.hypot(step.east, step.north));
   }
   return largest;
@@ -79,7 +80,7 @@ function standardDeviation(values: readonly number[]): number {
 }
 
 function durationMin(points: readonly ScoredPoint[]): number {
-  return ((points.at(-1) as ScoredPoint).scan_time - (points[0] as ScoredPoint).scan_time) / 60_000;
+  return ((points.at(-1) as ScoredPoint).scan_time - points[0].scan_time) / MS_PER_MIN;
 }
 
 /** Scores of a set of tracks. `points`: in order of time, only scans in which the track had a cell. */

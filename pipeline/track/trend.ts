@@ -1,4 +1,5 @@
 import type { Trend } from '../../schemas/tables/tracks.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { median } from './median.ts';
 
 /** Window of the growth rate. */
@@ -25,14 +26,14 @@ export const STEADY: TrendState = { word: 'steady', called: 'steady' };
 
 /** Sizes within the trend window at `now`. */
 export function recentSizes(sizes: readonly SizeAt[], now: number): SizeAt[] {
-  return sizes.filter((size) => now - size.scan_time <= TREND_WINDOW_MIN * 60_000);
+  return sizes.filter((size) => now - size.scan_time <= TREND_WINDOW_MIN * MS_PER_MIN);
 }
 
 /** Theil-Sen slope of sizes over time in mm/min: the median of all pairwise slopes; null before four scans. */
 export function growthRate(sizes: readonly SizeAt[]): number | null {
   if (sizes.length < TREND_SCANS_MIN) return null;
   const slopes = sizes.flatMap((a, i) =>
-    sizes.slice(i + 1).map((b) => (b.size_mm - a.size_mm) / ((b.scan_time - a.scan_time) / 60_000)),
+    sizes.slice(i + 1).map((b) => (b.size_mm - a.size_mm) / ((b.scan_time - a.scan_time) / MS_PER_MIN)),
   );
   return median(slopes);
 }

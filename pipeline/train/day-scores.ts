@@ -3,6 +3,7 @@ import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
 import type { Detection } from '../../schemas/tables/detections.ts';
 import type { Score } from '../../schemas/tables/scores.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { offsetKm, type Vector } from '../track/local-plane.ts';
 import { maskOf } from '../track/mask.ts';
 import { median } from '../track/median.ts';
@@ -18,7 +19,7 @@ const NOWCAST_LEADS_MIN = NOWCAST_LEADS.map(({ minutes }) => minutes);
 const OBJECT_MM = 10;
 const NOWCAST_MM = 19;
 /** A position verifies a lead when it is at most this far from it. */
-const LEAD_TOLERANCE_MS = 60_000;
+const LEAD_TOLERANCE_MS = MS_PER_MIN;
 /** Fewest scans of a track and shortest displacement that have a direction score. */
 const DIRECTION_SCANS_MIN = 6;
 const DIRECTION_DISTANCE_MIN_KM = 5;
@@ -139,14 +140,14 @@ function directionScore(tracked: readonly TrackPoint[], lead_min: number): Found
 
 /** Forecast and observed displacements of tracks over a lead, km. */
 function displacements(tracked: readonly TrackPoint[], lead_min: number) {
-  const lead_ms = lead_min * 60_000;
+  const lead_ms = lead_min * MS_PER_MIN;
   return [...Map.groupBy(tracked, ({ track_id }) => track_id).values()].flatMap((points) =>
     points.flatMap((from) => {
       if (from.speed_kmh === null || from.direction_deg === null) return [];
       const off = (to: TrackPoint) => Math.abs(to.scan_time - from.scan_time - lead_ms);
       const to = points.reduce((best, point) => (off(point) < off(best) ? point : best), from);
       if (off(to) > LEAD_TOLERANCE_MS) return [];
-      const minutes = (to.scan_time - from.scan_time) / 60_000;
+      const minutes = (to.scan_time - from.scan_time) / MS_PER_MIN;
       const velocity = velocityOf({ speed_kmh: from.speed_kmh, direction_deg: from.direction_deg });
       const said: Vector = { east: velocity.east * minutes, north: velocity.north * minutes };
       return [{ from, said, came: offsetKm(from, to) }];

@@ -73,13 +73,13 @@ function derivatives({ xs, targets, caseWeights, ridge }: Cases, beta: Float64Ar
     for (let j = 0; j < width; j++) {
       const xj = x[j];
       gradient[j] = gradient[j] + error * xj;
-      const line = hessian[j] as Float64Array;
+      const line = hessian[j];
       for (let k = 0; k < width; k++) line[k] = line[k] + curvature * xj * x[k];
     }
   }
   for (let j = 1; j < width; j++) {
     gradient[j] = gradient[j] - ridge * beta[j];
-    const line = hessian[j] as Float64Array;
+    const line = hessian[j];
     line[j] = line[j] + ridge;
   }
   return { gradient, hessian };
@@ -112,8 +112,8 @@ function solve(matrix: readonly Float64Array[], right: Float64Array): Float64Arr
   for (let column = 0; column < n; column++) {
     let pivot = column;
     for (let j = column + 1; j < n; j++) if (Math.abs(lines[j]?.[column]) > Math.abs(lines[pivot]?.[column])) pivot = j;
-    const line = lines[pivot] as Float64Array;
-    lines[pivot] = lines[column] as Float64Array;
+    const line = lines[pivot];
+    lines[pivot] = lines[column];
     lines[column] = line;
     if (Math.abs(line[column]) < 1e-300)
       throw new PipelineError(
@@ -123,7 +123,7 @@ function solve(matrix: readonly Float64Array[], right: Float64Array): Float64Arr
       );
     for (let j = 0; j < n; j++) {
       if (j === column) continue;
-      const other = lines[j] as Float64Array;
+      const other = lines[j];
       const factor = other[column] / line[column];
       for (let k = column; k <= n; k++) other[k] = other[k] - factor * line[k];
     }

@@ -23,9 +23,7 @@ export function strikesOf(pixels: readonly HailPixel[]): (point: Position) => bo
   for (const { lat, lon } of hail) index.add(lon, lat);
   index.finish();
   return (point) =>
-    index
-      .range(...boxAround(point, STRIKE_KM))
-      .some((pixel) => distanceKm(hail[pixel] as Position, point) <= STRIKE_KM);
+    index.range(...boxAround(point, STRIKE_KM)).some((pixel) => distanceKm(hail[pixel], point) <= STRIKE_KM);
 }
 
 /** Storms observed in one scan, with their hail: tracks of at least two scans. */

@@ -39,7 +39,7 @@ export interface Refit {
 export async function refitModel({ evenings, seed, probsevere, out, date, onEvening }: Refit): Promise<TrainingReport> {
   const samples: TrainingSample[] = probsevere === null ? [] : await probsevereSamples(probsevere);
   for (let n = 0; n < evenings; n++) {
-    const scenario = conusScenario(seed * EVENINGS_MAX + n, DAY_TYPES[n % DAY_TYPES.length] as DayType, WSR88D);
+    const scenario = conusScenario(seed * EVENINGS_MAX + n, DAY_TYPES[n % DAY_TYPES.length], WSR88D);
     samples.push(...eveningSamples(scenario, FIRST_EVENING_MS + n * MS_PER_DAY));
     onEvening(n + 1, samples.length);
   }

@@ -26,7 +26,7 @@ export function reliabilitySvg(title: string, curves: readonly ReliabilityCurve[
       `<text x="${LEFT - 8}" y="${Number(y(at)) + 4}" text-anchor="end">${at.toFixed(1)}</text>`,
   );
   const drawn = curves.map(({ bins }, k) => {
-    const colour = COLOURS[k % COLOURS.length] as string;
+    const colour = COLOURS[k % COLOURS.length];
     const line = bins.map(({ forecast, observed }) => `${x(forecast)},${y(observed)}`).join(' ');
     const dots = bins.map(({ cases, forecast, observed }) => {
       const radius = RADIUS_MIN + (RADIUS_MAX - RADIUS_MIN) * Math.sqrt(cases / most);

@@ -1,6 +1,7 @@
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import type { GroundReport } from '../../schemas/tables/ground-reports.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 
 /** Largest distance and time difference between a report and its storm: positions are accurate to 1-5 km, times to 5-15 minutes. */
@@ -22,7 +23,7 @@ export function reportPairs(
   return reports.flatMap((report) => {
     const near = tracked.filter(
       (point) =>
-        Math.abs(point.scan_time - report.time) <= PAIR_MIN * 60_000 && roughDistanceKm(point, report) <= PAIR_KM,
+        Math.abs(point.scan_time - report.time) <= PAIR_MIN * MS_PER_MIN && roughDistanceKm(point, report) <= PAIR_KM,
     );
     const mesh_mm = near.reduce((largest, point) => Math.max(largest, point.estimated_size_mm), 0);
     return mesh_mm > 0 ? [{ date: report.storm_date, mesh_mm, size_mm: report.size_mm }] : [];

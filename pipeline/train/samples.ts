@@ -65,7 +65,7 @@ export function eveningSamples(scenario: Scenario, start_ms: number): TrainingSa
       target: groundProbability(Math.max(...future.map(({ size_mm }) => size_mm))),
       predictors: cellPredictors(cell, scan_time, {
         growth_mm_per_min: growthRate(recentSizes(past, scan_time)),
-        duration_min: (scan_time - (past[0] as SizeAt).scan_time) / MS_PER_MIN,
+        duration_min: (scan_time - past[0].scan_time) / MS_PER_MIN,
       }),
     };
   });

@@ -142,7 +142,7 @@ function fitTerms(
     leftOut.has(feature) ? UNUSED : draftTerm(known, feature, plain.has(feature)),
   );
   const active = FEATURES.flatMap((feature, n) => {
-    const term = drafts[n] as Term;
+    const term = drafts[n];
     return term === UNUSED ? [] : [{ feature, n, term }];
   });
   const rows = known.map((values) =>
@@ -158,9 +158,7 @@ function fitTerms(
     RIDGE,
   );
   const weightOf = new Map(active.map(({ feature }, n) => [feature, fit.weights[n]]));
-  const terms = FEATURES.map(
-    (feature, n) => [feature, { ...(drafts[n] as Term), weight: weightOf.get(feature) ?? 0 }] as const,
-  );
+  const terms = FEATURES.map((feature, n) => [feature, { ...drafts[n], weight: weightOf.get(feature) ?? 0 }] as const);
   return { intercept: fit.intercept, terms: Object.fromEntries(terms) as Record<Feature, Term> };
 }
 
@@ -198,7 +196,7 @@ function average(values: readonly number[]): number {
 function unseenDates(samples: readonly TrainingSample[], heldOut: readonly HeldOut[]): UnseenDate[] {
   if (groupsOf(samples).length < 2) return [];
   const cases = samples.flatMap(({ source, predictors }, n) =>
-    source === 'probsevere' ? [{ ...(heldOut[n] as HeldOut), printed: startLaw(predictors.mesh_mm) }] : [],
+    source === 'probsevere' ? [{ ...heldOut[n], printed: startLaw(predictors.mesh_mm) }] : [],
   );
   const rms = (errors: readonly number[]) => Math.sqrt(average(errors.map((error) => error ** 2)));
   return [...Map.groupBy(cases, ({ group }) => group)]
