@@ -1,42 +1,42 @@
-import { travel } from '../schemas/geo/distance.ts';
+import { destination } from '../schemas/geo/distance.ts';
 import type { Position } from '../schemas/geo/position.ts';
 import type { TrackPoint } from '../schemas/tables/tracks.ts';
 
-/** A published track over a stretch of scans: where it went and where it was largest. */
+/** A published track over a span of scans: its path and its peak. */
 export interface StormPath {
   readonly track_id: string;
-  /** Positions at which it had a cell, in time order. */
+  /** Positions of its cells, in time order. */
   readonly line: readonly Position[];
   readonly first_detected: number;
   readonly last_detected: number;
   readonly peak: Position;
   readonly peak_time: number;
-  /** Largest size within the stretch. */
+  /** Largest size within the span. */
   readonly peak_mm: number;
-  /** Largest probability within the stretch. */
+  /** Largest probability within the span. */
   readonly prob: number;
 }
 
-/** A track is published from its second scan on. */
+/** Scans from which on a track is published. */
 const PUBLISHED_SCANS = 2;
 
-/** True when the track may be shown as of this row. */
+/** True when the track is published at this row. */
 export function isPublished(point: TrackPoint): boolean {
   return point.scan_count >= PUBLISHED_SCANS;
 }
 
-/** How far ahead the motion of a storm is drawn. */
+/** Lead time of the drawn motion of a storm. */
 export const MOTION_LEAD_MIN = 15;
 
-/** Where a storm at a position will be after the lead time at its present motion; null while the motion is unknown. */
+/** Position of a storm after MOTION_LEAD_MIN at its present motion; null while the motion is unknown. */
 export function positionAhead(from: Position, track: TrackPoint): Position | null {
   if (track.speed_kmh === null || track.direction_deg === null) return null;
-  return travel(from, track.direction_deg, (track.speed_kmh * MOTION_LEAD_MIN) / 60);
+  return destination(from, track.direction_deg, (track.speed_kmh * MOTION_LEAD_MIN) / 60);
 }
 
 /**
- * Paths of the published tracks among rows of any order, by track_id. Only rows with a cell are drawn: a predicted
- * position is not where hail was seen. The earliest of equal peaks counts.
+ * Paths of the published tracks, ordered by track_id; `rows` may have any order. Only rows with a cell count: no hail was observed
+ * at a predicted position. Of equal peaks the earliest counts.
  */
 export function stormPaths(rows: readonly TrackPoint[]): StormPath[] {
   const byTrack = Map.groupBy(

@@ -5,7 +5,7 @@ import test from 'ava';
 import { detectionConfidence } from '../pipeline/detect/confidence.ts';
 import { DAY_CHARACTERS } from '../pipeline/simulate/weather.ts';
 import { detectionQuality } from '../schemas/geo/beam.ts';
-import { travel } from '../schemas/geo/distance.ts';
+import { destination } from '../schemas/geo/distance.ts';
 import { survival } from '../schemas/nowcast/probability.ts';
 import { mesh75OfShi, mesh95OfShi, poshOfShi, SIZE_BANDS, shiOfMesh } from '../schemas/size.ts';
 import { firstTable, PROJECT, readDocument, sectionOf, tables } from './support/data/markdown.ts';
@@ -102,7 +102,7 @@ test('the quality index of the page is that of one radar on flat ground', (t) =>
   const radar = { id: 'TEST', lat: 38, lon: -98, antenna_m: 0, ground_m: 0 };
   t.is(distances.length, 7);
   t.deepEqual(
-    distances.map((km) => detectionQuality(travel(radar, 90, km), { sites: [radar], freezing_level_km: 4 }).hdqi),
+    distances.map((km) => detectionQuality(destination(radar, 90, km), { sites: [radar], freezing_level_km: 4 }).hdqi),
     line('| hdqi |'),
   );
 });

@@ -20,7 +20,7 @@ interface PictureOptions {
   readonly data?: string;
 }
 
-/** `hail-pipeline picture`: an SVG map for whoever would rather look than read. */
+/** `hail-pipeline picture`: an SVG map of a storm date or of a scan. */
 export function pictureCommand(readConfig: () => Config, load: LoadPicture): Command {
   return new Command('picture')
     .description('draw a storm date or a scan as an SVG map: hail by size, storms, tracks, states, legend')

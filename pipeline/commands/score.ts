@@ -8,7 +8,7 @@ interface Options {
   readonly json?: true;
 }
 
-/** `hail-pipeline score`: how well a date's storms were followed, and where their hail was said to come. */
+/** `hail-pipeline score`: verification of the tracks and nowcasts of a storm date. */
 export function scoreCommand(config: () => Config): Command {
   return new Command('score')
     .description('judge the tracks and courses of a storm date by what came, and publish the scores')

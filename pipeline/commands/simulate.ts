@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { counted, EXIT, readableBytes } from '../../schemas/command-line.ts';
+import { counted, readableBytes } from '../../schemas/command-line.ts';
 import { timestamp } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
@@ -9,8 +9,6 @@ import { publishClimateYears } from '../run/climate-years.ts';
 import { writeAllScans } from '../simulate/evening.ts';
 import { SIMULATED_PRODUCTS } from '../simulate/fields.ts';
 import { DAY_TYPES } from '../simulate/scenario.ts';
-import { measureAcceptance, outside } from '../train/acceptance.ts';
-import { formatRows, isAccepted } from '../train/acceptance-table.ts';
 import { wholeOption } from './cli.ts';
 import { type EveningWords, eveningOf } from './evening-options.ts';
 
@@ -22,7 +20,6 @@ interface Options extends EveningWords {
   readonly seed: string;
   readonly feeds: boolean;
   readonly truth: boolean;
-  readonly acceptance: boolean;
   readonly climate?: string;
   readonly density?: string;
   readonly json: boolean;
@@ -42,7 +39,6 @@ export function simulateCommand(config: () => Config): Command {
     .option('--products <list>', `comma-separated, of ${SIMULATED_PRODUCTS.join(',')}`)
     .option('--no-feeds', 'no reports, warnings, watches, outlooks and model hours')
     .option('--truth', 'also truth.csv: the storms of every scan as they are', false)
-    .option('--acceptance', 'write nothing: measure simulated days and print them beside real ones', false)
     .option(
       '--climate <years>',
       'write no raw files: publish years of daily hail straight into the data root, up to yesterday',
@@ -58,7 +54,6 @@ Examples:
   hail-pipeline simulate --out evening                               three hours that end now, Plains
   hail-pipeline simulate --out may1 --from 2026-05-01T20:00:00Z --to 2026-05-02T02:00:00Z --seed 7 --truth
   hail-pipeline simulate --out outbreak --region conus --day-type outbreak --products MESH --hours 6
-  hail-pipeline simulate --acceptance --seed 3
   hail-pipeline simulate --climate 2                                 two years into the tables, labelled simulated
   hail-pipeline simulate --climate 1 --density 4                     a year of four times as much hail`,
     )
@@ -66,8 +61,7 @@ Examples:
       const seed = wholeOption('--seed', options.seed, 2 ** 32 - 1);
       if (options.density !== undefined && options.climate === undefined)
         throw new UsageError('--density is given without --climate, expected both');
-      if (options.acceptance) acceptance(seed, options.json);
-      else if (options.climate !== undefined)
+      if (options.climate !== undefined)
         await climate(options.climate, seed, densityOf(options.density), options.json, config());
       else await simulate(options, seed, config());
     });
@@ -94,21 +88,6 @@ async function simulate(options: Options, seed: number, config: Config): Promise
     );
 }
 
-function acceptance(seed: number, json: boolean): void {
-  const parts = measureAcceptance(seed);
-  const count = outside(parts);
-  if (json) {
-    const rows = parts.flatMap(({ title, rows }) =>
-      rows.map((row) => ({ part: title, ...row, accepted: isAccepted(row) })),
-    );
-    print(JSON.stringify({ seed, rows, outside: count }));
-  } else {
-    for (const { title, rows } of parts) print(`${title}\n${formatRows(rows)}\n`);
-    print(count === 0 ? 'All within what is accepted.' : `${counted(count, 'figure')} outside what is accepted.`);
-  }
-  if (count > 0) process.exitCode = EXIT.check_found;
-}
-
 async function climate(text: string, seed: number, density: number, json: boolean, config: Config): Promise<void> {
   const dates = datesOf(text);
   const { data_root, log_level } = config;
@@ -124,7 +103,7 @@ async function climate(text: string, seed: number, density: number, json: boolea
     );
 }
 
-/** Number of storm dates in so many years. */
+/** Number of storm dates in a number of years. */
 function datesOf(text: string): number {
   const years = Number(text);
   if (!/^\d+(\.\d+)?$/.test(text) || years <= 0 || years > LONGEST_YEARS)

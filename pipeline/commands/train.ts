@@ -9,11 +9,11 @@ import { EVENINGS_MAX, type PublishedRefit, refitModel, refitPublished, type Sup
 import type { TrainingReport } from '../train/train-model.ts';
 import { wholeOption } from './cli.ts';
 
-/** Simulated evenings to learn from where nothing else is said. */
+/** Default number of simulated evenings to fit on. */
 const EVENINGS = '60';
 const REFERENCE = resolve(import.meta.dirname, '../../data/reference');
 
-/** `hail-pipeline train`: refits the small model and writes its weights and its card. */
+/** `hail-pipeline train`: refits the hail model and writes its weights and its card. */
 export function trainCommand(): Command {
   return new Command('train')
     .description('refit the small model of hail probability; writes hail-model.json and model-card.md')

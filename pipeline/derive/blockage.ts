@@ -1,5 +1,5 @@
 import { type Antenna, beamAt, partialBlockage, REACH_KM, TILTS_DEG } from '../../schemas/geo/beam.ts';
-import { travel } from '../../schemas/geo/distance.ts';
+import { destination } from '../../schemas/geo/distance.ts';
 import type { BlockageStep } from '../../schemas/tables/blockage.ts';
 import type { HeightAt } from './height-window.ts';
 
@@ -76,7 +76,7 @@ function heightsAlong(site: Antenna, azimuth_deg: number, heightAt: HeightAt): F
   const perNode = NODE_KM / STEP_KM;
   let from: { lat: number; lon: number } = site;
   for (let node = 0; node < REACH_KM / NODE_KM; node++) {
-    const to = travel(site, azimuth_deg, (node + 1) * NODE_KM);
+    const to = destination(site, azimuth_deg, (node + 1) * NODE_KM);
     for (let k = node === 0 ? 0 : 1; k <= perNode; k++) {
       const share = k / perNode;
       const east_deg = turnOf(to.lon - from.lon);

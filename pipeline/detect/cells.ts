@@ -1,6 +1,7 @@
 import { geohash } from '../../schemas/geo/geohash.ts';
 import { CELL_PEAK_MIN_MM, EXTREME_MM, SIZE_CAP_MM } from '../../schemas/size.ts';
 import type { Cell } from '../../schemas/tables/cells.ts';
+import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
 import { scanId } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import {
@@ -12,18 +13,18 @@ import {
   type ScanInput,
 } from '../grid.ts';
 import { type Labels, labelComponents, labelHail } from './label.ts';
-import { latticeRows } from './rows.ts';
-import { measureShape } from './shape.ts';
+import { latticeRows, measureShape } from './shape.ts';
 import { splitComponent } from './split.ts';
 
 /** A component is a storm cell from this area on, km2: smaller ones are a few bins of one radar. */
 const CELL_AREA_MIN_KM2 = 4;
-/** Components from this area on are looked at for several storms, km2. */
+/** Components from this area on may be split into several storms, km2. */
 const SPLIT_AREA_MIN_KM2 = 30;
 
 /**
- * More storm cells than this are no weather. The maximum of a whole real day has 95, the fullest ProbSevere file we know 223
- * objects; what follows is solved exactly, at a cost that grows with the cube of cells within reach of each other.
+ * Upper bound on the storm cells of a scan: more are an invalid grid. The maximum of a whole real day has 95 cells, the largest
+ * known ProbSevere file 223 objects. The tracker's assignment is exact; its cost grows with the cube of the cells within reach of
+ * each other.
  */
 const MAX_CELLS = 1000;
 
@@ -49,11 +50,11 @@ type GridColumn =
   | 'flag_object_only'
   | Companion;
 
-/** What the grid alone says about a storm cell: columns of the cells table, and the pixels they were taken from. */
+/** A storm cell as measured on the grid alone: columns of the cells table, and the pixels of the cell. */
 export interface CellShape extends Readonly<Pick<Cell, GridColumn>> {
   /** Pixels of the cell: indices into the HailField, ascending. */
   readonly pixelIndex: Uint32Array;
-  /** The largest of them, the first of equals: index into the HailField. */
+  /** Pixel with the largest value, the first of equals: index into the HailField. */
   readonly peakIndex: number;
 }
 
@@ -66,9 +67,9 @@ const NO_COMPANIONS: CompanionValues = {
 };
 
 /**
- * Storm cells of one scan, by first pixel: components >= 5 mm that reach 15 mm over at least 4 km2, large ones split
- * where several storms touch. A companion is its largest value over the cell; null without the product or a value.
- * Throws BadInput about the scan when there are more than any weather has.
+ * Storm cells of one scan, ordered by first pixel: components >= 5 mm of at least 4 km2 that reach 15 mm. Large components are
+ * split where several storms touch. A companion is the largest value over the cell; null without the product or a value.
+ * Throws BadInput with the scan's id when there are more than MAX_CELLS.
  */
 export function findCells(input: ScanInput, labels: Labels = labelHail(input.mesh)): CellShape[] {
   const field = input.mesh;
@@ -91,8 +92,8 @@ export function findCells(input: ScanInput, labels: Labels = labelHail(input.mes
 }
 
 /**
- * Connected objects of any field, by first pixel: components (8 neighbours) at or above `min_tenths` with at least
- * `min_pixels` pixels, without the rules that make a storm cell. Sizes are in the unit of the field's product.
+ * Connected objects of any field, ordered by first pixel: 8-connected components at or above `min_tenths` with at least
+ * `min_pixels` pixels; the thresholds of storm cells do not apply. Sizes are in the unit of the field's product.
  */
 export function findObjects(field: HailField, min_tenths: number, min_pixels: number): CellShape[] {
   const labels = labelComponents(field, min_tenths, 8);
@@ -100,7 +101,7 @@ export function findObjects(field: HailField, min_tenths: number, min_pixels: nu
   return [...components.values()].map((pixels, cell_index) => cellShape(field, pixels, cell_index, NO_COMPANIONS));
 }
 
-/** Ascending pixels of the components that are wanted, by component. */
+/** Ascending pixels of the components that pass `wanted`, by component. */
 function pixelsOfComponents(labels: Labels, wanted: (component: number) => boolean): Map<number, Uint32Array> {
   const lists = new Map<number, Uint32Array>();
   for (let component = 0; component < labels.count; component++)
@@ -159,4 +160,33 @@ function largestValue(companions: CompanionValues, name: Companion, pixels: Uint
     if (value !== null && (largest === null || value > largest)) largest = value;
   }
   return largest;
+}
+
+/** Motion columns of the ProbSevere object that a cell matches. */
+interface ObjectMotion {
+  readonly object: Pick<ProbSevereObject, 'flag_stale' | 'speed_kmh' | 'direction_deg'>;
+}
+
+/** Input of the tracker: the cells with their pixels by lattice position, and the motion of their ProbSevere object. */
+export function trackedCells(field: HailField, cells: readonly CellShape[], matches: readonly (ObjectMotion | null)[]) {
+  return cells.map((cell, index) => ({
+    cell_index: cell.cell_index,
+    lat: cell.lat,
+    lon: cell.lon,
+    centroid_lat: cell.centroid_lat,
+    centroid_lon: cell.centroid_lon,
+    area_km2: cell.area_km2,
+    estimated_size_mm: cell.estimated_size_mm,
+    rows: latticeRows(field, cell.pixelIndex),
+    cols: Uint16Array.from(cell.pixelIndex, (pixel) => field.col[pixel]),
+    tenths: Uint16Array.from(cell.pixelIndex, (pixel) => field.tenths[pixel]),
+    motion_hint: objectMotion(matches[index] ?? null),
+  }));
+}
+
+/** Motion of a cell by ProbSevere; null where it gives none or the object repeats the file before. */
+function objectMotion(match: ObjectMotion | null) {
+  if (match === null || match.object.flag_stale) return null;
+  const { speed_kmh, direction_deg } = match.object;
+  return speed_kmh === null || direction_deg === null ? null : { speed_kmh, direction_deg };
 }

@@ -2,7 +2,7 @@
 const SIZE_SCALE_MM = 19;
 /** Scans beyond this many add nothing. */
 const SCANS_FULL = 5;
-/** Weights are start values by judgement: they are to be refitted once ground reports accumulate. */
+/** Weights set by judgement, to be refitted once enough ground reports are published. */
 const WEIGHTS = { base: -2.2, size: 1.1, scans: 0.9, posh: 0.8, quality: 0.7, small: -1, spike: -3 } as const;
 
 export interface Evidence {
@@ -14,11 +14,11 @@ export interface Evidence {
   readonly hdqi: number;
   /** The echo is a component of a few weak pixels. */
   readonly small: boolean;
-  /** The echo is a component of a few pixels >= 19 mm where no echo was in the scans before: sun strobes, chaff, clutter. */
+  /** The echo is a component of a few pixels >= 19 mm without an echo nearby in the previous scans: sun strobes, chaff, clutter. */
   readonly spike: boolean;
 }
 
-/** Confidence 0..1 that hail of about this size fell here: rises with size, persistence, POSH and radar quality. */
+/** Confidence 0..1 that hail of about this size fell here. It rises with size, persistence, POSH and radar quality. */
 export function detectionConfidence({ mesh_mm, scan_count, posh_pct, hdqi, small, spike }: Evidence): number {
   const score =
     WEIGHTS.base +

@@ -14,7 +14,7 @@ import type { Detection } from '../../schemas/tables/detections.ts';
 import { companionAt, everyCompanion, type HailField, type ScanInput } from '../grid.ts';
 import type { CellShape } from './cells.ts';
 import { detectionConfidence } from './confidence.ts';
-import { anyNear, type DetectionHistory, recall, remember } from './history.ts';
+import { anyNear, append, type DetectionHistory, prune } from './history.ts';
 import type { Labels } from './label.ts';
 import { predictedSize } from './predict.ts';
 import type { ObjectMatch } from './probsevere.ts';
@@ -24,37 +24,37 @@ import { placeQuality } from './quality.ts';
 const SMALL_PIXELS = 4;
 /** An echo within this many pixels in an earlier scan shows that an echo lasts. */
 const LASTING_REACH_PX = 3;
-/** From this maximum on an echo is believed in its first scan, mm. */
+/** From this maximum on an echo needs no confirmation by an earlier scan, mm. */
 const BELIEVED_MM = 19;
-/** Confidences are kept to four decimals: the last bits of exp and log differ between machines. */
+/** Confidences are rounded to four decimals: the last bits of exp and log differ between machines. */
 const CONFIDENCE_STEPS = 10_000;
 
-/** A row of the detections table without what the track, the storm date and the storm's probability add. */
+/** A row of the detections table without the storm date, the track and the storm's probability. */
 export type DetectionShape = Omit<Detection, 'storm_date' | 'track_id' | 'ml_probability'>;
 
-/** The cells of a scan, with what they were found by. */
+/** The cells of a scan, the components they were found in, and their ProbSevere objects. */
 export interface FoundCells {
   readonly labels: Labels;
   readonly cells: readonly CellShape[];
-  /** ProbSevere object of each cell. */
+  /** ProbSevere object of each cell; null without one. */
   readonly matches: readonly (ObjectMatch | null)[];
 }
 
 export interface Detections {
   /** One per pixel >= 10 mm, in the order of the field: rows from north, columns from west. */
   readonly detections: DetectionShape[];
-  /** Area of the component >= 5 mm that holds each of them, km2. */
+  /** Area of the component >= 5 mm that contains each detection, km2. */
   readonly component_area_km2: number[];
   /** Confidence of each cell: that of the detection at its largest pixel. */
   readonly cellConfidence: number[];
-  /** What the next scan needs to know of this one and those before. */
+  /** Input of the next scan. */
   readonly history: DetectionHistory;
 }
 
 /**
- * Detections of one scan. Flags and counts look back only, so that a replay gives the same rows.
- * Companions are null where the product is missing or has no value; sizes above 150 mm are stored as 150. `terrain` is what
- * is known of beams that terrain blocks: confidence is lower behind mountains.
+ * Detections of one scan. Flags and counts use earlier scans only, so that a replay gives the same rows.
+ * Companions are null where the product is missing or has no value; sizes above 150 mm are stored as 150.
+ * `terrain`: beam blockage, which lowers the confidence behind mountains; null when unknown.
  */
 export function findDetections(
   input: ScanInput,
@@ -63,7 +63,7 @@ export function findDetections(
   terrain: Blockage | null,
 ): Detections {
   const { mesh: field, scan_time } = input;
-  const known = recall(history, scan_time);
+  const known = prune(history, scan_time);
   const context: Context = {
     input,
     terrain,
@@ -90,7 +90,7 @@ export function findDetections(
     detections,
     component_area_km2,
     cellConfidence: cells.map(({ peakIndex }) => confidenceOf.get(peakIndex) as number),
-    history: remember(
+    history: append(
       known,
       scan_time,
       field,
@@ -105,11 +105,11 @@ interface Context {
   readonly terrain: Blockage | null;
   readonly known: DetectionHistory;
   readonly labels: Labels;
-  /** 1 for components without an echo near them in the scans before. */
+  /** 1 for components without an echo nearby in the previous scans. */
   readonly unseen: Uint8Array;
   /** Cell of each pixel of the field, -1 outside any. */
   readonly cellOf: Int32Array;
-  /** Melting level above the ground at each cell, null where the scan does not tell. */
+  /** Melting level above the ground at each cell, km; null where unknown. */
   readonly melting_km: readonly (number | null)[];
 }
 
@@ -164,8 +164,8 @@ function cellOfPixel(pixels: number, cells: readonly CellShape[]): Int32Array {
 }
 
 /**
- * 1 for each component that has no echo near any of its pixels in the two previous scans.
- * Without an earlier scan nothing is held against an echo.
+ * 1 for each component without an echo near any of its pixels in the two previous scans.
+ * All zero without an earlier scan.
  */
 function unseenComponents(field: HailField, labels: Labels, known: DetectionHistory): Uint8Array {
   const unseen = new Uint8Array(labels.count);
@@ -184,7 +184,7 @@ function unseenComponents(field: HailField, labels: Labels, known: DetectionHist
   return unseen;
 }
 
-/** Melting level above the ground that ProbSevere gives for each cell, km; only needed where POSH is missing. */
+/** Melting level above the ground by ProbSevere for each cell, km; null when the scan has POSH, which then is used. */
 function meltingLevels(input: ScanInput, matches: readonly (ObjectMatch | null)[]): (number | null)[] {
   return matches.map((match) => (input.companions.posh_pct ? null : (match?.object.melting_level_km ?? null)));
 }

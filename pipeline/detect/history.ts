@@ -2,16 +2,16 @@ import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import type { HailField } from '../grid.ts';
 
-/** So many scans are remembered to tell a lasting echo from a spark, … */
+/** Scans kept to tell a lasting echo from a spurious one, … */
 const SCANS = 2;
-/** … but none older than this, minutes: after a gap nothing is known about a storm's past. */
+/** … and their largest age, minutes: after a longer gap the storm's past is unknown. */
 const SCANS_MAX_AGE_MIN = 10;
-/** Detections of this stretch count for a place, minutes. */
+/** Age up to which detections count for a place, minutes. */
 const PLACES_MAX_AGE_MIN = 30;
 
-/** What detections remember of earlier scans: plain JSON, part of the checkpoint. */
+/** Earlier scans as detection uses them: plain JSON, part of the checkpoint. */
 export interface DetectionHistory {
-  /** Scans of the last minutes, oldest first, with the places of their pixels >= 5 mm as row x 7000 + column, ascending. */
+  /** The last scans, oldest first, with their pixels >= 5 mm as row x 7000 + column, ascending. */
   readonly scans: readonly { readonly scan_time: number; readonly pixels: readonly number[] }[];
   /** Scan times with a detection, ascending, by geohash5. */
   readonly places: Readonly<Record<string, readonly number[]>>;
@@ -19,13 +19,13 @@ export interface DetectionHistory {
 
 export const emptyDetectionHistory: DetectionHistory = { scans: [], places: {} };
 
-/** Lattice place of a pixel as one number. */
-export function latticePlace(row: number, col: number): number {
+/** Lattice row and column as one number. */
+function latticePlace(row: number, col: number): number {
   return row * LATTICE.cols + col;
 }
 
-/** The history as this scan may use it: without what is too old for it. */
-export function recall(history: DetectionHistory, scan_time: number): DetectionHistory {
+/** History without the scans and detections that are too old at `scan_time`. */
+export function prune(history: DetectionHistory, scan_time: number): DetectionHistory {
   const oldestScan = scan_time - SCANS_MAX_AGE_MIN * MS_PER_MIN;
   const oldestPlace = scan_time - PLACES_MAX_AGE_MIN * MS_PER_MIN;
   const places = Object.entries(history.places)
@@ -37,8 +37,8 @@ export function recall(history: DetectionHistory, scan_time: number): DetectionH
   };
 }
 
-/** The history after a scan: its pixels >= `min_tenths`, and the places with a detection in it. */
-export function remember(
+/** History with a scan appended: its pixels >= `min_tenths` and its places with a detection. */
+export function append(
   history: DetectionHistory,
   scan_time: number,
   field: HailField,
@@ -63,7 +63,7 @@ function placesOf(field: HailField, min_tenths: number): number[] {
   return places;
 }
 
-/** True when one of some ascending places lies within `reach` rows and columns of a pixel. */
+/** True when one of the ascending `places` lies within `reach` rows and columns of a pixel. */
 export function anyNear(places: readonly number[], row: number, col: number, reach: number): boolean {
   for (let r = row - reach; r <= row + reach; r++) {
     const from = latticePlace(r, Math.max(0, col - reach));

@@ -2,7 +2,7 @@ import { pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
 import type { HailField } from '../grid.ts';
 
-/** Connected components of a hail field. Components are numbered by their first pixel, in rows from north. */
+/** Connected components of a hail field, numbered by their first pixel, in rows from north. */
 export interface Labels {
   readonly count: number;
   /** Component of each pixel of the field; -1 below the threshold. */
@@ -59,7 +59,7 @@ function root(parent: Int32Array, run: number): number {
   return at;
 }
 
-/** Parent run of every run; the root of a component is its first run, so roots come in the order of first pixels. */
+/** Parent run of every run. The root of a component is its first run, so roots are in the order of first pixels. */
 function joinRuns(field: HailField, runs: Runs, connectivity: 4 | 8): Int32Array {
   const { col } = field;
   const reach = connectivity === 8 ? 1 : 0;
@@ -124,7 +124,7 @@ export function labelComponents(field: HailField, min_tenths: number, connectivi
   return { count, label, pixels, max_tenths, area_km2 };
 }
 
-/** Components of the pixels >= 5 mm (8 neighbours): what cells are cut from and detections are judged by. */
+/** 8-connected components of the pixels >= 5 mm: the input of cells and of the flags of detections. */
 export function labelHail(field: HailField): Labels {
   return labelComponents(field, CELL_GROW_MM * 10, 8);
 }

@@ -1,6 +1,4 @@
-import { type Curve, onCurve } from './curve.ts';
-
-/** What the small model looks at; null where it is not known. */
+/** Inputs of the hail model; null where unknown. */
 export interface Predictors {
   readonly mesh_mm: number;
   readonly posh_pct: number | null;
@@ -25,14 +23,14 @@ export const FEATURES = [
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 
-/** One term of the logistic: weight x (value - mean) / scale, the value held within low .. high. */
+/** One term of the logistic: weight x (value - mean) / scale, with the value clamped to low .. high. */
 export interface Term {
   readonly weight: number;
   readonly mean: number;
   readonly scale: number;
   readonly low: number;
   readonly high: number;
-  /** A missing value is taken as base + slope x ln MESH, what it is on average beside such a MESH. */
+  /** Imputation of a missing value: base + slope x ln MESH, its mean at that MESH. */
   readonly missing: { readonly base: number; readonly slope: number };
 }
 
@@ -69,7 +67,7 @@ export function within(value: number, low: number, high: number): number {
   return Math.min(high, Math.max(low, value));
 }
 
-/** Linear score of a case, and whether one of its values had to be held within the range the model knows. */
+/** Linear score of a case, and whether one of its values was clamped to the fitted range. */
 export function modelScore(
   model: Pick<HailModel, 'intercept' | 'terms'>,
   predictors: Predictors,
@@ -87,7 +85,7 @@ export function modelScore(
   return { score, out_of_range };
 }
 
-/** Probability to four decimals: the last bits of exp and log differ between machines. */
+/** Probability, rounded to four decimals: the last bits of exp and log differ between machines. */
 export function modelProbability(model: HailModel, predictors: Predictors) {
   const { score, out_of_range } = modelScore(model, predictors);
   return {
@@ -95,4 +93,21 @@ export function modelProbability(model: HailModel, predictors: Predictors) {
     model_version: model.version,
     out_of_range,
   };
+}
+
+/** Calibration curve: non-decreasing, piecewise linear between its knots, constant outside. */
+export interface Curve {
+  readonly score: readonly number[];
+  readonly probability: readonly number[];
+}
+
+/** Probability on a curve. */
+export function onCurve({ score, probability }: Curve, at: number): number {
+  const upper = score.findIndex((knot) => knot >= at);
+  if (upper === 0) return probability[0];
+  if (upper < 0) return probability.at(-1) as number;
+  const low = score[upper - 1];
+  const share = (at - low) / (score[upper] - low);
+  const from = probability[upper - 1];
+  return from + (probability[upper] - from) * share;
 }

@@ -3,12 +3,12 @@ import { SIZE_CAP_MM } from '../../schemas/size.ts';
 import { type HailModel, modelProbability, type Predictors } from './model.ts';
 import type { ObjectMatch } from './probsevere.ts';
 
-/** ln D = base + slope ln MESH, as long as none is fitted to reports: the median of reports grows more slowly than MESH, whose errors multiply. */
+/** ln D = base + slope ln MESH, used until a law is fitted to reports. The median of reports grows more slowly than MESH, whose errors are multiplicative. */
 const SIZE_LAW = { base: 1.18, slope: 0.62, min_mm: 5, max_mm: 120 } as const;
 
 const MODEL: HailModel = weights;
 
-/** Median size a ground report would give, mm, to one decimal, 5..120: not a largest size. */
+/** Median size of a ground report, mm, to one decimal, 5..120; not the largest size. */
 export function predictedSize(mesh_mm: number): number {
   const { base, slope } = MODEL.size_law ?? SIZE_LAW;
   const size_mm = Math.exp(base + slope * Math.log(Math.min(SIZE_CAP_MM, mesh_mm)));
@@ -19,18 +19,18 @@ export interface HailProbability {
   /** Probability of hail >= 25.4 mm with this storm within 60 minutes, four decimals. */
   readonly probability: number;
   readonly model_version: string;
-  /** A predictor lay outside what the model was fitted on and was taken at the nearest value it knows. */
+  /** A predictor lay outside the fitted range and was clamped to it. */
   readonly out_of_range: boolean;
 }
 
-/** Probability of hail >= 25.4 mm with this storm within 60 minutes by the small model. */
+/** Probability of hail >= 25.4 mm with this storm within 60 minutes by our own model. */
 export function hailProbability(predictors: Predictors): HailProbability {
   return modelProbability(MODEL, predictors);
 }
 
 /**
- * Probability of a storm cell: that of its ProbSevere object, bounded by the small model where the cell is much weaker
- * than the object; the small model alone without an object.
+ * Probability of a storm cell: that of its ProbSevere object; our own model without an object, or where the cell is much weaker
+ * than its object and the model gives less.
  */
 export function cellProbability(predictors: Predictors, match: ObjectMatch | null): HailProbability {
   const own = hailProbability(predictors);

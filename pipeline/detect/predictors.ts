@@ -4,15 +4,15 @@ import type { DetectionShape } from './detections.ts';
 import { type Predictors, vilDensity } from './model.ts';
 import { placeQuality } from './quality.ts';
 
-/** What the track of a cell knows of its past. */
-export interface CellHistory {
+/** Growth and age of a cell by its track. */
+interface CellHistory {
   /** Slope of the largest size over ten minutes; null before four scans. */
   readonly growth_mm_per_min: number | null;
-  /** Minutes since the track's first scan; null for a cell without a track. */
+  /** Minutes since the first scan of the track; null for a cell without a track. */
   readonly duration_min: number | null;
 }
 
-/** The past of a cell, from the row of its track in the same scan. */
+/** History of a cell from the row of its track in the same scan. */
 export function cellHistory(
   track: { readonly size_growth_rate_mm_per_min: number | null; readonly duration_min: number } | undefined,
 ): CellHistory {
@@ -22,7 +22,7 @@ export function cellHistory(
   };
 }
 
-/** What the small model looks at in a storm cell. */
+/** Model inputs of a storm cell. */
 export function cellPredictors(cell: CellShape, scan_time: number, history: CellHistory): Predictors {
   return {
     mesh_mm: cell.estimated_size_mm,
@@ -34,7 +34,7 @@ export function cellPredictors(cell: CellShape, scan_time: number, history: Cell
   };
 }
 
-/** The same for a detection outside every cell, in a component of this area; it has no past. */
+/** Model inputs of a detection outside every cell, in a component of this area; it has no history. */
 export function detectionPredictors(detection: DetectionShape, area_km2: number): Predictors {
   const { row, col, scan_time } = detection;
   return {
@@ -48,7 +48,7 @@ export function detectionPredictors(detection: DetectionShape, area_km2: number)
   };
 }
 
-/** The freezing level has nothing to do with terrain. */
+/** Height of the 50 dBZ echo top above the 0 C level, km. The level does not depend on terrain: null is passed for it. */
 function aboveFreezing(echo_top_50_km: number | null, row: number, col: number, scan_time: number): number | null {
   return echo_top_50_km === null ? null : echo_top_50_km - placeQuality(row, col, scan_time, null).freezing_level_km;
 }

@@ -4,23 +4,23 @@ import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
 import { MS_PER_HOUR, MS_PER_MIN } from '../../schemas/time.ts';
 import type { HailField } from '../grid.ts';
 import type { CellShape } from './cells.ts';
-import { latticeRows } from './rows.ts';
+import { latticeRows } from './shape.ts';
 
-/** A file is used for scans up to this far from its time, minutes. */
+/** Largest time difference between a file and a scan, minutes. */
 const TIME_MAX_MIN = 5;
-/** A cell outside every object takes the nearest one whose edge is this close, km. */
+/** A cell outside every object takes the nearest one whose edge is within this distance, km. */
 const EDGE_MAX_KM = 5;
-/** Rings lie on whole hundredths of a degree, half a pixel off the centres, and run through the outer pixels. */
+/** Dilation of the rings: they lie on whole hundredths of a degree, half a pixel off the centres of the outer pixels. */
 const DILATION_DEG = LATTICE.step;
-/** A cell below this share of its object's MESH is not what the object's probability is about. */
+/** Below this share of its object's MESH a cell does not deserve the object's whole probability. */
 const CAP_SHARE = 0.5;
 
 /** The ProbSevere object a cell belongs to. */
 export interface ObjectMatch {
   readonly probsevere_id: string;
-  /** Probability of hail >= 25.4 mm within 60 minutes that the object gives. */
+  /** Probability of hail >= 25.4 mm within 60 minutes by the object. */
   readonly probability: number;
-  /** The cell is much weaker than its object: its own model bounds the probability from above. */
+  /** The cell is much weaker than its object: our own model bounds the probability from above. */
   readonly capped: boolean;
   readonly object: ProbSevereObject;
 }
@@ -38,8 +38,8 @@ interface Ring {
 /**
  * The object of each cell, or null.
  *
- * Objects within 5 minutes of the scan are moved by their own motion to the time of the scan. A cell belongs to the
- * object that holds the largest share of its pixels, else to the nearest whose edge is within 5 km; ties to the first.
+ * Objects within 5 minutes of the scan are advected by their own motion to the time of the scan. A cell belongs to the
+ * object that contains most of its pixels, else to the nearest whose edge is within 5 km; ties go to the first object.
  * Several cells may share an object.
  */
 export function matchObjects(
@@ -64,7 +64,7 @@ export function matchObjects(
   });
 }
 
-/** Outer ring of an object's polygon, moved to the time of the scan. */
+/** Outer ring of an object's polygon, advected to the time of the scan. */
 function movedRing(object: ProbSevereObject, scan_time: number): Ring {
   const corners = [...object.geometry.matchAll(/(-?[\d.]+) (-?[\d.]+)/g)];
   const hours = (scan_time - object.valid_time) / MS_PER_HOUR;
@@ -114,7 +114,7 @@ function ringOf(field: HailField, cell: CellShape, rings: readonly Ring[]): Ring
   return best ?? nearest;
 }
 
-/** False when a cell is surely farther from a ring than any rule reaches. */
+/** False when the bounding boxes show that a cell is farther from a ring than EDGE_MAX_KM. */
 function boxesNear(cell: CellShape, ring: Ring): boolean {
   const lat_deg = (1.1 * EDGE_MAX_KM) / KM_PER_DEG;
   const lon_deg = lat_deg / Math.cos((ring.north * Math.PI) / 180);
@@ -126,7 +126,7 @@ function boxesNear(cell: CellShape, ring: Ring): boolean {
   );
 }
 
-/** Even-odd rule, so that rings which touch themselves need no repair. */
+/** True for a point inside a ring, by the even-odd rule: rings that touch themselves need no repair. */
 function contains({ lon, lat }: Ring, x: number, y: number): boolean {
   let inside = false;
   for (let i = 0, j = lon.length - 1; i < lon.length; j = i++) {
@@ -139,7 +139,7 @@ function contains({ lon, lat }: Ring, x: number, y: number): boolean {
   return inside;
 }
 
-/** Distance to the nearest edge in degrees of latitude, on a plane that is true at the point. */
+/** Distance to the nearest edge in degrees of latitude, on a plane with the scale of the point's latitude. */
 function distanceToEdgeDeg({ lon, lat }: Ring, x: number, y: number): number {
   const shrink = Math.cos((y * Math.PI) / 180);
   let nearest = Number.POSITIVE_INFINITY;

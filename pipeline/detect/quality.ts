@@ -4,18 +4,18 @@ import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 
-/** Quality changes slowly: it is taken at the middle of blocks of this many pixels (0.1 degree). */
+/** Quality varies slowly: it is computed at the centre of blocks of this many pixels (0.1 degree). */
 const BLOCK = 10;
-/** Blocks remembered; when more are asked for, all are forgotten and computed again to the same values. */
+/** Cached blocks; the cache is cleared when it is full. */
 const CACHE_MAX = 20_000;
 
-/** What radar and season say about a place, without looking at the scan. */
-export interface PlaceQuality {
+/** Radar coverage and climatological freezing level of a place; independent of the scan. */
+interface PlaceQuality {
   /** Radar detection-quality index 0..1. */
   readonly hdqi: number;
   /** Height of the 0 C level above sea level on a hail day of the month, km. */
   readonly freezing_level_km: number;
-  /** The same above the ground of the nearest radar, km; never below 0. */
+  /** Height of the same level above the ground of the nearest radar, km; never below 0. */
   readonly freezing_above_ground_km: number;
 }
 
@@ -25,8 +25,8 @@ const caches = new WeakMap<object, Map<number, PlaceQuality>>();
 const NO_TERRAIN = {};
 
 /**
- * Quality of the 0.1 degree block that holds a lattice pixel, in the UTC month of an instant; `terrain` is what is known of
- * beams that terrain blocks, null when nothing is.
+ * Quality of the 0.1 degree block that contains a lattice pixel, in the UTC month of an instant. `terrain`: beam blockage; null
+ * when unknown.
  */
 export function placeQuality(row: number, col: number, time_ms: number, terrain: Blockage | null): PlaceQuality {
   const cache = caches.get(terrain ?? NO_TERRAIN) ?? new Map<number, PlaceQuality>();

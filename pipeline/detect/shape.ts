@@ -2,13 +2,13 @@ import { colLon, pixelAreaKm2, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { HailField } from '../grid.ts';
 
-/** Pixels of a cell from this share of its maximum on, in percent, make its core, whose centroid is published. */
+/** The core of a cell, whose centroid is published: its pixels from this share of its maximum on, percent. */
 const CORE_SHARE_PCT = 70;
 /** Height of a pixel, and its width on the equator, km: mean degree of the meridian and degree of the equator, WGS84. */
 const PIXEL_HEIGHT_KM = 1.1113;
 const PIXEL_WIDTH_KM = 1.1132;
 
-/** Size, place and form of a group of pixels. */
+/** Area, position and ellipse of a group of pixels. */
 export interface Shape {
   readonly area_km2: number;
   /** Index into the field of the largest pixel, the first of equals. */
@@ -29,10 +29,10 @@ export interface Shape {
 }
 
 /**
- * Measures a group of pixels: `pixels` are ascending indices into the field, `rows` their lattice rows, at least one.
+ * Shape of a group of pixels. `pixels`: at least one, ascending indices into the field; `rows`: their lattice rows.
  *
- * Centroids are weighted with the values as delivered. The ellipse has the second moments of the pixels taken as little
- * rectangles, every one with the same weight: axes 4 sqrt(eigenvalue), so that a uniform ellipse gives its own axes.
+ * Centroids are weighted with the values of the field. The ellipse has the second moments of the pixels as rectangles of equal
+ * weight; its axes are 4 sqrt(eigenvalue), so that a uniform ellipse gives its own axes.
  */
 export function measureShape(field: HailField, pixels: Uint32Array, rows: Uint16Array): Shape {
   const n = pixels.length;
@@ -92,7 +92,7 @@ export function measureShape(field: HailField, pixels: Uint32Array, rows: Uint16
   };
 }
 
-/** Axes and direction of the ellipse with the given variances to the east and to the north, and their covariance, km2. */
+/** Axes and direction of the ellipse with these variances to the east and to the north, and this covariance, km2. */
 function ellipse(east: number, north: number, both: number) {
   const mean = (east + north) / 2;
   const spread = Math.hypot((east - north) / 2, both);
@@ -134,4 +134,28 @@ function quantile(sorted: Uint16Array, q: number): number {
   const low = sorted[Math.floor(rank)];
   const high = sorted[Math.ceil(rank)];
   return low + (high - low) * (rank % 1);
+}
+
+/** Lattice row of each pixel; `pixels` are ascending indices into the field. */
+export function latticeRows(field: HailField, pixels: Uint32Array): Uint16Array {
+  const rows = new Uint16Array(pixels.length);
+  const { rowStart, window } = field;
+  let row = pixels.length > 0 ? firstRow(rowStart, pixels[0]) : 0;
+  for (let k = 0; k < pixels.length; k++) {
+    while (rowStart[row + 1] <= pixels[k]) row++;
+    rows[k] = window.row0 + row;
+  }
+  return rows;
+}
+
+/** Window row that holds a pixel. */
+function firstRow(rowStart: Uint32Array, pixel: number): number {
+  let low = 0;
+  let high = rowStart.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (rowStart[middle] <= pixel) low = middle;
+    else high = middle;
+  }
+  return low;
 }

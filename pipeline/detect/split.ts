@@ -3,27 +3,27 @@ import { colLon, pixelAreaKm2, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { CELL_PEAK_MIN_MM } from '../../schemas/size.ts';
 import { type HailField, lowerBound } from '../grid.ts';
-import { latticeRows } from './rows.ts';
+import { latticeRows } from './shape.ts';
 
-/** A cell stays apart when its smoothed peak stands this far above the saddle, in mm … */
+/** Two cells stay apart when the lower smoothed peak is this far above the saddle, in mm … */
 const DEPTH_MIN_MM = 6;
-/** … and by this share of the peak, … */
+/** … and this share of the peak, … */
 const DEPTH_MIN_SHARE = 0.25;
-/** … when it has grown to this area, km2, before it meets the other, … */
+/** … when its basin has this area at the saddle, km2, … */
 const BASIN_MIN_KM2 = 6;
-/** … and when the two peaks are this far apart, km: neighbouring maxima of one core flicker by a pixel or two. */
+/** … and when the two peaks are this far apart, km: neighbouring maxima of one core shift by a pixel or two between scans. */
 const PEAK_DISTANCE_MIN_KM = 5;
 
 /** Sums of nine pixels of tenths of a millimetre stand for the 3 x 3 mean: integers compare exactly. */
 const SUM_PER_MM = 90;
 const DEPTH_MIN_SUM = DEPTH_MIN_MM * SUM_PER_MM;
 
-/** One component. A place is an index into its lists. */
+/** One component. A place is an index into its arrays. */
 interface Patch {
   readonly field: HailField;
   /** Pixels of the field, ascending. */
   readonly pixels: Uint32Array;
-  /** Lattice row of each of them. */
+  /** Lattice row of each pixel. */
   readonly rows: Uint16Array;
 }
 
@@ -91,7 +91,7 @@ function floodOrder(values: Uint32Array): Uint32Array {
   return order;
 }
 
-/** Basins that grow down from the peaks, numbered in the order of their peaks, highest first. */
+/** Basins that grow downwards from the peaks, numbered in the order of their peaks, highest first. */
 interface Basins {
   readonly patch: Patch;
   /** Smoothed values of the patch. */
@@ -102,7 +102,7 @@ interface Basins {
   readonly area_km2: number[];
   /** Largest value of the field itself, tenths. */
   readonly max_tenths: number[];
-  /** Pairs of peaks whose distance was asked for: true when they are far enough apart. */
+  /** Cache by pair of peaks: true when they are far enough apart. */
   readonly distant: Map<number, boolean>;
 }
 
@@ -118,7 +118,7 @@ function growBasin(basins: Basins, basin: number, area_km2: number, max_tenths: 
   basins.max_tenths[basin] = Math.max(basins.max_tenths[basin], max_tenths);
 }
 
-/** Basin that a basin has become part of, halving the path on the way. */
+/** Root basin of a basin, with path halving. */
 function findBasin({ parent }: Basins, basin: number): number {
   let at = basin;
   while (parent[at] !== at) {
@@ -129,7 +129,7 @@ function findBasin({ parent }: Basins, basin: number): number {
   return at;
 }
 
-/** Joins two basins into the one with the higher peak, which is returned. */
+/** Merges two basins; returns the one with the higher peak. */
 function joinBasins(basins: Basins, a: number, b: number): number {
   const high = Math.min(a, b);
   const low = Math.max(a, b);
@@ -138,7 +138,7 @@ function joinBasins(basins: Basins, a: number, b: number): number {
   return high;
 }
 
-/** True when two basins that meet at `saddle` are two cells; once true for a pair it stays true. */
+/** True when two basins that meet at `saddle` are two cells. Once true for a pair it stays true. */
 function apart(basins: Basins, a: number, b: number, saddle: number): boolean {
   const low = Math.max(a, b);
   const peak = basins.values[basins.peak[low]];
@@ -189,7 +189,7 @@ function flood(patch: Patch, values: Uint32Array): Int32Array {
       met.push(basinOf[other]);
       if (highest < 0 || values[other] > values[highest]) highest = other;
     }
-    // The pixel belongs to the basin of its highest neighbour; through it that basin meets the other ones.
+    // The pixel joins the basin of its highest neighbour; at this pixel that basin meets the other basins.
     let home = highest < 0 ? openBasin(basins, place) : findBasin(basins, basinOf[highest]);
     for (let joined = true; joined; ) {
       joined = false;
@@ -207,14 +207,13 @@ function flood(patch: Patch, values: Uint32Array): Int32Array {
 }
 
 /**
- * Splits one component into the cells whose peaks stand clear of the saddles between them.
+ * Storm cells of one component, split where the saddle between two peaks is deep enough.
  *
  * `pixels`: the component, ascending indices into the field.
- * Returns the pixels of each cell, ascending, cells by their first pixel; every cell is connected, and a component
- * without a split comes back as one cell.
- * Every cell reaches the peak that makes a storm cell: what does not stays part of its neighbour.
+ * Returns the pixels of each cell, ascending, cells ordered by first pixel. Every cell is connected and reaches the peak of a
+ * storm cell; a basin that does not reach it stays part of its neighbour.
  * Source: watershed by flooding with topological prominence; order, peaks and saddles use the 3 x 3 mean of the field,
- * because single pixels flicker.
+ * because single pixels are noisy.
  */
 export function splitComponent(field: HailField, pixels: Uint32Array): Uint32Array[] {
   const patch = { field, pixels, rows: latticeRows(field, pixels) };

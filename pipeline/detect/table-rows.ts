@@ -6,8 +6,8 @@ import { type HailProbability, hailProbability, predictedSize } from './predict.
 import { detectionPredictors } from './predictors.ts';
 import type { ObjectMatch } from './probsevere.ts';
 
-/** What is known of a scan's cells besides their shape, each list in the order of the cells. */
-export interface CellFacts {
+/** Columns of a scan's cells besides their shape, each list in the order of the cells. */
+interface CellFacts {
   readonly matches: readonly (ObjectMatch | null)[];
   readonly confidences: readonly number[];
   readonly track_ids: readonly string[];
@@ -22,7 +22,7 @@ export function cellRows(
   storm_date: string,
 ): Cell[] {
   return cells.map((cell, index) => {
-    const { probability, model_version, out_of_range } = probabilities[index] as HailProbability;
+    const { probability, model_version, out_of_range } = probabilities[index];
     const { pixelIndex: _, peakIndex: __, ...columns } = cell;
     return {
       ...columns,
@@ -39,14 +39,14 @@ export function cellRows(
   });
 }
 
-/** Rows of the detections table: each has the track and the probability of its cell; outside of cells, of its component. */
+/** Rows of the detections table, with the track and the probability of their cell; outside cells, the probability of their component. */
 export function detectionRows(
   { detections, component_area_km2 }: Pick<Detections, 'detections' | 'component_area_km2'>,
   cells: readonly Cell[],
   storm_date: string,
 ): Detection[] {
   return detections.map((detection, index) => {
-    const cell = detection.cell_index === null ? null : (cells[detection.cell_index] as Cell);
+    const cell = detection.cell_index === null ? null : cells[detection.cell_index];
     const alone = () => hailProbability(detectionPredictors(detection, component_area_km2[index])).probability;
     return {
       ...detection,
@@ -55,4 +55,39 @@ export function detectionRows(
       ml_probability: cell?.ml_probability ?? alone(),
     };
   });
+}
+
+/** Probability columns of the tracks table. */
+export interface TrackProbability {
+  readonly ml_probability: number;
+  readonly confidence: number;
+  /** Largest probability over the life of the track. */
+  readonly peak_ml_probability: number;
+}
+
+/**
+ * Probability and confidence of every track of a scan, by track_id: those of its cell. A track without a cell keeps its previous
+ * values.
+ */
+export function trackProbabilities(
+  points: readonly { readonly track_id: string; readonly cell_index: number | null }[],
+  before: Readonly<Record<string, TrackProbability>>,
+  cellProbabilities: readonly HailProbability[],
+  cellConfidences: readonly number[],
+): Record<string, TrackProbability> {
+  const now: Record<string, TrackProbability> = {};
+  for (const { track_id, cell_index } of points) {
+    const last = before[track_id];
+    if (cell_index === null) {
+      now[track_id] = last as TrackProbability;
+      continue;
+    }
+    const ml_probability = cellProbabilities[cell_index].probability;
+    now[track_id] = {
+      ml_probability,
+      confidence: cellConfidences[cell_index],
+      peak_ml_probability: Math.max(ml_probability, last?.peak_ml_probability ?? 0),
+    };
+  }
+  return now;
 }

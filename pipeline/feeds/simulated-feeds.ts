@@ -3,7 +3,7 @@ import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { MS_PER_DAY, MS_PER_HOUR, scanTime, utcDate } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import type { Root } from '../publish/root.ts';
-import { feedFiles } from '../simulate/feed-files.ts';
+import { feedFiles } from '../simulate/evening.ts';
 import { defaultScenario } from '../simulate/scenario.ts';
 import { succeeded, writeFeedStates } from './feed-states.ts';
 import { type IngestedFiles, ingestFeedFiles } from './ingest-feed-files.ts';

@@ -6,7 +6,7 @@ import type { MapView, Rectangle } from './map-view.ts';
 import type { State, States } from './states.ts';
 import { element, linePath, polygonPath, text } from './svg.ts';
 
-/** Distances of graticule lines to choose from, degrees, and about how many should cross the map. */
+/** Possible spacings of graticule lines, degrees, and their target number across the map. */
 const GRATICULE_STEPS_DEG = [0.1, 0.25, 0.5, 1, 2, 5, 10];
 const GRATICULE_LINES = 7;
 /** A state is named where it covers at least this share of the sample points of the map and is about as wide as its name. */
@@ -14,7 +14,7 @@ const NAMED_SHARE = 0.01;
 const NAME_PX_PER_LETTER = 8.6;
 const SAMPLES = { across: 48, down: 32 };
 
-/** Land, graticule and state lines: what lies under the hail. */
+/** Land, graticule and state lines, drawn under the hail. */
 export function drawBasemap(view: MapView, { states, borders, coasts }: States): string {
   const land = states.filter((state) => meets(boxOf(state.polygons.flat()), view.visible));
   const lines = (rings: readonly Ring[], stroke: string, width: number) =>
@@ -37,7 +37,7 @@ export function drawBasemap(view: MapView, { states, borders, coasts }: States):
   ].join('\n');
 }
 
-/** Names of the states in view, in the middle of what shows of each, clear of the obstacles. */
+/** Names of the states in view, at the centre of the visible part of each, clear of the obstacles. */
 export function drawStateNames(view: MapView, states: readonly State[], obstacles: readonly Rectangle[]): string {
   return stateMiddles(view, states)
     .filter(({ name, x, y }) => {
@@ -101,7 +101,7 @@ function drawGraticule(view: MapView): string {
   ].join('\n');
 }
 
-/** Latitudes along the left edge, longitudes along the lower one, where there is room for them. */
+/** Labels of latitudes along the left edge and of longitudes along the lower edge, where there is room. */
 function graticuleLabels(view: MapView, lons: readonly number[], lats: readonly number[]) {
   const { x: left, y: top, width, height } = view.area;
   const bottom = top + height;
@@ -133,7 +133,7 @@ function degrees(deg: number): string {
   return `${Math.abs(Math.round(deg * 100) / 100)}°`;
 }
 
-/** Enough points between two degrees for a curved line. */
+/** Points between two degrees, dense enough for a curved line. */
 function fine(from: number, to: number): number[] {
   const pieces = 32;
   return Array.from({ length: pieces + 1 }, (_, i) => from + ((to - from) * i) / pieces);

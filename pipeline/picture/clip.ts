@@ -3,7 +3,7 @@ import type { Rectangle } from './map-view.ts';
 /** A position in the picture, pixels. */
 export type Pixel = readonly [x: number, y: number];
 
-/** Parts of a line that may show in a rectangle: its segments beyond one of the sides are left out. */
+/** Parts of a line that may show in a rectangle: without the segments beyond one of its sides. */
 export function visibleParts(line: readonly Pixel[], { x, y, width, height }: Rectangle): Pixel[][] {
   const isBeyond = ([ax, ay]: Pixel, [bx, by]: Pixel) =>
     Math.max(ax, bx) < x || Math.min(ax, bx) > x + width || Math.max(ay, by) < y || Math.min(ay, by) > y + height;
@@ -22,7 +22,7 @@ export function visibleParts(line: readonly Pixel[], { x, y, width, height }: Re
 }
 
 /**
- * What of a ring lies in a rectangle, closed along its sides; the ring is not to repeat its first corner.
+ * Intersection of a ring with a rectangle; the ring must not repeat its first corner.
  * Source: Sutherland and Hodgman 1974, Reentrant Polygon Clipping.
  */
 export function clipRing(ring: readonly Pixel[], { x, y, width, height }: Rectangle): Pixel[] {
@@ -44,7 +44,7 @@ export function clipRing(ring: readonly Pixel[], { x, y, width, height }: Rectan
   return kept;
 }
 
-/** Where the segment between two corners meets a line parallel to a side. */
+/** Intersection of the segment between two corners with a line parallel to a side. */
 function crossingOf(a: Pixel, b: Pixel, axis: 0 | 1, limit: number): Pixel {
   const share = (limit - a[axis]) / (b[axis] - a[axis]);
   const other = a[1 - axis] + share * (b[1 - axis] - a[1 - axis]);

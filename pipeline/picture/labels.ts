@@ -1,6 +1,6 @@
 import type { Rectangle } from './map-view.ts';
 
-/** A text that wants to stand beside a point. */
+/** A label to be placed next to a point. */
 export interface LabelWish {
   readonly x: number;
   readonly y: number;
@@ -11,7 +11,7 @@ export interface LabelWish {
   readonly gap: number;
 }
 
-/** A text and the box it has to itself. */
+/** A label with its box. */
 export interface PlacedLabel extends Rectangle {
   readonly text: string;
 }
@@ -20,8 +20,8 @@ export interface PlacedLabel extends Rectangle {
 const MARGIN_PX = 3;
 
 /**
- * Places labels one after the other, the first wish first, each at the first of eight places around its point where it
- * lies within `area` and overlaps neither a placed label nor an obstacle; a label without such a place is left out.
+ * Labels placed greedily in the order of `wishes`: each at the first of eight positions around its point where it lies within
+ * `area` and overlaps neither a placed label nor an obstacle. A label without such a position is omitted.
  */
 export function placeLabels(
   wishes: readonly LabelWish[],
@@ -42,7 +42,7 @@ export function fits(box: Rectangle, area: Rectangle, obstacles: readonly Rectan
   return within(box, area) && !obstacles.some((other) => overlap(box, other));
 }
 
-/** Right, left, above, below, then the corners. */
+/** Possible boxes of a label: right, left, above, below, then the corners. */
 function candidates({ x, y, width, height, gap }: LabelWish): Rectangle[] {
   const right = x + gap;
   const left = x - gap - width;

@@ -9,23 +9,23 @@ export interface Rectangle {
   readonly height: number;
 }
 
-/** How the globe lies in a rectangle of the picture. */
+/** Map projection onto a rectangle of the picture. */
 export interface MapView {
   readonly area: Rectangle;
   readonly km_per_px: number;
-  /** Box of everything that shows. */
+  /** Bounding box of the visible area. */
   readonly visible: Bbox;
-  /** Where a position lies, in pixels of the picture. */
+  /** Pixel of a position. */
   readonly project: (lon: number, lat: number) => readonly [x: number, y: number];
-  /** Position of a pixel of the picture. */
+  /** Position of a pixel. */
   readonly locate: (x: number, y: number) => Position;
 }
 
-/** Points on each side of the box and of the area that are looked at to fit one into the other. */
+/** Sample points on each side of the box and of the area when one is fitted into the other. */
 const SIDE_POINTS = 24;
 
 /**
- * Albers' equal-area conic map that shows all of `bbox` as large as fits into `area`, north up in its middle.
+ * Albers equal-area conic map that fits `bbox` into `area`, with north up at its centre.
  * Source: Snyder 1987, Map Projections: A Working Manual, 14; on a sphere.
  */
 export function fitView(bbox: Bbox, area: Rectangle): MapView {

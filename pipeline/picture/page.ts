@@ -1,16 +1,17 @@
 import { BASEMAP, type SizeColor } from '../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { timestamp } from '../../schemas/time.ts';
-import type { Rectangle } from './map-view.ts';
+import { METRES_PER_MILE } from '../../schemas/units.ts';
+import type { MapView, Rectangle } from './map-view.ts';
 import { drawArrow, drawDot } from './storm-layer.ts';
 import { element, text } from './svg.ts';
 import { inches } from './words.ts';
 
-/** Size of the picture, pixels, and where its map lies between header and legend. */
+/** Size of the picture, pixels, and the rectangle of its map between header and legend. */
 export const PAGE = { width: 1200, height: 920 } as const;
 export const MAP: Rectangle = { x: 24, y: 96, width: PAGE.width - 48, height: 720 };
 
-/** What the header says. */
+/** Content of the header. */
 export interface Heading {
   readonly title: string;
   readonly summary: string;
@@ -19,7 +20,7 @@ export interface Heading {
   readonly simulated: boolean;
 }
 
-/** Title, summary, and what the data are; a badge when they are simulated. */
+/** Title, summary, time and source of the data; a badge when they are simulated. */
 export function drawHeader({ title, summary, data_time, attribution, simulated }: Heading): string {
   const until =
     data_time === null ? 'no scans' : `data until ${timestamp(data_time).replace('T', ' ').slice(0, 16)} UTC`;
@@ -71,10 +72,10 @@ export function drawNote(message: string): string {
   });
 }
 
-/** A mark of the legend at the left end of its line, and what it means. */
+/** A mark at the left end of a line of the legend, and its label. */
 export type LegendMark = readonly [draw: (x: number, y: number) => string, label: string];
 
-/** Swatches with inches and millimetres, then what lines and dots mean. */
+/** Swatches with inches and millimetres, then the marks with their labels. */
 export function drawLegend(steps: readonly SizeColor[], marks: readonly LegendMark[]): string {
   const top = MAP.y + MAP.height + 34;
   const step = 92;
@@ -122,3 +123,32 @@ export const MARKS = {
   arrow: (x: number, y: number) => drawArrow(x, y, x + 34, y),
   dot: (x: number, y: number) => drawDot(x + 17, y, 38),
 } as const;
+
+const SCALE_STEPS_KM = [5, 10, 20, 25, 50, 100, 200, 250, 500, 1000];
+const SCALE_MAX_PX = 170;
+
+/** Box of the scale bar in the lower right corner of the map. */
+export function scaleBox({ x, y, width, height }: Rectangle): Rectangle {
+  return { x: x + width - SCALE_MAX_PX - 28, y: y + height - 62, width: SCALE_MAX_PX + 18, height: 40 };
+}
+
+/** Scale bar of a round number of kilometres, exact at the centre of the map. */
+export function drawScaleBar(view: MapView): string {
+  const km = SCALE_STEPS_KM.findLast((step) => step / view.km_per_px <= SCALE_MAX_PX) ?? SCALE_STEPS_KM[0];
+  const length = km / view.km_per_px;
+  const right = view.area.x + view.area.width - 24;
+  const y = view.area.y + view.area.height - 32;
+  const line = `M${(right - length).toFixed(1)} ${y - 4}V${y}H${right}V${y - 4}`;
+  return [
+    element('path', { d: line, fill: 'none', stroke: '#ffffff', 'stroke-width': 4, opacity: 0.8 }),
+    element('path', { d: line, fill: 'none', stroke: BASEMAP.ink, 'stroke-width': 1.3 }),
+    text(`${km} km · ${Math.round((1000 * km) / METRES_PER_MILE)} mi`, right - length / 2, y - 9, {
+      'font-size': 11,
+      fill: BASEMAP.ink,
+      'text-anchor': 'middle',
+      stroke: '#ffffff',
+      'stroke-width': 3,
+      'paint-order': 'stroke',
+    }),
+  ].join('\n');
+}

@@ -11,22 +11,32 @@ import { timestamp } from '../../schemas/time.ts';
 import { isPublished, MOTION_LEAD_MIN, positionAhead, stormPaths } from '../storm-paths.ts';
 import { drawBasemap, drawStateNames } from './basemap.ts';
 import { fitView, type MapView } from './map-view.ts';
-import { drawHeader, drawLegend, drawNote, drawWatermark, type LegendMark, MAP, MARKS, PAGE } from './page.ts';
-import { drawScaleBar, scaleBox } from './scale-bar.ts';
+import {
+  drawHeader,
+  drawLegend,
+  drawNote,
+  drawScaleBar,
+  drawWatermark,
+  type LegendMark,
+  MAP,
+  MARKS,
+  PAGE,
+  scaleBox,
+} from './page.ts';
 import { loadStates } from './states.ts';
 import { drawLabel, drawPath, drawStorm, labelStorms, type Storm } from './storm-layer.ts';
 import { element, polygonPath } from './svg.ts';
 import { counted, dateInWords, inches, largestInWords, thousands } from './words.ts';
 
 interface PictureBasics {
-  /** Newest scan that went in; null on a date without scans. */
+  /** Time of the newest scan included; null on a date without scans. */
   readonly data_time: number | null;
   readonly simulated: boolean;
-  /** Where the data come from, for example `NOAA MRMS`. */
+  /** Source of the data, for example `NOAA MRMS`. */
   readonly attribution: string;
-  /** Track rows of the storm date; of a scan: those up to the scan. */
+  /** Track rows of the storm date; for a scan, up to the scan. */
   readonly tracks: readonly TrackPoint[];
-  /** What the grid covers: shown when there is no hail. */
+  /** Bounds of the grid: shown when there is no hail. */
   readonly bounds: Bbox;
 }
 
@@ -53,7 +63,7 @@ interface Band {
   readonly polygons: MultiPolygon;
 }
 
-/** What is drawn, whichever kind it is. */
+/** Content of a picture of either kind. */
 interface Scene {
   readonly title: string;
   readonly summary: string;
@@ -65,17 +75,17 @@ interface Scene {
 }
 
 const SEVERE_MM = SIZE_BANDS[0].threshold_mm;
-/** Free space around the hail, as a share of its extent, and the least extent of a map, degrees. */
+/** Margin around the hail as a share of its extent, and smallest extent of a map, degrees. */
 const MARGIN = 0.14;
 const MIN_SPAN_DEG = 1.4;
-/** On a map as wide as this a pixel of the grid is smaller than a pixel of the picture. */
+/** Scale from which on a pixel of the grid is smaller than a pixel of the picture. */
 const WIDE_KM_PER_PX = 1.2;
 const FONT = "'Inter', 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif";
 
 /**
- * An SVG map of a storm date (tiers, tracks, peaks) or of a scan (detections by size, storms, where they will be in 15 minutes)
- * over state outlines, fitted to the hail or to `bbox`, with legend in inches and millimetres, time and source.
- * Simulated data say so in the title line and across the map. Same rows, same text.
+ * An SVG map of a storm date (tiers, tracks, peaks) or of a scan (detections by size, storms, their motion over 15 minutes) over
+ * state outlines, fitted to the hail or to `bbox`, with a legend in inches and millimetres, time and source.
+ * A picture of simulated data is marked in the header and across the map. Same rows, same text.
  */
 export function drawPicture(data: PictureData, bbox?: Bbox): string {
   const scene = data.kind === 'day' ? dayScene(data) : scanScene(data);
@@ -178,7 +188,7 @@ function scanScene(data: ScanPicture): Scene {
   };
 }
 
-/** Box around the hail with a margin; around the storms when no band is there; the grid when nothing is. */
+/** Bounding box of the hail with a margin; of the storms without a band; of the grid without both. */
 function around({ bands, paths, storms }: Scene, bounds: Bbox): Bbox {
   const hail = bands.flatMap((band) => band.polygons.flat(2));
   const severe = storms.filter((storm) => storm.mm >= SEVERE_MM || hail.length === 0);
@@ -199,7 +209,7 @@ function around({ bands, paths, storms }: Scene, bounds: Bbox): Bbox {
   return [west, south, east, north];
 }
 
-/** A band in its colour; a stroke of the same colour keeps single pixels visible on a map of the whole country. */
+/** A band in its colour. A stroke of the same colour keeps single pixels visible on a map of the whole country. */
 function drawBand(view: MapView, { mm_min, polygons }: Band): string {
   const { color } = sizeColor(mm_min);
   return element('path', {

@@ -12,10 +12,10 @@ import { readNewest } from '../publish/manifests.ts';
 import { readRows } from '../publish/tables.ts';
 import type { PictureData } from './picture.ts';
 
-/** What a picture is asked of: a storm date or a scan. */
+/** Subject of a picture: a storm date or a scan. */
 export type PictureSubject = { readonly date: string } | { readonly scan_id: string };
 
-/** Reads the published rows that a picture shows; throws NotFound when nothing is published for the subject. Takes no lock. */
+/** Published rows of a picture, read without a lock. Throws NotFound when nothing is published for the subject. */
 export async function readPicture(
   dataRoot: string,
   subject: PictureSubject,

@@ -19,7 +19,7 @@ export interface States {
 
 let loaded: States | null = null;
 
-/** The outlines, unpacked on first use. */
+/** State outlines, decoded on first use. */
 export function loadStates(): States {
   loaded ??= unpack();
   return loaded;

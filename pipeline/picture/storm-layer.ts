@@ -6,10 +6,10 @@ import type { MapView, Rectangle } from './map-view.ts';
 import { element, linePath, text } from './svg.ts';
 import { inches } from './words.ts';
 
-/** A storm as a dot: at its peak on the day, where it is in a scan. */
+/** A storm as a dot: at the position of its peak on a day, at its current position in a scan. */
 export interface Storm extends Position {
   readonly mm: number;
-  /** Where it will be after the lead time; null on a day and while its motion is unknown. */
+  /** Position after the lead time; null on a day and while the motion is unknown. */
   readonly ahead: Position | null;
 }
 
@@ -18,10 +18,10 @@ const LABEL_PX = 11.5;
 /** Width of a letter as a share of the font size. */
 const LETTER = 0.58;
 const ARROW_PX = 7;
-/** Between a storm's dot and its label, pixels. */
+/** Gap between a storm's dot and its label, pixels. */
 const CLEAR_PX = 4;
 
-/** Where a storm went: a thin line on a light one. */
+/** Path of a storm: a thin line over a wider light one. */
 export function drawPath(view: MapView, path: readonly Position[]): string {
   const d = linePath(
     view,
@@ -34,7 +34,7 @@ export function drawPath(view: MapView, path: readonly Position[]): string {
   ].join('');
 }
 
-/** A storm's dot, and an arrow to where it will be. */
+/** A storm's dot, and an arrow to its position after the lead time. */
 export function drawStorm(view: MapView, storm: Storm): string {
   const [x, y] = view.project(storm.lon, storm.lat);
   if (!storm.ahead) return drawDot(x, y, storm.mm);
@@ -42,7 +42,7 @@ export function drawStorm(view: MapView, storm: Storm): string {
   return drawArrow(x, y, tipX, tipY) + drawDot(x, y, storm.mm);
 }
 
-/** The dot of a storm, in the colour of its size. */
+/** Dot of a storm in the colour of its size. */
 export function drawDot(x: number, y: number, mm: number): string {
   return element('circle', {
     cx: x,
@@ -54,7 +54,7 @@ export function drawDot(x: number, y: number, mm: number): string {
   });
 }
 
-/** Radius of a storm's dot, pixels: grows with the size of the hail. */
+/** Radius of a storm's dot, pixels; it grows with the size of the hail. */
 function radius(mm: number): number {
   return 2.2 + Math.min(mm, 100) / 32;
 }
@@ -77,8 +77,8 @@ export function drawArrow(x: number, y: number, tipX: number, tipY: number): str
 }
 
 /**
- * Sizes beside the largest storms in view that reach the smallest size band, as many as find room clear of the obstacles.
- * Storms come smallest first.
+ * Size labels of the largest storms in view that reach the smallest size band, as many as fit clear of the obstacles.
+ * `storms`: smallest first.
  */
 export function labelStorms(view: MapView, storms: readonly Storm[], kept: readonly Rectangle[]): PlacedLabel[] {
   const severe = storms
@@ -116,7 +116,7 @@ function square(x: number, y: number, half: number): Rectangle {
   return { x: x - half, y: y - half, width: 2 * half, height: 2 * half };
 }
 
-/** A label, light around its letters. */
+/** A label with a light halo. */
 export function drawLabel(label: PlacedLabel): string {
   return text(label.text, label.x, label.y + label.height / 2 + LABEL_PX * 0.36, {
     'font-size': LABEL_PX,

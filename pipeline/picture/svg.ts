@@ -2,9 +2,9 @@ import type { MultiPolygon } from '../../schemas/geo/rings.ts';
 import { clipRing, type Pixel, visibleParts } from './clip.ts';
 import type { MapView, Rectangle } from './map-view.ts';
 
-export type Attributes = Readonly<Record<string, string | number>>;
+type Attributes = Readonly<Record<string, string | number>>;
 
-/** One SVG element; numbers are written to a hundredth. `content` is markup already. */
+/** One SVG element; numbers are rounded to a hundredth. `content` is markup. */
 export function element(name: string, attributes: Attributes, content = ''): string {
   const written = Object.entries(attributes)
     .map(([key, value]) => ` ${key}="${typeof value === 'number' ? number(value) : markup(value)}"`)
@@ -17,15 +17,15 @@ export function text(content: string, x: number, y: number, attributes: Attribut
   return element('text', { x, y, ...attributes }, markup(content));
 }
 
-/** Pixels around the map that lines and areas are drawn into, so that no stroke along a cut shows. */
+/** Margin around the map that lines and areas are drawn into, pixels, so that no stroke along a clipped edge shows. */
 const MARGIN_PX = 8;
 
-/** Path data of what shows of a line of `[lon, lat]`. */
+/** Path data of the visible part of a line of `[lon, lat]`. */
 export function linePath(view: MapView, line: readonly number[][]): string {
   return visibleParts(pixels(view, line), beyond(view.area)).map(path).join('');
 }
 
-/** Path data of what shows of polygons; holes come out with either fill rule. */
+/** Path data of the visible part of polygons; holes work with either fill rule. */
 export function polygonPath(view: MapView, polygons: MultiPolygon): string {
   return polygons
     .flat()

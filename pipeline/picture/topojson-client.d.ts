@@ -1,4 +1,4 @@
-/** The part of topojson-client that is used here; the package brings no types. */
+/** Types of the used part of topojson-client; the package has none. */
 declare module 'topojson-client' {
   import type { FeatureCollection, MultiLineString, MultiPolygon, Polygon } from 'geojson';
 

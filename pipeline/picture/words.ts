@@ -13,12 +13,12 @@ export function inches(mm: number, decimals: number): string {
   return `${(mm / MM_PER_INCH).toFixed(decimals)} in`;
 }
 
-/** `Largest 1.7 in (44 mm)`; nothing of nothing. */
+/** `Largest 1.7 in (44 mm)`; '' for 0. */
 export function largestInWords(mm: number): string {
   return mm > 0 ? `Largest ${inches(mm, 1)} (${Math.round(mm)} mm)` : '';
 }
 
-/** `3 storms`; nothing of none. */
+/** `3 storms`; '' for 0. */
 export function counted(count: number, what: string): string {
   return count === 0 ? '' : `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -16,7 +16,7 @@ import { scanTime } from '../../schemas/time.ts';
 import { type Engine, sqlText } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
 import { DRAFT_SUFFIX, deviceOf, isMissing, namesIn, sha256 } from '../files.ts';
-import { addressedTiles, isPmtiles } from '../tiles/pmtiles-header.ts';
+import { addressedTiles, isPmtiles } from '../tiles/pmtiles.ts';
 import { tablePaths } from './compact.ts';
 import { outdatedTables } from './derived.ts';
 import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';

@@ -8,21 +8,21 @@ import { openEngine } from '../duckdb.ts';
 import { tablePaths } from '../publish/compact.ts';
 import { listPartitions, readNewest } from '../publish/manifests.ts';
 import { readRows } from '../publish/tables.ts';
-import { publishedSamples } from '../train/material.ts';
 import { type ReportPair, reportPairs } from '../train/report-pairs.ts';
+import { publishedSamples } from '../train/samples.ts';
 import type { TrainingSample } from '../train/train-model.ts';
 
-/** Pairs of radar and truth in what is published. Simulated dates are counted and left out: they teach nothing about hail. */
+/** Training pairs of radar and truth in the published tables. Simulated dates are counted and left out. */
 export interface PublishedMaterial {
-  /** Observed storm dates that were looked at. */
+  /** Observed storm dates that were read. */
   readonly dates: readonly string[];
   readonly simulated_dates: number;
   readonly samples: readonly TrainingSample[];
-  /** Null when no ground report is published at all. */
+  /** Null when no ground report is published. */
   readonly report_pairs: readonly ReportPair[] | null;
 }
 
-/** Collects the pairs of a data root, which is only read. */
+/** Training pairs of a data root, which is only read. */
 export async function publishedMaterial(data_root: string): Promise<PublishedMaterial> {
   const engine = await openEngine();
   try {

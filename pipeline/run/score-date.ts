@@ -13,17 +13,17 @@ import { stageTable } from '../publish/stage.ts';
 import { readRows } from '../publish/tables.ts';
 import { dayScores, type ScoredDay } from '../train/day-scores.ts';
 
-/** What `score --json` prints. */
+/** JSON output of `score --json`. */
 export interface ScoreReport {
   readonly storm_date: string;
   readonly scores: readonly Score[];
-  /** Where the table lies; null when there was nothing to score. */
+  /** Path of the published table; null when there was nothing to score. */
   readonly path: string | null;
-  /** False when just this was published before. */
+  /** False when the same scores were already published. */
   readonly changed: boolean;
 }
 
-/** Judges a storm date by what was published of it, and publishes the scores in place of those before. */
+/** Scores a storm date from its published tables and publishes the scores in place of earlier ones. */
 export async function scoreDate(config: Config, storm_date: string): Promise<ScoreReport> {
   const { data_root, storm_day_start_hour, now } = config;
   const root = await openRoot(data_root, 'hail-pipeline score', storm_day_start_hour, now());

@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { type DetectionHistory, emptyDetectionHistory } from '../detect/history.ts';
-import type { TrackProbability } from '../detect/track-probabilities.ts';
+import type { TrackProbability } from '../detect/table-rows.ts';
 import type { HailField, ScanInput } from '../grid.ts';
 import { type LiveTracks, noLiveTracks } from '../track/live-tracks.ts';
 

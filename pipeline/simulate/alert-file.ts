@@ -5,20 +5,20 @@ import { windTowards } from './hodograph.ts';
 import type { TextFile } from './report-files.ts';
 import { isInWindow, type Scenario } from './scenario.ts';
 import { type Storm, stormAt, stormsBetween } from './storms.ts';
-import { moved } from './weather.ts';
+import { offsetPosition } from './weather.ts';
 
 const STEP_MS = 2 * MS_PER_MIN;
-/** A warning is issued for hail of an inch; texture makes the largest pixel larger than the core by about a third. */
+/** Hail size from which on a warning is issued, one inch, and the largest pixel over the core: texture adds about a third. */
 const WARNED_MM = 25.4;
 const LARGEST_OF_CORE = 1.35;
-/** Forecasters need some minutes from the first sign to the warning. */
+/** Delay from the first sign to the warning. */
 const DELAY_MS = 4 * MS_PER_MIN;
 const WARNING_MS = 45 * MS_PER_MIN;
-/** An update follows while the storm lasts. */
+/** Interval of updates while the storm lasts. */
 const UPDATE_MS = 20 * MS_PER_MIN;
-/** Warnings of storms within a day are kept in the file, as in the archive. */
+/** The file keeps the warnings of the last day, as the archive does. */
 const REACH_MS = 24 * 60 * MS_PER_MIN;
-/** Half of the width of a warning where it begins, and how much it widens on the way, km. */
+/** Half width of a warning polygon at its start, and its growth to the end, km. */
 const HALF_WIDTH_KM = 8;
 const WIDENS_KM = 6;
 
@@ -33,7 +33,7 @@ interface Message {
   readonly replaces: string | null;
 }
 
-/** Warnings as they stand at `to_ms`, with the messages of the day before: each storm of an inch and more, warned ahead of its way. */
+/** Alerts file at `to_ms` with the messages of the last day: a warning polygon ahead of each storm with hail >= 1 inch. */
 export function alertFile(scenario: Scenario, to_ms: number): TextFile {
   const from_ms = to_ms - REACH_MS;
   const features = stormsBetween(scenario, from_ms, to_ms)
@@ -45,7 +45,7 @@ export function alertFile(scenario: Scenario, to_ms: number): TextFile {
   return { path: 'alerts/alerts.json', text: `${JSON.stringify({ type: 'FeatureCollection', features })}\n` };
 }
 
-/** Messages over the life of a storm: one when it begins to be dangerous, updates, and a cancellation when it ends early. */
+/** Messages over the life of a storm: the first warning, updates, and a cancellation when the storm ends early. */
 function messagesOf(storm: Storm): Message[] {
   const dangerous = dangerousSpan(storm);
   if (dangerous === null) return [];
@@ -64,7 +64,7 @@ function messagesOf(storm: Storm): Message[] {
   return messages;
 }
 
-/** When a storm drops hail that is warned of; null for one that never does. */
+/** Time span in which a storm has hail >= WARNED_MM; null without any. */
 function dangerousSpan(storm: Storm): { from_ms: number; to_ms: number } | null {
   const times: number[] = [];
   for (let time_ms = storm.birth_ms; time_ms < storm.birth_ms + storm.life_ms; time_ms += STEP_MS)
@@ -86,7 +86,7 @@ function featureOf({ id, storm, number, sent_ms, ends_ms, action, replaces }: Me
   const motion = `${timestamp(sent_ms)}...storm...${String(from_deg).padStart(3, '0')}DEG...${Math.round(state.speed_ms / MS_PER_KNOT)}KT...${state.lat.toFixed(2)},${state.lon.toFixed(2)}`;
   return {
     type: 'Feature',
-    geometry: { type: 'Polygon', coordinates: [wayAhead(storm, sent_ms, ends_ms)] },
+    geometry: { type: 'Polygon', coordinates: [warningRing(storm, sent_ms, ends_ms)] },
     properties: {
       id,
       areaDesc: 'Simulated',
@@ -122,8 +122,8 @@ function vtecTime(time_ms: number): string {
   return `${timestamp(time_ms).slice(2, 16).replaceAll(/[-:]/g, '')}Z`;
 }
 
-/** Ring around the way that the storm seems to take, as seen at `sent_ms`: a forecaster does not know how it will turn. */
-function wayAhead(storm: Storm, sent_ms: number, ends_ms: number): number[][] {
+/** Warning polygon: ring around the path extrapolated from the motion at `sent_ms`. */
+function warningRing(storm: Storm, sent_ms: number, ends_ms: number): number[][] {
   const { lat, lon, direction_deg, speed_ms } = stormAt(storm, sent_ms);
   const length_km = Math.max(10, (speed_ms * (ends_ms - sent_ms)) / 1e6);
   const start = aside({ lat, lon }, direction_deg + 180, HALF_WIDTH_KM);
@@ -135,10 +135,10 @@ function wayAhead(storm: Storm, sent_ms: number, ends_ms: number): number[][] {
     aside(end, direction_deg - 90, wide_km),
     aside(start, direction_deg - 90, HALF_WIDTH_KM),
   ].map((position) => [Math.round(position.lon * 100) / 100, Math.round(position.lat * 100) / 100]);
-  return [...ring, ring[0] as number[]];
+  return [...ring, ring[0]];
 }
 
 function aside(from: Position, towards_deg: number, km: number): Position {
   const { east, north } = windTowards(towards_deg, km);
-  return moved(from, east, north);
+  return offsetPosition(from, east, north);
 }

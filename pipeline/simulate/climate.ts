@@ -2,19 +2,18 @@ import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import type { HailField } from '../grid.ts';
 import { MAX_TENTHS } from './column.ts';
-import { coreDistance, coreFall, coreReach, SKEW } from './core.ts';
 import { coverageOf } from './coverage.ts';
 import { uniformOf } from './random.ts';
 import type { Scenario } from './scenario.ts';
-import { boxAround, stormCore } from './storm-core.ts';
+import { boxAround, coreDistance, coreFall, coreReach, SKEW, stormCore } from './storm-core.ts';
 import { type StormState, stormAt, stormsBetween } from './storms.ts';
 
-/** Grain of the hail: every pixel of a storm shows so much less or more than its core, as a share. */
+/** Amplitude of the pixel noise of hail, as a share of the core's value. */
 const GRAIN = 0.15;
 
 /**
- * MESH of the storms of several weathers over the same window, from `min_mm` on: their cores with a grain, without the echo
- * and the texture of a full scan, so that years of it can be made. Where storms meet the larger value counts.
+ * MESH field >= `min_mm` of the storms of several scenarios over the same window: their cores with pixel noise, without the echo and
+ * the texture of a full scan, which makes whole years feasible. Where storms overlap the larger value counts.
  */
 export function climateField(
   scenarios: readonly [Scenario, ...Scenario[]],
@@ -43,7 +42,7 @@ export function climateField(
   };
 }
 
-/** Raises the pixels of a storm's core, by their place in the window. */
+/** Raises the pixels of a storm's core; keys are row x cols + col in the window. */
 function paintCore(
   tenths: Map<number, number>,
   covered: Uint8Array,

@@ -11,7 +11,7 @@ const MINUS_20_ABOVE_KM = 3.3;
 const STEP_KM = 0.1;
 const HIGHEST_KM = 20;
 const ECHO_TOP_CAP_M = 19_000;
-/** VIL counts hail as if it were rain of this reflectivity. */
+/** Reflectivity cap of VIL: hail counts as rain of this reflectivity. */
 const VIL_CAP_DBZ = 56;
 const WEAKEST_CORE_DBZ = 30;
 const CORE_STEP_DBZ = 0.1;
@@ -26,7 +26,7 @@ export interface Profile {
   readonly slope_db_km: number;
 }
 
-/** What each product shows of a column, in the product's own steps (tenths, metres, percent); -1 where it shows nothing. */
+/** Value of each product for a column, in the product's own steps (tenths, metres, percent); -1 where it has none. */
 export interface ColumnTables {
   /** By MESH in tenths of a millimetre. */
   readonly core: {
@@ -41,7 +41,7 @@ export interface ColumnTables {
 }
 
 /** Reflectivity of a profile at a height, dBZ. */
-export function dbzAt(profile: Profile, height_km: number): number {
+function dbzAt(profile: Profile, height_km: number): number {
   return profile.dbz - Math.max(0, height_km - profile.plateau_km) * profile.slope_db_km;
 }
 
@@ -87,25 +87,25 @@ export function coreProfile(dbz: number, freezing_level_km: number, depth_km: nu
   return { dbz, plateau_km: freezing_level_km + depth_km, slope_db_km: 4.5 + 0.75 * (depth_km - 2) };
 }
 
-/** Profile of a column without hail: it falls off from 1 km below the 0 C level, so that its hail index stays below 0.1. */
+/** Profile of a column without hail: it decreases from 1 km below the 0 C level, so that its hail index stays below 0.1. */
 export function skirtProfile(dbz: number, freezing_level_km: number): Profile {
   return { dbz, plateau_km: Math.max(0, freezing_level_km - 1), slope_db_km: 6 };
 }
 
-const remembered = new Map<string, ColumnTables>();
+const cache = new Map<string, ColumnTables>();
 
 /**
- * All products by MESH, for one 0 C level and one depth: the column whose hail index gives back that MESH, found on a
- * table of profiles. Both arguments are rounded to what the tables are kept for (0.2 km and 0.5 km).
+ * All products by MESH, for one 0 C level and one depth: those of the tabulated profile whose hail index gives that MESH.
+ * The arguments are rounded to 0.2 km and 0.5 km; tables are cached.
  */
 export function columnTables(freezing_level_km: number, depth_km: number): ColumnTables {
   const level = Math.round(freezing_level_km * 5) / 5;
   const depth = Math.round(depth_km * 2) / 2;
   const name = `${level} ${depth}`;
-  const known = remembered.get(name);
+  const known = cache.get(name);
   if (known) return known;
   const tables = { core: coreTables(level, depth), skirt: skirtTables(level) };
-  remembered.set(name, tables);
+  cache.set(name, tables);
   return tables;
 }
 
@@ -127,7 +127,7 @@ function coreTables(freezing_level_km: number, depth_km: number): ColumnTables['
   for (let tenths = 1; tenths <= MAX_TENTHS; tenths += 1) {
     const wanted = shiOfMesh(tenths / 10);
     while (i < CORE_STEPS - 1 && shi[i] < wanted) i += 1;
-    const profile = profiles[i] as Profile;
+    const profile = profiles[i];
     core.dbz_tenths[tenths] = 5 * Math.round(2 * profile.dbz);
     core.vil_tenths[tenths] = Math.round(10 * vil[i]);
     core.echo_top_18_m[tenths] = echoTopM(profile, 18);

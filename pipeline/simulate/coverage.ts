@@ -6,15 +6,15 @@ import type { Scenario } from './scenario.ts';
 /** Range of a weather radar for hail, km. */
 export const RADAR_RANGE_KM = 230;
 
-const remembered = new WeakMap<Scenario, Uint8Array>();
+const cache = new WeakMap<Scenario, Uint8Array>();
 
 /** 1 for each pixel of the scenario's window that lies within 230 km of a radar, else 0; row-major from north. */
 export function coverageOf(scenario: Scenario): Uint8Array {
-  const known = remembered.get(scenario);
+  const known = cache.get(scenario);
   if (known) return known;
   const covered = new Uint8Array(scenario.window.rows * scenario.window.cols);
   for (const site of scenario.sites) cover(covered, scenario.window, site);
-  remembered.set(scenario, covered);
+  cache.set(scenario, covered);
   return covered;
 }
 

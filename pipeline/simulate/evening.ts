@@ -3,23 +3,26 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { MS_PER_DAY } from '../../schemas/time.ts';
 import { Conflict, PipelineError } from '../error.ts';
+import { alertFile } from './alert-file.ts';
 import { coverageOf } from './coverage.ts';
-import { feedFiles } from './feed-files.ts';
 import { SIMULATED_PRODUCTS, type SimulatedProduct, simulateScan } from './fields.ts';
 import { writeGrib2 } from './grib2-writer.ts';
 import { modelGridOf, simulatedHours, simulatedModelFile } from './model-grid.ts';
+import { outlookFiles } from './outlook-files.ts';
 import { hashOf } from './random.ts';
+import { reportFiles, type TextFile } from './report-files.ts';
 import { scanTimes } from './scan-times.ts';
 import type { Scenario } from './scenario.ts';
 import { truthCsv } from './truth.ts';
+import { watchFiles } from './watch-files.ts';
 
 const EVENING_FILE = 'evening.json';
 const TRUTH_FILE = 'truth.csv';
-/** Files of an evening at the top of its folder that no source has: which evening it is, and its storms. */
+/** Files at the top of an evening's folder that are no source files: its scenario and its true storms. */
 export const EVENING_NOTES: readonly string[] = [EVENING_FILE, TRUTH_FILE];
 
-/** Rises whenever the same number would give other weather or other bytes. */
-export const SIMULATOR_VERSION = 2;
+/** Version of the simulator. Raise it when the same seed would give other weather or other bytes. */
+const SIMULATOR_VERSION = 2;
 
 export interface EveningOptions {
   /** Scans in [from_ms, to_ms). */
@@ -27,19 +30,19 @@ export interface EveningOptions {
   readonly to_ms: number;
   readonly out: string;
   readonly products?: readonly SimulatedProduct[];
-  /** What other feeds would say: reports, warnings, watches, outlooks, and the runs of a forecast model. */
+  /** Also files of the other feeds: reports, warnings, watches, outlooks and model runs. */
   readonly feeds?: boolean;
-  /** `truth.csv`: the storms of every scan as they are, not as the radar shows them. */
+  /** Also `truth.csv`: the true storms of every scan. */
   readonly truth?: boolean;
 }
 
-/** One scan that is on disk now. */
+/** One scan after it was written. */
 export interface WrittenScan {
   readonly scan_time: number;
   /** Number of the scan, from 1, and how many there are. */
   readonly number: number;
   readonly of: number;
-  /** Files of the scan, and how many of them were there before. */
+  /** Files of the scan, and the number of them that existed before. */
   readonly files: number;
   readonly kept: number;
   readonly bytes: number;
@@ -47,8 +50,8 @@ export interface WrittenScan {
 
 /**
  * Writes an evening under `out`, in the layout of the public MRMS bucket, and yields each scan once it is on disk.
- * Each file appears whole, under a temporary name first. Files that are there are kept: they could only be the same,
- * because a folder belongs to one scenario (`evening.json`) and another one is refused with Conflict.
+ * Each file is written under a temporary name and renamed. Existing files are kept: they are equal, because a folder belongs to one
+ * scenario (`evening.json`). Throws Conflict for another scenario.
  */
 export async function* writeEvening(scenario: Scenario, options: EveningOptions): AsyncGenerator<WrittenScan> {
   const { from_ms, to_ms, out, products = SIMULATED_PRODUCTS } = options;
@@ -60,7 +63,7 @@ export async function* writeEvening(scenario: Scenario, options: EveningOptions)
   if (options.truth === true) await writeWhole(join(out, TRUTH_FILE), truthCsv(scenario, times));
 }
 
-/** Writes what other feeds would say at `to_ms`. Their files carry that time, which stands for when they came. */
+/** Writes the files of the other feeds at `to_ms`, which is also their modification time: the time of arrival. */
 async function writeFeeds(
   scenario: Scenario,
   { from_ms, to_ms, out }: EveningOptions,
@@ -79,15 +82,15 @@ async function writeFeeds(
   }
 }
 
-/** What an evening holds on disk: its scans, their files, how many of these were there before, and their size. */
-export interface EveningTotal {
+/** Scans of an evening, their files, the number of files that existed before, and the total size. */
+interface EveningTotal {
   readonly scans: number;
   readonly files: number;
   readonly kept: number;
   readonly bytes: number;
 }
 
-/** Writes an evening as `writeEvening` does and adds it up; `onScan` is told after each scan. */
+/** Writes an evening as `writeEvening` does and returns the totals; calls `onScan` after each scan. */
 export async function writeAllScans(
   scenario: Scenario,
   options: EveningOptions,
@@ -149,7 +152,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-/** Writes under a temporary name and renames: a reader of the folder sees the whole file or none, with its time where one is given. */
+/** Writes under a temporary name and renames, so that readers never see part of a file. Sets its modification time when given. */
 async function writeWhole(
   path: string,
   content: Uint8Array | string,
@@ -168,7 +171,7 @@ async function writeWhole(
   }
 }
 
-/** Makes a folder the scenario's own, or checks that it is. */
+/** Claims a folder for the scenario, or checks that it has the same one. */
 async function claimFolder(scenario: Scenario, out: string): Promise<void> {
   const path = join(out, EVENING_FILE);
   const mine = `${JSON.stringify(passport(scenario), null, 2)}\n`;
@@ -192,8 +195,27 @@ function oneLine(json: string): string {
   return json.replaceAll(/\s+/g, ' ').trim().slice(0, 300);
 }
 
-/** What tells one scenario's files from another's. */
+/** Content of `evening.json`: everything that distinguishes the files of two scenarios. */
 function passport({ seed, window, day_type, steady, sites }: Scenario) {
   const places = sites.flatMap(({ lat, lon }) => [Math.round(lat * 1e4), Math.round(lon * 1e4)]);
   return { simulator: SIMULATOR_VERSION, seed, window, day_type, steady, sites: hashOf(...places) };
+}
+
+/**
+ * Files of the other feeds at `to_ms` about the weather of [from_ms, to_ms): hail reports, warnings, watches and outlooks, in the
+ * formats of their sources, marked as simulated as far as each format allows.
+ * `scan_times`: all existing scans of the days that [from_ms, to_ms) touches; reports refer to these times.
+ */
+export function feedFiles(
+  scenario: Scenario,
+  from_ms: number,
+  to_ms: number,
+  scan_times: readonly number[],
+): TextFile[] {
+  return [
+    ...reportFiles(scenario, from_ms, to_ms, scan_times),
+    alertFile(scenario, to_ms),
+    ...watchFiles(scenario, to_ms),
+    ...outlookFiles(scenario, to_ms),
+  ];
 }

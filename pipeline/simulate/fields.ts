@@ -1,10 +1,9 @@
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { colLon, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 import { type ColumnTables, columnTables, MAX_TENTHS, SKIRT_MAX_DBZ, SKIRT_MIN_DBZ } from './column.ts';
-import { coreDistance, coreFall, coreReach, SKEW } from './core.ts';
 import { coverageOf } from './coverage.ts';
 import type { Scenario } from './scenario.ts';
-import { boxAround, type StormCore, stormCore } from './storm-core.ts';
+import { boxAround, coreDistance, coreFall, coreReach, SKEW, type StormCore, stormCore } from './storm-core.ts';
 import { type StormState, stormAt, stormsBetween } from './storms.ts';
 import { type Texture, textureAt, textureValue } from './texture.ts';
 
@@ -18,25 +17,25 @@ export const SIMULATED_PRODUCTS = [
 ] as const;
 export type SimulatedProduct = (typeof SIMULATED_PRODUCTS)[number];
 
-/** "Covered, nothing there" in the values of a simulated scan. */
-export const NOTHING = -32768;
+/** Value of a covered pixel without an echo in a simulated scan. */
+export const MISSING = -32768;
 
-/** What the radars show at one instant: the pixels with an echo, all products from the same columns. */
+/** Radar products at one instant: the pixels with an echo, all products from the same columns. */
 export interface SimulatedScan {
   readonly scan_time: number;
   readonly window: Window;
-  /** Position in the window, row x cols + col, ascending; only pixels that a radar covers. */
+  /** Pixels as row x cols + col in the window, ascending; only pixels that a radar covers. */
   readonly index: Uint32Array;
-  /** Value of each pixel in tenths (MESH, VIL, reflectivity, POSH) or metres (echo tops); NOTHING where there is none. */
+  /** Value of each pixel in tenths (MESH, VIL, reflectivity, POSH) or metres (echo tops); MISSING where there is none. */
   readonly values: Readonly<Record<SimulatedProduct, Int16Array>>;
 }
 
-/** MESH below this is absent from the product, tenths of a millimetre. */
+/** Smallest MESH in the product, tenths of a millimetre. */
 const SMALLEST_TENTHS = 8;
-/** Spread of the texture of hail, natural logarithm, and of rain, dB. */
+/** Standard deviation of the texture of hail, natural logarithm, and of rain, dB. */
 const TEXTURE_LN = 0.18;
 const TEXTURE_DB = 2.5;
-/** Largest texture that matters for how far a storm reaches. */
+/** Largest texture, standard deviations, that the extent of a storm allows for. */
 const TEXTURE_MOST = 3.2;
 
 /** The fields of all products at one instant. */
@@ -54,7 +53,7 @@ const TILE = 64;
 interface Tile {
   readonly mesh_mm: Float32Array;
   readonly dbz: Float32Array;
-  /** Which storm's column applies: index into the canvas's columns. */
+  /** Column of the storm at each pixel: index into the canvas's columns. */
   readonly owner: Uint16Array;
 }
 
@@ -81,13 +80,13 @@ function tileAt(canvas: Canvas, number: number): Tile {
   return tile;
 }
 
-/** A storm as the painter needs it: kilometres around its centre. */
+/** Hail and echo profile of a storm around its centre. */
 interface Brush {
   readonly core: StormCore;
-  /** Where MESH falls to its smallest value, in core lengths, and the echo there. */
+  /** Distance at which MESH reaches its smallest value, in core lengths, and the echo there. */
   readonly edge: number;
   readonly edge_dbz: number;
-  /** Fall of the echo beyond the edge, dB per core length. */
+  /** Decrease of the echo beyond the edge, dB per core length. */
   readonly fall_db: number;
   readonly reach_km: number;
 }
@@ -111,12 +110,12 @@ function paintStorm(canvas: Canvas, scenario: Scenario, state: StormState, time_
   const box = boxAround(brush.core, brush.reach_km, canvas.window);
   if (box === null) return;
   canvas.columns.push(tables);
-  // Pixels at the corners of the box lie farther off than the reach.
+  // The corners of the box are farther away than the reach.
   const texture = textureAt(storm.key, time_ms, 1.5 * brush.reach_km);
   for (let r = box.top; r <= box.bottom; r += 1) paintRow(canvas, brush, texture, r, box.left, box.right);
 }
 
-/** The hot loop: hail and echo of one storm along one row, kept where they are the strongest so far. */
+/** Hot loop: paints hail and echo of one storm along one row, keeping the maximum at each pixel. */
 function paintRow(canvas: Canvas, brush: Brush, texture: Texture, r: number, left: number, right: number): void {
   const { window } = canvas;
   const { core } = brush;
@@ -156,14 +155,14 @@ function keepStrongest(tile: Tile, at: number, mesh_mm: number, dbz: number, own
   if (dbz > tile.dbz[at]) tile.dbz[at] = dbz;
 }
 
-/** Products while their pixels are being collected. */
+/** Products under construction. */
 interface Collected {
   readonly index: Uint32Array;
   readonly values: Record<SimulatedProduct, Int16Array>;
   count: number;
 }
 
-/** Turns the painted tiles into products, row by row so that the pixels come out in order. */
+/** Products of the painted tiles, row by row so that the pixels are in ascending order. */
 function readCanvas(canvas: Canvas, covered: Uint8Array, scan_time: number): SimulatedScan {
   const { window } = canvas;
   const across = tilesAcross(window);
@@ -205,14 +204,14 @@ function readTileRow(canvas: Canvas, covered: Uint8Array, number: number, row: n
     const pixel = row * window.cols + left + c;
     if (covered[pixel] === 0) continue;
     const at = (row % TILE) * TILE + c;
-    const tables = canvas.columns[tile.owner[at]] as ColumnTables;
+    const tables = canvas.columns[tile.owner[at]];
     if (!readColumn(collected, tables, tile.mesh_mm[at], tile.dbz[at])) continue;
     collected.index[collected.count] = pixel;
     collected.count += 1;
   }
 }
 
-/** Writes one pixel of every product; false when the column holds no echo. */
+/** Writes one pixel of every product; false for a column without an echo. */
 function readColumn(
   { values, count: i }: Collected,
   { core, skirt }: ColumnTables,
@@ -224,22 +223,22 @@ function readColumn(
     values.MESH[i] = tenths;
     values.POSH[i] = 10 * core.posh_pct[tenths];
     values.VIL[i] = core.vil_tenths[tenths];
-    values.EchoTop_18[i] = orNothing(core.echo_top_18_m[tenths]);
-    values.EchoTop_50[i] = orNothing(core.echo_top_50_m[tenths]);
+    values.EchoTop_18[i] = orMissing(core.echo_top_18_m[tenths]);
+    values.EchoTop_50[i] = orMissing(core.echo_top_50_m[tenths]);
     values.MergedReflectivityQCComposite[i] = core.dbz_tenths[tenths];
     return true;
   }
   const level = Math.round(dbz) - SKIRT_MIN_DBZ;
   if (level < 0) return false;
-  values.MESH[i] = NOTHING;
-  values.POSH[i] = NOTHING;
+  values.MESH[i] = MISSING;
+  values.POSH[i] = MISSING;
   values.VIL[i] = skirt.vil_tenths[level];
-  values.EchoTop_18[i] = orNothing(skirt.echo_top_18_m[level]);
-  values.EchoTop_50[i] = NOTHING;
+  values.EchoTop_18[i] = orMissing(skirt.echo_top_18_m[level]);
+  values.EchoTop_50[i] = MISSING;
   values.MergedReflectivityQCComposite[i] = 5 * Math.round(2 * dbz);
   return true;
 }
 
-function orNothing(height_m: number): number {
-  return height_m < 0 ? NOTHING : height_m;
+function orMissing(height_m: number): number {
+  return height_m < 0 ? MISSING : height_m;
 }

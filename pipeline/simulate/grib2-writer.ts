@@ -1,18 +1,59 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
-import { NOTHING, type SimulatedProduct, type SimulatedScan } from './fields.ts';
-import { grib2Message, grib2Section } from './grib2-message.ts';
+import { MISSING, type SimulatedProduct, type SimulatedScan } from './fields.ts';
 import { writePng } from './png-writer.ts';
-import { PRODUCT_FILES, type ProductFile } from './products.ts';
+
+/** Encoding of a product in its GRIB2 file: value = (reference + X) / 10^decimal_scale. */
+interface ProductFile {
+  readonly category: number;
+  readonly number: number;
+  readonly generating_process: number;
+  readonly decimal_scale: number;
+  /** Values of a pixel that no radar covers and of one that is covered and dry, in steps of 10^-decimal_scale. */
+  readonly no_coverage: number;
+  readonly missing: number;
+}
+
+/** Parameter numbers: MRMS GRIB2 table v12.2. Scales: as in real files of each product. */
+const PRODUCT_FILES: Readonly<Record<SimulatedProduct, ProductFile>> = {
+  MESH: { category: 3, number: 28, generating_process: 97, decimal_scale: 1, no_coverage: -30, missing: -10 },
+  POSH: { category: 3, number: 27, generating_process: 97, decimal_scale: 1, no_coverage: -30, missing: -10 },
+  VIL: { category: 3, number: 41, generating_process: 97, decimal_scale: 1, no_coverage: -30, missing: -10 },
+  EchoTop_18: {
+    category: 3,
+    number: 44,
+    generating_process: 100,
+    decimal_scale: 3,
+    no_coverage: -3000,
+    missing: -1000,
+  },
+  EchoTop_50: {
+    category: 3,
+    number: 46,
+    generating_process: 100,
+    decimal_scale: 3,
+    no_coverage: -3000,
+    missing: -1000,
+  },
+  MergedReflectivityQCComposite: {
+    category: 10,
+    number: 0,
+    generating_process: 97,
+    decimal_scale: 1,
+    no_coverage: -9990,
+    missing: -990,
+  },
+};
 
 /**
- * Production status of the data (section 1, octet 20). MRMS writes 2, research; 192 opens the range for local use and
- * is our mark of simulated data, so that no copy of a file, whatever its name, can pass for an observation.
+ * Production status of the data (section 1, octet 20). MRMS writes 2, research. 192 is the first value for local use and marks
+ * simulated data, so that no copy of a file, whatever its name, can pass for an observation.
  */
 export const SIMULATED_STATUS = 192;
 
 const EARTH_IAU_1965 = 2;
 const PNG_PACKING = 41;
-const MISSING_OCTET = 255;
+/** Value of an octet that does not apply. */
+export const MISSING_OCTET = 255;
 const HEIGHT_ABOVE_SEA_M = 500;
 
 /**
@@ -23,14 +64,14 @@ const HEIGHT_ABOVE_SEA_M = 500;
 export function writeGrib2(scan: SimulatedScan, product: SimulatedProduct, covered: Uint8Array): Uint8Array {
   const file = PRODUCT_FILES[product];
   const everywhere = !covered.includes(0);
-  // The reference is the smallest value there is; echo tops of a fully covered window start at "nothing", as real ones do.
-  const reference = everywhere && file.decimal_scale === 3 ? file.nothing : file.no_coverage;
+  // The reference is the smallest value; echo tops of a fully covered window start at `missing`, as real ones do.
+  const reference = everywhere && file.decimal_scale === 3 ? file.missing : file.no_coverage;
   const values = scan.values[product];
   const packed = new Uint16Array(values.length);
-  let largest = file.nothing - reference;
+  let largest = file.missing - reference;
   for (let i = 0; i < values.length; i += 1) {
     const value = values[i];
-    const x = (value === NOTHING ? file.nothing : value) - reference;
+    const x = (value === MISSING ? file.missing : value) - reference;
     packed[i] = x;
     if (x > largest) largest = x;
   }
@@ -40,9 +81,9 @@ export function writeGrib2(scan: SimulatedScan, product: SimulatedProduct, cover
     cols: scan.window.cols,
     bits,
     mask: covered,
-    inside: file.nothing - reference,
+    inside: file.missing - reference,
     outside: everywhere ? 0 : file.no_coverage - reference,
-    ...dropBackground(scan.index, packed, file.nothing - reference),
+    ...dropBackground(scan.index, packed, file.missing - reference),
   } as const;
   return grib2Message(209, [
     identification(scan.scan_time),
@@ -54,7 +95,7 @@ export function writeGrib2(scan: SimulatedScan, product: SimulatedProduct, cover
   ]);
 }
 
-/** Leaves out pixels that show nothing in this product: bands without others are then plain background. */
+/** Pixels with a value in this product; without the others, empty bands of the image are plain background. */
 function dropBackground(
   index: Uint32Array,
   packed: Uint16Array,
@@ -138,4 +179,23 @@ function representation(scan: SimulatedScan, file: ProductFile, reference: numbe
   content.writeInt16BE(file.decimal_scale, 12);
   content[14] = bits;
   return grib2Section(5, content);
+}
+
+/** A whole GRIB2 message of a discipline from its sections. */
+export function grib2Message(discipline: number, sections: readonly Uint8Array[]): Buffer {
+  const indicator = Buffer.alloc(16);
+  indicator.write('GRIB', 0, 'latin1');
+  indicator[6] = discipline;
+  indicator[7] = 2;
+  indicator.writeBigUInt64BE(BigInt(20 + sections.reduce((sum, part) => sum + part.length, 0)), 8);
+  return Buffer.concat([indicator, ...sections, Buffer.from('7777', 'latin1')]);
+}
+
+/** A numbered section: its length, its number, its content. */
+export function grib2Section(number: number, content: Uint8Array): Buffer {
+  const bytes = Buffer.alloc(5 + content.length);
+  bytes.writeUInt32BE(bytes.length, 0);
+  bytes[4] = number;
+  bytes.set(content, 5);
+  return bytes;
 }

@@ -4,18 +4,18 @@ import { MS_PER_MIN } from '../../schemas/time.ts';
 import { windTowards } from './hodograph.ts';
 import { isInWindow, type Scenario } from './scenario.ts';
 import { stormAt, stormsBetween } from './storms.ts';
-import { moved } from './weather.ts';
+import { offsetPosition } from './weather.ts';
 
-/** Storms are looked at this often. */
+/** Sampling interval of storms. */
 const STEP_MS = 15 * MS_PER_MIN;
 const LARGEST_OF_CORE = 1.35;
-/** A forecast is never sharper than this, km. */
+/** Smallest spread of a forecast, km. */
 const SMALLEST_SPREAD_KM = 60;
 const CORNERS = 24;
 
-/** Where the hail of a span of time falls: the middle of its places, and how far they spread from it. */
+/** Hail of a time span: the mean of its places, and their spread. */
 export interface HailArea extends Position {
-  /** Places that storms with hail of the size pass, one for each quarter of an hour of each storm. */
+  /** Number of places with hail of the size, one for each 15 minutes of each storm. */
   readonly places: number;
   readonly largest_mm: number;
   /** Standard deviation of the places to the north and to the east, km. */
@@ -23,7 +23,7 @@ export interface HailArea extends Position {
   readonly east_km: number;
 }
 
-/** Area of hail of a size in [from_ms, to_ms), within what the radars of a scenario see; null when none falls. */
+/** Area of hail of a size in [from_ms, to_ms), within the window of a scenario; null without any. */
 export function hailArea(scenario: Scenario, from_ms: number, to_ms: number, size_mm: number): HailArea | null {
   const places: Position[] = [];
   let largest_mm = 0;
@@ -51,14 +51,14 @@ export function hailArea(scenario: Scenario, from_ms: number, to_ms: number, siz
   };
 }
 
-/** Closed ring, anticlockwise, around an area at `deviations` of its standard deviations. */
+/** Closed ring, counter-clockwise, around an area at a number of its standard deviations. */
 export function ringAround(area: HailArea, deviations: number): Position[] {
   const ring = Array.from({ length: CORNERS }, (_, corner) => {
     const { east, north } = windTowards(90 - (360 * corner) / CORNERS, 1);
-    const { lat, lon } = moved(area, east * deviations * area.east_km, north * deviations * area.north_km);
+    const { lat, lon } = offsetPosition(area, east * deviations * area.east_km, north * deviations * area.north_km);
     return { lat: Math.round(lat * 100) / 100, lon: Math.round(lon * 100) / 100 };
   });
-  return [...ring, ring[0] as Position];
+  return [...ring, ring[0]];
 }
 
 function mean(values: readonly number[]): number {

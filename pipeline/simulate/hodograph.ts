@@ -12,18 +12,18 @@ export interface Level extends Wind {
 /** Distance of a supercell's motion from the mean wind, m/s (Bunkers et al. 2000). */
 const DEVIATION_MS = 7.5;
 
-/** Wind that blows towards `towards_deg` (0 north, clockwise). */
+/** Wind towards `towards_deg` (0 north, clockwise). */
 export function windTowards(towards_deg: number, speed: number): Wind {
   const angle = (towards_deg * Math.PI) / 180;
   return { east: speed * Math.sin(angle), north: speed * Math.cos(angle) };
 }
 
-/** Direction towards which a wind blows, degrees in [0, 360). */
+/** Direction towards which a wind points, degrees in [0, 360). */
 export function bearingOf(wind: Wind): number {
   return ((Math.atan2(wind.east, wind.north) * 180) / Math.PI + 360) % 360;
 }
 
-export interface SupercellMotion {
+interface SupercellMotion {
   readonly mean: Wind;
   readonly right: Wind;
   readonly left: Wind;
@@ -52,11 +52,11 @@ export function supercellMotion(profile: readonly Level[], deviation: number = D
 
 /** Wind and pressure at a height above the first level; wind linear in ln p, ln p linear in height. */
 function levelAt(profile: readonly Level[], height_m: number): Level {
-  const ground_m = (profile[0] as Level).height_m;
+  const ground_m = profile[0].height_m;
   const above = profile.findIndex((level) => level.height_m - ground_m >= height_m);
   const at = Math.max(above, 1);
-  const upper = profile[at] as Level;
-  const lower = profile[at - 1] as Level;
+  const upper = profile[at];
+  const lower = profile[at - 1];
   const part = (height_m + ground_m - lower.height_m) / (upper.height_m - lower.height_m);
   return {
     pressure_hpa: lower.pressure_hpa * (upper.pressure_hpa / lower.pressure_hpa) ** part,
@@ -67,15 +67,15 @@ function levelAt(profile: readonly Level[], height_m: number): Level {
 }
 
 function layerMean(profile: readonly Level[], bottom_m: number, top_m: number): Wind {
-  const ground_m = (profile[0] as Level).height_m;
+  const ground_m = profile[0].height_m;
   const inside = profile.filter((level) => level.height_m - ground_m > bottom_m && level.height_m - ground_m < top_m);
   const levels = [levelAt(profile, bottom_m), ...inside, levelAt(profile, top_m)];
   let east = 0;
   let north = 0;
   let thickness = 0;
   for (let i = 1; i < levels.length; i += 1) {
-    const below = levels[i - 1] as Level;
-    const above = levels[i] as Level;
+    const below = levels[i - 1];
+    const above = levels[i];
     const weight = below.pressure_hpa - above.pressure_hpa;
     east += (weight * (below.east + above.east)) / 2;
     north += (weight * (below.north + above.north)) / 2;

@@ -1,8 +1,7 @@
 import { MS_PER_HOUR } from '../../schemas/time.ts';
-import { grib2Message, grib2Section } from './grib2-message.ts';
-import { SIMULATED_STATUS } from './grib2-writer.ts';
+import { grib2Message, grib2Section, MISSING_OCTET, SIMULATED_STATUS } from './grib2-writer.ts';
 
-/** Lambert conformal grid that touches the earth along one parallel, rows from the south, columns from the west. */
+/** Lambert conformal grid with one standard parallel, rows from the south, columns from the west. */
 export interface LambertSpec {
   readonly cols: number;
   readonly rows: number;
@@ -13,40 +12,39 @@ export interface LambertSpec {
 }
 
 /** A fixed surface of code table 4.5. */
-export interface SurfaceSpec {
+interface SurfaceSpec {
   readonly type: number;
   readonly value: number;
 }
 
-/** One field of one hour: what it is, and a value for each point of the grid. */
+/** One field of one hour: its GRIB2 metadata, and a value for each point of the grid. */
 export interface ModelFieldSpec {
   readonly name: string;
   readonly parameter: readonly [discipline: number, category: number, number: number];
   readonly level: SurfaceSpec;
   /** Other bound of a layer. */
   readonly second_level?: SurfaceSpec;
-  /** Level in the words of an index file. */
+  /** Level as an index file spells it. */
   readonly level_words: string;
-  /** True for the largest value of the hour before. */
+  /** True for the maximum over the previous hour. */
   readonly is_maximum?: boolean;
-  /** Decimals that are kept. */
+  /** Decimals of the packed values. */
   readonly decimals: number;
   readonly values: ArrayLike<number>;
 }
 
-/** Parallel and meridian of HRRR's map, and its earth (code table 3.2, shape 6). */
+/** Standard parallel and central meridian of HRRR's grid, and its earth radius (code table 3.2, shape 6). */
 export const HRRR_MAP = { parallel_deg: 38.5, meridian_deg: 262.5, earth_m: 6_371_229 } as const;
 
 const NWS = 7;
 const HRRR_PROCESS = 83;
-const NOTHING = 255;
 const COMPLEX_PACKING = 3;
 const GROUP = 32;
 const DESCRIPTOR_OCTETS = 4;
 
 /**
  * A GRIB2 message in the form of HRRR's files: grid template 3.30, product template 4.0 or, for maxima of an hour, 4.8,
- * packing 5.3 with second differences. Only the production status differs: 192, our mark of simulated data.
+ * packing 5.3 with second differences. Only the production status differs: 192 marks simulated data.
  */
 export function writeModelField(
   grid: LambertSpec,
@@ -60,7 +58,7 @@ export function writeModelField(
     lambert(grid),
     field.is_maximum ? hourlyMaximum(field, run_time, lead_h) : instant(field, lead_h),
     representation,
-    grib2Section(6, Buffer.from([NOTHING])),
+    grib2Section(6, Buffer.from([MISSING_OCTET])),
     data,
   ];
   return grib2Message(field.parameter[0], sections);
@@ -126,8 +124,8 @@ function product({ parameter, level, second_level }: ModelFieldSpec, template: n
 }
 
 function writeSurface(bytes: Buffer, at: number, surface: SurfaceSpec | undefined): void {
-  bytes[at] = surface?.type ?? NOTHING;
-  bytes[at + 1] = surface === undefined ? NOTHING : 0;
+  bytes[at] = surface?.type ?? MISSING_OCTET;
+  bytes[at + 1] = surface === undefined ? MISSING_OCTET : 0;
   bytes.writeUInt32BE(surface?.value ?? 0xffffffff, at + 2);
 }
 
@@ -220,7 +218,7 @@ function bitsOf(value: number): number {
   return 32 - Math.clz32(value);
 }
 
-/** Octets that are filled with bits, highest first. */
+/** Bit writer, most significant bit first. */
 interface BitCursor {
   readonly bytes: Uint8Array;
   bit: number;

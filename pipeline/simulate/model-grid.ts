@@ -6,30 +6,30 @@ import { HRRR_MAP, type LambertSpec, type ModelFieldSpec, writeModelField } from
 import { drawsOf, hashOf, normal, uniformOf } from './random.ts';
 import type { Scenario } from './scenario.ts';
 import { type Storm, stormAt, stormsBetween } from './storms.ts';
-import { boundariesAt, DAY_CHARACTERS, dailyCycle, dayTypeAt, freezingLevelKm, moved } from './weather.ts';
+import { boundariesAt, DAY_CHARACTERS, dailyCycle, dayTypeAt, freezingLevelKm, offsetPosition } from './weather.ts';
 
-/** Storms are looked at this often in an hour. */
+/** Samples of the storms per hour. */
 const LOOKS_PER_HOUR = 10;
-/** The grid reaches so far beyond the radar's window, so that smoothing has something to lean on. */
+/** Margin of the grid around the radar's window, for the smoothing of the forecast. */
 const MARGIN_M = 120_000;
 const USUAL_STEP_M = 12_000;
-/** Wide windows get a coarser grid: an hour stays below a megabyte. */
+/** Step for wide windows, which keeps an hour below a megabyte. */
 const WIDE_STEP_M = 24_000;
 const WIDE_M = 2_000_000;
 
-/** Runs are out about an hour after their start, and two of them are enough to blend. */
+/** Delay from the start of a run to its files, and number of runs: two are enough to blend. */
 const RUN_DELAY_H = 1;
 const RUNS = 2;
-/** Hours of a simulated run: as far as most people ask. */
+/** Length of a simulated run, hours. */
 const LEADS_H = 24;
 
 /** One hour of a simulated run. */
-export interface SimulatedHour {
+interface SimulatedHour {
   readonly run_time: number;
   readonly lead_h: number;
 }
 
-/** Hours of the runs that are out at an instant: those to come, and the one before, because storms count in the hours beside theirs. */
+/** Hours of the runs available at an instant: the hours to come and the previous one, because storms count in adjacent hours too. */
 export function simulatedHours(now_ms: number): SimulatedHour[] {
   const newest = Math.floor(now_ms / MS_PER_HOUR - RUN_DELAY_H);
   return Array.from({ length: RUNS }, (_, k) => (newest - k) * MS_PER_HOUR).flatMap((run_time) =>
@@ -40,19 +40,19 @@ export function simulatedHours(now_ms: number): SimulatedHour[] {
 }
 
 /** A grid and the position of each of its points. */
-export interface ModelGridSpec extends LambertSpec {
+interface ModelGridSpec extends LambertSpec {
   readonly points: readonly Position[];
 }
 
 /** One hour of a simulated run in the layout of the public HRRR bucket, with its index. */
-export interface SimulatedModelFile {
-  /** Path below the output folder; the index stands beside it, with `.idx` behind its name. */
+interface SimulatedModelFile {
+  /** Path below the output folder; the index has the same path with `.idx` appended. */
   readonly path: string;
   readonly bytes: Uint8Array;
   readonly index: string;
 }
 
-/** Cone constant and scale of a map that touches the earth along one parallel. Source: Snyder 1987, eqs. 15-1 to 15-4. */
+/** Cone constant and scale of a Lambert conformal map with one standard parallel. Source: Snyder 1987, eqs. 15-1 to 15-4. */
 const N = Math.sin(HRRR_MAP.parallel_deg * RAD_PER_DEG);
 const SCALE_M =
   (HRRR_MAP.earth_m * Math.cos(HRRR_MAP.parallel_deg * RAD_PER_DEG) * tangent(HRRR_MAP.parallel_deg) ** N) / N;
@@ -72,7 +72,7 @@ function fromMap(x: number, y: number): Position {
   return { lat: lat / RAD_PER_DEG, lon: HRRR_MAP.meridian_deg - 360 + Math.atan2(x, -y) / N / RAD_PER_DEG };
 }
 
-/** A grid on HRRR's map that covers a scenario's window and a margin around it. */
+/** A grid on HRRR's projection that covers a scenario's window with a margin. */
 export function modelGridOf({ window }: Scenario): ModelGridSpec {
   const [west, south, east, north] = windowBbox(window);
   const edge = Array.from({ length: 21 }, (_, k) => k / 20).flatMap((part) => {
@@ -101,10 +101,10 @@ export function modelGridOf({ window }: Scenario): ModelGridSpec {
 }
 
 /**
- * What a model run that started at `run_time` says of the hour that ends `lead_h` later.
+ * Forecast of the run that started at `run_time` for the hour that ends `lead_h` later.
  *
- * Its storms are those of the scenario with the errors of a forecast: each run shifts a storm by a distance that grows with
- * the lead, makes it weaker or stronger, and misses some; so runs differ from each other as real ones do.
+ * Its storms are those of the scenario with forecast errors: each run shifts a storm by a distance that grows with the lead, changes
+ * its strength and misses some storms, so that runs differ from each other as real ones do.
  */
 export function simulatedModelFile(
   scenario: Scenario,
@@ -119,7 +119,7 @@ export function simulatedModelFile(
   const [date, hour] = [compact.slice(0, 8), compact.slice(8, 10)];
   let offset = 0;
   const lines = messages.map((message, k) => {
-    const { name, level_words, is_maximum } = fields[k] as ModelFieldSpec;
+    const { name, level_words, is_maximum } = fields[k];
     const forecast = is_maximum ? `${lead_h - 1}-${lead_h} hour max fcst` : `${lead_h} hour fcst`;
     const line = `${k + 1}:${offset}:d=${date}${hour}:${name}:${level_words}:${forecast}:`;
     offset += message.length;
@@ -132,7 +132,7 @@ export function simulatedModelFile(
   };
 }
 
-/** Echo without any storm. */
+/** Reflectivity without a storm. */
 const CLEAR_DBZ = -20;
 
 function stormFields(scenario: Scenario, grid: ModelGridSpec, run_time: number, lead_h: number): ModelFieldSpec[] {
@@ -141,16 +141,16 @@ function stormFields(scenario: Scenario, grid: ModelGridSpec, run_time: number, 
   const rotation = new Float32Array(size);
   const hail_mm = new Float32Array(size);
   const end_ms = run_time + lead_h * MS_PER_HOUR;
-  const shape = { cols: grid.cols, rows: grid.rows, step_m: grid.step_m, origin: onMap(grid.points[0] as Position) };
+  const shape = { cols: grid.cols, rows: grid.rows, step_m: grid.step_m, origin: onMap(grid.points[0]) };
   for (const storm of stormsBetween(scenario, end_ms - MS_PER_HOUR, end_ms)) {
-    const fault = faultOf(scenario, storm, run_time, lead_h);
-    if (fault === null) continue;
+    const error = forecastError(scenario, storm, run_time, lead_h);
+    if (error === null) continue;
     for (let look = 1; look <= LOOKS_PER_HOUR; look += 1) {
       const time_ms = end_ms - MS_PER_HOUR + (look * MS_PER_HOUR) / LOOKS_PER_HOUR;
       const state = stormAt(storm, time_ms);
-      const peak_mm = state.peak_mm * fault.factor;
+      const peak_mm = state.peak_mm * error.factor;
       if (!(peak_mm > 1)) continue;
-      const place = onMap(moved(state, fault.east_km, fault.north_km));
+      const place = onMap(offsetPosition(state, error.east_km, error.north_km));
       raise(hail_mm, shape, place, storm.core_km, peak_mm, 0);
       raise(rotation, shape, place, 2 * storm.core_km, ROTATION_PER_MM[storm.kind] * peak_mm, 0);
       if (look === LOOKS_PER_HOUR)
@@ -195,17 +195,17 @@ function stormFields(scenario: Scenario, grid: ModelGridSpec, run_time: number, 
   ];
 }
 
-/** Updraft helicity that goes with a millimetre of hail, m2/s2. */
+/** Updraft helicity per millimetre of hail, m2/s2. */
 const ROTATION_PER_MM = { ordinary: 0.3, multicell: 1, supercell: 3 } as const;
 
-interface Fault {
+interface ForecastError {
   readonly east_km: number;
   readonly north_km: number;
   readonly factor: number;
 }
 
-/** How a run gets a storm wrong at a lead; null when it misses it. */
-function faultOf({ seed }: Scenario, storm: Storm, run_time: number, lead_h: number): Fault | null {
+/** Forecast error of a run for a storm at a lead; null when the run misses the storm. */
+function forecastError({ seed }: Scenario, storm: Storm, run_time: number, lead_h: number): ForecastError | null {
   const run = run_time / MS_PER_HOUR;
   if (uniformOf(seed, 0x30de1, storm.key, run) < Math.min(0.5, 0.08 + 0.01 * lead_h)) return null;
   const draw = drawsOf(hashOf(seed, 0x30de1), storm.key, run);
@@ -224,7 +224,7 @@ interface Shape {
   readonly origin: { readonly x: number; readonly y: number };
 }
 
-/** Lifts a field around a place to `peak` above `floor`, falling off as exp(-r / reach); the nearest point gets it all. */
+/** Raises a field around a place to `floor` + `peak` x exp(-r / reach), with r measured from the nearest grid point. */
 function raise(
   field: Float32Array,
   { cols, rows, step_m, origin }: Shape,
@@ -243,10 +243,10 @@ function raise(
     }
 }
 
-/** Distance over which the unstable air around a boundary thins out. */
+/** Distance over which instability decays away from a boundary. */
 const WARM_SECTOR_KM = 260;
 
-/** The air that storms of the scenario live in: unstable near the boundaries, sheared as the day type has it. */
+/** Environment of the scenario's storms: unstable near the boundaries, with the shear of the day type. */
 function airFields(scenario: Scenario, grid: ModelGridSpec, valid_time: number): ModelFieldSpec[] {
   const character = DAY_CHARACTERS[dayTypeAt(scenario, valid_time)];
   const boundaries = boundariesAt(scenario, valid_time);

@@ -6,14 +6,14 @@ import type { Scenario } from './scenario.ts';
 /** Hail of an inch is severe, of two inches significant. */
 const SEVERE_MM = 25.4;
 const SIGNIFICANT_MM = 50.8;
-/** Outlooks know less of later days: areas widen, and labels fall, with every day. */
+/** Growth of the areas per day of lead. */
 const WIDENS_BY_DAY = 0.25;
-/** Last day with an area of its own. */
+/** Last day with an area. */
 const LAST_WITH_AREAS = 5;
 
 interface Area {
   readonly label: string;
-  /** Standard deviations of the places of hail at which the area ends. */
+  /** Extent of the area in standard deviations of the places of hail. */
   readonly deviations: number;
 }
 
@@ -29,13 +29,13 @@ const PROBABILITIES: readonly Area[] = [
   { label: '0.30', deviations: 1.3 },
 ];
 
-/** Layers of the outlooks of days 1 to 8 that are in force at `to_ms`, around the hail that the scenario brings. */
+/** Layers of the outlooks of days 1 to 8 in force at `to_ms`, around the hail of the scenario. */
 export function outlookFiles(scenario: Scenario, to_ms: number): TextFile[] {
   const today_ms = Math.floor((to_ms - 12 * MS_PER_HOUR) / MS_PER_DAY) * MS_PER_DAY + 12 * MS_PER_HOUR;
   const issued_ms = to_ms >= today_ms + 8 * MS_PER_HOUR ? today_ms + 8 * MS_PER_HOUR : today_ms;
   return [1, 2, 3, 4, 5, 6, 7, 8].flatMap((day) => {
     const begins_ms = today_ms + (day - 1) * MS_PER_DAY;
-    // Nothing is forecast for the last days, as is usual.
+    // The last days have no area, as is usual.
     const area = day > LAST_WITH_AREAS ? null : hailArea(scenario, begins_ms, begins_ms + MS_PER_DAY, SEVERE_MM);
     const times = {
       issued_ms: day === 1 ? issued_ms : today_ms,
@@ -63,7 +63,7 @@ export function outlookFiles(scenario: Scenario, to_ms: number): TextFile[] {
   });
 }
 
-/** The highest label of day 1 is not used on day 2, nor the two highest on day 3. */
+/** Areas without the highest label on day 2, and without the two highest on day 3. */
 function lowered(areas: readonly Area[], day: number): readonly Area[] {
   return areas.slice(0, areas.length - (day - 1));
 }

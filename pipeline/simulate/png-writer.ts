@@ -1,9 +1,9 @@
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 
-/** Rows that are deflated together; a band of nothing but background is deflated once and kept. */
+/** Rows that are deflated together; a band of plain background is deflated once and cached. */
 const BAND_ROWS = 32;
 const IDAT_BYTES = 8192;
-/** Speed matters more than size: the rows are mostly one value. */
+/** Compression level: speed matters more than size, because the rows are mostly one value. */
 const LEVEL = 1;
 const FILTER_SUB = 1;
 const FILTER_UP = 2;
@@ -14,7 +14,7 @@ const ADLER_PRIME = 65521;
  */
 const ADLER_BLOCK = 2048;
 
-/** Grey image whose pixels are a two-valued background, but for a sparse list of others. */
+/** Grey image: a two-valued background with a sparse list of other pixels. */
 export interface SparseImage {
   readonly rows: number;
   readonly cols: number;
@@ -23,13 +23,13 @@ export interface SparseImage {
   readonly mask: Uint8Array;
   readonly inside: number;
   readonly outside: number;
-  /** Positions row x cols + col of the other pixels, ascending, and their values. */
+  /** The other pixels as row x cols + col, ascending, and their values. */
   readonly index: Uint32Array;
   readonly value: Uint16Array;
 }
 
 interface Band {
-  /** Raw deflate stream that ends on a byte without closing, so that bands follow each other. */
+  /** Raw deflate stream without a final block that ends on a byte, so that bands can be concatenated. */
   readonly deflated: Uint8Array;
   readonly adler: number;
   /** Bytes before compression. */
@@ -50,11 +50,11 @@ export function writePng(image: SparseImage): Uint8Array {
   return pngFile(image, zlibStream(bands));
 }
 
-const remembered = new WeakMap<Uint8Array, Map<string, Band>>();
+const cache = new WeakMap<Uint8Array, Map<string, Band>>();
 
 function backgroundBand(image: SparseImage, row: number, rows: number): Band {
-  const bands = remembered.get(image.mask) ?? new Map<string, Band>();
-  remembered.set(image.mask, bands);
+  const bands = cache.get(image.mask) ?? new Map<string, Band>();
+  cache.set(image.mask, bands);
   const name = `${image.bits} ${image.inside} ${image.outside} ${row}`;
   const known = bands.get(name);
   if (known) return known;
@@ -63,7 +63,7 @@ function backgroundBand(image: SparseImage, row: number, rows: number): Band {
   return band;
 }
 
-/** Filters and deflates some rows; `start` and `end` bound the sparse pixels that lie in them. */
+/** Filters and deflates rows; `start` and `end` bound the sparse pixels in them. */
 function deflateBand(image: SparseImage, row: number, rows: number, start: number, end: number): Band {
   const bytes = image.bits === 8 ? 1 : 2;
   const stride = 1 + bytes * image.cols;
@@ -77,7 +77,7 @@ function deflateBand(image: SparseImage, row: number, rows: number, start: numbe
     for (; next < end && image.index[next] < first + image.cols; next += 1)
       current[image.index[next] - first] = image.value[next];
     const out = filtered.subarray(r * stride, (r + 1) * stride);
-    // The first row of a band leans on nothing above it, so that bands do not depend on each other.
+    // The first row of a band does not use the row above it, so that bands are independent.
     if (r === 0) filterSub(out, current, bytes);
     else filterUp(out, current, above, bytes);
     [above, current] = [current, above];
@@ -133,7 +133,7 @@ function adler32(bytes: Uint8Array): number {
   return b * 65536 + a;
 }
 
-/** Adler-32 of two stretches in a row from theirs (as zlib's adler32_combine). */
+/** Adler-32 of two concatenated ranges from the checksums of both (as zlib's adler32_combine). */
 function adlerOfBoth(first: number, second: number, second_length: number): number {
   const a1 = first % 65536;
   const a2 = second % 65536;

@@ -26,12 +26,12 @@ export function hashOf(...key: number[]): number {
   return finish(h);
 }
 
-/** Uniform number in [0, 1) that belongs to a key. */
+/** Uniform number in [0, 1), a function of the key. */
 export function uniformOf(...key: number[]): number {
   return hashOf(...key) / 2 ** 32;
 }
 
-/** Stream of uniform draws that belongs to a key (xoshiro128**, seeded by hashes of the key). */
+/** Stream of uniform draws, a function of the key (xoshiro128**, seeded by hashes of the key). */
 export function drawsOf(...key: number[]): Draw {
   let a = hashOf(1, ...key);
   let b = hashOf(2, ...key);
@@ -70,7 +70,7 @@ export function gamma2(draw: Draw, mean: number): number {
   return (-mean / 2) * (Math.log(1 - draw()) + Math.log(1 - draw()));
 }
 
-/** Poisson draw: how many exponential waits fit into the mean; for means up to some hundred. */
+/** Poisson draw: number of exponential waits that fit into the mean; for means up to a few hundred. */
 export function poisson(draw: Draw, mean: number): number {
   let count = 0;
   let reached = -Math.log(1 - draw());

@@ -1,9 +1,9 @@
-import { MS_PER_DAY, stormDateStart, timestamp, utcDate } from '../../schemas/time.ts';
+import { MS_PER_DAY, MS_PER_HOUR, MS_PER_MIN, stormDateStart, timestamp, utcDate } from '../../schemas/time.ts';
 import { type HailReport, hailReports } from './reports.ts';
 import type { Scenario } from './scenario.ts';
 
-/** Scans further apart than this leave a gap without observation. */
-const MAX_SCAN_GAP_MS = 10 * 60_000;
+/** Longest interval between scans that counts as observed. */
+const MAX_SCAN_GAP_MS = 10 * MS_PER_MIN;
 /** Smallest hail of the SPC list, inches: severe. */
 const SPC_SMALLEST_IN = 1;
 
@@ -14,10 +14,9 @@ export interface TextFile {
 }
 
 /**
- * Ground reports as they stand at `to_ms`: the SPC hail list of each convective day that [from_ms, to_ms) touches, and
- * the local storm reports of each UTC date in the form of the Iowa archive. Reports are of the times that scans saw: of
- * `scan_times`, ascending, which name every scan of those days. Each file holds its whole day so far, so that a later run replaces it
- * by a longer one.
+ * Ground reports at `to_ms`: the SPC hail list of each convective day that [from_ms, to_ms) touches, and the local storm reports of
+ * each UTC date in the form of the Iowa archive. Only hail at observed times is reported. `scan_times`: all scans of those days,
+ * ascending. Each file holds its whole day so far, so that a later run replaces it by a longer one.
  */
 export function reportFiles(
   scenario: Scenario,
@@ -52,7 +51,7 @@ function isSeen(time_ms: number, scan_times: readonly number[]): boolean {
 
 function daysOf(from_ms: number, to_ms: number, start_hour: number): { date: string; start_ms: number }[] {
   const days = [];
-  let date = utcDate(from_ms - start_hour * 3_600_000);
+  let date = utcDate(from_ms - start_hour * MS_PER_HOUR);
   for (let start_ms = stormDateStart(date, start_hour); start_ms < to_ms; start_ms += MS_PER_DAY) {
     date = utcDate(start_ms);
     days.push({ date, start_ms });
@@ -60,7 +59,7 @@ function daysOf(from_ms: number, to_ms: number, start_hour: number): { date: str
   return days;
 }
 
-/** SPC keeps the last word about an event, and hail of an inch and more; times are HHMM UTC, sizes hundredths of an inch. */
+/** SPC hail list: the last report of each event with hail >= 1 inch; times are HHMM UTC, sizes hundredths of an inch. */
 function spcCsv(reports: readonly HailReport[]): string {
   const corrected = new Set(reports.filter(({ kind }) => kind === 'corrects').map(eventOf));
   const rows = reports

@@ -2,47 +2,47 @@ import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { METRES_PER_MILE, MM_PER_INCH } from '../../schemas/units.ts';
-import { coreDistance, coreFall, coreReach } from './core.ts';
 import { windTowards } from './hodograph.ts';
 import { between, type Draw, drawsOf, hashOf, normal, uniformOf } from './random.ts';
 import { isInWindow, type Scenario } from './scenario.ts';
+import { coreDistance, coreFall, coreReach } from './storm-core.ts';
 import { type Storm, stormAt, stormsBetween } from './storms.ts';
-import { moved } from './weather.ts';
+import { offsetPosition } from './weather.ts';
 
-/** Storms leave hail on the ground in steps of this long. */
+/** Time step of the hail on the ground. */
 const STEP_MS = 2 * MS_PER_MIN;
-/** Squares in which somebody may report: about 25 km2. */
+/** Squares with at most one report per storm: about 25 km2. */
 const SQUARE_LAT_DEG = 0.045;
 const SQUARE_LON_DEG = 0.055;
 const SMALLEST_MESH_MM = 10;
-/** Texture makes the largest pixel of a square larger than the smooth core at its middle by about this factor. */
+/** Largest pixel of a square over the smooth core at its centre, because of texture. */
 const LARGEST_OF_SQUARE = 1.25;
-/** Hail below this is not worth a report, mm. */
+/** Smallest reported hail, mm. */
 const SMALLEST_REPORT_MM = 19;
 
-/** Objects that spotters compare hail with, inches. */
+/** Sizes of the objects that spotters compare hail with, inches. */
 const OBJECTS_IN = [0.75, 0.88, 1, 1.25, 1.5, 1.75, 2, 2.5, 2.75, 3, 4, 4.5];
 
-/** Somebody's word about hail on the ground. */
+/** A ground report of hail. */
 export interface HailReport extends Position {
   /** Time as reported, epoch milliseconds at a whole minute. */
   readonly valid_ms: number;
-  /** When the product that carries it came out. */
+  /** Issue time of the product that carries it. */
   readonly issued_ms: number;
   readonly size_in: number;
   readonly measured: boolean;
-  /** Distance and direction from a named place, as spotters put it. */
+  /** Distance and direction from a named place. */
   readonly location: string;
-  /** Storm behind it: known to the simulator alone. */
+  /** Storm that produced the hail; not written to files. */
   readonly storm_id: string;
-  /** `corrects`: the same event again, with another size. `repeats`: the same event again. */
+  /** `corrects`: a later report of the same event with another size. `repeats`: a duplicate. */
   readonly kind: 'first' | 'corrects' | 'repeats';
 }
 
 /**
  * Reports of hail that fell in [from_ms, to_ms) and were issued before `issued_before_ms`, in order of time.
- * Size on the ground: ln D = 1.18 + 0.62 ln MESH + 0.28 N; it falls for 5-8 minutes and drifts 1-4 km with the wind;
- * whether anybody reports depends on how many people live there. Errors: 1.5 km, 6 minutes, sizes of known objects.
+ * Size on the ground: ln D = 1.18 + 0.62 ln MESH + 0.28 N. Hail falls for 5-8 minutes and drifts 1-4 km with the wind. The chance
+ * of a report depends on the population. Errors: 1.5 km, 6 minutes, sizes rounded to known objects.
  */
 export function hailReports(
   scenario: Scenario,
@@ -59,7 +59,7 @@ export function hailReports(
     .sort((a, b) => a.valid_ms - b.valid_ms || a.issued_ms - b.issued_ms || a.lat - b.lat || a.lon - b.lon);
 }
 
-/** Largest MESH that a storm brings to a square, and when. */
+/** Largest MESH of a storm in a square, and its time. */
 interface Hit {
   readonly square_row: number;
   readonly square_col: number;
@@ -77,7 +77,7 @@ function reportsOfStorm(scenario: Scenario, storm: Storm): HailReport[] {
   });
 }
 
-/** Chance that hail in a square is reported: .02 where nobody lives to .4 in towns. The same places in every scenario. */
+/** Probability that hail in a square is reported: .02 in empty country to .4 in towns; equal in every scenario. */
 function reportChance({ square_row, square_col }: Hit): number {
   return 0.02 + 0.38 * uniformOf(0x9e091e, square_row, square_col) ** 3;
 }
@@ -89,7 +89,7 @@ function hitsOf(storm: Storm): Hit[] {
   return [...hits.values()];
 }
 
-/** Raises the squares around a storm's centre to the MESH at their middle. */
+/** Raises the squares around a storm's centre to the MESH at their centres. */
 function hitSquares(storm: Storm, time_ms: number, hits: Map<number, Hit>): void {
   const state = stormAt(storm, time_ms);
   const reach_km =
@@ -123,7 +123,7 @@ function firstReport(storm: Storm, hit: Hit, size_mm: number, draw: Draw): HailR
     lon: (hit.square_col + draw()) * SQUARE_LON_DEG,
   };
   const drift = windTowards(storm.direction_deg - 20, between(draw, 1, 4));
-  const at = moved(middle, drift.east + 1.5 * normal(draw), drift.north + 1.5 * normal(draw));
+  const at = offsetPosition(middle, drift.east + 1.5 * normal(draw), drift.north + 1.5 * normal(draw));
   const fell_ms = hit.time_ms + between(draw, 5, 8) * MS_PER_MIN;
   const valid_ms = Math.round((fell_ms + 6 * MS_PER_MIN * normal(draw)) / MS_PER_MIN) * MS_PER_MIN;
   const issued_ms = Math.round(Math.max(valid_ms, fell_ms) / MS_PER_MIN + between(draw, 4, 45)) * MS_PER_MIN;
@@ -140,7 +140,7 @@ function firstReport(storm: Storm, hit: Hit, size_mm: number, draw: Draw): HailR
   };
 }
 
-/** Nearest object; between a quarter and a golf ball people often say one or the other. */
+/** Reported size: that of the nearest object, biased towards quarter and golf ball between the two. */
 function spokenSize(size_in: number, draw: Draw): number {
   const favoured = draw() < 0.45;
   const near = (a: number, b: number) => (Math.abs(Math.log(size_in / a)) < Math.abs(Math.log(size_in / b)) ? a : b);
@@ -148,7 +148,7 @@ function spokenSize(size_in: number, draw: Draw): number {
   return OBJECTS_IN.reduce(near);
 }
 
-/** A few events are told twice: corrected in size, or simply repeated by a later product. */
+/** The first report, for a few events followed by a corrected size or a duplicate in a later product. */
 function withFollowUps(first: HailReport, draw: Draw): HailReport[] {
   const fate = draw();
   const issued_ms = first.issued_ms + Math.round(between(draw, 7, 90)) * MS_PER_MIN;
@@ -161,10 +161,10 @@ function withFollowUps(first: HailReport, draw: Draw): HailReport[] {
 }
 
 const WINDS = ['N', 'NNE', 'NE', 'ENE', 'E', 'ESE', 'SE', 'SSE', 'S', 'SSW', 'SW', 'WSW', 'W', 'WNW', 'NW', 'NNW'];
-/** One named place in each square of this many degrees. */
+/** Side of the squares with one named place each, degrees. */
 const PLACE_DEG = 0.2;
 
-/** `3 NE SIM352-0974`: whole miles from the place of the surrounding square, named after its corner. */
+/** Location such as `3 NE SIM352-0974`: whole miles from the place of the surrounding square, which is named after its corner. */
 function locationOf({ lat, lon }: Position): string {
   const row = Math.floor(lat / PLACE_DEG);
   const col = Math.floor(lon / PLACE_DEG);

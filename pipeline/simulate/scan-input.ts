@@ -1,5 +1,5 @@
 import type { HailField, ScanInput, USUAL_COMPANIONS } from '../grid.ts';
-import { NOTHING, SIMULATED_PRODUCTS, type SimulatedProduct, type SimulatedScan } from './fields.ts';
+import { MISSING, SIMULATED_PRODUCTS, type SimulatedProduct, type SimulatedScan } from './fields.ts';
 
 /** Product of each companion, and how many of its stored steps make one unit. */
 const COMPANION_OF: Readonly<
@@ -12,7 +12,7 @@ const COMPANION_OF: Readonly<
   max_reflectivity_dbz: { product: 'MergedReflectivityQCComposite', per_unit: 10 },
 };
 
-/** A simulated scan as the reader would hand it over, without writing and reading its files. */
+/** Input of the pipeline for a simulated scan, equal to writing and reading its files. */
 export function scanInput(scan: SimulatedScan): ScanInput {
   const { scan_time, index, values } = scan;
   const withHail = Uint32Array.from(index.keys().filter((n) => values.MESH[n] > 0));
@@ -20,7 +20,7 @@ export function scanInput(scan: SimulatedScan): ScanInput {
     const { product, per_unit } = COMPANION_OF[name];
     return Float32Array.from(withHail, (n) => {
       const value = values[product][n];
-      return value === NOTHING ? Number.NaN : value / per_unit;
+      return value === MISSING ? Number.NaN : value / per_unit;
     });
   };
   return {

@@ -3,13 +3,13 @@ import { uniformOf } from './random.ts';
 const SCAN_INTERVAL_MS = 120_000;
 /** Share of scans that never arrive. */
 const MISSED = 0.01;
-/** Scans start up to this much before or after their turn. */
+/** Largest deviation of a scan from its regular time. */
 const JITTER_S = 5;
 
 /**
  * Times of the scans in [from_ms, to_ms), epoch milliseconds at whole seconds, in order.
- * About every 120 s, not aligned with the clock, one in a hundred missing; a function of the seed and absolute time,
- * so the scans of two adjoining stretches are the scans of the whole.
+ * About every 120 s, not aligned with the clock, 1 % missing. A function of the seed and absolute time: the scans of two adjoining
+ * spans are the scans of the whole.
  */
 export function scanTimes(seed: number, from_ms: number, to_ms: number): number[] {
   const phase_ms = 1000 * Math.floor(120 * uniformOf(seed, 0x5ca, 0));

@@ -5,20 +5,20 @@ import type { Position } from '../../schemas/geo/position.ts';
 export const DAY_TYPES = ['quiet', 'pulse', 'marginal', 'supercell', 'qlcs', 'outbreak'] as const;
 export type DayType = (typeof DAY_TYPES)[number];
 
-/** Everything the weather and its observation depend on, besides the time. */
+/** Parameters of the weather and its observation; with the time they determine every value. */
 export interface Scenario {
-  /** Any whole number: another number is another world. */
+  /** Any whole number; another seed gives other weather. */
   readonly seed: number;
-  /** What the radars see: the weather does not depend on it, unless `steady` ties the storms to it. */
+  /** Observed window. The weather does not depend on it unless `steady` places the storms in it. */
   readonly window: Window;
-  /** Character of every day; `climate` draws one per convective day by season. */
+  /** Type of every day; `climate` draws one per convective day by season. */
   readonly day_type: DayType | 'climate';
   /**
-   * True: storms are born in the window at every hour of the day and in May air, so that any three hours show some.
-   * False: storms of the whole CONUS, with the daily cycle and the season's air.
+   * True: storms form in the window at every hour of the day in May conditions, so that any three hours have some.
+   * False: storms over the whole CONUS, with the diurnal cycle and the season.
    */
   readonly steady: boolean;
-  /** Radar sites: beyond 230 km of all of them nothing is known. */
+  /** Radar sites; beyond 230 km of all of them there is no coverage. */
   readonly sites: readonly Position[];
 }
 
@@ -28,17 +28,17 @@ export const PLAINS: Window = { row0: 1500, col0: 2700, rows: 800, cols: 1000 };
 /** The whole CONUS lattice. */
 export const CONUS: Window = { row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols };
 
-/** The regional evening that is shown without any argument: storms of all kinds at any time. */
+/** The default regional evening: storms of all kinds at any time. */
 export function defaultScenario(seed: number, sites: readonly Position[]): Scenario {
   return { seed, window: PLAINS, day_type: 'supercell', steady: true, sites };
 }
 
-/** The full CONUS grid with days of one type, or with the seasons of a climate. */
+/** The full CONUS grid with days of one type, or with the seasons of the climate. */
 export function conusScenario(seed: number, day_type: Scenario['day_type'], sites: readonly Position[]): Scenario {
   return { seed, window: CONUS, day_type, steady: false, sites };
 }
 
-/** True for a position that the radars of a scenario see. */
+/** True for a position in the window of a scenario. */
 export function isInWindow({ window }: Scenario, { lat, lon }: Position): boolean {
   const row = (55 - lat) * 100 - window.row0;
   const col = (lon + 130) * 100 - window.col0;

@@ -4,7 +4,39 @@ import { nearestSiteKm } from './coverage.ts';
 import type { Scenario } from './scenario.ts';
 import type { StormState } from './storms.ts';
 
-/** The core of a storm as the radar shows it: where it is, how it lies, how large its hail is. */
+/** Exponent of the decay of the core with distance: exp(-(r / core)^1.3). */
+const STEEPNESS = 1.3;
+/** Skew: the core extends this share farther to its left front than the ellipse, and less on the opposite side. */
+export const SKEW = 0.35;
+/** Direction of the left front, 60 degrees to the left of the motion. */
+const SKEW_FORWARD = 0.5;
+const SKEW_LEFT = Math.sqrt(0.75);
+
+const STEPS = 512;
+const REACH = 8;
+const FALL = Float32Array.from({ length: REACH * STEPS + 1 }, (_, i) => Math.exp(-((i / STEPS) ** STEEPNESS)));
+
+/**
+ * Distance from a storm's centre in core lengths, for a place `along` and `across` (to the left) the motion, each in units of
+ * its own axis. The right rear is steep, the left front has a tail.
+ */
+export function coreDistance(along: number, across: number): number {
+  const plain = Math.sqrt(along * along + across * across);
+  if (plain === 0) return 0;
+  return (plain * plain) / (plain + SKEW * (along * SKEW_FORWARD + across * SKEW_LEFT));
+}
+
+/** Share of the largest MESH at a distance in core lengths; 0 from 8 on. */
+export function coreFall(distance: number): number {
+  return distance < REACH ? FALL[(distance * STEPS) | 0] : 0;
+}
+
+/** Distance in core lengths at which MESH has decreased from `peak_mm` to `to_mm`; 0 when the peak is not larger. */
+export function coreReach(peak_mm: number, to_mm: number): number {
+  return peak_mm > to_mm ? Math.log(peak_mm / to_mm) ** (1 / STEEPNESS) : 0;
+}
+
+/** The core of a storm as the radar shows it: position, orientation, axes and MESH. */
 export interface StormCore {
   readonly lat: number;
   readonly lon: number;
@@ -18,7 +50,7 @@ export interface StormCore {
   readonly peak_mm: number;
 }
 
-/** What the radar makes of a storm: its beam is wider far away, which flattens and spreads the core. */
+/** Core of a storm after beam broadening: with distance from the radar the core becomes weaker and wider. */
 export function stormCore({ sites }: Scenario, state: StormState): StormCore {
   const { storm } = state;
   const beam_km = Math.min(4, (nearestSiteKm(sites, state) * Math.PI) / 180);
@@ -37,14 +69,14 @@ export function stormCore({ sites }: Scenario, state: StormState): StormCore {
 }
 
 /** First and last row and column of a part of a window, counted within the window. */
-export interface PixelBox {
+interface PixelBox {
   readonly top: number;
   readonly bottom: number;
   readonly left: number;
   readonly right: number;
 }
 
-/** Rows and columns of a window within a distance of a core; null when the window has none. */
+/** Rows and columns of a window within a distance of a core; null without any. */
 export function boxAround(core: StormCore, reach_km: number, window: Window): PixelBox | null {
   const rows_reach = reach_km / KM_PER_DEG;
   const cols_reach = reach_km / (KM_PER_DEG_EQUATOR * Math.cos(((core.lat + rows_reach) * Math.PI) / 180));

@@ -1,18 +1,18 @@
 import type { Position } from '../../schemas/geo/position.ts';
 import { type Wind, windTowards } from './hodograph.ts';
 import { deviationAt, type Walk } from './walk.ts';
-import { moved } from './weather.ts';
+import { offsetPosition } from './weather.ts';
 
-/** The way of a storm: an arc of constant turn and speed, its course, and a random walk of velocity about it. */
+/** Path of a storm: its course, an arc of constant turn and speed, plus a random walk of velocity about it. */
 export interface StormPath {
   readonly birth_ms: number;
   readonly life_ms: number;
   readonly origin: Position;
-  /** Course at birth, towards which, and how far it turns to the right over its life. */
+  /** Direction of the course at birth, and its turn to the right over the life of the storm. */
   readonly direction_deg: number;
   readonly turn_deg: number;
   readonly speed_ms: number;
-  /** Its own, or that of the storm that it feeds: both are carried along together. */
+  /** Its own walk, or that of the storm that it feeds, so that both are carried along together. */
   readonly walk: Walk;
 }
 
@@ -22,27 +22,27 @@ export function courseAt(path: StormPath, time_ms: number): Wind {
   return windTowards(path.direction_deg + path.turn_deg * age, path.speed_ms);
 }
 
-/** Velocity with the walk about the course, m/s. */
+/** Velocity including the walk, m/s. */
 export function motionAt(path: StormPath, time_ms: number): Wind {
   const course = courseAt(path, time_ms);
   const { east_ms, north_ms } = deviationAt(path.walk, time_ms);
   return { east: course.east + east_ms, north: course.north + north_ms };
 }
 
-/** Where the path is. */
+/** Position on the path. */
 export function positionAt(path: StormPath, time_ms: number): Position {
-  const { east, north } = wayKm(path, time_ms);
-  return moved(path.origin, east, north);
+  const { east, north } = displacementKm(path, time_ms);
+  return offsetPosition(path.origin, east, north);
 }
 
-/** The origin from which a path comes by a place at an instant. */
+/** Origin of the path that passes a place at an instant. */
 export function originThrough(place: Position, path: Omit<StormPath, 'origin'>, time_ms: number): Position {
-  const { east, north } = wayKm(path, time_ms);
-  return moved(place, -east, -north);
+  const { east, north } = displacementKm(path, time_ms);
+  return offsetPosition(place, -east, -north);
 }
 
-/** Way since birth, km. */
-function wayKm(path: Omit<StormPath, 'origin'>, time_ms: number): { east: number; north: number } {
+/** Displacement since birth, km. */
+function displacementKm(path: Omit<StormPath, 'origin'>, time_ms: number): { east: number; north: number } {
   const start = (path.direction_deg * Math.PI) / 180;
   const turn = (((path.turn_deg * Math.PI) / 180) * (time_ms - path.birth_ms)) / path.life_ms;
   const straight_km = (path.speed_ms * (time_ms - path.birth_ms)) / 1e6;

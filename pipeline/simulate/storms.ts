@@ -14,41 +14,41 @@ import {
   dailyCycle,
   dayTypeAt,
   freezingLevelKm,
-  moved,
+  offsetPosition,
 } from './weather.ts';
 
-/** Storms are drawn in slots of absolute time, so that any stretch of time shows the same ones. */
+/** Storms are drawn in slots of absolute time, so that every time span has the same storms. */
 const SLOT_MS = 60 * MS_PER_MIN;
-/** Slots before an instant whose storms may still live: an hour of births, 480 min of life, a late split. */
+/** Slots before an instant whose storms may still exist: an hour of births, 480 min of life, a late split. */
 const LOOKBACK_SLOTS = 10;
-/** A storm that feeds another one may be born before that one's slot. */
+/** Slots after an instant: a feeder may be born before the slot of its target. */
 const AHEAD_SLOTS = 1;
-/** Slots kept in memory per scenario. */
+/** Cached slots per scenario. */
 const KEPT_SLOTS = 48;
 
 /**
- * The walk of strength and texture lift the largest pixel a storm ever shows above its `peak_mm` by about this much:
- * medians below are those of observed maxima (48 mm supercells, 27 multicells, 9 ordinary cells) divided by it.
+ * Largest pixel over the life of a storm divided by its `peak_mm`: the walk of strength and texture raise it. Medians below are
+ * those of observed maxima (48 mm supercells, 27 multicells, 9 ordinary cells) divided by this factor.
  */
 const OBSERVED_OVER_PEAK = { ordinary: 1.32, organised: 1.65 } as const;
-/** A storm that wanders gets ahead more slowly than it moves: speed along the course over that of the wind. */
+/** Speed along the course over that of the wind: a storm with a random walk advances more slowly than it moves. */
 const COURSE_SHARE = 0.88;
 /**
- * Large hail stays, small hail comes and goes: spread of the walk of strength, natural logarithm, of organised storms
- * with a `peak_mm` up to the first bound, and falling evenly to that from the second on.
+ * Standard deviation of the intensity walk of organised storms, natural logarithm: `small` up to the first bound of `peak_mm`,
+ * decreasing linearly to `large` at the second. Large hail is persistent, small hail intermittent.
  */
 const STRENGTH_LN = { small: 1.05, large: 0.1 } as const;
 const STRENGTH_MM = { small: 17, large: 38 } as const;
-/** A storm falls as low as its walk goes, but rises above its usual strength by less than so many standard deviations. */
+/** Intensity follows a bounded random walk: at most +1 SD above its mean (smooth limit by tanh), unbounded below. */
 const STRENGTH_MOST = 1;
-/** What a storm shows most of the time lies below its strength at its best by so many standard deviations. */
+/** Typical intensity below the peak intensity, standard deviations. */
 const STRENGTH_USUAL = 0.3;
-/** Ordinary cells do not live long enough to come back. */
+/** Standard deviation of the intensity walk of ordinary cells: they do not live long enough to reintensify. */
 const ORDINARY_STRENGTH_LN = 0.1;
-/** Life of organised storms over the usual one, by `peak_mm` between these bounds, mm. */
+/** Factor on the life of organised storms, linear in `peak_mm` between these bounds, mm. */
 const LIFE_SHARE = { small: 0.6, large: 1 } as const;
 const LIFE_MM = { small: 12, large: 32 } as const;
-/** Width of a core over 2.4 to 3.8 km, which is that of the smallest and of the largest hail. */
+/** Factor on the width of a core, which is 2.4 km for the smallest and 3.8 km for the largest hail. */
 const WIDTH = { ordinary: 1.18, organised: 1.15 } as const;
 
 export type StormKind = 'ordinary' | 'multicell' | 'supercell';
@@ -62,11 +62,11 @@ export interface Storm extends StormPath {
   readonly kind: StormKind;
   /** Storm that this one split from. */
   readonly split_from: string | null;
-  /** Storm that this one ends in. */
+  /** Storm that this one merges into. */
   readonly merges_into: string | null;
   /** Largest MESH before the walk of its strength and texture, mm. */
   readonly peak_mm: number;
-  /** Walk of its strength, its own, and the spread of that: natural logarithm. */
+  /** Walk of its intensity, and the standard deviation of that, natural logarithm. */
   readonly strength: Walk;
   readonly strength_ln: number;
   /** Distance in which the core falls to 1/e, geometric mean of both axes, km. */
@@ -79,7 +79,7 @@ export interface Storm extends StormPath {
 /** A storm at one instant. */
 export interface StormState extends Position {
   readonly storm: Storm;
-  /** Where its course leads, without the walk about it: the storm lies along this. */
+  /** Direction of the course without the walk: the orientation of the storm. */
   readonly course_deg: number;
   /** Motion at the instant. */
   readonly direction_deg: number;
@@ -89,9 +89,9 @@ export interface StormState extends Position {
   readonly age_min: number;
 }
 
-const remembered = new WeakMap<Scenario, Map<number, readonly Storm[]>>();
+const cache = new WeakMap<Scenario, Map<number, readonly Storm[]>>();
 
-/** Storms that live at some time in [from_ms, to_ms], by birth slot and number. */
+/** Storms that exist at some time in [from_ms, to_ms], ordered by birth slot and number. */
 export function stormsBetween(scenario: Scenario, from_ms: number, to_ms: number): Storm[] {
   const storms: Storm[] = [];
   const last = Math.floor(to_ms / SLOT_MS) + AHEAD_SLOTS;
@@ -101,7 +101,7 @@ export function stormsBetween(scenario: Scenario, from_ms: number, to_ms: number
   return storms;
 }
 
-/** Where a storm is and how strong; meaningful from its birth to its end. */
+/** State of a storm at an instant from its birth to its end. */
 export function stormAt(storm: Storm, time_ms: number): StormState {
   const age = (time_ms - storm.birth_ms) / storm.life_ms;
   const motion = motionAt(storm, time_ms);
@@ -123,7 +123,7 @@ export function lifeCurve(age: number): number {
   return part * part * (3 - 2 * part);
 }
 
-/** A random walk of strength: small hail comes and goes, large hail stays. */
+/** Factor of the intensity walk. */
 function pulsation(storm: Storm, time_ms: number): number {
   const strength = strengthAt(storm.strength, time_ms);
   const bounded = strength < 0 ? strength : STRENGTH_MOST * Math.tanh(strength / STRENGTH_MOST);
@@ -131,8 +131,8 @@ function pulsation(storm: Storm, time_ms: number): number {
 }
 
 function stormsOfSlot(scenario: Scenario, slot: number): readonly Storm[] {
-  const slots = remembered.get(scenario) ?? new Map<number, readonly Storm[]>();
-  remembered.set(scenario, slots);
+  const slots = cache.get(scenario) ?? new Map<number, readonly Storm[]>();
+  cache.set(scenario, slots);
   const known = slots.get(slot);
   if (known) return known;
   const storms = drawSlot(scenario, slot);
@@ -141,7 +141,7 @@ function stormsOfSlot(scenario: Scenario, slot: number): readonly Storm[] {
   return storms;
 }
 
-/** What all storms of a slot share while they are drawn. */
+/** A slot while its storms are drawn. */
 interface Slot {
   readonly scenario: Scenario;
   readonly number: number;
@@ -175,12 +175,12 @@ function drawClusters(
   const mean = storms / members;
   const clusters = slot.scenario.steady ? Math.floor(mean + draw()) : poisson(draw, mean);
   for (let i = 0; i < clusters; i += 1) {
-    const line = boundaries[Math.floor(draw() * boundaries.length)] as Boundary;
+    const line = boundaries[Math.floor(draw() * boundaries.length)];
     const along = windTowards(line.bearing_deg, between(draw, -0.5, 0.5) * line.length_km);
-    const centre = moved(line.centre, along.east, along.north);
+    const centre = offsetPosition(line.centre, along.east, along.north);
     for (let member = 1 + poisson(draw, members - 1); member > 0; member -= 1) {
       const offset = windTowards(between(draw, 0, 360), between(draw, 30, 80));
-      bear(slot, line, moved(centre, offset.east, offset.north), (slot.number + draw()) * SLOT_MS);
+      bear(slot, line, offsetPosition(centre, offset.east, offset.north), (slot.number + draw()) * SLOT_MS);
     }
   }
 }
@@ -209,7 +209,7 @@ function bearSupercell(slot: Slot, line: Boundary, origin: Position, birth_ms: n
   if (draw() < 0.3) bearFeeder(slot, parent);
 }
 
-/** The left mover of a split: it leaves the parent's left flank at 30-60 minutes of age. */
+/** The left mover of a split: it separates from the parent's left flank at 30-60 minutes of age. */
 function bearLeftMover(slot: Slot, line: Boundary, parent: Storm, split_min: number): void {
   const { draw } = slot;
   const birth_ms = parent.birth_ms + split_min * MS_PER_MIN;
@@ -219,7 +219,7 @@ function bearLeftMover(slot: Slot, line: Boundary, parent: Storm, split_min: num
     split_from: parent.storm_id,
     birth_ms,
     life_ms: Math.min(240, lognormal(draw, 70, 0.35)) * MS_PER_MIN,
-    origin: moved(positionAt(parent, birth_ms), flank.east, flank.north),
+    origin: offsetPosition(positionAt(parent, birth_ms), flank.east, flank.north),
     direction_deg: bearingOf(line.left) + 4 * normal(draw),
     turn_deg: between(draw, -12, 0),
     speed_ms: courseSpeed(line.left),
@@ -227,7 +227,7 @@ function bearLeftMover(slot: Slot, line: Boundary, parent: Storm, split_min: num
   });
 }
 
-/** A younger storm on the flank that runs into its neighbour and ends there. */
+/** A younger storm on the flank that merges into its target. */
 function bearFeeder(slot: Slot, target: Storm): void {
   const { draw } = slot;
   const meeting_ms = target.birth_ms + between(draw, 0.35, 0.65) * target.life_ms;
@@ -284,7 +284,7 @@ function bearOrdinary(slot: Slot, line: Boundary, origin: Position, birth_ms: nu
   });
 }
 
-/** Speed along the course of a storm that a wind carries: the walk about it adds the rest. */
+/** Speed along the course of a storm in a mean wind; the walk adds the rest. */
 function courseSpeed(wind: Wind): number {
   return COURSE_SHARE * Math.hypot(wind.east, wind.north);
 }
@@ -293,7 +293,7 @@ function clampedSpeed(kind: StormKind, speed_ms: number): number {
   return Math.min(25, Math.max(kind === 'ordinary' ? 5 : 7, speed_ms));
 }
 
-/** How much longer than usual an organised storm lives: large hail stays, small hail goes. */
+/** Factor on the life of an organised storm: storms with large hail live longer. */
 function lifeShare(peak_mm: number): number {
   return bySize(LIFE_SHARE, LIFE_MM, peak_mm);
 }
@@ -307,7 +307,7 @@ interface SmallAndLarge {
   readonly large: number;
 }
 
-/** Value between that of small and that of large hail, linear between two sizes. */
+/** Value interpolated linearly between small and large hail. */
 function bySize(value: SmallAndLarge, size_mm: SmallAndLarge, peak_mm: number): number {
   const part = Math.min(1, Math.max(0, (peak_mm - size_mm.small) / (size_mm.large - size_mm.small)));
   return value.small + part * (value.large - value.small);
@@ -329,7 +329,7 @@ function coreKm(kind: StormKind, peak_mm: number): number {
   return km * (kind === 'ordinary' ? WIDTH.ordinary : WIDTH.organised);
 }
 
-/** Gives a storm its name and shape and adds it to the slot. */
+/** Completes a storm with id, key, shape and walk, and adds it to the slot. */
 function bear(slot: Slot, birth: Birth): Storm {
   const { draw, scenario } = slot;
   const number = slot.storms.length;

@@ -1,19 +1,20 @@
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { finish, mix } from './random.ts';
 
-/** Distance of the knots, km: what the texture is correlated over. */
+/** Distance of the knots, km: the correlation length of the texture. */
 const KNOT_KM = 2;
-const SLOW_MS = 20 * 60_000;
-const FAST_MS = 4 * 60_000;
+const SLOW_MS = 20 * MS_PER_MIN;
+const FAST_MS = 4 * MS_PER_MIN;
 const SLOW_SHARE = Math.sqrt(0.6);
 const FAST_SHARE = Math.sqrt(0.4);
-/** Bilinear interpolation between knots loses part of the spread; this gives it back. */
+/** Factor that restores the variance lost by bilinear interpolation between knots. */
 const INTERPOLATION_GAIN = 1.4;
 /** Standard deviation of a sum of four random bytes. */
 const BYTES_SD = 147.8;
 
 /**
- * Smooth random field that travels with a storm: about standard normal, correlated over 2 km and, from one scan to the
- * next 120 s later, by about .87. Knots are a function of the storm's key and the time alone.
+ * Smooth random field that moves with a storm: about standard normal, with a correlation length of 2 km and a correlation of about
+ * .87 between scans 120 s apart. Knots are a function of the storm's key and the time alone.
  */
 export interface Texture {
   readonly knots: Float32Array;
@@ -36,7 +37,7 @@ export function textureAt(key: number, time_ms: number, reach_km: number): Textu
   return { knots, side, reach_km: half * KNOT_KM };
 }
 
-/** Value at a place east and north of the storm's centre; the place must lie within the reach asked for. */
+/** Value at an offset from the storm's centre, which must lie within `reach_km`. */
 export function textureValue({ knots, side, reach_km }: Texture, east_km: number, north_km: number): number {
   const x = (east_km + reach_km) / KNOT_KM;
   const y = (north_km + reach_km) / KNOT_KM;
@@ -50,7 +51,7 @@ export function textureValue({ knots, side, reach_km }: Texture, east_km: number
   return south * (1 - fy) + north * fy;
 }
 
-/** Two neighbouring moments and their weights, whose squares sum to 1: the spread stays the same in between. */
+/** Two neighbouring time knots and their weights, whose squares sum to 1: the variance is constant in between. */
 interface Blend {
   readonly moment: number;
   readonly before: number;
@@ -68,7 +69,7 @@ function between(place: number, { moment, before, after }: Blend): number {
   return before * gaussian(mix(place, moment)) + after * gaussian(mix(place, moment + 1));
 }
 
-/** Nearly normal: the sum of the four bytes of a hash. */
+/** Approximately normal value: the sum of the four bytes of a hash. */
 function gaussian(hash: number): number {
   const h = finish(hash);
   return ((h & 255) + ((h >>> 8) & 255) + ((h >>> 16) & 255) + (h >>> 24) - 510) / BYTES_SD;

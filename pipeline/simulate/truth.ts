@@ -1,8 +1,8 @@
-import { timestamp } from '../../schemas/time.ts';
+import { MS_PER_MIN, timestamp } from '../../schemas/time.ts';
 import type { Scenario } from './scenario.ts';
 import { type StormKind, type StormState, stormAt, stormsBetween } from './storms.ts';
 
-/** A storm as it is at one instant, not as the radar shows it. */
+/** True state of a storm at one instant, before the radar's effects. */
 export interface StormTruth {
   readonly storm_id: string;
   readonly kind: StormKind;
@@ -10,7 +10,7 @@ export interface StormTruth {
   readonly merges_into: string | null;
   readonly lat: number;
   readonly lon: number;
-  /** Towards which it moves, 0 north, clockwise. */
+  /** Direction towards which it moves, 0 north, clockwise. */
   readonly direction_deg: number;
   readonly speed_kmh: number;
   /** MESH in its core before the radar's texture and range effects, mm. */
@@ -20,7 +20,7 @@ export interface StormTruth {
   readonly remaining_min: number;
 }
 
-/** Storms that live at an instant, those outside the window too, in the order of their birth slots. */
+/** Storms at an instant, also outside the window, in the order of their birth slots. */
 export function truthAt(scenario: Scenario, time_ms: number): StormTruth[] {
   return stormsBetween(scenario, time_ms, time_ms)
     .map((storm) => stormAt(storm, time_ms))
@@ -42,7 +42,7 @@ function truthOf(state: StormState, time_ms: number): StormTruth {
     peak_mm: state.peak_mm,
     core_km: storm.core_km,
     age_min: state.age_min,
-    remaining_min: (storm.birth_ms + storm.life_ms - time_ms) / 60_000,
+    remaining_min: (storm.birth_ms + storm.life_ms - time_ms) / MS_PER_MIN,
   };
 }
 

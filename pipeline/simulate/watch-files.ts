@@ -5,17 +5,17 @@ import { type HailArea, hailArea, ringAround } from './hail-area.ts';
 import type { TextFile } from './report-files.ts';
 import type { Scenario } from './scenario.ts';
 
-/** A watch covers six hours and is issued half an hour before; a discussion covers two and comes an hour before the watch. */
+/** Length and lead of a watch (6 h, 30 min), and of a discussion (2 h, one hour before the watch). */
 const WATCH_MS = 6 * MS_PER_HOUR;
 const WATCH_AHEAD_MS = MS_PER_HOUR / 2;
 const DISCUSSION_MS = 2 * MS_PER_HOUR;
 const DISCUSSION_AHEAD_MS = 1.5 * MS_PER_HOUR;
-/** Hail for which there is a watch: an inch and a half. */
+/** Hail size from which on a watch is issued: 1.5 inches. */
 const WATCHED_MM = 38;
-/** Texts of a day are kept in the folder. */
+/** The folder keeps the texts of one day. */
 const REACH_MS = MS_PER_DAY;
 
-/** Watches and discussions issued in the day up to `to_ms`: for every six hours of UTC in which large hail falls. */
+/** Watches and discussions issued in the day up to `to_ms`, for every six hours of UTC with large hail. */
 export function watchFiles(scenario: Scenario, to_ms: number): TextFile[] {
   const files: TextFile[] = [];
   const last_ms = Math.floor(to_ms / WATCH_MS + 1) * WATCH_MS;
@@ -34,7 +34,7 @@ export function watchFiles(scenario: Scenario, to_ms: number): TextFile[] {
   return files;
 }
 
-/** Watches are numbered through the year; of the simulated ones there are up to four a day. */
+/** Number of a watch within the year, at four a day. */
 function numberOf(begins_ms: number): number {
   const year_ms = Date.UTC(new Date(begins_ms).getUTCFullYear(), 0, 1);
   return 1 + Math.floor((begins_ms - year_ms) / WATCH_MS);
@@ -89,7 +89,7 @@ function inches({ largest_mm }: HailArea): string {
   return (Math.round((2 * largest_mm) / MM_PER_INCH) / 2).toFixed(1).replace(/\.0$/, '');
 }
 
-/** Every third corner of the ring, as texts have them: hundredths of a degree, the hundred of the longitude cut. */
+/** Every third corner of the ring in the form of the text products: hundredths of a degree, longitudes without the leading 100. */
 function outline(area: HailArea, deviations: number): string {
   return ringAround(area, deviations)
     .slice(0, -1)
@@ -107,7 +107,7 @@ function ddhhmm(time_ms: number): string {
   return timestamp(time_ms).slice(8, 16).replaceAll(/[T:]/g, '');
 }
 
-/** `0830 PM UTC FRI MAY 01 2026`, in UTC, on the twelve-hour clock as issue lines have it. */
+/** Issue line such as `0830 PM UTC FRI MAY 01 2026`: UTC on a twelve-hour clock. */
 function issueLine(time_ms: number): string {
   const time = new Date(time_ms);
   const hour = time.getUTCHours();

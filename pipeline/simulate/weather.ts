@@ -6,11 +6,11 @@ import { type Level, supercellMotion, type Wind, windTowards } from './hodograph
 import { between, type Draw, drawsOf, normal, uniformOf } from './random.ts';
 import { DAY_TYPES, type DayType, type Scenario } from './scenario.ts';
 
-/** What a day of one type has to offer. Counts are storms a day over the CONUS. */
+/** Parameters of a day type. Counts are storms per day over the CONUS. */
 export interface DayCharacter {
   readonly organised_per_day: number;
   readonly ordinary_per_day: number;
-  /** Births an hour in the window of a steady scenario. */
+  /** Births per hour in the window of a steady scenario. */
   readonly steady_organised_per_hour: number;
   readonly steady_ordinary_per_hour: number;
   readonly supercell_share: number;
@@ -22,8 +22,8 @@ export interface DayCharacter {
 }
 
 /**
- * Organised storms a day as in SCIENCE.md, "Simulated weather"; ordinary cells are as many as the real 24 h grid of
- * 28 Feb 2024, a marginal day, has weak objects for its strong ones.
+ * Organised storms per day as in SCIENCE.md, "Simulated weather". The ratio of ordinary cells to them is that of weak to strong
+ * objects in the real 24 h grid of 28 Feb 2024, a marginal day.
  */
 export const DAY_CHARACTERS: Readonly<Record<DayType, DayCharacter>> = {
   quiet: {
@@ -110,7 +110,7 @@ const SEASON: readonly (readonly number[])[] = [
   [0.82, 0.02, 0.11, 0.02, 0.03, 0.0],
 ];
 
-/** Where storms gather: centre, spread, and weight by month. Gulf and S Plains peak in Apr-May, N and High Plains in Jun-Jul. */
+/** Regions of storm formation: centre, spread, and weight by month. Gulf and S Plains peak in Apr-May, N and High Plains in Jun-Jul. */
 const HOMELANDS: readonly (Position & { readonly spread_km: number; readonly weight: readonly number[] })[] = [
   { lat: 32.5, lon: -97.5, spread_km: 230, weight: [2, 3, 6, 11, 10, 4, 2, 2, 3, 3, 3, 2] },
   { lat: 31.8, lon: -89.0, spread_km: 260, weight: [5, 6, 7, 7, 4, 2, 2, 2, 2, 2, 4, 5] },
@@ -122,25 +122,25 @@ const HOMELANDS: readonly (Position & { readonly spread_km: number; readonly wei
   { lat: 41.0, lon: -77.0, spread_km: 220, weight: [0, 0, 1, 2, 3, 4, 4, 3, 1, 1, 0, 0] },
 ];
 
-/** Steady scenarios renew their boundaries this often, so that a day has many different evenings. */
+/** Interval at which steady scenarios renew their boundaries, so that a day has different evenings. */
 const STEADY_BLOCK_H = 6;
-/** Month whose air a steady scenario breathes at any date: May. */
+/** Month of the conditions of a steady scenario at any date: May. */
 const STEADY_MONTH = 4.5;
 
-/** Number of the convective day (12-12 UTC) that holds an instant, counted from 1970. */
+/** Number of the convective day (12-12 UTC) that contains an instant, counted from 1970. */
 export function convectiveDay(time_ms: number): number {
   return Math.floor((time_ms / MS_PER_HOUR - 12) / 24);
 }
 
-/** Type of the convective day that holds an instant. */
+/** Type of the convective day that contains an instant. */
 export function dayTypeAt(scenario: Scenario, time_ms: number): DayType {
   if (scenario.day_type !== 'climate') return scenario.day_type;
   const number = convectiveDay(time_ms);
-  const chances = SEASON[monthOf(number)] as readonly number[];
+  const chances = SEASON[monthOf(number)];
   let rest = uniformOf(scenario.seed, 0xda7, number);
   for (const [i, chance] of chances.entries()) {
     rest -= chance;
-    if (rest < 0) return DAY_TYPES[i] as DayType;
+    if (rest < 0) return DAY_TYPES[i];
   }
   return 'marginal';
 }
@@ -149,7 +149,7 @@ function monthOf(convective_day: number): number {
   return new Date((convective_day * 24 + 18) * MS_PER_HOUR).getUTCMonth();
 }
 
-/** Share of a day's births that falls into an hour around an instant, relative to an even spread: 23 UTC has most. */
+/** Diurnal cycle: birth rate at an instant relative to the daily mean, with its maximum at 23 UTC. */
 export function dailyCycle(time_ms: number): number {
   const hour = (time_ms / MS_PER_HOUR) % 24;
   const SHARPNESS = 1.8;
@@ -157,7 +157,7 @@ export function dailyCycle(time_ms: number): number {
   return Math.exp(SHARPNESS * Math.cos(((hour - 23) * Math.PI) / 12)) / MEAN_OF_EXP;
 }
 
-/** A line along which storms are born, with the wind that carries them (m/s). */
+/** A boundary along which storms form, with their mean, right-moving and left-moving velocities (m/s). */
 export interface Boundary {
   readonly key: number;
   readonly centre: Position;
@@ -168,7 +168,7 @@ export interface Boundary {
   readonly left: Wind;
 }
 
-/** Boundaries on which storms are born at an instant. */
+/** Boundaries of the scenario at an instant. */
 export function boundariesAt(scenario: Scenario, time_ms: number): Boundary[] {
   const period = scenario.steady ? Math.floor(time_ms / (STEADY_BLOCK_H * MS_PER_HOUR)) : convectiveDay(time_ms);
   const character = DAY_CHARACTERS[dayTypeAt(scenario, time_ms)];
@@ -192,7 +192,7 @@ function boundary(scenario: Scenario, character: DayCharacter, period: number, i
   };
 }
 
-/** West and middle of the window, one strip of latitude each, so that storms have room to travel. */
+/** Centre of boundary `i` in the west and middle of the window, one strip of latitude each, so that storms have room to move. */
 function placeInWindow({ window }: Scenario, draw: Draw, i: number, count: number): Position {
   const row = window.row0 + window.rows * (0.15 + 0.7 * ((i + between(draw, 0.2, 0.8)) / count));
   const col = window.col0 + window.cols * between(draw, 0.25, 0.6);
@@ -210,12 +210,12 @@ function placeInCountry(period: number, draw: Draw): Position {
       return rest < 0;
     }),
   );
-  const home = HOMELANDS[chosen] as (typeof HOMELANDS)[number];
+  const home = HOMELANDS[chosen];
   const offset = windTowards(between(draw, 0, 360), home.spread_km * Math.abs(normal(draw)));
-  return moved(home, offset.east, offset.north);
+  return offsetPosition(home, offset.east, offset.north);
 }
 
-/** Straight shear plus a bow to its left (a clockwise-turning hodograph), shifted to the given mean wind. */
+/** Wind profile with straight shear plus a bow to its left (a clockwise-turning hodograph), shifted to the mean wind. */
 function hodograph(mean: Wind, shear: Wind): Level[] {
   const profile = [0, 1, 2, 3, 4, 5, 6].map((height_km) => {
     const along = height_km / 6;
@@ -235,8 +235,8 @@ function hodograph(mean: Wind, shear: Wind): Level[] {
   }));
 }
 
-/** A position moved by kilometres east and north, on the scale of the latitude halfway. */
-export function moved(from: Position, east_km: number, north_km: number): Position {
+/** Position at an offset of kilometres east and north, with the scale of the middle latitude. */
+export function offsetPosition(from: Position, east_km: number, north_km: number): Position {
   const lat = from.lat + north_km / KM_PER_DEG;
   const scale = KM_PER_DEG_EQUATOR * Math.cos((((from.lat + lat) / 2) * Math.PI) / 180);
   return { lat, lon: from.lon + east_km / scale };
@@ -244,7 +244,7 @@ export function moved(from: Position, east_km: number, north_km: number): Positi
 
 /**
  * Height of the 0 C level on a day with hail, km above the ground, rounded to 0.2.
- * A smooth fit to the table of freezing levels by latitude and month (within 0.4 km), plus the warmth of hail days.
+ * A smooth fit to the table of freezing levels by latitude and month (within 0.4 km), plus the warm anomaly of hail days.
  * Source: SCIENCE.md, "Radar coverage".
  */
 export function freezingLevelKm(scenario: Scenario, time_ms: number, lat: number): number {

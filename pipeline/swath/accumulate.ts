@@ -7,24 +7,24 @@ import type { FilledPixel } from './advect-between.ts';
 
 const SEVERE_MM = SIZE_BANDS[0].threshold_mm;
 
-/** What one pixel contributes: a scan or an interpolation. */
+/** Contribution of one scan or one interpolation to a pixel. */
 type Contribution = Omit<DayMax, 'storm_date' | 'lat' | 'lon' | 'geohash5' | `place_${string}`>;
 
-/** What one scan adds to the maximum of its day. */
+/** One scan as input of the day maximum. */
 export interface ScanOfDay {
   readonly scan_time: number;
   readonly mesh: HailField;
   readonly companions: CompanionValues;
-  /** Confidence of the pixels >= 10 mm: the scan's detections. */
+  /** The scan's detections: confidence of its pixels >= 10 mm. */
   readonly detections: readonly { readonly row: number; readonly col: number; readonly confidence: number }[];
-  /** Pixels that its storms passed over since the scan before. */
+  /** Pixels that its storms passed over since the previous scan. */
   readonly filled: readonly FilledPixel[];
 }
 
 /**
- * The maximum of one storm date so far, by pixel: mutable, raised scan by scan in any order.
- * What was seen in scans and what was filled between scans are kept apart, so that the filled values can shape swaths and
- * nothing else; a filled pixel is dropped once a scan has seen at least as much there.
+ * Maximum of one storm date so far, by pixel. Mutable; scans may be added in any order.
+ * Observed and interpolated values are kept apart, because interpolated values shape the swaths only. An interpolated pixel is
+ * dropped once a scan has observed at least as much there.
  */
 export interface DayMaximum {
   readonly seen: Map<number, Contribution>;
@@ -35,7 +35,7 @@ export function emptyMaximum(): DayMaximum {
   return { seen: new Map(), filled: new Map() };
 }
 
-/** Raises the maximum by the pixels >= 5 mm of a scan, seen and filled. Each scan counts once: adding it twice counts it twice. */
+/** Adds the observed and interpolated pixels >= 5 mm of a scan to the maximum. Not idempotent: a scan added twice counts twice. */
 export function updateDayMaximum(maximum: DayMaximum, scan: ScanOfDay): void {
   const confidences = new Map(scan.detections.map(({ row, col, confidence }) => [pixelKey(row, col), confidence]));
   const { window, rowStart, col: cols, tenths } = scan.mesh;
@@ -82,8 +82,8 @@ function fillMaximum(maximum: DayMaximum, pixels: readonly FilledPixel[]): void 
 }
 
 /**
- * Rows of the table, in its order. A pixel has one row for what scans saw and, where more was filled between scans,
- * a second with `interpolated` true. What is known of the place is null: it is set when the day is closed.
+ * Rows of the day-max table, in its order. A pixel has one row of observed values and, where the interpolated maximum is larger,
+ * a second row with `interpolated` true. The columns of the place are null until the day is closed.
  */
 export function maximumRows(maximum: DayMaximum, storm_date: string): DayMax[] {
   const rows = [...maximum.seen.values()];
@@ -106,7 +106,7 @@ function add(pixels: Map<number, Contribution>, pixel: Contribution): void {
   pixels.set(key, before ? combine(before, pixel) : pixel);
 }
 
-/** Larger maximum wins with its time, confidence and companions, the earlier of equals; times widen; counts add up. */
+/** The larger maximum with its time, confidence and companions, the earlier of equals; the span of both; the sums of the counts. */
 function combine(a: Contribution, b: Contribution): Contribution {
   const winner = b.max_mm > a.max_mm || (b.max_mm === a.max_mm && b.max_time < a.max_time) ? b : a;
   return {
@@ -126,7 +126,7 @@ function later(a: number | null, b: number | null): number | null {
   return a === null ? b : b === null ? a : Math.max(a, b);
 }
 
-/** Side of the squares that rows are grouped by, so that row groups prune in space: half a degree. */
+/** Side of the squares by which rows are sorted, so that Parquet row groups prune in space: half a degree. */
 const SQUARE_PX = 50;
 
 function inTableOrder(a: Contribution, b: Contribution): number {

@@ -10,13 +10,13 @@ export interface ScanField {
   readonly mesh: HailField;
 }
 
-/** One storm seen in both scans: where it was and where it is. */
-export interface StormMotion {
+/** Displacement of one storm that both scans have. */
+interface StormMotion {
   readonly from: Position;
   readonly to: Position;
 }
 
-/** A pixel between two scans: the largest value that passes over it, and when. */
+/** An interpolated pixel: the largest value that passes over it between two scans, and its time. */
 export interface FilledPixel {
   readonly row: number;
   readonly col: number;
@@ -24,13 +24,13 @@ export interface FilledPixel {
   readonly time: number;
 }
 
-/** Scans closer than this hardly bead: a storm moves 0.5-2 km in the usual two minutes, over pixels of 1 km. */
+/** Shortest gap that is filled: in the usual two minutes a storm moves 0.5-2 km, over pixels of 1 km. */
 const GAP_MIN_MS = 4 * 60_000;
 const STEP_MS = 60_000;
-/** An echo moves with the nearest storm within this distance: about the length of a long cell. */
+/** An echo moves with the nearest storm within this distance, about the length of a long cell. */
 const REACH_KM = 30;
 
-/** One pixel on its way: start and displacement over the gap in pixels, MESH at both ends in mm. */
+/** Path of one pixel: start and displacement over the gap in pixels, MESH at both ends in mm. */
 interface Path {
   readonly row: number;
   readonly col: number;
@@ -41,10 +41,10 @@ interface Path {
 }
 
 /**
- * Pixels >= 5 mm that storms passed over between two scans more than 4 minutes apart, at 1-minute steps, so that a fast
- * storm does not leave beads on a string; none for closer scans or without motions. Every pixel >= 5 mm of either scan moves
- * with the nearest storm within 30 km, its MESH changing linearly from what one scan has to what the other has. Values in
- * tenths of a millimetre, the earliest of equal ones; in rows from north, then columns from west.
+ * Pixels >= 5 mm that storms pass over between two scans more than 4 minutes apart, in steps of 1 minute: without them the swath
+ * of a fast storm is a row of separate spots. Empty for closer scans and without motions. Every pixel >= 5 mm of either scan is
+ * advected with the nearest storm within 30 km; its MESH changes linearly between the values of the two scans. Values have steps of
+ * 0.1 mm; of equal values the earliest counts. Ordered by rows from north, then columns from west.
  */
 export function advectBetween(previous: ScanField, next: ScanField, motions: readonly StormMotion[]): FilledPixel[] {
   const gap_ms = next.scan_time - previous.scan_time;
@@ -66,7 +66,7 @@ export function advectBetween(previous: ScanField, next: ScanField, motions: rea
   return [...filled.values()].sort((a, b) => a.row - b.row || a.col - b.col);
 }
 
-/** Paths of the pixels of the earlier scan, to wherever their storm takes them. */
+/** Paths of the pixels of the earlier scan to their advected positions. */
 function* pathsFrom(previous: ScanField, next: ScanField, motions: readonly StormMotion[]): Generator<Path> {
   for (const { row, col, mm } of echoes(previous.mesh)) {
     const motion = nearest(motions, (storm) => storm.from, row, col);
@@ -76,7 +76,7 @@ function* pathsFrom(previous: ScanField, next: ScanField, motions: readonly Stor
   }
 }
 
-/** Paths of the pixels of the later scan, from wherever their storm brought them: echoes that grew on the way. */
+/** Paths of the pixels of the later scan from their backward-advected positions: echoes that grew in the gap. */
 function* pathsTo(previous: ScanField, next: ScanField, motions: readonly StormMotion[]): Generator<Path> {
   for (const { row, col, mm } of echoes(next.mesh)) {
     const motion = nearest(motions, (storm) => storm.to, row, col);
@@ -111,7 +111,7 @@ function displacement({ from, to }: StormMotion): { rows: number; cols: number }
   return { rows: (from.lat - to.lat) / LATTICE.step, cols: (to.lon - from.lon) / LATTICE.step };
 }
 
-/** The motion whose storm is nearest to a pixel and within reach, the first of equals. */
+/** Motion of the storm nearest to a pixel within reach, the first of equals; null without one. */
 function nearest(
   motions: readonly StormMotion[],
   place: (motion: StormMotion) => Position,

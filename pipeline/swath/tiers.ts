@@ -5,16 +5,16 @@ import { SIZE_BANDS } from '../../schemas/size.ts';
 import type { DayMax } from '../../schemas/tables/day-max.ts';
 import type { Swath } from '../../schemas/tables/swaths.ts';
 
-/** What a tier needs of a row of the day maximum. */
+/** Columns of the day maximum that tiers use. */
 export type TierPixel = Pick<DayMax, 'row' | 'col' | 'max_mm' | 'interpolated' | 'first_detected' | 'last_detected'>;
 
 /** Pixel-scans (detections) at or above each bound of the size bands, by bound in mm. */
 export type PixelScans = ReadonlyMap<number, number>;
 
 /**
- * Cumulative tiers of a storm date, smallest bound first; a tier without pixels is absent. Interpolated pixels shape the
- * polygon and its area, never the largest size, the times or the number of detections. `area_km2` is the sum of the
- * exact pixel areas. A pixel may have two rows, one of them interpolated. Throws when `pixelScans` lacks a bound.
+ * Cumulative tiers of a storm date, smallest bound first; a tier without pixels is absent. Interpolated pixels count for the
+ * polygon and its area, not for the largest size, the times and the number of detections. `area_km2` is the sum of the exact pixel
+ * areas. A pixel may have two rows, one of them interpolated. Throws RangeError when `pixelScans` lacks a bound.
  */
 export function drawTiers(rows: readonly TierPixel[], storm_date: string, pixelScans: PixelScans): Swath[] {
   const seen = rows.filter((row) => !row.interpolated);

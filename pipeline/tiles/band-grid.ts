@@ -1,8 +1,8 @@
 import type { Grid } from '../grid.ts';
 
 /**
- * Squares of pixels by the band that they lie in: 0 where nothing is painted, k for the k-th band. Squares are aligned with the
- * lattice: square (r, c) of side s begins at lattice row s x (row0 + r), lattice column s x (col0 + c).
+ * Band of each square of pixels: 0 for unpainted, k for the k-th band. Squares are aligned with the lattice: square (r, c) of
+ * side s begins at lattice row s x (row0 + r), lattice column s x (col0 + c).
  */
 export interface BandGrid {
   /** Pixels along a side of a square. */
@@ -14,12 +14,12 @@ export interface BandGrid {
   readonly bands: Uint8Array;
 }
 
-/** What a bound in packed units may be off by: they are whole. */
+/** Tolerance of a bound in packed units, which are integers. */
 const ROUNDING = 1e-6;
 
 /**
- * The pixels of a grid by the last of the ascending `bounds` that their value reaches; sentinels lie below all of them. `changes`:
- * how often the band changes along the rows, which is what outlines cost.
+ * Band of each pixel of a grid: the last of the ascending `bounds` that its value reaches. Sentinels are below all bounds.
+ * `changes`: number of changes of band along the rows, a measure of the length of the outlines.
  */
 export function bandGrid(grid: Grid, bounds: readonly number[]): BandGrid & { readonly changes: number } {
   const { packed, window } = grid;
@@ -44,7 +44,7 @@ export function bandGrid(grid: Grid, bounds: readonly number[]): BandGrid & { re
   return { side: 1, ...window, bands, changes };
 }
 
-/** Squares of twice the side, each with the highest band of the four in it: nothing vanishes, and a core keeps its height. */
+/** Grid of squares of twice the side, each with the highest band of its four squares: no echo vanishes and peaks keep their band. */
 export function coarser({ side, row0, col0, rows, cols, bands }: BandGrid): BandGrid {
   const [top, left] = [row0 >> 1, col0 >> 1];
   const height = ((row0 + rows + 1) >> 1) - top;

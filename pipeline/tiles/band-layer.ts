@@ -21,8 +21,8 @@ const FIELD = {
   valueUint: 5 << 3,
 } as const;
 
-/** What the areas of bands are called in a tile. */
-export interface BandLayer {
+/** Names and extent of the layer of band areas in a tile. */
+interface BandLayer {
   readonly name: string;
   /** The one attribute of an area. */
   readonly key: string;
@@ -32,8 +32,8 @@ export interface BandLayer {
 }
 
 /**
- * A vector tile with one layer and one multi-polygon for each band, lowest band first. Written straight from the rings: a
- * composite has a million corners, for which features as objects take several times as long.
+ * A vector tile with one layer and one multi-polygon for each band, lowest band first. Encoded directly from the rings: a
+ * composite has a million corners, and feature objects would take several times as long.
  * Source: Mapbox Vector Tile specification, version 2.1.
  */
 export function bandLayerTile(areas: readonly BandArea[], { name, key, values, extent }: BandLayer): Uint8Array {
@@ -61,7 +61,7 @@ export function bandLayerTile(areas: readonly BandArea[], { name, key, values, e
   return tile.written();
 }
 
-/** Commands of all rings, each corner as its distance from the one before. */
+/** Geometry commands of all rings, with delta-encoded corners. */
 function geometry(areas: readonly BandArea[]): Uint8Array {
   const all = areas.flatMap(({ rings }) => rings);
   const numbers = all.reduce((sum, ring) => sum + ring.length + 3, 0);
@@ -95,7 +95,7 @@ function zigzag(value: number): number {
   return (value << 1) ^ (value >> 31);
 }
 
-/** Bytes of a protocol buffer as they are written. */
+/** Writer of a protocol buffer message. */
 class Message {
   #bytes = new Uint8Array(256);
   #length = 0;

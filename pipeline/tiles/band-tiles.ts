@@ -1,18 +1,18 @@
 import type { BandGrid } from './band-grid.ts';
 import { type BandArea, scratchFor, traceBands } from './band-rings.ts';
-import { columnEdges, rowEdges } from './tile-units.ts';
+import { columnEdges, rowEdges } from './web-mercator.ts';
 
 /** Areas of bands in one tile: rings in units of the tile. */
-export interface BandTile {
+interface BandTile {
   readonly x: number;
   readonly y: number;
   readonly areas: readonly BandArea[];
 }
 
 /**
- * The tiles of one zoom that hold any band, squares as they are: what a tile holds is chosen by squares, so that every polygon
- * is valid in the whole numbers of its tile. A square must be wider than a unit. `buffer`: how far beyond its edge a tile
- * reaches, so that no seam shows there.
+ * The tiles of one zoom with at least one band. A tile is cut by whole squares, so that every polygon is valid in the integer
+ * coordinates of its tile. A square must be wider than a tile unit. `buffer`: extent of a tile beyond its edge, in tile units, so
+ * that no seam shows.
  */
 export function* bandTiles(
   grid: BandGrid,
@@ -42,7 +42,7 @@ export function* bandTiles(
     }
 }
 
-/** Tiles along one direction that squares lie in: number of the tile, its first square, and the one behind its last. */
+/** Tiles along one direction that contain squares: number of the tile, its first square, and the square after its last. */
 function spans(edges: Int32Array, extent: number, buffer: number): [tile: number, from: number, to: number][] {
   const found: [number, number, number][] = [];
   const first = Math.floor((edges[0] - buffer) / extent);
@@ -55,7 +55,7 @@ function spans(edges: Int32Array, extent: number, buffer: number): [tile: number
   return found.filter(([, from, to]) => from < to);
 }
 
-/** Squares of a part of a grid with an empty border; null when no band is there. */
+/** Squares of a part of a grid with an empty border; null when it has no band. */
 function cutOut(
   { cols, bands }: BandGrid,
   { north, south, west, east }: Readonly<Record<'north' | 'south' | 'west' | 'east', number>>,

@@ -14,15 +14,15 @@ import type { PixelArea } from './pixel-tiles.ts';
 import { writePmtiles } from './pmtiles.ts';
 import { pyramid } from './pyramid.ts';
 
-/** What the daily archive shows: tiers and tracks of one storm date so far. */
+/** Content of the daily archive: tiers and tracks of one storm date so far. */
 export interface DailyTilesContent {
   readonly storm_date: string;
   readonly swaths: readonly Swath[];
   readonly tracks: readonly TrackPoint[];
-  /** Newest scan that went in; null on a date without scans. */
+  /** Time of the newest scan included; null on a date without scans. */
   readonly data_time: number | null;
   readonly provenance: MixedProvenance;
-  /** What the grid covers. */
+  /** Bounds of the grid. */
   readonly bounds: Bbox;
 }
 
@@ -76,7 +76,7 @@ export function drawDailyTiles(content: DailyTilesContent): Uint8Array {
 
 const WHOLE = { row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols };
 
-/** A tier is published as the outline of its pixels, so that filling it gives them back. */
+/** Pixels and attributes of a tier. Its polygon is the outline of its pixels, so that filling it recovers them. */
 function tierArea(swath: Swath): PixelArea {
   return {
     pixels: pixelsIn(fillPolygons(multiPolygonFromWkt(swath.geometry), WHOLE)),

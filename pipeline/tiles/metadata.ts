@@ -7,10 +7,10 @@ import type { Archive } from './pmtiles.ts';
 import { MAX_ZOOM, MIN_ZOOM } from './pyramid.ts';
 
 /** Type of a tile attribute, as TileJSON names it. */
-export type FieldType = 'Number' | 'String' | 'Boolean';
+type FieldType = 'Number' | 'String' | 'Boolean';
 
-/** One layer, for the readers of an archive. */
-export interface VectorLayer {
+/** Entry of `vector_layers` in the metadata. */
+interface VectorLayer {
   readonly id: string;
   readonly description: string;
   readonly minzoom: number;
@@ -18,7 +18,7 @@ export interface VectorLayer {
   readonly fields: Readonly<Record<string, FieldType>>;
 }
 
-/** Declares a layer that is there at every zoom, of an archive that ends at the last. */
+/** Layer that is present at every zoom up to `maxzoom`. */
 export function vectorLayer(
   id: string,
   description: string,
@@ -28,23 +28,23 @@ export function vectorLayer(
   return { id, description, minzoom: MIN_ZOOM, maxzoom, fields };
 }
 
-/** What an archive says of itself. */
-export interface ArchiveNote {
+/** Description of an archive. */
+interface ArchiveNote {
   readonly name: string;
   readonly description: string;
   readonly provenance: MixedProvenance;
   readonly layers: readonly VectorLayer[];
-  /** What all drawn hail lies in; null without hail, left out by an archive of something else. */
+  /** Bounds of all drawn hail; null without hail, absent in an archive without hail layers. */
   readonly hail_bounds?: Bbox | null;
-  /** Where no radar looked; left out where an archive does not know. */
+  /** Areas without radar coverage; absent or null where unknown. */
   readonly uncovered?: UncoveredBlocks | null;
 }
 
-/** A bbox that covers CONUS comfortably shows at this zoom; a smaller one closer up. */
+/** Range of the initial zoom: the whole CONUS fits a screen at the first; smaller bounds start closer. */
 const CENTER_ZOOM_MIN = 3;
 const CENTER_ZOOM_MAX = 8;
 
-/** Everything of an archive but its tiles: metadata, bounds, and a centre at which the bounds about fill a screen. */
+/** Metadata, bounds and zooms of an archive, with a centre at which the bounds about fill a screen. */
 export function describeArchive(note: ArchiveNote, bounds: Bbox, maxZoom = MAX_ZOOM): Omit<Archive, 'tiles'> {
   const [west, south, east, north] = bounds;
   const zoom = Math.floor(Math.log2(360 / Math.max(east - west, north - south, 0.01))) + 1;
@@ -72,7 +72,7 @@ export function describeArchive(note: ArchiveNote, bounds: Bbox, maxZoom = MAX_Z
   };
 }
 
-/** What all these pixels and places lie in, degrees; null for none. */
+/** Bounding box of pixels and places, degrees; null without any. */
 export function boundsOf(areas: readonly PixelSet[], places: readonly Position[] = []): Bbox | null {
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
   const take = ([w, s, e, n]: Bbox) => {

@@ -1,35 +1,35 @@
 import type { LegacyFeature, LegacyTile } from 'geojson-vt';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { type PixelSet, type Ring, traceMultiPolygon } from '../../schemas/geo/rings.ts';
-import { columnEdges, rowEdges } from './tile-units.ts';
+import { columnEdges, rowEdges } from './web-mercator.ts';
 
-/** An area of whole pixels of the lattice, with what is said of it. */
+/** An area of whole pixels of the lattice, with its attributes. */
 export interface PixelArea {
   readonly pixels: PixelSet;
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
-/** Tiles in units of a tile, and how far beyond its edge a tile reaches so that outlines do not show there. */
-export interface TileGrid {
+/** Side of a tile in tile units, and its extent beyond each edge, so that outlines do not show there. */
+interface TileGrid {
   readonly extent: number;
   readonly buffer: number;
 }
 
-export interface AreaTile {
+interface AreaTile {
   readonly x: number;
   readonly y: number;
   readonly tile: LegacyTile;
 }
 
-/** Tiles are told apart up to this zoom. */
+/** Largest zoom of the keys of tiles. */
 const MAX_ZOOM = 16;
-/** From this zoom on a pixel is three tile units wide or more, and drawn as it is. */
+/** From this zoom on a pixel is at least three tile units wide and drawn without aggregation. */
 const PIXEL_ZOOM = 5;
 
 /**
- * Areas of pixels as the polygons of the tiles of one zoom. Every polygon is valid in the whole numbers of its tile: what a tile
- * holds is chosen by pixels and traced, not cut. Below zoom 5, where pixels are smaller than a unit, squares of 2, 4, 8, …
- * pixels stand for those with any pixel in them: an outline grows by less than the side of a square, and nothing vanishes.
+ * Areas of pixels as the polygons of the tiles of one zoom. Every polygon is valid in the integer coordinates of its tile, because
+ * it is traced from the pixels of the tile and not clipped. Below zoom 5, where a pixel is too small, squares of 2, 4, 8, … pixels
+ * with any pixel in them are drawn: an outline grows by less than the side of a square, and no pixel vanishes.
  */
 export function areaTiles(areas: readonly PixelArea[], zoom: number, grid: TileGrid): AreaTile[] {
   const tiles = new Map<number, AreaTile>();
@@ -45,7 +45,7 @@ export function areaTiles(areas: readonly PixelArea[], zoom: number, grid: TileG
   return [...tiles.values()];
 }
 
-/** Squares of pixels at a zoom: where their edges lie, in tile units from the north-west corner of the world, and in which tiles. */
+/** Squares of pixels at a zoom: their edges in tile units from the north-west corner of the world, and their tiles. */
 interface SquareGrid {
   /** Pixels along a side of a square. */
   readonly side: number;
@@ -53,14 +53,14 @@ interface SquareGrid {
   readonly x: Int32Array;
   /** Northern edge of each row, and the southern one of the last. */
   readonly y: Int32Array;
-  /** First and last tile that holds a column, and a row. */
+  /** First and last tile of each column and of each row. */
   readonly west: Int32Array;
   readonly east: Int32Array;
   readonly north: Int32Array;
   readonly south: Int32Array;
 }
 
-/** Made once for each zoom: an outbreak has thousands of pixels in every scan. */
+/** Cache by zoom: an outbreak has thousands of pixels in every scan. */
 const squareGrids = new Map<string, SquareGrid>();
 
 function squareGrid(zoom: number, { extent, buffer }: TileGrid): SquareGrid {
@@ -87,7 +87,7 @@ interface TileSquares {
   readonly cols: number[];
 }
 
-/** Squares of some pixels by the tiles that hold them; one at an edge belongs to several. */
+/** Squares of pixels by tile; a square at an edge belongs to several tiles. */
 function squaresByTile(pixels: PixelSet, { side, west, east, north, south }: SquareGrid): Iterable<TileSquares> {
   const tiles = new Map<number, TileSquares>();
   const seen = new Set<number>();
@@ -124,7 +124,7 @@ function feature(
     x[Math.round(((lon as number) - LATTICE.west) / LATTICE.step)] - origin.x,
     y[Math.round((LATTICE.north - (lat as number)) / LATTICE.step)] - origin.y,
   ];
-  // Latitude grows to the north, tile units to the south: rings turn round, as the format wants it.
+  // Latitude grows to the north, tile units to the south: reversing gives the winding order of the format.
   const ringOf = (ring: Ring) => ring.map(inTile).reverse();
   return {
     type: 3,

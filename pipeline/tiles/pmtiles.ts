@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { zxyToTileId } from 'pmtiles';
 import type { Bbox } from '../../schemas/geo/position.ts';
-import { gzip } from './gzip.ts';
 
 /** One tile of an archive; `data` is gzipped. */
 export interface ArchiveTile {
@@ -11,7 +11,7 @@ export interface ArchiveTile {
   readonly data: Uint8Array;
 }
 
-/** What an archive holds and says of itself. */
+/** Tiles, metadata and bounds of an archive. */
 export interface Archive {
   readonly tiles: Iterable<ArchiveTile>;
   /** JSON metadata; vector archives need `vector_layers`. */
@@ -30,18 +30,25 @@ interface Entry {
   run: number;
 }
 
+/** First bytes of an archive: name and version of the format. */
+const MAGIC = Buffer.from('PMTiles\x03', 'latin1');
 const HEADER_BYTES = 127;
-/** The specification wants header and root directory in a client's first request of 16 kB. */
+/** Offset of the number of addressed tiles in the header. */
+const ADDRESSED_TILES_AT = 72;
+/** The specification requires header and root directory within the first 16 kB. */
 const ROOT_MAX_BYTES = 16384 - HEADER_BYTES;
 /** Entries of a leaf directory: about 10 kB gzipped. */
 const LEAF_ENTRIES = 4096;
 const GZIP = 2;
 const MVT = 1;
+/** Offset of the operating system in a gzip header, and its value for "unknown". */
+const OS_BYTE = 9;
+const OS_UNKNOWN = 255;
 
 /**
  * A PMTiles v3 archive of gzipped vector tiles: clustered, equal tiles stored once, runs of equal neighbours in one
- * entry, directories and metadata gzipped. Tiles may come in any order; the same tiles give the same bytes.
- * Throws when a tile comes twice or lies outside the zooms. Source: PMTiles specification, version 3.
+ * entry, directories and metadata gzipped. The order of the tiles does not matter: the same tiles give the same bytes.
+ * Throws RangeError for a duplicate tile and for one outside the zooms. Source: PMTiles specification, version 3.
  */
 export function writePmtiles(archive: Archive): Uint8Array {
   const tiles = [...archive.tiles].map((tile) => ({ id: idOf(tile, archive), data: tile.data }));
@@ -95,7 +102,7 @@ function idOf({ z, x, y }: ArchiveTile, { minZoom, maxZoom }: Archive): number {
   return zxyToTileId(z, x, y);
 }
 
-/** The root directory alone while it fits, else a root of pointers to leaf directories. */
+/** The root directory while it fits, else a root of pointers to leaf directories. */
 function directories(entries: readonly Entry[]): { root: Uint8Array; leaves: Uint8Array } {
   const flat = directoryBytes(entries);
   if (flat.length <= ROOT_MAX_BYTES) return { root: flat, leaves: new Uint8Array(0) };
@@ -105,7 +112,7 @@ function directories(entries: readonly Entry[]): { root: Uint8Array; leaves: Uin
     let offset = 0;
     for (let i = 0; i < entries.length; i += size) {
       const leaf = directoryBytes(entries.slice(i, i + size));
-      pointers.push({ id: (entries[i] as Entry).id, offset, length: leaf.length, run: 0 });
+      pointers.push({ id: entries[i].id, offset, length: leaf.length, run: 0 });
       leaves.push(leaf);
       offset += leaf.length;
     }
@@ -143,8 +150,7 @@ function varint(value: number): number[] {
 function headerBytes({ bounds, center, minZoom, maxZoom }: Archive, numbers: readonly number[]): Uint8Array {
   const bytes = new Uint8Array(HEADER_BYTES);
   const view = new DataView(bytes.buffer);
-  bytes.set(new TextEncoder().encode('PMTiles'));
-  view.setUint8(7, 3);
+  bytes.set(MAGIC);
   numbers.forEach((value, i) => {
     view.setBigUint64(8 + 8 * i, BigInt(value), true);
   });
@@ -159,4 +165,21 @@ function headerBytes({ bounds, center, minZoom, maxZoom }: Archive, numbers: rea
   view.setInt32(119, Math.round(center.lon * 1e7), true);
   view.setInt32(123, Math.round(center.lat * 1e7), true);
   return bytes;
+}
+
+/** Gzipped bytes. The header holds neither time nor operating system: equal input gives equal bytes. */
+export function gzip(bytes: Uint8Array): Uint8Array {
+  const zipped = gzipSync(bytes);
+  zipped[OS_BYTE] = OS_UNKNOWN;
+  return zipped;
+}
+
+/** True for bytes that begin like a PMTiles archive of version 3. */
+export function isPmtiles(archive: Uint8Array): boolean {
+  return MAGIC.equals(archive.subarray(0, MAGIC.length));
+}
+
+/** Number of addressed tiles in the header of a PMTiles archive. */
+export function addressedTiles(archive: Uint8Array): number {
+  return Number(Buffer.from(archive.buffer, archive.byteOffset, archive.length).readBigUInt64LE(ADDRESSED_TILES_AT));
 }

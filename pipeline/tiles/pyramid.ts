@@ -1,12 +1,12 @@
 import { fromGeojsonVt } from '@maplibre/vt-pbf';
 import type { Feature, FeatureCollection } from 'geojson';
 import GeoJSONVT, { type LegacyTile } from 'geojson-vt';
-import { gzip } from './gzip.ts';
 import { areaTiles, type PixelArea } from './pixel-tiles.ts';
 import type { ArchiveTile } from './pmtiles.ts';
+import { gzip } from './pmtiles.ts';
 
 export const MIN_ZOOM = 0;
-/** A pixel of the grid is 117 tile units of 4096 wide at this zoom; clients stretch it further. */
+/** At this zoom a pixel of the grid is 117 tile units of 4096 wide; clients overzoom from here. */
 export const MAX_ZOOM = 10;
 
 const EXTENT = 4096;
@@ -14,7 +14,7 @@ const BUFFER = 64;
 const TILE_VERSION = 2;
 
 /** Points and lines of a layer, or areas of pixels. */
-export type LayerContent = { readonly shapes: readonly Feature[] } | { readonly areas: readonly PixelArea[] };
+type LayerContent = { readonly shapes: readonly Feature[] } | { readonly areas: readonly PixelArea[] };
 
 /** Contents by layer name in drawing order. */
 export type Layers = Readonly<Record<string, LayerContent>>;
@@ -27,8 +27,8 @@ interface LayerTile {
 }
 
 /**
- * Gzipped vector tiles of all layers at zooms 0 to 10: every tile that holds something, and always the tile of zoom 0,
- * so that an archive of nothing still names its layers. In no promised order.
+ * Gzipped vector tiles of all layers at zooms 0 to 10, in unspecified order: every tile with content, and always the tile of
+ * zoom 0, so that an empty archive still names its layers.
  */
 export function pyramid(layers: Layers): ArchiveTile[] {
   const empty = Object.fromEntries(Object.keys(layers).map((name): [string, LegacyTile] => [name, { features: [] }]));
@@ -64,7 +64,7 @@ function tilesOfShapes(features: readonly Feature[]): LayerTile[] {
   });
 }
 
-/** Splits down to the last zoom at once wherever there is a point, and nowhere else. */
+/** Tile index that is split down to the last zoom wherever there is a point. */
 function indexOf(features: readonly Feature[]): GeoJSONVT {
   const collection: FeatureCollection = { type: 'FeatureCollection', features: [...features] };
   return new GeoJSONVT(collection, {

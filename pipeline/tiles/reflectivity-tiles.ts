@@ -6,40 +6,39 @@ import type { Grid, UncoveredBlocks } from '../grid.ts';
 import { type BandGrid, bandGrid, coarser } from './band-grid.ts';
 import { bandLayerTile } from './band-layer.ts';
 import { bandTiles } from './band-tiles.ts';
-import { gzip } from './gzip.ts';
 import { describeArchive, vectorLayer } from './metadata.ts';
-import { type ArchiveTile, writePmtiles } from './pmtiles.ts';
+import { type ArchiveTile, gzip, writePmtiles } from './pmtiles.ts';
 import { MIN_ZOOM } from './pyramid.ts';
 
-/** Rises whenever the same file would give other tiles: archives made before are then made again. */
+/** Version of the drawing. Raise it when the same file would give other tiles: older archives are then drawn again. */
 export const REFLECTIVITY_VERSION = 1;
 
-/** A pixel is 7 tile units of 4096 wide at this zoom, and about one pixel of a screen; clients stretch it further. */
+/** At this zoom a pixel is 7 tile units of 4096 wide, about one pixel of a screen; clients overzoom from here. */
 const MAX_ZOOM = 6;
 const EXTENT = 4096;
 const BUFFER = 16;
 /**
- * Changes of band along the rows that a composite may have: noise would make gigabytes of outlines. A wide real one (4 July 2022,
- * 452,623 pixels from 20 dBZ on) has 178,055.
+ * Largest number of changes of band along the rows of a composite: noise would make gigabytes of outlines. A wide real composite
+ * (4 July 2022, 452,623 pixels from 20 dBZ on) has 178,055.
  */
 const MAX_CHANGES = 2_000_000;
 
 const BOUNDS_DBZ = REFLECTIVITY_COLORS.map(({ dbz_min }) => dbz_min);
 const LAYER = { name: 'reflectivity', key: 'dbz', values: BOUNDS_DBZ, extent: EXTENT };
 
-/** What the archive shows: a composite, and where no radar looked. */
-export interface ReflectivityContent {
+/** Content of the archive: a composite, and the areas without radar coverage. */
+interface ReflectivityContent {
   readonly composite: Grid;
   readonly uncovered: UncoveredBlocks | null;
-  /** The file, for whoever has to be told what is wrong with it. */
+  /** Name of the file, for error messages. */
   readonly subject: string;
 }
 
 /**
  * The vector archive of a composite of reflectivity, zooms 0 to 6: layer `reflectivity`, areas of 5 dBZ that do not overlap, `dbz`
- * the lower bound of each. At zoom 6 pixels are drawn as they are, at each zoom before as squares of twice the side with the
- * largest band in them. What is weaker than the lowest band and what no radar covers are both left empty; the metadata say
- * where nothing was covered. Same grid, same bytes. Throws BadInput on a composite of noise.
+ * the lower bound of each. At zoom 6 single pixels are drawn, at each lower zoom squares of twice the side with the largest band in
+ * them. Weaker echoes and areas without coverage are both left empty; the metadata list the areas without coverage. Same grid, same
+ * bytes. Throws BadInput on a composite of noise.
  */
 export function drawReflectivityTiles({ composite, uncovered, subject }: ReflectivityContent): Uint8Array {
   const pixels = bandGrid(composite, BOUNDS_DBZ);
@@ -70,7 +69,7 @@ export function drawReflectivityTiles({ composite, uncovered, subject }: Reflect
   });
 }
 
-/** Tiles of all zooms, and always that of zoom 0, so that an archive of nothing still names its layer. */
+/** Tiles of all zooms, and always the tile of zoom 0, so that an empty archive still names its layer. */
 function tilesOf(pixels: BandGrid): ArchiveTile[] {
   const tiles: ArchiveTile[] = [];
   let grid = pixels;

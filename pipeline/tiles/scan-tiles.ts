@@ -12,16 +12,16 @@ import type { PixelArea } from './pixel-tiles.ts';
 import { writePmtiles } from './pmtiles.ts';
 import { pyramid } from './pyramid.ts';
 
-/** What the tiles of one scan show: its rows. */
+/** Content of the archive of one scan. */
 export interface ScanTilesContent {
   readonly scan_time: number;
   readonly mesh: HailField;
   readonly cells: readonly Cell[];
   readonly tracks: readonly TrackPoint[];
   readonly provenance: MixedProvenance;
-  /** What the grid covers. */
+  /** Bounds of the grid. */
   readonly bounds: Bbox;
-  /** Where no radar looked; null where that is not known. */
+  /** Areas without radar coverage; null where unknown. */
   readonly uncovered: UncoveredBlocks | null;
 }
 
@@ -53,8 +53,8 @@ const LAYERS = [
 ];
 
 /**
- * The vector archive of one scan, zooms 0 to 10: layers `hail`, `motion`, `storms` (attributes in the metadata; an
- * attribute that is not known is left out). A scan without hail gives an archive with empty layers. Same rows, same bytes.
+ * The vector archive of one scan, zooms 0 to 10: layers `hail`, `motion`, `storms` (attributes in the metadata; unknown attributes
+ * are absent). A scan without hail gives an archive with empty layers. Same rows, same bytes.
  */
 export function drawScanTiles(content: ScanTilesContent): Uint8Array {
   const time = timestamp(content.scan_time);
@@ -77,7 +77,7 @@ export function drawScanTiles(content: ScanTilesContent): Uint8Array {
   return writePmtiles({ ...describeArchive(note, content.bounds), tiles });
 }
 
-/** Bands of MESH, cumulative, smallest bound first, so that the largest draws on top. */
+/** Cumulative bands of MESH, smallest bound first, so that the largest band is drawn on top. */
 function hailBands(mesh: HailField): PixelArea[] {
   return BANDS_MM.flatMap((mm_min): PixelArea[] => {
     const pixels = pixelsFrom(mesh, mm_min);

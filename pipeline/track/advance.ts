@@ -1,47 +1,47 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { MotionSource, TrackState } from '../../schemas/tables/tracks.ts';
-import { scanId } from '../../schemas/time.ts';
+import { MS_PER_MIN, scanId } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { equivalentRadius, MATURE_SCANS, type Prediction } from './gate.ts';
 import { branchMotion, centroidVariance, firstMotion, predictMotion, updateMotion } from './kalman.ts';
 import type { LiveTrack, LiveTracks, TrackPointShape } from './live-tracks.ts';
 import type { Vector } from './local-plane.ts';
 import { maskOf } from './mask.ts';
-import { type Matches, matchPieces, strength } from './match.ts';
+import { type Matches, matchParts, strength } from './match.ts';
 import { type Heading, headingOf, type Mover, regionalVelocity, velocityOf } from './motion.ts';
 import { partitionCells } from './partition-cells.ts';
-import type { Piece, TrackCell } from './track-cell.ts';
+import type { CellPart, TrackCell } from './track-cell.ts';
 import { trackId } from './track-id.ts';
 import { growthRate, nextTrend, recentSizes, STEADY, trendWord } from './trend.ts';
 
-/** A track coasts through missing scans for at most this long. */
+/** Longest time that a track coasts through missing scans. */
 const COAST_MAX_MIN = 10;
-/** While scans arrive, a track ends at this many scans without a cell. */
+/** Consecutive arriving scans without a cell that end a track. */
 const MISSED_SCANS_MAX = 2;
 const NEW_VELOCITY_SD_KM_MIN = 25 / 60;
 const UNKNOWN_VELOCITY_SD_KM_MIN = 60 / 60;
-/** How differently from the whole a branch of it may move; 30 km/h is what a supercell deviates from the mean wind. */
+/** Spread of a branch's velocity about that of the whole: 30 km/h, the deviation of a supercell from the mean wind. */
 const PARTING_VELOCITY_SD_KM_MIN = 30 / 60;
 
-/** One scan as the tracker sees it. */
+/** Input of the tracker for one scan. */
 export interface TrackScan {
   readonly scan_time: number;
   readonly cells: readonly TrackCell[];
-  /** Motion of the whole field since the scan before; null while unknown. */
+  /** Motion of the whole field since the previous scan; null while unknown. */
   readonly pattern_motion: Heading | null;
 }
 
-/** What a scan did: the live tracks for the next one, the rows to publish by track_id, and the track of each cell. */
+/** Outcome of one scan: the live tracks for the next scan, the rows to publish by track_id, and the track of each cell. */
 export interface TrackStep {
   readonly live: LiveTracks;
   readonly points: TrackPointShape[];
   readonly trackOfCell: string[];
-  /** Tracks that go on in another shape: the way of their centre since the scan before is no motion. */
+  /** Tracks that were continued by a change of shape: the displacement of their centroid is no motion. */
   readonly reshaped: ReadonlySet<string>;
 }
 
-/** The flow around a cell: where its velocity starts, and what its links are measured against. */
+/** Steering flow at a cell: the first velocity of a new track, and the reference for the speed of links. */
 interface Flow {
   readonly velocity: Vector;
   readonly source: MotionSource;
@@ -56,10 +56,10 @@ interface Missed {
 }
 
 /**
- * The tracks after one more scan: moved by their motion, matched to its cells, split, merged, opened and ended.
+ * Tracks after one more scan: predicted, matched to its cells, split, merged, opened and ended.
  *
- * Pure. Scans come in order of time; a scan that is not after the last one throws. A track whose cell is missing
- * coasts for one scan that arrives, or up to ten minutes of scans that do not; at most one row per track and scan.
+ * Pure. Scans come in order of time; throws for a scan that is not after the last one. A track whose cell is missing
+ * coasts for one arriving scan, or up to ten minutes without scans. At most one row per track and scan.
  * Sources: the constant-velocity filter of Rossi et al. 2015 (J. Atmos. Oceanic Technol. 32, 461-475), overlap and
  * assignment after Dixon & Wiener 1993 (J. Atmos. Oceanic Technol. 10, 785-797).
  */
@@ -77,33 +77,31 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
   const lost = all.filter((prediction) => prediction.minutes > COAST_MAX_MIN);
   const movers = live.filter(isMature).map(mover);
   const flows = cells.map((cell) => flowAt(cell, movers, scan.pattern_motion));
-  const pieces = partitionCells(
+  const parts = partitionCells(
     cells,
     live,
     flows.map((flow) => flow.velocity),
   );
-  const flowOf = (piece: Piece) => flows[piece.cell] as Flow;
-  const matches = matchPieces(
+  const flowOf = (part: CellPart) => flows[part.cell];
+  const matches = matchParts(
     live,
-    pieces,
-    pieces.map((piece) => flowOf(piece).velocity),
+    parts,
+    parts.map((part) => flowOf(part).velocity),
   );
 
-  const seen = pieces.map((piece, index) => {
-    const at = matches.trackOfPiece[index];
+  const seen = parts.map((part, index) => {
+    const at = matches.trackOfPart[index];
     const before: Prediction | undefined = live[at];
-    if (before) return continueTrack(before, piece, scan_time, flowOf(piece), wayOf(matches, at));
-    const parent: Prediction | undefined = live[matches.parentOfPiece[index]];
-    return openTrack(piece, scan_time, flowOf(piece), parent);
+    if (before) return continueTrack(before, part, scan_time, flowOf(part), linkKind(matches, at));
+    const parent: Prediction | undefined = live[matches.parentOfPart[index]];
+    return openTrack(part, scan_time, flowOf(part), parent);
   });
   const missed = live.flatMap((prediction, index) =>
-    matches.pieceOfTrack[index] === -1 ? [coastTrack(prediction, live[matches.mergedInto[index]])] : [],
+    matches.partOfTrack[index] === -1 ? [coastTrack(prediction, live[matches.mergedInto[index]])] : [],
   );
 
   const points = [
-    ...seen.map((track, index) =>
-      pointOf(track, scan_time, 'tracked', (pieces[index] as Piece).cell_index, track, null),
-    ),
+    ...seen.map((track, index) => pointOf(track, scan_time, 'tracked', parts[index].cell_index, track, null)),
     ...missed.map(({ track, state, at, merged_into }) => pointOf(track, scan_time, state, null, at, merged_into)),
     ...lost.map(({ track, motion }) => pointOf(track, scan_time, 'ended', null, motion, null)),
   ];
@@ -111,24 +109,24 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
   return {
     live: { scan_time, tracks: [...seen, ...coasting].sort(byId) },
     points: points.sort(byId),
-    trackOfCell: strongestByCell(pieces, seen),
+    trackOfCell: strongestByCell(parts, seen),
     reshaped: new Set(live.flatMap(({ track }, at) => (matches.reshaped[at] === 1 ? [track.track_id] : []))),
   };
 }
 
-/** How a track came to its piece: straight, or over a way from centre to centre that is no motion. */
-type Way = 'straight' | 'branch' | 'shape';
+/** How a track is linked to its part. Only a straight link measures motion: the centroid jumps in the other two. */
+type LinkKind = 'straight' | 'branch' | 'shape';
 
-function wayOf({ branched, reshaped }: Matches, track: number): Way {
+function linkKind({ branched, reshaped }: Matches, track: number): LinkKind {
   if (branched[track] === 1) return 'branch';
   return reshaped[track] === 1 ? 'shape' : 'straight';
 }
 
-/** Track of each cell; of a cell that several share, the one with the largest area x size. */
-function strongestByCell(pieces: readonly Piece[], seen: readonly LiveTrack[]): string[] {
+/** Track of each cell; where several tracks share a cell, the one with the largest area x size. */
+function strongestByCell(parts: readonly CellPart[], seen: readonly LiveTrack[]): string[] {
   const owners: LiveTrack[] = [];
-  pieces.forEach(({ cell }, index) => {
-    const track = seen[index] as LiveTrack;
+  parts.forEach(({ cell }, index) => {
+    const track = seen[index];
     const owner: LiveTrack | undefined = owners[cell];
     if (!owner || strength(track) > strength(owner)) owners[cell] = track;
   });
@@ -139,9 +137,9 @@ function byId(a: { readonly track_id: string }, b: { readonly track_id: string }
   return a.track_id < b.track_id ? -1 : Number(a.track_id > b.track_id);
 }
 
-/** A track at the time of a scan; a motion is never carried further than it may coast. */
+/** A track predicted to the time of a scan, at most COAST_MAX_MIN ahead. */
 function predictTrack(track: LiveTrack, scan_time: number): Prediction {
-  const minutes = (scan_time - track.last_seen) / 60_000;
+  const minutes = (scan_time - track.last_seen) / MS_PER_MIN;
   const motion = predictMotion(track.motion, Math.min(minutes, COAST_MAX_MIN));
   return {
     track,
@@ -168,20 +166,20 @@ function flowAt(cell: TrackCell, movers: readonly Mover[], pattern_motion: Headi
   return { velocity: { east: 0, north: 0 }, source: 'none' };
 }
 
-/** What of a track follows from its cell in this scan alone. */
+/** Columns of a track that come from its cell in this scan alone. */
 function lastCell(cell: TrackCell) {
   const { lat, lon, centroid_lat, centroid_lon, area_km2, estimated_size_mm } = cell;
   return { lat, lon, centroid_lat, centroid_lon, area_km2, estimated_size_mm, mask: maskOf(cell.rows, cell.cols) };
 }
 
-/** Speed and direction to publish: the track's own from its third scan on, before that those of the flow around it. */
+/** Published speed and direction: the track's own from its third scan on, before that those of the flow around it. */
 function publishedMotion(own: Vector, scan_count: number, flow: Flow) {
   if (scan_count >= MATURE_SCANS) return { ...headingOf(own), motion_source: 'track' } as const;
   if (flow.source === 'none') return { speed_kmh: null, direction_deg: null, motion_source: 'none' } as const;
   return { ...headingOf(flow.velocity), motion_source: flow.source };
 }
 
-function openTrack(cell: Piece, scan_time: number, flow: Flow, parent: Prediction | undefined): LiveTrack {
+function openTrack(cell: CellPart, scan_time: number, flow: Flow, parent: Prediction | undefined): LiveTrack {
   const variance_km2 = centroidVariance(equivalentRadius(cell.area_km2));
   const at = { lat: cell.centroid_lat, lon: cell.centroid_lon };
   const velocity_sd = flow.source === 'none' ? UNKNOWN_VELOCITY_SD_KM_MIN : NEW_VELOCITY_SD_KM_MIN;
@@ -213,12 +211,12 @@ function continueTrack(
   cell: TrackCell,
   scan_time: number,
   flow: Flow,
-  way: Way,
+  kind: LinkKind,
 ): LiveTrack {
   const at = { lat: cell.centroid_lat, lon: cell.centroid_lon };
   const variance_km2 = centroidVariance(equivalentRadius(cell.area_km2));
   const corrected =
-    way === 'straight'
+    kind === 'straight'
       ? updateMotion(motion, at, variance_km2)
       : branchMotion(motion, at, variance_km2, PARTING_VELOCITY_SD_KM_MIN);
   const scan_count = track.scan_count + 1;
@@ -229,7 +227,7 @@ function continueTrack(
     last_seen: scan_time,
     missed_scans: 0,
     scan_count,
-    settled_scans: way === 'branch' ? 1 : track.settled_scans + 1,
+    settled_scans: kind === 'branch' ? 1 : track.settled_scans + 1,
     motion: corrected,
     ...lastCell(cell),
     peak_area_km2: Math.max(track.peak_area_km2, cell.area_km2),
@@ -242,8 +240,8 @@ function continueTrack(
 }
 
 /**
- * A track without a piece in this scan: what becomes of it, and where it would be.
- * It coasts in its first such scan, under another track's piece too: cores that touch often part again in the next.
+ * State and predicted position of a track without a part in this scan. It coasts in its first such scan, also when another
+ * track's part covers it: cores that touch often separate again in the next scan.
  */
 function coastTrack({ track, motion }: Prediction, survivor: Prediction | undefined): Missed {
   const missed = { ...track, missed_scans: track.missed_scans + 1 };
@@ -276,7 +274,7 @@ function pointOf(
     area_km2: track.area_km2,
     scan_count: track.scan_count,
     first_detected: track.first_detected,
-    duration_min: (track.last_seen - track.first_detected) / 60_000,
+    duration_min: (track.last_seen - track.first_detected) / MS_PER_MIN,
     peak_estimated_size_mm: track.peak_estimated_size_mm,
     peak_area_km2: track.peak_area_km2,
     parent_track_id: track.parent_track_id,

@@ -1,8 +1,8 @@
 /**
- * Cheapest pairing of rows with columns: the column of each row, -1 for a row left alone.
+ * Minimum-cost assignment of rows to columns: the column of each row, -1 for a row left alone.
  *
- * `cost`: rows x columns, row-major, Infinity where a pair is forbidden. A row left alone costs `alone`,
- * through a column of its own; a column left alone costs nothing. Ties go to the lowest column.
+ * `cost`: rows x columns, row-major, Infinity where a pair is forbidden. A row left alone costs `alone` (a dummy column per row);
+ * a column left alone costs 0. Ties go to the lowest column.
  * Source: Jonker & Volgenant 1987, Computing 38, 325-340: shortest augmenting paths over reduced costs, O(n^3).
  */
 export function assign(cost: Float64Array, rows: number, columns: number, alone: number): Int32Array {

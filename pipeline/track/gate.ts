@@ -3,32 +3,31 @@ import { centroidVariance, type Motion } from './kalman.ts';
 import type { LiveTrack } from './live-tracks.ts';
 import { offsetKm, type Vector } from './local-plane.ts';
 
-/** A track counts as mature from this many scans with a cell: its velocity is its own. */
+/** Scans with a cell from which on a track is mature: its velocity is its own. */
 export const MATURE_SCANS = 3;
-/** A link never moves faster than this relative to the steering flow, km/min (108 km/h). */
+/** Largest speed of a link relative to the steering flow, km/min (108 km/h). */
 const RELATIVE_SPEED_MAX_KM_MIN = 1.8;
 
 /**
- * How far a cell may lie from the predicted centroid of a mature track: what its shape does to the centroid, in
- * standard deviations, and a change of velocity that nobody could foresee, km/min (30 km/h; a supercell deviates from
- * the mean wind by 27 km/h, Bunkers et al. 2000). A centroid further off has been moved by pixels that joined or
- * left, not by the storm. Links of the rain cores of 10 June 2019 over all CONUS whose area changed by less than half
- * lie within 2.0 km in 90 % and 2.6 km in 95 % at two minutes.
+ * Largest distance of a cell from the predicted centroid of a mature track: the noise of the centroid, in standard deviations,
+ * plus an unpredictable change of velocity, km/min (30 km/h; a supercell deviates from the mean wind by 27 km/h, Bunkers et al.
+ * 2000). A larger displacement comes from pixels that joined or left the cell, not from motion. Links of the rain cores of
+ * 10 June 2019 over all CONUS whose area changed by less than half lie within 2.0 km in 90 % and 2.6 km in 95 % at two minutes.
  */
 const REACH_SDS = 1.5;
 const REACH_KM_MIN = 0.5;
 
-/** For a young track, whose velocity is a guess: a constant, a share of the radius, a speed. */
+/** The same for a young track, whose velocity is uncertain: a constant, a factor of the radius, a speed. */
 const YOUNG_REACH_KM = 5;
 const YOUNG_REACH_PER_RADIUS = 1.2;
 const YOUNG_REACH_KM_MIN = 2.4;
 
-/** A live track brought to the time of a scan. */
+/** A live track predicted to the time of a scan. */
 export interface Prediction {
   readonly track: LiveTrack;
   readonly minutes: number;
   readonly motion: Motion;
-  /** Whole pixels that the last mask has moved since it was seen. */
+  /** Displacement of the last mask since its scan, whole pixels. */
   readonly rows_south: number;
   readonly cols_east: number;
 }
@@ -59,8 +58,8 @@ export function reachKm({ track, minutes }: Prediction, radius_km: number): numb
 }
 
 /**
- * True when a cell may continue a track: within its reach, and not too fast for the flow (km/min) at the cell. The flow
- * at the branches of a storm that broke is each other's motion, so they may differ from it by twice as much.
+ * True when a cell may continue a track: within its reach, and not too fast relative to the flow (km/min) at the cell. At the
+ * branches of a split storm the flow is the motion of the other branch, so the limit is doubled there.
  */
 export function mayContinue(prediction: Prediction, cell: Body, flow: Vector): boolean {
   const { track, motion, minutes } = prediction;

@@ -1,18 +1,18 @@
 import type { Position } from '../../schemas/geo/position.ts';
-import { moved, offsetKm, type Vector } from './local-plane.ts';
+import { addOffset, offsetKm, type Vector } from './local-plane.ts';
 
 /**
  * White-noise acceleration, km2/min3. Maximum likelihood on clean tracks of rain cores gives 0.017-0.020,
  * on two evenings of storm objects 0.013 and 0.0014.
  */
 const ACCELERATION_NOISE = 0.01;
-/** Standard deviation of a cell's centroid, km: this, and in quadrature a share of the cell's radius. */
+/** Standard deviation of a cell's centroid, km: this and, in quadrature, a share of the cell's radius. */
 const POSITION_SD_KM = 0.8;
 const POSITION_SD_PER_RADIUS = 0.15;
 
 /**
  * Constant-velocity state: position, velocity in km/min and the covariance of one axis
- * (both axes share it: the noises are isotropic): pp km2, pv km2/min, vv km2/min2.
+ * (equal for both axes, because the noise is isotropic): pp km2, pv km2/min, vv km2/min2.
  */
 export interface Motion extends Position {
   readonly east_km_min: number;
@@ -43,7 +43,7 @@ export function firstMotion(at: Position, variance_km2: number, velocity: Vector
 /** State after `minutes` of straight motion under white-noise acceleration. */
 export function predictMotion(motion: Motion, minutes: number): Motion {
   const { pp, pv, vv } = motion;
-  const there = moved(motion, { east: motion.east_km_min * minutes, north: motion.north_km_min * minutes });
+  const there = addOffset(motion, { east: motion.east_km_min * minutes, north: motion.north_km_min * minutes });
   return {
     ...there,
     east_km_min: motion.east_km_min,
@@ -67,7 +67,7 @@ export function updateMotion(predicted: Motion, measured: Position, variance_km2
   const gain = pp / (pp + variance_km2);
   const velocityGain = pv / (pp + variance_km2);
   return {
-    ...moved(predicted, { east: gain * off.east, north: gain * off.north }),
+    ...addOffset(predicted, { east: gain * off.east, north: gain * off.north }),
     east_km_min: predicted.east_km_min + velocityGain * off.east,
     north_km_min: predicted.north_km_min + velocityGain * off.north,
     pp: (1 - gain) * pp,
@@ -77,8 +77,8 @@ export function updateMotion(predicted: Motion, measured: Position, variance_km2
 }
 
 /**
- * State of a branch at `at` of a whole that was predicted: the way from the centre of the whole to that of the branch is
- * no motion, so the velocity stays; branches part, so it is less certain, by `parting_sd` km/min.
+ * State of a branch at `at` of a storm whose predicted state is `whole`. The displacement from the centroid of the whole to that
+ * of the branch is no motion, so the velocity stays; its spread grows by `parting_sd` km/min, because branches diverge.
  */
 export function branchMotion(whole: Motion, at: Position, variance_km2: number, parting_sd: number): Motion {
   const velocity = { east: whole.east_km_min, north: whole.north_km_min };

@@ -1,20 +1,21 @@
+import type { Position } from '../../schemas/geo/position.ts';
 import type { MotionSource, TrackPoint } from '../../schemas/tables/tracks.ts';
 import type { Motion } from './kalman.ts';
 import type { SizeAt, TrendState } from './trend.ts';
 
-/** A row of the tracks table without what others know: the storm date and the probabilities. */
+/** A row of the tracks table without the storm date and the probabilities. */
 export type TrackPointShape = Omit<TrackPoint, 'storm_date' | 'ml_probability' | 'confidence' | 'peak_ml_probability'>;
 
-/** A live track as it stood when it last had a cell. */
+/** State of a live track at its last scan with a cell. */
 export interface LiveTrack {
   readonly track_id: string;
   readonly parent_track_id: string | null;
   readonly first_detected: number;
   readonly last_seen: number;
-  /** Scans that arrived since then without a cell for it. */
+  /** Scans without a cell for it that arrived since then. */
   readonly missed_scans: number;
   readonly scan_count: number;
-  /** Scans with a cell since it last broke into branches: before some of them its velocity is a guess, that of the whole. */
+  /** Scans with a cell since its last split. Its velocity is that of the whole until there are MATURE_SCANS of them. */
   readonly settled_scans: number;
   readonly motion: Motion;
   /** Published position and centroid of the last cell. */
@@ -37,7 +38,7 @@ export interface LiveTrack {
   readonly motion_source: MotionSource;
 }
 
-/** What tracking needs of the scans before: plain data, equal to itself after a trip through JSON. */
+/** Memory of the tracker between scans: plain data that survives JSON unchanged. */
 export interface LiveTracks {
   /** Time of the last scan; null before the first. */
   readonly scan_time: number | null;
@@ -46,3 +47,16 @@ export interface LiveTracks {
 }
 
 export const noLiveTracks: LiveTracks = { scan_time: null, tracks: [] };
+
+/** Start and end of the motion of the storms that have a cell in this scan and in the previous one. */
+export function motionsSince(
+  before: LiveTracks,
+  points: readonly TrackPointShape[],
+): { from: Position; to: Position }[] {
+  const last = new Map(before.tracks.map((live) => [live.track_id, live]));
+  return points.flatMap((point) => {
+    const from = last.get(point.track_id);
+    if (point.state !== 'tracked' || from === undefined || from.last_seen !== before.scan_time) return [];
+    return { from: { lat: from.lat, lon: from.lon }, to: { lat: point.lat, lon: point.lon } };
+  });
+}

@@ -19,7 +19,7 @@ export function kmPerDegree(lat: number): Vector {
 }
 
 /**
- * The way from one position to another in km, on the plane that touches WGS84 at their middle latitude.
+ * Offset from one position to another in km, on the plane tangent to WGS84 at their middle latitude.
  * Within 100 km and 25..50 N its length is within 10 m of the geodesic.
  */
 export function offsetKm(from: Position, to: Position): Vector {
@@ -27,8 +27,8 @@ export function offsetKm(from: Position, to: Position): Vector {
   return { east: (to.lon - from.lon) * km.east, north: (to.lat - from.lat) * km.north };
 }
 
-/** The position reached over an offset in km; undoes `offsetKm`. */
-export function moved(from: Position, offset: Vector): Position {
+/** Position at an offset in km; inverse of `offsetKm`. */
+export function addOffset(from: Position, offset: Vector): Position {
   const rough = from.lat + offset.north / kmPerDegree(from.lat).north;
   const lat = from.lat + offset.north / kmPerDegree((from.lat + rough) / 2).north;
   return { lat, lon: from.lon + offset.east / kmPerDegree((from.lat + lat) / 2).east };

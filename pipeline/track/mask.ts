@@ -1,13 +1,13 @@
 /**
  * Pixels of a cell as runs along lattice rows, flattened: row, first column, length, row, first column, ...
- * Plain numbers: masks are part of the checkpoint.
+ * An array of numbers, because masks are part of the JSON checkpoint.
  */
 export type Mask = readonly number[];
 
 /** Pixels of a scan's cells, looked up by lattice position. */
-export type CellAtPixel = ReadonlyMap<number, number>;
+type CellAtPixel = ReadonlyMap<number, number>;
 
-const KEY_STEP = 1 << 16; // wider than the lattice, also after a mask is moved over its edge
+const KEY_STEP = 1 << 16; // wider than the lattice, also for a mask moved beyond its edge
 
 /** Number of a lattice position, for lookups. */
 export function pixelKey(row: number, col: number): number {
@@ -26,14 +26,14 @@ export function maskOf(rows: Uint16Array, cols: Uint16Array): number[] {
   return runs;
 }
 
-/** Pixels of a mask. */
+/** Number of pixels of a mask. */
 export function maskPixels(mask: Mask): number {
   let pixels = 0;
   for (let i = 2; i < mask.length; i += 3) pixels += mask[i];
   return pixels;
 }
 
-/** Index of the cell that owns each pixel of a scan. */
+/** Index of the cell that contains each pixel of a scan. */
 export function cellAtPixel(cells: readonly { readonly rows: Uint16Array; readonly cols: Uint16Array }[]): CellAtPixel {
   const owner = new Map<number, number>();
   cells.forEach((cell, index) => {
@@ -51,7 +51,7 @@ export function eachPixel(mask: Mask, rows_south: number, cols_east: number, vis
   }
 }
 
-/** Pixels that a mask, moved by whole rows and columns, shares with each cell it touches. */
+/** Number of pixels that a mask, moved by whole rows and columns, shares with each cell it touches. */
 export function sharedPixels(
   mask: Mask,
   rows_south: number,

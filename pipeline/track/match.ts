@@ -4,126 +4,126 @@ import { centroidVariance, mahalanobis2 } from './kalman.ts';
 import type { LiveTrack } from './live-tracks.ts';
 import { kmPerDegree, type Vector } from './local-plane.ts';
 import { cellAtPixel, maskPixels, sharedPixels } from './mask.ts';
-import type { Piece } from './track-cell.ts';
+import type { CellPart } from './track-cell.ts';
 
-/** Overlap that makes a split or a merger, as a share of the part that appears or disappears. */
+/** Overlap that makes a split or a merger, as a share of the object that appears or disappears. */
 const ANCESTRY_SHARE = 0.3;
 /**
- * A track that no centroid within reach continues goes on in a piece when this share of the smaller of the two lies in the
- * other, and this share of the larger: of NOAA's storm objects that keep their number, 14 % change their shape by more than
- * any centroid may move; with these shares 4 % of the links are cut and 1 % lead to another object than NOAA's.
+ * A track without a part within reach continues in a part whose overlap covers these shares of the smaller and of the larger of
+ * the two masks. Of NOAA's storm objects that keep their number, 14 % change their shape by more than a centroid may move; with
+ * these shares 4 % of the links are cut and 1 % lead to another object than NOAA's.
  */
 const SAME_SHARE_OF_SMALLER = 0.5;
 const SAME_SHARE_OF_LARGER = 0.2;
 /**
- * A track breaks into branches when at least two of them have this share of its area x size, and all together cover
- * this share of its moved mask: less is a storm that fades, of which scraps are left.
+ * A track splits into branches when at least two of them have this share of its area x size, and all together cover this share
+ * of its moved mask. Smaller shares are the remains of a decaying storm.
  */
 const BRANCH_STRENGTH_SHARE = 0.2;
 const BRANCHES_COVER_SHARE = 0.6;
-/** Cost of leaving a track without a piece. */
+/** Cost of leaving a track without a part. */
 const ALONE_COST = 9;
 const MISMATCH_WEIGHT = 2;
 const SIZE_WEIGHT = 0.5;
 const BUCKET_DEG = 0.25;
 
-/** What a scan says about the tracks: everything by index of the prediction or of the piece, -1 for none. */
+/** Links of one scan, by index of the prediction or of the part; -1 for none. */
 export interface Matches {
-  /** Piece that continues each track. */
-  readonly pieceOfTrack: Int32Array;
-  /** Track that each piece continues. */
-  readonly trackOfPiece: Int32Array;
-  /** For a track without a piece: the track whose piece covers it. */
+  /** Part that continues each track. */
+  readonly partOfTrack: Int32Array;
+  /** Track that each part continues. */
+  readonly trackOfPart: Int32Array;
+  /** For a track without a part: the track whose part covers it. */
   readonly mergedInto: Int32Array;
-  /** For a piece without a track: the track it split from. */
-  readonly parentOfPiece: Int32Array;
-  /** 1 for a track that goes on in a branch out of its reach: the way from the whole's centre to the branch's is no motion. */
+  /** For a part without a track: the track it split from. */
+  readonly parentOfPart: Int32Array;
+  /** 1 for a track that continues in a branch out of its reach: the displacement of its centroid is no motion. */
   readonly branched: Uint8Array;
-  /** 1 for a track that goes on in another shape: the way from centre to centre is no motion either. */
+  /** 1 for a track that continues by a change of shape: the displacement of its centroid is no motion either. */
   readonly reshaped: Uint8Array;
 }
 
 interface Pair {
   readonly track: number;
-  readonly piece: number;
+  readonly part: number;
   readonly cost: number;
 }
 
-/** Pixels that each moved mask has, and shares with each piece. */
+/** Pixels of each moved mask, and pixels that it shares with each part. */
 interface Overlaps {
   readonly shared: readonly ReadonlyMap<number, number>[];
   readonly pixels: readonly number[];
 }
 
 /**
- * Which piece continues which track, which tracks merged and which pieces split off.
- * `flow`: steering flow at each piece in km/min. Parts that a track holds stay with it.
+ * Links between the tracks and the parts of a scan: continuations, mergers and splits.
+ * `flow`: steering flow at each part, km/min. A part with `held_by` stays with that track.
  */
-export function matchPieces(
+export function matchParts(
   predictions: readonly Prediction[],
-  pieces: readonly Piece[],
+  parts: readonly CellPart[],
   flow: readonly Vector[],
 ): Matches {
-  const owner = cellAtPixel(pieces);
+  const owner = cellAtPixel(parts);
   const overlaps: Overlaps = {
     shared: predictions.map((p) => sharedPixels(p.track.mask, p.rows_south, p.cols_east, owner)),
     pixels: predictions.map((p) => maskPixels(p.track.mask)),
   };
   const matches: Matches = {
-    pieceOfTrack: new Int32Array(predictions.length).fill(-1),
-    trackOfPiece: new Int32Array(pieces.length).fill(-1),
+    partOfTrack: new Int32Array(predictions.length).fill(-1),
+    trackOfPart: new Int32Array(parts.length).fill(-1),
     mergedInto: new Int32Array(predictions.length).fill(-1),
-    parentOfPiece: new Int32Array(pieces.length).fill(-1),
+    parentOfPart: new Int32Array(parts.length).fill(-1),
     branched: new Uint8Array(predictions.length),
     reshaped: new Uint8Array(predictions.length),
   };
-  pieces.forEach((piece, index) => {
-    if (piece.held_by !== null) link(matches, piece.held_by, index);
+  parts.forEach((part, index) => {
+    if (part.held_by !== null) link(matches, part.held_by, index);
   });
-  const pairs = candidatePairs(predictions, pieces, flow, overlaps, matches);
-  for (const cluster of clusters(pairs, predictions.length, pieces.length))
-    for (const pair of cheapest(cluster)) link(matches, pair.track, pair.piece);
+  const pairs = candidatePairs(predictions, parts, flow, overlaps, matches);
+  for (const cluster of clusters(pairs, predictions.length, parts.length))
+    for (const pair of cheapest(cluster)) link(matches, pair.track, pair.part);
 
-  const allowed = new Set(pairs.map((pair) => pair.track * pieces.length + pair.piece));
-  const mayLink = (track: number, piece: number) => allowed.has(track * pieces.length + piece);
-  followBranches(predictions, pieces, flow, overlaps, matches);
-  followShapes(pieces, overlaps, matches);
+  const allowed = new Set(pairs.map((pair) => pair.track * parts.length + pair.part));
+  const mayLink = (track: number, part: number) => allowed.has(track * parts.length + part);
+  followBranches(predictions, parts, flow, overlaps, matches);
+  followShapes(parts, overlaps, matches);
   findMergers(predictions, overlaps, matches, mayLink);
   return matches;
 }
 
-function link(matches: Matches, track: number, piece: number): void {
-  matches.pieceOfTrack[track] = piece;
-  matches.trackOfPiece[piece] = track;
+function link(matches: Matches, track: number, part: number): void {
+  matches.partOfTrack[track] = part;
+  matches.trackOfPart[part] = track;
 }
 
-/** Pairs of tracks and pieces within reach of each other, by track, then piece. */
+/** Pairs of tracks and parts within reach of each other, by track, then part. */
 function candidatePairs(
   predictions: readonly Prediction[],
-  pieces: readonly Piece[],
+  parts: readonly CellPart[],
   flow: readonly Vector[],
   overlaps: Overlaps,
   matches: Matches,
 ): Pair[] {
-  const buckets = bucketPieces(pieces);
-  const largest_radius_km = pieces.reduce((most, piece) => Math.max(most, equivalentRadius(piece.area_km2)), 0);
+  const buckets = bucketParts(parts);
+  const largest_radius_km = parts.reduce((most, part) => Math.max(most, equivalentRadius(part.area_km2)), 0);
   return predictions.flatMap((prediction, track) => {
-    if (matches.pieceOfTrack[track] !== -1) return [];
-    return piecesWithin(buckets, prediction, reachKm(prediction, largest_radius_km)).flatMap((index) => {
-      const piece = pieces[index] as Piece;
-      if (piece.held_by !== null || !mayContinue(prediction, piece, flow[index] as Vector)) return [];
+    if (matches.partOfTrack[track] !== -1) return [];
+    return partsWithin(buckets, prediction, reachKm(prediction, largest_radius_km)).flatMap((index) => {
+      const part = parts[index];
+      if (part.held_by !== null || !mayContinue(prediction, part, flow[index])) return [];
       const common = overlaps.shared[track]?.get(index) ?? 0;
-      const iou = common / (overlaps.pixels[track] + piece.rows.length - common);
-      return [{ track, piece: index, cost: linkCost(prediction, piece, iou) }];
+      const iou = common / (overlaps.pixels[track] + part.rows.length - common);
+      return [{ track, part: index, cost: linkCost(prediction, part, iou) }];
     });
   });
 }
 
 /** Half the squared distance in standard deviations, the mask's mismatch, and the changes of area and size. */
-function linkCost({ track, motion }: Prediction, piece: Piece, iou: number): number {
-  const d2 = mahalanobis2(motion, centroidOf(piece), centroidVariance(equivalentRadius(piece.area_km2)));
-  const area = Math.abs(Math.log(piece.area_km2 / track.area_km2));
-  const size = Math.abs(Math.log(piece.estimated_size_mm / track.estimated_size_mm));
+function linkCost({ track, motion }: Prediction, part: CellPart, iou: number): number {
+  const d2 = mahalanobis2(motion, centroidOf(part), centroidVariance(equivalentRadius(part.area_km2)));
+  const area = Math.abs(Math.log(part.area_km2 / track.area_km2));
+  const size = Math.abs(Math.log(part.estimated_size_mm / track.estimated_size_mm));
   return d2 / 2 + MISMATCH_WEIGHT * (1 - iou) + area + SIZE_WEIGHT * size;
 }
 
@@ -131,16 +131,16 @@ function bucketName(row: number, column: number): string {
   return `${row} ${column}`;
 }
 
-/** Pieces by quarter-degree bucket of their centroid. */
-function bucketPieces(pieces: readonly Piece[]): Map<string, number[]> {
-  return Map.groupBy(pieces.keys(), (index) => {
-    const { centroid_lat, centroid_lon } = pieces[index] as Piece;
+/** Parts by quarter-degree bucket of their centroid. */
+function bucketParts(parts: readonly CellPart[]): Map<string, number[]> {
+  return Map.groupBy(parts.keys(), (index) => {
+    const { centroid_lat, centroid_lon } = parts[index];
     return bucketName(Math.floor(centroid_lat / BUCKET_DEG), Math.floor(centroid_lon / BUCKET_DEG));
   });
 }
 
-/** Pieces in the buckets around a prediction, ascending: at least those within the radius. */
-function piecesWithin(buckets: ReadonlyMap<string, number[]>, { motion }: Prediction, radius_km: number): number[] {
+/** Parts in the buckets around a prediction, ascending: all within the radius, and some beyond. */
+function partsWithin(buckets: ReadonlyMap<string, number[]>, { motion }: Prediction, radius_km: number): number[] {
   const north = radius_km / kmPerDegree(motion.lat).north;
   const east = (1.05 * radius_km) / kmPerDegree(motion.lat).east; // 5 % for the meridians that close in northwards
   const found: number[] = [];
@@ -150,9 +150,9 @@ function piecesWithin(buckets: ReadonlyMap<string, number[]>, { motion }: Predic
   return found.sort((a, b) => a - b);
 }
 
-/** Groups of pairs that share a track or a piece, directly or through others, in order of their first pair. */
-function clusters(pairs: readonly Pair[], tracks: number, pieces: number): Pair[][] {
-  const parent = Int32Array.from({ length: tracks + pieces }, (_, i) => i);
+/** Groups of pairs that share a track or a part, directly or through other pairs, in order of their first pair. */
+function clusters(pairs: readonly Pair[], tracks: number, parts: number): Pair[][] {
+  const parent = Int32Array.from({ length: tracks + parts }, (_, i) => i);
   const root = (i: number): number => {
     let at = i;
     while (parent[at] !== at) {
@@ -161,7 +161,7 @@ function clusters(pairs: readonly Pair[], tracks: number, pieces: number): Pair[
     }
     return at;
   };
-  for (const pair of pairs) parent[root(tracks + pair.piece)] = root(pair.track);
+  for (const pair of pairs) parent[root(tracks + pair.part)] = root(pair.track);
   return [...Map.groupBy(pairs, (pair) => root(pair.track)).values()];
 }
 
@@ -169,99 +169,99 @@ function ascending(values: Iterable<number>): number[] {
   return [...new Set(values)].sort((a, b) => a - b);
 }
 
-/** Exact cheapest links of one cluster. */
+/** Cheapest assignment of one cluster, exact. */
 function cheapest(cluster: readonly Pair[]): Pair[] {
   const tracks = ascending(cluster.map((pair) => pair.track));
-  const pieces = ascending(cluster.map((pair) => pair.piece));
+  const parts = ascending(cluster.map((pair) => pair.part));
   const rowOf = new Map(tracks.map((track, row) => [track, row]));
-  const columnOf = new Map(pieces.map((piece, column) => [piece, column]));
-  const at = (pair: Pair) => [rowOf.get(pair.track) as number, columnOf.get(pair.piece) as number] as const;
-  const cost = new Float64Array(tracks.length * pieces.length).fill(Number.POSITIVE_INFINITY);
+  const columnOf = new Map(parts.map((part, column) => [part, column]));
+  const at = (pair: Pair) => [rowOf.get(pair.track) as number, columnOf.get(pair.part) as number] as const;
+  const cost = new Float64Array(tracks.length * parts.length).fill(Number.POSITIVE_INFINITY);
   for (const pair of cluster) {
     const [row, column] = at(pair);
-    cost[row * pieces.length + column] = pair.cost;
+    cost[row * parts.length + column] = pair.cost;
   }
-  const columnOfRow = assign(cost, tracks.length, pieces.length, ALONE_COST);
+  const columnOfRow = assign(cost, tracks.length, parts.length, ALONE_COST);
   return cluster.filter((pair) => {
     const [row, column] = at(pair);
     return columnOfRow[row] === column;
   });
 }
 
-/** Area x size: which branch of a split or a merger keeps the id. */
+/** Area x size: the strongest branch of a split or a merger keeps the id. */
 export function strength(body: { readonly area_km2: number; readonly estimated_size_mm: number }): number {
   return body.area_km2 * body.estimated_size_mm;
 }
 
 /**
- * Splits, found by what each moved mask covers: the centroid of a whole jumps when it breaks, its pixels do not.
- * The strongest branch keeps the id, the others have it as their parent. A part that a track holds stays with it.
+ * Links the branches of split storms, found by overlap with the moved mask: the centroid jumps at a split, the pixels do not.
+ * The strongest branch keeps the id and becomes the parent of the others. A part with `held_by` stays with that track.
  */
 function followBranches(
   predictions: readonly Prediction[],
-  pieces: readonly Piece[],
+  parts: readonly CellPart[],
   flow: readonly Vector[],
   overlaps: Overlaps,
   matches: Matches,
 ): void {
-  const { pieceOfTrack, trackOfPiece, parentOfPiece, branched } = matches;
-  const strengthOf = (piece: number) => strength(pieces[piece] as Piece);
-  branchesOf(pieces, overlaps).forEach((branches, track) => {
-    const free = branches.filter((piece) => trackOfPiece[piece] === -1);
+  const { partOfTrack, trackOfPart, parentOfPart, branched } = matches;
+  const strengthOf = (part: number) => strength(parts[part]);
+  branchesOf(parts, overlaps).forEach((branches, track) => {
+    const free = branches.filter((part) => trackOfPart[part] === -1);
     const [first] = free;
     if (first === undefined) return;
-    const own = pieceOfTrack[track];
-    const prediction = predictions[track] as Prediction;
-    if (own === -1 && !breaksInto(prediction, track, free, pieces, flow, overlaps)) return;
-    const movable = own === -1 || (branches.includes(own) && (pieces[own] as Piece).held_by === null);
+    const own = partOfTrack[track];
+    const prediction = predictions[track];
+    if (own === -1 && !breaksInto(prediction, track, free, parts, flow, overlaps)) return;
+    const movable = own === -1 || (branches.includes(own) && parts[own].held_by === null);
     const rivals = own === -1 ? free : [own, ...free];
     const strongest = movable ? rivals.reduce((best, at) => (strengthOf(at) > strengthOf(best) ? at : best)) : own;
     if (strongest !== own) {
-      if (own !== -1) trackOfPiece[own] = -1;
+      if (own !== -1) trackOfPart[own] = -1;
       branched[track] = 1;
       link(matches, track, strongest);
     }
-    for (const piece of rivals) if (piece !== strongest) parentOfPiece[piece] = track;
+    for (const part of rivals) if (part !== strongest) parentOfPart[part] = track;
   });
 }
 
-/** Pieces of each track, ascending: those of which its moved mask covers enough, and more than any other mask does. */
-function branchesOf(pieces: readonly Piece[], { shared }: Overlaps): number[][] {
-  const most = new Int32Array(pieces.length);
-  const from = new Int32Array(pieces.length).fill(-1);
+/** Branches of each track, ascending: the parts of which its moved mask covers ANCESTRY_SHARE, and more than any other mask. */
+function branchesOf(parts: readonly CellPart[], { shared }: Overlaps): number[][] {
+  const most = new Int32Array(parts.length);
+  const from = new Int32Array(parts.length).fill(-1);
   shared.forEach((of, track) => {
-    for (const [piece, common] of of) {
-      if (common <= most[piece]) continue;
-      most[piece] = common;
-      from[piece] = track;
+    for (const [part, common] of of) {
+      if (common <= most[part]) continue;
+      most[part] = common;
+      from[part] = track;
     }
   });
   const branches: number[][] = shared.map(() => []);
-  pieces.forEach(({ rows }, piece) => {
-    if (most[piece] >= ANCESTRY_SHARE * rows.length) branches[from[piece]]?.push(piece);
+  parts.forEach(({ rows }, part) => {
+    if (most[part] >= ANCESTRY_SHARE * rows.length) branches[from[part]]?.push(part);
   });
   return branches;
 }
 
-/** True when some pieces together are a storm that went on as a whole: enough of it is there, where it was to be. */
+/** True when a track splits into these branches: they are strong enough, cover its moved mask and lie together within its reach. */
 function breaksInto(
   prediction: Prediction,
   track: number,
   branches: readonly number[],
-  pieces: readonly Piece[],
+  parts: readonly CellPart[],
   flow: readonly Vector[],
   { shared, pixels }: Overlaps,
 ): boolean {
-  const parts = branches.map((piece) => pieces[piece] as Piece);
-  const strong = parts.filter((part) => strength(part) >= BRANCH_STRENGTH_SHARE * strength(prediction.track));
+  const own = branches.map((part) => parts[part]);
+  const strong = own.filter((part) => strength(part) >= BRANCH_STRENGTH_SHARE * strength(prediction.track));
   if (strong.length < 2) return false;
-  const covered = branches.reduce((sum, piece) => sum + (shared[track]?.get(piece) ?? 0), 0);
+  const covered = branches.reduce((sum, part) => sum + (shared[track]?.get(part) ?? 0), 0);
   if (covered < BRANCHES_COVER_SHARE * pixels[track]) return false;
-  return mayContinue(prediction, together(parts), flow[branches[0]] as Vector);
+  return mayContinue(prediction, together(own), flow[branches[0]]);
 }
 
-/** Centre of gravity and area of some pieces as one. */
-function together(parts: readonly Piece[]): Body {
+/** Centre of gravity and area of several parts together. */
+function together(parts: readonly CellPart[]): Body {
   let weight = 0;
   let lat = 0;
   let lon = 0;
@@ -277,57 +277,55 @@ function together(parts: readonly Piece[]): Body {
 }
 
 /**
- * Changes of shape: a moved mask and a piece that lie in each other, where neither has anyone else. Pixels that join or
- * leave at the threshold move a centroid further than any storm goes. The largest overlap comes first.
+ * Links a moved mask with a part that overlaps it, where neither has another link: a change of shape. Pixels that join or leave
+ * at the threshold move a centroid further than a storm moves. The largest overlap is linked first.
  */
-function followShapes(pieces: readonly Piece[], { shared, pixels }: Overlaps, matches: Matches): void {
-  const { pieceOfTrack, trackOfPiece, parentOfPiece, reshaped } = matches;
+function followShapes(parts: readonly CellPart[], { shared, pixels }: Overlaps, matches: Matches): void {
+  const { partOfTrack, trackOfPart, parentOfPart, reshaped } = matches;
   const pairs = shared.flatMap((of, track) =>
-    [...of].flatMap(([piece, common]) => {
-      const mayBeSame = pieceOfTrack[track] === -1 && trackOfPiece[piece] === -1 && parentOfPiece[piece] === -1;
-      return mayBeSame && isSame(common, pixels[track], (pieces[piece] as Piece).rows.length)
-        ? [{ track, piece, common }]
-        : [];
+    [...of].flatMap(([part, common]) => {
+      const mayBeSame = partOfTrack[track] === -1 && trackOfPart[part] === -1 && parentOfPart[part] === -1;
+      return mayBeSame && isSame(common, pixels[track], parts[part].rows.length) ? [{ track, part, common }] : [];
     }),
   );
-  pairs.sort((a, b) => b.common - a.common || a.track - b.track || a.piece - b.piece);
-  for (const { track, piece } of pairs) {
-    if (pieceOfTrack[track] !== -1 || trackOfPiece[piece] !== -1) continue;
+  pairs.sort((a, b) => b.common - a.common || a.track - b.track || a.part - b.part);
+  for (const { track, part } of pairs) {
+    if (partOfTrack[track] !== -1 || trackOfPart[part] !== -1) continue;
     reshaped[track] = 1;
-    link(matches, track, piece);
+    link(matches, track, part);
   }
 }
 
-/** True when two sets of pixels that have some in common are one object in two shapes. */
+/** True when two sets of pixels with this overlap are one object in two shapes. */
 function isSame(common: number, pixels: number, others: number): boolean {
   const [smaller, larger] = pixels < others ? [pixels, others] : [others, pixels];
   return common >= SAME_SHARE_OF_SMALLER * smaller && common >= SAME_SHARE_OF_LARGER * larger;
 }
 
 /**
- * Mergers: a track without a piece whose mask lies under the piece of another; the stronger of the two goes on, but a
- * parent before its child. Nothing merges into a track that was born when it vanished.
+ * Mergers: a track without a part merges into the track whose part covers its mask. The stronger of the two continues, but a
+ * parent before its child. A track does not merge into one that began after it was last seen.
  */
 function findMergers(
   predictions: readonly Prediction[],
   { shared, pixels }: Overlaps,
   matches: Matches,
-  mayLink: (track: number, piece: number) => boolean,
+  mayLink: (track: number, part: number) => boolean,
 ): void {
-  const { pieceOfTrack, trackOfPiece, mergedInto, branched } = matches;
-  const trackAt = (index: number): LiveTrack => (predictions[index] as Prediction).track;
+  const { partOfTrack, trackOfPart, mergedInto, branched } = matches;
+  const trackAt = (index: number): LiveTrack => predictions[index].track;
   const isChild = (child: number, of: number) => trackAt(child).parent_track_id === trackAt(of).track_id;
   const mayEndIn = (lost: number, survivor: number) =>
     trackAt(survivor).first_detected <= trackAt(lost).last_seen && !isChild(survivor, lost);
   predictions.forEach(({ track }, index) => {
-    if (pieceOfTrack[index] !== -1) return;
-    const taken = [...(shared[index] as ReadonlyMap<number, number>)].filter(([piece]) => trackOfPiece[piece] !== -1);
+    if (partOfTrack[index] !== -1) return;
+    const taken = [...shared[index]].filter(([part]) => trackOfPart[part] !== -1);
     const [into, common] = largest(taken);
     if (into === -1 || common < ANCESTRY_SHARE * pixels[index]) return;
-    const other = trackOfPiece[into];
+    const other = trackOfPart[into];
     const goesOn = strength(track) > strength(trackAt(other)) && mayLink(index, into) && !isChild(index, other);
     if (goesOn || isChild(other, index)) {
-      pieceOfTrack[other] = -1;
+      partOfTrack[other] = -1;
       mergedInto.forEach((survivor, lost) => {
         if (survivor === other) mergedInto[lost] = mayEndIn(lost, index) ? index : -1;
       });

@@ -1,4 +1,4 @@
-/** Middle value of a list that is not empty; the mean of the two middle ones when their number is even. */
+/** Median of a non-empty list; of an even number the mean of the two middle values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -6,7 +6,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 ? upper : (sorted[middle - 1] + upper) / 2;
 }
 
-/** Quantile of a list that is not empty, linear between its ordered values. */
+/** Quantile of a non-empty list, interpolated linearly between ordered values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   const at = share * (sorted.length - 1);

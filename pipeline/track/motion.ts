@@ -2,13 +2,13 @@ import type { Position } from '../../schemas/geo/position.ts';
 import { offsetKm, type Vector } from './local-plane.ts';
 import { median } from './median.ts';
 
-/** Motion as published: km/h, and degrees towards which it goes, 0 = north, clockwise. */
+/** Motion as published: speed in km/h and direction towards which it points, degrees, 0 = north, clockwise. */
 export interface Heading {
   readonly speed_kmh: number;
   readonly direction_deg: number;
 }
 
-/** Mature tracks this near make the regional motion. */
+/** Mature tracks within this distance define the regional motion. */
 const REGION_KM = 100;
 const REGION_DEG = 1; // a degree of latitude is at least 110 km
 
@@ -25,13 +25,13 @@ export function velocityOf(heading: Heading): Vector {
   return { east: km_min * Math.sin(radians), north: km_min * Math.cos(radians) };
 }
 
-/** Median, east and north apart, of velocities; null of none. */
+/** Componentwise median of velocities; null without any. */
 export function medianVelocity(velocities: readonly Vector[]): Vector | null {
   if (velocities.length === 0) return null;
   return { east: median(velocities.map((v) => v.east)), north: median(velocities.map((v) => v.north)) };
 }
 
-/** A mature track as the regional motion sees it. */
+/** Position and velocity of a mature track. */
 export interface Mover extends Position {
   readonly velocity: Vector;
 }

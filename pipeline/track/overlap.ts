@@ -1,12 +1,13 @@
 import { LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { kmPerDegree, type Vector } from './local-plane.ts';
 import { eachPixel, type Mask } from './mask.ts';
 
-/** A frame answers for a lead when it is this near to it. */
-const LEAD_TOLERANCE_MS = 60_000;
+/** A frame verifies a lead when it is at most this far from it. */
+const LEAD_TOLERANCE_MS = MS_PER_MIN;
 
-/** An object of a frame, and how its tracker says that it moves, km/min; null: stays where it is. */
-export interface MovingObject {
+/** An object of a frame and its motion by the tracker, km/min; null when it is stationary. */
+interface MovingObject {
   readonly mask: Mask;
   readonly velocity: Vector | null;
 }
@@ -17,34 +18,34 @@ export interface ObjectFrame {
   readonly objects: readonly MovingObject[];
 }
 
-/** Pixels that objects moved forward share with what came, and those that only one of both has. */
+/** Pixels that extrapolated objects share with the observed ones (hits), and those that only one of both has. */
 export interface Overlap {
-  /** Frames that had a later one at the lead. */
+  /** Frames with a later frame at the lead. */
   readonly frames: number;
   readonly hits: number;
   readonly misses: number;
   readonly false_alarms: number;
 }
 
-/** Critical success index: hits / (hits + misses + false alarms); null where nothing was moved and nothing came. */
+/** Critical success index: hits / (hits + misses + false alarms); null without extrapolated and observed pixels. */
 export function csi({ hits, misses, false_alarms }: Overlap): number | null {
   const all = hits + misses + false_alarms;
   return all === 0 ? null : hits / all;
 }
 
 /**
- * How objects moved forward by their motion overlap what came after a lead: pixels of all frames that have one within a
- * minute of it, each moved for the minutes between the two by whole pixels. No tracker can flatter itself here: a track
- * that is cut short, smoothed or lent another's cell moves its pixels to the wrong place.
+ * Overlap of extrapolated objects with the observed ones after a lead. Each frame with a later frame within a minute of the lead
+ * is extrapolated by whole pixels over the time between the two. A tracker cannot game this score: a track that is cut short,
+ * smoothed or linked to another storm's cell moves its pixels to the wrong place.
  */
 export function overlapAt(frames: readonly ObjectFrame[], lead_min: number): Overlap {
   let [pairs, hits, misses, false_alarms] = [0, 0, 0, 0];
   for (const frame of frames) {
-    const later = frameAt(frames, frame.scan_time + lead_min * 60_000);
+    const later = frameAt(frames, frame.scan_time + lead_min * MS_PER_MIN);
     if (!later) continue;
     pairs++;
     const came = pixelsOf(later.objects, 0);
-    const said = pixelsOf(frame.objects, (later.scan_time - frame.scan_time) / 60_000);
+    const said = pixelsOf(frame.objects, (later.scan_time - frame.scan_time) / MS_PER_MIN);
     let common = 0;
     for (const pixel of said) if (came.has(pixel)) common++;
     hits += common;
@@ -55,19 +56,19 @@ export function overlapAt(frames: readonly ObjectFrame[], lead_min: number): Ove
 }
 
 /**
- * How the ground that objects moved forward pass until a lead overlaps the ground that objects really passed: from frames
- * that are followed by others up to the lead, moved by the minute.
+ * Overlap of the ground that extrapolated objects sweep until a lead with the ground that observed objects sweep, over the frames
+ * with later frames up to the lead. Objects are extrapolated minute by minute.
  */
 export function swathOverlapAt(frames: readonly ObjectFrame[], lead_min: number): Overlap {
   let [pairs, hits, misses, false_alarms] = [0, 0, 0, 0];
   for (const [k, frame] of frames.entries()) {
-    const last = frameAt(frames, frame.scan_time + lead_min * 60_000);
+    const last = frameAt(frames, frame.scan_time + lead_min * MS_PER_MIN);
     if (!last) continue;
     pairs++;
     const came = new Set<number>();
     for (const later of frames.slice(k)) if (later.scan_time <= last.scan_time) addPixels(later.objects, 0, came);
     const said = new Set<number>();
-    const minutes = (last.scan_time - frame.scan_time) / 60_000;
+    const minutes = (last.scan_time - frame.scan_time) / MS_PER_MIN;
     for (let minute = 0; minute < minutes; minute++) addPixels(frame.objects, minute, said);
     addPixels(frame.objects, minutes, said);
     let common = 0;
@@ -79,14 +80,14 @@ export function swathOverlapAt(frames: readonly ObjectFrame[], lead_min: number)
   return { frames: pairs, hits, misses, false_alarms };
 }
 
-/** The frame nearest to a time, the earlier of two; none when it is too far off. */
+/** The frame nearest to a time, the earlier of equals; null when it is beyond the tolerance. */
 function frameAt(frames: readonly ObjectFrame[], time_ms: number): ObjectFrame | null {
   const off = (frame: ObjectFrame) => Math.abs(frame.scan_time - time_ms);
   const nearest = frames.reduce<ObjectFrame | null>((best, at) => (best && off(best) <= off(at) ? best : at), null);
   return nearest && off(nearest) <= LEAD_TOLERANCE_MS ? nearest : null;
 }
 
-/** Lattice positions of all objects, each moved for some minutes. */
+/** Lattice positions of all objects, extrapolated by a number of minutes. */
 function pixelsOf(objects: readonly MovingObject[], minutes: number): Set<number> {
   const pixels = new Set<number>();
   addPixels(objects, minutes, pixels);
@@ -100,7 +101,7 @@ function addPixels(objects: readonly MovingObject[], minutes: number, pixels: Se
   }
 }
 
-/** Whole rows and columns that a motion covers at an object's latitude. */
+/** Displacement of an object in whole rows and columns, at its latitude. */
 function pixelsMoved(mask: Mask, velocity: Vector | null, minutes: number) {
   if (velocity === null || minutes === 0 || mask.length === 0) return { rows_south: 0, cols_east: 0 };
   const middle_row = Math.round((mask[0] + mask[mask.length - 3]) / 2);

@@ -3,34 +3,34 @@ import { equivalentRadius, mayContinue, type Prediction } from './gate.ts';
 import type { Vector } from './local-plane.ts';
 import { offsetKm } from './local-plane.ts';
 import { cellAtPixel, eachPixel, maskPixels, pixelKey, sharedPixels } from './mask.ts';
-import type { Piece, TrackCell } from './track-cell.ts';
+import type { CellPart, TrackCell } from './track-cell.ts';
 
-/** A track lays claim to a cell that covers this share of its moved mask. */
+/** A track claims a cell that covers this share of its moved mask. */
 const CLAIM_SHARE = 0.4;
-/** Two cores nearer than this are one: the distance that keeps two peaks of a cell apart. */
+/** Cores nearer than this are one core: the smallest distance of two peaks when a cell is split. */
 const CORES_APART_MIN_KM = 5;
-/** A part is a storm of its own from this area, that of the smallest cell. */
+/** Smallest area of a part, that of the smallest cell. */
 const PART_AREA_MIN_KM2 = 4;
-/** A part that has lost more than the rest of its track's last area has been absorbed. */
+/** A part below this share of its track's last area has been absorbed. */
 const PART_AREA_SHARE_MIN = 0.3;
 
 /**
- * The cells of a scan, with those that cover the masks of several tracks divided among these tracks.
+ * The cells of a scan, partitioned among the tracks whose moved masks they cover.
  *
- * Cores that touch at the threshold for some scans stay two storms: each pixel goes to the track whose moved mask
- * holds it, the others to the nearest pixel so held. A track whose part is too small, too far or too near to a
- * larger one gets none: it merges. `flow`: steering flow at each cell, km/min.
+ * Cores that touch at the threshold for some scans stay two storms. Each pixel goes to the track whose moved mask contains it, the
+ * remaining pixels to the nearest track. A track whose part is too small, too far away or too near to a larger one gets no part and
+ * merges. `flow`: steering flow at each cell, km/min.
  */
 export function partitionCells(
   cells: readonly TrackCell[],
   predictions: readonly Prediction[],
   flow: readonly Vector[],
-): Piece[] {
+): CellPart[] {
   const claims = claimsOn(cells, predictions);
   return cells.flatMap((cell, index) => {
-    const whole: Piece = { ...cell, cell: index, part: 0, held_by: null };
-    const claimants = apart(claims[index] as number[], predictions);
-    return claimants.length < 2 ? [whole] : divide(whole, claimants, predictions, flow[index] as Vector);
+    const whole: CellPart = { ...cell, cell: index, part: 0, held_by: null };
+    const claimants = apart(claims[index], predictions);
+    return claimants.length < 2 ? [whole] : divide(whole, claimants, predictions, flow[index]);
   });
 }
 
@@ -43,18 +43,18 @@ function claimsOn(cells: readonly TrackCell[], predictions: readonly Prediction[
     for (const [cell, pixels] of sharedPixels(track.mask, rows_south, cols_east, owner))
       if (pixels >= enough) claims[cell]?.push(index);
   });
-  const area = (index: number) => (predictions[index] as Prediction).track.area_km2;
+  const area = (index: number) => predictions[index].track.area_km2;
   for (const claimants of claims) claimants.sort((a, b) => area(b) - area(a) || a - b);
   return claims;
 }
 
-/** The claimants that keep their distance from every larger one. */
+/** The claimants at least CORES_APART_MIN_KM from every larger one. */
 function apart(claimants: readonly number[], predictions: readonly Prediction[]): number[] {
   const kept: number[] = [];
   for (const index of claimants) {
-    const at = (predictions[index] as Prediction).motion;
+    const at = predictions[index].motion;
     const free = kept.every((other) => {
-      const off = offsetKm(at, (predictions[other] as Prediction).motion);
+      const off = offsetKm(at, predictions[other].motion);
       return Math.hypot(off.east, off.north) >= CORES_APART_MIN_KM;
     });
     if (free) kept.push(index);
@@ -62,18 +62,23 @@ function apart(claimants: readonly number[], predictions: readonly Prediction[])
   return kept;
 }
 
-/** Parts of one cell; a claimant whose part is too small leaves it to the others. */
-function divide(whole: Piece, claimants: readonly number[], predictions: readonly Prediction[], flow: Vector): Piece[] {
+/** Parts of one cell. A claimant whose part is too small leaves its pixels to the others. */
+function divide(
+  whole: CellPart,
+  claimants: readonly number[],
+  predictions: readonly Prediction[],
+  flow: Vector,
+): CellPart[] {
   if (claimants.length < 2) return [whole];
-  const holders = claimants.map((index) => predictions[index] as Prediction);
+  const holders = claimants.map((index) => predictions[index]);
   const parts = shareOut(whole, holders).map((pixels, part) => partOf(whole, pixels, part));
-  const absorbed = parts.findLastIndex((part, k) => part.area_km2 < smallestPartKm2(holders[k] as Prediction));
+  const absorbed = parts.findLastIndex((part, k) => part.area_km2 < smallestPartKm2(holders[k]));
   if (absorbed !== -1) {
     const others = claimants.filter((_, k) => k !== absorbed);
     return divide(whole, others, predictions, flow);
   }
   return parts.map((part, k) => {
-    const holds = mayContinue(holders[k] as Prediction, part, flow);
+    const holds = mayContinue(holders[k], part, flow);
     return holds ? { ...part, held_by: claimants[k] } : part;
   });
 }
@@ -82,7 +87,7 @@ function smallestPartKm2({ track }: Prediction): number {
   return Math.max(PART_AREA_MIN_KM2, PART_AREA_SHARE_MIN * track.area_km2);
 }
 
-/** Indices of the cell's pixels that each holder gets, ascending. */
+/** Pixels of the cell that each holder gets, as ascending indices. */
 function shareOut(cell: TrackCell, holders: readonly Prediction[]): number[][] {
   const indexAt = new Map<number, number>();
   for (let i = 0; i < cell.rows.length; i++) indexAt.set(pixelKey(cell.rows[i], cell.cols[i]), i);
@@ -95,7 +100,7 @@ function shareOut(cell: TrackCell, holders: readonly Prediction[]): number[][] {
   return shares;
 }
 
-/** Holder of each pixel under a moved mask, -1 elsewhere; under two masks the one whose centre is nearer for its size. */
+/** Holder of each pixel under a moved mask, -1 elsewhere. Under two masks: the holder whose centroid is nearer, in units of its radius. */
 function claimMasks(cell: TrackCell, holders: readonly Prediction[], indexAt: ReadonlyMap<number, number>): Int32Array {
   const holder = new Int32Array(cell.rows.length).fill(-1);
   const distance = new Float64Array(cell.rows.length).fill(Number.POSITIVE_INFINITY);
@@ -114,7 +119,7 @@ function claimMasks(cell: TrackCell, holders: readonly Prediction[], indexAt: Re
   return holder;
 }
 
-/** Gives the pixels without a holder to their neighbours' holders, ring by ring. */
+/** Grows the holders into the pixels without one, ring by ring. */
 function grow(cell: TrackCell, holder: Int32Array, indexAt: ReadonlyMap<number, number>): void {
   let front = [...holder.keys()].filter((i) => holder[i] !== -1);
   while (front.length > 0) {
@@ -131,8 +136,8 @@ function grow(cell: TrackCell, holder: Int32Array, indexAt: ReadonlyMap<number, 
   }
 }
 
-/** A part of a cell as a cell of its own, with the centre of gravity of its pixels. */
-function partOf(whole: Piece, pixels: readonly number[], part: number): Piece {
+/** A part of a cell with its own area, size and centroid. */
+function partOf(whole: CellPart, pixels: readonly number[], part: number): CellPart {
   let weight = 0;
   let lat = 0;
   let lon = 0;

@@ -3,28 +3,28 @@ import { type HailField, lowerBound } from '../grid.ts';
 import { kmPerDegree, type Vector } from './local-plane.ts';
 import { type Heading, headingOf, medianVelocity } from './motion.ts';
 
-/** Blocks of the lattice that are correlated by themselves, pixels. */
+/** Side of the blocks that are matched independently, pixels. */
 const BLOCK_PX = 100;
-/** A block says something from this many pixels on, and from this similarity of its best shift. */
+/** A block counts from this number of pixels on, and from this similarity of its best shift. */
 const BLOCK_PIXELS_MIN = 30;
 const SIMILARITY_MIN = 0.5;
-/** Storms do not move faster than this, km/min (144 km/h): how far a shift is looked for. */
+/** Largest speed of storms, km/min (144 km/h): limits the shifts that are tried. */
 const SPEED_MAX_KM_MIN = 2.4;
 const PIXEL_MIN_KM = 0.7; // width of a pixel at 50 N
-/** Fields further apart than this no longer look alike. */
+/** Longest interval between two fields: beyond it their patterns differ too much. */
 const INTERVAL_MAX_MIN = 10;
 
-/** Window of a field as a dense square, with a margin all around a block. */
+/** A square window of a field as a dense array. */
 interface Patch {
   readonly values: Float64Array;
   readonly side: number;
 }
 
 /**
- * Motion of a whole field from one scan to the next; null when no block of it can tell.
+ * Motion of the pattern of a whole field between two scans; null when no block qualifies.
  *
- * Each block of 100 x 100 pixels is shifted against the earlier field; its best shift is the one with the largest
- * 2 sum(ab) / (sum(aa) + sum(bb)), refined between pixels by a parabola. The answer is the median of the blocks.
+ * Block matching: each block of 100 x 100 pixels is shifted against the earlier field. Its best shift has the largest
+ * 2 sum(ab) / (sum(aa) + sum(bb)), refined to sub-pixels by a parabola. Returns the median over the blocks.
  */
 export function patternMotion(before: HailField, after: HailField, minutes: number): Heading | null {
   if (minutes <= 0 || minutes > INTERVAL_MAX_MIN) return null;
@@ -97,7 +97,7 @@ function patch(field: HailField, row: number, col: number, side: number): Patch 
   return { values, side };
 }
 
-/** Similarity of a block with every square of its size in the earlier patch, by rows of shifts from north-west. */
+/** Similarity of a block with every square of its size in the earlier patch, row by row of shifts from the north-west. */
 function similarities(block: Patch, pixels: readonly number[], around: Patch, reach: number): Float64Array {
   const side = 2 * reach + 1;
   const own = block.values.reduce((sum, value) => sum + value * value, 0);
@@ -116,7 +116,7 @@ function similarities(block: Patch, pixels: readonly number[], around: Patch, re
   return similarity;
 }
 
-/** Sums of squares over all boxes that start in the north-west corner, with a row and column of zeros. */
+/** Summed-area table of the squares, with a leading row and column of zeros. */
 function sumTable({ values, side }: Patch): Float64Array {
   const width = side + 1;
   const sums = new Float64Array(width * width);
@@ -135,7 +135,7 @@ function boxSum(sums: Float64Array, width: number, row: number, col: number, sid
   return at(row + side, col + side) - at(row, col + side) - at(row + side, col) + at(row, col);
 }
 
-/** Where the parabola through three neighbours, the middle one the highest, has its top: -0.5 .. 0.5. */
+/** Position of the vertex of the parabola through three neighbours, the middle one the highest: -0.5 .. 0.5. */
 function vertex(left: number, middle: number, right: number): number {
   const curvature = left - 2 * middle + right;
   return curvature === 0 ? 0 : (left - right) / (2 * curvature);

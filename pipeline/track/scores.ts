@@ -1,20 +1,21 @@
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { kmPerDegree, offsetKm } from './local-plane.ts';
 import { median, quantile } from './median.ts';
 
-/** Tracks shorter than this are left out of the duration score. */
+/** Shortest track in the duration score. */
 const SCORED_DURATION_MIN = 10;
-/** Tracks with fewer positions than this are left out of the straightness and step scores. */
+/** Fewest positions of a track in the straightness and step scores. */
 const SCORED_POINTS_MIN = 6;
 
-/** One position of a track where it had a cell. */
+/** A position of a track at a scan in which it had a cell. */
 export interface ScoredPoint {
   readonly track_id: string;
   readonly scan_time: number;
   readonly lat: number;
   readonly lon: number;
-  /** The attribute that should stay the same along a track: its size or intensity. */
+  /** The attribute that should stay constant along a track: its size or intensity. */
   readonly size: number;
-  /** The object changed its shape since the position before: the way from there is no step of the storm. */
+  /** The object changed its shape since the previous position: the displacement is no step of the storm. */
   readonly reshaped: boolean;
 }
 
@@ -28,7 +29,7 @@ export interface TrackScores {
   /** Tracks of at least six positions: the scores below are over these. */
   readonly scored_tracks: number;
   readonly rmse_median_km: number | null;
-  /** Largest steps of motion: changes of shape left out. The straightness has them all. */
+  /** Largest steps, without changes of shape. The straightness includes them. */
   readonly step_median_km: number | null;
   readonly step_p90_km: number | null;
   readonly mismatch_sd_median: number | null;
@@ -36,7 +37,7 @@ export interface TrackScores {
 
 /**
  * Root mean square distance of a track's positions from their best straight line, km.
- * Orthogonal distances (total least squares) in a plane at the track's mean position; time plays no part.
+ * Orthogonal distances (total least squares) on a plane at the track's mean position, independent of time.
  */
 export function straightLineRmseKm(points: readonly ScoredPoint[]): number {
   const mean = {
@@ -59,15 +60,15 @@ export function straightLineRmseKm(points: readonly ScoredPoint[]): number {
 }
 
 /**
- * Longest way between consecutive positions of a track, km, over changes of shape left out; a scan without a cell makes
- * a longer step, not two.
+ * Largest distance between consecutive positions of a track, km, without changes of shape. A scan without a cell makes one longer
+ * step.
  */
 export function largestStepKm(points: readonly ScoredPoint[]): number {
   let largest = 0;
   for (let i = 1; i < points.length; i++) {
-    const here = points[i] as ScoredPoint;
+    const here = points[i];
     if (here.reshaped) continue;
-    const step = offsetKm(points[i - 1] as ScoredPoint, here);
+    const step = offsetKm(points[i - 1], here);
     largest = Math.max(largest, Math.hypot(step.east, step.north));
   }
   return largest;
@@ -79,10 +80,10 @@ function standardDeviation(values: readonly number[]): number {
 }
 
 function durationMin(points: readonly ScoredPoint[]): number {
-  return ((points.at(-1) as ScoredPoint).scan_time - (points[0] as ScoredPoint).scan_time) / 60_000;
+  return ((points.at(-1) as ScoredPoint).scan_time - points[0].scan_time) / MS_PER_MIN;
 }
 
-/** Scores of a set of tracks. Points in order of time; only where a track had a cell, never predicted ones. */
+/** Scores of a set of tracks. `points`: in order of time, only scans in which the track had a cell. */
 export function trackScores(points: readonly ScoredPoint[]): TrackScores {
   const tracks = [...Map.groupBy(points, (point) => point.track_id).values()];
   const durations = tracks.map(durationMin).filter((minutes) => minutes >= SCORED_DURATION_MIN);

@@ -1,12 +1,12 @@
 import type { Heading } from './motion.ts';
 
-/** A cell of one scan as the tracker sees it. */
+/** A cell of one scan, input of the tracker. */
 export interface TrackCell {
   readonly cell_index: number;
   /** Published position. */
   readonly lat: number;
   readonly lon: number;
-  /** Centre of gravity: what is tracked. */
+  /** Centre of gravity: the tracked position. */
   readonly centroid_lat: number;
   readonly centroid_lon: number;
   readonly area_km2: number;
@@ -17,13 +17,13 @@ export interface TrackCell {
   readonly cols: Uint16Array;
   /** Tenths of the value at each of these pixels. */
   readonly tenths: Uint16Array;
-  /** Motion that another product gives for this storm; null without one. */
+  /** Motion of this storm by another product; null without one. */
   readonly motion_hint: Heading | null;
 }
 
-/** A cell, or the part of one that a track holds while several tracks share the cell. */
-export interface Piece extends TrackCell {
-  /** Position of its cell in the scan's list. */
+/** A cell, or a part of it while several tracks share the cell. */
+export interface CellPart extends TrackCell {
+  /** Index of its cell in the scan's list. */
   readonly cell: number;
   /** Number of the part within its cell, 0 for a whole cell. */
   readonly part: number;

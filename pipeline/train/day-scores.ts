@@ -3,6 +3,7 @@ import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
 import type { Detection } from '../../schemas/tables/detections.ts';
 import type { Score } from '../../schemas/tables/scores.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { offsetKm, type Vector } from '../track/local-plane.ts';
 import { maskOf } from '../track/mask.ts';
 import { median } from '../track/median.ts';
@@ -11,19 +12,19 @@ import { csi, type ObjectFrame, type Overlap, overlapAt, swathOverlapAt } from '
 import { trackScores } from '../track/scores.ts';
 import { nowcastBrier } from './nowcast-brier.ts';
 
-/** Leads of the tracking scores, those of published comparisons, and of the nowcast. */
+/** Leads of the tracking scores, as in published comparisons, and of the nowcast. */
 const TRACKING_LEADS_MIN = [4, 8, 14, 20];
 const NOWCAST_LEADS_MIN = NOWCAST_LEADS.map(({ minutes }) => minutes);
-/** Sizes that make the objects whose overlap is scored, and the hail that the nowcast is about. */
+/** Thresholds of the objects whose overlap is scored, and of the hail of the nowcast. */
 const OBJECT_MM = 10;
 const NOWCAST_MM = 19;
-/** A position answers for a lead when it is this near to it. */
-const LEAD_TOLERANCE_MS = 60_000;
-/** Directions are of tracks of so many scans, over ways of so many km: shorter ones have none. */
+/** A position verifies a lead when it is at most this far from it. */
+const LEAD_TOLERANCE_MS = MS_PER_MIN;
+/** Fewest scans of a track and shortest displacement that have a direction score. */
 const DIRECTION_SCANS_MIN = 6;
-const DIRECTION_WAY_MIN_KM = 5;
+const DIRECTION_DISTANCE_MIN_KM = 5;
 
-/** What is known of a storm date: its scans in order, the rows of its tracks, and its detections. */
+/** Published data of a storm date: its scans in order, the rows of its tracks, and its detections. */
 export interface ScoredDay {
   readonly storm_date: string;
   readonly source: Provenance;
@@ -35,7 +36,7 @@ export interface ScoredDay {
   >[];
 }
 
-/** Scores of a storm date, from what was published of it alone; a score over nothing has no row. */
+/** Scores of a storm date from its published data alone; a score without cases has no row. */
 export function dayScores(day: ScoredDay): Score[] {
   return [...trackingScores(day), ...nowcastScores(day)]
     .filter(({ n }) => n > 0)
@@ -95,9 +96,9 @@ function overlapScore(
     : [{ kind, score, lead_min, n: found.frames, value, baseline: csi(overlap(still, lead_min)) }];
 }
 
-/** Median distance between where a track's published motion puts it and where it is after the lead. */
+/** Median distance between the position extrapolated by a track's published motion and its position after the lead. */
 function positionScore(tracked: readonly TrackPoint[], lead_min: number): Found[] {
-  const pairs = ways(tracked, lead_min);
+  const pairs = displacements(tracked, lead_min);
   if (pairs.length === 0) return [];
   const errors = pairs.map(({ said, came }) => Math.hypot(came.east - said.east, came.north - said.north));
   const stayed = pairs.map(({ came }) => Math.hypot(came.east, came.north));
@@ -113,12 +114,12 @@ function positionScore(tracked: readonly TrackPoint[], lead_min: number): Found[
   ];
 }
 
-/** Median angle between the published motion of mature tracks and the way they went until the lead. */
+/** Median angle between the published motion of mature tracks and their displacement until the lead. */
 function directionScore(tracked: readonly TrackPoint[], lead_min: number): Found[] {
-  const errors = ways(tracked, lead_min)
+  const errors = displacements(tracked, lead_min)
     .filter(({ from, said, came }) => {
-      const moved = Math.hypot(came.east, came.north) >= DIRECTION_WAY_MIN_KM;
-      return moved && from.scan_count >= DIRECTION_SCANS_MIN && Math.hypot(said.east, said.north) > 0;
+      const hasMoved = Math.hypot(came.east, came.north) >= DIRECTION_DISTANCE_MIN_KM;
+      return hasMoved && from.scan_count >= DIRECTION_SCANS_MIN && Math.hypot(said.east, said.north) > 0;
     })
     .map(({ said, came }) => {
       const turn = Math.abs(headingOf(said).direction_deg - headingOf(came).direction_deg);
@@ -137,16 +138,16 @@ function directionScore(tracked: readonly TrackPoint[], lead_min: number): Found
   ];
 }
 
-/** Ways of tracks over a lead, as their motion said and as they came, km. */
-function ways(tracked: readonly TrackPoint[], lead_min: number) {
-  const lead_ms = lead_min * 60_000;
+/** Forecast and observed displacements of tracks over a lead, km. */
+function displacements(tracked: readonly TrackPoint[], lead_min: number) {
+  const lead_ms = lead_min * MS_PER_MIN;
   return [...Map.groupBy(tracked, ({ track_id }) => track_id).values()].flatMap((points) =>
     points.flatMap((from) => {
       if (from.speed_kmh === null || from.direction_deg === null) return [];
       const off = (to: TrackPoint) => Math.abs(to.scan_time - from.scan_time - lead_ms);
       const to = points.reduce((best, point) => (off(point) < off(best) ? point : best), from);
       if (off(to) > LEAD_TOLERANCE_MS) return [];
-      const minutes = (to.scan_time - from.scan_time) / 60_000;
+      const minutes = (to.scan_time - from.scan_time) / MS_PER_MIN;
       const velocity = velocityOf({ speed_kmh: from.speed_kmh, direction_deg: from.direction_deg });
       const said: Vector = { east: velocity.east * minutes, north: velocity.north * minutes };
       return [{ from, said, came: offsetKm(from, to) }];
@@ -154,7 +155,7 @@ function ways(tracked: readonly TrackPoint[], lead_min: number) {
   );
 }
 
-/** Pixels of detections of a size and more, by scan and track, with the motion that the track had in that scan. */
+/** Objects of the detections from `least_mm` on, by scan and track, with the motion of the track in that scan. */
 function framesOf({ scan_times, tracks, detections }: ScoredDay, least_mm: number): ObjectFrame[] {
   const name = (scan_time: number, track_id: string | null) => `${scan_time} ${track_id ?? ''}`;
   const velocities = new Map<string, Vector>();

@@ -1,6 +1,6 @@
-import type { Curve } from '../detect/curve.ts';
+import type { Curve } from '../detect/model.ts';
 
-/** Probabilities are kept off certainty by this. */
+/** Range of the calibrated probabilities: never certainty. */
 const PROBABILITY_MIN = 0.005;
 const PROBABILITY_MAX = 0.995;
 
@@ -30,7 +30,7 @@ export function poolAdjacent(values: readonly number[], weights: readonly number
 
 /**
  * Calibration curve from scores to the mean targets 0..1, with at most `knots` knots.
- * Cases are sorted by score and taken together in groups of equal weight before they are pooled.
+ * Cases are sorted by score and grouped by equal weight before they are pooled.
  */
 export function fitCurve(
   scores: readonly number[],
@@ -62,7 +62,7 @@ export function fitCurve(
   );
 }
 
-/** One knot per stretch of equal probability, at its mean score. */
+/** One knot per run of equal probability, at its mean score. */
 function blockCentres(groups: readonly { score: number; weight: number }[], pooled: readonly number[]): Curve {
   const score: number[] = [];
   const probability: number[] = [];

@@ -1,14 +1,14 @@
 import { PipelineError } from '../error.ts';
 
 const ITERATIONS_MAX = 100;
-/** Twice what the last step can still lower the loss by; quadratic convergence leaves an error far below it. */
+/** Newton decrement at convergence: twice the largest further decrease of the loss. Quadratic convergence leaves an error far below it. */
 const DECREMENT_MIN = 1e-16;
-/** A loss summed over many cases is known to this share of it. */
+/** Relative rounding error of a loss summed over many cases. */
 const LOSS_ROUNDING = 1e-10;
-/** A step is not halved further than to this share of it. */
+/** Smallest fraction to which a step is halved. */
 const SHARE_MIN = 1e-9;
 
-export interface LogisticFit {
+interface LogisticFit {
   readonly intercept: number;
   readonly weights: readonly number[];
 }
@@ -20,8 +20,8 @@ export const sigmoid = (score: number): number => 1 / (1 + Math.exp(-score));
  *
  * Minimises the weighted cross-entropy plus ridge / 2 x the sum of squared weights; the intercept is free. A ridge above 0
  * keeps the weights finite where predictors separate the cases.
- * Throws when no case is true or none is false, and when it does not converge in 100 steps.
- * Source: Newton's method (iteratively reweighted least squares), a step that would raise the loss halved.
+ * Throws when all targets are 0 or all are 1, and when it does not converge in 100 steps.
+ * Source: Newton's method (iteratively reweighted least squares) with step halving.
  */
 export function fitLogistic(
   rows: readonly (readonly number[])[],
@@ -73,13 +73,13 @@ function derivatives({ xs, targets, caseWeights, ridge }: Cases, beta: Float64Ar
     for (let j = 0; j < width; j++) {
       const xj = x[j];
       gradient[j] = gradient[j] + error * xj;
-      const line = hessian[j] as Float64Array;
+      const line = hessian[j];
       for (let k = 0; k < width; k++) line[k] = line[k] + curvature * xj * x[k];
     }
   }
   for (let j = 1; j < width; j++) {
     gradient[j] = gradient[j] - ridge * beta[j];
-    const line = hessian[j] as Float64Array;
+    const line = hessian[j];
     line[j] = line[j] + ridge;
   }
   return { gradient, hessian };
@@ -100,7 +100,7 @@ function stepped(beta: Float64Array, step: Float64Array, share: number): Float64
   return Float64Array.from(beta, (value, j) => value + share * step[j]);
 }
 
-/** Cross-entropy of a score against a target, in a form that does not overflow. */
+/** Cross-entropy of a score and a target, without overflow. */
 function crossEntropy(score: number, target: number): number {
   return Math.max(score, 0) + Math.log1p(Math.exp(-Math.abs(score))) - target * score;
 }
@@ -112,8 +112,8 @@ function solve(matrix: readonly Float64Array[], right: Float64Array): Float64Arr
   for (let column = 0; column < n; column++) {
     let pivot = column;
     for (let j = column + 1; j < n; j++) if (Math.abs(lines[j]?.[column]) > Math.abs(lines[pivot]?.[column])) pivot = j;
-    const line = lines[pivot] as Float64Array;
-    lines[pivot] = lines[column] as Float64Array;
+    const line = lines[pivot];
+    lines[pivot] = lines[column];
     lines[column] = line;
     if (Math.abs(line[column]) < 1e-300)
       throw new PipelineError(
@@ -123,7 +123,7 @@ function solve(matrix: readonly Float64Array[], right: Float64Array): Float64Arr
       );
     for (let j = 0; j < n; j++) {
       if (j === column) continue;
-      const other = lines[j] as Float64Array;
+      const other = lines[j];
       const factor = other[column] / line[column];
       for (let k = column; k <= n; k++) other[k] = other[k] - factor * line[k];
     }

@@ -9,7 +9,7 @@ export const SOURCE_TITLES: Readonly<Record<SampleSource, string>> = {
   probsevere: 'ProbSevere objects',
 };
 
-/** Model card in Markdown: what the model is, what it was fitted on, how well it does, and where it fails. */
+/** Model card in Markdown: purpose, training data, predictors, skill and limitations of the model. */
 export function modelCard(model: HailModel, report: TrainingReport, date: string, report_pairs = 0): string {
   const { samples, groups, held_out } = report;
   return `# Model card: ${model.version}
@@ -106,10 +106,10 @@ cells and the ProbSevere objects they lie in, the size from cells and ground rep
 `;
 }
 
-/** Dates below this number are few. */
+/** Fewer dates than this are reported as few. */
 const DATES_MIN = 10;
 
-/** What the targets are worth, a point for each source that there is. */
+/** Limitations of the targets, one point for each source with samples. */
 function targetsText({ samples, groups }: TrainingReport): string {
   const simulated = `- Simulated targets follow from the simulator's own law of sizes on the ground, ln D = 1.18 + 0.62 ln MESH + 0.28 N, at
   the largest MESH the storm shows in the next 60 minutes. Finding that law again is a closed loop, not evidence.
@@ -140,7 +140,7 @@ held within 5-120 mm, the median size a ground report would give.`
 would give.`;
 }
 
-/** Errors on ProbSevere dates that neither side has seen; nothing without any. */
+/** Section with the errors on ProbSevere dates held out from both sides; '' without any. */
 function unseenSection(dates: TrainingReport['unseen']): string {
   if (dates.length === 0) return '';
   const rows = dates.map(({ date, cases, model, law, printed_law }) => {

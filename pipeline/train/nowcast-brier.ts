@@ -9,11 +9,11 @@ import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { type HailPixel, knownStorms, pointsAround, strikesOf } from './nowcast-points.ts';
 
-/** Storms change little within it: more questions would ask the same again. */
+/** Interval of the forecasts: storms change little within it. */
 const ASK_EVERY_MS = 20 * MS_PER_MIN;
-/** Storms around which points are asked for at a time, spread over all of them: what bounds the work of an outbreak. */
+/** Most storms with points at a time, spread over all storms: bounds the work of an outbreak. */
 const STORMS_AT_A_TIME = 40;
-/** With a longer gap between scans nobody knows whether it hailed in it. */
+/** Longest gap between scans over which the absence of hail counts as observed. */
 const GAP_MAX_MS = 10 * MS_PER_MIN;
 
 /** Scans of a date in order, with their tracks and detections. */
@@ -27,8 +27,8 @@ export interface NowcastDay {
 type BrierScore = Pick<Score, 'kind' | 'score' | 'lead_min' | 'n' | 'value' | 'baseline'>;
 
 /**
- * Brier scores of the probabilities that the service gave within 15 km of storms, from what it knew then: the mean square of
- * probability less what came, 1 or 0. The baseline says 1 where it hails now, else 0. Of a lead without cases there is no row.
+ * Brier scores of the service's probabilities within 15 km of storms, computed from the data available at the time: the mean square
+ * of probability minus outcome, 1 or 0. The baseline is persistence: 1 where it hails now, else 0. A lead without cases has no row.
  */
 export function nowcastBrier({ source, scan_times, tracks, detections }: NowcastDay): BrierScore[] {
   const tracksAt = Map.groupBy(tracks, ({ scan_time }) => scan_time);
@@ -71,14 +71,14 @@ export function nowcastBrier({ source, scan_times, tracks, detections }: Nowcast
   });
 }
 
-/** The last scan that is reached without a gap. */
+/** Time of the last scan that is reached without a gap. */
 function knownUntil(scan_times: readonly number[], from: number): number {
   let last = from;
   while (last + 1 < scan_times.length && scan_times[last + 1] - scan_times[last] <= GAP_MAX_MS) last += 1;
   return scan_times[last];
 }
 
-/** First scan from `from` on, within the longest lead, in which hail strikes a point; infinite without one. */
+/** Time of the first scan from `from` on, within the longest lead, in which hail strikes a point; infinite without one. */
 function firstStrike(
   point: Position,
   scan_times: readonly number[],
@@ -95,7 +95,7 @@ function near(storms: readonly NowcastStorm[], point: Position): NowcastStorm[] 
   return storms.filter(({ seen }) => roughDistanceKm(seen, point) <= REACH_KM);
 }
 
-/** At most so many, evenly out of all. */
+/** At most STORMS_AT_A_TIME storms, evenly spread over all. */
 function someOf(storms: readonly NowcastStorm[]): NowcastStorm[] {
   const step = Math.max(1, storms.length / STORMS_AT_A_TIME);
   const count = Math.min(storms.length, STORMS_AT_A_TIME);

@@ -1,21 +1,21 @@
 import KDBush from 'kdbush';
 import { boxAround } from '../../schemas/geo/around.ts';
-import { distanceKm, travel } from '../../schemas/geo/distance.ts';
+import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { type NowcastStorm, nowcastStorm, STRIKE_KM, STRIKE_MM } from '../../schemas/nowcast/probability.ts';
 import type { Detection } from '../../schemas/tables/detections.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 
-/** Points so near a storm are scored: as far as the interface looks unless it is told to look farther. */
+/** Largest distance of scored points from a storm: the default radius of the interface. */
 export const NEAR_KM = 15;
-export const NEAR_POINTS_PER_STORM = 12;
-/** Points from there to so far away may be looked at beside them: as far as the interface looks at most. */
+const NEAR_POINTS_PER_STORM = 12;
+/** Largest distance of further points, which are reported separately: the largest radius of the interface. */
 export const FAR_KM = 50;
 
-/** What is read of a detection: where it is, how large, and of which cell. */
+/** Columns of a detection that the nowcast reads. */
 export type HailPixel = Pick<Detection, 'lat' | 'lon' | 'estimated_size_mm' | 'cell_index'>;
 
-/** Tells whether hail >= 19 mm of a scan fell within 1 km of a point. */
+/** Predicate over points: true where a scan has hail >= 19 mm within 1 km. */
 export function strikesOf(pixels: readonly HailPixel[]): (point: Position) => boolean {
   const hail = pixels.filter(isHail);
   if (hail.length === 0) return () => false;
@@ -23,12 +23,10 @@ export function strikesOf(pixels: readonly HailPixel[]): (point: Position) => bo
   for (const { lat, lon } of hail) index.add(lon, lat);
   index.finish();
   return (point) =>
-    index
-      .range(...boxAround(point, STRIKE_KM))
-      .some((pixel) => distanceKm(hail[pixel] as Position, point) <= STRIKE_KM);
+    index.range(...boxAround(point, STRIKE_KM)).some((pixel) => distanceKm(hail[pixel], point) <= STRIKE_KM);
 }
 
-/** Storms of one scan that it saw: tracks that saw more than one scan, with their hail. */
+/** Storms observed in one scan, with their hail: tracks of at least two scans. */
 export function liveStorms(tracks: readonly TrackPoint[], pixels: readonly HailPixel[]): NowcastStorm[] {
   const ofCell = Map.groupBy(pixels.filter(isHail), ({ cell_index }) => cell_index);
   return tracks
@@ -37,8 +35,8 @@ export function liveStorms(tracks: readonly TrackPoint[], pixels: readonly HailP
 }
 
 /**
- * Storms as the service knows them after a scan: those that it saw, and those that it missed and that go on, where they were
- * seen last. `rows`: of the look-back, in order of time.
+ * Storms that the service has after a scan: the observed ones, and coasting ones at their last observed position. `rows`: track rows
+ * of the look-back, in order of time.
  */
 export function knownStorms(
   rows: readonly TrackPoint[],
@@ -54,9 +52,9 @@ export function knownStorms(
 }
 
 /**
- * Points around storms, in every direction and as dense at every distance of a belt; spread by the golden ratio's like for
- * a plane. With as many at every distance they would crowd under the storms, where persistence knows most of what comes.
- * `from` numbers the first point; `far_points`: how many of each storm lie beyond 15 km.
+ * Points around storms, uniform in area over each distance band; a low-discrepancy sequence (R2, the golden ratio's counterpart in
+ * two dimensions). Points uniform in distance would crowd near the storms, where persistence is hard to beat.
+ * `from`: number of the first point; `far_points`: points of each storm beyond 15 km.
  */
 export function pointsAround(storms: readonly NowcastStorm[], from: number, far_points: number): Position[] {
   const perStorm = NEAR_POINTS_PER_STORM + far_points;
@@ -66,7 +64,7 @@ export function pointsAround(storms: readonly NowcastStorm[], from: number, far_
       const share = (number * 0.569840291) % 1;
       const far2 = NEAR_KM ** 2 + share * (FAR_KM ** 2 - NEAR_KM ** 2);
       const km = index < NEAR_POINTS_PER_STORM ? NEAR_KM * Math.sqrt(share) : Math.sqrt(far2);
-      return travel(seen, 360 * ((number * 0.7548776662) % 1), km);
+      return destination(seen, 360 * ((number * 0.7548776662) % 1), km);
     }),
   );
 }

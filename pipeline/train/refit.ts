@@ -9,16 +9,16 @@ import { fitSizeLaw, type ReportPair } from './report-pairs.ts';
 import { eveningSamples, probsevereSamples } from './samples.ts';
 import { type SampleSource, type TrainingReport, type TrainingSample, trainModel } from './train-model.ts';
 
-/** Raised by hand when the form of the model changes. */
+/** Version of the model's form; raise it when the form changes. */
 const MODEL_NUMBER = '1.0';
-/** Seeds of simulated evenings of two refits never meet below this number of evenings. */
+/** Most evenings of a refit: up to here the evenings of two seeds are distinct. */
 export const EVENINGS_MAX = 1000;
-/** Evenings take turns; quiet days have nothing to learn from. */
+/** Day types of the evenings, in rotation; quiet days have no hail to fit on. */
 const DAY_TYPES: readonly DayType[] = ['pulse', 'marginal', 'supercell', 'qlcs', 'outbreak'];
-/** Evenings begin when storms are most common, on consecutive days from the middle of spring. */
+/** Start of the first evening; evenings are on consecutive days, at the hour with most storms. */
 const FIRST_EVENING_MS = Date.UTC(2025, 3, 15, 20);
 
-/** What to learn from, and where to write. */
+/** Training data of a refit, and its output folder. */
 export interface Refit {
   readonly evenings: number;
   readonly seed: number;
@@ -26,30 +26,30 @@ export interface Refit {
   readonly probsevere: string | null;
   /** Folder of the weights and the card; made when missing. */
   readonly out: string;
-  /** Date that the card carries. */
+  /** Date on the card. */
   readonly date: string;
-  /** Told after each evening how many cases there are. */
+  /** Called after each evening with its number and the number of cases so far. */
   readonly onEvening: (evening: number, cases: number) => void;
 }
 
 /**
- * Fits the small model and writes its weights, `hail-model.json`, and its card, `model-card.md` with the diagram
- * `reliability.svg`; nothing when the fit fails, and no weights when the others cannot be written.
+ * Fits the hail model and writes its weights, `hail-model.json`, and its card, `model-card.md` with the diagram
+ * `reliability.svg`. Writes nothing when the fit fails, and no weights when the card or the diagram cannot be written.
  */
 export async function refitModel({ evenings, seed, probsevere, out, date, onEvening }: Refit): Promise<TrainingReport> {
   const samples: TrainingSample[] = probsevere === null ? [] : await probsevereSamples(probsevere);
   for (let n = 0; n < evenings; n++) {
-    const scenario = conusScenario(seed * EVENINGS_MAX + n, DAY_TYPES[n % DAY_TYPES.length] as DayType, WSR88D);
+    const scenario = conusScenario(seed * EVENINGS_MAX + n, DAY_TYPES[n % DAY_TYPES.length], WSR88D);
     samples.push(...eveningSamples(scenario, FIRST_EVENING_MS + n * MS_PER_DAY));
     onEvening(n + 1, samples.length);
   }
   return writeModel(samples, null, { seed, out, date });
 }
 
-/** Pairs of radar and truth that a refit from what is published needs at least, and on how many dates. */
+/** Fewest pairs of radar and truth, and fewest dates, for a refit from published data. */
 export const ENOUGH = { probsevere: { pairs: 2000, dates: 10 }, reports: { pairs: 300, dates: 20 } } as const;
 
-/** What there is of one kind of pairs, and what it takes. */
+/** Available and required pairs of one kind. */
 export interface Supply {
   readonly pairs: number;
   readonly dates: number;
@@ -58,7 +58,7 @@ export interface Supply {
   readonly enough: boolean;
 }
 
-/** What a refit from published pairs found and did. */
+/** Outcome of a refit from published pairs. */
 export interface PublishedRefit {
   readonly probsevere: Supply;
   /** Null when no ground report is published. */
@@ -68,9 +68,9 @@ export interface PublishedRefit {
 }
 
 /**
- * Fits the probability anew when there are enough pairs of radar and ProbSevere, and with it the size when there are enough of
- * radar and reports; writes nothing otherwise. The confidence keeps its weights: a detection without a report is no
- * evidence of no hail, so pairs with reports have no other side to learn from.
+ * Refits the probability when there are enough pairs of radar and ProbSevere, and with it the size law when there are enough pairs of
+ * radar and reports; otherwise writes nothing. The confidence keeps its weights: a detection without a report is no evidence of no
+ * hail, so pairs with reports have no negative cases.
  */
 export async function refitPublished(
   samples: readonly TrainingSample[],
@@ -116,7 +116,7 @@ async function writeModel(
     title: SOURCE_TITLES[source as SampleSource],
     bins: reliability,
   }));
-  // The weights come last, and whole: the pipeline reads them, and a card that is ahead of them does no harm.
+  // The weights are written last, and atomically: the pipeline reads them, and a newer card does no harm.
   const card = modelCard(model, report, date, size_law ? (pairs?.length ?? 0) : 0);
   await replaceFile(
     join(out, 'reliability.svg'),
@@ -127,7 +127,7 @@ async function writeModel(
   return report;
 }
 
-/** Version with the sources of the material: `hail-lr-1.0+sim+ps`. */
+/** Version with the sources of the samples: `hail-lr-1.0+sim+ps`. */
 function modelVersion(samples: readonly TrainingSample[]): string {
   const has = (source: TrainingSample['source']) => samples.some((sample) => sample.source === source);
   return `hail-lr-${MODEL_NUMBER}${has('simulated') ? '+sim' : ''}${has('probsevere') ? '+ps' : ''}`;

@@ -8,12 +8,12 @@ const RADIUS_MAX = 9;
 const COLOURS = ['#0b5fa5', '#b5462f', '#4b7a2b'];
 
 /** One curve of the diagram. */
-export interface ReliabilityCurve {
+interface ReliabilityCurve {
   readonly title: string;
   readonly bins: Metrics['reliability'];
 }
 
-/** Reliability diagram as SVG: what was said against what was observed, a circle for each bin, larger where more cases stand. */
+/** Reliability diagram as SVG: forecast against observed frequency, one circle for each bin, its area by the number of cases. */
 export function reliabilitySvg(title: string, curves: readonly ReliabilityCurve[]): string {
   const x = (share: number) => (LEFT + SIDE * share).toFixed(1);
   const y = (share: number) => (TOP + SIDE * (1 - share)).toFixed(1);
@@ -26,7 +26,7 @@ export function reliabilitySvg(title: string, curves: readonly ReliabilityCurve[
       `<text x="${LEFT - 8}" y="${Number(y(at)) + 4}" text-anchor="end">${at.toFixed(1)}</text>`,
   );
   const drawn = curves.map(({ bins }, k) => {
-    const colour = COLOURS[k % COLOURS.length] as string;
+    const colour = COLOURS[k % COLOURS.length];
     const line = bins.map(({ forecast, observed }) => `${x(forecast)},${y(observed)}`).join(' ');
     const dots = bins.map(({ cases, forecast, observed }) => {
       const radius = RADIUS_MIN + (RADIUS_MAX - RADIUS_MIN) * Math.sqrt(cases / most);

@@ -1,20 +1,21 @@
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import type { GroundReport } from '../../schemas/tables/ground-reports.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 
-/** A report belongs to a storm this near in place and time: positions are good to 1-5 km, times to 5-15 minutes. */
+/** Largest distance and time difference between a report and its storm: positions are accurate to 1-5 km, times to 5-15 minutes. */
 const PAIR_KM = 8;
 const PAIR_MIN = 15;
 
-/** What radar saw of a storm, and what somebody measured under it. */
+/** MESH of a storm, and the size of a ground report under it. */
 export interface ReportPair {
   readonly date: string;
   readonly mesh_mm: number;
   readonly size_mm: number;
 }
 
-/** Reports with the largest MESH of the storms near them; reports that no storm is near are left out. */
+/** Reports paired with the largest MESH of the storms nearby; reports without a storm nearby are left out. */
 export function reportPairs(
   reports: readonly Pick<GroundReport, 'storm_date' | 'time' | 'lat' | 'lon' | 'size_mm'>[],
   tracked: readonly Pick<TrackPoint, 'scan_time' | 'lat' | 'lon' | 'estimated_size_mm'>[],
@@ -22,7 +23,7 @@ export function reportPairs(
   return reports.flatMap((report) => {
     const near = tracked.filter(
       (point) =>
-        Math.abs(point.scan_time - report.time) <= PAIR_MIN * 60_000 && roughDistanceKm(point, report) <= PAIR_KM,
+        Math.abs(point.scan_time - report.time) <= PAIR_MIN * MS_PER_MIN && roughDistanceKm(point, report) <= PAIR_KM,
     );
     const mesh_mm = near.reduce((largest, point) => Math.max(largest, point.estimated_size_mm), 0);
     return mesh_mm > 0 ? [{ date: report.storm_date, mesh_mm, size_mm: report.size_mm }] : [];
@@ -30,8 +31,8 @@ export function reportPairs(
 }
 
 /**
- * Line through the logarithms of pairs by least squares; null when they hold no two different MESH. Throws when sizes do not
- * rise with MESH: such reports are of other storms, or wrong.
+ * Least-squares line through the logarithms of the pairs; null without two different values of MESH. Throws when sizes do not rise
+ * with MESH: such reports belong to other storms, or are wrong.
  */
 export function fitSizeLaw(pairs: readonly ReportPair[]): { readonly base: number; readonly slope: number } | null {
   const points = pairs.map(({ mesh_mm, size_mm }) => [Math.log(mesh_mm), Math.log(size_mm)] as const);

@@ -1,9 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
+import type { Cell } from '../../schemas/tables/cells.ts';
+import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
+import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { type CellShape, findCells } from '../detect/cells.ts';
+import { vilDensity } from '../detect/model.ts';
 import { cellPredictors } from '../detect/predictors.ts';
 import { PipelineError } from '../error.ts';
 import { MAX_PROBSEVERE_BYTES, readProbSevere } from '../read/probsevere.ts';
@@ -15,25 +19,24 @@ import { stormAt, stormsBetween } from '../simulate/storms.ts';
 import { growthRate, recentSizes, type SizeAt } from '../track/trend.ts';
 import type { TrainingSample } from './train-model.ts';
 
-/** An evening: an hour in which storms gather a past, an hour of cases, an hour in which they come true. */
+/** An evening: an hour of history, an hour of cases, an hour of verification. */
 const PAST_MIN = 60;
 const CASES_MIN = 60;
 const FUTURE_MIN = 60;
-/** Cases of a storm are this far apart, minutes: closer ones say the same again. */
+/** Interval of the cases of a storm, minutes: closer cases are redundant. */
 const CASE_EVERY_MIN = 10;
 /** A cell belongs to the nearest simulated storm within this distance, km. */
 const STORM_MAX_KM = 15;
-/** ProbSevere objects below this MESH have a probability near zero whatever else they show, mm. */
+/** Smallest MESH of a ProbSevere object used: below it ProbHail is near zero whatever the other predictors, mm. */
 const OBJECT_MIN_MM = 3;
-/** Law of sizes on the ground in the simulator: ln D = base + slope ln MESH + spread N. */
+/** Size law of hail on the ground in the simulator: ln D = base + slope ln MESH + spread N. */
 const GROUND_LAW = { base: 1.18, slope: 0.62, spread: 0.28 } as const;
 /** Size of the event, mm. */
 const EVENT_MM = MM_PER_INCH;
 
 /**
- * Cases of one simulated evening that starts at `start_ms`: storm cells as the pipeline finds them.
- * The target is the probability, by the simulator's law of sizes on the ground, that the largest MESH the storm shows
- * in the next 60 minutes comes with hail >= 25.4 mm.
+ * Cases of one simulated evening that starts at `start_ms`: storm cells as detected by the pipeline.
+ * The target is the probability of hail >= 25.4 mm at the storm's largest MESH in the next 60 minutes, by the simulator's size law.
  */
 export function eveningSamples(scenario: Scenario, start_ms: number): TrainingSample[] {
   const end_ms = start_ms + (PAST_MIN + CASES_MIN + FUTURE_MIN) * MS_PER_MIN;
@@ -62,7 +65,7 @@ export function eveningSamples(scenario: Scenario, start_ms: number): TrainingSa
       target: groundProbability(Math.max(...future.map(({ size_mm }) => size_mm))),
       predictors: cellPredictors(cell, scan_time, {
         growth_mm_per_min: growthRate(recentSizes(past, scan_time)),
-        duration_min: (scan_time - (past[0] as SizeAt).scan_time) / MS_PER_MIN,
+        duration_min: (scan_time - past[0].scan_time) / MS_PER_MIN,
       }),
     };
   });
@@ -134,4 +137,51 @@ function normalShare(z: number): number {
     t *
     (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
   return z > 0 ? 1 - tail : tail;
+}
+
+/**
+ * Cells of a storm date with the ProbHail of their object. The largest cell represents an object; objects that repeat the previous
+ * file (`flag_stale`) or flag their own MESH (`flag_distrusted`) are left out. `echo_top_50_above_freezing_km` is null: the cells
+ * table has the echo top but not the freezing level it was measured from.
+ */
+export function publishedSamples(
+  cells: readonly Cell[],
+  objects: readonly ProbSevereObject[],
+  tracks: readonly TrackPoint[],
+): TrainingSample[] {
+  const name = (scan_time: number, of: string | number) => `${scan_time} ${of}`;
+  const byObject = new Map<string, Cell>();
+  for (const cell of cells) {
+    if (cell.probsevere_id === null) continue;
+    const known = byObject.get(name(cell.scan_time, cell.probsevere_id));
+    if (!known || known.estimated_size_mm < cell.estimated_size_mm)
+      byObject.set(name(cell.scan_time, cell.probsevere_id), cell);
+  }
+  const trackOf = new Map(
+    tracks.flatMap((track) =>
+      track.cell_index === null ? [] : [[name(track.scan_time, track.cell_index), track] as const],
+    ),
+  );
+  return objects.flatMap((object) => {
+    const cell = byObject.get(name(object.scan_time, object.probsevere_id));
+    const usable = !object.flag_stale && !object.flag_distrusted && (object.mesh_mm ?? 0) >= OBJECT_MIN_MM;
+    if (!cell || !usable) return [];
+    const track = trackOf.get(name(cell.scan_time, cell.cell_index));
+    return [
+      {
+        source: 'probsevere',
+        group: object.storm_date,
+        target: object.prob_hail,
+        predictors: {
+          mesh_mm: cell.estimated_size_mm,
+          posh_pct: cell.posh_pct,
+          vil_density_g_m3: vilDensity(cell.vil_kg_m2, cell.echo_top_18_km),
+          echo_top_50_above_freezing_km: null,
+          area_km2: cell.area_km2,
+          growth_mm_per_min: track?.size_growth_rate_mm_per_min ?? null,
+          duration_min: track?.duration_min ?? null,
+        },
+      } as const,
+    ];
+  });
 }

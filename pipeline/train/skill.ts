@@ -1,12 +1,12 @@
 const BINS = 10;
 const RESAMPLES = 500;
 
-/** A case scored by a model that never saw its group. */
+/** A case with the probability of a model fitted without its group. */
 export interface HeldOut {
   readonly group: string;
   readonly target: number;
   readonly probability: number;
-  /** Probability of the one-variable law that the model has to beat, fitted without the group as the model is. */
+  /** Probability of the reference law of MESH alone, fitted without the group too. */
   readonly start: number;
 }
 

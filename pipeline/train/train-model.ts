@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { MM_PER_INCH } from '../../schemas/units.ts';
-import { onCurve } from '../detect/curve.ts';
 import {
   FEATURES,
   type Feature,
   features,
   type HailModel,
   modelScore,
+  onCurve,
   type Predictors,
   type Term,
   within,
@@ -16,26 +16,26 @@ import { fitCurve } from './isotonic.ts';
 import { fitLogistic, sigmoid } from './logistic.ts';
 import { type HeldOut, type Metrics, measure } from './skill.ts';
 
-/** Penalty on the squared standardised weights: the predictors rise and fall together. */
+/** Ridge penalty on the standardised weights, because the predictors are correlated. */
 const RIDGE = 1;
 /** Knots of the calibration curve. */
 const KNOTS = 30;
-/** A predictor known in fewer cases is left out. */
+/** Fewest cases with a known value for a predictor to be used. */
 const KNOWN_MIN = 50;
-/** More of these never makes hail less likely; one whose weight comes out negative only copies the others and is left out. */
+/** Predictors with a non-negative weight: one whose fitted weight is negative is redundant and left out. */
 const RISING: readonly Feature[] = ['posh', 'vil_density', 'echo_top_50_above_freezing', 'ln_area', 'growth'];
-/** Size at which the logarithm of the one-variable law is 0, mm. */
+/** Reference size of the one-variable law, mm. */
 const LAW_SCALE_MM = MM_PER_INCH;
-/** Groups are dealt into this many parts, each held out once. */
+/** Folds of the cross-validation, over groups. */
 const FOLDS = 5;
 
-/** Where a case comes from: our simulator, or NOAA/CIMSS ProbSevere objects whose ProbHail is the target. */
+/** Source of a case: our simulator, or NOAA/CIMSS ProbSevere objects with ProbHail as the target. */
 export type SampleSource = 'simulated' | 'probsevere';
 
-/** One storm in one scan, and how likely hail >= 25.4 mm with it within 60 minutes was. */
+/** One storm in one scan, with the probability of hail >= 25.4 mm within 60 minutes as the target. */
 export interface TrainingSample {
   readonly source: SampleSource;
-  /** Cases of one evening depend on one another: they are held out together. */
+  /** Cases of one group depend on one another and are held out together. */
   readonly group: string;
   /** Probability or outcome, 0..1. */
   readonly target: number;
@@ -45,34 +45,34 @@ export interface TrainingSample {
 export interface TrainingReport {
   readonly version: string;
   readonly seed: number;
-  /** SHA-256 of the material. */
+  /** SHA-256 of the samples. */
   readonly training_sha256: string;
   readonly samples: Readonly<Record<SampleSource, number>>;
   readonly groups: Readonly<Record<SampleSource, number>>;
   /** Cases in which each predictor is known. */
   readonly known: Readonly<Record<Feature, number>>;
-  /** On cases held out, by source, only sources with cases. */
+  /** Scores on held-out cases, by source; only sources with cases. */
   readonly held_out: Readonly<Partial<Record<SampleSource, Metrics>>>;
-  /** ProbSevere dates one by one, each by a model and by a law that never saw it. */
+  /** Scores of each ProbSevere date by a model and a law fitted without it. */
   readonly unseen: readonly UnseenDate[];
 }
 
-/** Errors on the cases of one date that neither side was fitted on: roots of mean squares. */
-export interface UnseenDate {
+/** Root mean square errors on the cases of one date, by fits without it. */
+interface UnseenDate {
   readonly date: string;
   readonly cases: number;
   readonly model: number;
-  /** The one-variable law, fitted anew without the date. */
+  /** The one-variable law, refitted without the date. */
   readonly law: number;
-  /** The law as it is printed, which was fitted on the dates that it names. */
+  /** The published law, which was fitted on PRINTED_LAW_DATES. */
   readonly printed_law: number;
 }
 
 /**
- * Fits the small model: a logistic of the seven predictors, then a calibration curve.
+ * Fits the hail model: a logistic regression of the seven predictors, then a calibration curve.
  *
- * A missing predictor is taken at its mean beside the case's MESH. The probability never falls when MESH rises with the
- * other predictors kept or missing; a fit in which it would is an error. The same samples and seed give the same model.
+ * A missing predictor is imputed by its mean at the case's MESH. The probability is non-decreasing in MESH with the other predictors
+ * fixed or missing; throws otherwise. The same samples and seed give the same model.
  */
 export function trainModel(
   samples: readonly TrainingSample[],
@@ -119,7 +119,7 @@ function fitModel(samples: readonly TrainingSample[], version: string): HailMode
     const negative = RISING.filter((feature) => terms[feature].weight < 0);
     const falling = FEATURES.filter((feature) => terms[feature].weight * terms[feature].missing.slope < 0);
     for (const feature of negative) leftOut.add(feature);
-    // Where a missing value would make a larger MESH less likely to be hail, its plain mean stands in.
+    // Impute by the plain mean where the imputed value would lower the probability at a larger MESH.
     for (const feature of falling) plain.add(feature);
     if (negative.length + falling.length > 0) continue;
     if (terms.ln_mesh.weight < 0)
@@ -142,7 +142,7 @@ function fitTerms(
     leftOut.has(feature) ? UNUSED : draftTerm(known, feature, plain.has(feature)),
   );
   const active = FEATURES.flatMap((feature, n) => {
-    const term = drafts[n] as Term;
+    const term = drafts[n];
     return term === UNUSED ? [] : [{ feature, n, term }];
   });
   const rows = known.map((values) =>
@@ -158,16 +158,14 @@ function fitTerms(
     RIDGE,
   );
   const weightOf = new Map(active.map(({ feature }, n) => [feature, fit.weights[n]]));
-  const terms = FEATURES.map(
-    (feature, n) => [feature, { ...(drafts[n] as Term), weight: weightOf.get(feature) ?? 0 }] as const,
-  );
+  const terms = FEATURES.map((feature, n) => [feature, { ...drafts[n], weight: weightOf.get(feature) ?? 0 }] as const);
   return { intercept: fit.intercept, terms: Object.fromEntries(terms) as Record<Feature, Term> };
 }
 
-/** A term that says nothing. */
+/** A term without effect. */
 const UNUSED: Term = { weight: 0, mean: 0, scale: 1, low: 0, high: 0, missing: { base: 0, slope: 0 } };
 
-/** Mean, scale, range and imputation of a feature; unused when it is hardly known or constant. */
+/** Mean, scale, range and imputation of a feature; UNUSED when it is known in few cases or constant. */
 function draftTerm(known: readonly Readonly<Record<Feature, number | null>>[], feature: Feature, plain: boolean): Term {
   const pairs = known.flatMap((values) => {
     const value = values[feature];
@@ -194,11 +192,11 @@ function average(values: readonly number[]): number {
   return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Errors by date; none where a single group is all there is, for nothing was held out then. */
+/** Errors by date; empty with a single group, because nothing is held out then. */
 function unseenDates(samples: readonly TrainingSample[], heldOut: readonly HeldOut[]): UnseenDate[] {
   if (groupsOf(samples).length < 2) return [];
   const cases = samples.flatMap(({ source, predictors }, n) =>
-    source === 'probsevere' ? [{ ...(heldOut[n] as HeldOut), printed: startLaw(predictors.mesh_mm) }] : [],
+    source === 'probsevere' ? [{ ...heldOut[n], printed: startLaw(predictors.mesh_mm) }] : [],
   );
   const rms = (errors: readonly number[]) => Math.sqrt(average(errors.map((error) => error ** 2)));
   return [...Map.groupBy(cases, ({ group }) => group)]
@@ -212,7 +210,7 @@ function unseenDates(samples: readonly TrainingSample[], heldOut: readonly HeldO
     }));
 }
 
-/** Each case with the probability from a model and from a law that never saw its group, in the order of the samples. */
+/** Each case with the probability of a model and of a law fitted without its group, in the order of the samples. */
 function holdOut(samples: readonly TrainingSample[], version: string): HeldOut[] {
   const groups = groupsOf(samples);
   const folds = Math.min(FOLDS, groups.length);
@@ -220,7 +218,7 @@ function holdOut(samples: readonly TrainingSample[], version: string): HeldOut[]
   const cases = new Array<HeldOut>(samples.length);
   for (let fold = 0; fold < folds; fold++) {
     const inFold = (sample: TrainingSample) => foldOf.get(sample.group) === fold;
-    // With a single group there is nothing to hold out; the report then says one group.
+    // A single group cannot be held out; the report then has one group.
     const seen = folds > 1 ? samples.filter((sample) => !inFold(sample)) : samples;
     const model = fitModel(seen, version);
     const laws = { simulated: fitLaw(seen, 'simulated'), probsevere: fitLaw(seen, 'probsevere') };
@@ -238,7 +236,7 @@ function holdOut(samples: readonly TrainingSample[], version: string): HeldOut[]
   return cases;
 }
 
-/** The one-variable law fitted to what is seen of a source, to all that is seen where that is too little. */
+/** The one-variable law fitted to the samples of a source, or to all samples when these are too few. */
 function fitLaw(seen: readonly TrainingSample[], source: SampleSource): (mesh_mm: number) => number {
   const own = seen.filter((sample) => sample.source === source);
   const used = own.length >= KNOWN_MIN ? own : seen;
@@ -252,10 +250,10 @@ function fitLaw(seen: readonly TrainingSample[], source: SampleSource): (mesh_mm
   return (mesh_mm) => sigmoid(intercept + weights[0] * logMesh(mesh_mm));
 }
 
-/** Dates of the 889 ProbSevere objects that the printed law was fitted on: it has seen them. */
+/** Dates of the 889 ProbSevere objects that the published law was fitted on. */
 export const PRINTED_LAW_DATES: readonly string[] = ['2021-10-11', '2022-07-20'];
 
-/** The one-variable law as it is printed. */
+/** The one-variable law as published. */
 export function startLaw(mesh_mm: number): number {
   return sigmoid(-0.26 + 3.63 * Math.log(mesh_mm / LAW_SCALE_MM));
 }

@@ -18,7 +18,7 @@ export function roughDistanceKm(a: Position, b: Position): number {
 }
 
 /** The point reached from `from` after `distance_km` along the geodesic that starts at `bearing_deg` (0 north, clockwise). */
-export function travel(from: Position, bearing_deg: number, distance_km: number): Position {
+export function destination(from: Position, bearing_deg: number, distance_km: number): Position {
   const end = WGS84.Direct(from.lat, from.lon, bearing_deg, distance_km * 1000);
   return { lat: end.lat2 as number, lon: end.lon2 as number };
 }

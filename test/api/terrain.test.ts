@@ -5,7 +5,7 @@ import { openCatalog } from '../../api/catalog.ts';
 import { openEngine } from '../../api/duckdb.ts';
 import { pixelQuality } from '../../api/rules/place-quality.ts';
 import { openTerrain } from '../../api/terrain.ts';
-import { travel } from '../../schemas/geo/distance.ts';
+import { destination } from '../../schemas/geo/distance.ts';
 import { KTLX, publishBlockage, raysOfKtlx } from '../support/data/terrain.ts';
 import { scratch } from '../support/data/world.ts';
 
@@ -58,7 +58,7 @@ test('what is remembered of a place is that of the terrain asked with', async (t
   const root = await scratch(t);
   await publishBlockage(root, raysOfKtlx([{ tilt_deg: 0.5, distance_km: 20, blocked: 0.3 }], 90, 90));
   const { terrain } = await open(t, root);
-  const place = travel(KTLX, 90, 40);
+  const place = destination(KTLX, 90, 40);
   const shares = [null, terrain.model(), null].map((model) => pixelQuality(place, 5, model).components.beam_blockage);
   t.deepEqual(shares, [1, 0.7, 1]);
   t.is(pixelQuality(place, 5, terrain.model()), pixelQuality(place, 5, terrain.model()));

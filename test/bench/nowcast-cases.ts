@@ -1,29 +1,16 @@
 import type { ScanInput } from '../../pipeline/grid.ts';
 import { processScan } from '../../pipeline/scans/scan.ts';
 import { emptyTrackingState } from '../../pipeline/scans/tracking-state.ts';
+import type { NowcastCase } from '../../pipeline/train/nowcast-fit.ts';
 import { liveStorms, pointsAround, strikesOf } from '../../pipeline/train/nowcast-points.ts';
 import { distanceKm, roughDistanceKm } from '../../schemas/geo/distance.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import { type Course, courseOf } from '../../schemas/nowcast/course.ts';
+import { courseOf } from '../../schemas/nowcast/course.ts';
 import { REACH_KM, rawNowcast } from '../../schemas/nowcast/probability.ts';
-import { type LeadKey, NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
+import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
 import { MS_PER_MIN, utcDate } from '../../schemas/time.ts';
 
 const FAR_POINTS_PER_STORM = 6;
-
-/** A point at a time: what the model and its simplest rivals go by, and what came. */
-export interface Case {
-  /** Cases of a block hang together: an evening, or a region of real frames. */
-  readonly block: string;
-  /** To the nearest storm, where it was seen last. */
-  readonly distance_km: number;
-  readonly raw: Readonly<Record<LeadKey, number>>;
-  readonly course: Course;
-  /** Hail at the point in the newest scan: what persistence goes by. */
-  readonly now: boolean;
-  /** Null for a lead that the scans do not reach. */
-  readonly struck: Readonly<Record<LeadKey, boolean | null>>;
-}
 
 /** Scans in order of time, and when points are asked for. */
 export interface Sequence {
@@ -41,13 +28,13 @@ interface Hail {
   readonly strikes: (point: Position) => boolean;
 }
 
-interface Asked extends Omit<Case, 'struck'> {
+interface Asked extends Omit<NowcastCase, 'struck'> {
   readonly point: Position;
   readonly now_ms: number;
 }
 
 /** Cases of a sequence of scans, through the pipeline's own cells, tracks and confidence. */
-export function casesOf({ scans, ages_min, between, blockOf }: Sequence): Case[] {
+export function casesOf({ scans, ages_min, between, blockOf }: Sequence): NowcastCase[] {
   const seen: Hail[] = [];
   const asked: Asked[] = [];
   let state = emptyTrackingState;

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { UsageError } from '../../pipeline/error.ts';
 import type { HailField } from '../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../pipeline/read/mrms.ts';
+import type { NowcastCase } from '../../pipeline/train/nowcast-fit.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { type StandIn, standInScan } from '../support/data/hail-mask.ts';
-import { type Case, casesOf } from './nowcast-cases.ts';
+import { casesOf } from './nowcast-cases.ts';
 
 /** Tracks of three scans have a motion of their own. */
 const PAST_MIN = 4;
@@ -36,7 +37,7 @@ export function rainFrames(folder: string): RainFrame[] {
 }
 
 /** Cases of real frames, asked at every frame from which a lead comes true; every region is a block. */
-export function realCases(frames: readonly RainFrame[], standIn: StandIn): Case[] {
+export function realCases(frames: readonly RainFrame[], standIn: StandIn): NowcastCase[] {
   const [first_ms, last_ms] = [frames[0]?.scan_time as number, frames.at(-1)?.scan_time as number];
   return casesOf({
     scans: frames.values().map(({ scan_time, rates }) => standInScan(scan_time, rates, standIn)),

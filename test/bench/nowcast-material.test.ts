@@ -1,10 +1,10 @@
 import test from 'ava';
-import type { Case } from './nowcast-cases.ts';
+import type { NowcastCase } from '../../pipeline/train/nowcast-fit.ts';
 import { leadScores, type Material } from './nowcast-material.ts';
 
 /** A case so far from a storm, on the path of its hail where that is near, told `said`, and what came at 15 minutes. */
 function told(block: number, distance_km: number, said: number, came: boolean) {
-  const one: Case = {
+  const one: NowcastCase = {
     block: String(block),
     distance_km,
     raw: { t15: 0.5, t30: 0.5, t45: 0.5 },

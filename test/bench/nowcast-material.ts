@@ -1,10 +1,9 @@
+import { fitLeads, type NowcastCase } from '../../pipeline/train/nowcast-fit.ts';
 import { NEAR_KM } from '../../pipeline/train/nowcast-points.ts';
 import { STRIKE_KM, weighed } from '../../schemas/nowcast/probability.ts';
 import type { NowcastFit } from '../../schemas/reference/nowcast-model.ts';
 import type { LeadKey } from '../../schemas/resources/nowcast.ts';
 import { STAND_INS, type StandIn } from '../support/data/hail-mask.ts';
-import type { Case } from './nowcast-cases.ts';
-import { fitLeads } from './nowcast-fit.ts';
 import { type RainFrame, realCases } from './nowcast-frames.ts';
 import { crossValidated, mean, type Scores, scoresOf, twoProbabilities } from './nowcast-scores.ts';
 
@@ -13,7 +12,7 @@ type Forecast = Readonly<Record<LeadKey, number>>;
 /** What the nowcast is scored on. */
 export interface Material {
   readonly name: string;
-  readonly cases: readonly Case[];
+  readonly cases: readonly NowcastCase[];
   /** By weights that did not learn from the block of a case. */
   readonly said: readonly Forecast[];
   /** By the weights that are published. */
@@ -32,16 +31,16 @@ export function realMaterials(frames: readonly RainFrame[]): RealMaterial[] {
     const cases = realCases(frames, standIn);
     const block = cases.map((one) => one.block);
     const said = crossValidated(block, (learn) => {
-      const learnt = learn.map((n) => cases[n] as Case);
+      const learnt = learn.map((n) => cases[n] as NowcastCase);
       const leads = fitLeads(learnt, `regions of ${name} but those of a fold`);
-      return (n) => weighed(cases[n] as Case, leads);
+      return (n) => weighed(cases[n] as NowcastCase, leads);
     });
     return { name, standIn, cases, said };
   });
 }
 
 /** Forecasts of cases by the weights of a fit. */
-export function forecastsBy(cases: readonly Case[], { leads }: NowcastFit): Forecast[] {
+export function forecastsBy(cases: readonly NowcastCase[], { leads }: NowcastFit): Forecast[] {
   return cases.map((one) => weighed(one, leads));
 }
 
@@ -56,7 +55,7 @@ export interface LeadScores {
 /** Brier score and reliability of a lead, beside its rivals. */
 export function leadScores(key: LeadKey, { cases, said, published }: Material): LeadScores {
   const known = [...cases.keys()].filter((n) => cases[n]?.struck[key] !== null);
-  const caseOf = (n: number) => cases[n] as Case;
+  const caseOf = (n: number) => cases[n] as NowcastCase;
   const saidOf = (forecasts: readonly Forecast[], n: number) => (forecasts[n] as Forecast)[key];
   const cameOf = (n: number) => (caseOf(n).struck[key] === true ? 1 : 0);
   const rest = known.filter((n) => caseOf(n).distance_km > NEAR_KM);

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
+import { type NowcastCase, nowcastModelText } from '../../pipeline/train/nowcast-fit.ts';
 import { weighed } from '../../schemas/nowcast/probability.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { sharedTest } from '../support/data/shared-data.ts';
-import type { Case } from './nowcast-cases.ts';
 import type { RainFrame } from './nowcast-frames.ts';
-import { fitModel, modelText } from './nowcast-model-file.ts';
+import { fitModel } from './nowcast-model-file.ts';
 
 /** A hundred cases over ten blocks, near hail and far from it, of which a share near it is struck at both shorter leads. */
-function casesOf(share: number): Case[] {
+function casesOf(share: number): NowcastCase[] {
   return Array.from({ length: 100 }, (_, n) => {
     const km = n % 2 === 0 ? 0.5 : 12;
     const struck = km < 1 && (n * 0.6180339887) % 1 < share;
@@ -38,7 +38,7 @@ const FRAMES: RainFrame[] = ['00:00', '00:38'].map((clock) => ({
 
 test('the coefficient file is what the bench writes of it', (t) => {
   t.is(
-    modelText(NOWCAST_MODEL),
+    nowcastModelText(NOWCAST_MODEL),
     readFileSync(new URL('../../data/reference/nowcast-model.json', import.meta.url), 'utf8'),
   );
 });
@@ -50,7 +50,7 @@ sharedTest(
     const said = cases.map(() => ({ t15: 0.2, t30: 0.2, t45: 0.2 }));
     const real = { name: 'real hail', standIn: 'hail', cases, said } as const;
     const { model, is_survival_new } = fitModel(FRAMES, real, casesOf(0.9), '2 simulated evenings');
-    const near = cases[0] as Case;
+    const near = cases[0] as NowcastCase;
     t.true(Math.abs(weighed(near, model.observed.leads).t15 - 0.4) < 0.1);
     t.true(Math.abs(weighed(near, model.simulated.leads).t15 - 0.9) < 0.1);
     t.deepEqual(model.observed.material, {

@@ -2,9 +2,10 @@ import { simulateScan } from '../../pipeline/simulate/fields.ts';
 import { scanInput } from '../../pipeline/simulate/scan-input.ts';
 import { scanTimes } from '../../pipeline/simulate/scan-times.ts';
 import { type DayType, defaultScenario } from '../../pipeline/simulate/scenario.ts';
+import type { NowcastCase } from '../../pipeline/train/nowcast-fit.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
-import { type Case, casesOf } from './nowcast-cases.ts';
+import { casesOf } from './nowcast-cases.ts';
 
 const DAY_TYPES: readonly DayType[] = ['pulse', 'marginal', 'supercell', 'qlcs', 'outbreak'];
 /** An evening: storms gather a past, cases are taken, and the longest lead comes true. */
@@ -20,11 +21,11 @@ const FIRST_EVENING_MS = Date.UTC(2025, 4, 1, 21);
 const GOLDEN = 0.6180339887;
 
 /** Cases of so many simulated evenings, with seeds from this one on; every evening is a block. */
-export function simulatedCases(seed: number, evenings: number): Case[] {
+export function simulatedCases(seed: number, evenings: number): NowcastCase[] {
   return Array.from({ length: evenings }, (_, evening) => eveningCases(seed + evening, evening)).flat();
 }
 
-function eveningCases(seed: number, evening: number): Case[] {
+function eveningCases(seed: number, evening: number): NowcastCase[] {
   const scenario = {
     ...defaultScenario(seed, WSR88D),
     day_type: DAY_TYPES[evening % DAY_TYPES.length] as DayType,

@@ -2,13 +2,14 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { UsageError } from '../../pipeline/error.ts';
+import { nowcastModelText } from '../../pipeline/train/nowcast-fit.ts';
 import { NEAR_KM } from '../../pipeline/train/nowcast-points.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
 import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
 import { rainFrames } from './nowcast-frames.ts';
 import { forecastsBy, leadScores, type Material, type RealMaterial, realMaterials } from './nowcast-material.ts';
-import { fitModel, modelText } from './nowcast-model-file.ts';
+import { fitModel } from './nowcast-model-file.ts';
 import { SCAN_AGE_MAX_MIN, simulatedCases } from './nowcast-simulated.ts';
 import { leadTable } from './nowcast-table.ts';
 import { reliabilityDiagram } from './reliability-diagram.ts';
@@ -38,7 +39,7 @@ export async function nowcast(args: string[]): Promise<void> {
       `${2 * evenings} simulated evenings`,
     );
     model = fitted.model;
-    await writeFile(fit, modelText(model));
+    await writeFile(fit, nowcastModelText(model));
     console.log(`nowcast: model written to ${fit}`);
     if (fitted.is_survival_new)
       console.log('nowcast: its survival differs from the one in use, put the file in its place and fit again');

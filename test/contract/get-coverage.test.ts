@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { coverage } from '../../api/routes/coverage.ts';
 import { type BlockedShare, beamAt, detectionQuality } from '../../schemas/geo/beam.ts';
-import { distanceKm, travel } from '../../schemas/geo/distance.ts';
+import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { Coverage } from '../../schemas/resources/coverage.ts';
@@ -130,9 +130,9 @@ const WEST_ALL = raysOfKtlx(
   260,
   280,
 );
-const BEHIND = travel(KTLX, 270, 40);
-const BEFORE = travel(KTLX, 270, 19);
-const ASIDE = travel(KTLX, 90, 40);
+const BEHIND = destination(KTLX, 270, 40);
+const BEFORE = destination(KTLX, 270, 19);
+const ASIDE = destination(KTLX, 90, 40);
 
 async function withTerrain(t: ExecutionContext, rays: typeof WEST_04): Promise<RunningService> {
   const data_root = await scratch(t);

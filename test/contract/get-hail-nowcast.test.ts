@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { hailNowcast } from '../../api/routes/hail-nowcast.ts';
-import { distanceKm, travel } from '../../schemas/geo/distance.ts';
+import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { Nowcast } from '../../schemas/resources/nowcast.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
@@ -45,7 +45,7 @@ const at = ({ lat, lon }: { lat: number; lon: number }) => `lat=${lat}&lon=${lon
 test.serial('GET /v1/hail/nowcast where the largest storm has moved to since is active and likely', async (t) => {
   const { speed_kmh, direction_deg, scan_time } = storm;
   const answer = await ask(
-    at(travel(storm, direction_deg ?? 0, ((speed_kmh ?? 0) * (NOW_MS - scan_time)) / 3_600_000)),
+    at(destination(storm, direction_deg ?? 0, ((speed_kmh ?? 0) * (NOW_MS - scan_time)) / 3_600_000)),
   );
   t.true(answer.active);
   t.true((answer.nowcast?.t15.probability ?? 0) > 0.5);
@@ -85,7 +85,7 @@ async function serviceOver(t: ExecutionContext, publishInto: (root: string) => P
 
 test.serial('GET /v1/hail/nowcast of observed data goes by weights of real radar, with the same quality', async (t) => {
   const observed = await serviceOver(t, async (root) => publish(root, await asObserved(t, await midnight())));
-  const point = at(travel(storm, 60, 4));
+  const point = at(destination(storm, 60, 4));
   const [real, simulated] = [await ask(point, observed), await ask(point)];
   t.is(real.model_version, 'nowcast-2.0+mrms');
   t.is(simulated.model_version, 'nowcast-2.0+sim');
@@ -121,14 +121,14 @@ test('the description of GET /v1/hail/nowcast says what the weights of either ki
 test.serial('GET /v1/hail/nowcast never falls from lead to lead, wherever the point', async (t) => {
   for (let bearing = 0; bearing < 360; bearing += 60)
     for (const km of [1, 5, 14]) {
-      const { nowcast } = await ask(at(travel(storm, bearing, km)));
+      const { nowcast } = await ask(at(destination(storm, bearing, km)));
       const { t15, t30, t45 } = nowcast as NonNullable<Nowcast['nowcast']>;
       t.true(t15.probability <= t30.probability && t30.probability <= t45.probability);
     }
 });
 
 test.serial('GET /v1/hail/nowcast names the nearest tracked storm and how it moves', async (t) => {
-  const point = travel(storm, 200, 3);
+  const point = destination(storm, 200, 3);
   const { nearest_storm } = await ask(at(point));
   const [nearest] = service.services.live
     .snapshot()
@@ -159,7 +159,7 @@ test.serial('GET /v1/hail/nowcast without a storm in range is a billed 200 with 
 });
 
 test.serial('GET /v1/hail/nowcast takes a storm at exactly radius_km as in range, 15 km by default', async (t) => {
-  const point = travel(storm, 180, 14.5);
+  const point = destination(storm, 180, 14.5);
   const nearest_km = service.services.live.snapshot().stormsWithin(point, 500, 0)[0]?.distance_km as number;
   t.true((await ask(`${at(point)}&radius_km=${nearest_km}`)).active);
   t.false((await ask(`${at(point)}&radius_km=${nearest_km - 1e-9}`)).active);
@@ -176,7 +176,7 @@ test.serial('GET /v1/hail/nowcast answers the same for a minute, so that its ETa
   const second = await startService({ endpoints: [hailNowcast], data_root, now_ms: NOW_MS + 20_000 });
   const minute = await startService({ endpoints: [hailNowcast], data_root, now_ms: NOW_MS + 10 * 60_000 });
   t.teardown(() => Promise.all([second.close(), minute.close()]));
-  const path = `${PATH}?${at(travel(storm, storm.direction_deg ?? 0, 10))}`;
+  const path = `${PATH}?${at(destination(storm, storm.direction_deg ?? 0, 10))}`;
   const tags = await Promise.all(
     [service, second, minute].map(async (one) => (await one.call(path)).headers.get('etag')),
   );

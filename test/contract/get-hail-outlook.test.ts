@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { hailOutlook } from '../../api/routes/hail-outlook.ts';
-import { distanceKm, travel } from '../../schemas/geo/distance.ts';
+import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { HailOutlook } from '../../schemas/resources/outlook.ts';
 import type { Outlook } from '../../schemas/tables/outlook.ts';
@@ -132,10 +132,10 @@ for (const [query, reach_km] of [
   test(`GET /v1/hail/outlook with '${query}' looks ${reach_km} km far, by the geodesic distance to the centre of the cell`, async (t) => {
     const service = await serve(t);
     for (const bearing_deg of [0, 77, 180, 270]) {
-      const inside = await ask(service, travel(CENTRE, bearing_deg, reach_km - 0.01), query);
+      const inside = await ask(service, destination(CENTRE, bearing_deg, reach_km - 0.01), query);
       t.true(inside.covered);
       t.deepEqual(inside.cell, { geohash4: '9y68', distance_km: reach_km - 0.01 });
-      t.like(await ask(service, travel(CENTRE, bearing_deg, reach_km + 0.01), query), NOT_COVERED);
+      t.like(await ask(service, destination(CENTRE, bearing_deg, reach_km + 0.01), query), NOT_COVERED);
     }
   });
 

@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { warnings } from '../../api/routes/warnings.ts';
 import { stateBox } from '../../api/rules/geo/us-states.ts';
 import type { FeedFile } from '../../pipeline/feeds/collection.ts';
-import { distanceKm, travel } from '../../schemas/geo/distance.ts';
+import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { layout } from '../../schemas/layout.ts';
 import { Warnings } from '../../schemas/resources/warning.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
@@ -94,7 +94,7 @@ test('GET /v1/warnings says null for a tornado tag and a headline that the sourc
 });
 
 /** East of the middle of the box's eastern edge, whose nearest position is then close to that middle. */
-const eastOf = (km: number) => travel({ lat: 35.5, lon: -97 }, 90, km);
+const eastOf = (km: number) => destination({ lat: 35.5, lon: -97 }, 90, km);
 
 for (const [radius, near_km, far_km] of [
   ['', 49.9, 50.1],
@@ -110,7 +110,7 @@ for (const [radius, near_km, far_km] of [
 test('GET /v1/warnings measures to the nearest corner where that is nearest', async (t) => {
   const service = await serveWarnings(t, WARNING);
   const corner = { lat: 36, lon: -97 };
-  const away = travel(corner, 45, 20);
+  const away = destination(corner, 45, 20);
   const exact_km = distanceKm(corner, away);
   t.is((await ask(service, away, `&radius_km=${exact_km + 0.01}`)).warnings?.length, 1);
   t.is((await ask(service, away, `&radius_km=${exact_km - 0.01}`)).warnings?.length, 0);

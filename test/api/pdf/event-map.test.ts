@@ -1,6 +1,6 @@
 import test from 'ava';
 import { mapProjection, POINTS_PER_MILE } from '../../../api/pdf/event-map.ts';
-import { travel } from '../../../schemas/geo/distance.ts';
+import { destination } from '../../../schemas/geo/distance.ts';
 import { METRES_PER_MILE } from '../../../schemas/units.ts';
 
 for (const point of [
@@ -12,7 +12,7 @@ for (const point of [
     const spotOf = mapProjection(point, { x: 0, y: 0 });
     for (const miles of [3, 5])
       for (const bearing_deg of [0, 45, 90, 135, 180, 225, 270, 315]) {
-        const { x, y } = spotOf(travel(point, bearing_deg, (miles * METRES_PER_MILE) / 1000));
+        const { x, y } = spotOf(destination(point, bearing_deg, (miles * METRES_PER_MILE) / 1000));
         // Half a thousandth of the distance is a tenth of a line's width on paper.
         t.true(Math.abs(Math.hypot(x, y) / (miles * POINTS_PER_MILE) - 1) < 5e-4, `${miles} mi, ${bearing_deg}`);
         const drawn_deg = ((Math.atan2(x, -y) * 180) / Math.PI + 360) % 360;

@@ -2,7 +2,7 @@ import test from 'ava';
 import { matchScan, type ScanHail } from '../../../api/push/match.ts';
 import { indexPlaces } from '../../../api/push/places.ts';
 import { POINT_AREA_RADIUS_KM, type WatchedPlace } from '../../../api/records/watched.ts';
-import { distanceKm, travel } from '../../../schemas/geo/distance.ts';
+import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import { boxRing, type Position } from '../../../schemas/geo/position.ts';
 import type { Ring } from '../../../schemas/geo/rings.ts';
 
@@ -48,7 +48,7 @@ async function hits(
 }
 
 test('a circle is hit by a detection of its size within its radius, both included', async (t) => {
-  const edge = travel(CENTRE, 45, 20);
+  const edge = destination(CENTRE, 45, 20);
   const radius_km = distanceKm(CENTRE, edge);
   const at = (mm: number) => hail([edge.lat, edge.lon, mm]);
   t.deepEqual(await hits([circle('a', CENTRE, radius_km)], at(25)), { a: 25 });
@@ -57,7 +57,7 @@ test('a circle is hit by a detection of its size within its radius, both include
 });
 
 test('a place is given its largest detection, not the nearest and not one outside', async (t) => {
-  const far = travel(CENTRE, 90, 30);
+  const far = destination(CENTRE, 90, 30);
   const scan = hail([CENTRE.lat, CENTRE.lon, 26], [far.lat, far.lon, 80], [CENTRE.lat + 0.01, CENTRE.lon, 40]);
   t.deepEqual(await hits([circle('near', CENTRE, 25), circle('wide', CENTRE, 50)], scan), { near: 40, wide: 80 });
 });
@@ -123,7 +123,7 @@ test('an area that was deleted since the index was made is not hit', async (t) =
 
 test('a point area is hit within a mile', async (t) => {
   const point = circle('depot', CENTRE, POINT_AREA_RADIUS_KM);
-  const [inside, outside] = [1.6, 1.62].map((km) => travel(CENTRE, 200, km)) as [Position, Position];
+  const [inside, outside] = [1.6, 1.62].map((km) => destination(CENTRE, 200, km)) as [Position, Position];
   t.deepEqual(await hits([point], hail([inside.lat, inside.lon, 30])), { depot: 30 });
   t.deepEqual(await hits([point], hail([outside.lat, outside.lon, 30])), {});
 });

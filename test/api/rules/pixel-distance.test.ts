@@ -1,6 +1,6 @@
 import test from 'ava';
 import { pixelDistanceM, pixelsAround, shortDistanceM } from '../../../api/rules/pixel-distance.ts';
-import { distanceKm, travel } from '../../../schemas/geo/distance.ts';
+import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 
@@ -49,7 +49,7 @@ test('the short distance agrees with the geodesic to a tenth of a millimetre wit
   for (const point of POINTS)
     for (let bearing_deg = 0; bearing_deg < 360; bearing_deg += 15)
       for (const km of [0.01, 1, 1.609344, 2])
-        t.true(Math.abs(shortDistanceM(point, travel(point, bearing_deg, km)) - 1000 * km) < 0.0001);
+        t.true(Math.abs(shortDistanceM(point, destination(point, bearing_deg, km)) - 1000 * km) < 0.0001);
 });
 
 test('every pixel within the distance is looked at', (t) => {

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { qualityAt } from '../../../api/rules/detection-quality.ts';
 import { findImpacts, type HailPixels, impactOf, impactsPage, pixelKey } from '../../../api/rules/portfolio-impacts.ts';
-import { distanceKm, travel } from '../../../schemas/geo/distance.ts';
+import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 import { draw } from '../../support/data/draw.ts';
@@ -42,8 +42,8 @@ test('size and detections are of all pixels within the mile, and of none beyond'
 
 test('a pixel reached only at its corner counts', (t) => {
   const corner = { lat: rowLat(1500) - 0.005, lon: colLon(3500) + 0.005 };
-  const inside = travel(corner, 135, 1.6093);
-  const outside = travel(corner, 135, 1.6094);
+  const inside = destination(corner, 135, 1.6093);
+  const outside = destination(corner, 135, 1.6094);
   t.like(impactOf(inside, hail('2')), { detections: 1 });
   t.is(Math.round(impactOf(inside, hail('2'))?.nearest_m ?? 0), 1609);
   t.is(impactOf(outside, hail('2')), null);
@@ -51,7 +51,7 @@ test('a pixel reached only at its corner counts', (t) => {
 
 test('exactly a mile is within it, a millimetre more is not', (t) => {
   const edge = { lat: rowLat(1500) - 0.005, lon: colLon(3500) };
-  const at = (metres: number) => travel(edge, 180, metres / 1000);
+  const at = (metres: number) => destination(edge, 180, metres / 1000);
   t.true(Math.abs(1000 * distanceKm(edge, at(1609.344)) - 1609.344) < 1e-6);
   t.not(impactOf(at(1609.3439), hail('2')), null);
   t.is(impactOf(at(1609.345), hail('2')), null);

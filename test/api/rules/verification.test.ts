@@ -10,7 +10,7 @@ import {
   signsAround,
   verificationHash,
 } from '../../../api/rules/verification.ts';
-import { travel } from '../../../schemas/geo/distance.ts';
+import { destination } from '../../../schemas/geo/distance.ts';
 import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
 import { METHODOLOGY_VERSION, VERDICTS, type VerificationEvent } from '../../../schemas/resources/verification.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
@@ -40,7 +40,7 @@ interface PixelMade extends Partial<PixelDay> {
 
 function report(size_mm: number, { km = 1, bearing = 90, ...more }: ReportMade = {}): ReportSeen {
   const made = { storm_date: DAY, report_id: 'a', source: 'lsr' as const, time: NOON, size_mm };
-  return { ...made, ...travel(POINT, bearing, km), ...more };
+  return { ...made, ...destination(POINT, bearing, km), ...more };
 }
 interface ReportMade extends Partial<ReportSeen> {
   readonly km?: number;
@@ -95,7 +95,7 @@ for (const [minutes, km, corroborated] of [
     // The detection lies a little south of the point, the report north of it: both within 5 miles, the two farther apart.
     const south = pixel(20, { row: ROW + 2 });
     const edge = { lat: rowLat(ROW + 2) + 0.005, lon: POINT.lon };
-    const seen = { ...report(25, { time: NOON + minutes * 60_000 }), ...travel(edge, 0, km) };
+    const seen = { ...report(25, { time: NOON + minutes * 60_000 }), ...destination(edge, 0, km) };
     t.is(only([south], [seen]).ground_truth.corroborated, corroborated);
   });
 

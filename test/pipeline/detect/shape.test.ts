@@ -1,6 +1,5 @@
 import test from 'ava';
-import { latticeRows } from '../../../pipeline/detect/rows.ts';
-import { measureShape } from '../../../pipeline/detect/shape.ts';
+import { latticeRows, measureShape } from '../../../pipeline/detect/shape.ts';
 import type { HailField } from '../../../pipeline/grid.ts';
 import { draw, drawTenths } from '../../support/data/draw.ts';
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { coverageOf } from '../../../pipeline/simulate/coverage.ts';
-import { NOTHING, SIMULATED_PRODUCTS, type SimulatedScan, simulateScan } from '../../../pipeline/simulate/fields.ts';
+import { MISSING, SIMULATED_PRODUCTS, type SimulatedScan, simulateScan } from '../../../pipeline/simulate/fields.ts';
 import { conusScenario } from '../../../pipeline/simulate/scenario.ts';
 import { truthAt } from '../../../pipeline/simulate/truth.ts';
 import { latRow, lonCol } from '../../../schemas/geo/lattice.ts';
@@ -8,7 +8,7 @@ import { shiOfMesh } from '../../../schemas/size.ts';
 import { EVENING_MS, MS_PER_MINUTE, SITES, SMALL } from './small-world.ts';
 
 const scan = simulateScan(SMALL, EVENING_MS);
-const hail = [...scan.values.MESH.keys()].filter((i) => scan.values.MESH[i] !== NOTHING);
+const hail = [...scan.values.MESH.keys()].filter((i) => scan.values.MESH[i] !== MISSING);
 
 test('the same number and time give the same fields, whatever was simulated before', (t) => {
   simulateScan(SMALL, EVENING_MS + 30 * MS_PER_MINUTE);
@@ -65,7 +65,7 @@ test('hail pixels have every other product, from the same column', (t) => {
 
 test('around the hail there is rain: echoes without hail, weak ones with a VIL of zero, some below 0 dBZ', (t) => {
   const { MESH, VIL, MergedReflectivityQCComposite: dbz } = scan.values;
-  const rain = [...MESH.keys()].filter((i) => MESH[i] === NOTHING);
+  const rain = [...MESH.keys()].filter((i) => MESH[i] === MISSING);
   t.true(rain.length > 2 * hail.length);
   t.true(rain.some((i) => VIL[i] === 0));
   t.true(rain.some((i) => dbz[i] < 0));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { readGrid } from '../../../pipeline/read/mrms.ts';
 import { coverageOf } from '../../../pipeline/simulate/coverage.ts';
-import { NOTHING, SIMULATED_PRODUCTS, simulateScan } from '../../../pipeline/simulate/fields.ts';
+import { MISSING, SIMULATED_PRODUCTS, simulateScan } from '../../../pipeline/simulate/fields.ts';
 import { writeGrib2 } from '../../../pipeline/simulate/grib2-writer.ts';
 import { CONUS } from '../../../pipeline/simulate/scenario.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
@@ -81,7 +81,7 @@ for (const [largest_tenths, bits] of [
 ] as const)
   test(`MESH up to ${largest_tenths / 10} mm is written in ${bits} bits`, (t) => {
     const pixel = scan.index.subarray(0, 1);
-    const nothing = () => Int16Array.of(NOTHING);
+    const nothing = () => Int16Array.of(MISSING);
     const values = {
       MESH: Int16Array.of(largest_tenths),
       POSH: nothing(),
@@ -108,7 +108,7 @@ for (const product of SIMULATED_PRODUCTS)
     const no_coverage = Math.round((grid.no_coverage as number) * steps);
     const expected = Int32Array.from(covered, (one) => (one === 1 ? nothing : no_coverage));
     for (const [i, pixel] of scan.index.entries())
-      if (scan.values[product][i] !== NOTHING) expected[pixel] = scan.values[product][i];
+      if (scan.values[product][i] !== MISSING) expected[pixel] = scan.values[product][i];
     t.deepEqual(
       Int32Array.from(grid.packed, (x) => x + grid.reference),
       expected,

@@ -7,7 +7,7 @@ import {
   predictMotion,
   updateMotion,
 } from '../../../pipeline/track/kalman.ts';
-import { moved, offsetKm } from '../../../pipeline/track/local-plane.ts';
+import { addOffset, offsetKm } from '../../../pipeline/track/local-plane.ts';
 
 const HERE = { lat: 38, lon: -97 };
 const AT_REST = { east: 0, north: 0 };
@@ -39,7 +39,7 @@ test('a predicted position moves by velocity times time', (t) => {
 
 test('a measurement pulls by its share of the variances: equal ones meet half way', (t) => {
   const predicted = firstMotion(HERE, 1, AT_REST, 0.4);
-  const updated = updateMotion(predicted, moved(HERE, { east: 2, north: 0 }), 1);
+  const updated = updateMotion(predicted, addOffset(HERE, { east: 2, north: 0 }), 1);
   t.true(Math.abs(offsetKm(HERE, updated).east - 1) < 1e-6);
   t.is(updated.pp, 0.5);
 });
@@ -48,7 +48,7 @@ test('measurements along a straight line teach the velocity', (t) => {
   const velocity = { east: 0.9, north: 0.4 };
   let motion = firstMotion(HERE, 1, AT_REST, 1);
   for (let k = 1; k <= 10; k++) {
-    const at = moved(HERE, { east: velocity.east * 2 * k, north: velocity.north * 2 * k });
+    const at = addOffset(HERE, { east: velocity.east * 2 * k, north: velocity.north * 2 * k });
     motion = updateMotion(predictMotion(motion, 2), at, 1);
   }
   t.true(Math.abs(motion.east_km_min - 0.9) < 0.05 && Math.abs(motion.north_km_min - 0.4) < 0.05);
@@ -57,7 +57,7 @@ test('measurements along a straight line teach the velocity', (t) => {
 
 test('the Mahalanobis distance counts prediction and measurement alike', (t) => {
   const predicted = firstMotion(HERE, 3, AT_REST, 0.4);
-  t.true(Math.abs(mahalanobis2(predicted, moved(HERE, { east: 0, north: 4 }), 1) - 4) < 1e-6);
+  t.true(Math.abs(mahalanobis2(predicted, addOffset(HERE, { east: 0, north: 4 }), 1) - 4) < 1e-6);
 });
 
 test('the centroid of a larger cell is less certain', (t) => {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { headingOf, medianVelocity, regionalVelocity, velocityOf } from '../../../pipeline/track/motion.ts';
-import { travel } from '../../../schemas/geo/distance.ts';
+import { destination } from '../../../schemas/geo/distance.ts';
 
 const HERE = { lat: 40, lon: -97 };
 
@@ -47,8 +47,8 @@ test('the median takes east and north apart and is not moved by one outlier', (t
 });
 
 test('only movers within 100 km make the regional motion', (t) => {
-  const near = { ...travel(HERE, 60, 99.9), velocity: { east: 1, north: 0 } };
-  const far = { ...travel(HERE, 240, 100.1), velocity: { east: 0, north: 9 } };
+  const near = { ...destination(HERE, 60, 99.9), velocity: { east: 1, north: 0 } };
+  const far = { ...destination(HERE, 240, 100.1), velocity: { east: 0, north: 9 } };
   t.deepEqual(regionalVelocity(HERE, [far, near]), { east: 1, north: 0 });
   t.is(regionalVelocity(HERE, [far]), null);
 });

@@ -5,7 +5,7 @@ import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import type { Prediction } from '../../../pipeline/track/gate.ts';
 import { noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
 import { partitionCells } from '../../../pipeline/track/partition-cells.ts';
-import type { Piece, TrackCell } from '../../../pipeline/track/track-cell.ts';
+import type { CellPart, TrackCell } from '../../../pipeline/track/track-cell.ts';
 import { draw, drawTenths } from '../../support/data/draw.ts';
 import { trackCells } from '../../support/data/track-cells.ts';
 
@@ -24,7 +24,7 @@ function predictions(cells: readonly TrackCell[]): Prediction[] {
     .map((track) => ({ track, minutes: 2, motion: track.motion, rows_south: 0, cols_east: 0 }));
 }
 
-function divided(before: string, after: string): Piece[] {
+function divided(before: string, after: string): CellPart[] {
   const cells = picture(after);
   return partitionCells(
     cells,
@@ -55,10 +55,10 @@ test('a cell over the masks of two tracks is divided at the middle of what joins
 });
 
 test('a cell over one mask stays whole', (t) => {
-  const [piece, ...more] = divided('3 3 3 3', '3 3 3 3 3');
+  const [part, ...more] = divided('3 3 3 3', '3 3 3 3 3');
   t.is(more.length, 0);
-  t.is(piece?.held_by, null);
-  t.is(piece?.rows.length, 5);
+  t.is(part?.held_by, null);
+  t.is(part?.rows.length, 5);
 });
 
 test('cores nearer than 5 km are one', (t) => {
@@ -108,7 +108,7 @@ test('parts have the centre, area and largest value of their own pixels', (t) =>
   t.true(Math.abs((west?.area_km2 ?? 0) / 14 - (east?.area_km2 ?? 0) / 10) < 0.001);
 });
 
-test('whatever the picture, each pixel of a cell is in exactly one piece', (t) => {
+test('whatever the picture, each pixel of a cell is in exactly one part', (t) => {
   const grid = fc.array(fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 24, maxLength: 24 }), {
     minLength: 8,
     maxLength: 8,
@@ -120,15 +120,15 @@ test('whatever the picture, each pixel of a cell is in exactly one piece', (t) =
   fc.assert(
     fc.property(grid, (digits) => {
       const cells = cellsOf(digits, 1);
-      const pieces = partitionCells(
+      const parts = partitionCells(
         cells,
         predictions(cellsOf(digits, 2)),
         cells.map(() => STILL),
       );
       const pixels = (list: readonly TrackCell[]) =>
-        list.flatMap((piece) => Array.from(piece.rows, (row, i) => row * 7000 + piece.cols[i])).sort((a, b) => a - b);
-      t.deepEqual(pixels(pieces), pixels(cells));
-      t.deepEqual(pixels(pieces).length, new Set(pixels(pieces)).size);
+        list.flatMap((part) => Array.from(part.rows, (row, i) => row * 7000 + part.cols[i])).sort((a, b) => a - b);
+      t.deepEqual(pixels(parts), pixels(cells));
+      t.deepEqual(pixels(parts).length, new Set(pixels(parts)).size);
     }),
     { numRuns: 100, seed: 3 },
   );

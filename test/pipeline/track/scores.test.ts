@@ -1,5 +1,5 @@
 import test from 'ava';
-import { moved } from '../../../pipeline/track/local-plane.ts';
+import { addOffset } from '../../../pipeline/track/local-plane.ts';
 import { median, quantile } from '../../../pipeline/track/median.ts';
 import { largestStepKm, type ScoredPoint, straightLineRmseKm, trackScores } from '../../../pipeline/track/scores.ts';
 
@@ -10,7 +10,7 @@ function track(track_id: string, kilometres: readonly (readonly [east: number, n
   return kilometres.map(([east, north], i) => ({
     track_id,
     scan_time: i * 120_000,
-    ...moved(HERE, { east, north }),
+    ...addOffset(HERE, { east, north }),
     size: 30 + (i % 2),
     reshaped: false,
   }));

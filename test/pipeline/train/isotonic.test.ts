@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { onCurve } from '../../../pipeline/detect/curve.ts';
+import { onCurve } from '../../../pipeline/detect/model.ts';
 import { fitCurve, poolAdjacent } from '../../../pipeline/train/isotonic.ts';
 
 const ones = (values: readonly unknown[]) => values.map(() => 1);

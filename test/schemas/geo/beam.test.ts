@@ -8,13 +8,13 @@ import {
   partialBlockage,
   type QualityInput,
 } from '../../../schemas/geo/beam.ts';
-import { travel } from '../../../schemas/geo/distance.ts';
+import { destination } from '../../../schemas/geo/distance.ts';
 import { freezingLevelKm } from '../../../schemas/reference/freezing-level.ts';
 
 const HERE = { lat: 40, lon: -95 };
 const radar = (id: string, distance_km: number, bearing_deg = 90): Antenna => ({
   id,
-  ...travel(HERE, bearing_deg, distance_km),
+  ...destination(HERE, bearing_deg, distance_km),
   antenna_m: 0,
   ground_m: 0,
 });

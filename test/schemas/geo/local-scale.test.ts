@@ -1,6 +1,6 @@
 import test from 'ava';
 import { boxAround } from '../../../schemas/geo/around.ts';
-import { travel } from '../../../schemas/geo/distance.ts';
+import { destination } from '../../../schemas/geo/distance.ts';
 import { LOCAL_SLACK, localScale } from '../../../schemas/geo/local-scale.ts';
 
 for (const lat of [20, 24.5, 35, 45, 50, 55, 60])
@@ -10,7 +10,7 @@ for (const lat of [20, 24.5, 35, 45, 50, 55, 60])
       const [west, south, east, north] = boxAround(from, radius_km);
       const scale = localScale(from, north - lat);
       for (let bearing = 0; bearing < 360; bearing += 5) {
-        const to = travel(from, bearing, radius_km);
+        const to = destination(from, bearing, radius_km);
         const dy = to.lat - lat;
         const km = Math.hypot(
           (to.lon - from.lon) * (scale.east[0] + dy * (scale.east[1] + dy * scale.east[2])),

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { travel } from '../../../schemas/geo/distance.ts';
+import { destination } from '../../../schemas/geo/distance.ts';
 import {
   fitFor,
   type NowcastStorm,
@@ -61,33 +61,33 @@ test('two storms strike unless both spare the point', (t) => {
 test('a longer lead never strikes less, at any place around a storm', (t) => {
   for (let bearing = 0; bearing < 360; bearing += 45)
     for (const km of [2, 10, 25, 45]) {
-      const { t15, t30, t45 } = nowcast(travel(AT, bearing, km), [storm()], DAY_MS, NOWCAST_MODEL.observed);
+      const { t15, t30, t45 } = nowcast(destination(AT, bearing, km), [storm()], DAY_MS, NOWCAST_MODEL.observed);
       t.true(t15 <= t30 && t30 <= t45);
     }
 });
 
 test('ahead of the storm strikes more than beside it, and behind it least', (t) => {
-  const at = (bearing: number) => rawNowcast(travel(AT, bearing, 12), [storm({ direction_deg: 90 })], DAY_MS).t30;
+  const at = (bearing: number) => rawNowcast(destination(AT, bearing, 12), [storm({ direction_deg: 90 })], DAY_MS).t30;
   t.true(at(90) > at(45) && at(45) > at(270));
 });
 
 test('a storm seen five minutes ago is where its motion took it since', (t) => {
-  const ahead = travel(AT, 90, 5); // 60 km/h for five minutes
+  const ahead = destination(AT, 90, 5); // 60 km/h for five minutes
   const late = DAY_MS + 5 * 60_000;
   t.true(rawNowcast(ahead, [storm()], late).t15 > 1.3 * rawNowcast(AT, [storm()], late).t15);
 });
 
 test('a young track spreads more: less ahead, more beside', (t) => {
   const young = storm({ scan_count: 3 });
-  const ahead = travel(AT, 90, 20);
-  const beside = travel(AT, 40, 14);
+  const ahead = destination(AT, 90, 20);
+  const beside = destination(AT, 40, 14);
   t.true(rawNowcast(ahead, [young], DAY_MS).t30 < rawNowcast(ahead, [storm()], DAY_MS).t30);
   t.true(rawNowcast(beside, [young], DAY_MS).t30 > rawNowcast(beside, [storm()], DAY_MS).t30);
 });
 
 test('a storm of unknown motion may go anywhere', (t) => {
   const unknown = storm({ speed_kmh: null, direction_deg: null });
-  const strikes = [0, 90, 180, 270].map((bearing) => rawNowcast(travel(AT, bearing, 8), [unknown], DAY_MS).t30);
+  const strikes = [0, 90, 180, 270].map((bearing) => rawNowcast(destination(AT, bearing, 8), [unknown], DAY_MS).t30);
   t.true(Math.min(...strikes) > 0.4 * Math.max(...strikes) && Math.min(...strikes) > 0);
 });
 
@@ -123,9 +123,9 @@ test('what was fitted on simulations holds for nothing but simulated data', (t) 
 });
 
 test('under hail that is there now a strike is likelier than beside it, and far away it is rare, by either fit', (t) => {
-  const under = nowcastStorm(storm().seen, [AT, travel(AT, 90, 1), travel(AT, 180, 1)]);
+  const under = nowcastStorm(storm().seen, [AT, destination(AT, 90, 1), destination(AT, 180, 1)]);
   for (const fit of [NOWCAST_MODEL.observed, NOWCAST_MODEL.simulated]) {
-    const at = (km: number) => nowcast(travel(AT, 0, km), [under], DAY_MS, fit).t15;
+    const at = (km: number) => nowcast(destination(AT, 0, km), [under], DAY_MS, fit).t15;
     t.true(at(0) > 0.5 && at(0) > at(4) && at(4) > at(12));
     t.true(at(45) < 0.03);
   }

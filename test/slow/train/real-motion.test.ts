@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { findObjects } from '../../../pipeline/detect/cells.ts';
 import type { HailField } from '../../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
-import { followStorms, type StormScan } from '../../../pipeline/train/follow-storms.ts';
-import { stormStatistics } from '../../../pipeline/train/storm-statistics.ts';
+import { followStorms, type StormScan } from '../../bench/simulator/follow-storms.ts';
+import { stormStatistics } from '../../bench/simulator/storm-statistics.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 /** Twenty frames of rain rate, of which only what a rule picks is left. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { EventMaterial, ReportedHail, ReportMaterial, ReportPixel } from '../../../api/pdf/report-material.ts';
 import { canonical } from '../../../api/rules/canonical.ts';
-import { distanceKm, travel } from '../../../schemas/geo/distance.ts';
+import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { MixedProvenance } from '../../../schemas/provenance.ts';
 import type { Verification, VerificationEvent } from '../../../schemas/resources/verification.ts';
@@ -24,7 +24,7 @@ export function stormPixels(
   half = 10,
   floor_mm = 0,
 ): ReportPixel[] {
-  const centre = travel(REPORT_POINT, core.bearing_deg, core.distance_km);
+  const centre = destination(REPORT_POINT, core.bearing_deg, core.distance_km);
   const [row, col] = [latRow(REPORT_POINT.lat), lonCol(REPORT_POINT.lon)];
   const pixels: ReportPixel[] = [];
   for (let r = row - half; r <= row + half; r++)
@@ -51,7 +51,7 @@ export function reportAt(
   time: string,
   more: Partial<ReportedHail> = {},
 ): ReportedHail {
-  const { lat, lon } = travel(REPORT_POINT, bearing_deg, distance_km);
+  const { lat, lon } = destination(REPORT_POINT, bearing_deg, distance_km);
   return {
     source: 'lsr',
     time: Date.parse(time),

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { sharedData, sharedTest } from '../support/data/shared-data.ts';
-import { fitSurvival, readSizes, survivalCases } from './nowcast-survival.ts';
+import { fitSurvival, readSizes, survivalCases } from '../../../pipeline/train/nowcast-survival.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const MIN = 60_000;
 

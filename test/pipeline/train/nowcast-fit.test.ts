@@ -1,11 +1,10 @@
 import test from 'ava';
-import { UsageError } from '../../pipeline/error.ts';
-import { weighed } from '../../schemas/nowcast/probability.ts';
-import type { Case } from './nowcast-cases.ts';
-import { fitLeads } from './nowcast-fit.ts';
+import { UsageError } from '../../../pipeline/error.ts';
+import { fitLeads, type NowcastCase } from '../../../pipeline/train/nowcast-fit.ts';
+import { weighed } from '../../../schemas/nowcast/probability.ts';
 
 /** A case at a distance from the path of the hail, and whether each lead came true. */
-function caseAt(path_km: number, came: boolean | null): Case {
+function caseAt(path_km: number, came: boolean | null): NowcastCase {
   return {
     block: 'a',
     distance_km: path_km,

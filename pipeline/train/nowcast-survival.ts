@@ -1,19 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readProbSevere } from '../../pipeline/read/probsevere.ts';
-import { fitLogistic } from '../../pipeline/train/logistic.ts';
 import { STRIKE_MM } from '../../schemas/nowcast/probability.ts';
 import type { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { MS_PER_MIN, utcDate } from '../../schemas/time.ts';
+import { readProbSevere } from '../read/probsevere.ts';
+import { fitLogistic } from './logistic.ts';
 import { to4 } from './nowcast-fit.ts';
 
 /**
- * Without it the size coefficient has no end: of the few objects here none that began with 25 mm or more fell below 19 mm in
- * a quarter of an hour.
+ * Ridge penalty. Without it the size coefficient diverges: of the few objects here none that began with 25 mm or more fell below
+ * 19 mm within 15 minutes.
  */
 const RIDGE = 1;
 
-/** A storm object with hail >= 19 mm at a time, and whether it still had so much some minutes later. */
+/** A storm object with hail >= 19 mm at a time, and whether it still had hail >= 19 mm some minutes later. */
 export interface SurvivalCase {
   readonly object: string;
   readonly size_mm: number;
@@ -21,13 +21,13 @@ export interface SurvivalCase {
   readonly lives: boolean;
 }
 
-/** Sizes of objects at a time, by their name. */
-export interface SizesAt {
+/** Sizes of objects at a time, by id. */
+interface SizesAt {
   readonly time_ms: number;
   readonly sizes_mm: ReadonlyMap<string, number>;
 }
 
-/** Every pair of an object's hail >= 19 mm and a later file of the same day; an object that is gone has none. */
+/** All pairs of an object with hail >= 19 mm and a later file of the same day. An object missing from the file has no hail. */
 export function survivalCases(days: readonly (readonly SizesAt[])[]): SurvivalCase[] {
   return days.flatMap((files, day) =>
     files.flatMap(({ time_ms, sizes_mm }) =>
@@ -46,7 +46,7 @@ export function survivalCases(days: readonly (readonly SizesAt[])[]): SurvivalCa
   );
 }
 
-/** The law of survival on some cases, and what they are. */
+/** Survival law fitted to cases; `source` describes them. */
 export function fitSurvival(cases: readonly SurvivalCase[], source: string): typeof NOWCAST_MODEL.survival {
   const { intercept, weights } = fitLogistic(
     cases.map(({ size_mm, minutes }) => [Math.log(size_mm / STRIKE_MM), minutes]),

@@ -1,12 +1,12 @@
-import { latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
-import { MS_PER_MIN } from '../../schemas/time.ts';
-import { type SimulatedScan, simulateScan } from '../simulate/fields.ts';
-import { type Patch, patchesOf } from '../simulate/objects.ts';
-import { hailReports } from '../simulate/reports.ts';
-import { scanTimes } from '../simulate/scan-times.ts';
-import type { Scenario } from '../simulate/scenario.ts';
-import { stormAt, stormsBetween } from '../simulate/storms.ts';
+import { type SimulatedScan, simulateScan } from '../../../pipeline/simulate/fields.ts';
+import { hailReports } from '../../../pipeline/simulate/reports.ts';
+import { scanTimes } from '../../../pipeline/simulate/scan-times.ts';
+import type { Scenario } from '../../../pipeline/simulate/scenario.ts';
+import { stormAt, stormsBetween } from '../../../pipeline/simulate/storms.ts';
+import { latRow, lonCol, type Window } from '../../../schemas/geo/lattice.ts';
+import { MS_PER_MIN } from '../../../schemas/time.ts';
 import { type FieldStatistics, fieldStatistics, quantileOf } from './field-statistics.ts';
+import { type Patch, patchesOf } from './patches.ts';
 
 /** What an expert looks at in an evening of hail, besides its maxima. */
 export interface EveningStatistics extends FieldStatistics {

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
-import { type FieldStatistics, fieldStatistics } from '../../../pipeline/train/field-statistics.ts';
-import { survivalCases } from '../../../pipeline/train/storm-statistics.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
+import { type FieldStatistics, fieldStatistics } from './field-statistics.ts';
+import { survivalCases } from './storm-statistics.ts';
 
 const read = (folder: string, name: string) => hailField(readGrid(readFileSync(sharedData(folder, name)), name));
 

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { motionErrors, stormStatistics, survivalCases } from '../../../pipeline/train/storm-statistics.ts';
-import { travel } from '../../../schemas/geo/distance.ts';
+import { destination } from '../../../schemas/geo/distance.ts';
+import { motionErrors, stormStatistics, survivalCases } from './storm-statistics.ts';
 
 const START = Date.parse('2025-05-01T20:00:00Z');
 const at = (minutes: number) => START + minutes * 60_000;
@@ -11,7 +11,7 @@ const going = (speed_kmh: number, direction_deg: number) =>
   Array.from({ length: 16 }, (_, scan) => ({
     track_id: 'one',
     scan_time: at(2 * scan),
-    ...travel(HOME, 90, 1.2 * scan),
+    ...destination(HOME, 90, 1.2 * scan),
     scan_count: scan + 1,
     motion: { speed_kmh, direction_deg },
     is_reshaped: false,
@@ -29,7 +29,7 @@ test('the error of a motion is its difference from the displacement over the lea
 });
 
 test('errors of direction go the short way round north', (t) => {
-  const north = going(36, 350).map((storm, scan) => ({ ...storm, ...travel(HOME, 10, 1.2 * scan) }));
+  const north = going(36, 350).map((storm, scan) => ({ ...storm, ...destination(HOME, 10, 1.2 * scan) }));
   for (const { direction_deg } of motionErrors(north, 14, 6)) t.true(Math.abs(direction_deg + 20) < 0.2);
 });
 

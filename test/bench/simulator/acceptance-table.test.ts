@@ -1,5 +1,5 @@
 import test from 'ava';
-import { type AcceptanceRow, formatRows, isAccepted, medianRows } from '../../../pipeline/train/acceptance-table.ts';
+import { type AcceptanceRow, formatRows, isAccepted, medianRows } from './acceptance-table.ts';
 
 test('a figure outside its range is marked, one on the bound is not, and no figure at all is', (t) => {
   const row = (simulated: number): AcceptanceRow => ({

@@ -1,9 +1,9 @@
-import { findCells } from '../detect/cells.ts';
-import type { HailField } from '../grid.ts';
-import { simulateScan } from '../simulate/fields.ts';
-import { scanInput } from '../simulate/scan-input.ts';
-import { scanTimes } from '../simulate/scan-times.ts';
-import type { Scenario } from '../simulate/scenario.ts';
+import { findCells } from '../../../pipeline/detect/cells.ts';
+import type { HailField } from '../../../pipeline/grid.ts';
+import { simulateScan } from '../../../pipeline/simulate/fields.ts';
+import { scanInput } from '../../../pipeline/simulate/scan-input.ts';
+import { scanTimes } from '../../../pipeline/simulate/scan-times.ts';
+import type { Scenario } from '../../../pipeline/simulate/scenario.ts';
 import { type FieldStatistics, fieldStatistics, type MaximumField } from './field-statistics.ts';
 import { type FollowedStorm, followStorms, type StormScan } from './follow-storms.ts';
 import { type StormStatistics, stormStatistics } from './storm-statistics.ts';

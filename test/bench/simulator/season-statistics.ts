@@ -1,6 +1,6 @@
-import { MS_PER_DAY } from '../../schemas/time.ts';
-import type { Scenario } from '../simulate/scenario.ts';
-import { stormsBetween } from '../simulate/storms.ts';
+import type { Scenario } from '../../../pipeline/simulate/scenario.ts';
+import { stormsBetween } from '../../../pipeline/simulate/storms.ts';
+import { MS_PER_DAY } from '../../../schemas/time.ts';
 
 /** Organised storms of simulated years, by month and by hour. */
 export interface SeasonStatistics {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { patchesOf } from '../../../pipeline/simulate/objects.ts';
+import { patchesOf } from './patches.ts';
 
 const WINDOW = { row0: 2000, col0: 3000, rows: 5, cols: 10 };
 

@@ -1,10 +1,10 @@
-import { MS_PER_MIN } from '../../schemas/time.ts';
-import type { CellShape } from '../detect/cells.ts';
-import { trackedCells } from '../detect/tracked-cells.ts';
-import type { HailField } from '../grid.ts';
-import { advanceTracks } from '../track/advance.ts';
-import { type LiveTracks, noLiveTracks } from '../track/live-tracks.ts';
-import { patternMotion } from '../track/pattern-motion.ts';
+import type { CellShape } from '../../../pipeline/detect/cells.ts';
+import { trackedCells } from '../../../pipeline/detect/cells.ts';
+import type { HailField } from '../../../pipeline/grid.ts';
+import { advanceTracks } from '../../../pipeline/track/advance.ts';
+import { type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
+import { patternMotion } from '../../../pipeline/track/pattern-motion.ts';
+import { MS_PER_MIN } from '../../../schemas/time.ts';
 import type { StormSize, TrackedStorm } from './storm-statistics.ts';
 
 /** A scan with its storm cells. */

@@ -1,7 +1,7 @@
-import type { Position } from '../../schemas/geo/position.ts';
-import { MS_PER_MIN } from '../../schemas/time.ts';
-import { offsetKm } from '../track/local-plane.ts';
-import { type Heading, headingOf } from '../track/motion.ts';
+import { offsetKm } from '../../../pipeline/track/local-plane.ts';
+import { type Heading, headingOf } from '../../../pipeline/track/motion.ts';
+import type { Position } from '../../../schemas/geo/position.ts';
+import { MS_PER_MIN } from '../../../schemas/time.ts';
 
 /** Motion is judged by the displacement over so long, of storms that have had so many scans. */
 const MOTION_LEAD_MIN = 14;

@@ -1,11 +1,11 @@
 import test from 'ava';
 import { conusScenario } from '../../../pipeline/simulate/scenario.ts';
 import { dailyCycle, dayTypeAt, freezingLevelKm } from '../../../pipeline/simulate/weather.ts';
-import { isAccepted, seasonRows } from '../../../pipeline/train/acceptance-table.ts';
-import { measureSeasons } from '../../../pipeline/train/season-statistics.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
-import { SMALL } from '../simulate/small-world.ts';
+import { SMALL } from '../../pipeline/simulate/small-world.ts';
+import { isAccepted, seasonRows } from './acceptance-table.ts';
+import { measureSeasons } from './season-statistics.ts';
 
 const climate = conusScenario(1, 'climate', WSR88D);
 

@@ -1,5 +1,5 @@
-import { pixelAreaKm2, type Window } from '../../schemas/geo/lattice.ts';
-import { patchesOf } from '../simulate/objects.ts';
+import { pixelAreaKm2, type Window } from '../../../schemas/geo/lattice.ts';
+import { patchesOf } from './patches.ts';
 
 /** Swaths smaller than this have no shape, km2. */
 const SWATH_MIN_KM2 = 10;

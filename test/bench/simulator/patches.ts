@@ -1,4 +1,4 @@
-import { pixelAreaKm2, rowLat, type Window } from '../../schemas/geo/lattice.ts';
+import { pixelAreaKm2, rowLat, type Window } from '../../../schemas/geo/lattice.ts';
 
 /** A connected patch of pixels. */
 export interface Patch {
