@@ -1,5 +1,4 @@
-import type { Packing, PackingLaw } from './grib2.ts';
-import type { GridDefinition } from './projection.ts';
+import type { GridDefinition, Packing, PackingLaw } from './grib2/index.ts';
 
 /** The grid of a field in numbers; `template` is null where the file is no GRIB2. */
 export type GridNumbers = {

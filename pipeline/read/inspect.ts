@@ -9,12 +9,20 @@ import { BadInput } from '../error.ts';
 import type { Grid, HailField } from '../grid.ts';
 import { type GridNumbers, gridNumbers, gridWords, type PackingNumbers, packingNumbers } from './describe.ts';
 import { readGeotiff } from './geotiff.ts';
-import { type Decoded, decodeField, type Field, type PackingLaw, parseGrib2 } from './grib2.ts';
+import {
+  type Decoded,
+  decodeField,
+  type Field,
+  nearestPoint,
+  type PackingLaw,
+  parameterOf,
+  parseGrib2,
+  positionOf,
+  surfaceWords,
+} from './grib2/index.ts';
 import { gunzip } from './gunzip.ts';
 import { listedProduct, SIMULATED_STATUS } from './mrms.ts';
-import { parameterOf, surfaceWords } from './parameters.ts';
 import { type FileObject, type ProbSevereFile, readProbSevere } from './probsevere.ts';
-import { nearestPoint, positionOf } from './projection.ts';
 
 /** One field of a file in a line: what `--field` picks from. */
 export interface FieldHead {

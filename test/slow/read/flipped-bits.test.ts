@@ -3,7 +3,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { BadInput } from '../../../pipeline/error.ts';
 import { type Grid, gridValue } from '../../../pipeline/grid.ts';
-import { type Field, parseGrib2 } from '../../../pipeline/read/grib2.ts';
+import { type Field, parseGrib2 } from '../../../pipeline/read/grib2/index.ts';
 import { gunzip } from '../../../pipeline/read/gunzip.ts';
 import { type GridClaim, readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';

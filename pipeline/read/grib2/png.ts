@@ -1,6 +1,6 @@
 import { crc32, inflateSync } from 'node:zlib';
-import type { BadInput } from '../error.ts';
-import { refuse, type Section } from './section.ts';
+import type { BadInput } from '../../error.ts';
+import { type Section, sectionError } from './section.ts';
 
 /** Unsigned integers as they were packed, in the narrowest array that holds them. */
 export type PackedIntegers = Uint8Array | Uint16Array | Uint32Array;
@@ -32,7 +32,7 @@ const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 6: 4 };
  */
 export function decodePng(data: Section, count: number): PackedIntegers {
   const png = data.bytes.subarray(5);
-  const bad = (reason: string, cause?: unknown) => refuse(data, `png ${reason}`, cause);
+  const bad = (reason: string, cause?: unknown) => sectionError(data, `png ${reason}`, cause);
   const { header, compressed } = readChunks(png, bad);
   if (header.width * header.height !== count)
     throw bad(`is ${header.width} x ${header.height} pixels, expected ${count} in all`);

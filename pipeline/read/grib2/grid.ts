@@ -1,5 +1,10 @@
-import type { Position } from '../../schemas/geo/position.ts';
-import { refuse, type Section, signed, unsigned } from './section.ts';
+import { type Section, sectionError, signed, unsigned } from './section.ts';
+
+/** Degrees; longitudes in -180 .. 180 come out, -180 .. 360 may go in. */
+export interface Position {
+  readonly lat: number;
+  readonly lon: number;
+}
 
 /** Latitude-longitude grid of template 3.0; degrees, steps positive, in file order from the first point. */
 export interface LatLonGrid {
@@ -48,8 +53,20 @@ export interface GridDefinition {
   readonly projection: LatLonGrid | LambertGrid | null;
 }
 
-/** Octet of the scanning mode in the templates whose columns and rows stand at octets 31 and 35. */
-const SCANNING_MODE_OCTET: Readonly<Record<number, number>> = { 0: 72, 10: 60, 12: 60, 30: 65 };
+interface GridTemplate {
+  /** Octet of the scanning mode. */
+  readonly scanning_mode_octet: number;
+  /** Reads the positions; null where we do not know how. */
+  readonly readProjection: ((section: Section, columns: number, rows: number) => LatLonGrid | LambertGrid) | null;
+}
+
+/** Grid definition templates that have columns at octet 31 and rows at octet 35. */
+const GRID_TEMPLATES: Readonly<Record<number, GridTemplate>> = {
+  0: { scanning_mode_octet: 72, readProjection: readLatLon },
+  10: { scanning_mode_octet: 60, readProjection: null },
+  12: { scanning_mode_octet: 60, readProjection: null },
+  30: { scanning_mode_octet: 65, readProjection: readLambert },
+};
 
 const EASTERN_FIRST = 0x80;
 const SOUTHERN_FIRST = 0x40;
@@ -58,19 +75,18 @@ const SOUTHERN_FIRST = 0x40;
 export function readGridDefinition(section: Section): GridDefinition {
   const template = unsigned(section, 13, 2);
   const points = unsigned(section, 7, 4);
-  if (points === 0) throw refuse(section, 'grid of 0 points, expected at least 1');
-  const modeOctet = SCANNING_MODE_OCTET[template];
+  if (points === 0) throw sectionError(section, 'grid of 0 points, expected at least 1');
+  const known = GRID_TEMPLATES[template];
   const quasiRegular = unsigned(section, 11, 1) !== 0;
-  if (modeOctet === undefined || quasiRegular)
+  if (known === undefined || quasiRegular)
     return { section, template, points, columns: points, rows: 1, scanning_mode: 0, projection: null };
   const columns = unsigned(section, 31, 4);
   const rows = unsigned(section, 35, 4);
-  if (columns * rows !== points) throw refuse(section, `${columns} x ${rows} grid, expected ${points} points in all`);
-  const scanning_mode = unsigned(section, modeOctet, 1);
-  const shape = { section, template, points, columns, rows, scanning_mode };
-  if (template === 0) return { ...shape, projection: readLatLon(section, columns, rows) };
-  if (template === 30) return { ...shape, projection: readLambert(section) };
-  return { ...shape, projection: null };
+  if (columns * rows !== points)
+    throw sectionError(section, `${columns} x ${rows} grid, expected ${points} points in all`);
+  const scanning_mode = unsigned(section, known.scanning_mode_octet, 1);
+  const projection = known.readProjection?.(section, columns, rows) ?? null;
+  return { section, template, points, columns, rows, scanning_mode, projection };
 }
 
 const MISSING = 0xffffffff;
@@ -90,7 +106,7 @@ function readLatLon(section: Section, columns: number, rows: number): LatLonGrid
     unsigned(section, octet, 4) === MISSING ? span / Math.max(1, count - 1) : unsigned(section, octet, 4) / perDegree;
   const di = step(64, wrap360(lo2 - lo1), columns);
   const dj = step(68, Math.abs(la2 - la1), rows);
-  if (Math.abs(la1) > 90) throw refuse(section, `first latitude ${la1}, expected -90 to 90`);
+  if (Math.abs(la1) > 90) throw sectionError(section, `first latitude ${la1}, expected -90 to 90`);
   const is_step_given = (unsigned(section, 55, 1) & STEPS_GIVEN) === STEPS_GIVEN;
   return { template: 0, la1, lo1, la2, lo2, di, dj, is_step_given };
 }
@@ -103,18 +119,18 @@ function readLambert(section: Section): LambertGrid {
     ['first parallel', latin1],
     ['second parallel', latin2],
   ] as const)
-    if (Math.abs(value) >= 90) throw refuse(section, `${name} ${value}, expected between -90 and 90`);
-  if (latin1 + latin2 === 0) throw refuse(section, 'parallels on both sides of the equator, expected one side');
+    if (Math.abs(value) >= 90) throw sectionError(section, `${name} ${value}, expected between -90 and 90`);
+  if (latin1 + latin2 === 0) throw sectionError(section, 'parallels on both sides of the equator, expected one side');
   const earth = readEarth(section);
-  const cone = { lov: degrees(52), latin1, latin2, ...earth, ...coneOf(earth, latin1, latin2) };
-  const first = project(cone, la1, degrees(43));
+  const lambert = { lov: degrees(52), latin1, latin2, ...earth, ...cone(earth, latin1, latin2) };
+  const first = project(lambert, la1, degrees(43));
   return {
     template: 30,
     la1,
     lo1: degrees(43),
     dx_m: unsigned(section, 56, 4) / 1000,
     dy_m: unsigned(section, 60, 4) / 1000,
-    ...cone,
+    ...lambert,
     x0_m: first.x,
     y0_m: first.y,
   };
@@ -134,10 +150,10 @@ function readEarth(section: Section): { earth_m: number; eccentricity2: number }
   const shape = unsigned(section, 15, 1);
   const scaled = (octet: number) => unsigned(section, octet + 1, 4) / 10 ** signed(section, octet, 1);
   const axes = EARTHS[shape] ?? statedAxes(shape, scaled);
-  if (!axes) throw refuse(section, `shape of the earth ${shape}, expected 0 to 8`);
+  if (!axes) throw sectionError(section, `shape of the earth ${shape}, expected 0 to 8`);
   const [a, b] = axes;
   if (!(a > 6e6 && a < 7e6 && b > 6e6 && b <= a))
-    throw refuse(section, `earth of ${a} x ${b} m, expected about 6371 km`);
+    throw sectionError(section, `earth of ${a} x ${b} m, expected about 6371 km`);
   return { earth_m: a, eccentricity2: 1 - (b * b) / (a * a) };
 }
 
@@ -164,7 +180,7 @@ export function isFlipped(grid: GridDefinition): { readonly rows: boolean; reado
  */
 export function positionOf(grid: GridDefinition, j: number, i: number): Position {
   const [east, north] = directions(grid);
-  const projection = known(grid);
+  const projection = projectionOf(grid);
   if (projection.template === 0)
     return {
       lat: nanodegrees(projection.la1 + north * j * projection.dj),
@@ -188,7 +204,7 @@ export function nearestPoint(grid: GridDefinition, at: Position): { readonly j: 
 /** Row and column of a position with their fractions, in file order; beyond the grid they run on. */
 export function placeOf(grid: GridDefinition, at: Position): { readonly j: number; readonly i: number } {
   const [east, north] = directions(grid);
-  const projection = known(grid);
+  const projection = projectionOf(grid);
   if (projection.template === 0) {
     const half = projection.di / 2;
     return {
@@ -205,7 +221,7 @@ export function placeOf(grid: GridDefinition, at: Position): { readonly j: numbe
 
 /** Distance on the ground between neighbouring columns and neighbouring rows at a position, km. */
 export function stepsAt(grid: GridDefinition, { lat, lon }: Position): { column_km: number; row_km: number } {
-  const projection = known(grid);
+  const projection = projectionOf(grid);
   const { earth_m, eccentricity2 } = projection.template === 30 ? projection : SPHERE;
   // Radius of the parallel, and of curvature along the meridian.
   const bow = 1 - eccentricity2 * Math.sin(lat * RAD) ** 2;
@@ -220,9 +236,12 @@ export function stepsAt(grid: GridDefinition, { lat, lon }: Position): { column_
   return { column_km: projection.dx_m / scale / 1000, row_km: projection.dy_m / scale / 1000 };
 }
 
-function known(grid: GridDefinition): LatLonGrid | LambertGrid {
+function projectionOf(grid: GridDefinition): LatLonGrid | LambertGrid {
   if (!grid.projection)
-    throw refuse(grid.section, `positions of grid template 3.${grid.template} are not supported, expected 3.0 or 3.30`);
+    throw sectionError(
+      grid.section,
+      `positions of grid template 3.${grid.template} are not supported, expected 3.0 or 3.30`,
+    );
   return grid.projection;
 }
 
@@ -255,7 +274,7 @@ function unproject({ lov, n, scale_m, eccentricity2 }: Cone, x: number, y: numbe
   return { lat: lat / RAD, lon: wrap180(lov + theta / n / RAD) };
 }
 
-function coneOf({ earth_m, eccentricity2 }: Earth, latin1: number, latin2: number): Pick<Cone, 'n' | 'scale_m'> {
+function cone({ earth_m, eccentricity2 }: Earth, latin1: number, latin2: number): Pick<Cone, 'n' | 'scale_m'> {
   const m = (lat: number) => Math.cos(lat * RAD) / Math.sqrt(1 - eccentricity2 * Math.sin(lat * RAD) ** 2);
   const t1 = conformal(eccentricity2, latin1);
   const n =

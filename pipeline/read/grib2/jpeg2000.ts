@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { refuse, type Section, unsigned } from './section.ts';
+import { type Section, sectionError, unsigned } from './section.ts';
 
 /** The part of the OpenJPEG codec that we use; its arrays are views of its own memory. */
 interface Decoder {
@@ -33,14 +33,15 @@ export function decodeJpeg2000(data: Section, count: number): Uint8Array | Uint1
   const bits = checkHeader(data, count);
   const bytes = runCodec(data);
   const needed = bits > 8 ? 2 * count : count;
-  if (bytes.length !== needed) throw refuse(data, `jpeg 2000 stream gives ${bytes.length} bytes, expected ${needed}`);
+  if (bytes.length !== needed)
+    throw sectionError(data, `jpeg 2000 stream gives ${bytes.length} bytes, expected ${needed}`);
   return bits > 8 ? new Uint16Array(bytes.buffer, 0, count) : bytes;
 }
 
 /** Bits per sample of the codestream in section 7; refuses streams of another size or kind than promised. */
 function checkHeader(data: Section, count: number): number {
   const [start, size] = [unsigned(data, 6, 2), unsigned(data, 8, 2)];
-  if (start !== 0xff4f || size !== 0xff51) throw refuse(data, 'no jpeg 2000 codestream, expected ff4f ff51');
+  if (start !== 0xff4f || size !== 0xff51) throw sectionError(data, 'no jpeg 2000 codestream, expected ff4f ff51');
   const [right, bottom, left, top] = [14, 18, 22, 26].map((octet) => unsigned(data, octet, 4)) as [
     number,
     number,
@@ -49,11 +50,11 @@ function checkHeader(data: Section, count: number): number {
   ];
   const [width, height] = [right - left, bottom - top];
   if (width <= 0 || height <= 0 || width * height !== count)
-    throw refuse(data, `jpeg 2000 image of ${width} x ${height} samples, expected ${count} in all`);
+    throw sectionError(data, `jpeg 2000 image of ${width} x ${height} samples, expected ${count} in all`);
   const components = unsigned(data, 46, 2);
   const depth = unsigned(data, 48, 1);
   if (components !== 1 || depth > 15)
-    throw refuse(
+    throw sectionError(
       data,
       `jpeg 2000 image of ${components} components, depth ${depth}, expected one unsigned of 1 to 16 bits`,
     );
@@ -69,7 +70,7 @@ function runCodec(data: Section): Uint8Array {
     decoder.decode();
     return new Uint8Array(decoder.getDecodedBuffer());
   } catch (cause) {
-    throw refuse(data, `jpeg 2000 stream cannot be decoded${said.length > 0 ? ` (${said[0]})` : ''}`, cause);
+    throw sectionError(data, `jpeg 2000 stream cannot be decoded${said.length > 0 ? ` (${said[0]})` : ''}`, cause);
   }
 }
 
