@@ -1,8 +1,8 @@
 import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
-import { MRMS_PRODUCTS } from '../../schemas/reference/mrms-products.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import { type Grid, type HailField, sampleGrid } from '../grid.ts';
+import { gunzip } from './file.ts';
 import {
   type Decoded,
   decodeField,
@@ -13,11 +13,9 @@ import {
   sectionError,
 } from './grib2/index.ts';
 import { checkGridValues } from './grid-values.ts';
-import { gunzip } from './gunzip.ts';
 import { forEachRun } from './packed-runs.ts';
-import { PRODUCTS, type Product } from './products.ts';
+import { type Product, productOf } from './products.ts';
 
-const MRMS_DISCIPLINE = 209;
 /** Production status of section 1 that our simulator writes; 192 to 254 are for local use. */
 export const SIMULATED_STATUS = 192;
 /** Statuses that centres write: those that code table 1.3 defines or may soon define, and "missing". MRMS writes 2. */
@@ -35,27 +33,6 @@ export function isSimulated({ production_status: status, data }: Field): boolean
     { ...data, number: 1 },
     `production status ${status}, expected 0 to ${LAST_OBSERVED_STATUS} or 192`,
   );
-}
-
-/** The MRMS product of a field; null when its numbers are not in the table. */
-export function productOf(field: Field): Product | null {
-  if (field.discipline !== MRMS_DISCIPLINE) return null;
-  return PRODUCTS.find(({ category, number }) => category === field.category && number === field.number) ?? null;
-}
-
-/** A product by name, with its sentinels as far as it has any. */
-export type ListedProduct = Pick<Product, 'name' | 'unit' | 'nothing'> & { readonly no_coverage: number | null };
-
-/** What any MRMS file may hold: the products we read as those have been measured, the others as NOAA's table has them. */
-export function listedProduct(field: Field): ListedProduct | null {
-  const known = productOf(field);
-  if (known !== null || field.discipline !== MRMS_DISCIPLINE) return known;
-  const row = MRMS_PRODUCTS.find(({ category, number }) => category === field.category && number === field.number);
-  if (row === undefined) return null;
-  const { name, unit, missing, no_coverage } = row;
-  if (missing !== no_coverage) return { name, unit, no_coverage, nothing: missing };
-  // One value for both: 0 is what a quiet place has, any other says that nothing is known.
-  return missing === 0 ? { name, unit, no_coverage: null, nothing: 0 } : { name, unit, no_coverage, nothing: null };
 }
 
 /** What the name of a file, or its role in a scan, says of the grid in it. */
