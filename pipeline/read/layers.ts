@@ -1,30 +1,52 @@
 import { basename } from 'node:path';
 import { cellAreaKm2 } from '../../schemas/geo/area.ts';
-import { distanceKm } from '../../schemas/geo/distance.ts';
 import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
-import type { Bbox, Position } from '../../schemas/geo/position.ts';
+import type { Position } from '../../schemas/geo/position.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { MM_PER_INCH } from '../../schemas/units.ts';
 import { BadInput } from '../error.ts';
-import type { Grid, HailField } from '../grid.ts';
-import { type GridNumbers, gridNumbers, gridWords, type PackingNumbers, packingNumbers } from './describe.ts';
+import type { Grid } from '../grid.ts';
+import { gunzip } from './file.ts';
 import { readGeotiff } from './geotiff.ts';
 import {
-  type Decoded,
   decodeField,
   type Field,
+  type GridDefinition,
   nearestPoint,
-  type PackingLaw,
+  PACKING_TEMPLATES,
+  type Packing,
   parameterOf,
   parseGrib2,
   positionOf,
   surfaceWords,
+  valueReader,
 } from './grib2/index.ts';
-import { gunzip } from './gunzip.ts';
-import { listedProduct, SIMULATED_STATUS } from './mrms.ts';
-import { type FileObject, type ProbSevereFile, readProbSevere } from './probsevere.ts';
+import { SIMULATED_STATUS } from './mrms.ts';
+import { type ProbSevereFile, readProbSevere } from './probsevere.ts';
+import { listedProduct } from './products.ts';
 
-/** One field of a file in a line: what `--field` picks from. */
+/** The grid of a field in numbers; `template` is null where the file is no GRIB2. */
+export type GridNumbers = {
+  readonly template: number | null;
+  readonly columns: number;
+  readonly rows: number;
+} & (
+  | { readonly projection: 'latitude-longitude'; readonly step_lon_deg: number; readonly step_lat_deg: number }
+  | { readonly projection: 'Lambert'; readonly step_x_m: number; readonly step_y_m: number }
+  | { readonly projection: null }
+);
+
+/** How values are packed: value = (reference + packed * 2^binary_scale) / 10^decimal_scale; null where the file does not say. */
+export interface PackingNumbers {
+  /** Template of section 5; null where the file is no GRIB2. */
+  readonly template: number | null;
+  readonly name: string;
+  readonly bits: number | null;
+  readonly reference: number | null;
+  readonly binary_scale: number | null;
+  readonly decimal_scale: number | null;
+}
+
+/** Header of one field of a file. */
 export interface FieldHead {
   /** 1 for the first field of the file. */
   readonly field: number;
@@ -35,64 +57,21 @@ export interface FieldHead {
   readonly level: string;
   /** Reference time: of an observation its own, of a forecast the start of the run. */
   readonly time: string;
-  /** Time the values are for, null where the product does not say it. */
+  /** Time the values are for, null where the product does not state it. */
   readonly valid_time: string | null;
   readonly simulated: boolean;
   readonly grid: GridNumbers;
   readonly packing: PackingNumbers;
 }
 
-/** A point of a grid: row and column of the file from 0, and its position where the grid has one. */
-export interface GridPoint {
-  readonly row: number;
-  readonly col: number;
-  readonly lat: number | null;
-  readonly lon: number | null;
-}
-
-/** Value at a point; `meaning` explains a null and a sentinel. */
-export interface Sample {
-  readonly asked: Position;
-  readonly nearest: GridPoint | null;
-  readonly value: number | null;
-  readonly meaning: 'value' | 'no coverage' | 'covered, nothing there' | 'missing' | 'outside the grid';
-}
-
-export interface Extreme extends GridPoint {
-  readonly value: number;
-  /** Points that share it; the first one is given. */
-  readonly points: number;
-}
-
-export interface Exceedance {
-  readonly threshold: number;
-  readonly pixels: number;
-  /** On the WGS84 ellipsoid; null on grids whose cells are no rectangles of latitude and longitude. */
-  readonly area_km2: number | null;
-}
-
-/** What the values of a field amount to. Sentinels never count as values. */
-export interface Summary {
-  readonly points: number;
-  readonly missing: number;
-  readonly no_coverage: { readonly value: number; readonly points: number } | null;
-  readonly nothing: { readonly value: number; readonly points: number } | null;
-  readonly values: number;
-  readonly zeros: number;
-  readonly negative: number;
-  readonly mean: number | null;
-  readonly min: Extreme | null;
-  readonly max: Extreme | null;
-  readonly thresholds: readonly Exceedance[];
-}
-
-/** A field with its values at hand, whatever file it came from. */
+/** A field with its decoded values, in rows and columns of its file. */
 export interface Layer {
   readonly head: FieldHead;
   readonly columns: number;
   readonly rows: number;
   /** Value at row x columns + column; NaN when missing. */
   readonly value: (index: number) => number;
+  /** Values that are no measurements; null where the product has none. */
   readonly no_coverage: number | null;
   readonly nothing: number | null;
   /** Null when positions of the grid are not known. */
@@ -102,52 +81,38 @@ export interface Layer {
   readonly cell_area_km2: ((row: number) => number) | null;
 }
 
-/** Objects of a ProbSevere file in figures. */
-export interface ProbSevereSummary {
-  readonly time: string;
-  readonly model: string;
-  readonly simulated: boolean;
-  readonly objects: number;
-  readonly distrusted: number;
-  readonly max_mesh_mm: number | null;
-  readonly max_mesh_id: string | null;
-  readonly mesh_at_least_one_inch: number;
-  readonly max_prob_hail: number | null;
-  readonly prob_hail_at_least_half: number;
-  readonly thresholds: readonly { readonly threshold: number; readonly objects: number }[];
-  readonly nearest: readonly { readonly asked: Position; readonly distance_km: number; readonly object: FileObject }[];
-}
-
-/** A file opened for a first look. */
-export type Opened =
-  | { readonly format: 'GRIB2'; readonly heads: readonly FieldHead[]; readonly layer: (field: number) => Layer }
-  | { readonly format: 'GeoTIFF'; readonly heads: readonly FieldHead[]; readonly layer: (field: number) => Layer }
+/** A file of fields or of ProbSevere objects. */
+export type OpenedFile =
+  | {
+      readonly format: 'GRIB2' | 'GeoTIFF';
+      readonly heads: readonly FieldHead[];
+      /** Decodes a field; fields count from 1. */
+      readonly layer: (field: number) => Layer;
+    }
   | { readonly format: 'ProbSevere'; readonly file: ProbSevereFile };
 
-/** Files of models are larger than those of MRMS, and are looked at one at a time. */
+/** Files of models are larger than those of MRMS, and are inspected one at a time. */
 export const MAX_INSPECTED_BYTES = 256 * 1024 * 1024;
 
 /**
- * Opens a GRIB2 (gzipped or not), GeoTIFF or ProbSevere file by what its bytes say it is. Values are decoded when a
- * layer is asked for, fields counting from 1. Throws BadInput when the bytes are none of these or damaged.
+ * Opens a GRIB2 (gzipped or not), GeoTIFF or ProbSevere file; its first bytes tell the format. Values are decoded when a
+ * layer is asked for. Throws BadInput when the bytes are none of these or damaged.
  */
-export async function openFile(bytes: Uint8Array, name: string): Promise<Opened> {
+export async function openFile(bytes: Uint8Array, name: string): Promise<OpenedFile> {
   const content = gunzip(bytes, name, MAX_INSPECTED_BYTES);
   const start = String.fromCharCode(...content.subarray(0, 4));
   if (start.startsWith('II') || start.startsWith('MM')) {
-    const layer = gridLayer(await readGeotiff(content, name, originOf(name)));
+    const layer = geotiffLayer(await readGeotiff(content, name, originOf(name)));
     return { format: 'GeoTIFF', heads: [layer.head], layer: () => layer };
   }
   if (start.trimStart().startsWith('{')) return { format: 'ProbSevere', file: readProbSevere(content, name) };
   const fields = parseGrib2(content, name);
-  return {
-    format: 'GRIB2',
-    heads: fields.map(headOf),
-    layer: (field) => fieldLayer(fields[field - 1] as Field, field - 1),
-  };
+  const heads = fields.map(fieldHead);
+  const layer = (field: number) => fieldLayer(fields[field - 1] as Field, heads[field - 1] as FieldHead);
+  return { format: 'GRIB2', heads, layer };
 }
 
-/** Product and time from a file name such as `MESH_Max_1440min_20240228-100000.tif`: a GeoTIFF says neither. */
+/** Product and time from a file name such as `MESH_Max_1440min_20240228-100000.tif`: a GeoTIFF states neither. */
 function originOf(name: string): { product: string; scan_time: number } {
   const parts = /^(?:MRMS_)?(.+?)(?:_\d\d\.\d\d)?_(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)\.\w+$/.exec(basename(name));
   const [, product, year, month, day, hour, minute, second] = parts ?? [];
@@ -157,15 +122,15 @@ function originOf(name: string): { product: string; scan_time: number } {
   return { product, scan_time };
 }
 
-function headOf(field: Field, index: number): FieldHead {
+function fieldHead(field: Field, index: number): FieldHead {
   const { discipline, category, number } = field;
-  const numbers = `${discipline}/${category}/${number}`;
+  const parameter = `${discipline}/${category}/${number}`;
   const known = listedProduct(field) ?? parameterOf(discipline, category, number);
   return {
     field: index + 1,
-    name: known?.name ?? numbers,
+    name: known?.name ?? parameter,
     unit: known?.unit ?? null,
-    parameter: numbers,
+    parameter,
     level: surfaceWords(field.surface),
     time: timestamp(field.reference_time),
     valid_time: field.valid_time === null ? null : timestamp(field.valid_time),
@@ -175,25 +140,36 @@ function headOf(field: Field, index: number): FieldHead {
   };
 }
 
-/** The value law with its powers worked out once: it runs for every point of a grid. */
-function valueReader(law: PackingLaw, packed: Decoded['packed'], missing: Uint8Array | null): Layer['value'] {
-  const { reference } = law;
-  const factor = 2 ** law.binary_scale;
-  const [times, divisor] = law.decimal_scale >= 0 ? [1, 10 ** law.decimal_scale] : [10 ** -law.decimal_scale, 1];
-  return (index) => (missing?.[index] === 1 ? Number.NaN : ((reference + packed[index] * factor) * times) / divisor);
+function gridNumbers({ template, columns, rows, projection }: GridDefinition): GridNumbers {
+  const size = { template, columns, rows };
+  if (projection?.template === 0)
+    return { ...size, projection: 'latitude-longitude', step_lon_deg: projection.di, step_lat_deg: projection.dj };
+  if (projection?.template === 30)
+    return { ...size, projection: 'Lambert', step_x_m: projection.dx_m, step_y_m: projection.dy_m };
+  return { ...size, projection: null };
 }
 
-function fieldLayer(field: Field, index: number): Layer {
+function packingNumbers(packing: Packing): PackingNumbers {
+  const { template } = packing;
+  const unknown = { bits: null, reference: null, binary_scale: null, decimal_scale: null };
+  if ('unsupported' in packing) return { template, name: 'not supported', ...unknown };
+  const { name } = PACKING_TEMPLATES[packing.template];
+  if (packing.template === 4) return { template, name, ...unknown, bits: 32 * packing.precision };
+  const { bits, reference, binary_scale, decimal_scale } = packing;
+  return { template, name, bits, reference, binary_scale, decimal_scale };
+}
+
+function fieldLayer(field: Field, head: FieldHead): Layer {
   const decoded = decodeField(field);
   const product = listedProduct(field);
   const { grid } = field;
   const { projection } = grid;
   const latLon = projection?.template === 0 ? projection : null;
   return {
-    head: headOf(field, index),
+    head,
     columns: decoded.columns,
     rows: decoded.rows,
-    value: valueReader(decoded, decoded.packed, decoded.missing),
+    value: valueReader(decoded),
     no_coverage: product?.no_coverage ?? null,
     nothing: product?.nothing ?? null,
     position: projection && ((row, col) => positionOf(grid, row, col)),
@@ -209,9 +185,10 @@ function rowCellArea(lat: number, width: number, height: number): number {
   return cellAreaKm2(Math.max(-90, lat - height / 2), Math.min(90, lat + height / 2), width);
 }
 
-function gridLayer(grid: Grid): Layer {
-  const { window } = grid;
-  const row = (r: number) => rowLat(window.row0 + r);
+function geotiffLayer(grid: Grid): Layer {
+  const { rows, cols: columns, row0, col0 } = grid.window;
+  const { step } = LATTICE;
+  const time = timestamp(grid.scan_time);
   return {
     head: {
       field: 1,
@@ -219,16 +196,16 @@ function gridLayer(grid: Grid): Layer {
       unit: grid.unit,
       parameter: '-',
       level: '-',
-      time: timestamp(grid.scan_time),
-      valid_time: timestamp(grid.scan_time),
+      time,
+      valid_time: time,
       simulated: grid.simulated,
       grid: {
         template: null,
-        columns: window.cols,
-        rows: window.rows,
+        columns,
+        rows,
         projection: 'latitude-longitude',
-        step_lon_deg: LATTICE.step,
-        step_lat_deg: LATTICE.step,
+        step_lon_deg: step,
+        step_lat_deg: step,
       },
       packing: {
         template: null,
@@ -239,188 +216,17 @@ function gridLayer(grid: Grid): Layer {
         decimal_scale: null,
       },
     },
-    columns: window.cols,
-    rows: window.rows,
-    value: valueReader(grid, grid.packed, null),
+    columns,
+    rows,
+    value: valueReader({ ...grid, missing: null }),
     no_coverage: grid.no_coverage,
     nothing: grid.nothing,
-    position: (r, c) => ({ lat: row(r), lon: colLon(window.col0 + c) }),
+    position: (row, col) => ({ lat: rowLat(row0 + row), lon: colLon(col0 + col) }),
     nearest: ({ lat, lon }) => {
-      const point = { row: Math.round((row(0) - lat) / 0.01), col: Math.round((lon - colLon(window.col0)) / 0.01) };
-      return point.row >= 0 && point.row < window.rows && point.col >= 0 && point.col < window.cols ? point : null;
+      const row = Math.round((rowLat(row0) - lat) / step);
+      const col = Math.round((lon - colLon(col0)) / step);
+      return row >= 0 && row < rows && col >= 0 && col < columns ? { row, col } : null;
     },
-    cell_area_km2: (r) => rowCellArea(row(r), 0.01, 0.01),
+    cell_area_km2: (row) => rowCellArea(rowLat(row0 + row), step, step),
   };
-}
-
-/** 1 for every point whose position lies in the box, edges included; null (everything) without a box. */
-export function maskOf(layer: Layer, bbox: Bbox | null): Uint8Array | null {
-  if (bbox === null) return null;
-  const { position, rows, columns } = layer;
-  if (position === null)
-    throw new BadInput('read', layer.head.name, `no positions on grid ${gridWords(layer.head.grid)}`);
-  const [west, south, east, north] = bbox;
-  const isInside = ({ lat, lon }: Position) => lat >= south && lat <= north && lon >= west && lon <= east;
-  const mask = new Uint8Array(rows * columns);
-  if (layer.cell_area_km2 === null) {
-    for (let i = 0; i < mask.length; i++) if (isInside(position(Math.floor(i / columns), i % columns))) mask[i] = 1;
-    return mask;
-  }
-  // Latitude depends on the row alone and longitude on the column alone: one row serves as a stencil.
-  const stencil = new Uint8Array(columns);
-  for (let col = 0; col < columns; col++) {
-    const { lon } = position(0, col);
-    if (lon >= west && lon <= east) stencil[col] = 1;
-  }
-  for (let row = 0; row < rows; row++) {
-    const { lat } = position(row, 0);
-    if (lat >= south && lat <= north) mask.set(stencil, row * columns);
-  }
-  return mask;
-}
-
-/** Counts, extremes and areas of a layer, of the points in the mask where there is one. Thresholds are inclusive. */
-export function summarise(layer: Layer, thresholds: readonly number[], mask: Uint8Array | null): Summary {
-  const { columns, rows, value, no_coverage, nothing } = layer;
-  const counts = { points: 0, missing: 0, uncovered: 0, nothing: 0, values: 0, zeros: 0, negative: 0 };
-  const above = thresholds.map(() => ({ pixels: 0, area_km2: 0 }));
-  const inRow = new Uint32Array(thresholds.length);
-  let sum = 0;
-  let min = { value: Number.POSITIVE_INFINITY, index: -1, points: 0 };
-  let max = { value: Number.NEGATIVE_INFINITY, index: -1, points: 0 };
-  for (let row = 0; row < rows; row++) {
-    inRow.fill(0);
-    for (let index = row * columns; index < (row + 1) * columns; index++) {
-      if (mask !== null && mask[index] === 0) continue;
-      counts.points++;
-      const x = value(index);
-      if (Number.isNaN(x)) counts.missing++;
-      else if (x === no_coverage) counts.uncovered++;
-      else if (x === nothing) counts.nothing++;
-      else {
-        counts.values++;
-        sum += x;
-        if (x === 0) counts.zeros++;
-        else if (x < 0) counts.negative++;
-        if (x < min.value) min = { value: x, index, points: 0 };
-        if (x > max.value) max = { value: x, index, points: 0 };
-        if (x === min.value) min.points++;
-        if (x === max.value) max.points++;
-        for (let k = 0; k < thresholds.length; k++) if (x >= thresholds[k]) inRow[k] = inRow[k] + 1;
-      }
-    }
-    const cell_km2 = layer.cell_area_km2?.(row) ?? 0;
-    above.forEach((total, k) => {
-      total.pixels += inRow[k];
-      total.area_km2 += cell_km2 * inRow[k];
-    });
-  }
-  const extreme = ({ value: x, index, points }: typeof min): Extreme | null =>
-    index < 0 ? null : { ...pointOf(layer, Math.floor(index / columns), index % columns), value: x, points };
-  return {
-    points: counts.points,
-    missing: counts.missing,
-    no_coverage: no_coverage === null ? null : { value: no_coverage, points: counts.uncovered },
-    nothing: nothing === null ? null : { value: nothing, points: counts.nothing },
-    values: counts.values,
-    zeros: counts.zeros,
-    negative: counts.negative,
-    mean: counts.values === 0 ? null : sum / counts.values,
-    min: extreme(min),
-    max: extreme(max),
-    thresholds: thresholds.map((threshold, k) => ({
-      threshold,
-      pixels: above[k]?.pixels ?? 0,
-      area_km2: layer.cell_area_km2 === null ? null : (above[k]?.area_km2 ?? 0),
-    })),
-  };
-}
-
-/** A point of a layer with its position, rounded to a tenth of a metre. */
-export function pointOf({ position }: Layer, row: number, col: number): GridPoint {
-  const at = position?.(row, col) ?? null;
-  const rounded = (degrees: number) => Math.round(degrees * 1e6) / 1e6;
-  return { row, col, lat: at && rounded(at.lat), lon: at && rounded(at.lon) };
-}
-
-/** Value at the grid point nearest to a position. */
-export function sampleLayer(layer: Layer, asked: Position): Sample {
-  const at = layer.nearest(asked);
-  if (at === null) return { asked, nearest: null, value: null, meaning: 'outside the grid' };
-  const nearest = pointOf(layer, at.row, at.col);
-  const value = layer.value(at.row * layer.columns + at.col);
-  if (Number.isNaN(value)) return { asked, nearest, value: null, meaning: 'missing' };
-  if (value === layer.no_coverage) return { asked, nearest, value, meaning: 'no coverage' };
-  if (value === layer.nothing) return { asked, nearest, value, meaning: 'covered, nothing there' };
-  return { asked, nearest, value, meaning: 'value' };
-}
-
-/**
- * The `pixels` points at or above a threshold as a field of ones, for counting connected components of any grid.
- * Rows and columns are those of the file. Null where they do not fit into a field (more than 65,536 columns).
- */
-export function exceedanceField(
-  layer: Layer,
-  { threshold, pixels }: Exceedance,
-  mask: Uint8Array | null,
-): HailField | null {
-  const { columns, rows, value, no_coverage, nothing } = layer;
-  if (columns > 0x10000) return null;
-  const rowStart = new Uint32Array(rows + 1);
-  const col = new Uint16Array(pixels);
-  let next = 0;
-  for (let row = 0; row < rows; row++) {
-    for (let c = 0; c < columns; c++) {
-      const index = row * columns + c;
-      if (mask !== null && mask[index] === 0) continue;
-      const x = value(index);
-      if (x >= threshold && x !== no_coverage && x !== nothing) col[next++] = c;
-    }
-    rowStart[row + 1] = next;
-  }
-  return {
-    window: { row0: 0, col0: 0, rows, cols: columns },
-    rowStart,
-    col,
-    tenths: new Uint16Array(pixels).fill(1),
-    covered_px: rows * columns,
-    uncovered_px: 0,
-  };
-}
-
-/** A ProbSevere file in figures: objects in the box (by centroid), and the object nearest to each position asked for. */
-export function summariseObjects(
-  file: ProbSevereFile,
-  thresholds_mm: readonly number[],
-  bbox: Bbox | null,
-  asked: readonly Position[],
-): ProbSevereSummary {
-  const objects = file.objects.filter(
-    ({ lat, lon }) => bbox === null || (lon >= bbox[0] && lat >= bbox[1] && lon <= bbox[2] && lat <= bbox[3]),
-  );
-  const largest = objects.reduce<FileObject | null>(
-    (best, object) => ((object.mesh_mm ?? -1) > (best?.mesh_mm ?? -1) ? object : best),
-    null,
-  );
-  const atLeast = (mm: number) => objects.filter((object) => object.mesh_mm !== null && object.mesh_mm >= mm).length;
-  return {
-    time: timestamp(file.valid_time),
-    model: file.model,
-    simulated: file.simulated,
-    objects: objects.length,
-    distrusted: objects.filter((object) => object.flag_distrusted).length,
-    max_mesh_mm: largest?.mesh_mm ?? null,
-    max_mesh_id: largest?.probsevere_id ?? null,
-    mesh_at_least_one_inch: atLeast(MM_PER_INCH),
-    max_prob_hail: objects.length === 0 ? null : Math.max(...objects.map((object) => object.prob_hail)),
-    prob_hail_at_least_half: objects.filter((object) => object.prob_hail >= 0.5).length,
-    thresholds: thresholds_mm.map((threshold) => ({ threshold, objects: atLeast(threshold) })),
-    nearest: objects.length === 0 ? [] : asked.map((position) => nearestObject(objects, position)),
-  };
-}
-
-function nearestObject(objects: readonly FileObject[], asked: Position): ProbSevereSummary['nearest'][number] {
-  return objects
-    .map((object) => ({ asked, distance_km: distanceKm(asked, object), object }))
-    .reduce((best, next) => (next.distance_km < best.distance_km ? next : best));
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { ExecutionContext } from 'ava';
+import { gunzip } from '../../../pipeline/read/file.ts';
 import {
   type Decoded,
   decodeField,
@@ -8,7 +9,6 @@ import {
   positionOf,
   valueReader,
 } from '../../../pipeline/read/grib2/index.ts';
-import { gunzip } from '../../../pipeline/read/gunzip.ts';
 import { sharedData } from './shared-data.ts';
 
 export interface Point {
