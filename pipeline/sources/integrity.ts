@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { asUnreadable } from '../error.ts';
 import { hashOf } from '../files.ts';
+import { scanJson, startJsonScan } from '../json.ts';
 import { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from '../read/grib2/index.ts';
 
 /** No MRMS grid unpacks to more (24.5 million pixels of 24 bits, not even compressed, are 74 MB). */
@@ -100,42 +101,7 @@ async function messageEnd(handle: FileHandle, offset: number, size: number): Pro
 async function jsonFault(path: string): Promise<string | null> {
   const { size } = await stat(path);
   if (size > MAX_JSON_BYTES) return `JSON file has ${size} bytes, expected at most ${MAX_JSON_BYTES}`;
-  const scan: JsonScan = { level: 0, isText: false, isEscaped: false, state: 'before' };
-  for await (const chunk of createReadStream(path)) scanJson(scan, chunk);
-  return scan.state === 'behind' ? null : 'JSON does not begin and end as one object or list';
-}
-
-/** How far a JSON text is read: before its first bracket, within, behind the one that closes it, or no such text. */
-interface JsonScan {
-  level: number;
-  isText: boolean;
-  isEscaped: boolean;
-  state: 'before' | 'within' | 'behind' | 'wrong';
-}
-
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-const OPENING = [0x5b, 0x7b];
-const CLOSING = [0x5d, 0x7d];
-const SPACES = [0x09, 0x0a, 0x0d, 0x20];
-
-/**
- * Follows brackets and strings. A text that was cut off never closes its first bracket, and finding that out must not cost
- * what parsing does: 63 MB of brackets are gigabytes once parsed.
- */
-function scanJson(scan: JsonScan, bytes: Uint8Array): void {
-  for (const byte of bytes) {
-    if (scan.isText) {
-      if (scan.isEscaped) scan.isEscaped = false;
-      else if (byte === BACKSLASH) scan.isEscaped = true;
-      else if (byte === QUOTE) scan.isText = false;
-    } else if (SPACES.includes(byte)) continue;
-    else if (scan.state === 'within') {
-      if (byte === QUOTE) scan.isText = true;
-      else if (OPENING.includes(byte)) scan.level++;
-      else if (CLOSING.includes(byte) && --scan.level === 0) scan.state = 'behind';
-    } else if (scan.state === 'before' && OPENING.includes(byte)) {
-      scan.state = 'within';
-      scan.level = 1;
-    } else scan.state = 'wrong';
-  }
+  let scan = startJsonScan();
+  for await (const chunk of createReadStream(path)) scan = scanJson(scan, chunk);
+  return scan.state === 'after' ? null : 'JSON does not begin and end as one object or list';
 }
