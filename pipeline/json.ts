@@ -29,7 +29,7 @@ export function parseJson(bytes: Uint8Array, subject: string, bounds: JsonBounds
 }
 
 /** Structure of a JSON text as far as it has been scanned. */
-export interface JsonScan {
+interface JsonScan {
   /** Arrays and objects. */
   readonly containers: number;
   readonly values: number;

@@ -155,7 +155,7 @@ function degreesWords({ lat, lon }: Position): string {
 }
 
 /** A grid in words: `3.0 latitude-longitude, 7000 x 3500, step 0.01 x 0.01 deg`. */
-export function gridWords(grid: GridNumbers): string {
+function gridWords(grid: GridNumbers): string {
   const template = grid.template === null ? '' : `3.${grid.template} `;
   const size = `${grid.columns} x ${grid.rows}`;
   switch (grid.projection) {
@@ -169,7 +169,7 @@ export function gridWords(grid: GridNumbers): string {
 }
 
 /** A packing in words: `5.41 PNG, 16 bits, value = (-30 + x) / 10`. */
-export function packingWords({ template, name, bits, reference, binary_scale, decimal_scale }: PackingNumbers): string {
+function packingWords({ template, name, bits, reference, binary_scale, decimal_scale }: PackingNumbers): string {
   const title = template === null ? name : `5.${template} ${name}`;
   if (bits === null) return title;
   if (reference === null || binary_scale === null || decimal_scale === null) return `${title}, ${bits} bits`;

@@ -104,7 +104,7 @@ export interface ModelClaim {
   readonly valid_time: number;
 }
 
-export interface ModelReading {
+interface ModelReading {
   readonly hour: ModelHour;
   /** Fields that cannot be used, with the reason; the others are. */
   readonly set_aside: readonly RejectedItem[];

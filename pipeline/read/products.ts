@@ -4,7 +4,7 @@ import table from '../../data/reference/mrms-products.json' with { type: 'json' 
 const MRMS_DISCIPLINE = 209;
 
 /** One row of NOAA's table of MRMS products: numbers under GRIB2 discipline 209, and the values that are no measurement. */
-export interface MrmsProduct {
+interface MrmsProduct {
   readonly category: number;
   readonly number: number;
   readonly name: string;
@@ -104,7 +104,7 @@ export function productOf(field: ProductNumbers): Product | null {
 }
 
 /** A product by name, with its sentinels as far as it has any. */
-export type ListedProduct = Pick<Product, 'name' | 'unit' | 'nothing'> & { readonly no_coverage: number | null };
+type ListedProduct = Pick<Product, 'name' | 'unit' | 'nothing'> & { readonly no_coverage: number | null };
 
 /** The product of any MRMS field: the products we read as measured, all others as in NOAA's table; null for other fields. */
 export function listedProduct(field: ProductNumbers): ListedProduct | null {

@@ -23,7 +23,7 @@ const BOUNDS: JsonBounds = {
 const MAX_POSITIONS = 20_000;
 
 /** Which layer a file is: the file itself does not say. */
-export interface OutlookLayer {
+interface OutlookLayer {
   readonly day: number;
   readonly hazard: OutlookHazard;
   readonly part: OutlookPart;

@@ -7,7 +7,7 @@ export interface Position {
 }
 
 /** Latitude-longitude grid of template 3.0; degrees, steps positive, in file order from the first point. */
-export interface LatLonGrid {
+interface LatLonGrid {
   readonly template: 0;
   readonly la1: number;
   readonly lo1: number;
@@ -21,7 +21,7 @@ export interface LatLonGrid {
 }
 
 /** Lambert conformal grid of template 3.30; degrees and metres. */
-export interface LambertGrid {
+interface LambertGrid {
   readonly template: 30;
   readonly la1: number;
   readonly lo1: number;

@@ -3,10 +3,10 @@ import type { BadInput } from '../../error.ts';
 import { type Section, sectionError } from './section.ts';
 
 /** Unsigned integers as they were packed, in the narrowest array that holds them. */
-export type PackedIntegers = Uint8Array | Uint16Array | Uint32Array;
+type PackedIntegers = Uint8Array | Uint16Array | Uint32Array;
 
 /** What the header chunk of a PNG says. */
-export interface PngHeader {
+interface PngHeader {
   readonly width: number;
   readonly height: number;
   readonly bit_depth: number;
