@@ -1,3 +1,4 @@
+import { cone, project, RAD, unproject, wrap180, wrap360 } from './lambert.ts';
 import { type Section, sectionError, signed, unsigned } from './section.ts';
 
 /** Degrees; longitudes in -180 .. 180 come out, -180 .. 360 may go in. */
@@ -41,12 +42,12 @@ interface LambertGrid {
   readonly y0_m: number;
 }
 
-/** Grid of a field (section 3): its size, and its positions where the template is one we know. */
+/** Grid of a field (section 3): its size, and its positions where the template is supported. */
 export interface GridDefinition {
   readonly section: Section;
   readonly template: number;
   readonly points: number;
-  /** Columns and rows; a single row of all points where the template's shape is unknown. */
+  /** Columns and rows; a single row of all points for templates of unknown shape. */
   readonly columns: number;
   readonly rows: number;
   readonly scanning_mode: number;
@@ -56,7 +57,7 @@ export interface GridDefinition {
 interface GridTemplate {
   /** Octet of the scanning mode. */
   readonly scanning_mode_octet: number;
-  /** Reads the positions; null where we do not know how. */
+  /** Reads the positions; null where they are not supported. */
   readonly readProjection: ((section: Section, columns: number, rows: number) => LatLonGrid | LambertGrid) | null;
 }
 
@@ -101,7 +102,7 @@ function readLatLon(section: Section, columns: number, rows: number): LatLonGrid
   const la1 = degrees(47);
   const lo1 = degrees(51);
   const [la2, lo2] = [degrees(56), degrees(60)];
-  // The last point is rounded in real files, so it serves only where the step is not given.
+  // The last point is rounded in real files, so the step is computed from it only where it is not given.
   const step = (octet: number, span: number, count: number) =>
     unsigned(section, octet, 4) === MISSING ? span / Math.max(1, count - 1) : unsigned(section, octet, 4) / perDegree;
   const di = step(64, wrap360(lo2 - lo1), columns);
@@ -176,7 +177,7 @@ export function isFlipped(grid: GridDefinition): { readonly rows: boolean; reado
 
 /**
  * Position of the point at row `j` and column `i` of the file, longitude in -180 .. 180.
- * Throws BadInput naming the template when its positions are not known to us.
+ * Throws BadInput naming the template when its positions are not supported.
  */
 export function positionOf(grid: GridDefinition, j: number, i: number): Position {
   const [east, north] = directions(grid);
@@ -245,61 +246,10 @@ function projectionOf(grid: GridDefinition): LatLonGrid | LambertGrid {
   return grid.projection;
 }
 
-const RAD = Math.PI / 180;
-
 /** Earth of distances on latitude-longitude grids. */
 const SPHERE = { earth_m: 6_371_229, eccentricity2: 0 } as const;
 
-type Earth = Pick<LambertGrid, 'earth_m' | 'eccentricity2'>;
-type Cone = Pick<LambertGrid, 'lov' | 'n' | 'scale_m' | 'eccentricity2'>;
-
-/** Lambert conformal conic, metres from the point where LoV meets the pole. Source: Snyder 1987, eqs. 15-1 to 15-11. */
-function project({ lov, n, scale_m, eccentricity2 }: Cone, lat: number, lon: number): { x: number; y: number } {
-  const rho = scale_m * conformal(eccentricity2, lat) ** n;
-  const theta = n * wrap180(lon - lov) * RAD;
-  return { x: rho * Math.sin(theta), y: -rho * Math.cos(theta) };
-}
-
-function unproject({ lov, n, scale_m, eccentricity2 }: Cone, x: number, y: number): Position {
-  const side = Math.sign(n);
-  const t = (Math.hypot(x, y) / Math.abs(scale_m)) ** (1 / n);
-  const theta = Math.atan2(side * x, -side * y);
-  const e = Math.sqrt(eccentricity2);
-  let lat = Math.PI / 2 - 2 * Math.atan(t);
-  // Each round gains a factor of e2 (0.007); on a sphere the start is exact.
-  for (let round = 0; round < 8 && e > 0; round++) {
-    const es = e * Math.sin(lat);
-    lat = Math.PI / 2 - 2 * Math.atan(t * ((1 - es) / (1 + es)) ** (e / 2));
-  }
-  return { lat: lat / RAD, lon: wrap180(lov + theta / n / RAD) };
-}
-
-function cone({ earth_m, eccentricity2 }: Earth, latin1: number, latin2: number): Pick<Cone, 'n' | 'scale_m'> {
-  const m = (lat: number) => Math.cos(lat * RAD) / Math.sqrt(1 - eccentricity2 * Math.sin(lat * RAD) ** 2);
-  const t1 = conformal(eccentricity2, latin1);
-  const n =
-    latin1 === latin2
-      ? Math.sin(latin1 * RAD)
-      : Math.log(m(latin1) / m(latin2)) / Math.log(t1 / conformal(eccentricity2, latin2));
-  return { n, scale_m: (earth_m * m(latin1)) / (n * t1 ** n) };
-}
-
-/** t of Snyder eq. 15-9: tangent of half the conformal colatitude. */
-function conformal(eccentricity2: number, lat: number): number {
-  const e = Math.sqrt(eccentricity2);
-  const es = e * Math.sin(lat * RAD);
-  return Math.tan(Math.PI / 4 - (lat * RAD) / 2) / ((1 - es) / (1 + es)) ** (e / 2);
-}
-
-/** Headers are whole microdegrees; this frees their sums of binary noise, so that a box may end on a row of centres. */
+/** Degrees rounded to 1e-9: headers are whole microdegrees, and a box may end on a row of centres. */
 function nanodegrees(degrees: number): number {
   return Math.round(degrees * 1e9) / 1e9;
-}
-
-function wrap360(degrees: number): number {
-  return ((degrees % 360) + 360) % 360;
-}
-
-function wrap180(degrees: number): number {
-  return wrap360(degrees + 180) - 180;
 }

@@ -26,7 +26,7 @@ interface CodecFiles {
  * Samples of a JPEG 2000 codestream of one unsigned component of 1 to 16 bits (template 5.40), row after row.
  *
  * Size and depth are read from the codestream and checked before the codec sees it. Every call starts a fresh codec,
- * so that neither its memory nor what a damaged stream did to it outlives the call. Throws BadInput when the stream is
+ * so that neither its memory nor the effects of a damaged stream outlive the call. Throws BadInput when the stream is
  * something else or cannot be decoded.
  */
 export function decodeJpeg2000(data: Section, count: number): Uint8Array | Uint16Array {
@@ -38,7 +38,7 @@ export function decodeJpeg2000(data: Section, count: number): Uint8Array | Uint1
   return bits > 8 ? new Uint16Array(bytes.buffer, 0, count) : bytes;
 }
 
-/** Bits per sample of the codestream in section 7; refuses streams of another size or kind than promised. */
+/** Bits per sample of the codestream in section 7. Throws BadInput for streams of another size or kind than promised. */
 function checkHeader(data: Section, count: number): number {
   const [start, size] = [unsigned(data, 6, 2), unsigned(data, 8, 2)];
   if (start !== 0xff4f || size !== 0xff51) throw sectionError(data, 'no jpeg 2000 codestream, expected ff4f ff51');
@@ -63,28 +63,32 @@ function checkHeader(data: Section, count: number): number {
 
 function runCodec(data: Section): Uint8Array {
   const stream = data.bytes.subarray(5);
-  const said: string[] = [];
+  const messages: string[] = [];
   try {
-    const decoder = startDecoder((line) => said.push(line));
+    const decoder = startDecoder((line) => messages.push(line));
     decoder.getEncodedBuffer(stream.length).set(stream);
     decoder.decode();
     return new Uint8Array(decoder.getDecodedBuffer());
   } catch (cause) {
-    throw sectionError(data, `jpeg 2000 stream cannot be decoded${said.length > 0 ? ` (${said[0]})` : ''}`, cause);
+    throw sectionError(
+      data,
+      `jpeg 2000 stream cannot be decoded${messages.length > 0 ? ` (${messages[0]})` : ''}`,
+      cause,
+    );
   }
 }
 
 let files: CodecFiles | undefined;
 
-/** A decoder of its own memory. The codec prints to the terminal unless it is given somewhere else to print. */
-function startDecoder(complain: (line: string) => void): Decoder {
+/** A decoder with memory of its own. The codec would print to the terminal without `print` and `printErr`. */
+function startDecoder(printErr: (line: string) => void): Decoder {
   files ??= loadCodec();
   const { factory, program } = files;
   const codec: Codec = {
     print: () => {},
-    printErr: complain,
+    printErr,
     instantiateWasm: (imports, receive) => {
-      // Instantiated here and now, so that the codec is complete when the factory returns.
+      // Instantiated synchronously, so that the codec is complete when the factory returns.
       receive(new WebAssembly.Instance(program, imports));
       return {};
     },

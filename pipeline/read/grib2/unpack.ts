@@ -2,7 +2,7 @@ import type { Groups } from './packing.ts';
 import { type Section, sectionError, signed } from './section.ts';
 
 /** Integers and, where the packing marks points as missing, a 1 for each of them. */
-export interface Unpacked {
+interface UnpackedIntegers {
   readonly packed: Int32Array;
   readonly missing: Uint8Array | null;
 }
@@ -65,7 +65,7 @@ export function unpackFloats(data: Section, precision: number, count: number): F
  * Throws BadInput when tables and values do not end with section 7, when the groups do not hold `count` values, or when a
  * value leaves 32 bits. Source: WMO Manual on Codes, data templates 7.2 and 7.3.
  */
-export function unpackComplex(data: Section, groups: Groups, bits: number, count: number): Unpacked {
+export function unpackComplex(data: Section, groups: Groups, bits: number, count: number): UnpackedIntegers {
   if (groups.count > count)
     throw sectionError(data, `${groups.count} groups, expected at most one per value, ${count}`);
   const differences = readDescriptors(data, groups);
@@ -95,8 +95,8 @@ export function unpackComplex(data: Section, groups: Groups, bits: number, count
     if (values.bit + width * length > available)
       throw sectionError(data, `values of group ${group} reach beyond the section`);
     if (width === 0) {
-      const gone = missing !== null && isMissing(reference, bits, groups.missing_management);
-      if (gone) missing.fill(1, at, at + length);
+      const is_missing = missing !== null && isMissing(reference, bits, groups.missing_management);
+      if (is_missing) missing.fill(1, at, at + length);
       else if (reference > 0x7fffffff) throw tooLarge(data, reference);
       else packed.fill(reference, at, at + length);
       at += length;
