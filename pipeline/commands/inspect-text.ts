@@ -1,9 +1,8 @@
 import { grouped } from '../../schemas/command-line.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
-import { gridWords, packingWords } from '../read/describe.ts';
-import type { FieldHead, GridPoint, ProbSevereSummary, Sample } from '../read/inspect.ts';
-import type { CountedExceedance, FieldReport, Report } from '../run/inspect-file.ts';
+import type { FieldHead, GridNumbers, PackingNumbers } from '../read/layers.ts';
 import { columns } from './cli.ts';
+import type { Exceedance, FieldReport, ObjectSummary, Report } from './inspect-file.ts';
 
 /** A report as aligned text for people. */
 export function inspectText(report: Report): string {
@@ -80,7 +79,7 @@ function printExtremes({ min, max, mean }: FieldReport['summary'], unit: string 
   ]);
 }
 
-function printThresholds(thresholds: readonly CountedExceedance[], unit: string | null): string {
+function printThresholds(thresholds: readonly Exceedance[], unit: string | null): string {
   const head = [`>= ${unit ?? ''}`.trim(), 'points', 'area km2', 'components (8)', '(4)'];
   const rows = thresholds.map(({ threshold, pixels, area_km2, components_8, components_4 }) => [
     String(threshold),
@@ -92,7 +91,7 @@ function printThresholds(thresholds: readonly CountedExceedance[], unit: string 
   return columns([head, ...rows], 'rrrrr');
 }
 
-function printSamples(samples: readonly Sample[], unit: string | null): string {
+function printSamples(samples: FieldReport['samples'], unit: string | null): string {
   const rows = samples.map(({ asked, nearest, value, meaning }) => [
     `at ${degreesWords({ ...asked })}`,
     meaning === 'value' && value !== null ? `${short(value)}${unit ? ` ${unit}` : ''}` : meaning,
@@ -101,7 +100,7 @@ function printSamples(samples: readonly Sample[], unit: string | null): string {
   return columns(rows);
 }
 
-function printObjects(objects: ProbSevereSummary, bbox: Bbox | null): string {
+function printObjects(objects: ObjectSummary, bbox: Bbox | null): string {
   const size = (mm: number | null) => (mm === null ? '-' : `${short(mm)} mm`);
   const parts = [
     columns([
@@ -147,11 +146,36 @@ function short(value: number): string {
   return String(Number(value.toPrecision(7)));
 }
 
-function place(point: GridPoint): string {
+function place(point: FieldReport['first']): string {
   const at = `row ${point.row}, column ${point.col}`;
   return point.lat === null || point.lon === null ? at : `${at} (${degreesWords({ lat: point.lat, lon: point.lon })})`;
 }
 
 function degreesWords({ lat, lon }: Position): string {
   return `${short(Math.abs(lat))} ${lat < 0 ? 'S' : 'N'} ${short(Math.abs(lon))} ${lon < 0 ? 'W' : 'E'}`;
+}
+
+/** A grid in words: `3.0 latitude-longitude, 7000 x 3500, step 0.01 x 0.01 deg`. */
+function gridWords(grid: GridNumbers): string {
+  const template = grid.template === null ? '' : `3.${grid.template} `;
+  const size = `${grid.columns} x ${grid.rows}`;
+  switch (grid.projection) {
+    case 'latitude-longitude':
+      return `${template}latitude-longitude, ${size}, step ${grid.step_lon_deg} x ${grid.step_lat_deg} deg`;
+    case 'Lambert':
+      return `${template}Lambert, ${size}, step ${grid.step_x_m} x ${grid.step_y_m} m`;
+    case null:
+      return `${template.trim()}, ${size}, positions not supported`;
+  }
+}
+
+/** A packing in words: `5.41 PNG, 16 bits, value = (-30 + x) / 10`. */
+function packingWords({ template, name, bits, reference, binary_scale, decimal_scale }: PackingNumbers): string {
+  const title = template === null ? name : `5.${template} ${name}`;
+  if (bits === null) return title;
+  if (reference === null || binary_scale === null || decimal_scale === null) return `${title}, ${bits} bits`;
+  const scaled = binary_scale === 0 ? 'x' : `x * 2^${binary_scale}`;
+  const sum = reference === 0 ? scaled : `(${Number(reference.toPrecision(9))} + ${scaled})`;
+  const power = decimal_scale === 0 ? '' : ` ${decimal_scale > 0 ? '/' : '*'} ${10 ** Math.abs(decimal_scale)}`;
+  return `${title}, ${bits} bits, value = ${sum}${power}`;
 }

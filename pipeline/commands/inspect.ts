@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { type Bbox, checkBbox, type Position } from '../../schemas/geo/position.ts';
 import { UsageError } from '../error.ts';
-import { inspectFile, type Look } from '../run/inspect-file.ts';
+import { type InspectOptions, inspectFile } from './inspect-file.ts';
 import { inspectText } from './inspect-text.ts';
 
-/** `hail-pipeline inspect FILE`: the first look at any file. */
+/** `hail-pipeline inspect FILE`: contents of any file in figures. */
 export function inspectCommand(): Command {
   return new Command('inspect')
     .description(
@@ -24,7 +24,7 @@ Examples:
   hail-pipeline inspect mesh.grib2 --at 41.565,-87.695 --thresholds 10,19,25 --bbox -91.52,36.97,-87.01,42.51
   hail-pipeline inspect nam.grib2 --field 136 --at 35.47,-97.52 --json`,
     )
-    .action(async (path: string, given: Partial<Look> & { readonly json?: boolean }) => {
+    .action(async (path: string, given: Partial<InspectOptions> & { readonly json?: boolean }) => {
       const { thresholds = null, bbox = null, field = null, at = [], json = false } = given;
       const report = await inspectFile(path, { thresholds, bbox, field, at });
       process.stdout.write(json ? `${JSON.stringify(report)}\n` : inspectText(report));

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asUnreadable } from '../error.ts';
+import { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from '../read/grib2/index.ts';
 import { type Answer, get, type Network, refusal } from '../sources/http.ts';
 import { inParallel } from '../sources/parallel.ts';
 import { Transient, Unavailable, withRetries } from '../sources/retry.ts';
@@ -248,20 +249,16 @@ async function readBody(url: string, answer: Answer, max_bytes: number): Promise
   return Buffer.concat(chunks);
 }
 
-const INDICATOR_BYTES = 16;
-
 /** Refuses bytes that are not whole GRIB2 messages, one after the other. */
 function refuseBroken(url: string, bytes: Buffer): void {
   let messages = 0;
   for (let at = 0; at < bytes.length; messages++) {
-    if (bytes.length - at < INDICATOR_BYTES || bytes.toString('latin1', at, at + 4) !== 'GRIB')
+    const indicator = bytes.subarray(at, at + INDICATOR_BYTES);
+    if (indicator.length < INDICATOR_BYTES || findMessage(indicator) !== 0)
       throw new Transient(url, `no GRIB message begins at byte ${at} of its ranges, expected what its index lists`);
-    const length = Number(bytes.readBigUInt64BE(at + 8));
-    if (
-      length < INDICATOR_BYTES + 4 ||
-      at + length > bytes.length ||
-      bytes.toString('latin1', at + length - 4, at + length) !== '7777'
-    )
+    const length = statedLength(indicator);
+    const end = bytes.subarray(at + length - END_BYTES, at + length);
+    if (length < INDICATOR_BYTES + END_BYTES || at + length > bytes.length || !isEndSection(end))
       throw new Transient(url, `message ${messages + 1} of its ranges is cut short, expected ${length} bytes`);
     at += length;
   }

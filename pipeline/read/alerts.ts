@@ -9,7 +9,7 @@ import {
 import { MS_PER_DAY, timestamp } from '../../schemas/time.ts';
 import { METRES_PER_MILE, MS_PER_KNOT } from '../../schemas/units.ts';
 import { BadInput } from '../error.ts';
-import { type JsonBounds, parseJson } from './json.ts';
+import { type JsonBounds, parseJson } from '../json.ts';
 import { checkPolygon, edgesOf } from './polygon.ts';
 import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, type RejectedItem, refuseHtml } from './rejected-item.ts';
 import { inchesToMm } from './report-fields.ts';

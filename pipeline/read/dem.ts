@@ -4,8 +4,7 @@ import type { GeoTIFFImage } from 'geotiff';
 import { KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { BadInput } from '../error.ts';
 import type { HeightGrid } from '../grid.ts';
-import { checkBlocks, checkFits, readPieces } from './dem-blocks.ts';
-import { checkSides, tiffLibrary } from './tiff-library.ts';
+import { checkBlocks, checkFits, checkSides, readPieces, tiffLibrary } from './tiff.ts';
 
 /** Heights closer together than this are averaged: farther than 16 km from a radar its beam is wider, km. */
 const CELL_KM = 0.25;

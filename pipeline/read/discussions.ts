@@ -1,14 +1,13 @@
 import type { Watch } from '../../schemas/tables/watches.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { BadInput } from '../error.ts';
-import { textOutline } from './outline.ts';
 import { edgesOf } from './polygon.ts';
 import { MAX_FUTURE_MS, quoted, type RejectedItem } from './rejected-item.ts';
 import { inchesToMm } from './report-fields.ts';
-import { issueLine, nearestDayTime, productLines, validity, wmoHeading } from './text-product.ts';
+import { issueLine, nearestDayTime, productLines, textOutline, validity, wmoHeading } from './text-product.ts';
 
 /** A mesoscale discussion, and the parts of it that cannot be used. */
-export interface ReadDiscussion {
+interface ReadDiscussion {
   readonly row: Watch;
   readonly set_aside: readonly RejectedItem[];
 }

@@ -3,10 +3,10 @@ import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
 import { BadInput } from '../error.ts';
 import type { Grid } from '../grid.ts';
 import { isProductValue, PRODUCTS, type Product, productValueWords } from './products.ts';
-import { checkSides, DEFLATE, tiffLibrary } from './tiff-library.ts';
+import { checkSides, DEFLATE, tiffLibrary } from './tiff.ts';
 
 /** What a GeoTIFF does not say of itself. */
-export interface GeotiffOrigin {
+interface GeotiffOrigin {
   /** Product name as in the public bucket. */
   readonly product: string;
   /** Epoch milliseconds. */

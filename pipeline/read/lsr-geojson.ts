@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { FileReport } from '../../schemas/tables/ground-reports.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
-import { type JsonBounds, parseJson } from './json.ts';
+import { type JsonBounds, parseJson } from '../json.ts';
 import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, type RejectedItem, refuseHtml } from './rejected-item.ts';
 import {
   correctedPlace,

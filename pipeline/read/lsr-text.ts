@@ -23,7 +23,7 @@ import {
 } from './text-product.ts';
 
 /** A report of any event as the text has it, before hail is picked out. */
-export interface LsrEntry {
+interface LsrEntry {
   /** Line of its time in the product, counted from 1. */
   readonly line: number;
   readonly time_ms: number;
@@ -40,7 +40,7 @@ export interface LsrEntry {
 }
 
 /** A local storm report as its text has it. */
-export interface LsrProduct {
+interface LsrProduct {
   readonly product_id: string;
   readonly issued_ms: number;
   readonly office: string;

@@ -1,9 +1,16 @@
 import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import { MODEL_FIELDS, type ModelFieldName, type ModelGrid, type ModelHour, type ModelValues } from '../grid.ts';
-import { decodeField, type Field, parseGrib2, type Surface } from './grib2.ts';
+import {
+  decodeField,
+  type Field,
+  type GridDefinition,
+  parseGrib2,
+  placeOf,
+  type Surface,
+  stepsAt,
+} from './grib2/index.ts';
 import { isSimulated } from './mrms.ts';
-import { type GridDefinition, placeOf, stepsAt } from './projection.ts';
 import { type RejectedItem, refuseHtml } from './rejected-item.ts';
 
 /** A level, or a layer between two bounds in either order; `value` null where the type says all. */
@@ -97,7 +104,7 @@ export interface ModelClaim {
   readonly valid_time: number;
 }
 
-export interface ModelReading {
+interface ModelReading {
   readonly hour: ModelHour;
   /** Fields that cannot be used, with the reason; the others are. */
   readonly set_aside: readonly RejectedItem[];

@@ -1,17 +1,21 @@
 import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
-import { MRMS_PRODUCTS } from '../../schemas/reference/mrms-products.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import { type Grid, type HailField, sampleGrid } from '../grid.ts';
-import { type Decoded, decodeFieldUpTo, type Field, MAX_POINTS, parseGrib2 } from './grib2.ts';
+import { gunzip } from './file.ts';
+import {
+  type Decoded,
+  decodeField,
+  type Field,
+  isFlipped,
+  MAX_POINTS,
+  parseGrib2,
+  sectionError,
+} from './grib2/index.ts';
 import { checkGridValues } from './grid-values.ts';
-import { gunzip } from './gunzip.ts';
 import { forEachRun } from './packed-runs.ts';
-import { PRODUCTS, type Product } from './products.ts';
-import { isFlipped } from './projection.ts';
-import { refuse } from './section.ts';
+import { type Product, productOf } from './products.ts';
 
-const MRMS_DISCIPLINE = 209;
 /** Production status of section 1 that our simulator writes; 192 to 254 are for local use. */
 export const SIMULATED_STATUS = 192;
 /** Statuses that centres write: those that code table 1.3 defines or may soon define, and "missing". MRMS writes 2. */
@@ -25,28 +29,10 @@ const MISSING_STATUS = 255;
 export function isSimulated({ production_status: status, data }: Field): boolean {
   if (status === SIMULATED_STATUS) return true;
   if (status <= LAST_OBSERVED_STATUS || status === MISSING_STATUS) return false;
-  throw refuse({ ...data, number: 1 }, `production status ${status}, expected 0 to ${LAST_OBSERVED_STATUS} or 192`);
-}
-
-/** The MRMS product of a field; null when its numbers are not in the table. */
-export function productOf(field: Field): Product | null {
-  if (field.discipline !== MRMS_DISCIPLINE) return null;
-  return PRODUCTS.find(({ category, number }) => category === field.category && number === field.number) ?? null;
-}
-
-/** A product by name, with its sentinels as far as it has any. */
-export type ListedProduct = Pick<Product, 'name' | 'unit' | 'nothing'> & { readonly no_coverage: number | null };
-
-/** What any MRMS file may hold: the products we read as those have been measured, the others as NOAA's table has them. */
-export function listedProduct(field: Field): ListedProduct | null {
-  const known = productOf(field);
-  if (known !== null || field.discipline !== MRMS_DISCIPLINE) return known;
-  const row = MRMS_PRODUCTS.find(({ category, number }) => category === field.category && number === field.number);
-  if (row === undefined) return null;
-  const { name, unit, missing, no_coverage } = row;
-  if (missing !== no_coverage) return { name, unit, no_coverage, nothing: missing };
-  // One value for both: 0 is what a quiet place has, any other says that nothing is known.
-  return missing === 0 ? { name, unit, no_coverage: null, nothing: 0 } : { name, unit, no_coverage, nothing: null };
+  throw sectionError(
+    { ...data, number: 1 },
+    `production status ${status}, expected 0 to ${LAST_OBSERVED_STATUS} or 192`,
+  );
 }
 
 /** What the name of a file, or its role in a scan, says of the grid in it. */
@@ -88,13 +74,13 @@ export function readGrid(bytes: Uint8Array, subject: string, claim?: GridClaim):
       `time ${timestamp(field.reference_time)}, expected ${timestamp(claim.time_ms)}`,
     );
   if (field.valid_time !== field.reference_time)
-    throw refuse(
+    throw sectionError(
       { ...field.data, number: 4 },
       'valid at another time than the reference time, expected an observation',
     );
   const { window, fold } = latticeWindow(field, product);
-  if (field.packed_count !== field.grid.points) throw refuse(field.data, GAPS);
-  const decoded = decodeFieldUpTo(field, MAX_POINTS * fold ** 2);
+  if (field.packed_count !== field.grid.points) throw sectionError(field.data, GAPS);
+  const decoded = decodeField(field, { max_points: MAX_POINTS * fold ** 2 });
   const packed = northWestFirst(packedIntegers(field, decoded), field);
   const grid: Grid = {
     product: product.name,
@@ -141,18 +127,18 @@ interface LatticeWindow {
 function latticeWindow({ grid, packing, data }: Field, { name }: Product): LatticeWindow {
   const { projection, columns, rows } = grid;
   if (projection?.template !== 0)
-    throw refuse(grid.section, `grid template 3.${grid.template}, expected 3.0 on the CONUS lattice`);
+    throw sectionError(grid.section, `grid template 3.${grid.template}, expected 3.0 on the CONUS lattice`);
   if (!PLAIN_ROWS.includes(grid.scanning_mode))
-    throw refuse(grid.section, `scanning mode ${grid.scanning_mode}, expected ${PLAIN_ROWS.join(', ')}`);
+    throw sectionError(grid.section, `scanning mode ${grid.scanning_mode}, expected ${PLAIN_ROWS.join(', ')}`);
   if (!projection.is_step_given)
-    throw refuse(grid.section, 'resolution flags without steps, expected steps in both directions');
+    throw sectionError(grid.section, 'resolution flags without steps, expected steps in both directions');
   const micro = (degrees: number) => Math.round(degrees * 1e6);
   const fold = name === FINE_PRODUCT && 2 * micro(projection.di) === STEP_MICRODEG ? 2 : 1;
   const step_microdeg = STEP_MICRODEG / fold;
   if (fold === 2 && packing.template !== FINE_PACKING)
-    throw refuse(data, `packing template 5.${packing.template} of a grid this fine, expected 5.${FINE_PACKING}`);
+    throw sectionError(data, `packing template 5.${packing.template} of a grid this fine, expected 5.${FINE_PACKING}`);
   if (micro(projection.di) !== step_microdeg || micro(projection.dj) !== step_microdeg)
-    throw refuse(grid.section, `step ${projection.di} x ${projection.dj} degrees, expected 0.01 x 0.01`);
+    throw sectionError(grid.section, `step ${projection.di} x ${projection.dj} degrees, expected 0.01 x 0.01`);
   // Unlike Math.round it never gives -0.
   const nearest = (value: number) => Math.floor(value + 0.5);
   const flipped = isFlipped(grid);
@@ -167,23 +153,23 @@ function latticeWindow({ grid, packing, data }: Field, { name }: Product): Latti
   const off = Math.max(Math.abs(firstRow - nearest(firstRow)), Math.abs(firstCol - nearest(firstCol)));
   const first = `first point ${projection.la1} ${lon}`;
   if (off * step_microdeg > TOLERANCE_MICRODEG)
-    throw refuse(grid.section, `${first} is off the lattice, expected centres that end in 5 thousandths`);
+    throw sectionError(grid.section, `${first} is off the lattice, expected centres that end in 5 thousandths`);
   const last = [
     north_microdeg - (row0 + (flipped.rows ? 0 : rows - 1)) * step_microdeg - micro(projection.la2),
     west_microdeg + (col0 + (flipped.columns ? 0 : columns - 1)) * step_microdeg - micro(withinCircle(projection.lo2)),
   ];
   if (last.some((off) => Math.abs(off) > TOLERANCE_MICRODEG))
-    throw refuse(
+    throw sectionError(
       grid.section,
       `last point ${projection.la2} ${withinCircle(projection.lo2)} contradicts ${first} with ${rows} x ${columns} points`,
     );
   if (row0 < 0 || col0 < 0 || row0 + rows > fold * LATTICE.rows || col0 + columns > fold * LATTICE.cols)
-    throw refuse(
+    throw sectionError(
       grid.section,
       `${first} with ${rows} x ${columns} points leaves the ${LATTICE.rows} x ${LATTICE.cols} lattice`,
     );
   if ([row0, col0, rows, columns].some((value) => value % fold !== 0))
-    throw refuse(
+    throw sectionError(
       grid.section,
       `${first} with ${rows} x ${columns} points holds parts of pixels, expected 2 x 2 points each`,
     );
@@ -213,11 +199,12 @@ function packedNumber(value: number, { reference, binary_scale, decimal_scale }:
 }
 
 function packedIntegers({ data }: Field, { packed, missing }: Decoded): Grid['packed'] {
-  if (missing) throw refuse(data, GAPS);
+  if (missing) throw sectionError(data, GAPS);
   if (packed instanceof Float32Array || packed instanceof Float64Array)
-    throw refuse(data, 'floats, expected packed integers');
+    throw sectionError(data, 'floats, expected packed integers');
   if (!(packed instanceof Int32Array)) return packed;
-  if (packed.some((value) => value < 0)) throw refuse(data, 'packed values below 0, expected at least the reference');
+  if (packed.some((value) => value < 0))
+    throw sectionError(data, 'packed values below 0, expected at least the reference');
   return new Uint32Array(packed.buffer, packed.byteOffset, packed.length);
 }
 

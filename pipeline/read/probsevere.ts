@@ -4,7 +4,7 @@ import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { METRES_PER_FOOT, MM_PER_INCH } from '../../schemas/units.ts';
 import { BadInput } from '../error.ts';
-import { type JsonBounds, parseJson } from './json.ts';
+import { type JsonBounds, parseJson } from '../json.ts';
 import { quoted } from './rejected-item.ts';
 
 /** A storm object as its file gives it: what depends on the scan it is used for is filled in by the reader of the scan. */

@@ -11,8 +11,7 @@ import {
   type HailField,
   type ScanInput,
 } from '../grid.ts';
-import { readBounded } from './file.ts';
-import { MAX_UNZIPPED_BYTES } from './gunzip.ts';
+import { MAX_UNZIPPED_BYTES, readBounded } from './file.ts';
 import { hailField, readGrid, sampleAtPixels } from './mrms.ts';
 import { type FileObject, MAX_PROBSEVERE_BYTES, type ProbSevereFile, readProbSevere } from './probsevere.ts';
 import { uncoveredBlocks } from './uncovered.ts';

@@ -6,7 +6,7 @@ import { multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
 import type { FileOutlook, OutlookHazard, OutlookPart } from '../../schemas/tables/spc-outlooks.ts';
 import { MS_PER_DAY, utcDate } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
-import { type JsonBounds, parseJson } from './json.ts';
+import { type JsonBounds, parseJson } from '../json.ts';
 import type { AssembledLines } from './outlook-lines.ts';
 import { isPosition, withoutRepeats } from './polygon.ts';
 import { MAX_FUTURE_MS, quoted, type RejectedItem, refuseHtml } from './rejected-item.ts';
@@ -23,7 +23,7 @@ const BOUNDS: JsonBounds = {
 const MAX_POSITIONS = 20_000;
 
 /** Which layer a file is: the file itself does not say. */
-export interface OutlookLayer {
+interface OutlookLayer {
   readonly day: number;
   readonly hazard: OutlookHazard;
   readonly part: OutlookPart;

@@ -13,7 +13,7 @@ const MAX_POSITIONS = 2000;
 const NEW_LINE = '99999999';
 
 /** A label with its lines, as the text has them. */
-export interface PointsGroup {
+interface PointsGroup {
   readonly label: string;
   readonly lines: readonly Ring[];
   /** Lines with words that are no positions: what can be read of each, and the first such word. */
@@ -21,7 +21,7 @@ export interface PointsGroup {
 }
 
 /** A section of a day: all groups of one hazard, none when nothing is forecast. */
-export interface PointsSection {
+interface PointsSection {
   /** Such as `1`, or `4-8`. */
   readonly day: string;
   readonly name: string;

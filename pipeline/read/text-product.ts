@@ -1,5 +1,6 @@
 import { MS_PER_DAY, MS_PER_MIN } from '../../schemas/time.ts';
-import { refuseHtml, refuseLarge } from './rejected-item.ts';
+import { type CheckedPolygon, checkPolygon, closed } from './polygon.ts';
+import { quoted, refuseHtml, refuseLarge } from './rejected-item.ts';
 
 /** Products are pages of text: the longest real one has 26 kB. */
 const MAX_PRODUCT_BYTES = 1024 * 1024;
@@ -45,7 +46,7 @@ function withoutControls(line: string): string {
 }
 
 /** Heading of a product: office that sent it, and day, hour and minute of the transmission. */
-export interface WmoHeading {
+interface WmoHeading {
   /** Type and region of the product, such as `NWUS54`. */
   readonly wmo: string;
   readonly office: string;
@@ -175,4 +176,14 @@ export function latLonDigits(lines: readonly string[]): string[] | null {
     digits.push(...words);
   }
   return digits;
+}
+
+/** Polygon of the `LAT...LON` line of a product, which may leave out the closing position; or the reason why it has none. */
+export function textOutline(lines: readonly string[]): CheckedPolygon | string {
+  const digits = latLonDigits(lines);
+  if (digits === null) return 'no line LAT...LON';
+  const positions = digits.map(eightDigitPosition);
+  const wrong = positions.indexOf(null);
+  if (wrong !== -1) return `position ${quoted(digits[wrong])}, expected eight digits`;
+  return checkPolygon([closed(positions.filter((position) => position !== null))]);
 }

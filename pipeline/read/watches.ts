@@ -1,11 +1,10 @@
 import type { Watch } from '../../schemas/tables/watches.ts';
 import { MS_PER_KNOT } from '../../schemas/units.ts';
 import { BadInput } from '../error.ts';
-import { textOutline } from './outline.ts';
 import { type CheckedPolygon, edgesOf } from './polygon.ts';
 import { MAX_FUTURE_MS, quoted, type RejectedItem } from './rejected-item.ts';
 import { inchesToMm } from './report-fields.ts';
-import { issueLine, nearestDayTime, productLines, validity, wmoHeading } from './text-product.ts';
+import { issueLine, nearestDayTime, productLines, textOutline, validity, wmoHeading } from './text-product.ts';
 
 /** Hail above 10 inches and gusts above 200 kt have never been forecast. */
 const MAX_HAIL_INCH = 10;
@@ -158,7 +157,7 @@ function parseWwp(lines: readonly string[]): Parsed | string {
 }
 
 /** Lines of a table of names and values, by name. */
-export function probabilitiesOf(lines: readonly string[]): Map<string, string> {
+function probabilitiesOf(lines: readonly string[]): Map<string, string> {
   const pairs = lines.map((line) => line.split(':')).filter((cells) => cells.length === 2);
   return new Map(pairs.map(([name = '', value = '']) => [name.trim().toUpperCase(), value.trim()]));
 }

@@ -7,8 +7,7 @@ import { addDays, MS_PER_DAY, scanId, scanTime, stormDate, timestamp, utcDate } 
 import { BadInput, Conflict, PROVENANCE_STAGE, Unreadable } from '../error.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
-import { readBounded } from '../read/file.ts';
-import { MAX_UNZIPPED_BYTES } from '../read/gunzip.ts';
+import { MAX_UNZIPPED_BYTES, readBounded } from '../read/file.ts';
 import { readGrid } from '../read/mrms.ts';
 import { readProbSevere } from '../read/probsevere.ts';
 import {

@@ -6,11 +6,12 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { asUnreadable } from '../error.ts';
 import { hashOf } from '../files.ts';
+import { scanJson, startJsonScan } from '../json.ts';
+import { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from '../read/grib2/index.ts';
 
 /** No MRMS grid unpacks to more (24.5 million pixels of 24 bits, not even compressed, are 74 MB). */
 export const MAX_UNPACKED_BYTES = 256 * 2 ** 20;
 const MAX_JSON_BYTES = 64 * 2 ** 20;
-const GRIB_HEADER_BYTES = 16;
 /** A byte-range download one byte too long leaves a stray byte after a message: a real HRRR subset has them. */
 const SEARCH_BYTES = 64;
 
@@ -72,7 +73,7 @@ async function gribFault(path: string): Promise<string | null> {
     let offset = 0;
     while (offset < size) {
       const { bytesRead } = await handle.read(head, 0, SEARCH_BYTES, offset);
-      const begin = head.subarray(0, bytesRead).indexOf('GRIB', 0, 'latin1');
+      const begin = findMessage(head.subarray(0, bytesRead));
       if (begin < 0) return offset === 0 ? `no message begins at byte ${offset}` : null;
       const end = await messageEnd(handle, offset + begin, size);
       if (typeof end === 'string') return end;
@@ -86,56 +87,21 @@ async function gribFault(path: string): Promise<string | null> {
 
 /** Offset after the message that begins at `offset`, or why it is not whole. */
 async function messageEnd(handle: FileHandle, offset: number, size: number): Promise<number | string> {
-  const head = Buffer.alloc(GRIB_HEADER_BYTES);
-  const { bytesRead } = await handle.read(head, 0, GRIB_HEADER_BYTES, offset);
-  if (bytesRead < GRIB_HEADER_BYTES) return `message at byte ${offset} ends within its section 0`;
-  const length = Number(head.readBigUInt64BE(8));
-  if (length <= GRIB_HEADER_BYTES || offset + length > size)
+  const head = Buffer.alloc(INDICATOR_BYTES);
+  const { bytesRead } = await handle.read(head, 0, INDICATOR_BYTES, offset);
+  if (bytesRead < INDICATOR_BYTES) return `message at byte ${offset} ends within its section 0`;
+  const length = statedLength(head);
+  if (length <= INDICATOR_BYTES || offset + length > size)
     return `message at byte ${offset} states ${length} bytes, ${size - offset} are there`;
-  await handle.read(head, 0, 4, offset + length - 4);
-  if (head.toString('latin1', 0, 4) !== '7777') return `message at byte ${offset} is not closed by 7777`;
+  await handle.read(head, 0, END_BYTES, offset + length - END_BYTES);
+  if (!isEndSection(head.subarray(0, END_BYTES))) return `message at byte ${offset} is not closed by 7777`;
   return offset + length;
 }
 
 async function jsonFault(path: string): Promise<string | null> {
   const { size } = await stat(path);
   if (size > MAX_JSON_BYTES) return `JSON file has ${size} bytes, expected at most ${MAX_JSON_BYTES}`;
-  const scan: JsonScan = { level: 0, isText: false, isEscaped: false, state: 'before' };
-  for await (const chunk of createReadStream(path)) scanJson(scan, chunk);
-  return scan.state === 'behind' ? null : 'JSON does not begin and end as one object or list';
-}
-
-/** How far a JSON text is read: before its first bracket, within, behind the one that closes it, or no such text. */
-interface JsonScan {
-  level: number;
-  isText: boolean;
-  isEscaped: boolean;
-  state: 'before' | 'within' | 'behind' | 'wrong';
-}
-
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-const OPENING = [0x5b, 0x7b];
-const CLOSING = [0x5d, 0x7d];
-const SPACES = [0x09, 0x0a, 0x0d, 0x20];
-
-/**
- * Follows brackets and strings. A text that was cut off never closes its first bracket, and finding that out must not cost
- * what parsing does: 63 MB of brackets are gigabytes once parsed.
- */
-function scanJson(scan: JsonScan, bytes: Uint8Array): void {
-  for (const byte of bytes) {
-    if (scan.isText) {
-      if (scan.isEscaped) scan.isEscaped = false;
-      else if (byte === BACKSLASH) scan.isEscaped = true;
-      else if (byte === QUOTE) scan.isText = false;
-    } else if (SPACES.includes(byte)) continue;
-    else if (scan.state === 'within') {
-      if (byte === QUOTE) scan.isText = true;
-      else if (OPENING.includes(byte)) scan.level++;
-      else if (CLOSING.includes(byte) && --scan.level === 0) scan.state = 'behind';
-    } else if (scan.state === 'before' && OPENING.includes(byte)) {
-      scan.state = 'within';
-      scan.level = 1;
-    } else scan.state = 'wrong';
-  }
+  let scan = startJsonScan();
+  for await (const chunk of createReadStream(path)) scan = scanJson(scan, chunk);
+  return scan.state === 'after' ? null : 'JSON does not begin and end as one object or list';
 }

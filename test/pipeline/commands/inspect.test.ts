@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { inspectCommand } from '../../../pipeline/commands/inspect.ts';
+import { type InspectOptions, inspectFile, type Report } from '../../../pipeline/commands/inspect-file.ts';
 import { inspectText } from '../../../pipeline/commands/inspect-text.ts';
 import { BadInput, NotFound, UsageError } from '../../../pipeline/error.ts';
-import type { FieldHead } from '../../../pipeline/read/inspect.ts';
-import { inspectFile, type Look, type Report } from '../../../pipeline/run/inspect-file.ts';
+import type { FieldHead } from '../../../pipeline/read/layers.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { floatPacking, gribFile, pngPacking, simplePacking } from '../read/grib2-files.ts';
 
@@ -19,10 +19,10 @@ function written(name: string, bytes: Uint8Array): string {
   return path;
 }
 
-const NOTHING: Look = { at: [], thresholds: null, bbox: null, field: null };
+const NOTHING: InspectOptions = { at: [], thresholds: null, bbox: null, field: null };
 
 /** The report on one grid field; fails the test when the file turns out to be something else. */
-async function detailOf(path: string, look: Partial<Look> = {}) {
+async function detailOf(path: string, look: Partial<InspectOptions> = {}) {
   const report = await inspectFile(path, { ...NOTHING, ...look });
   if (report.format === 'ProbSevere' || report.detail === null) throw new TypeError('no single field');
   return report.detail;

@@ -3,12 +3,11 @@ import { crc32, gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { writeArrayBuffer } from 'geotiff';
 import { BadInput } from '../../../pipeline/error.ts';
+import { gunzip } from '../../../pipeline/read/file.ts';
 import { readGeotiff } from '../../../pipeline/read/geotiff.ts';
-import { decodeField, parseGrib2, valueAt } from '../../../pipeline/read/grib2.ts';
-import { gunzip } from '../../../pipeline/read/gunzip.ts';
+import { decodeField, nearestPoint, parseGrib2, positionOf, valueReader } from '../../../pipeline/read/grib2/index.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
-import { nearestPoint, positionOf } from '../../../pipeline/read/projection.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import {
   complexPacking,
@@ -26,7 +25,7 @@ const NAME = 'fuzzed.grib2';
 function readAll(bytes: Uint8Array): void {
   for (const field of parseGrib2(gunzip(bytes, NAME), NAME)) {
     const decoded = decodeField(field);
-    valueAt(decoded, decoded.packed.length - 1);
+    valueReader(decoded)(decoded.packed.length - 1);
     if (field.grid.projection === null) continue;
     nearestPoint(field.grid, positionOf(field.grid, 0, 0));
   }

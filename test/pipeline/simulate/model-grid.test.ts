@@ -1,7 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { decodeField, parseGrib2, valueAt } from '../../../pipeline/read/grib2.ts';
-import { nearestPoint, positionOf } from '../../../pipeline/read/projection.ts';
+import { decodeField, nearestPoint, parseGrib2, positionOf, valueReader } from '../../../pipeline/read/grib2/index.ts';
 import { writeModelField } from '../../../pipeline/simulate/model-grib2.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { conusScenario } from '../../../pipeline/simulate/scenario.ts';
@@ -72,7 +71,7 @@ function findings(run_time: number): (boolean | null)[] {
     if (point === null) return null;
     for (let j = Math.max(0, point.j - 3); j <= Math.min(GRID.rows - 1, point.j + 3); j++)
       for (let i = Math.max(0, point.i - 3); i <= Math.min(GRID.cols - 1, point.i + 3); i++)
-        if (valueAt(decoded, j * GRID.cols + i) >= 50) return true;
+        if (valueReader(decoded)(j * GRID.cols + i) >= 50) return true;
     return false;
   });
 }
@@ -121,7 +120,7 @@ test('any whole numbers come back from the packing as they went in', (t) => {
             values: whole.map((value) => value / 10 ** decimals),
           });
           const decoded = decodeField(parseGrib2(bytes, 'x')[0] as ReturnType<typeof fieldOf>);
-          return whole.every((value, k) => Math.round(valueAt(decoded, k) * 10 ** decimals) === value);
+          return whole.every((value, k) => Math.round(valueReader(decoded)(k) * 10 ** decimals) === value);
         },
       ),
     ),

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { inspectFile, type Look } from '../../../pipeline/run/inspect-file.ts';
+import { type InspectOptions, inspectFile } from '../../../pipeline/commands/inspect-file.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 /** The report on the one grid field of a file; throws when the file turns out to be something else. */
-async function detailOf(path: string, look: Partial<Look> = {}) {
+async function detailOf(path: string, look: Partial<InspectOptions> = {}) {
   const report = await inspectFile(path, { at: [], thresholds: null, bbox: null, field: null, ...look });
   if (report.format === 'ProbSevere' || report.detail === null) throw new TypeError('no single field');
   return report.detail;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { BadInput } from '../../../pipeline/error.ts';
-import { openFile } from '../../../pipeline/read/inspect.ts';
+import { openFile } from '../../../pipeline/read/layers.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
 import { readScan } from '../../../pipeline/read/scan.ts';

@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { ExecutionContext } from 'ava';
-import { type Decoded, decodeField, type Field, parseGrib2, valueAt } from '../../../pipeline/read/grib2.ts';
-import { gunzip } from '../../../pipeline/read/gunzip.ts';
-import { positionOf } from '../../../pipeline/read/projection.ts';
+import { gunzip } from '../../../pipeline/read/file.ts';
+import {
+  type Decoded,
+  decodeField,
+  type Field,
+  parseGrib2,
+  positionOf,
+  valueReader,
+} from '../../../pipeline/read/grib2/index.ts';
 import { sharedData } from './shared-data.ts';
 
 export interface Point {
@@ -151,7 +157,7 @@ export function sameAsEcCodes(t: ExecutionContext, name: string): void {
       `>= ${threshold}`,
     );
   for (const point of expected.points) {
-    t.is(valueAt(decoded, (point.row as number) * expected.grid.ni + (point.col as number)), point.value as number);
+    t.is(valueReader(decoded)((point.row as number) * expected.grid.ni + (point.col as number)), point.value as number);
     const at = positionOf(field.grid, point.row as number, point.col as number);
     t.true(Math.abs(at.lat - (point.lat as number)) < 1.1e-5 && Math.abs(at.lon - (point.lon as number)) < 1.1e-5);
   }

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { BadInput } from '../../../pipeline/error.ts';
-import { parseJson } from '../../../pipeline/read/json.ts';
+import { BadInput } from '../../pipeline/error.ts';
+import { parseJson } from '../../pipeline/json.ts';
 
 const BOUNDS = { max_bytes: 60, max_containers: 3, max_values: 4, max_depth: 2 };
 const parse = (text: string) => parseJson(Buffer.from(text), 'x.json', BOUNDS);

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { BadInput } from '../../../pipeline/error.ts';
-import { gunzip } from '../../../pipeline/read/gunzip.ts';
+import { gunzip } from '../../../pipeline/read/file.ts';
 
 test('gzipped content comes out whole, also of two files joined into one', (t) => {
   const joined = Buffer.concat([gzipSync('hail '), gzipSync('stones')]);

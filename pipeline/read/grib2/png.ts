@@ -1,12 +1,12 @@
 import { crc32, inflateSync } from 'node:zlib';
-import type { BadInput } from '../error.ts';
-import { refuse, type Section } from './section.ts';
+import type { BadInput } from '../../error.ts';
+import { type Section, sectionError } from './section.ts';
 
 /** Unsigned integers as they were packed, in the narrowest array that holds them. */
-export type PackedIntegers = Uint8Array | Uint16Array | Uint32Array;
+type PackedIntegers = Uint8Array | Uint16Array | Uint32Array;
 
-/** What the header chunk of a PNG says. */
-export interface PngHeader {
+/** Header chunk of a PNG. */
+interface PngHeader {
   readonly width: number;
   readonly height: number;
   readonly bit_depth: number;
@@ -27,12 +27,12 @@ const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 6: 4 };
  * 8 bits are one big-endian number of 24 or 32 bits (R x 65536 + G x 256 + B).
  *
  * The image is section 7 of a message, behind its five octets of length and number. `count` is the number of pixels the
- * headers promise; it is checked before anything is unfolded. Throws BadInput on anything else.
+ * headers promise; it is checked before the image data are inflated. Throws BadInput on anything else.
  * Source: W3C PNG specification, filters of chapter 9.
  */
 export function decodePng(data: Section, count: number): PackedIntegers {
   const png = data.bytes.subarray(5);
-  const bad = (reason: string, cause?: unknown) => refuse(data, `png ${reason}`, cause);
+  const bad = (reason: string, cause?: unknown) => sectionError(data, `png ${reason}`, cause);
   const { header, compressed } = readChunks(png, bad);
   if (header.width * header.height !== count)
     throw bad(`is ${header.width} x ${header.height} pixels, expected ${count} in all`);
@@ -44,10 +44,10 @@ export function decodePng(data: Section, count: number): PackedIntegers {
   return integers(raw, header, bits, rowBytes);
 }
 
-type Refusal = (reason: string, cause?: unknown) => BadInput;
+type PngError = (reason: string, cause?: unknown) => BadInput;
 
 /** Header and joined image data of a PNG; every length is checked against the bytes, every checksum is verified. */
-function readChunks(png: Uint8Array, bad: Refusal): { header: PngHeader; compressed: Uint8Array } {
+function readChunks(png: Uint8Array, bad: PngError): { header: PngHeader; compressed: Uint8Array } {
   if (SIGNATURE.some((byte, i) => png[i] !== byte)) throw bad('has no signature, expected 89 50 4e 47');
   const view = new DataView(png.buffer, png.byteOffset, png.byteLength);
   const parts: Uint8Array[] = [];
@@ -73,7 +73,7 @@ function readChunks(png: Uint8Array, bad: Refusal): { header: PngHeader; compres
   return { header, compressed: parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts) };
 }
 
-function readHeader(view: DataView, at: number, length: number, bad: Refusal): PngHeader {
+function readHeader(view: DataView, at: number, length: number, bad: PngError): PngHeader {
   if (length !== 13) throw bad(`header is ${length} bytes, expected 13`);
   const header = {
     width: view.getUint32(at),
@@ -88,8 +88,8 @@ function readHeader(view: DataView, at: number, length: number, bad: Refusal): P
   return header;
 }
 
-/** Unfolds into one buffer of exactly `size` bytes. */
-function inflate(compressed: Uint8Array, size: number, bad: Refusal): Buffer {
+/** Inflated image data, exactly `size` bytes in one buffer. */
+function inflate(compressed: Uint8Array, size: number, bad: PngError): Buffer {
   let raw: Buffer;
   try {
     // One byte more than needed: zlib asks for a second buffer as soon as the first one is full.
@@ -106,7 +106,7 @@ function inflate(compressed: Uint8Array, size: number, bad: Refusal): Buffer {
  * Undoes the row filters and closes the gaps of the filter bytes, in place: row r ends up at r x rowBytes.
  * `step` is the distance in bytes to the pixel on the left. Rows move towards the start, so nothing unread is overwritten.
  */
-function unfilter(raw: Buffer, height: number, rowBytes: number, step: number, bad: Refusal): void {
+function unfilter(raw: Buffer, height: number, rowBytes: number, step: number, bad: PngError): void {
   let row = scratchRow(rowBytes);
   let above = scratchRow(rowBytes);
   for (let index = 0; index < height; index++) {
@@ -149,7 +149,7 @@ function undoUp(row: Uint32Array, above: Uint32Array): void {
 
 /**
  * The last pixel of a word, over and over: what a quiet stretch of the next word looks like.
- * Pixels of three bytes do not fit into words; for them the caller takes the slow way.
+ * Pixels of three bytes do not fit into words; the caller handles them byte by byte.
  */
 function repeatLast(word: number, step: number): number {
   if (step === 1) return Math.imul(word >>> 24, 0x01010101) >>> 0;
@@ -157,7 +157,7 @@ function repeatLast(word: number, step: number): number {
 }
 
 // Sub, average and Paeth depend on the pixel to the left, byte after byte. Radar grids are quiet, so most words have
-// residuals of zero beside and below equal pixels; those are filled a word at a time.
+// residuals of zero next to and below equal pixels; those are filled a word at a time.
 
 function undoSub({ bytes, words }: ScratchRow, _above: ScratchRow, step: number): void {
   let left = 0;
@@ -215,7 +215,7 @@ function paeth(left: number, up: number, corner: number): number {
   return toUp <= toCorner ? up : corner;
 }
 
-/** The unfiltered bytes as one integer per pixel; whole words stay where they are. */
+/** One integer per pixel from the unfiltered bytes; whole words stay in place. */
 function integers(raw: Buffer, header: PngHeader, bits: number, rowBytes: number): PackedIntegers {
   const count = header.width * header.height;
   if (bits < 8) return smallIntegers(raw, header, bits, rowBytes);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { refuse, type Section, unsigned } from './section.ts';
+import { type Section, sectionError, unsigned } from './section.ts';
 
 /** The part of the OpenJPEG codec that we use; its arrays are views of its own memory. */
 interface Decoder {
@@ -26,21 +26,22 @@ interface CodecFiles {
  * Samples of a JPEG 2000 codestream of one unsigned component of 1 to 16 bits (template 5.40), row after row.
  *
  * Size and depth are read from the codestream and checked before the codec sees it. Every call starts a fresh codec,
- * so that neither its memory nor what a damaged stream did to it outlives the call. Throws BadInput when the stream is
+ * so that neither its memory nor the effects of a damaged stream outlive the call. Throws BadInput when the stream is
  * something else or cannot be decoded.
  */
 export function decodeJpeg2000(data: Section, count: number): Uint8Array | Uint16Array {
   const bits = checkHeader(data, count);
   const bytes = runCodec(data);
   const needed = bits > 8 ? 2 * count : count;
-  if (bytes.length !== needed) throw refuse(data, `jpeg 2000 stream gives ${bytes.length} bytes, expected ${needed}`);
+  if (bytes.length !== needed)
+    throw sectionError(data, `jpeg 2000 stream gives ${bytes.length} bytes, expected ${needed}`);
   return bits > 8 ? new Uint16Array(bytes.buffer, 0, count) : bytes;
 }
 
-/** Bits per sample of the codestream in section 7; refuses streams of another size or kind than promised. */
+/** Bits per sample of the codestream in section 7. Throws BadInput for streams of another size or kind than promised. */
 function checkHeader(data: Section, count: number): number {
   const [start, size] = [unsigned(data, 6, 2), unsigned(data, 8, 2)];
-  if (start !== 0xff4f || size !== 0xff51) throw refuse(data, 'no jpeg 2000 codestream, expected ff4f ff51');
+  if (start !== 0xff4f || size !== 0xff51) throw sectionError(data, 'no jpeg 2000 codestream, expected ff4f ff51');
   const [right, bottom, left, top] = [14, 18, 22, 26].map((octet) => unsigned(data, octet, 4)) as [
     number,
     number,
@@ -49,11 +50,11 @@ function checkHeader(data: Section, count: number): number {
   ];
   const [width, height] = [right - left, bottom - top];
   if (width <= 0 || height <= 0 || width * height !== count)
-    throw refuse(data, `jpeg 2000 image of ${width} x ${height} samples, expected ${count} in all`);
+    throw sectionError(data, `jpeg 2000 image of ${width} x ${height} samples, expected ${count} in all`);
   const components = unsigned(data, 46, 2);
   const depth = unsigned(data, 48, 1);
   if (components !== 1 || depth > 15)
-    throw refuse(
+    throw sectionError(
       data,
       `jpeg 2000 image of ${components} components, depth ${depth}, expected one unsigned of 1 to 16 bits`,
     );
@@ -62,28 +63,32 @@ function checkHeader(data: Section, count: number): number {
 
 function runCodec(data: Section): Uint8Array {
   const stream = data.bytes.subarray(5);
-  const said: string[] = [];
+  const messages: string[] = [];
   try {
-    const decoder = startDecoder((line) => said.push(line));
+    const decoder = startDecoder((line) => messages.push(line));
     decoder.getEncodedBuffer(stream.length).set(stream);
     decoder.decode();
     return new Uint8Array(decoder.getDecodedBuffer());
   } catch (cause) {
-    throw refuse(data, `jpeg 2000 stream cannot be decoded${said.length > 0 ? ` (${said[0]})` : ''}`, cause);
+    throw sectionError(
+      data,
+      `jpeg 2000 stream cannot be decoded${messages.length > 0 ? ` (${messages[0]})` : ''}`,
+      cause,
+    );
   }
 }
 
 let files: CodecFiles | undefined;
 
-/** A decoder of its own memory. The codec prints to the terminal unless it is given somewhere else to print. */
-function startDecoder(complain: (line: string) => void): Decoder {
+/** A decoder with memory of its own. The codec would print to the terminal without `print` and `printErr`. */
+function startDecoder(printErr: (line: string) => void): Decoder {
   files ??= loadCodec();
   const { factory, program } = files;
   const codec: Codec = {
     print: () => {},
-    printErr: complain,
+    printErr,
     instantiateWasm: (imports, receive) => {
-      // Instantiated here and now, so that the codec is complete when the factory returns.
+      // Instantiated synchronously, so that the codec is complete when the factory returns.
       receive(new WebAssembly.Instance(program, imports));
       return {};
     },

@@ -1,10 +1,23 @@
 import test from 'ava';
-import { BadInput } from '../../../pipeline/error.ts';
-import { type Decoded, decodeField, type Field, parseGrib2, valueAt } from '../../../pipeline/read/grib2.ts';
-import { nearestPoint, positionOf } from '../../../pipeline/read/projection.ts';
-import { fieldsOf, figures, type ModelFigures, type Point, sameAsEcCodes } from '../../support/data/grib2-figures.ts';
-import { sharedTest } from '../../support/data/shared-data.ts';
-import { bitmapSection, gribFile, latLonSection, message, productSection, simplePacking } from './grib2-files.ts';
+import { BadInput } from '../../../../pipeline/error.ts';
+import {
+  type Decoded,
+  decodeField,
+  type Field,
+  nearestPoint,
+  parseGrib2,
+  positionOf,
+  valueReader,
+} from '../../../../pipeline/read/grib2/index.ts';
+import {
+  fieldsOf,
+  figures,
+  type ModelFigures,
+  type Point,
+  sameAsEcCodes,
+} from '../../../support/data/grib2-figures.ts';
+import { sharedTest } from '../../../support/data/shared-data.ts';
+import { bitmapSection, gribFile, latLonSection, message, productSection, simplePacking } from '../grib2-files.ts';
 
 const PLAIN = { reference: 0, decimal_scale: 0 };
 
@@ -15,7 +28,7 @@ function fieldSections(values: readonly number[]): number[][] {
 }
 
 function firstValues(fields: readonly Field[]): number[] {
-  return fields.map((field) => valueAt(decodeField(field), 0));
+  return fields.map((field) => valueReader(decodeField(field))(0));
 }
 
 test('several messages in one file are read in order, bytes between and behind them skipped', (t) => {
@@ -184,7 +197,7 @@ for (const name of [
       const decoded = decodeField(field);
       let [min, max, sum, missing] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 0];
       for (let i = 0; i < decoded.packed.length; i++) {
-        const value = valueAt(decoded, i);
+        const value = valueReader(decoded)(i);
         if (Number.isNaN(value)) missing++;
         else [min, max, sum] = [Math.min(min, value), Math.max(max, value), sum + value];
       }
@@ -206,7 +219,7 @@ for (const name of [
       close: (found: number, wanted: number, what: string) => void,
     ) {
       const [j, i] = [point.j as number, point.i as number];
-      const value = valueAt(decoded, j * decoded.columns + i);
+      const value = valueReader(decoded)(j * decoded.columns + i);
       if (point.value === null) t.is(value, Number.NaN);
       else close(value, point.value, `at ${j}, ${i}`);
       if (field.grid.projection === null || point.lat === undefined || point.lon === undefined) return;

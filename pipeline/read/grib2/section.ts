@@ -1,4 +1,4 @@
-import { BadInput } from '../error.ts';
+import { BadInput } from '../../error.ts';
 
 /**
  * One section of a GRIB2 message. Octets count from 1, as in the WMO tables; multi-octet numbers are big-endian.
@@ -12,7 +12,7 @@ export interface Section {
 }
 
 /** The error of a section: `message 1 section 5: ...`. */
-export function refuse(section: Section, reason: string, cause?: unknown): BadInput {
+export function sectionError(section: Section, reason: string, cause?: unknown): BadInput {
   const place = `message ${section.message} section ${section.number}`;
   return new BadInput('read', section.subject, `${place}: ${reason}`, cause === undefined ? undefined : { cause });
 }
@@ -20,7 +20,8 @@ export function refuse(section: Section, reason: string, cause?: unknown): BadIn
 /** Unsigned integer of 1 to 4 octets. */
 export function unsigned(section: Section, octet: number, octets: number): number {
   const end = octet - 1 + octets;
-  if (end > section.bytes.length) throw refuse(section, `${section.bytes.length} bytes long, expected at least ${end}`);
+  if (end > section.bytes.length)
+    throw sectionError(section, `${section.bytes.length} bytes long, expected at least ${end}`);
   let value = 0;
   for (let i = octet - 1; i < end; i++) value = value * 256 + section.bytes[i];
   return value;
@@ -33,11 +34,11 @@ export function signed(section: Section, octet: number, octets: number): number 
   return value < sign ? value : sign - value;
 }
 
-/** IEEE single; NaN and infinities are refused. */
+/** IEEE single; NaN and infinities are rejected. */
 export function float32(section: Section, octet: number): number {
   const word = new DataView(new ArrayBuffer(4));
   word.setUint32(0, unsigned(section, octet, 4));
   const value = word.getFloat32(0);
-  if (!Number.isFinite(value)) throw refuse(section, `octet ${octet} holds ${value}, expected a finite number`);
+  if (!Number.isFinite(value)) throw sectionError(section, `octet ${octet} holds ${value}, expected a finite number`);
   return value;
 }

@@ -1,24 +1,8 @@
-import { refuse, type Section, signed, unsigned } from './section.ts';
-
-/** Group splitting of the complex packings, as section 5 gives it. */
-export interface Groups {
-  readonly count: number;
-  readonly reference_width: number;
-  readonly width_bits: number;
-  readonly reference_length: number;
-  readonly length_increment: number;
-  readonly last_length: number;
-  readonly length_bits: number;
-  /** 0 nothing missing, 1 primary missing values, 2 primary and secondary. */
-  readonly missing_management: number;
-  /** Order of the spatial differences, 0 for packing 5.2. */
-  readonly order: number;
-  /** Octets of each extra descriptor. */
-  readonly descriptor_octets: number;
-}
+import type { Groups } from './packing.ts';
+import { type Section, sectionError, signed } from './section.ts';
 
 /** Integers and, where the packing marks points as missing, a 1 for each of them. */
-export interface Unpacked {
+interface UnpackedIntegers {
   readonly packed: Int32Array;
   readonly missing: Uint8Array | null;
 }
@@ -52,7 +36,7 @@ export function unpackSimple(data: Section, bits: number, count: number): Uint8A
   const bytes = data.bytes.subarray(5);
   const needed = Math.ceil((count * bits) / 8);
   if (bytes.length !== needed)
-    throw refuse(data, `${bytes.length} bytes of values, expected ${needed} for ${count} values of ${bits} bits`);
+    throw sectionError(data, `${bytes.length} bytes of values, expected ${needed} for ${count} values of ${bits} bits`);
   if (bits === 8) return bytes.slice(0, count);
   const packed = bits < 8 ? new Uint8Array(count) : bits <= 16 ? new Uint16Array(count) : new Uint32Array(count);
   if (bits === 0) return packed;
@@ -66,7 +50,7 @@ export function unpackFloats(data: Section, precision: number, count: number): F
   const octets = precision === 1 ? 4 : 8;
   const { bytes } = data;
   if (bytes.length - 5 !== count * octets)
-    throw refuse(data, `${bytes.length - 5} bytes of values, expected ${count * octets} for ${count} floats`);
+    throw sectionError(data, `${bytes.length - 5} bytes of values, expected ${count * octets} for ${count} floats`);
   const view = new DataView(bytes.buffer, bytes.byteOffset + 5);
   const values = precision === 1 ? new Float32Array(count) : new Float64Array(count);
   for (let i = 0; i < count; i++) values[i] = precision === 1 ? view.getFloat32(4 * i) : view.getFloat64(8 * i);
@@ -81,8 +65,9 @@ export function unpackFloats(data: Section, precision: number, count: number): F
  * Throws BadInput when tables and values do not end with section 7, when the groups do not hold `count` values, or when a
  * value leaves 32 bits. Source: WMO Manual on Codes, data templates 7.2 and 7.3.
  */
-export function unpackComplex(data: Section, groups: Groups, bits: number, count: number): Unpacked {
-  if (groups.count > count) throw refuse(data, `${groups.count} groups, expected at most one per value, ${count}`);
+export function unpackComplex(data: Section, groups: Groups, bits: number, count: number): UnpackedIntegers {
+  if (groups.count > count)
+    throw sectionError(data, `${groups.count} groups, expected at most one per value, ${count}`);
   const differences = readDescriptors(data, groups);
   const bytes = data.bytes.subarray(differences.end);
   const references: Cursor = { bytes, bit: 0 };
@@ -91,7 +76,10 @@ export function unpackComplex(data: Section, groups: Groups, bits: number, count
   const values: Cursor = { bytes, bit: lengths.bit + wholeBytes(groups.count * groups.length_bits) };
   const available = 8 * bytes.length;
   if (values.bit > available)
-    throw refuse(data, `${bytes.length} bytes, expected ${values.bit / 8} for the tables of ${groups.count} groups`);
+    throw sectionError(
+      data,
+      `${bytes.length} bytes, expected ${values.bit / 8} for the tables of ${groups.count} groups`,
+    );
 
   const packed = new Int32Array(count);
   const missing = groups.missing_management === 0 ? null : new Uint8Array(count);
@@ -102,13 +90,13 @@ export function unpackComplex(data: Section, groups: Groups, bits: number, count
     const scaled = take(lengths, groups.length_bits);
     const length =
       group === groups.count - 1 ? groups.last_length : groups.reference_length + groups.length_increment * scaled;
-    if (at + length > count) throw refuse(data, `groups hold more than ${count} values`);
-    if (width > 32) throw refuse(data, `group ${group} has values of ${width} bits, expected at most 32`);
+    if (at + length > count) throw sectionError(data, `groups hold more than ${count} values`);
+    if (width > 32) throw sectionError(data, `group ${group} has values of ${width} bits, expected at most 32`);
     if (values.bit + width * length > available)
-      throw refuse(data, `values of group ${group} reach beyond the section`);
+      throw sectionError(data, `values of group ${group} reach beyond the section`);
     if (width === 0) {
-      const gone = missing !== null && isMissing(reference, bits, groups.missing_management);
-      if (gone) missing.fill(1, at, at + length);
+      const is_missing = missing !== null && isMissing(reference, bits, groups.missing_management);
+      if (is_missing) missing.fill(1, at, at + length);
       else if (reference > 0x7fffffff) throw tooLarge(data, reference);
       else packed.fill(reference, at, at + length);
       at += length;
@@ -121,9 +109,12 @@ export function unpackComplex(data: Section, groups: Groups, bits: number, count
       else packed[at] = reference + value;
     }
   }
-  if (at !== count) throw refuse(data, `groups hold ${at} values, expected ${count}`);
+  if (at !== count) throw sectionError(data, `groups hold ${at} values, expected ${count}`);
   if (wholeBytes(values.bit) !== available)
-    throw refuse(data, `values of the groups end at byte ${wholeBytes(values.bit) / 8}, expected ${available / 8}`);
+    throw sectionError(
+      data,
+      `values of the groups end at byte ${wholeBytes(values.bit) / 8}, expected ${available / 8}`,
+    );
   if (groups.order > 0) undoDifferences(data, packed, missing, groups.order, differences);
   return { packed, missing };
 }
@@ -188,32 +179,5 @@ function undoDifferences(
 }
 
 function tooLarge(data: Section, value: number) {
-  return refuse(data, `packed value ${value}, expected at most 31 bits`);
-}
-
-/** Group description of section 5 for templates 5.2 and 5.3; refuses what the templates do not define. */
-export function readGroups(section: Section, template: 2 | 3): Groups {
-  const groups: Groups = {
-    missing_management: unsigned(section, 23, 1),
-    count: unsigned(section, 32, 4),
-    reference_width: unsigned(section, 36, 1),
-    width_bits: unsigned(section, 37, 1),
-    reference_length: unsigned(section, 38, 4),
-    length_increment: unsigned(section, 42, 1),
-    last_length: unsigned(section, 43, 4),
-    length_bits: unsigned(section, 47, 1),
-    order: template === 3 ? unsigned(section, 48, 1) : 0,
-    descriptor_octets: template === 3 ? unsigned(section, 49, 1) : 0,
-  };
-  const within = (name: string, value: number, low: number, high: number) => {
-    if (value < low || value > high) throw refuse(section, `${name} is ${value}, expected ${low} to ${high}`);
-  };
-  within('missing value management', groups.missing_management, 0, 2);
-  within('bits of group widths', groups.width_bits, 0, 32);
-  within('bits of group lengths', groups.length_bits, 0, 32);
-  if (template === 3) {
-    within('order of spatial differences', groups.order, 1, 2);
-    within('octets of extra descriptors', groups.descriptor_octets, 0, 4);
-  }
-  return groups;
+  return sectionError(data, `packed value ${value}, expected at most 31 bits`);
 }

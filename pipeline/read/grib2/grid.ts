@@ -1,8 +1,14 @@
-import type { Position } from '../../schemas/geo/position.ts';
-import { refuse, type Section, signed, unsigned } from './section.ts';
+import { cone, project, RAD, unproject, wrap180, wrap360 } from './lambert.ts';
+import { type Section, sectionError, signed, unsigned } from './section.ts';
+
+/** Degrees; longitudes in -180 .. 180 come out, -180 .. 360 may go in. */
+export interface Position {
+  readonly lat: number;
+  readonly lon: number;
+}
 
 /** Latitude-longitude grid of template 3.0; degrees, steps positive, in file order from the first point. */
-export interface LatLonGrid {
+interface LatLonGrid {
   readonly template: 0;
   readonly la1: number;
   readonly lo1: number;
@@ -16,7 +22,7 @@ export interface LatLonGrid {
 }
 
 /** Lambert conformal grid of template 3.30; degrees and metres. */
-export interface LambertGrid {
+interface LambertGrid {
   readonly template: 30;
   readonly la1: number;
   readonly lo1: number;
@@ -36,20 +42,32 @@ export interface LambertGrid {
   readonly y0_m: number;
 }
 
-/** Grid of a field (section 3): its size, and its positions where the template is one we know. */
+/** Grid of a field (section 3): its size, and its positions where the template is supported. */
 export interface GridDefinition {
   readonly section: Section;
   readonly template: number;
   readonly points: number;
-  /** Columns and rows; a single row of all points where the template's shape is unknown. */
+  /** Columns and rows; a single row of all points for templates of unknown shape. */
   readonly columns: number;
   readonly rows: number;
   readonly scanning_mode: number;
   readonly projection: LatLonGrid | LambertGrid | null;
 }
 
-/** Octet of the scanning mode in the templates whose columns and rows stand at octets 31 and 35. */
-const SCANNING_MODE_OCTET: Readonly<Record<number, number>> = { 0: 72, 10: 60, 12: 60, 30: 65 };
+interface GridTemplate {
+  /** Octet of the scanning mode. */
+  readonly scanning_mode_octet: number;
+  /** Reads the positions; null where they are not supported. */
+  readonly readProjection: ((section: Section, columns: number, rows: number) => LatLonGrid | LambertGrid) | null;
+}
+
+/** Grid definition templates that have columns at octet 31 and rows at octet 35. */
+const GRID_TEMPLATES: Readonly<Record<number, GridTemplate>> = {
+  0: { scanning_mode_octet: 72, readProjection: readLatLon },
+  10: { scanning_mode_octet: 60, readProjection: null },
+  12: { scanning_mode_octet: 60, readProjection: null },
+  30: { scanning_mode_octet: 65, readProjection: readLambert },
+};
 
 const EASTERN_FIRST = 0x80;
 const SOUTHERN_FIRST = 0x40;
@@ -58,19 +76,18 @@ const SOUTHERN_FIRST = 0x40;
 export function readGridDefinition(section: Section): GridDefinition {
   const template = unsigned(section, 13, 2);
   const points = unsigned(section, 7, 4);
-  if (points === 0) throw refuse(section, 'grid of 0 points, expected at least 1');
-  const modeOctet = SCANNING_MODE_OCTET[template];
+  if (points === 0) throw sectionError(section, 'grid of 0 points, expected at least 1');
+  const known = GRID_TEMPLATES[template];
   const quasiRegular = unsigned(section, 11, 1) !== 0;
-  if (modeOctet === undefined || quasiRegular)
+  if (known === undefined || quasiRegular)
     return { section, template, points, columns: points, rows: 1, scanning_mode: 0, projection: null };
   const columns = unsigned(section, 31, 4);
   const rows = unsigned(section, 35, 4);
-  if (columns * rows !== points) throw refuse(section, `${columns} x ${rows} grid, expected ${points} points in all`);
-  const scanning_mode = unsigned(section, modeOctet, 1);
-  const shape = { section, template, points, columns, rows, scanning_mode };
-  if (template === 0) return { ...shape, projection: readLatLon(section, columns, rows) };
-  if (template === 30) return { ...shape, projection: readLambert(section) };
-  return { ...shape, projection: null };
+  if (columns * rows !== points)
+    throw sectionError(section, `${columns} x ${rows} grid, expected ${points} points in all`);
+  const scanning_mode = unsigned(section, known.scanning_mode_octet, 1);
+  const projection = known.readProjection?.(section, columns, rows) ?? null;
+  return { section, template, points, columns, rows, scanning_mode, projection };
 }
 
 const MISSING = 0xffffffff;
@@ -85,12 +102,12 @@ function readLatLon(section: Section, columns: number, rows: number): LatLonGrid
   const la1 = degrees(47);
   const lo1 = degrees(51);
   const [la2, lo2] = [degrees(56), degrees(60)];
-  // The last point is rounded in real files, so it serves only where the step is not given.
+  // The last point is rounded in real files, so the step is computed from it only where it is not given.
   const step = (octet: number, span: number, count: number) =>
     unsigned(section, octet, 4) === MISSING ? span / Math.max(1, count - 1) : unsigned(section, octet, 4) / perDegree;
   const di = step(64, wrap360(lo2 - lo1), columns);
   const dj = step(68, Math.abs(la2 - la1), rows);
-  if (Math.abs(la1) > 90) throw refuse(section, `first latitude ${la1}, expected -90 to 90`);
+  if (Math.abs(la1) > 90) throw sectionError(section, `first latitude ${la1}, expected -90 to 90`);
   const is_step_given = (unsigned(section, 55, 1) & STEPS_GIVEN) === STEPS_GIVEN;
   return { template: 0, la1, lo1, la2, lo2, di, dj, is_step_given };
 }
@@ -103,18 +120,18 @@ function readLambert(section: Section): LambertGrid {
     ['first parallel', latin1],
     ['second parallel', latin2],
   ] as const)
-    if (Math.abs(value) >= 90) throw refuse(section, `${name} ${value}, expected between -90 and 90`);
-  if (latin1 + latin2 === 0) throw refuse(section, 'parallels on both sides of the equator, expected one side');
+    if (Math.abs(value) >= 90) throw sectionError(section, `${name} ${value}, expected between -90 and 90`);
+  if (latin1 + latin2 === 0) throw sectionError(section, 'parallels on both sides of the equator, expected one side');
   const earth = readEarth(section);
-  const cone = { lov: degrees(52), latin1, latin2, ...earth, ...coneOf(earth, latin1, latin2) };
-  const first = project(cone, la1, degrees(43));
+  const lambert = { lov: degrees(52), latin1, latin2, ...earth, ...cone(earth, latin1, latin2) };
+  const first = project(lambert, la1, degrees(43));
   return {
     template: 30,
     la1,
     lo1: degrees(43),
     dx_m: unsigned(section, 56, 4) / 1000,
     dy_m: unsigned(section, 60, 4) / 1000,
-    ...cone,
+    ...lambert,
     x0_m: first.x,
     y0_m: first.y,
   };
@@ -134,10 +151,10 @@ function readEarth(section: Section): { earth_m: number; eccentricity2: number }
   const shape = unsigned(section, 15, 1);
   const scaled = (octet: number) => unsigned(section, octet + 1, 4) / 10 ** signed(section, octet, 1);
   const axes = EARTHS[shape] ?? statedAxes(shape, scaled);
-  if (!axes) throw refuse(section, `shape of the earth ${shape}, expected 0 to 8`);
+  if (!axes) throw sectionError(section, `shape of the earth ${shape}, expected 0 to 8`);
   const [a, b] = axes;
   if (!(a > 6e6 && a < 7e6 && b > 6e6 && b <= a))
-    throw refuse(section, `earth of ${a} x ${b} m, expected about 6371 km`);
+    throw sectionError(section, `earth of ${a} x ${b} m, expected about 6371 km`);
   return { earth_m: a, eccentricity2: 1 - (b * b) / (a * a) };
 }
 
@@ -160,11 +177,11 @@ export function isFlipped(grid: GridDefinition): { readonly rows: boolean; reado
 
 /**
  * Position of the point at row `j` and column `i` of the file, longitude in -180 .. 180.
- * Throws BadInput naming the template when its positions are not known to us.
+ * Throws BadInput naming the template when its positions are not supported.
  */
 export function positionOf(grid: GridDefinition, j: number, i: number): Position {
   const [east, north] = directions(grid);
-  const projection = known(grid);
+  const projection = projectionOf(grid);
   if (projection.template === 0)
     return {
       lat: nanodegrees(projection.la1 + north * j * projection.dj),
@@ -188,7 +205,7 @@ export function nearestPoint(grid: GridDefinition, at: Position): { readonly j: 
 /** Row and column of a position with their fractions, in file order; beyond the grid they run on. */
 export function placeOf(grid: GridDefinition, at: Position): { readonly j: number; readonly i: number } {
   const [east, north] = directions(grid);
-  const projection = known(grid);
+  const projection = projectionOf(grid);
   if (projection.template === 0) {
     const half = projection.di / 2;
     return {
@@ -205,7 +222,7 @@ export function placeOf(grid: GridDefinition, at: Position): { readonly j: numbe
 
 /** Distance on the ground between neighbouring columns and neighbouring rows at a position, km. */
 export function stepsAt(grid: GridDefinition, { lat, lon }: Position): { column_km: number; row_km: number } {
-  const projection = known(grid);
+  const projection = projectionOf(grid);
   const { earth_m, eccentricity2 } = projection.template === 30 ? projection : SPHERE;
   // Radius of the parallel, and of curvature along the meridian.
   const bow = 1 - eccentricity2 * Math.sin(lat * RAD) ** 2;
@@ -220,67 +237,19 @@ export function stepsAt(grid: GridDefinition, { lat, lon }: Position): { column_
   return { column_km: projection.dx_m / scale / 1000, row_km: projection.dy_m / scale / 1000 };
 }
 
-function known(grid: GridDefinition): LatLonGrid | LambertGrid {
+function projectionOf(grid: GridDefinition): LatLonGrid | LambertGrid {
   if (!grid.projection)
-    throw refuse(grid.section, `positions of grid template 3.${grid.template} are not supported, expected 3.0 or 3.30`);
+    throw sectionError(
+      grid.section,
+      `positions of grid template 3.${grid.template} are not supported, expected 3.0 or 3.30`,
+    );
   return grid.projection;
 }
-
-const RAD = Math.PI / 180;
 
 /** Earth of distances on latitude-longitude grids. */
 const SPHERE = { earth_m: 6_371_229, eccentricity2: 0 } as const;
 
-type Earth = Pick<LambertGrid, 'earth_m' | 'eccentricity2'>;
-type Cone = Pick<LambertGrid, 'lov' | 'n' | 'scale_m' | 'eccentricity2'>;
-
-/** Lambert conformal conic, metres from the point where LoV meets the pole. Source: Snyder 1987, eqs. 15-1 to 15-11. */
-function project({ lov, n, scale_m, eccentricity2 }: Cone, lat: number, lon: number): { x: number; y: number } {
-  const rho = scale_m * conformal(eccentricity2, lat) ** n;
-  const theta = n * wrap180(lon - lov) * RAD;
-  return { x: rho * Math.sin(theta), y: -rho * Math.cos(theta) };
-}
-
-function unproject({ lov, n, scale_m, eccentricity2 }: Cone, x: number, y: number): Position {
-  const side = Math.sign(n);
-  const t = (Math.hypot(x, y) / Math.abs(scale_m)) ** (1 / n);
-  const theta = Math.atan2(side * x, -side * y);
-  const e = Math.sqrt(eccentricity2);
-  let lat = Math.PI / 2 - 2 * Math.atan(t);
-  // Each round gains a factor of e2 (0.007); on a sphere the start is exact.
-  for (let round = 0; round < 8 && e > 0; round++) {
-    const es = e * Math.sin(lat);
-    lat = Math.PI / 2 - 2 * Math.atan(t * ((1 - es) / (1 + es)) ** (e / 2));
-  }
-  return { lat: lat / RAD, lon: wrap180(lov + theta / n / RAD) };
-}
-
-function coneOf({ earth_m, eccentricity2 }: Earth, latin1: number, latin2: number): Pick<Cone, 'n' | 'scale_m'> {
-  const m = (lat: number) => Math.cos(lat * RAD) / Math.sqrt(1 - eccentricity2 * Math.sin(lat * RAD) ** 2);
-  const t1 = conformal(eccentricity2, latin1);
-  const n =
-    latin1 === latin2
-      ? Math.sin(latin1 * RAD)
-      : Math.log(m(latin1) / m(latin2)) / Math.log(t1 / conformal(eccentricity2, latin2));
-  return { n, scale_m: (earth_m * m(latin1)) / (n * t1 ** n) };
-}
-
-/** t of Snyder eq. 15-9: tangent of half the conformal colatitude. */
-function conformal(eccentricity2: number, lat: number): number {
-  const e = Math.sqrt(eccentricity2);
-  const es = e * Math.sin(lat * RAD);
-  return Math.tan(Math.PI / 4 - (lat * RAD) / 2) / ((1 - es) / (1 + es)) ** (e / 2);
-}
-
-/** Headers are whole microdegrees; this frees their sums of binary noise, so that a box may end on a row of centres. */
+/** Degrees rounded to 1e-9: headers are whole microdegrees, and a box may end on a row of centres. */
 function nanodegrees(degrees: number): number {
   return Math.round(degrees * 1e9) / 1e9;
-}
-
-function wrap360(degrees: number): number {
-  return ((degrees % 360) + 360) % 360;
-}
-
-function wrap180(degrees: number): number {
-  return wrap360(degrees + 180) - 180;
 }

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { BadInput } from '../../../pipeline/error.ts';
-import { decodeField, type Field, parseGrib2, valueAt } from '../../../pipeline/read/grib2.ts';
+import { BadInput } from '../../../../pipeline/error.ts';
+import { decodeField, type Field, parseGrib2, valueReader } from '../../../../pipeline/read/grib2/index.ts';
 import {
   bitmapSection,
   type ComplexValue,
@@ -15,7 +15,7 @@ import {
   SECONDARY,
   seededRandom,
   simplePacking,
-} from './grib2-files.ts';
+} from '../grib2-files.ts';
 
 function onlyField(file: Uint8Array): Field {
   const fields = parseGrib2(file, 'made.grib2');
@@ -29,7 +29,7 @@ const PLAIN = { reference: 0, decimal_scale: 0 };
 function values(file: Uint8Array): (number | null)[] {
   const decoded = decodeField(onlyField(file));
   return Array.from({ length: decoded.packed.length }, (_, i) => {
-    const value = valueAt(decoded, i);
+    const value = valueReader(decoded)(i);
     return Number.isNaN(value) ? null : value;
   });
 }
@@ -119,9 +119,9 @@ test('a later field may repeat the last bitmap of the message (indicator 254), w
     ...field(simplePacking([5, 6], 8, PLAIN), null),
     ...field(simplePacking([2], 8, PLAIN), 'previous'),
   ]);
-  const decoded = parseGrib2(file, 'three.grib2').map(decodeField);
+  const decoded = parseGrib2(file, 'three.grib2').map((field) => decodeField(field));
   t.deepEqual(
-    decoded.map((one) => [valueAt(one, 0), valueAt(one, 1)]),
+    decoded.map((one) => [valueReader(one)(0), valueReader(one)(1)]),
     [
       [Number.NaN, 1],
       [5, 6],

@@ -1,10 +1,47 @@
 import { stat } from 'node:fs/promises';
+import { inflateSync } from 'node:zlib';
 import type { GeoTIFFImage } from 'geotiff';
 import { BadInput } from '../error.ts';
 
-/** One tile or strip of more bytes than this is refused; usual ones have some hundred kilobytes. */
+/** TIFF compression codes of deflate. */
+export const DEFLATE = [8, 32946];
+
+/** The GeoTIFF library with a bounded deflate. It is loaded when the first GeoTIFF is read, which is never on the MRMS path. */
+export async function tiffLibrary(): Promise<typeof import('geotiff')> {
+  const library = await import('geotiff');
+  // The library's own inflate has no bound: a small tile could unfold to gigabytes.
+  class BoundedDeflate extends library.BaseDecoder {
+    override decodeBlock(block: ArrayBufferLike): ArrayBufferLike {
+      const { tileWidth, tileHeight, bitsPerSample } = this.parameters;
+      const bits =
+        typeof bitsPerSample === 'number' ? bitsPerSample : Array.from(bitsPerSample).reduce((a, b) => a + b, 0);
+      const maxOutputLength = Math.max(1, Math.ceil((tileWidth * tileHeight * bits) / 8));
+      const unfolded = inflateSync(new Uint8Array(block), { maxOutputLength });
+      return new Uint8Array(unfolded).buffer;
+    }
+  }
+  library.addDecoder(DEFLATE, async () => BoundedDeflate);
+  return library;
+}
+
+/**
+ * Throws BadInput unless image and blocks (tiles or strips) are whole numbers of pixels. A directory may state any of them
+ * as a float: the library walks over blocks of 1e-300 pixels for ever, although their bytes come to a reasonable number.
+ */
+export function checkSides(image: GeoTIFFImage, subject: string): void {
+  for (const [name, pixels] of [
+    ['width', image.getWidth()],
+    ['height', image.getHeight()],
+    ['block width', image.getTileWidth()],
+    ['block height', image.getTileHeight()],
+  ] as const)
+    if (!Number.isInteger(pixels) || pixels < 1)
+      throw new BadInput('read', subject, `tiff ${name} of ${pixels} pixels, expected a whole number from 1`);
+}
+
+/** Largest tile or strip; usual ones have some hundred kilobytes. */
 const MAX_BLOCK_BYTES = 64 * 1024 * 1024;
-/** So much of a file is unfolded at a time, unless a single block is larger. */
+/** Bytes decoded at a time, unless a single block is larger. */
 const PIECE_BYTES = 32 * 1024 * 1024;
 
 /** A rectangle of a file's values, row by row. */
@@ -37,7 +74,7 @@ export async function checkFits(image: GeoTIFFImage, path: string): Promise<void
   if (!(end <= size)) throw new BadInput('read', path, `ends at byte ${size}, expected ${end}: it is cut off`);
 }
 
-/** The values of some rows, in pieces that follow the blocks of the file. */
+/** Values of the rows `top` to `bottom` - 1, in pieces that follow the blocks of the file. */
 export async function* readPieces(image: GeoTIFFImage, top: number, bottom: number): AsyncGenerator<Piece> {
   const [blockRows, blockCols] = [image.getTileHeight(), image.getTileWidth()];
   const blocks = Math.floor(PIECE_BYTES / (blockRows * blockCols * image.getBytesPerPixel()));

@@ -1,0 +1,158 @@
+import { BadInput } from '../../error.ts';
+import { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from './frame.ts';
+import { type GridDefinition, readGridDefinition } from './grid.ts';
+import { type Packing, readPacking } from './packing.ts';
+import { type Product, readProduct, readTime } from './product.ts';
+import { type Section, sectionError, unsigned } from './section.ts';
+
+/** Numbers of section 1. */
+interface Identification {
+  readonly centre: number;
+  /** Reference time with its seconds, epoch milliseconds. */
+  readonly reference_time: number;
+  /** Octet 20: 0 operational, 192 and above local use. */
+  readonly production_status: number;
+}
+
+/** One field of a GRIB2 file: everything but its values, which stay packed until `decodeField`. */
+export interface Field extends Identification, Product {
+  readonly subject: string;
+  /** Message of the file and field of the message, both from 1. */
+  readonly message: number;
+  readonly number_in_message: number;
+  readonly discipline: number;
+  readonly grid: GridDefinition;
+  /** Values in section 7: points of the grid without those the bitmap leaves out. */
+  readonly packed_count: number;
+  readonly packing: Packing;
+  /** One bit per grid point, first point in the highest bit, 1 = has a value; null without a bitmap. */
+  readonly bitmap: Uint8Array | null;
+  readonly data: Section;
+}
+
+/** Real files hold a few hundred; a file of a million empty fields is an attack on memory. */
+const MAX_FIELDS = 10_000;
+
+/**
+ * Every field of every message, headers only. Bytes between messages and after the last one are skipped.
+ * Throws BadInput naming message and section when a length, an order or a number cannot be right.
+ * Source: WMO Manual on Codes, FM 92 GRIB edition 2.
+ */
+export function parseGrib2(file: Uint8Array, subject: string): Field[] {
+  // A plain view: slices of a Buffer would share the file's memory instead of copying.
+  const bytes = new Uint8Array(file.buffer, file.byteOffset, file.length);
+  const fields: Field[] = [];
+  let message = 0;
+  for (let at = findMessage(bytes); at >= 0; ) {
+    message++;
+    const indicator = { subject, message, number: 0, bytes: bytes.subarray(at, at + INDICATOR_BYTES) };
+    const length = messageLength(indicator, bytes.subarray(at));
+    readSections(indicator, bytes.subarray(at + INDICATOR_BYTES, at + length - END_BYTES), fields);
+    at = findMessage(bytes, at + length);
+  }
+  if (message === 0) throw new BadInput('read', subject, `no GRIB message in ${bytes.length} bytes, expected GRIB2`);
+  return fields;
+}
+
+/** Length of the message that `rest` begins with, checked against the bytes that are there. */
+function messageLength(indicator: Section, rest: Uint8Array): number {
+  const edition = unsigned(indicator, 8, 1);
+  if (edition !== 2) throw sectionError(indicator, `edition ${edition}, expected 2`);
+  unsigned(indicator, INDICATOR_BYTES, 1);
+  const length = statedLength(indicator.bytes);
+  if (length > rest.length)
+    throw sectionError(indicator, `message of ${length} bytes, expected at most the ${rest.length} that are there`);
+  if (length < INDICATOR_BYTES + END_BYTES || !isEndSection(rest.subarray(length - END_BYTES, length)))
+    throw sectionError(indicator, `message of ${length} bytes does not end in 7777`);
+  return length;
+}
+
+/** Which section may follow which; after the data the next field repeats from section 2, 3 or 4 and inherits the rest. */
+const FOLLOWERS: readonly (readonly number[])[] = [[1], [2, 3], [3], [4], [5], [6], [7], [2, 3, 4]];
+
+/** Adds the fields of a message, whose sections 1 to 7 are `bytes`. */
+function readSections(indicator: Section, bytes: Uint8Array, fields: Field[]): void {
+  const { subject, message } = indicator;
+  const discipline = unsigned(indicator, 7, 1);
+  let identification!: Identification;
+  let grid!: GridDefinition;
+  let product!: Product;
+  let representation!: Section;
+  let bitmap: Uint8Array | null = null;
+  let last_bitmap: Uint8Array | null = null;
+  let number_in_message = 0;
+  let previous = indicator;
+  for (let at = 0; at < bytes.length; at += previous.bytes.length) {
+    const section = nextSection(bytes.subarray(at), previous);
+    switch (section.number) {
+      case 1:
+        identification = readIdentification(section);
+        break;
+      case 3:
+        grid = readGridDefinition(section);
+        break;
+      case 4:
+        product = readProduct(section, identification.reference_time);
+        break;
+      case 5:
+        representation = section;
+        break;
+      case 6:
+        bitmap = readBitmap(section, last_bitmap, grid.points);
+        last_bitmap = bitmap ?? last_bitmap;
+        break;
+      case 7: {
+        if (fields.length === MAX_FIELDS) throw sectionError(section, `more than ${MAX_FIELDS} fields in the file`);
+        const packed_count = valueCount(representation, bitmap, grid.points);
+        const packing = readPacking(representation);
+        const place = { subject, message, number_in_message: ++number_in_message, discipline };
+        fields.push({ ...place, ...identification, ...product, grid, packed_count, packing, bitmap, data: section });
+      }
+    }
+    previous = section;
+  }
+  if (previous.number !== 7)
+    throw sectionError(previous, `message ends after it, expected section ${FOLLOWERS[previous.number]?.join(' or ')}`);
+}
+
+/** The section that `rest` begins with: its length and its place in the order are checked. */
+function nextSection(rest: Uint8Array, previous: Section): Section {
+  const { subject, message } = previous;
+  const head: Section = { subject, message, number: rest[4] ?? 0, bytes: rest };
+  const length = unsigned(head, 1, 4);
+  const number = unsigned(head, 5, 1);
+  const followers = FOLLOWERS[previous.number];
+  if (!followers?.includes(number))
+    throw sectionError(head, `comes after section ${previous.number}, expected ${followers?.join(' or ')}`);
+  if (length < 5 || length > rest.length)
+    throw sectionError(head, `${length} bytes long, expected 5 to ${rest.length}`);
+  return { ...head, bytes: rest.subarray(0, length) };
+}
+
+function readIdentification(section: Section): Identification {
+  const reference_time = readTime(section, 13);
+  if (reference_time === null) throw sectionError(section, 'reference time is no date, expected one of the calendar');
+  return { centre: unsigned(section, 6, 2), reference_time, production_status: unsigned(section, 20, 1) };
+}
+
+/** Bits of the bitmap that applies: this section's own, the last one of the message (indicator 254), or none (255). */
+function readBitmap(section: Section, last: Uint8Array | null, points: number): Uint8Array | null {
+  const indicator = unsigned(section, 6, 1);
+  if (indicator === 255) return null;
+  if (indicator !== 0 && indicator !== 254)
+    throw sectionError(section, `bitmap indicator ${indicator}, expected 0, 254 or 255`);
+  const bitmap = indicator === 0 ? section.bytes.subarray(6) : last;
+  if (bitmap === null)
+    throw sectionError(section, 'repeats the previous bitmap, expected a field with a bitmap before it');
+  if (8 * bitmap.length < points)
+    throw sectionError(section, `bitmap of ${bitmap.length} bytes, expected ${Math.ceil(points / 8)}`);
+  return bitmap;
+}
+
+/** Number of packed values that section 5 states, checked against the grid. */
+function valueCount(representation: Section, bitmap: Uint8Array | null, points: number): number {
+  const count = unsigned(representation, 6, 4);
+  if (bitmap === null ? count !== points : count > points)
+    throw sectionError(representation, `${count} values for ${points} grid points`);
+  return count;
+}
