@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
 import test, { type ExecutionContext } from 'ava';
-import { arrowSchema } from '../pipeline/publish/live.ts';
+import { arrowSchema } from '../pipeline/publish/arrow.ts';
 import { readCurrent, readManifest, readNewest } from '../pipeline/publish/manifests.ts';
 import { FeedState } from '../schemas/collections.ts';
 import { type Column, columns } from '../schemas/columns.ts';

@@ -23,7 +23,7 @@ export interface StagedFile {
 }
 
 /** Newest time of some products, epoch milliseconds, by name. */
-export type Feeds = Readonly<Record<string, number>>;
+export type ProductTimes = Readonly<Record<string, number>>;
 
 /** What a commit changes in the list of one partition. */
 export interface Edit {
@@ -35,7 +35,7 @@ export interface Edit {
   readonly add_scans: readonly CommittedScan[];
   readonly add_files: readonly StagedFile[];
   /** Newest time of each product that the added scans were made of, epoch milliseconds. */
-  readonly feeds: Feeds;
+  readonly feeds: ProductTimes;
   /** Files already in place that the list names again, for instance pictures that moved to another segment. */
   readonly relist_files: readonly PublishedFile[];
   /** Tables whose rows this commit changes; a mere regrouping of files changes none. */
@@ -105,7 +105,7 @@ export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: numb
       ...(previous?.scans ?? []).filter((scan) => !dropped.has(scan.segment) && !scanIds.has(scan.scan_id)),
       ...edit.add_scans,
     ].sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1)),
-    // Feeds of observed data say nothing about those of simulated data, nor the other way round.
+    // Times of observed data say nothing about those of simulated data, nor the other way round.
     feeds: newestFeeds(previous?.source === edit.provenance ? previous.feeds : {}, edit.feeds),
     files: [
       ...(previous?.files ?? []).filter((file) => !dropped.has(file.segment) && !added.has(file.path)),
@@ -126,7 +126,7 @@ export function isMadeFrom({ made_from }: Manifest, expected: Readonly<Record<st
   return Object.entries(expected).every(([table, versions]) => isDeepStrictEqual(made_from?.[table], versions));
 }
 
-function newestFeeds(known: Manifest['feeds'], added: Feeds): Manifest['feeds'] {
+function newestFeeds(known: Manifest['feeds'], added: ProductTimes): Manifest['feeds'] {
   const newer = Object.entries(added).filter(([product, time_ms]) => !(Date.parse(known[product] ?? '') >= time_ms));
   return { ...known, ...Object.fromEntries(newer.map(([product, time_ms]) => [product, timestamp(time_ms)])) };
 }
@@ -157,13 +157,14 @@ export async function commitEdits(
   );
   check();
   const numbered = manifests.map(({ partition, commit }) => layout.manifest(partition, commit));
-  for (const [index, path] of numbered.entries()) await replaceFile(join(dataRoot, path), listText(manifests[index]));
+  for (const [index, path] of numbered.entries())
+    await replaceFile(join(dataRoot, path), manifestText(manifests[index]));
   await syncFolders(dataRoot, numbered);
   check();
   const pending = join(dataRoot, layout.pending);
-  if (manifests.length > 1) await replaceFile(pending, listText(numbered));
+  if (manifests.length > 1) await replaceFile(pending, manifestText(numbered));
   for (const manifest of manifests)
-    await replaceFile(join(dataRoot, layout.head(manifest.partition)), listText(headOf(manifest)));
+    await replaceFile(join(dataRoot, layout.head(manifest.partition)), manifestText(headOf(manifest)));
   if (manifests.length > 1) await fs.rm(pending);
   return manifests;
 }
@@ -174,12 +175,12 @@ export async function finishHeads(dataRoot: string): Promise<void> {
   const numbered = JSON.parse((await readIfPresent(pending)) ?? '[]') as string[];
   for (const path of numbered) {
     const manifest = Manifest.parse(JSON.parse(await fs.readFile(join(dataRoot, path), 'utf8')));
-    await replaceFile(join(dataRoot, layout.head(manifest.partition)), listText(headOf(manifest)));
+    await replaceFile(join(dataRoot, layout.head(manifest.partition)), manifestText(headOf(manifest)));
   }
   await fs.rm(pending, { force: true });
 }
 
-function listText(list: unknown): string {
+function manifestText(list: unknown): string {
   return `${JSON.stringify(list)}\n`;
 }
 
@@ -192,8 +193,8 @@ export async function placeFiles(dataRoot: string, files: readonly { staged: str
   );
 }
 
-/** Replaces the switch: from here on readers see the new commit. */
-export async function switchCurrent(dataRoot: string, current: Current): Promise<void> {
+/** Replaces the current pointer: from here on readers see the new commit. */
+export async function replaceCurrentPointer(dataRoot: string, current: Current): Promise<void> {
   await replaceFile(join(dataRoot, layout.current), `${JSON.stringify(current, null, 2)}\n`);
 }
 

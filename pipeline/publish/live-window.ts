@@ -10,11 +10,14 @@ import { tracks } from '../../schemas/tables/tracks.ts';
 import { scanId, scanTime, timestamp } from '../../schemas/time.ts';
 import type { Engine } from '../duckdb.ts';
 import { sha256, writeSynced } from '../files.ts';
-import { tablePaths } from './compact.ts';
-import type { DateHead, Dates } from './dates.ts';
-import { arrowFile, LIVE_WINDOW_MIN, recordBatch } from './live.ts';
+import { arrowFile, recordBatch } from './arrow.ts';
+import { tablePaths } from './manifests.ts';
+import { type DateHead, newestScan, type PublishedDates } from './published-dates.ts';
 import type { ScanProducts } from './segment.ts';
 import { readRows } from './tables.ts';
+
+/** Minutes of detections, cells and tracks that the live snapshot holds before its newest scan. */
+export const LIVE_WINDOW_MIN = 30;
 
 const LIVE_TABLES = { detections, cells, tracks } as const;
 type LiveTable = keyof typeof LIVE_TABLES;
@@ -37,14 +40,6 @@ function liveScan(products: Pick<ScanProducts, 'scan_time' | LiveTable>): LiveSc
   };
 }
 
-/** Observation time of the newest scan of some dates, epoch milliseconds; null when they hold none. */
-export function newestScan(heads: Iterable<Pick<DateHead, 'last_scan'>>): number | null {
-  let newest: string | null = null;
-  for (const { last_scan } of heads)
-    if (last_scan !== null && (newest === null || last_scan > newest)) newest = last_scan;
-  return newest === null ? null : scanTime(newest);
-}
-
 /** The live snapshot as it must become: files that wait in staging, and the switch that names them. */
 export interface StagedLive {
   readonly current: Current;
@@ -61,7 +56,7 @@ export interface LiveWindow {
 }
 
 /** Opens the live window of a data root; it holds nothing until it is staged for the first time. */
-export function openLiveWindow(engine: Engine, dataRoot: string, staging: string, dates: Dates): LiveWindow {
+export function openLiveWindow(engine: Engine, dataRoot: string, staging: string, dates: PublishedDates): LiveWindow {
   let live: readonly LiveScan[] = [];
   const stage: LiveWindow['stage'] = async (fresh, now_ms, reload) => {
     const newest_ms = newestScan(dates.heads.values());
@@ -86,7 +81,7 @@ export function openLiveWindow(engine: Engine, dataRoot: string, staging: string
 }
 
 /** Lists of the dates with scans from one of them on, by date. */
-async function holdersSince({ heads, manifest }: Dates, oldest: string): Promise<Manifest[]> {
+async function holdersSince({ heads, manifest }: PublishedDates, oldest: string): Promise<Manifest[]> {
   const holders: Manifest[] = [];
   for (const { partition, last_scan } of heads.values()) {
     const list = last_scan !== null && last_scan >= oldest ? await manifest(partition) : null;

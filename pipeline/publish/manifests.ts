@@ -53,6 +53,14 @@ export async function listPartitions(dataRoot: string): Promise<Partitions> {
   return { dates, months, all: [...dates, ...months.map(layout.monthPartition), ...collections, ...statics] };
 }
 
+/** Absolute paths of a manifest's files of one table, in the order of their scans. */
+export function tablePaths(dataRoot: string, manifest: Pick<Manifest, 'files'>, table: string): string[] {
+  return manifest.files
+    .filter((file) => file.table === table)
+    .sort((a, b) => ((a.first_scan ?? '') < (b.first_scan ?? '') ? -1 : 1))
+    .map((file) => join(dataRoot, file.path));
+}
+
 async function readRecord<Shape extends z.ZodType>(
   dataRoot: string,
   path: string,

@@ -1,5 +1,5 @@
 import { type Engine, sqlList } from '../duckdb.ts';
-import { tablePaths } from './compact.ts';
+import { tablePaths } from './manifests.ts';
 import type { Root } from './root.ts';
 
 /** What some storm dates hold, in numbers for people. */

@@ -6,8 +6,13 @@ import { addDays, MS_PER_DAY } from '../../schemas/time.ts';
 import { filesBelow, namesIn } from '../files.ts';
 import { parseName } from '../sources/names.ts';
 import { lookBack } from '../sources/plan.ts';
-import type { DateHead } from './dates.ts';
-import type { Swept } from './sweep.ts';
+import type { DateHead } from './published-dates.ts';
+
+/** Files that a sweep deleted. */
+export interface Swept {
+  readonly files: number;
+  readonly bytes: number;
+}
 
 /**
  * Deletes raw files of UTC dates that were over, and came, at least `keep_days` before an instant: a share of the dates at a time,

@@ -1,16 +1,83 @@
 import type { Dirent } from 'node:fs';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
+import {
+  DeletionClock,
+  dueForDeletion,
+  lookAtClock,
+  markForDeletion,
+  vouchedTime,
+} from '../../schemas/deletion-clock.ts';
 import { layout } from '../../schemas/layout.ts';
-import { isMissing, namesIn } from '../files.ts';
+import { isMissing, namesIn, readIfPresent, replaceFile } from '../files.ts';
 import { readCurrent, readManifest, readNewest } from './manifests.ts';
+import { type DateHead, newestScan } from './published-dates.ts';
+import { type Swept, sweepRaw } from './sweep-raw.ts';
 
 /** Longest request plus longest job: what a reader may still hold after its list was replaced, minutes. */
 export const READERS_GRACE_MIN = 120;
 
-export interface Swept {
-  readonly files: number;
-  readonly bytes: number;
+/** Key of the raw files among the marks of the deletion clock. */
+const RAW_FILES = 'raw files';
+
+/** Deletes from a data root; `now_ms` is the machine's clock. */
+export type SweepRoot = (now_ms: number, raw_keep_days: number | null) => Promise<Swept>;
+
+/**
+ * The sweep of a data root by its deletion clock: deletes what no manifest names any more, and a share of the raw files that are
+ * over their term and were marked a day ago; `raw_keep_days` null keeps those for ever.
+ */
+export async function openSweep(dataRoot: string, heads: ReadonlyMap<string, DateHead>): Promise<SweepRoot> {
+  const newest_own_ms = await lastPublished(dataRoot);
+  let last_look_ms = performance.now();
+  return async (now_ms, raw_keep_days) => {
+    const monotonic_ms = performance.now();
+    const observed = [...heads.values()].filter(({ provenance }) => provenance === 'observed');
+    const clock = lookAtClock(await readClock(dataRoot), {
+      wall_ms: now_ms,
+      run_ms: monotonic_ms - last_look_ms,
+      newest_own_ms,
+      newest_scan_ms: newestScan(observed),
+    });
+    last_look_ms = monotonic_ms;
+    const swept = await sweep(dataRoot, vouchedTime(clock));
+    if (raw_keep_days === null) {
+      await writeClock(dataRoot, clock);
+      return swept;
+    }
+    const due = dueForDeletion(clock, RAW_FILES);
+    // Before anything is deleted: a process that is killed during the deletion has counted this look.
+    await writeClock(dataRoot, due.clock);
+    if (due.until_ms === null) return swept;
+    const raw = await sweepRaw(dataRoot, heads, raw_keep_days, due.until_ms);
+    if (raw.is_done) await writeClock(dataRoot, markForDeletion(due.clock, RAW_FILES));
+    return { files: swept.files + raw.files, bytes: swept.bytes + raw.bytes };
+  };
+}
+
+/** When a data root was published to last, by the clock of its machine, epoch milliseconds; null: never. */
+async function lastPublished(dataRoot: string): Promise<number | null> {
+  try {
+    return (await fs.stat(join(dataRoot, layout.current))).mtimeMs;
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+/** The clock as the last sweep left it; null where none can be read: a new one deletes nothing for a day. */
+async function readClock(dataRoot: string): Promise<DeletionClock | null> {
+  const text = await readIfPresent(join(dataRoot, layout.deletions));
+  if (text === null) return null;
+  try {
+    return DeletionClock.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+async function writeClock(dataRoot: string, clock: DeletionClock): Promise<void> {
+  await replaceFile(join(dataRoot, layout.deletions), `${JSON.stringify(clock)}\n`);
 }
 
 /**

@@ -2,8 +2,7 @@ import { type Blockage, blockageOf } from '../../schemas/geo/blockage.ts';
 import { layout } from '../../schemas/layout.ts';
 import { blockage } from '../../schemas/tables/blockage.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
-import { tablePaths } from './compact.ts';
-import { readHead } from './manifests.ts';
+import { readHead, tablePaths } from './manifests.ts';
 
 /** What terrain blocks, as published; null when no terrain model was worked in. */
 export async function readBlockage(engine: Engine, dataRoot: string): Promise<Blockage | null> {

@@ -18,9 +18,8 @@ import { type Engine, sqlText } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
 import { DRAFT_SUFFIX, deviceOf, isMissing, namesIn, sha256 } from '../files.ts';
 import { addressedTiles, isPmtiles } from '../tiles/pmtiles-header.ts';
-import { tablePaths } from './compact.ts';
 import { outdatedTables } from './derived.ts';
-import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';
+import { listPartitions, readCurrent, readHead, readManifest, tablePaths } from './manifests.ts';
 import { allRows } from './merge.ts';
 import { readBack, readNotes } from './tables.ts';
 

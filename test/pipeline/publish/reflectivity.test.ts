@@ -2,8 +2,8 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { filesBelow } from '../../../pipeline/files.ts';
+import { isDerivationDue } from '../../../pipeline/publish/commit-dates.ts';
 import { readHead, readNewest } from '../../../pipeline/publish/manifests.ts';
-import { isDerivationDue } from '../../../pipeline/publish/root.ts';
 import { READERS_GRACE_MIN } from '../../../pipeline/publish/sweep.ts';
 import type { ReadPool } from '../../../pipeline/scans/read-pool.ts';
 import { readAndPaint } from '../../../pipeline/scans/read-pool.ts';
@@ -99,7 +99,7 @@ test('a date that is closed keeps its archives, until they are off its list and 
   const now_ms = closed_ms + 2 * 365 * 24 * MS_PER_HOUR;
   await onRoot(root, { now_ms }, async ({ root: open }) => {
     const months = async () => (await readNewest(root, 'month-2026-05'))?.commit;
-    const joined = await open.joinMonth('2026-05', now_ms);
+    const joined = await open.compactMonth('2026-05', now_ms);
     const month = await months();
     t.is(await open.expireReflectivity(keep_hours, now_ms), 2);
     t.is(await open.expireReflectivity(keep_hours, now_ms), 0);
@@ -108,7 +108,7 @@ test('a date that is closed keeps its archives, until they are off its list and 
       scans.slice(2).map(({ scan_id }) => scan_id),
     );
     t.true(joined);
-    t.false(await open.joinMonth('2026-05', now_ms), 'no row of the month has changed');
+    t.false(await open.compactMonth('2026-05', now_ms), 'no row of the month has changed');
     t.is(await months(), month);
     t.false([...open.heads.values()].some(isDerivationDue));
     const listed_ms = Date.now();

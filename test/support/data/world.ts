@@ -195,8 +195,8 @@ export async function preparedMonth(scans: readonly RawScan[]): Promise<string> 
     copyFolder(await preparedRoot(scans), folder);
     await onRoot(folder, { now_ms: MONTH_LATER_MS }, async ({ root }) => {
       const dates = [...root.heads.keys()];
-      for (const date of dates) await root.closeDay(date, MONTH_LATER_MS);
-      for (const month of new Set(dates.map(monthOf))) await root.joinMonth(month, MONTH_LATER_MS);
+      for (const date of dates) await root.compactDay(date, MONTH_LATER_MS);
+      for (const month of new Set(dates.map(monthOf))) await root.compactMonth(month, MONTH_LATER_MS);
     });
   });
 }

@@ -12,7 +12,7 @@ import { type Engine, sqlList } from '../duckdb.ts';
 import { drawTiers, type PixelScans, type TierPixel } from '../swath/tiers.ts';
 import { drawDailyTiles } from '../tiles/daily-tiles.ts';
 import type { StagedFile } from './commit.ts';
-import { tablePaths } from './compact.ts';
+import { tablePaths } from './manifests.ts';
 import { mergedDayMax } from './merge.ts';
 import { type Coverage, stageTable, stageTiles } from './stage.ts';
 import { readRows } from './tables.ts';

@@ -1,5 +1,6 @@
 import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
+import { scanTime } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { listPartitions, missingManifest, readHead, readManifest } from './manifests.ts';
 
@@ -20,7 +21,7 @@ export interface DateHead {
 }
 
 /** The published storm dates: heads of all in memory, lists on the disk. */
-export interface Dates {
+export interface PublishedDates {
   readonly heads: ReadonlyMap<string, DateHead>;
   /** The newest list of a date; null when nothing was published for it. */
   readonly manifest: (storm_date: string) => Promise<Manifest | null>;
@@ -32,7 +33,7 @@ export interface Dates {
 const MANIFESTS_KEPT = 3;
 
 /** Reads the heads of all storm dates. Throws when one was published with another start of the storm day. */
-export async function openDates(dataRoot: string, storm_day_start_hour: number): Promise<Dates> {
+export async function openPublishedDates(dataRoot: string, storm_day_start_hour: number): Promise<PublishedDates> {
   const heads = new Map<string, DateHead>();
   for (const date of (await listPartitions(dataRoot)).dates) {
     const head = await readHead(dataRoot, date);
@@ -77,6 +78,14 @@ export async function openDates(dataRoot: string, storm_day_start_hour: number):
       keep(manifest);
     },
   };
+}
+
+/** Observation time of the newest scan of some dates, epoch milliseconds; null when they hold none. */
+export function newestScan(heads: Iterable<Pick<DateHead, 'last_scan'>>): number | null {
+  let newest: string | null = null;
+  for (const { last_scan } of heads)
+    if (last_scan !== null && (newest === null || last_scan > newest)) newest = last_scan;
+  return newest === null ? null : scanTime(newest);
 }
 
 function headOfDate({ partition, commit, source, closed, table_commits, scans, files }: Manifest): DateHead {

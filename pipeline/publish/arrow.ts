@@ -17,9 +17,6 @@ import { type Column, columns, type Table } from '../../schemas/columns.ts';
 import { fileNotes } from '../../schemas/file-notes.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 
-/** Minutes of detections, cells and tracks that the live snapshot holds before its newest scan. */
-export const LIVE_WINDOW_MIN = 30;
-
 type Values = Readonly<Record<string, unknown>>;
 
 /** Arrow schema of a table: the same names, order and meaning as its Parquet columns, with unit and description of each. */
