@@ -10,7 +10,7 @@ import { type Publisher, publishDates, publishedManifest } from './publisher.ts'
 import { expiredReflectivity, replacedReflectivity } from './reflectivity.ts';
 import type { ScanProducts, Segment } from './segment.ts';
 
-/** Segments that are made of the published rows of their date: they bring no rows of their own. */
+/** Segments that are computed from the published rows of their date: they add no data. */
 const FROM_ROWS: ReadonlySet<string> = new Set([DERIVED_SEGMENT, SCORE_SEGMENT]);
 
 /** Segments of one storm date that are published together, in place of others. */
@@ -53,7 +53,7 @@ function scanEdit(date: DateCommit, previous: Manifest | null, storm_day_start_h
       feeds,
       add_scans: segments.flatMap((segment) => segment.scans),
       add_files: files,
-      // A scan without hail still changes what is known of every table: its absence is an answer.
+      // A scan without hail changes every table, too: that there was no hail is an answer.
       changed_tables: [
         ...new Set([...tables, 'detections', 'cells', 'tracks', 'day-max']),
         ...(isPainted ? [REFLECTIVITY] : []),
@@ -71,7 +71,7 @@ function withoutScores(edit: Edit): Edit {
   };
 }
 
-/** Publishes files that belong to no scan of a date, in place of segments; without files those segments are gone. */
+/** Publishes files that belong to no scan of a date, in place of segments; without files those segments are removed. */
 export async function publishFiles(
   publisher: Publisher,
   storm_date: string,
@@ -126,7 +126,7 @@ export function changedDayTables(manifest: Manifest, files: readonly StagedFile[
   ];
 }
 
-/** Takes everything of a date off its manifest, so that data of the other provenance may take its place. */
+/** Removes everything from the manifest of a date, so that data of the other provenance can replace it. */
 export async function clearDate(publisher: Publisher, storm_date: string, now_ms: number): Promise<void> {
   const manifest = await publishedManifest(publisher, storm_date);
   const drop_segments = [...new Set(manifest.files.map((file) => file.segment))];
@@ -136,12 +136,12 @@ export async function clearDate(publisher: Publisher, storm_date: string, now_ms
 }
 
 /**
- * Takes archives of reflectivity off the manifests whose scans are older than `keep_hours` before the newest one. Returns their
- * count; the sweep deletes the files.
+ * Removes the archives of reflectivity from the manifests whose scans are `keep_hours` or more older than the newest scan.
+ * Returns their count; the sweep deletes the files.
  */
 export async function expireReflectivity(publisher: Publisher, keep_hours: number, now_ms: number): Promise<number> {
   const { heads, manifest: manifestOf } = publisher.dates;
-  // Counted from the newest scan: a clock that was set wrong takes nothing off the manifests.
+  // Counted from the newest scan: a clock that was set wrong removes nothing.
   const from_ms = keep_hours === 0 ? now_ms : Math.min(now_ms, newestScan(heads.values()) ?? now_ms);
   const edits: Edit[] = [];
   for (const { partition, reflectivity_archives } of heads.values()) {

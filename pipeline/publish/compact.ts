@@ -69,14 +69,13 @@ export async function compactMonth(publisher: Publisher, month: string, now_ms: 
   return true;
 }
 
-/** Name of the segment that the scans of a closed date share; unique over all dates. */
+/** Name of the one segment of a closed date; unique over all dates. */
 function daySegment(date: string): string {
   return `day-${date}`;
 }
 
 /**
- * Segments of finished hours that still lie in several pieces, as groups to be joined: `[[segment, …], …]`.
- * The hour of the newest scan is left alone.
+ * Segments of each finished hour that has several: `[[segment, …], …]`. The hour of the newest scan is not finished.
  */
 function unfinishedHours(manifest: Manifest): string[][] {
   const hourOf = (scan_id: string) => scan_id.slice(0, 'YYYYMMDDTHH'.length);
@@ -91,8 +90,8 @@ function unfinishedHours(manifest: Manifest): string[][] {
 }
 
 /**
- * Edit that joins segments into one: the same rows in one file per table, the newest of the tracker's checkpoints.
- * `closing` joins a whole date into day files and fills in what needs the whole day.
+ * Edit that joins segments into one: the same rows in one file per table, and the newest checkpoint of the tracker.
+ * `closing` joins a whole date into day files and computes the place durations, which need the whole day.
  */
 async function compactSegments(
   { engine, path: dataRoot, staging }: Publisher,
@@ -141,13 +140,13 @@ function byLastScan(a: PublishedFile, b: PublishedFile): number {
   return (a.last_scan ?? '') < (b.last_scan ?? '') ? -1 : 1;
 }
 
-/** A month is cut into squares of so many pixels: a query about one place opens only the files near it. */
+/** Side of the regions that a month is cut into, pixels: a query about one place opens only the files near it. */
 const REGION_PX = 500;
-/** A month's files cover no scans of their own. */
+/** Coverage of the files of a month: they belong to no scans. */
 const MONTH = { segment: 'month', first_scan: null, last_scan: null };
 
 /**
- * Edit of a month partition: the day maxima of its closed dates, one file for each region with hail, for questions about
+ * Edit of a month partition: the day maxima of its closed dates, one file for each region with hail, for queries about
  * one place over long times. `days` are the heads of those dates; the manifest holds the commit of each.
  */
 async function monthEdit(

@@ -22,13 +22,13 @@ export const LIVE_WINDOW_MIN = 30;
 const LIVE_TABLES = { detections, cells, tracks } as const;
 type LiveTable = keyof typeof LIVE_TABLES;
 
-/** One scan of the live window, its rows ready to be written. */
+/** One scan of the live window, with its rows as Arrow record batches. */
 interface LiveScan {
   readonly scan_time: number;
   readonly batches: Readonly<Record<LiveTable, RecordBatch>>;
 }
 
-/** A scan's part of the live window. */
+/** Record batches of a scan. */
 function liveScan(products: Pick<ScanProducts, 'scan_time' | LiveTable>): LiveScan {
   return {
     scan_time: products.scan_time,
@@ -40,22 +40,22 @@ function liveScan(products: Pick<ScanProducts, 'scan_time' | LiveTable>): LiveSc
   };
 }
 
-/** The live snapshot as it must become: files that wait in staging, and the switch that names them. */
-export interface StagedLive {
+/** A live snapshot in staging, and the current pointer that will name its files. */
+interface StagedLive {
   readonly current: Current;
   readonly files: readonly { readonly staged: string; readonly path: string }[];
 }
 
-/** The scans of the last 30 minutes, kept ready from one commit to the next. */
+/** The scans of the last 30 minutes, held in memory from one commit to the next. */
 export interface LiveWindow {
   /**
-   * Stages the snapshot of what is published now; null on an empty root. The rows of `fresh` scans are at hand, those of others
+   * Stages the snapshot of the published scans; null on an empty root. The rows of `fresh` scans are in memory; those of others
    * are read from the tables unless the window holds them. After a redo (`reload`) all are read again.
    */
   readonly stage: (fresh: readonly ScanProducts[], now_ms: number, reload: boolean) => Promise<StagedLive | null>;
 }
 
-/** Opens the live window of a data root; it holds nothing until it is staged for the first time. */
+/** The live window of a data root; empty until it is staged for the first time. */
 export function openLiveWindow(engine: Engine, dataRoot: string, staging: string, dates: PublishedDates): LiveWindow {
   let live: readonly LiveScan[] = [];
   const stage: LiveWindow['stage'] = async (fresh, now_ms, reload) => {
@@ -80,12 +80,12 @@ export function openLiveWindow(engine: Engine, dataRoot: string, staging: string
   return { stage };
 }
 
-/** Lists of the dates with scans from one of them on, by date. */
+/** Manifests of the dates with scans since one of them. */
 async function holdersSince({ heads, manifest }: PublishedDates, oldest: string): Promise<Manifest[]> {
   const holders: Manifest[] = [];
   for (const { partition, last_scan } of heads.values()) {
-    const list = last_scan !== null && last_scan >= oldest ? await manifest(partition) : null;
-    if (list !== null) holders.push(list);
+    const holder = last_scan !== null && last_scan >= oldest ? await manifest(partition) : null;
+    if (holder !== null) holders.push(holder);
   }
   return holders;
 }
@@ -100,7 +100,7 @@ async function readLiveScans(
   if (scanIds.length === 0) return [];
   const since_ms = Math.min(...scanIds.map(scanTime));
   const rowsOf = async (table: Table) => {
-    const paths = holders.flatMap((list) => tablePaths(dataRoot, list, table.name));
+    const paths = holders.flatMap((holder) => tablePaths(dataRoot, holder, table.name));
     const rows = await readRows<{ scan_time: number }>(
       engine,
       table,
@@ -124,8 +124,8 @@ async function readLiveScans(
 }
 
 /**
- * Writes the live snapshot into staging; returns it with the switch that will name it.
- * `scans` are those of the window, oldest first; `holders` the lists of their dates; `heads` those of every date.
+ * Writes the live snapshot into staging; returns it with the current pointer that will name it.
+ * `scans` are those of the window, oldest first; `holders` the manifests of their dates; `heads` the heads of every date.
  */
 async function stageLive(
   staging: string,
@@ -156,7 +156,7 @@ async function stageLive(
     tracks: await stage('tracks'),
     first_scan: scanId((scans[0] as LiveScan).scan_time),
   };
-  const holder = holders.find((list) => list.scans.some((scan) => scan.scan_id === id));
+  const holder = holders.find(({ scans: held }) => held.some((scan) => scan.scan_id === id));
   return {
     files,
     current: {

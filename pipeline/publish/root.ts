@@ -31,7 +31,7 @@ import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
 import { clearStaging, openSweep, type SweepRoot } from './sweep.ts';
 import { type PublishedUndated, publishUndated, type UndatedSegment } from './undated.ts';
 
-/** A data root that this process may write: it holds the lock, the heads of all dates, and the live window. */
+/** A data root that is locked and open for writing. */
 export interface Root {
   readonly path: string;
   readonly engine: Engine;
@@ -45,7 +45,7 @@ export interface Root {
   readonly stage: (products: readonly ScanProducts[], dayMax: readonly DayMax[], state: Uint8Array) => Promise<Segment>;
   /** Publishes dates together: readers see all of it or none of it. `fresh`: scans whose rows are in memory. */
   readonly commit: (dates: readonly DateCommit[], fresh: readonly ScanProducts[], now_ms: number) => Promise<void>;
-  /** Publishes files that belong to no scan of a date, in place of segments; without files those segments are gone. */
+  /** Publishes files that belong to no scan of a date, in place of segments; without files those segments are removed. */
   readonly publishFiles: (
     storm_date: string,
     provenance: MixedProvenance,
@@ -68,20 +68,20 @@ export interface Root {
     segments: readonly UndatedSegment[],
     now_ms: number,
   ) => Promise<PublishedUndated>;
-  /** Takes everything of a date off its manifest, so that data of the other provenance may take its place. */
+  /** Removes everything from the manifest of a date, so that data of the other provenance can replace it. */
   readonly clear: (storm_date: string, now_ms: number) => Promise<void>;
-  /** Takes archives of reflectivity off the manifests that are `keep_hours` older than the newest scan. Returns their count. */
+  /** Removes archives of reflectivity from the manifests whose scans are too old. Returns their count. */
   readonly expireReflectivity: (keep_hours: number, now_ms: number) => Promise<number>;
   /** Deletes what no manifest names any more, and raw files that are over their term. `now_ms`: the machine's clock. */
   readonly sweep: SweepRoot;
-  /** Throws RootLost when the root was moved away or its lock was deleted; every write below it must come after this check. */
+  /** Throws RootLost when the root was moved away or its lock was deleted; call it before every write below the root. */
   readonly check: () => void;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Opens a data root for writing: takes its lock, names it, removes what dead runs left in staging, and finishes a commit whose
- * process was killed between its manifests and the current pointer. Throws Conflict naming the holder when the root is taken.
+ * Opens a data root for writing: takes its lock, names it, empties the staging of runs that were killed, and finishes a
+ * commit whose process was killed between its manifests and the current pointer. Throws Conflict naming the holder when the root is taken.
  */
 export async function openRoot(
   path: string,
@@ -114,7 +114,7 @@ export async function openRoot(
 
 function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
   const { path, engine, staging, dates, lock, storm_day_start_hour } = publisher;
-  /** Runs an operation while the root is still ours; one that fails because the root is lost fails for that reason. */
+  /** Checks the lock before an operation, and again when it fails: a lost root is then the reason of the failure. */
   const guarded =
     <Order extends unknown[], Result>(operation: (publisher: Publisher, ...order: Order) => Promise<Result>) =>
     async (...order: Order): Promise<Result> => {
@@ -156,7 +156,7 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
   };
 }
 
-/** Gives a data root its name, once: with it readers distinguish a root that vanished from one that was never written. */
+/** Gives a data root its name, once: by it readers distinguish a root that vanished from one that was never written. */
 async function nameRoot(path: string, now_ms: number): Promise<void> {
   const file = join(path, layout.root);
   if ((await readIfPresent(file)) !== null) return;
@@ -168,7 +168,7 @@ async function nameRoot(path: string, now_ms: number): Promise<void> {
   await replaceFile(file, `${JSON.stringify(name)}\n`);
 }
 
-/** Moves the current pointer when a killed process had moved a head but not the pointer. */
+/** Moves the current pointer when a process was killed after it had moved a head. */
 async function finishInterrupted(publisher: Publisher, now_ms: number): Promise<void> {
   const { path, dates } = publisher;
   const current = await readCurrent(path);

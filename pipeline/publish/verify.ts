@@ -37,7 +37,7 @@ export interface Verification {
 /**
  * Re-reads everything that the newest manifests name and returns what is wrong with it: missing files, other bytes than
  * published, rows, schema versions, times and dates that do not fit, tables that contradict each other, tables made of others
- * that have changed since, a current pointer that points nowhere.
+ * that have changed since, a current pointer to a missing manifest.
  * `onFile` is called with the number of files read and of all files.
  */
 export async function verifyRoot(

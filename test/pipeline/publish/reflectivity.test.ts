@@ -83,7 +83,7 @@ test('a composite that comes late is painted, and those of the scans made again 
   t.deepEqual(await faultsOf(root), []);
 });
 
-test('a date that is closed keeps its archives, until they are off its list and nobody can still read them', async (t) => {
+test('a date that is closed keeps its archives, until they are off its manifest and nobody can still read them', async (t) => {
   const scans = await scansBetween('00:00', '00:09');
   const root = await scratch(t);
   await ingest(root, scans, KEEP);
@@ -95,7 +95,7 @@ test('a date that is closed keeps its archives, until they are off its list and 
 
   const timeOf = (scan: RawScan | undefined) => scanTime((scan as RawScan).scan_id);
   const keep_hours = (timeOf(scans.at(-1)) - timeOf(scans[1])) / MS_PER_HOUR;
-  // Counted from the newest scan: a clock that is years ahead takes none of the others off the list.
+  // Counted from the newest scan: a clock that is years ahead takes none of the others off the manifest.
   const now_ms = closed_ms + 2 * 365 * 24 * MS_PER_HOUR;
   await onRoot(root, { now_ms }, async ({ root: open }) => {
     const months = async () => (await readNewest(root, 'month-2026-05'))?.commit;
@@ -135,7 +135,7 @@ test('nothing is painted when none is kept, nor of scans that are too old; what 
   t.deepEqual(await faultsOf(root), []);
 });
 
-test('an archive of reflectivity that is of no scan of its list is a fault', async (t) => {
+test('an archive of reflectivity that is of no scan of its manifest is a fault', async (t) => {
   const root = await scratch(t);
   await ingest(root, await scansBetween('00:00', '00:09'), KEEP);
   const list = await listOf(root);
