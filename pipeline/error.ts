@@ -3,13 +3,13 @@
  * `reason` is lower case, without a full stop, values in the text. The original error travels as `cause`.
  */
 export class PipelineError extends Error {
+  override name = 'PipelineError';
   readonly stage: string;
   readonly subject: string;
   readonly reason: string;
 
   constructor(stage: string, subject: string, reason: string, options?: ErrorOptions) {
     super(`${stage} ${subject}: ${reason}`, options);
-    this.name = 'PipelineError';
     this.stage = stage;
     this.subject = subject;
     this.reason = reason;
@@ -18,37 +18,25 @@ export class PipelineError extends Error {
 
 /** A file whose content cannot be used: it is rejected with this reason, and everything else goes on. */
 export class BadInput extends PipelineError {
-  constructor(stage: string, subject: string, reason: string, options?: ErrorOptions) {
-    super(stage, subject, reason, options);
-    this.name = 'BadInput';
-  }
+  override name = 'BadInput';
 }
 
-/** Stage of the error for a simulated file among observed ones, or the reverse: its content is sound, and it is rejected only while its date holds the other provenance. */
+/** Stage of the error for a simulated file among observed ones, or the reverse: rejected while its date holds the other provenance. */
 export const PROVENANCE_STAGE = 'provenance';
 
 /** A mistake on the command line: exit code 2. */
 export class UsageError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'UsageError';
-  }
+  override name = 'UsageError';
 }
 
 /** Something else is in the way, such as another pipeline on the data root: exit code 4. */
 export class Conflict extends PipelineError {
-  constructor(stage: string, subject: string, reason: string, options?: ErrorOptions) {
-    super(stage, subject, reason, options);
-    this.name = 'Conflict';
-  }
+  override name = 'Conflict';
 }
 
 /** The requested thing does not exist: exit code 3. */
 export class NotFound extends PipelineError {
-  constructor(stage: string, subject: string, reason: string, options?: ErrorOptions) {
-    super(stage, subject, reason, options);
-    this.name = 'NotFound';
-  }
+  override name = 'NotFound';
 }
 
 /**
@@ -56,18 +44,20 @@ export class NotFound extends PipelineError {
  * judged, so it is not rejected: the rest of the run goes on, and the next poll tries it again.
  */
 export class Unreadable extends PipelineError {
+  override name = 'Unreadable';
   /** True when nothing is there any more. */
   readonly is_gone: boolean;
 
   constructor(subject: string, reason: string, options: ErrorOptions & { is_gone?: boolean } = {}) {
     super('read', subject, reason, options);
-    this.name = 'Unreadable';
     this.is_gone = options.is_gone ?? false;
   }
 }
 
 /** The disk is full or read-only: nothing was published by half, and the same work succeeds once there is room. */
 export class DiskRefusal extends PipelineError {
+  override name = 'DiskRefusal';
+
   constructor(stage: string, subject: string, cause: unknown) {
     super(
       stage,
@@ -75,15 +65,15 @@ export class DiskRefusal extends PipelineError {
       `cannot be written: the disk takes no more (${firstLine(cause)}); nothing was published by half`,
       { cause },
     );
-    this.name = 'DiskRefusal';
   }
 }
 
 /** The data root is no longer the one that was locked: further writes there could destroy the data of another pipeline. */
 export class RootLost extends PipelineError {
+  override name = 'RootLost';
+
   constructor(subject: string, reason: string) {
     super('lock', subject, reason);
-    this.name = 'RootLost';
   }
 }
 

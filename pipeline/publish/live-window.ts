@@ -4,9 +4,9 @@ import type { Table } from '../../schemas/columns.ts';
 import { layout } from '../../schemas/layout.ts';
 import { type Current, MANIFEST_VERSION, type Manifest, provenanceOfDate } from '../../schemas/manifest.ts';
 import { combineProvenances } from '../../schemas/provenance.ts';
-import { cells } from '../../schemas/tables/cells.ts';
-import { detections } from '../../schemas/tables/detections.ts';
-import { tracks } from '../../schemas/tables/tracks.ts';
+import { type Cell, cells } from '../../schemas/tables/cells.ts';
+import { type Detection, detections } from '../../schemas/tables/detections.ts';
+import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
 import { scanId, scanTime, timestamp } from '../../schemas/time.ts';
 import type { Engine } from '../duckdb.ts';
 import { sha256, writeSynced } from '../files.ts';
@@ -99,28 +99,23 @@ async function readLiveScans(
 ): Promise<LiveScan[]> {
   if (scanIds.length === 0) return [];
   const since_ms = Math.min(...scanIds.map(scanTime));
-  const rowsOf = async (table: Table) => {
+  const rowsOf = async <Row extends { readonly scan_time: number }>(table: Table) => {
     const paths = holders.flatMap((holder) => tablePaths(dataRoot, holder, table.name));
-    const rows = await readRows<{ scan_time: number }>(
-      engine,
-      table,
-      paths,
-      `scan_time >= make_timestamp(${since_ms * 1000})`,
-    );
-    return Map.groupBy(rows, (row) => row.scan_time);
+    const since = `scan_time >= make_timestamp(${since_ms * 1000})`;
+    const byScan = Map.groupBy(await readRows<Row>(engine, table, paths, since), (row) => row.scan_time);
+    return (scan_time: number) => byScan.get(scan_time) ?? [];
   };
-  const [detectionRows, cellRows, trackRows] = [await rowsOf(detections), await rowsOf(cells), await rowsOf(tracks)];
-  return scanIds.map((id) => {
-    const scan_time = scanTime(id);
-    return {
+  const detectionsOf = await rowsOf<Detection>(detections);
+  const cellsOf = await rowsOf<Cell>(cells);
+  const tracksOf = await rowsOf<TrackPoint>(tracks);
+  return scanIds.map(scanTime).map((scan_time) =>
+    liveScan({
       scan_time,
-      batches: {
-        detections: recordBatch(detections, detectionRows.get(scan_time) ?? []),
-        cells: recordBatch(cells, cellRows.get(scan_time) ?? []),
-        tracks: recordBatch(tracks, trackRows.get(scan_time) ?? []),
-      },
-    };
-  });
+      detections: detectionsOf(scan_time),
+      cells: cellsOf(scan_time),
+      tracks: tracksOf(scan_time),
+    }),
+  );
 }
 
 /**

@@ -74,7 +74,7 @@ async function readRecord<Shape extends z.ZodType>(
     throw new PipelineError(
       'publish',
       path,
-      `is not a readable ${path.split('/').at(0) === 'current.json' ? 'switch' : 'manifest'} of this version`,
+      `is not a readable ${path === layout.current ? 'switch' : 'manifest'} of this version`,
       { cause },
     );
   }

@@ -71,13 +71,12 @@ async function stageBytes(
   { folder, stem }: Destination,
   extension: string,
   covers: Coverage,
-  { kind, ...facts }: Pick<PublishedFile, 'kind' | 'rows' | 'schema_version' | 'max_size_mm'>,
+  { kind, rows, schema_version, max_size_mm }: Pick<PublishedFile, 'kind' | 'rows' | 'schema_version' | 'max_size_mm'>,
 ): Promise<StagedFile> {
   const hash = sha256(content);
   const staged = join(staging, `${kind}-${covers.segment}-${stem}.${extension}`);
   await writeSynced(staged, content);
   const path = dataFileName(folder, stem, hash, extension);
-  const { rows, schema_version, max_size_mm } = facts;
   return {
     staged,
     entry: {

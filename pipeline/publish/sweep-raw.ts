@@ -71,7 +71,7 @@ async function datesOf(dataRoot: string, provenance: string): Promise<string[]> 
   return folders.flatMap((name) => /^date=(\d{4}-\d{2}-\d{2})$/.exec(name)?.[1] ?? []).sort();
 }
 
-/** Files of a folder, and when they came: a copy has the time of its original, so it is when its entry changed last. */
+/** Files of a folder with their times of arrival: the ctime, because a copy has the mtime of its original. */
 async function factsOf(folder: string): Promise<readonly RawFile[]> {
   return Promise.all(
     (await filesBelow(folder)).map(async (name) => {
