@@ -20,12 +20,12 @@ export interface WebAddresses {
 export interface Config {
   readonly data_root: string;
   readonly mrms_url: string;
-  /** Where the feeds of reports, warnings and outlooks are, and what is told them about who asks. */
+  /** Servers of the feeds of reports, warnings and outlooks, and the user agent that requests to them carry. */
   readonly web: WebAddresses;
-  /** Forecast model and where its files are. */
+  /** Forecast model and the base address of its files. */
   readonly model: { readonly name: Settings['HAIL_MODEL']; readonly url: string };
   readonly storm_day_start_hour: number;
-  /** Days that raw files are kept after they came; null: for ever, as while HAIL_NOW fixes the clock. */
+  /** Days that raw files are kept after they arrived; null: for ever. Null whenever HAIL_NOW fixes the clock. */
   readonly raw_keep_days: number | null;
   /** Hours after a scan that its archive of reflectivity is kept; 0: none is painted. */
   readonly reflectivity_keep_hours: number;

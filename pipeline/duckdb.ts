@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 
-/** One in-memory engine; nothing is kept in a database file. */
+/** An in-memory DuckDB; there is no database file. */
 export interface Engine {
   readonly connection: DuckDBConnection;
   /** Rows of a query as plain objects: every number as number, DATE and TIMESTAMP as epoch milliseconds. */
@@ -12,12 +12,12 @@ export interface Engine {
 const THREADS = 2;
 const MEMORY_LIMIT = '1GB';
 
-/** Opens an engine. What does not fit into its memory goes to `spill_folder`, never to the folder a command was started in. */
+/** Opens an engine. Data that do not fit into its memory spill to `spill_folder`, never to the working directory. */
 export async function openEngine(spill_folder = tmpdir()): Promise<Engine> {
   const options = { threads: String(THREADS), memory_limit: MEMORY_LIMIT, temp_directory: spill_folder };
   const instance = await DuckDBInstance.create(':memory:', options);
   const connection = await instance.connect();
-  // A published file is read once or twice: keeping its bytes would only fill the memory of a run of many dates.
+  // A published file is read once or twice: a cache would fill the memory of a run of many dates.
   await connection.run('SET enable_external_file_cache = false');
   return {
     connection,
@@ -32,7 +32,7 @@ export async function openEngine(spill_folder = tmpdir()): Promise<Engine> {
   };
 }
 
-/** Rows from columns; a whole column is converted at once, which is several times faster than row by row. */
+/** Rows from columns; converting whole columns is several times faster than row by row. */
 function rowsOf(names: readonly string[], columns: readonly (readonly unknown[])[]): Record<string, unknown>[] {
   const converted = columns.map((values) => (values.some(isWide) ? values.map(plain) : values));
   const length = converted[0]?.length ?? 0;

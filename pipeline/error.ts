@@ -1,73 +1,63 @@
 /**
- * A failure the pipeline explains to people: `stage subject: what was found, what was expected`.
+ * A failure with an explanation for people: `stage subject: found, expected`.
  * `reason` is lower case, without a full stop, values in the text. The original error travels as `cause`.
  */
 export class PipelineError extends Error {
+  override name = 'PipelineError';
   readonly stage: string;
   readonly subject: string;
   readonly reason: string;
 
   constructor(stage: string, subject: string, reason: string, options?: ErrorOptions) {
     super(`${stage} ${subject}: ${reason}`, options);
-    this.name = 'PipelineError';
     this.stage = stage;
     this.subject = subject;
     this.reason = reason;
   }
 }
 
-/** A file whose content cannot be used: it is moved aside with this reason, and costs nothing else. */
+/** A file whose content cannot be used: it is rejected with this reason, and everything else goes on. */
 export class BadInput extends PipelineError {
-  constructor(stage: string, subject: string, reason: string, options?: ErrorOptions) {
-    super(stage, subject, reason, options);
-    this.name = 'BadInput';
-  }
+  override name = 'BadInput';
 }
 
-/** Stage of a file of simulated data among observed ones, or the other way round: sound in itself, refused as long as that holds. */
+/** Stage of the error for a simulated file among observed ones, or the reverse: rejected while its date holds the other provenance. */
 export const PROVENANCE_STAGE = 'provenance';
 
 /** A mistake on the command line: exit code 2. */
 export class UsageError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'UsageError';
-  }
+  override name = 'UsageError';
 }
 
-/** Somebody or something else is in the way, such as another pipeline on the data root: exit code 4. */
+/** Something else is in the way, such as another pipeline on the data root: exit code 4. */
 export class Conflict extends PipelineError {
-  constructor(stage: string, subject: string, reason: string, options?: ErrorOptions) {
-    super(stage, subject, reason, options);
-    this.name = 'Conflict';
-  }
+  override name = 'Conflict';
 }
 
-/** What was asked for does not exist: exit code 3. */
+/** The requested thing does not exist: exit code 3. */
 export class NotFound extends PipelineError {
-  constructor(stage: string, subject: string, reason: string, options?: ErrorOptions) {
-    super(stage, subject, reason, options);
-    this.name = 'NotFound';
-  }
+  override name = 'NotFound';
 }
 
 /**
- * A file that the file system does not give: it has gone, may not be read, is a link in a circle. Nothing is said about its
- * content, so it is not put aside: it costs itself only and may be there with the next look.
+ * A file that the file system does not give: it does not exist, may not be read, is a circular link. Its content is not
+ * judged, so it is not rejected: the rest of the run goes on, and the next poll tries it again.
  */
 export class Unreadable extends PipelineError {
+  override name = 'Unreadable';
   /** True when nothing is there any more. */
   readonly is_gone: boolean;
 
   constructor(subject: string, reason: string, options: ErrorOptions & { is_gone?: boolean } = {}) {
     super('read', subject, reason, options);
-    this.name = 'Unreadable';
     this.is_gone = options.is_gone ?? false;
   }
 }
 
-/** The disk takes no more for now: nothing was published by half, and the same work succeeds once there is room. */
+/** The disk is full or read-only: nothing was published by half, and the same work succeeds once there is room. */
 export class DiskRefusal extends PipelineError {
+  override name = 'DiskRefusal';
+
   constructor(stage: string, subject: string, cause: unknown) {
     super(
       stage,
@@ -75,42 +65,42 @@ export class DiskRefusal extends PipelineError {
       `cannot be written: the disk takes no more (${firstLine(cause)}); nothing was published by half`,
       { cause },
     );
-    this.name = 'DiskRefusal';
   }
 }
 
-/** The data root is no longer the one that was locked: whoever goes on writing there destroys somebody else's data. */
+/** The data root is no longer the one that was locked: further writes there could destroy the data of another pipeline. */
 export class RootLost extends PipelineError {
+  override name = 'RootLost';
+
   constructor(subject: string, reason: string) {
     super('lock', subject, reason);
-    this.name = 'RootLost';
   }
 }
 
-/** True for faults that may pass by themselves, so that the same work is worth another try. */
+/** True for faults that may resolve by themselves, so that a retry is worthwhile. */
 export function isTransient(error: unknown): error is DiskRefusal | Unreadable {
   return error instanceof DiskRefusal || error instanceof Unreadable;
 }
 
-/** True for a fault of what was worked on, which costs that only: neither one that passes nor one of the data root. */
+/** True for a permanent fault of one item, after which the other items can be processed. */
 export function isIsolated(error: unknown): error is PipelineError {
   const concerns_others = isTransient(error) || error instanceof RootLost || error instanceof Conflict;
   return !concerns_others && error instanceof PipelineError;
 }
 
-/** True for the errors of a disk that takes no more: full, over quota, file too large, read-only. */
+/** True for errors of a disk that refuses a write: full, over quota, file too large, read-only. */
 export function isDiskRefusal(error: unknown): boolean {
   if (error instanceof DiskRefusal || ['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS'].includes(codeOf(error))) return true;
-  // DuckDB and SQLite report the refusal of the disk in words, without a code.
+  // DuckDB and SQLite report such errors in words, without a code.
   return /No space left on device|disk is full|File too large|Disk quota exceeded|Read-only file system/i.test(
     error instanceof Error ? error.message : String(error),
   );
 }
 
-/** Errors by which the file system says that it does not give this one path; a process out of descriptors is none. */
+/** Error codes that concern one path only; running out of file descriptors is not among them. */
 const NOT_GIVEN = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG', 'EISDIR', 'EIO', 'ESTALE', 'ENXIO'];
 
-/** `error` as Unreadable when the file system does not give `path`; any other error as it is. */
+/** `error` as Unreadable when it concerns `path` only; any other error unchanged. */
 export function asUnreadable(path: string, error: unknown): unknown {
   const code = codeOf(error);
   if (!NOT_GIVEN.includes(code)) return error;

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { asUnreadable } from './error.ts';
 
-/** What the draft of a file is called until it takes the file's place; whoever lists a folder passes over such names. */
+/** Suffix of the draft of a file until it is renamed; code that lists a folder ignores such names. */
 export const DRAFT_SUFFIX = '.part';
 
 /** SHA-256 of bytes, hex. */
@@ -62,7 +62,7 @@ export async function copyDurably(from: string, to: string): Promise<void> {
   await replaceBy(to, async (draft) => {
     // An error of copyFile does not say which of its two files it means.
     await readable(from, () => fs.access(from, constants.R_OK));
-    // What a killed process left may be a copy of a read-only file, which nobody can write over.
+    // A killed process may have left a read-only draft, which cannot be overwritten.
     await fs.rm(draft, { force: true });
     await fs.copyFile(from, draft, constants.COPYFILE_FICLONE);
     const { atime, mtime } = await readable(from, () => fs.stat(from));

@@ -1,12 +1,12 @@
 import { MultiBar, type SingleBar } from 'cli-progress';
 import pino, { type Logger } from 'pino';
 
-/** Fields of an event; data goes here, never into the name. */
+/** Fields of an event; data belong here, not into the name. */
 export type Fields = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
 /**
- * How the pipeline tells people what it does: events with fields (`Scan:Commit:Done`), and how far a piece of work is.
- * On a terminal progress is a bar and quiet events are not shown; elsewhere events are plain JSON lines on standard error.
+ * Log of the pipeline: events with fields (`Scan:Commit:Done`), and progress of a piece of work.
+ * On a terminal progress is a bar and info events are not shown; elsewhere events are plain JSON lines on standard error.
  */
 export interface Log {
   readonly info: (event: string, fields: Fields) => void;
@@ -15,7 +15,7 @@ export interface Log {
   readonly close: () => void;
 }
 
-/** Logs nothing: for tests and benches. */
+/** A log that discards everything. */
 export const silent: Log = { info: () => {}, warn: () => {}, progress: () => {}, close: () => {} };
 
 /** A log on standard error. `progress` asks for bars and needs a terminal. */

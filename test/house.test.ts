@@ -11,7 +11,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
   [/^schemas\/[^/]+\.ts$/, /^schemas\/geo\//, /^schemas\/reference\//],
   [/^schemas\/tables\//, /^schemas\/resources\//, /^schemas\/nowcast\//],
   [
-    /^pipeline\/(error|grid|duckdb|files|json|log|config|storm-paths)\.ts$/,
+    /^pipeline\/(error|grid|duckdb|files|json|log|config|storm-paths|worker-pool)\.ts$/,
     /^pipeline\/read\/grib2\//,
     /^api\/(config|die|event-loop|observers|errors|decode|store|thread|duckdb|root-memory|catalog|live|terrain)\.ts$/,
   ],

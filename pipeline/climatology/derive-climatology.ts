@@ -1,14 +1,14 @@
 import { layout } from '../../schemas/layout.ts';
+import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { type ClimatologyCell, climatology } from '../../schemas/tables/climatology.ts';
 import { addDays } from '../../schemas/time.ts';
 import { sqlList } from '../duckdb.ts';
 import type { Log } from '../log.ts';
-import { tablePaths } from '../publish/compact.ts';
-import type { DateHead } from '../publish/dates.ts';
 import { DERIVED_CLIMATOLOGY, readInputVersions, readOutdated } from '../publish/derived.ts';
-import { readHead } from '../publish/manifests.ts';
+import { readHead, tablePaths } from '../publish/manifests.ts';
+import type { DateHead } from '../publish/published-dates.ts';
 import type { Root } from '../publish/root.ts';
 import { readBlockage } from '../publish/terrain.ts';
 import { availableCells } from './availability.ts';
@@ -112,7 +112,9 @@ export async function publishClimatology(
     data_source: provenance,
   };
   const rows = climatologyRows(grid, hailRates(grid, counts, available), facts);
-  const { file, changed } = await root.publishStatic(climatology, { rows, provenance, made_from }, now_ms);
+  const segment = { segment: climatology.name, table: climatology, rows, provenance, made_from };
+  const { files, changed } = await root.publishUndated('static', [segment], now_ms);
+  const file = files[0] as PublishedFile;
   const { storm_dates, first_date, last_date, years_of_data } = facts;
   return {
     source: provenance,

@@ -36,7 +36,7 @@ export function verifyCommand(config: () => Config): Command {
             options.date,
             `has no manifest under ${data_root}, expected a published storm date`,
           );
-        process.stdout.write(options.json ? `${JSON.stringify(found)}\n` : tell(found, data_root));
+        process.stdout.write(options.json ? `${JSON.stringify(found)}\n` : readable(found, data_root));
         if (found.faults.length > 0) process.exitCode = EXIT.check_found;
       } finally {
         log.close();
@@ -45,7 +45,7 @@ export function verifyCommand(config: () => Config): Command {
     });
 }
 
-function tell(found: Verification, dataRoot: string): string {
+function readable(found: Verification, dataRoot: string): string {
   const read = `${counted(found.files, 'file')}, ${counted(found.rows, 'row')}, ${readableBytes(found.bytes)} in ${counted(found.partitions, 'partition')}`;
   if (found.files + found.faults.length === 0) return `Nothing is published under ${dataRoot}.\n`;
   if (found.faults.length === 0) return `All is as the manifests say: ${read}.\n`;

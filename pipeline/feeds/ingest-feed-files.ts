@@ -10,10 +10,10 @@ import { collectedRows } from '../derive/collected-spans.ts';
 import { BadInput, isIsolated, PipelineError } from '../error.ts';
 import type { IngestedFile } from '../feed.ts';
 import { namesIn, replaceFile, sha256, writeSynced } from '../files.ts';
-import type { CollectionSegment } from '../publish/collection.ts';
 import { readNewest } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { readRows } from '../publish/tables.ts';
+import type { UndatedSegment } from '../publish/undated.ts';
 import { writing } from '../sources/write-fault.ts';
 import type { Collection, FeedFile, FeedItems, KeptItem, Listing } from './collection.ts';
 import { decodeItems, encodeItems, type StoredItem } from './collection-state.ts';
@@ -205,7 +205,7 @@ async function takeInto<Item, Row extends Record<string, unknown>>(
   const times = await collectedTimes(root, definition, manifest, read, options);
   if (touched.size === 0 && times.length === 0) return false;
   const redrawn = new Set([...touched, ...instants.flatMap((time_ms) => monthsWithin(time_ms, REACH_MS))]);
-  const segments: CollectionSegment[] = [...times];
+  const segments: UndatedSegment[] = [...times];
   for (const month of [...redrawn].sort()) {
     const own = await itemsOf(month);
     if (!touched.has(month) && own.size === 0) continue;
@@ -227,7 +227,7 @@ async function takeInto<Item, Row extends Record<string, unknown>>(
       state,
     });
   }
-  return root.publishCollection(definition.name, segments, [], now_ms);
+  return (await root.publishUndated(definition.name, segments, now_ms)).changed;
 }
 
 /** The segment that lists the times for which each source was collected; none for a collection that does not publish it, nor without news. */
@@ -237,7 +237,7 @@ async function collectedTimes<Item, Row extends Record<string, unknown>>(
   manifest: Manifest | null,
   read: readonly ReadFeedFile<Item>[],
   { provenance, collected = [] }: TakeOptions,
-): Promise<CollectionSegment[]> {
+): Promise<UndatedSegment[]> {
   if (spanOf === undefined) return [];
   const added = read.flatMap(({ file, content }): CollectedSpan[] => {
     const span = spanOf(file, content);

@@ -1,54 +1,41 @@
-import { Worker } from 'node:worker_threads';
-import { BadInput } from '../error.ts';
-import type { CellHour } from '../forecast/model-cells.ts';
+import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
+import { type CellHour, cellHour } from '../forecast/model-cells.ts';
+import { type ModelClaim, type ModelFile, readModelHour } from '../read/model.ts';
 import type { RejectedItem } from '../read/rejected-item.ts';
-import type { ModelAnswer, ModelQuestion } from './model-worker.ts';
+import { answerRequests, startWorkers } from '../worker-pool.ts';
 
 /** An hour takes a second or two; on a machine that is busy with scans many times that. */
 const DECODE_ALLOWED_MS = 120_000;
 
+/** An hour of a model run to decode. */
+interface DecodeRequest {
+  readonly files: readonly ModelFile[];
+  readonly claim: ModelClaim;
+}
+
+/** An hour of a model run by cell, and the fields that cannot be used. */
+interface DecodedHour {
+  readonly hour: CellHour;
+  readonly set_aside: readonly RejectedItem[];
+}
+
 /** A thread that decodes model hours, one after the other. */
 export interface ModelDecoder {
   /** Throws BadInput for files that cannot be used, and an error when the thread has died or does not answer. */
-  readonly decode: (question: ModelQuestion) => Promise<{ hour: CellHour; set_aside: readonly RejectedItem[] }>;
+  readonly decode: (request: DecodeRequest) => Promise<DecodedHour>;
   readonly close: () => Promise<void>;
 }
 
 /** Starts the thread. `allowed_ms` is how long one hour may take. */
 export function openModelDecoder(allowed_ms = DECODE_ALLOWED_MS): ModelDecoder {
-  const worker = new Worker(new URL('./model-worker.ts', import.meta.url));
-  let death: Error | null = null;
-  let fail: (error: Error) => void = () => {};
-  const die = (error: Error) => {
-    death ??= error;
-    fail(death);
-  };
-  worker.on('error', die);
-  worker.on('exit', (code) => die(new Error(`thread that decodes model hours ended with code ${code}`)));
-  const answerTo = (question: ModelQuestion) =>
-    new Promise<ModelAnswer>((resolve, reject) => {
-      // Nobody would answer.
-      if (death !== null) return reject(death);
-      const timer = setTimeout(() => die(new Error(`no model hour decoded within ${allowed_ms} ms`)), allowed_ms);
-      fail = (error) => {
-        clearTimeout(timer);
-        reject(error);
-      };
-      worker.once('message', (answer: ModelAnswer) => {
-        clearTimeout(timer);
-        resolve(answer);
-      });
-      worker.postMessage(question);
-    });
-  return {
-    decode: async (question) => {
-      const answer = await answerTo(question);
-      if ('hour' in answer) return answer;
-      if ('bad' in answer) throw new BadInput(answer.bad.stage, answer.bad.subject, answer.bad.reason);
-      throw new Error(answer.failure);
-    },
-    close: async () => {
-      await worker.terminate();
-    },
-  };
+  const { run, close } = startWorkers<DecodeRequest, DecodedHour>(import.meta.url, {
+    name: 'thread that decodes model hours',
+    limit: { ms: allowed_ms, reason: `no model hour decoded within ${allowed_ms} ms` },
+  });
+  return { decode: run, close };
 }
+
+answerRequests(import.meta.url, ({ files, claim }: DecodeRequest): DecodedHour => {
+  const { hour, set_aside } = readModelHour(files, claim);
+  return { hour: cellHour(hour, CONUS_CELLS), set_aside };
+});

@@ -4,8 +4,7 @@ import { type ForecastModel, forecast } from '../../schemas/tables/forecast.ts';
 import { sqlList } from '../duckdb.ts';
 import { hourlyForecast } from '../forecast/hourly.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
-import { tablePaths } from '../publish/compact.ts';
-import { readHead } from '../publish/manifests.ts';
+import { readHead, tablePaths } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { flattened } from './flattened.ts';
 import { hourlyClimatology, readUsualHail } from './published-climatology.ts';
@@ -36,9 +35,8 @@ export async function publishForecast(
     table: forecast,
     rows: flattened(hourlyForecast(ask)),
     provenance: hours.some(({ simulated }) => simulated) ? ('simulated' as const) : ('observed' as const),
-    state: null,
   };
-  return root.publishCollection('forecast', [segment], [], now_ms);
+  return (await root.publishUndated('forecast', [segment], now_ms)).changed;
 }
 
 /** The last hour that is published of runs of a model and of one provenance; minus infinity when none is. */

@@ -47,10 +47,9 @@ export async function publishOutlook(root: Root, now_ms: number): Promise<boolea
     table: outlook,
     rows: flattened(cells),
     provenance: provenance ?? 'observed',
-    state: null,
     made_from,
   };
-  return root.publishCollection('outlook', [segment], [], now_ms);
+  return (await root.publishUndated('outlook', [segment], now_ms)).changed;
 }
 
 /** The hours of the published forecast, as far as the blend needs them: a million of them on a day of long runs. */

@@ -7,8 +7,7 @@ import { sqlList } from '../duckdb.ts';
 import { usualHour } from '../forecast/diurnal-climatology.ts';
 import type { HourlyClimatology } from '../forecast/hourly.ts';
 import type { Climatology } from '../forecast/outlook.ts';
-import { tablePaths } from '../publish/compact.ts';
-import { readHead } from '../publish/manifests.ts';
+import { readHead, tablePaths } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 
 /** Chances of severe hail by place and month, as published; null while no climatology is. */

@@ -6,9 +6,8 @@ import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
 import { scanTime, stormDate } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { NotFound } from '../error.ts';
-import { tablePaths } from '../publish/compact.ts';
-import { gridBounds } from '../publish/day.ts';
-import { readNewest } from '../publish/manifests.ts';
+import { gridBounds } from '../publish/day-products.ts';
+import { readNewest, tablePaths } from '../publish/manifests.ts';
 import { readRows } from '../publish/tables.ts';
 import type { PictureData } from './picture.ts';
 

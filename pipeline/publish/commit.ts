@@ -16,47 +16,47 @@ import { timestamp } from '../../schemas/time.ts';
 import { readIfPresent, replaceFile, sync } from '../files.ts';
 import { allOrFirstError } from '../sources/parallel.ts';
 
-/** A file that waits in staging, with the entry it gets in the manifest. */
+/** A file in staging, with its entry for the manifest. */
 export interface StagedFile {
   readonly staged: string;
   readonly entry: PublishedFile;
 }
 
-/** Newest time of some products, epoch milliseconds, by name. */
-export type Feeds = Readonly<Record<string, number>>;
+/** Newest time of each product, epoch milliseconds. */
+export type ProductTimes = Readonly<Record<string, number>>;
 
-/** What a commit changes in the list of one partition. */
+/** Changes of one commit to the manifest of one partition. */
 export interface Edit {
   readonly partition: string;
   readonly provenance: MixedProvenance;
   readonly storm_day_start_hour: number;
-  /** Segments whose scans and files leave the list. */
+  /** Segments whose scans and files are removed from the manifest. */
   readonly drop_segments: readonly string[];
   readonly add_scans: readonly CommittedScan[];
   readonly add_files: readonly StagedFile[];
   /** Newest time of each product that the added scans were made of, epoch milliseconds. */
-  readonly feeds: Feeds;
-  /** Files already in place that the list names again, for instance pictures that moved to another segment. */
+  readonly feeds: ProductTimes;
+  /** Entries of files that are already in place, for instance pictures whose segment changes. */
   readonly relist_files: readonly PublishedFile[];
-  /** Tables whose rows this commit changes; a mere regrouping of files changes none. */
+  /** Tables whose rows this commit changes; compaction changes none. */
   readonly changed_tables: readonly string[];
-  /** What tables of this edit were made from, by table name. */
+  /** Versions of the inputs of derived tables in this edit, by table name. */
   readonly made_from: Readonly<Record<string, InputVersions>>;
   readonly closed: boolean;
   readonly dates: Manifest['dates'];
-  /** Of an edit that brings no rows of its own: when the newest of those that it was made from came in; else null. */
+  /** For an edit without new data: when the newest data that it was made from came in; else null. */
   readonly ingested_at: string | null;
 }
 
-/** The part of an edit that concerns its partition as a whole. */
+/** Fields of an edit that apply to its whole partition. */
 type Partition = Pick<Edit, 'partition' | 'provenance' | 'storm_day_start_hour' | 'closed'>;
 
-/** The partition of a list, as an edit that leaves it what it is names it. */
+/** The partition of a manifest, for an edit that changes nothing of it as a whole. */
 export function samePartition({ partition, source, storm_day_start_hour, closed }: Manifest): Partition {
   return { partition, provenance: source, storm_day_start_hour, closed };
 }
 
-/** An edit of a partition: the changes named, and no others. */
+/** An edit of a partition with the given changes only. */
 export function editOf(
   { partition, provenance, storm_day_start_hour, closed }: Partition,
   changes: Partial<Omit<Edit, 'partition'>>,
@@ -79,7 +79,7 @@ export function editOf(
   };
 }
 
-/** The list after an edit; a scan or file of the same name replaces the old entry, never adds to it. */
+/** The manifest after an edit; a scan or file of the same name replaces the old entry. */
 export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: number): Manifest {
   const dropped = new Set(edit.drop_segments);
   const commit = (previous?.commit ?? 0) + 1;
@@ -105,7 +105,7 @@ export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: numb
       ...(previous?.scans ?? []).filter((scan) => !dropped.has(scan.segment) && !scanIds.has(scan.scan_id)),
       ...edit.add_scans,
     ].sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1)),
-    // Feeds of observed data say nothing about those of simulated data, nor the other way round.
+    // Times of observed data say nothing about those of simulated data, nor the other way round.
     feeds: newestFeeds(previous?.source === edit.provenance ? previous.feeds : {}, edit.feeds),
     files: [
       ...(previous?.files ?? []).filter((file) => !dropped.has(file.segment) && !added.has(file.path)),
@@ -115,23 +115,23 @@ export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: numb
   };
 }
 
-/** What the tables of a list were made from; of one that changes without saying so it is not known any more. */
+/** Input versions of derived tables after an edit; a table that changes without stating its inputs loses them. */
 function madeFrom(previous: Manifest | null, edit: Edit): Record<string, InputVersions> {
   const known = Object.entries(previous?.made_from ?? {}).filter(([table]) => !edit.changed_tables.includes(table));
   return { ...Object.fromEntries(known), ...edit.made_from };
 }
 
-/** True when a list says of its tables that they were made from just these versions. */
+/** True when a manifest states that its tables were made from exactly these versions. */
 export function isMadeFrom({ made_from }: Manifest, expected: Readonly<Record<string, InputVersions>>): boolean {
   return Object.entries(expected).every(([table, versions]) => isDeepStrictEqual(made_from?.[table], versions));
 }
 
-function newestFeeds(known: Manifest['feeds'], added: Feeds): Manifest['feeds'] {
+function newestFeeds(known: Manifest['feeds'], added: ProductTimes): Manifest['feeds'] {
   const newer = Object.entries(added).filter(([product, time_ms]) => !(Date.parse(known[product] ?? '') >= time_ms));
   return { ...known, ...Object.fromEntries(newer.map(([product, time_ms]) => [product, timestamp(time_ms)])) };
 }
 
-/** An edit, and the newest list of its partition that it applies to. */
+/** An edit, and the newest manifest of its partition, which it applies to. */
 export interface Change {
   readonly previous: Manifest | null;
   readonly edit: Edit;
@@ -139,9 +139,9 @@ export interface Change {
 
 /**
  * Publishes edits of different partitions together: data files to the disk and to their final names, then the manifests,
- * then the heads. A process killed in between leaves litter that no list names, never a list that names a missing file;
- * killed between two heads, `finishHeads` moves the others. `check` throws when the data root is no longer ours: no list
- * may name files that went elsewhere.
+ * then the heads. A process killed in between leaves files that no manifest names, never a manifest that names a missing
+ * file; after a kill between two heads, `finishHeads` moves the others. `check` throws when this process has lost the data root:
+ * a manifest must not name files that were written to another root.
  */
 export async function commitEdits(
   dataRoot: string,
@@ -157,30 +157,30 @@ export async function commitEdits(
   );
   check();
   const numbered = manifests.map(({ partition, commit }) => layout.manifest(partition, commit));
-  for (const [index, path] of numbered.entries()) await replaceFile(join(dataRoot, path), listText(manifests[index]));
+  for (const [index, path] of numbered.entries()) await replaceFile(join(dataRoot, path), jsonLine(manifests[index]));
   await syncFolders(dataRoot, numbered);
   check();
   const pending = join(dataRoot, layout.pending);
-  if (manifests.length > 1) await replaceFile(pending, listText(numbered));
+  if (manifests.length > 1) await replaceFile(pending, jsonLine(numbered));
   for (const manifest of manifests)
-    await replaceFile(join(dataRoot, layout.head(manifest.partition)), listText(headOf(manifest)));
+    await replaceFile(join(dataRoot, layout.head(manifest.partition)), jsonLine(headOf(manifest)));
   if (manifests.length > 1) await fs.rm(pending);
   return manifests;
 }
 
-/** Moves the heads that a killed process did not come to, so that partitions committed together stay together. */
+/** Moves the heads that a killed process did not move, so that partitions committed together stay consistent. */
 export async function finishHeads(dataRoot: string): Promise<void> {
   const pending = join(dataRoot, layout.pending);
   const numbered = JSON.parse((await readIfPresent(pending)) ?? '[]') as string[];
   for (const path of numbered) {
     const manifest = Manifest.parse(JSON.parse(await fs.readFile(join(dataRoot, path), 'utf8')));
-    await replaceFile(join(dataRoot, layout.head(manifest.partition)), listText(headOf(manifest)));
+    await replaceFile(join(dataRoot, layout.head(manifest.partition)), jsonLine(headOf(manifest)));
   }
   await fs.rm(pending, { force: true });
 }
 
-function listText(list: unknown): string {
-  return `${JSON.stringify(list)}\n`;
+function jsonLine(content: unknown): string {
+  return `${JSON.stringify(content)}\n`;
 }
 
 /** Moves staged files to their final names, synced. */
@@ -192,8 +192,8 @@ export async function placeFiles(dataRoot: string, files: readonly { staged: str
   );
 }
 
-/** Replaces the switch: from here on readers see the new commit. */
-export async function switchCurrent(dataRoot: string, current: Current): Promise<void> {
+/** Replaces the current pointer: from here on readers see the new commit. */
+export async function replaceCurrentPointer(dataRoot: string, current: Current): Promise<void> {
   await replaceFile(join(dataRoot, layout.current), `${JSON.stringify(current, null, 2)}\n`);
 }
 
@@ -204,7 +204,7 @@ async function placeFile(dataRoot: string, staged: string, path: string): Promis
   await fs.rename(staged, target);
 }
 
-/** Forces every folder on the way to the given files: a new folder's own entry must survive too. */
+/** Syncs every folder above the given files: the entry of a new folder must survive a power failure, too. */
 async function syncFolders(dataRoot: string, paths: readonly string[]): Promise<void> {
   const folders = new Set<string>();
   for (const path of paths) {

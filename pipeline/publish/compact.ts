@@ -7,29 +7,77 @@ import { dayMax } from '../../schemas/tables/day-max.ts';
 import { SCAN_TABLES } from '../../schemas/tables/index.ts';
 import { uncovered } from '../../schemas/tables/uncovered.ts';
 import type { Engine } from '../duckdb.ts';
-import { type Edit, editOf, type StagedFile, samePartition } from './commit.ts';
+import { PipelineError } from '../error.ts';
+import { commitEdits, type Edit, editOf, type StagedFile, samePartition } from './commit.ts';
+import { changedDayTables } from './commit-dates.ts';
+import { DERIVED_SEGMENT, deriveDay } from './day-products.ts';
+import { readHead, readNewest, tablePaths } from './manifests.ts';
 import { allRows, mergedDayMax, mergedUncovered } from './merge.ts';
+import type { DateHead } from './published-dates.ts';
+import { commitDates, moveCurrentPointer, type Publisher, publishDates, publishedManifest } from './publisher.ts';
 import { segmentName } from './segment.ts';
 import { stageTable } from './stage.ts';
 
-/** Name of the segment that the scans of a closed date share; unique over all dates. */
-export function daySegment(date: string): string {
+/** Joins the segments of the finished hours of a date, an hour to a commit. Returns how many hours were joined. */
+export async function compactHours(publisher: Publisher, storm_date: string, now_ms: number): Promise<number> {
+  const hours = unfinishedHours(await publishedManifest(publisher, storm_date));
+  for (const segments of hours) {
+    const manifest = await publishedManifest(publisher, storm_date);
+    await commitDates(publisher, [await compactSegments(publisher, manifest, segments, false)], now_ms);
+  }
+  if (hours.length > 0) await moveCurrentPointer(publisher, now_ms);
+  return hours.length;
+}
+
+/** Turns a finished date into day files and closes it; false when it is closed already. */
+export async function compactDay(publisher: Publisher, storm_date: string, now_ms: number): Promise<boolean> {
+  const { engine, path, staging } = publisher;
+  const manifest = await publishedManifest(publisher, storm_date);
+  if (manifest.closed) return false;
+  const segments = [...new Set(manifest.scans.map((scan) => scan.segment))];
+  const day = await compactSegments(publisher, manifest, segments, true);
+  const derived = await deriveDay(engine, path, staging, manifest);
+  const edit = {
+    ...day,
+    drop_segments: [...segments, DERIVED_SEGMENT],
+    add_files: [...day.add_files, ...derived],
+    changed_tables: [...day.changed_tables, ...changedDayTables(manifest, derived)],
+  };
+  await publishDates(publisher, [edit], now_ms);
+  return true;
+}
+
+/** Joins the day maxima of the closed dates of a month; false when fewer than `least` dates closed or changed since the last time. */
+export async function compactMonth(publisher: Publisher, month: string, now_ms: number, least = 1): Promise<boolean> {
+  const { path, dates, lock } = publisher;
+  const closed = [...dates.heads.values()].filter((day) => day.closed && day.partition.startsWith(month));
+  const previous = await readNewest(path, layout.monthPartition(month));
+  const isJoined = ({ partition, table_commits }: DateHead) => {
+    const commit = previous?.dates?.[partition];
+    return commit !== undefined && (table_commits[dayMax.name] ?? 0) <= commit;
+  };
+  if (closed.filter((day) => !isJoined(day)).length < least) return false;
+  const days: Head[] = [];
+  for (const { partition } of closed) {
+    const head = await readHead(path, partition);
+    if (head === null)
+      throw new PipelineError('publish', layout.head(partition), 'is missing, expected the head of a published date');
+    days.push(head);
+  }
+  const edit = await monthEdit(publisher, month, days, previous);
+  await commitEdits(path, [{ previous, edit }], now_ms, lock.check);
+  return true;
+}
+
+/** Name of the one segment of a closed date; unique over all dates. */
+function daySegment(date: string): string {
   return `day-${date}`;
 }
 
-/** Absolute paths of a manifest's files of one table, in the order of their scans. */
-export function tablePaths(dataRoot: string, manifest: Pick<Manifest, 'files'>, table: string): string[] {
-  return manifest.files
-    .filter((file) => file.table === table)
-    .sort((a, b) => ((a.first_scan ?? '') < (b.first_scan ?? '') ? -1 : 1))
-    .map((file) => join(dataRoot, file.path));
-}
-
 /**
- * Segments of finished hours that still lie in several pieces, as groups to be joined: `[[segment, …], …]`.
- * The hour of the newest scan is left alone.
+ * Segments of each finished hour that has several: `[[segment, …], …]`. The hour of the newest scan is not finished.
  */
-export function unfinishedHours(manifest: Manifest): string[][] {
+function unfinishedHours(manifest: Manifest): string[][] {
   const hourOf = (scan_id: string) => scan_id.slice(0, 'YYYYMMDDTHH'.length);
   const newest = hourOf(manifest.scans.at(-1)?.scan_id ?? '');
   const hours = Map.groupBy(
@@ -42,13 +90,11 @@ export function unfinishedHours(manifest: Manifest): string[][] {
 }
 
 /**
- * Edit that joins segments into one: the same rows in one file per table, the newest of the tracker's checkpoints.
- * `closing` joins a whole date into day files and fills in what needs the whole day.
+ * Edit that joins segments into one: the same rows in one file per table, and the newest checkpoint of the tracker.
+ * `closing` joins a whole date into day files and computes the place durations, which need the whole day.
  */
-export async function regroup(
-  engine: Engine,
-  dataRoot: string,
-  staging: string,
+async function compactSegments(
+  { engine, path: dataRoot, staging }: Publisher,
   manifest: Manifest,
   segments: readonly string[],
   closing: boolean,
@@ -94,19 +140,17 @@ function byLastScan(a: PublishedFile, b: PublishedFile): number {
   return (a.last_scan ?? '') < (b.last_scan ?? '') ? -1 : 1;
 }
 
-/** A month is cut into squares of so many pixels: a query about one place opens only the files near it. */
+/** Side of the regions that a month is cut into, pixels: a query about one place opens only the files near it. */
 const REGION_PX = 500;
-/** A month's files cover no scans of their own. */
+/** Coverage of the files of a month: they belong to no scans. */
 const MONTH = { segment: 'month', first_scan: null, last_scan: null };
 
 /**
- * Edit of a month partition: the day maxima of its closed dates, one file for each region with hail, for questions about
- * one place over long times. `days` are the heads of those dates; the list holds the commit of each.
+ * Edit of a month partition: the day maxima of its closed dates, one file for each region with hail, for queries about
+ * one place over long times. `days` are the heads of those dates; the manifest holds the commit of each.
  */
-export async function monthEdit(
-  engine: Engine,
-  dataRoot: string,
-  staging: string,
+async function monthEdit(
+  { engine, path: dataRoot, staging }: Publisher,
   month: string,
   days: readonly Head[],
   previous: Manifest | null,

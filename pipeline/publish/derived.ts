@@ -8,16 +8,16 @@ import { outlook } from '../../schemas/tables/outlook.ts';
 import { spcOutlooks } from '../../schemas/tables/spc-outlooks.ts';
 import { readHead } from './manifests.ts';
 
-/** A published table and the partition whose list names its files. */
+/** A published table and the partition whose manifest names its files. */
 interface TablePlace {
   readonly partition: string;
   readonly table: Table;
 }
 
-/** A table that is made of other published tables. */
+/** A table that is made from other published tables. */
 export interface DerivedTable extends TablePlace {
   readonly inputs: readonly TablePlace[];
-  /** Inputs of which one suffices for a first table; without any, the command that owns the table decides when to make it. */
+  /** Inputs of which one suffices for a first table; when empty, the command that owns the table decides when to make it. */
   readonly made_with: readonly TablePlace[];
 }
 
@@ -25,7 +25,7 @@ const CLIMATOLOGY: TablePlace = { partition: layout.staticPartition, table: clim
 const FORECAST: TablePlace = { partition: layout.collectionPartition('forecast'), table: forecast };
 const SPC_OUTLOOKS: TablePlace = { partition: layout.collectionPartition('outlooks'), table: spcOutlooks };
 
-/** What the storm dates add to the climatology has a pace of its own: a week of dates, see `refreshClimatology`. */
+/** The storm dates are no input here: the climatology is made again after a week of new dates, see `refreshClimatology`. */
 export const DERIVED_CLIMATOLOGY: DerivedTable = {
   ...CLIMATOLOGY,
   inputs: [{ partition: layout.staticPartition, table: blockage }],
@@ -37,20 +37,20 @@ export const DERIVED_OUTLOOK: DerivedTable = {
   inputs: [SPC_OUTLOOKS, FORECAST, CLIMATOLOGY],
   made_with: [SPC_OUTLOOKS, FORECAST],
 };
-/** Every table across partitions that is made of published tables, each after those that it is made of. */
-export const DERIVED_TABLES: readonly DerivedTable[] = [DERIVED_CLIMATOLOGY, DERIVED_OUTLOOK];
+/** Derived tables, each after its inputs. */
+const DERIVED_TABLES: readonly DerivedTable[] = [DERIVED_CLIMATOLOGY, DERIVED_OUTLOOK];
 
-/** The part of a list that says which versions its tables have and which they were made from. */
+/** Versions of the tables of a manifest, and of the tables that they were made from. */
 type Versions = Pick<Manifest, 'table_commits' | 'made_from'>;
-/** The newest of a partition; null when nothing is published for it. */
+/** Versions of a partition; null when nothing is published for it. */
 type HeadOf = (partition: string) => Versions | null;
 
-/** Versions of the tables that a table is made of, as published now: the commit that last changed each, 0 for none. */
+/** Published versions of the inputs of a table: the commit that last changed each, 0 for none. */
 export async function readInputVersions(dataRoot: string, { inputs }: DerivedTable): Promise<InputVersions> {
   return versionsIn(await headsOf(dataRoot, inputs), inputs);
 }
 
-/** Why a published table is not made of what is published now; null when it is, or `unknown` in lists of earlier versions. */
+/** Why a published table is outdated; null when its inputs are the published ones. A table that states no inputs is outdated. */
 export async function readOutdated(dataRoot: string, derived: DerivedTable): Promise<string | null> {
   const headOf = await headsOf(dataRoot, [derived, ...derived.inputs]);
   return isUnknown(headOf, derived) ? UNKNOWN : outdated(headOf, derived);
@@ -58,7 +58,7 @@ export async function readOutdated(dataRoot: string, derived: DerivedTable): Pro
 
 const UNKNOWN = 'does not say what it was made from';
 
-/** Tables that are not made of what is published now, with the path of their list and the reason; without those that do not say. */
+/** Outdated tables, with the path of their manifest and the reason; without tables that state no inputs. */
 export function outdatedTables(headOf: HeadOf): { readonly path: string; readonly reason: string }[] {
   return DERIVED_TABLES.flatMap((derived) => {
     const reason = outdated(headOf, derived);

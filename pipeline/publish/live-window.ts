@@ -4,28 +4,31 @@ import type { Table } from '../../schemas/columns.ts';
 import { layout } from '../../schemas/layout.ts';
 import { type Current, MANIFEST_VERSION, type Manifest, provenanceOfDate } from '../../schemas/manifest.ts';
 import { combineProvenances } from '../../schemas/provenance.ts';
-import { cells } from '../../schemas/tables/cells.ts';
-import { detections } from '../../schemas/tables/detections.ts';
-import { tracks } from '../../schemas/tables/tracks.ts';
+import { type Cell, cells } from '../../schemas/tables/cells.ts';
+import { type Detection, detections } from '../../schemas/tables/detections.ts';
+import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
 import { scanId, scanTime, timestamp } from '../../schemas/time.ts';
 import type { Engine } from '../duckdb.ts';
 import { sha256, writeSynced } from '../files.ts';
-import { tablePaths } from './compact.ts';
-import type { DateHead, Dates } from './dates.ts';
-import { arrowFile, LIVE_WINDOW_MIN, recordBatch } from './live.ts';
+import { arrowFile, recordBatch } from './arrow.ts';
+import { tablePaths } from './manifests.ts';
+import { type DateHead, newestScan, type PublishedDates } from './published-dates.ts';
 import type { ScanProducts } from './segment.ts';
 import { readRows } from './tables.ts';
+
+/** Minutes of detections, cells and tracks that the live snapshot holds before its newest scan. */
+export const LIVE_WINDOW_MIN = 30;
 
 const LIVE_TABLES = { detections, cells, tracks } as const;
 type LiveTable = keyof typeof LIVE_TABLES;
 
-/** One scan of the live window, its rows ready to be written. */
+/** One scan of the live window, with its rows as Arrow record batches. */
 interface LiveScan {
   readonly scan_time: number;
   readonly batches: Readonly<Record<LiveTable, RecordBatch>>;
 }
 
-/** A scan's part of the live window. */
+/** Record batches of a scan. */
 function liveScan(products: Pick<ScanProducts, 'scan_time' | LiveTable>): LiveScan {
   return {
     scan_time: products.scan_time,
@@ -37,31 +40,23 @@ function liveScan(products: Pick<ScanProducts, 'scan_time' | LiveTable>): LiveSc
   };
 }
 
-/** Observation time of the newest scan of some dates, epoch milliseconds; null when they hold none. */
-export function newestScan(heads: Iterable<Pick<DateHead, 'last_scan'>>): number | null {
-  let newest: string | null = null;
-  for (const { last_scan } of heads)
-    if (last_scan !== null && (newest === null || last_scan > newest)) newest = last_scan;
-  return newest === null ? null : scanTime(newest);
-}
-
-/** The live snapshot as it must become: files that wait in staging, and the switch that names them. */
-export interface StagedLive {
+/** A live snapshot in staging, and the current pointer that will name its files. */
+interface StagedLive {
   readonly current: Current;
   readonly files: readonly { readonly staged: string; readonly path: string }[];
 }
 
-/** The scans of the last 30 minutes, kept ready from one commit to the next. */
+/** The scans of the last 30 minutes, held in memory from one commit to the next. */
 export interface LiveWindow {
   /**
-   * Stages the snapshot of what is published now; null on an empty root. The rows of `fresh` scans are at hand, those of others
+   * Stages the snapshot of the published scans; null on an empty root. The rows of `fresh` scans are in memory; those of others
    * are read from the tables unless the window holds them. After a redo (`reload`) all are read again.
    */
   readonly stage: (fresh: readonly ScanProducts[], now_ms: number, reload: boolean) => Promise<StagedLive | null>;
 }
 
-/** Opens the live window of a data root; it holds nothing until it is staged for the first time. */
-export function openLiveWindow(engine: Engine, dataRoot: string, staging: string, dates: Dates): LiveWindow {
+/** The live window of a data root; empty until it is staged for the first time. */
+export function openLiveWindow(engine: Engine, dataRoot: string, staging: string, dates: PublishedDates): LiveWindow {
   let live: readonly LiveScan[] = [];
   const stage: LiveWindow['stage'] = async (fresh, now_ms, reload) => {
     const newest_ms = newestScan(dates.heads.values());
@@ -85,12 +80,12 @@ export function openLiveWindow(engine: Engine, dataRoot: string, staging: string
   return { stage };
 }
 
-/** Lists of the dates with scans from one of them on, by date. */
-async function holdersSince({ heads, manifest }: Dates, oldest: string): Promise<Manifest[]> {
+/** Manifests of the dates with scans since one of them. */
+async function holdersSince({ heads, manifest }: PublishedDates, oldest: string): Promise<Manifest[]> {
   const holders: Manifest[] = [];
   for (const { partition, last_scan } of heads.values()) {
-    const list = last_scan !== null && last_scan >= oldest ? await manifest(partition) : null;
-    if (list !== null) holders.push(list);
+    const holder = last_scan !== null && last_scan >= oldest ? await manifest(partition) : null;
+    if (holder !== null) holders.push(holder);
   }
   return holders;
 }
@@ -104,33 +99,28 @@ async function readLiveScans(
 ): Promise<LiveScan[]> {
   if (scanIds.length === 0) return [];
   const since_ms = Math.min(...scanIds.map(scanTime));
-  const rowsOf = async (table: Table) => {
-    const paths = holders.flatMap((list) => tablePaths(dataRoot, list, table.name));
-    const rows = await readRows<{ scan_time: number }>(
-      engine,
-      table,
-      paths,
-      `scan_time >= make_timestamp(${since_ms * 1000})`,
-    );
-    return Map.groupBy(rows, (row) => row.scan_time);
+  const rowsOf = async <Row extends { readonly scan_time: number }>(table: Table) => {
+    const paths = holders.flatMap((holder) => tablePaths(dataRoot, holder, table.name));
+    const since = `scan_time >= make_timestamp(${since_ms * 1000})`;
+    const byScan = Map.groupBy(await readRows<Row>(engine, table, paths, since), (row) => row.scan_time);
+    return (scan_time: number) => byScan.get(scan_time) ?? [];
   };
-  const [detectionRows, cellRows, trackRows] = [await rowsOf(detections), await rowsOf(cells), await rowsOf(tracks)];
-  return scanIds.map((id) => {
-    const scan_time = scanTime(id);
-    return {
+  const detectionsOf = await rowsOf<Detection>(detections);
+  const cellsOf = await rowsOf<Cell>(cells);
+  const tracksOf = await rowsOf<TrackPoint>(tracks);
+  return scanIds.map(scanTime).map((scan_time) =>
+    liveScan({
       scan_time,
-      batches: {
-        detections: recordBatch(detections, detectionRows.get(scan_time) ?? []),
-        cells: recordBatch(cells, cellRows.get(scan_time) ?? []),
-        tracks: recordBatch(tracks, trackRows.get(scan_time) ?? []),
-      },
-    };
-  });
+      detections: detectionsOf(scan_time),
+      cells: cellsOf(scan_time),
+      tracks: tracksOf(scan_time),
+    }),
+  );
 }
 
 /**
- * Writes the live snapshot into staging; returns it with the switch that will name it.
- * `scans` are those of the window, oldest first; `holders` the lists of their dates; `heads` those of every date.
+ * Writes the live snapshot into staging; returns it with the current pointer that will name it.
+ * `scans` are those of the window, oldest first; `holders` the manifests of their dates; `heads` the heads of every date.
  */
 async function stageLive(
   staging: string,
@@ -161,7 +151,7 @@ async function stageLive(
     tracks: await stage('tracks'),
     first_scan: scanId((scans[0] as LiveScan).scan_time),
   };
-  const holder = holders.find((list) => list.scans.some((scan) => scan.scan_id === id));
+  const holder = holders.find(({ scans: held }) => held.some((scan) => scan.scan_id === id));
   return {
     files,
     current: {

@@ -13,19 +13,19 @@ const NOT_A_DATABASE = 26;
 
 export interface Lock {
   /**
-   * Throws RootLost unless root and lock file are still the ones that were locked. A lock holds a file, not a name: once the
-   * root was moved away or the file deleted, another pipeline may have locked what lies in its place.
+   * Throws RootLost unless root and lock file are still the ones that were locked. A lock holds a file, not a path: after the
+   * root was moved away or the file deleted, another pipeline may have locked a new file at that path.
    */
   readonly check: () => void;
   readonly release: () => void;
 }
 
 /**
- * Takes the one writer's lock of a data root; throws Conflict that names the holder when somebody has it, and PipelineError
- * when the root cannot be used at all.
+ * Takes the writer's lock of a data root. Throws Conflict that names the holder when another process has the lock, and
+ * PipelineError when the root cannot be used at all.
  *
- * The lock is an exclusive transaction on a small SQLite file, because the operating system gives such a lock back however
- * its holder dies: with a process number in a file, a dead holder looks like a process that got the same number later.
+ * The lock is an exclusive transaction on a small SQLite file, because the operating system releases such a lock however its
+ * holder dies. A process number in a file would not do: another process may get the number of a dead holder.
  */
 export function takeLock(dataRoot: string, command: string, now_ms: number): Lock {
   const database = openLock(dataRoot);
@@ -64,7 +64,7 @@ export function takeLock(dataRoot: string, command: string, now_ms: number): Loc
   return { check, release };
 }
 
-/** What a path leads to, whatever its name: device and inode; null when nothing is there. */
+/** Device and inode of the file at a path; null when nothing is there. */
 function identityOf(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? null : `${found.dev} ${found.ino}`;
@@ -79,7 +79,7 @@ function openLock(dataRoot: string): DatabaseSync {
   }
 }
 
-/** A data root that cannot be locked, in one sentence: a file in its place, no permission, a lock file of other content. */
+/** The error for a data root that cannot be locked: a file in its place, no permission, a lock file of other content. */
 function unusable(dataRoot: string, cause: unknown): PipelineError {
   if ((cause as { errcode?: number }).errcode === NOT_A_DATABASE)
     return new PipelineError(

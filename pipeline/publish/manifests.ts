@@ -15,7 +15,7 @@ export async function readNewest(dataRoot: string, partition: string): Promise<M
   return manifest;
 }
 
-/** The fault of a list that a head names and that is not there. */
+/** The error for a manifest that a head names and that does not exist. */
 export function missingManifest(partition: string, commit: number): PipelineError {
   return new PipelineError('publish', layout.manifest(partition, commit), 'is missing, and its head names it');
 }
@@ -30,12 +30,12 @@ export async function readManifest(dataRoot: string, partition: string, commit: 
   return readRecord(dataRoot, layout.manifest(partition, commit), Manifest);
 }
 
-/** The switch; null on an empty data root. */
+/** The current pointer; null on an empty data root. */
 export async function readCurrent(dataRoot: string): Promise<Current | null> {
   return readRecord(dataRoot, layout.current, Current);
 }
 
-/** What has manifests, each in order. */
+/** Partitions that have manifests, sorted. */
 export interface Partitions {
   readonly dates: string[];
   readonly months: string[];
@@ -43,7 +43,7 @@ export interface Partitions {
   readonly all: string[];
 }
 
-/** Partitions that have manifests. */
+/** Lists the partitions of a data root. */
 export async function listPartitions(dataRoot: string): Promise<Partitions> {
   const names = await namesIn(join(dataRoot, layout.manifests));
   const dates = names.filter((name) => /^\d{4}-\d{2}-\d{2}$/.test(name));
@@ -51,6 +51,14 @@ export async function listPartitions(dataRoot: string): Promise<Partitions> {
   const statics = names.filter((name) => name === layout.staticPartition);
   const collections = names.filter((name) => name.startsWith(layout.collectionPartition('')));
   return { dates, months, all: [...dates, ...months.map(layout.monthPartition), ...collections, ...statics] };
+}
+
+/** Absolute paths of a manifest's files of one table, in the order of their scans. */
+export function tablePaths(dataRoot: string, manifest: Pick<Manifest, 'files'>, table: string): string[] {
+  return manifest.files
+    .filter((file) => file.table === table)
+    .sort((a, b) => ((a.first_scan ?? '') < (b.first_scan ?? '') ? -1 : 1))
+    .map((file) => join(dataRoot, file.path));
 }
 
 async function readRecord<Shape extends z.ZodType>(
@@ -66,7 +74,7 @@ async function readRecord<Shape extends z.ZodType>(
     throw new PipelineError(
       'publish',
       path,
-      `is not a readable ${path.split('/').at(0) === 'current.json' ? 'switch' : 'manifest'} of this version`,
+      `is not a readable ${path === layout.current ? 'switch' : 'manifest'} of this version`,
       { cause },
     );
   }

@@ -9,12 +9,13 @@ import { sqlList } from '../duckdb.ts';
 const LONGEST_GAP_MIN = 4;
 const ONE_SCAN_MIN = 2;
 
+/** Columns that are taken from the row with the largest value. */
 const OF_THE_LARGEST = ['confidence', ...Object.keys(companionFields)];
 
 /**
- * SQL that adds day-max files of one storm date up: one row per pixel for what scans saw (the larger value wins, the
- * earlier of equals; times widen, counts add up), and one for what was filled between scans where that is more.
- * With `detectionPaths` the scans and the duration of each geohash5 place are filled in from the detections.
+ * SQL that merges day-max files of one storm date: one row per pixel for observed values (the larger value wins, the
+ * earlier of equals; time ranges are united, counts added), and one for values interpolated between scans where they are larger.
+ * With `detectionPaths` the scans and the duration of each geohash5 place are computed from the detections.
  */
 export function mergedDayMax(paths: readonly string[], detectionPaths: readonly string[] | null): string {
   const carried = OF_THE_LARGEST.map((name) => `, "${name}" := "${name}"`).join('');
@@ -41,19 +42,19 @@ export function mergedDayMax(paths: readonly string[], detectionPaths: readonly 
     SELECT ${names.join(', ')} FROM day`;
 }
 
-/** Columns that `placeFacts` computes of a place, as a select list from `place`. */
+/** Columns that `placeFacts` computes, as a select list from `place`. */
 const PLACE_COLUMNS =
   'place.place_first_detected, place.place_last_detected, place.place_scans, place.place_duration_min';
 
 /**
  * SQL of the first and the last scan, the number of scans and the duration of each geohash5 place, from a query with geohash5
- * and scan_time: gaps between scans count up to 4 minutes, the first scan as 2. Without a query there are none.
+ * and scan_time: gaps between scans count up to 4 minutes, the first scan as 2. Without a query there are no rows.
  */
 function placeFacts(detectionRows: string | null): string {
   if (detectionRows === null)
     return `SELECT NULL::VARCHAR AS geohash5, NULL::TIMESTAMP AS place_first_detected, NULL::TIMESTAMP AS place_last_detected,
       NULL::INTEGER AS place_scans, NULL::DOUBLE AS place_duration_min WHERE false`;
-  // least() passes over NULL: without the filter the first scan, which has no gap before it, would count as a long one.
+  // least() ignores NULL: without the filter the first scan, which has no gap before it, would count as a long gap.
   return `
     SELECT geohash5, min(scan_time) AS place_first_detected, max(scan_time) AS place_last_detected, count(*) AS place_scans,
       ${ONE_SCAN_MIN} + coalesce(sum(least(gap_min, ${LONGEST_GAP_MIN})) FILTER (gap_min IS NOT NULL), 0) AS place_duration_min
@@ -66,8 +67,8 @@ function placeFacts(detectionRows: string | null): string {
 const RECTANGLE = 'storm_date, row_first, row_last, col_first, col_last';
 
 /**
- * SQL that joins the rows of several files of `uncovered`: of a rectangle whose stretches follow each other without a scan in
- * between there is one row. `framePaths`: files of the frames of all scans that the rows are of.
+ * SQL that joins the rows of several files of `uncovered`: consecutive periods of the same rectangle become one row.
+ * `framePaths`: files of the frames of all scans that the rows are of.
  */
 export function mergedUncovered(paths: readonly string[], framePaths: readonly string[]): string {
   return `

@@ -4,11 +4,11 @@ import { scanId, scanTime } from '../../schemas/time.ts';
 import type { StagedFile } from './commit.ts';
 import { stageTiles } from './stage.ts';
 
-/** What a scan publishes of its reflectivity. */
+/** The archive of the reflectivity of a scan. */
 export interface Reflectivity {
   /** Hash of the file that the archive is made from. */
   readonly inputs: string;
-  /** Null when the archive made from that file is published already, and stays. */
+  /** Null when the archive that was made from that file is published already. */
   readonly archive: Uint8Array | null;
 }
 
@@ -25,14 +25,14 @@ interface Added {
 }
 
 /**
- * Segment of the archive of a scan's reflectivity. It is not that of the scan: joining hours and days leaves it alone, it stays
- * when a scan is made again from the same composite, and it goes with its age.
+ * Segment of the archive of a scan's reflectivity. It differs from that of the scan: compaction does not touch it, it stays
+ * when a scan is made again from the same composite, and it expires.
  */
 function segmentOf(scan_id: string): string {
   return `reflectivity-${scan_id}`;
 }
 
-/** Writes the archives of the scans that one was painted for into staging. */
+/** Writes the reflectivity archives of scans that have one into staging. */
 export async function stageReflectivity(staging: string, scans: readonly PaintedScan[]): Promise<StagedFile[]> {
   const staged: StagedFile[] = [];
   for (const { scan_time, storm_date, reflectivity } of scans) {
@@ -47,8 +47,8 @@ export async function stageReflectivity(staging: string, scans: readonly Painted
 }
 
 /**
- * Segments of listed archives that are replaced, or that are no longer what their scans were made from, once segments have
- * taken the place of others.
+ * Segments of published archives that are outdated when `segments` replace `drop_segments`: their scan is dropped, or made
+ * from another composite, or brings a new archive.
  */
 export function replacedReflectivity(
   previous: Manifest | null,
@@ -63,19 +63,19 @@ export function replacedReflectivity(
     if (added.has(segmentOf(scan_id)) || old === undefined) return true;
     return made === undefined ? drop_segments.includes(old.segment) : made.reflectivity !== old.reflectivity;
   };
-  return listed(previous).filter(isReplaced).map(segmentOf);
+  return archivedScans(previous).filter(isReplaced).map(segmentOf);
 }
 
-/** Segments of listed archives of scans up to an instant. */
-export function expiredReflectivity(list: Manifest | null, until_ms: number): string[] {
-  return listed(list)
+/** Segments of the published archives of scans up to an instant. */
+export function expiredReflectivity(manifest: Manifest | null, until_ms: number): string[] {
+  return archivedScans(manifest)
     .filter((scan_id) => scanTime(scan_id) <= until_ms)
     .map(segmentOf);
 }
 
-/** Scans whose archives are listed. */
-function listed(list: Manifest | null): string[] {
-  return (list?.files ?? []).flatMap(({ kind, first_scan }) =>
+/** Scans with a published archive. */
+function archivedScans(manifest: Manifest | null): string[] {
+  return (manifest?.files ?? []).flatMap(({ kind, first_scan }) =>
     kind === 'reflectivity-tiles' ? (first_scan ?? []) : [],
   );
 }

@@ -15,7 +15,7 @@ import type { StagedFile } from './commit.ts';
 import { type Reflectivity, stageReflectivity } from './reflectivity.ts';
 import { stageState, stageTable, stageTiles } from './stage.ts';
 
-/** Everything that one scan publishes. */
+/** Products of one scan. */
 export interface ScanProducts {
   readonly scan_time: number;
   readonly storm_date: string;
@@ -26,14 +26,14 @@ export interface ScanProducts {
   readonly tracks: readonly TrackPoint[];
   readonly probsevere: readonly ProbSevereObject[];
   readonly frame: FrameShape;
-  /** Where no radar looked; null where that is not known. */
+  /** Areas without radar coverage; null where the coverage is not known. */
   readonly uncovered: readonly UncoveredPatch[] | null;
   readonly archive: Uint8Array;
-  /** Left out, or null, for a scan without. */
+  /** Null, or left out, for a scan without reflectivity. */
   readonly reflectivity?: Reflectivity | null;
 }
 
-/** Consecutive scans of one storm date that are published, regrouped and replaced together. */
+/** Consecutive scans of one storm date that are published, compacted and replaced together. */
 export interface Segment {
   readonly name: string;
   readonly scans: readonly CommittedScan[];

@@ -8,16 +8,16 @@ import { addressedTiles } from '../tiles/pmtiles.ts';
 import type { StagedFile } from './commit.ts';
 import { stageQuery, stageRows } from './tables.ts';
 
-/** What a file of a list covers. */
+/** Segment and scans of a file of a manifest. */
 export type Coverage = Pick<PublishedFile, 'segment' | 'first_scan' | 'last_scan'>;
 
-/** Where a file will lie, before the hash of its content completes the name. */
+/** Folder and first part of the name of a file; the hash of its content completes the name. */
 export interface Destination {
   readonly folder: string;
   readonly stem: string;
 }
 
-/** Path of a data file: where it belongs, what it covers, and a hash of its content, so that a name never changes meaning. */
+/** Path of a data file. It contains a hash of the content, so that a name never stands for other content. */
 export function dataFileName(folder: string, stem: string, hash: string, extension: string): string {
   return `${folder}/${stem}-${hash.slice(0, 8)}.${extension}`;
 }
@@ -71,13 +71,12 @@ async function stageBytes(
   { folder, stem }: Destination,
   extension: string,
   covers: Coverage,
-  { kind, ...facts }: Pick<PublishedFile, 'kind' | 'rows' | 'schema_version' | 'max_size_mm'>,
+  { kind, rows, schema_version, max_size_mm }: Pick<PublishedFile, 'kind' | 'rows' | 'schema_version' | 'max_size_mm'>,
 ): Promise<StagedFile> {
   const hash = sha256(content);
   const staged = join(staging, `${kind}-${covers.segment}-${stem}.${extension}`);
   await writeSynced(staged, content);
   const path = dataFileName(folder, stem, hash, extension);
-  const { rows, schema_version, max_size_mm } = facts;
   return {
     staged,
     entry: {

@@ -1,8 +1,8 @@
 import { type Engine, sqlList } from '../duckdb.ts';
-import { tablePaths } from './compact.ts';
+import { tablePaths } from './manifests.ts';
 import type { Root } from './root.ts';
 
-/** What some storm dates hold, in numbers for people. */
+/** Counts of the published data of some storm dates, for people. */
 export interface DatesSummary {
   readonly scans: number;
   readonly detections: number;
@@ -16,7 +16,7 @@ export interface DatesSummary {
   readonly bytes: number;
 }
 
-/** Counts what some storm dates publish together; their lists are read one after the other. */
+/** Counts the published data of some storm dates together; their manifests are read one after the other. */
 export async function summarize(
   root: Pick<Root, 'engine' | 'path' | 'manifest'>,
   dates: readonly string[],

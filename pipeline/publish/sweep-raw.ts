@@ -6,15 +6,19 @@ import { addDays, MS_PER_DAY } from '../../schemas/time.ts';
 import { filesBelow, namesIn } from '../files.ts';
 import { parseName } from '../sources/names.ts';
 import { lookBack } from '../sources/plan.ts';
-import type { DateHead } from './dates.ts';
-import type { Swept } from './sweep.ts';
+import type { DateHead } from './published-dates.ts';
+
+/** Files that a sweep deleted. */
+export interface Swept {
+  readonly files: number;
+  readonly bytes: number;
+}
 
 /**
- * Deletes raw files of UTC dates that were over, and came, at least `keep_days` before an instant: a share of the dates at a time,
- * the oldest first; `is_done` when none is left. A date stays while a file of it came later than that,
- * and while a storm date that it may belong to is open: its scans may have to be made again. A storm date begins at any hour,
- * so these are the date itself and its neighbours. While the date after it stays, so do the companions that its first scans
- * take from before midnight.
+ * Deletes raw files of UTC dates that ended, and whose files arrived, at least `keep_days` before `until_ms`: a share of the dates
+ * per call, the oldest first; `is_done` when none is left. A date is kept while a storm date that it may belong to is open, because
+ * its scans may have to be made again. A storm date begins at any hour, so these are the date itself and its neighbours. While
+ * the next date is kept, so are the companions that its first scans use from before midnight.
  */
 export async function sweepRaw(
   dataRoot: string,
@@ -34,7 +38,7 @@ export async function sweepRaw(
       const folder = join(dataRoot, layout.archiveDate(provenance, date));
       const files = await factsOf(folder);
       const end_ms = Date.parse(addDays(date, 1));
-      const isYoung = end_ms > limit_ms || files.some(({ came_ms }) => came_ms > limit_ms);
+      const isYoung = end_ms > limit_ms || files.some(({ arrived_ms }) => arrived_ms > limit_ms);
       if (isYoung || isOpenAround(heads, date)) {
         staying.add(date);
         continue;
@@ -58,7 +62,7 @@ export async function sweepRaw(
 interface RawFile {
   readonly name: string;
   readonly bytes: number;
-  readonly came_ms: number;
+  readonly arrived_ms: number;
 }
 
 /** UTC dates with raw files of a provenance, in order. */
@@ -67,17 +71,17 @@ async function datesOf(dataRoot: string, provenance: string): Promise<string[]> 
   return folders.flatMap((name) => /^date=(\d{4}-\d{2}-\d{2})$/.exec(name)?.[1] ?? []).sort();
 }
 
-/** Files of a folder, and when they came: a copy has the time of its original, so it is when its entry changed last. */
+/** Files of a folder with their times of arrival: the ctime, because a copy has the mtime of its original. */
 async function factsOf(folder: string): Promise<readonly RawFile[]> {
   return Promise.all(
     (await filesBelow(folder)).map(async (name) => {
       const { size, ctimeMs } = await fs.stat(join(folder, name));
-      return { name, bytes: size, came_ms: ctimeMs };
+      return { name, bytes: size, arrived_ms: ctimeMs };
     }),
   );
 }
 
-/** True for a companion that a scan from an instant on may take. */
+/** True for a companion file that a scan at or after an instant may use. */
 function reaches(name: string, from_ms: number): boolean {
   const named = parseName(name);
   return named !== null && lookBack(named.product) > 0 && named.time_ms >= from_ms - lookBack(named.product);

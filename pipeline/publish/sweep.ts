@@ -1,25 +1,92 @@
 import type { Dirent } from 'node:fs';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
+import {
+  DeletionClock,
+  dueForDeletion,
+  lookAtClock,
+  markForDeletion,
+  vouchedTime,
+} from '../../schemas/deletion-clock.ts';
 import { layout } from '../../schemas/layout.ts';
-import { isMissing, namesIn } from '../files.ts';
+import { isMissing, namesIn, readIfPresent, replaceFile } from '../files.ts';
 import { readCurrent, readManifest, readNewest } from './manifests.ts';
+import { type DateHead, newestScan } from './published-dates.ts';
+import { type Swept, sweepRaw } from './sweep-raw.ts';
 
-/** Longest request plus longest job: what a reader may still hold after its list was replaced, minutes. */
+/** Longest request plus longest job, minutes: so long a reader may use a manifest after it was replaced. */
 export const READERS_GRACE_MIN = 120;
 
-export interface Swept {
-  readonly files: number;
-  readonly bytes: number;
+/** Key of the raw files among the marks of the deletion clock. */
+const RAW_FILES = 'raw files';
+
+/** Deletes from a data root; `now_ms` is the machine's clock. */
+export type SweepRoot = (now_ms: number, raw_keep_days: number | null) => Promise<Swept>;
+
+/**
+ * The sweep of a data root by its deletion clock: deletes files that no manifest in use names, and a share of the raw files that
+ * have expired and were marked a day ago; `raw_keep_days` null keeps raw files for ever.
+ */
+export async function openSweep(dataRoot: string, heads: ReadonlyMap<string, DateHead>): Promise<SweepRoot> {
+  const newest_own_ms = await lastPublished(dataRoot);
+  let last_look_ms = performance.now();
+  return async (now_ms, raw_keep_days) => {
+    const monotonic_ms = performance.now();
+    const observed = [...heads.values()].filter(({ provenance }) => provenance === 'observed');
+    const clock = lookAtClock(await readClock(dataRoot), {
+      wall_ms: now_ms,
+      run_ms: monotonic_ms - last_look_ms,
+      newest_own_ms,
+      newest_scan_ms: newestScan(observed),
+    });
+    last_look_ms = monotonic_ms;
+    const swept = await sweep(dataRoot, vouchedTime(clock));
+    if (raw_keep_days === null) {
+      await writeClock(dataRoot, clock);
+      return swept;
+    }
+    const due = dueForDeletion(clock, RAW_FILES);
+    // Written before the deletion: a process that is killed during it must not lose the time that has passed.
+    await writeClock(dataRoot, due.clock);
+    if (due.until_ms === null) return swept;
+    const raw = await sweepRaw(dataRoot, heads, raw_keep_days, due.until_ms);
+    if (raw.is_done) await writeClock(dataRoot, markForDeletion(due.clock, RAW_FILES));
+    return { files: swept.files + raw.files, bytes: swept.bytes + raw.bytes };
+  };
+}
+
+/** Time of the last commit to a data root by the clock of its machine, epoch milliseconds; null: none. */
+async function lastPublished(dataRoot: string): Promise<number | null> {
+  try {
+    return (await fs.stat(join(dataRoot, layout.current))).mtimeMs;
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+/** The clock as the last sweep left it; null where none can be read: a new one deletes nothing for a day. */
+async function readClock(dataRoot: string): Promise<DeletionClock | null> {
+  const text = await readIfPresent(join(dataRoot, layout.deletions));
+  if (text === null) return null;
+  try {
+    return DeletionClock.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+async function writeClock(dataRoot: string, clock: DeletionClock): Promise<void> {
+  await replaceFile(join(dataRoot, layout.deletions), `${JSON.stringify(clock)}\n`);
 }
 
 /**
- * Deletes what no manifest in use names, once no reader can still need it: data files, old manifests, old live files.
- * A manifest is in use while it is the newest of its partition, pinned by the switch, or replaced less than the grace ago.
- * Goes from partition to partition, so that a year of lists takes no more memory than a date of them.
+ * Deletes data files, manifests and live files that no manifest in use names and that are older than the grace.
+ * A manifest is in use while it is the newest of its partition, pinned by the current pointer, or replaced less than the grace ago.
+ * Works partition by partition, so that a year of manifests takes no more memory than a date.
  */
-export async function sweep(dataRoot: string, now_ms: number, grace_min = READERS_GRACE_MIN): Promise<Swept> {
-  const oldest_ms = now_ms - grace_min * 60_000;
+export async function sweep(dataRoot: string, now_ms: number): Promise<Swept> {
+  const oldest_ms = now_ms - READERS_GRACE_MIN * 60_000;
   const current = await readCurrent(dataRoot);
   const live = Object.values(current?.live ?? {}).map(String);
   let swept: Swept = { files: 0, bytes: 0 };
@@ -39,7 +106,7 @@ export async function sweep(dataRoot: string, now_ms: number, grace_min = READER
   return swept;
 }
 
-/** Folders of published files by the partition whose lists may name their files. */
+/** Folders of published files by the partition whose manifests may name their files. */
 async function foldersByPartition(dataRoot: string): Promise<Map<string, string[]>> {
   const folders: string[] = [];
   for (const top of [layout.tables, layout.tiles, layout.state, layout.live, layout.manifests])
@@ -47,7 +114,7 @@ async function foldersByPartition(dataRoot: string): Promise<Map<string, string[
   return Map.groupBy(folders, partitionOf);
 }
 
-/** Partition whose lists may name files of a folder; the static tables and the live files lie outside of any date. */
+/** Partition whose manifests may name files of a folder; static tables and live files belong to no date. */
 function partitionOf(folder: string): string {
   const [, key, value = ''] = /\/(date|month|collection)=([^/]+)$/.exec(folder) ?? [];
   if (key === 'date') return value;
@@ -56,7 +123,7 @@ function partitionOf(folder: string): string {
   return folder.startsWith(manifests) ? folder.slice(manifests.length) : layout.staticPartition;
 }
 
-/** Paths of the lists of a partition that are in use, and of all that they name. */
+/** Paths of the manifests of a partition that are in use, and of the files that they name. */
 async function pathsInUse(
   dataRoot: string,
   partition: string,
@@ -73,7 +140,7 @@ async function pathsInUse(
   return paths;
 }
 
-/** A folder of the root and all below it; none when it does not exist. */
+/** A folder of the root and all folders below it. */
 async function foldersBelow(dataRoot: string, folder: string): Promise<string[]> {
   const folders = [folder];
   for (const entry of await entriesOf(dataRoot, folder))
@@ -111,7 +178,7 @@ async function manifestsInUse(
   pinned: number | null,
   oldest_ms: number,
 ): Promise<number[]> {
-  // A number beyond the newest is the litter of a process killed before it moved the head: nobody ever read it.
+  // A higher number than the newest was left by a process killed before it moved the head; no reader has seen it.
   const commits = (await namesIn(join(dataRoot, layout.manifestFolder(partition))))
     .filter((name) => /^\d{6,}\.json$/.test(name))
     .map((name) => Number.parseInt(name, 10))

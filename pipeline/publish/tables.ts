@@ -10,7 +10,7 @@ import { type Engine, sqlList, sqlText } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
 import { sha256 } from '../files.ts';
 
-/** Rows of a row group: small enough that a question about one place skips most of a file. */
+/** Rows of a row group: few enough that a query about one place skips most of a file. */
 export const ROW_GROUP_ROWS = 16_384;
 
 /** Facts of a staged table file, from reading it back. */
@@ -25,7 +25,7 @@ export interface StagedTable {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Writes rows as one Parquet file and reads it back; the file has the order of its table. The rows need not be in memory at once. */
+/** Writes rows as one Parquet file and reads it back; the rows are sorted by the order of the table and need not be in memory at once. */
 export async function stageRows(
   engine: Engine,
   table: Table,
@@ -68,20 +68,20 @@ export async function stageQuery(
   await fs.mkdir(dirname(path), { recursive: true });
   const fields = columns(table);
   const select = fields.map((field) => `"${field.name}"::${field.type} AS "${field.name}"`).join(', ');
-  // By default a file whose geometries are all null does not say that they are geometries, and cannot be read with others.
-  const maySayNone = fields.some(({ type, nullable }) => type === 'GEOMETRY' && nullable);
+  // By default a file whose geometries are all null does not declare the column as geometry, and cannot be read with others.
+  const hasNullableGeometry = fields.some(({ type, nullable }) => type === 'GEOMETRY' && nullable);
   const notes = Object.entries(fileNotes(table, provenance, 'parquet')).map(
     ([key, value]) => `${key}: ${sqlText(value)}`,
   );
   await engine.connection.run(
     `COPY (SELECT ${select} FROM (${query}) ORDER BY ${table.order}) TO ${sqlText(path)} ` +
-      `(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, ${maySayNone ? "GEOPARQUET_VERSION 'BOTH', " : ''}` +
+      `(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, ${hasNullableGeometry ? "GEOPARQUET_VERSION 'BOTH', " : ''}` +
       `KV_METADATA {${notes.join(', ')}})`,
   );
   return readBack(engine, table, path);
 }
 
-/** Reads a Parquet file of a table: its rows, schema version, box and largest size. Throws when any of it does not fit. */
+/** Reads a Parquet file of a table: its rows, schema version, box and largest size. Throws when the schema version cannot be read. */
 export async function readBack(engine: Engine, table: Table, path: string): Promise<StagedTable> {
   const names = new Set(columns(table).map((field) => field.name));
   const box = names.has('lat')
@@ -126,7 +126,7 @@ export async function readNotes(engine: Engine, path: string): Promise<ReadonlyM
 
 /**
  * Rows of published files of a table, in the table's order: instants in epoch milliseconds, dates and geometries as text.
- * Throws when a file is missing: it is no table without rows.
+ * Throws when a file is missing, because that is not an empty table.
  */
 export async function readRows<Row>(
   engine: Engine,
@@ -160,7 +160,7 @@ function readExpression({ name, type }: Column): string {
   }
 }
 
-/** Type a column has while rows are loaded; geometry arrives as text and is converted by the COPY. */
+/** Type of a column while rows are loaded; the COPY converts geometries, which are loaded as text. */
 function loadType(field: Column): string {
   return field.type === 'GEOMETRY' ? 'VARCHAR' : field.type;
 }

@@ -2,10 +2,9 @@ import { type Blockage, blockageOf } from '../../schemas/geo/blockage.ts';
 import { layout } from '../../schemas/layout.ts';
 import { blockage } from '../../schemas/tables/blockage.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
-import { tablePaths } from './compact.ts';
-import { readHead } from './manifests.ts';
+import { readHead, tablePaths } from './manifests.ts';
 
-/** What terrain blocks, as published; null when no terrain model was worked in. */
+/** The published table of beam blockage by terrain; null when none is published. */
 export async function readBlockage(engine: Engine, dataRoot: string): Promise<Blockage | null> {
   const manifest = await readHead(dataRoot, layout.staticPartition);
   const paths = manifest === null ? [] : tablePaths(dataRoot, manifest, blockage.name);

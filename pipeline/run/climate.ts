@@ -11,7 +11,7 @@ import { labelHail } from '../detect/label.ts';
 import { detectionRows } from '../detect/table-rows.ts';
 import { type ScanInput, scanOfMesh } from '../grid.ts';
 import type { StagedFile } from '../publish/commit.ts';
-import { DERIVED_SEGMENT, deriveTables } from '../publish/day.ts';
+import { DERIVED_SEGMENT, deriveTables } from '../publish/day-products.ts';
 import { allRows, mergedDayMax } from '../publish/merge.ts';
 import type { Root } from '../publish/root.ts';
 import { type Coverage, stageTable } from '../publish/stage.ts';
@@ -65,7 +65,7 @@ export async function* publishClimate(root: Root, climate: Climate, now_ms: numb
     const rows = await publishDate(root, scenarios, storm_date, from_ms, now_ms);
     yield { storm_date, number: index + 1, of: dates, detections: rows };
   }
-  for (const month of new Set(all.map(monthOf))) await root.joinMonth(month, now_ms);
+  for (const month of new Set(all.map(monthOf))) await root.compactMonth(month, now_ms);
 }
 
 /** The weathers of a climate: its own first. */
@@ -82,12 +82,12 @@ async function publishDate(
   now_ms: number,
 ): Promise<number> {
   const files = await stageDate(root, scenarios, storm_date, from_ms);
-  await root.publishDay(storm_date, 'simulated', [], files, true, now_ms);
+  await root.publishFiles(storm_date, 'simulated', [], files, true, now_ms);
   const rows = files.find(({ entry }) => entry.table === detections.name)?.entry.rows ?? 0;
   const manifest = await root.manifest(storm_date);
   if (manifest !== null && rows > 0) {
     const derived = await deriveTables(root.engine, root.path, root.staging, manifest);
-    await root.publishDay(storm_date, 'simulated', [DERIVED_SEGMENT], derived.files, true, now_ms);
+    await root.publishFiles(storm_date, 'simulated', [DERIVED_SEGMENT], derived.files, true, now_ms);
   }
   return rows;
 }

@@ -19,7 +19,8 @@ export function compactRoot(config: Config, log: Log): Promise<CompactReport> {
     await session.finishDates();
     const closed = [...root.heads.values()].filter((head) => head.closed).map((head) => head.partition);
     const joined: string[] = [];
-    for (const month of new Set(closed.map(monthOf))) if (await root.joinMonth(month, config.now())) joined.push(month);
+    for (const month of new Set(closed.map(monthOf)))
+      if (await root.compactMonth(month, config.now())) joined.push(month);
     await session.expireReflectivity();
     // Files carry the time of the machine, whatever the data clock says.
     const swept = await root.sweep(Date.now(), config.raw_keep_days);

@@ -1,3 +1,4 @@
+import type { PublishedFile } from '../../schemas/manifest.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { type BlockageStep, blockage } from '../../schemas/tables/blockage.ts';
 import type { Config } from '../config.ts';
@@ -45,7 +46,9 @@ export async function deriveBlockage(config: Config, request: BlockageRequest): 
     const root = await openRoot(data_root, 'hail-pipeline derive', storm_day_start_hour, now());
     try {
       const { radars, rows } = await examine(dem, dem_path, log);
-      const { file, changed } = await root.publishStatic(blockage, { rows, provenance: 'observed' }, now());
+      const segment = { segment: blockage.name, table: blockage, rows, provenance: 'observed' } as const;
+      const { files, changed } = await root.publishUndated('static', [segment], now());
+      const file = files[0] as PublishedFile;
       await refreshDerived(root, now(), log);
       return {
         terrain: { file: dem.file, step_arcsec: dem.step_arcsec },

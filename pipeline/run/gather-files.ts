@@ -6,7 +6,7 @@ import { addDays, MS_PER_DAY, MS_PER_HOUR } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { PipelineError } from '../error.ts';
 import type { Log } from '../log.ts';
-import { newestScan } from '../publish/live-window.ts';
+import { newestScan } from '../publish/published-dates.ts';
 import type { Root } from '../publish/root.ts';
 import { writeEvening } from '../simulate/evening.ts';
 import { defaultScenario } from '../simulate/scenario.ts';

@@ -5,7 +5,7 @@ import { addDays, utcDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { isTransient } from '../error.ts';
 import type { Log } from '../log.ts';
-import { newestScan } from '../publish/live-window.ts';
+import { newestScan } from '../publish/published-dates.ts';
 import type { Root } from '../publish/root.ts';
 import { listArchive, readRejections, withoutKnown } from '../sources/archive.ts';
 import { downloadAll, listBucket } from '../sources/bucket.ts';

@@ -5,8 +5,7 @@ import { type GroundReport, groundReports } from '../../schemas/tables/ground-re
 import { type ProbSevereObject, probsevere } from '../../schemas/tables/probsevere.ts';
 import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
 import { openEngine } from '../duckdb.ts';
-import { tablePaths } from '../publish/compact.ts';
-import { listPartitions, readNewest } from '../publish/manifests.ts';
+import { listPartitions, readNewest, tablePaths } from '../publish/manifests.ts';
 import { readRows } from '../publish/tables.ts';
 import { type ReportPair, reportPairs } from '../train/report-pairs.ts';
 import { publishedSamples } from '../train/samples.ts';

@@ -6,8 +6,8 @@ import { scanTime } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { NotFound, PipelineError } from '../error.ts';
 import type { StagedFile } from '../publish/commit.ts';
-import { tablePaths } from '../publish/compact.ts';
-import { SCORE_SEGMENT } from '../publish/day.ts';
+import { SCORE_SEGMENT } from '../publish/day-products.ts';
+import { tablePaths } from '../publish/manifests.ts';
 import { openRoot } from '../publish/root.ts';
 import { stageTable } from '../publish/stage.ts';
 import { readRows } from '../publish/tables.ts';
@@ -42,7 +42,7 @@ export async function scoreDate(config: Config, storm_date: string): Promise<Sco
       detections: await readRows<ScoredDay['detections'][number]>(root.engine, detections, paths('detections')),
     });
     const publish = (files: readonly StagedFile[]) =>
-      root.publishDay(storm_date, manifest.source, [SCORE_SEGMENT], files, manifest.closed, now());
+      root.publishFiles(storm_date, manifest.source, [SCORE_SEGMENT], files, manifest.closed, now());
     if (found.length === 0) {
       const changed = manifest.files.some(({ segment }) => segment === SCORE_SEGMENT);
       if (changed) await publish([]);

@@ -1,5 +1,5 @@
 import { addDays, monthOf, stormDateStart, utcDate } from '../../schemas/time.ts';
-import { isDerivationDue } from '../publish/root.ts';
+import { isDerivationDue } from '../publish/commit-dates.ts';
 import type { Context } from './run.ts';
 
 /** Closed dates of the running month that wait to be joined: a question about a year opens a file for each of them. */
@@ -20,9 +20,9 @@ export async function finishDates({ root, settings }: Context, isPressed: () => 
     .map((head) => head.partition);
   for (const [index, date] of work.entries()) {
     if (isPressed()) return false;
-    if (isOver(date)) await root.closeDay(date, now_ms);
+    if (isOver(date)) await root.compactDay(date, now_ms);
     else {
-      await root.rollUp(date, now_ms);
+      await root.compactHours(date, now_ms);
       if (isPressed()) return false;
       await root.derive(date, now_ms);
     }
@@ -32,7 +32,7 @@ export async function finishDates({ root, settings }: Context, isPressed: () => 
   const closed = [...root.heads.values()].filter((head) => head.closed).map((head) => monthOf(head.partition));
   for (const month of new Set(closed)) {
     if (isPressed()) return false;
-    await root.joinMonth(month, now_ms, month < thisMonth ? 1 : JOIN_RUNNING_AFTER);
+    await root.compactMonth(month, now_ms, month < thisMonth ? 1 : JOIN_RUNNING_AFTER);
   }
   return true;
 }

@@ -1,8 +1,8 @@
 import type { CommittedScan } from '../../schemas/manifest.ts';
 import { BadInput } from '../error.ts';
-import type { Feeds } from '../publish/commit.ts';
-import { LIVE_WINDOW_MIN } from '../publish/live.ts';
-import type { DateCommit } from '../publish/root.ts';
+import type { ProductTimes } from '../publish/commit.ts';
+import type { DateCommit } from '../publish/commit-dates.ts';
+import { LIVE_WINDOW_MIN } from '../publish/live-window.ts';
 import type { ScanProducts, Segment } from '../publish/segment.ts';
 import { readBlockage } from '../publish/terrain.ts';
 import type { SourceFile } from '../sources/names.ts';
@@ -23,7 +23,7 @@ export interface ProcessedSegment {
   readonly storm_date: string;
   readonly simulated: boolean;
   readonly segment: Segment;
-  readonly feeds: Feeds;
+  readonly feeds: ProductTimes;
   readonly detections: number;
   readonly cells: number;
   /** Scans that may be in the live window; a day that is made again must not be held in memory as a whole. */
@@ -102,7 +102,7 @@ function blamedOnMesh({ mesh }: ScanPlan, work: () => ScanResult): ScanResult {
 }
 
 /** Newest time of each product among some files. */
-function newestOfEach(files: readonly SourceFile[]): Feeds {
+function newestOfEach(files: readonly SourceFile[]): ProductTimes {
   const feeds: Record<string, number> = {};
   for (const { product, time_ms } of files) feeds[product] = Math.max(time_ms, feeds[product] ?? time_ms);
   return feeds;

@@ -205,7 +205,7 @@ test('a root with another start of the storm day is refused', async (t) => {
 test('a date without scans counts as observed up to its last second', async (t) => {
   const root = await scratch(t);
   await onRoot(root, { now_ms: NOW_MS }, async ({ root: opened }) => {
-    await opened.publishDay('2026-04-30', 'simulated', [], [], true, NOW_MS);
+    await opened.publishFiles('2026-04-30', 'simulated', [], [], true, NOW_MS);
   });
   const edition = (await open(t, root)).edition();
   t.deepEqual(edition.dates, ['2026-04-30']);

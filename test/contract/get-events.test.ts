@@ -185,11 +185,11 @@ test('GET /v1/events equals its swaths on running, closed and joined dates alike
   const running = await look();
   t.true(running.rows.every(({ length }) => length > 0));
   await onRoot(root, {}, async ({ root: opened }) => {
-    for (const date of ['2026-05-01', '2026-05-02']) t.true(await opened.closeDay(date, MONTH_LATER_MS));
+    for (const date of ['2026-05-01', '2026-05-02']) t.true(await opened.compactDay(date, MONTH_LATER_MS));
   });
   const closed = await look();
   t.deepEqual(closed.rows, running.rows);
-  await onRoot(root, {}, async ({ root: opened }) => t.true(await opened.joinMonth('2026-05', MONTH_LATER_MS)));
+  await onRoot(root, {}, async ({ root: opened }) => t.true(await opened.compactMonth('2026-05', MONTH_LATER_MS)));
   t.deepEqual(await look(), closed, 'nor does the tag');
 });
 

@@ -344,10 +344,8 @@ test('files are taken with the next call when the disk took no more', async (t) 
   let refuses = true;
   const root: Root = {
     ...at.root,
-    publishCollection: (...order) =>
-      refuses
-        ? Promise.reject(new DiskRefusal('publish', 'x', new Error('full')))
-        : at.root.publishCollection(...order),
+    publishUndated: (...order) =>
+      refuses ? Promise.reject(new DiskRefusal('publish', 'x', new Error('full'))) : at.root.publishUndated(...order),
   };
   const end = performance.now() + 60_000;
   let error: unknown = null;

@@ -15,9 +15,9 @@ test('a month whose date lost its head under the pipeline is not joined, and the
   const [scan] = await scansBetween('00:00', '00:04');
   const error = await onRoot(path, { now_ms: MONTH_LATER_MS }, async ({ root, session }) => {
     await session.ingest(scan?.files ?? []);
-    await root.closeDay(DATE, MONTH_LATER_MS);
+    await root.compactDay(DATE, MONTH_LATER_MS);
     await fs.rm(join(path, layout.head(DATE)));
-    return await t.throwsAsync(root.joinMonth(MONTH, MONTH_LATER_MS), { instanceOf: PipelineError });
+    return await t.throwsAsync(root.compactMonth(MONTH, MONTH_LATER_MS), { instanceOf: PipelineError });
   });
   t.is(error?.message, `publish ${layout.head(DATE)}: is missing, expected the head of a published date`);
   t.deepEqual((await listPartitions(path)).months, []);

@@ -30,13 +30,13 @@ test('only new rows and rows made again from raw files move the ingest time of a
     const steps = [
       ['draws', () => root.derive(FIRST, clock(1))],
       ['drops archives', () => root.expireReflectivity(0, clock(2))],
-      ['closes', () => root.closeDay(FIRST, clock(3))],
+      ['closes', () => root.compactDay(FIRST, clock(3))],
     ] as const;
     for (const [step, [title, work]] of steps.entries()) {
       await work();
       t.deepEqual(await timesOf(FIRST), [timestamp(clock(step + 1)), INGESTED], title);
     }
-    await root.joinMonth('2026-05', clock(4));
+    await root.compactMonth('2026-05', clock(4));
     t.deepEqual(await timesOf(layout.monthPartition('2026-05')), [timestamp(clock(4)), INGESTED]);
     t.deepEqual(await timesOf(LAST), [timestamp(clock(2)), INGESTED], 'its archives were dropped');
   });

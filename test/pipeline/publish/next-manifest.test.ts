@@ -26,8 +26,8 @@ function file(path: string, segment: string): PublishedFile {
 
 const staged = (path: string, segment: string) => ({ staged: '', entry: file(path, segment) });
 
-/** A list with the scans A and B, each a segment with a file of its own, at commit 7. */
-const LIST: Manifest = {
+/** A manifest with the scans A and B, each a segment with a file of its own, at commit 7. */
+const MANIFEST: Manifest = {
   ...nextManifest(null, editOf(DATE, { add_files: [staged('a', 'A'), staged('b', 'B')] }), 0),
   commit: 7,
   table_commits: { cells: 5, tracks: 7 },
@@ -35,7 +35,7 @@ const LIST: Manifest = {
   feeds: { MESH: '2026-05-01T20:00:00Z', POSH: '2026-05-01T20:00:00Z' },
 };
 
-/** The parts of a list that its edits are about, in short. */
+/** The parts of a manifest that its edits are about, in short. */
 function brief({ commit, closed, scans, files, table_commits }: Manifest) {
   return {
     commit,
@@ -89,17 +89,17 @@ const EDITS: readonly (readonly [title: string, changes: Partial<Edit>, expected
 
 for (const [title, changes, expected] of EDITS)
   test(title, (t) => {
-    t.deepEqual(brief(nextManifest(LIST, editOf(DATE, changes), NOW_MS)), { ...SAME, ...expected });
+    t.deepEqual(brief(nextManifest(MANIFEST, editOf(DATE, changes), NOW_MS)), { ...SAME, ...expected });
   });
 
-test('the first list of a partition is commit 1 and holds what is added', (t) => {
+test('the first manifest of a partition is commit 1 and holds what is added', (t) => {
   const first = nextManifest(null, editOf(DATE, { add_scans: [scan('A')], changed_tables: ['cells'] }), NOW_MS);
   t.deepEqual(brief(first), { ...brief(first), commit: 1, scans: ['A A a'], files: [], table_commits: { cells: 1 } });
   t.is(first.committed_at, '2026-05-01T20:30:00Z');
 });
 
 test('rows came in with the commit, unless the edit says of which published rows it was made', (t) => {
-  const brought = nextManifest(LIST, editOf(DATE, {}), NOW_MS);
+  const brought = nextManifest(MANIFEST, editOf(DATE, {}), NOW_MS);
   t.is(ingestedAt(brought), '2026-05-01T20:30:00Z');
   const joined = nextManifest(brought, editOf(DATE, { ingested_at: ingestedAt(brought) }), NOW_MS + 86_400_000);
   t.deepEqual([joined.committed_at, ingestedAt(joined)], ['2026-05-02T20:30:00Z', '2026-05-01T20:30:00Z']);
@@ -108,13 +108,13 @@ test('rows came in with the commit, unless the edit says of which published rows
 
 test('feeds keep the newest time of each product', (t) => {
   const feeds = { MESH: Date.parse('2026-05-01T20:10:00Z'), POSH: Date.parse('2026-05-01T19:00:00Z') };
-  t.deepEqual(nextManifest(LIST, editOf(DATE, { feeds }), NOW_MS).feeds, {
+  t.deepEqual(nextManifest(MANIFEST, editOf(DATE, { feeds }), NOW_MS).feeds, {
     MESH: '2026-05-01T20:10:00Z',
     POSH: '2026-05-01T20:00:00Z',
   });
 });
 
-test('data of the other kind begin with feeds of their own', (t) => {
+test('data of the other provenance begin with feeds of their own', (t) => {
   const other = editOf({ ...DATE, provenance: 'simulated' }, { feeds: { VIL: 0 } });
-  t.deepEqual(nextManifest(LIST, other, NOW_MS).feeds, { VIL: '1970-01-01T00:00:00Z' });
+  t.deepEqual(nextManifest(MANIFEST, other, NOW_MS).feeds, { VIL: '1970-01-01T00:00:00Z' });
 });

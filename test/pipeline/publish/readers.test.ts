@@ -33,7 +33,7 @@ async function published(t: Parameters<typeof scratch>[0]) {
   return { root, manifest: (await readNewest(root, DATE)) as Manifest };
 }
 
-test('hyparquet reads every table file: the rows of the list, the columns of the schema, its version', async (t) => {
+test('hyparquet reads every table file: the rows of the manifest, the columns of the schema, its version', async (t) => {
   const { root, manifest } = await published(t);
   const files = manifest.files.filter((file) => file.kind === 'table');
   t.true(files.length >= 7);
@@ -94,7 +94,7 @@ test('DuckDB reads in a file that travelled alone what it holds, in which units,
   });
 });
 
-test('files of a month say that both kinds are in it, those of its dates say their own', async (t) => {
+test('files of a month say that both provenances are in it, those of its dates say their own', async (t) => {
   const root = await scratch(t);
   await publish(root, await scansBetween('23:50', '00:00'));
   await ingest(root, await asObserved(t, await scansBetween('00:00', '00:10')));
@@ -137,7 +137,7 @@ test('hyparquet and DuckDB read the same detections', async (t) => {
   t.deepEqual(objects.map(plain), rows.map(dated));
 });
 
-test('DuckDB reads the list of a date as one hive-partitioned table', async (t) => {
+test('DuckDB reads the manifest of a date as one hive-partitioned table', async (t) => {
   const { root, manifest } = await published(t);
   const engine = await openEngine();
   t.teardown(() => engine.close());
@@ -149,7 +149,7 @@ test('DuckDB reads the list of a date as one hive-partitioned table', async (t) 
   t.deepEqual(found, { rows: files.reduce((sum, file) => sum + file.rows, 0), dates: 1, date: DATE });
 });
 
-test('the list says box, largest size and times of a file as they are', async (t) => {
+test('the manifest says box, largest size and times of a file as they are', async (t) => {
   const { root, manifest } = await published(t);
   const file = manifest.files.find((one) => one.table === 'detections');
   if (file === undefined) return t.fail();

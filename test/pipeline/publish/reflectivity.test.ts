@@ -2,11 +2,11 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { filesBelow } from '../../../pipeline/files.ts';
+import { isDerivationDue } from '../../../pipeline/publish/commit-dates.ts';
 import { readHead, readNewest } from '../../../pipeline/publish/manifests.ts';
-import { isDerivationDue } from '../../../pipeline/publish/root.ts';
 import { READERS_GRACE_MIN } from '../../../pipeline/publish/sweep.ts';
-import { readAndPaint } from '../../../pipeline/scans/read-and-paint.ts';
 import type { ReadPool } from '../../../pipeline/scans/read-pool.ts';
+import { readAndPaint } from '../../../pipeline/scans/read-pool.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import type { Manifest } from '../../../schemas/manifest.ts';
 import { MS_PER_HOUR, scanId, scanTime } from '../../../schemas/time.ts';
@@ -83,7 +83,7 @@ test('a composite that comes late is painted, and those of the scans made again 
   t.deepEqual(await faultsOf(root), []);
 });
 
-test('a date that is closed keeps its archives, until they are off its list and nobody can still read them', async (t) => {
+test('a date that is closed keeps its archives, until they are off its manifest and nobody can still read them', async (t) => {
   const scans = await scansBetween('00:00', '00:09');
   const root = await scratch(t);
   await ingest(root, scans, KEEP);
@@ -95,11 +95,11 @@ test('a date that is closed keeps its archives, until they are off its list and 
 
   const timeOf = (scan: RawScan | undefined) => scanTime((scan as RawScan).scan_id);
   const keep_hours = (timeOf(scans.at(-1)) - timeOf(scans[1])) / MS_PER_HOUR;
-  // Counted from the newest scan: a clock that is years ahead takes none of the others off the list.
+  // Counted from the newest scan: a clock that is years ahead takes none of the others off the manifest.
   const now_ms = closed_ms + 2 * 365 * 24 * MS_PER_HOUR;
   await onRoot(root, { now_ms }, async ({ root: open }) => {
     const months = async () => (await readNewest(root, 'month-2026-05'))?.commit;
-    const joined = await open.joinMonth('2026-05', now_ms);
+    const joined = await open.compactMonth('2026-05', now_ms);
     const month = await months();
     t.is(await open.expireReflectivity(keep_hours, now_ms), 2);
     t.is(await open.expireReflectivity(keep_hours, now_ms), 0);
@@ -108,7 +108,7 @@ test('a date that is closed keeps its archives, until they are off its list and 
       scans.slice(2).map(({ scan_id }) => scan_id),
     );
     t.true(joined);
-    t.false(await open.joinMonth('2026-05', now_ms), 'no row of the month has changed');
+    t.false(await open.compactMonth('2026-05', now_ms), 'no row of the month has changed');
     t.is(await months(), month);
     t.false([...open.heads.values()].some(isDerivationDue));
     const listed_ms = Date.now();
@@ -135,7 +135,7 @@ test('nothing is painted when none is kept, nor of scans that are too old; what 
   t.deepEqual(await faultsOf(root), []);
 });
 
-test('an archive of reflectivity that is of no scan of its list is a fault', async (t) => {
+test('an archive of reflectivity that is of no scan of its manifest is a fault', async (t) => {
   const root = await scratch(t);
   await ingest(root, await scansBetween('00:00', '00:09'), KEEP);
   const list = await listOf(root);

@@ -31,7 +31,7 @@ async function age(root: string, time_ms: number): Promise<void> {
   for (const name of await filesBelow(root)) await fs.utimes(join(root, name), time_ms / 1000, time_ms / 1000);
 }
 
-test('deletes what no list in use names, once it is older than the grace', async (t) => {
+test('deletes what no manifest in use names, once it is older than the grace', async (t) => {
   const { root, now_ms } = await agedRoot(t);
   const content = await logicalContent(root);
   const early = await sweep(root, now_ms - 3 * MS_PER_HOUR + READERS_GRACE_MIN * 60_000 - 1);
@@ -66,7 +66,7 @@ test('keeps what was replaced only just now: a request may still read it', async
   for (const file of before?.files ?? []) await t.notThrowsAsync(fs.stat(join(root, file.path)), file.path);
 });
 
-test('keeps what the head names when a killed commit left a newer list behind', async (t) => {
+test('keeps what the head names when a killed commit left a newer manifest behind', async (t) => {
   const { root, now_ms } = await agedRoot(t);
   const head = await readNewest(root, DATE);
   const litter = join(root, 'manifests', DATE, `${String((head?.commit ?? 0) + 1).padStart(6, '0')}.json`);

@@ -37,8 +37,8 @@ function fileOf({ manifest }: Published, kind: string): PublishedFile {
   return manifest.files.find((file) => file.table === kind || file.kind === kind) as PublishedFile;
 }
 
-/** Changes the newest list of the date, and its head with it. */
-async function rewriteList({ root, manifest }: Published, change: (manifest: Manifest) => Manifest): Promise<void> {
+/** Changes the newest manifest of the date, and its head with it. */
+async function rewriteManifest({ root, manifest }: Published, change: (manifest: Manifest) => Manifest): Promise<void> {
   const changed = change(manifest);
   await fs.writeFile(join(root, layout.manifest(DATE, manifest.commit)), JSON.stringify(changed));
   await fs.writeFile(join(root, HEAD), JSON.stringify(headOf(changed)));
@@ -95,21 +95,21 @@ test('finds a file that was swapped for another', async (t) => {
   t.true(faults[0]?.startsWith(other.path));
 });
 
-test('finds a wrong number of rows in the list', async (t) => {
+test('finds a wrong number of rows in the manifest', async (t) => {
   const world = await published(t);
   const wrong = fileOf(world, 'tracks');
-  await rewriteList(world, (manifest) => ({
+  await rewriteManifest(world, (manifest) => ({
     ...manifest,
     files: manifest.files.map((file) => (file === wrong ? { ...file, rows: file.rows + 1 } : file)),
   }));
   t.deepEqual(await faultsOf(world.root), [`${wrong.path}: has ${wrong.rows} rows, expected ${wrong.rows + 1}`]);
 });
 
-test('finds a file whose times lie outside the range in the list', async (t) => {
+test('finds a file whose times lie outside the range in the manifest', async (t) => {
   const world = await published(t);
   const wrong = fileOf(world, 'detections');
   const first_scan = world.manifest.scans[2]?.scan_id;
-  await rewriteList(world, (manifest) => ({
+  await rewriteManifest(world, (manifest) => ({
     ...manifest,
     files: manifest.files.map((file) => (file === wrong ? { ...file, first_scan } : file)),
   }));
@@ -120,7 +120,7 @@ test('finds a file whose times lie outside the range in the list', async (t) => 
 test('finds a table file of another schema version', async (t) => {
   const world = await published(t);
   const wrong = fileOf(world, 'cells');
-  await rewriteList(world, (manifest) => ({
+  await rewriteManifest(world, (manifest) => ({
     ...manifest,
     files: manifest.files.map((file) => (file === wrong ? { ...file, schema_version: 99 } : file)),
   }));
@@ -146,9 +146,9 @@ test('finds a head that is gone', async (t) => {
   t.deepEqual(await faultsOf(world.root), [`${HEAD}: is missing`]);
 });
 
-test('finds frames that are not the scans of the list', async (t) => {
+test('finds frames that are not the scans of the manifest', async (t) => {
   const world = await published(t);
-  await rewriteList(world, (manifest) => ({ ...manifest, scans: manifest.scans.slice(1) }));
+  await rewriteManifest(world, (manifest) => ({ ...manifest, scans: manifest.scans.slice(1) }));
   const count = world.manifest.scans.length;
   t.deepEqual(await faultsOf(world.root), [
     `${HEAD}: frames name ${count} scans, expected the ${count - 1} scans of the list`,
@@ -160,7 +160,7 @@ test('finds scans whose uncovered blocks are not listed', async (t) => {
   const gulf = worldOver({ row0: 2750, col0: 3600, rows: 60, cols: 60 });
   const world = await published(t, await gulf.scansBetween('00:00', '00:09'));
   t.deepEqual(await faultsOf(world.root), []);
-  await rewriteList(world, (manifest) => ({
+  await rewriteManifest(world, (manifest) => ({
     ...manifest,
     files: manifest.files.filter(({ table }) => table !== 'uncovered'),
   }));
@@ -170,9 +170,9 @@ test('finds scans whose uncovered blocks are not listed', async (t) => {
   ]);
 });
 
-test('finds scans of the other kind than their list is of', async (t) => {
+test('finds scans of the other provenance than their manifest is of', async (t) => {
   const world = await published(t);
-  await rewriteList(world, (manifest) => ({ ...manifest, source: 'observed' }));
+  await rewriteManifest(world, (manifest) => ({ ...manifest, source: 'observed' }));
   const faults = await faultsOf(world.root);
   t.true(
     faults.includes(`${HEAD}: ${world.manifest.scans.length} frames are not of observed data, which the list is of`),
@@ -180,14 +180,14 @@ test('finds scans of the other kind than their list is of', async (t) => {
   );
 });
 
-test('finds table files that say they are of the other kind', async (t) => {
+test('finds table files that say they are of the other provenance', async (t) => {
   const world = await published(t);
-  await rewriteList(world, (manifest) => ({ ...manifest, source: 'observed' }));
+  await rewriteManifest(world, (manifest) => ({ ...manifest, source: 'observed' }));
   const { path } = fileOf(world, 'cells');
   t.true((await faultsOf(world.root)).includes(`${path}: says that its data are simulated, expected observed`));
 });
 
-test('finds a switch that names a list that does not exist', async (t) => {
+test('finds a current pointer that names a manifest that does not exist', async (t) => {
   const world = await published(t);
   await fs.writeFile(
     join(world.root, 'current.json'),
@@ -207,7 +207,7 @@ test('finds a live snapshot that is gone, and one that is cut off', async (t) =>
   );
 });
 
-test('finds a switch that is gone', async (t) => {
+test('finds a current pointer that is gone', async (t) => {
   const world = await published(t);
   await fs.rm(join(world.root, 'current.json'));
   t.deepEqual(await faultsOf(world.root), ['current.json: is missing']);
@@ -230,7 +230,7 @@ test('finds shares of blocked beams that fall along a ray', async (t) => {
 });
 
 for (const suffix of ['part', 'new'])
-  test(`finds nothing wrong with a first commit killed over a list's .${suffix} draft`, async (t) => {
+  test(`finds nothing wrong with a first commit killed over a manifest's .${suffix} draft`, async (t) => {
     const { root } = await published(t);
     const folder = join(root, layout.manifestFolder('2026-05-03'));
     await fs.mkdir(folder);

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { predictedSize } from '../../../pipeline/detect/predict.ts';
-import { tablePaths } from '../../../pipeline/publish/compact.ts';
+import { tablePaths } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { type Climate, publishClimate } from '../../../pipeline/run/climate.ts';

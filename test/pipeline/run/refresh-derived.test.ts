@@ -124,7 +124,11 @@ test('a climatology that was made before a terrain model was worked in is named 
   const path = await scratch(t);
   const made_from = { blockage: 0 };
   await onRoot(path, {}, async ({ root }) => {
-    await root.publishStatic(climatology, { rows: [climatologyRow()], provenance: 'observed', made_from }, NOW_MS);
+    await root.publishUndated(
+      'static',
+      [{ segment: climatology.name, table: climatology, rows: [climatologyRow()], provenance: 'observed', made_from }],
+      NOW_MS,
+    );
   });
   t.deepEqual(await faultsOf(path), []);
   await publishBlockage(path, RING_OF_KTLX);

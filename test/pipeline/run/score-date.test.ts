@@ -4,8 +4,9 @@ import test from 'ava';
 import { readConfig } from '../../../pipeline/config.ts';
 import { openEngine } from '../../../pipeline/duckdb.ts';
 import { NotFound, PipelineError } from '../../../pipeline/error.ts';
+import { isDerivationDue } from '../../../pipeline/publish/commit-dates.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
-import { isDerivationDue, openRoot } from '../../../pipeline/publish/root.ts';
+import { openRoot } from '../../../pipeline/publish/root.ts';
 import { stageTable } from '../../../pipeline/publish/stage.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { verifyRoot } from '../../../pipeline/publish/verify.ts';
@@ -58,7 +59,7 @@ test('scores outlive the day files of a closed date, and are drawn anew with the
   await scoreDate(configOf(root), DATE);
   const writer = await openRoot(root, 'test', 0, Date.parse(NOW));
   try {
-    await writer.closeDay(DATE, Date.parse(NOW));
+    await writer.compactDay(DATE, Date.parse(NOW));
   } finally {
     await writer.close();
   }
@@ -98,7 +99,7 @@ test('scores of a date that has nothing to score any more are taken off its list
     const destination = { folder: 'tables/scores/date=2026-05-01', stem: 'day' };
     const covers = { segment: 'scores', first_scan: null, last_scan: null };
     const earlier = await stageTable(writer.engine, writer.staging, scores, { rows }, 'simulated', destination, covers);
-    await writer.publishDay(DATE, 'simulated', [], [earlier], false, Date.parse(NOW));
+    await writer.publishFiles(DATE, 'simulated', [], [earlier], false, Date.parse(NOW));
   });
   t.deepEqual(await scoreDate(configOf(root), DATE), { storm_date: DATE, scores: [], path: null, changed: true });
   const after = await readNewest(root, DATE);

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { openEngine } from '../../../pipeline/duckdb.ts';
-import { tablePaths } from '../../../pipeline/publish/compact.ts';
-import { readNewest } from '../../../pipeline/publish/manifests.ts';
+import { readNewest, tablePaths } from '../../../pipeline/publish/manifests.ts';
 import { allRows } from '../../../pipeline/publish/merge.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
@@ -271,7 +270,7 @@ test('a month whose join was missed after its dates closed is joined by the next
   const scans = await aroundMidnight();
   const { root } = await published(t, scans);
   await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: opened }) => {
-    for (const date of opened.heads.keys()) await opened.closeDay(date, MONTH_LATER_MS);
+    for (const date of opened.heads.keys()) await opened.compactDay(date, MONTH_LATER_MS);
   });
   await ingest(root, [], { now_ms: MONTH_LATER_MS });
   t.deepEqual(Object.keys((await readNewest(root, 'month-2026-05'))?.dates ?? {}), ['2026-05-01', '2026-05-02']);

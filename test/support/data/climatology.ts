@@ -1,5 +1,5 @@
 import { DERIVED_CLIMATOLOGY, readInputVersions } from '../../../pipeline/publish/derived.ts';
-import type { PublishedTable } from '../../../pipeline/publish/static.ts';
+import type { PublishedFile } from '../../../schemas/manifest.ts';
 import type { Provenance } from '../../../schemas/provenance.ts';
 import { MONTHS } from '../../../schemas/risk.ts';
 import { type ClimatologyCell, climatology } from '../../../schemas/tables/climatology.ts';
@@ -46,9 +46,11 @@ export function publishClimatologyRows(
   path: string,
   rows: readonly ClimatologyCell[],
   provenance: Provenance = 'observed',
-): Promise<PublishedTable> {
+): Promise<{ readonly file: PublishedFile }> {
   return onRoot(path, {}, async ({ root }) => {
     const made_from = await readInputVersions(path, DERIVED_CLIMATOLOGY);
-    return await root.publishStatic(climatology, { rows, provenance, made_from }, NOW_MS);
+    const segment = { segment: climatology.name, table: climatology, rows, provenance, made_from };
+    const { files } = await root.publishUndated('static', [segment], NOW_MS);
+    return { file: files[0] as PublishedFile };
   });
 }

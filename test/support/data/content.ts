@@ -4,8 +4,13 @@ import { tableFromIPC } from 'apache-arrow';
 import type { ExecutionContext } from 'ava';
 import { type Engine, openEngine } from '../../../pipeline/duckdb.ts';
 import { sha256 } from '../../../pipeline/files.ts';
-import { tablePaths } from '../../../pipeline/publish/compact.ts';
-import { listPartitions, readCurrent, readManifest, readNewest } from '../../../pipeline/publish/manifests.ts';
+import {
+  listPartitions,
+  readCurrent,
+  readManifest,
+  readNewest,
+  tablePaths,
+} from '../../../pipeline/publish/manifests.ts';
 import { mergedDayMax } from '../../../pipeline/publish/merge.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';

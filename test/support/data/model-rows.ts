@@ -83,8 +83,8 @@ async function publishWhole(
   const provenance = combineProvenances(rows.map(({ data_source }) => data_source)) ?? 'observed';
   const root = await openRoot(path, 'test', 0, now_ms);
   try {
-    const segment = { segment: WHOLE_COLLECTION, table, rows: [...rows], provenance, state: null };
-    await root.publishCollection(name, [segment], [], now_ms);
+    const segment = { segment: WHOLE_COLLECTION, table, rows: [...rows], provenance };
+    await root.publishUndated(name, [segment], now_ms);
   } finally {
     await root.close();
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HailField } from '../../../pipeline/grid.ts';
-import { DERIVED_SEGMENT, deriveTables } from '../../../pipeline/publish/day.ts';
+import { DERIVED_SEGMENT, deriveTables } from '../../../pipeline/publish/day-products.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
 import { dataFileName } from '../../../pipeline/publish/stage.ts';
 import { stageRows } from '../../../pipeline/publish/tables.ts';
@@ -56,11 +56,11 @@ export async function publishDays(
         ...(await stage(cells, rows.cells)),
         ...(await stage(tracks, rows.tracks ?? [])),
       ];
-      await root.publishDay(storm_date, provenance, ['test'], files, true, now_ms);
+      await root.publishFiles(storm_date, provenance, ['test'], files, true, now_ms);
       const manifest = await root.manifest(storm_date);
       if (manifest === null) throw new Error(`${storm_date} was not published`);
       const derived = await deriveTables(root.engine, path, root.staging, manifest);
-      await root.publishDay(storm_date, provenance, [DERIVED_SEGMENT], derived.files, true, now_ms);
+      await root.publishFiles(storm_date, provenance, [DERIVED_SEGMENT], derived.files, true, now_ms);
     }
   } finally {
     await root.close();

@@ -1,5 +1,5 @@
 import type { RayStep } from '../../../pipeline/derive/blockage.ts';
-import type { PublishedTable } from '../../../pipeline/publish/static.ts';
+import type { PublishedFile } from '../../../schemas/manifest.ts';
 import { blockage } from '../../../schemas/tables/blockage.ts';
 import type { DemFile } from './dem.ts';
 import { NOW_MS, onRoot } from './world.ts';
@@ -42,7 +42,11 @@ export function publishBlockage(
   path: string,
   steps: readonly RayStep[],
   terrain = { terrain_file: 'wall.tif', terrain_step_arcsec: 18 },
-): Promise<PublishedTable> {
+): Promise<{ readonly file: PublishedFile }> {
   const rows = steps.map((step) => ({ ...step, ...terrain }));
-  return onRoot(path, {}, ({ root }) => root.publishStatic(blockage, { rows, provenance: 'observed' }, NOW_MS));
+  const segment = { segment: blockage.name, table: blockage, rows, provenance: 'observed' } as const;
+  return onRoot(path, {}, async ({ root }) => {
+    const { files } = await root.publishUndated('static', [segment], NOW_MS);
+    return { file: files[0] as PublishedFile };
+  });
 }

@@ -8,8 +8,8 @@ import type { ExecutionContext } from 'ava';
 import { type Log, silent } from '../../../pipeline/log.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import type { RunSummary } from '../../../pipeline/scans/ingest-run.ts';
-import { readAndPaint } from '../../../pipeline/scans/read-and-paint.ts';
 import type { ReadPool } from '../../../pipeline/scans/read-pool.ts';
+import { readAndPaint } from '../../../pipeline/scans/read-pool.ts';
 import { openSession, type Session } from '../../../pipeline/scans/session.ts';
 import { writeEvening } from '../../../pipeline/simulate/evening.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
@@ -195,8 +195,8 @@ export async function preparedMonth(scans: readonly RawScan[]): Promise<string> 
     copyFolder(await preparedRoot(scans), folder);
     await onRoot(folder, { now_ms: MONTH_LATER_MS }, async ({ root }) => {
       const dates = [...root.heads.keys()];
-      for (const date of dates) await root.closeDay(date, MONTH_LATER_MS);
-      for (const month of new Set(dates.map(monthOf))) await root.joinMonth(month, MONTH_LATER_MS);
+      for (const date of dates) await root.compactDay(date, MONTH_LATER_MS);
+      for (const month of new Set(dates.map(monthOf))) await root.compactMonth(month, MONTH_LATER_MS);
     });
   });
 }

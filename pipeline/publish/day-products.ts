@@ -12,18 +12,18 @@ import { type Engine, sqlList } from '../duckdb.ts';
 import { drawTiers, type PixelScans, type TierPixel } from '../swath/tiers.ts';
 import { drawDailyTiles } from '../tiles/daily-tiles.ts';
 import type { StagedFile } from './commit.ts';
-import { tablePaths } from './compact.ts';
+import { tablePaths } from './manifests.ts';
 import { mergedDayMax } from './merge.ts';
 import { type Coverage, stageTable, stageTiles } from './stage.ts';
 import { readRows } from './tables.ts';
 
-/** Segment of the files that follow from a whole date: tiers, the event day, the daily archive. */
+/** Segment of the files that are drawn from a whole date: tiers, the event day, the daily archive. */
 export const DERIVED_SEGMENT = 'derived';
-/** Segment of the scores of a date: they judge its scans, and go with those that are replaced. */
+/** Segment of the scores of a date; removed when scans of the date are replaced. */
 export const SCORE_SEGMENT = 'scores';
 
 /**
- * Draws what follows from a whole storm date as far as it is published: swath tiers, the event-day row, the daily
+ * Draws the products of a whole storm date from its published scans: swath tiers, the event-day row, the daily
  * archive. Returns staged files; the caller commits them in place of the segment `derived`.
  */
 export async function deriveDay(
@@ -48,7 +48,7 @@ export async function deriveDay(
   return [...files, await stageTiles(staging, 'daily-tiles', archive, destination, coverOf(manifest), null)];
 }
 
-/** The tables among it: tiers and the event day, staged, and the tiers themselves. */
+/** The tables among these products, staged, and the rows of the tiers. */
 export async function deriveTables(
   engine: Engine,
   dataRoot: string,
@@ -77,7 +77,7 @@ function coverOf(manifest: Manifest): Coverage {
   return { segment: DERIVED_SEGMENT, first_scan: first?.scan_id ?? null, last_scan: last?.scan_id ?? null };
 }
 
-/** What tiers look at: pixels of the day maximum that a detection or a tier stands on. */
+/** Pixels of the day maximum with a detection or in a tier. */
 async function readDayMax(engine: Engine, paths: readonly string[]): Promise<TierPixel[]> {
   if (paths.length === 0) return [];
   return engine.rows<TierPixel>(
@@ -118,7 +118,7 @@ async function readEventDay(engine: Engine, paths: readonly string[], storm_date
   return eventDay({ rows, cols }, { storm_date, ...facts });
 }
 
-/** What the grids of a date cover; the whole lattice without frames. */
+/** Bounds of the grids of a date; those of the whole lattice without frames. */
 export async function gridBounds(engine: Engine, paths: readonly string[]): Promise<Bbox> {
   if (paths.length === 0) return windowBbox({ row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols });
   const [row] = await engine.rows<{ west: number; south: number; east: number; north: number }>(

@@ -16,13 +16,10 @@ import {
 import { type Column, columns, fileNotes, type Table } from '../../schemas/columns.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 
-/** Minutes of detections, cells and tracks that the live snapshot holds before its newest scan. */
-export const LIVE_WINDOW_MIN = 30;
-
 type Values = Readonly<Record<string, unknown>>;
 
 /** Arrow schema of a table: the same names, order and meaning as its Parquet columns, with unit and description of each. */
-export function arrowSchema(table: Table, notes: Readonly<Record<string, string>> = {}): Schema {
+function arrowSchema(table: Table, notes: Readonly<Record<string, string>> = {}): Schema {
   const fields = columns(table).map(
     (field) =>
       new Field(
@@ -58,7 +55,7 @@ function arrowType({ type }: Column) {
   }
 }
 
-/** Rows of one scan as one Arrow record batch; built once and written again with every snapshot it is part of. */
+/** Rows of one scan as one Arrow record batch, which every snapshot with that scan writes again. */
 export function recordBatch(table: Table, rows: readonly Values[]): RecordBatch {
   const schema = arrowSchema(table);
   const children = columns(table).map((field) => {

@@ -1,9 +1,10 @@
 import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
+import { scanTime } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { listPartitions, missingManifest, readHead, readManifest } from './manifests.ts';
 
-/** What is held in memory of a published storm date: as little for 720 scans as for one. */
+/** The part of a published storm date that is held in memory; its size does not grow with the scans. */
 export interface DateHead {
   readonly partition: string;
   readonly commit: number;
@@ -19,20 +20,20 @@ export interface DateHead {
   readonly reflectivity_archives: number;
 }
 
-/** The published storm dates: heads of all in memory, lists on the disk. */
-export interface Dates {
+/** The published storm dates: their heads in memory, their manifests on the disk. */
+export interface PublishedDates {
   readonly heads: ReadonlyMap<string, DateHead>;
-  /** The newest list of a date; null when nothing was published for it. */
+  /** The newest manifest of a date; null when nothing was published for it. */
   readonly manifest: (storm_date: string) => Promise<Manifest | null>;
-  /** Takes note of a list that was just published. */
+  /** Replaces the head of a date by that of a manifest that was just published. */
   readonly update: (manifest: Manifest) => void;
 }
 
-/** Lists kept at hand, those used last: a scan looks at its own date and its neighbours. A list of 720 scans takes 1 to 2 MB. */
-const MANIFESTS_KEPT = 3;
+/** Manifests in memory, most recently used: a scan needs its own date and its neighbours. One of 720 scans takes 1 to 2 MB. */
+const CACHED_MANIFESTS = 3;
 
 /** Reads the heads of all storm dates. Throws when one was published with another start of the storm day. */
-export async function openDates(dataRoot: string, storm_day_start_hour: number): Promise<Dates> {
+export async function openPublishedDates(dataRoot: string, storm_day_start_hour: number): Promise<PublishedDates> {
   const heads = new Map<string, DateHead>();
   for (const date of (await listPartitions(dataRoot)).dates) {
     const head = await readHead(dataRoot, date);
@@ -56,11 +57,11 @@ export async function openDates(dataRoot: string, storm_day_start_hour: number):
       reflectivity_archives,
     });
   }
-  const kept = new Map<string, Manifest>();
-  const keep = (manifest: Manifest) => {
-    kept.delete(manifest.partition);
-    kept.set(manifest.partition, manifest);
-    for (const oldest of [...kept.keys()].slice(0, -MANIFESTS_KEPT)) kept.delete(oldest);
+  const cache = new Map<string, Manifest>();
+  const memoize = (manifest: Manifest) => {
+    cache.delete(manifest.partition);
+    cache.set(manifest.partition, manifest);
+    for (const oldest of [...cache.keys()].slice(0, -CACHED_MANIFESTS)) cache.delete(oldest);
     return manifest;
   };
   return {
@@ -68,15 +69,23 @@ export async function openDates(dataRoot: string, storm_day_start_hour: number):
     manifest: async (storm_date) => {
       const head = heads.get(storm_date);
       if (head === undefined) return null;
-      const manifest = kept.get(storm_date) ?? (await readManifest(dataRoot, storm_date, head.commit));
+      const manifest = cache.get(storm_date) ?? (await readManifest(dataRoot, storm_date, head.commit));
       if (manifest === null) throw missingManifest(storm_date, head.commit);
-      return keep(manifest);
+      return memoize(manifest);
     },
     update: (manifest) => {
       heads.set(manifest.partition, headOfDate(manifest));
-      keep(manifest);
+      memoize(manifest);
     },
   };
+}
+
+/** Observation time of the newest scan of some dates, epoch milliseconds; null when they hold none. */
+export function newestScan(heads: Iterable<Pick<DateHead, 'last_scan'>>): number | null {
+  let newest: string | null = null;
+  for (const { last_scan } of heads)
+    if (last_scan !== null && (newest === null || last_scan > newest)) newest = last_scan;
+  return newest === null ? null : scanTime(newest);
 }
 
 function headOfDate({ partition, commit, source, closed, table_commits, scans, files }: Manifest): DateHead {

@@ -1,0 +1,64 @@
+import type { Manifest } from '../../schemas/manifest.ts';
+import type { Engine } from '../duckdb.ts';
+import { PipelineError } from '../error.ts';
+import { type Change, commitEdits, type Edit, placeFiles, replaceCurrentPointer } from './commit.ts';
+import type { LiveWindow } from './live-window.ts';
+import type { Lock } from './lock.ts';
+import type { PublishedDates } from './published-dates.ts';
+import type { ScanProducts } from './segment.ts';
+
+/** An open data root, as the operations on it see it. */
+export interface Publisher {
+  readonly path: string;
+  readonly staging: string;
+  readonly storm_day_start_hour: number;
+  readonly lock: Lock;
+  readonly engine: Engine;
+  readonly dates: PublishedDates;
+  readonly live: LiveWindow;
+}
+
+/** Commits edits of storm dates together, then brings the live snapshot up to date and moves the current pointer. */
+export async function publishDates(
+  publisher: Publisher,
+  edits: readonly Edit[],
+  now_ms: number,
+  fresh: readonly ScanProducts[] = [],
+  redone = false,
+): Promise<void> {
+  await commitDates(publisher, edits, now_ms);
+  await moveCurrentPointer(publisher, now_ms, fresh, redone);
+}
+
+/** Commits edits of storm dates together; readers of open dates do not see them before the current pointer moves. */
+export async function commitDates(
+  { path, dates, lock }: Publisher,
+  edits: readonly Edit[],
+  now_ms: number,
+): Promise<void> {
+  const changes: Change[] = [];
+  for (const edit of edits) changes.push({ previous: await dates.manifest(edit.partition), edit });
+  for (const manifest of await commitEdits(path, changes, now_ms, lock.check)) dates.update(manifest);
+}
+
+/** Stages the live snapshot of the committed dates and points readers to it. After a redo all of its rows are read again. */
+export async function moveCurrentPointer(
+  { path, live, lock }: Publisher,
+  now_ms: number,
+  fresh: readonly ScanProducts[] = [],
+  redone = false,
+): Promise<void> {
+  const staged = await live.stage(fresh, now_ms, redone);
+  if (staged === null) return;
+  lock.check();
+  await placeFiles(path, staged.files);
+  await replaceCurrentPointer(path, staged.current);
+}
+
+/** The newest manifest of a storm date; throws when nothing is published for it. */
+export async function publishedManifest({ dates }: Publisher, storm_date: string): Promise<Manifest> {
+  const manifest = await dates.manifest(storm_date);
+  if (manifest === null)
+    throw new PipelineError('publish', storm_date, 'has no published scans, expected a date with some');
+  return manifest;
+}
