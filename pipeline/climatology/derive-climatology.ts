@@ -12,7 +12,7 @@ import { readHead } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { readBlockage } from '../publish/terrain.ts';
 import { availableCells } from './availability.ts';
-import { climatologyRows } from './climatology.ts';
+import { climatologyRows } from './climatology-rows.ts';
 import { countHail } from './hail-counts.ts';
 import { datesToCount, type HailDates, observedShare, readHail } from './hail-dates.ts';
 import { hailRates } from './hail-rates.ts';

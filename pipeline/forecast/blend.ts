@@ -12,7 +12,7 @@ import { logistic } from './hail-law.ts';
 type ForecastSource = Exclude<OutlookSource, 'climatology'>;
 
 /** Weights of the forecasts on days 1 to 7; one that is missing is left out and the other has all the weight. */
-export const FORECAST_WEIGHTS: Readonly<Record<ForecastSource, readonly number[]>> = {
+const FORECAST_WEIGHTS: Readonly<Record<ForecastSource, readonly number[]>> = {
   spc: [0.5, 0.5, 0.45, 0.4, 0.35, 0.3, 0.25],
   hrrr: [0.35, 0.2, 0, 0, 0, 0, 0],
 };

@@ -9,9 +9,17 @@ import {
 import type { Forecast, ForecastModel } from '../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR, scanId } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
-import { conditionalSizeMm, hailGivenStorm, type Predictors, stormProbability } from './hail-law.ts';
+import {
+  conditionalSizeMm,
+  hailGivenStorm,
+  type Predictors,
+  publishedSize,
+  riskCategory,
+  riskScore,
+  stormProbability,
+} from './hail-law.ts';
 import type { CellHour } from './model-cells.ts';
-import { publishedSize, riskCategory, riskScore } from './risk.ts';
+
 import { type CellLattice, gaussianMean } from './smooth.ts';
 
 /** Runs that are blended. */
@@ -59,7 +67,7 @@ interface RunHour {
 }
 
 /** The newest runs that reach an hour, newest first. */
-export function runsReaching(hours: readonly CellHour[], valid_time: number): RunHour[] {
+function runsReaching(hours: readonly CellHour[], valid_time: number): RunHour[] {
   const reaching = hours
     .filter((hour) => hour.valid_time === valid_time && hour.run_time < valid_time)
     .sort((a, b) => b.run_time - a.run_time);

@@ -5,8 +5,7 @@ import { OUTLOOK_DAYS, type Outlook, type OutlookSource } from '../../schemas/ta
 import type { SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
 import { addDays, MS_PER_HOUR } from '../../schemas/time.ts';
 import { type BlendedDay, blendDay, usedSources } from './blend.ts';
-import { usualDayPct } from './diurnal-climatology.ts';
-import { hourlyDisaggregation } from './hourly-disaggregation.ts';
+import { dayProbabilityPct, hourlyDisaggregation } from './diurnal-climatology.ts';
 import { isInOutlookDomain, type SpcDay, spcDay, spcPct } from './spc-areas.ts';
 
 const DAY_HOURS = 24;
@@ -73,7 +72,7 @@ function calendarOf(date: string): { month: number; days_in_month: number } {
 function rowOf(cell: Geohash4Cell, of: Day, model: ModelHours, climatology: Climatology | null): Outlook | null {
   const { day, date } = of;
   const monthly = climatology?.monthly(cell, of.month) ?? null;
-  const climo_pct = monthly === null ? null : tenths(usualDayPct(monthly, of.days_in_month));
+  const climo_pct = monthly === null ? null : tenths(dayProbabilityPct(monthly, of.days_in_month));
   const hours = model.of(cell, day);
   const hrrr_pct = modelDayPct(hours);
   const raw_spc = of.spc === null ? null : spcPct(of.spc, day, cell);
@@ -126,7 +125,7 @@ function tenths(pct: number): number {
  * Chance of hail on a day from the chances of its hours, percent; null when too few are known. An hour's chance counts storms
  * of its neighbours too, so the complements of three hours multiply to that of one storm's; never below the likeliest hour.
  */
-export function modelDayPct(hours: readonly (number | null)[]): number | null {
+function modelDayPct(hours: readonly (number | null)[]): number | null {
   const known = hours.filter((p) => p !== null);
   if (known.length < ENOUGH_HOURS) return null;
   const none = known.reduce((product, p) => product * (1 - p), 1);

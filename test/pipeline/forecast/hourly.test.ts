@@ -1,12 +1,12 @@
 import test from 'ava';
-import { hourlyForecast, runsReaching } from '../../../pipeline/forecast/hourly.ts';
+import { hourlyForecast } from '../../../pipeline/forecast/hourly.ts';
 import { type CellHour, cellHour } from '../../../pipeline/forecast/model-cells.ts';
 import { readModelHour } from '../../../pipeline/read/model.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { truthAt } from '../../../pipeline/simulate/truth.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
 import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
-import { MS_PER_HOUR } from '../../../schemas/time.ts';
+import { MS_PER_HOUR, scanTime } from '../../../schemas/time.ts';
 import { EVENING_MS, SMALL } from '../simulate/small-world.ts';
 
 const STORMY = CONUS_CELLS.findIndex(({ geohash4 }) => geohash4 === '9y6e');
@@ -83,7 +83,9 @@ test('a run says nothing of its own start', (t) => {
 test('the newest three runs within twelve hours are blended', (t) => {
   const runs = [-18, -13, -12, -6, -3, 0].map((run_h) => told({ run_h, valid_h: 1 }));
   const lags = (hours: readonly CellHour[]) =>
-    runsReaching(hours, EVENING_MS + MS_PER_HOUR).map(({ at }) => (at.run_time - EVENING_MS) / MS_PER_HOUR);
+    stormy(hours)
+      .runs.split(' ')
+      .map((run) => (scanTime(run) - EVENING_MS) / MS_PER_HOUR);
   t.deepEqual(lags(runs), [0, -3, -6]);
   t.deepEqual(lags(runs.filter(({ run_time }) => run_time !== EVENING_MS - 6 * MS_PER_HOUR)), [0, -3, -12]);
   t.deepEqual(lags([runs[0], runs[5]].filter((hour) => hour !== undefined)), [0]);

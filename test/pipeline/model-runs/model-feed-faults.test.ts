@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { pollFeed, publishLook } from '../../../pipeline/feeds/schedule.ts';
 import { openLog } from '../../../pipeline/log.ts';
+import { modelKeys } from '../../../pipeline/model-runs/model-bucket.ts';
 import { modelFeed } from '../../../pipeline/model-runs/model-feed.ts';
-import { modelKeys } from '../../../pipeline/model-runs/model-names.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
+import { type Interception, startModelServer } from '../../support/data/model-server.ts';
 import { EVENING_MS, SMALL } from '../simulate/small-world.ts';
-import { type Interception, startModelServer } from './bucket-of-runs.ts';
 
 const NOW = EVENING_MS + 70 * 60_000;
 const GRID = modelGridOf(SMALL);

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ModelServer } from '../../../pipeline/model-runs/model-server.ts';
+import type { ModelServer } from '../../../pipeline/model-runs/model-download.ts';
 
 /** A request as the server saw it. */
 export interface SeenRequest {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { climatologyRows, peakMonth, percentileRanks } from '../../../pipeline/climatology/climatology.ts';
+import { climatologyRows, peakMonth, percentileRanks } from '../../../pipeline/climatology/climatology-rows.ts';
 import { countHail } from '../../../pipeline/climatology/hail-counts.ts';
 import { hailRates } from '../../../pipeline/climatology/hail-rates.ts';
 import { conusCells, type RiskGrid } from '../../../pipeline/climatology/risk-cells.ts';
