@@ -1,10 +1,13 @@
 import test from 'ava';
-import { cellReaches, conusCells } from '../../../pipeline/climatology/risk-cells.ts';
-import { distanceKm } from '../../../schemas/geo/distance.ts';
+import { availableCells, cellReaches, conusCells } from '../../../pipeline/climatology/risk-cells.ts';
+import { detectionQuality } from '../../../schemas/geo/beam.ts';
+import { distanceKm, travel } from '../../../schemas/geo/distance.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
 import { GEOHASH4_LAT_DEG } from '../../../schemas/geo/geohash4.ts';
 import { rowLat } from '../../../schemas/geo/lattice.ts';
+import { hailDayFreezingLevelKm } from '../../../schemas/reference/freezing-level.ts';
 import { usStates } from '../../../schemas/reference/us-states.ts';
+import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 
 const GRID = conusCells();
 const NAMES = new Set(GRID.cells.map(({ geohash4 }) => geohash4));
@@ -46,4 +49,25 @@ test('pixels between two rows of cells may lie within 10 km of both centres', (t
         Math.abs(reaches[0].centre_lat - reaches[1].centre_lat - GEOHASH4_LAT_DEG) < 1e-9 ||
           Math.abs(reaches[1].centre_lat - reaches[0].centre_lat - GEOHASH4_LAT_DEG) < 1e-9,
       );
+});
+
+test('places that are taken for granted see as well as the quality says', (t) => {
+  const places = GRID.cells.filter((_, index) => index % 97 === 0);
+  const found = availableCells(places, WSR88D, null);
+  for (const [index, place] of places.entries()) {
+    const { hdqi } = detectionQuality(place, {
+      sites: WSR88D,
+      freezing_level_km: hailDayFreezingLevelKm(place.lat, 5),
+    });
+    t.is(found[index], hdqi >= 0.3 ? 1 : 0, `${place.geohash4} ${hdqi}`);
+  }
+});
+
+const SITE = { id: 'KAAA', lat: 40, lon: -100, antenna_m: 500, ground_m: 470 };
+
+test('a radar makes places available to about 210 km, and those behind a mountain not', (t) => {
+  const at = (km: number) => travel(SITE, 90, km);
+  t.deepEqual([...availableCells([at(60), at(180), at(225), at(300)], [SITE], null)], [1, 1, 0, 0]);
+  const wall = { radars: new Set(['KAAA']), blocked: () => 1 };
+  t.deepEqual([...availableCells([at(60), at(180)], [SITE], wall)], [0, 0]);
 });
