@@ -3,14 +3,14 @@ import type { ModelGrid, ModelHour, ModelValues } from '../grid.ts';
 import type { Predictors } from './hail-law.ts';
 import { shipField } from './ship.ts';
 
-/** An hour of a model run brought to places: each value is the largest within 40 km, NaN where the grid has none. */
+/** Predictors of one hour of a model run at places: the largest value within 40 km, NaN where the grid has none. */
 export interface CellHour {
   readonly run_time: number;
   readonly valid_time: number;
   readonly simulated: boolean;
-  /** 1 for places that the grid covers. */
+  /** 1 for places on the grid, else 0. */
   readonly covered: Uint8Array;
-  /** Null for what the files lack. */
+  /** Null for a field that the files lack. */
   readonly largest: Readonly<Record<keyof Predictors, Float32Array | null>>;
 }
 
@@ -38,7 +38,7 @@ export function cellHour(hour: ModelHour, places: readonly Position[]): CellHour
 /** Radius of the interface's "within 40 km". */
 const NEIGHBOURHOOD_KM = 40;
 
-/** Stretches of grid points around each place: those of place k are `start[s]` to `end[s]` for s from `first[k]` to `first[k + 1]`. */
+/** Segments of grid rows around each place: place k has the points from `start[s]` to `end[s]`, for s from `first[k]` to `first[k + 1]`. */
 interface Neighbourhoods {
   readonly first: Int32Array;
   readonly start: Int32Array;
@@ -46,21 +46,21 @@ interface Neighbourhoods {
 }
 
 /**
- * The grid points within 40 km of each place, row by row; the nearest point where the grid is coarser than that, and none
- * for a place outside the grid. Distances go by the scale of the map at the place.
+ * Grid points within 40 km of each place, row by row; the nearest point where the grid is coarser, none for a place outside
+ * the grid. Distances use the scale of the map projection at the place.
  */
 function neighbourhoods(grid: ModelGrid, places: readonly Position[]): Neighbourhoods {
   const first = new Int32Array(places.length + 1);
   const start: number[] = [];
   const end: number[] = [];
   for (const [k, place] of places.entries()) {
-    addStretches(grid, place, start, end);
+    addSegments(grid, place, start, end);
     first[k + 1] = start.length;
   }
   return { first, start: Int32Array.from(start), end: Int32Array.from(end) };
 }
 
-function addStretches(grid: ModelGrid, place: Position, start: number[], end: number[]): void {
+function addSegments(grid: ModelGrid, place: Position, start: number[], end: number[]): void {
   const { row, col } = grid.locate(place);
   const [nearestRow, nearestCol] = [Math.round(row), Math.round(col)];
   if (!(nearestRow >= 0 && nearestRow < grid.rows && nearestCol >= 0 && nearestCol < grid.cols)) return;

@@ -9,7 +9,7 @@ export interface ShipInput {
   /** Lapse rate from 700 to 500 hPa. */
   readonly lapse_rate_c_km: number;
   readonly temperature_500_c: number;
-  /** Length of the wind difference between the ground and 6 km. */
+  /** Magnitude of the wind difference between the ground and 6 km. */
   readonly shear_ms: number;
   /** Height of the 0 C level above the ground. */
   readonly freezing_level_m: number;
@@ -19,7 +19,7 @@ export interface ShipInput {
 const SCALE = 42_000_000;
 const MIXING_RATIO_G_KG = { low: 11, high: 13.6 } as const;
 const SHEAR_MS = { low: 7, high: 27 } as const;
-/** A warmer 500 hPa level counts as this. */
+/** Upper bound of the temperature at 500 hPa. */
 const WARMEST_500_C = -5.5;
 /** Below these the parameter is reduced in proportion. */
 const FULL_CAPE_J_KG = 1300;
@@ -57,14 +57,14 @@ function clamp(value: number, { low, high }: { readonly low: number; readonly hi
 /** Molar mass of water over that of dry air. */
 const EPSILON = 0.622;
 
-/** Reads the value of a derived quantity at a point of the grid. */
+/** Value of a derived quantity at a point of the grid. */
 type AtPoint = (point: number) => number;
 
 /**
- * Significant hail parameter at every point of a model's grid; NaN where an input is missing, null when the files lack one.
+ * Significant hail parameter at every point of a model's grid; NaN where an input is missing, null when the files lack a field.
  *
- * The moisture is that 2 m above the ground, a stand-in for the most unstable parcel that the files do not describe; the
- * parameter clamps it to 11 .. 13.6 g/kg anyway. Where the file has no 0-6 km shear, 10 m to 500 hPa takes its place.
+ * The files do not describe the most unstable parcel; the moisture 2 m above the ground replaces its mixing ratio, which the
+ * parameter clamps to 11 .. 13.6 g/kg. The shear from 10 m to 500 hPa replaces a missing 0-6 km shear.
  */
 export function shipField({ grid, fields }: ModelHour): ModelValues | null {
   const inputs = [
@@ -91,22 +91,22 @@ export function shipField({ grid, fields }: ModelHour): ModelValues | null {
 
 type Fields = ModelHour['fields'];
 
-/** Mixing ratio 2 m above the ground, g/kg, from what the files have: specific humidity, dew point, or relative humidity. */
+/** Mixing ratio 2 m above the ground, g/kg, from specific humidity, else dew point, else relative humidity. */
 function mixingRatio(fields: Fields): AtPoint | null {
   const { specific_humidity_g_kg, dew_point_c, relative_humidity_pct, temperature_2m_c, surface_pressure_hpa } = fields;
   if (specific_humidity_g_kg)
     return (point) => specific_humidity_g_kg[point] / (1 - specific_humidity_g_kg[point] / 1000);
   if (!surface_pressure_hpa) return null;
-  if (dew_point_c) return (point) => mixingRatioOf(saturationHpa(dew_point_c[point]), surface_pressure_hpa[point]);
+  if (dew_point_c) return (point) => mixingRatioAt(saturationHpa(dew_point_c[point]), surface_pressure_hpa[point]);
   if (!relative_humidity_pct || !temperature_2m_c) return null;
   return (point) =>
-    mixingRatioOf(
+    mixingRatioAt(
       (relative_humidity_pct[point] / 100) * saturationHpa(temperature_2m_c[point]),
       surface_pressure_hpa[point],
     );
 }
 
-function mixingRatioOf(vapour_hpa: number, pressure_hpa: number): number {
+function mixingRatioAt(vapour_hpa: number, pressure_hpa: number): number {
   return (1000 * EPSILON * vapour_hpa) / (pressure_hpa - vapour_hpa);
 }
 
@@ -115,7 +115,7 @@ function saturationHpa(temperature_c: number): number {
   return 6.112 * Math.exp((17.67 * temperature_c) / (temperature_c + 243.5));
 }
 
-/** Length of a wind difference: the same whether both winds follow the grid or the compass. */
+/** Magnitude of the wind difference; it does not depend on the orientation of the components. */
 function shear(fields: Fields): AtPoint | null {
   const { shear_u_ms, shear_v_ms } = fields;
   if (shear_u_ms && shear_v_ms) return (point) => Math.hypot(shear_u_ms[point], shear_v_ms[point]);
@@ -124,7 +124,7 @@ function shear(fields: Fields): AtPoint | null {
   return u && v && ((point) => Math.hypot(u(point), v(point)));
 }
 
-/** Fall of temperature from 700 to 500 hPa, C/km. */
+/** Lapse rate from 700 to 500 hPa, C/km. */
 function lapseRate(fields: Fields): AtPoint | null {
   const cooling_c = difference(fields, 'temperature_700_c', 'temperature_500_c');
   const thickness_m = difference(fields, 'height_500_m', 'height_700_m');
