@@ -23,7 +23,6 @@ export async function startModelServer(files: ReadonlyMap<string, Uint8Array>, i
     const file = files.get(path);
     if (file === undefined) return void response.writeHead(404).end('absent');
     const etag = `"${path.length}-${file.length}"`;
-    if (request.headers['if-none-match'] === etag) return void response.writeHead(304).end();
     const wanted = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
     if (wanted === null) return void response.writeHead(200, { etag }).end(file);
     const start = Number(wanted[1]);
