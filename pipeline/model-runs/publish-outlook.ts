@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { type CollectionName, WHOLE_COLLECTION } from '../../schemas/collections.ts';
-import type { Table } from '../../schemas/columns.ts';
 import { layout } from '../../schemas/layout.ts';
 import { combineProvenances, type Provenance } from '../../schemas/provenance.ts';
 import { forecast } from '../../schemas/tables/forecast.ts';
@@ -27,12 +26,8 @@ export async function publishOutlook(root: Root, now_ms: number): Promise<boolea
   const first_date = firstOutlookDate(now_ms);
   const last_date = addDays(first_date, SPC_DAYS);
   const climatology = await readClimatology(root);
-  const spc = await rowsOf<SpcOutlook>(
-    root,
-    'outlooks',
-    spcOutlooks,
-    `forecast_date BETWEEN '${first_date}' AND '${last_date}'`,
-  );
+  const dates = `forecast_date BETWEEN '${first_date}' AND '${last_date}'`;
+  const spc = await readRows<SpcOutlook>(root.engine, spcOutlooks, await pathsOf(root, 'outlooks'), dates);
   const hours = await forecastHours(root);
   if (Object.values(made_from).every((version) => version === 0)) return null;
   const provenance = combineProvenances([
@@ -40,7 +35,7 @@ export async function publishOutlook(root: Root, now_ms: number): Promise<boolea
     ...(hours.provenance === null ? [] : [hours.provenance]),
     ...(climatology === null ? [] : [climatology.provenance]),
   ]);
-  const rowsByCell = outlookRows({ first_date, spc, forecast: hours.rows(), climatology });
+  const rowsByCell = outlookRows({ first_date, spc, forecast: hours.rows, climatology });
   const segment = {
     segment: WHOLE_COLLECTION,
     table: outlook,
@@ -53,12 +48,11 @@ export async function publishOutlook(root: Root, now_ms: number): Promise<boolea
 }
 
 /** The columns of the published forecast that the outlook uses: a million rows on a day of long runs. */
-async function forecastHours(root: Root): Promise<{
-  readonly provenance: Provenance | null;
-  readonly rows: () => Iterable<ForecastHour>;
-}> {
+async function forecastHours(
+  root: Root,
+): Promise<{ readonly provenance: Provenance | null; readonly rows: Iterable<ForecastHour> }> {
   const paths = await pathsOf(root, 'forecast');
-  if (paths.length === 0) return { provenance: null, rows: () => [] };
+  if (paths.length === 0) return { provenance: null, rows: [] };
   const reader = await root.engine.connection.runAndReadAll(
     `SELECT geohash4, epoch_ms(valid_time)::DOUBLE AS valid_time, hail_probability, data_source
      FROM read_parquet(${sqlList(paths)}) ORDER BY ${forecast.order}`,
@@ -66,22 +60,13 @@ async function forecastHours(root: Root): Promise<{
   // DuckDB returns no columns for a forecast without rows, whose hours are all over.
   const columns = reader.getColumnsJS() as Partial<[string[], number[], (number | null)[], Provenance[]]>;
   const [geohash4 = [], valid_time = [], hail_probability = [], data_source = []] = columns;
-  return {
-    provenance: data_source[0] ?? null,
-    *rows() {
-      for (const [index, cell] of geohash4.entries())
-        yield {
-          geohash4: cell,
-          valid_time: valid_time[index],
-          hail_probability: hail_probability[index],
-          data_source: data_source[index],
-        };
-    },
-  };
-}
-
-async function rowsOf<Row>(root: Root, name: CollectionName, table: Table, where: string): Promise<Row[]> {
-  return readRows<Row>(root.engine, table, await pathsOf(root, name), where);
+  const rows = geohash4.values().map((cell, index) => ({
+    geohash4: cell,
+    valid_time: valid_time[index],
+    hail_probability: hail_probability[index],
+    data_source: data_source[index],
+  }));
+  return { provenance: data_source[0] ?? null, rows };
 }
 
 async function pathsOf(root: Root, name: CollectionName): Promise<string[]> {
