@@ -11,7 +11,7 @@ import { EVENING_MS, SMALL } from '../simulate/small-world.ts';
 const HOUR = { model: 'hrrr', run_time: EVENING_MS, lead_h: 3 } as const;
 const FILE = simulatedModelFile(SMALL, modelGridOf(SMALL), EVENING_MS, 3);
 const BYTES = Buffer.from(FILE.bytes);
-/** The file as a server has it: with a message before and one between that nobody wants. */
+/** The file as a server has it: with an unused message before and one between. */
 const UNWANTED = BYTES.subarray(0, BYTES.readUInt32BE(12));
 const CUT = offsetOf('HAIL');
 const WHOLE = Buffer.concat([UNWANTED, BYTES.subarray(0, CUT), UNWANTED, BYTES.subarray(CUT)]);

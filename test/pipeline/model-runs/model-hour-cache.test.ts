@@ -45,7 +45,7 @@ function hoursOf(run_time: number, first_h: number, last_h: number): [string, Ce
 }
 
 async function opened(t: ExecutionContext): Promise<Root> {
-  const path = mkdtempSync(join(tmpdir(), 'hail-kept-hours-'));
+  const path = mkdtempSync(join(tmpdir(), 'hail-model-hours-'));
   const root = await openRoot(path, 'test', 0, NOW);
   t.teardown(async () => {
     await root.close();
@@ -54,7 +54,7 @@ async function opened(t: ExecutionContext): Promise<Root> {
   return root;
 }
 
-/** The feed as a process has it that was just started. */
+/** The feed of a process that was just started. */
 function startedFeed({ url }: WebServer, { path }: Root) {
   const network = { patience: { retries: 0, first_ms: 1, longest_ms: 1 } };
   return modelFeed('hrrr', { base_url: url, user_agent: 'test', network }, path, silent);
@@ -78,7 +78,7 @@ function files({ asked }: WebServer): string[] {
   return [...new Set(asked.filter((url) => url.endsWith('.grib2')))];
 }
 
-test('hours that were kept are read as they were', async (t) => {
+test('cached hours are read as they were written', async (t) => {
   const root = await opened(t);
   const hours = new Map([...hoursOf(RUN, 1, 2), ...hoursOf(LONG_RUN, 48, 48)]);
   await writeModelHourCache(root, hours);
@@ -103,16 +103,16 @@ for (const [what, damage] of [
   ['of another version', (path: string) => rewrite(path, (bytes) => edited(bytes, '"version":1', '"version":9'))],
   ['of another hour', (path: string) => renameSync(path.replace('f002', 'f003'), path)],
 ] as const)
-  test(`a kept hour that is ${what} is left out and told; the others stay`, async (t) => {
+  test(`a cached hour that is ${what} is left out and logged; the others stay`, async (t) => {
     const root = await opened(t);
     await writeModelHourCache(root, new Map(hoursOf(RUN, 1, 3)));
     damage(join(root.path, layout.modelHours, hourName('hrrr', RUN, 2)));
-    const told: string[] = [];
-    const log: Log = { ...silent, warn: (event, { file }) => told.push(`${event} ${file}`) };
+    const logged: string[] = [];
+    const log: Log = { ...silent, warn: (event, { file }) => logged.push(`${event} ${file}`) };
     const found = await readModelHourCache(root.path, 'hrrr', log);
     t.false(found.has(hourName('hrrr', RUN, 2)));
     t.true(isDeepStrictEqual(found.get(hourName('hrrr', RUN, 1)), hourOf(RUN, 1)));
-    t.deepEqual(told, ['Model:Hour:Lost hrrr-20260501T190000Z-f002.gz']);
+    t.deepEqual(logged, ['Model:Hour:Lost hrrr-20260501T190000Z-f002.gz']);
   });
 
 function rewrite(path: string, edit: (bytes: Buffer) => Uint8Array): void {
@@ -172,7 +172,7 @@ test('a forecast that reaches less far than the published one says so until the 
   t.is(await publishedReach(root, 'hrrr', true), RUN + 3 * MS_PER_HOUR);
 });
 
-test('an hour that came and cannot be used is named with every look, and fetched once', async (t) => {
+test('an hour that came and cannot be used is named with every poll, and fetched once', async (t) => {
   const server = await startWebServer(t);
   const root = await opened(t);
   for (const lead_h of [1, 2]) serveHour(server, RUN, lead_h);
