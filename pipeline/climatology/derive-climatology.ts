@@ -8,24 +8,20 @@ import { sqlList } from '../duckdb.ts';
 import type { Log } from '../log.ts';
 import { DERIVED_CLIMATOLOGY, readInputVersions, readOutdated } from '../publish/derived.ts';
 import { readHead, tablePaths } from '../publish/manifests.ts';
-import type { DateHead } from '../publish/published-dates.ts';
 import type { Root } from '../publish/root.ts';
 import { readBlockage } from '../publish/terrain.ts';
-import { availableCells } from './availability.ts';
-import { climatologyRows } from './climatology.ts';
+
+import { climatologyRows } from './climatology-rows.ts';
 import { countHail } from './hail-counts.ts';
-import { datesToCount, type HailDates, observedShare, readHail } from './hail-dates.ts';
+import { datesToCount, type HailDates, observedShare, readHail, yearsOfData } from './hail-dates.ts';
 import { hailRates } from './hail-rates.ts';
-import { conusCells } from './risk-cells.ts';
+import { availableCells, conusCells } from './risk-cells.ts';
 import { dayOfYear } from './smoothing.ts';
 
-/** A year counts as data when so much of its scans is there. */
-const YEAR_SHARE_MIN = 0.9;
-const YEAR_DAYS = 365;
-/** The climatology is made again once so many storm dates were published or taken away since. */
+/** Storm dates published or removed since the last climatology from which a new one is due. */
 const DUE_AFTER_DATES = 7;
 
-/** What a climatology was made of; `derive climatology --json` prints it as it is. */
+/** A published climatology; the output of `derive climatology --json`. */
 export interface ClimatologyReport {
   readonly source: Provenance;
   readonly storm_dates: number;
@@ -43,39 +39,39 @@ export interface ClimatologyReport {
 }
 
 /**
- * Publishes the climatology when none is there yet, when a week of storm dates came or went since it was made, when it was made
- * of simulated dates and there are observed ones, or from another table of blockage. Null when nothing was due.
+ * Publishes the climatology when it is due: when none is published, when a week of storm dates was added or removed since, when
+ * it counts simulated dates and observed ones exist, or when the blockage changed. Null when it is not due.
  */
 export async function refreshClimatology(root: Root, now_ms: number, log: Log): Promise<ClimatologyReport | null> {
   const dates = datesToCount(root);
   if (dates === null) return null;
   const is_outdated = (await readOutdated(root.path, DERIVED_CLIMATOLOGY)) !== null;
-  if (!is_outdated && !isDue(dates, await madeOf(root))) return null;
+  if (!is_outdated && !isDue(dates, await readPublished(root))) return null;
   return publishClimatology(root, dates, now_ms, log);
 }
 
-type MadeOf = Pick<ClimatologyCell, 'storm_dates' | 'last_date' | 'data_source'>;
+type Published = Pick<ClimatologyCell, 'storm_dates' | 'last_date' | 'data_source'>;
 
-/** What the published climatology was made of; null when none is published. */
-async function madeOf(root: Pick<Root, 'engine' | 'path'>): Promise<MadeOf | null> {
+/** Storm dates of the published climatology; null when none is published. */
+async function readPublished(root: Pick<Root, 'engine' | 'path'>): Promise<Published | null> {
   const head = await readHead(root.path, layout.staticPartition);
   const paths = head === null ? [] : tablePaths(root.path, head, climatology.name);
   if (paths.length === 0) return null;
-  const [made] = await root.engine.rows<MadeOf>(
+  const [published] = await root.engine.rows<Published>(
     `SELECT storm_dates, last_date::VARCHAR AS last_date, data_source FROM read_parquet(${sqlList(paths)}) LIMIT 1`,
   );
-  return made ?? null;
+  return published ?? null;
 }
 
-function isDue({ provenance, heads }: HailDates, made: MadeOf | null): boolean {
-  if (made === null || made.data_source !== provenance) return true;
-  const last = heads.at(-1)?.partition ?? '';
+function isDue({ provenance, heads, last_date }: HailDates, published: Published | null): boolean {
+  if (published === null || published.data_source !== provenance) return true;
   return (
-    Math.abs(heads.length - made.storm_dates) >= DUE_AFTER_DATES || last >= addDays(made.last_date, DUE_AFTER_DATES)
+    Math.abs(heads.length - published.storm_dates) >= DUE_AFTER_DATES ||
+    last_date >= addDays(published.last_date, DUE_AFTER_DATES)
   );
 }
 
-/** Publishes the climatology of these storm dates in place of the one before. */
+/** Publishes the climatology of the storm dates in place of the previous one. */
 export async function publishClimatology(
   root: Root,
   dates: HailDates,
@@ -84,7 +80,7 @@ export async function publishClimatology(
 ): Promise<ClimatologyReport> {
   const started = performance.now();
   const made_from = await readInputVersions(root.path, DERIVED_CLIMATOLOGY);
-  const { provenance, heads } = dates;
+  const { provenance, heads, first_date, last_date } = dates;
   const grid = conusCells();
   const available = availableCells(grid.cells, WSR88D, await readBlockage(root.engine, root.path));
   const counts = countHail(grid, available);
@@ -106,8 +102,8 @@ export async function publishClimatology(
   const facts = {
     years_of_data: yearsOfData(heads),
     storm_dates: heads.length,
-    first_date: heads[0]?.partition ?? '',
-    last_date: heads.at(-1)?.partition ?? '',
+    first_date,
+    last_date,
     data_as_of,
     data_source: provenance,
   };
@@ -115,13 +111,12 @@ export async function publishClimatology(
   const segment = { segment: climatology.name, table: climatology, rows, provenance, made_from };
   const { files, changed } = await root.publishUndated('static', [segment], now_ms);
   const file = files[0] as PublishedFile;
-  const { storm_dates, first_date, last_date, years_of_data } = facts;
   return {
     source: provenance,
-    storm_dates,
+    storm_dates: facts.storm_dates,
     first_date,
     last_date,
-    years_of_data,
+    years_of_data: facts.years_of_data,
     event_days,
     cells: rows.length,
     path: file.path,
@@ -129,17 +124,4 @@ export async function publishClimatology(
     changed,
     seconds: Math.round((performance.now() - started) / 100) / 10,
   };
-}
-
-/** Years of 365 days, counted back from the last date, of which at least 90 % of the scans are there. */
-export function yearsOfData(heads: readonly DateHead[]): number {
-  const last = heads.at(-1)?.partition;
-  if (last === undefined) return 0;
-  const last_ms = Date.parse(last);
-  const shares = new Map<number, number>();
-  for (const head of heads) {
-    const year = Math.floor((last_ms - Date.parse(head.partition)) / (YEAR_DAYS * 86_400_000));
-    shares.set(year, (shares.get(year) ?? 0) + observedShare(head));
-  }
-  return [...shares.values()].filter((days) => days >= YEAR_SHARE_MIN * YEAR_DAYS).length;
 }

@@ -3,8 +3,8 @@ import type { RiskGrid } from './risk-cells.ts';
 import { daysOfMonth, monthShares, YEAR_DAYS } from './smoothing.ts';
 
 /**
- * Classes of hail, smallest first, by the MESH from which a pixel stands for hail of 19, 25.4, 50.8 and 101.6 mm. The detectors are not
- * the sizes: MESH overstates common hail, and hardly reaches what the largest stones measure.
+ * MESH from which a pixel counts as hail of each class, smallest first: 19, 25.4, 50.8 and 101.6 mm. MESH overstates common hail
+ * and seldom reaches the size of the largest stones.
  */
 export const CLASS_MIN_MM = [19, 29, 53, 90] as const;
 export const [ANY, SEVERE, SIGNIFICANT, GIANT] = [0, 1, 2, 3] as const;
@@ -21,25 +21,25 @@ export interface HailDay {
   readonly mm: number;
 }
 
-/** How a storm date was observed: the share of its scans that are there, 0..1. */
+/** Coverage of a storm date: the share of its scans that were published, 0..1. */
 export interface ObservedDay {
   readonly day_of_year: number;
   readonly share: number;
 }
 
-/** Days with hail that storm dates add up to, to be filled date by date. */
+/** Accumulator of days with hail, filled date by date. */
 export interface HailCounts {
   readonly observe: (day: ObservedDay) => void;
   readonly add: (day: HailDay) => void;
-  /** Years that each month of the year was observed for. */
+  /** Observed years of each month of the year. */
   readonly years: () => Float64Array;
-  /** By class and cell. */
+  /** Days with hail by class and cell. */
   readonly days: readonly Float64Array[];
-  /** The same handed to the months of the year around their date: by class, month and cell. */
+  /** The same, distributed over the months around their date: by class, month and cell. */
   readonly monthly: readonly (readonly Float64Array[])[];
 }
 
-/** Empty counts; `available` is 1 for cells that radar sees well enough, 0 for those whose hail does not count. */
+/** Empty counts. `available` is 1 for cells with sufficient radar coverage; hail in other cells does not count. */
 export function countHail({ cells }: RiskGrid, available: Float64Array): HailCounts {
   const zeros = () => new Float64Array(cells.length);
   const days = CLASS_MIN_MM.map(zeros);

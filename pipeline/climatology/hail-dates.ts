@@ -1,7 +1,7 @@
 import { rowsSql } from '../../schemas/columns.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
-import { monthOf } from '../../schemas/time.ts';
+import { MS_PER_DAY, monthOf } from '../../schemas/time.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
 import { isDiskRefusal, PipelineError } from '../error.ts';
 import { readHead, tablePaths } from '../publish/manifests.ts';
@@ -9,30 +9,51 @@ import type { DateHead } from '../publish/published-dates.ts';
 import type { Root } from '../publish/root.ts';
 import { ANY, CLASS_MIN_MM } from './hail-counts.ts';
 import { CELL_COL_SQL, CENTRE_LON_SQL, cellReaches } from './risk-cells.ts';
+import { YEAR_DAYS } from './smoothing.ts';
 
 /** Scans of a whole day, one every two minutes. */
 const SCANS_A_DAY = 720;
+/** Share of its scans from which a year counts as a year of data. */
+const YEAR_SHARE_MIN = 0.9;
 
-/** Storm dates to count hail on, ascending, all of one provenance. */
+/** Storm dates whose hail is counted, ascending, all of one provenance. */
 export interface HailDates {
   readonly provenance: Provenance;
+  readonly first_date: string;
+  readonly last_date: string;
   readonly heads: readonly DateHead[];
 }
 
-/** The observed dates where there are any, else the simulated ones; null when nothing is published. */
+/** The observed dates if any, else the simulated ones; null when nothing is published. */
 export function datesToCount(root: Pick<Root, 'heads'>): HailDates | null {
-  // An open date without scans was cleared: it says nothing.
-  const published = [...root.heads.values()].filter(({ closed, scan_count }) => closed || scan_count > 0);
+  // An open date without scans was cleared.
+  const published = [...root.heads.values()]
+    .filter(({ closed, scan_count }) => closed || scan_count > 0)
+    .sort((a, b) => (a.partition < b.partition ? -1 : 1));
   for (const provenance of ['observed', 'simulated'] as const) {
     const heads = published.filter((head) => head.provenance === provenance);
-    if (heads.length > 0) return { provenance, heads: heads.sort((a, b) => (a.partition < b.partition ? -1 : 1)) };
+    const [first, last] = [heads[0], heads.at(-1)];
+    if (first && last) return { provenance, first_date: first.partition, last_date: last.partition, heads };
   }
   return null;
 }
 
-/** Share of a date's scans that are there, 0..1. A closed date without scans is the sum of a whole day. */
+/** Share of a date's scans that were published, 0..1. A closed date without scans holds the maxima of a whole day. */
 export function observedShare({ closed, scan_count }: DateHead): number {
   return closed && scan_count === 0 ? 1 : Math.min(1, scan_count / SCANS_A_DAY);
+}
+
+/** Years of 365 days, counted back from the last date, of which at least 90 % of the scans were published. */
+export function yearsOfData(heads: readonly DateHead[]): number {
+  const last = heads.at(-1);
+  if (last === undefined) return 0;
+  const shares = new Map<number, number>();
+  for (const head of heads) {
+    const days_ago = (Date.parse(last.partition) - Date.parse(head.partition)) / MS_PER_DAY;
+    const year = Math.floor(days_ago / YEAR_DAYS);
+    shares.set(year, (shares.get(year) ?? 0) + observedShare(head));
+  }
+  return [...shares.values()].filter((days) => days >= YEAR_SHARE_MIN * YEAR_DAYS).length;
 }
 
 /** The largest MESH of a storm date within 10 km of the centre of a geohash4 cell, by row and column of the grid. */
@@ -43,13 +64,13 @@ export interface CellMaximum {
   readonly mm: number;
 }
 
-/** Maxima of some dates, and when the newest of their lists was committed. */
+/** Maxima of the dates of one month, and the commit time of the newest of their manifests. */
 export interface MonthOfHail {
   readonly maxima: readonly CellMaximum[];
   readonly committed_ms: number;
 }
 
-/** Reads the hail of dates from their published day maxima, a month at a time so that memory does not grow with the years. */
+/** Maxima of dates from their published tables, a month at a time so that memory does not grow with the years. */
 export async function* readHail(
   root: Pick<Root, 'engine' | 'path'>,
   heads: readonly DateHead[],
@@ -88,7 +109,7 @@ async function maximaOf(engine: Engine, paths: readonly string[]): Promise<CellM
   } catch (error) {
     if (isDiskRefusal(error)) throw error;
     const [found] = (error instanceof Error ? error.message : String(error)).split('\n');
-    // Without it these dates would count as days without hail.
+    // If they were skipped, these dates would count as days without hail.
     const reason = `cannot be read (${found}), expected what its list names; see hail-pipeline verify`;
     throw new PipelineError('derive', 'published hail', reason, { cause: error });
   }

@@ -1,6 +1,7 @@
+import type { Position } from '../../schemas/geo/position.ts';
 import { MONTHS } from '../../schemas/risk.ts';
-import { priorRates } from './climatology-prior.ts';
 import { ANY, CLASS_MIN_MM, GIANT, type HailCounts, SIGNIFICANT } from './hail-counts.ts';
+import { hailSeason } from './hail-season.ts';
 import type { RiskCell, RiskGrid } from './risk-cells.ts';
 import { diskKernel, gaussianKernel, type Kernel, spread, sumsAround, weightsAround } from './smoothing.ts';
 
@@ -8,13 +9,13 @@ import { diskKernel, gaussianKernel, type Kernel, spread, sumsAround, weightsAro
 const SPREAD_SD_KM = [25, 60, 120];
 /** Event days that are enough. */
 const ENOUGH_EVENT_DAYS = 30;
-/** Neighbourhood whose rate a cell is drawn to, km. */
+/** Radius of the neighbourhood to whose rate a cell is shrunk, km. */
 const NEIGHBOURHOOD_KM = 200;
 /** Shape of both gamma priors: the rate of the neighbourhood for a cell, and the built-in one for the neighbourhood. */
 const PRIOR_SHAPE = 4;
-/** Places of a neighbourhood that see different storms: so much more is known of it than of one place. */
+/** Independent places of a neighbourhood: its counts weigh this many times those of one place. */
 const NEIGHBOURHOOD_PLACES = 20;
-/** Years of data that say as much about the total of all cells as the priors do: thousands of event days outweigh any judgement. */
+/** Years of data at which counts and priors weigh the same in the total of all cells: thousands of event days outweigh judgement. */
 const TOTAL_PRIOR_YEARS = 0.02;
 /** With fewer days of giant hail around a cell its rate follows from significant hail by an exponential tail. */
 const GIANT_EVENT_DAYS_MIN = 3;
@@ -23,7 +24,21 @@ const TAIL_MM = 13;
 /** Days with giant hail for one with significant hail by that tail. */
 const GIANT_SHARE = Math.exp(-(CLASS_MIN_MM[GIANT] - CLASS_MIN_MM[SIGNIFICANT]) / TAIL_MM);
 
-/** Expected days with hail. */
+/**
+ * Built-in rates, used while little was observed: days with hail >= 19 mm within 10 km in a year at the middle of the Plains, and
+ * where hail is rare. Judgement: reports fill 24 to 28 days a year of an 80 km square from Oklahoma and the Front Range to Indiana,
+ * and a storm meets such a square about eight times as often as a circle of 10 km.
+ */
+const PLAINS_DAYS = 2.5;
+const ELSEWHERE_DAYS = 0.15;
+/** Centre of the hail of the Plains, and standard deviations of the Gaussian around it, degrees. */
+const PLAINS = { lat: 38, lon: -98 };
+const PLAINS_LAT_SD_DEG = 6.5;
+const PLAINS_LON_SD_DEG = 9;
+/** Days with any, severe and significant hail for one with hail >= 19 mm. 6.6 % of reports are of 2 inches and more. */
+const CLASS_SHARES = [1, 0.4, 0.05];
+
+/** Expected days with hail in a year. */
 export interface HailRates {
   /** By class, month and cell. */
   readonly rates: readonly (readonly Float64Array[])[];
@@ -31,22 +46,22 @@ export interface HailRates {
   readonly prior_share: Float64Array;
 }
 
-/** Counts of one class, smoothed: what each cell sees of its own surroundings and of its neighbourhood. */
+/** Smoothed counts of one class, around each cell and in its neighbourhood. */
 interface Smoothed {
-  /** Event days around each cell, and the share of the cells there that radar sees. */
+  /** Event days around each cell, and the share of the cells there with radar coverage. */
   readonly found: Float64Array;
   readonly exposed: Float64Array;
-  /** Event days of a cell of the neighbourhood in each month of the year, and the share of its cells that radar sees. */
+  /** Mean event days of the cells of the neighbourhood by month, and the share of these cells with radar coverage. */
   readonly monthly: readonly Float64Array[];
   readonly seen: Float64Array;
 }
 
 /**
- * Rates of days with hail from what was counted.
+ * Rates of days with hail from the counts.
  *
- * The neighbourhood of 200 km says how often it hails and in which months, drawn to the built-in rate where little was observed.
- * What was counted around the cell itself says by how much it differs: (k + n) / (k + expected), which times the neighbourhood's
- * rate is the mean of the gamma posterior, (k + n) / (k / rate + years). Rates are smoothed, never probabilities.
+ * The neighbourhood of 200 km gives a rate for each month, shrunk to the built-in rate where little was observed. The counts
+ * around the cell scale that rate by (k + n) / (k + expected); the product is the mean of the gamma posterior,
+ * (k + n) / (k / rate + years). Rates are smoothed, never probabilities.
  */
 export function hailRates(grid: RiskGrid, counts: HailCounts, available: Float64Array): HailRates {
   const years = counts.years();
@@ -54,7 +69,7 @@ export function hailRates(grid: RiskGrid, counts: HailCounts, available: Float64
   const classes = CLASS_MIN_MM.map((_, k) => {
     const smoothed = smooth(counts.days[k], counts.monthly[k]);
     const posterior = posteriorRates(grid.cells, years, smoothed, (cell) => builtIn(cell, k));
-    keepTotal(posterior.rates, years, available, counts.days[k]);
+    scaleToTotal(posterior.rates, years, available, counts.days[k]);
     return { ...smoothed, ...posterior };
   });
   const [significant, giant] = [classes[SIGNIFICANT], classes[GIANT]];
@@ -66,11 +81,22 @@ export function hailRates(grid: RiskGrid, counts: HailCounts, available: Float64
   return { rates, prior_share: classes[ANY].prior_share };
 }
 
+/** Built-in days with hail of a class in each month at a place: any, severe or significant. */
+export function priorRates(place: Position, hail_class: number): number[] {
+  const { lat, lon } = place;
+  const distance2 = ((lat - PLAINS.lat) / PLAINS_LAT_SD_DEG) ** 2 + ((lon - PLAINS.lon) / PLAINS_LON_SD_DEG) ** 2;
+  const days = ELSEWHERE_DAYS + (PLAINS_DAYS - ELSEWHERE_DAYS) * Math.exp(-distance2 / 2);
+  const share = CLASS_SHARES[hail_class];
+  if (share === undefined)
+    throw new RangeError(`class of hail is ${hail_class}, expected 0 to ${CLASS_SHARES.length - 1}`);
+  return hailSeason(place).map((month) => days * share * month);
+}
+
 function builtIn(cell: RiskCell, k: number): number[] {
   return k === GIANT ? priorRates(cell, SIGNIFICANT).map((rate) => GIANT_SHARE * rate) : priorRates(cell, k);
 }
 
-/** Smooths the counts of a class; what does not depend on the class is worked out once. */
+/** Function that smooths the counts of a class. Kernels and weights are computed once for all classes. */
 function smoother(grid: RiskGrid, available: Float64Array) {
   const disk = diskKernel(grid, NEIGHBOURHOOD_KM);
   const neighbours = weightsAround(grid, disk);
@@ -90,7 +116,7 @@ function smoother(grid: RiskGrid, available: Float64Array) {
   };
 }
 
-/** For each cell the first kernel that finds enough event days around it; else the last. */
+/** Index of the first kernel that finds enough event days around each cell; else of the last. */
 function chooseKernels(grid: RiskGrid, kernels: readonly Kernel[], days: Float64Array): Uint8Array {
   const last = kernels.length - 1;
   const choice = new Uint8Array(grid.cells.length).fill(last);
@@ -128,10 +154,10 @@ function posteriorRates(
 }
 
 /**
- * Brings the event days that the rates expect where radar sees to those that were counted, all by one factor: priors move days
- * between places and months, and must not add or take any. With little data the total is not known either, and nearly stays.
+ * Scales all rates by one factor so that the event days they expect in covered cells are as many as were counted: priors may
+ * move days between places and months, but not change their number. With little data the factor stays near 1.
  */
-function keepTotal(
+function scaleToTotal(
   rates: readonly Float64Array[],
   years: Float64Array,
   available: Float64Array,
@@ -143,12 +169,12 @@ function keepTotal(
     for (const [cell, rate] of byCell.entries()) expected += rate * years[month] * available[cell];
   const data_years = years.reduce((sum, one) => sum + one, 0) / MONTHS.length;
   const trust = data_years / (data_years + TOTAL_PRIOR_YEARS);
-  // One event day more on both sides: a year without any hail makes no rate 0.
+  // One event day is added on both sides, so that a year without hail does not make the rates 0.
   const factor = ((counted + 1) / (expected + 1)) ** trust;
   for (const byCell of rates) for (const cell of byCell.keys()) byCell[cell] *= factor;
 }
 
-/** Makes each class at most as frequent as the one before: those that are not share their mean (isotonic regression). */
+/** Makes each class at most as frequent as the one before it: violators get their mean (isotonic regression). */
 export function makeNested(classes: readonly Float64Array[]): void {
   for (const cell of classes[0].keys()) {
     if (classes.every((rates, k) => k === 0 || rates[cell] <= classes[k - 1][cell])) continue;

@@ -1,9 +1,13 @@
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
+import { type Antenna, detectionQuality } from '../../schemas/geo/beam.ts';
+import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { WGS84_A_KM, WGS84_E2_12_DIGITS } from '../../schemas/geo/constants.ts';
+import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import { geohash } from '../../schemas/geo/geohash.ts';
 import { GEOHASH4_LAT_DEG, GEOHASH4_LON_DEG } from '../../schemas/geo/geohash4.ts';
 import { LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
+import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { OUTLOOK_DOMAIN } from '../../schemas/reference/outlook-domain.ts';
 import { RISK_RADIUS_KM } from '../../schemas/risk.ts';
 
@@ -11,19 +15,19 @@ import { RISK_RADIUS_KM } from '../../schemas/risk.ts';
 const ROWS = { first: Math.floor((24 + 90) / GEOHASH4_LAT_DEG), last: Math.floor((50 + 90) / GEOHASH4_LAT_DEG) };
 const COLS = { first: Math.floor((180 - 126) / GEOHASH4_LON_DEG), last: Math.floor((180 - 66) / GEOHASH4_LON_DEG) };
 
-/** One geohash4 cell: its name, its centre, its row and column from the south-western corner of the grid. */
+/** One geohash4 cell: name, centre, row and column from the south-western corner of the grid. */
 export interface RiskCell extends Position {
   readonly geohash4: string;
   readonly row: number;
   readonly col: number;
 }
 
-/** Cells on a grid of geohash4; where the grid has no cell, the index is -1. */
+/** Cells on a grid of geohash4. */
 export interface RiskGrid {
   readonly cells: readonly RiskCell[];
   readonly rows: number;
   readonly cols: number;
-  /** Number of a cell by row * cols + column. */
+  /** Number of the cell at row * cols + column; -1 where the grid has no cell. */
   readonly index: Int32Array;
 }
 
@@ -37,8 +41,8 @@ function centreLon(col: number): number {
 }
 
 /**
- * Every geohash4 cell that a point of the 48 states may lie in. The domain reaches at least 11 km beyond the coast and nine points of
- * a cell are at most 20 km apart, so that a cell with land is never missed; along the coast some cells are all water.
+ * Geohash4 cells that may contain a point of the 48 states. The domain reaches at least 11 km beyond the coast and nine points
+ * of a cell are at most 20 km apart, so no cell with land is missing; along the coast some cells are all water.
  */
 export function conusCells(): RiskGrid {
   const domain = { type: 'Polygon' as const, coordinates: [OUTLOOK_DOMAIN.map((position) => [...position])] };
@@ -58,20 +62,21 @@ export function conusCells(): RiskGrid {
   return { cells, rows, cols, index };
 }
 
-/** The centre of a cell first, then its corners and the middles of its edges, in cells. */
+/** Offsets of a cell's centre, its corners and the middles of its edges, in cells. */
 const NINE = [0, -0.5, 0.5].flatMap((north) => [0, -0.5, 0.5].map((east) => [north, east] as const));
 
-/** Pixels of one lattice row that lie within 10 km of the centres of one row of cells: those so near in longitude. */
+/** Pixels of one lattice row within 10 km of the centres of one row of cells. */
 export interface Reach {
   readonly row: number;
   readonly cell_row: number;
   readonly centre_lat: number;
+  /** Largest distance of a pixel from a centre in longitude. */
   readonly reach_deg: number;
 }
 
 /**
- * For every row of the lattice the rows of cells within 10 km of it, and how far from a centre a pixel may lie in longitude. South
- * of 60 degrees the circle stays within the column of its cell.
+ * Rows of cells within 10 km of each lattice row. South of 60 degrees the circle around a centre stays within the column of its
+ * cell.
  */
 export function cellReaches(): Reach[] {
   const reaches: Reach[] = [];
@@ -88,7 +93,7 @@ export function cellReaches(): Reach[] {
 }
 
 /**
- * Difference in longitude at which two points of these latitudes are 10 km apart, degrees; null where they always are farther.
+ * Difference in longitude at which two points of these latitudes are 10 km apart, degrees; null where they are always farther.
  * Source: Gauss's middle-latitude formula, within a metre of the geodesic at this distance.
  */
 function reachDeg(lat: number, centre_lat: number): number | null {
@@ -100,6 +105,35 @@ function reachDeg(lat: number, centre_lat: number): number | null {
   return rest < 0 ? null : Math.sqrt(rest) / ((degree_km / Math.sqrt(w2)) * Math.cos(middle));
 }
 
-/** SQL of the column of the grid that a longitude lies in, and of the longitude of that column's centre. */
+/** SQL of the grid column of a longitude, and of the longitude of that column's centre. */
 export const CELL_COL_SQL = `floor((lon + 180) / ${GEOHASH4_LON_DEG})::INTEGER - ${COLS.first}`;
 export const CENTRE_LON_SQL = `(floor((lon + 180) / ${GEOHASH4_LON_DEG}) + 0.5) * ${GEOHASH4_LON_DEG} - 180`;
+
+/** Detection quality from which a day without a detection counts as a day without hail. */
+const AVAILABLE_MIN = 0.3;
+/** Month whose quality stands for the year: most hail falls in May, and poor coverage hardly depends on the month. */
+const MONTH = 5;
+/** Distances between which one radar suffices, km; the quality is not computed there. */
+const SURE_FROM_KM = 25;
+const SURE_TO_KM = 190;
+
+/** 1 for each place where a day without a detection counts as a day without hail, else 0. */
+export function availableCells(
+  places: readonly Position[],
+  sites: readonly Antenna[],
+  blockage: Blockage | null,
+): Float64Array {
+  return Float64Array.from(places, (place) => {
+    const isSure = blockage === null && sites.some((site) => isBetween(roughDistanceKm(site, place)));
+    return isSure || quality(place, sites, blockage) >= AVAILABLE_MIN ? 1 : 0;
+  });
+}
+
+function isBetween(km: number): boolean {
+  return km >= SURE_FROM_KM && km <= SURE_TO_KM;
+}
+
+function quality(place: Position, sites: readonly Antenna[], blockage: Blockage | null): number {
+  const freezing_level_km = hailDayFreezingLevelKm(place.lat, MONTH);
+  return detectionQuality(place, { sites, freezing_level_km, blockage: blockage?.blocked }).hdqi;
+}

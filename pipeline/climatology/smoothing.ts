@@ -2,7 +2,7 @@ import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import { GEOHASH4_LON_DEG } from '../../schemas/geo/geohash4.ts';
 import type { RiskGrid } from './risk-cells.ts';
 
-/** A Gaussian is cut off at so many standard deviations: what lies beyond weighs 1 %. */
+/** Standard deviations at which a Gaussian is cut off; its weight there is 1 %. */
 const CUT_SD = 3;
 /** Days of the year on a circle; 29 February counts as the 28th. */
 export const YEAR_DAYS = 365;
@@ -12,12 +12,12 @@ const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 export function dayOfYear(date: string): number {
   const [month, day] = [Number(date.slice(5, 7)), Number(date.slice(8, 10))];
   const before = MONTH_DAYS.slice(0, month - 1).reduce((sum, days) => sum + days, 0);
-  return before + Math.min(day, MONTH_DAYS[month - 1] ?? 0) - 1;
+  return before + Math.min(day, MONTH_DAYS[month - 1]) - 1;
 }
 
 /**
- * Share of each month in what happened on a day of the year, smoothed with a circular Gaussian of that standard deviation in days:
- * 365 rows of 12. A row sums to 1, a column to the days of its month.
+ * Weights of the months for each day of the year, smoothed with a circular Gaussian of this standard deviation in days: 365 rows
+ * of 12. A row sums to 1, a column to the days of its month.
  */
 export function monthShares(sd_days: number): readonly Float64Array[] {
   const kernel = Float64Array.from({ length: YEAR_DAYS }, (_, apart) => {
@@ -29,29 +29,28 @@ export function monthShares(sd_days: number): readonly Float64Array[] {
     const shares = new Float64Array(MONTH_DAYS.length);
     let other = 0;
     for (const [month, days] of MONTH_DAYS.entries())
-      for (let n = 0; n < days; n++, other++)
-        shares[month] = shares[month] + kernel[(day - other + YEAR_DAYS) % YEAR_DAYS] / mass;
+      for (let n = 0; n < days; n++, other++) shares[month] += kernel[(day - other + YEAR_DAYS) % YEAR_DAYS] / mass;
     return shares;
   });
 }
 
-/** Days of a month, 0 for January, in a year of 365. */
+/** Days of a month in a year of 365; month 0 is January. */
 export function daysOfMonth(month: number): number {
-  return MONTH_DAYS[month] ?? 0;
+  return MONTH_DAYS[month];
 }
 
-/** Weights between the cells of a grid, which depend on nothing but their distance. */
+/** Weights between the cells of a grid, by distance. */
 export interface Kernel {
-  /** Calls back for every cell within reach of a cell, itself included, with its weight. */
+  /** Calls `weigh` for every cell within reach of a cell, itself included. */
   readonly around: (cell: number, weigh: (other: number, weight: number) => void) => void;
 }
 
-/** Gaussian of a standard deviation, 1 at the centre. */
+/** Gaussian kernel of weight 1 at the centre. */
 export function gaussianKernel(grid: RiskGrid, sd_km: number): Kernel {
   return kernelOf(grid, CUT_SD * sd_km, (km) => Math.exp(-(km ** 2) / (2 * sd_km ** 2)));
 }
 
-/** The same weight for everything within a distance. */
+/** Kernel of weight 1 within a radius. */
 export function diskKernel(grid: RiskGrid, radius_km: number): Kernel {
   return kernelOf(grid, radius_km, () => 1);
 }
@@ -74,7 +73,7 @@ function kernelOf(grid: RiskGrid, reach_km: number, weightAt: (km: number) => nu
   };
 }
 
-/** Weights of the cells of one row for a cell of another, by how many columns they lie apart. */
+/** Weights of the cells of one row for a cell of another, by distance in columns. */
 interface Line {
   readonly other_row: number;
   readonly weights: Float64Array;
@@ -99,13 +98,13 @@ function linesOf(
   });
 }
 
-/** Sum of what lies around each cell, weighted. */
+/** Weighted sum of the values around each cell. */
 export function sumsAround({ cells }: RiskGrid, kernel: Kernel, values: Float64Array): Float64Array {
   const sums = new Float64Array(cells.length);
   for (const [cell, value] of values.entries())
     if (value !== 0)
       kernel.around(cell, (other, weight) => {
-        sums[other] = sums[other] + weight * value;
+        sums[other] += weight * value;
       });
   return sums;
 }
@@ -116,8 +115,8 @@ export function weightsAround(grid: RiskGrid, kernel: Kernel): Float64Array {
 }
 
 /**
- * Hands the value of each cell to the cells around it, each cell with a kernel of its own: `choice` is its number among `kernels`,
- * whose `masses` are their `weightsAround`. The sum over the grid stays what it was.
+ * Values spread over the surrounding cells, those of each cell with its own kernel: `choice` is the index of the kernel in
+ * `kernels`, whose `weightsAround` are `masses`. Conserves the sum over the grid.
  */
 export function spread(
   { cells }: RiskGrid,
@@ -130,9 +129,9 @@ export function spread(
   for (const [cell, value] of values.entries()) {
     if (value === 0) continue;
     const chosen = choice[cell];
-    const share = value / masses[chosen]?.[cell];
-    kernels[chosen]?.around(cell, (other, weight) => {
-      spreadOut[other] = spreadOut[other] + weight * share;
+    const share = value / masses[chosen][cell];
+    kernels[chosen].around(cell, (other, weight) => {
+      spreadOut[other] += weight * share;
     });
   }
   return spreadOut;

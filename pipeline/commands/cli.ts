@@ -25,13 +25,6 @@ export function calendarDate(text: string): string {
   return text;
 }
 
-/** Argument parser: a month, `YYYY-MM`. */
-export function calendarMonth(text: string): string {
-  if (!/^\d{4}-\d{2}$/.test(text) || !isCalendarDate(`${text}-01`))
-    throw new InvalidArgumentError(`Found '${text}', expected a month as YYYY-MM.`);
-  return text;
-}
-
 /** Argument parser: a whole number within bounds. */
 export function wholeNumber(low: number, high: number): (text: string) => number {
   return (text) => {

@@ -21,7 +21,7 @@ export function deriveCommand(config: () => Config): Command {
     .addCommand(climatologyCommand(config));
 }
 
-/** `hail-pipeline derive blockage`: what terrain blocks of the radars' beams, from a terrain model. */
+/** `hail-pipeline derive blockage`: terrain blockage of the radars' beams, from a terrain model. */
 function blockageCommand(config: () => Config): Command {
   return new Command('blockage')
     .description("publish what terrain blocks of the radars' beams, for coverage and confidence")
@@ -48,7 +48,7 @@ Examples:
     });
 }
 
-/** `hail-pipeline derive climatology`: how likely hail is anywhere, from everything that is published. */
+/** `hail-pipeline derive climatology`: probabilities of hail by place and month, from all published storm dates. */
 function climatologyCommand(config: () => Config): Command {
   return new Command('climatology')
     .description('publish the probability of hail by place and month, from the published storm dates')
@@ -83,7 +83,7 @@ function climatologyText({ changed, path, source, bytes, seconds, ...made }: Cli
   ].join('\n');
 }
 
-/** Radars named in the summary for people. */
+/** Most radars that the summary names. */
 const NAMED = 8;
 
 function blockageText({ terrain, radars, radars_outside, rows, path, bytes, changed }: BlockageReport): string {
@@ -92,17 +92,17 @@ function blockageText({ terrain, radars, radars_outside, rows, path, bytes, chan
     .filter(({ shadowed_pct }) => shadowed_pct > 0)
     .sort((a, b) => b.shadowed_pct - a.shadowed_pct);
   const patchy = radars.filter(({ unknown_pct }) => unknown_pct > 0);
-  const list = (some: readonly RadarSummary[], of: (one: RadarSummary) => number) =>
+  const list = (some: readonly RadarSummary[], share: 'shadowed_pct' | 'unknown_pct') =>
     some
       .slice(0, NAMED)
-      .map((one) => `${one.id} ${of(one)} %`)
+      .map((radar) => `${radar.id} ${radar[share]} %`)
       .join(', ') + (some.length > NAMED ? `, and ${some.length - NAMED} more` : '');
   return [
     `Blockage of ${counted(radars.length, 'radar')} from ${terrain.file} (${Number(terrain.step_arcsec.toPrecision(4))} arc-seconds): ${counted(rows, 'row')}, ${readableBytes(bytes)} in ${path}`,
-    `More than half of the lowest beam is blocked in some directions of ${counted(shadowed.length, 'radar')}${shadowed.length > 0 ? `: ${list(shadowed, (one) => one.shadowed_pct)}` : ''}.`,
+    `More than half of the lowest beam is blocked in some directions of ${counted(shadowed.length, 'radar')}${shadowed.length > 0 ? `: ${list(shadowed, 'shadowed_pct')}` : ''}.`,
     ...(patchy.length > 0
       ? [
-          `Heights are not known everywhere around ${counted(patchy.length, 'radar')}, and block nothing there: ${list(patchy, (one) => one.unknown_pct)}.`,
+          `Heights are not known everywhere around ${counted(patchy.length, 'radar')}, and block nothing there: ${list(patchy, 'unknown_pct')}.`,
         ]
       : []),
     ...(radars_outside > 0

@@ -1,31 +1,35 @@
+import { boxAround } from '../../schemas/geo/around.ts';
 import { type Antenna, beamAt, partialBlockage, REACH_KM, TILTS_DEG } from '../../schemas/geo/beam.ts';
+import { KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { destination } from '../../schemas/geo/distance.ts';
+import type { Position } from '../../schemas/geo/position.ts';
 import type { BlockageStep } from '../../schemas/tables/blockage.ts';
-import type { HeightAt } from './height-window.ts';
+import type { HeightGrid } from '../grid.ts';
+import { type HeightAt, heightWindow } from './height-window.ts';
 
-/** Rays of a radar: one for each whole degree, narrower than that is no beam. */
+/** Rays of a radar, one for each whole degree: about the width of a beam. */
 const AZIMUTHS = 360;
-/** Distance between two looks at the terrain under a ray, km. */
+/** Distance between two samples of the terrain under a ray, km. */
 const STEP_KM = 0.25;
 const SAMPLES = REACH_KM / STEP_KM;
-/** The way of a ray is a geodesic through points so far apart, straight in between: off by no more than 5 m. */
+/** A ray is computed as a geodesic at points this far apart, and interpolated between them with an error below 5 m. */
 const NODE_KM = 10;
-/** Nearer than this, or than one cell of the model, a height says more about the model than about what a beam meets, km. */
+/** Samples nearer than this, or than one cell of the terrain model, are ignored: heights are not exact enough there, km. */
 const NEAR_KM = 1;
 
-/** One step of a ray, without what is the same for the whole table. */
+/** One step of a ray, without the columns that are the same for the whole table. */
 export type RayStep = Omit<BlockageStep, 'terrain_file' | 'terrain_step_arcsec'>;
 
-/** What terrain does to the beams of one radar. */
+/** Terrain blockage of the beams of one radar. */
 export interface RadarBlockage {
   readonly steps: readonly RayStep[];
-  /** Share of the looks at which the height was not known: there nothing counts as blocked. */
+  /** Share of the samples with unknown height; they block nothing. */
   readonly unknown_share: number;
   /** Share of the directions in which more than half of the lowest beam is blocked somewhere within reach. */
   readonly shadowed_share: number;
 }
 
-/** Heights of beam centres above the antenna and half their widths at each look, m, for one tilt. */
+/** Heights of beam centres above the antenna, and half the beam widths, at each sample, m, for one tilt. */
 interface Tilt {
   readonly tilt_deg: number;
   readonly centre_m: Float64Array;
@@ -41,25 +45,56 @@ const TILTS = TILTS_DEG.map((tilt_deg): Tilt => {
   };
 });
 
+/** A radar inside the terrain model, and its blockage. */
+export interface ExaminedRadar extends RadarBlockage {
+  readonly id: string;
+}
+
 /**
- * Steps of the share of each beam that terrain blocks, along every whole degree to 230 km, for as many tilts as something
- * blocks. Along a ray the share is the largest so far, in hundredths; the lowest tilt begins with a step to 0.
+ * Blockage of every radar inside a terrain model, from north to south, so that each row of the model is read once. Calls
+ * `onRadar` after each radar, inside or outside, with the number done and the total.
+ */
+export async function* examineRadars(
+  sites: readonly Antenna[],
+  grid: HeightGrid,
+  onRadar: (done: number, total: number) => void,
+): AsyncGenerator<ExaminedRadar> {
+  const cell_km = KM_PER_DEG_EQUATOR * Math.max(grid.lat_step_deg, grid.lon_step_deg);
+  const windowOf = heightWindow(grid);
+  const ordered = sites.toSorted((a, b) => b.lat - a.lat);
+  for (const [index, site] of ordered.entries()) {
+    if (mayHold(grid, site)) {
+      const heightAt = await windowOf(boxAround(site, REACH_KM));
+      if (!Number.isNaN(heightAt(site.lat, site.lon))) yield { id: site.id, ...radarBlockage(site, heightAt, cell_km) };
+    }
+    onRadar(index + 1, ordered.length);
+  }
+}
+
+/** False for a site north or south of the model. */
+function mayHold({ rows, north_lat, lat_step_deg }: HeightGrid, { lat }: Antenna): boolean {
+  return lat <= north_lat && lat >= north_lat - (rows - 1) * lat_step_deg;
+}
+
+/**
+ * Steps of the share of each beam that terrain blocks, along every whole degree to 230 km, for the tilts that are blocked.
+ * Along a ray the share is the largest so far, in hundredths; the lowest tilt begins with a step to 0.
  *
- * Heights of terrain and of beam centres are compared above sea level, beams as on an earth of 4/3 its radius; the terrain
- * under the middle of a beam stands for its whole width. `cell_km` is the spacing of the heights.
+ * Heights of terrain and of beam centres are above sea level, beams with the 4/3 earth radius model; the terrain under the
+ * middle of a beam stands for its whole width. `cell_km` is the spacing of the heights.
  * Source: Bech et al. 2003, Journal of Atmospheric and Oceanic Technology 20, 845–855, eq. 2.
  */
 export function radarBlockage(site: Antenna, heightAt: HeightAt, cell_km: number): RadarBlockage {
   const nearest = Math.ceil(Math.max(NEAR_KM, cell_km) / STEP_KM);
   const steps: RayStep[] = [];
-  let [unknown, looks, shadowed] = [0, 0, 0];
+  let [unknown, samples, shadowed] = [0, 0, 0];
   for (let azimuth_deg = 0; azimuth_deg < AZIMUTHS; azimuth_deg++) {
     const heights = heightsAlong(site, azimuth_deg, heightAt);
     for (let sample = nearest; sample <= SAMPLES; sample++) if (Number.isNaN(heights[sample])) unknown++;
-    looks += SAMPLES + 1 - nearest;
+    samples += SAMPLES + 1 - nearest;
     for (const [index, tilt] of TILTS.entries()) {
       const rises = risesAlong(heights, site.antenna_m, tilt, nearest);
-      // What the lowest beams clear, those above them clear too.
+      // A higher tilt is not blocked where a lower one is clear.
       if (index > 0 && rises.length === 0) break;
       const first = index === 0 ? [{ distance_km: 0, blocked: 0 }] : [];
       for (const rise of [...first, ...rises])
@@ -67,19 +102,19 @@ export function radarBlockage(site: Antenna, heightAt: HeightAt, cell_km: number
       if (index === 0 && (rises.at(-1)?.blocked ?? 0) > 0.5) shadowed++;
     }
   }
-  return { steps, unknown_share: unknown / looks, shadowed_share: shadowed / AZIMUTHS };
+  return { steps, unknown_share: unknown / samples, shadowed_share: shadowed / AZIMUTHS };
 }
 
-/** Terrain above sea level under each look along a ray, m; NaN where it is not known. */
+/** Terrain height above sea level at each sample along a ray, m; NaN where unknown. */
 function heightsAlong(site: Antenna, azimuth_deg: number, heightAt: HeightAt): Float64Array {
   const heights = new Float64Array(SAMPLES + 1);
   const perNode = NODE_KM / STEP_KM;
-  let from: { lat: number; lon: number } = site;
+  let from: Position = site;
   for (let node = 0; node < REACH_KM / NODE_KM; node++) {
     const to = destination(site, azimuth_deg, (node + 1) * NODE_KM);
     for (let k = node === 0 ? 0 : 1; k <= perNode; k++) {
       const share = k / perNode;
-      const east_deg = turnOf(to.lon - from.lon);
+      const east_deg = shortestTurn(to.lon - from.lon);
       heights[node * perNode + k] = heightAt(from.lat + share * (to.lat - from.lat), from.lon + share * east_deg);
     }
     from = to;
@@ -87,12 +122,12 @@ function heightsAlong(site: Antenna, azimuth_deg: number, heightAt: HeightAt): F
   return heights;
 }
 
-/** A difference of longitudes as -180 to 180 degrees: a ray may cross the date line. */
-function turnOf(degrees: number): number {
+/** Difference of longitudes within -180 to 180 degrees: a ray may cross the date line. */
+function shortestTurn(degrees: number): number {
   return degrees - 360 * Math.round(degrees / 360);
 }
 
-/** Where the rounded running maximum of the blocked share rises, and to what. */
+/** Distances at which the running maximum of the blocked share, in hundredths, rises, with its new value. */
 function risesAlong(
   heights: Float64Array,
   antenna_m: number,

@@ -1,14 +1,14 @@
 import type { CollectedReports, CollectedSpan } from '../../schemas/tables/collected-reports.ts';
-import { addDays, MS_PER_DAY, stormDate, stormDateStart } from '../../schemas/time.ts';
+import { addDays, MS_PER_DAY, MS_PER_MIN, stormDate, stormDateStart } from '../../schemas/time.ts';
 
-/** Ends are rounded down to this, so that a look that brings no report costs a commit only now and then. */
-const STEP_MS = 10 * 60_000;
+/** Ends of spans are rounded down to this, so that most polls without a new report need no commit. */
+const STEP_MS = 10 * MS_PER_MIN;
 /** Daily lists of the Storm Prediction Center run from 12 to 12 UTC. */
 const LIST_START_MS = MS_PER_DAY / 2;
 
 type Span = CollectedSpan & { readonly from_ms: number };
 
-/** Rows of what was collected before and of what has been collected since, joined and cut by storm date, in the order of their table. */
+/** Rows of the spans collected so far and of those added, merged and split by storm date, in the order of the table. */
 export function collectedRows(
   before: readonly CollectedReports[],
   added: readonly CollectedSpan[],
@@ -18,24 +18,24 @@ export function collectedRows(
     ...{ source, data_source, from_ms, until_ms },
   }));
   const begun = added.flatMap(({ from_ms, ...span }) => (from_ms === null ? [] : { ...span, from_ms }));
-  const all = joined([...known, ...begun]);
+  const all = merged([...known, ...begun]);
   const continued = added.flatMap((span) => {
     const last = all.findLast((one) => one.source === span.source && one.data_source === span.data_source);
     if (span.from_ms !== null || last === undefined) return [];
     return { ...span, from_ms: last.from_ms, until_ms: Math.min(span.until_ms, endOfList(last.until_ms)) };
   });
-  return joined([...all, ...continued])
-    .flatMap((span) => cutByDate(span, storm_day_start_hour))
+  return merged([...all, ...continued])
+    .flatMap((span) => splitByDate(span, storm_day_start_hour))
     .sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-/** End of the convective day that an instant, as the end of a span, belongs to. */
+/** End of the convective day of an instant; an instant at a boundary belongs to the day that ends there. */
 function endOfList(until_ms: number): number {
   return Math.ceil((until_ms - LIST_START_MS) / MS_PER_DAY) * MS_PER_DAY + LIST_START_MS;
 }
 
-/** Spans that touch become one; ascending. */
-function joined(spans: readonly Span[]): Span[] {
+/** Spans with those that touch merged, ascending. */
+function merged(spans: readonly Span[]): Span[] {
   const rounded = spans
     .map((span) => ({ ...span, until_ms: Math.floor(span.until_ms / STEP_MS) * STEP_MS }))
     .filter(({ from_ms, until_ms }) => until_ms > from_ms)
@@ -52,13 +52,13 @@ function joined(spans: readonly Span[]): Span[] {
   return found;
 }
 
-function cutByDate({ source, data_source, from_ms, until_ms }: Span, storm_day_start_hour: number): CollectedReports[] {
+function splitByDate(
+  { source, data_source, from_ms, until_ms }: Span,
+  storm_day_start_hour: number,
+): CollectedReports[] {
   const rows: CollectedReports[] = [];
   for (let date = stormDate(from_ms, storm_day_start_hour); ; date = addDays(date, 1)) {
-    const [start_ms, end_ms] = [date, addDays(date, 1)].map((day) => stormDateStart(day, storm_day_start_hour)) as [
-      number,
-      number,
-    ];
+    const [start_ms, end_ms] = [date, addDays(date, 1)].map((day) => stormDateStart(day, storm_day_start_hour));
     if (start_ms >= until_ms) return rows;
     const [collected_from, collected_until] = [Math.max(from_ms, start_ms), Math.min(until_ms, end_ms)];
     rows.push({ storm_date: date, source, collected_from, collected_until, data_source });

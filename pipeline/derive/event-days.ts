@@ -3,15 +3,15 @@ import type { PixelSet } from '../../schemas/geo/rings.ts';
 import { polygonToWkt } from '../../schemas/geo/wkt.ts';
 import type { EventDay } from '../../schemas/tables/event-days.ts';
 
-/** What the detections >= 19 mm of a storm date say of it; instants in epoch milliseconds. */
+/** Aggregates of the detections >= 19 mm of a storm date; instants in epoch milliseconds. */
 export type EventFacts = Pick<
   EventDay,
   'storm_date' | 'cell_count' | 'max_size_mm' | 'n_detections' | 'first_detected' | 'last_detected'
 >;
 
 /**
- * The event day of a storm date, from its detections >= 19 mm: their pixels, each at least once and in any order, and what
- * they add up to. `affected_area_km2` is the geodesic area of the hull of the pixels' corners; two far storms make it huge.
+ * The event day of a storm date from its detections >= 19 mm: their pixels, each at least once and in any order, and their
+ * aggregates. `affected_area_km2` is the geodesic area of the hull of the pixels' corners; two distant storms make it huge.
  * Throws RangeError without any pixel.
  */
 export function eventDay(pixels: PixelSet, facts: EventFacts): EventDay {

@@ -7,10 +7,10 @@ import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { scanId } from '../../schemas/time.ts';
 import type { ScanInput } from '../grid.ts';
 
-/** Row of the frames table, without the place of the scan tiles. */
+/** Row of the frames table, without the path and size of the scan tiles. */
 export type FrameShape = Omit<Frame, 'tile_path' | 'tile_bytes'>;
 
-/** A scan in one row: what it covered, how much it holds, and its storms, largest first. */
+/** Summary of a scan in one row: coverage, counts, and storms, largest first. */
 export function frameRow(
   input: ScanInput,
   storm_date: string,

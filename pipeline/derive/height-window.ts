@@ -1,12 +1,12 @@
 import type { Bbox } from '../../schemas/geo/position.ts';
 import type { HeightGrid } from '../grid.ts';
 
-/** Height above sea level at a place, m, bilinear between cells; NaN where one of the four is not known. */
+/** Height above sea level at a place, m, bilinear between cells; NaN where one of the four cells is unknown. */
 export type HeightAt = (lat: number, lon: number) => number;
 
 /**
- * Looks at a grid of heights one box after the other and keeps only the rows that the newest box crosses: boxes that come
- * from north to south read every row once, and a model of a continent is never in memory as a whole.
+ * Function that loads the rows of a grid of heights that a box crosses, and drops all others. Boxes in order from north to south
+ * read every row once, so the model of a continent is never in memory as a whole.
  */
 export function heightWindow(grid: HeightGrid): (box: Bbox) => Promise<HeightAt> {
   const rows: (Float32Array | undefined)[] = [];
@@ -35,8 +35,8 @@ function interpolated(
   lon: number,
 ): number {
   const y = (north_lat - lat) / lat_step_deg;
-  // Some models count longitudes from 0 to 360. Half a cell west of the first centre still lies in the model.
-  const x = eastOf(lon - west_lon + lon_step_deg) / lon_step_deg - 1;
+  // Some models count longitudes from 0 to 360. A place up to one cell west of the first centre has column -1.
+  const x = positiveDegrees(lon - west_lon + lon_step_deg) / lon_step_deg - 1;
   const [row, col] = [Math.floor(y), Math.floor(x)];
   const upper = rows[row];
   const lower = rows[row + 1];
@@ -47,7 +47,7 @@ function interpolated(
   return north_m * (1 - down) + south_m * down;
 }
 
-/** A difference of longitudes as 0 to 360 degrees. */
-function eastOf(degrees: number): number {
+/** Difference of longitudes within 0 to 360 degrees. */
+function positiveDegrees(degrees: number): number {
   return degrees - 360 * Math.floor(degrees / 360);
 }

@@ -1,9 +1,9 @@
 import type { FileReport, GroundReport } from '../../schemas/tables/ground-reports.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 
-/** A correction may move the time of its event by as much as this. */
+/** Largest change of an event's time by a correction. */
 const CORRECTION_REACH_MS = 60 * MS_PER_MIN;
-/** Positions come in hundredths of a degree: the same place differs by rounding at most. */
+/** Positions have a precision of hundredths of a degree; those of one place differ by rounding at most. */
 const PLACE_STEP_DEG = 0.01;
 
 export type UniqueReport = Omit<GroundReport, 'storm_date'>;
@@ -11,13 +11,13 @@ export type UniqueReport = Omit<GroundReport, 'storm_date'>;
 /**
  * One report per event, in order of time.
  *
- * 1. A repeated report (same feed, office, time and position) counts once: that of the newest product, of one product the larger.
+ * 1. A repeated report (same feed, office, time and position) counts once: that of the newest product, within one product the larger.
  * 2. A correction replaces one earlier report of its office: the nearest in time, within an hour, at the place that its remark
- *    names, else at its own. So it may change size, place and time. One that repeats time and position has replaced by rule 1.
- * 3. A row of the Storm Prediction Center at the minute and place of a local storm report, a replaced one included, is a copy
- *    of it: the local storm report stands, because its corrections are known.
+ *    names, else at its own. It may thus change size, place and time. One that repeats time and position replaces by rule 1.
+ * 3. A row of the Storm Prediction Center at the minute and place of a local storm report, even a replaced one, is a copy of it
+ *    and is dropped: only the local storm report has its corrections.
  *
- * Simulated and observed reports never join. A correction looks at reports of its office and place only.
+ * Simulated and observed reports are never compared.
  */
 export function uniqueReports(reports: readonly FileReport[]): UniqueReport[] {
   const { unique, spent } = withoutRepeats(reports);
@@ -29,7 +29,7 @@ export function uniqueReports(reports: readonly FileReport[]): UniqueReport[] {
     .map(({ is_correction: _, corrects_place: __, ...report }) => report);
 }
 
-/** One report per feed, office, time and position; `spent` are corrections that stand in the place of what they correct. */
+/** One report per feed, office, time and position; `spent` are the corrections that replaced a report by rule 1. */
 function withoutRepeats(reports: readonly FileReport[]): { unique: FileReport[]; spent: ReadonlySet<FileReport> } {
   const versions = Map.groupBy(reports, (report) => `${report.data_source} ${report.report_id}`);
   const spent = new Set<FileReport>();
@@ -41,7 +41,7 @@ function withoutRepeats(reports: readonly FileReport[]): { unique: FileReport[];
   return { unique, spent };
 }
 
-/** A later product replaces an earlier one; a product that names an event twice means the larger stone. The rest is for order. */
+/** True for a report of a later product, or with a larger stone in the same product. The last comparison makes the order total. */
 function isNewer(report: FileReport, known: FileReport): boolean {
   const [issued, known_issued] = [report.issued_at ?? 0, known.issued_at ?? 0];
   if (issued !== known_issued) return issued > known_issued;
@@ -49,7 +49,7 @@ function isNewer(report: FileReport, known: FileReport): boolean {
   return JSON.stringify(report) > JSON.stringify(known);
 }
 
-/** Reports that no later correction replaces. Corrections are applied in order of issue, so that one may correct another. */
+/** Reports without those that a later correction replaces. Corrections apply in order of issue: one may correct another. */
 function withoutCorrected(reports: readonly FileReport[], spent: ReadonlySet<FileReport>): FileReport[] {
   const places = Map.groupBy(reports, (report) => placeKey(report, report.place));
   const replaced = new Set<FileReport>();

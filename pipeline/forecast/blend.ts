@@ -8,32 +8,32 @@ import {
 } from '../../schemas/tables/outlook.ts';
 import { logistic } from './hail-law.ts';
 
-/** Sources that forecast a day. The climatology counts only where none of them does. */
+/** Sources that forecast a day. The climatology is used only where none of them has a value. */
 type ForecastSource = Exclude<OutlookSource, 'climatology'>;
 
-/** Weights of the forecasts on days 1 to 7; one that is missing is left out and the other has all the weight. */
-export const FORECAST_WEIGHTS: Readonly<Record<ForecastSource, readonly number[]>> = {
+/** Weights of the forecasts on days 1 to 7. When one is missing, the other has all the weight. */
+const FORECAST_WEIGHTS: Readonly<Record<ForecastSource, readonly number[]>> = {
   spc: [0.5, 0.5, 0.45, 0.4, 0.35, 0.3, 0.25],
   hrrr: [0.35, 0.2, 0, 0, 0, 0, 0],
 };
 
-/** What forecasts that agree are worth on each day: skill falls with the lead. */
+/** Confidence in forecasts that agree, by day: skill falls with the lead. */
 const DAY_CONFIDENCE = [0.9, 0.8, 0.7, 0.5, 0.4, 0.3, 0.25] as const;
-/** Agreement of two forecasts by the contours of SPC hail outlooks that lie between them: whole up to 1, least from 3 on. */
+/** Agreement of two forecasts by the number of SPC hail contours between them: `whole` up to 1 contour, `least` from 3 on. */
 const AGREEMENT = { whole: 1, least: 0.5, whole_to_steps: 1, least_from_steps: 3 } as const;
-/** What stands for agreement where one forecast has no other to agree with. */
+/** Agreement of a single forecast. */
 const ALONE_AGREEMENT = 0.75;
-/** Score of a day that no forecast speaks for. */
+/** Score of a day without a forecast. */
 const CLIMATOLOGY_SCORE = 0.2;
-/** Scores from which the state is medium and high. */
+/** Scores from which the confidence state is medium and high. */
 const STATE_BOUNDS = [0.4, 0.65] as const;
 
-/** Logits are taken within these, percent: no component is ever certain. */
+/** Bounds of a component before its logit is taken, percent. */
 const CERTAINTY_PCT = { low: 0.1, high: 99.9 } as const;
-/** What stands for a quiet day where the climatology is not known, percent. */
+/** Substitute for an unknown climatology, percent: a quiet day. */
 const QUIET_PCT = 1.5;
 
-/** Components of a day in percent; null is missing. */
+/** Components of a day, percent; null where missing. */
 export type Components = Readonly<Record<OutlookSource, number | null>>;
 
 export interface BlendedDay {
@@ -44,8 +44,8 @@ export interface BlendedDay {
 }
 
 /**
- * Weighted mean of the logits of the forecasts of a day from 1 to 7, percent with one decimal, never outside them; where no
- * forecast speaks, the climatology. Null when nothing is known. Components have at most one decimal themselves.
+ * Weighted mean of the logits of the forecasts of a day from 1 to 7, percent with one decimal, never outside their range; the
+ * climatology where there is no forecast. Null without any component. Components have at most one decimal.
  */
 export function blendDay(day: number, components: Components): BlendedDay | null {
   const parts = usedSources(day, components).map((source) => {
@@ -57,10 +57,10 @@ export function blendDay(day: number, components: Components): BlendedDay | null
   const mean = parts.reduce((sum, { weight, logit }) => sum + weight * logit, 0) / whole;
   const pcts = parts.map(({ pct }) => pct);
   const blended = Math.round(1000 * logistic(mean)) / 10;
-  const usual = logit(components.climatology ?? QUIET_PCT);
+  const climatology = logit(components.climatology ?? QUIET_PCT);
   const [primary] = parts.toSorted(
     (a, b) =>
-      b.weight * Math.abs(b.logit - usual) - a.weight * Math.abs(a.logit - usual) ||
+      b.weight * Math.abs(b.logit - climatology) - a.weight * Math.abs(a.logit - climatology) ||
       OUTLOOK_SOURCES.indexOf(a.source) - OUTLOOK_SOURCES.indexOf(b.source),
   );
   const primary_source = primary?.source ?? 'climatology';
@@ -74,7 +74,7 @@ export function blendDay(day: number, components: Components): BlendedDay | null
   };
 }
 
-/** Components that make a day: the forecasts that are there and have a weight; without any, the climatology. */
+/** Components that a day is blended from: the known forecasts with a weight; without any, the climatology. */
 export function usedSources(day: number, components: Components): OutlookSource[] {
   const forecasts = (['spc', 'hrrr'] as const).filter(
     (source) => weightOf(source, day) > 0 && components[source] !== null,
@@ -90,10 +90,10 @@ function weightOf(source: ForecastSource, day: number): number {
   return weight;
 }
 
-/** Agreement of the forecasts of a day times what its lead is worth, 0 to 1, three decimals. */
+/** Agreement of the forecasts of a day times the confidence of its lead, 0 to 1, three decimals. */
 function confidence(day: number, [first, second]: readonly number[]): number {
   const agreed = first === undefined || second === undefined ? ALONE_AGREEMENT : agreement(first, second);
-  return Math.round(1000 * agreed * (DAY_CONFIDENCE[day - 1] ?? 0)) / 1000;
+  return Math.round(1000 * agreed * DAY_CONFIDENCE[day - 1]) / 1000;
 }
 
 function agreement(a_pct: number, b_pct: number): number {
@@ -103,7 +103,7 @@ function agreement(a_pct: number, b_pct: number): number {
   return whole + (least - whole) * Math.min(1, Math.max(0, share));
 }
 
-/** How many contours of SPC hail outlooks a probability has reached, with the part of the way to the next. */
+/** Number of SPC hail contours below a probability, plus its fractional position between two contours. */
 function contourSteps(pct: number): number {
   const bounds = [0, ...HAIL_CONTOURS_PCT, 100];
   const above = Math.max(
@@ -115,7 +115,7 @@ function contourSteps(pct: number): number {
 }
 
 function confidenceState(score: number): ConfidenceState {
-  return CONFIDENCE_STATES[STATE_BOUNDS.filter((bound) => score >= bound).length] as ConfidenceState;
+  return CONFIDENCE_STATES[STATE_BOUNDS.filter((bound) => score >= bound).length];
 }
 
 function logit(pct: number): number {

@@ -1,4 +1,6 @@
-/** Largest values of a model within 40 km in one hour; null where the model gives nothing. */
+import { RISK_CATEGORIES, type RiskCategory } from '../../schemas/tables/forecast.ts';
+
+/** Largest values of a model within 40 km in one hour; null where the model has none. */
 export interface Predictors {
   readonly reflectivity_dbz: number | null;
   readonly updraft_helicity_m2_s2: number | null;
@@ -7,11 +9,11 @@ export interface Predictors {
   readonly ship: number | null;
 }
 
-/** Reflectivity and updraft helicity at which an hour is as likely to hold a hailing storm as not, and the width of the step. */
+/** Reflectivity and updraft helicity at which a hailing storm has a probability of 0.5, and the width of the logistic step. */
 const STORM_DBZ = { middle: 45, width: 4 } as const;
 const STORM_M2_S2 = { middle: 60, width: 12 } as const;
 
-/** Sizes of the model's own stones at which hail becomes likelier. */
+/** Sizes of the hail in the model from which hail is likelier. */
 const SEVERE_MM = 25;
 const LARGE_MM = 50;
 const LITTLE_CAPE_J_KG = 250;
@@ -19,8 +21,8 @@ const LITTLE_CAPE_J_KG = 250;
 const SIZE_MM = { low: 10, high: 110 } as const;
 
 /**
- * Chance that a hailing storm passes within 40 km in the hour, by the model's strongest echo or rotation there, whichever
- * says more; null when the model has neither. The steps are start values, to be fitted when a season of reports is there.
+ * Probability that a hailing storm passes within 40 km in the hour: the larger of those by the model's strongest echo and by its
+ * strongest rotation; null when the model has neither. The steps are initial values, not yet fitted to a season of reports.
  */
 export function stormProbability(
   predictors: Pick<Predictors, 'reflectivity_dbz' | 'updraft_helicity_m2_s2'>,
@@ -33,7 +35,7 @@ export function stormProbability(
 }
 
 /**
- * Chance of hail >= 25 mm, given a storm. A quantity that the model lacks adds nothing.
+ * Probability of hail >= 25 mm, given a storm. A quantity that the model lacks adds nothing.
  * Source: SCIENCE.md, "Hourly forecast".
  */
 export function hailGivenStorm(predictors: Omit<Predictors, 'reflectivity_dbz'>): number {
@@ -49,7 +51,7 @@ export function hailGivenStorm(predictors: Omit<Predictors, 'reflectivity_dbz'>)
 }
 
 /**
- * Median of the largest stone, given hail, mm: the geometric mean of the model's own stones and of a size that grows with
+ * Median of the largest stone, given hail, mm: the geometric mean of the hail size in the model and of a size that grows with
  * the significant hail parameter; one of the two where the other is missing, null without both.
  */
 export function conditionalSizeMm({ hail_mm, ship }: Pick<Predictors, 'hail_mm' | 'ship'>): number | null {
@@ -65,4 +67,30 @@ function step(value: number, { middle, width }: { readonly middle: number; reado
 
 export function logistic(x: number): number {
   return 1 / (1 + Math.exp(-x));
+}
+
+/** Probabilities at which the next category begins. */
+const CATEGORY_BOUNDS = [0.02, 0.05, 0.15, 0.3, 0.45] as const;
+/** SHIP from which the category is one higher, and the probability of hail that this requires. */
+const LIFTING_SHIP = 1.5;
+const LIFTED_FROM = 0.1;
+/** Probability from which a size is published. */
+const SIZE_FROM = 0.02;
+
+/** Risk category; `ship` null counts as an ordinary environment. */
+export function riskCategory(hail_probability: number, ship: number | null): RiskCategory {
+  const rank = CATEGORY_BOUNDS.filter((bound) => hail_probability >= bound).length;
+  const lifted = ship !== null && ship >= LIFTING_SHIP && hail_probability >= LIFTED_FROM ? 1 : 0;
+  return RISK_CATEGORIES[Math.min(RISK_CATEGORIES.length - 1, rank + lifted)];
+}
+
+/** Risk from 0 to 100; a size of null counts as 25 mm. */
+export function riskScore(hail_probability: number, estimated_size_mm: number | null): number {
+  const excess = Math.max(0, (estimated_size_mm ?? SEVERE_MM) - SEVERE_MM) / SEVERE_MM;
+  return Math.round(100 * (1 - Math.exp(-(3.2 * hail_probability + 1.1 * hail_probability * excess))));
+}
+
+/** Size to publish; null where hail is too unlikely for one. */
+export function publishedSize(hail_probability: number, size_mm: number | null): number | null {
+  return hail_probability < SIZE_FROM ? null : size_mm;
 }

@@ -10,46 +10,53 @@ import {
 import type { Forecast, ForecastModel } from '../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR, scanId } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
-import { conditionalSizeMm, hailGivenStorm, type Predictors, stormProbability } from './hail-law.ts';
+import {
+  conditionalSizeMm,
+  hailGivenStorm,
+  type Predictors,
+  publishedSize,
+  riskCategory,
+  riskScore,
+  stormProbability,
+} from './hail-law.ts';
 import type { CellHour } from './model-cells.ts';
-import { publishedSize, riskCategory, riskScore } from './risk.ts';
+
 import { type CellLattice, gaussianMean } from './smooth.ts';
 
 /** Runs that are blended. */
 const MAX_RUNS = 3;
-/** Runs this much older than the newest that reaches an hour take no part: between them lie three long runs of HRRR. */
+/** Largest age of a run relative to the newest that reaches an hour: the interval of three long HRRR runs. */
 const MAX_LAG_MS = 12 * MS_PER_HOUR;
-/** Standard deviation of the smoothing, from the start of the run to its end: forecasts lose their places with time. */
+/** Standard deviation of the smoothing at the start and end of a run: position errors grow with the lead. */
 const SIGMA_KM = { start: 40, end: 80, horizon_h: 48 } as const;
-/** Weight of the climatology grows by 1/60 an hour, to at most this. */
+/** Weight of the climatology: growth per hour of lead, and maximum. */
 const CLIMATOLOGY = { per_h: 1 / 60, most: 0.7 } as const;
 
-/** Usual probability of hail >= 25 mm within 40 km in the hour that ends at `valid_time`; null where it is not known. */
+/** Climatological probability of hail >= 25 mm within 40 km in the hour that ends at `valid_time`; null where unknown. */
 export type HourlyClimatology = (cell: Geohash4Cell, valid_time: number) => number | null;
 
-export interface HourlyForecast {
+export interface ForecastRequest {
   readonly model: ForecastModel;
   /** Hours of one or more runs on `CONUS_CELLS`, in any order; all observed, or all simulated. */
   readonly hours: readonly CellHour[];
-  /** The first hour wanted is the one that ends after this instant. */
+  /** The first row is of the full hour that ends after this instant. */
   readonly after: number;
   readonly count: number;
   readonly climatology: HourlyClimatology | null;
 }
 
 /**
- * Rows of each hour from the first full hour that ends after `after`, hour by hour, for cells the model covers.
- * An hour that no run reaches has no rows: nothing is extrapolated. Throws PipelineError when observed and simulated runs
- * are mixed.
+ * Rows of each hour for the cells that the model covers, hour by hour. An hour that no run reaches has no rows: nothing is
+ * extrapolated. Throws PipelineError when observed and simulated runs are mixed.
  */
-export function* hourlyForecast(ask: HourlyForecast): Generator<Forecast[]> {
-  const { hours, after, count } = ask;
+export function* hourlyForecast(request: ForecastRequest): Generator<Forecast[]> {
+  const { hours, after, count } = request;
   if (new Set(hours.map(({ simulated }) => simulated)).size > 1)
-    throw new PipelineError('forecast', ask.model, 'observed and simulated runs together, expected one kind');
+    throw new PipelineError('forecast', request.model, 'observed and simulated runs together, expected one kind');
   const first = (Math.floor(after / MS_PER_HOUR) + 1) * MS_PER_HOUR;
   for (let k = 0; k < count; k++) {
     const runs = runsReaching(hours, first + k * MS_PER_HOUR);
-    if (runs.length > 0) yield rowsOfHour(ask, runs);
+    if (runs.length > 0) yield rowsOfHour(request, runs);
   }
 }
 
@@ -60,7 +67,7 @@ interface RunHour {
 }
 
 /** The newest runs that reach an hour, newest first. */
-export function runsReaching(hours: readonly CellHour[], valid_time: number): RunHour[] {
+function runsReaching(hours: readonly CellHour[], valid_time: number): RunHour[] {
   const reaching = hours
     .filter((hour) => hour.valid_time === valid_time && hour.run_time < valid_time)
     .sort((a, b) => b.run_time - a.run_time);
@@ -76,14 +83,13 @@ export function runsReaching(hours: readonly CellHour[], valid_time: number): Ru
     }));
 }
 
-function rowsOfHour({ model, climatology }: HourlyForecast, runs: readonly RunHour[]): Forecast[] {
-  const [newest] = runs as readonly [RunHour];
-  const { run_time, valid_time, simulated, covered, largest } = newest.at;
+function rowsOfHour({ model, climatology }: ForecastRequest, runs: readonly RunHour[]): Forecast[] {
+  const { run_time, valid_time, simulated, covered, largest } = runs[0].at;
   const lead_h = (valid_time - run_time) / MS_PER_HOUR;
   const raw = blend(runs);
   const sigma_km = SIGMA_KM.start + (SIGMA_KM.end - SIGMA_KM.start) * Math.min(1, lead_h / SIGMA_KM.horizon_h);
   const probabilities = gaussianMean(raw.probability, raw.weight, LATTICE, sigma_km);
-  // Sizes spread with the probability that they belong to, so that a mean is taken over hail alone.
+  // Sizes are weighted by their probability, so that the mean is over hail alone.
   const sizes = gaussianMean(
     raw.size_mm,
     raw.size_mm.map((size_mm, k) => (size_mm > 0 ? raw.probability[k] : 0)),
@@ -101,10 +107,12 @@ function rowsOfHour({ model, climatology }: HourlyForecast, runs: readonly RunHo
   return CONUS_CELLS.flatMap((cell, k): Forecast[] => {
     if (covered[k] === 0) return [];
     const ship = knownAt(largest.ship, k);
-    const usual = climatology?.(cell, valid_time) ?? null;
+    const climatological = climatology?.(cell, valid_time) ?? null;
     const forecast = raw.weight[k] === 0 ? null : probabilities[k];
     const hail_probability =
-      forecast === null ? null : rounded(usual === null ? forecast : forecast + weight * (usual - forecast), 4);
+      forecast === null
+        ? null
+        : rounded(climatological === null ? forecast : forecast + weight * (climatological - forecast), 4);
     const { geohash4, lat, lon } = cell;
     return [
       {
@@ -135,13 +143,13 @@ function riskOf(hail_probability: number | null, size_mm: number | null, ship: n
 
 interface Blend {
   readonly probability: Float64Array;
-  /** Size given hail; 0 where there is none. */
+  /** Size given hail; 0 where unknown. */
   readonly size_mm: Float64Array;
-  /** 1 where at least one run says something. */
+  /** 1 where at least one run has a probability. */
   readonly weight: Uint8Array;
 }
 
-/** Mean over the runs of each one's own chance of hail, and the mean of their sizes, each counted by its chance. */
+/** Mean of the runs' probabilities of hail, and mean of their sizes weighted by probability. */
 function blend(runs: readonly RunHour[]): Blend {
   const cells = CONUS_CELLS.length;
   const result = {
@@ -150,7 +158,7 @@ function blend(runs: readonly RunHour[]): Blend {
     weight: new Uint8Array(cells),
   };
   for (let k = 0; k < cells; k++) {
-    let saying = 0;
+    let count = 0;
     let sum = 0;
     let sized = 0;
     let sum_mm = 0;
@@ -160,21 +168,21 @@ function blend(runs: readonly RunHour[]): Blend {
       if (storm === null) continue;
       const hail = storm * hailGivenStorm(predictors);
       const size_mm = conditionalSizeMm(predictors);
-      saying++;
+      count++;
       sum += hail;
       if (size_mm === null) continue;
       sized += hail;
       sum_mm += hail * size_mm;
     }
-    if (saying === 0) continue;
+    if (count === 0) continue;
     result.weight[k] = 1;
-    result.probability[k] = sum / saying;
+    result.probability[k] = sum / count;
     result.size_mm[k] = sized > 0 ? sum_mm / sized : 0;
   }
   return result;
 }
 
-/** Storms are looked for an hour before and after, because models are early or late; the air is that of the hour itself. */
+/** Predictors at cell k. Storms of the hours before and after count too, because models are early or late; CAPE and SHIP do not. */
 function predictorsAt({ at, around }: RunHour, k: number): Predictors {
   const most = (name: 'reflectivity_dbz' | 'updraft_helicity_m2_s2' | 'hail_mm') => {
     let largest: number | null = null;
@@ -201,13 +209,13 @@ function rounded(value: number, decimals: number): number {
   return Math.round(value * 10 ** decimals) / 10 ** decimals;
 }
 
-/** The cells as a lattice for smoothing, rows from south. */
+/** `CONUS_CELLS` as a lattice for smoothing, rows from the south. */
 const LATTICE: CellLattice = {
   rows: CONUS_CELL_ROWS,
   cols: CONUS_CELL_COLS,
   row_km: GEOHASH4_LAT_DEG * KM_PER_DEG,
   col_km: Array.from({ length: CONUS_CELL_ROWS }, (_, row) => {
-    const lat = CONUS_CELLS[row * CONUS_CELL_COLS]?.lat ?? 0;
+    const { lat } = CONUS_CELLS[row * CONUS_CELL_COLS];
     return GEOHASH4_LON_DEG * KM_PER_DEG * Math.cos((lat * Math.PI) / 180);
   }),
 };

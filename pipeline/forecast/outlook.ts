@@ -5,29 +5,29 @@ import { OUTLOOK_DAYS, type Outlook, type OutlookSource } from '../../schemas/ta
 import type { SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
 import { addDays, MS_PER_HOUR } from '../../schemas/time.ts';
 import { type BlendedDay, blendDay, usedSources } from './blend.ts';
-import { usualDayPct } from './diurnal-climatology.ts';
-import { hourlyDisaggregation } from './hourly-disaggregation.ts';
+import { dayProbabilityPct, hourlyDisaggregation } from './diurnal-climatology.ts';
 import { isInOutlookDomain, type SpcDay, spcDay, spcPct } from './spc-areas.ts';
 
 const DAY_HOURS = 24;
-/** The model speaks for a day of which it covers at least so many hours. */
+/** Hours of a day that the model must cover to forecast it. */
 const ENOUGH_HOURS = 12;
-/** A storm counts in its hour and in those before and after. */
+/** A storm raises the probability of its hour and of those before and after. */
 const HOURS_PER_STORM = 3;
 
-/** Chance of severe hail within 10 km in a month (1 to 12); null where the climatology does not know. */
+/** Published climatology. */
 export interface Climatology {
+  /** Probability of severe hail within 10 km in a month (1 to 12); null where unknown. */
   readonly monthly: (cell: Geohash4Cell, month: number) => number | null;
   readonly provenance: MixedProvenance;
 }
 
-/** What the blend takes of a row of the hourly forecast. */
+/** Columns of the hourly forecast that the outlook uses. */
 export type ForecastHour = Pick<Forecast, 'geohash4' | 'valid_time' | 'hail_probability' | 'data_source'>;
 
 export interface OutlookInput {
   /** Date of the 12 UTC at which day 1 began. */
   readonly first_date: string;
-  /** Newest outlooks of each layer. */
+  /** Newest SPC outlook of each layer. */
   readonly spc: readonly SpcOutlook[];
   /** Rows of the hourly forecast. */
   readonly forecast: Iterable<ForecastHour>;
@@ -39,7 +39,7 @@ export function firstOutlookDate(now: number): string {
   return new Date(now - 12 * MS_PER_HOUR).toISOString().slice(0, 10);
 }
 
-/** Seven days for every cell of CONUS, cell by cell; a day of which no component is known has no row. */
+/** Rows of the seven days for every cell of CONUS, cell by cell. A day without any component has no row. */
 export function* outlookRows({ first_date, spc, forecast, climatology }: OutlookInput): Generator<Outlook[]> {
   const days = Array.from({ length: OUTLOOK_DAYS }, (_, k) => {
     const date = addDays(first_date, k);
@@ -64,16 +64,16 @@ interface Day {
   readonly spc: SpcDay | null;
 }
 
-/** Month of a date, and how many days it has. */
+/** Month of a date, and its number of days. */
 function calendarOf(date: string): { month: number; days_in_month: number } {
-  const [year = 0, month = 0] = date.split('-').map(Number);
+  const [year, month] = date.split('-').map(Number);
   return { month, days_in_month: new Date(Date.UTC(year, month, 0)).getUTCDate() };
 }
 
 function rowOf(cell: Geohash4Cell, of: Day, model: ModelHours, climatology: Climatology | null): Outlook | null {
   const { day, date } = of;
   const monthly = climatology?.monthly(cell, of.month) ?? null;
-  const climo_pct = monthly === null ? null : tenths(usualDayPct(monthly, of.days_in_month));
+  const climo_pct = monthly === null ? null : tenths(dayProbabilityPct(monthly, of.days_in_month));
   const hours = model.of(cell, day);
   const hrrr_pct = modelDayPct(hours);
   const raw_spc = of.spc === null ? null : spcPct(of.spc, day, cell);
@@ -90,7 +90,7 @@ function rowOf(cell: Geohash4Cell, of: Day, model: ModelHours, climatology: Clim
     hrrr: model.provenance,
     climatology: climatology?.provenance ?? null,
   };
-  // The row carries the climatology and the forecasts, and the primary source is named against it.
+  // The row shows the climatology next to the forecasts, and the primary source depends on it.
   const shown = climo_pct === null ? used : new Set<OutlookSource>([...used, 'climatology']);
   const known = [...shown].map((source) => provenances[source]).filter((provenance) => provenance !== null);
   const { geohash4, lat, lon } = cell;
@@ -104,7 +104,7 @@ function rowOf(cell: Geohash4Cell, of: Day, model: ModelHours, climatology: Clim
     spc_pct: used.includes('spc') ? components.spc : null,
     hrrr_pct: used.includes('hrrr') ? components.hrrr : null,
     climo_pct,
-    hourly_pct: day === 1 ? stripText(hourlyDisaggregation(blended.probability_pct, lon, hours)) : null,
+    hourly_pct: day === 1 ? hourlyText(hourlyDisaggregation(blended.probability_pct, lon, hours)) : null,
     data_source: combineProvenances(known) ?? 'mixed',
   };
 }
@@ -113,9 +113,9 @@ function fieldsOf({ probability_pct, ...confidence }: BlendedDay) {
   return { hail_probability_pct: probability_pct, ...confidence };
 }
 
-/** Four decimals keep the product of 24 complements within .003 % of the day's. */
-function stripText(strip: readonly number[]): string {
-  return strip.map((pct) => String(Math.round(pct * 1e4) / 1e4)).join(' ');
+/** Hourly percentages as text. With four decimals the product of 24 complements is within .003 % of the day's. */
+function hourlyText(hourly: readonly number[]): string {
+  return hourly.map((pct) => String(Math.round(pct * 1e4) / 1e4)).join(' ');
 }
 
 function tenths(pct: number): number {
@@ -123,10 +123,10 @@ function tenths(pct: number): number {
 }
 
 /**
- * Chance of hail on a day from the chances of its hours, percent; null when too few are known. An hour's chance counts storms
- * of its neighbours too, so the complements of three hours multiply to that of one storm's; never below the likeliest hour.
+ * Probability of hail on a day from those of its hours, percent; null when too few are known. Every storm counts in three hours,
+ * so the product of the hours' complements is the third power of the day's; never below the likeliest hour.
  */
-export function modelDayPct(hours: readonly (number | null)[]): number | null {
+function modelDayPct(hours: readonly (number | null)[]): number | null {
   const known = hours.filter((p) => p !== null);
   if (known.length < ENOUGH_HOURS) return null;
   const none = known.reduce((product, p) => product * (1 - p), 1);
@@ -134,14 +134,14 @@ export function modelDayPct(hours: readonly (number | null)[]): number | null {
 }
 
 interface ModelHours {
-  /** Chances of the 24 hours of a day at a cell; null for hours that are not known. */
+  /** Probabilities of the 24 hours of a day at a cell; null for unknown hours. */
   readonly of: (cell: Geohash4Cell, day: number) => readonly (number | null)[];
   readonly provenance: MixedProvenance | null;
 }
 
 const NO_HOURS: readonly (number | null)[] = new Array(DAY_HOURS).fill(null);
 
-/** The hours of a forecast by cell and day, from the start of day 1. */
+/** Hours of the forecast by cell and day. `start` is the start of day 1. */
 function modelHours(rows: Iterable<ForecastHour>, start: number): ModelHours {
   const cells = new Map<string, (number | null)[][]>();
   const provenances = new Set<MixedProvenance>();

@@ -6,13 +6,13 @@ export interface CellLattice {
   readonly col_km: readonly number[];
 }
 
-/** Beyond this many standard deviations a Gaussian weighs nothing. */
+/** Standard deviations at which a Gaussian is cut off. */
 const REACH = 3;
 
 /**
  * Gaussian mean of `values` around each cell with a standard deviation of `sigma_km`, along rows, then along columns.
- * `weights` says how much a cell counts, 0 for one without a value; the result is 0 where nothing counts.
- * Never below the smallest nor above the largest value that counts.
+ * `weights` are the weights of the cells, 0 for one without a value; the result is 0 where all weights are 0, and else
+ * within the range of the values with a weight.
  */
 export function gaussianMean(
   values: Float64Array,
@@ -29,7 +29,7 @@ export function gaussianMean(
   return sums.map((sum, k) => (masses[k] > 0 ? sum / masses[k] : 0));
 }
 
-/** Weights of the centre and of its neighbours at 1, 2, ... steps; those of a whole line sum to 1. */
+/** Weights of the centre and of its neighbours at 1, 2, ... steps on one side; both sides together sum to 1. */
 function kernel(sigma_steps: number): Float64Array {
   const reach = Math.ceil(REACH * sigma_steps);
   const weights = Float64Array.from({ length: reach + 1 }, (_, step) => Math.exp(-0.5 * (step / sigma_steps) ** 2));
@@ -40,10 +40,10 @@ function kernel(sigma_steps: number): Float64Array {
 function passRows(field: Float64Array, rows: number, cols: number, kernels: readonly Float64Array[]): Float64Array {
   const result = new Float64Array(field.length);
   for (let row = 0; row < rows; row++) {
-    const weights = kernels[row] as Float64Array;
+    const weights = kernels[row];
     for (let col = 0; col < cols; col++) {
       const value = field[row * cols + col];
-      // Most of the country has nothing to spread.
+      // Most cells are 0.
       if (value !== 0) spread(result, row * cols, 1, cols, col, value, weights);
     }
   }
@@ -60,7 +60,7 @@ function passColumns(field: Float64Array, rows: number, cols: number, weights: F
   return result;
 }
 
-/** Adds a value to its neighbours along a line of `length` cells that starts at `origin` and steps by `stride`. */
+/** Adds a value, weighted, to the cells around it on a line of `length` cells from `origin` in steps of `stride`. */
 function spread(
   result: Float64Array,
   origin: number,

@@ -6,18 +6,18 @@ import type { Provenance } from '../../schemas/provenance.ts';
 import { OUTLOOK_DOMAIN } from '../../schemas/reference/outlook-domain.ts';
 import type { SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
 
-/** Hail's usual share of severe weather of all kinds, by month. */
+/** Mean share of hail in severe weather of all kinds, by season. */
 const HAIL_SHARE = { spring: 0.55, summer: 0.45, otherwise: 0.3 } as const;
 const SPRING = [3, 4, 5];
 const SUMMER = [6, 7, 8];
 
-/** Chance where the forecast shows no area, percent, on days 1 to 3; on later days it says nothing there. */
+/** Probability outside all areas on days 1 to 3, percent; unknown on later days. */
 const QUIET_PCT: readonly number[] = [1, 1.5, 1.5];
 
-/** What a convective outlook says of hail on one date, ready to be asked for many places. */
+/** Hail in the convective outlook of one date. */
 export interface SpcDay {
-  /** Null where an area was refused, so that outside of the others nothing is known. */
-  readonly outside_pct: number | null;
+  /** False when an area was rejected: the probability outside the others is then unknown. */
+  readonly is_complete: boolean;
   /** Probability areas, the largest probability first. */
   readonly areas: readonly SpcArea[];
   /** 1 for hail itself; the share of hail in a combined value. */
@@ -47,7 +47,7 @@ export function spcDay(rows: readonly SpcOutlook[], forecast_date: string): SpcD
       const [first] = layer;
       if (first === undefined) continue;
       return {
-        outside_pct: layer.every(({ is_complete }) => is_complete) ? 0 : null,
+        is_complete: layer.every(({ is_complete }) => is_complete),
         areas: layer.flatMap(areaOf).sort((a, b) => b.pct - a.pct),
         share: hazard === 'hail' ? 1 : hailShare(forecast_date),
         provenance: first.data_source,
@@ -58,7 +58,7 @@ export function spcDay(rows: readonly SpcOutlook[], forecast_date: string): SpcD
 
 const DOMAIN = { type: 'Polygon' as const, coordinates: [OUTLOOK_DOMAIN.map((position) => [...position])] };
 
-/** True for a place that convective outlooks are made for: elsewhere the absence of an area says nothing. */
+/** True for a place that convective outlooks cover. Elsewhere the absence of an area has no meaning. */
 export function isInOutlookDomain({ lat, lon }: Position): boolean {
   return booleanPointInPolygon([lon, lat], DOMAIN);
 }
@@ -83,17 +83,16 @@ function areaOf({ probability_pct, geometry }: SpcOutlook): SpcArea[] {
 }
 
 /**
- * What the outlook says of a place, percent: the highest area that holds it; outside of all a quiet value on days 1 to 3. Null
- * where it says nothing: outside of all on later days, and on any where an area was refused.
+ * Probability at a place, percent: that of the highest area that contains it; outside all areas a quiet value on days 1 to 3.
+ * Null where unknown: outside all areas on later days, and on any day with a rejected area.
  */
 export function spcPct(outlook: SpcDay, day: number, at: Position): number | null {
-  const area = outlook.areas.find((each) => holds(each, at));
+  const area = outlook.areas.find((each) => contains(each, at));
   if (area !== undefined) return area.pct * outlook.share;
-  if (outlook.outside_pct === null) return null;
-  return QUIET_PCT[day - 1] ?? null;
+  return outlook.is_complete ? (QUIET_PCT[day - 1] ?? null) : null;
 }
 
-function holds({ geometry, west, south, east, north }: SpcArea, { lat, lon }: Position): boolean {
+function contains({ geometry, west, south, east, north }: SpcArea, { lat, lon }: Position): boolean {
   if (lon < west || lon > east || lat < south || lat > north) return false;
   return booleanPointInPolygon([lon, lat], { type: 'MultiPolygon', coordinates: geometry as number[][][][] });
 }

@@ -1,23 +1,25 @@
 import fs from 'node:fs/promises';
+import { join } from 'node:path';
 import type { ForecastModel } from '../../schemas/tables/forecast.ts';
-import { asUnreadable, BadInput, NotFound, PipelineError, Unreadable } from '../error.ts';
+import { asUnreadable, BadInput, NotFound, Unreadable } from '../error.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
 import type { Log } from '../log.ts';
 import type { ModelFile } from '../read/model.ts';
-import { decodeHour } from './decode-hour.ts';
-import { type ModelDecoder, openModelDecoder } from './model-decoder.ts';
-import { type LocalModelHour, listModelFolder, MAX_WHOLE_BYTES } from './model-server.ts';
+import { type ModelHourName, modelKeys, parseModelKey } from './model-bucket.ts';
+import { openModelDecoder } from './model-decoder.ts';
+import { MAX_WHOLE_BYTES } from './model-download.ts';
+import { decodeHour } from './model-feed.ts';
 
-/** What a folder gives of model runs. */
+/** Content of a folder of model runs. */
 export interface FolderHours {
   readonly hours: ReadonlyMap<ForecastModel, readonly CellHour[]>;
-  /** Files of which nothing was used, each with the reason. */
+  /** Files that were not used, each with the reason. */
   readonly refused: readonly { readonly path: string; readonly reason: string }[];
 }
 
 /**
- * Hours of model runs in a folder that has the layout of the public buckets; one that cannot be used costs itself only. Throws
- * NotFound when no file has such a name.
+ * Hours of model runs in a folder with the layout of the public buckets; an unusable hour does not affect the others. Throws
+ * NotFound when no file has the name of a model file.
  */
 export async function readModelFolder(folder: string, log: Log): Promise<FolderHours> {
   const { hours: found, incomplete } = await listModelFolder(folder);
@@ -31,11 +33,12 @@ export async function readModelFolder(folder: string, log: Log): Promise<FolderH
   const refused = incomplete.map((path) => ({ path, reason: 'is a part of an hour of which another is missing' }));
   const decoder = openModelDecoder();
   try {
-    for (const each of found) {
-      const hour = await readHour(decoder, each, log);
-      if (hour instanceof PipelineError)
-        refused.push({ path: each.paths.find((path) => path === hour.subject) ?? each.paths[0], reason: hour.reason });
-      else hours.set(each.model, [...(hours.get(each.model) ?? []), hour]);
+    for (const { paths, ...name } of found) {
+      const files = await readFiles(paths);
+      const hour = files instanceof Error ? files : await decodeHour(decoder, files, name, log);
+      if (hour instanceof Error)
+        refused.push({ path: paths.find((path) => path === hour.subject) ?? paths[0], reason: hour.reason });
+      else hours.set(name.model, [...(hours.get(name.model) ?? []), hour]);
     }
   } finally {
     await decoder.close();
@@ -43,30 +46,57 @@ export async function readModelFolder(folder: string, log: Log): Promise<FolderH
   return { hours, refused };
 }
 
-/** An hour; as a value, why its files cannot be used. */
-async function readHour(
-  decoder: ModelDecoder,
-  { paths, ...name }: LocalModelHour,
-  log: Log,
-): Promise<CellHour | BadInput | Unreadable> {
+/** An hour in a folder: its name and the paths of its files. */
+interface LocalModelHour extends ModelHourName {
+  readonly paths: readonly string[];
+}
+
+/** Model files of a folder. */
+interface ModelFolder {
+  /** Complete hours, by run and lead. */
+  readonly hours: readonly LocalModelHour[];
+  /** Paths of the files of incomplete hours. */
+  readonly incomplete: readonly string[];
+}
+
+/** Model files below a folder. Throws Unreadable when the folder cannot be read. */
+export async function listModelFolder(folder: string): Promise<ModelFolder> {
+  const names = await fs.readdir(folder, { recursive: true }).catch((error: unknown) => {
+    throw asUnreadable(folder, error);
+  });
+  const found = names.sort().flatMap((path) => {
+    const name = parseModelKey(path.replaceAll('\\', '/'));
+    return name === null ? [] : [{ name, path: join(folder, path) }];
+  });
+  const hours: LocalModelHour[] = [];
+  const incomplete: string[] = [];
+  for (const files of Map.groupBy(found, ({ name }) => `${name.model} ${name.run_time} ${name.lead_h}`).values()) {
+    const [{ name }] = files;
+    const paths = files.map(({ path }) => path);
+    if (files.length === modelKeys(name).length) hours.push({ ...name, paths });
+    else incomplete.push(...paths);
+  }
+  hours.sort((a, b) => a.run_time - b.run_time || a.lead_h - b.lead_h || (a.model < b.model ? -1 : 1));
+  return { hours, incomplete };
+}
+
+/** The files of an hour, or the reason why they cannot be read or are together too large for an hour. */
+async function readFiles(paths: readonly string[]): Promise<ModelFile[] | BadInput | Unreadable> {
   try {
-    return await decodeHour(decoder, await readFiles(paths), name, log);
+    const sizes = await Promise.all(paths.map((path) => readable(path, async () => (await fs.stat(path)).size)));
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    if (bytes > MAX_WHOLE_BYTES)
+      return new BadInput('read', paths[0], `${bytes} bytes in an hour, expected at most ${MAX_WHOLE_BYTES}`);
+    return await Promise.all(
+      paths.map(async (path) => ({ subject: path, bytes: await readable(path, () => fs.readFile(path)) })),
+    );
   } catch (error) {
-    if (error instanceof Unreadable || error instanceof BadInput) return error;
+    if (error instanceof Unreadable) return error;
     throw error;
   }
 }
 
-/** The files of an hour, read only when they are of a size that a model has. */
-async function readFiles(paths: readonly string[]): Promise<ModelFile[]> {
-  const sizes = await Promise.all(paths.map((path) => given(path, async () => (await fs.stat(path)).size)));
-  const bytes = sizes.reduce((sum, size) => sum + size, 0);
-  if (bytes > MAX_WHOLE_BYTES)
-    throw new BadInput('read', paths[0] ?? '', `${bytes} bytes in an hour, expected at most ${MAX_WHOLE_BYTES}`);
-  return Promise.all(paths.map(async (path) => ({ subject: path, bytes: await given(path, () => fs.readFile(path)) })));
-}
-
-async function given<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+async function readable<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

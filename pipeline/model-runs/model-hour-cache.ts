@@ -13,10 +13,10 @@ import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { writing } from '../sources/write-fault.ts';
 
-/** Raised when what a file holds changes its meaning: hours of another version are fetched again. */
+/** Version of the file format. Hours of another version are fetched again. */
 const VERSION = 1;
 const FIELDS = ['reflectivity_dbz', 'updraft_helicity_m2_s2', 'hail_mm', 'cape_j_kg', 'ship'] as const;
-/** First line of a file; the values follow, one byte for each cell that is covered or not, four for each of a field. */
+/** First line of a file. One byte for each cell follows, 1 where it is covered, then four bytes for each cell of each field. */
 const Header = z.object({
   version: z.literal(VERSION),
   run_time: z.number(),
@@ -28,22 +28,26 @@ const Header = z.object({
 const LINE_END = '\n'.charCodeAt(0);
 const FLOAT_BYTES = 4;
 
-const packed = promisify(gzip);
-const unpacked = promisify(gunzip);
+const gzipped = promisify(gzip);
+const gunzipped = promisify(gunzip);
 
-/** Name of an hour of a run: what it is known by in memory and on the disk. */
+/** Name of the file of an hour, and its key in memory. */
 export function hourName(model: ForecastModel, run_time: number, lead_h: number): string {
   return `${model}-${scanId(run_time)}-f${String(lead_h).padStart(3, '0')}.gz`;
 }
 
-/** Hours of a model that were kept, by name. One that cannot be read is left out: it is fetched again like any that was lost. */
-export async function readKeptHours(dataRoot: string, model: ForecastModel, log: Log): Promise<Map<string, CellHour>> {
+/** Cached hours of a model, by name. An unreadable one is left out and fetched again. */
+export async function readModelHourCache(
+  dataRoot: string,
+  model: ForecastModel,
+  log: Log,
+): Promise<Map<string, CellHour>> {
   const folder = join(dataRoot, layout.modelHours);
   const hours = new Map<string, CellHour>();
   for (const name of await namesIn(folder)) {
     if (!name.startsWith(`${model}-`) || !name.endsWith('.gz')) continue;
     try {
-      const hour = decodeHour(await unpacked(await fs.readFile(join(folder, name))));
+      const hour = unpackHour(await gunzipped(await fs.readFile(join(folder, name))));
       if (hourName(model, hour.run_time, (hour.valid_time - hour.run_time) / MS_PER_HOUR) !== name)
         throw new Error('holds another hour than its name says');
       hours.set(name, hour);
@@ -54,29 +58,29 @@ export async function readKeptHours(dataRoot: string, model: ForecastModel, log:
   return hours;
 }
 
-/** Makes the hours on the disk those that are known: new ones come, all others go. */
-export async function openModelHourCache(root: Root, hours: ReadonlyMap<string, CellHour>): Promise<void> {
+/** Writes the hours that are not yet on disk, and removes all other files. */
+export async function writeModelHourCache(root: Root, hours: ReadonlyMap<string, CellHour>): Promise<void> {
   const folder = join(root.path, layout.modelHours);
-  const kept = new Set(await namesIn(folder));
+  const cached = new Set(await namesIn(folder));
   root.check();
-  for (const name of kept) if (!hours.has(name)) await fs.rm(join(folder, name), { force: true });
+  for (const name of cached) if (!hours.has(name)) await fs.rm(join(folder, name), { force: true });
   for (const [name, hour] of hours) {
-    if (kept.has(name)) continue;
-    const content = await packed(encodeHour(hour), { level: 1 });
+    if (cached.has(name)) continue;
+    const content = await gzipped(packHour(hour), { level: 1 });
     root.check();
     await writing(join(folder, name), () => replaceFile(join(folder, name), content));
   }
 }
 
-function encodeHour({ run_time, valid_time, simulated, covered, largest }: CellHour): Uint8Array {
+function packHour({ run_time, valid_time, simulated, covered, largest }: CellHour): Uint8Array {
   const fields = FIELDS.filter((field) => largest[field] !== null);
   const header = { version: VERSION, run_time, valid_time, simulated, cells: covered.length, fields };
   const values = fields.map((field) => bytesOf(largest[field] as Float32Array));
   return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), covered, ...values]);
 }
 
-/** Throws for bytes that are not an hour of this version. */
-function decodeHour(bytes: Buffer): CellHour {
+/** The hour of a file. Throws for bytes in another format or version. */
+function unpackHour(bytes: Buffer): CellHour {
   const end = bytes.indexOf(LINE_END);
   const header = Header.parse(JSON.parse(bytes.toString('utf8', 0, end)));
   const { run_time, valid_time, simulated, cells, fields } = header;
@@ -97,7 +101,7 @@ function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** A copy: where a number lies within the bytes of a file need not be where one may begin in memory. */
+/** A copy: a Float32Array must begin at a multiple of four bytes, the values of a file may begin anywhere. */
 function floatsOf(bytes: Uint8Array): Float32Array {
   const copy = Uint8Array.from(bytes);
   return new Float32Array(copy.buffer);

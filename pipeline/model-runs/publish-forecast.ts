@@ -1,20 +1,23 @@
 import { WHOLE_COLLECTION } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
+import type { Provenance } from '../../schemas/provenance.ts';
+import { MONTHS } from '../../schemas/risk.ts';
+import { climatology } from '../../schemas/tables/climatology.ts';
 import { type ForecastModel, forecast } from '../../schemas/tables/forecast.ts';
 import { sqlList } from '../duckdb.ts';
-import { hourlyForecast } from '../forecast/hourly.ts';
+import { hourProbability } from '../forecast/diurnal-climatology.ts';
+import { type HourlyClimatology, hourlyForecast } from '../forecast/hourly.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
+import type { Climatology } from '../forecast/outlook.ts';
 import { readHead, tablePaths } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
-import { flattened } from './flattened.ts';
-import { hourlyClimatology, readUsualHail } from './published-climatology.ts';
 
 /** Hours of the interface. */
 const HOURS = 48;
 
 /**
- * Publishes the hours to come from the runs of a model, in place of the last forecast. Returns whether anything changed; hours that
- * no run reaches have no rows. Throws PipelineError when observed and simulated runs are mixed.
+ * Publishes the coming hours from the runs of a model, in place of the previous forecast. Returns whether anything changed; hours
+ * that no run reaches have no rows. Throws PipelineError when observed and simulated runs are mixed.
  */
 export async function publishForecast(
   root: Root,
@@ -22,24 +25,19 @@ export async function publishForecast(
   hours: readonly CellHour[],
   now_ms: number,
 ): Promise<boolean> {
-  const usual = await readUsualHail(root);
-  const ask = {
-    model,
-    hours,
-    after: now_ms,
-    count: HOURS,
-    climatology: usual === null ? null : hourlyClimatology(usual),
-  };
+  const published = await readClimatology(root);
+  const climatology = published === null ? null : hourlyClimatology(published);
+  const rowsByHour = hourlyForecast({ model, hours, after: now_ms, count: HOURS, climatology });
   const segment = {
     segment: WHOLE_COLLECTION,
     table: forecast,
-    rows: flattened(hourlyForecast(ask)),
+    rows: rowsByHour.flatMap((rows) => rows.values()),
     provenance: hours.some(({ simulated }) => simulated) ? ('simulated' as const) : ('observed' as const),
   };
   return (await root.publishUndated('forecast', [segment], now_ms)).changed;
 }
 
-/** The last hour that is published of runs of a model and of one provenance; minus infinity when none is. */
+/** Latest published hour of a model and provenance; minus infinity when none is published. */
 export async function publishedReach(
   { path, engine }: Pick<Root, 'path' | 'engine'>,
   model: ForecastModel,
@@ -52,5 +50,32 @@ export async function publishedReach(
     `SELECT epoch_ms(max(valid_time))::DOUBLE AS reach_ms FROM read_parquet(${sqlList(paths)})
      WHERE model = '${model}' AND data_source = '${is_simulated ? 'simulated' : 'observed'}'`,
   );
-  return found?.reach_ms ?? Number.NEGATIVE_INFINITY;
+  return found.reach_ms ?? Number.NEGATIVE_INFINITY;
+}
+
+/** Published probabilities of severe hail by place and month; null while no climatology is published. */
+export async function readClimatology(root: Pick<Root, 'engine' | 'path'>): Promise<Climatology | null> {
+  const head = await readHead(root.path, layout.staticPartition);
+  const paths = head === null ? [] : tablePaths(root.path, head, climatology.name);
+  if (paths.length === 0) return null;
+  const months = MONTHS.map((month) => `severe_${month}`).join(', ');
+  const rows = await root.engine.rows<Record<string, number> & { geohash4: string; data_source: Provenance }>(
+    `SELECT geohash4, data_source, ${months} FROM read_parquet(${sqlList(paths)})`,
+  );
+  const byCell = new Map(rows.map((row) => [row.geohash4, MONTHS.map((month) => row[`severe_${month}`] ?? null)]));
+  return {
+    monthly: ({ geohash4 }, month) => byCell.get(geohash4)?.[month - 1] ?? null,
+    provenance: rows[0]?.data_source ?? 'observed',
+  };
+}
+
+/** Probabilities of single hours from those of the months. */
+function hourlyClimatology({ monthly }: Climatology): HourlyClimatology {
+  return (cell, valid_time) => {
+    const time = new Date(valid_time);
+    const probability = monthly(cell, time.getUTCMonth() + 1);
+    if (probability === null) return null;
+    const days_in_month = new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + 1, 0)).getUTCDate();
+    return hourProbability(probability, days_in_month, valid_time, cell.lon);
+  };
 }

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { type CollectionName, WHOLE_COLLECTION } from '../../schemas/collections.ts';
-import type { Table } from '../../schemas/columns.ts';
 import { layout } from '../../schemas/layout.ts';
 import { combineProvenances, type Provenance } from '../../schemas/provenance.ts';
 import { forecast } from '../../schemas/tables/forecast.ts';
@@ -13,27 +12,22 @@ import { DERIVED_OUTLOOK, readInputVersions } from '../publish/derived.ts';
 import { readHead } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { readRows } from '../publish/tables.ts';
-import { flattened } from './flattened.ts';
-import { readUsualHail } from './published-climatology.ts';
+import { readClimatology } from './publish-forecast.ts';
 
-/** Outlooks of the Storm Prediction Center are read for so many days: its day 8 is our day 8 at most. */
+/** Days from the first date for which outlooks of the Storm Prediction Center are read: they reach day 8. */
 const SPC_DAYS = 8;
 
 /**
- * Publishes the blend of the next seven days from what is published of its components, in place of the last one. Returns whether
- * anything changed; null when no component is published, and so nothing to blend.
+ * Publishes the outlook of the next seven days from its published components, in place of the previous one. Returns whether
+ * anything changed; null when no component is published.
  */
 export async function publishOutlook(root: Root, now_ms: number): Promise<boolean | null> {
   const made_from = await readInputVersions(root.path, DERIVED_OUTLOOK);
   const first_date = firstOutlookDate(now_ms);
   const last_date = addDays(first_date, SPC_DAYS);
-  const climatology = await readUsualHail(root);
-  const spc = await rowsOf<SpcOutlook>(
-    root,
-    'outlooks',
-    spcOutlooks,
-    `forecast_date BETWEEN '${first_date}' AND '${last_date}'`,
-  );
+  const climatology = await readClimatology(root);
+  const dates = `forecast_date BETWEEN '${first_date}' AND '${last_date}'`;
+  const spc = await readRows<SpcOutlook>(root.engine, spcOutlooks, await pathsOf(root, 'outlooks'), dates);
   const hours = await forecastHours(root);
   if (Object.values(made_from).every((version) => version === 0)) return null;
   const provenance = combineProvenances([
@@ -41,49 +35,37 @@ export async function publishOutlook(root: Root, now_ms: number): Promise<boolea
     ...(hours.provenance === null ? [] : [hours.provenance]),
     ...(climatology === null ? [] : [climatology.provenance]),
   ]);
-  const cells = outlookRows({ first_date, spc, forecast: hours.rows(), climatology });
+  const rowsByCell = outlookRows({ first_date, spc, forecast: hours.rows, climatology });
   const segment = {
     segment: WHOLE_COLLECTION,
     table: outlook,
-    rows: flattened(cells),
+    rows: rowsByCell.flatMap((rows) => rows.values()),
     provenance: provenance ?? 'observed',
     made_from,
   };
   return (await root.publishUndated('outlook', [segment], now_ms)).changed;
 }
 
-/** The hours of the published forecast, as far as the blend needs them: a million of them on a day of long runs. */
-async function forecastHours(root: Root): Promise<{
-  readonly count: number;
-  readonly provenance: Provenance | null;
-  readonly rows: () => Iterable<ForecastHour>;
-}> {
+/** The columns of the published forecast that the outlook uses: a million rows on a day of long runs. */
+async function forecastHours(
+  root: Root,
+): Promise<{ readonly provenance: Provenance | null; readonly rows: Iterable<ForecastHour> }> {
   const paths = await pathsOf(root, 'forecast');
-  if (paths.length === 0) return { count: 0, provenance: null, rows: () => [] };
+  if (paths.length === 0) return { provenance: null, rows: [] };
   const reader = await root.engine.connection.runAndReadAll(
     `SELECT geohash4, epoch_ms(valid_time)::DOUBLE AS valid_time, hail_probability, data_source
      FROM read_parquet(${sqlList(paths)}) ORDER BY ${forecast.order}`,
   );
-  // Without rows there are no columns: a forecast whose hours are all over has none.
+  // DuckDB returns no columns for a forecast without rows, whose hours are all over.
   const columns = reader.getColumnsJS() as Partial<[string[], number[], (number | null)[], Provenance[]]>;
   const [geohash4 = [], valid_time = [], hail_probability = [], data_source = []] = columns;
-  return {
-    count: geohash4.length,
-    provenance: data_source[0] ?? null,
-    *rows() {
-      for (const [index, cell] of geohash4.entries())
-        yield {
-          geohash4: cell,
-          valid_time: valid_time[index],
-          hail_probability: hail_probability[index],
-          data_source: data_source[index],
-        };
-    },
-  };
-}
-
-async function rowsOf<Row>(root: Root, name: CollectionName, table: Table, where: string): Promise<Row[]> {
-  return readRows<Row>(root.engine, table, await pathsOf(root, name), where);
+  const rows = geohash4.values().map((cell, index) => ({
+    geohash4: cell,
+    valid_time: valid_time[index],
+    hail_probability: hail_probability[index],
+    data_source: data_source[index],
+  }));
+  return { provenance: data_source[0] ?? null, rows };
 }
 
 async function pathsOf(root: Root, name: CollectionName): Promise<string[]> {

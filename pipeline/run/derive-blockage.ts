@@ -2,42 +2,41 @@ import type { PublishedFile } from '../../schemas/manifest.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { type BlockageStep, blockage } from '../../schemas/tables/blockage.ts';
 import type { Config } from '../config.ts';
-import { examineRadars } from '../derive/all-blockage.ts';
+import { examineRadars } from '../derive/blockage.ts';
 import { BadInput, NotFound, PipelineError } from '../error.ts';
 import type { Log } from '../log.ts';
 import { openRoot } from '../publish/root.ts';
 import { type Dem, openDem } from '../read/dem.ts';
 import { refreshDerived } from './refresh-derived.ts';
 
-/** The terrain model to look at. */
 export interface BlockageRequest {
   readonly dem_path: string;
-  /** True: the heights are in metres, although the file does not say so. */
+  /** True when the heights are in metres, although the file does not say so. */
   readonly in_metres: boolean;
   readonly log: Log;
 }
 
-/** Directions of a radar in which more than half of the lowest beam is blocked, and how much of the terrain is not known. */
+/** Share of the directions in which more than half of the lowest beam is blocked, and of the terrain with unknown height. */
 export interface RadarSummary {
   readonly id: string;
   readonly shadowed_pct: number;
   readonly unknown_pct: number;
 }
 
-/** What `derive blockage --json` prints. */
+/** Output of `derive blockage --json`. */
 export interface BlockageReport {
   readonly terrain: { readonly file: string; readonly step_arcsec: number };
-  /** Radars that were looked at, in the order of their ids; the others do not stand in the terrain model. */
+  /** Radars inside the terrain model, in the order of their ids. */
   readonly radars: readonly RadarSummary[];
   readonly radars_outside: number;
   readonly rows: number;
   readonly path: string;
   readonly bytes: number;
-  /** False when the same table was published before. */
+  /** False when the same table was already published. */
   readonly changed: boolean;
 }
 
-/** Publishes what terrain blocks of the beams of every radar that stands in a terrain model. */
+/** Publishes the terrain blockage of every radar inside a terrain model. */
 export async function deriveBlockage(config: Config, request: BlockageRequest): Promise<BlockageReport> {
   const { data_root, storm_day_start_hour, now } = config;
   const { dem_path, in_metres, log } = request;
@@ -67,7 +66,7 @@ export async function deriveBlockage(config: Config, request: BlockageRequest): 
   }
 }
 
-/** The terrain model; what the file system says about it is explained to people. */
+/** The opened terrain model. Throws PipelineError for errors of the file system. */
 async function openNamed(path: string, in_metres: boolean): Promise<Dem> {
   try {
     return await openDem(path, in_metres);

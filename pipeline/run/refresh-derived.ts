@@ -7,25 +7,26 @@ import { publishOutlook } from '../model-runs/publish-outlook.ts';
 import { DERIVED_CLIMATOLOGY, DERIVED_OUTLOOK, type DerivedTable, readOutdated } from '../publish/derived.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 
-/** What making derived tables again did. */
+/** Outcome of refreshing the derived tables. */
 export interface RefreshedTables {
   /** Tables whose rows changed. */
   readonly changed: readonly string[];
-  /** Tables that cannot be made, with the reason; what is published of them stays. */
+  /** Tables that cannot be made, with the reason; their published rows stay. */
   readonly failed: readonly { readonly table: string; readonly reason: string }[];
 }
 
+/** Publishes a table. Returns whether its rows changed. */
 type Make = (root: Root, now_ms: number, log: Log) => Promise<boolean>;
 
-/** How each is made again, each after those that it is made of. */
+/** The derived tables in the order of their dependencies. */
 const MAKERS: readonly (readonly [DerivedTable, Make])[] = [
   [DERIVED_CLIMATOLOGY, async (root, now_ms, log) => (await refreshClimatology(root, now_ms, log))?.changed === true],
   [DERIVED_OUTLOOK, async (root, now_ms) => (await publishOutlook(root, now_ms)) === true],
 ];
 
 /**
- * Makes the tables again that are not made of what is published now: a process may have been killed between the commit of a
- * table and that of one made from it. Every command that writes ends with this.
+ * Publishes again the derived tables whose inputs are newer: a process may have been killed between the commit of a table and
+ * that of a table derived from it. Every command that writes ends with this.
  */
 export async function refreshDerived(root: Root, now_ms: number, log: Log): Promise<RefreshedTables> {
   const changed: string[] = [];
@@ -46,7 +47,7 @@ export async function refreshDerived(root: Root, now_ms: number, log: Log): Prom
   return { changed, failed };
 }
 
-/** Opens the data root and publishes the climatology of everything on it, and what is made from it. */
+/** Publishes the climatology of all published storm dates, and the tables derived from it. */
 export async function deriveClimatology(config: Config, log: Log): Promise<ClimatologyReport> {
   const { data_root, storm_day_start_hour, now } = config;
   const root = await openRoot(data_root, 'hail-pipeline derive', storm_day_start_hour, now());

@@ -12,8 +12,8 @@ import { modelGridOf, simulatedHours, simulatedModelFile } from '../simulate/mod
 import { defaultScenario, type Scenario } from '../simulate/scenario.ts';
 import { OUTLOOK_FEED } from './derived-feeds.ts';
 
-/** Hours of the simulated runs that are out at an instant, read as those of a real model are. */
-export function simulatedModelHours(scenario: Scenario, now_ms: number): CellHour[] {
+/** Hours of the simulated runs published before an instant, read like those of a real model. */
+function simulatedModelHours(scenario: Scenario, now_ms: number): CellHour[] {
   const grid = modelGridOf(scenario);
   return simulatedHours(now_ms).map(({ run_time, lead_h }) => {
     const { path, bytes } = simulatedModelFile(scenario, grid, run_time, lead_h);
@@ -22,7 +22,7 @@ export function simulatedModelHours(scenario: Scenario, now_ms: number): CellHou
   });
 }
 
-/** Publishes the hourly forecast of the simulated model, and the outlook that follows from it and what else is published. */
+/** Publishes the hourly forecast of the simulated model, and the outlook derived from it and the other published components. */
 export async function publishSimulatedForecast(root: Root, seed: number, now_ms: number): Promise<void> {
   const hours = simulatedModelHours(defaultScenario(seed, WSR88D), now_ms);
   await publishForecast(root, 'hrrr', hours, now_ms);

@@ -1,8 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { priorRates } from '../../../pipeline/climatology/climatology-prior.ts';
 import { ANY, countHail, type HailDay, SEVERE, SIGNIFICANT } from '../../../pipeline/climatology/hail-counts.ts';
-import { type HailRates, hailRates, makeNested } from '../../../pipeline/climatology/hail-rates.ts';
+import { type HailRates, hailRates, makeNested, priorRates } from '../../../pipeline/climatology/hail-rates.ts';
 import { hailSeason } from '../../../pipeline/climatology/hail-season.ts';
 import { conusCells, type RiskCell, type RiskGrid } from '../../../pipeline/climatology/risk-cells.ts';
 import { YEAR_DAYS } from '../../../pipeline/climatology/smoothing.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
-import { type ExaminedRadar, examineRadars } from '../../../pipeline/derive/all-blockage.ts';
+import { type ExaminedRadar, examineRadars } from '../../../pipeline/derive/blockage.ts';
 import { openDem } from '../../../pipeline/read/dem.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { demFile } from '../../support/data/dem.ts';

@@ -1,7 +1,13 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { conditionalSizeMm, hailGivenStorm, stormProbability } from '../../../pipeline/forecast/hail-law.ts';
-import { publishedSize, riskCategory, riskScore } from '../../../pipeline/forecast/risk.ts';
+import {
+  conditionalSizeMm,
+  hailGivenStorm,
+  publishedSize,
+  riskCategory,
+  riskScore,
+  stormProbability,
+} from '../../../pipeline/forecast/hail-law.ts';
 
 const known = (min: number, max: number) => fc.double({ min, max, noNaN: true });
 

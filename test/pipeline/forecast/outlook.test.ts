@@ -1,9 +1,13 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { blendDay, type Components } from '../../../pipeline/forecast/blend.ts';
-import { diurnalShare, usualDayPct, usualHour } from '../../../pipeline/forecast/diurnal-climatology.ts';
-import { hourlyDisaggregation } from '../../../pipeline/forecast/hourly-disaggregation.ts';
-import { firstOutlookDate, modelDayPct, type OutlookInput, outlookRows } from '../../../pipeline/forecast/outlook.ts';
+import {
+  dayProbabilityPct,
+  diurnalShare,
+  hourlyDisaggregation,
+  hourProbability,
+} from '../../../pipeline/forecast/diurnal-climatology.ts';
+import { firstOutlookDate, type OutlookInput, outlookRows } from '../../../pipeline/forecast/outlook.ts';
 import { spcDay, spcPct } from '../../../pipeline/forecast/spc-areas.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
 import type { Forecast } from '../../../schemas/tables/forecast.ts';
@@ -214,15 +218,17 @@ test('the shares of the hours of a day sum to 1, and 12 to 15 UTC have least at 
 });
 
 test('the usual chance of a day grows with that of its month, and its hours lie within it', (t) => {
-  t.is(usualDayPct(0, 31), 0);
-  t.true(usualDayPct(0.2, 31) > usualDayPct(0.1, 31));
-  const hours = Array.from({ length: 24 }, (_, h) => usualHour(0.3, 31, Date.UTC(2026, 4, 1, h + 1), -97.5));
+  t.is(dayProbabilityPct(0, 31), 0);
+  t.true(dayProbabilityPct(0.2, 31) > dayProbabilityPct(0.1, 31));
+  const hours = Array.from({ length: 24 }, (_, h) => hourProbability(0.3, 31, Date.UTC(2026, 4, 1, h + 1), -97.5));
   const union = 1 - hours.reduce((product, p) => product * (1 - p), 1);
-  t.true(Math.abs(100 * union - usualDayPct(0.3, 31)) < 1e-6);
+  t.true(Math.abs(100 * union - dayProbabilityPct(0.3, 31)) < 1e-6);
 });
 
 test('the chance of a day from a model is at least that of its likeliest hour, and needs half of its hours', (t) => {
-  const quiet = new Array(24).fill(0);
+  const quiet: number[] = new Array(24).fill(0);
+  const modelDayPct = (hours: readonly (number | null)[]) =>
+    rowsAt('9y6e', { forecast: hours.map((p, hour) => forecastRow('9y6e', hour, p, 'observed')) })[0]?.hrrr_pct ?? null;
   t.is(modelDayPct(quiet), 0);
   t.is(modelDayPct(quiet.map((_, k) => (k === 5 ? 0.3 : 0))), 30);
   t.true((modelDayPct(quiet.map((_, k) => (k < 12 ? 0.3 : 0))) ?? 0) > 70);

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { pollFeed, publishLook } from '../../../pipeline/feeds/schedule.ts';
 import { openLog } from '../../../pipeline/log.ts';
+import { modelKeys } from '../../../pipeline/model-runs/model-bucket.ts';
 import { modelFeed } from '../../../pipeline/model-runs/model-feed.ts';
-import { modelKeys } from '../../../pipeline/model-runs/model-names.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
+import { type Interception, startModelServer } from '../../support/data/model-server.ts';
 import { EVENING_MS, SMALL } from '../simulate/small-world.ts';
-import { type Interception, startModelServer } from './bucket-of-runs.ts';
 
 const NOW = EVENING_MS + 70 * 60_000;
 const GRID = modelGridOf(SMALL);
@@ -21,7 +21,7 @@ const FILES = new Map(
   }),
 );
 
-async function look(t: ExecutionContext, intercept: Interception) {
+async function pollAndPublish(t: ExecutionContext, intercept: Interception) {
   const server = await startModelServer(FILES, intercept);
   const path = mkdtempSync(join(tmpdir(), 'hail-model-feed-'));
   const root = await openRoot(path, 'test', 0, NOW);
@@ -38,7 +38,7 @@ const [FIRST = ''] = modelKeys({ model: 'hrrr', run_time: EVENING_MS, lead_h: 1 
 const [SECOND = ''] = modelKeys({ model: 'hrrr', run_time: EVENING_MS, lead_h: 2 });
 
 test('hours that came are published although the server fails at the next one, which is told', async (t) => {
-  const { failure, changed } = await look(t, ({ path }, response) => {
+  const { failure, changed } = await pollAndPublish(t, ({ path }, response) => {
     if (path !== `${SECOND}.idx`) return false;
     response.writeHead(503).end();
     return true;
@@ -48,7 +48,7 @@ test('hours that came are published although the server fails at the next one, w
 });
 
 test('an hour whose index is an error page costs itself only, and is told', async (t) => {
-  const { failure, changed } = await look(t, ({ path }, response) => {
+  const { failure, changed } = await pollAndPublish(t, ({ path }, response) => {
     if (path !== `${FIRST}.idx`) return false;
     response.writeHead(200).end('<html>Service Unavailable</html>\n');
     return true;

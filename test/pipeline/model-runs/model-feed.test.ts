@@ -48,7 +48,7 @@ async function opened(t: ExecutionContext): Promise<Root> {
   return root;
 }
 
-/** The feed on a data root; what it keeps there is read with its first look. */
+/** The feed on a data root; its first poll reads the cached hours there. */
 function feedOf({ url }: WebServer, dataRoot = join(tmpdir(), 'hail-no-such-root')) {
   const network = { patience: { retries: 0, first_ms: 1, longest_ms: 1 } };
   return modelFeed('hrrr', { base_url: url, user_agent: 'test', network }, dataRoot, silent);

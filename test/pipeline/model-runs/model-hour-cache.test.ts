@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { CellHour } from '../../../pipeline/forecast/model-cells.ts';
 import { type Log, silent } from '../../../pipeline/log.ts';
 import { modelFeed } from '../../../pipeline/model-runs/model-feed.ts';
-import { hourName, openModelHourCache, readKeptHours } from '../../../pipeline/model-runs/model-hour-cache.ts';
+import { hourName, readModelHourCache, writeModelHourCache } from '../../../pipeline/model-runs/model-hour-cache.ts';
 import { publishedReach, publishForecast } from '../../../pipeline/model-runs/publish-forecast.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
@@ -45,7 +45,7 @@ function hoursOf(run_time: number, first_h: number, last_h: number): [string, Ce
 }
 
 async function opened(t: ExecutionContext): Promise<Root> {
-  const path = mkdtempSync(join(tmpdir(), 'hail-kept-hours-'));
+  const path = mkdtempSync(join(tmpdir(), 'hail-model-hours-'));
   const root = await openRoot(path, 'test', 0, NOW);
   t.teardown(async () => {
     await root.close();
@@ -54,7 +54,7 @@ async function opened(t: ExecutionContext): Promise<Root> {
   return root;
 }
 
-/** The feed as a process has it that was just started. */
+/** The feed of a process that was just started. */
 function startedFeed({ url }: WebServer, { path }: Root) {
   const network = { patience: { retries: 0, first_ms: 1, longest_ms: 1 } };
   return modelFeed('hrrr', { base_url: url, user_agent: 'test', network }, path, silent);
@@ -78,18 +78,18 @@ function files({ asked }: WebServer): string[] {
   return [...new Set(asked.filter((url) => url.endsWith('.grib2')))];
 }
 
-test('hours that were kept are read as they were', async (t) => {
+test('cached hours are read as they were written', async (t) => {
   const root = await opened(t);
   const hours = new Map([...hoursOf(RUN, 1, 2), ...hoursOf(LONG_RUN, 48, 48)]);
-  await openModelHourCache(root, hours);
-  t.true(isDeepStrictEqual(await readKeptHours(root.path, 'hrrr', silent), hours));
-  t.is((await readKeptHours(root.path, 'rrfs', silent)).size, 0);
+  await writeModelHourCache(root, hours);
+  t.true(isDeepStrictEqual(await readModelHourCache(root.path, 'hrrr', silent), hours));
+  t.is((await readModelHourCache(root.path, 'rrfs', silent)).size, 0);
 });
 
 test('hours that are of no more use leave the disk', async (t) => {
   const root = await opened(t);
-  await openModelHourCache(root, new Map(hoursOf(RUN, 1, 3)));
-  await openModelHourCache(root, new Map(hoursOf(RUN, 3, 4)));
+  await writeModelHourCache(root, new Map(hoursOf(RUN, 1, 3)));
+  await writeModelHourCache(root, new Map(hoursOf(RUN, 3, 4)));
   t.deepEqual(readdirSync(join(root.path, layout.modelHours)), [
     'hrrr-20260501T190000Z-f003.gz',
     'hrrr-20260501T190000Z-f004.gz',
@@ -103,16 +103,16 @@ for (const [what, damage] of [
   ['of another version', (path: string) => rewrite(path, (bytes) => edited(bytes, '"version":1', '"version":9'))],
   ['of another hour', (path: string) => renameSync(path.replace('f002', 'f003'), path)],
 ] as const)
-  test(`a kept hour that is ${what} is left out and told; the others stay`, async (t) => {
+  test(`a cached hour that is ${what} is left out and logged; the others stay`, async (t) => {
     const root = await opened(t);
-    await openModelHourCache(root, new Map(hoursOf(RUN, 1, 3)));
+    await writeModelHourCache(root, new Map(hoursOf(RUN, 1, 3)));
     damage(join(root.path, layout.modelHours, hourName('hrrr', RUN, 2)));
-    const told: string[] = [];
-    const log: Log = { ...silent, warn: (event, { file }) => told.push(`${event} ${file}`) };
-    const found = await readKeptHours(root.path, 'hrrr', log);
+    const logged: string[] = [];
+    const log: Log = { ...silent, warn: (event, { file }) => logged.push(`${event} ${file}`) };
+    const found = await readModelHourCache(root.path, 'hrrr', log);
     t.false(found.has(hourName('hrrr', RUN, 2)));
     t.true(isDeepStrictEqual(found.get(hourName('hrrr', RUN, 1)), hourOf(RUN, 1)));
-    t.deepEqual(told, ['Model:Hour:Lost hrrr-20260501T190000Z-f002.gz']);
+    t.deepEqual(logged, ['Model:Hour:Lost hrrr-20260501T190000Z-f002.gz']);
   });
 
 function rewrite(path: string, edit: (bytes: Buffer) => Uint8Array): void {
@@ -127,7 +127,7 @@ test('a restart publishes as many hours ahead as there were before it, and fetch
   const server = await startWebServer(t);
   const root = await opened(t);
   serveHour(server, RUN, 2);
-  await openModelHourCache(
+  await writeModelHourCache(
     root,
     new Map([...hoursOf(RUN, 1, 1), ...hoursOf(RUN, 3, 18), ...hoursOf(LONG_RUN, 19, 48)]),
   );
@@ -147,7 +147,7 @@ test('hours beyond the newest run come from the newest one that goes further, an
   const far = [46, 47, 48].map((lead_h) => serveHour(server, LONG_RUN, lead_h));
   const near = serveHour(server, LONG_RUN, 5);
   // All that the newest run has is known, and of the long one all but its last hours and one that the newest run reaches too.
-  await openModelHourCache(root, new Map([...hoursOf(RUN, 1, 18), ...hoursOf(LONG_RUN, 19, 45)]));
+  await writeModelHourCache(root, new Map([...hoursOf(RUN, 1, 18), ...hoursOf(LONG_RUN, 19, 45)]));
   await (await startedFeed(server, root).poll(NOW)).publish(root);
   t.deepEqual(files(server), far);
   t.false(files(server).includes(near));
@@ -172,7 +172,7 @@ test('a forecast that reaches less far than the published one says so until the 
   t.is(await publishedReach(root, 'hrrr', true), RUN + 3 * MS_PER_HOUR);
 });
 
-test('an hour that came and cannot be used is named with every look, and fetched once', async (t) => {
+test('an hour that came and cannot be used is named with every poll, and fetched once', async (t) => {
   const server = await startWebServer(t);
   const root = await opened(t);
   for (const lead_h of [1, 2]) serveHour(server, RUN, lead_h);
@@ -188,7 +188,7 @@ test('an hour that came and cannot be used is named with every look, and fetched
 test('an hour that cannot be used is named no more once a newer run reaches its time', async (t) => {
   const server = await startWebServer(t);
   const root = await opened(t);
-  await openModelHourCache(root, new Map(hoursOf(LONG_RUN, 2, 3)));
+  await writeModelHourCache(root, new Map(hoursOf(LONG_RUN, 2, 3)));
   serveHour(server, LONG_RUN, 3, 4);
   const feed = startedFeed(server, root);
   t.regex((await (await feed.poll(NOW)).publish(root)).failure ?? '', /t18z\.wrfsfcf04\.grib2/);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import test from 'ava';
-import { refreshClimatology, yearsOfData } from '../../../pipeline/climatology/derive-climatology.ts';
-import { datesToCount, readHail } from '../../../pipeline/climatology/hail-dates.ts';
+import { refreshClimatology } from '../../../pipeline/climatology/derive-climatology.ts';
+import { datesToCount, readHail, yearsOfData } from '../../../pipeline/climatology/hail-dates.ts';
 import { conusCells } from '../../../pipeline/climatology/risk-cells.ts';
 import { readConfig } from '../../../pipeline/config.ts';
 import { PipelineError } from '../../../pipeline/error.ts';

@@ -1,18 +1,18 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ModelServer } from '../../../pipeline/model-runs/model-server.ts';
+import type { ModelServer } from '../../../pipeline/model-runs/model-download.ts';
 
-/** A request as the server saw it. */
+/** A request that the server received. */
 export interface SeenRequest {
   readonly path: string;
   readonly range: string | undefined;
   readonly headers: IncomingMessage['headers'];
 }
 
-/** Answers a request by itself and gives true, or leaves it to the server. */
+/** Answers a request and returns true, or returns false for the answer of the server. */
 export type Interception = (seen: SeenRequest, response: ServerResponse, count: number) => boolean;
 
-/** A bucket of named files on this computer, with byte ranges and versions, that notes what it is asked. */
+/** A local bucket of files with byte ranges and entity tags, and the requests that it received. */
 export async function startModelServer(files: ReadonlyMap<string, Uint8Array>, intercept: Interception = () => false) {
   const seen: SeenRequest[] = [];
   const server = createServer((request, response) => {
@@ -23,7 +23,6 @@ export async function startModelServer(files: ReadonlyMap<string, Uint8Array>, i
     const file = files.get(path);
     if (file === undefined) return void response.writeHead(404).end('absent');
     const etag = `"${path.length}-${file.length}"`;
-    if (request.headers['if-none-match'] === etag) return void response.writeHead(304).end();
     const wanted = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
     if (wanted === null) return void response.writeHead(200, { etag }).end(file);
     const start = Number(wanted[1]);

@@ -1,20 +1,17 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
 import test from 'ava';
-import { BadInput, Unreadable } from '../../../pipeline/error.ts';
-import { horizonHours, modelKeys, parseModelKey, usefulRuns } from '../../../pipeline/model-runs/model-names.ts';
-import { fetchModelHour, fetchSubset, listModelFolder } from '../../../pipeline/model-runs/model-server.ts';
+import { BadInput } from '../../../pipeline/error.ts';
+import { modelKeys } from '../../../pipeline/model-runs/model-bucket.ts';
+import { fetchModelHour } from '../../../pipeline/model-runs/model-download.ts';
 import { readModelHour } from '../../../pipeline/read/model.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { Unavailable } from '../../../pipeline/sources/retry.ts';
+import { type Interception, startModelServer } from '../../support/data/model-server.ts';
 import { EVENING_MS, SMALL } from '../simulate/small-world.ts';
-import { type Interception, startModelServer } from './bucket-of-runs.ts';
 
 const HOUR = { model: 'hrrr', run_time: EVENING_MS, lead_h: 3 } as const;
 const FILE = simulatedModelFile(SMALL, modelGridOf(SMALL), EVENING_MS, 3);
 const BYTES = Buffer.from(FILE.bytes);
-/** The file as a server has it: with a message before and one between that nobody wants. */
+/** The file as a server has it: with an unused message before and one between. */
 const UNWANTED = BYTES.subarray(0, BYTES.readUInt32BE(12));
 const CUT = offsetOf('HAIL');
 const WHOLE = Buffer.concat([UNWANTED, BYTES.subarray(0, CUT), UNWANTED, BYTES.subarray(CUT)]);
@@ -37,14 +34,15 @@ function offsetOf(name: string): number {
   return Number(line?.split(':')[1]);
 }
 
-async function ask(intercept?: Interception, etag: string | null = null) {
+async function ask(intercept?: Interception) {
   const files = new Map([
     [FILE.path, WHOLE],
     [`${FILE.path}.idx`, Buffer.from(INDEX)],
   ]);
   const server = await startModelServer(files, intercept);
   try {
-    return { answer: await fetchSubset(HOUR, FILE.path, etag, server.access), seen: server.seen };
+    const files = await fetchModelHour(HOUR, server.access);
+    return { answer: files === 'absent' ? files : files[0], seen: server.seen };
   } finally {
     await server.close();
   }
@@ -78,14 +76,6 @@ test('an index that is not there is no failure: the hour is not there yet', asyn
     return true;
   });
   t.is(answer, 'absent');
-});
-
-test('an index that has not changed is not fetched again, nor are its ranges', async (t) => {
-  const { answer: first } = await ask();
-  if (typeof first === 'string') return t.fail(first);
-  const { answer, seen } = await ask(undefined, first.etag);
-  t.is(answer, 'unchanged');
-  t.is(seen.length, 1);
 });
 
 test('a server that does not know ranges is read once, and our messages are picked out', async (t) => {
@@ -216,74 +206,8 @@ test('an hour in two files is absent as long as one of them is', async (t) => {
     ]),
   );
   try {
-    t.is(await fetchModelHour(hour, new Map(), server.access), 'absent');
+    t.is(await fetchModelHour(hour, server.access), 'absent');
   } finally {
     await server.close();
-  }
-});
-
-for (const [name, keys] of [
-  [{ model: 'hrrr', run_time: EVENING_MS, lead_h: 3 }, ['hrrr.20260501/conus/hrrr.t22z.wrfsfcf03.grib2']],
-  [
-    { model: 'rrfs', run_time: EVENING_MS, lead_h: 12 },
-    ['rrfs.20260501/22/rrfs.t22z.2dfld.3km.f012.conus.grib2', 'rrfs.20260501/22/rrfs.t22z.prslev.3km.f012.conus.grib2'],
-  ],
-  [
-    { model: 'nam', run_time: Date.parse('2018-09-17T00:00:00Z'), lead_h: 0 },
-    ['nam.20180917/nam.t00z.awp21100.tm00.grib2'],
-  ],
-] as const)
-  test(`the files of an hour of ${name.model} are named as in its bucket, and the names lead back to it`, (t) => {
-    t.deepEqual(modelKeys(name), [...keys]);
-    for (const key of keys) t.deepEqual(parseModelKey(`archive/model/${key}`), name);
-  });
-
-for (const path of [
-  'hrrr.20260631/conus/hrrr.t22z.wrfsfcf03.grib2',
-  'hrrr.20260501/conus/hrrr.t25z.wrfsfcf03.grib2',
-  'hrrr.20260501/alaska/hrrr.t22z.wrfsfcf03.ak.grib2',
-  'hrrr.20260501/conus/hrrr.t22z.wrfsfcf03.grib2.idx',
-  'rrfs.20260501/21/rrfs.t22z.2dfld.3km.f012.conus.grib2',
-])
-  test(`${path} is no hour of a model run`, (t) => t.is(parseModelKey(path), null));
-
-test('runs of 00, 06, 12 and 18 UTC reach 48 hours, all others 18', (t) => {
-  const at = (hour: string) => horizonHours(Date.parse(`2026-05-01T${hour}:00:00Z`));
-  t.deepEqual(['00', '05', '06', '12', '13', '18', '23'].map(at), [48, 18, 48, 48, 18, 48, 18]);
-});
-
-test('the runs of a blend are the last three, and the last three long ones', (t) => {
-  const runs = usefulRuns(Date.parse('2026-05-01T13:40:00Z')).map((run) => new Date(run).toISOString().slice(8, 13));
-  t.deepEqual(runs, ['01T13', '01T12', '01T11', '01T06', '01T00']);
-});
-
-test('a folder in the layout of the bucket gives its whole hours in order, and names the files of others', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'hail-models-'));
-  try {
-    for (const path of [
-      'hrrr.20260501/conus/hrrr.t22z.wrfsfcf03.grib2',
-      'hrrr.20260501/conus/hrrr.t22z.wrfsfcf01.grib2',
-      'hrrr.20260501/conus/hrrr.t21z.wrfsfcf02.grib2',
-      'hrrr.20260501/conus/hrrr.t21z.wrfsfcf02.grib2.idx',
-      'rrfs.20260501/22/rrfs.t22z.2dfld.3km.f012.conus.grib2',
-      'notes.txt',
-    ]) {
-      await mkdir(dirname(join(folder, path)), { recursive: true });
-      await writeFile(join(folder, path), '');
-    }
-    const { hours, incomplete } = await listModelFolder(folder);
-    t.deepEqual(
-      hours.map(({ run_time, lead_h }) => [(run_time - EVENING_MS) / 3_600_000, lead_h]),
-      [
-        [-1, 2],
-        [0, 1],
-        [0, 3],
-      ],
-    );
-    t.deepEqual(hours[1]?.paths, [join(folder, 'hrrr.20260501/conus/hrrr.t22z.wrfsfcf01.grib2')]);
-    t.deepEqual(incomplete, [join(folder, 'rrfs.20260501/22/rrfs.t22z.2dfld.3km.f012.conus.grib2')]);
-    await t.throwsAsync(listModelFolder(join(folder, 'absent')), { instanceOf: Unreadable });
-  } finally {
-    await rm(folder, { recursive: true });
   }
 });

@@ -7,25 +7,25 @@ import type { RiskGrid } from './risk-cells.ts';
 /** Weights of the classes of hail in the score: any, severe, significant, giant. */
 const SCORE_WEIGHTS = [0.35, 0.4, 0.2, 0.05];
 
-/** No probability is published above this: no climatology is certain. */
+/** Largest published probability: no climatology is certain. */
 const MOST_PROBABLE = 0.995;
 /** Yearly rate of that probability. */
 const MOST_DAYS = -Math.log1p(-MOST_PROBABLE);
 
-/** What every row says of the storm dates that were counted. */
+/** Columns about the counted storm dates, the same in every row. */
 export type ClimatologyFacts = Pick<
   ClimatologyCell,
   'years_of_data' | 'storm_dates' | 'first_date' | 'last_date' | 'data_as_of' | 'data_source'
 >;
 
-/** Rows of the climatology: probabilities of at least one day with hail, scores and words, in the order of the cells. */
+/** Rows of the climatology in the order of the cells: probabilities of at least one day with hail, scores and risk tiers. */
 export function climatologyRows(
   { cells }: RiskGrid,
   { rates, prior_share }: HailRates,
   facts: ClimatologyFacts,
 ): ClimatologyCell[] {
   const yearScores = scores(rates.map(yearlyRates));
-  // The interface gives months a score without saying among what: all cells and months together, so that it shows the season.
+  // The interface does not say what the score of a month ranks among; among all cells and months it shows the season.
   const monthScores = scores(rates.map((byMonth) => Float64Array.from(byMonth.flatMap((rate) => [...rate]))));
   const bounded = boundedRates(rates);
   const yearly = bounded.map(yearlyRates);
@@ -53,15 +53,15 @@ export function climatologyRows(
   });
 }
 
-/** Sum of the months of a class, by cell. */
+/** Yearly rates of a class by cell: the sum of its months. */
 function yearlyRates(byMonth: readonly Float64Array[]): Float64Array {
   const [first = new Float64Array()] = byMonth;
   return first.map((_, cell) => byMonth.reduce((sum, rate) => sum + rate[cell], 0));
 }
 
 /**
- * Rates whose probabilities stay below certainty: the months of a class shrink together, so that they still make its year, and no
- * class is more frequent than the one before in any month.
+ * Rates with probabilities of at most `MOST_PROBABLE`. The months of a class shrink by one factor, so that they still add up to
+ * its year; no class is more frequent than the one before it in any month.
  */
 function boundedRates(rates: readonly (readonly Float64Array[])[]): readonly (readonly Float64Array[])[] {
   const bounded: Float64Array[][] = [];
@@ -82,20 +82,20 @@ function monthly<Name extends string>(name: Name, valueAt: (month: number) => nu
   return Object.fromEntries(values) as Record<`${Name}_${Month}`, number>;
 }
 
-/** Probability of at least one day at a rate of days. */
+/** Probability of at least one day at an expected number of days. */
 function atLeastOnce(rate: number): number {
   return -Math.expm1(-rate);
 }
 
-/** Month, 1 to 12, with the largest rate of severe hail; of equal ones that with more hail at all, then the first. */
-export function peakMonth(months: readonly { readonly severe: number; readonly any: number }[]): number {
+/** Month, 1 to 12, with the largest rate of severe hail; of equal ones that with more hail of any size, then the first. */
+function peakMonth(months: readonly { readonly severe: number; readonly any: number }[]): number {
   const order = [...months.keys()].sort(
     (a, b) => months[b].severe - months[a].severe || months[b].any - months[a].any || a - b,
   );
   return order[0] + 1;
 }
 
-/** Scores 0 to 100 from the rates of every class, by how each ranks among all. */
+/** Scores 0 to 100: weighted percentile ranks of the rates of every class. */
 function scores(rates: readonly Float64Array[]): Uint8Array {
   const ranks = rates.map(percentileRanks);
   return Uint8Array.from(ranks[0], (_, at) =>
@@ -111,7 +111,7 @@ export function percentileRanks(values: Float64Array): Float64Array {
   );
 }
 
-/** How many of some ascending values are below one, or at most as large. */
+/** Number of ascending values below `value`; with `orEqual` those equal to it count too. */
 function countBelow(sorted: Float64Array, value: number, orEqual: boolean): number {
   let [from, to] = [0, sorted.length];
   while (from < to) {

@@ -1,6 +1,7 @@
 import test from 'ava';
-import { largestAround, neighbourhoods } from '../../../pipeline/forecast/neighbourhood.ts';
+import { cellHour } from '../../../pipeline/forecast/model-cells.ts';
 import type { ModelGrid } from '../../../pipeline/grid.ts';
+import type { Position } from '../../../schemas/geo/position.ts';
 
 /** A grid whose points are whole kilometres east and north of the origin; a degree is a kilometre. */
 function kilometreGrid(rows: number, cols: number, step_km: number): ModelGrid {
@@ -10,6 +11,12 @@ function kilometreGrid(rows: number, cols: number, step_km: number): ModelGrid {
     locate: ({ lat, lon }) => ({ row: lat / step_km, col: lon / step_km }),
     stepsAt: () => ({ row_km: step_km, col_km: step_km }),
   };
+}
+
+/** Hail of an hour at places, from the hail on the grid of a model. */
+function largestAround(grid: ModelGrid, places: readonly Position[], hail_mm: Float32Array): number[] {
+  const hour = { run_time: 0, valid_time: 0, simulated: false, grid, fields: { hail_mm } };
+  return [...(cellHour(hour, places).largest.hail_mm ?? [])];
 }
 
 test('the largest value around a place is that of the points within 40 km', (t) => {
@@ -29,12 +36,12 @@ test('the largest value around a place is that of the points within 40 km', (t) 
     }
     return most;
   });
-  t.deepEqual([...largestAround(neighbourhoods(grid, places), values)], expected);
+  t.deepEqual(largestAround(grid, places, values), expected);
 });
 
 test('on a grid coarser than the radius the nearest point counts', (t) => {
-  const around = neighbourhoods(kilometreGrid(3, 3, 100), [{ lat: 145, lon: 60 }]);
-  t.deepEqual([...largestAround(around, Float32Array.from([0, 1, 2, 3, 4, 5, 6, 7, 8]))], [4]);
+  const values = Float32Array.from([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+  t.deepEqual(largestAround(kilometreGrid(3, 3, 100), [{ lat: 145, lon: 60 }], values), [4]);
 });
 
 test('places outside the grid have no value', (t) => {
@@ -42,8 +49,8 @@ test('places outside the grid have no value', (t) => {
     { lat: -5, lon: 50 },
     { lat: 50, lon: 500 },
   ];
-  const around = neighbourhoods(kilometreGrid(20, 20, 5), places);
-  t.deepEqual([...largestAround(around, new Float32Array(400))], [Number.NaN, Number.NaN]);
+  const grid = kilometreGrid(20, 20, 5);
+  t.deepEqual(largestAround(grid, places, new Float32Array(400)), [Number.NaN, Number.NaN]);
 });
 
 test('points without a value are passed over, and a place with none of them has none', (t) => {
@@ -54,5 +61,5 @@ test('points without a value are passed over, and a place with none of them has 
     { lat: 50, lon: 50 },
     { lat: 5, lon: 5 },
   ];
-  t.deepEqual([...largestAround(neighbourhoods(grid, places), values)], [-7, Number.NaN]);
+  t.deepEqual(largestAround(grid, places, values), [-7, Number.NaN]);
 });

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { climatologyRows, peakMonth, percentileRanks } from '../../../pipeline/climatology/climatology.ts';
+import { climatologyRows, percentileRanks } from '../../../pipeline/climatology/climatology-rows.ts';
 import { countHail } from '../../../pipeline/climatology/hail-counts.ts';
 import { hailRates } from '../../../pipeline/climatology/hail-rates.ts';
 import { conusCells, type RiskGrid } from '../../../pipeline/climatology/risk-cells.ts';
@@ -95,6 +95,12 @@ test('the score ranks cells by their year, and months among all months of all ce
 
 test('the peak is the month with most severe hail, of equal ones that with more hail, then the first', (t) => {
   const month = (severe: number, any: number) => ({ severe, any });
+  const peakMonth = (given: readonly ReturnType<typeof month>[]) => {
+    const months = SEASON.map((_, k) => given[k] ?? month(0, 0));
+    const rates = [months.map(({ any }) => any), months.map(({ severe }) => severe), SEASON, SEASON];
+    const byCell = rates.map((byMonth) => byMonth.map((rate) => Float64Array.of(rate)));
+    return climatologyRows(ONE_CELL, { rates: byCell, prior_share: Float64Array.of(0) }, FACTS)[0].peak_month;
+  };
   t.is(peakMonth([month(1, 9), month(3, 3), month(2, 9)]), 2);
   t.is(peakMonth([month(1, 9), month(3, 3), month(3, 4)]), 3);
   t.is(peakMonth([month(3, 4), month(1, 9), month(3, 4)]), 1);
