@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { type Answer, get, type Network, refusal } from '../sources/http.ts';
-import { Transient, Unavailable, withRetries } from '../sources/retry.ts';
+import { get, type Network, readBody, refusal } from '../sources/http.ts';
+import { withRetries } from '../sources/retry.ts';
 
 /** Time for a whole answer; the largest files of feeds have a few megabytes. */
 const ALLOWED_MS = 30_000;
@@ -52,7 +52,7 @@ export function openWeb(user_agent: string, network: Network = {}): Web {
           if (answer.status === 304 && known !== undefined) return 'unchanged' as const;
           if (answer.status === 404 || answer.status === 410) return 'missing' as const;
           if (answer.status !== 200) throw refusal(url, answer);
-          const bytes = await bodyOf(url, answer, max_bytes);
+          const bytes = await readBody(url, answer, max_bytes);
           const version = versionOf(answer.headers);
           return { bytes, modified_ms: modifiedAt(answer.headers), confirm: () => remember(url, version) };
         });
@@ -71,19 +71,4 @@ function versionOf({ etag, 'last-modified': modified }: IncomingMessage['headers
 function modifiedAt({ 'last-modified': modified = '' }: IncomingMessage['headers']): number | null {
   const modified_ms = Date.parse(modified);
   return Number.isNaN(modified_ms) ? null : modified_ms;
-}
-
-async function bodyOf(url: string, { headers, body }: Answer, max_bytes: number): Promise<Uint8Array> {
-  const announced = Number(headers['content-length'] ?? 0);
-  if (announced > max_bytes) throw new Unavailable(url, `announces ${announced} bytes, expected at most ${max_bytes}`);
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > max_bytes) throw new Unavailable(url, `sends more than ${max_bytes} bytes`);
-    chunks.push(chunk);
-  }
-  if (headers['content-length'] !== undefined && bytes !== announced)
-    throw new Transient(url, `${bytes} bytes arrived, expected ${announced}`);
-  return Buffer.concat(chunks);
 }

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asUnreadable } from '../error.ts';
-import { type Answer, get, type Network, refusal } from '../sources/http.ts';
+import { type Answer, get, type Network, readBody, refusal } from '../sources/http.ts';
 import { inParallel } from '../sources/parallel.ts';
 import { Transient, Unavailable, withRetries } from '../sources/retry.ts';
 import { type ByteRange, HAIL_WISHES, parseIndex, wishedRanges } from './model-index.ts';
@@ -235,17 +235,6 @@ async function pickRanges(url: string, answer: Answer, ranges: readonly ByteRang
       throw new Unavailable(url, `server sends more than ${Math.min(at, MAX_WHOLE_BYTES)} bytes instead of ranges`);
   }
   return Buffer.concat(kept);
-}
-
-async function readBody(url: string, answer: Answer, max_bytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > max_bytes) throw new Unavailable(url, `answer is over ${max_bytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 const INDICATOR_BYTES = 16;
