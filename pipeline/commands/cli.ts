@@ -3,7 +3,7 @@ import { CommanderError, InvalidArgumentError } from 'commander';
 import { systemFault } from '../../schemas/system-fault.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { Conflict, NotFound, PipelineError, UsageError } from '../error.ts';
-import { FEED_NAMES } from '../run/all-feeds.ts';
+import { FEED_NAMES } from '../run/feeds.ts';
 import { SCAN_PRODUCTS } from '../sources/plan.ts';
 
 /** Exit codes of every command. */

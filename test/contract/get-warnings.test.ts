@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { warnings } from '../../api/routes/warnings.ts';
-import type { FeedFile } from '../../pipeline/feeds/collection.ts';
+import type { FeedFile } from '../../pipeline/feeds/define-feed.ts';
 import { distanceKm, travel } from '../../schemas/geo/distance.ts';
 import { layout } from '../../schemas/layout.ts';
 import { stateBox } from '../../schemas/reference/us-states.ts';

@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { EXIT } from '../../pipeline/commands/cli.ts';
 import { readConfig } from '../../pipeline/config.ts';
 import { type Engine, openEngine } from '../../pipeline/duckdb.ts';
-import { decodeItems } from '../../pipeline/feeds/collection-state.ts';
+import { decodeItems } from '../../pipeline/feeds/collection-items.ts';
 import { readFeedStates } from '../../pipeline/feeds/feed-states.ts';
 import { silent } from '../../pipeline/log.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
@@ -65,7 +65,7 @@ async function contentOf(engine: Engine, root: string): Promise<Content> {
       const definition = TABLES.find((one) => one.name === table);
       const rows =
         definition === undefined
-          ? decodeItems(await fs.readFile(join(root, path)), path, name, version)
+          ? decodeItems(await fs.readFile(join(root, path)), path, { name, item_version: version })
           : await readRows(engine, definition, [join(root, path)]);
       content[`${name} ${segment} ${kind}`] = rows.map((row) => JSON.stringify(row));
     }
@@ -77,7 +77,7 @@ function partOf(content: Content, name: string): string {
   return JSON.stringify(Object.entries(content).filter(([part]) => part.startsWith(name)));
 }
 
-function lookAtAll(root: string, environment: Readonly<Record<string, string>>): Promise<FeedsReport> {
+function pollAll(root: string, environment: Readonly<Record<string, string>>): Promise<FeedsReport> {
   return refreshFeeds(readConfig(environmentOf(root, { now_ms: NOW, environment })), FEEDS, silent);
 }
 
@@ -102,7 +102,7 @@ test('a process killed at any step of taking files of feeds leaves each collecti
   const { url } = server;
   const environment = { HAIL_SPC_URL: url, HAIL_LSR_URL: url, HAIL_NWS_URL: url, HAIL_LOG_LEVEL: 'silent' };
   const prepared = await scratch(t, 'prepared');
-  t.deepEqual((await lookAtAll(prepared, environment)).failed, []);
+  t.deepEqual((await pollAll(prepared, environment)).failed, []);
   const before = await contentOf(engine, prepared);
   for (const [path, page] of Object.entries(AFTER)) server.answers.set(path, page);
   const undisturbed = await copyOf(t, prepared);
@@ -126,7 +126,7 @@ test('a process killed at any step of taking files of feeds leaves each collecti
       t.is(partOf(found, name), partOf(isAfter ? after : before, name), what);
       seen.add(`${name} ${isAfter ? 'after' : 'before'}`);
     }
-    const { failed } = await lookAtAll(root, environment);
+    const { failed } = await pollAll(root, environment);
     t.deepEqual(
       failed.map(({ feed }) => feed),
       ['lsr'],

@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { DiskRefusal } from '../../../pipeline/error.ts';
+import type { WebFeed } from '../../../pipeline/feeds/define-feed.ts';
 import { readFeedStates } from '../../../pipeline/feeds/feed-states.ts';
-import { pollFeed, publishLook, type Schedule, startSchedule, waitAfter } from '../../../pipeline/feeds/schedule.ts';
+import { pollFeed, publishPoll, type Schedule, startSchedule, waitAfter } from '../../../pipeline/feeds/schedule.ts';
 import { openWeb } from '../../../pipeline/feeds/web.ts';
-import { webFeed } from '../../../pipeline/feeds/web-feed.ts';
-import { WEB_FEEDS, type WebFeed } from '../../../pipeline/feeds/web-feeds.ts';
+import { openWebFeed, WEB_FEEDS } from '../../../pipeline/feeds/web-feeds.ts';
 import { sha256 } from '../../../pipeline/files.ts';
 import { openLog } from '../../../pipeline/log.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
-import { outlookFeed } from '../../../pipeline/run/derived-feeds.ts';
+import { outlookFeed } from '../../../pipeline/run/feeds.ts';
 import { refreshDerived } from '../../../pipeline/run/refresh-derived.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { type GroundReport, groundReports } from '../../../schemas/tables/ground-reports.ts';
@@ -38,7 +38,7 @@ interface Rig {
   readonly until: (holds: () => Promise<boolean> | boolean) => Promise<void>;
 }
 
-/** Feeds of the names given, looked at every tenth of a second. */
+/** Feeds of the names given, polled every tenth of a second. */
 async function rig(t: ExecutionContext, names: readonly string[], server: WebServer, feeds?: WebFeed[]): Promise<Rig> {
   const path = mkdtempSync(join(tmpdir(), 'hail-schedule-'));
   const root = await openRoot(path, 'test', 0, NOW);
@@ -50,7 +50,7 @@ async function rig(t: ExecutionContext, names: readonly string[], server: WebSer
   const addresses = { spc_url: url, lsr_url: url, nws_url: url, user_agent: 'test' };
   const web = openWeb('test (test)', network);
   const schedule = startSchedule({
-    feeds: chosen.map((feed) => webFeed(feed, web, addresses)),
+    feeds: chosen.map((feed) => openWebFeed(feed, web, addresses)),
     now: () => NOW,
     log: openLog('silent', false),
     signal: stop.signal,
@@ -334,7 +334,7 @@ test('a slow feed that fails is looked at again within minutes, ever less often 
 
 test('an outlook without any component counts as failed, so that it is tried again when they have come', async (t) => {
   const at = await rig(t, ['spc-outlooks'], await startWebServer(t));
-  const { failure } = await publishLook(at.root, await pollFeed(outlookFeed(), NOW), openLog('silent', false));
+  const { failure } = await publishPoll(at.root, await pollFeed(outlookFeed(), NOW), openLog('silent', false));
   t.regex(failure ?? '', /none of its components is published/);
   t.is((await stateOf(at, 'outlook'))?.last_success_at, null);
 });
@@ -374,18 +374,18 @@ for (const [what, place, pages] of [
 ] as const)
   test(`a disk that takes no more when ${what} is written is waited out like any other`, async (t) => {
     const at = await rig(t, ['spc-reports'], await startWebServer(t, pages));
-    const feed = webFeed(WEB_FEEDS.find(({ name }) => name === 'warnings') as WebFeed, openWeb('test'), {
+    const feed = openWebFeed(WEB_FEEDS.find(({ name }) => name === 'warnings') as WebFeed, openWeb('test'), {
       spc_url: at.server.url,
       lsr_url: at.server.url,
       nws_url: at.server.url,
       user_agent: 'test',
     });
-    const look = await pollFeed(feed, NOW);
+    const poll = await pollFeed(feed, NOW);
     const draft = join(at.root.path, `${place()}.part`);
     mkdirSync(dirname(draft), { recursive: true });
     symlinkSync('/dev/full', draft);
-    await t.throwsAsync(publishLook(at.root, look, openLog('silent', false)), { instanceOf: DiskRefusal });
+    await t.throwsAsync(publishPoll(at.root, poll, openLog('silent', false)), { instanceOf: DiskRefusal });
     // The draft is gone with the failure: the disk takes more.
-    await publishLook(at.root, look, openLog('silent', false));
+    await publishPoll(at.root, poll, openLog('silent', false));
     t.is((await stateOf(at, 'warnings'))?.last_attempt_at, '2026-05-01T23:00:00Z');
   });
