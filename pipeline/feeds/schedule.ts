@@ -104,15 +104,7 @@ async function pollRepeatedly(
   for (let failures = 0; !signal.aborted; ) {
     const poll = await pollFeed(feed, now());
     if (signal.aborted) return;
-    const succeeded = await new Promise<boolean>((resolve) => {
-      const stop = () => resolve(false);
-      signal.addEventListener('abort', stop, { once: true });
-      const done = (success: boolean) => {
-        signal.removeEventListener('abort', stop);
-        resolve(success);
-      };
-      onPoll({ ...poll, done });
-    });
+    const succeeded = await new Promise<boolean>((done) => onPoll({ ...poll, done }));
     failures = succeeded ? 0 : failures + 1;
     await pause(waitAfter(usual_ms, failures), signal);
   }
@@ -133,19 +125,15 @@ export async function pollFeed(feed: Feed, now_ms: number): Promise<FinishedPoll
   }
 }
 
-interface PublishMemory {
-  /** Content of `feeds.json`, kept up to date; read where it is absent. */
-  readonly states?: StatesByName;
-  /** Rejected items that were logged. */
-  readonly reported?: Set<string>;
-}
-
-/** Publishes a poll and writes the state of its feed. Throws transient faults and those of the data root. */
+/**
+ * Publishes a poll and writes the state of its feed. `states` is the content of `feeds.json`, read where it is absent; `reported`
+ * holds the rejected items that were logged. Throws transient faults and those of the data root.
+ */
 export async function publishPoll(
   root: Root,
   { feed, at_ms, result }: FinishedPoll,
   log: Log,
-  { states, reported = new Set() }: PublishMemory = {},
+  { states, reported = new Set() }: { readonly states?: StatesByName; readonly reported?: Set<string> } = {},
 ): Promise<PollOutcome> {
   const outcome = 'failure' in result ? { ...result, files: [], changed: [] } : await publish(root, result);
   const known = states ?? (await readFeedStates(root.path));

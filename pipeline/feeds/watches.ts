@@ -109,16 +109,17 @@ async function fetchTexts(
       else text.confirm();
     }
     // The list is confirmed with the last of its texts, at once where it has no new ones: until then it is fetched again.
-    const last = texts.at(-1);
-    if (failed.length === 0 && last === undefined) list.confirm();
-    if (failed.length === 0 && last !== undefined)
-      texts[texts.length - 1] = {
+    const confirmList = failed.length === 0 ? list.confirm : () => {};
+    const last = texts.pop();
+    if (last === undefined) confirmList();
+    else
+      texts.push({
         ...last,
         confirm: () => {
           last.confirm();
-          list.confirm();
+          confirmList();
         },
-      };
+      });
     files.push(...texts);
     failures.push(...failed);
   }

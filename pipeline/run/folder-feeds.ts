@@ -7,7 +7,7 @@ import { asUnreadable, isIsolated, NotFound, Unreadable } from '../error.ts';
 import type { IngestedFile } from '../feed.ts';
 import type { FeedFile } from '../feeds/define-feed.ts';
 import { writeSimulatedStates } from '../feeds/feed-states.ts';
-import { type IngestOptions, ingestFeedFiles } from '../feeds/ingest-feed-files.ts';
+import { type IngestedFiles, type IngestOptions, ingestFeedFiles } from '../feeds/ingest-feed-files.ts';
 import { writeSimulatedFeeds } from '../feeds/simulated-feeds.ts';
 import { WEB_FEEDS } from '../feeds/web-feeds.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
@@ -147,30 +147,26 @@ export async function publishFolderForecast(
   return failed;
 }
 
-interface BatchOutcome {
-  /** Outcomes of the files that were read; none where a collection failed. */
-  readonly ingested: readonly IngestedFile[];
-  readonly changed: readonly string[];
-  /** Files that could not be read. */
-  readonly rejected: readonly IngestedFile[];
-  /** Why a collection could not be published; null when all were. */
-  readonly failure: string | null;
-}
-
 /** Ingests files of a folder batch by batch. */
-async function* ingestBatches(
-  root: Root,
-  folder: string,
-  names: readonly string[],
-  options: IngestOptions,
-): AsyncGenerator<BatchOutcome> {
-  for await (const { files, rejected } of readBatches(folder, names, options.now_ms)) {
-    let outcome: Pick<BatchOutcome, 'ingested' | 'changed'> = { ingested: [], changed: [] };
+async function* ingestBatches(root: Root, folder: string, names: readonly string[], options: IngestOptions) {
+  let files: FeedFile[] = [];
+  let rejected: IngestedFile[] = [];
+  let bytes = 0;
+  for (const [index, name] of names.entries()) {
+    const file = await readFeedFile(folder, name, options.now_ms);
+    if ('refused' in file) rejected.push(file);
+    else {
+      files.push(file);
+      bytes += file.bytes.length;
+    }
+    const is_full = files.length >= BATCH_FILES || bytes >= MAX_FILE_BYTES;
+    if (!is_full && index < names.length - 1) continue;
+    let outcome: IngestedFiles = { files: [], changed: [] };
     const failure = await failureOf(async () => {
-      const { files: ingested, changed } = await ingestFeedFiles(root, WEB_FEEDS, files, options);
-      outcome = { ingested, changed };
+      outcome = await ingestFeedFiles(root, WEB_FEEDS, files, options);
     });
-    yield { ...outcome, rejected, failure };
+    yield { ingested: outcome.files, changed: outcome.changed, rejected, failure };
+    [files, rejected, bytes] = [[], [], 0];
   }
 }
 
@@ -183,29 +179,6 @@ async function failureOf(work: () => Promise<void>): Promise<string | null> {
     if (!isIsolated(error)) throw error;
     return error.message;
   }
-}
-
-interface Batch {
-  readonly files: FeedFile[];
-  readonly rejected: IngestedFile[];
-}
-
-async function* readBatches(folder: string, names: readonly string[], now_ms: number): AsyncGenerator<Batch> {
-  let batch: Batch = { files: [], rejected: [] };
-  let bytes = 0;
-  for (const name of names) {
-    const file = await readFeedFile(folder, name, now_ms);
-    if ('refused' in file) batch.rejected.push(file);
-    else {
-      batch.files.push(file);
-      bytes += file.bytes.length;
-    }
-    if (batch.files.length < BATCH_FILES && bytes < MAX_FILE_BYTES) continue;
-    yield batch;
-    batch = { files: [], rejected: [] };
-    bytes = 0;
-  }
-  yield batch;
 }
 
 /**

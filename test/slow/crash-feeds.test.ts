@@ -95,7 +95,7 @@ function pointsToTry(points: readonly string[]): number[] {
   return [...new Set([...steps, ...all.filter((point) => point % every === 0), points.length])].sort((a, b) => a - b);
 }
 
-test('a process killed at any step of taking files of feeds leaves each collection before or after, and the next look gives what an undisturbed one gives', async (t) => {
+test('a process killed at any step of ingesting files of feeds leaves each collection before or after, and the next poll gives what an undisturbed one gives', async (t) => {
   const server = await startWebServer(t, BEFORE);
   const engine = await openEngine();
   t.teardown(() => engine.close());

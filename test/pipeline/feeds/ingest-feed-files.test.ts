@@ -98,7 +98,7 @@ test('what never came has no list: absent is not empty', async (t) => {
   t.is(await readNewest(root.path, layout.collectionPartition('warnings')), null);
 });
 
-test('a page of an error in the place of a file is put aside with its reason, and the others are taken', async (t) => {
+test('a page of an error in the place of a file is rejected with its reason, and the others are ingested', async (t) => {
   const root = await opened(t);
   const { files, changed } = await ingestFiles(
     root,
@@ -113,7 +113,7 @@ test('a page of an error in the place of a file is put aside with its reason, an
   t.regex(readFileSync(join(root.path, layout.rejectedFeeds, reason), 'utf8'), /expected the geojson of alerts/);
 });
 
-test('files put aside are bounded: the newest stay', async (t) => {
+test('rejected files are bounded: the newest stay', async (t) => {
   const root = await opened(t);
   const folder = join(root.path, layout.rejectedFeeds);
   await ingestFiles(root, file('alerts.json', '<html>504</html>'));
@@ -140,14 +140,14 @@ test('a list none of whose rows can be used withdraws nothing', async (t) => {
   t.is((await rowsOf(root, 'reports')).length, 1);
 });
 
-test('a file of no known kind is named, not taken', async (t) => {
+test('a file of no known kind is named, not ingested', async (t) => {
   const root = await opened(t);
   const { files, changed } = await ingestFiles(root, file('notes.docx', 'x'));
   t.deepEqual(changed, []);
   t.deepEqual(files[0]?.refused, 'is of no known kind');
 });
 
-test('alerts of several looks add up, each message once', async (t) => {
+test('alerts of several polls add up, each message once', async (t) => {
   const root = await opened(t);
   const alert = (id: string) =>
     alertFeature({ properties: { id, sent: '2026-05-01T22:00:00Z', ends: '2026-05-01T23:30:00Z' } });
@@ -204,7 +204,7 @@ test('what collections hold passes verification', async (t) => {
   t.is(files, 5);
 });
 
-test('a fresh look at files that came in another order holds the same rows', async (t) => {
+test('a new root with the same files in another order holds the same rows', async (t) => {
   const lists = [
     file('260430_rpts_hail.csv', `${HEADER}\n${spcRow('2310', 175)}\n`),
     file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2110', 100)}\n${spcRow('2120', 150)}\n`),
