@@ -15,7 +15,7 @@ export const warnings = feed<Warning, Warning>({
   fetch: (web, { nws_url }) => {
     const query = new URLSearchParams({ status: 'actual', event: 'Severe Thunderstorm Warning,Tornado Warning' });
     const url = `${nws_url}/alerts/active?${query}`;
-    return fetchPages(web, [{ name: 'alerts.json', url, is_required: true, accept: 'application/geo+json' }]);
+    return fetchPages(web, [{ name: 'alerts.json', url, is_required: true, media_type: 'application/geo+json' }]);
   },
   accepts: (file) => ALERTS.test(file.name) || isJsonWith(file, 'messageType'),
   read: ({ name, bytes, received_ms }) => ({ ...readAlerts(bytes, name, received_ms), listing: null }),

@@ -5,7 +5,7 @@ import { readDiscussion } from '../read/discussions.ts';
 import { joinWatches, readWatchProduct, type WatchProduct } from '../read/watches.ts';
 import { Unavailable } from '../sources/retry.ts';
 import { type Collection, feed, hasAwipsLine, ONLY_ADDS } from './define-feed.ts';
-import { type FetchedFile, type FetchedFiles, type Page, parseJsonPage, unexpectedShape, type Web } from './web.ts';
+import { type FetchedFile, type FetchedFiles, parseJsonPage, unexpectedShape, type Web } from './web.ts';
 
 const WATCH = /^(SAW|SEL|WWP)[0-9]$/;
 const DISCUSSION = /^SWOMCD$/;
@@ -14,8 +14,9 @@ const TEXT_REACH_MS = 24 * MS_PER_HOUR;
 /** Texts of one list; on the busiest days the centre issues some sixty discussions. */
 const MAX_TEXTS = 100;
 const MAX_TEXT_BYTES = 1024 * 1024;
+const MEDIA_TYPE = 'application/ld+json';
 /** After this many texts of a list that the server does not deliver, the rest waits for the next poll. */
-const MAX_FAILED_TEXTS = 3;
+const MAX_UNDELIVERED = 3;
 
 /** A product of a watch, or a whole discussion. */
 type WatchItem = { readonly product: WatchProduct } | { readonly discussion: Watch };
@@ -71,10 +72,7 @@ const TextList = z.object({ '@graph': z.array(z.unknown()) });
 const TextEntry = z.object({ id: z.string().regex(/^[\w-]{1,100}$/), issuanceTime: z.iso.datetime({ offset: true }) });
 const Text = z.object({ productText: z.string().max(200_000) });
 
-/**
- * Texts of some product types that were issued within a day and whose first lines match. A text never changes under its id and
- * is fetched once; one that the server does not deliver does not hold up the others.
- */
+/** Texts of some product types that were issued within a day and whose first lines match. */
 async function fetchTexts(
   web: Web,
   nws_url: string,
@@ -82,73 +80,61 @@ async function fetchTexts(
   now_ms: number,
   heading: RegExp = /^/,
 ): Promise<FetchedFiles> {
-  const files: FetchedFile[] = [];
-  const failures: string[] = [];
-  for (const type of types) {
-    const list_url = `${nws_url}/products?type=${type}&office=KWNS&limit=${MAX_TEXTS}`;
-    const list = await web.page(list_url, { max_bytes: MAX_TEXT_BYTES, accept: 'application/ld+json' });
-    if (list === 'missing') throw new Unavailable(list_url, 'server answers 404, expected a list of texts');
-    if (list === 'unchanged') continue;
-    const texts: FetchedFile[] = [];
-    const { recent, failures: failed } = parseTextList(list_url, list, now_ms);
-    let undelivered = 0;
-    for (const { id } of recent) {
-      const text = await fetchText(web, `${nws_url}/products/${id}`);
-      if (text === 'unchanged') continue;
-      if ('failure' in text) {
-        failed.push(text.failure);
-        undelivered += 1;
-        if (undelivered >= MAX_FAILED_TEXTS) break;
-      } else if (heading.test(text.product.slice(0, 200)))
-        texts.push({
-          name: `${type}-${id}.txt`,
-          bytes: Buffer.from(text.product),
-          is_final: true,
-          confirm: text.confirm,
-        });
-      else text.confirm();
-    }
-    // The list is confirmed with the last of its texts, at once where it has no new ones: until then it is fetched again.
-    const confirmList = failed.length === 0 ? list.confirm : () => {};
-    const last = texts.pop();
-    if (last === undefined) confirmList();
-    else
-      texts.push({
-        ...last,
-        confirm: () => {
-          last.confirm();
-          confirmList();
-        },
-      });
-    files.push(...texts);
-    failures.push(...failed);
-  }
-  return { files, failures };
+  const lists: FetchedFiles[] = [];
+  for (const type of types) lists.push(await fetchTextsOfType(web, nws_url, type, now_ms, heading));
+  return { files: lists.flatMap(({ files }) => files), failures: lists.flatMap(({ failures }) => failures) };
 }
 
-/** Entries of a list of texts from within a day, and why others cannot be read. */
-function parseTextList(url: string, list: Page, now_ms: number) {
-  const entries = parseJsonPage(url, list, TextList)['@graph'].map((entry) => TextEntry.safeParse(entry));
+/**
+ * A text never changes under its id and is fetched once; one that the server does not deliver does not hold up the others. The
+ * list is confirmed with the last of its texts, at once where it has no new ones: until then it is fetched again.
+ */
+async function fetchTextsOfType(
+  web: Web,
+  nws_url: string,
+  type: string,
+  now_ms: number,
+  heading: RegExp,
+): Promise<FetchedFiles> {
+  const list_url = `${nws_url}/products?type=${type}&office=KWNS&limit=${MAX_TEXTS}`;
+  const list = await web.page(list_url, MAX_TEXT_BYTES, MEDIA_TYPE);
+  if (list === 'missing') throw new Unavailable(list_url, 'server answers 404, expected a list of texts');
+  if (list === 'unchanged') return { files: [], failures: [] };
+  const entries = parseJsonPage(list_url, list, TextList)['@graph'].map((entry) => TextEntry.safeParse(entry));
   const recent = entries
     .flatMap(({ data }) => data ?? [])
     .filter(({ issuanceTime }) => Date.parse(issuanceTime) >= now_ms - TEXT_REACH_MS)
     .slice(0, MAX_TEXTS);
-  const failures = entries.flatMap(({ error }) => (error === undefined ? [] : unexpectedShape(url, error).message));
-  return { recent, failures };
-}
-
-/** A text, or why the server does not deliver it. */
-async function fetchText(
-  web: Web,
-  url: string,
-): Promise<{ readonly product: string; readonly confirm: () => void } | { readonly failure: string } | 'unchanged'> {
-  try {
-    const page = await web.page(url, { max_bytes: MAX_TEXT_BYTES, accept: 'application/ld+json' });
-    if (page === 'unchanged') return page;
-    if (page === 'missing') throw new Unavailable(url, 'server answers 404, expected a text that its list names');
-    return { product: parseJsonPage(url, page, Text).productText, confirm: page.confirm };
-  } catch (error) {
-    if (!(error instanceof Unavailable)) throw error;
-    return { failure: error.message };
+  const broken = entries.flatMap(({ error }) => (error === undefined ? [] : unexpectedShape(list_url, error).message));
+  const files: FetchedFile[] = [];
+  const undelivered: string[] = [];
+  for (const { id } of recent) {
+    const url = `${nws_url}/products/${id}`;
+    try {
+      const page = await web.page(url, MAX_TEXT_BYTES, MEDIA_TYPE);
+      if (page === 'unchanged') continue;
+      if (page === 'missing') throw new Unavailable(url, 'server answers 404, expected a text that its list names');
+      const { productText: text } = parseJsonPage(url, page, Text);
+      if (heading.test(text.slice(0, 200)))
+        files.push({ name: `${type}-${id}.txt`, bytes: Buffer.from(text), is_final: true, confirm: page.confirm });
+      else page.confirm();
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      undelivered.push(error.message);
+      if (undelivered.length >= MAX_UNDELIVERED) break;
+    }
   }
+  const failures = [...broken, ...undelivered];
+  if (failures.length > 0) return { files, failures };
+  const last = files.pop();
+  if (last === undefined) list.confirm();
+  else
+    files.push({
+      ...last,
+      confirm: () => {
+        last.confirm();
+        list.confirm();
+      },
+    });
+  return { files, failures };
 }

@@ -23,20 +23,13 @@ export interface Page {
   readonly confirm: () => void;
 }
 
-export interface PageRequest {
-  /** Largest body that is read. */
-  readonly max_bytes: number;
-  /** Media type, for servers that offer several. */
-  readonly accept?: string;
-}
-
 /** Pages of public servers, fetched again only when they changed. */
 export interface Web {
   /**
    * A page; `unchanged` when the server still has the version confirmed last, `missing` when it has none (404, 410).
-   * Throws Unavailable after a few tries, and for a body over its limit.
+   * `media_type` is for servers that offer several. Throws Unavailable after a few tries, and for a body over `max_bytes`.
    */
-  readonly page: (url: string, request: PageRequest) => Promise<Page | 'unchanged' | 'missing'>;
+  readonly page: (url: string, max_bytes: number, media_type?: string) => Promise<Page | 'unchanged' | 'missing'>;
 }
 
 /** A file of a feed as a server delivered it. */
@@ -63,7 +56,7 @@ export interface WantedPage {
   readonly url: string;
   /** True when the feed cannot be read without this page. */
   readonly is_required: boolean;
-  readonly accept?: string;
+  readonly media_type?: string;
 }
 
 /** Opens a client of public servers, which keeps the confirmed version of each page in memory. */
@@ -76,10 +69,11 @@ export function openWeb(user_agent: string, network: Network = {}): Web {
   };
   const patient = { patience: PATIENCE, ...network };
   return {
-    page: (url, { max_bytes, accept }) =>
+    page: (url, max_bytes, media_type) =>
       withRetries(() => {
         const known = versions.get(url);
-        const headers = { 'user-agent': user_agent, ...(accept === undefined ? {} : { accept }), ...known };
+        const accept = media_type === undefined ? {} : { accept: media_type };
+        const headers = { 'user-agent': user_agent, ...accept, ...known };
         return get(url, headers, ALLOWED_MS, network, async (answer) => {
           if (answer.status === 304 && known !== undefined) return 'unchanged' as const;
           if (answer.status === 404 || answer.status === 410) return 'missing' as const;
@@ -94,8 +88,8 @@ export function openWeb(user_agent: string, network: Network = {}): Web {
 
 /** The pages that changed. Throws Unavailable when one of them, or a required one that is missing, cannot be fetched. */
 export async function fetchPages(web: Web, wanted: readonly WantedPage[]): Promise<FetchedFiles> {
-  const pages = await inParallel(wanted, AT_ONCE, async ({ name, url, is_required, accept }) => {
-    const page = await web.page(url, { max_bytes: MAX_PAGE_BYTES, ...(accept === undefined ? {} : { accept }) });
+  const pages = await inParallel(wanted, AT_ONCE, async ({ name, url, is_required, media_type }) => {
+    const page = await web.page(url, MAX_PAGE_BYTES, media_type);
     if (page === 'missing' && is_required) throw new Unavailable(url, 'server answers 404, expected 200');
     if (page === 'missing' || page === 'unchanged') return null;
     const { bytes, modified_ms, confirm } = page;

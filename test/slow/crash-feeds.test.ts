@@ -42,7 +42,7 @@ const OTHER = {
 } as const;
 const CHANGED = { id: 'urn:next', sent: '2026-05-01T13:20:00Z', ends: '2026-05-01T14:10:00Z', action: 'CON' } as const;
 
-/** What the servers say at a first look, and at the next one: a list that lost and got lines, a warning that goes on, a broken page. */
+/** What the servers say at a first poll, and at the next one: a list that lost and got lines, a warning that goes on, a broken page. */
 const BEFORE = {
   '/climo/reports/today_filtered_hail.csv': [HEAD, ''].join('\n'),
   '/climo/reports/260430_rpts_filtered_hail.csv': [HEAD, NORMAN, YUKON, ''].join('\n'),
@@ -56,7 +56,7 @@ const AFTER = {
   '/alerts/active': Buffer.from(alertsFile(NOW, CHANGED).bytes).toString(),
 };
 
-/** What readers find in the collections, and what the next look joins its files with. */
+/** What readers find in the collections, and what the next poll joins its files with. */
 async function contentOf(engine: Engine, root: string): Promise<Content> {
   const content: Record<string, readonly string[]> = {};
   for (const [name, version] of Object.entries(COLLECTIONS)) {
