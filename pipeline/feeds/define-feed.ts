@@ -4,7 +4,7 @@ import type { Provenance } from '../../schemas/provenance.ts';
 import type { CollectedSpan } from '../../schemas/tables/collected-reports.ts';
 import type { WebAddresses } from '../config.ts';
 import type { ReadItems } from '../read/rejected-item.ts';
-import type { FetchedFiles, Web } from './web.ts';
+import type { FetchedFiles, Web } from './web-pages.ts';
 
 /** A file of a feed, as received. */
 export interface FeedFile {

@@ -7,8 +7,8 @@ import type { IngestedFile } from '../feed.ts';
 import { namesIn, replaceFile, sha256, writeSynced } from '../files.ts';
 import type { Root } from '../publish/root.ts';
 import { writing } from '../sources/write-fault.ts';
-import { type PublishOptions, publishItems, type ReadFile } from './collection-items.ts';
 import type { FeedFile, FeedItems, WebFeed } from './define-feed.ts';
+import { type PublishOptions, publishItems, type ReadFile } from './publish-items.ts';
 
 /** A feed that sends another broken page with every poll for days must not fill the disk. */
 const MAX_REJECTED_BYTES = 1024 * 1024;

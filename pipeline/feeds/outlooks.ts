@@ -2,7 +2,7 @@ import { type FileOutlook, type SpcOutlook, spcOutlooks as table } from '../../s
 import { outlookLayerOf, readOutlookGeoJson } from '../read/spc-outlook-geojson.ts';
 import { readOutlookPoints } from '../read/spc-outlook-points.ts';
 import { feed, hasAwipsLine, ONLY_ADDS, type ReceivedItem } from './define-feed.ts';
-import { fetchPages } from './web.ts';
+import { fetchPages } from './web-pages.ts';
 
 const POINTS = /^PTS(DY[123]|D48)$/;
 const HAZARDS = ['torn', 'hail', 'wind'];

@@ -6,7 +6,7 @@ import { readLsrGeoJson } from '../read/lsr-geojson.ts';
 import { readLsrText } from '../read/lsr-text.ts';
 import { convectiveDateOf, readSpcReports } from '../read/spc-reports.ts';
 import { type Collection, type FeedFile, feed, hasAwipsLine, isJsonWith } from './define-feed.ts';
-import { fetchPages } from './web.ts';
+import { fetchPages } from './web-pages.ts';
 
 /** Daily lists of the Storm Prediction Center, filtered and raw. */
 const SPC_LIST = /(?:^|\/)(?:\d{6}_rpts|today|yesterday)(?:_[a-z_]+)?\.csv$/;

@@ -1,7 +1,7 @@
 import { warnings as table, type Warning } from '../../schemas/tables/warnings.ts';
 import { readAlerts } from '../read/alerts.ts';
 import { feed, isJsonWith } from './define-feed.ts';
-import { fetchPages } from './web.ts';
+import { fetchPages } from './web-pages.ts';
 
 const ALERTS = /(?:^|\/)alerts?[\w-]*\.(?:geo)?json$/;
 

@@ -5,7 +5,7 @@ import { readDiscussion } from '../read/discussions.ts';
 import { joinWatches, readWatchProduct, type WatchProduct } from '../read/watches.ts';
 import { Unavailable } from '../sources/retry.ts';
 import { type Collection, feed, hasAwipsLine, ONLY_ADDS } from './define-feed.ts';
-import { type FetchedFile, type FetchedFiles, parseJsonPage, unexpectedShape, type Web } from './web.ts';
+import { type FetchedFile, type FetchedFiles, parseJsonPage, unexpectedShape, type Web } from './web-pages.ts';
 
 const WATCH = /^(SAW|SEL|WWP)[0-9]$/;
 const DISCUSSION = /^SWOMCD$/;

@@ -6,7 +6,7 @@ import { spcOutlooks } from './outlooks.ts';
 import { lsr, spcReports } from './reports.ts';
 import { warnings } from './warnings.ts';
 import { discussions, watches } from './watches.ts';
-import type { Web } from './web.ts';
+import type { Web } from './web-pages.ts';
 
 /** Every feed of reports, warnings, watches and outlooks. */
 export const WEB_FEEDS: readonly WebFeed[] = [spcReports, lsr, warnings, watches, discussions, spcOutlooks];
