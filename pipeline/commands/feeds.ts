@@ -4,8 +4,9 @@ import { counted, EXIT } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { openLog } from '../log.ts';
-import { FEED_NAMES, feedNames } from '../run/all-feeds.ts';
-import { type FeedsReport, ingestFeedFolder, refreshFeeds } from '../run/refresh-feeds.ts';
+import { FEED_NAMES, feedNames } from '../run/feeds.ts';
+import { ingestFeedFolder } from '../run/folder-feeds.ts';
+import { type FeedsReport, refreshFeeds } from '../run/refresh-feeds.ts';
 import { columns, feedList } from './cli.ts';
 
 interface Options {
@@ -47,14 +48,14 @@ Examples:
 
 function feedsText({ files, changed, failed }: FeedsReport): string {
   const used = files.filter((file) => file.refused === null);
-  const aside = used.flatMap((file) => file.set_aside.map((fault) => [file.name, fault.item, fault.reason]));
-  const refused = files.flatMap((file) => (file.refused === null ? [] : [[file.name, 'file', file.refused]]));
+  const items_rejected = used.flatMap((file) => file.set_aside.map((fault) => [file.name, fault.item, fault.reason]));
+  const files_rejected = files.flatMap((file) => (file.refused === null ? [] : [[file.name, 'file', file.refused]]));
   const items = used.reduce((sum, file) => sum + file.items, 0);
   const lines = [
     `${counted(used.length, 'file')} with ${counted(items, 'item')}; ${changed.length === 0 ? 'nothing new' : `new in ${changed.join(', ')}`}`,
     ...failed.map(({ feed, reason }) => `${feed} could not be read: ${reason}`),
   ];
-  const table = [...refused, ...aside];
+  const table = [...files_rejected, ...items_rejected];
   if (table.length > 0) lines.push('set aside:', columns(table));
   return `${lines.join('\n')}\n`;
 }

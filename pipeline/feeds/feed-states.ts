@@ -10,8 +10,11 @@ import { readIfPresent, replaceFile } from '../files.ts';
 import type { Root } from '../publish/root.ts';
 import { writing } from '../sources/write-fault.ts';
 
-/** States of the feeds as written down last, by name; none on a root that no feed ever filled. */
-export async function readFeedStates(dataRoot: string): Promise<Map<string, FeedState>> {
+/** States of feeds by name. */
+export type StatesByName = Map<string, FeedState>;
+
+/** States of the feeds in `feeds.json`; none where the file is missing. Throws PipelineError when it is damaged. */
+export async function readFeedStates(dataRoot: string): Promise<StatesByName> {
   const text = await readIfPresent(join(dataRoot, layout.feeds));
   if (text === null) return new Map();
   try {
@@ -21,9 +24,9 @@ export async function readFeedStates(dataRoot: string): Promise<Map<string, Feed
   }
 }
 
-/** Writes down how feeds are; the states of others stay. */
-export async function writeFeedStates(root: Root, changed: readonly FeedState[]): Promise<void> {
-  const states = await readFeedStates(root.path);
+/** Adds states to those known, replacing those of the same feeds, and writes `feeds.json`. */
+export async function writeFeedStates(root: Root, changed: readonly FeedState[], known?: StatesByName): Promise<void> {
+  const states = known ?? (await readFeedStates(root.path));
   for (const state of changed) states.set(state.name, state);
   const feeds = [...states.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   root.check();
@@ -32,20 +35,20 @@ export async function writeFeedStates(root: Root, changed: readonly FeedState[])
   await writing(path, () => replaceFile(path, text));
 }
 
-/** Forgets a list of states that cannot be read. */
+/** Deletes `feeds.json`. */
 export async function removeFeedStates(root: Root): Promise<void> {
   root.check();
   await fs.rm(join(root.path, layout.feeds), { force: true });
 }
 
-/** State of a feed after a look: a failure leaves the last success what it was. */
-export async function stateAfter(
-  dataRoot: string,
+/** State of a feed after a poll; a failure leaves the last success as it was. */
+export function stateAfter(
+  before: FeedState | undefined,
   feed: FeedIdentity,
   at_ms: number,
   failure: string | null,
-): Promise<FeedState> {
-  const known = (await readFeedStates(dataRoot)).get(feed.name) ?? neverLookedAt(feed, at_ms);
+): FeedState {
+  const known = before ?? neverPolled(feed, at_ms);
   const at = timestamp(at_ms);
   return {
     ...known,
@@ -57,14 +60,21 @@ export async function stateAfter(
   };
 }
 
-/** State of a feed that was read at an instant. */
-export function succeeded(feed: FeedIdentity, at_ms: number, source: FeedState['source']): FeedState {
-  const at = timestamp(at_ms);
-  return { ...neverLookedAt(feed, at_ms), last_attempt_at: at, last_success_at: at, source };
+/** Writes that feeds were simulated without a failure. */
+export async function writeSimulatedStates(root: Root, feeds: readonly FeedIdentity[], at_ms: number): Promise<void> {
+  const success = {
+    last_attempt_at: timestamp(at_ms),
+    last_success_at: timestamp(at_ms),
+    source: 'simulated',
+  } as const;
+  await writeFeedStates(
+    root,
+    feeds.map((feed) => ({ ...neverPolled(feed, at_ms), ...success })),
+  );
 }
 
-/** State of a feed that is followed from an instant on and was never looked at. */
-export function neverLookedAt({ name, collection, every_s }: FeedIdentity, since_ms: number): FeedState {
+/** State of a feed that is followed since a time and was never polled. */
+export function neverPolled({ name, collection, every_s }: FeedIdentity, since_ms: number): FeedState {
   const never = { last_attempt_at: null, last_success_at: null, failure: null };
   return { name, collection, every_s, followed_since: timestamp(since_ms), ...never, source: 'observed' };
 }

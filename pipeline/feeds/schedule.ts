@@ -3,25 +3,32 @@ import type { Feed, PollOutcome, PollResult } from '../feed.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { pause } from '../sources/pause.ts';
-import { neverLookedAt, readFeedStates, removeFeedStates, stateAfter, writeFeedStates } from './feed-states.ts';
+import {
+  neverPolled,
+  readFeedStates,
+  removeFeedStates,
+  type StatesByName,
+  stateAfter,
+  writeFeedStates,
+} from './feed-states.ts';
 
-/** After a failure a feed is looked at again as soon as this, whatever its pace. */
+/** Longest wait after a first failure, however slow the usual pace of the feed is. */
 const FIRST_WAIT_MS = 2 * 60_000;
-/** After more failures it is looked at less often, up to this or its own pace. */
+/** Each further failure doubles the wait, up to this or the usual pace of the feed. */
 const LONGEST_WAIT_MS = 15 * 60_000;
-/** Reasons that were logged: an item that cannot be used comes again with every look. */
-const MAX_REMEMBERED = 10_000;
+/** Rejected items that were logged: each poll brings the same ones again. */
+const MAX_REPORTED = 10_000;
 
-/** A look, waiting to be published. */
-export interface Look {
+/** A poll whose result is to be published. */
+export interface FinishedPoll {
   readonly feed: Feed;
   readonly at_ms: number;
-  /** What it brought, or why it brought nothing. */
+  /** Result of the poll, or why it failed. */
   readonly result: PollResult | { readonly failure: string };
 }
 
-interface Waiting extends Look {
-  /** Called when what it brought is published, or will never be. */
+interface PendingPoll extends FinishedPoll {
+  /** Called once the result is published or has failed for good. */
   readonly done: (succeeded: boolean) => void;
 }
 
@@ -35,34 +42,36 @@ export interface ScheduleRequest {
   readonly refreshDerived: (root: Root, now_ms: number, log: Log) => Promise<unknown>;
 }
 
-/** Feeds that are looked at in the background, each at its own pace. */
+/** Feeds that are polled in the background, each at its own pace. */
 export interface Schedule {
-  /** Writes down the feeds that are followed, so that one that never delivers is known from the start. */
+  /** Adds missing feeds to `feeds.json`, so that it has a feed that never delivers from the start. */
   readonly register: (root: Root) => Promise<void>;
   /**
-   * Publishes what the looks since the last call brought and what follows from it, and writes down how the feeds are. A fault that may pass is thrown,
-   * and the same is published with the next call; what is wrong with one feed costs that feed only.
+   * Publishes the polls that finished since the last call, remakes derived tables and writes the states of the feeds. A
+   * transient fault is thrown, and the next call publishes the same poll again; any other fault of a feed fails that feed only.
    */
   readonly workOff: (root: Root) => Promise<void>;
 }
 
-/** Begins to look at feeds. A feed waits until what it brought is published before it is looked at again; others do not wait for it. */
+/** Starts to poll feeds. A feed is polled again once its last poll is published; feeds do not wait for each other. */
 export function startSchedule(request: ScheduleRequest): Schedule {
   const { feeds, log } = request;
-  const arrived: Waiting[] = [];
+  const pending: PendingPoll[] = [];
   const reported = new Set<string>();
   // An earlier run may have been killed between a table and one that is made from it.
   let derives = true;
-  for (const feed of feeds) void keepLooking(feed, request, (look) => arrived.push(look));
+  for (const feed of feeds) void pollRepeatedly(feed, request, (poll) => pending.push(poll));
   return {
-    register: (root) => ensureStates(root, request),
+    register: async (root) => {
+      await ensureStates(root, request);
+    },
     workOff: async (root) => {
-      if (feeds.length > 0) await ensureStates(root, request);
-      for (let look = arrived[0]; look !== undefined; look = arrived[0]) {
-        const { failure, changed } = await publishLook(root, look, log, reported);
+      const states = feeds.length > 0 ? await ensureStates(root, request) : new Map();
+      for (let poll = pending[0]; poll !== undefined; poll = pending[0]) {
+        const { failure, changed } = await publishPoll(root, poll, log, { states, reported });
         derives ||= changed.length > 0;
-        arrived.shift();
-        look.done(failure === null);
+        pending.shift();
+        poll.done(failure === null);
       }
       if (derives) await request.refreshDerived(root, request.now(), log);
       derives = false;
@@ -70,55 +79,45 @@ export function startSchedule(request: ScheduleRequest): Schedule {
   };
 }
 
-/**
- * Gives every feed its row, from the start: one that never succeeds must show. A list that is lost or damaged begins anew: what
- * it said is gone, and everybody else goes on.
- */
-async function ensureStates(root: Root, { feeds, now, log }: ScheduleRequest): Promise<void> {
-  let known: ReadonlyMap<string, unknown> = new Map();
+/** States with one of each feed, so that a feed without any success shows too. Missing and damaged lists are written anew. */
+async function ensureStates(root: Root, { feeds, now, log }: ScheduleRequest): Promise<StatesByName> {
+  let states: StatesByName = new Map();
   try {
-    known = await readFeedStates(root.path);
+    states = await readFeedStates(root.path);
   } catch (error) {
     if (!(error instanceof PipelineError)) throw error;
     log.warn('Feed:States:Lost', { reason: error.message });
     await removeFeedStates(root);
   }
-  const absent = feeds.filter(({ name }) => !known.has(name)).map((feed) => neverLookedAt(feed, now()));
-  if (absent.length > 0) await writeFeedStates(root, absent);
+  const absent = feeds.filter(({ name }) => !states.has(name)).map((feed) => neverPolled(feed, now()));
+  if (absent.length > 0) await writeFeedStates(root, absent, states);
+  return states;
 }
 
-/** Looks at one feed until the signal aborts. */
-async function keepLooking(
+/** Polls one feed until the signal aborts. */
+async function pollRepeatedly(
   feed: Feed,
   { now, signal }: ScheduleRequest,
-  arrive: (look: Waiting) => void,
+  onPoll: (poll: PendingPoll) => void,
 ): Promise<void> {
   const usual_ms = feed.every_s * 1000;
   for (let failures = 0; !signal.aborted; ) {
-    const look = await pollFeed(feed, now());
+    const poll = await pollFeed(feed, now());
     if (signal.aborted) return;
-    const succeeded = await new Promise<boolean>((resolve) => {
-      const stop = () => resolve(false);
-      signal.addEventListener('abort', stop, { once: true });
-      const done = (so: boolean) => {
-        signal.removeEventListener('abort', stop);
-        resolve(so);
-      };
-      arrive({ ...look, done });
-    });
+    const succeeded = await new Promise<boolean>((done) => onPoll({ ...poll, done }));
     failures = succeeded ? 0 : failures + 1;
     await pause(waitAfter(usual_ms, failures), signal);
   }
 }
 
-/** Wait before the next look, after so many failures in a row: a feed of a slow pace is not left alone for hours after one. */
+/** Wait before the next poll after a number of failures in a row, milliseconds: minutes at first, also for a slow feed. */
 export function waitAfter(usual_ms: number, failures: number): number {
   if (failures === 0) return usual_ms;
   return Math.min(Math.min(usual_ms, FIRST_WAIT_MS) * 2 ** (failures - 1), Math.max(LONGEST_WAIT_MS, usual_ms));
 }
 
-/** Looks at a feed once. Whatever goes wrong with it is told, not thrown: it costs this feed only. */
-export async function pollFeed(feed: Feed, now_ms: number): Promise<Look> {
+/** One poll of a feed. Returns any error as a failure: it concerns this feed only. */
+export async function pollFeed(feed: Feed, now_ms: number): Promise<FinishedPoll> {
   try {
     return { feed, at_ms: now_ms, result: await feed.poll(now_ms) };
   } catch (error) {
@@ -126,43 +125,49 @@ export async function pollFeed(feed: Feed, now_ms: number): Promise<Look> {
   }
 }
 
-/** Publishes what a look brought and writes down how its feed is. Throws what may pass, and what is no fault of the feed. */
-export async function publishLook(
+/**
+ * Publishes a poll and writes the state of its feed. `states` is the content of `feeds.json`, read where it is absent; `reported`
+ * holds the rejected items that were logged. Throws transient faults and those of the data root.
+ */
+export async function publishPoll(
   root: Root,
-  { feed, at_ms, result }: Look,
+  { feed, at_ms, result }: FinishedPoll,
   log: Log,
-  reported: Set<string> = new Set(),
+  { states, reported = new Set() }: { readonly states?: StatesByName; readonly reported?: Set<string> } = {},
 ): Promise<PollOutcome> {
   const outcome = 'failure' in result ? { ...result, files: [], changed: [] } : await publish(root, result);
-  const before = (await readFeedStates(root.path)).get(feed.name)?.failure ?? null;
-  await writeFeedStates(root, [await stateAfter(root.path, feed, at_ms, outcome.failure)]);
-  logItems(feed.name, outcome, log, reported);
+  const known = states ?? (await readFeedStates(root.path));
+  const before = known.get(feed.name);
+  await writeFeedStates(root, [stateAfter(before, feed, at_ms, outcome.failure)], known);
+  logRejected(feed.name, outcome, log, reported);
   if (outcome.changed.length > 0)
     log.info('Feed:Publish:Done', { feed: feed.name, collections: outcome.changed.join(',') });
-  if (outcome.failure !== null && before === null)
-    log.warn('Feed:Look:Failed', { feed: feed.name, reason: outcome.failure });
-  if (outcome.failure === null && before !== null) log.info('Feed:Look:Recovered', { feed: feed.name });
+  const was_failing = (before?.failure ?? null) !== null;
+  if (outcome.failure !== null && !was_failing)
+    log.warn('Feed:Poll:Failed', { feed: feed.name, reason: outcome.failure });
+  if (outcome.failure === null && was_failing) log.info('Feed:Poll:Recovered', { feed: feed.name });
   return outcome;
 }
 
-async function publish(root: Root, arrived: PollResult): Promise<PollOutcome> {
+async function publish(root: Root, result: PollResult): Promise<PollOutcome> {
   try {
-    return await arrived.publish(root);
+    return await result.publish(root);
   } catch (error) {
     if (!isIsolated(error)) throw error;
     return { failure: error.message, files: [], changed: [] };
   }
 }
 
-function logItems(feed: string, { files }: PollOutcome, log: Log, reported: Set<string>): void {
+/** Logs each rejected file and item once. */
+function logRejected(feed: string, { files }: PollOutcome, log: Log, reported: Set<string>): void {
   for (const { name, set_aside, refused } of files) {
     const faults = [...set_aside, ...(refused === null ? [] : [{ item: 'file', reason: refused }])];
     for (const { item, reason } of faults) {
       const key = `${feed} ${name} ${reason}`;
       if (reported.has(key)) continue;
-      if (reported.size >= MAX_REMEMBERED) reported.clear();
+      if (reported.size >= MAX_REPORTED) reported.clear();
       reported.add(key);
-      log.warn('Feed:Item:RejectedItem', { feed, file: name, item, reason });
+      log.warn('Feed:Item:Rejected', { feed, file: name, item, reason });
     }
   }
 }

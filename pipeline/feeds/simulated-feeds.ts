@@ -5,44 +5,54 @@ import { PipelineError } from '../error.ts';
 import type { Root } from '../publish/root.ts';
 import { feedFiles } from '../simulate/evening.ts';
 import { defaultScenario } from '../simulate/scenario.ts';
-import { succeeded, writeFeedStates } from './feed-states.ts';
+import { writeSimulatedStates } from './feed-states.ts';
 import { type IngestedFiles, ingestFeedFiles } from './ingest-feed-files.ts';
 import { WEB_FEEDS } from './web-feeds.ts';
 
+export interface SimulatedFeeds {
+  readonly seed: number;
+  readonly hours: number;
+  /** Times of the simulated scans, ascending. */
+  readonly scan_times: readonly number[];
+}
+
 /**
- * Publishes what the other feeds would say about simulated weather up to now, through the readers of the real ones; `scan_times`
- * are those of its scans, ascending. Throws PipelineError when one of them refuses its file: the simulator is wrong then.
+ * Publishes reports, warnings, watches and outlooks of simulated weather up to now, in the formats of the real feeds and through
+ * their readers. Throws PipelineError when a reader rejects a file or an item: the simulator is wrong then.
  */
-export async function takeSimulatedFeeds(
+export async function ingestSimulatedFeeds(
   root: Root,
-  {
-    seed,
-    hours,
-    scan_times,
-  }: { readonly seed: number; readonly hours: number; readonly scan_times: readonly number[] },
+  { seed, hours, scan_times }: SimulatedFeeds,
   now_ms: number,
 ): Promise<IngestedFiles> {
-  const files = feedFiles(defaultScenario(seed, WSR88D), now_ms - hours * MS_PER_HOUR, now_ms, scan_times).map(
-    ({ path, text }) => ({
-      name: basename(path),
-      bytes: Buffer.from(text),
-      received_ms: now_ms,
-    }),
-  );
-  const looked_at = WEB_FEEDS.map(({ collection }) => collection);
-  const taken = await ingestFeedFiles(root, files, {
-    ...{ now_ms, provenance: 'simulated' },
-    looked_at,
-    collected: [{ source: 'lsr', from_ms: now_ms - hours * MS_PER_HOUR, until_ms: now_ms, data_source: 'simulated' }],
+  const from_ms = now_ms - hours * MS_PER_HOUR;
+  const files = feedFiles(defaultScenario(seed, WSR88D), from_ms, now_ms, scan_times).map(({ path, text }) => ({
+    name: basename(path),
+    bytes: Buffer.from(text),
+    received_ms: now_ms,
+  }));
+  const ingested = await ingestFeedFiles(root, WEB_FEEDS, files, {
+    ...{ now_ms, provenance: 'simulated', is_complete: true },
+    collected: [{ source: 'lsr', from_ms, until_ms: now_ms, data_source: 'simulated' }],
   });
-  const refused = taken.files.find((file) => file.refused !== null || file.set_aside.length > 0);
-  if (refused !== undefined)
-    throw new PipelineError('simulate', refused.name, refused.refused ?? refused.set_aside[0]?.reason ?? 'is refused');
-  await writeFeedStates(
+  const rejected = ingested.files.find((file) => file.refused !== null || file.set_aside.length > 0);
+  if (rejected !== undefined)
+    throw new PipelineError(
+      'simulate',
+      rejected.name,
+      rejected.refused ?? rejected.set_aside[0]?.reason ?? 'is refused',
+    );
+  await writeSimulatedFeeds(root, now_ms);
+  return ingested;
+}
+
+/** Writes that every web feed was simulated without a failure. */
+export async function writeSimulatedFeeds(root: Root, now_ms: number): Promise<void> {
+  await writeSimulatedStates(
     root,
-    WEB_FEEDS.map((feed) => succeeded(feed, now_ms, 'simulated')),
+    WEB_FEEDS.map((feed) => ({ ...feed, collection: feed.collection.name })),
+    now_ms,
   );
-  return taken;
 }
 
 /** Times of the simulated scans that are published of the last hours, and of the days that these touch, ascending. */

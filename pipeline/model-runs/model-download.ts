@@ -1,6 +1,6 @@
 import { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from '../read/grib2/index.ts';
 import type { ModelFile } from '../read/model.ts';
-import { type Answer, get, type Network, refusal } from '../sources/http.ts';
+import { type Answer, get, type Network, readBody, refusal } from '../sources/http.ts';
 import { inParallel } from '../sources/parallel.ts';
 import { Transient, Unavailable, withRetries } from '../sources/retry.ts';
 import {
@@ -168,17 +168,6 @@ async function pickRanges(url: string, answer: Answer, ranges: readonly ByteRang
       throw new Unavailable(url, `server sends more than ${Math.min(at, MAX_WHOLE_BYTES)} bytes instead of ranges`);
   }
   return Buffer.concat(picked);
-}
-
-async function readBody(url: string, answer: Answer, max_bytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > max_bytes) throw new Unavailable(url, `answer is over ${max_bytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 /** Throws unless the bytes are whole GRIB2 messages without a gap. */

@@ -3,17 +3,17 @@ import { type ClimatologyReport, refreshClimatology } from '../climatology/deriv
 import type { Config } from '../config.ts';
 import { isTransient, PipelineError, RootLost } from '../error.ts';
 import type { IngestedFile } from '../feed.ts';
-import { stateAfter, writeFeedStates } from '../feeds/feed-states.ts';
+import { readFeedStates, stateAfter, writeFeedStates } from '../feeds/feed-states.ts';
 import type { IngestedFiles } from '../feeds/ingest-feed-files.ts';
-import { simulatedScanTimes, takeSimulatedFeeds } from '../feeds/simulated-feeds.ts';
+import { ingestSimulatedFeeds, simulatedScanTimes } from '../feeds/simulated-feeds.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { type DatesSummary, summarize } from '../publish/summary.ts';
 import type { RunSummary } from '../scans/ingest-run.ts';
 import type { UnreadableEntry } from '../sources/folder.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { CLIMATOLOGY_FEED } from './derived-feeds.ts';
-import { type FeedFailure, publishFolderForecast, takeFolderFeeds } from './folder-feeds.ts';
+import { CLIMATOLOGY_FEED } from './feeds.ts';
+import { type FeedFailure, ingestFeedsOfScanFolder, publishFolderForecast } from './folder-feeds.ts';
 import { gatherFiles, type IngestSource, type MissingFile } from './gather-files.ts';
 import { publishSimulatedForecast } from './simulated-forecast.ts';
 import { withSession } from './with-session.ts';
@@ -66,16 +66,17 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
     const replaced = replace ? await session.replace(files) : [];
     const run = await session.ingest(files);
     await session.finishDates();
-    const beside = source.kind === 'simulate' ? await takeSimulated(root, source, config.now()) : null;
+    const beside = source.kind === 'simulate' ? await ingestSimulated(root, source, config.now()) : null;
     const touched_dates = run.dates.length > 0 ? run.dates : datesOf(files, config.storm_day_start_hour);
     const is_simulated = touched_dates.some((date) => root.heads.get(date)?.provenance === 'simulated');
     const found =
       source.kind === 'dir'
-        ? await takeFolderFeeds(root, { ...source, names: unknown, is_simulated, now_ms: config.now(), log })
+        ? await ingestFeedsOfScanFolder(root, { ...source, names: unknown, is_simulated, now_ms: config.now(), log })
         : null;
     const { climatology, climatology_failure } = await renewClimatology(root, config.now(), log);
     if (source.kind === 'simulate' || (is_simulated && (found?.files.length ?? 0) > 0)) {
-      const state = await stateAfter(root.path, CLIMATOLOGY_FEED, config.now(), climatology_failure);
+      const before = (await readFeedStates(root.path)).get(CLIMATOLOGY_FEED.name);
+      const state = stateAfter(before, CLIMATOLOGY_FEED, config.now(), climatology_failure);
       await writeFeedStates(root, [{ ...state, source: 'simulated' }]);
     }
     if (source.kind === 'simulate') await publishSimulatedForecast(root, source.seed, config.now());
@@ -122,13 +123,13 @@ async function renewClimatology(
 }
 
 /** Publishes what the other feeds would say about the simulated hours, of the times of the scans that are published. */
-async function takeSimulated(
+async function ingestSimulated(
   root: Root,
   { seed, hours }: Extract<IngestSource, { kind: 'simulate' }>,
   now_ms: number,
 ): Promise<IngestedFiles> {
   const scan_times = await simulatedScanTimes(root, now_ms, hours);
-  return takeSimulatedFeeds(root, { seed, hours, scan_times }, now_ms);
+  return ingestSimulatedFeeds(root, { seed, hours, scan_times }, now_ms);
 }
 
 function itemsOf(files: readonly IngestedFile[]): Record<string, number> {

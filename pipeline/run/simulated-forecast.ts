@@ -1,7 +1,7 @@
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
-import { succeeded, writeFeedStates } from '../feeds/feed-states.ts';
+import { writeSimulatedStates } from '../feeds/feed-states.ts';
 import { type CellHour, cellHour } from '../forecast/model-cells.ts';
 import { modelFeedName } from '../model-runs/model-feed.ts';
 import { publishForecast } from '../model-runs/publish-forecast.ts';
@@ -10,7 +10,7 @@ import type { Root } from '../publish/root.ts';
 import { readModelHour } from '../read/model.ts';
 import { modelGridOf, simulatedHours, simulatedModelFile } from '../simulate/model-grid.ts';
 import { defaultScenario, type Scenario } from '../simulate/scenario.ts';
-import { OUTLOOK_FEED } from './derived-feeds.ts';
+import { OUTLOOK_FEED } from './feeds.ts';
 
 /** Hours of the simulated runs published before an instant, read like those of a real model. */
 function simulatedModelHours(scenario: Scenario, now_ms: number): CellHour[] {
@@ -27,8 +27,5 @@ export async function publishSimulatedForecast(root: Root, seed: number, now_ms:
   const hours = simulatedModelHours(defaultScenario(seed, WSR88D), now_ms);
   await publishForecast(root, 'hrrr', hours, now_ms);
   await publishOutlook(root, now_ms);
-  await writeFeedStates(
-    root,
-    [modelFeedName('hrrr'), OUTLOOK_FEED].map((feed) => succeeded(feed, now_ms, 'simulated')),
-  );
+  await writeSimulatedStates(root, [modelFeedName('hrrr'), OUTLOOK_FEED], now_ms);
 }

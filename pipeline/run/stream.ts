@@ -6,7 +6,7 @@ import { startReadPool } from '../scans/read-pool.ts';
 import { openSession } from '../scans/session.ts';
 import { gathered } from '../sources/gather.ts';
 import { watch } from '../sources/inbox.ts';
-import { openFeeds } from './all-feeds.ts';
+import { openFeeds } from './feeds.ts';
 import { follow, type OpenedRoot } from './follow.ts';
 import { pollBucket } from './poll-bucket.ts';
 import { refreshDerived } from './refresh-derived.ts';

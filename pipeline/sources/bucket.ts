@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { addDays, utcDate } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { DRAFT_SUFFIX, makeFolder, moveDurably, sizeOf, sync } from '../files.ts';
-import { type Answer, get, type Network, refusal } from './http.ts';
+import { type Answer, get, type Network, readBody, refusal } from './http.ts';
 import { faultOf, MAX_UNPACKED_BYTES } from './integrity.ts';
 import { type ListingPage, parseListing } from './listing.ts';
 import { baseName, bucketPrefix, bucketStem, parseName, type SourceFile } from './names.ts';
@@ -172,21 +172,11 @@ function listingUrl(base_url: string, prefix: string, startAfter: string | null,
 async function fetchPage(url: string, network: Network): Promise<ListingPage> {
   return get(url, {}, LISTING_ALLOWED_MS, network, async (answer) => {
     if (answer.status !== 200) throw refusal(url, answer);
-    const page = parseListing(await readListing(url, answer));
+    const body = await readBody(url, answer, MAX_LISTING_BYTES, 'listing');
+    const page = parseListing(body.toString('utf8'));
     if (page === null) throw new Transient(url, 'answer is no whole listing, expected ListBucketResult');
     return page;
   });
-}
-
-async function readListing(url: string, answer: Answer): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_LISTING_BYTES) throw new Unavailable(url, `listing is over ${MAX_LISTING_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function objectUrl(base_url: string, key: string): string {

@@ -62,6 +62,31 @@ export async function get<T>(
   }
 }
 
+/**
+ * Body of an answer. Throws Unavailable when it announces or has more than `max_bytes`, Transient when it has another length
+ * than announced. `what` names the body in errors.
+ */
+export async function readBody(
+  url: string,
+  { headers, body }: Answer,
+  max_bytes: number,
+  what = 'answer',
+): Promise<Buffer> {
+  const over = `${what} is over ${max_bytes} bytes`;
+  const announced = Number(headers['content-length'] ?? 0);
+  if (announced > max_bytes) throw new Unavailable(url, `announces ${announced} bytes: ${over}`);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > max_bytes) throw new Unavailable(url, over);
+    chunks.push(chunk);
+  }
+  if (headers['content-length'] !== undefined && bytes !== announced)
+    throw new Transient(url, `${bytes} bytes arrived, expected ${announced}`);
+  return Buffer.concat(chunks);
+}
+
 /** Error of a status other than the expected ones: 408, 429 and 5xx may pass. */
 export function refusal(url: string, { status, headers }: Answer): Transient | Unavailable {
   const to = headers.location === undefined ? '' : ` to ${headers.location}`;

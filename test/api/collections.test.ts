@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { openCatalog } from '../../api/catalog.ts';
 import { ingestFeedFiles } from '../../pipeline/feeds/ingest-feed-files.ts';
+import { WEB_FEEDS } from '../../pipeline/feeds/web-feeds.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
 import type { FeedState } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
@@ -17,7 +18,7 @@ async function publishReports(path: string, text = LIST, name = '260501_rpts_hai
   const root = await openRoot(path, 'test', 0, NOW);
   try {
     const file = { name, bytes: Buffer.from(text), received_ms: NOW };
-    await ingestFeedFiles(root, [file], { now_ms: NOW, provenance: 'observed' });
+    await ingestFeedFiles(root, WEB_FEEDS, [file], { now_ms: NOW, provenance: 'observed' });
   } finally {
     await root.close();
   }

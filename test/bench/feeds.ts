@@ -6,7 +6,7 @@ import { SELF_HOSTED } from '../../api/records/plans.ts';
 import type { Caller } from '../../api/records/records.ts';
 import { outlooksSpc } from '../../api/routes/outlooks-spc.ts';
 import { warnings } from '../../api/routes/warnings.ts';
-import type { FeedFile } from '../../pipeline/feeds/collection.ts';
+import type { FeedFile } from '../../pipeline/feeds/define-feed.ts';
 import { drawsOf } from '../../pipeline/simulate/random.ts';
 import { MS_PER_MIN, timestamp } from '../../schemas/time.ts';
 import { alertsFile, type Box, layerFile, type MadeWarning, publishFeeds, watchFile } from '../support/data/feeds.ts';

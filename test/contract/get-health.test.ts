@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { getHealth } from '../../api/routes/health.ts';
 import { warnings } from '../../api/routes/warnings.ts';
-import { neverLookedAt, writeFeedStates } from '../../pipeline/feeds/feed-states.ts';
+import { neverPolled, writeFeedStates } from '../../pipeline/feeds/feed-states.ts';
 import { FeedStates } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Health } from '../../schemas/resources/health.ts';
@@ -119,7 +119,7 @@ test('GET /v1/health has a row for every feed of feeds.json, and the same times 
   const watch = watchFile({ number: 101, from: '011900', to: '012300' }, [-98, 35, -97, 36], now_ms);
   await publishFeeds(root, [alertsFile(now_ms, warning), watch], now_ms);
   const state = (name: string, collection: string, last_success_at: string | null) => ({
-    ...neverLookedAt({ name, collection, every_s: 120 }, Date.parse('2026-05-01T19:00:00Z')),
+    ...neverPolled({ name, collection, every_s: 120 }, Date.parse('2026-05-01T19:00:00Z')),
     ...{ last_attempt_at: '2026-05-01T20:11:00Z', last_success_at },
   });
   await onRoot(root, { now_ms }, (opened) =>

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { outlooksSpc } from '../../api/routes/outlooks-spc.ts';
-import type { FeedFile } from '../../pipeline/feeds/collection.ts';
+import type { FeedFile } from '../../pipeline/feeds/define-feed.ts';
 import { SpcOutlookAnswer, SpcOutlookFeature } from '../../schemas/resources/convective-outlook.ts';
 import { layerFile, type MadeLayer, publishFeeds, ringOf } from '../support/data/feeds.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { readConfig } from '../../pipeline/config.ts';
 import { type Engine, openEngine } from '../../pipeline/duckdb.ts';
-import { decodeItems } from '../../pipeline/feeds/collection-state.ts';
 import { readFeedStates } from '../../pipeline/feeds/feed-states.ts';
+import { decodeItems } from '../../pipeline/feeds/publish-items.ts';
 import { silent } from '../../pipeline/log.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
 import { readRows } from '../../pipeline/publish/tables.ts';
@@ -42,7 +42,7 @@ const OTHER = {
 } as const;
 const CHANGED = { id: 'urn:next', sent: '2026-05-01T13:20:00Z', ends: '2026-05-01T14:10:00Z', action: 'CON' } as const;
 
-/** What the servers say at a first look, and at the next one: a list that lost and got lines, a warning that goes on, a broken page. */
+/** What the servers say at a first poll, and at the next one: a list that lost and got lines, a warning that goes on, a broken page. */
 const BEFORE = {
   '/climo/reports/today_filtered_hail.csv': [HEAD, ''].join('\n'),
   '/climo/reports/260430_rpts_filtered_hail.csv': [HEAD, NORMAN, YUKON, ''].join('\n'),
@@ -56,7 +56,7 @@ const AFTER = {
   '/alerts/active': Buffer.from(alertsFile(NOW, CHANGED).bytes).toString(),
 };
 
-/** What readers find in the collections, and what the next look joins its files with. */
+/** What readers find in the collections, and what the next poll joins its files with. */
 async function contentOf(engine: Engine, root: string): Promise<Content> {
   const content: Record<string, readonly string[]> = {};
   for (const [name, version] of Object.entries(COLLECTIONS)) {
@@ -65,7 +65,7 @@ async function contentOf(engine: Engine, root: string): Promise<Content> {
       const definition = TABLES.find((one) => one.name === table);
       const rows =
         definition === undefined
-          ? decodeItems(await fs.readFile(join(root, path)), path, name, version)
+          ? decodeItems(await fs.readFile(join(root, path)), path, { name, item_version: version })
           : await readRows(engine, definition, [join(root, path)]);
       content[`${name} ${segment} ${kind}`] = rows.map((row) => JSON.stringify(row));
     }
@@ -77,7 +77,7 @@ function partOf(content: Content, name: string): string {
   return JSON.stringify(Object.entries(content).filter(([part]) => part.startsWith(name)));
 }
 
-function lookAtAll(root: string, environment: Readonly<Record<string, string>>): Promise<FeedsReport> {
+function pollAll(root: string, environment: Readonly<Record<string, string>>): Promise<FeedsReport> {
   return refreshFeeds(readConfig(environmentOf(root, { now_ms: NOW, environment })), FEEDS, silent);
 }
 
@@ -95,14 +95,14 @@ function pointsToTry(points: readonly string[]): number[] {
   return [...new Set([...steps, ...all.filter((point) => point % every === 0), points.length])].sort((a, b) => a - b);
 }
 
-test('a process killed at any step of taking files of feeds leaves each collection before or after, and the next look gives what an undisturbed one gives', async (t) => {
+test('a process killed at any step of ingesting files of feeds leaves each collection before or after, and the next poll gives what an undisturbed one gives', async (t) => {
   const server = await startWebServer(t, BEFORE);
   const engine = await openEngine();
   t.teardown(() => engine.close());
   const { url } = server;
   const environment = { HAIL_SPC_URL: url, HAIL_LSR_URL: url, HAIL_NWS_URL: url, HAIL_LOG_LEVEL: 'silent' };
   const prepared = await scratch(t, 'prepared');
-  t.deepEqual((await lookAtAll(prepared, environment)).failed, []);
+  t.deepEqual((await pollAll(prepared, environment)).failed, []);
   const before = await contentOf(engine, prepared);
   for (const [path, page] of Object.entries(AFTER)) server.answers.set(path, page);
   const undisturbed = await copyOf(t, prepared);
@@ -126,7 +126,7 @@ test('a process killed at any step of taking files of feeds leaves each collecti
       t.is(partOf(found, name), partOf(isAfter ? after : before, name), what);
       seen.add(`${name} ${isAfter ? 'after' : 'before'}`);
     }
-    const { failed } = await lookAtAll(root, environment);
+    const { failed } = await pollAll(root, environment);
     t.deepEqual(
       failed.map(({ feed }) => feed),
       ['lsr'],

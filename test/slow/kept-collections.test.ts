@@ -6,6 +6,7 @@ import { openServices } from '../../api/services.ts';
 import { readConfig } from '../../pipeline/config.ts';
 import { openEngine } from '../../pipeline/duckdb.ts';
 import { ingestFeedFiles } from '../../pipeline/feeds/ingest-feed-files.ts';
+import { WEB_FEEDS } from '../../pipeline/feeds/web-feeds.ts';
 import { filesBelow } from '../../pipeline/files.ts';
 import { silent } from '../../pipeline/log.ts';
 import { publishOutlook } from '../../pipeline/model-runs/publish-outlook.ts';
@@ -44,7 +45,7 @@ const FILES = [
 /** Fills every collection of a root. */
 async function fill(path: string, storm_day_start_hour = 0): Promise<void> {
   await onRoot(path, { storm_day_start_hour }, async ({ root }) => {
-    const { files } = await ingestFeedFiles(root, FILES, { now_ms: NOW_MS, provenance: 'observed' });
+    const { files } = await ingestFeedFiles(root, WEB_FEEDS, FILES, { now_ms: NOW_MS, provenance: 'observed' });
     const refused = files.filter((file) => file.refused !== null || file.items === 0);
     if (refused.length > 0) throw new Error(`refused: ${JSON.stringify(refused)}`);
     await publishOutlook(root, NOW_MS);
@@ -96,7 +97,9 @@ test('collections are readable and complete after their root was compacted and s
   await fill(path);
   // Another version of a list: the files of the first are swept.
   const shorter = [list('260501_rpts_hail.csv', NIGHT)];
-  await onRoot(path, {}, ({ root }) => ingestFeedFiles(root, shorter, { now_ms: NOW_MS, provenance: 'observed' }));
+  await onRoot(path, {}, ({ root }) =>
+    ingestFeedFiles(root, WEB_FEEDS, shorter, { now_ms: NOW_MS, provenance: 'observed' }),
+  );
   const before = await found(path);
   t.is(before.rows.reports?.length, 2);
   await age(path);

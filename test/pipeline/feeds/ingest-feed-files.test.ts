@@ -2,8 +2,9 @@ import { mkdtempSync, readdirSync, readFileSync, statSync, utimesSync, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import type { FeedFile } from '../../../pipeline/feeds/collection.ts';
+import type { FeedFile } from '../../../pipeline/feeds/define-feed.ts';
 import { ingestFeedFiles } from '../../../pipeline/feeds/ingest-feed-files.ts';
+import { WEB_FEEDS } from '../../../pipeline/feeds/web-feeds.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
@@ -31,8 +32,8 @@ function spcRow(hhmm: string, size: number, lat = '35.20', remark = 'HAIL. (OUN)
   return `${hhmm},${size},2 N NORMAN,CLEVELAND,OK,${lat},-97.40,${remark}`;
 }
 
-const take = (root: Root, ...files: FeedFile[]) =>
-  ingestFeedFiles(root, files, { now_ms: NOW, provenance: 'observed' });
+const ingestFiles = (root: Root, ...files: FeedFile[]) =>
+  ingestFeedFiles(root, WEB_FEEDS, files, { now_ms: NOW, provenance: 'observed' });
 
 async function rowsOf<Row = Record<string, unknown>>(root: Root, name: CollectionName): Promise<Row[]> {
   const manifest = await readNewest(root.path, layout.collectionPartition(name));
@@ -44,7 +45,7 @@ async function rowsOf<Row = Record<string, unknown>>(root: Root, name: Collectio
 
 test('reports of a list are published by the storm date of their time, not of their file', async (t) => {
   const root = await opened(t);
-  const { files, changed } = await take(
+  const { files, changed } = await ingestFiles(
     root,
     file('260430_rpts_hail.csv', `${HEADER}\n${spcRow('2310', 175)}\n${spcRow('0105', 100)}\n`),
   );
@@ -62,7 +63,7 @@ test('reports of a list are published by the storm date of their time, not of th
 
 test('a list that crosses the turn of a month fills both months', async (t) => {
   const root = await opened(t);
-  await take(root, file('260430_rpts_hail.csv', `${HEADER}\n${spcRow('2310', 175)}\n${spcRow('0105', 100)}\n`));
+  await ingestFiles(root, file('260430_rpts_hail.csv', `${HEADER}\n${spcRow('2310', 175)}\n${spcRow('0105', 100)}\n`));
   const manifest = await readNewest(root.path, layout.collectionPartition('reports'));
   t.deepEqual([...new Set(manifest?.files.map(({ segment }) => segment))].sort(), ['2026-04', '2026-05', 'collected']);
 });
@@ -70,33 +71,36 @@ test('a list that crosses the turn of a month fills both months', async (t) => {
 test('the same file again changes nothing', async (t) => {
   const root = await opened(t);
   const list = file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2010', 175)}\n`);
-  t.deepEqual((await take(root, list)).changed, ['reports']);
-  t.deepEqual((await take(root, { ...list, received_ms: NOW + 120_000 })).changed, []);
+  t.deepEqual((await ingestFiles(root, list)).changed, ['reports']);
+  t.deepEqual((await ingestFiles(root, { ...list, received_ms: NOW + 120_000 })).changed, []);
   t.is((await readNewest(root.path, layout.collectionPartition('reports')))?.commit, 1);
 });
 
 test('a report that a later version of its list withdraws is gone', async (t) => {
   const root = await opened(t);
-  await take(root, file('today_filtered_hail.csv', `${HEADER}\n${spcRow('2010', 175)}\n${spcRow('2030', 100)}\n`));
-  await take(root, file('260501_rpts_filtered_hail.csv', `${HEADER}\n${spcRow('2010', 175)}\n`, NOW + 60_000));
+  await ingestFiles(
+    root,
+    file('today_filtered_hail.csv', `${HEADER}\n${spcRow('2010', 175)}\n${spcRow('2030', 100)}\n`),
+  );
+  await ingestFiles(root, file('260501_rpts_filtered_hail.csv', `${HEADER}\n${spcRow('2010', 175)}\n`, NOW + 60_000));
   t.is((await rowsOf(root, 'reports')).length, 1);
 });
 
 test('an empty list is a day without reports, and is published as such', async (t) => {
   const root = await opened(t);
-  await take(root, file('260501_rpts_hail.csv', `${HEADER}\n`));
+  await ingestFiles(root, file('260501_rpts_hail.csv', `${HEADER}\n`));
   t.deepEqual(await rowsOf(root, 'reports'), []);
 });
 
 test('what never came has no list: absent is not empty', async (t) => {
   const root = await opened(t);
-  await take(root, file('260501_rpts_hail.csv', `${HEADER}\n`));
+  await ingestFiles(root, file('260501_rpts_hail.csv', `${HEADER}\n`));
   t.is(await readNewest(root.path, layout.collectionPartition('warnings')), null);
 });
 
-test('a page of an error in the place of a file is put aside with its reason, and the others are taken', async (t) => {
+test('a page of an error in the place of a file is rejected with its reason, and the others are ingested', async (t) => {
   const root = await opened(t);
-  const { files, changed } = await take(
+  const { files, changed } = await ingestFiles(
     root,
     file('alerts.json', '<html><body>504 Gateway Timeout</body></html>'),
     file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2010', 175)}\n`),
@@ -109,15 +113,15 @@ test('a page of an error in the place of a file is put aside with its reason, an
   t.regex(readFileSync(join(root.path, layout.rejectedFeeds, reason), 'utf8'), /expected the geojson of alerts/);
 });
 
-test('files put aside are bounded: the newest stay', async (t) => {
+test('rejected files are bounded: the newest stay', async (t) => {
   const root = await opened(t);
   const folder = join(root.path, layout.rejectedFeeds);
-  await take(root, file('alerts.json', '<html>504</html>'));
+  await ingestFiles(root, file('alerts.json', '<html>504</html>'));
   for (let k = 0; k < 500; k += 1) {
     writeFileSync(join(folder, `${k}-old.json`), '');
     utimesSync(join(folder, `${k}-old.json`), 1000, 1000 + k);
   }
-  await take(root, file('alerts.json', Buffer.alloc(3 * 1024 * 1024, '<html>503</html>')));
+  await ingestFiles(root, file('alerts.json', Buffer.alloc(3 * 1024 * 1024, '<html>503</html>')));
   const left = readdirSync(folder);
   t.is(left.length, 400);
   const kept = left.filter((name) => name.endsWith('-alerts.json'));
@@ -127,25 +131,28 @@ test('files put aside are bounded: the newest stay', async (t) => {
 
 test('a list none of whose rows can be used withdraws nothing', async (t) => {
   const root = await opened(t);
-  await take(root, file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2010', 175)}\n`));
-  const { files } = await take(root, file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2010', 0)}\n`, NOW + 120_000));
+  await ingestFiles(root, file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2010', 175)}\n`));
+  const { files } = await ingestFiles(
+    root,
+    file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2010', 0)}\n`, NOW + 120_000),
+  );
   t.regex(files[0]?.refused ?? '', /none of its 1 items can be used, expected some: line 2: size is '0'/);
   t.is((await rowsOf(root, 'reports')).length, 1);
 });
 
-test('a file of no known kind is named, not taken', async (t) => {
+test('a file of no known kind is named, not ingested', async (t) => {
   const root = await opened(t);
-  const { files, changed } = await take(root, file('notes.docx', 'x'));
+  const { files, changed } = await ingestFiles(root, file('notes.docx', 'x'));
   t.deepEqual(changed, []);
   t.deepEqual(files[0]?.refused, 'is of no known kind');
 });
 
-test('alerts of several looks add up, each message once', async (t) => {
+test('alerts of several polls add up, each message once', async (t) => {
   const root = await opened(t);
   const alert = (id: string) =>
     alertFeature({ properties: { id, sent: '2026-05-01T22:00:00Z', ends: '2026-05-01T23:30:00Z' } });
-  await take(root, file('alerts.json', alertFile(alert('urn:a'), alert('urn:b'))));
-  await take(root, file('alerts.json', alertFile(alert('urn:b'), alert('urn:c')), NOW + 120_000));
+  await ingestFiles(root, file('alerts.json', alertFile(alert('urn:a'), alert('urn:b'))));
+  await ingestFiles(root, file('alerts.json', alertFile(alert('urn:b'), alert('urn:c')), NOW + 120_000));
   const rows = await rowsOf<{ warning_id: string }>(root, 'warnings');
   t.deepEqual(rows.map(({ warning_id }) => warning_id).sort(), ['urn:a', 'urn:b', 'urn:c']);
 });
@@ -153,11 +160,11 @@ test('alerts of several looks add up, each message once', async (t) => {
 test('simulated reports give way to observed ones of the same day, not of other days', async (t) => {
   const root = await opened(t);
   const simulated = spcRow('2010', 200, '36.00', 'SIMULATED REPORT. (SIM)');
-  await take(root, file('260429_rpts_hail.csv', `${HEADER}\n${simulated}\n`));
-  await take(root, file('260501_rpts_hail.csv', `${HEADER}\n${simulated}\n`));
+  await ingestFiles(root, file('260429_rpts_hail.csv', `${HEADER}\n${simulated}\n`));
+  await ingestFiles(root, file('260501_rpts_hail.csv', `${HEADER}\n${simulated}\n`));
   const before = await rowsOf<{ data_source: string }>(root, 'reports');
   t.deepEqual(new Set(before.map(({ data_source }) => data_source)), new Set(['simulated']));
-  await take(root, file('260501_rpts_raw_hail.csv', `${HEADER}\n${spcRow('2110', 175)}\n`));
+  await ingestFiles(root, file('260501_rpts_raw_hail.csv', `${HEADER}\n${spcRow('2110', 175)}\n`));
   const rows = await rowsOf<{ storm_date: string; data_source: string }>(root, 'reports');
   t.deepEqual(
     rows.map(({ storm_date, data_source }) => [storm_date, data_source]),
@@ -171,12 +178,12 @@ test('simulated reports give way to observed ones of the same day, not of other 
 test('a month none of whose watches has an outline is read like the others, before and after one that has', async (t) => {
   const root = await opened(t);
   const at = (time: string) => Date.parse(time);
-  await take(root, watchFile({ number: 1, from: '011900', to: '020100' }, null, at('2026-03-01T19:00:00Z')));
-  await take(
+  await ingestFiles(root, watchFile({ number: 1, from: '011900', to: '020100' }, null, at('2026-03-01T19:00:00Z')));
+  await ingestFiles(
     root,
     watchFile({ number: 2, from: '011900', to: '020100' }, [-98, 35, -97, 36], at('2026-04-01T19:00:00Z')),
   );
-  await take(root, watchFile({ number: 3, from: '011900', to: '020100' }, null, NOW));
+  await ingestFiles(root, watchFile({ number: 3, from: '011900', to: '020100' }, null, NOW));
   const rows = await rowsOf<{ number: number; geometry: string | null }>(root, 'watches');
   t.deepEqual(
     rows.map(({ number, geometry }) => [number, geometry?.slice(0, 7) ?? null]),
@@ -190,20 +197,20 @@ test('a month none of whose watches has an outline is read like the others, befo
 
 test('what collections hold passes verification', async (t) => {
   const root = await opened(t);
-  await take(root, file('260430_rpts_hail.csv', `${HEADER}\n${spcRow('2310', 175)}\n${spcRow('0105', 100)}\n`));
-  await take(root, file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2110', 175)}\n`));
+  await ingestFiles(root, file('260430_rpts_hail.csv', `${HEADER}\n${spcRow('2310', 175)}\n${spcRow('0105', 100)}\n`));
+  await ingestFiles(root, file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2110', 175)}\n`));
   const { faults, files } = await verifyRoot(root.engine, root.path, null, () => {});
   t.deepEqual(faults, []);
   t.is(files, 5);
 });
 
-test('a fresh look at files that came in another order holds the same rows', async (t) => {
+test('a new root with the same files in another order holds the same rows', async (t) => {
   const lists = [
     file('260430_rpts_hail.csv', `${HEADER}\n${spcRow('2310', 175)}\n`),
     file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2110', 100)}\n${spcRow('2120', 150)}\n`),
   ];
   const [one, other] = [await opened(t), await opened(t)];
-  for (const list of lists) await take(one, list);
-  for (const list of lists.toReversed()) await take(other, list);
+  for (const list of lists) await ingestFiles(one, list);
+  for (const list of lists.toReversed()) await ingestFiles(other, list);
   t.deepEqual(await rowsOf(one, 'reports'), await rowsOf(other, 'reports'));
 });

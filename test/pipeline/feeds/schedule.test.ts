@@ -4,16 +4,16 @@ import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { DiskRefusal } from '../../../pipeline/error.ts';
 import { readFeedStates } from '../../../pipeline/feeds/feed-states.ts';
-import { pollFeed, publishLook, type Schedule, startSchedule, waitAfter } from '../../../pipeline/feeds/schedule.ts';
-import { openWeb } from '../../../pipeline/feeds/web.ts';
-import { webFeed } from '../../../pipeline/feeds/web-feed.ts';
-import { WEB_FEEDS, type WebFeed } from '../../../pipeline/feeds/web-feeds.ts';
+import { pollFeed, publishPoll, type Schedule, startSchedule, waitAfter } from '../../../pipeline/feeds/schedule.ts';
+import { warnings } from '../../../pipeline/feeds/warnings.ts';
+import { openWebFeed, WEB_FEEDS } from '../../../pipeline/feeds/web-feeds.ts';
+import { openWeb } from '../../../pipeline/feeds/web-pages.ts';
 import { sha256 } from '../../../pipeline/files.ts';
 import { openLog } from '../../../pipeline/log.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
-import { outlookFeed } from '../../../pipeline/run/derived-feeds.ts';
+import { outlookFeed } from '../../../pipeline/run/feeds.ts';
 import { refreshDerived } from '../../../pipeline/run/refresh-derived.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { type GroundReport, groundReports } from '../../../schemas/tables/ground-reports.ts';
@@ -38,19 +38,18 @@ interface Rig {
   readonly until: (holds: () => Promise<boolean> | boolean) => Promise<void>;
 }
 
-/** Feeds of the names given, looked at every tenth of a second. */
-async function rig(t: ExecutionContext, names: readonly string[], server: WebServer, feeds?: WebFeed[]): Promise<Rig> {
+/** Feeds of the names given, polled every tenth of a second. */
+async function rig(t: ExecutionContext, names: readonly string[], server: WebServer): Promise<Rig> {
   const path = mkdtempSync(join(tmpdir(), 'hail-schedule-'));
   const root = await openRoot(path, 'test', 0, NOW);
   const stop = new AbortController();
   const { url } = server;
-  const chosen =
-    feeds ?? WEB_FEEDS.filter(({ name }) => names.includes(name)).map((feed) => ({ ...feed, every_s: 0.1 }));
+  const chosen = WEB_FEEDS.filter(({ name }) => names.includes(name)).map((feed) => ({ ...feed, every_s: 0.1 }));
   const network = { signal: stop.signal, patience: { retries: 0, first_ms: 1, longest_ms: 1 } };
   const addresses = { spc_url: url, lsr_url: url, nws_url: url, user_agent: 'test' };
   const web = openWeb('test (test)', network);
   const schedule = startSchedule({
-    feeds: chosen.map((feed) => webFeed(feed, web, addresses)),
+    feeds: chosen.map((feed) => openWebFeed(feed, web, addresses)),
     now: () => NOW,
     log: openLog('silent', false),
     signal: stop.signal,
@@ -273,7 +272,7 @@ test('a text is fetched once, and its list asked for again', async (t) => {
   t.true(server.asked.filter((url) => url === '/products/one').length <= 3);
 });
 
-test('a text that cannot be read fails its look and is not fetched again', async (t) => {
+test('a text that cannot be read fails its poll and is not fetched again', async (t) => {
   const list = JSON.stringify({ '@graph': [{ id: 'bad', issuanceTime: '2026-05-01T20:15:00+00:00' }] });
   const server = await startWebServer(t, {
     '/products': list,
@@ -326,7 +325,7 @@ test('an entry of a list of texts that cannot be read leaves the others', async 
   t.is(manifest?.files.find(({ kind }) => kind === 'table')?.rows, 1);
 });
 
-test('a slow feed that fails is looked at again within minutes, ever less often up to its own pace', (t) => {
+test('a slow feed that fails is polled again within minutes, ever less often up to its own pace', (t) => {
   const minutes = (usual: number) => [0, 1, 2, 3, 4, 5, 6, 2000].map((n) => waitAfter(usual * 60_000, n) / 60_000);
   t.deepEqual(minutes(2), [2, 2, 4, 8, 15, 15, 15, 15]);
   t.deepEqual(minutes(60), [60, 2, 4, 8, 16, 32, 60, 60]);
@@ -334,12 +333,12 @@ test('a slow feed that fails is looked at again within minutes, ever less often 
 
 test('an outlook without any component counts as failed, so that it is tried again when they have come', async (t) => {
   const at = await rig(t, ['spc-outlooks'], await startWebServer(t));
-  const { failure } = await publishLook(at.root, await pollFeed(outlookFeed(), NOW), openLog('silent', false));
+  const { failure } = await publishPoll(at.root, await pollFeed(outlookFeed(), NOW), openLog('silent', false));
   t.regex(failure ?? '', /none of its components is published/);
   t.is((await stateOf(at, 'outlook'))?.last_success_at, null);
 });
 
-test('files are taken with the next call when the disk took no more', async (t) => {
+test('files are ingested with the next call when the disk took no more', async (t) => {
   const at = await rig(t, ['warnings'], await startWebServer(t, { [ACTIVE]: ALERTS }));
   let refuses = true;
   const root: Root = {
@@ -365,25 +364,25 @@ test('files are taken with the next call when the disk took no more', async (t) 
 for (const [what, place, pages] of [
   ['the states of the feeds', () => layout.feeds, { [ACTIVE]: ALERTS }],
   [
-    'what is put aside',
+    'a rejected file',
     () => join(layout.rejectedFeeds, `${sha256('<html>').slice(0, 8)}-alerts.json.reason.json`),
     { [ACTIVE]: '<html>' },
   ],
 ] as const)
   test(`a disk that takes no more when ${what} is written is waited out like any other`, async (t) => {
     const at = await rig(t, ['spc-reports'], await startWebServer(t, pages));
-    const feed = webFeed(WEB_FEEDS.find(({ name }) => name === 'warnings') as WebFeed, openWeb('test'), {
+    const feed = openWebFeed(warnings, openWeb('test'), {
       spc_url: at.server.url,
       lsr_url: at.server.url,
       nws_url: at.server.url,
       user_agent: 'test',
     });
-    const look = await pollFeed(feed, NOW);
+    const poll = await pollFeed(feed, NOW);
     const draft = join(at.root.path, `${place()}.part`);
     mkdirSync(dirname(draft), { recursive: true });
     symlinkSync('/dev/full', draft);
-    await t.throwsAsync(publishLook(at.root, look, openLog('silent', false)), { instanceOf: DiskRefusal });
+    await t.throwsAsync(publishPoll(at.root, poll, openLog('silent', false)), { instanceOf: DiskRefusal });
     // The draft is gone with the failure: the disk takes more.
-    await publishLook(at.root, look, openLog('silent', false));
+    await publishPoll(at.root, poll, openLog('silent', false));
     t.is((await stateOf(at, 'warnings'))?.last_attempt_at, '2026-05-01T23:00:00Z');
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { readFeedStates } from '../../../pipeline/feeds/feed-states.ts';
-import { takeSimulatedFeeds } from '../../../pipeline/feeds/simulated-feeds.ts';
+import { ingestSimulatedFeeds } from '../../../pipeline/feeds/simulated-feeds.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
@@ -26,7 +26,7 @@ let root: Root;
 
 test.before(async () => {
   root = await openRoot(path, 'test', 0, NOW);
-  await takeSimulatedFeeds(root, { seed: 7, hours: HOURS, scan_times: scansBefore(NOW) }, NOW);
+  await ingestSimulatedFeeds(root, { seed: 7, hours: HOURS, scan_times: scansBefore(NOW) }, NOW);
 });
 
 test.after.always(async () => {
@@ -127,7 +127,7 @@ test('an hour later the same weather goes on: nothing that was said is taken bac
   const before = await rowsOf<Warning>('warnings');
   const reported = (await rowsOf<GroundReport>('reports')).length;
   const later = NOW + 3_600_000;
-  await takeSimulatedFeeds(root, { seed: 7, hours: HOURS, scan_times: scansBefore(later) }, later);
+  await ingestSimulatedFeeds(root, { seed: 7, hours: HOURS, scan_times: scansBefore(later) }, later);
   const after = new Set((await rowsOf<Warning>('warnings')).map(({ warning_id }) => warning_id));
   t.deepEqual(
     before.filter(({ warning_id }) => !after.has(warning_id)),

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { pollFeed, publishLook } from '../../../pipeline/feeds/schedule.ts';
+import { pollFeed, publishPoll } from '../../../pipeline/feeds/schedule.ts';
 import { openLog } from '../../../pipeline/log.ts';
 import { modelKeys } from '../../../pipeline/model-runs/model-bucket.ts';
 import { modelFeed } from '../../../pipeline/model-runs/model-feed.ts';
@@ -31,7 +31,7 @@ async function pollAndPublish(t: ExecutionContext, intercept: Interception) {
     rmSync(path, { recursive: true });
   });
   const log = openLog('silent', false);
-  return publishLook(root, await pollFeed(modelFeed('hrrr', server.access, path, log), NOW), log);
+  return publishPoll(root, await pollFeed(modelFeed('hrrr', server.access, path, log), NOW), log);
 }
 
 const [FIRST = ''] = modelKeys({ model: 'hrrr', run_time: EVENING_MS, lead_h: 1 });

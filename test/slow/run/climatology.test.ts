@@ -6,14 +6,14 @@ import { conusCells } from '../../../pipeline/climatology/risk-cells.ts';
 import { readConfig } from '../../../pipeline/config.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
 import { readFeedStates } from '../../../pipeline/feeds/feed-states.ts';
-import { pollFeed, publishLook, waitAfter } from '../../../pipeline/feeds/schedule.ts';
+import { pollFeed, publishPoll, waitAfter } from '../../../pipeline/feeds/schedule.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { readNewest, tablePaths } from '../../../pipeline/publish/manifests.ts';
 import type { DateHead } from '../../../pipeline/publish/published-dates.ts';
 import type { Root } from '../../../pipeline/publish/root.ts';
 import { readNotes, readRows } from '../../../pipeline/publish/tables.ts';
 import { verifyRoot } from '../../../pipeline/publish/verify.ts';
-import { climatologyFeed } from '../../../pipeline/run/derived-feeds.ts';
+import { climatologyFeed } from '../../../pipeline/run/feeds.ts';
 import { ingestSource } from '../../../pipeline/run/ingest-source.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
@@ -162,14 +162,14 @@ test('a date whose hail has gone is told, not counted as a date without hail, an
   t.is(report.climatology, null);
   t.regex(report.climatology_failure ?? '', told);
   const look = await pollFeed(climatologyFeed(silent), NOW_MS);
-  const outcome = await onRoot(path, {}, ({ root }) => publishLook(root, look, silent));
+  const outcome = await onRoot(path, {}, ({ root }) => publishPoll(root, look, silent));
   t.regex(outcome.failure ?? '', told);
 });
 
 test('a root without storm dates is looked at again within minutes, and its climatology is made once there is one', async (t) => {
   const path = await scratch(t);
   const look = () =>
-    onRoot(path, {}, async ({ root }) => publishLook(root, await pollFeed(climatologyFeed(silent), NOW_MS), silent));
+    onRoot(path, {}, async ({ root }) => publishPoll(root, await pollFeed(climatologyFeed(silent), NOW_MS), silent));
   t.deepEqual(await look(), {
     failure: 'climatology: no storm date is published, expected at least one',
     files: [],

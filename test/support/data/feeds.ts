@@ -1,13 +1,14 @@
-import type { FeedFile } from '../../../pipeline/feeds/collection.ts';
+import type { FeedFile } from '../../../pipeline/feeds/define-feed.ts';
 import { type IngestedFiles, ingestFeedFiles } from '../../../pipeline/feeds/ingest-feed-files.ts';
+import { WEB_FEEDS } from '../../../pipeline/feeds/web-feeds.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
 import { alertFeature, alertFile, type MadeAlert } from './alert.ts';
 
-/** Takes files of feeds into a data root, as a look at the feeds does. */
+/** Ingests files of feeds into a data root, as a poll of the feeds does. */
 export async function publishFeeds(path: string, files: readonly FeedFile[], now_ms: number): Promise<IngestedFiles> {
   const root = await openRoot(path, 'test', 0, now_ms);
   try {
-    return await ingestFeedFiles(root, files, { now_ms, provenance: 'observed' });
+    return await ingestFeedFiles(root, WEB_FEEDS, files, { now_ms, provenance: 'observed' });
   } finally {
     await root.close();
   }

@@ -1,4 +1,4 @@
-import type { FeedFile } from '../../../pipeline/feeds/collection.ts';
+import type { FeedFile } from '../../../pipeline/feeds/define-feed.ts';
 
 /** A row of a daily list of the Storm Prediction Center. */
 export interface ListedReport {

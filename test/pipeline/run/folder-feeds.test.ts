@@ -6,7 +6,7 @@ import { readConfig } from '../../../pipeline/config.ts';
 import { NotFound } from '../../../pipeline/error.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
-import { ingestFeedFolder } from '../../../pipeline/run/refresh-feeds.ts';
+import { ingestFeedFolder } from '../../../pipeline/run/folder-feeds.ts';
 import { writeEvening } from '../../../pipeline/simulate/evening.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
