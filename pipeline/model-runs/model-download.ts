@@ -121,7 +121,7 @@ async function fetchRange(
     if (answer.status === 416)
       throw new Unavailable(url, `file ends before byte ${start}, expected what its index lists`);
     if (answer.status !== 206) throw refusal(url, answer);
-    const length = announcedLength(url, answer, range);
+    const length = lengthOf(url, answer, range);
     const bytes = await readBody(url, answer, length);
     if (bytes.length !== length) throw new Transient(url, `${bytes.length} bytes arrived, expected ${length}`);
     return { bytes, etag: version, all: null };
@@ -129,7 +129,7 @@ async function fetchRange(
 }
 
 /** Length of the part that an answer announces. Throws when it is another part than requested. */
-function announcedLength(url: string, { headers }: Answer, { start, end }: ByteRange): number {
+function lengthOf(url: string, { headers }: Answer, { start, end }: ByteRange): number {
   const found = headers['content-range'] ?? '';
   const [, from = '', to = '', total = ''] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(found) ?? [];
   const last = end === null ? Number(total) - 1 : end - 1;

@@ -5,7 +5,7 @@ import { fetchModelHour } from '../../../pipeline/model-runs/model-download.ts';
 import { readModelHour } from '../../../pipeline/read/model.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { Unavailable } from '../../../pipeline/sources/retry.ts';
-import { type Interception, startModelServer } from '../../support/data/model-server.ts';
+import { type Interception, startModelServer } from '../../support/data/bucket-of-runs.ts';
 import { EVENING_MS, SMALL } from '../simulate/small-world.ts';
 
 const HOUR = { model: 'hrrr', run_time: EVENING_MS, lead_h: 3 } as const;

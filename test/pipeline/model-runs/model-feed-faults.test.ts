@@ -8,7 +8,7 @@ import { modelKeys } from '../../../pipeline/model-runs/model-bucket.ts';
 import { modelFeed } from '../../../pipeline/model-runs/model-feed.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
-import { type Interception, startModelServer } from '../../support/data/model-server.ts';
+import { type Interception, startModelServer } from '../../support/data/bucket-of-runs.ts';
 import { EVENING_MS, SMALL } from '../simulate/small-world.ts';
 
 const NOW = EVENING_MS + 70 * 60_000;
