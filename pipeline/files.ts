@@ -20,7 +20,7 @@ export async function hashOf(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Forces a file or folder to the disk. */
+/** Syncs a file or folder to the disk. */
 export async function sync(path: string): Promise<void> {
   const handle = await fs.open(path, 'r');
   await handle.sync().finally(() => handle.close());
@@ -34,7 +34,7 @@ export async function makeFolder(path: string): Promise<void> {
   for (let folder = resolve(path); folder !== above; folder = dirname(folder)) await sync(dirname(folder));
 }
 
-/** Writes a whole file and forces it to the disk, but not its name; the folder is made when missing. */
+/** Writes a whole file and syncs its content, but not its name; creates the folder when missing. */
 export async function writeSynced(path: string, content: Uint8Array | string): Promise<void> {
   await fs.mkdir(dirname(path), { recursive: true });
   const handle = await fs.open(path, 'w');
@@ -90,7 +90,7 @@ async function replaceBy(path: string, write: (draft: string) => Promise<void>):
   }
 }
 
-/** What `work` does with the file at `path`; throws Unreadable when the file system does not give that file. */
+/** Result of `work` on the file at `path`; throws Unreadable when the file system does not give that file. */
 async function readable<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -99,12 +99,12 @@ async function readable<Result>(path: string, work: () => Promise<Result>): Prom
   }
 }
 
-/** Content of a text file, or null when it does not exist. */
+/** Content of a text file; null when it does not exist. */
 export async function readIfPresent(path: string): Promise<string | null> {
   return orNull(() => fs.readFile(path, 'utf8'));
 }
 
-/** Bytes of a file, null when there is none. */
+/** Size of a file, bytes; null when it does not exist. */
 export async function sizeOf(path: string): Promise<number | null> {
   return orNull(async () => (await fs.stat(path)).size);
 }
@@ -128,7 +128,7 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-/** What reading a path gives; null when nothing is there. */
+/** Result of reading a path; null when nothing is there. */
 async function orNull<Result>(read: () => Promise<Result>): Promise<Result | null> {
   try {
     return await read();
@@ -138,7 +138,7 @@ async function orNull<Result>(read: () => Promise<Result>): Promise<Result | nul
   }
 }
 
-/** Number of the file system that a path leads to, links followed; null where there is nothing. */
+/** Device number of the file system of a path, links followed; null when nothing is there. */
 export function deviceOf(path: string): number | null {
   return statSync(path, { throwIfNoEntry: false })?.dev ?? null;
 }

@@ -106,7 +106,7 @@ export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: numb
       ...edit.add_scans,
     ].sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1)),
     // Times of observed data say nothing about those of simulated data, nor the other way round.
-    feeds: newestFeeds(previous?.source === edit.provenance ? previous.feeds : {}, edit.feeds),
+    feeds: newestTimes(previous?.source === edit.provenance ? previous.feeds : {}, edit.feeds),
     files: [
       ...(previous?.files ?? []).filter((file) => !dropped.has(file.segment) && !added.has(file.path)),
       ...entries,
@@ -126,7 +126,7 @@ export function isMadeFrom({ made_from }: Manifest, expected: Readonly<Record<st
   return Object.entries(expected).every(([table, versions]) => isDeepStrictEqual(made_from?.[table], versions));
 }
 
-function newestFeeds(known: Manifest['feeds'], added: ProductTimes): Manifest['feeds'] {
+function newestTimes(known: Manifest['feeds'], added: ProductTimes): Manifest['feeds'] {
   const newer = Object.entries(added).filter(([product, time_ms]) => !(Date.parse(known[product] ?? '') >= time_ms));
   return { ...known, ...Object.fromEntries(newer.map(([product, time_ms]) => [product, timestamp(time_ms)])) };
 }

@@ -29,17 +29,17 @@ export type SweepRoot = (now_ms: number, raw_keep_days: number | null) => Promis
  */
 export async function openSweep(dataRoot: string, heads: ReadonlyMap<string, DateHead>): Promise<SweepRoot> {
   const newest_own_ms = await lastPublished(dataRoot);
-  let last_look_ms = performance.now();
+  let last_sweep_ms = performance.now();
   return async (now_ms, raw_keep_days) => {
     const monotonic_ms = performance.now();
     const observed = [...heads.values()].filter(({ provenance }) => provenance === 'observed');
     const clock = lookAtClock(await readClock(dataRoot), {
       wall_ms: now_ms,
-      run_ms: monotonic_ms - last_look_ms,
+      run_ms: monotonic_ms - last_sweep_ms,
       newest_own_ms,
       newest_scan_ms: newestScan(observed),
     });
-    last_look_ms = monotonic_ms;
+    last_sweep_ms = monotonic_ms;
     const swept = await sweep(dataRoot, vouchedTime(clock));
     if (raw_keep_days === null) {
       await writeClock(dataRoot, clock);

@@ -16,6 +16,12 @@ test('a read asked of threads that have ended fails at once', async (t) => {
   await t.throwsAsync(readers.read(FILES), { message: /reader thread ended/ });
 });
 
+test('an error that is no fault of a file keeps its message across the threads', async (t) => {
+  const readers = startReadPool(1);
+  t.teardown(readers.close);
+  await t.throwsAsync(readers.read({ ...FILES, mesh: 7 as never }), { instanceOf: Error, message: /path/ });
+});
+
 test('a file that is not there is Unreadable across the threads, and says which', async (t) => {
   const readers = startReadPool(1);
   t.teardown(readers.close);
