@@ -174,7 +174,7 @@ async function writeWhole(
 /** Claims a folder for the scenario, or checks that it has the same one. */
 async function claimFolder(scenario: Scenario, out: string): Promise<void> {
   const path = join(out, EVENING_FILE);
-  const mine = `${JSON.stringify(passport(scenario), null, 2)}\n`;
+  const mine = `${JSON.stringify(eveningIdentity(scenario), null, 2)}\n`;
   let known: string;
   try {
     known = await readFile(path, 'utf8');
@@ -196,7 +196,7 @@ function oneLine(json: string): string {
 }
 
 /** Content of `evening.json`: everything that distinguishes the files of two scenarios. */
-function passport({ seed, window, day_type, steady, sites }: Scenario) {
+function eveningIdentity({ seed, window, day_type, steady, sites }: Scenario) {
   const places = sites.flatMap(({ lat, lon }) => [Math.round(lat * 1e4), Math.round(lon * 1e4)]);
   return { simulator: SIMULATOR_VERSION, seed, window, day_type, steady, sites: hashOf(...places) };
 }

@@ -132,7 +132,7 @@ function firstReport(storm: Storm, hit: Hit, size_mm: number, draw: Draw): HailR
     lon: Math.round(at.lon * 100) / 100,
     valid_ms,
     issued_ms,
-    size_in: spokenSize(size_mm / MM_PER_INCH, draw),
+    size_in: reportedSize(size_mm / MM_PER_INCH, draw),
     measured: draw() < 0.15,
     location: locationOf(at),
     storm_id: storm.storm_id,
@@ -141,7 +141,7 @@ function firstReport(storm: Storm, hit: Hit, size_mm: number, draw: Draw): HailR
 }
 
 /** Reported size: that of the nearest object, biased towards quarter and golf ball between the two. */
-function spokenSize(size_in: number, draw: Draw): number {
+function reportedSize(size_in: number, draw: Draw): number {
   const favoured = draw() < 0.45;
   const near = (a: number, b: number) => (Math.abs(Math.log(size_in / a)) < Math.abs(Math.log(size_in / b)) ? a : b);
   if (favoured && size_in > 0.9 && size_in < 1.9) return near(1, 1.75);

@@ -44,13 +44,13 @@ export function overlapAt(frames: readonly ObjectFrame[], lead_min: number): Ove
     const later = frameAt(frames, frame.scan_time + lead_min * MS_PER_MIN);
     if (!later) continue;
     pairs++;
-    const came = pixelsOf(later.objects, 0);
-    const said = pixelsOf(frame.objects, (later.scan_time - frame.scan_time) / MS_PER_MIN);
+    const observed = pixelsOf(later.objects, 0);
+    const forecast = pixelsOf(frame.objects, (later.scan_time - frame.scan_time) / MS_PER_MIN);
     let common = 0;
-    for (const pixel of said) if (came.has(pixel)) common++;
+    for (const pixel of forecast) if (observed.has(pixel)) common++;
     hits += common;
-    misses += came.size - common;
-    false_alarms += said.size - common;
+    misses += observed.size - common;
+    false_alarms += forecast.size - common;
   }
   return { frames: pairs, hits, misses, false_alarms };
 }
@@ -65,17 +65,17 @@ export function swathOverlapAt(frames: readonly ObjectFrame[], lead_min: number)
     const last = frameAt(frames, frame.scan_time + lead_min * MS_PER_MIN);
     if (!last) continue;
     pairs++;
-    const came = new Set<number>();
-    for (const later of frames.slice(k)) if (later.scan_time <= last.scan_time) addPixels(later.objects, 0, came);
-    const said = new Set<number>();
+    const observed = new Set<number>();
+    for (const later of frames.slice(k)) if (later.scan_time <= last.scan_time) addPixels(later.objects, 0, observed);
+    const forecast = new Set<number>();
     const minutes = (last.scan_time - frame.scan_time) / MS_PER_MIN;
-    for (let minute = 0; minute < minutes; minute++) addPixels(frame.objects, minute, said);
-    addPixels(frame.objects, minutes, said);
+    for (let minute = 0; minute < minutes; minute++) addPixels(frame.objects, minute, forecast);
+    addPixels(frame.objects, minutes, forecast);
     let common = 0;
-    for (const pixel of said) if (came.has(pixel)) common++;
+    for (const pixel of forecast) if (observed.has(pixel)) common++;
     hits += common;
-    misses += came.size - common;
-    false_alarms += said.size - common;
+    misses += observed.size - common;
+    false_alarms += forecast.size - common;
   }
   return { frames: pairs, hits, misses, false_alarms };
 }

@@ -100,8 +100,10 @@ function overlapScore(
 function positionScore(tracked: readonly TrackPoint[], lead_min: number): Found[] {
   const pairs = displacements(tracked, lead_min);
   if (pairs.length === 0) return [];
-  const errors = pairs.map(({ said, came }) => Math.hypot(came.east - said.east, came.north - said.north));
-  const stayed = pairs.map(({ came }) => Math.hypot(came.east, came.north));
+  const errors = pairs.map(({ forecast, observed }) =>
+    Math.hypot(observed.east - forecast.east, observed.north - forecast.north),
+  );
+  const stayed = pairs.map(({ observed }) => Math.hypot(observed.east, observed.north));
   return [
     {
       kind: 'tracking',
@@ -117,12 +119,12 @@ function positionScore(tracked: readonly TrackPoint[], lead_min: number): Found[
 /** Median angle between the published motion of mature tracks and their displacement until the lead. */
 function directionScore(tracked: readonly TrackPoint[], lead_min: number): Found[] {
   const errors = displacements(tracked, lead_min)
-    .filter(({ from, said, came }) => {
-      const hasMoved = Math.hypot(came.east, came.north) >= DIRECTION_DISTANCE_MIN_KM;
-      return hasMoved && from.scan_count >= DIRECTION_SCANS_MIN && Math.hypot(said.east, said.north) > 0;
+    .filter(({ from, forecast, observed }) => {
+      const hasMoved = Math.hypot(observed.east, observed.north) >= DIRECTION_DISTANCE_MIN_KM;
+      return hasMoved && from.scan_count >= DIRECTION_SCANS_MIN && Math.hypot(forecast.east, forecast.north) > 0;
     })
-    .map(({ said, came }) => {
-      const turn = Math.abs(headingOf(said).direction_deg - headingOf(came).direction_deg);
+    .map(({ forecast, observed }) => {
+      const turn = Math.abs(headingOf(forecast).direction_deg - headingOf(observed).direction_deg);
       return Math.min(turn, 360 - turn);
     });
   if (errors.length === 0) return [];
@@ -149,8 +151,8 @@ function displacements(tracked: readonly TrackPoint[], lead_min: number) {
       if (off(to) > LEAD_TOLERANCE_MS) return [];
       const minutes = (to.scan_time - from.scan_time) / MS_PER_MIN;
       const velocity = velocityOf({ speed_kmh: from.speed_kmh, direction_deg: from.direction_deg });
-      const said: Vector = { east: velocity.east * minutes, north: velocity.north * minutes };
-      return [{ from, said, came: offsetKm(from, to) }];
+      const forecast: Vector = { east: velocity.east * minutes, north: velocity.north * minutes };
+      return [{ from, forecast, observed: offsetKm(from, to) }];
     }),
   );
 }

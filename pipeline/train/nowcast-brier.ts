@@ -35,7 +35,7 @@ export function nowcastBrier({ source, scan_times, tracks, detections }: Nowcast
   const pixelsAt = Map.groupBy(detections, ({ scan_time }) => scan_time);
   const strikes = scan_times.map((time_ms) => strikesOf(pixelsAt.get(time_ms) ?? []));
   const fit = fitFor(source);
-  const sums = NOWCAST_LEADS.map(() => ({ n: 0, said: 0, stayed: 0 }));
+  const sums = NOWCAST_LEADS.map(() => ({ n: 0, squared_errors: 0, persistence_errors: 0 }));
   let [asked_ms, points] = [Number.NEGATIVE_INFINITY, 0];
   for (const [scan, now_ms] of scan_times.entries()) {
     if (now_ms < asked_ms + ASK_EVERY_MS) continue;
@@ -51,23 +51,32 @@ export function nowcastBrier({ source, scan_times, tracks, detections }: Nowcast
     const around = pointsAround(someOf(storms), points, 0);
     points += around.length;
     for (const point of around) {
-      const said = nowcast(point, near(storms, point), now_ms, fit);
+      const forecast = nowcast(point, near(storms, point), now_ms, fit);
       const first_ms = firstStrike(point, scan_times, strikes, scan);
       const stays = first_ms === now_ms;
       for (const [lead, { key, minutes }] of leads.entries()) {
-        const came = first_ms <= now_ms + minutes * MS_PER_MIN;
+        const struck = first_ms <= now_ms + minutes * MS_PER_MIN;
         const sum = sums[lead];
         sum.n += 1;
-        sum.said += (said[key] - Number(came)) ** 2;
-        sum.stayed += (Number(stays) - Number(came)) ** 2;
+        sum.squared_errors += (forecast[key] - Number(struck)) ** 2;
+        sum.persistence_errors += (Number(stays) - Number(struck)) ** 2;
       }
     }
   }
   return NOWCAST_LEADS.flatMap(({ minutes }, lead) => {
-    const { n, said, stayed } = sums[lead];
+    const { n, squared_errors, persistence_errors } = sums[lead];
     return n === 0
       ? []
-      : [{ kind: 'nowcast', score: 'brier', lead_min: minutes, n, value: said / n, baseline: stayed / n } as const];
+      : [
+          {
+            kind: 'nowcast',
+            score: 'brier',
+            lead_min: minutes,
+            n,
+            value: squared_errors / n,
+            baseline: persistence_errors / n,
+          } as const,
+        ];
   });
 }
 

@@ -3,11 +3,11 @@ import type { FieldStatistics } from './field-statistics.ts';
 import type { SeasonStatistics } from './season-statistics.ts';
 import type { StormStatistics } from './storm-statistics.ts';
 
-/** One figure of the simulator beside what is expected and what was measured on real data. */
+/** One statistic of the simulator, its accepted range and its value on real data. */
 export interface AcceptanceRow {
   readonly what: string;
   readonly simulated: number;
-  /** Figure that the simulator is made to have; null where a range is all that is known. */
+  /** Target of the simulator; null where only a range is known. */
   readonly target: number | null;
   readonly low: number;
   readonly high: number;
@@ -15,7 +15,7 @@ export interface AcceptanceRow {
   readonly real: string;
 }
 
-/** What is accepted about a target: so much less or more, as a share. */
+/** Accepted relative deviation from a target. */
 const BAND = 0.25;
 
 export function isAccepted({ simulated, low, high }: AcceptanceRow): boolean {
@@ -25,7 +25,7 @@ export function isAccepted({ simulated, low, high }: AcceptanceRow): boolean {
 // R2: 24 h maximum of 28 Feb 2024 over the CONUS, a marginal day. R3: rain rates of 10 June 2019, 20 frames; cores are where the
 // rate is capped for hail, or reaches 50 mm/h. R4: 1066 observed object-hours, May-June 2015. PS: 137 cases of 16 ProbSevere objects.
 
-/** Marginal days beside the real one; what rests on a few of its pixels or swaths has a range, not a target. */
+/** Rows of marginal days and the real one. Statistics of few pixels or swaths have a range instead of a target. */
 export function marginalRows(day: EveningStatistics): AcceptanceRow[] {
   const [q50, q90, q99, q999] = day.quantiles_mm as [number, number, number, number];
   return [
@@ -46,7 +46,7 @@ export function marginalRows(day: EveningStatistics): AcceptanceRow[] {
   ];
 }
 
-/** Severe evenings of the Plains, all together: how their storms move and last, and the swaths that they leave. */
+/** Rows of severe evenings of the Plains, all together: motion and survival of storms, and swaths. */
 export function plainsRows(storms: StormStatistics & FieldStatistics): AcceptanceRow[] {
   return [
     near('motion over 14 min, error of speed, rms, km/h', storms.motion_speed_kmh, 11.5, 'R3 12, known 10-13'),
@@ -59,7 +59,7 @@ export function plainsRows(storms: StormStatistics & FieldStatistics): Acceptanc
   ];
 }
 
-/** An outbreak day beside what the literature expects. */
+/** Rows of an outbreak day, with values of the literature. */
 export function outbreakRows(day: EveningStatistics): AcceptanceRow[] {
   const [peak50, peak95] = day.hourly_peaks_mm as [number, number];
   return [
@@ -102,7 +102,7 @@ export function seasonRows(seasons: SeasonStatistics): AcceptanceRow[] {
   ];
 }
 
-/** The same table of several days, each figure the median of theirs: one day alone owes much to chance. NaN where a day has none. */
+/** Rows with the median over several days; NaN where a day has no value. */
 export function medianRows(days: readonly (readonly AcceptanceRow[])[]): AcceptanceRow[] {
   const [first = []] = days;
   return first.map((one, i) => {
@@ -120,7 +120,7 @@ function near(what: string, simulated: number, target: number, real: string): Ac
   return { what, simulated, target, low: (1 - BAND) * target, high: (1 + BAND) * target, real };
 }
 
-/** Aligned columns for people: simulated | target | accepted range | real, with a mark on what lies outside. */
+/** Text table: simulated | target | accepted range | real, with a mark on values outside the range. */
 export function formatRows(rows: readonly AcceptanceRow[]): string {
   const cells = rows.map((one) => [
     one.what,

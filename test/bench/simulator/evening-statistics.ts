@@ -8,12 +8,12 @@ import { MS_PER_MIN } from '../../../schemas/time.ts';
 import { type FieldStatistics, fieldStatistics, quantileOf } from './field-statistics.ts';
 import { type Patch, patchesOf } from './patches.ts';
 
-/** What an expert looks at in an evening of hail, besides its maxima. */
+/** Statistics of an evening of hail: those of its maximum field, of its scans and of its reports. */
 export interface EveningStatistics extends FieldStatistics {
   readonly scans: number;
   /** Patches of at least 19 mm in one scan that reach 25 mm around them: median, and 10 and 90 %. */
   readonly core_area_km2: readonly number[];
-  /** Minutes that pixels which reach 10 mm stay there, scans x 2 min. */
+  /** Minutes with at least 10 mm of the pixels that reach 10 mm, scans x 2 min. */
   readonly duration_median_min: number;
   readonly duration_p95_min: number;
   /** Speed of storms whose core has at least 10 mm, over scans. */
@@ -28,7 +28,7 @@ export interface EveningStatistics extends FieldStatistics {
   readonly significant_reports: number;
 }
 
-/** Simulates the scans of [from_ms, to_ms) and measures them; nothing is written. */
+/** Statistics of the simulated scans of [from_ms, to_ms); nothing is written. */
 export function measureEvening(scenario: Scenario, from_ms: number, to_ms: number): EveningStatistics {
   const tally = emptyTally(scenario.window);
   const times = scanTimes(scenario.seed, from_ms, to_ms);
@@ -64,7 +64,7 @@ interface Tally {
   readonly speeds_kmh: number[];
   /** Largest MESH of each storm by time. */
   readonly peaks: Map<string, Map<number, number>>;
-  /** MESH of the scan at hand, for looking up. */
+  /** MESH of the current scan as a dense array. */
   readonly dense: Int16Array;
 }
 

@@ -8,14 +8,14 @@ import { type FieldStatistics, fieldStatistics, type MaximumField } from './fiel
 import { type FollowedStorm, followStorms, type StormScan } from './follow-storms.ts';
 import { type StormStatistics, stormStatistics } from './storm-statistics.ts';
 
-/** A stretch of simulated weather. */
+/** A time span of simulated weather. */
 export interface SimulatedEvening {
   readonly scenario: Scenario;
   readonly from_ms: number;
   readonly to_ms: number;
 }
 
-/** The storms of simulated evenings as the pipeline sees them, and the swaths that they leave; nothing is written. */
+/** Statistics of the storms of simulated evenings by the pipeline's tracker, and of their swaths; nothing is written. */
 export function measureStorms(evenings: readonly SimulatedEvening[]): StormStatistics & FieldStatistics {
   const fields: MaximumField[] = [];
   const storms: FollowedStorm[][] = [];
@@ -27,7 +27,7 @@ export function measureStorms(evenings: readonly SimulatedEvening[]): StormStati
   return { ...stormStatistics(storms), ...fieldStatistics(fields) };
 }
 
-/** The scans of an evening with their cells; each raises the maximum on its way. */
+/** Scans of an evening with their cells; each scan raises `maximum`. */
 function* scansOf(
   scenario: Scenario,
   from_ms: number,

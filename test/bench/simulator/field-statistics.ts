@@ -1,19 +1,19 @@
 import { pixelAreaKm2, type Window } from '../../../schemas/geo/lattice.ts';
 import { patchesOf } from './patches.ts';
 
-/** Swaths smaller than this have no shape, km2. */
+/** Smallest swath, km2. */
 const SWATH_MIN_KM2 = 10;
-/** Swaths are what reaches this, tenths of a millimetre. */
+/** Threshold of swaths, tenths of a millimetre. */
 const SWATH_TENTHS = 190;
 
-/** The largest MESH of each pixel over a stretch of time, in tenths of a millimetre, by place in a window. */
+/** Maximum MESH of each pixel of a window over a time span, tenths of a millimetre. */
 export interface MaximumField {
   readonly window: Window;
   /** By row x cols + col. */
   readonly tenths: ReadonlyMap<number, number>;
 }
 
-/** What an expert looks at in maxima over a day: the same of a real and of a simulated one. */
+/** Statistics of a maximum field, real or simulated. */
 export interface FieldStatistics {
   /** Pixels above 0. */
   readonly pixels: number;
@@ -23,7 +23,7 @@ export interface FieldStatistics {
   /** Weibull distribution through the 50 and 90 % quantiles. */
   readonly weibull_shape: number;
   readonly weibull_scale_mm: number;
-  /** Increase of the threshold from 10 to 25 mm over the fall of ln area: the area falls by e over this many mm. */
+  /** e-folding scale of the area between 10 and 25 mm: increase of the threshold over which the area decreases by e. */
   readonly area_e_folding_mm: number;
   /** Area of at least 25 and 38 mm over that of at least 19 mm. */
   readonly area_ratio_25_19: number;
@@ -68,7 +68,7 @@ function sorted(values: readonly number[]): number[] {
   return values.toSorted((a, b) => a - b);
 }
 
-/** Value below which a part of sorted values lies, linear between them; NaN without values. */
+/** Quantile of ascending values, interpolated linearly; NaN without values. */
 export function quantileOf(ascending: readonly number[], part: number): number {
   const place = part * (ascending.length - 1);
   const below = ascending[Math.floor(place)] ?? Number.NaN;

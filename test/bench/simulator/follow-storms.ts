@@ -14,10 +14,10 @@ export interface StormScan {
   readonly cells: readonly CellShape[];
 }
 
-/** A storm in one scan: where its centroid is, how it moves, and how large its hail is. */
+/** A storm in one scan: centroid, motion and hail size. */
 export type FollowedStorm = TrackedStorm & StormSize;
 
-/** The storms of scans in order of time as the pipeline's tracker follows them, real ones and simulated ones alike. */
+/** Storms of real or simulated scans by the pipeline's tracker; `scans` in order of time. */
 export function followStorms(scans: Iterable<StormScan>): FollowedStorm[] {
   const storms: FollowedStorm[] = [];
   let live: LiveTracks = noLiveTracks;

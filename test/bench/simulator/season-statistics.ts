@@ -2,18 +2,18 @@ import type { Scenario } from '../../../pipeline/simulate/scenario.ts';
 import { stormsBetween } from '../../../pipeline/simulate/storms.ts';
 import { MS_PER_DAY } from '../../../schemas/time.ts';
 
-/** Organised storms of simulated years, by month and by hour. */
+/** Statistics of organised storms over simulated years, by month and by hour. */
 export interface SeasonStatistics {
   /** Share of births between 20 and 02 UTC, and the hour (UTC) with most. */
   readonly evening_share: number;
   readonly peak_hour: number;
-  /** Share of births in the months that are the season there. */
+  /** Share of births in the main season of each region. */
   readonly south_spring_share: number;
   readonly central_may_june_share: number;
   readonly north_june_july_share: number;
 }
 
-/** Counts births of organised storms over whole years; nothing is painted. */
+/** Statistics of the births of organised storms over whole years, without simulating scans. */
 export function measureSeasons(scenario: Scenario, first_year: number, years: number): SeasonStatistics {
   const hours = new Array<number>(24).fill(0);
   const south = new Array<number>(12).fill(0);

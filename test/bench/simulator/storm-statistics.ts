@@ -3,42 +3,41 @@ import { type Heading, headingOf } from '../../../pipeline/track/motion.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 import { MS_PER_MIN } from '../../../schemas/time.ts';
 
-/** Motion is judged by the displacement over so long, of storms that have had so many scans. */
+/** Lead of the motion errors, and fewest scans of their tracks. */
 const MOTION_LEAD_MIN = 14;
 const MATURE_SCANS = 6;
-/** Hail is looked for again after so long. */
+/** Lead of the survival of hail. */
 const SURVIVAL_LEAD_MIN = 15;
-/** Hail is what reaches this, mm; small hail stays below the second bound, large hail reaches the third. */
+/** Lower bound of hail, upper bound of small hail and lower bound of large hail, mm. */
 const HAIL_MM = 19;
 const SMALL_BELOW_MM = 25;
 const LARGE_MM = 38;
-/** Scans come about every 2 minutes: the one nearest to a lead time is off by half of that, and a little jitter. */
+/** Tolerance of a lead: half of the scan interval of about 2 minutes, plus jitter. */
 const LEAD_TOLERANCE_MIN = 1.5;
-/** Slower than this a direction says nothing. */
+/** Smallest speed with a meaningful direction. */
 const DIRECTION_MIN_KMH = 10;
 
-/** A storm in one scan as its tracker knows it: real or simulated. */
+/** A tracked storm in one scan, real or simulated. */
 export interface TrackedStorm extends Position {
   readonly track_id: string;
   readonly scan_time: number;
-  /** Scans that the track has behind it, this one included. */
+  /** Scans of the track so far, this one included. */
   readonly scan_count: number;
-  /** Motion that the tracker gives at this scan; null while unknown. */
+  /** Motion by the tracker at this scan; null while unknown. */
   readonly motion: Heading | null;
-  /** The storm kept its id by a change of shape in this scan: its centroid jumped without having moved. */
+  /** The track was continued by a change of shape in this scan: the displacement of its centroid is no motion. */
   readonly is_reshaped: boolean;
 }
 
-/** How far a motion was from what the storm then did: speed in km/h, direction in degrees, -180 to 180. */
+/** Forecast minus observed motion: speed in km/h, direction in degrees, -180 to 180. */
 export interface MotionError {
   readonly speed_kmh: number;
   readonly direction_deg: number;
 }
 
 /**
- * Motion of every storm with at least `mature_scans` behind it beside its displacement over the next `lead_min`.
- * Storms that are not there any more then, hardly move, or change their shape on the way are left out: a jump of the centroid is
- * no motion.
+ * Motion errors over the next `lead_min` of every storm with at least `mature_scans`. Storms that end before the lead, hardly move
+ * or change their shape on the way are left out.
  */
 export function motionErrors(storms: readonly TrackedStorm[], lead_min: number, mature_scans: number): MotionError[] {
   const errors: MotionError[] = [];
@@ -62,7 +61,7 @@ export function motionErrors(storms: readonly TrackedStorm[], lead_min: number, 
   return errors;
 }
 
-/** How storms move and how long their hail stays. */
+/** Motion errors of storms and survival of their hail. */
 export interface StormStatistics {
   /** Root mean square errors of the motion of mature storms over 14 minutes, and how many there are. */
   readonly motion_cases: number;
@@ -75,7 +74,7 @@ export interface StormStatistics {
   readonly large_survival: number;
 }
 
-/** Statistics of the storms of several evenings together; a track never goes on from one evening to the next. */
+/** Statistics of the storms of several evenings together; tracks do not continue across evenings. */
 export function stormStatistics(evenings: readonly (readonly (TrackedStorm & StormSize)[])[]): StormStatistics {
   const errors = evenings.flatMap((storms) => motionErrors(storms, MOTION_LEAD_MIN, MATURE_SCANS));
   const cases = evenings.flatMap((storms) => survivalCases(storms, SURVIVAL_LEAD_MIN, HAIL_MM));
@@ -107,13 +106,13 @@ export interface StormSize {
   readonly size_mm: number;
 }
 
-/** A storm with hail, and whether it still has hail some time later. */
+/** A storm with hail, and whether it still has hail after the lead. */
 export interface SurvivalCase {
   readonly size_mm: number;
   readonly survived: boolean;
 }
 
-/** Storms of at least `min_mm`, and whether they are so after `lead_min`; a storm that is gone is not. Scans must reach that far. */
+/** Storms >= `min_mm`, and whether they still are after `lead_min`; an ended storm is not. Cases without scans at the lead are left out. */
 export function survivalCases(sizes: readonly StormSize[], lead_min: number, min_mm: number): SurvivalCase[] {
   const last = sizes.reduce((latest, { scan_time }) => Math.max(latest, scan_time), 0);
   return [...Map.groupBy(sizes, ({ track_id }) => track_id).values()].flatMap((series) =>
@@ -126,7 +125,7 @@ export function survivalCases(sizes: readonly StormSize[], lead_min: number, min
   );
 }
 
-/** The scan of a track that is nearest to a lead time; undefined when the track has none about then. */
+/** The scan of a track nearest to a lead; undefined without one within the tolerance. */
 function atLead<Scan extends { readonly scan_time: number }>(
   track: readonly Scan[],
   scan_time: number,
