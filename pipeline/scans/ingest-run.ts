@@ -1,8 +1,7 @@
 import { stormDateStart } from '../../schemas/time.ts';
 import { BadInput, PipelineError, Unreadable } from '../error.ts';
-import { openFileIndex } from '../sources/file-index.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { planScans, type ScanPlan } from '../sources/plan.ts';
+import { openFileIndex, planScans, type ScanPlan } from '../sources/plan.ts';
 import { committedSince, stateBefore } from './checkpoints.ts';
 import { leaveOutLate } from './late-files.ts';
 import { aheadIn, processSegment, publishSegments } from './process-segment.ts';

@@ -1,9 +1,8 @@
 import { BadInput, Unreadable } from '../error.ts';
 import type { ScanInput } from '../grid.ts';
 import type { NamedFile, ScanFiles } from '../read/scan.ts';
-import type { FileIndex } from '../sources/file-index.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { filesOf, type ScanPlan } from '../sources/plan.ts';
+import { type FileIndex, filesOf, type ScanPlan } from '../sources/plan.ts';
 import type { ReadPool } from './read-pool.ts';
 
 /** Scans that are being read while an earlier one is worked on. */

@@ -1,7 +1,7 @@
 import type { Blockage } from '../../schemas/geo/blockage.ts';
 import type { BadInput } from '../error.ts';
-import type { FileIndex } from '../sources/file-index.ts';
 import type { SourceFile } from '../sources/names.ts';
+import type { FileIndex } from '../sources/plan.ts';
 import type { Postponed, RawArchive, Rejected } from './raw-archive.ts';
 import type { Reading } from './read-ahead.ts';
 import type { TrackingState } from './tracking-state.ts';

@@ -3,9 +3,8 @@ import { BadInput } from '../../../pipeline/error.ts';
 import type { ScanInput } from '../../../pipeline/grid.ts';
 import type { ScanFiles } from '../../../pipeline/read/scan.ts';
 import { openReading, type ReadScan } from '../../../pipeline/scans/read-ahead.ts';
-import { openFileIndex } from '../../../pipeline/sources/file-index.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
-import { planScans } from '../../../pipeline/sources/plan.ts';
+import { openFileIndex, planScans } from '../../../pipeline/sources/plan.ts';
 import { draw } from '../../support/data/draw.ts';
 import { named } from '../sources/files.ts';
 

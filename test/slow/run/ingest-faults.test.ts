@@ -9,10 +9,9 @@ import { commitEdits, editOf, samePartition } from '../../../pipeline/publish/co
 import type { ScanFiles } from '../../../pipeline/read/scan.ts';
 import { openReading } from '../../../pipeline/scans/read-ahead.ts';
 import { readRejections, rejectRaw } from '../../../pipeline/sources/archive.ts';
-import { openFileIndex } from '../../../pipeline/sources/file-index.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
-import { planScans } from '../../../pipeline/sources/plan.ts';
+import { openFileIndex, planScans } from '../../../pipeline/sources/plan.ts';
 import { constantPacking, gribFile, simplePacking } from '../../pipeline/read/grib2-files.ts';
 import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import { diary } from '../../support/data/diary.ts';
