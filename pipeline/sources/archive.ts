@@ -55,28 +55,28 @@ function markOf(location: string): string {
 }
 
 /**
- * A given file beside the one that is kept under its name. When their contents differ and the given one is the newer, it is
- * returned as a correction. Files of the same size and time count as the same and are not read; the same content with a
- * newer time gives the kept file that time, so that it is not compared, or fetched, again.
+ * The given file, marked as a correction when it is newer than the one archived under its name and their contents differ.
+ * Files of the same size and time count as the same and are not read; the same content with a newer time gives the archived
+ * file that time, so that it is not compared, or fetched, again. `dry_run` leaves that time unchanged.
  */
-export async function asCorrection(file: SourceFile, kept: SourceFile): Promise<SourceFile> {
+export async function asCorrection(file: SourceFile, kept: SourceFile, dry_run = false): Promise<SourceFile> {
   try {
-    return await comparedWith(kept, file);
+    return await comparedWith(kept, file, dry_run);
   } catch (error) {
-    // The run before took it out of the inbox once it was kept, or somebody tidied up: then it corrects nothing.
+    // The file was deleted from the inbox once it was archived: it corrects nothing.
     if (isMissing(error)) return file;
     throw error;
   }
 }
 
-async function comparedWith(kept: SourceFile, file: SourceFile): Promise<SourceFile> {
+async function comparedWith(kept: SourceFile, file: SourceFile, dry_run: boolean): Promise<SourceFile> {
   const [given, before] = await Promise.all([stat(file.location), stat(kept.location)]);
   if (given.mtimeMs <= before.mtimeMs) return file;
   const sha256 = await hashOf(file.location);
   const same_size = given.size === before.size;
   if (!same_size || sha256 !== (await hashOf(kept.location)))
     return { ...file, correction: { time_ms: given.mtimeMs, sha256, same_size } };
-  await utimes(kept.location, given.atime, given.mtime);
+  if (!dry_run) await utimes(kept.location, given.atime, given.mtime);
   return file;
 }
 
