@@ -2,10 +2,12 @@ import { join } from 'node:path';
 import { readableBytes } from '../../schemas/readable-bytes.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
+import { COMPANIONS } from '../grid.ts';
 import type { IngestSource } from '../run/gather-files.ts';
 import type { IngestReport } from '../run/ingest-source.ts';
+import type { IngestPlan } from '../run/plan-ingest.ts';
 import type { RunSummary } from '../scans/ingest-run.ts';
-import { counted, grouped } from './cli.ts';
+import { columns, counted, grouped } from './cli.ts';
 
 /** What an ingest did, in lines for people, and what to do next. */
 export function ingestText(report: IngestReport, kind: IngestSource['kind'], data_root: string): string {
@@ -96,4 +98,43 @@ function nothingToDo(kind: IngestSource['kind'], { skipped, postponed }: RunSumm
   if (skipped > 0 && kind !== 'simulate') return `${counted(skipped, 'scan')} found, ${all} published already`;
   if (postponed.length > 0) return `${counted(postponed.length, 'file')} found that cannot be worked on now`;
   return kind === 'simulate' ? 'the simulated evening is up to date' : 'no MESH scan found';
+}
+
+/** Plan of an ingest as tables for people: its scans, then the files that no scan takes. */
+export function planText({ scans, files, to_fetch, unknown_files, unreadable_files }: IngestPlan): string {
+  const count = (status: IngestPlan['scans'][number]['status']) =>
+    scans.filter((scan) => scan.status === status).length;
+  const lines = [
+    `Would publish ${counted(count('new'), 'new scan')} and make ${counted(count('redo'), 'published scan')} again; ${counted(count('published'), 'scan')} published already. Nothing was written.`,
+  ];
+  if (to_fetch > 0) lines.push(`Would fetch ${counted(to_fetch, 'file')} first.`);
+  if (scans.length > 0) {
+    const rows = scans.map(({ stretch, storm_date, scan_id, status, mesh, companions, probsevere, reason }) => [
+      stretch === null ? '-' : String(stretch),
+      storm_date,
+      scan_id.slice('YYYYMMDDT'.length, 'YYYYMMDDTHH'.length),
+      scan_id,
+      status,
+      mesh,
+      `${Object.keys(companions).length} of ${COMPANIONS.length}`,
+      probsevere === null ? 'no' : 'yes',
+      reason ?? '',
+    ]);
+    const head = ['stretch', 'storm date', 'hour', 'scan', 'status', 'MESH file', 'companions', 'ProbSevere', 'reason'];
+    lines.push('', columns([head, ...rows], 'rlrllllll'));
+  }
+  if (files.length > 0) {
+    const rows = files.map(({ file, status, reason }) => [status, file, reason ?? '']);
+    lines.push('', columns([['status', 'file', 'reason'], ...rows]));
+  }
+  if (unreadable_files.length > 0) {
+    const rows = unreadable_files.map(({ key, reason }) => [key, reason]);
+    lines.push('', columns([['cannot be read', 'reason'], ...rows]));
+  }
+  if (unknown_files.length > 0)
+    lines.push(
+      '',
+      `${counted(unknown_files.length, 'file')} of other feeds or unknown names, such as ${unknown_files[0]}.`,
+    );
+  return `${lines.join('\n')}\n`;
 }

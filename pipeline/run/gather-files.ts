@@ -50,17 +50,11 @@ export async function gatherFiles(config: Config, source: IngestSource, root: Ro
 /** Files of a UTC date of the public bucket; those that are not there yet are fetched into the inbox first. */
 async function fetchDate(
   config: Config,
-  { date, products }: Extract<IngestSource, { kind: 'noaa' }>,
+  source: Extract<IngestSource, { kind: 'noaa' }>,
   root: Root,
   log: Log,
 ): Promise<GatheredFiles> {
-  const from_ms = Date.parse(`${date}T00:00:00Z`);
-  const to_ms = from_ms + MS_PER_DAY - 1;
-  const listing = await listBucket({ base_url: config.mrms_url, products, from_ms, to_ms });
-  const kept = await listArchive(root.path, 'observed', [addDays(date, -1), date]);
-  // What was refused for the kind of its date is wanted again: --replace may give the date to this kind.
-  const refused = (await readRejections(root.path, 'observed')).filter(({ other_kind }) => other_kind === undefined);
-  const wanted = withoutKnown(listing.files, kept, refused);
+  const { wanted, unknown, archived, belongs } = await listDate(config, source, root);
   let done = 0;
   const folder = join(root.path, layout.inbox('noaa'));
   await mkdir(folder, { recursive: true });
@@ -70,22 +64,37 @@ async function fetchDate(
     onFile: () => log.progress('files', ++done, wanted.length),
   });
   for (const { file, error } of failed) log.warn('File:Fetch:Failed', { file: file.key, reason: error.message });
-  // The first scans of a date take companions from before midnight.
-  const belongs = ({ product, time_ms }: SourceFile) => time_ms >= from_ms - lookBack(product) && time_ms <= to_ms;
-  // What a killed run had fetched or kept without publishing it is part of the date, too.
+  // Files that a killed run had fetched or archived without publishing them are part of the date, too.
   const fetched = await listFolder(folder);
-  const here = [...fetched.files, ...kept].filter(belongs);
+  const here = [...fetched.files, ...archived].filter(belongs);
   if (here.length === 0 && failed.length > 0)
     throw new PipelineError(
       'sources',
-      date,
+      source.date,
       `none of ${wanted.length} files could be fetched, the first because ${failed[0]?.error.message}`,
     );
   const missing = failed.map(({ file, error }) => ({ file: file.key, reason: error.message }));
-  return { files: here, unknown: listing.unknown, unreadable: fetched.unreadable, missing };
+  return { files: here, unknown, unreadable: fetched.unreadable, missing };
 }
 
-/** Simulates what is missing of the hours up to now: an hour later the same evening goes on. */
+/** Listing of a UTC date of the public bucket: the files still to be fetched, and those archived before. */
+export async function listDate(
+  config: Config,
+  { date, products }: Extract<IngestSource, { kind: 'noaa' }>,
+  root: Pick<Root, 'path'>,
+) {
+  const from_ms = Date.parse(`${date}T00:00:00Z`);
+  const to_ms = from_ms + MS_PER_DAY - 1;
+  const { files, unknown } = await listBucket({ base_url: config.mrms_url, products, from_ms, to_ms });
+  const archived = await listArchive(root.path, 'observed', [addDays(date, -1), date]);
+  // A file rejected for the provenance of its date is wanted again: --replace may give the date to its provenance.
+  const rejected = (await readRejections(root.path, 'observed')).filter(({ other_kind }) => other_kind === undefined);
+  // The first scans of a date take companions from before midnight.
+  const belongs = ({ product, time_ms }: SourceFile) => time_ms >= from_ms - lookBack(product) && time_ms <= to_ms;
+  return { wanted: withoutKnown(files, archived, rejected), unknown, archived, belongs };
+}
+
+/** Files of the hours up to now, simulated as far as they are missing: an hour later the same evening goes on. */
 async function simulateHours(
   config: Config,
   { seed, hours }: Extract<IngestSource, { kind: 'simulate' }>,

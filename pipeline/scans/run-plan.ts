@@ -72,6 +72,38 @@ export function scansOf(stretch: StretchPlan): ScanPlan[] {
   return [...stretch.redo.flatMap((redo) => redo.hours), ...stretch.append].flat();
 }
 
+/** A scan of a plan, and what a run does with it. */
+export interface PlannedScan {
+  /** Number of its stretch, from 1. */
+  readonly stretch: number;
+  readonly scan: ScanPlan;
+  readonly status: 'new' | 'redo';
+  /** Why it is made in this place or made again; null for a scan after everything published. */
+  readonly reason: string | null;
+}
+
+/** Scans of a plan in order, with the reason of each. */
+export function plannedScans({ stretches }: RunPlan, committed: readonly CommittedScan[]): PlannedScan[] {
+  const published = new Map(committed.map(({ scan_id, inputs }) => [scan_id, inputs]));
+  return stretches.flatMap((stretch, index) => {
+    const isChanged = (scan: ScanPlan) => published.get(scan.scan_id) !== scan.inputs;
+    const first = scansOf(stretch).find(isChanged)?.scan_id;
+    const appended = new Set(stretch.append.flat());
+    return scansOf(stretch).map((scan): PlannedScan => {
+      const step = { stretch: index + 1, scan };
+      if (!published.has(scan.scan_id)) {
+        const reason = appended.has(scan) ? null : 'came late: scans after it are published';
+        return { ...step, status: 'new', reason };
+      }
+      if (isChanged(scan)) return { ...step, status: 'redo', reason: 'its files have changed' };
+      if (first !== undefined && scan.scan_id < first)
+        return { ...step, status: 'redo', reason: `is published in one segment with ${first}` };
+      const may_stay = scan.scan_id > stretch.last_changed ? ', unless the tracks come out the same' : '';
+      return { ...step, status: 'redo', reason: `follows ${first}${may_stay}` };
+    });
+  });
+}
+
 /** Plan of one stretch; null without work, the first changed scan when published scans after it cannot be made again. */
 function planStretch(
   own: readonly ScanPlan[],

@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { PipelineError } from '../../../pipeline/error.ts';
-import { type LateScan, planRun, scansOf } from '../../../pipeline/scans/run-plan.ts';
+import { type LateScan, plannedScans, planRun, scansOf } from '../../../pipeline/scans/run-plan.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { planScans, SCAN_PRODUCTS, type ScanPlan } from '../../../pipeline/sources/plan.ts';
 import type { CommittedScan } from '../../../schemas/manifest.ts';
@@ -111,6 +111,55 @@ test('scans that came too late to be made with others whose raw files are gone a
   });
   t.deepEqual(plan, [{ replaces: ['02:08'], redo: ['02:06 02:08'], append: ['02:10 02:12'] }]);
   t.deepEqual(lost, ['02:02 20240228T020000Z (and 1 more)']);
+});
+
+for (const [title, given, before, expected] of [
+  ['new scans', '02:00 02:02', '', ['1 02:00 new', '1 02:02 new']],
+  ['nothing new', '02:00 02:02', '02:00 02:02', []],
+  [
+    'a late scan, what it changes, and what is new after it',
+    '02:00 02:02 02:04 02:06 02:08',
+    '02:00 | 02:04 | 02:06',
+    [
+      '1 02:02 new (came late: scans after it are published)',
+      '1 02:04 redo (follows 20240228T020200Z, unless the tracks come out the same)',
+      '1 02:06 redo (follows 20240228T020200Z, unless the tracks come out the same)',
+      '1 02:08 new',
+    ],
+  ],
+  [
+    'a late scan within a segment, and another stretch',
+    '02:00 02:02 02:04 03:00',
+    '02:00 02:04',
+    [
+      '1 02:00 redo (is published in one segment with 20240228T020200Z)',
+      '1 02:02 new (came late: scans after it are published)',
+      '1 02:04 redo (follows 20240228T020200Z, unless the tracks come out the same)',
+      '2 03:00 new',
+    ],
+  ],
+] as const)
+  test(`scans of a plan with their reasons: ${title}`, (t) => {
+    const scans = plans(...given.split(' ').map((time) => `${time}:00`));
+    const listed = before === '' ? [] : published(before);
+    const lines = plannedScans(planRun(scans, listed, 0), listed).map(
+      ({ stretch, scan, status, reason }) =>
+        `${stretch} ${clock(scan.scan_id)} ${status}${reason === null ? '' : ` (${reason})`}`,
+    );
+    t.deepEqual(lines, [...expected]);
+  });
+
+test('a published scan whose files have changed is planned to be made again for that reason', (t) => {
+  const [first, ...rest] = published('02:00 | 02:02');
+  const listed = [{ ...(first as CommittedScan), inputs: 'other files' }, ...rest];
+  const planned = plannedScans(planRun(plans('02:00:00', '02:02:00'), listed, 0), listed);
+  t.deepEqual(
+    planned.map(({ status, reason }) => [status, reason]),
+    [
+      ['redo', 'its files have changed'],
+      ['redo', 'follows 20240228T020000Z, unless the tracks come out the same'],
+    ],
+  );
 });
 
 // Runs are drawn as one letter per scan, a minute each: the published ones in their segments, the available ones below.
