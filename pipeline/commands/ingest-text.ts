@@ -9,7 +9,7 @@ import type { IngestPlan } from '../run/plan-ingest.ts';
 import type { RunSummary } from '../scans/ingest-run.ts';
 import { columns, counted, grouped } from './cli.ts';
 
-/** What an ingest did, in lines for people, and what to do next. */
+/** Result of an ingest in lines for people, and the next commands. */
 export function ingestText(report: IngestReport, kind: IngestSource['kind'], data_root: string): string {
   const { run, published: summary, dates, source: provenance, seconds } = report;
   const { unknown_files: unknown, unreadable_files: unreadable, missing_files: missing, climatology } = report;
@@ -39,9 +39,9 @@ export function ingestText(report: IngestReport, kind: IngestSource['kind'], dat
         'largest hail',
         `${size.toFixed(1)} mm  (${(size / MM_PER_INCH).toFixed(2)} in, ${sizeCategory(size)?.replace('_', ' ') ?? 'below nickel'})`,
       );
-    const beside = Object.entries(report.feed_items).map(([collection, items]) => `${grouped(items)} in ${collection}`);
-    if (report.model_hours > 0) beside.push(counted(report.model_hours, 'model hour'));
-    if (beside.length > 0) line('beside scans', beside.join(', '));
+    const others = Object.entries(report.feed_items).map(([collection, items]) => `${grouped(items)} in ${collection}`);
+    if (report.model_hours > 0) others.push(counted(report.model_hours, 'model hour'));
+    if (others.length > 0) line('beside scans', others.join(', '));
     if (climatology !== null)
       line('climatology', `made from ${counted(climatology.storm_dates, `${climatology.source} storm date`)}`);
     line('files', `${grouped(summary.files)}, ${readableBytes(summary.bytes)} under ${data_root}`);

@@ -19,7 +19,7 @@ import { lookBack } from '../sources/plan.ts';
 
 /** Where an ingest takes raw files from. */
 export type IngestSource =
-  /** Weather of the last hours, simulated as far as it is not there yet. */
+  /** Weather of the last hours, simulated from the newest simulated scan on. */
   | { readonly kind: 'simulate'; readonly seed: number; readonly hours: number }
   | { readonly kind: 'dir'; readonly folder: string }
   /** A UTC date of the public bucket. */

@@ -20,23 +20,23 @@ import { withSession } from './with-session.ts';
 
 export interface IngestRequest {
   readonly source: IngestSource;
-  /** Takes data of the other kind off the same storm dates first. */
+  /** Unpublishes data of the other kind on the same storm dates first. */
   readonly replace: boolean;
   /** Threads that decode. */
   readonly threads: number;
   readonly log: Log;
 }
 
-/** What an ingest did; `ingest --json` prints it as it is. */
+/** Result of an ingest; `ingest --json` prints it. */
 export interface IngestReport {
   /** Provenance of the data on these dates; null when nothing is published on them. */
   readonly source: string | null;
   /** Storm dates that the files belong to and that hold scans. */
   readonly dates: readonly string[];
   readonly run: RunSummary;
-  /** What these dates hold now. */
+  /** Content of these dates after the run. */
   readonly published: DatesSummary;
-  /** Storm dates that data of the other kind was taken off. */
+  /** Storm dates whose data of the other kind was unpublished. */
   readonly replaced: readonly string[];
   readonly unknown_files: readonly string[];
   readonly missing_files: readonly MissingFile[];
@@ -47,15 +47,15 @@ export interface IngestReport {
   readonly model_hours: number;
   /** Files of feeds and model runs of the folder that could not be used. */
   readonly feed_failures: readonly FeedFailure[];
-  /** What the climatology was made of, where it was due; null where it was not or could not be made. */
+  /** Dates that the climatology was made from; null when it was not due or could not be made. */
   readonly climatology: ClimatologyReport | null;
-  /** Why the climatology could not be made: what this run published stands all the same. */
+  /** Why the climatology could not be made; the data that this run published stays. */
   readonly climatology_failure: string | null;
   readonly swept_files: number;
   readonly seconds: number;
 }
 
-/** Reads a source once: gathers its files, publishes what they make, finishes the dates, renews the climatology and sweeps the data root. */
+/** Reads a source once: gathers its files, publishes their scans, finishes the dates, renews the climatology and sweeps the data root. */
 export function ingestSource(config: Config, request: IngestRequest): Promise<IngestReport> {
   const { source, replace, threads, log } = request;
   const started = performance.now();
@@ -66,7 +66,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
     const replaced = replace ? await session.replace(files) : [];
     const run = await session.ingest(files);
     await session.finishDates();
-    const beside = source.kind === 'simulate' ? await takeSimulated(root, source, config.now()) : null;
+    const simulated = source.kind === 'simulate' ? await publishSimulatedFeeds(root, source, config.now()) : null;
     const touched_dates = run.dates.length > 0 ? run.dates : datesOf(files, config.storm_day_start_hour);
     const is_simulated = touched_dates.some((date) => root.heads.get(date)?.provenance === 'simulated');
     const found =
@@ -94,7 +94,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
       unknown_files: found?.unknown ?? unknown,
       missing_files: missing,
       unreadable_files: unreadable,
-      feed_items: itemsOf((beside ?? found)?.files ?? []),
+      feed_items: itemsOf((simulated ?? found)?.files ?? []),
       model_hours: [...(found?.hours.values() ?? [])].reduce((sum, hours) => sum + hours.length, 0),
       feed_failures: [...(found?.failed ?? []), ...unpublished],
       climatology,
@@ -105,7 +105,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
   });
 }
 
-/** Other dates are what it is made of: one of them that cannot be read costs the climatology only. */
+/** Climatology made from all dates, or why it failed: a date that cannot be read does not fail the ingest. */
 async function renewClimatology(
   root: Root,
   now_ms: number,
@@ -121,8 +121,8 @@ async function renewClimatology(
   }
 }
 
-/** Publishes what the other feeds would say about the simulated hours, of the times of the scans that are published. */
-async function takeSimulated(
+/** Publishes simulated reports, warnings, watches and outlooks of the simulated hours, at the times of the published scans. */
+async function publishSimulatedFeeds(
   root: Root,
   { seed, hours }: Extract<IngestSource, { kind: 'simulate' }>,
   now_ms: number,

@@ -142,7 +142,7 @@ async function archiveScan(context: Context, plan: ScanPlan, provenance: Provena
   return null;
 }
 
-/** Hash of the inputs of a scan's reflectivity archive; null without the product, and for a scan of which none is kept. */
+/** Hash of the inputs of a scan's reflectivity archive; null without the product, and for a scan older than archives are kept. */
 function reflectivityInputs({ settings }: Context, { scan_time, companions }: ScanPlan): string | null {
   const { reflectivity_keep_hours: hours, now } = settings;
   const file = companions.max_reflectivity_dbz;

@@ -52,7 +52,7 @@ export interface SessionSettings {
 export interface PlanContext {
   readonly root: Pick<Root, 'path' | 'heads' | 'manifest'>;
   readonly settings: Pick<SessionSettings, 'storm_day_start_hour' | 'now' | 'log' | 'raw_keep_days'>;
-  /** True leaves the times of archived files as they are. */
+  /** True: the times of archived files are left unchanged. */
   readonly dry_run: boolean;
   /** Raw files archived under the root, by provenance and UTC date, as far as they were listed: location -> file. */
   readonly archived: Map<string, Promise<Map<string, SourceFile>>>;
@@ -67,7 +67,7 @@ export interface RawArchive extends PlanContext {
   readonly root: Root;
   readonly readPool: ReadPool;
   readonly settings: SessionSettings;
-  /** Storm dates for which files of both provenances came: only its content tells the provenance of a file. */
+  /** Storm dates for which files of both provenances came: the provenance of a file follows from its content alone. */
   readonly mixed: Set<string>;
 }
 

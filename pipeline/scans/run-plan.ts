@@ -33,7 +33,7 @@ export interface LateScan {
 export interface RunPlan {
   /** Stretches with work, by time. */
   readonly stretches: readonly StretchPlan[];
-  /** Scans left out; the published ones that they would change stay as they are. */
+  /** Scans left out; the published ones that they would change stay. */
   readonly late: readonly LateScan[];
 }
 
@@ -72,7 +72,7 @@ export function scansOf(stretch: StretchPlan): ScanPlan[] {
   return [...stretch.redo.flatMap((redo) => redo.hours), ...stretch.append].flat();
 }
 
-/** A scan of a plan, and what a run does with it. */
+/** A scan of a plan with its status. */
 export interface PlannedScan {
   /** Number of its stretch, from 1. */
   readonly stretch: number;

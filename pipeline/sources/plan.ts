@@ -24,16 +24,16 @@ export interface ScanPlan {
   readonly probsevere: SourceFile | null;
   /** The ProbSevere file before that one, at most 5 minutes older: it shows which objects were only carried over. */
   readonly previous_probsevere: SourceFile | null;
-  /** 16 hex digits: hash of the names and sizes of all inputs, of corrections of the same size the content too. Places play no part. */
+  /** 16 hex digits: hash of the names and sizes of all inputs, of corrections of the same size the content too; locations do not count. */
   readonly inputs: string;
 }
 
 export interface ScanPlans {
   /** By time. */
   readonly scans: readonly ScanPlan[];
-  /** Valid files that no scan takes (companions without a scan, MESH_Max …): kept and reported. */
+  /** Valid files that no scan takes (companions without a scan, MESH_Max …): archived and reported. */
   readonly unused: readonly SourceFile[];
-  /** Further files of a product and time that is already there, with the same content as far as that was looked at. */
+  /** Further files of a product and time that another file is taken for, with the same content as far as it was hashed. */
   readonly duplicates: readonly SourceFile[];
   /** Further files of a product and time whose content differs from that of the file that was taken. */
   readonly contradicting: readonly Contradiction[];
@@ -46,11 +46,11 @@ export interface Contradiction {
 }
 
 /**
- * What to make from these files: one scan per MESH file with its companions, the newest of each product
+ * Scans that can be made from these files: one scan per MESH file with its companions, the newest of each product
  * that is not after the scan and at most 150 s older (ProbSevere: 5 min). A pure function of the set of files:
  * neither order nor repetition matters. Of several files of one product and second the largest is taken
- * (a cut-off copy never wins), then the first by name, content, key and place; but a correction goes before what it corrects, the
- * latest first.
+ * (a cut-off copy never wins), then the first by name, content, key and location; but a correction goes before the file it corrects,
+ * the latest first.
  */
 export function planScans(files: readonly SourceFile[]): ScanPlans {
   const { kept, duplicates, contradicting } = withoutDuplicates(files);
@@ -60,7 +60,7 @@ export function planScans(files: readonly SourceFile[]): ScanPlans {
   return { scans, unused: kept.filter((file) => !used.has(file)), duplicates, contradicting };
 }
 
-/** Files that scans are planned from. Single files come and go without the cost of a plan of all. */
+/** Index of the files that scans are planned from: adding or removing a file does not plan all scans again. */
 export interface FileIndex {
   readonly add: (files: Iterable<SourceFile>) => void;
   readonly remove: (file: SourceFile) => void;
