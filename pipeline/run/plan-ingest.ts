@@ -12,7 +12,7 @@ import { plannedScans, planRun } from '../scans/run-plan.ts';
 import { type FolderListing, listFolder, type UnreadableEntry } from '../sources/folder.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { planScans, type ScanPlan } from '../sources/plan.ts';
-import { type IngestSource, listDate } from './gather-files.ts';
+import { type IngestSource, listDate } from './ingest-source.ts';
 
 /** A source that can be planned: simulated files do not exist before a run. */
 export type PlanSource = Exclude<IngestSource, { kind: 'simulate' }>;
