@@ -8,7 +8,7 @@ interface Options {
   readonly json?: true;
 }
 
-/** `hail-pipeline compact`: what a running stream does by itself, at once. */
+/** `hail-pipeline compact`: the periodic work of a stream, at once. */
 export function compactCommand(config: () => Config): Command {
   return new Command('compact')
     .description('close storm dates that are over, join months, draw what is due, and sweep what no list names')

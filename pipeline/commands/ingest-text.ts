@@ -2,11 +2,13 @@ import { join } from 'node:path';
 import { counted, grouped, readableBytes } from '../../schemas/command-line.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
-import type { IngestSource } from '../run/gather-files.ts';
-import type { IngestReport } from '../run/ingest-source.ts';
+import { COMPANIONS } from '../grid.ts';
+import type { IngestReport, IngestSource } from '../run/ingest-source.ts';
+import type { IngestPlan } from '../run/plan-ingest.ts';
 import type { RunSummary } from '../scans/ingest-run.ts';
+import { columns } from './cli.ts';
 
-/** What an ingest did, in lines for people, and what to do next. */
+/** Result of an ingest in lines for people, and the next commands. */
 export function ingestText(report: IngestReport, kind: IngestSource['kind'], data_root: string): string {
   const { run, published: summary, dates, source: provenance, seconds } = report;
   const { unknown_files: unknown, unreadable_files: unreadable, missing_files: missing, climatology } = report;
@@ -36,9 +38,9 @@ export function ingestText(report: IngestReport, kind: IngestSource['kind'], dat
         'largest hail',
         `${size.toFixed(1)} mm  (${(size / MM_PER_INCH).toFixed(2)} in, ${sizeCategory(size)?.replace('_', ' ') ?? 'below nickel'})`,
       );
-    const beside = Object.entries(report.feed_items).map(([collection, items]) => `${grouped(items)} in ${collection}`);
-    if (report.model_hours > 0) beside.push(counted(report.model_hours, 'model hour'));
-    if (beside.length > 0) line('beside scans', beside.join(', '));
+    const others = Object.entries(report.feed_items).map(([collection, items]) => `${grouped(items)} in ${collection}`);
+    if (report.model_hours > 0) others.push(counted(report.model_hours, 'model hour'));
+    if (others.length > 0) line('beside scans', others.join(', '));
     if (climatology !== null)
       line('climatology', `made from ${counted(climatology.storm_dates, `${climatology.source} storm date`)}`);
     line('files', `${grouped(summary.files)}, ${readableBytes(summary.bytes)} under ${data_root}`);
@@ -95,4 +97,43 @@ function nothingToDo(kind: IngestSource['kind'], { skipped, postponed }: RunSumm
   if (skipped > 0 && kind !== 'simulate') return `${counted(skipped, 'scan')} found, ${all} published already`;
   if (postponed.length > 0) return `${counted(postponed.length, 'file')} found that cannot be worked on now`;
   return kind === 'simulate' ? 'the simulated evening is up to date' : 'no MESH scan found';
+}
+
+/** Plan of an ingest as tables for people: its scans, then the files that no scan takes. */
+export function planText({ scans, files, to_fetch, unknown_files, unreadable_files }: IngestPlan): string {
+  const count = (status: IngestPlan['scans'][number]['status']) =>
+    scans.filter((scan) => scan.status === status).length;
+  const lines = [
+    `Would publish ${counted(count('new'), 'new scan')} and make ${counted(count('redo'), 'published scan')} again; ${counted(count('published'), 'scan')} published already. Nothing was written.`,
+  ];
+  if (to_fetch > 0) lines.push(`Would fetch ${counted(to_fetch, 'file')} first.`);
+  if (scans.length > 0) {
+    const rows = scans.map(({ stretch, storm_date, scan_id, status, mesh, companions, probsevere, reason }) => [
+      stretch === null ? '-' : String(stretch),
+      storm_date,
+      scan_id.slice('YYYYMMDDT'.length, 'YYYYMMDDTHH'.length),
+      scan_id,
+      status,
+      mesh,
+      `${Object.keys(companions).length} of ${COMPANIONS.length}`,
+      probsevere === null ? 'no' : 'yes',
+      reason ?? '',
+    ]);
+    const head = ['stretch', 'storm date', 'hour', 'scan', 'status', 'MESH file', 'companions', 'ProbSevere', 'reason'];
+    lines.push('', columns([head, ...rows], 'rlrllllll'));
+  }
+  if (files.length > 0) {
+    const rows = files.map(({ file, status, reason }) => [status, file, reason ?? '']);
+    lines.push('', columns([['status', 'file', 'reason'], ...rows]));
+  }
+  if (unreadable_files.length > 0) {
+    const rows = unreadable_files.map(({ key, reason }) => [key, reason]);
+    lines.push('', columns([['cannot be read', 'reason'], ...rows]));
+  }
+  if (unknown_files.length > 0)
+    lines.push(
+      '',
+      `${counted(unknown_files.length, 'file')} of other feeds or unknown names, such as ${unknown_files[0]}.`,
+    );
+  return `${lines.join('\n')}\n`;
 }

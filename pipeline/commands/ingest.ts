@@ -4,14 +4,14 @@ import { EXIT } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { openLog } from '../log.ts';
-import type { IngestSource } from '../run/gather-files.ts';
-import { ingestSource } from '../run/ingest-source.ts';
+import { type IngestSource, ingestSource } from '../run/ingest-source.ts';
+import { planIngest } from '../run/plan-ingest.ts';
 import { SCAN_PRODUCTS } from '../sources/plan.ts';
 import { calendarDate, plainNumber, productList, readerThreads, wholeNumber } from './cli.ts';
-import { ingestText } from './ingest-text.ts';
+import { ingestText, planText } from './ingest-text.ts';
 
 const SOURCES = ['simulate', 'dir', 'noaa'] as const;
-/** Weather that `make ingest` shows when nobody asks for another. */
+/** Seed of the simulated weather without --seed. */
 const DEFAULT_SEED = 7;
 
 interface Options {
@@ -22,6 +22,7 @@ interface Options {
   readonly seed: number;
   readonly hours: number;
   readonly replace?: true;
+  readonly plan?: true;
   readonly json?: true;
   readonly progress: boolean;
 }
@@ -49,6 +50,7 @@ export function ingestCommand(config: () => Config): Command {
     .option('--seed <number>', 'number of the simulated weather', wholeNumber(0, 4_294_967_295), DEFAULT_SEED)
     .option('--hours <number>', 'hours of simulated weather before now', plainNumber(0.1, 48), 3)
     .option('--replace', 'take data of the other kind (observed, simulated) off the same storm dates first')
+    .option('--plan', 'print what a run would do with each scan and file of a folder or UTC date, and write nothing')
     .option('--json', 'print one JSON object')
     .option('--no-progress', 'no bars, also on a terminal')
     .addHelpText(
@@ -57,18 +59,28 @@ export function ingestCommand(config: () => Config): Command {
 Examples:
   hail-pipeline ingest                                    simulate three hours that end now, and publish them
   hail-pipeline ingest --source dir --from ~/mrms         publish a folder of MRMS files
+  hail-pipeline ingest --plan --from ~/mrms               print what that would do
   hail-pipeline ingest --source noaa --date 2024-05-01    fetch and publish a UTC date of the public bucket`,
     )
     .action(async (options: Options) => {
       const source = sourceOf(options);
       const settings = config();
+      if (options.plan) {
+        if (source.kind === 'simulate')
+          throw new UsageError(
+            '--plan needs --from FOLDER or --date YYYY-MM-DD: simulated files do not exist before a run',
+          );
+        const plan = await planIngest(settings, source);
+        process.stdout.write(options.json ? `${JSON.stringify(plan)}\n` : planText(plan));
+        return;
+      }
       const log = openLog(settings.log_level, options.progress && process.stderr.isTTY === true);
       const request = { source, replace: options.replace === true, threads: readerThreads(), log };
       const report = await ingestSource(settings, request).finally(log.close);
       process.stdout.write(
         options.json ? `${JSON.stringify(report)}\n` : ingestText(report, source.kind, settings.data_root),
       );
-      // What is there is published, and yet it is not all that was asked for.
+      // The files that could be fetched are published, but some are missing.
       if (report.missing_files.length > 0) process.exitCode = EXIT.failure;
     });
 }
@@ -83,6 +95,7 @@ function sourceOf(options: Options): IngestSource {
   };
   if (word !== 'dir') unfit('from', 'dir');
   if (word !== 'noaa') unfit('date', 'noaa');
+  if (options.plan && options.replace) throw new UsageError('--plan does not go with --replace');
   if (word === 'dir') {
     if (options.from === undefined) throw new UsageError('--source dir needs --from FOLDER');
     return { kind: word, folder: resolve(options.from) };

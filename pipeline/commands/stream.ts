@@ -17,7 +17,7 @@ interface Options {
   readonly feeds?: readonly string[] | false;
 }
 
-/** `hail-pipeline stream`: follows a source and publishes each scan as it comes, until it is told to stop. */
+/** `hail-pipeline stream`: follows a source and publishes each scan as it comes, until it is stopped. */
 export function streamCommand(config: () => Config): Command {
   return new Command('stream')
     .description('follow a folder or the public bucket and publish each scan as it comes')
@@ -33,7 +33,7 @@ export function streamCommand(config: () => Config): Command {
       `products to fetch, comma-separated (default: all of ${SCAN_PRODUCTS.join(',')})`,
       productList,
     )
-    .option('--every <seconds>', 'time between two looks', plainNumber(0.1, 3600), 5)
+    .option('--every <seconds>', 'time between two polls', plainNumber(0.1, 3600), 5)
     .addOption(
       new Option(
         '--feeds <list>',
@@ -59,7 +59,7 @@ export function streamCommand(config: () => Config): Command {
         every_ms: options.every * 1000,
         threads: readerThreads(),
         log: openStreamLog(settings.log_level, process.stderr.isTTY === true),
-        tell,
+        print,
         stop,
       });
     });
@@ -76,7 +76,7 @@ function sourceOf({ source, from, products = SCAN_PRODUCTS }: Options): StreamSo
   return { kind, folder: resolve(from) };
 }
 
-/** A line at a terminal; elsewhere the log has it. */
-function tell(line: string): void {
+/** Writes a line at a terminal; elsewhere the log has it. */
+function print(line: string): void {
   if (process.stderr.isTTY) process.stderr.write(`hail-pipeline: ${line}\n`);
 }

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import { withSession } from './with-session.ts';
 
-/** What compacting did; `compact --json` prints it as it is. */
+/** Result of compacting; `compact --json` prints it. */
 export interface CompactReport {
   /** Storm dates that are closed now, those closed before included. */
   readonly closed_dates: number;
@@ -12,7 +12,7 @@ export interface CompactReport {
   readonly swept_bytes: number;
 }
 
-/** Finishes the dates of a data root, joins closed dates into months and sweeps what no list names. */
+/** Finishes the dates of a data root, joins closed dates into months and sweeps files that no manifest names. */
 export function compactRoot(config: Config, log: Log): Promise<CompactReport> {
   const needs = { holder: 'hail-pipeline compact', threads: 1, move_raw: false, log };
   return withSession(config, needs, async (root, session) => {

@@ -1,4 +1,8 @@
-import { stormDate } from '../../schemas/time.ts';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { layout } from '../../schemas/layout.ts';
+import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { addDays, MS_PER_DAY, MS_PER_HOUR, stormDate } from '../../schemas/time.ts';
 import { type ClimatologyReport, refreshClimatology } from '../climatology/derive-climatology.ts';
 import type { Config } from '../config.ts';
 import { isTransient, PipelineError, RootLost } from '../error.ts';
@@ -7,36 +11,60 @@ import { readFeedStates, stateAfter, writeFeedStates } from '../feeds/feed-state
 import type { IngestedFiles } from '../feeds/ingest-feed-files.ts';
 import { ingestSimulatedFeeds, simulatedScanTimes } from '../feeds/simulated-feeds.ts';
 import type { Log } from '../log.ts';
+import { newestScan } from '../publish/published-dates.ts';
 import type { Root } from '../publish/root.ts';
 import { type DatesSummary, summarize } from '../publish/summary.ts';
 import type { RunSummary } from '../scans/ingest-run.ts';
-import type { UnreadableEntry } from '../sources/folder.ts';
+import { writeEvening } from '../simulate/evening.ts';
+import { defaultScenario } from '../simulate/scenario.ts';
+import { listArchive, readRejections, withoutKnown } from '../sources/archive.ts';
+import { downloadAll, listBucket } from '../sources/bucket.ts';
+import { listFolder, type UnreadableEntry } from '../sources/folder.ts';
+import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
+import { lookBack } from '../sources/plan.ts';
 import { CLIMATOLOGY_FEED } from './feeds.ts';
 import { type FeedFailure, ingestFeedsOfScanFolder, publishFolderForecast } from './folder-feeds.ts';
-import { gatherFiles, type IngestSource, type MissingFile } from './gather-files.ts';
 import { publishSimulatedForecast } from './simulated-forecast.ts';
 import { withSession } from './with-session.ts';
 
+/** Where an ingest takes raw files from. */
+export type IngestSource =
+  /** Weather of the last hours, simulated from the newest simulated scan on. */
+  | { readonly kind: 'simulate'; readonly seed: number; readonly hours: number }
+  | { readonly kind: 'dir'; readonly folder: string }
+  /** A UTC date of the public bucket. */
+  | { readonly kind: 'noaa'; readonly date: string; readonly products: readonly string[] };
+
+/** A file that the source lists and does not deliver. */
+export interface MissingFile {
+  readonly file: string;
+  readonly reason: string;
+}
+
+export interface GatheredFiles extends Arrival {
+  readonly missing: readonly MissingFile[];
+}
+
 export interface IngestRequest {
   readonly source: IngestSource;
-  /** Takes data of the other kind off the same storm dates first. */
+  /** Unpublishes data of the other kind on the same storm dates first. */
   readonly replace: boolean;
   /** Threads that decode. */
   readonly threads: number;
   readonly log: Log;
 }
 
-/** What an ingest did; `ingest --json` prints it as it is. */
+/** Result of an ingest; `ingest --json` prints it. */
 export interface IngestReport {
   /** Provenance of the data on these dates; null when nothing is published on them. */
   readonly source: string | null;
   /** Storm dates that the files belong to and that hold scans. */
   readonly dates: readonly string[];
   readonly run: RunSummary;
-  /** What these dates hold now. */
+  /** Content of these dates after the run. */
   readonly published: DatesSummary;
-  /** Storm dates that data of the other kind was taken off. */
+  /** Storm dates whose data of the other kind was unpublished. */
   readonly replaced: readonly string[];
   readonly unknown_files: readonly string[];
   readonly missing_files: readonly MissingFile[];
@@ -47,15 +75,15 @@ export interface IngestReport {
   readonly model_hours: number;
   /** Files of feeds and model runs of the folder that could not be used. */
   readonly feed_failures: readonly FeedFailure[];
-  /** What the climatology was made of, where it was due; null where it was not or could not be made. */
+  /** Dates that the climatology was made from; null when it was not due or could not be made. */
   readonly climatology: ClimatologyReport | null;
-  /** Why the climatology could not be made: what this run published stands all the same. */
+  /** Why the climatology could not be made; the data that this run published stays. */
   readonly climatology_failure: string | null;
   readonly swept_files: number;
   readonly seconds: number;
 }
 
-/** Reads a source once: gathers its files, publishes what they make, finishes the dates, renews the climatology and sweeps the data root. */
+/** Reads a source once: gathers its files, publishes their scans, finishes the dates, renews the climatology and sweeps the data root. */
 export function ingestSource(config: Config, request: IngestRequest): Promise<IngestReport> {
   const { source, replace, threads, log } = request;
   const started = performance.now();
@@ -66,7 +94,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
     const replaced = replace ? await session.replace(files) : [];
     const run = await session.ingest(files);
     await session.finishDates();
-    const beside = source.kind === 'simulate' ? await ingestSimulated(root, source, config.now()) : null;
+    const simulated = source.kind === 'simulate' ? await publishSimulatedFeeds(root, source, config.now()) : null;
     const touched_dates = run.dates.length > 0 ? run.dates : datesOf(files, config.storm_day_start_hour);
     const is_simulated = touched_dates.some((date) => root.heads.get(date)?.provenance === 'simulated');
     const found =
@@ -95,7 +123,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
       unknown_files: found?.unknown ?? unknown,
       missing_files: missing,
       unreadable_files: unreadable,
-      feed_items: itemsOf((beside ?? found)?.files ?? []),
+      feed_items: itemsOf((simulated ?? found)?.files ?? []),
       model_hours: [...(found?.hours.values() ?? [])].reduce((sum, hours) => sum + hours.length, 0),
       feed_failures: [...(found?.failed ?? []), ...unpublished],
       climatology,
@@ -106,7 +134,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
   });
 }
 
-/** Other dates are what it is made of: one of them that cannot be read costs the climatology only. */
+/** Climatology made from all dates, or why it failed: a date that cannot be read does not fail the ingest. */
 async function renewClimatology(
   root: Root,
   now_ms: number,
@@ -122,8 +150,8 @@ async function renewClimatology(
   }
 }
 
-/** Publishes what the other feeds would say about the simulated hours, of the times of the scans that are published. */
-async function ingestSimulated(
+/** Publishes simulated reports, warnings, watches and outlooks of the simulated hours, at the times of the published scans. */
+async function publishSimulatedFeeds(
   root: Root,
   { seed, hours }: Extract<IngestSource, { kind: 'simulate' }>,
   now_ms: number,
@@ -141,4 +169,79 @@ function itemsOf(files: readonly IngestedFile[]): Record<string, number> {
 
 function datesOf(files: readonly SourceFile[], storm_day_start_hour: number): string[] {
   return [...new Set(files.map((file) => stormDate(file.time_ms, storm_day_start_hour)))].sort();
+}
+
+/** The raw files of the source; simulating or fetching them into the inbox first where they are not there. */
+export async function gatherFiles(config: Config, source: IngestSource, root: Root, log: Log): Promise<GatheredFiles> {
+  switch (source.kind) {
+    case 'dir':
+      return { ...(await listFolder(source.folder)), missing: [] };
+    case 'noaa':
+      return fetchDate(config, source, root, log);
+    case 'simulate':
+      return simulateHours(config, source, root, log);
+  }
+}
+
+/** Files of a UTC date of the public bucket; those that are not there yet are fetched into the inbox first. */
+async function fetchDate(
+  config: Config,
+  source: Extract<IngestSource, { kind: 'noaa' }>,
+  root: Root,
+  log: Log,
+): Promise<GatheredFiles> {
+  const { wanted, unknown, archived, belongs } = await listDate(config, source, root);
+  let done = 0;
+  const folder = join(root.path, layout.inbox('noaa'));
+  await mkdir(folder, { recursive: true });
+  const { failed } = await downloadAll({
+    files: wanted,
+    folder,
+    onFile: () => log.progress('files', ++done, wanted.length),
+  });
+  for (const { file, error } of failed) log.warn('File:Fetch:Failed', { file: file.key, reason: error.message });
+  // Files that a killed run had fetched or archived without publishing them are part of the date, too.
+  const fetched = await listFolder(folder);
+  const here = [...fetched.files, ...archived].filter(belongs);
+  if (here.length === 0 && failed.length > 0)
+    throw new PipelineError(
+      'sources',
+      source.date,
+      `none of ${wanted.length} files could be fetched, the first because ${failed[0]?.error.message}`,
+    );
+  const missing = failed.map(({ file, error }) => ({ file: file.key, reason: error.message }));
+  return { files: here, unknown, unreadable: fetched.unreadable, missing };
+}
+
+/** Listing of a UTC date of the public bucket: the files still to be fetched, and those archived before. */
+export async function listDate(
+  config: Config,
+  { date, products }: Extract<IngestSource, { kind: 'noaa' }>,
+  root: Pick<Root, 'path'>,
+) {
+  const from_ms = Date.parse(`${date}T00:00:00Z`);
+  const to_ms = from_ms + MS_PER_DAY - 1;
+  const { files, unknown } = await listBucket({ base_url: config.mrms_url, products, from_ms, to_ms });
+  const archived = await listArchive(root.path, 'observed', [addDays(date, -1), date]);
+  // A file rejected for the provenance of its date is wanted again: --replace may give the date to its provenance.
+  const rejected = (await readRejections(root.path, 'observed')).filter(({ other_kind }) => other_kind === undefined);
+  // The first scans of a date take companions from before midnight.
+  const belongs = ({ product, time_ms }: SourceFile) => time_ms >= from_ms - lookBack(product) && time_ms <= to_ms;
+  return { wanted: withoutKnown(files, archived, rejected), unknown, archived, belongs };
+}
+
+/** Files of the hours up to now, simulated as far as they are missing: an hour later the same evening goes on. */
+async function simulateHours(
+  config: Config,
+  { seed, hours }: Extract<IngestSource, { kind: 'simulate' }>,
+  root: Root,
+  log: Log,
+): Promise<GatheredFiles> {
+  const to_ms = config.now();
+  const newest_ms = newestScan([...root.heads.values()].filter((head) => head.provenance === 'simulated')) ?? 0;
+  const from_ms = Math.max(to_ms - hours * MS_PER_HOUR, Math.min(newest_ms + 1000, to_ms));
+  const out = join(root.path, layout.inbox('simulated'));
+  for await (const scan of writeEvening(defaultScenario(seed, WSR88D), { from_ms, to_ms, out, feeds: false }))
+    log.progress('simulated', scan.number, scan.of);
+  return { ...(await listFolder(out)), unknown: [], missing: [] };
 }

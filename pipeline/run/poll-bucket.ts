@@ -15,19 +15,18 @@ import type { SourceFile } from '../sources/names.ts';
 import { pause } from '../sources/pause.ts';
 import { Unavailable } from '../sources/retry.ts';
 
-/** On an empty root the bucket is followed from this long ago; after a pause, from the newest scan but at most from a day ago. */
-const FIRST_LOOK_BACK_MS = 30 * 60_000;
-const LONGEST_LOOK_BACK_MS = 24 * 60 * 60_000;
+/** The first poll of an empty root covers this span; after a pause a poll begins at the newest scan, at most a day ago. */
+const FIRST_SPAN_MS = 30 * 60_000;
+const LONGEST_SPAN_MS = 24 * 60 * 60_000;
 /** Files may appear in the bucket this much later than newer ones. */
 const LATE_FILES_MS = 10 * 60_000;
 
-/** What to poll the public bucket for. */
 export interface BucketPoll {
   readonly products: readonly string[];
-  /** The data root as opened last. */
+  /** Returns the data root that was opened last. */
   readonly opened: () => Root;
   readonly log: Log;
-  /** Time between two looks, milliseconds. */
+  /** Time between two polls, milliseconds. */
   readonly every_ms: number;
   /** Ends the polling. */
   readonly signal: AbortSignal;
@@ -43,14 +42,14 @@ export async function* pollBucket(config: Config, poll: BucketPoll): AsyncGenera
       const root = opened();
       root.check();
       await mkdir(folder, { recursive: true });
-      // What a killed run had fetched or kept without publishing it comes first.
+      // Files that a killed run had fetched or archived without publishing them come first.
       if (left === null) {
-        const kept = await keptSince(root, followedFrom(config.now(), root));
-        left = [...(await listFolder(folder)).files, ...kept];
+        const archived = await archivedSince(root, listedFrom(config.now(), root));
+        left = [...(await listFolder(folder)).files, ...archived];
         if (left.length > 0) yield { files: left, unknown: [], unreadable: [] };
       }
       const now_ms = config.now();
-      const from_ms = followedFrom(now_ms, root);
+      const from_ms = listedFrom(now_ms, root);
       const listing = await listBucket({
         base_url: config.mrms_url,
         products,
@@ -60,7 +59,7 @@ export async function* pollBucket(config: Config, poll: BucketPoll): AsyncGenera
       });
       const wanted = withoutKnown(
         listing.files,
-        await keptSince(root, from_ms),
+        await archivedSince(root, from_ms),
         (await readRejections(root.path, 'observed', listing.files)).filter(
           ({ other_kind }) =>
             other_kind === undefined || root.heads.get(other_kind.storm_date)?.provenance === other_kind.source,
@@ -72,7 +71,7 @@ export async function* pollBucket(config: Config, poll: BucketPoll): AsyncGenera
       if (files.length > 0) yield { files, unknown: [], unreadable: [] };
     } catch (error) {
       if (signal.aborted) return;
-      // A bucket that cannot be reached now may be reached with the next look, a full disk have room: the stream goes on, and says so.
+      // The next poll may reach the bucket again, and a full disk may have room: both are logged, and polling goes on.
       if (error instanceof Unavailable) log.warn('Bucket:List:Failed', { reason: error.message });
       else if (isTransient(error)) log.warn('File:Fetch:Failed', { reason: error.message });
       else throw error;
@@ -81,15 +80,15 @@ export async function* pollBucket(config: Config, poll: BucketPoll): AsyncGenera
   }
 }
 
-/** Time of the oldest file that is still looked for in the bucket. */
-function followedFrom(now_ms: number, root: Root): number {
+/** Observation time from which the bucket is listed. */
+function listedFrom(now_ms: number, root: Root): number {
   const observed = [...root.heads.values()].filter((head) => head.provenance === 'observed');
   const newest_ms = newestScan(observed);
-  if (newest_ms === null) return now_ms - FIRST_LOOK_BACK_MS;
-  return Math.max(now_ms - LONGEST_LOOK_BACK_MS, Math.min(newest_ms, now_ms) - LATE_FILES_MS);
+  if (newest_ms === null) return now_ms - FIRST_SPAN_MS;
+  return Math.max(now_ms - LONGEST_SPAN_MS, Math.min(newest_ms, now_ms) - LATE_FILES_MS);
 }
 
-async function keptSince(root: Root, from_ms: number): Promise<SourceFile[]> {
+async function archivedSince(root: Root, from_ms: number): Promise<SourceFile[]> {
   const dates = [addDays(utcDate(from_ms), -1), utcDate(from_ms), addDays(utcDate(from_ms), 1)];
   return listArchive(root.path, 'observed', dates);
 }

@@ -11,7 +11,7 @@ export interface RebuildRequest {
   readonly log: Log;
 }
 
-/** Makes every scan of a storm date again from the archive, and what follows from the date; NotFound when it has none. */
+/** Makes every scan of a storm date again from the archive and finishes the date; NotFound when it has no published scan. */
 export function rebuildDate(config: Config, { storm_date, threads, log }: RebuildRequest): Promise<RunSummary> {
   const needs = { holder: 'hail-pipeline rebuild', threads, move_raw: false, log };
   return withSession(config, needs, async (root, session) => {

@@ -1,15 +1,24 @@
 import type { Config } from '../config.ts';
-import { startSchedule } from '../feeds/schedule.ts';
+import { isTransient } from '../error.ts';
+import { type Schedule, startSchedule } from '../feeds/schedule.ts';
 import type { Log } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
+import type { RunSummary } from '../scans/ingest-run.ts';
 import { startReadPool } from '../scans/read-pool.ts';
-import { openSession } from '../scans/session.ts';
-import { gathered } from '../sources/gather.ts';
-import { watch } from '../sources/inbox.ts';
+import { openSession, type Session } from '../scans/session.ts';
+import { type ArrivalQueue, batchArrivals, openArrivalQueue } from '../sources/arrival-queue.ts';
+import { type Arrival, watch } from '../sources/inbox.ts';
+import type { SourceFile } from '../sources/names.ts';
+import { pause } from '../sources/pause.ts';
 import { openFeeds } from './feeds.ts';
-import { follow, type OpenedRoot } from './follow.ts';
 import { pollBucket } from './poll-bucket.ts';
 import { refreshDerived } from './refresh-derived.ts';
+
+/** Tiers, event days and daily archives of open dates are drawn again at most this often. */
+const FINISH_EVERY_MS = 5 * 60_000;
+const SWEEP_EVERY_MS = 60 * 60_000;
+/** After a transient fault the next try comes after the time between two polls, then after twice as long each time, up to this. */
+const LONGEST_WAIT_MS = 30_000;
 
 /** Where a stream finds raw files. */
 export type StreamSource =
@@ -18,28 +27,33 @@ export type StreamSource =
 
 export interface StreamRequest {
   readonly source: StreamSource;
-  /** Names of other feeds than that of the scans. */
+  /** Names of the feeds other than the scans. */
   readonly feeds: readonly string[];
-  /** Time between two looks, milliseconds. */
+  /** Time between two polls, milliseconds. */
   readonly every_ms: number;
   /** Threads that decode. */
   readonly threads: number;
   readonly log: Log;
-  /** Says at a terminal what the stream waits for. */
-  readonly tell: (line: string) => void;
-  /** Aborting it ends the stream between two commits; it is aborted when the stream has ended, so that nothing goes on looking. */
+  /** Prints at a terminal what the stream waits for. */
+  readonly print: (line: string) => void;
+  /** Aborting it ends the stream between two commits; the stream aborts it when it ends, so that the source stops polling. */
   readonly stop: AbortController;
 }
 
-/** Follows a source and publishes each scan as it comes, until it is told to stop or an error does not pass. */
+interface OpenedRoot {
+  readonly root: Root;
+  readonly session: Session;
+}
+
+/** Follows a source and publishes each scan as it comes, until it is stopped or a fault is not transient. */
 export async function streamSource(config: Config, request: StreamRequest): Promise<void> {
-  const { source, feeds, every_ms, log, tell, stop } = request;
+  const { source, feeds, every_ms, log, stop } = request;
   const { data_root, storm_day_start_hour, now, raw_keep_days, reflectivity_keep_hours } = config;
   const { signal } = stop;
-  const readers = startReadPool(request.threads);
+  const readPool = startReadPool(request.threads);
   const open = async (): Promise<OpenedRoot> => {
     const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now());
-    const session = openSession(root, readers, {
+    const session = openSession(root, readPool, {
       storm_day_start_hour,
       now,
       log,
@@ -57,7 +71,7 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
       source.kind === 'dir'
         ? watch({ folder: source.folder, poll_ms: every_ms, signal })
         : pollBucket(config, { products: source.products, opened, log, every_ms, signal });
-    return gathered(found);
+    return batchArrivals(found);
   };
   const schedule = startSchedule({
     feeds: openFeeds(config, feeds, log, { signal }),
@@ -67,10 +81,138 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
     refreshDerived,
   });
   try {
-    await follow({ open, arrivals, schedule, log, tell, every_ms, raw_keep_days, signal });
+    await follow(request, open, arrivals, schedule, raw_keep_days);
     log.info('Stream:Stop', {});
   } finally {
     stop.abort();
-    await readers.close();
+    await readPool.close();
   }
+}
+
+/**
+ * Publishes the files of a source until it ends or the signal aborts. After a transient fault (a full disk, a file that
+ * cannot be read) the root is opened again as after a crash, and the same files are tried again. Any other error is thrown.
+ * `arrivals` begins the source once the root is open; its argument returns the root that was opened last.
+ */
+async function follow(
+  { log, print, every_ms, stop: { signal } }: StreamRequest,
+  open: () => Promise<OpenedRoot>,
+  arrivals: (root: () => Root) => AsyncIterable<Arrival>,
+  schedule: Schedule,
+  raw_keep_days: number | null,
+): Promise<void> {
+  const backlog = openBacklog(log, every_ms);
+  const chores = openChores(log, raw_keep_days);
+  let queue: ArrivalQueue | null = null;
+  let opened: OpenedRoot | null = null;
+  let last: Root | null = null;
+  let faults = 0;
+  const close = async () => {
+    const root = opened?.root;
+    opened = null;
+    await root?.close();
+  };
+  try {
+    while (!signal.aborted && queue?.isOver() !== true) {
+      try {
+        opened ??= await open();
+        const { root, session } = opened;
+        last = root;
+        queue ??= openArrivalQueue(
+          arrivals(() => last as Root),
+          signal,
+        );
+        root.check();
+        // Feeds are registered before the scans: catching up with the scans may take hours.
+        await schedule.register(root);
+        await backlog.workOff(queue, session);
+        await schedule.workOff(root);
+        await chores.doDue(opened, queue, backlog.hasWorked());
+        if (faults > 0) {
+          log.info('Stream:Wait:Done', { faults });
+          print('goes on');
+          faults = 0;
+        }
+        await queue.wait(every_ms);
+      } catch (error) {
+        // When the root is gone, that is the error to report.
+        opened?.root.check();
+        if (!isTransient(error)) throw error;
+        const wait_ms = Math.min(LONGEST_WAIT_MS, every_ms * 2 ** faults);
+        faults += 1;
+        log.warn('Stream:Wait:Begin', { reason: error.message, seconds: wait_ms / 1000 });
+        print(`waits: ${error.message}; tries again in ${wait_ms / 1000} s`);
+        await pause(wait_ms, signal);
+        await close();
+      }
+    }
+    await opened?.session.finishDates();
+  } finally {
+    await close();
+  }
+}
+
+/** Files that arrived and are not done: each stays here until it is published, rejected, or gone. */
+function openBacklog(log: Log, every_ms: number) {
+  /** By location. */
+  const undone = new Map<string, SourceFile>();
+  let retry_ms = every_ms;
+  let retryAt_ms = 0;
+  let hasWorked = false;
+  const takeArrivals = (queue: ArrivalQueue, inWork: Set<string>): readonly SourceFile[] => {
+    const arrival = queue.take();
+    if (arrival === null) return [];
+    for (const key of arrival.unknown) log.info('File:Name:Unknown', { file: key });
+    for (const { key, reason } of arrival.unreadable) log.warn('File:Read:Postponed', { file: key, reason });
+    for (const file of arrival.files) {
+      undone.set(file.location, file);
+      inWork.add(file.location);
+    }
+    return arrival.files;
+  };
+  const workOff = async (queue: ArrivalQueue, session: Session): Promise<void> => {
+    const inWork = new Set<string>();
+    const fresh = takeArrivals(queue, inWork);
+    const isRetry = undone.size > fresh.length && performance.now() >= retryAt_ms;
+    if (isRetry) for (const location of undone.keys()) inWork.add(location);
+    const files = [...undone.values()].filter((file) => inWork.has(file.location));
+    if (files.length === 0) return;
+    // Stays 0 when the run throws: the next turn then tries every undone file.
+    retryAt_ms = 0;
+    const begun_ms = performance.now();
+    const run = await session.ingest(files, () => takeArrivals(queue, inWork));
+    logRun(run, begun_ms, log);
+    hasWorked = true;
+    const deferred = new Set(run.postponed.filter((one) => !one.is_gone).map(({ location }) => location));
+    for (const location of inWork) if (!deferred.has(location)) undone.delete(location);
+    retry_ms = isRetry ? Math.min(LONGEST_WAIT_MS, 2 * retry_ms) : every_ms;
+    retryAt_ms = performance.now() + retry_ms;
+  };
+  return { workOff, hasWorked: () => hasWorked };
+}
+
+function logRun(run: RunSummary, begun_ms: number, log: Log): void {
+  const seconds = Math.round(performance.now() - begun_ms) / 1000;
+  if (run.scans + run.redone > 0) log.info('Stream:Publish:Done', { scans: run.scans, redone: run.redone, seconds });
+}
+
+/** Periodic work (finishing dates, sweeping), done in pieces: arrivals come first. */
+function openChores(log: Log, raw_keep_days: number | null) {
+  const begun_ms = performance.now();
+  let finished_ms: number | null = null;
+  let swept_ms = begun_ms;
+  const doDue = async ({ root, session }: OpenedRoot, queue: ArrivalQueue, hasWorked: boolean): Promise<void> => {
+    const isQuiet = performance.now() - (finished_ms ?? begun_ms) >= FINISH_EVERY_MS;
+    if ((isQuiet || (finished_ms === null && hasWorked)) && !queue.hasArrival()) {
+      if (await session.finishDates(queue.hasArrival)) finished_ms = performance.now();
+    }
+    if (performance.now() - swept_ms >= SWEEP_EVERY_MS) {
+      await session.expireReflectivity();
+      // Files carry the time of the machine, whatever the data clock says.
+      const { files: swept, bytes } = await root.sweep(Date.now(), raw_keep_days);
+      log.info('Root:Sweep:Done', { files: swept, bytes });
+      swept_ms = performance.now();
+    }
+  };
+  return { doDue };
 }

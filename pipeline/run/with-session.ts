@@ -5,9 +5,9 @@ import { startReadPool } from '../scans/read-pool.ts';
 import { openSession, type Session } from '../scans/session.ts';
 import { refreshDerived } from './refresh-derived.ts';
 
-/** What one piece of work needs of a session; everything else is a setting. */
+/** Parameters of a session for one piece of work; everything else is a setting. */
 export interface SessionNeeds {
-  /** Command that holds the data root, for whoever finds it locked. */
+  /** Command named in the lock of the data root. */
   readonly holder: string;
   /** Threads that decode. */
   readonly threads: number;
@@ -16,7 +16,7 @@ export interface SessionNeeds {
   readonly log: Log;
 }
 
-/** Opens the data root and a session on it for one piece of work, makes what follows from it, and closes both in any case. */
+/** Opens the data root and a session on it for one piece of work, refreshes derived tables after it, and closes both in any case. */
 export async function withSession<T>(
   config: Config,
   { holder, threads, move_raw, log }: SessionNeeds,

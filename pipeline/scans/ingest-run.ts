@@ -1,33 +1,45 @@
-import { stormDateStart } from '../../schemas/time.ts';
-import { BadInput, PipelineError, Unreadable } from '../error.ts';
-import { openFileIndex } from '../sources/file-index.ts';
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CommittedScan, PublishedFile } from '../../schemas/manifest.ts';
+import { MS_PER_DAY, scanId, scanTime, stormDateStart } from '../../schemas/time.ts';
+import { PipelineError, Unreadable } from '../error.ts';
+import { sha256 } from '../files.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { planScans, type ScanPlan } from '../sources/plan.ts';
-import { committedSince, stateBefore } from './checkpoints.ts';
-import { leaveOutLate } from './late-files.ts';
-import { aheadIn, processSegment, publishSegments } from './process-segment.ts';
+import { type Contradiction, openFileIndex, planScans, type ScanPlan } from '../sources/plan.ts';
 import {
-  archivedAround,
+  type ProcessedSegment,
+  paintsReflectivity,
+  processSegment,
+  publishSegments,
+  upcomingIn,
+  withNewest,
+} from './process-segment.ts';
+import {
   archiveUnused,
-  corrected,
+  type Deferred,
   dateOf,
+  deferUnreadable,
   emptyInbox,
   isArchived,
   learnProvenances,
-  type Postponed,
-  postpone,
-  putAside,
+  type PlanContext,
+  planningFiles,
   type Rejected,
+  rejectFile,
   selectWorthwhile,
-  withContentHashes,
 } from './raw-archive.ts';
-import { type Drop, openReading } from './read-ahead.ts';
-import { redoStretch } from './redo.ts';
-import { planStretches, type Redo, type StretchPlan, scansOf } from './redo-plan.ts';
-import { paintsReflectivity } from './reflectivity.ts';
-import { type Arrived, type Context, isStopped, type Run, type Tally } from './run.ts';
+import { openReadAhead } from './read-ahead.ts';
+import { type Context, deferLate, isStopped, leaveOutLate, type Run, type TakeArrivals } from './run.ts';
+import { planRun, type Redo, type StretchPlan, scansOf } from './run-plan.ts';
+import {
+  decodeTrackingState,
+  emptyTrackingState,
+  encodeTrackingState,
+  TRACKING_MAX_GAP_MS,
+  type TrackingState,
+} from './tracking-state.ts';
 
-/** What a run did. */
+/** Result of a run. */
 export interface RunSummary {
   /** Scans published for the first time, published again, and given but left alone because nothing about them changed. */
   readonly scans: number;
@@ -36,25 +48,24 @@ export interface RunSummary {
   readonly detections: number;
   readonly cells: number;
   readonly rejected: Readonly<Rejected>;
-  /** Files that wait for a later run: ahead of the clock, or not to be read at present. */
-  readonly postponed: readonly Postponed[];
-  /** Files of known products that no scan takes; they are kept. */
+  /** Files deferred to a later run: ahead of the clock, or not readable at present. */
+  readonly postponed: readonly Deferred[];
+  /** Files of known products that no scan takes; they are archived. */
   readonly unused: number;
   readonly duplicates: number;
   /** Storm dates whose tables changed. */
   readonly dates: readonly string[];
 }
 
-/** What a run does besides taking in its files. */
 export interface RunRequest {
   /** Storm date whose scans are all made again; null in a usual run. */
   readonly rebuild: string | null;
-  readonly arrived: Arrived;
+  readonly takeArrivals: TakeArrivals;
 }
 
 /**
- * Brings the data root up to date with some raw files and everything archived before: takes the files in, plans which scans
- * they make, publishes those, and puts aside what cannot be used.
+ * Brings the data root up to date with some raw files and everything archived before: selects the files, plans which scans
+ * they make, publishes those, and rejects the files that cannot be used.
  */
 export async function ingestFiles(
   context: Context,
@@ -62,72 +73,62 @@ export async function ingestFiles(
   request: RunRequest,
 ): Promise<RunSummary> {
   const run = startRun(context, request);
-  await takeIn(run, files);
+  await addFiles(run, files);
   if (request.rebuild !== null) await refuseLostScans(run, request.rebuild);
   if (context.settings.each_scan) await publishNewestFirst(run);
   else await publishInOrder(run);
-  refuseContradicting(run);
-  await putAsideUnusable(run);
+  dropContradicting(run);
+  await rejectUnusable(run);
   const unused = await archiveLeftovers(run);
   return summaryOf(run, unused);
 }
 
-/** A run that has taken nothing in yet. */
-function startRun(context: Context, { rebuild, arrived }: RunRequest): Run {
-  const pile = openFileIndex();
-  const tally: Tally = {
-    scans: 0,
-    redone: 0,
-    detections: 0,
-    cells: 0,
-    done: new Set(),
-    all: 0,
-    rejected: [],
-    postponed: [],
-    dates: new Set(),
-  };
-  const drop: Drop = (file, fault) => {
-    if (!(fault instanceof Unreadable)) run.unusable.push({ file, fault });
-    // A published scan is not made again from less than it was made from.
-    else if (run.redoing && isArchived(context.root, file)) throw fault;
-    else postpone(context, file, { stage: 'read', reason: fault.reason, is_gone: fault.is_gone }, tally.postponed);
-  };
-  const reading = openReading(context.readPool, pile, context.settings.storm_day_start_hour, drop, (scan) =>
-    paintsReflectivity(context, scan),
-  );
-  const run: Run = {
+/** A run without files. */
+function startRun(context: Context, { rebuild, takeArrivals }: RunRequest): Run {
+  const index = openFileIndex();
+  const { readPool, settings } = context;
+  return {
     context,
     rebuild,
-    arrived,
-    pile,
-    reading,
-    tally,
+    takeArrivals,
+    index,
+    readAhead: openReadAhead(readPool, index, settings.storm_day_start_hour, (scan) =>
+      paintsReflectivity(context, scan),
+    ),
+    tally: {
+      scans: 0,
+      redone: 0,
+      detections: 0,
+      cells: 0,
+      done: new Set(),
+      all: 0,
+      rejected: [],
+      deferred: [],
+      dates: new Set(),
+    },
     given: [],
     accepted: [],
     unusable: [],
     redoing: false,
   };
-  return run;
 }
 
-/** Takes files, and those archived around their times, into a run. */
-async function takeIn(run: Run, files: readonly SourceFile[]): Promise<void> {
+/** Adds files, and those archived around their times, to a run. */
+async function addFiles(run: Run, files: readonly SourceFile[]): Promise<void> {
   const { context, rebuild } = run;
   context.root.check();
-  const worthwhile = await selectWorthwhile(context, files, run.tally.postponed);
+  const worthwhile = await selectWorthwhile(context, files, run.tally.deferred);
   await learnProvenances(context, worthwhile);
-  const times = worthwhile.map((file) => file.time_ms);
-  if (rebuild !== null) times.push(stormDateStart(rebuild, context.settings.storm_day_start_hour));
-  const archived = await archivedAround(context, times);
-  const accepted = await withContentHashes(context.root, await corrected(context.root, worthwhile, archived));
+  const rebuild_ms = rebuild === null ? [] : [stormDateStart(rebuild, context.settings.storm_day_start_hour)];
+  const { accepted, archived } = await planningFiles(context, worthwhile, rebuild_ms);
   run.given.push(...files);
   run.accepted.push(...accepted);
-  run.pile.add([...accepted, ...archived]);
+  run.index.add([...accepted, ...archived]);
 }
 
-/** Throws when a published scan of a date cannot be made again: a date is rebuilt as a whole or left as it is. */
-async function refuseLostScans({ context, pile }: Run, storm_date: string): Promise<void> {
-  const planned = new Set(planScans(pile.all()).scans.map(({ scan_id }) => scan_id));
+/** Throws when a published scan of a date cannot be made again: a date is rebuilt as a whole or not at all. */
+async function refuseLostScans({ context, index }: Run, storm_date: string): Promise<void> {
+  const planned = new Set(planScans(index.all()).scans.map(({ scan_id }) => scan_id));
   const published = (await context.root.manifest(storm_date))?.scans ?? [];
   const lost = published.filter(({ scan_id }) => !planned.has(scan_id));
   if (lost.length === 0) return;
@@ -138,17 +139,17 @@ async function refuseLostScans({ context, pile }: Run, storm_date: string): Prom
   );
 }
 
-/** Publishes stretch after stretch in order of time: what must be made again first, then what is new. */
+/** Publishes stretch after stretch in order of time: scans to be made again first, then new ones. */
 async function publishInOrder(run: Run): Promise<void> {
   for (const stretch of await planWork(run)) {
-    await redoStretch(run, stretch, publishArrived);
+    await redoStretch(run, stretch);
     await publishNew(run, stretch);
   }
 }
 
 /**
- * Publishes what is new first, then makes again what late files have changed, one stretch after the other. What was published
- * meanwhile has changed the plan.
+ * Publishes new scans first, then makes again the scans that late files have changed, one stretch after the other. Each
+ * stretch is planned anew, because scans published in between change the plan.
  */
 async function publishNewestFirst(run: Run): Promise<void> {
   const tried = new Set<string>();
@@ -159,28 +160,29 @@ async function publishNewestFirst(run: Run): Promise<void> {
     const late = (await planWork(run)).find((stretch) => stretch.redo.length > 0 && !tried.has(nameOf(stretch)));
     if (late === undefined) return;
     tried.add(nameOf(late));
-    await redoStretch(run, late, publishArrived);
+    await redoStretch(run, late);
   }
 }
 
-/** A name that two plans of a stretch share when there is the same to do. */
+/** Name of a stretch; two plans of it share the name when they have the same work. */
 function nameOf(stretch: StretchPlan): string {
   return scansOf(stretch)
     .map(({ scan_id, inputs }) => `${scan_id} ${inputs}`)
     .join();
 }
 
-/** What there is to do with the files of a run, given what is published by now. */
-async function planWork(run: Run): Promise<StretchPlan[]> {
-  const { context, rebuild, pile, tally } = run;
-  const plans = planScans(pile.all()).scans;
-  const committed = (await committedSince(context.root, plans[0]?.scan_time ?? 0)).map((scan) =>
+/** Stretches that there is work with, given the files of a run and the scans that are published by now. */
+async function planWork(run: Run): Promise<readonly StretchPlan[]> {
+  const { context, rebuild, index, tally } = run;
+  const scans = planScans(index.all()).scans;
+  const committed = (await committedSince(context, scans[0]?.scan_time ?? 0)).map((scan) =>
     rebuild !== null && dateOf(context, scan.scan_id) === rebuild ? { ...scan, inputs: 'to be made again' } : scan,
   );
-  const stretches = planStretches(plans, committed, context.settings.storm_day_start_hour, (scan, loss) => {
-    if (rebuild !== null) throw loss;
-    leaveOutLate(run, scan, loss);
-  });
+  const { stretches, late } = planRun(scans, committed, context.settings.storm_day_start_hour);
+  for (const one of late) {
+    if (rebuild !== null) throw one.loss;
+    leaveOutLate(run, one);
+  }
   tally.all = tally.done.size + stretches.flatMap(scansOf).filter(({ scan_id }) => !tally.done.has(scan_id)).length;
   return stretches;
 }
@@ -189,73 +191,167 @@ async function planWork(run: Run): Promise<StretchPlan[]> {
 async function publishNew(run: Run, { append: hours }: StretchPlan): Promise<Redo[]> {
   const { context } = run;
   const published: Redo[] = [];
-  const upcoming = aheadIn(hours.flat());
+  const upcoming = upcomingIn(hours.flat());
   const first = hours[0]?.[0];
   if (first === undefined) return published;
   context.tracking = await stateBefore(context, first.scan_time, new Set());
   for (const hour of hours) {
-    const pieces = context.settings.each_scan ? hour.map((scan) => [scan]) : [hour];
-    for (const piece of pieces) {
+    const groups = context.settings.each_scan ? hour.map((scan) => [scan]) : [hour];
+    for (const group of groups) {
       if (isStopped(run)) return published;
-      const { segments, state } = await processSegment(run, piece, upcoming, context.tracking);
+      const { segments, state } = await processSegment(run, group, upcoming, context.tracking);
       await publishSegments(run, segments);
       context.tracking = state;
-      published.push(...segments.map(({ segment }) => ({ replaces: segment.scans, hours: [piece] })));
+      published.push(...segments.map(({ segment }) => ({ replaces: segment.scans, hours: [group] })));
     }
   }
   return published;
 }
 
-/** Publishes the new scans among what arrived since, and leaves what is late to the next plan. */
-async function publishArrived(run: Run): Promise<Redo[]> {
-  const files = run.arrived();
+/** Publishes the new scans among the files that arrived since, and leaves late ones to the next plan. */
+async function publishArrivals(run: Run): Promise<Redo[]> {
+  const files = run.takeArrivals();
   if (files.length === 0) return [];
   const { redoing } = run;
   run.redoing = false;
-  await takeIn(run, files);
+  await addFiles(run, files);
   const published: Redo[] = [];
   for (const stretch of await planWork(run)) published.push(...(await publishNew(run, stretch)));
   run.redoing = redoing;
   return published;
 }
 
-/** Leaves files out whose place another file of their product and time has taken; they are put aside by name. */
-function refuseContradicting(run: Run): void {
-  const { accepted, pile, unusable } = run;
-  if (isStopped(run) || accepted.every(({ sha256 }) => sha256 === undefined)) return;
-  for (const { file, taken } of planScans(pile.all()).contradicting) {
-    const reason = `holds other content than '${taken.key}' of the same product and time, which is used: ${taken.bytes} bytes to ${file.bytes}`;
-    pile.remove(file);
-    unusable.push({ file, fault: new BadInput('sources', file.location, reason) });
+/** Makes published scans again from the first that late files change on, and publishes them in one commit. */
+async function redoStretch(run: Run, stretch: StretchPlan): Promise<void> {
+  if (stretch.redo.length === 0) return;
+  run.redoing = true;
+  try {
+    await redoSegments(run, stretch);
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    // The published scans stay; the late files are deferred until these can be made again.
+    deferLate(run, scansOf(stretch), error);
+  } finally {
+    run.redoing = false;
   }
 }
 
-/** Puts aside what cannot be used, and publishes in between what arrives. */
-async function putAsideUnusable(run: Run): Promise<void> {
+async function redoSegments(run: Run, { redo, last_changed }: StretchPlan): Promise<void> {
+  const { context, tally } = run;
+  const segments = [...redo];
+  const first = segments.flatMap(({ hours }) => hours).flat()[0];
+  const replaced = new Set(segments.flatMap(({ replaces }) => replaces.map((scan) => scan.scan_id)));
+  let state = first === undefined ? emptyTrackingState : await stateBefore(context, first.scan_time, replaced);
+  let made: readonly ProcessedSegment[] = [];
+  const dropped: CommittedScan[] = [];
+  const upcoming = upcomingIn(segments.flatMap(({ hours }) => hours).flat());
+  for (let at = 0; at < segments.length; at++) {
+    const { replaces, hours } = segments[at] as Redo;
+    for (const hour of hours) {
+      const next = await processSegment(run, hour, upcoming, state, async () => {
+        for (const segment of await publishArrivals(run)) if (isNextTo(segments, segment)) segments.push(segment);
+      });
+      if (isStopped(run)) return;
+      made = withNewest(made, next.segments);
+      state = next.state;
+    }
+    dropped.push(...replaces);
+    const last = replaces.at(-1)?.scan_id ?? '';
+    // With the same state as before, everything after this segment stays the same.
+    if (last >= last_changed && (await checkpointAfter(context, last))?.sha256 === sha256(encodeTrackingState(state))) {
+      tally.all -= segments.slice(at + 1).flatMap((later) => later.hours.flat()).length;
+      break;
+    }
+  }
+  await publishSegments(run, made, dropped);
+  // The state after the newest scan came from before the redo.
+  context.tracking = emptyTrackingState;
+}
+
+/** True for a segment that follows others so closely that its scans depend on theirs. */
+function isNextTo(segments: readonly Redo[], { replaces }: Redo): boolean {
+  const last = segments.at(-1)?.replaces.at(-1)?.scan_id;
+  const first = replaces[0]?.scan_id;
+  if (last === undefined || first === undefined) return false;
+  return first > last && scanTime(first) - scanTime(last) <= TRACKING_MAX_GAP_MS;
+}
+
+/** Published scans from a day before an instant on, by time. */
+export async function committedSince({ root }: PlanContext, time_ms: number): Promise<CommittedScan[]> {
+  const since = scanId(Math.max(0, time_ms - MS_PER_DAY));
+  const scans: CommittedScan[] = [];
+  for (const { partition, last_scan } of root.heads.values()) {
+    const manifest = last_scan !== null && last_scan >= since ? await root.manifest(partition) : null;
+    for (const scan of manifest?.scans ?? []) if (scan.scan_id >= since) scans.push(scan);
+  }
+  return scans.sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1));
+}
+
+/** State before an instant: after the last published scan that stays, from its checkpoint unless the session holds it. */
+async function stateBefore(context: Context, time_ms: number, replaced: ReadonlySet<string>): Promise<TrackingState> {
+  const before = (await committedSince(context, time_ms)).findLast(
+    ({ scan_id }) => scanTime(scan_id) < time_ms && !replaced.has(scan_id),
+  );
+  if (before === undefined || time_ms - scanTime(before.scan_id) > TRACKING_MAX_GAP_MS) return emptyTrackingState;
+  if (context.tracking.scan_time === scanTime(before.scan_id)) return context.tracking;
+  const checkpoint = await checkpointAfter(context, before.scan_id);
+  if (checkpoint === undefined)
+    throw new PipelineError(
+      'track',
+      before.scan_id,
+      'has no checkpoint in its manifest, expected one after every segment',
+    );
+  return decodeTrackingState(await fs.readFile(join(context.root.path, checkpoint.path)));
+}
+
+/** Checkpoint after a published scan, as its manifest lists it. */
+async function checkpointAfter(context: Context, scan_id: string): Promise<PublishedFile | undefined> {
+  const manifest = await context.root.manifest(dateOf(context, scan_id));
+  return manifest?.files.find((file) => file.kind === 'state' && file.last_scan === scan_id);
+}
+
+/** Drops files whose content differs from that of the file used for their product and time. */
+function dropContradicting(run: Run): void {
+  const { accepted, index, unusable } = run;
+  if (isStopped(run) || accepted.every((file) => file.sha256 === undefined)) return;
+  for (const contradiction of planScans(index.all()).contradicting) {
+    const { file } = contradiction;
+    index.remove(file);
+    unusable.push({ file, stage: 'sources', reason: contradictionReason(contradiction) });
+  }
+}
+
+/** Reason that a contradicting file is rejected with. */
+export function contradictionReason({ file, taken }: Contradiction): string {
+  return `holds other content than '${taken.key}' of the same product and time, which is used: ${taken.bytes} bytes to ${file.bytes}`;
+}
+
+/** Rejects files that cannot be used, and publishes arrivals in between. */
+async function rejectUnusable(run: Run): Promise<void> {
   const { context, unusable, tally } = run;
   for (let next = unusable.shift(); next !== undefined; next = unusable.shift()) {
-    const { file, fault } = next;
+    const { file, stage, reason } = next;
     try {
-      await putAside(context, file, fault.stage, fault.reason, tally.rejected);
+      await rejectFile(context, file, stage, reason, tally.rejected);
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
-      postpone(context, file, { stage: 'read', reason: error.reason, is_gone: error.is_gone }, tally.postponed);
+      deferUnreadable(context, file, error, tally.deferred);
     }
-    await publishArrived(run);
+    await publishArrivals(run);
   }
 }
 
-/** Archives what no scan takes, and empties the inbox of what is archived by now. Returns how many files no scan takes. */
-async function archiveLeftovers({ context, pile, given, accepted, tally }: Run): Promise<number> {
-  const plans = planScans(pile.all());
-  const unused = await archiveUnused(context, given, plans.unused, tally.postponed);
+/** Archives files that no scan takes, and empties the inbox of archived ones. Returns how many files no scan takes. */
+async function archiveLeftovers({ context, index, given, accepted, tally }: Run): Promise<number> {
+  const plans = planScans(index.all());
+  const unused = await archiveUnused(context, given, plans.unused, tally.deferred);
   if (context.settings.move_raw) await emptyInbox(context, accepted, plans.duplicates);
   return unused;
 }
 
 function summaryOf({ context, accepted, tally }: Run, unused: number): RunSummary {
-  const { scans, redone, detections, cells, rejected, postponed } = tally;
-  const waiting = new Set(postponed.map(({ location }) => location));
+  const { scans, redone, detections, cells, rejected, deferred } = tally;
+  const waiting = new Set(deferred.map(({ location }) => location));
   const isLeftAlone = ({ scan_id, mesh }: ScanPlan) => !tally.done.has(scan_id) && !waiting.has(mesh.location);
   return {
     scans,
@@ -263,7 +359,7 @@ function summaryOf({ context, accepted, tally }: Run, unused: number): RunSummar
     detections,
     cells,
     rejected,
-    postponed,
+    postponed: deferred,
     unused,
     // Given files and their copies in the archive are the same thing, not duplicates.
     duplicates: planScans(accepted.filter((file) => !isArchived(context.root, file))).duplicates.length,

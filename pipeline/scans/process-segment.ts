@@ -1,22 +1,29 @@
 import type { CommittedScan } from '../../schemas/manifest.ts';
-import { BadInput } from '../error.ts';
+import type { Provenance } from '../../schemas/provenance.ts';
+import { MS_PER_HOUR, MS_PER_MIN } from '../../schemas/time.ts';
+import { BadInput, Unreadable } from '../error.ts';
 import type { ProductTimes } from '../publish/commit.ts';
 import type { DateCommit } from '../publish/commit-dates.ts';
 import { LIVE_WINDOW_MIN } from '../publish/live-window.ts';
+import type { Reflectivity } from '../publish/reflectivity.ts';
 import type { ScanProducts, Segment } from '../publish/segment.ts';
 import { readBlockage } from '../publish/terrain.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { allOrFirstError } from '../sources/parallel.ts';
-import { filesOf, type ScanPlan } from '../sources/plan.ts';
+import { filesOf, inputHash, type ScanPlan } from '../sources/plan.ts';
 import { emptyMaximum, maximumRows, updateDayMaximum } from '../swath/accumulate.ts';
-import { archiveFile, dateOf, refuseOtherProvenance } from './raw-archive.ts';
-import type { ReadScan } from './read-ahead.ts';
-import { READ_AHEAD } from './read-ahead.ts';
-import type { HourOfScans } from './redo-plan.ts';
-import { reflectivityOf } from './reflectivity.ts';
-import { type Context, isStopped, type Run } from './run.ts';
+import { REFLECTIVITY_VERSION } from '../tiles/reflectivity-tiles.ts';
+import { archiveFile, dateOf, provenanceFault } from './raw-archive.ts';
+import { type FileFault, type Outcome, READ_AHEAD, type ReadScan } from './read-ahead.ts';
+import { type Context, dropFile, isStopped, type Run } from './run.ts';
+import type { HourOfScans } from './run-plan.ts';
 import { processScan, type ScanResult } from './scan.ts';
 import { encodeTrackingState, stateAt, type TrackingState } from './tracking-state.ts';
+
+/** A scan that was read and processed, with its raw files archived. */
+interface ProcessedScan {
+  readonly plan: ScanPlan;
+  readonly result: ScanResult;
+}
 
 /** A staged segment and the figures of the scans in it. */
 export interface ProcessedSegment {
@@ -26,7 +33,7 @@ export interface ProcessedSegment {
   readonly feeds: ProductTimes;
   readonly detections: number;
   readonly cells: number;
-  /** Scans that may be in the live window; a day that is made again must not be held in memory as a whole. */
+  /** Scans that may be in the live window; a day that is made again must not stay in memory as a whole. */
   readonly fresh: readonly ScanProducts[];
 }
 
@@ -41,7 +48,7 @@ export async function processSegment(
   before: TrackingState,
   between: () => Promise<void> = async () => {},
 ): Promise<{ readonly segments: ProcessedSegment[]; readonly state: TrackingState }> {
-  const { context, reading, tally } = run;
+  const { context, tally } = run;
   const products: ScanProducts[] = [];
   const files: SourceFile[] = [];
   const maximum = emptyMaximum();
@@ -49,12 +56,12 @@ export async function processSegment(
   for (const planned of hour) {
     await between();
     if (isStopped(run)) break;
-    const processed = await reading.read(planned, upcoming(planned), (read) => processAndArchive(context, read, state));
+    const processed = await readAndProcess(run, planned, upcoming(planned), state);
     tally.done.add(planned.scan_id);
     context.settings.log.progress('scans', tally.done.size, tally.all);
     if (processed === null) continue;
     products.push(processed.result.products);
-    files.push(...filesOf(processed.scan));
+    files.push(...filesOf(processed.plan));
     updateDayMaximum(maximum, processed.result.ofDay);
     state = processed.result.state;
   }
@@ -75,30 +82,88 @@ export async function processSegment(
   return { segments: [processed], state };
 }
 
-/** Processes one scan that was read, and copies its raw files into the archive. */
-async function processAndArchive(context: Context, { scan, input }: ReadScan, before: TrackingState) {
-  const { root } = context;
-  const storm_date = dateOf(context, scan.scan_id);
-  const provenance = input.simulated ? 'simulated' : 'observed';
-  refuseOtherProvenance(context, storm_date, scan.mesh.location, provenance);
-  if (context.terrain === undefined) context.terrain = await readBlockage(root.engine, root.path);
-  const { terrain } = context;
-  const result = blamedOnMesh(scan, () =>
-    processScan(input, stateAt(before, scan.scan_time), { storm_date, inputs: scan.inputs, terrain }),
-  );
-  await allOrFirstError(filesOf(scan).map((file) => archiveFile(context, file, provenance)));
-  const reflectivity = reflectivityOf(context, scan, input.reflectivity_tiles);
-  return { scan, result: { ...result, products: { ...result.products, reflectivity } } };
+/**
+ * The scan from the files that can be used: a file at fault is dropped, and the scan is planned again without it. Null when
+ * its MESH file cannot be used.
+ */
+async function readAndProcess(
+  run: Run,
+  planned: ScanPlan,
+  upcoming: readonly ScanPlan[],
+  before: TrackingState,
+): Promise<ProcessedScan | null> {
+  while (true) {
+    const read = await run.readAhead.read(planned, upcoming);
+    if (read === null) return null;
+    const processed = read.ok ? await processAndArchive(run.context, read.scan, before) : read;
+    if (processed.ok) return processed.scan;
+    dropFile(run, processed);
+  }
 }
 
-/** What the work makes of a scan; what it finds wrong is the fault of the MESH file. */
-function blamedOnMesh({ mesh }: ScanPlan, work: () => ScanResult): ScanResult {
+/** Processes one scan that was read, and copies its raw files into the archive. */
+async function processAndArchive(
+  context: Context,
+  { plan, input }: ReadScan,
+  before: TrackingState,
+): Promise<Outcome<ProcessedScan>> {
+  const { root } = context;
+  const { scan_time, inputs, mesh } = plan;
+  const storm_date = dateOf(context, plan.scan_id);
+  const provenance = input.simulated ? 'simulated' : 'observed';
+  const fault = provenanceFault(context, storm_date, mesh.location, provenance);
+  if (fault !== null) return { ok: false, file: mesh, fault };
+  if (context.terrain === undefined) context.terrain = await readBlockage(root.engine, root.path);
+  const { terrain } = context;
+  let result: ScanResult;
   try {
-    return work();
+    result = processScan(input, stateAt(before, scan_time), { storm_date, inputs, terrain });
   } catch (error) {
-    if (error instanceof BadInput) throw new BadInput(error.stage, mesh.location, error.reason, { cause: error });
-    throw error;
+    if (!(error instanceof BadInput)) throw error;
+    return { ok: false, file: mesh, fault: error };
   }
+  const unreadable = await archiveScan(context, plan, provenance);
+  if (unreadable !== null) return unreadable;
+  const reflectivity = reflectivityOf(context, plan, input.reflectivity_tiles);
+  return { ok: true, scan: { plan, result: { ...result, products: { ...result.products, reflectivity } } } };
+}
+
+/** Copies the raw files of a scan into the archive. Returns the first that cannot be read, null when all are archived. */
+async function archiveScan(context: Context, plan: ScanPlan, provenance: Provenance): Promise<FileFault | null> {
+  const files = filesOf(plan);
+  const copies = await Promise.allSettled(files.map((file) => archiveFile(context, file, provenance)));
+  for (const [index, copy] of copies.entries()) {
+    const file = files[index] as SourceFile;
+    if (copy.status === 'fulfilled') continue;
+    if (copy.reason instanceof Unreadable && copy.reason.subject === file.location)
+      return { ok: false, file, fault: copy.reason };
+    throw copy.reason;
+  }
+  return null;
+}
+
+/** Hash of the inputs of a scan's reflectivity archive; null without the product, and for a scan older than archives are kept. */
+function reflectivityInputs({ settings }: Context, { scan_time, companions }: ScanPlan): string | null {
+  const { reflectivity_keep_hours: hours, now } = settings;
+  const file = companions.max_reflectivity_dbz;
+  if (file === undefined || hours === 0 || now() - scan_time >= hours * MS_PER_HOUR) return null;
+  return inputHash(`reflectivity ${REFLECTIVITY_VERSION}`, file);
+}
+
+/** True for a scan whose reflectivity is to be painted: it is young enough, and none painted from the same file is listed. */
+export async function paintsReflectivity(context: Context, plan: ScanPlan): Promise<boolean> {
+  const inputs = reflectivityInputs(context, plan);
+  if (inputs === null) return false;
+  const manifest = await context.root.manifest(dateOf(context, plan.scan_id));
+  const published = manifest?.scans.find(({ scan_id }) => scan_id === plan.scan_id);
+  if (published?.reflectivity !== inputs) return true;
+  return !manifest?.files.some(({ kind, first_scan }) => kind === 'reflectivity-tiles' && first_scan === plan.scan_id);
+}
+
+/** Reflectivity to publish with a scan: the archive that was painted, or null for the listed one, which stays. */
+function reflectivityOf(context: Context, plan: ScanPlan, painted: Uint8Array | undefined): Reflectivity | null {
+  const inputs = reflectivityInputs(context, plan);
+  return inputs === null ? null : { inputs, archive: painted ?? null };
 }
 
 /** Newest time of each product among some files. */
@@ -111,12 +176,12 @@ function newestOfEach(files: readonly SourceFile[]): ProductTimes {
 /** Adds the newest segments, and drops the rows of scans that have left the live window because of them. */
 export function withNewest(made: readonly ProcessedSegment[], newest: readonly ProcessedSegment[]): ProcessedSegment[] {
   const last_ms = newest.at(-1)?.fresh.at(-1)?.scan_time ?? 0;
-  const isLive = (scan: ScanProducts) => last_ms - scan.scan_time <= LIVE_WINDOW_MIN * 60_000;
+  const isLive = (scan: ScanProducts) => last_ms - scan.scan_time <= LIVE_WINDOW_MIN * MS_PER_MIN;
   return [...made.map((one) => ({ ...one, fresh: one.fresh.filter(isLive) })), ...newest];
 }
 
 /** The scans after one of them that are worth reading ahead. */
-export function aheadIn(order: readonly ScanPlan[]): (scan: ScanPlan) => readonly ScanPlan[] {
+export function upcomingIn(order: readonly ScanPlan[]): (scan: ScanPlan) => readonly ScanPlan[] {
   const places = new Map(order.map((scan, index) => [scan, index]));
   return (scan) => {
     const next = (places.get(scan) ?? order.length) + 1;

@@ -25,7 +25,7 @@ import { PROBSEVERE_PRODUCT, type SourceFile } from '../sources/names.ts';
 import { planScans, type ScanPlan } from '../sources/plan.ts';
 import type { ReadPool } from './read-pool.ts';
 
-/** A file whose time lies further ahead of the data clock is refused. */
+/** A file whose time lies further ahead of the data clock is deferred. */
 const FUTURE_MAX_MS = 10 * 60_000;
 const NO_COMPANIONS = { companions: {}, probsevere: null, previous_probsevere: null };
 
@@ -34,55 +34,63 @@ export interface SessionSettings {
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
   readonly log: Log;
-  /** Raw files leave the folder they came in once they are published: an inbox is emptied, a folder named with --from is not. */
+  /** Raw files are removed from the folder they came in once they are archived: from an inbox, not from a folder named with --from. */
   readonly move_raw: boolean;
-  /** Every scan is published as soon as it is done; otherwise an hour of scans at a time. */
+  /** True publishes every scan as soon as it is processed; false an hour of scans at a time. */
   readonly each_scan: boolean;
   /** Days after which raw files are deleted; null: never. */
   readonly raw_keep_days: number | null;
   /** Hours after a scan that its archive of reflectivity is kept; 0: none is painted. */
   readonly reflectivity_keep_hours: number;
-  /** Ends a run between two commits. What was not reached is found again by the next run. */
+  /** Ends a run between two commits. The next run finds the remaining files again. */
   readonly signal?: AbortSignal;
 }
 
-/** The raw files of a root: which are worth processing, where they are archived, whether they are observed or simulated. */
-export interface RawArchive {
-  readonly root: Root;
-  readonly readPool: ReadPool;
-  readonly settings: SessionSettings;
-  /** Raw files archived under the root, by provenance and UTC date, as far as they were looked at: place -> file. */
+/** Everything that planning reads; it needs no lock and writes nothing. */
+export interface PlanContext {
+  readonly root: Pick<Root, 'path' | 'heads' | 'manifest'>;
+  readonly settings: Pick<SessionSettings, 'storm_day_start_hour' | 'now' | 'log' | 'raw_keep_days'>;
+  /** True: the times of archived files are left unchanged. */
+  readonly dry_run: boolean;
+  /** Raw files archived under the root, by provenance and UTC date, as far as they were listed: location -> file. */
   readonly archived: Map<string, Promise<Map<string, SourceFile>>>;
   /** Provenance of the scans that were given for a storm date, as read from their files. */
   readonly provenances: Map<string, Provenance>;
-  /** Storm dates for which files of both provenances came: whose a file is follows from its content alone. */
-  readonly mixed: Set<string>;
-  /** Place and reason of the postponed files that were reported, so that each is reported once. */
+  /** Location and reason of the deferred files that were logged, so that each is logged once. */
   readonly reported: Set<string>;
 }
 
-/** What was put aside in a run. */
+/** Raw files of a root: which are worth processing, where they are archived, whether they are observed or simulated. */
+export interface RawArchive extends PlanContext {
+  readonly root: Root;
+  readonly readPool: ReadPool;
+  readonly settings: SessionSettings;
+  /** Storm dates for which files of both provenances came: the provenance of a file follows from its content alone. */
+  readonly mixed: Set<string>;
+}
+
+/** Files that a run rejected. */
 export type Rejected = Pick<Rejection, 'file' | 'reason'>[];
 
 /** A file that a run could not process and a later one may: nothing is recorded of it, and it stays where it is. */
-export interface Postponed {
+export interface Deferred {
   readonly file: string;
   readonly location: string;
-  /** `plan`: it is ahead of the clock, or what it changes cannot be made again now. `read`: the file system does not give it. */
+  /** `plan`: it is ahead of the clock, or the scans that it changes cannot be made again now. `read`: it cannot be read. */
   readonly stage: 'plan' | 'read';
   readonly reason: string;
-  /** True when it has gone. */
+  /** True when the file is gone. */
   readonly is_gone: boolean;
 }
 
-/** Files worth planning with: not refused before, and not from the future. */
+/** Files worth planning with: not rejected before, and not ahead of the clock. */
 export async function selectWorthwhile(
-  context: RawArchive,
+  context: PlanContext,
   files: readonly SourceFile[],
-  postponed: Postponed[],
+  deferred: Deferred[],
 ): Promise<SourceFile[]> {
   const { root, settings } = context;
-  const refused = [
+  const rejections = [
     ...(await readRejections(root.path, 'observed', files)),
     ...(await readRejections(root.path, 'simulated', files)),
   ].filter(
@@ -92,30 +100,29 @@ export async function selectWorthwhile(
   const worthwhile: SourceFile[] = [];
   for (const file of files) {
     if (file.time_ms > latest_ms) {
-      // Compared with the clock in every run: the clock may be wrong, and time goes on.
+      // Nothing is recorded: the next run compares the file with the clock again.
       const reason = `time ${timestamp(file.time_ms)} is ahead of the clock, expected at most ${timestamp(latest_ms)}`;
-      postpone(context, file, { stage: 'plan', reason }, postponed);
+      deferFile(context, file, { stage: 'plan', reason }, deferred);
       continue;
     }
     try {
-      if (!(await isRejected(file, refused))) worthwhile.push(file);
+      if (!(await isRejected(file, rejections))) worthwhile.push(file);
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
-      postpone(context, file, { stage: 'read', reason: error.reason, is_gone: error.is_gone }, postponed);
+      deferUnreadable(context, file, error, deferred);
     }
   }
   return worthwhile;
 }
 
-/** Leaves a file for a later run, and reports why unless that was reported before. */
-export function postpone(
-  context: RawArchive,
+/** Defers a file to a later run, and logs the reason unless that was logged before. */
+export function deferFile(
+  context: PlanContext,
   { name, location }: SourceFile,
-  why: Pick<Postponed, 'stage' | 'reason'> & { readonly is_gone?: boolean },
-  postponed: Postponed[],
+  { stage, reason, is_gone = false }: Pick<Deferred, 'stage' | 'reason'> & { readonly is_gone?: boolean },
+  deferred: Deferred[],
 ): void {
-  const { stage, reason } = why;
-  postponed.push({ file: name, location, stage, reason, is_gone: why.is_gone ?? false });
+  deferred.push({ file: name, location, stage, reason, is_gone });
   const report = `${location} ${reason.split(',')[0]}`;
   if (context.reported.has(report)) return;
   context.reported.add(report);
@@ -125,8 +132,18 @@ export function postpone(
   });
 }
 
-/** Puts a file that cannot be used aside with the reason, and reports it unless it was reported before. */
-export async function putAside(
+/** Defers a file that cannot be read at present. */
+export function deferUnreadable(
+  context: PlanContext,
+  file: SourceFile,
+  { reason, is_gone }: Unreadable,
+  deferred: Deferred[],
+): void {
+  deferFile(context, file, { stage: 'read', reason, is_gone }, deferred);
+}
+
+/** Moves a file that cannot be used to `inbox/rejected/` with the reason, and logs it unless it was logged before. */
+export async function rejectFile(
   context: RawArchive,
   file: SourceFile,
   stage: string,
@@ -153,7 +170,7 @@ export async function putAside(
   if (isNew) settings.log.warn('File:Read:Rejected', { file: rejection.file, stage, reason: rejection.reason });
 }
 
-/** Provenance of a file that was not read, as far as it follows from its place or its date. */
+/** Provenance of a file that was not read, as far as it follows from its location or its date. */
 function provenanceOfFile(context: RawArchive, file: SourceFile): Provenance | undefined {
   if (contains(join(context.root.path, layout.inbox('simulated')), file.location)) return 'simulated';
   const storm_date = dateOf(context, scanId(file.time_ms));
@@ -174,19 +191,30 @@ async function provenanceByContent({ location, product, time_ms }: SourceFile): 
         : readGrid(bytes, location, { product, time_ms });
     return simulated ? 'simulated' : 'observed';
   } catch (error) {
-    // It is put aside once a scan wants it; until then it is kept as it was delivered.
+    // It is rejected once a scan needs it; until then it is archived as it was delivered.
     if (error instanceof BadInput) return 'observed';
     throw error;
   }
 }
 
-/** True for a file that lies in the archive. */
-export function isArchived(root: Root, file: SourceFile): boolean {
+/** True for a file in the archive. */
+export function isArchived(root: PlanContext['root'], file: SourceFile): boolean {
   return contains(join(root.path, layout.raw), file.location);
 }
 
-/** Raw files archived before, from the day before the earliest of some instants on: what is late may change what follows. */
-export async function archivedAround(context: RawArchive, times_ms: readonly number[]): Promise<SourceFile[]> {
+/** Given files that are worthwhile, with corrections and contents marked, and the archived files that may make scans with them. */
+export async function planningFiles(
+  context: PlanContext,
+  worthwhile: readonly SourceFile[],
+  times_ms: readonly number[] = [],
+): Promise<{ readonly accepted: SourceFile[]; readonly archived: readonly SourceFile[] }> {
+  const archived = await archivedAround(context, [...worthwhile.map((file) => file.time_ms), ...times_ms]);
+  const accepted = await withContentHashes(context.root, await withCorrections(context, worthwhile, archived));
+  return { accepted, archived };
+}
+
+/** Raw files archived before, from the day before the earliest of some instants on: a late file may change all scans after it. */
+async function archivedAround(context: PlanContext, times_ms: readonly number[]): Promise<SourceFile[]> {
   if (times_ms.length === 0) return [];
   const { root } = context;
   const first = utcDate(times_ms.reduce((a, b) => Math.min(a, b)) - MS_PER_DAY);
@@ -209,7 +237,7 @@ export async function archivedAround(context: RawArchive, times_ms: readonly num
 }
 
 function archivedOn(
-  { root, archived }: RawArchive,
+  { root, archived }: PlanContext,
   provenance: Provenance,
   date: string,
 ): Promise<Map<string, SourceFile>> {
@@ -219,13 +247,17 @@ function archivedOn(
   return known;
 }
 
-async function listArchived(root: Root, provenance: Provenance, date: string): Promise<Map<string, SourceFile>> {
+async function listArchived(
+  root: PlanContext['root'],
+  provenance: Provenance,
+  date: string,
+): Promise<Map<string, SourceFile>> {
   return new Map((await listArchive(root.path, provenance, [date])).map((file) => [file.location, file]));
 }
 
 /** Given files, with those marked that correct the one archived under their name. */
-export async function corrected(
-  root: Root,
+async function withCorrections(
+  { root, dry_run }: PlanContext,
   given: readonly SourceFile[],
   archived: readonly SourceFile[],
 ): Promise<SourceFile[]> {
@@ -233,13 +265,13 @@ export async function corrected(
   const files: SourceFile[] = [];
   for (const file of given) {
     const before = isArchived(root, file) ? undefined : byName.get(file.name);
-    files.push(before === undefined ? file : await asCorrection(file, before));
+    files.push(before === undefined ? file : await asCorrection(file, before, dry_run));
   }
   return files;
 }
 
 /** Given files; those of which several came for one product and time carry the hash of their content. */
-export async function withContentHashes(root: Root, files: readonly SourceFile[]): Promise<SourceFile[]> {
+async function withContentHashes(root: PlanContext['root'], files: readonly SourceFile[]): Promise<SourceFile[]> {
   const isContested = (file: SourceFile) => file.correction === undefined && !isArchived(root, file);
   const groups = Map.groupBy(files.filter(isContested), ({ product, time_ms }) => `${product} ${time_ms}`);
   const hashed = new Map<SourceFile, SourceFile>();
@@ -249,7 +281,7 @@ export async function withContentHashes(root: Root, files: readonly SourceFile[]
       try {
         hashed.set(file, { ...file, sha256: await contentHash(file.location, file.name) });
       } catch (error) {
-        // Whoever reads it will say so.
+        // The run defers it when a scan needs it.
         if (!(error instanceof Unreadable)) throw error;
       }
   }
@@ -264,12 +296,12 @@ export async function archiveFile(context: RawArchive, file: SourceFile, provena
   (await archivedOn(context, provenance, utcDate(file.time_ms))).set(archived.location, archived);
 }
 
-/** Keeps given files that no scan takes: one may still come that does. Returns how many there are. */
+/** Archives given files that no scan takes, for scans that may still come. Returns how many there are. */
 export async function archiveUnused(
   context: RawArchive,
   given: readonly SourceFile[],
   unused: readonly SourceFile[],
-  postponed: Postponed[],
+  deferred: Deferred[],
 ): Promise<number> {
   const places = new Set(given.map((file) => file.location));
   let archived = 0;
@@ -279,13 +311,13 @@ export async function archiveUnused(
       archived += 1;
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
-      postpone(context, file, { stage: 'read', reason: error.reason, is_gone: error.is_gone }, postponed);
+      deferUnreadable(context, file, error, deferred);
     }
   }
   return archived;
 }
 
-/** Takes files that are archived or known twice out of the inbox they came in. */
+/** Deletes files that are archived or duplicates from the inbox they came in. */
 export async function emptyInbox(
   context: RawArchive,
   accepted: readonly SourceFile[],
@@ -310,7 +342,7 @@ export async function provenanceOfScans(readPool: ReadPool, scans: readonly Scan
       const { simulated } = await readPool.read({ ...NO_COMPANIONS, scan_time, mesh: mesh.location });
       return simulated ? 'simulated' : 'observed';
     } catch (error) {
-      // It is reported when that scan is processed.
+      // The fault is reported when that scan is processed.
       if (!(error instanceof BadInput || error instanceof Unreadable)) throw error;
     }
   }
@@ -318,8 +350,9 @@ export async function provenanceOfScans(readPool: ReadPool, scans: readonly Scan
 }
 
 /**
- * Reads of which provenance the scans given for a date are, before any work. Throws Conflict when the first and the last of a
- * date are of the other one than it holds: then all are, and the operator has to decide. A single stray file is rejected alone.
+ * Reads the provenance of the scans given for each date, before any work. Throws Conflict when the first and the last of a
+ * date have the other provenance than the date holds: then all have, and the operator decides. A single stray file is
+ * rejected alone.
  */
 export async function learnProvenances(context: RawArchive, files: readonly SourceFile[]): Promise<void> {
   for (const [date, scans] of scansByDate(context, files)) {
@@ -339,25 +372,30 @@ export async function learnProvenances(context: RawArchive, files: readonly Sour
 }
 
 /** Provenance of raw files that a storm date takes: that of its published scans, else that of the scans given for it. */
-function provenanceOn({ root, provenances }: RawArchive, date: string): Provenance | undefined {
+function provenanceOn({ root, provenances }: PlanContext, date: string): Provenance | undefined {
   const head = root.heads.get(date);
   return head !== undefined && head.scan_count > 0 ? provenanceOfDate(date, head.provenance) : provenances.get(date);
 }
 
 /** Storm date of a scan. */
-export function dateOf({ settings }: RawArchive, scan_id: string): string {
+export function dateOf({ settings }: PlanContext, scan_id: string): string {
   return stormDate(scanTime(scan_id), settings.storm_day_start_hour);
 }
 
 /**
- * Throws BadInput for a MESH file that is not of the provenance that its storm date takes: that of what is published or, before
- * anything is, that of the first scan read, which is then that of the date.
+ * Fault of a MESH file whose provenance is not the one that its storm date takes; null when it is. A date without published
+ * scans takes the provenance of the first scan that is read.
  */
-export function refuseOtherProvenance(context: RawArchive, storm_date: string, mesh: string, given: Provenance): void {
+export function provenanceFault(
+  context: RawArchive,
+  storm_date: string,
+  mesh: string,
+  given: Provenance,
+): BadInput | null {
   const expected = provenanceOn(context, storm_date) ?? given;
   context.provenances.set(storm_date, expected);
-  if (expected === given) return;
-  throw new BadInput(
+  if (expected === given) return null;
+  return new BadInput(
     PROVENANCE_STAGE,
     mesh,
     `${given} data, expected ${expected} data as storm date ${storm_date} holds (hail-pipeline ingest --replace takes those away)`,

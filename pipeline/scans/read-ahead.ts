@@ -1,93 +1,89 @@
 import { BadInput, Unreadable } from '../error.ts';
 import type { ScanInput } from '../grid.ts';
 import type { NamedFile, ScanFiles } from '../read/scan.ts';
-import type { FileIndex } from '../sources/file-index.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { filesOf, type ScanPlan } from '../sources/plan.ts';
+import { type FileIndex, filesOf, type ScanPlan } from '../sources/plan.ts';
 import type { ReadPool } from './read-pool.ts';
 
-/** Scans that are being read while an earlier one is worked on. */
+/** Number of scans that are read while an earlier one is processed. */
 export const READ_AHEAD = 3;
 
-/** A scan with what was read of it; `scan` names the files that were really used. */
+/** A raw file that cannot be used (BadInput) or not be read (Unreadable). */
+export interface FileFault {
+  readonly ok: false;
+  readonly file: SourceFile;
+  readonly fault: BadInput | Unreadable;
+}
+
+/** Outcome of one step with a scan: its result, or the file at fault. */
+export type Outcome<Scan> = { readonly ok: true; readonly scan: Scan } | FileFault;
+
+/** A decoded scan; `plan` names the files it was read from. */
 export interface ReadScan {
-  readonly scan: ScanPlan;
+  readonly plan: ScanPlan;
   readonly input: ScanInput;
 }
 
-/** Called with a file that cannot be used (BadInput) or not be read (Unreadable). An error thrown here ends the reading. */
-export type Drop = (file: SourceFile, fault: BadInput | Unreadable) => void;
-
-/** Reads planned scans, some ahead of the one that is wanted. */
-export interface Reading {
+/** Reads planned scans, some ahead of the one that is asked for. */
+export interface ReadAhead {
   /**
-   * What `work` makes of the scan that was read; null when its MESH file cannot be used. `upcoming` are the scans that will
-   * be read next. A fault that `work` finds in a file is handled like one found while reading.
+   * The planned scan, read from the files that are left in the index; null when its MESH file is not among them. `upcoming`
+   * are the scans that will be asked for next.
    */
-  readonly read: <Result>(
-    scan: ScanPlan,
-    upcoming: readonly ScanPlan[],
-    work: (read: ReadScan) => Promise<Result>,
-  ) => Promise<Result | null>;
+  readonly read: (planned: ScanPlan, upcoming: readonly ScanPlan[]) => Promise<Outcome<ReadScan> | null>;
 }
 
-/**
- * Opens a reading of scans planned from `pile`. A file at fault leaves it; a scan that wanted it is planned again without it.
- * `paints` tells for which scans the reflectivity is painted, too.
- */
-export function openReading(
+/** Opens reading of scans that were planned from `index`; reflectivity is painted where `paints` is true. */
+export function openReadAhead(
   readPool: ReadPool,
-  pile: FileIndex,
+  index: FileIndex,
   storm_day_start_hour: number,
-  drop: Drop,
-  paints: (scan: ScanPlan) => Promise<boolean> = async () => false,
-): Reading {
+  paints: (plan: ScanPlan) => Promise<boolean> = async () => false,
+): ReadAhead {
   const running = new Map<string, Promise<ScanInput>>();
-  const start = (scan: ScanPlan): Promise<ScanInput> => {
-    const key = keyOf(scan);
+  const start = (plan: ScanPlan): Promise<ScanInput> => {
+    const key = keyOf(plan);
     const begin = async () =>
-      readPool.read({ ...scanFiles(scan, storm_day_start_hour), paints_reflectivity: await paints(scan) });
+      readPool.read({ ...scanFiles(plan, storm_day_start_hour), paints_reflectivity: await paints(plan) });
     const read = running.get(key) ?? begin();
     running.set(key, read);
-    // A failure of a scan read ahead is handled when that scan is processed; until then it must not count as unhandled.
+    // A failure of a scan read ahead is handled when that scan is asked for; until then it must not count as unhandled.
     read.catch(() => {});
     return read;
   };
-  const current = (scan: ScanPlan): ScanPlan | null =>
-    filesOf(scan).every(pile.has) ? scan : pile.planAt(scan.scan_time);
-  const read: Reading['read'] = async (planned, upcoming, work) => {
-    const scan = current(planned);
-    if (scan === null) return null;
-    const input = start(scan);
-    for (const ahead of upcoming.slice(0, READ_AHEAD)) void start(ahead);
-    try {
-      return await work({ scan, input: await input });
-    } catch (error) {
-      if (!(error instanceof BadInput || error instanceof Unreadable)) throw error;
-      const dropped = filesOf(scan).find((file) => file.location === error.subject);
-      if (dropped === undefined) throw error;
-      drop(dropped, error);
-      pile.remove(dropped);
-      return read(planned, upcoming, work);
-    } finally {
-      running.delete(keyOf(scan));
-    }
+  return {
+    read: async (planned, upcoming) => {
+      const plan = filesOf(planned).every(index.has) ? planned : index.planAt(planned.scan_time);
+      if (plan === null) return null;
+      const input = start(plan);
+      for (const ahead of upcoming.slice(0, READ_AHEAD)) void start(ahead);
+      try {
+        return { ok: true, scan: { plan, input: await input } };
+      } catch (error) {
+        if (!(error instanceof BadInput || error instanceof Unreadable)) throw error;
+        // Reader threads know a file by its location only.
+        const file = filesOf(plan).find(({ location }) => location === error.subject);
+        if (file === undefined) throw error;
+        return { ok: false, file, fault: error };
+      } finally {
+        running.delete(keyOf(plan));
+      }
+    },
   };
-  return { read };
 }
 
 /** Two files of one name and size may be read for one scan, one after the other: their paths distinguish them. */
-function keyOf(scan: ScanPlan): string {
-  return [scan.scan_id, ...filesOf(scan).map(({ location }) => location)].join(' ');
+function keyOf(plan: ScanPlan): string {
+  return [plan.scan_id, ...filesOf(plan).map(({ location }) => location)].join(' ');
 }
 
-function scanFiles(scan: ScanPlan, storm_day_start_hour: number): ScanFiles {
+function scanFiles(plan: ScanPlan, storm_day_start_hour: number): ScanFiles {
   return {
-    scan_time: scan.scan_time,
-    mesh: scan.mesh.location,
-    companions: Object.fromEntries(Object.entries(scan.companions).map(([name, file]) => [name, named(file)])),
-    probsevere: scan.probsevere && named(scan.probsevere),
-    previous_probsevere: scan.previous_probsevere && named(scan.previous_probsevere),
+    scan_time: plan.scan_time,
+    mesh: plan.mesh.location,
+    companions: Object.fromEntries(Object.entries(plan.companions).map(([name, file]) => [name, named(file)])),
+    probsevere: plan.probsevere && named(plan.probsevere),
+    previous_probsevere: plan.previous_probsevere && named(plan.previous_probsevere),
     storm_day_start_hour,
   };
 }

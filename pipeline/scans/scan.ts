@@ -20,27 +20,27 @@ import { motionsSince } from '../track/live-tracks.ts';
 import { patternMotion } from '../track/pattern-motion.ts';
 import { previousField, type TrackingState, toPreviousScan } from './tracking-state.ts';
 
-/** What a scan needs to know that neither its own files nor the scans before it say. */
+/** Inputs of a scan besides its files and the scans before it. */
 export interface ScanContext {
   readonly storm_date: string;
   /** Fingerprint of the raw files. */
   readonly inputs: string;
-  /** What is known of beams that terrain blocks; null without a terrain model. */
+  /** Terrain blockage of the radar beams; null without a terrain model. */
   readonly terrain: Blockage | null;
 }
 
 /** Everything that follows from a scan. */
 export interface ScanResult {
   readonly products: ScanProducts;
-  /** What the scan adds to the maximum of its day (`updateDayMaximum`). */
+  /** Contribution to the maximum of the day (`updateDayMaximum`). */
   readonly ofDay: ScanOfDay;
-  /** What the next scan needs. */
+  /** State that the next scan starts from. */
   readonly state: TrackingState;
 }
 
 /**
- * One scan, told top to bottom. `input` is what a read worker decoded from its raw files (read/scan.ts), `before` what the
- * scans before it left. Pure: the same arguments give the same products and the same state.
+ * Products of one scan, top to bottom. `input`: its decoded raw files (read/scan.ts); `before`: state after the scan
+ * before. Pure: the same arguments give the same products and the same state.
  * Throws BadInput when the scan holds more storm cells than any weather has.
  */
 export function processScan(input: ScanInput, before: TrackingState, context: ScanContext): ScanResult {
@@ -83,7 +83,7 @@ export function processScan(input: ScanInput, before: TrackingState, context: Sc
   const tracks = step.points.map((point) => ({ ...point, storm_date, ...probabilities[point.track_id] }));
   const probsevere = (input.probsevere ?? []).map((object) => ({ ...object, storm_date, scan_time }));
 
-  // Day maximum: what the scan saw, and what its storms passed over since a scan more than 4 minutes before.
+  // Day maximum: the scan, and the pixels its storms passed over since a scan more than 4 minutes before.
   const motions = motionsSince(before.tracks, step.points);
   const filled = previous ? advectBetween(previous, input, motions) : [];
 

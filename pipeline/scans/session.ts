@@ -1,28 +1,33 @@
-import type { Root } from '../publish/root.ts';
+import { addDays, MS_PER_HOUR, monthOf, stormDateStart, utcDate } from '../../schemas/time.ts';
+import { isDerivationDue, type Root } from '../publish/root.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { finishDates } from './finish-dates.ts';
 import { ingestFiles, type RunSummary } from './ingest-run.ts';
 import { provenanceOfScans, type SessionSettings, scansByDate } from './raw-archive.ts';
 import type { ReadPool } from './read-pool.ts';
-import type { Arrived, Context } from './run.ts';
+import type { Context, TakeArrivals } from './run.ts';
 import { emptyTrackingState } from './tracking-state.ts';
+
+/** Closed dates of the running month are joined once there are this many: a query over a year opens a file for each of them. */
+const JOIN_RUNNING_AFTER = 7;
+/** A storm date is closed once the data clock is this far past its end. */
+const CLOSE_AFTER_MS = MS_PER_HOUR;
 
 /** Publishes raw files in a data root: plans, reads ahead, processes in order, publishes. */
 export interface Session {
   /**
-   * Brings the root up to date with these files and everything kept before. While scans are made again and files put aside,
-   * `arrived` is called for files that came since: new scans among them are published at once, before late ones.
+   * Brings the root up to date with these files and everything archived before. While scans are made again and files are
+   * rejected, `takeArrivals` is called for files that came since: new scans among them are published at once, before late ones.
    */
-  readonly ingest: (files: readonly SourceFile[], arrived?: Arrived) => Promise<RunSummary>;
-  /** Makes every scan of a storm date again from the raw files that were kept. */
+  readonly ingest: (files: readonly SourceFile[], takeArrivals?: TakeArrivals) => Promise<RunSummary>;
+  /** Makes every scan of a storm date again from the archived raw files. */
   readonly rebuild: (storm_date: string) => Promise<RunSummary>;
-  /** Takes data of the other provenance off the storm dates of these files, so that they can take their place. */
+  /** Unpublishes the storm dates of these files that hold data of the other provenance. Returns those dates. */
   readonly replace: (files: readonly SourceFile[]) => Promise<string[]>;
-  /** Takes the archives of reflectivity off the lists that are older than they are kept. Returns how many. */
+  /** Unpublishes archives of reflectivity that are older than they are kept. Returns how many. */
   readonly expireReflectivity: () => Promise<number>;
   /**
-   * Draws what follows from whole dates, joins finished hours, and turns dates that are over into day files. Stops between
-   * two of them when `isPressed` returns true because something else is more urgent; true when nothing is left.
+   * Draws the tiers, event day and daily archive of open dates, joins finished hours, and turns dates that are over into day
+   * files. Stops between two dates when `isPressed` returns true; returns true when nothing is left.
    */
   readonly finishDates: (isPressed?: () => boolean) => Promise<boolean>;
 }
@@ -33,6 +38,7 @@ export function openSession(root: Root, readPool: ReadPool, settings: SessionSet
     root,
     readPool,
     settings,
+    dry_run: false,
     archived: new Map(),
     provenances: new Map(),
     mixed: new Set(),
@@ -41,8 +47,8 @@ export function openSession(root: Root, readPool: ReadPool, settings: SessionSet
     terrain: undefined,
   };
   return {
-    ingest: (files, arrived = () => []) => ingestFiles(context, files, { rebuild: null, arrived }),
-    rebuild: (storm_date) => ingestFiles(context, [], { rebuild: storm_date, arrived: () => [] }),
+    ingest: (files, takeArrivals = () => []) => ingestFiles(context, files, { rebuild: null, takeArrivals }),
+    rebuild: (storm_date) => ingestFiles(context, [], { rebuild: storm_date, takeArrivals: () => [] }),
     replace: (files) => replaceOtherProvenance(context, files),
     expireReflectivity: () => root.expireReflectivity(settings.reflectivity_keep_hours, settings.now()),
     finishDates: (isPressed = () => false) => finishDates(context, isPressed),
@@ -61,4 +67,30 @@ async function replaceOtherProvenance(context: Context, files: readonly SourceFi
     cleared.push(date);
   }
   return cleared;
+}
+
+async function finishDates({ root, settings }: Context, isPressed: () => boolean): Promise<boolean> {
+  const now_ms = settings.now();
+  const isOver = (date: string) =>
+    now_ms >= stormDateStart(addDays(date, 1), settings.storm_day_start_hour) + CLOSE_AFTER_MS;
+  const work = [...root.heads.values()]
+    .filter((head) => (isOver(head.partition) ? !head.closed : isDerivationDue(head)))
+    .map((head) => head.partition);
+  for (const [index, date] of work.entries()) {
+    if (isPressed()) return false;
+    if (isOver(date)) await root.compactDay(date, now_ms);
+    else {
+      await root.compactHours(date, now_ms);
+      if (isPressed()) return false;
+      await root.derive(date, now_ms);
+    }
+    settings.log.progress('storm dates', index + 1, work.length);
+  }
+  const thisMonth = monthOf(utcDate(now_ms));
+  const closed = [...root.heads.values()].filter((head) => head.closed).map((head) => monthOf(head.partition));
+  for (const month of new Set(closed)) {
+    if (isPressed()) return false;
+    await root.compactMonth(month, now_ms, month < thisMonth ? 1 : JOIN_RUNNING_AFTER);
+  }
+  return true;
 }

@@ -5,10 +5,10 @@ import type { TrackProbability } from '../detect/table-rows.ts';
 import type { HailField, ScanInput } from '../grid.ts';
 import { type LiveTracks, noLiveTracks } from '../track/live-tracks.ts';
 
-/** After a gap this long nothing of the scans before matters any more: scans beyond it stand on their own. */
+/** Scans separated by a longer gap do not depend on each other. */
 export const TRACKING_MAX_GAP_MS = 30 * 60_000;
 
-/** Pixels >= 5 mm of a scan, as plain numbers: what the next scan compares its own field with. */
+/** Pixels >= 5 mm of a scan, as plain numbers; the next scan compares its own field with them. */
 export interface PreviousScan {
   readonly scan_time: number;
   readonly window: HailField['window'];
@@ -17,13 +17,13 @@ export interface PreviousScan {
   readonly tenths: readonly number[];
 }
 
-/** All that the next scan needs of the ones before. Plain data: encoding and decoding gives an equal state. */
+/** State that a scan leaves for the next one. Plain data: encoding and decoding gives an equal state. */
 export interface TrackingState {
   /** Time of the last scan; null before the first. */
   readonly scan_time: number | null;
   readonly detect: DetectionHistory;
   readonly tracks: LiveTracks;
-  /** What was published last of each live track, by track_id. */
+  /** Probabilities published last for each live track, by track_id. */
   readonly probabilities: Readonly<Record<string, TrackProbability>>;
   readonly previousScan: PreviousScan | null;
 }
@@ -36,7 +36,7 @@ export const emptyTrackingState: TrackingState = {
   previousScan: null,
 };
 
-/** The state as far as it still matters at an instant. */
+/** State at an instant: empty when the last scan is too long ago. */
 export function stateAt(state: TrackingState, time_ms: number): TrackingState {
   return state.scan_time !== null && time_ms - state.scan_time > TRACKING_MAX_GAP_MS ? emptyTrackingState : state;
 }
@@ -53,7 +53,7 @@ export function decodeTrackingState(bytes: Uint8Array): TrackingState {
   return { ...rest, probabilities, previousScan };
 }
 
-/** What the next scan needs of this one's field. */
+/** Field of a scan as the next one compares with it. */
 export function toPreviousScan({ scan_time, mesh }: Pick<ScanInput, 'scan_time' | 'mesh'>): PreviousScan {
   const rows: number[] = [];
   const cols: number[] = [];
@@ -69,7 +69,7 @@ export function toPreviousScan({ scan_time, mesh }: Pick<ScanInput, 'scan_time' 
   return { scan_time, window: mesh.window, rows, cols, tenths };
 }
 
-/** The field of the scan before, from 5 mm on; how much of it was covered is not known any more. */
+/** The field of the scan before, from 5 mm on; its coverage is not stored. */
 export function previousField({ window, rows, cols, tenths }: PreviousScan): HailField {
   const rowStart = new Uint32Array(window.rows + 1);
   for (const row of rows) rowStart[row - window.row0 + 1]++;

@@ -10,22 +10,22 @@ import { type FolderFile, listFolder } from './folder.ts';
 import type { SourceFile } from './names.ts';
 import { writing } from './write-fault.ts';
 
-/** Why a file was moved aside: the content of `<name>.reason.json` beside it. */
+/** Reason of a rejected file: the content of `<name>.reason.json` next to it. */
 export const Rejection = z.object({
   file: z.string().meta({ description: 'Base name as delivered.' }),
-  stage: z.string().meta({ description: 'Stage that refused it.' }),
-  reason: z.string().meta({ description: 'What was found and what was expected.' }),
-  found_at: z.string().meta({ description: 'Data clock when it was refused.' }),
+  stage: z.string().meta({ description: 'Stage that rejected it.' }),
+  reason: z.string().meta({ description: 'Found and expected.' }),
+  found_at: z.string().meta({ description: 'Data clock when it was rejected.' }),
   bytes: z.int().nonnegative(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   other_kind: z.object({ storm_date: z.string(), source: Provenance }).optional().meta({
     description:
-      'Of a file that was refused because its storm date held data of the other kind: that date and the kind it held. The refusal lasts as long as it does.',
+      'Of a file that was rejected because its storm date held data of the other kind: that date and the kind it held. The rejection lasts as long as it does.',
   }),
 });
 export type Rejection = z.infer<typeof Rejection>;
 
-/** What is written beside a kept file that took the place of another one. */
+/** Content of the mark next to an archived file that replaced another one. */
 const Mark = z.object({ sha256: z.string(), same_size: z.boolean() });
 
 const REASON_SUFFIX = '.reason.json';
@@ -34,53 +34,53 @@ const MARK_SUFFIX = '.correction';
 const HASH_PREFIX = 9;
 
 /**
- * Keeps a raw file under `archive/<source>/date=YYYY-MM-DD/` (UTC date of its name, as in the bucket) and returns it
- * there. The same content again changes nothing; other content under the same name takes its place whole.
+ * Copies a raw file to `archive/<source>/date=YYYY-MM-DD/` (UTC date of its name, as in the bucket) and returns the
+ * copy. The same content again changes nothing; other content under the same name replaces it whole.
  */
 export async function archiveRaw(file: SourceFile, dataRoot: string, provenance: Provenance): Promise<SourceFile> {
   const key = `date=${utcDate(file.time_ms)}/${file.name}`;
   const location = join(dataRoot, layout.archive(provenance), key);
   const { product, time_ms, name, bytes, correction } = file;
   if (location !== file.location && !(await sameContent(file, location))) {
-    // Before the content: a mark that does not fit the file beside it says nothing.
+    // The mark comes before the content: a mark that does not match its file is ignored.
     if (correction !== undefined) await keepText(markOf(location), JSON.stringify(Mark.parse(correction)));
     await writing(location, () => copyDurably(file.location, location));
   }
   return { product, time_ms, name, key, bytes, location, ...(correction === undefined ? {} : { correction }) };
 }
 
-/** Place of the mark of a kept file that took the place of another one of its name: hidden, so no listing takes it for a raw file. */
+/** Path of the mark of an archived file that replaced another one of its name; hidden, so that no listing takes it for a raw file. */
 function markOf(location: string): string {
   return join(dirname(location), `.${basename(location)}${MARK_SUFFIX}`);
 }
 
 /**
- * A given file beside the one that is kept under its name. When their contents differ and the given one is the newer, it is
- * returned as a correction. Files of the same size and time count as the same and are not read; the same content with a
- * newer time gives the kept file that time, so that it is not compared, or fetched, again.
+ * The given file, marked as a correction when it is newer than the one archived under its name and their contents differ.
+ * Files of the same size and time count as the same and are not read; the same content with a newer time gives the archived
+ * file that time, so that it is not compared, or fetched, again. `dry_run` leaves that time unchanged.
  */
-export async function asCorrection(file: SourceFile, kept: SourceFile): Promise<SourceFile> {
+export async function asCorrection(file: SourceFile, archived: SourceFile, dry_run = false): Promise<SourceFile> {
   try {
-    return await comparedWith(kept, file);
+    return await comparedWith(archived, file, dry_run);
   } catch (error) {
-    // The run before took it out of the inbox once it was kept, or somebody tidied up: then it corrects nothing.
+    // The file was deleted from the inbox once it was archived: it corrects nothing.
     if (isMissing(error)) return file;
     throw error;
   }
 }
 
-async function comparedWith(kept: SourceFile, file: SourceFile): Promise<SourceFile> {
-  const [given, before] = await Promise.all([stat(file.location), stat(kept.location)]);
+async function comparedWith(archived: SourceFile, file: SourceFile, dry_run: boolean): Promise<SourceFile> {
+  const [given, before] = await Promise.all([stat(file.location), stat(archived.location)]);
   if (given.mtimeMs <= before.mtimeMs) return file;
   const sha256 = await hashOf(file.location);
   const same_size = given.size === before.size;
-  if (!same_size || sha256 !== (await hashOf(kept.location)))
+  if (!same_size || sha256 !== (await hashOf(archived.location)))
     return { ...file, correction: { time_ms: given.mtimeMs, sha256, same_size } };
-  await utimes(kept.location, given.atime, given.mtime);
+  if (!dry_run) await utimes(archived.location, given.atime, given.mtime);
   return file;
 }
 
-/** A kept file with what its mark says of it, where there is one that fits. */
+/** The archived file, marked as a correction when its mark matches its content. */
 async function withCorrection(file: FolderFile, marks: ReadonlySet<string>): Promise<SourceFile> {
   const mark = markOf(file.location);
   if (!marks.has(basename(mark))) return file;
@@ -89,19 +89,19 @@ async function withCorrection(file: FolderFile, marks: ReadonlySet<string>): Pro
   return { ...file, correction: { time_ms: file.modified_ms, sha256, same_size } };
 }
 
-/** Raw files kept of a provenance, in order of date and name; `dates` (UTC) narrows it. Nothing kept: an empty list. */
+/** Archived raw files of a provenance, in order of date and name; only those of `dates` (UTC) when given. */
 export async function listArchive(
   dataRoot: string,
   provenance: Provenance,
   dates?: readonly string[],
 ): Promise<SourceFile[]> {
   const root = join(dataRoot, layout.archive(provenance));
-  const kept = (await namesIn(root)).filter((name) => name.startsWith('date=')).sort();
-  const wanted = kept.filter((name) => !dates || dates.includes(name.slice('date='.length)));
+  const folders = (await namesIn(root)).filter((name) => name.startsWith('date=')).sort();
+  const wanted = folders.filter((name) => !dates || dates.includes(name.slice('date='.length)));
   const files: SourceFile[] = [];
   for (const folder of wanted) {
     const listing = await listFolder(join(root, folder));
-    // Without a file that was kept its scan would come out otherwise, or not at all: nothing is made from a part of them.
+    // A scan made without one of its archived files would differ: an incomplete listing is an error.
     const [lost] = listing.unreadable;
     if (lost !== undefined) throw new Unreadable(join(root, folder, lost.key), lost.reason);
     const marks = new Set((await namesIn(join(root, folder))).filter((name) => name.endsWith(MARK_SUFFIX)));
@@ -111,19 +111,19 @@ export async function listArchive(
   return files;
 }
 
-/** Listed files that are neither kept nor refused yet, by name and size, or changed after they were kept: what is still to be fetched. */
+/** Listed files that are neither archived nor rejected, by name and size, or that changed after they were archived. */
 export function withoutKnown<F extends SourceFile>(
   listed: readonly F[],
-  kept: readonly SourceFile[],
+  archived: readonly SourceFile[],
   rejections: readonly Rejection[],
 ): F[] {
   const known = new Map([
-    ...kept.map((file) => [`${file.bytes} ${file.name}`, file.modified_ms ?? Number.POSITIVE_INFINITY] as const),
+    ...archived.map((file) => [`${file.bytes} ${file.name}`, file.modified_ms ?? Number.POSITIVE_INFINITY] as const),
     ...rejections.map(({ bytes, file }) => [`${bytes} ${file}`, Number.POSITIVE_INFINITY] as const),
   ]);
   return listed.filter((file) => {
-    const kept_ms = known.get(`${file.bytes} ${file.name}`);
-    return kept_ms === undefined || (file.modified_ms ?? 0) > kept_ms;
+    const known_ms = known.get(`${file.bytes} ${file.name}`);
+    return known_ms === undefined || (file.modified_ms ?? 0) > known_ms;
   });
 }
 
@@ -135,16 +135,16 @@ export interface RejectRaw {
   readonly reason: string;
   /** Data clock, epoch milliseconds. */
   readonly found_at_ms: number;
-  /** The date and kind for whose sake it is refused; undefined for a fault of its own. */
+  /** Storm date and its kind, for a file rejected because of them; undefined for a fault of its own. */
   readonly other_kind?: Rejection['other_kind'];
   /** False copies and leaves the file where it is: a folder named with `--from` is only read. */
   readonly move: boolean;
 }
 
 /**
- * Puts a file and its reason aside under `inbox/rejected/<provenance>/`, the file first, then the reason, and only then
- * takes a moved file from where it was: killed in between, the next call finishes.
- * Returns what is recorded, and whether that is new: the same content is reported once.
+ * Copies a file and its reason to `inbox/rejected/<provenance>/`, the file first, then the reason, and deletes a moved file
+ * last: after a kill in between the next call finishes. Returns the record, and whether it is new: the same content is
+ * reported once.
  */
 export async function rejectRaw(given: RejectRaw): Promise<{ readonly rejection: Rejection; readonly isNew: boolean }> {
   const { file, dataRoot, provenance, stage, reason, other_kind, found_at_ms, move } = given;
@@ -171,8 +171,8 @@ export async function rejectRaw(given: RejectRaw): Promise<{ readonly rejection:
 }
 
 /**
- * What was put aside of a provenance so far, by name; a reason that cannot be read counts as not written. `of` narrows it to
- * files of these names: of the thousands that may lie there only their reasons are read.
+ * Records of the rejected files of a provenance, by name; a reason that cannot be parsed counts as missing. With `of` only
+ * the reasons of files of these names are read: the folder may hold thousands.
  */
 export async function readRejections(
   dataRoot: string,
@@ -183,24 +183,24 @@ export async function readRejections(
   const wanted = of && new Set(of.map(({ name }) => name));
   const names = (await namesIn(folder))
     .filter((name) => name.endsWith(REASON_SUFFIX))
-    .filter((name) => !wanted || wanted.has(refusedName(name)) || wanted.has(refusedName(name).slice(HASH_PREFIX)))
+    .filter((name) => !wanted || wanted.has(rejectedName(name)) || wanted.has(rejectedName(name).slice(HASH_PREFIX)))
     .sort();
   const read = await Promise.all(names.map((name) => readRejection(join(folder, name))));
   return read.filter((rejection) => rejection !== null);
 }
 
-function refusedName(reasonName: string): string {
+function rejectedName(reasonName: string): string {
   return reasonName.slice(0, -REASON_SUFFIX.length);
 }
 
-/** What was recorded of this very content; a look at the only two places where it can lie. */
+/** Record of this very content, from the only two paths where it can be. */
 async function knownRejection(folder: string, name: string, sha256: string): Promise<Rejection | undefined> {
   const places = [name, hashedName(name, sha256)].map((place) => join(folder, `${place}${REASON_SUFFIX}`));
   const found = await Promise.all(places.map(readRejection));
   return found.find((one) => one !== null && one.sha256 === sha256 && one.file === name) ?? undefined;
 }
 
-/** True when this very content was put aside before. Only files of a recorded name and size are read. */
+/** True when this very content was rejected before. Only files of a recorded name and size are read. */
 export async function isRejected(file: SourceFile, rejections: readonly Rejection[]): Promise<boolean> {
   const alike = rejections.filter((rejection) => rejection.file === file.name && rejection.bytes === file.bytes);
   if (alike.length === 0) return false;
@@ -211,16 +211,16 @@ export async function isRejected(file: SourceFile, rejections: readonly Rejectio
 async function readRejection(path: string): Promise<Rejection | null> {
   try {
     const rejection = Rejection.parse(JSON.parse(await readFile(path, 'utf8')));
-    // Written by earlier versions for files ahead of the clock: such a refusal holds for its moment only.
+    // Earlier versions wrote such records for files ahead of the clock; these hold no longer.
     return rejection.stage === 'plan' ? null : rejection;
   } catch (error) {
-    // The file would only be refused and written down once more, which costs less than a stream that stops.
+    // The file is rejected and recorded once more, which costs less than a stream that stops.
     if (error instanceof SyntaxError || error instanceof z.ZodError || isMissing(error)) return null;
     throw error;
   }
 }
 
-/** The name itself, or with the start of the hash when other content was refused under it before. */
+/** The name itself, or with the start of the hash when other content was rejected under it before. */
 async function freeName(folder: string, name: string, sha256: string): Promise<string> {
   const path = join(folder, name);
   const taken = (await sizeOf(path)) !== null && (await hashOf(path)) !== sha256;

@@ -86,18 +86,18 @@ export interface DownloadAll {
   /** Folder that receives the bucket's layout. */
   readonly folder: string;
   readonly network?: Network;
-  /** Called with each file that lies in the folder, in order of arrival. */
+  /** Called with each file once it is in the folder, in order of arrival. */
   readonly onFile?: (file: SourceFile) => void;
 }
 
 export interface Downloads {
-  /** What lies in the folder now, in the order asked for. */
+  /** Files in the folder, in the order asked for. */
   readonly files: readonly SourceFile[];
-  /** What the server did not deliver. */
+  /** Files that the server did not deliver. */
   readonly failed: readonly { readonly file: BucketFile; readonly error: Unavailable }[];
 }
 
-/** Fetches files, a few at a time. One that is unavailable costs nothing else; any other failure is thrown. */
+/** Fetches files, a few at a time. An unavailable file does not stop the others; any other failure is thrown. */
 export async function downloadAll({ files, folder, network = {}, onFile }: DownloadAll): Promise<Downloads> {
   const fetched: SourceFile[] = [];
   const failed: { file: BucketFile; error: Unavailable }[] = [];
@@ -189,7 +189,7 @@ function datesBetween(from_ms: number, to_ms: number): string[] {
   return dates;
 }
 
-/** One attempt: brings the `.part` file to its full, sound content. What did arrive stays for the next attempt. */
+/** One attempt to complete the `.part` file with sound content. Bytes that arrived stay for the next attempt. */
 async function fetchPart(file: BucketFile, part: string, network: Network): Promise<void> {
   const have = (await sizeOf(part)) ?? 0;
   if (have !== file.bytes) await fetchRest(file, part, have, network);
@@ -209,12 +209,12 @@ async function fetchRest(file: BucketFile, part: string, have: number, network: 
   const allowed_ms = DOWNLOAD_ALLOWED_MS + Math.ceil((bytes / SLOWEST_BYTES_PER_S) * 1000);
   await get(location, headers, allowed_ms, network, async (answer) => {
     const start = await startOf(file, answer, part, have);
-    refuseLength(file, answer, bytes - start);
+    checkLength(file, answer, bytes - start);
     await append(answer, part, start, file);
   });
 }
 
-/** Writes a body chunk by chunk, so that what arrived before a connection broke is kept. */
+/** Writes a body chunk by chunk: bytes that arrive before a connection breaks stay. */
 async function append(answer: Answer, part: string, start: number, file: BucketFile): Promise<void> {
   let handle: FileHandle | undefined;
   let size = start;
@@ -223,7 +223,7 @@ async function append(answer: Answer, part: string, start: number, file: BucketF
       size += chunk.length;
       // A body may not fill the disk.
       if (size > file.bytes) throw new Transient(file.location, `body is longer than the listed ${file.bytes} bytes`);
-      // Opened with the first chunk in hand: a body that breaks while nobody reads it is lost.
+      // Opened after the first chunk was read: an error of the body while it is not being read is lost.
       handle ??= await open(part, start === 0 ? 'w' : 'a');
       await handle.appendFile(chunk);
     }
@@ -232,7 +232,7 @@ async function append(answer: Answer, part: string, start: number, file: BucketF
   }
 }
 
-/** Byte at which the body of an answer belongs; throws when the answer is no answer to the question. */
+/** Byte offset of the body of an answer; throws when the answer does not match the request. */
 async function startOf(file: BucketFile, answer: Answer, part: string, have: number): Promise<number> {
   if (answer.status === 200) return 0;
   if (answer.status !== 206 && answer.status !== 416) throw refusal(file.location, answer);
@@ -243,13 +243,13 @@ async function startOf(file: BucketFile, answer: Answer, part: string, have: num
   throw new Transient(file.location, `server answers ${answer.status} with range '${found}', expected '${expected}'`);
 }
 
-function refuseLength(file: BucketFile, answer: Answer, expected: number): void {
+function checkLength(file: BucketFile, answer: Answer, expected: number): void {
   const announced = answer.headers['content-length'];
   if (announced !== undefined && Number(announced) !== expected)
     throw new Transient(file.location, `server announces ${announced} bytes, expected ${expected}`);
 }
 
-/** Parts of other versions of this file are of no use any more. */
+/** Deletes `.part` files of other versions of this file. */
 async function dropOtherParts(location: string, part: string): Promise<void> {
   const folder = dirname(location);
   const prefix = `${basename(location)}.`;

@@ -16,11 +16,11 @@ export interface FolderListing {
   readonly files: readonly FolderFile[];
   /** Keys of everything else, in order: for the report, never an error. */
   readonly unknown: readonly string[];
-  /** What the file system does not give, in order of the keys: folders that may not be read, links in a circle. */
+  /** Entries that cannot be read, in order of the keys: folders without permission, links in a circle. */
   readonly unreadable: readonly UnreadableEntry[];
 }
 
-/** A file or folder that could not be looked at, and why. */
+/** A file or folder that could not be read, and why. */
 export interface UnreadableEntry {
   readonly key: string;
   readonly reason: string;
@@ -28,8 +28,8 @@ export interface UnreadableEntry {
 
 /**
  * All raw files below a folder, at any depth.
- * Hidden entries and unfinished `.part` files are not looked at. A link to a file counts as the file;
- * a link to a folder is reported as unknown, because it may lead in a circle. What cannot be read costs itself only.
+ * Hidden entries and unfinished `.part` files are skipped. A link to a file counts as the file;
+ * a link to a folder is reported as unknown, because it may lead in a circle. Entries that cannot be read are reported.
  * Throws NotFound when `root` is not there, PipelineError when it is not a folder that can be read.
  */
 export async function listFolder(root: string): Promise<FolderListing> {

@@ -2,11 +2,11 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { request as httpsRequest } from 'node:https';
 import { type RetryOptions, Transient, Unavailable } from './retry.ts';
 
-/** How a server is talked to. */
+/** Settings of requests. */
 export interface Network extends RetryOptions {
   /** Certificate authority (PEM) to trust instead of the public ones. */
   readonly ca?: string | undefined;
-  /** Signal that aborts after so many milliseconds: the limit of one attempt, head and body. */
+  /** Returns a signal that aborts after `ms`: the limit of one attempt, head and body. */
   readonly deadline?: ((ms: number) => AbortSignal) | undefined;
 }
 
@@ -57,7 +57,7 @@ export async function get<T>(
     if (deadline.aborted) throw new Transient(url, `no whole answer within ${allowed_ms} ms`, { cause });
     throw explained(url, cause);
   } finally {
-    // Nothing happens to a connection whose body was read to its end; any other is of no further use.
+    // No effect on a connection whose body was read to its end; any other is closed.
     sent?.destroy();
   }
 }

@@ -1,44 +1,45 @@
 import { watch as watchFolder } from 'node:fs';
-import { setTimeout as sleepFor } from 'node:timers/promises';
 import { asUnreadable, PipelineError, Unreadable } from '../error.ts';
 import { type FolderFile, type FolderListing, listFolder, type UnreadableEntry } from './folder.ts';
 import { faultOf } from './integrity.ts';
 import type { SourceFile } from './names.ts';
+import { pause as pauseFor } from './pause.ts';
 
-/** What a look into the inbox found that no look before had found. */
+/** Files that one poll found for the first time. */
 export interface Arrival {
   /** Whole files, new or changed, in order of their keys. */
   readonly files: readonly SourceFile[];
-  /** Keys of files that are none of ours. */
+  /** Keys of files whose names are unknown. */
   readonly unknown: readonly string[];
-  /** What cannot be read at present, each reported once; it arrives when it can. */
+  /** Entries that cannot be read at present, each reported once; they arrive when they can be read. */
   readonly unreadable: readonly UnreadableEntry[];
 }
 
 export interface WatchInbox {
   readonly folder: string;
-  /** Time between two looks; a change in the folder ends the wait early. */
+  /** Time between two polls; a change in the folder ends the wait early. */
   readonly poll_ms?: number;
-  /** A file that is not whole counts as arrived all the same once it has not changed for so long: its reader says what is wrong. */
+  /** An incomplete file counts as arrived once it has not changed for this long: its reader reports the fault. */
   readonly unchanged_ms?: number;
   /** Ends the watch. */
   readonly signal?: AbortSignal;
   /** Monotonic clock, milliseconds. */
   readonly now?: () => number;
-  /** Waits until the next look; returns early when the signal aborts. */
+  /** Waits until the next poll; returns early when the signal aborts. */
   readonly pause?: (ms: number) => Promise<void>;
 }
 
 const POLL_MS = 2000;
 const UNCHANGED_MS = 15_000;
-/** After a hint, so that a file being written does not cause a look per block. */
+/** Wait after a hint, so that a file being written does not cause a poll per block. */
 const AFTER_HINT_MS = 100;
 
 /**
- * Arrivals in a folder, at any depth, until the signal aborts; the first look reports what lies there already.
- * A file that is whole arrives with the next look. One that is still being written is waited for. A file whose size or
- * time of change moves on arrives again. What cannot be read, the folder itself after the first look included, is reported
- * and looked at again. Hints of the operating system shorten the wait; where it gives none, polling does.
+ * Arrivals in a folder, at any depth, until the signal aborts; the first poll reports the files that are there already.
+ * A whole file arrives with the next poll, a file that is still being written once it is whole. A file whose size or
+ * modification time changes arrives again. Entries that cannot be read, the folder itself after the first poll included,
+ * are reported and tried again. Change notifications of the operating system shorten the wait; without them polling finds
+ * the files.
  */
 export async function* watch(given: WatchInbox): AsyncGenerator<Arrival, void, undefined> {
   const { folder, poll_ms = POLL_MS, unchanged_ms = UNCHANGED_MS, signal, now = () => performance.now() } = given;
@@ -47,7 +48,7 @@ export async function* watch(given: WatchInbox): AsyncGenerator<Arrival, void, u
   let seen: SeenFolder | null = null;
   try {
     while (!signal?.aborted) {
-      const result: Look = await look(folder, seen, now(), unchanged_ms);
+      const result: Poll = await poll(folder, seen, now(), unchanged_ms);
       seen = result.seen;
       const { files, unknown, unreadable } = result.arrival;
       if (files.length + unknown.length + unreadable.length > 0) yield result.arrival;
@@ -58,7 +59,7 @@ export async function* watch(given: WatchInbox): AsyncGenerator<Arrival, void, u
   }
 }
 
-/** State of a file at the last look. */
+/** State of a file at the last poll. */
 interface SeenFile {
   readonly bytes: number;
   readonly modified_ms: number;
@@ -67,7 +68,7 @@ interface SeenFile {
   readonly arrived: boolean;
 }
 
-/** What earlier looks found in the folder. */
+/** Findings of earlier polls. */
 interface SeenFolder {
   readonly files: ReadonlyMap<string, SeenFile>;
   readonly unknown: ReadonlySet<string>;
@@ -75,16 +76,17 @@ interface SeenFolder {
   readonly unreadable: ReadonlyMap<string, string>;
 }
 
-interface Look {
+/** Outcome of one poll. */
+interface Poll {
   readonly seen: SeenFolder;
   readonly arrival: Arrival;
 }
 
-/** A look into the folder; `known` is null at the first. */
-async function look(folder: string, known: SeenFolder | null, now_ms: number, unchanged_ms: number): Promise<Look> {
+/** Lists the folder and compares it with earlier polls; `known` is null at the first. */
+async function poll(folder: string, known: SeenFolder | null, now_ms: number, unchanged_ms: number): Promise<Poll> {
   const seen = known ?? { files: new Map(), unknown: new Set(), unreadable: new Map() };
   const listing = await listed(folder, known === null);
-  // What lay in a folder that is out of reach for now is not new when it comes back.
+  // Files of a folder that is out of reach for now are not new when it comes back.
   if (listing === null) return outOfReach(seen, folder);
   const files: SourceFile[] = [];
   const unreadable = [...listing.unreadable];
@@ -114,7 +116,7 @@ async function look(folder: string, known: SeenFolder | null, now_ms: number, un
   };
 }
 
-/** What lies in the folder; null when it is out of reach after it was there once. */
+/** Listing of the folder; null when it is out of reach after it was there once. */
 async function listed(folder: string, isFirst: boolean): Promise<FolderListing | null> {
   try {
     return await listFolder(folder);
@@ -124,7 +126,7 @@ async function listed(folder: string, isFirst: boolean): Promise<FolderListing |
   }
 }
 
-function outOfReach(seen: SeenFolder, folder: string): Look {
+function outOfReach(seen: SeenFolder, folder: string): Poll {
   const reason = 'is not a folder that can be read';
   const isKnown = seen.unreadable.get(folder) === reason;
   return {
@@ -133,7 +135,7 @@ function outOfReach(seen: SeenFolder, folder: string): Look {
   };
 }
 
-/** State of a file after this look, or why it cannot be read. */
+/** State of a file after this poll, or why it cannot be read. */
 async function readAgain(
   file: FolderFile,
   before: SeenFile | undefined,
@@ -173,8 +175,8 @@ function watchHints(folder: string, signal: AbortSignal | undefined): Hints {
     const woken = new AbortController();
     wake = () => woken.abort();
     if (hinted) wake();
-    await sleepUntil(ms, signal ? AbortSignal.any([signal, woken.signal]) : woken.signal);
-    if (hinted) await sleepUntil(Math.min(ms, AFTER_HINT_MS), signal);
+    await pauseFor(ms, signal ? AbortSignal.any([signal, woken.signal]) : woken.signal);
+    if (hinted) await pauseFor(Math.min(ms, AFTER_HINT_MS), signal);
     hinted = false;
   };
   return { pause, close };
@@ -188,13 +190,5 @@ function openWatcher(folder: string, hint: () => void): () => void {
     return () => watcher.close();
   } catch {
     return () => {};
-  }
-}
-
-async function sleepUntil(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  try {
-    await sleepFor(ms, undefined, signal ? { signal } : {});
-  } catch (error) {
-    if (!signal?.aborted) throw error;
   }
 }

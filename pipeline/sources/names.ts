@@ -21,7 +21,7 @@ export interface SourceFile {
   readonly correction?: Correction;
 }
 
-/** What a corrected file is told by. */
+/** Version of a corrected file. */
 export interface Correction {
   readonly time_ms: number;
   readonly sha256: string;

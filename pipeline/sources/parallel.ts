@@ -1,6 +1,6 @@
 /**
  * Results of `work` over `items`, in their order, with at most `limit` at a time. After a failure no further item is begun;
- * what is under way ends, then the first failure is thrown.
+ * running items end, then the first failure is thrown.
  */
 export async function inParallel<T, R>(
   items: readonly T[],

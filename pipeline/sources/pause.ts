@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits, but not longer than until the signal aborts. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** Waits `ms`, or until the signal aborts. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   try {
-    await sleep(ms, undefined, { signal });
+    await sleep(ms, undefined, signal ? { signal } : {});
   } catch (error) {
-    if (!signal.aborted) throw error;
+    if (!signal?.aborted) throw error;
   }
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { scanId, scanTime } from '../../schemas/time.ts';
-import { PipelineError } from '../error.ts';
+import { scanId } from '../../schemas/time.ts';
 import { COMPANION_PRODUCTS, COMPANIONS, type Companion } from '../grid.ts';
 import { PROBSEVERE_PRODUCT, SCAN_PRODUCT, type SourceFile } from './names.ts';
 
@@ -25,16 +24,16 @@ export interface ScanPlan {
   readonly probsevere: SourceFile | null;
   /** The ProbSevere file before that one, at most 5 minutes older: it shows which objects were only carried over. */
   readonly previous_probsevere: SourceFile | null;
-  /** 16 hex digits: hash of the names and sizes of all inputs, of corrections of the same size the content too. Places play no part. */
+  /** 16 hex digits: hash of the names and sizes of all inputs, of corrections of the same size the content too; locations do not count. */
   readonly inputs: string;
 }
 
 export interface ScanPlans {
   /** By time. */
   readonly scans: readonly ScanPlan[];
-  /** Valid files that no scan takes (companions without a scan, MESH_Max …): kept and reported. */
+  /** Valid files that no scan takes (companions without a scan, MESH_Max …): archived and reported. */
   readonly unused: readonly SourceFile[];
-  /** Further files of a product and time that is already there, with the same content as far as that was looked at. */
+  /** Further files of a product and time that another file is taken for, with the same content as far as it was hashed. */
   readonly duplicates: readonly SourceFile[];
   /** Further files of a product and time whose content differs from that of the file that was taken. */
   readonly contradicting: readonly Contradiction[];
@@ -47,11 +46,11 @@ export interface Contradiction {
 }
 
 /**
- * What to make from these files: one scan per MESH file with its companions, the newest of each product
+ * Scans that can be made from these files: one scan per MESH file with its companions, the newest of each product
  * that is not after the scan and at most 150 s older (ProbSevere: 5 min). A pure function of the set of files:
  * neither order nor repetition matters. Of several files of one product and second the largest is taken
- * (a cut-off copy never wins), then the first by name, content, key and place; but a correction goes before what it corrects, the
- * latest first.
+ * (a cut-off copy never wins), then the first by name, content, key and location; but a correction goes before the file it corrects,
+ * the latest first.
  */
 export function planScans(files: readonly SourceFile[]): ScanPlans {
   const { kept, duplicates, contradicting } = withoutDuplicates(files);
@@ -59,6 +58,45 @@ export function planScans(files: readonly SourceFile[]): ScanPlans {
   const scans = (byProduct.get(SCAN_PRODUCT) ?? []).map((mesh) => planScan(mesh, byProduct));
   const used = new Set(scans.flatMap(filesOf));
   return { scans, unused: kept.filter((file) => !used.has(file)), duplicates, contradicting };
+}
+
+/** Index of the files that scans are planned from: adding or removing a file does not plan all scans again. */
+export interface FileIndex {
+  readonly add: (files: Iterable<SourceFile>) => void;
+  readonly remove: (file: SourceFile) => void;
+  readonly has: (file: SourceFile) => boolean;
+  readonly all: () => SourceFile[];
+  /** Plan of the scan at an instant (epoch milliseconds) from the files that are here now; null without a MESH file. */
+  readonly planAt: (scan_time: number) => ScanPlan | null;
+}
+
+/** Length of a slot: no scan looks further back for its files. */
+const SLOT_MS = 10 * 60_000;
+
+export function openFileIndex(): FileIndex {
+  const files = new Set<SourceFile>();
+  const slots = new Map<number, Set<SourceFile>>();
+  const slotOf = (time_ms: number) => Math.floor(time_ms / SLOT_MS);
+  return {
+    add: (added) => {
+      for (const file of added) {
+        files.add(file);
+        const slot = slotOf(file.time_ms);
+        slots.set(slot, (slots.get(slot) ?? new Set()).add(file));
+      }
+    },
+    remove: (file) => {
+      files.delete(file);
+      slots.get(slotOf(file.time_ms))?.delete(file);
+    },
+    has: (file) => files.has(file),
+    all: () => [...files],
+    planAt: (scan_time) => {
+      const slot = slotOf(scan_time);
+      const near = [...(slots.get(slot - 1) ?? []), ...(slots.get(slot) ?? [])];
+      return planScans(near).scans.find((scan) => scan.scan_time === scan_time) ?? null;
+    },
+  };
 }
 
 /** Every raw file of a scan, MESH first. */
@@ -70,54 +108,6 @@ export function filesOf(scan: Omit<ScanPlan, 'inputs'>): SourceFile[] {
 export function lookBack(product: string): number {
   if (product === PROBSEVERE_PRODUCT) return 2 * MAX_PROBSEVERE_AGE_MS;
   return Object.values(COMPANION_PRODUCTS).includes(product) ? MAX_COMPANION_AGE_MS : 0;
-}
-
-/** A published scan must be made again, and its raw files are gone. */
-export class LostInputs extends PipelineError {
-  constructor(stage: string, subject: string, reason: string, options?: ErrorOptions) {
-    super(stage, subject, reason, options);
-    this.name = 'LostInputs';
-  }
-}
-
-/** A scan that the manifests already list. */
-export interface Committed {
-  readonly scan_id: string;
-  readonly inputs: string;
-  /** Published group of consecutive scans; the name is unique over all dates. */
-  readonly segment: string;
-}
-
-export interface RunPlan {
-  /** From this instant on (epoch milliseconds) everything is made again; null when nothing published changes. */
-  readonly redo_from: number | null;
-  /** Segments that must be dropped, by time. */
-  readonly drop_segments: readonly string[];
-  /** Scans to process, in order. */
-  readonly run: readonly ScanPlan[];
-  /** Scans that are published as they are. */
-  readonly skipped: number;
-}
-
-/**
- * What a run has to do, given the scans that can be made (by time) and those that are published.
- * A scan after everything published drops nothing. A new or changed scan at a published time drops every segment that
- * ends at or after it; all scans of those segments and after run again, because tracks depend on what came before.
- * Throws LostInputs when a published scan of a dropped segment cannot be made any more.
- */
-export function planRun(scans: readonly ScanPlan[], committed: readonly Committed[]): RunPlan {
-  const published = new Map(committed.map((scan) => [scan.scan_id, scan.inputs]));
-  const last = committed.reduce((time, scan) => Math.max(time, scanTime(scan.scan_id)), Number.NEGATIVE_INFINITY);
-  const changed = scans.find((scan) => scan.scan_time <= last && published.get(scan.scan_id) !== scan.inputs);
-  const redo = changed ? redoFrom(changed.scan_time, segmentsOf(committed)) : null;
-  if (redo) refuseLoss(redo.from, scans, committed);
-  const run = scans.filter((scan) => scan.scan_time > last || (redo !== null && scan.scan_time >= redo.from));
-  return {
-    redo_from: redo?.from ?? null,
-    drop_segments: redo?.segments ?? [],
-    run,
-    skipped: scans.length - run.length,
-  };
 }
 
 function withoutDuplicates(files: readonly SourceFile[]) {
@@ -210,46 +200,4 @@ function inputLine(role: string, { name, bytes, correction }: SourceFile): strin
 
 function shortHash(lines: readonly string[]): string {
   return createHash('sha256').update(lines.join('')).digest('hex').slice(0, 16);
-}
-
-interface Segment {
-  readonly name: string;
-  readonly first: number;
-  readonly last: number;
-}
-
-/** By time of the first scan. */
-function segmentsOf(committed: readonly Committed[]): Segment[] {
-  const groups = Map.groupBy(committed, (scan) => scan.segment);
-  return Array.from(groups, ([name, scans]) => {
-    const times = scans.map((scan) => scanTime(scan.scan_id)).sort((a, b) => a - b);
-    return { name, first: times[0], last: times.at(-1) as number };
-  }).sort((a, b) => a.first - b.first);
-}
-
-/** Segments that end at or after an instant, and the earlier of that instant and their first scan. */
-function redoFrom(time_ms: number, segments: readonly Segment[]): { from: number; segments: string[] } {
-  let from = time_ms;
-  const dropped = new Set<Segment>();
-  for (const segment of segments.toSorted((a, b) => b.last - a.last)) {
-    if (segment.last < from) break;
-    dropped.add(segment);
-    from = Math.min(from, segment.first);
-  }
-  return { from, segments: segments.filter((segment) => dropped.has(segment)).map((segment) => segment.name) };
-}
-
-function refuseLoss(from: number, scans: readonly ScanPlan[], committed: readonly Committed[]): void {
-  const available = new Set(scans.map((scan) => scan.scan_id));
-  const lost = committed
-    .map((scan) => scan.scan_id)
-    .filter((id) => scanTime(id) >= from && !available.has(id))
-    .sort();
-  if (lost.length === 0) return;
-  const others = lost.length > 1 ? ` (and ${lost.length - 1} more)` : '';
-  throw new LostInputs(
-    'sources',
-    `${lost[0]}${others}`,
-    `must be made again from ${scanId(from)} on, but its raw files are gone, expected them in the archive`,
-  );
 }

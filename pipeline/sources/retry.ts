@@ -1,9 +1,9 @@
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { PipelineError } from '../error.ts';
 
-/** A failure that may pass by itself: a busy server, a broken connection, a body that ended early. */
+/** A failure that another attempt may not meet: a busy server, a broken connection, a body that ended early. */
 export class Transient extends PipelineError {
-  /** How long the server asked us to stay away, milliseconds. */
+  /** Wait that the server asked for, milliseconds. */
   readonly wait_ms: number;
 
   constructor(subject: string, reason: string, options: ErrorOptions & { wait_ms?: number } = {}) {
@@ -13,7 +13,7 @@ export class Transient extends PipelineError {
   }
 }
 
-/** What a server does not deliver, now and after every retry. The next listing may have it again. */
+/** A file or listing that a server did not deliver after every retry. The next listing may have it again. */
 export class Unavailable extends PipelineError {
   constructor(subject: string, reason: string, options?: ErrorOptions) {
     super('sources', subject, reason, options);
@@ -27,7 +27,7 @@ export interface Patience {
   readonly longest_ms: number;
 }
 
-export const USUAL_PATIENCE: Patience = { retries: 5, first_ms: 500, longest_ms: 30_000 };
+const USUAL_PATIENCE: Patience = { retries: 5, first_ms: 500, longest_ms: 30_000 };
 
 export interface RetryOptions {
   readonly patience?: Patience | undefined;

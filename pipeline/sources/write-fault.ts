@@ -1,11 +1,11 @@
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
 
-/** What `work` does to write the file at `path`; what the file system refuses is explained with that file's name. */
+/** Result of `work`, which writes the file at `path`; an error of the file system is thrown as one that names the file. */
 export async function writing<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (cause) {
-    // What could not be read is not a fault of writing.
+    // An error of reading is thrown unchanged.
     throw cause instanceof PipelineError ? cause : writeFault(path, cause);
   }
 }

@@ -2,19 +2,18 @@ import test from 'ava';
 import { BadInput } from '../../../pipeline/error.ts';
 import type { ScanInput } from '../../../pipeline/grid.ts';
 import type { ScanFiles } from '../../../pipeline/read/scan.ts';
-import { openReading, type ReadScan } from '../../../pipeline/scans/read-ahead.ts';
-import { openFileIndex } from '../../../pipeline/sources/file-index.ts';
+import { type Outcome, openReadAhead, type ReadScan } from '../../../pipeline/scans/read-ahead.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
-import { planScans } from '../../../pipeline/sources/plan.ts';
+import { openFileIndex, planScans, type ScanPlan } from '../../../pipeline/sources/plan.ts';
 import { draw } from '../../support/data/draw.ts';
 import { named } from '../sources/files.ts';
 
-/** ReadPool that write down what they are asked for, and refuse some files. */
+/** Reading from a pool that records what it is asked for and finds some files bad. Files at fault are dropped, as a run does. */
 function reading(files: readonly SourceFile[], bad: readonly SourceFile[], failure?: Error) {
   const asked: string[] = [];
   const aside: string[] = [];
   const refused = new Set(bad.map((file) => file.location));
-  const read = async (wanted: ScanFiles): Promise<ScanInput> => {
+  const readFiles = async (wanted: ScanFiles): Promise<ScanInput> => {
     const paths = [wanted.mesh, ...Object.values(wanted.companions).map(({ location }) => location)];
     asked.push(
       paths
@@ -41,16 +40,24 @@ function reading(files: readonly SourceFile[], bad: readonly SourceFile[], failu
       products: ['MESH'],
     };
   };
-  const pile = openFileIndex();
-  pile.add(files);
-  const open = openReading({ read, close: async () => {} }, pile, 0, (file, { stage, reason }) => {
-    aside.push(`${file.product} ${stage} ${reason}`);
-  });
-  return { open, asked, aside, scans: planScans(files).scans };
+  const index = openFileIndex();
+  index.add(files);
+  const readAhead = openReadAhead({ read: readFiles, close: async () => {} }, index, 0);
+  const read = async (scan: ScanPlan, upcoming: readonly ScanPlan[], work: typeof whole) => {
+    while (true) {
+      const found = await readAhead.read(scan, upcoming);
+      const done = found?.ok ? await work(found.scan) : found;
+      if (done === null) return null;
+      if (done.ok) return done.scan;
+      aside.push(`${done.file.product} ${done.fault.stage} ${done.fault.reason}`);
+      index.remove(done.file);
+    }
+  };
+  return { open: { read }, asked, aside, scans: planScans(files).scans };
 }
 
 /** Work that finds nothing wrong. */
-const whole = async (read: ReadScan) => read;
+const whole = async (scan: ReadScan): Promise<Outcome<ReadScan>> => ({ ok: true, scan });
 
 test('reads a few scans ahead, each only once', async (t) => {
   const { open, asked, scans } = reading(
@@ -77,9 +84,9 @@ test('a bad companion is put aside once, although two scans wanted it; the older
   const first = await open.read(scans[0] as (typeof scans)[0], scans.slice(1), whole);
   const second = await open.read(scans[1] as (typeof scans)[0], [], whole);
   t.deepEqual(aside, ['VIL read is bad']);
-  t.is(first?.scan.companions.vil_kg_m2?.time_ms, named('VIL', '02:00:40').time_ms);
-  t.is(second?.scan.companions.vil_kg_m2?.time_ms, named('VIL', '02:00:40').time_ms);
-  t.not(first?.scan.inputs, scans[0]?.inputs);
+  t.is(first?.plan.companions.vil_kg_m2?.time_ms, named('VIL', '02:00:40').time_ms);
+  t.is(second?.plan.companions.vil_kg_m2?.time_ms, named('VIL', '02:00:40').time_ms);
+  t.not(first?.plan.inputs, scans[0]?.inputs);
   t.deepEqual(asked.filter((one) => one === 'MESH 0201 + VIL 0200').length, 1);
 });
 
@@ -93,9 +100,11 @@ test('a MESH file that is refused after it was read is put aside, and its scan i
   const mesh = named('MESH', '02:00:00');
   const { open, aside, scans } = reading([mesh], []);
   const scan = scans[0] as (typeof scans)[0];
-  const crowded = async () => {
-    throw new BadInput('detect', mesh.location, 'too many storm cells');
-  };
+  const crowded = async (): Promise<Outcome<ReadScan>> => ({
+    ok: false,
+    file: mesh,
+    fault: new BadInput('detect', mesh.location, 'too many storm cells'),
+  });
   t.is(await open.read(scan, [], crowded), null);
   t.deepEqual(aside, ['MESH detect too many storm cells']);
   t.is(await open.read(scan, [], whole), null);

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { type Feed, openFeed } from '../../../pipeline/sources/arrival-queue.ts';
+import { type ArrivalQueue, openArrivalQueue } from '../../../pipeline/sources/arrival-queue.ts';
 import type { Arrival } from '../../../pipeline/sources/inbox.ts';
 
 const LONG_MS = 60_000;
@@ -30,57 +30,57 @@ function source() {
 function opened() {
   const stop = new AbortController();
   const given = source();
-  const feed: Feed = openFeed(given.arrivals, stop.signal);
-  return { ...given, feed, stop };
+  const queue: ArrivalQueue = openArrivalQueue(given.arrivals, stop.signal);
+  return { ...given, queue, stop };
 }
 
 test('what arrived is taken once, and nothing is waited for', async (t) => {
-  const { feed, bring } = opened();
-  t.is(feed.take(), null);
+  const { queue, bring } = opened();
+  t.is(queue.take(), null);
   bring('one');
-  await feed.wait(LONG_MS);
-  t.true(feed.hasNews());
-  t.deepEqual(feed.take()?.unknown, ['one']);
-  t.deepEqual([feed.hasNews(), feed.take()], [false, null]);
+  await queue.wait(LONG_MS);
+  t.true(queue.hasArrival());
+  t.deepEqual(queue.take()?.unknown, ['one']);
+  t.deepEqual([queue.hasArrival(), queue.take()], [false, null]);
 });
 
 test('the source is read one arrival ahead, no more', async (t) => {
-  const { feed, bring, read } = opened();
+  const { queue, bring, read } = opened();
   bring('one');
-  await feed.wait(LONG_MS);
+  await queue.wait(LONG_MS);
   bring('two');
-  await feed.wait(LONG_MS);
+  await queue.wait(LONG_MS);
   t.deepEqual(read, ['one']);
-  feed.take();
-  await feed.wait(LONG_MS);
-  t.deepEqual(feed.take()?.unknown, ['two']);
+  queue.take();
+  await queue.wait(LONG_MS);
+  t.deepEqual(queue.take()?.unknown, ['two']);
 });
 
 test('an error of the source is thrown by whoever takes, after what arrived before it', async (t) => {
-  const { feed, bring, fail } = opened();
+  const { queue, bring, fail } = opened();
   bring('one');
-  await feed.wait(LONG_MS);
-  t.deepEqual(feed.take()?.unknown, ['one']);
+  await queue.wait(LONG_MS);
+  t.deepEqual(queue.take()?.unknown, ['one']);
   fail(new Error('the folder is on fire'));
-  await feed.wait(LONG_MS);
-  t.false(feed.isOver());
-  t.throws(feed.take, { message: 'the folder is on fire' });
+  await queue.wait(LONG_MS);
+  t.false(queue.isOver());
+  t.throws(queue.take, { message: 'the folder is on fire' });
 });
 
 test('a source that ends is over once everything was taken', async (t) => {
-  const { feed, bring, end } = opened();
+  const { queue, bring, end } = opened();
   bring('last');
-  await feed.wait(LONG_MS);
-  t.false(feed.isOver());
-  feed.take();
+  await queue.wait(LONG_MS);
+  t.false(queue.isOver());
+  queue.take();
   end();
-  await feed.wait(LONG_MS);
-  t.true(feed.isOver());
+  await queue.wait(LONG_MS);
+  t.true(queue.isOver());
 });
 
 test('an abort ends the wait', async (t) => {
-  const { feed, stop } = opened();
-  const wait = feed.wait(LONG_MS);
+  const { queue, stop } = opened();
+  const wait = queue.wait(LONG_MS);
   stop.abort();
   await t.notThrowsAsync(wait);
 });

@@ -1,17 +1,8 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { PipelineError } from '../../../pipeline/error.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
-import {
-  type Committed,
-  planRun,
-  planScans,
-  type RunPlan,
-  SCAN_PRODUCTS,
-  type ScanPlan,
-} from '../../../pipeline/sources/plan.ts';
-import { scanId } from '../../../schemas/time.ts';
-import { at, instant, named } from './files.ts';
+import { planScans, SCAN_PRODUCTS } from '../../../pipeline/sources/plan.ts';
+import { instant, named } from './files.ts';
 
 /** Products and times of what belongs to the only scan of a plan. */
 function parts(files: readonly SourceFile[]): string[] {
@@ -152,81 +143,7 @@ test('inputs are a fingerprint of names and sizes: places do not change them, a 
   t.is(new Set([first, ...others]).size, 6);
 });
 
-// Runs are drawn as one letter per scan, a minute each: the published ones in their segments, the available ones below.
 const START = instant('20:00:00');
-const minute = (n: number) => START + n * 60_000;
-const plan = (n: number, inputs = 'same'): ScanPlan => ({
-  scan_id: scanId(minute(n)),
-  scan_time: minute(n),
-  mesh: at(`MRMS_MESH_00.50_20240228-${scanId(minute(n)).slice(9, 15)}.grib2`),
-  companions: {},
-  probsevere: null,
-  previous_probsevere: null,
-  inputs,
-});
-
-/** `0 1 2!`: minutes of the scans that can be made; `!` marks other inputs than before. */
-function available(picture: string): ScanPlan[] {
-  return words(picture).map((word) => plan(Number.parseInt(word, 10), word.endsWith('!') ? 'other' : 'same'));
-}
-
-/** `a: 0 1 2 | b: 3 4`: segments and the minutes of their scans. */
-function published(picture: string): Committed[] {
-  return picture.split('|').flatMap((group) => {
-    const [segment, minutes] = group.split(':') as [string, string | undefined];
-    return words(minutes ?? '').map((word) => ({ ...plan(Number(word)), segment: segment.trim() }));
-  });
-}
-
-function words(text: string): string[] {
-  return text.split(' ').filter((word) => word !== '');
-}
-
-function outcome(run: RunPlan): string {
-  const minutes = run.run.map((scan) => (scan.scan_time - START) / 60_000).join(' ');
-  const from = run.redo_from === null ? 'never' : (run.redo_from - START) / 60_000;
-  return `run ${minutes || 'none'}, redo from ${from}, drop ${run.drop_segments.join(' ') || 'none'}, skip ${run.skipped}`;
-}
-
-for (const [title, scans, before, expected] of [
-  ['an empty root runs everything', '0 1 2', '', 'run 0 1 2, redo from never, drop none, skip 0'],
-  ['nothing new is nothing to do', '0 1 2', 'a: 0 1 2', 'run none, redo from never, drop none, skip 3'],
-  ['a later scan drops nothing', '0 1 2 3', 'a: 0 1 2', 'run 3, redo from never, drop none, skip 3'],
-  ['a late scan in the last segment redoes it', '0 1 2 3', 'a: 0 1 3', 'run 0 1 2 3, redo from 0, drop a, skip 0'],
-  ['earlier segments stay', '0 1 2 3 4', 'a: 0 1 | b: 2 4', 'run 2 3 4, redo from 2, drop b, skip 2'],
-  ['all later segments go', '0 1 2 3 4', 'a: 0 | b: 2 3 | c: 4', 'run 1 2 3 4, redo from 1, drop b c, skip 1'],
-  [
-    'a scan in the gap between segments leaves the one before',
-    '0 1 2 3',
-    'a: 0 1 | b: 3',
-    'run 2 3, redo from 2, drop b, skip 2',
-  ],
-  ['a scan before everything redoes all', '0 1 2', 'a: 1 | b: 2', 'run 0 1 2, redo from 0, drop a b, skip 0'],
-  [
-    'a changed scan is redone with what follows',
-    '0 1! 2',
-    'a: 0 | b: 1 | c: 2',
-    'run 1 2, redo from 1, drop b c, skip 1',
-  ],
-  ['a change and a new scan run together', '0 1! 2', 'a: 0 | b: 1', 'run 1 2, redo from 1, drop b, skip 1'],
-  ['raw files of untouched segments may be gone', '2 3', 'a: 0 1 | b: 2', 'run 3, redo from never, drop none, skip 1'],
-  ['segments come in any order', '0 1 2', 'b: 2 | a: 0', 'run 1 2, redo from 1, drop b, skip 1'],
-] as const)
-  test(`run: ${title}`, (t) => t.is(outcome(planRun(available(scans), published(before))), expected));
-
-test('run: a published scan that must be redone and whose raw files are gone is refused by name', (t) => {
-  const error = t.throws(() => planRun(available('0 2 4'), published('a: 0 1 | b: 2 3 | c: 5')), {
-    instanceOf: PipelineError,
-  });
-  t.is(
-    error.message,
-    'sources 20240228T200500Z: must be made again from 20240228T200400Z on, but its raw files are gone, expected them in the archive',
-  );
-  t.throws(() => planRun(available('2'), published('a: 0 1 3 4')), {
-    message: /^sources 20240228T200000Z \(and 3 more\): /,
-  });
-});
-
 const someFile = fc
   .record({
     product: fc.constantFrom(...SCAN_PRODUCTS, 'MESH_Max_60min'),
@@ -262,34 +179,6 @@ test('every file is used, unused or a duplicate, and a companion is never after 
         return [scan.mesh, ...theirs];
       });
       t.is(new Set(used).size + unused.length + duplicates.length, files.length);
-    }),
-  );
-});
-
-/** Publishes a run as a pipeline would: dropped segments go, what ran comes in segments of at most `size` scans. */
-function commit(before: readonly Committed[], run: RunPlan, size: number, word: string): Committed[] {
-  const kept = before.filter((scan) => !run.drop_segments.includes(scan.segment));
-  return [...kept, ...run.run.map((scan, n) => ({ ...scan, segment: `${word}${Math.floor(n / size)}` }))];
-}
-
-test('after committing everything there is nothing to do; a late file then redoes a suffix, and the end is the same as in order', (t) => {
-  const deliveries = fc.array(fc.array(someFile, { minLength: 1, maxLength: 15 }), { minLength: 1, maxLength: 5 });
-  fc.assert(
-    fc.property(deliveries, fc.integer({ min: 1, max: 5 }), (batches, size) => {
-      let files: SourceFile[] = [];
-      let committed: Committed[] = [];
-      for (const [n, batch] of batches.entries()) {
-        files = [...files, ...batch];
-        const { scans } = planScans(files);
-        const run = planRun(scans, committed);
-        t.deepEqual(run.run, scans.slice(scans.length - run.run.length), 'what runs is a suffix');
-        committed = commit(committed, run, size, `batch${n}-`);
-        t.deepEqual(
-          committed.map((scan) => [scan.scan_id, scan.inputs]),
-          scans.map((scan) => [scan.scan_id, scan.inputs]),
-        );
-        t.deepEqual(planRun(scans, committed), { redo_from: null, drop_segments: [], run: [], skipped: scans.length });
-      }
     }),
   );
 });
