@@ -6,9 +6,9 @@ export interface MrmsProduct {
   readonly number: number;
   readonly name: string;
   readonly unit: string;
-  /** Value where radars look and see nothing. */
+  /** Value where radars see no echo. */
   readonly missing: number;
-  /** Value where no radar looks; the same as `missing` in products that do not tell the two apart. */
+  /** Value without radar coverage; the same as `missing` in products that do not distinguish the two. */
   readonly no_coverage: number;
 }
 

@@ -20,7 +20,7 @@ const wantedEvents = events
   .transform((types) => EVENT_TYPES.filter((type) => types.includes(type)))
   .meta({ description: 'Event types to send; every type when left out.' });
 
-/** An address that events of a business are sent to. */
+/** Endpoint that receives events of a business. */
 export const Webhook = z.object({
   id,
   url,
