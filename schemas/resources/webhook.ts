@@ -3,7 +3,6 @@ import { ANY_EVENT_TYPES, EVENT_TYPES } from '../webhook-events.ts';
 import { wireCount } from './fields.ts';
 
 export const WEBHOOK_STATUSES = ['active', 'paused', 'disabled'] as const;
-export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 /** Longest address of a receiver, characters. */
 export const URL_LENGTH_MAX = 2048;
 
