@@ -3,15 +3,15 @@ import { MANIFEST_VERSION } from './manifest.ts';
 import { MixedProvenance } from './provenance.ts';
 
 /**
- * What is published beside the scans: each collection is a partition of its own, cut into months, or replaced as a whole where
- * only its newest state matters. A collection that has no list was never fed, which differs from one that holds nothing.
+ * Collections, which feeds fill independently of the scans. Each is a partition of its own, divided into months, or replaced as a
+ * whole where only its newest state matters. A collection without a manifest was never fed; an empty one was fed nothing.
  */
 export const COLLECTIONS = ['reports', 'warnings', 'watches', 'outlooks', 'forecast', 'outlook'] as const;
 export type CollectionName = (typeof COLLECTIONS)[number];
 
 const instant = z.string().meta({ format: 'date-time' });
 
-/** How one feed of a collection is: who polls it writes this down after every attempt. */
+/** State of one feed, written after every poll. */
 export const FeedState = z.object({
   name: z.string().meta({ description: 'Name of the feed.' }),
   collection: z.string().meta({ description: 'Collection that it feeds.' }),

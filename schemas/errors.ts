@@ -45,7 +45,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** What the service says with each code whose message does not depend on the endpoint. */
+/** Message of each code whose message does not depend on the endpoint; figures in it are examples. */
 export const ERROR_MESSAGES = {
   bad_request: 'request is not valid HTTP',
   invalid_idempotency_key: 'Idempotency-Key was used with a different request',
@@ -76,10 +76,10 @@ export const ErrorBody = z
   .meta({ id: 'Error', description: 'Every answer that is not a success.' });
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
-/** What a terminal, a log or a page may take for something else: control and format characters, bidi marks among them, U+2028 and U+2029, lone surrogates. */
+/** Characters that terminals, logs or pages may interpret: control and format characters with bidi marks, U+2028, U+2029, lone surrogates. */
 const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
-/** A text of others in a message: whatever is not to be seen is written as `\\u{2028}`. */
+/** Foreign text for a message, with invisible characters written as `\\u{2028}`. */
 export function escapeInvisible(text: string): string {
   return text.replace(INVISIBLE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }

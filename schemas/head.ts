@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { Manifest, PublishedFile } from './manifest.ts';
 
 /**
- * What most readers need of the newest manifest of a partition; its size does not grow with the number of scans. The manifest
- * of the same number lists the scans and the scan tiles.
+ * The part of the newest manifest of a partition that most readers need; its size does not grow with the number of scans. The
+ * manifest of the same number lists the scans and the scan tiles.
  */
 export const Head = Manifest.omit({ scans: true, files: true }).extend({
   scans: z.object({
@@ -21,7 +21,7 @@ export const Head = Manifest.omit({ scans: true, files: true }).extend({
 });
 export type Head = z.infer<typeof Head>;
 
-/** The head of a manifest. */
+/** Head of a manifest. */
 export function headOf({ scans, files, ...rest }: Manifest): Head {
   const tables = files.filter(({ kind }) => kind === 'table');
   const reflectivity_archives = files.filter(({ kind }) => kind === 'reflectivity-tiles').length;

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
 
-/** Prefix of every kind of id: an id says what it names. */
+/** Prefix of the ids of each kind of record. */
 export const ID_PREFIXES = {
   business: 'biz',
   key: 'key',

@@ -6,21 +6,21 @@ import { isAbsolute, relative, sep } from 'node:path';
  * moving the start of the storm day moves no raw file; months are `YYYY-MM`.
  */
 export const layout = {
-  /** The one switch: which scan, which manifests, which live files. */
+  /** The pointer to the newest scan, the manifests of open dates and the live files. */
   current: 'current.json',
-  /** Name of the data root: tells it from an empty folder in its place, and from another root. */
+  /** Name of the data root, which distinguishes it from an empty folder and from other roots. */
   root: 'root.json',
   /** Lock of the one pipeline that may write to this data root. */
   lock: 'pipeline.lock',
   lockHolder: 'pipeline.lock.json',
-  /** The clock that raw files are deleted by, and what is marked for deletion. */
+  /** Clock for the deletion of raw files, and the marks of deletions. */
   deletions: 'deletions.json',
   tables: 'tables',
   tiles: 'tiles',
   live: 'live',
   state: 'state',
   manifests: 'manifests',
-  /** Manifests whose heads move together; there only while they do. */
+  /** Manifests whose heads are replaced together; exists only meanwhile. */
   pending: 'manifests/pending.json',
   staging: 'staging',
   staged: (run: string) => `staging/${run}`,
@@ -28,7 +28,7 @@ export const layout = {
   rejected: (provenance: string) => `inbox/rejected/${provenance}`,
   /** Files of feeds that could not be read. */
   rejectedFeeds: 'inbox/rejected/feeds',
-  /** Raw files as they came, observed and simulated. */
+  /** Raw files as received, observed and simulated. */
   raw: 'archive',
   archive: (provenance: string) => `archive/${provenance}`,
   archiveDate: (provenance: string, date: string) => `archive/${provenance}/date=${date}`,
@@ -48,33 +48,33 @@ export const layout = {
   manifest: (partition: string, commit: number) => `manifests/${partition}/${String(commit).padStart(6, '0')}.json`,
   head: (partition: string) => `manifests/${partition}/head.json`,
   monthPartition: (month: string) => `month-${month}`,
-  /** Partition of a collection: what is published beside the scans, in months. */
+  /** Partition of a collection. */
   collectionPartition: (collection: string) => `collection-${collection}`,
   collectionTable: (table: string, collection: string) => `tables/${table}/collection=${collection}`,
   collectionState: (collection: string) => `state/collection=${collection}`,
-  /** Decoded hours of model runs, which spare the pipeline fetching them again; nothing is lost with them. */
+  /** Cache of decoded hours of model runs. */
   modelHours: 'model-hours',
-  /** Files that jobs of the service made for who asked: exports, reports of verifications. */
+  /** Files of the service's jobs: exports, and reports of verifications. */
   exports: 'exports',
   reports: 'reports',
-  /** How the feeds of the collections are. */
+  /** States of the feeds. */
   feeds: 'feeds.json',
   /** Partition of the static tables, which belong to no date; read through its head. */
   staticPartition: 'undated',
 } as const;
 
-/** Folders into which finished files are moved in one step, which no move between file systems is. */
+/** Folders that finished files are renamed into: a rename is atomic within one file system only. */
 const MOVED_INTO = [layout.manifests, layout.tables, layout.tiles, layout.live, layout.state] as const;
 
-/** A folder of a data root that lies on another file system than the root itself, and what is wrong with that. */
+/** A folder of a data root on another file system than the root itself, and the reason why that is a fault. */
 export interface ForeignFolder {
   readonly path: string;
   readonly reason: string;
 }
 
 /**
- * Folders of a data root that a link or a mount puts on another file system; [] for none. `device` returns the file system of a path
- * below the root, '' for the root itself, by its number; null where there is nothing.
+ * Folders of a data root that a link or a mount puts on another file system; [] for none. `device` returns the device number of a
+ * path below the root, '' for the root itself; null for a missing path.
  */
 export function foreignFolders(device: (path: string) => number | null): ForeignFolder[] {
   const own = device('');

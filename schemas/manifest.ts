@@ -4,10 +4,10 @@ import { MixedProvenance, Provenance } from './provenance.ts';
 /** Version of the shapes in this file; readers refuse a newer one. */
 export const MANIFEST_VERSION = 1;
 
-/** Entry of `table_commits`: the commit that last drew what follows from the whole date, its daily archive among it. */
+/** Entry of `table_commits`: the commit that last drew the products of the whole date, such as its daily archive. */
 export const DAILY = 'daily';
 
-/** Entry of a list's table commits: the commit that last added or dropped an archive of reflectivity. */
+/** Entry of `table_commits`: the commit that last added or dropped an archive of reflectivity. */
 export const REFLECTIVITY = 'reflectivity';
 
 const isoDate = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
@@ -46,11 +46,11 @@ export const CommittedScan = z.object({
 });
 export type CommittedScan = z.infer<typeof CommittedScan>;
 
-/** Versions of the tables that a table was made from, by their names: the commit that last changed each, 0 when none was published. */
+/** Versions of the tables that a table was made from, by name: the commit that last changed each, 0 if none was published. */
 export const InputVersions = z.record(z.string(), z.int().nonnegative());
 export type InputVersions = z.infer<typeof InputVersions>;
 
-/** The list that defines what is published for one partition: a storm date, a month of closed dates, or the static tables. */
+/** The list of the published files of one partition: a storm date, a month of closed dates, a collection, or the static tables. */
 export const Manifest = z.object({
   manifest_version: z.literal(MANIFEST_VERSION),
   partition: z.string(),
@@ -67,7 +67,7 @@ export const Manifest = z.object({
       'When its newest rows came in, where the commit brought none: it joined, redrew or judged published ones, or dropped archives. Else left out, as in lists of the first releases.',
   }),
   closed: z.boolean().meta({ description: 'True once the date is over and compacted into day files.' }),
-  /** Commit that last changed a table, by table name: what an ETag is made of. */
+  /** Commit that last changed a table, by table name: ETags are made of it. */
   table_commits: z.record(z.string(), z.int().positive()),
   made_from: z.record(z.string(), InputVersions).optional().meta({
     description:
@@ -84,7 +84,7 @@ export const Manifest = z.object({
 });
 export type Manifest = z.infer<typeof Manifest>;
 
-/** When the newest rows of a list came in, however their files were joined or redrawn since, as a timestamp. */
+/** Time at which the newest rows of a manifest came in, as a timestamp; joining or redrawing files does not change it. */
 export function ingestedAt({ ingested_at, committed_at }: Pick<Manifest, 'ingested_at' | 'committed_at'>): string {
   return ingested_at ?? committed_at;
 }
@@ -95,7 +95,7 @@ export function provenanceOfDate(partition: string, provenance: MixedProvenance)
   return provenance;
 }
 
-/** The switch that readers follow: replaced last, by rename. */
+/** The pointer that readers follow, `current.json`: replaced last, by rename. */
 export const Current = z.object({
   manifest_version: z.literal(MANIFEST_VERSION),
   scan_id: z.string().meta({ description: 'Newest published scan.' }),

@@ -44,9 +44,8 @@ export interface ReflectivityColor {
 }
 
 /**
- * Bands of composite reflectivity, weakest first, 5 dBZ each, the last one open: what the pipeline paints and viewers colour. Weaker
- * echoes are drizzle, insects and ground. It lies under hail, which has the warm colours: so it goes from pale green to
- * blue, darker from step to step, in muted tones.
+ * Bands of composite reflectivity on tiles and maps, weakest first, 5 dBZ each, the last one open. Weaker echoes are drizzle,
+ * insects and ground. Hail is drawn on top in warm colours, so the scale goes from pale green to blue, muted, darker step by step.
  */
 export const REFLECTIVITY_COLORS: readonly ReflectivityColor[] = [
   { dbz_min: 20, color: '#e3f0e4' },
@@ -63,7 +62,7 @@ export const REFLECTIVITY_COLORS: readonly ReflectivityColor[] = [
   { dbz_min: 75, color: '#2d3a57' },
 ];
 
-/** Colours of the basemap, of low contrast: the hail stands out. */
+/** Colours of the basemap, of low contrast, so that hail stands out. */
 export const BASEMAP = {
   outside: '#eceff1',
   land: '#fbfaf7',

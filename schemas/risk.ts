@@ -18,7 +18,7 @@ export function riskTier(score: number): RiskTier {
   return found.tier;
 }
 
-/** A day counts for a place when hail fell within this of the centre of its geohash4 cell, km. */
+/** Radius around the centre of a geohash4 cell within which hail makes a day with hail, km. */
 export const RISK_RADIUS_KM = 10;
 /** Months of the year as columns name them. */
 export const MONTHS = ['01', '02', '03', '04', '05', '06', '07', '08', '09', '10', '11', '12'] as const;

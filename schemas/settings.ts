@@ -42,8 +42,8 @@ const networks = z.string().transform((text, context): readonly string[] => {
 });
 
 /**
- * Every setting, its default and its meaning: the table in README is made from this object.
- * Science is not a setting: thresholds are named constants beside their algorithm.
+ * Every setting, its default and its meaning; the table in README is compared with this object.
+ * Scientific thresholds are no settings: they are named constants next to their algorithm.
  */
 export const Settings = z.object({
   HAIL_DATA: z.string().min(1).default('data').meta({ description: 'data root' }),
@@ -137,15 +137,15 @@ export const Settings = z.object({
 });
 export type Settings = z.infer<typeof Settings>;
 
-/** Settings whose text is not repeated when it does not fit. */
+/** Settings whose value is not repeated in a message. */
 const SECRET: readonly string[] = ['HAIL_MASTER_KEY', 'HAIL_SMTP_URL'];
 
-/** Names with the same prefix that are no settings: the key in printed examples, and what only tests read. */
+/** Names with the same prefix that are no settings: the key in printed examples, and variables of tests. */
 const NO_SETTING = /^HAIL_(KEY$|TEST_)/;
 
 /**
- * The settings of an environment, empty ones as if absent. Throws what `refusal` makes of the faults: all that do not fit,
- * and every HAIL_ name that is no setting, because a misspelt name would otherwise silently leave the default in force.
+ * Settings of an environment; empty variables count as absent. Throws the error that `refusal` makes of all faults: invalid values,
+ * and HAIL_ names that are no setting, because a misspelt name would otherwise leave the default in force.
  */
 export function parseSettings(
   environment: Readonly<Record<string, string | undefined>>,
@@ -179,7 +179,7 @@ function unknownFault(name: string): string {
   return `${name} is no setting, expected ${near === null ? 'one that README lists' : near}`;
 }
 
-/** More edits than this are another word, not a misspelling. */
+/** More edits than this make another word, not a misspelling. */
 const MAX_EDITS = 3;
 
 /** The known word that takes the fewest edits to reach, the first of equals; null when none is within the limit. */

@@ -19,7 +19,7 @@ export function sizeCategory(size_mm: number): SizeCategory | null {
   return SIZE_BANDS.findLast((band) => size_mm >= band.threshold_mm)?.category ?? null;
 }
 
-/** A pixel of a scan with at least this MESH is a detection. */
+/** MESH from which a pixel of a scan is a detection. */
 export const DETECTION_MIN_MM = 10;
 /** A storm date with such a detection is an event day; every figure of an event day counts detections from this size on. */
 export const EVENT_MIN_MM = SIZE_BANDS[0].threshold_mm;

@@ -2,7 +2,7 @@ export const MS_PER_MIN = 60_000;
 export const MS_PER_HOUR = 60 * MS_PER_MIN;
 export const MS_PER_DAY = 24 * MS_PER_HOUR;
 
-/** Cache of the last day formatted: a busy service and a scan with many rows format the same one thousands of times. */
+/** The last formatted day: requests and rows of a scan format the same day thousands of times. */
 let last = { day: Number.NaN, date: '' };
 
 /** `YYYY-MM-DD` of a UTC instant in epoch milliseconds; throws RangeError for NaN and what lies outside the range of Date. */
@@ -35,7 +35,7 @@ export function daysBetween(first: string, last: string): number {
   return Math.round((Date.parse(last) - Date.parse(first)) / MS_PER_DAY) + 1;
 }
 
-/** Compact scan time, `20260501T201200Z`: the name of a scan everywhere. */
+/** Scan id of an instant: its compact time, such as `20260501T201200Z`. */
 export function scanId(time_ms: number): string {
   return `${new Date(time_ms).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
 }
@@ -51,12 +51,12 @@ export function scanTime(id: string): number {
   return time_ms;
 }
 
-/** `2026-05-01T20:12:00Z`: how timestamps are written. */
+/** Timestamp of an instant, such as `2026-05-01T20:12:00Z`. */
 export function timestamp(time_ms: number): string {
   return `${new Date(time_ms).toISOString().slice(0, 19)}Z`;
 }
 
-/** A stored instant, `2026-05-01T20:12:00.123Z`, as timestamps are written; null stays null. */
+/** Timestamp in whole seconds of a stored instant such as `2026-05-01T20:12:00.123Z`; null stays null. */
 export function wholeSeconds(at: string): string;
 export function wholeSeconds(at: string | null): string | null;
 export function wholeSeconds(at: string | null): string | null {

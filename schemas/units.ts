@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-/** Metres in an international mile: the interface measures some radii in miles. */
+/** Metres in an international mile; some radii of the interface are in miles. */
 export const METRES_PER_MILE = 1609.344;
 /** Millimetres in an inch. */
 export const MM_PER_INCH = 25.4;
-/** Metres in a foot: site heights and ProbSevere heights come in feet. */
+/** Metres in a foot; heights of sites and of ProbSevere are in feet. */
 export const METRES_PER_FOOT = 0.3048;
 /** Metres per second in a knot. */
 export const MS_PER_KNOT = 0.514444;
@@ -55,7 +55,7 @@ export const wholeNumber = (what: string) =>
 export const latticeIndex = (what: string) => z.int().min(0).max(6999).meta({ description: what, column: 'USMALLINT' });
 export const text = (what: string) => z.string().meta({ description: what, column: 'VARCHAR' });
 export const flag = (what: string) => z.boolean().meta({ description: what, column: 'BOOLEAN' });
-/** One of a few words. */
+/** One of a list of words. */
 export const word = <const Words extends readonly [string, ...string[]]>(what: string, words: Words) =>
   z.enum(words).meta({ description: what, column: 'VARCHAR' });
 export const wholeDegrees = (what: string) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SIZE_BANDS, type SizeCategory } from './size.ts';
 
-/** How threatening the hail of an alert is, by its size: inclusive lower bounds in mm, smallest first. */
+/** Threat levels of an alert by hail size: inclusive lower bounds in mm, smallest first. */
 const THREAT_BANDS = [
   { level: 'LOW', from_mm: 0 },
   { level: 'MODERATE', from_mm: 25 },
@@ -29,7 +29,7 @@ export const EVENTS = {
 export type EventType = keyof typeof EVENTS;
 export const EVENT_TYPES = Object.keys(EVENTS) as [EventType, ...EventType[]];
 
-/** Raised by a breaking change of a payload alone; new fields do not raise it. */
+/** A breaking change of a payload raises it; new fields do not. */
 export const EVENT_SCHEMA_VERSION = 1;
 
 const CATEGORIES = SIZE_BANDS.map(({ category }) => category) as [SizeCategory, ...SizeCategory[]];
@@ -92,7 +92,7 @@ export const WebhookDisabledData = z.object({
 });
 export type WebhookDisabledData = z.infer<typeof WebhookDisabledData>;
 
-/** What each type carries as `data`. */
+/** Payload of each type, its `data`. */
 export const EVENT_DATA = {
   'alert.created': AlertCreatedData,
   'alert.updated': AlertUpdatedData,
@@ -129,14 +129,14 @@ export const ANY_EVENT_TYPES = [...new Set<AnyEventType>([...EVENT_TYPES, ...EAR
   ...AnyEventType[],
 ];
 
-/** Size from which the earlier variant speaks of hail, whatever a subscription asks for, mm. */
+/** Smallest hail of `hail.detected`, whatever threshold a subscription has, mm. */
 export const EARLIER_HAIL_MM = SIZE_BANDS[0].threshold_mm;
 
 const coordinates = z
   .object({ lat: number('Latitude.', 'deg'), lng: number('Longitude.', 'deg') })
   .meta({ description: 'Where the hail was detected.' });
 
-/** What hail and alert events of the earlier variant carry as `data`. */
+/** Payload of the hail and alert events of the earlier variant. */
 export const EarlierHailData = z.object({
   subscription_id: text('Subscription in whose circle it is.'),
   storm_id: text('Storm cell that the hail belongs to; null when there is none.').nullable(),
@@ -152,14 +152,14 @@ const scores = {
   coordinates: coordinates.meta({ description: 'The place.' }),
 };
 
-/** What `risk.changed` carries as `data`: it names the subscription, or the saved location. */
+/** Payload of `risk.changed`: it names the subscription or the saved location. */
 export const EarlierRiskData = z.union([
   z.object({ subscription_id: text('The subscription.'), ...scores }),
   z.object({ location_id: text('The saved location.'), ...scores }),
 ]);
 export type EarlierRiskData = z.infer<typeof EarlierRiskData>;
 
-/** What each type of the earlier variant carries as `data`. */
+/** Payload of each type of the earlier variant, its `data`. */
 export const EARLIER_EVENT_DATA = {
   'hail.detected': EarlierHailData,
   'hail.cleared': EarlierHailData,

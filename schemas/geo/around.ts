@@ -1,11 +1,11 @@
 import type { Bbox, Position } from './position.ts';
 
-/** Smallest radius of curvature of WGS84, km: a box made with it is never too small. */
+/** Smallest radius of curvature of WGS84, km: a box computed with it is never too small. */
 const SMALLEST_RADIUS_KM = 6335;
 
 /**
- * A box that holds everything within a distance of a point, slightly larger than needed: a pre-filter. Near a pole it spans
- * all longitudes; it is not wrapped at 180 degrees.
+ * A box around the circle of a radius around a point, slightly larger than needed: a pre-filter. Near a pole it spans all
+ * longitudes; it is not wrapped at 180 degrees.
  */
 export function boxAround({ lat, lon }: Position, radius_km: number): Bbox {
   const reach = radius_km / SMALLEST_RADIUS_KM;

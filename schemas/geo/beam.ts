@@ -2,14 +2,14 @@ import geodesic from 'geographiclib-geodesic';
 import { distanceKm, roughDistanceKm } from './distance.ts';
 import type { Position } from './position.ts';
 
-/** Radius of an earth on which radar beams are straight: 4/3 of 6371 km. */
+/** Radius of the earth on which radar beams are straight, km: 4/3 of 6371 km. */
 const BEAM_EARTH_KM = (4 / 3) * 6371;
 /** Half-power width of the WSR-88D beam, degrees. */
 const BEAM_WIDTH_DEG = 0.925;
 /** Tilts of the precipitation volumes VCP 12 and 212, degrees. */
 export const TILTS_DEG = [0.5, 0.9, 1.3, 1.8, 2.4, 3.1, 4.0, 5.1, 6.4, 8.0, 10.0, 12.5, 15.6, 19.5] as const;
 const LOWEST_TILT_DEG = TILTS_DEG[0];
-/** Beyond this no radar measures, km. */
+/** Range of a radar, km. */
 export const REACH_KM = 230;
 /** Number of nearest radars considered. */
 const RADARS = 3;
@@ -20,20 +20,20 @@ const LAYER_KM = 8;
 const LAYER_PEAK_KM = 3.3;
 /** Step of the integral over the layer, km. */
 const STEP_KM = 0.05;
-/** Mosaics bridge gaps between tilts over about this, km. */
+/** Mosaics interpolate across gaps between tilts over about this height, km. */
 const GAP_SCALE_KM = 1;
 /** Beams wider than about this smear a hail core, km. */
 const WIDTH_SCALE_KM = 3;
-/** From the first height of the lowest beam's bottom to the second, km above ground, melting below it goes unseen. */
+/** Bottom of the lowest beam, km above ground, from which melting below the beam is missed in part, and in full. */
 const UNSEEN_FROM_KM = 1.5;
 const UNSEEN_TO_KM = 4;
 const UNSEEN_FACTOR = 0.6;
 /** Full dual-polarisation value up to the first distance, half of it at the reach, km. */
 const DUAL_POL_FULL_KM = 150;
-/** Below this index a place counts as not covered. */
+/** Index below which a place counts as not covered. */
 const COVERED_MIN = 0.1;
 
-/** Index from which a word applies, best first. */
+/** Words for an index, with the index from which each applies, best first. */
 const WORDS = [
   { word: 'excellent', from: 0.8 },
   { word: 'good', from: 0.6 },
@@ -50,7 +50,7 @@ const RESOLUTIONS = [
 ] as const;
 export type Resolution = (typeof RESOLUTIONS)[number]['text'];
 
-/** What the geometry needs to know of a radar: place on WGS84, heights above sea level. */
+/** A radar: position on WGS84, heights above sea level. */
 export interface Antenna extends Position {
   readonly id: string;
   readonly antenna_m: number;
@@ -85,7 +85,7 @@ export interface QualityInput {
   readonly sites: readonly Antenna[];
   /** Height of the 0 C level above sea level, km. */
   readonly freezing_level_km: number;
-  /** Without it nothing is blocked. */
+  /** Absent: no beam is blocked. */
   readonly blockage?: BlockedShare | undefined;
 }
 
@@ -274,7 +274,7 @@ function dualPol(distance_km: number): number {
     : 1 - (0.5 * (distance_km - DUAL_POL_FULL_KM)) / (REACH_KM - DUAL_POL_FULL_KM);
 }
 
-/** Factor for hail that melts below the lowest beam, whose bottom is so high above the ground. */
+/** Factor for hail that melts below the lowest beam, by the height of the beam's bottom above the ground. */
 function meltingSeen(bottom_km: number): number {
   const share = Math.min(1, Math.max(0, (bottom_km - UNSEEN_FROM_KM) / (UNSEEN_TO_KM - UNSEEN_FROM_KM)));
   return 1 - share * (1 - UNSEEN_FACTOR);

@@ -1,10 +1,10 @@
 import type { BlockedShare } from './beam.ts';
 
-/** What terrain blocks around radars. */
+/** Blockage of radar beams by terrain. */
 export interface Blockage {
-  /** Radars inside the terrain model; around any other nothing is known, and nothing counts as blocked. */
+  /** Radars inside the terrain model; beams of any other count as free. */
   readonly radars: ReadonlySet<string>;
-  /** The ray of the nearest whole azimuth decides; a tilt that nothing blocks is free. */
+  /** Blocked share on the ray of the nearest whole azimuth; 0 for a tilt without rows. */
   readonly blocked: BlockedShare;
 }
 
@@ -19,7 +19,7 @@ export interface BlockageColumns {
 
 const AZIMUTHS = 360;
 
-/** The table in memory: five bytes a step, and where each ray begins. */
+/** Index of the table in memory: five bytes a step, and the start of each ray. */
 export function blockageOf(columns: BlockageColumns): Blockage {
   const distance_km = Float32Array.from(columns.distance_km);
   const percent = Uint8Array.from(columns.blocked, (share) => Math.round(100 * share));
@@ -38,8 +38,8 @@ export function blockageOf(columns: BlockageColumns): Blockage {
 }
 
 /**
- * By radar and tilt: index of the first step of each azimuth, and behind the last azimuth that of the next ray. Throws
- * RangeError when the steps are not in the table's order.
+ * By radar and tilt: index of the first step of each azimuth, followed by the index after the last step. Throws RangeError when
+ * the steps are not in the table's order.
  */
 function raysOf({ radar_id, tilt_deg, azimuth_deg }: BlockageColumns): Map<string, Map<number, Uint32Array>> {
   const radars = new Map<string, Map<number, Uint32Array>>();
@@ -60,7 +60,7 @@ function raysOf({ radar_id, tilt_deg, azimuth_deg }: BlockageColumns): Map<strin
   return radars;
 }
 
-/** Index of the last distance up to the one asked for between two indices; the one before the first when there is none. */
+/** Index of the last distance up to `asked_km` in a range of indices; `first` - 1 when there is none. */
 function lastUpTo(distance_km: Float32Array, asked_km: number, first: number, end: number): number {
   let [low, high] = [first, end];
   while (low < high) {

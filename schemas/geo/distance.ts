@@ -4,12 +4,12 @@ import type { Position } from './position.ts';
 
 const WGS84 = geodesic.Geodesic.WGS84;
 
-/** Geodesic distance on WGS84, km: the one that is published. */
+/** Geodesic distance on WGS84, km: the published distance. */
 export function distanceKm(a: Position, b: Position): number {
   return (WGS84.Inverse(a.lat, a.lon, b.lat, b.lon).s12 as number) / 1000;
 }
 
-/** Great-circle distance on a sphere, km; off by up to 0.4 %, so only a pre-filter with 1 % slack. */
+/** Great-circle distance on a sphere, km. It is off by up to 0.4 %: a pre-filter, with 1 % slack. */
 export function roughDistanceKm(a: Position, b: Position): number {
   const dLat = Math.sin(((b.lat - a.lat) * RAD_PER_DEG) / 2);
   const dLon = Math.sin(((b.lon - a.lon) * RAD_PER_DEG) / 2);

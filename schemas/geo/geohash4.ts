@@ -5,7 +5,7 @@ import { type Bbox, CONUS, type Position } from './position.ts';
 export const GEOHASH4_LON_DEG = 360 / 2 ** 10;
 export const GEOHASH4_LAT_DEG = 180 / 2 ** 10;
 
-/** One cell of forecasts, outlooks and climatology; `lat` and `lon` are its centre. */
+/** One grid cell of forecasts, outlooks and climatology; `lat` and `lon` are its centre. */
 export interface Geohash4Cell extends Position {
   readonly geohash4: string;
 }

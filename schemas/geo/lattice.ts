@@ -18,7 +18,7 @@ export interface Window {
 /** Outer edges of the lattice. */
 export const LATTICE_BBOX: Bbox = [-130, 20, -60, 55];
 
-/** True for a point on the lattice, its outer edges included: elsewhere no data can exist. */
+/** True for a point on the lattice, its outer edges included; there are no data elsewhere. */
 export function isOnLattice({ lat, lon }: Position): boolean {
   const [west, south, east, north] = LATTICE_BBOX;
   return lat >= south && lat <= north && lon >= west && lon <= east;

@@ -2,7 +2,7 @@ import { WGS84_A_KM, WGS84_E2_12_DIGITS } from './constants.ts';
 import type { Position } from './position.ts';
 
 /**
- * Polynomials that turn steps in degrees from a point into kilometres, for databases: with `dy` and `dx` the steps in latitude
+ * Polynomials that convert steps in degrees from a point to kilometres, for databases: with `dy` and `dx` the steps in latitude
  * and longitude, the distance squared is (dx (east[0] + dy (east[1] + dy east[2])))² + (dy (north[0] + dy north[1]))².
  */
 export interface LocalScale {

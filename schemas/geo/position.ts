@@ -33,7 +33,7 @@ export function parseBbox(text: string, within?: Bbox): Bbox | 'form' | 'bounds'
   return checkBbox(text.split(',').map(decimal), within);
 }
 
-/** The interface's CONUS, edges included, in degrees: a box around the 48 states that reaches over their borders. */
+/** CONUS as the interface defines it, edges included, degrees: a box around the 48 states. */
 export const CONUS = { south: 24, north: 50, west: -125, east: -66 } as const;
 
 /** True for a position in the interface's CONUS. */

@@ -1,6 +1,6 @@
 import { type MultiPolygon, signedArea } from './rings.ts';
 
-/** What makes a MultiPolygon invalid, and the rings involved, numbered through all polygons in order. */
+/** A fault of a MultiPolygon, and the rings involved, numbered through all polygons in order. */
 export interface Conflict {
   readonly reason: string;
   readonly rings: readonly number[];
@@ -96,7 +96,7 @@ function* overlapping<Item extends { readonly box: Box }>(items: readonly Item[]
   }
 }
 
-/** Where edges meet: crossings and overlaps are conflicts, vertices common to two rings are touches to look at. */
+/** Meetings of edges: crossings and overlaps are conflicts, vertices common to two rings are touches. */
 function meetings(outlines: readonly Outline[]): { conflicts: Conflict[]; touches: Touch[] } {
   const conflicts: Conflict[] = [];
   const touches: Touch[] = [];
@@ -142,7 +142,7 @@ function turn(ax: number, ay: number, bx: number, by: number, cx: number, cy: nu
   return Math.sign((bx - ax) * (cy - ay) - (by - ay) * (cx - ax));
 }
 
-/** How two edges meet: not at all, at an end of both, or in a way no valid polygon has. */
+/** Meeting of two edges: none, at an end of both, or one that no valid polygon has. */
 function meet(a: Edge, b: Edge): 'apart' | 'conflict' | { ai: number; bi: number } {
   const [ax, ay, bx, by] = [edgeX(a, 0), edgeY(a, 0), edgeX(a, 1), edgeY(a, 1)];
   const [cx, cy, dx, dy] = [edgeX(b, 0), edgeY(b, 0), edgeX(b, 1), edgeY(b, 1)];

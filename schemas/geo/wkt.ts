@@ -18,12 +18,12 @@ function ringText(ring: Ring): string {
   return `(${ring.map((position) => position.join(' ')).join(', ')})`;
 }
 
-/** How often a number of a polygon, and of a multipolygon, is nested in lists. */
+/** Depth of lists around a number. */
 const DEPTH = { POLYGON: 3, MULTIPOLYGON: 4 } as const;
 
 /**
  * Polygons of the WKT of a POLYGON or MULTIPOLYGON in two dimensions, empty ones included; a polygon comes back as a
- * MultiPolygon of one. Throws SyntaxError with what was found on anything else.
+ * MultiPolygon of one. Throws SyntaxError on any other text.
  */
 export function multiPolygonFromWkt(wkt: string): MultiPolygon {
   const [, type, body] = /^\s*(MULTIPOLYGON|POLYGON)\s*(EMPTY|\(.*\))\s*$/i.exec(wkt) ?? [];
@@ -37,7 +37,7 @@ export function multiPolygonFromWkt(wkt: string): MultiPolygon {
 
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 
-/** Parentheses become lists and `x y` a list of two numbers. */
+/** Nested lists of a WKT body: parentheses as lists, `x y` as a list of two numbers. */
 function parseLists(body: string, wkt: string): unknown {
   const json = body
     .split(/([(),])/)

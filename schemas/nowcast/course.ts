@@ -3,7 +3,7 @@ import type { Position } from '../geo/position.ts';
 import { type LeadKey, NOWCAST_LEADS } from '../resources/nowcast.ts';
 import type { TrackPoint } from '../tables/tracks.ts';
 
-/** Hail farther from a point than this says no more than that there is none near. */
+/** Distances are capped at this, km: hail beyond does not matter. */
 export const COURSE_MAX_KM = 30;
 
 const LONGEST_MIN = Math.max(...NOWCAST_LEADS.map(({ minutes }) => minutes));
@@ -14,15 +14,15 @@ export interface MovingHail {
   readonly hail: readonly Position[];
 }
 
-/** How near the hail of all storms comes to a point if it keeps its course and its shape; 30 km at most. */
+/** Smallest distance of the hail of all storms from a point if it keeps its course and shape; capped at 30 km. */
 export interface Course {
-  /** Where it is by now. */
+  /** Now. */
   readonly now_km: number;
   /** At any time between now and each lead. */
   readonly path_km: Readonly<Record<LeadKey, number>>;
 }
 
-/** Course of the hail of storms past a point; a storm of unknown motion stays where it is. */
+/** Course of the hail of storms past a point; a storm of unknown motion does not move. */
 export function courseOf(point: Position, storms: readonly MovingHail[], now_ms: number): Course {
   const { east, north } = localScale(point, 1);
   const nearest2 = new Float64Array(1 + NOWCAST_LEADS.length).fill(COURSE_MAX_KM ** 2);

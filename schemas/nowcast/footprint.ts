@@ -2,10 +2,10 @@ import { localScale } from '../geo/local-scale.ts';
 import type { Position } from '../geo/position.ts';
 import type { Ellipse } from './swept-ellipse.ts';
 
-/** A footprint is at least this wide: a pixel says little about the size of what lies in it. */
+/** Least semi-axis of a footprint, km: a pixel says little about the size of the hail area in it. */
 const RADIUS_MIN_KM = 1.5;
 
-/** Where the hail of a storm falls: the ellipse with the same second moments as its pixels. */
+/** Area of a storm's hail: the ellipse with the same second moments as its pixels. */
 export interface Footprint {
   readonly centre: Position;
   readonly ellipse: Ellipse;

@@ -11,17 +11,17 @@ import { arrivals, reachKm, type UncertainMotion } from './swept-ellipse.ts';
 /** The event: hail of this size within this distance of the point. */
 export const STRIKE_MM = 19;
 export const STRIKE_KM = 1;
-/** Tracks of so many scans move steadily; younger ones may still turn. */
+/** Tracks from this many scans on move steadily; younger ones may still turn. */
 const MATURE_SCANS = 6;
 /** Measured on real rain and hail cores 14 minutes on: 26 to 28 degrees, 10 to 13 km/h. */
 const MATURE_ERROR = { speed_error_kmh: 12, direction_error_deg: 26 } as const;
 const YOUNG_ERROR = { speed_error_kmh: 20, direction_error_deg: 30 } as const;
-/** A storm whose motion is unknown may go anywhere. */
+/** A storm of unknown motion may move in any direction. */
 const UNKNOWN_MOTION = { speed_kmh: 0, direction_deg: 0, speed_error_kmh: 60, direction_error_deg: 180 } as const;
-/** The logistic of every lead goes by raw probabilities within these: a logit of 0 has no end. */
+/** Raw probabilities are clamped to these: the logit of 0 is infinite. */
 const RAW_MIN = 0.001;
 const RAW_MAX = 0.999;
-/** No storm comes from farther within the longest lead. */
+/** Storms farther away cannot arrive within the longest lead, km. */
 export const REACH_KM = 150;
 
 /** A live storm: its newest scan with a cell, the pixels of its hail >= 19 mm then, and the ellipse that they make. */
@@ -36,7 +36,7 @@ export function nowcastStorm(seen: TrackPoint, hail: readonly Position[]): Nowca
   return { seen, hail, footprint: footprint(hail, seen) };
 }
 
-/** Probability that hail >= 19 mm of a storm of this size is still there after so many minutes. Source: SCIENCE.md, "Nowcast". */
+/** Probability that a storm of this size still has hail >= 19 mm after `lead_min`. Source: SCIENCE.md, "Nowcast". */
 export function survival(lead_min: number, estimated_size_mm: number): number {
   const { base, size, lead } = NOWCAST_MODEL.survival;
   return sigmoid(base + size * Math.log(estimated_size_mm / STRIKE_MM) + lead * lead_min);
@@ -56,13 +56,13 @@ export function rawNowcast(
   return Object.fromEntries(raw) as Record<LeadKey, number>;
 }
 
-/** What the logistic of each lead goes by. */
+/** Input of the logistic of each lead. */
 export interface NowcastEvidence {
   readonly raw: Readonly<Record<LeadKey, number>>;
   readonly course: Course;
 }
 
-/** Weights that hold for the live data: those of simulated evenings for nothing but simulated data. */
+/** Weights for live data of a provenance; the weights of simulated evenings serve simulated data only. */
 export function fitFor(source: MixedProvenance | null): NowcastFit {
   return NOWCAST_MODEL[source === 'simulated' ? 'simulated' : 'observed'];
 }
@@ -77,7 +77,7 @@ export function nowcast(
   return weighed({ raw: rawNowcast(point, storms, now_ms), course: courseOf(point, storms, now_ms) }, fit.leads);
 }
 
-/** Evidence by the weights of each lead; what a shorter lead holds likely, a longer one does at least. */
+/** Probability of each lead by its weights, never lower than that of a shorter lead. */
 export function weighed(evidence: NowcastEvidence, leads: NowcastFit['leads']): Readonly<Record<LeadKey, number>> {
   let least = 0;
   const probabilities = NOWCAST_LEADS.map(({ key }) => {
@@ -104,14 +104,14 @@ export function predictors({ raw, course }: NowcastEvidence, key: LeadKey): numb
 
 const NEVER: readonly number[] = NOWCAST_LEADS.map(() => 0);
 
-/** Probability of a strike by one storm up to each lead: the share of its futures that reach the point, each if it lives. */
+/** Probability of a strike by one storm up to each lead: the share of its futures that reach the point, weighted with its survival. */
 function stormStrikes(point: Position, { seen, footprint }: NowcastStorm, now_ms: number): readonly number[] {
   const age_min = Math.max(0, (now_ms - seen.scan_time) / 60_000);
   const longest_min = age_min + Math.max(...NOWCAST_LEADS.map(({ minutes }) => minutes));
   const { major_km, minor_km, orientation_deg } = footprint.ellipse;
   const reached = { major_km: major_km + STRIKE_KM, minor_km: minor_km + STRIKE_KM, orientation_deg };
   const motion = motionOf(seen);
-  // A sphere is off by 0.4 %: with one more nothing in reach is passed over.
+  // The sphere is off by 0.4 %; a slack of 1 % loses no storm in reach.
   if (roughDistanceKm(footprint.centre, point) > 1.01 * reachKm(reached, motion, longest_min)) return NEVER;
   const times = arrivals(offsetKm(footprint.centre, point), reached, motion, age_min, longest_min);
   const alive = NOWCAST_LEADS.map(() => 0);

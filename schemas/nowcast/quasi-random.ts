@@ -14,7 +14,7 @@ const TAIL_BELOW = [0.007784695709041462, 0.3224671290700398, 2.445134137142996,
 const TAIL_FROM = 0.02425;
 
 /**
- * Value that a standard normal stays below with a probability between 0 and 1, both excluded; error below 1.2e-9.
+ * Quantile of the standard normal distribution for a probability between 0 and 1, both excluded; error below 1.2e-9.
  * Source: Acklam 2003, rational approximation.
  */
 export function normalQuantile(probability: number): number {

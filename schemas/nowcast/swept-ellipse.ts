@@ -15,7 +15,7 @@ export interface UncertainMotion {
   readonly direction_error_deg: number;
 }
 
-/** Where a point lies seen from the centre of a storm, km. */
+/** Offset of a point from the centre of a storm, km. */
 export interface Offset {
   readonly east_km: number;
   readonly north_km: number;
@@ -23,7 +23,7 @@ export interface Offset {
 
 /** 256 points stay within .006 of a million random ones, 64 miss by .055. */
 const SAMPLES = 256;
-/** The size of the footprint is uncertain by this factor's logarithm. */
+/** Standard deviation of the logarithm of the footprint's size factor. */
 const SIZE_SPREAD = 0.2;
 
 interface Draw {
@@ -43,8 +43,8 @@ const LARGEST = Math.max(...DRAWS.map(({ grown }) => grown));
 const SPEEDS = [Math.min, Math.max].map((extreme) => extreme(...DRAWS.map(({ speed }) => speed)));
 
 /**
- * When each of 256 equally likely futures of a storm first covers a point between two times, minutes; NaN where it never
- * does. In the storm's frame the point runs along a straight line against the ellipse.
+ * Time at which each of 256 equally likely futures of a storm first covers a point between two times, minutes; NaN for never.
+ * In the storm's frame the point moves along a straight line towards the ellipse.
  */
 export function arrivals(
   point: Offset,
@@ -69,7 +69,7 @@ export function arrivals(
   return times;
 }
 
-/** Points farther than this from the centre are out of reach of every future of a storm, km. */
+/** Distance from the centre beyond which no future of a storm reaches, km. */
 export function reachKm(ellipse: Ellipse, motion: UncertainMotion, to_min: number): number {
   const { speed_kmh, speed_error_kmh } = motion;
   const fastest_kmh = Math.max(...SPEEDS.map((speed) => Math.abs(speed_kmh + speed_error_kmh * speed)));

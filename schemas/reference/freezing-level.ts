@@ -5,7 +5,7 @@ const HAIL_DAY_WARMTH_KM = { winter: 0.4, summer: 0.2 } as const;
 
 /**
  * Mean height of the 0 C level over the contiguous United States, km above sea level, good to about 0.5 km:
- * the fallback where no model or sounding tells. `month` is 1..12; latitudes outside 25-49 N take the nearest row.
+ * the fallback without a model or sounding. `month` is 1..12; latitudes outside 25-49 N take the nearest row.
  */
 export function freezingLevelKm(lat: number, month: number): number {
   const { lats, km } = table;
@@ -23,7 +23,7 @@ export function freezingLevelKm(lat: number, month: number): number {
   return low + (high - low) * share;
 }
 
-/** The same on a day with hail, which is warmer than the mean day. */
+/** The same on a day with hail, which is warmer than the mean day, km. */
 export function hailDayFreezingLevelKm(lat: number, month: number): number {
   const winter = month <= 4 || month >= 11;
   return freezingLevelKm(lat, month) + (winter ? HAIL_DAY_WARMTH_KM.winter : HAIL_DAY_WARMTH_KM.summer);

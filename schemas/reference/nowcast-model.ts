@@ -15,7 +15,7 @@ export interface NowcastWeights {
   readonly distance: number;
 }
 
-/** The weights that hold for a kind of data, and what they were fitted on. */
+/** Weights for data of a provenance, and the material they were fitted on. */
 export interface NowcastFit {
   readonly version: string;
   readonly material: { readonly source: string; readonly cases: number; readonly blocks: number };
@@ -37,8 +37,8 @@ export const NOWCAST_MODEL: Readonly<Record<Provenance, NowcastFit>> & {
     };
   };
   /**
-   * Skill over hail that keeps its course, judged on real frames by regions that were not learnt from: 5 and 95 % of draws of
-   * regions. Null where no frames reach so far.
+   * Skill over advection, measured on real frames of regions outside the training data: 5 and 95 % of draws of regions. Null
+   * for leads beyond the frames.
    */
   readonly skill_over_advection: Readonly<Record<LeadKey, { readonly low: number; readonly high: number } | null>>;
 } = model;

@@ -2,7 +2,6 @@ import tables from '../../data/reference/spc-categories.json' with { type: 'json
 
 /** Categories of a convective outlook, from the lowest. */
 export const SPC_CATEGORIES = ['TSTM', 'MRGL', 'SLGT', 'ENH', 'MDT', 'HIGH'] as const;
-export type SpcCategory = (typeof SPC_CATEGORIES)[number];
 
 /** Probability contours of hail, percent. */
 export const HAIL_CONTOURS_PCT = [5, 15, 30, 45, 60] as const;

@@ -9,11 +9,11 @@ export const AREA_PRIORITIES = ['low', 'normal', 'high', 'critical'] as const;
 /** Limits of the texts of an area, in characters (code points), and of a group, in areas. */
 export const AREA_LIMITS = { name: 100, group_id: 64, description: 1000, tags: 20, tag: 64, group: 8 } as const;
 
-/** Positions of a ring that is submitted, and of one that is answered, the first and the last counted both. */
+/** Most positions of a submitted ring and of a ring in an answer, first and last both counted. */
 export const SUBMITTED_POSITIONS_MAX = 20_000;
 export const ANSWERED_POSITIONS_MAX = 499;
 
-/** A text with one to so many characters (code points), not blank. */
+/** A text of 1 to `most` characters (code points), not blank. */
 const label = (most: number, description: string) =>
   z
     .string()
@@ -22,7 +22,7 @@ const label = (most: number, description: string) =>
 
 const name = () => label(AREA_LIMITS.name, 'Name, not blank.');
 
-/** Any value passes here and `rules/area-geometry` judges it, so that the reason is told; this is what the description says. */
+/** Any value passes: `rules/area-geometry` checks it and gives the reason of a refusal. The OpenAPI document describes this shape. */
 const geometry = () =>
   z
     .custom((value) => value !== undefined, 'is missing, expected a GeoJSON Polygon')
@@ -73,7 +73,7 @@ const ofOther = (kind: (typeof AREA_KINDS)[number]) =>
     .optional()
     .meta({ override: { not: {} } });
 
-/** What an area is made from. */
+/** Request that makes an area. */
 export const NewArea = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('polygon'),
@@ -99,7 +99,7 @@ export const NewArea = z.discriminatedUnion('kind', [
 ]);
 export type NewArea = z.infer<typeof NewArea>;
 
-/** What of an area is changed. */
+/** Request that changes an area. */
 export const AreaChange = z
   .object({
     expected_version: z.int().meta({ description: 'Version that the change is made to.' }),
@@ -146,7 +146,7 @@ export type MonitoredArea = z.infer<typeof MonitoredArea>;
 /** An area in a list. */
 export const AreaSummary = MonitoredArea.pick({ id: true, kind: true, name: true, area_sq_mi: true, version: true });
 
-/** What a business's areas take of its quotas. */
+/** Share of a business's quotas that its areas use. */
 export const AreaUsage = z.object({
   polygon_count: wireCount('Polygons of the business.'),
   point_count: wireCount('Point areas of the business.'),

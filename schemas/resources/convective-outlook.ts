@@ -8,7 +8,7 @@ const hazard = (what: string) =>
     `${what} within 25 miles of the point: that of the innermost contour. 0: the forecast was issued and the point lies outside of every contour. Null: it was not issued or has not come, or an area of it could not be read.`,
   ).nullable();
 
-/** What the Storm Prediction Center's outlook of a day says of a point. */
+/** Convective outlook of the Storm Prediction Center for a point and a day. */
 export const ConvectiveOutlook = z.object({
   category: z.enum(SPC_CATEGORIES).nullable().meta({
     description: 'Highest category at the point, days 1 to 3; null outside of every area, and without a product.',

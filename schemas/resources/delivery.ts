@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ANY_EVENT_TYPES } from '../webhook-events.ts';
 import { wireCount, wireTime, wireWritten } from './fields.ts';
 
-/** Why an attempt failed, as clients read it: what is refused for its address is `connect` to them. */
+/** Reasons of a failed attempt as clients see them; a refused address counts as `connect`. */
 export const DELIVERY_ERRORS = ['dns', 'connect', 'tls', 'timeout', 'http_status'] as const;
 
 /** An attempt to deliver an event. */

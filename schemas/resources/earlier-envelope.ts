@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ERRORS, type ErrorCode } from '../errors.ts';
 
-/** What every answer of the earlier variant says of itself. */
+/** Metadata of every answer of the earlier variant. */
 export const EarlierMeta = z
   .object({
     request_id: z.string().meta({ description: 'Correlates with the logs.' }),

@@ -35,7 +35,7 @@ const requestBbox = z
     },
   });
 
-/** What is exported. What the clock decides is checked beside it. */
+/** Request of an export. Limits that depend on the clock are checked by the route. */
 export const ExportRequest = z
   .object({
     dataset: z.enum(DATASETS).meta({
@@ -68,7 +68,7 @@ export const ExportRequest = z
     error: 'is given together with state, expected one of them',
   });
 
-/** What is known of an export once it is made. */
+/** Fields of every export. */
 export const ExportSummary = z.object({
   row_count: wireCount('Rows in the file.'),
   truncated: z.boolean().meta({ description: 'There were more rows than an export may have: the latest are missing.' }),
@@ -92,7 +92,7 @@ const ExportedRequest = z.object({
   bbox: z
     .tuple([z.number(), z.number(), z.number(), z.number()])
     .readonly()
-    // Not to be changed by our code; JSON Schema means by it a field that no request may have.
+    // `readonly` for our code alone: in JSON Schema it means a field that no request may have.
     .meta({ override: ({ jsonSchema }) => void delete jsonSchema.readOnly })
     .nullable()
     .meta({ description: 'minLon, minLat, maxLon, maxLat: the part of the box that lies in CONUS.', unit: 'deg' }),
@@ -100,7 +100,7 @@ const ExportedRequest = z.object({
   format: z.enum(EXPORT_FORMATS).meta({ description: 'Format of the file.' }),
 });
 
-/** An export as its poll shows it: what is not known yet is null. */
+/** State of an export; fields that are not known yet are null. */
 export const ExportJob = z.object({
   job_id,
   status: jobStatus(),

@@ -1,24 +1,24 @@
 import type { Bbox } from '../geo/position.ts';
 
-/** What can be exported. */
+/** Datasets of exports. */
 export const DATASETS = ['detections', 'swaths', 'reports'] as const;
 export type Dataset = (typeof DATASETS)[number];
 
-/** What a file of an export may be. */
+/** File formats of exports. */
 export const EXPORT_FORMATS = ['csv', 'geojson', 'parquet'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 /** Most storm dates in one export, first and last included. */
 export const EXPORT_DAYS_MAX = 31;
 
-/** Most rows in a file; what lies beyond is the latest, and left out. Swaths are few: a row for each date and size tier. */
+/** Most rows of a file; the latest rows beyond are left out. Swaths need no cap: they have a row for each date and size tier. */
 export const EXPORT_ROW_CAPS = {
   detections: 250_000,
   reports: 50_000,
   swaths: Number.POSITIVE_INFINITY,
 } as const satisfies Record<Dataset, number>;
 
-/** What an export is asked for, validated: dates exist and are in order, at most one of bbox and state. */
+/** Validated parameters of an export: dates exist and are in order, at most one of bbox and state is set. */
 export interface ExportParams {
   readonly dataset: Dataset;
   /** Storm dates, both included. */
@@ -30,7 +30,7 @@ export interface ExportParams {
   readonly format: ExportFormat;
 }
 
-/** What is said of a file beside its address. */
+/** Facts about the file of an export. */
 export interface ExportSummary {
   /** Rows in the file. */
   readonly row_count: number;

@@ -6,7 +6,7 @@ import { GroundReport } from '../tables/ground-reports.ts';
 import { count, geometry, millimetres, squareKilometres, stormDateColumn, text } from '../units.ts';
 import type { Dataset } from './export-params.ts';
 
-/** Beside lat and lon, so that a map opens the file; CSV has those two alone. */
+/** Geometry next to lat and lon, so that map programs open the file; CSV has lat and lon only. */
 const point = geometry('Position as a point, WGS84; not in CSV.');
 const sizeClass = text('Size category; null below 19 mm.').nullable();
 const { storm_date, scan_time, row, col, lat, lon, geohash5, estimated_size_mm, track_id, ...otherDetectionFields } =

@@ -38,7 +38,7 @@ export const DETAILS = ['standard', 'advanced'] as const;
 export const wireDetail = () => z.enum(DETAILS).meta({ description: 'Level of detail as asked.' });
 export type Detail = (typeof DETAILS)[number];
 
-/** Whether something is in range now. Silence is told apart from a feed that is down by the time of the newest scan alone. */
+/** Whether something is in range now. The time of the newest scan shows whether a false means no hail or no data. */
 export const wireActive = (what: string) =>
   z.boolean().meta({
     description: `True when ${what} is in range. False says nothing about now where the newest scan is more than ten minutes old, nor where radars do not look (GET /v1/coverage).`,
@@ -48,7 +48,7 @@ export const wireDataTimestamp = () =>
 export const wireDataAsOf = () =>
   wireTime('Observation time of the newest scan of what was read; null while nothing is published.').nullable();
 
-/** Storm dates asked for of which nothing is published: that nothing is found on them says nothing. */
+/** Requested storm dates without published data: an empty result for them means nothing. */
 export const wireDatesWithoutData = () =>
   z.array(z.iso.date()).meta({
     description:

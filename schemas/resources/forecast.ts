@@ -75,12 +75,12 @@ export const HailForecast = z.object({
 });
 export type HailForecast = z.infer<typeof HailForecast>;
 
-/** Name of a model on the wire: simulated runs never bear that of the real model alone. */
+/** Name of a model on the wire; simulated runs have a name of their own. */
 export function modelName(model: string, simulated: boolean): string {
   return simulated ? `simulated-${model}` : model;
 }
 
-/** Who made the runs of a model, in words. */
+/** Attribution of the runs of a model. */
 export function modelSource(model: string, simulated: boolean): string {
   return simulated
     ? `simulated, in the format of ${model.toUpperCase()}`

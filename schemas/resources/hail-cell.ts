@@ -43,7 +43,7 @@ export const StormBlock = z.object({
 });
 export type StormBlock = z.infer<typeof StormBlock>;
 
-/** What the hail may mean on the ground. */
+/** Possible impact of the hail on the ground. */
 export const ImpactBlock = z.object({
   hail_duration_min: wireMinutes('Scans >= 19 mm at the place in the look-back, gaps capped at 4 minutes.'),
   kinetic_energy_j_m2: wireNumber(

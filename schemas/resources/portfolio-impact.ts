@@ -24,13 +24,13 @@ export const PortfolioImpact = z.object({
 });
 export type PortfolioImpact = z.infer<typeof PortfolioImpact>;
 
-/** Most sets of gaps that an answer tells, and most ids of each. */
+/** Most sets of gaps in an answer, and most ids of each. */
 export const GAP_GROUPS_MAX = 20;
 export const GAP_ASSETS_MAX = 100;
 
 const assets = (what: string) => z.int().nonnegative().meta({ description: what, unit: '1' });
 
-/** What radar saw of the locations on the storm date: a location without an impact was spared only where it was seen. */
+/** Radar coverage of the locations on the storm date: a location without an impact was spared only where radar covered it. */
 export const PortfolioGaps = z.object({
   dates_without_data: RadarGaps.shape.dates_without_data.meta({
     description: 'The date, where no radar data of it are published: that nothing is impacted says nothing.',

@@ -16,8 +16,8 @@ const ROWS = [
 const DEGREES = 'decimal degrees, WGS84';
 
 /**
- * A row of an upload as it should be; rows are checked one by one by `rules/portfolio-rows`, so that a wrong one rejects
- * itself alone: any value passes here, and this is what the description tells of it.
+ * Shape of a valid row of an upload, for the OpenAPI document. Any value passes: `rules/portfolio-rows` checks each row by itself,
+ * so that an invalid row does not reject the others.
  */
 export const UploadedRow = z.unknown().meta({
   type: 'object',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { wireKm, wireMm, wireNumber, wirePercent } from './fields.ts';
 
-/** What the radar products say at a pixel or over a storm cell; names follow the products. Missing products are null. */
+/** Values of the radar products at a pixel or over a storm cell, named after the products. Missing products are null. */
 export const RadarBlock = z.object({
   mesh_mm: wireMm('Maximum estimated size of hail (MESH), the MRMS product.'),
   mesh75_mm: wireMm('75th percentile size for the same index (Murillo et al. 2021).'),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { wireTime } from './fields.ts';
 
-/** Share of the minutes of a storm date from which on a place counts as seen by radar. */
+/** A place counts as seen by radar from this share of the minutes of a storm date. */
 export const SEEN_MIN_SHARE = 0.9;
 
 const share = () =>
@@ -10,16 +10,16 @@ const share = () =>
     unit: '1',
   });
 
-/** Gaps of a storm date that an answer lists at the most. */
+/** Most gaps of a storm date in an answer. */
 export const GAPS_LISTED_MAX = 24;
 
-/** A time during which no scan saw a place. */
+/** A period without a scan that covers a place. */
 export const RadarGap = z.object({
   from: wireTime('Beginning: ten minutes after the last scan that saw the place, or the next scan where that did not.'),
   to: wireTime('End: the next scan that saw it, or the end of what counts of the date.'),
 });
 
-/** A storm date of which radar saw a place only in part. */
+/** A storm date with gaps in the radar coverage of a place. */
 export const DateSeenInPart = z.object({
   date: z.iso.date().meta({ description: 'Storm date.' }),
   share: share(),
@@ -37,7 +37,7 @@ export const DateSeenInPart = z.object({
 });
 export type DateSeenInPart = z.infer<typeof DateSeenInPart>;
 
-/** What radar saw of a place on some storm dates: a gap is not "no hail". */
+/** Gaps in the radar coverage of a place on some storm dates; a gap does not mean "no hail". */
 export const RadarGaps = z
   .object({
     dates_without_data: z.array(z.iso.date()).meta({

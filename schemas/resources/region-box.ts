@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Bbox } from '../geo/position.ts';
 import { wireLat, wireLon } from './fields.ts';
 
-/** The box a question was answered for. */
+/** Box that an answer covers. */
 export const RegionBox = z
   .object({
     minLat: wireLat('Southern edge.'),
@@ -15,7 +15,7 @@ export type RegionBox = z.infer<typeof RegionBox>;
 
 const DECIMALS = 1e5;
 
-/** A box as the interface writes it: edges with five decimals, or as they are where nothing would be left between them. */
+/** A box with edges of five decimals; unrounded where rounding would leave nothing between them. */
 export function regionBox([west, south, east, north]: Bbox): RegionBox {
   const [minLat, maxLat] = edges(south, north);
   const [minLon, maxLon] = edges(west, east);

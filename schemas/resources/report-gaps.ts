@@ -4,11 +4,11 @@ import { wireTime } from './fields.ts';
 
 const dates = (description: string) => z.array(z.iso.date()).meta({ description });
 
-/** A time for which no source of ground reports was collected. */
+/** A period without any collected source of ground reports. */
 export const ReportGap = z.object({ from: wireTime('Beginning.'), to: wireTime('End.') });
 export type ReportGap = z.infer<typeof ReportGap>;
 
-/** Of which storm dates ground reports were not collected. */
+/** Storm dates without collected ground reports. */
 export const ReportGaps = z
   .object({
     dates_without_reports: dates(

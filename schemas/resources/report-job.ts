@@ -4,11 +4,11 @@ import { VERDICTS, VerificationRequest } from './verification.ts';
 
 /** Days that a report is kept after it was asked for. */
 export const REPORT_KEPT_DAYS = 400;
-/** For how long the address of a file that a job made is good, seconds. */
+/** Lifetime of the address of a job's file, seconds. */
 export const SIGNED_URL_SECONDS = 900;
 export const JOB_STATUSES = ['pending', 'done', 'failed'] as const;
 
-/** Most characters (code points) of a text that a request has printed on its report. */
+/** Most characters (code points) of a text to be printed on a report. */
 export const REPORT_LABEL_MAX = 200;
 
 /** A text to be printed: trimmed, in any script. Blank counts as absent. */
@@ -28,7 +28,7 @@ const label = (description: string) =>
       pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
     });
 
-/** What is verified, and what is printed on the report for those who file it. */
+/** Request of a report: the verification, and the texts to be printed on it. */
 export const ReportRequest = VerificationRequest.safeExtend({
   reference: label('Number of the claim or file.'),
   address: label('Address of the location; not looked up, the coordinates count.'),
@@ -41,7 +41,7 @@ export const ReportRequest = VerificationRequest.safeExtend({
 }));
 export type ReportRequest = z.infer<typeof ReportRequest>;
 
-/** Nothing of the text would be seen: spaces and characters that only format others. */
+/** A text without visible characters: spaces, and characters that only format others. */
 function isBlank(text: string): boolean {
   return /^[\s\p{Cf}]*$/u.test(text);
 }
@@ -56,7 +56,7 @@ const ResultSummary = z.object({
   ),
 });
 
-/** What is known of a report once it is made. */
+/** Fields of every report. */
 export const ReportSummary = z.object({ result_summary: ResultSummary, verification_hash: z.string() });
 export type ReportSummary = z.infer<typeof ReportSummary>;
 
@@ -74,7 +74,7 @@ export const ReportAccepted = z.object({
   message: z.string().meta({ description: 'What happens next, for people.' }),
 });
 
-/** A report as its poll shows it: what is not known yet is null. */
+/** State of a report; fields that are not known yet are null. */
 export const ReportJob = z.object({
   report_id,
   status: jobStatus(),

@@ -4,13 +4,13 @@ import { nextCursor, pageCount, wireCount, wireKm, wireLat, wireLon, wireMm, wir
 
 export const SUBSCRIPTION_STATUSES = ['active', 'paused'] as const;
 
-/** Limits of what a subscription asks for; a longer name is cut. */
+/** Limits of a subscription's parameters; a longer name is cut. */
 export const SUBSCRIPTION_LIMITS = {
   radius_km: { min: 1, max: 100, default: 25 },
   min_size_mm: { min: 10, max: 200, default: 25 },
   name: 100,
 } as const;
-/** Alerts of the detail read. */
+/** Alerts in the detail of a subscription. */
 export const RECENT_ALERTS = 20;
 
 const id = z.string().meta({ description: 'Identifier, `sub_` and a ULID.' });
@@ -26,7 +26,7 @@ const circle = {
   webhook_url: z.string().meta({ description: 'Where events are sent, https.' }),
 };
 
-/** A circle whose hail is told. */
+/** A circle whose hail raises alerts. */
 export const Subscription = z.object({
   ...circle,
   status,

@@ -11,7 +11,7 @@ export const Operation = z.object({
 });
 export type Operation = z.infer<typeof Operation>;
 
-/** The cap of one key, which holds beside that of the business. */
+/** Cap of one key, in addition to the cap of its business. */
 export const KeyOverride = z.object({
   key_id: z.string().meta({ description: 'Id of the key; the keys of a rotation share the cap and are listed each.' }),
   name: z.string().meta({ description: 'Its name.' }),
@@ -20,7 +20,7 @@ export const KeyOverride = z.object({
 });
 export type KeyOverride = z.infer<typeof KeyOverride>;
 
-/** What a business used in a month. */
+/** Usage of a business in a month. */
 export const Usage = z
   .object({
     period: z.string().meta({ description: 'Month, YYYY-MM, UTC.' }),

@@ -7,7 +7,7 @@ import { bodyDate, wireLat, wireLon } from './fields.ts';
 import { RadarGaps } from './radar-gaps.ts';
 import { ReportGaps } from './report-gaps.ts';
 
-/** Version of the rules by which verdicts are made: a change of any rule, threshold or weight raises it. */
+/** Version of the rules of verdicts; a change of any rule, threshold or weight raises it. */
 export const METHODOLOGY_VERSION = '1.0.0';
 /** Outer bounds of the distance bands, miles; a bound belongs to the nearer band. */
 export const BANDS_MI = [1, 3, 5] as const;
@@ -19,7 +19,7 @@ export type Verdict = (typeof VERDICTS)[number];
 /** Most days of a verification, both ends included. */
 export const VERIFICATION_DAYS_MAX = 90;
 
-/** Where, and on which dates. What the clock decides is checked beside it. */
+/** Place and dates of a verification. Limits that depend on the clock are checked by the route. */
 export const VerificationRequest = z
   .object({
     lat: z
@@ -54,7 +54,7 @@ export const NearestReport = z.object({
 });
 export type NearestReport = z.infer<typeof NearestReport>;
 
-/** What one storm date brought to the point. */
+/** Hail of one storm date at the point. */
 export const VerificationEvent = z.object({
   event_date: z.string().meta({ description: 'Storm date.' }),
   verdict: z.enum(VERDICTS).meta({

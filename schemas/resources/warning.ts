@@ -4,7 +4,7 @@ import { wireCount, wireLat, wireLon, wireTime } from './fields.ts';
 import { PolygonGeometry } from './geometry.ts';
 import { MesoscaleDiscussion, Watch } from './watch.ts';
 
-/** A Severe Thunderstorm or Tornado Warning of the National Weather Service, as its last message has it. */
+/** A Severe Thunderstorm or Tornado Warning of the National Weather Service by its last message. */
 export const Warning = z.object({
   id: z.string().meta({ description: 'Identifier of its last message at the source.' }),
   event: z.enum(WARNING_EVENTS).meta({ description: 'What is warned of.' }),

@@ -3,7 +3,6 @@ import { ANY_EVENT_TYPES, EVENT_TYPES } from '../webhook-events.ts';
 import { wireCount } from './fields.ts';
 
 export const WEBHOOK_STATUSES = ['active', 'paused', 'disabled'] as const;
-export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 /** Longest address of a receiver, characters. */
 export const URL_LENGTH_MAX = 2048;
 
@@ -20,7 +19,7 @@ const wantedEvents = events
   .transform((types) => EVENT_TYPES.filter((type) => types.includes(type)))
   .meta({ description: 'Event types to send; every type when left out.' });
 
-/** An address that events of a business are sent to. */
+/** Endpoint that receives events of a business. */
 export const Webhook = z.object({
   id,
   url,

@@ -3,8 +3,8 @@ import { table } from '../columns.ts';
 import { degrees, kilometres, plainNumber, probability, text, wholeDegrees } from '../units.ts';
 
 /**
- * One step of a ray: from a distance on, terrain blocks so much of the beam. Between steps nothing changes; a ray without
- * rows is free. The lowest tilt of every radar that was looked at begins with a step to 0 at 0 km along each azimuth.
+ * One step of a ray: the share of the beam that terrain blocks from a distance on, up to the next step. A ray without rows is
+ * free. The lowest tilt of every examined radar begins with a step to 0 at 0 km along each azimuth.
  */
 export const BlockageStep = z.object({
   radar_id: text('WSR-88D site.'),

@@ -4,7 +4,7 @@ import { type Provenance, provenanceColumn } from '../provenance.ts';
 import { instant, stormDateColumn, word } from '../units.ts';
 import { REPORT_FEEDS } from './ground-reports.ts';
 
-/** A time of which a source of ground reports was collected, whether it had any or not. */
+/** A period for which a source of ground reports was collected, with or without reports. */
 export const CollectedReports = z.object({
   storm_date: stormDateColumn('Storm date that the time lies in.'),
   source: word('Source that was collected.', REPORT_FEEDS),
@@ -14,10 +14,10 @@ export const CollectedReports = z.object({
 });
 export type CollectedReports = z.infer<typeof CollectedReports>;
 
-/** A time of which a source was collected. */
+/** A period for which a source was collected. */
 export interface CollectedSpan {
   readonly source: CollectedReports['source'];
-  /** Null: the list that was collected last is still the newest one; its span goes on, up to the end of its day. */
+  /** Null while the last collected list is the newest one: its period goes on up to the end of its day. */
   readonly from_ms: number | null;
   readonly until_ms: number;
   readonly data_source: Provenance;

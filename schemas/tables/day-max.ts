@@ -18,7 +18,7 @@ import { ADDED_COMPANIONS, companionFields } from './detections.ts';
 
 /**
  * Largest MESH of one pixel over a stretch of scans of one storm date (a scan, an hour, the day): pixels >= 5 mm. A pixel has
- * a second row, with `interpolated`, where more was filled in between two scans than any scan saw.
+ * a second row, with `interpolated`, where interpolation between two scans gave more than any scan.
  * Files of a stretch add up: maximum of max_mm (earliest time wins a tie), minimum and maximum of the times, sum of the counts.
  */
 export const DayMax = z.object({
@@ -55,7 +55,7 @@ export const dayMax = table({
   row: DayMax,
   schema_version: 3,
   older: { readable_from: 2, without: ADDED_COMPANIONS },
-  // Most questions are about detections: the smaller rest comes last, in row groups that they skip. The date ends the
-  // order of a month, where a pixel has rows of several dates.
+  // Most queries read detections: smaller values come last, in row groups that such queries skip. The date comes last in the
+  // order, for month files, where a pixel has rows of several dates.
   order: `max_mm < ${DETECTION_MIN_MM}, row // 50, col // 50, row, col, interpolated, storm_date`,
 });

@@ -13,7 +13,7 @@ import {
   text,
 } from '../units.ts';
 
-/** One scan: what was detected in it, and the scan tiles published for it. */
+/** One scan: a summary of its detections, and its published scan tiles. */
 export const Frame = z.object({
   storm_date: stormDateColumn('Storm date of the scan.'),
   scan_time: instant('Observation time of the scan.'),

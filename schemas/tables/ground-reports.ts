@@ -6,7 +6,7 @@ import { flag, instant, latitude, longitude, millimetres, stormDateColumn, text,
 /** Feeds that carry ground reports: the daily lists of the Storm Prediction Center, and local storm reports. */
 export const REPORT_FEEDS = ['spc', 'lsr'] as const;
 
-/** Somebody saw hail on the ground: one event after corrections and copies are joined. */
+/** One observation of hail on the ground, after corrections and copies are joined. */
 export const GroundReport = z.object({
   storm_date: stormDateColumn('Storm date of the time.'),
   report_id: text('Feed, office, time and position: the same event has the same id in every file of a feed.'),
@@ -27,11 +27,11 @@ export const GroundReport = z.object({
 });
 export type GroundReport = z.infer<typeof GroundReport>;
 
-/** A report as its file gives it, before a storm date is decided. */
+/** A report as in its file, without a storm date. */
 export interface FileReport extends Omit<GroundReport, 'storm_date'> {
-  /** The product calls itself a correction: it replaces an earlier report of the same office. */
+  /** True for a correction, which replaces an earlier report of the same office. */
   readonly is_correction: boolean;
-  /** Place of the report that this one corrects, where the remark names it. */
+  /** Place of the corrected report, if the remark names it. */
   readonly corrects_place: string | null;
 }
 

@@ -22,11 +22,11 @@ import { watches } from './watches.ts';
 export const SCAN_TABLES = [detections, cells, tracks, dayMax, frames, uncovered, probsevere] as const;
 /** Tables that are derived from a whole storm date and replaced as one. */
 export const DAY_TABLES = [swaths, eventDays] as const;
-/** Tables that judge a storm date by itself, drawn when they are asked for. */
+/** Tables of scores of a storm date, made on request. */
 export const SCORE_TABLES = [scores] as const;
 /** Static tables: they belong to no date and are replaced as one. */
 export const STATIC_TABLES = [blockage, climatology] as const;
-/** Tables of collections: what other feeds than the grids bring. */
+/** Tables of collections, which feeds other than the grids fill. */
 export const COLLECTION_TABLES = [
   groundReports,
   collectedReports,

@@ -11,7 +11,7 @@ export type OutlookSource = (typeof OUTLOOK_SOURCES)[number];
 export const CONFIDENCE_STATES = ['low', 'medium', 'high'] as const;
 export type ConfidenceState = (typeof CONFIDENCE_STATES)[number];
 
-/** Days of the outlook; day 1 is the one that has begun at the last 12 UTC. */
+/** Days of the outlook; day 1 began at the last 12 UTC. */
 export const OUTLOOK_DAYS = 7;
 
 /** Blended outlook of one day, 12 to 12 UTC, for one four-character geohash. */

@@ -3,10 +3,10 @@ import { table } from '../columns.ts';
 import { provenanceColumn } from '../provenance.ts';
 import { bigCount, minutes, plainNumber, stormDateColumn, word } from '../units.ts';
 
-/** What is scored: how storms are followed, and where their hail is said to come. */
+/** Subjects of scores: the tracking of storms, and the nowcast. */
 export const SCORE_KINDS = ['tracking', 'nowcast'] as const;
 
-/** What a score is; the unit follows from its name, a share of 1 where it names none. */
+/** Names of scores; the name ends with the unit, or the score is a share of 1. */
 export const SCORE_NAMES = [
   'overlap_csi',
   'position_error_km',
@@ -17,7 +17,7 @@ export const SCORE_NAMES = [
   'brier',
 ] as const;
 
-/** One score of one storm date: what was published, judged by what was published later. */
+/** One score of one storm date: published data compared with data that were published later. */
 export const Score = z.object({
   storm_date: stormDateColumn('Storm date.'),
   kind: word('What is scored.', SCORE_KINDS),

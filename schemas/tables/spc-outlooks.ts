@@ -3,7 +3,7 @@ import { table } from '../columns.ts';
 import { provenanceColumn } from '../provenance.ts';
 import { count, flag, geometry, instant, percent, stormDateColumn, text, word } from '../units.ts';
 
-/** What a layer of an outlook is about; `any_severe` is the combined value of day 3 and days 4 to 8. */
+/** Hazards of the layers of an outlook; `any_severe` is the combined value of day 3 and days 4 to 8. */
 export const OUTLOOK_HAZARDS = ['categorical', 'tornado', 'hail', 'wind', 'any_severe'] as const;
 export type OutlookHazard = (typeof OUTLOOK_HAZARDS)[number];
 /** Part of a layer that a file holds: probabilities and areas of significant severity may come in files of their own. */
@@ -12,7 +12,7 @@ export type OutlookPart = (typeof OUTLOOK_PARTS)[number];
 
 /**
  * One area of one layer of a convective outlook. A layer without any area has one row whose label and geometry are null:
- * the forecast was issued and shows nothing, which differs from a forecast that is not there.
+ * the forecast was issued and shows nothing, unlike a forecast that is missing.
  */
 export const SpcOutlook = z.object({
   forecast_date: stormDateColumn('Date of the 12 UTC at which the forecast day starts.'),
@@ -33,7 +33,7 @@ export const SpcOutlook = z.object({
   data_source: provenanceColumn('Who wrote the forecast.'),
 });
 export type SpcOutlook = z.infer<typeof SpcOutlook>;
-/** An area as its file gives it. */
+/** An area as in its file. */
 export type FileOutlook = Omit<SpcOutlook, 'fetched_at'>;
 
 export const spcOutlooks = table({

@@ -26,13 +26,13 @@ export const TREND_WORDS = [
 export type Trend = (typeof TREND_WORDS)[number];
 
 /**
- * What a scan did to a track: found its cell, missed it while it coasts, joined it into another, or ended it.
+ * States of a track in a scan: its cell was found, it coasts without a cell, it merged into another, or it ended.
  * Rows of every state are published; positions of `coasted` rows are predictions.
  */
 export const TRACK_STATES = ['tracked', 'coasted', 'merged', 'ended'] as const;
 export type TrackState = (typeof TRACK_STATES)[number];
 
-/** Where the published motion comes from. */
+/** Sources of the published motion. */
 export const MOTION_SOURCES = ['track', 'neighbours', 'probsevere', 'grid_shift', 'none'] as const;
 export type MotionSource = (typeof MOTION_SOURCES)[number];
 

@@ -15,7 +15,7 @@ import {
   word,
 } from '../units.ts';
 
-/** Events that are warnings of severe storms; everything else an alert may be is left out. */
+/** Events of alerts that are warnings of severe storms; other events are left out. */
 export const WARNING_EVENTS = ['Severe Thunderstorm Warning', 'Tornado Warning'] as const;
 export const CAP_SEVERITIES = ['Extreme', 'Severe', 'Moderate', 'Minor', 'Unknown'] as const;
 export const TORNADO_DETECTIONS = ['OBSERVED', 'RADAR_INDICATED', 'POSSIBLE'] as const;

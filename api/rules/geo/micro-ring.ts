@@ -28,7 +28,7 @@ export function toMicroRing(ring: Ring): MicroRing {
   return { x: Float64Array.from(x), y: Float64Array.from(y) };
 }
 
-/** The same in degrees, closed. */
+/** Closed ring in degrees. */
 export function fromMicroRing({ x, y }: MicroRing): Ring {
   const ring = Array.from(x, (lon, i) => [lon / PER_DEGREE, y[i] / PER_DEGREE]);
   return [...ring, [...(ring[0] as number[])]];

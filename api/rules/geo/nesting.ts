@@ -2,7 +2,7 @@ import type { MultiPolygon, Polygon, Ring } from '../../../schemas/geo/rings.ts'
 
 /** Upper bound of the length of a degree on WGS84, so that no distance is underestimated. */
 export const METRES_PER_DEGREE = 111_700;
-/** A stretch of a ring is not halved below this half-length, metres. */
+/** Least half-length of a stretch of a ring, metres: shorter ones are not halved. */
 const FINEST_M = 0.5;
 
 interface Edges {
@@ -48,7 +48,7 @@ function outerOf(polygon: Polygon): Outer {
   };
 }
 
-/** Edges of a polygon that decide how far from it a point of the ring lies; null where all of it is too far away to matter. */
+/** Edges of a polygon that can be nearest to a point of the ring; null where the whole polygon is too far away. */
 function edgesNear(outer: Outer, ring: Ring, slack_m: number): Edges | null {
   const { x1, y1, x2, y2 } = outer;
   const lats = ring.map((position) => position[1]);

@@ -1,9 +1,9 @@
 import { fromWest, type MicroRing, placeOf, turnOf } from './micro-ring.ts';
 
 /**
- * Where a ring crosses or touches itself, in words; null for a simple ring. Expects three vertices or more, none equal to the
+ * Place where a ring crosses or touches itself, as a phrase; null for a simple ring. Expects three vertices or more, none equal to the
  * one before it. Exact, in O(n log n) turns: twenty thousand vertices take some ten milliseconds.
- * Source: Shamos & Hoey 1976, a line that sweeps from west; edges are looked at together once they are neighbours on it.
+ * Source: Shamos & Hoey 1976, a line that sweeps from west; two edges are compared once they are neighbours on it.
  */
 export function selfContact(ring: MicroRing): string | null {
   const fromWestOn = Uint32Array.from(ring.x, (_, i) => i).sort((a, b) => fromWest(ring, a, b));
@@ -16,7 +16,7 @@ function repeated(ring: MicroRing, fromWestOn: Uint32Array): string | null {
   return null;
 }
 
-/** A vertex at which the ring goes back the way it came. */
+/** A vertex at which the ring reverses onto its previous edge. */
 function spike(ring: MicroRing): string | null {
   const { x, y } = ring;
   const count = x.length;

@@ -3,7 +3,7 @@ import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
 import { findConflicts } from '../../../schemas/geo/validity.ts';
 import { METRES_PER_DEGREE, surrounding } from './nesting.ts';
 
-/** How often the tolerance of a ring in conflict is halved before the ring stays as it was. */
+/** Most halvings of the tolerance of a ring in conflict; after them the ring stays unsimplified. */
 const MAX_HALVINGS = 6;
 
 /** A ring being simplified. */
@@ -13,7 +13,7 @@ interface Draft {
   ring: Ring;
   tolerance_m: number;
   halvings: number;
-  /** The ring that was found to stay near the polygons around it. */
+  /** The last ring that was found near enough to the polygons around it. */
   accepted: Ring;
 }
 

@@ -3,9 +3,9 @@ import { type MicroRing, turnOf } from './micro-ring.ts';
 import { vertexTree } from './vertex-tree.ts';
 
 /**
- * A ring with at most so many of its vertices, four or more: one by one the vertex goes whose triangle with its neighbours is
- * smallest, as long as no other vertex lies in that triangle, so that a simple ring stays simple. The outermost vertices stay,
- * hence its box. A ring that has few enough is returned as it is; winding is kept. Expects a simple ring.
+ * A ring with at most `most` of its vertices, four or more. Removes the vertex whose triangle with its neighbours is smallest, one
+ * by one, unless another vertex lies in that triangle: a simple ring stays simple. The outermost vertices stay,
+ * hence its box. A ring with few enough vertices is returned unchanged; winding is kept. Expects a simple ring.
  * Source: Visvalingam & Whyatt 1993, Cartographic Journal 30, 46-51. That a vertex can always go: a ring that is not convex
  * has a mouth, a vertex between two others that it can be cut off from outside (Toussaint 1991), and no outermost vertex is one.
  */
@@ -17,10 +17,10 @@ export function thinRing(ring: MicroRing, most: number): MicroRing {
   const after = Int32Array.from(x, (_, i) => (i + 1) % count);
   const fixed = outermost(ring);
   const tree = vertexTree(ring);
-  /** Counts how often the neighbours of a vertex changed: what was said of it before is over. */
+  /** Number of changes of a vertex's neighbours: candidates with an older number are void. */
   const changes = new Int32Array(count);
   const waiting = createHeap();
-  /** Vertices that can go once another is gone. */
+  /** Candidates by the vertex that lies in their triangle: they can go once it is gone. */
   const held = new Map<number, Candidate[]>();
 
   const offer = (vertex: number) => {

@@ -1,19 +1,18 @@
 import { type MicroRing, turnOf } from './micro-ring.ts';
 
-/** Vertices of a ring that are still there. */
+/** Remaining vertices of a ring, searchable by place. */
 export interface VertexTree {
   /** A vertex in the triangle of three others, its edges included; null when there is none. */
   readonly anyInside: (a: number, b: number, c: number) => number | null;
   readonly remove: (vertex: number) => void;
 }
 
-/** Vertices that are not divided further. */
+/** Most vertices of a leaf. */
 const LEAF = 8;
 
 /**
- * A tree of boxes, each around the vertices below it and halved across its longer side. It passes over what lies beside a
- * triangle however the triangle lies, and over what is gone: thin triangles across everything, and vertices in heaps, cost
- * little more than others.
+ * A tree of boxes, each around the vertices below it and halved across its longer side. A search skips boxes outside the triangle
+ * and boxes without remaining vertices, so that long thin triangles and dense clusters cost little more than others.
  * Source: Bentley 1975, Communications of the ACM 18, 509-517.
  */
 export function vertexTree(ring: MicroRing): VertexTree {
@@ -24,7 +23,7 @@ export function vertexTree(ring: MicroRing): VertexTree {
   const south = new Float64Array(nodes);
   const east = new Float64Array(nodes);
   const north = new Float64Array(nodes);
-  /** Vertices below a node that are still there. */
+  /** Remaining vertices below a node. */
   const present = new Int32Array(nodes);
   const leafOf = new Int32Array(x.length);
 
