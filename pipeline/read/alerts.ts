@@ -24,13 +24,13 @@ const BOUNDS: JsonBounds = {
 
 /** A warning lasts an hour, seldom three. */
 const LONGEST_MS = MS_PER_DAY;
-/** Hail above 10 inches and gusts above 400 mph have never been warned of: a slip of the keyboard. */
+/** Hail above 10 inches and gusts above 400 mph have never been warned of: they are typing errors. */
 const MAX_HAIL_INCH = 10;
 const MAX_GUST_MPH = 400;
 /** Storms do not move faster. */
 const MAX_SPEED_KT = 120;
 
-/** Who sends the alerts of the simulator. */
+/** Sender of the alerts of the simulator. */
 const SIMULATED_SENDER = 'simulated';
 
 const Text = z.string().max(20_000).nullish();
@@ -67,8 +67,8 @@ const Collection = z.object({ type: z.literal('FeatureCollection'), features: z.
  *
  * Parameters are lists of text, of which the first counts. Hail comes in inches, gusts in mph, motion in knots and as the
  * direction from which the storm comes; the row has mm, km/h, and the direction towards which it moves. Other events, and
- * messages that are tests or exercises, are counted. An alert that cannot be used is set aside; one whose polygon alone is broken
- * is kept without it and also set aside, because an update still replaces its predecessor. Of two alerts with one id the later
+ * messages that are tests or exercises, are counted. An alert that cannot be used is rejected; one whose polygon alone is broken
+ * is kept without it, and the polygon is rejected, because an update still replaces its predecessor. Of two alerts with one id the later
  * counts. Throws BadInput for a file that is no feature collection: that is never "no warnings".
  */
 export function readAlerts(bytes: Uint8Array, subject: string, now_ms: number): ReadItems<Warning> {
@@ -202,7 +202,7 @@ function tornadoDetection(parameters: Parameters): Warning['tornado_detection'] 
   return TORNADO_DETECTIONS.find((word) => word === tag) ?? null;
 }
 
-/** Motion of `…storm...292DEG...28KT...33.23,-107.12`: the tag says from where the storm comes. */
+/** Motion of `…storm...292DEG...28KT...33.23,-107.12`: the tag has the direction from which the storm comes. */
 function motionOf(parameters: Parameters): Pick<Warning, 'speed_kmh' | 'direction_deg'> {
   const [, from, knots] =
     /\.\.\.(\d{1,3})DEG\.\.\.(\d{1,3})KT/.exec(firstText(parameters, 'eventMotionDescription') ?? '') ?? [];

@@ -51,7 +51,7 @@ export function isHailEvent(event: string): boolean {
 /**
  * Hail among the local storm reports of an Iowa Environmental Mesonet GeoJSON file, in file order, corrections included: each
  * names the product that carried it, and which of them stands is decided where all are known. Other events are counted by their
- * words. Features that cannot be used are set aside; a file that is no feature collection throws BadInput.
+ * words. Features that cannot be used are rejected; a file that is no feature collection throws BadInput.
  */
 export function readLsrGeoJson(bytes: Uint8Array, subject: string, now_ms: number): ReadItems<FileReport> {
   refuseHtml(bytes, subject, 'the geojson of local storm reports');

@@ -13,13 +13,13 @@ import {
 import { isSimulated } from './mrms.ts';
 import { type RejectedItem, refuseHtml } from './rejected-item.ts';
 
-/** A level, or a layer between two bounds in either order; `value` null where the type says all. */
+/** A level, or a layer between two bounds in either order; no values where the type says it all. */
 interface Level {
   readonly type: number;
   readonly values: readonly number[];
 }
 
-/** How a field is found in a file, and made a number in our unit: value x factor + offset, within bounds or refused. */
+/** Place of a field in a file, its conversion to our unit (value x factor + offset), and its bounds. */
 interface Wanted {
   /** Discipline, category and number (code table 4.2). */
   readonly parameter: readonly [discipline: number, category: number, number: number];
@@ -91,13 +91,13 @@ const WANTED: Readonly<Record<ModelFieldName, Wanted>> = {
 const NWS = 7;
 const PROCESSES: Readonly<Record<number, string>> = { 83: 'hrrr', 84: 'nam', 96: 'gfs', 105: 'rap' };
 
-/** Bytes of a model file and what errors call it. */
+/** Bytes of a model file and its name in errors. */
 export interface ModelFile {
   readonly bytes: Uint8Array;
   readonly subject: string;
 }
 
-/** What the files are said to be. */
+/** Model, run and time of files by their names. */
 export interface ModelClaim {
   readonly model: string;
   readonly run_time: number;
@@ -106,7 +106,7 @@ export interface ModelClaim {
 
 interface ModelReading {
   readonly hour: ModelHour;
-  /** Fields that cannot be used, with the reason; the others are. */
+  /** Fields that cannot be used, with the reason; the other fields are used. */
   readonly set_aside: readonly RejectedItem[];
 }
 
@@ -114,7 +114,7 @@ interface ModelReading {
  * The fields we use of one hour of a model run, from one file or several that make it up.
  *
  * Winds stay along the grid or the compass as the file has them: only the length of their differences is used, and all
- * winds of an hour share one grid definition, which says which way they run.
+ * winds of an hour share one grid definition, which states their direction.
  * Throws BadInput when a file cannot be parsed, when it is another model, run or hour than claimed, when its fields are
  * partly simulated or lie on different grids, or when it holds none of our fields.
  */
@@ -177,7 +177,7 @@ function isOn({ surface, second_surface }: Field, { type, values }: Level): bool
   return low.length === high.length && low.every((value, k) => value === high[k]);
 }
 
-/** Refuses a field that is not what the file is said to be, or does not go with the first one. */
+/** Throws BadInput for a field that contradicts the claim, or does not belong with the first one. */
 function refuseOther(field: Field, first: Field, { model, run_time, valid_time }: ModelClaim): void {
   const refuse = (reason: string) => new BadInput('read', field.subject, `message ${field.message}: ${reason}`);
   const made_by = field.centre === NWS ? PROCESSES[field.generating_process] : undefined;

@@ -26,7 +26,7 @@ const HEADER = /^Time,(Size|F_Scale|Speed),Location,County,State,Lat,Lon,Comment
  *
  * A file of a date covers 12:00 UTC of it to 12:00 UTC of the next: `convective_date` is that of the file, and times below
  * 1200 belong to the date after it. Sizes come in hundredths of an inch and leave in mm. Cells are split at the first seven
- * commas, because remarks hold commas and quotes are plain characters. Rows that cannot be used are set aside; rows of tornadoes
+ * commas, because remarks hold commas and quotes are plain characters. Rows that cannot be used are rejected; rows of tornadoes
  * and wind are counted. Throws BadInput when there is no table at all.
  */
 export function readSpcReports(
