@@ -21,9 +21,9 @@ export interface Grid {
   /** Value that means "no radar covers this pixel"; null when the product has none. */
   readonly no_coverage: number | null;
   /** Value that means "covered, nothing there"; null when the product has none. */
-  readonly nothing: number | null;
+  readonly missing: number | null;
   /** Measurement that "covered, nothing there" stands for: 0 for sizes, sums and probabilities, NaN for heights and reflectivity. */
-  readonly nothing_as: number;
+  readonly missing_as: number;
 }
 
 /** Value of a packed number of a grid. */
@@ -41,7 +41,7 @@ export function sampleGrid(grid: Grid, row: number, col: number): number {
   if (r < 0 || c < 0 || r >= grid.window.rows || c >= grid.window.cols) return Number.NaN;
   const value = gridValue(grid, grid.packed[r * grid.window.cols + c]);
   if (value === grid.no_coverage) return Number.NaN;
-  return value === grid.nothing ? grid.nothing_as : value;
+  return value === grid.missing ? grid.missing_as : value;
 }
 
 /**

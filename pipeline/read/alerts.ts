@@ -11,7 +11,7 @@ import { METRES_PER_MILE, MS_PER_KNOT } from '../../schemas/units.ts';
 import { BadInput } from '../error.ts';
 import { type JsonBounds, parseJson } from '../json.ts';
 import { checkPolygon, edgesOf } from './polygon.ts';
-import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, type RejectedItem, refuseHtml } from './rejected-item.ts';
+import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, type RejectedItem, rejectHtml } from './rejected-item.ts';
 import { inchesToMm } from './report-fields.ts';
 
 /** The 396 alerts of a busy summer evening take 1.6 MB, 15,000 lists and objects and 60,000 values. */
@@ -72,7 +72,7 @@ const Collection = z.object({ type: z.literal('FeatureCollection'), features: z.
  * counts. Throws BadInput for a file that is no feature collection: that is never "no warnings".
  */
 export function readAlerts(bytes: Uint8Array, subject: string, now_ms: number): ReadItems<Warning> {
-  refuseHtml(bytes, subject, 'the geojson of alerts');
+  rejectHtml(bytes, subject, 'the geojson of alerts');
   const collection = Collection.safeParse(parseJson(bytes, subject, BOUNDS));
   if (!collection.success)
     throw new BadInput('read', subject, 'not a feature collection, expected the geojson of alerts', {
@@ -94,8 +94,8 @@ export function readAlerts(bytes: Uint8Array, subject: string, now_ms: number): 
       set_aside.push({ item, reason: warning });
       continue;
     }
-    const { row, refusal } = warning;
-    if (refusal !== null) set_aside.push({ item: `${item} polygon`, reason: refusal });
+    const { row, polygon_fault } = warning;
+    if (polygon_fault !== null) set_aside.push({ item: `${item} polygon`, reason: polygon_fault });
     const known = rows.get(row.warning_id);
     if (known === undefined) rows.set(row.warning_id, row);
     else if (JSON.stringify(known) !== JSON.stringify(row)) {
@@ -115,7 +115,7 @@ function otherKind({ event, status }: { event: string; status: string }): string
   return status === 'Actual' ? null : `${event} (${status})`;
 }
 
-function readWarning(feature: unknown, now_ms: number): { row: Warning; refusal: string | null } | string {
+function readWarning(feature: unknown, now_ms: number): { row: Warning; polygon_fault: string | null } | string {
   const parsed = Alert.safeParse(feature);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -154,7 +154,7 @@ function readWarning(feature: unknown, now_ms: number): { row: Warning; refusal:
       is_refused_polygon: typeof polygon === 'string',
       data_source: properties.sender === SIMULATED_SENDER ? 'simulated' : 'observed',
     },
-    refusal: typeof polygon === 'string' ? polygon : null,
+    polygon_fault: typeof polygon === 'string' ? polygon : null,
   };
 }
 

@@ -44,8 +44,8 @@ export async function readGeotiff(bytes: Uint8Array, subject: string, origin: Ge
       binary_scale: 0,
       decimal_scale: 1,
       no_coverage: product.no_coverage,
-      nothing: product.nothing,
-      nothing_as: product.nothing_as,
+      missing: product.missing,
+      missing_as: product.missing_as,
     };
   } catch (cause) {
     if (cause instanceof BadInput) throw cause;
@@ -126,7 +126,7 @@ function checkBlocks(image: GeoTIFFImage, subject: string): void {
 
 /** Tenths below the product's lowest value: its sentinels, and for reflectivity everything genuine below zero. */
 function referenceOf(product: Product): number {
-  return 10 * Math.min(product.no_coverage, product.nothing ?? 0, product.low);
+  return 10 * Math.min(product.no_coverage, product.missing ?? 0, product.low);
 }
 
 /** Reads one row of blocks after the other, so that no more than that is held as floats. */

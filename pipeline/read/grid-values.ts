@@ -74,7 +74,7 @@ function backgroundOf(grid: Grid, product: Product): number | null {
   const found = covered.find(([, count], i) => {
     const isApart = Math.min(steps[i - 1] ?? Infinity, steps[i] ?? Infinity) >= APART_STEPS * step;
     return (
-      (isApart && count > MAX_APART_SHARE * all) || (product.nothing === null && count > MAX_SAME_RAIN_SHARE * all)
+      (isApart && count > MAX_APART_SHARE * all) || (product.missing === null && count > MAX_SAME_RAIN_SHARE * all)
     );
   });
   return found === undefined ? null : gridValue(grid, found[0]);

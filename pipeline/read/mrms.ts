@@ -93,8 +93,8 @@ export function readGrid(bytes: Uint8Array, subject: string, claim?: GridClaim):
     binary_scale: decoded.binary_scale,
     decimal_scale: decoded.decimal_scale,
     no_coverage: product.no_coverage,
-    nothing: product.nothing,
-    nothing_as: product.nothing_as,
+    missing: product.missing,
+    missing_as: product.missing_as,
   };
   checkGridValues(grid, product, subject);
   return grid;
@@ -176,9 +176,9 @@ function latticeWindow({ grid, packing, data }: Field, { name }: Product): Latti
   return { window: { row0: row0 / fold, col0: col0 / fold, rows: rows / fold, cols: columns / fold }, fold };
 }
 
-/** Largest number of 2 x 2 points in each pixel of a window, in place; `nothing`, which is no measurement, only where all four are. */
-function foldedInHalf<A extends Grid['packed']>(packed: A, { rows, cols }: Window, nothing: number): A {
-  const known = (value: number) => (value === nothing ? -1 : value);
+/** Largest number of 2 x 2 points in each pixel of a window, in place; `missing`, which is no measurement, only where all four are. */
+function foldedInHalf<A extends Grid['packed']>(packed: A, { rows, cols }: Window, missing: number): A {
+  const known = (value: number) => (value === missing ? -1 : value);
   for (let row = 0, to = 0, from = 0; row < rows; row++, from += 2 * cols)
     for (let col = 0; col < cols; col++, to++, from += 2) {
       const [north, south] = [from, from + 2 * cols];
@@ -188,7 +188,7 @@ function foldedInHalf<A extends Grid['packed']>(packed: A, { rows, cols }: Windo
         known(packed[south]),
         known(packed[south + 1]),
       );
-      packed[to] = most < 0 ? nothing : most;
+      packed[to] = most < 0 ? missing : most;
     }
   return packed.slice(0, rows * cols) as A;
 }

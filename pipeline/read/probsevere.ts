@@ -35,7 +35,7 @@ const MAX_OBJECTS = 3000;
 /** End of the MESH line of an object whose MESH the model distrusts. */
 const FLAGGED = '(flagged)';
 
-type Refusal = (reason: string) => BadInput;
+type ObjectError = (reason: string) => BadInput;
 
 /** Names of files of 2022 are rounded down to the even minute; those of 2021 are exact. */
 const MAX_ROUNDING_MS = 120_000;
@@ -103,7 +103,7 @@ export function readProbSevere(bytes: Uint8Array, subject: string, named_ms?: nu
   if (file.features.length > MAX_OBJECTS)
     throw new BadInput('read', subject, `${file.features.length} objects, expected at most ${MAX_OBJECTS}`);
   const features = file.features.map((feature, index) => check(Feature, feature, `feature ${index + 1}`, subject));
-  refuseUneven(features, subject);
+  rejectUneven(features, subject);
   const objects = features.map((feature, index) =>
     readObject(feature, valid_time, model, (reason) => new BadInput('read', subject, `feature ${index + 1} ${reason}`)),
   );
@@ -115,7 +115,7 @@ const EVEN_PROPERTIES = [...Object.keys(HIGHEST), 'MOTION_EAST', 'MOTION_SOUTH',
 const EVEN_MODELS = ['probhail', 'probwind', 'probtor'];
 const EVEN_TEXTS = ['PROB', 'LINE01', 'LINE02'] as const;
 
-function refuseUneven(features: readonly Feature[], subject: string): void {
+function rejectUneven(features: readonly Feature[], subject: string): void {
   const even = (name: string, has: (feature: Feature) => boolean) => {
     const count = features.filter(has).length;
     if (count > 0 && count < features.length)
@@ -152,7 +152,7 @@ function readObject(
   { geometry, models, properties }: Feature,
   valid_time: number,
   model: ProbSevereFile['model'],
-  bad: Refusal,
+  bad: ObjectError,
 ): FileObject {
   const id = properties.ID;
   if (typeof id !== 'string' && typeof id !== 'number') throw bad('has no ID');
@@ -177,7 +177,7 @@ function readObject(
     return value === null || value < 0 ? null : value;
   };
   const size_px = amount('SIZE');
-  if (model === 'probsevere-2') refuseOtherText(models, properties, bad);
+  if (model === 'probsevere-2') rejectOtherText(models, properties, bad);
   const prob_hail = probability('hail', 'ProbHail');
   if (prob_hail === null) throw bad('has no hail probability, expected models.probhail.PROB or ProbHail');
   const rings = geometry.coordinates.map((ring, index) =>
@@ -221,7 +221,7 @@ function decimal(value: unknown): number | null {
  * Version 2 writes each probability and the MESH twice, as a number and in the text for display: all 2,030 real objects
  * agree. Where they do not, one of the two is damaged.
  */
-function refuseOtherText(models: Feature['models'], properties: Feature['properties'], bad: Refusal): void {
+function rejectOtherText(models: Feature['models'], properties: Feature['properties'], bad: ObjectError): void {
   for (const [name, label] of [
     ['probhail', 'ProbHail'],
     ['probwind', 'ProbWind'],

@@ -28,14 +28,14 @@ export function countWord(counts: Map<string, number>, word: string): void {
 }
 
 /** Throws BadInput for an error page of a server instead of a file. `expected` names the format. */
-export function refuseHtml(bytes: Uint8Array, subject: string, expected: string): void {
+export function rejectHtml(bytes: Uint8Array, subject: string, expected: string): void {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 512)).toString('latin1');
   if (/^(\u00ef\u00bb\u00bf)?\s*<(!doctype|html|head|body|\?xml)/i.test(start))
     throw new BadInput('read', subject, `an html or xml page, expected ${expected}`);
 }
 
 /** Throws BadInput for a file above a size. */
-export function refuseLarge(bytes: Uint8Array, subject: string, max_bytes: number): void {
+export function rejectLarge(bytes: Uint8Array, subject: string, max_bytes: number): void {
   if (bytes.length > max_bytes)
     throw new BadInput('read', subject, `${bytes.length} bytes, expected at most ${max_bytes}`);
 }

@@ -59,7 +59,7 @@ export async function readScan(
 ): Promise<ScanInput> {
   const mesh = await readProduct({ location: files.mesh, time_ms: files.scan_time }, 'MESH');
   const field = hailField(mesh, files.mesh, MAX_ECHO_PX);
-  refuseTooMuchHail(field, files.mesh);
+  rejectTooMuchHail(field, files.mesh);
   const companions: { -readonly [Name in keyof CompanionValues]: CompanionValues[Name] } = {
     posh_pct: null,
     vil_kg_m2: null,
@@ -72,7 +72,7 @@ export async function readScan(
     const file = files.companions[companion];
     if (file === undefined) continue;
     const grid = await readProduct(file, COMPANION_PRODUCTS[companion]);
-    refuseMixture(file.location, grid.simulated, mesh.simulated);
+    rejectMixture(file.location, grid.simulated, mesh.simulated);
     companions[companion] = sampleAtPixels(grid, field);
     onCompanion(companion, grid, file.location);
     products.push(grid.product);
@@ -94,7 +94,7 @@ async function readProduct({ location, time_ms }: NamedFile, product: string): P
   return readGrid(await readBounded(location, MAX_UNZIPPED_BYTES), location, { product, time_ms });
 }
 
-function refuseTooMuchHail({ tenths }: HailField, path: string): void {
+function rejectTooMuchHail({ tenths }: HailField, path: string): void {
   for (const [threshold_mm, most] of [
     [CELL_GROW_MM, MAX_GROWN_PX],
     [DETECTION_MIN_MM, MAX_DETECTION_PX],
@@ -110,7 +110,7 @@ function refuseTooMuchHail({ tenths }: HailField, path: string): void {
   }
 }
 
-function refuseMixture(path: string, simulated: boolean, expected: boolean): void {
+function rejectMixture(path: string, simulated: boolean, expected: boolean): void {
   const word = (value: boolean) => (value ? 'simulated' : 'observed');
   if (simulated !== expected)
     throw new BadInput(
@@ -128,7 +128,7 @@ async function readObjectFile({ location, time_ms }: NamedFile): Promise<ProbSev
 async function readObjects(files: ScanFiles, simulated: boolean): Promise<ProbSevereObject[] | null> {
   if (files.probsevere === null) return null;
   const file = await readObjectFile(files.probsevere);
-  refuseMixture(files.probsevere.location, file.simulated, simulated);
+  rejectMixture(files.probsevere.location, file.simulated, simulated);
   const before = files.previous_probsevere === null ? [] : (await readObjectFile(files.previous_probsevere)).objects;
   const seen = new Set(before.map(appearance));
   const storm_date = stormDate(files.scan_time, files.storm_day_start_hour ?? 0);

@@ -9,7 +9,7 @@ import { BadInput } from '../error.ts';
 import { type JsonBounds, parseJson } from '../json.ts';
 import type { AssembledLines } from './outlook-lines.ts';
 import { isPosition, withoutRepeats } from './polygon.ts';
-import { MAX_FUTURE_MS, quoted, type RejectedItem, refuseHtml } from './rejected-item.ts';
+import { MAX_FUTURE_MS, quoted, type RejectedItem, rejectHtml } from './rejected-item.ts';
 import { faultOfTimes, probabilityOf, type ReadOutlook } from './spc-outlook-points.ts';
 
 /** Layers have a few thousand positions. */
@@ -87,7 +87,7 @@ export function readOutlookGeoJson(
   layer: OutlookLayer,
   now_ms: number,
 ): ReadOutlook {
-  refuseHtml(bytes, subject, 'the geojson of an outlook');
+  rejectHtml(bytes, subject, 'the geojson of an outlook');
   const collection = Collection.safeParse(parseJson(bytes, subject, BOUNDS));
   if (!collection.success)
     throw new BadInput('read', subject, 'not a feature collection, expected the geojson of an outlook', {

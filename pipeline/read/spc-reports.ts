@@ -7,8 +7,8 @@ import {
   quoted,
   type ReadItems,
   type RejectedItem,
-  refuseHtml,
-  refuseLarge,
+  rejectHtml,
+  rejectLarge,
 } from './rejected-item.ts';
 import { inchesToMm, isOnGlobe, MAX_SIZE_INCH, reportId, SIMULATED_OFFICE } from './report-fields.ts';
 
@@ -34,8 +34,8 @@ export function readSpcReports(
   subject: string,
   options: { readonly convective_date: string; readonly now_ms: number },
 ): ReadItems<FileReport> {
-  refuseLarge(bytes, subject, MAX_LIST_BYTES);
-  refuseHtml(bytes, subject, 'the report list of the Storm Prediction Center');
+  rejectLarge(bytes, subject, MAX_LIST_BYTES);
+  rejectHtml(bytes, subject, 'the report list of the Storm Prediction Center');
   const rows: FileReport[] = [];
   const set_aside: RejectedItem[] = [];
   const others = new Map<string, number>();

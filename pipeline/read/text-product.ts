@@ -1,6 +1,6 @@
 import { MS_PER_DAY, MS_PER_MIN } from '../../schemas/time.ts';
 import { type CheckedPolygon, checkPolygon, closed } from './polygon.ts';
-import { quoted, refuseHtml, refuseLarge } from './rejected-item.ts';
+import { quoted, rejectHtml, rejectLarge } from './rejected-item.ts';
 
 /** Products are pages of text: the longest real one has 26 kB. */
 const MAX_PRODUCT_BYTES = 1024 * 1024;
@@ -33,8 +33,8 @@ const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', '
  * its transmission, and without blanks at their ends. Throws BadInput for an error page and for a file too large.
  */
 export function productLines(bytes: Uint8Array, subject: string): string[] {
-  refuseLarge(bytes, subject, MAX_PRODUCT_BYTES);
-  refuseHtml(bytes, subject, 'a text product');
+  rejectLarge(bytes, subject, MAX_PRODUCT_BYTES);
+  rejectHtml(bytes, subject, 'a text product');
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
   return text.split('\n').map((line) => withoutControls(line).trimEnd());
 }
