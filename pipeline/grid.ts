@@ -11,7 +11,7 @@ export interface Grid {
   readonly product: string;
   readonly unit: string;
   readonly scan_time: number;
-  /** True when the file says that a simulator wrote it. */
+  /** True when a simulator wrote the file. */
   readonly simulated: boolean;
   readonly window: Window;
   readonly packed: Uint8Array | Uint16Array | Uint32Array;
@@ -21,9 +21,9 @@ export interface Grid {
   /** Value that means "no radar covers this pixel"; null when the product has none. */
   readonly no_coverage: number | null;
   /** Value that means "covered, nothing there"; null when the product has none. */
-  readonly nothing: number | null;
-  /** What "covered, nothing there" amounts to: 0 for sizes, sums and probabilities, NaN for heights and reflectivity. */
-  readonly nothing_as: number;
+  readonly missing: number | null;
+  /** Measurement that "covered, nothing there" stands for: 0 for sizes, sums and probabilities, NaN for heights and reflectivity. */
+  readonly missing_as: number;
 }
 
 /** Value of a packed number of a grid. */
@@ -41,7 +41,7 @@ export function sampleGrid(grid: Grid, row: number, col: number): number {
   if (r < 0 || c < 0 || r >= grid.window.rows || c >= grid.window.cols) return Number.NaN;
   const value = gridValue(grid, grid.packed[r * grid.window.cols + c]);
   if (value === grid.no_coverage) return Number.NaN;
-  return value === grid.nothing ? grid.nothing_as : value;
+  return value === grid.missing ? grid.missing_as : value;
 }
 
 /**
@@ -132,19 +132,19 @@ export interface UncoveredBlocks {
   readonly runs: readonly (readonly [row: number, start: number, end: number])[];
 }
 
-/** Everything the stages need of one scan: plain data that can travel between threads. */
+/** Input of the stages of one scan: plain data that can be sent between threads. */
 export interface ScanInput {
   readonly scan_time: number;
   readonly simulated: boolean;
   readonly mesh: HailField;
-  /** Where no radar looked; null where that is not known. */
+  /** Area without radar coverage; null where it is not known. */
   readonly uncovered: UncoveredBlocks | null;
   readonly companions: CompanionValues;
   /** Objects of the ProbSevere file that belongs to the scan; null without one. */
   readonly probsevere: readonly ProbSevereObject[] | null;
   /** Products that were read, MESH first. */
   readonly products: readonly string[];
-  /** Archive of its reflectivity; left out where none was asked for, and without the product. */
+  /** PMTiles archive of its reflectivity; left out unless requested, and without the product. */
   readonly reflectivity_tiles?: Uint8Array;
 }
 
@@ -191,7 +191,7 @@ export interface HeightGrid {
   /** Between the centres of neighbouring cells. */
   readonly lat_step_deg: number;
   readonly lon_step_deg: number;
-  /** So many rows from a row on, west to east, m; NaN where the height is not known. */
+  /** `count` rows from row `first` on, west to east, m; NaN where the height is not known. */
   readonly readRows: (first: number, count: number) => Promise<Float32Array[]>;
 }
 
@@ -205,7 +205,7 @@ export interface ModelGrid {
   readonly stepsAt: (at: Position) => { readonly row_km: number; readonly col_km: number };
 }
 
-/** What hail forecasts take from a model, each in the unit its name ends with. */
+/** Fields that hail forecasts use of a model, each in the unit its name ends with. */
 export const MODEL_FIELDS = [
   'reflectivity_dbz',
   'updraft_helicity_m2_s2',
@@ -234,7 +234,7 @@ export type ModelFieldName = (typeof MODEL_FIELDS)[number];
 /** One field on the grid, row by row in file order; NaN where the model gives nothing. */
 export type ModelValues = Float32Array;
 
-/** What a model says of one time. Maxima are those of the hour that ends at `valid_time`, everything else is of that instant. */
+/** Fields of a model at one time. Maxima are of the hour that ends at `valid_time`, all others of that instant. */
 export interface ModelHour {
   readonly run_time: number;
   readonly valid_time: number;

@@ -11,7 +11,7 @@ import { METRES_PER_MILE, MS_PER_KNOT } from '../../schemas/units.ts';
 import { BadInput } from '../error.ts';
 import { type JsonBounds, parseJson } from '../json.ts';
 import { checkPolygon, edgesOf } from './polygon.ts';
-import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, type RejectedItem, refuseHtml } from './rejected-item.ts';
+import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, type RejectedItem, rejectHtml } from './rejected-item.ts';
 import { inchesToMm } from './report-fields.ts';
 
 /** The 396 alerts of a busy summer evening take 1.6 MB, 15,000 lists and objects and 60,000 values. */
@@ -24,13 +24,13 @@ const BOUNDS: JsonBounds = {
 
 /** A warning lasts an hour, seldom three. */
 const LONGEST_MS = MS_PER_DAY;
-/** Hail above 10 inches and gusts above 400 mph have never been warned of: a slip of the keyboard. */
+/** Hail above 10 inches and gusts above 400 mph have never been warned of: they are typing errors. */
 const MAX_HAIL_INCH = 10;
 const MAX_GUST_MPH = 400;
 /** Storms do not move faster. */
 const MAX_SPEED_KT = 120;
 
-/** Who sends the alerts of the simulator. */
+/** Sender of the alerts of the simulator. */
 const SIMULATED_SENDER = 'simulated';
 
 const Text = z.string().max(20_000).nullish();
@@ -67,12 +67,12 @@ const Collection = z.object({ type: z.literal('FeatureCollection'), features: z.
  *
  * Parameters are lists of text, of which the first counts. Hail comes in inches, gusts in mph, motion in knots and as the
  * direction from which the storm comes; the row has mm, km/h, and the direction towards which it moves. Other events, and
- * messages that are tests or exercises, are counted. An alert that cannot be used is set aside; one whose polygon alone is broken
- * is kept without it and also set aside, because an update still replaces its predecessor. Of two alerts with one id the later
+ * messages that are tests or exercises, are counted. An alert that cannot be used is rejected; one whose polygon alone is broken
+ * is kept without it, and the polygon is rejected, because an update still replaces its predecessor. Of two alerts with one id the later
  * counts. Throws BadInput for a file that is no feature collection: that is never "no warnings".
  */
 export function readAlerts(bytes: Uint8Array, subject: string, now_ms: number): ReadItems<Warning> {
-  refuseHtml(bytes, subject, 'the geojson of alerts');
+  rejectHtml(bytes, subject, 'the geojson of alerts');
   const collection = Collection.safeParse(parseJson(bytes, subject, BOUNDS));
   if (!collection.success)
     throw new BadInput('read', subject, 'not a feature collection, expected the geojson of alerts', {
@@ -94,8 +94,8 @@ export function readAlerts(bytes: Uint8Array, subject: string, now_ms: number): 
       set_aside.push({ item, reason: warning });
       continue;
     }
-    const { row, refusal } = warning;
-    if (refusal !== null) set_aside.push({ item: `${item} polygon`, reason: refusal });
+    const { row, polygon_fault } = warning;
+    if (polygon_fault !== null) set_aside.push({ item: `${item} polygon`, reason: polygon_fault });
     const known = rows.get(row.warning_id);
     if (known === undefined) rows.set(row.warning_id, row);
     else if (JSON.stringify(known) !== JSON.stringify(row)) {
@@ -115,7 +115,7 @@ function otherKind({ event, status }: { event: string; status: string }): string
   return status === 'Actual' ? null : `${event} (${status})`;
 }
 
-function readWarning(feature: unknown, now_ms: number): { row: Warning; refusal: string | null } | string {
+function readWarning(feature: unknown, now_ms: number): { row: Warning; polygon_fault: string | null } | string {
   const parsed = Alert.safeParse(feature);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -154,7 +154,7 @@ function readWarning(feature: unknown, now_ms: number): { row: Warning; refusal:
       is_refused_polygon: typeof polygon === 'string',
       data_source: properties.sender === SIMULATED_SENDER ? 'simulated' : 'observed',
     },
-    refusal: typeof polygon === 'string' ? polygon : null,
+    polygon_fault: typeof polygon === 'string' ? polygon : null,
   };
 }
 
@@ -202,7 +202,7 @@ function tornadoDetection(parameters: Parameters): Warning['tornado_detection'] 
   return TORNADO_DETECTIONS.find((word) => word === tag) ?? null;
 }
 
-/** Motion of `…storm...292DEG...28KT...33.23,-107.12`: the tag says from where the storm comes. */
+/** Motion of `…storm...292DEG...28KT...33.23,-107.12`: the tag has the direction from which the storm comes. */
 function motionOf(parameters: Parameters): Pick<Warning, 'speed_kmh' | 'direction_deg'> {
   const [, from, knots] =
     /\.\.\.(\d{1,3})DEG\.\.\.(\d{1,3})KT/.exec(firstText(parameters, 'eventMotionDescription') ?? '') ?? [];

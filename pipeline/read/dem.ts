@@ -8,7 +8,7 @@ import { checkBlocks, checkFits, checkSides, readPieces, tiffLibrary } from './t
 
 /** Heights closer together than this are averaged: farther than 16 km from a radar its beam is wider, km. */
 const CELL_KM = 0.25;
-/** Nothing on land or sea floor lies outside these, m: what does is a void that the file does not declare. */
+/** Nothing on land or sea floor lies outside these, m: a value that does is a void that the file does not declare. */
 const HEIGHT_MIN_M = -12_000;
 const HEIGHT_MAX_M = 9000;
 /** Geographic coordinate systems that are the same within 2 m: WGS84, NAD83, WGS84 with height. */
@@ -31,14 +31,14 @@ export interface Dem extends HeightGrid {
 /**
  * Opens a terrain model: first band of a GeoTIFF, north up, on WGS84 longitudes and latitudes, heights in metres. Heights
  * closer together than about 250 m are averaged in square groups; unknown ones (NaN, the file's nodata value, no height on
- * earth) are left out of the average. `in_metres` vouches for the unit of a file that does not say it.
+ * earth) are left out of the average. `in_metres` states the unit where the file does not.
  *
- * Throws BadInput naming what was found when the file is anything else; errors of the file system pass through.
+ * Throws BadInput, with what was found, when the file is anything else; errors of the file system pass through.
  */
 export async function openDem(path: string, in_metres: boolean): Promise<Dem> {
   const { fromFile } = await tiffLibrary();
   return explained(path, async () => {
-    // A pipe would keep the library waiting for ever.
+    // The library would wait on a pipe for ever.
     if (!(await stat(path)).isFile()) throw new BadInput('read', path, 'not a regular file, expected one');
     const tiff = await fromFile(path);
     try {
@@ -55,7 +55,7 @@ export async function openDem(path: string, in_metres: boolean): Promise<Dem> {
   });
 }
 
-/** Whatever the library says of a file is a fault of the file; what the file system says is not. */
+/** Errors of the library are faults of the file; those of the file system are not. */
 async function explained<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -73,7 +73,7 @@ async function explained<Result>(path: string, work: () => Promise<Result>): Pro
   }
 }
 
-/** Refuses what is not heights in metres on longitudes and latitudes. */
+/** Throws BadInput unless the file has heights in metres on longitudes and latitudes. */
 function checkHeights(image: GeoTIFFImage, path: string, in_metres: boolean): void {
   const bad = (reason: string) => new BadInput('read', path, reason);
   const keys = image.getGeoKeys() ?? {};
@@ -107,7 +107,7 @@ function gridOf(image: GeoTIFFImage, path: string): HeightGrid & { readonly step
         ? 'is placed by a transformation, expected a corner and a step'
         : `has ${rows} x ${cols} pixels of ${lat_step} x ${lon_step} degrees from the north-west corner, expected no more than the earth`,
     );
-  // The corner of an area, or the centre of a point: what follows counts from the centre of the first group.
+  // The corner of an area, or the centre of a point: the grid starts at the centre of the first group.
   const inset = image.getGeoKeys()?.GTRasterTypeGeoKey === PIXEL_IS_POINT ? 0.5 : 0;
   const group = Math.max(1, Math.floor(CELL_KM / (lat_step * KM_PER_DEG_EQUATOR)));
   const across = Math.max(1, Math.floor(CELL_KM / (lon_step * KM_PER_DEG_EQUATOR)));

@@ -6,7 +6,7 @@ import { MAX_FUTURE_MS, quoted, type RejectedItem } from './rejected-item.ts';
 import { inchesToMm } from './report-fields.ts';
 import { issueLine, nearestDayTime, productLines, textOutline, validity, wmoHeading } from './text-product.ts';
 
-/** A mesoscale discussion, and the parts of it that cannot be used. */
+/** A mesoscale discussion, and its rejected parts. */
 interface ReadDiscussion {
   readonly row: Watch;
   readonly set_aside: readonly RejectedItem[];
@@ -14,7 +14,7 @@ interface ReadDiscussion {
 
 /**
  * Mesoscale discussion of the Storm Prediction Center (SWOMCD): number, validity, what it concerns, probability of a watch, peak
- * sizes where given, and outline. An outline that is broken or absent is set aside and leaves the geometry null. Throws BadInput
+ * sizes where given, and outline. An outline that is broken or absent is rejected and leaves the geometry null. Throws BadInput
  * for another text, and for a discussion whose number, issue or validity cannot be read.
  */
 export function readDiscussion(bytes: Uint8Array, subject: string, received_ms: number): ReadDiscussion {

@@ -5,7 +5,7 @@ import type { Grid } from '../grid.ts';
 import { isProductValue, PRODUCTS, type Product, productValueWords } from './products.ts';
 import { checkSides, DEFLATE, tiffLibrary } from './tiff.ts';
 
-/** What a GeoTIFF does not say of itself. */
+/** Product and time of a GeoTIFF, which the file itself does not state. */
 interface GeotiffOrigin {
   /** Product name as in the public bucket. */
   readonly product: string;
@@ -13,7 +13,7 @@ interface GeotiffOrigin {
   readonly scan_time: number;
 }
 
-/** One row of tiles, or one strip, of more bytes than this is refused before it is unfolded; real ones have 15 MB. */
+/** Largest row of tiles, or strip, in bytes, checked before it is inflated; real ones have 15 MB. */
 const MAX_ROW_OF_BLOCKS_BYTES = 32 * 1024 * 1024;
 const UNCOMPRESSED = 1;
 
@@ -44,8 +44,8 @@ export async function readGeotiff(bytes: Uint8Array, subject: string, origin: Ge
       binary_scale: 0,
       decimal_scale: 1,
       no_coverage: product.no_coverage,
-      nothing: product.nothing,
-      nothing_as: product.nothing_as,
+      missing: product.missing,
+      missing_as: product.missing_as,
     };
   } catch (cause) {
     if (cause instanceof BadInput) throw cause;
@@ -58,7 +58,7 @@ export async function readGeotiff(bytes: Uint8Array, subject: string, origin: Ge
 /** Bytes per value of the TIFF field types 1 to 12. */
 const TYPE_BYTES = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8];
 
-/** Refuses a first directory whose entries reach beyond the file, before the library takes memory for them. */
+/** Throws BadInput for a first directory whose entries reach beyond the file, before the library allocates memory for them. */
 function checkDirectory(bytes: Uint8Array, subject: string): void {
   const bad = (reason: string) => new BadInput('read', subject, `tiff ${reason}`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -126,7 +126,7 @@ function checkBlocks(image: GeoTIFFImage, subject: string): void {
 
 /** Tenths below the product's lowest value: its sentinels, and for reflectivity everything genuine below zero. */
 function referenceOf(product: Product): number {
-  return 10 * Math.min(product.no_coverage, product.nothing ?? 0, product.low);
+  return 10 * Math.min(product.no_coverage, product.missing ?? 0, product.low);
 }
 
 /** Reads one row of blocks after the other, so that no more than that is held as floats. */

@@ -20,13 +20,13 @@ const MAX_APART_SHARE = 0.05;
 const MAX_SAME_RAIN_SHARE = 0.5;
 
 /**
- * Refuses a grid whose values cannot be those of its product: a wrong reference, scale or width of the packed numbers
- * shifts all values, and nothing else in the file says so. What every MRMS grid satisfies, whatever its packing:
+ * Throws BadInput for a grid whose values cannot be those of its product: a wrong reference, scale or width of the packed
+ * numbers shifts all values, and nothing else in the file shows it. Every MRMS grid satisfies, in any packing:
  * - each value is a sentinel of the product or lies within its range;
  * - the corners of the full lattice have no coverage (the nearest radars are more than 480 km away);
  * - a window that weather cannot fill has a pixel with nothing in it, if it has any coverage;
  * - a smaller one without such a pixel has no value that stands in for it.
- * Throws BadInput, about `subject`, with the value found and those expected.
+ * The error is about `subject` and has the value found and those expected.
  */
 export function checkGridValues(grid: Grid, product: Product, subject: string): void {
   const { window, packed } = grid;
@@ -61,7 +61,7 @@ export function checkGridValues(grid: Grid, product: Product, subject: string): 
     throw bad(`the value ${background} has the pixels of a background and ${quiet} has none, expected the reverse`);
 }
 
-/** A value that only a place with nothing in it has so often: far from all others, or that of most of the rain; null without one. */
+/** The value that is as common as only a background is: far from all others, or that of most of the rain; null without one. */
 function backgroundOf(grid: Grid, product: Product): number | null {
   const counts = new Map<number, number>();
   forEachRun(grid.packed, (from, to) => {
@@ -74,7 +74,7 @@ function backgroundOf(grid: Grid, product: Product): number | null {
   const found = covered.find(([, count], i) => {
     const isApart = Math.min(steps[i - 1] ?? Infinity, steps[i] ?? Infinity) >= APART_STEPS * step;
     return (
-      (isApart && count > MAX_APART_SHARE * all) || (product.nothing === null && count > MAX_SAME_RAIN_SHARE * all)
+      (isApart && count > MAX_APART_SHARE * all) || (product.missing === null && count > MAX_SAME_RAIN_SHARE * all)
     );
   });
   return found === undefined ? null : gridValue(grid, found[0]);

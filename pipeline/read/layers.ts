@@ -171,7 +171,7 @@ function fieldLayer(field: Field, head: FieldHead): Layer {
     rows: decoded.rows,
     value: valueReader(decoded),
     no_coverage: product?.no_coverage ?? null,
-    nothing: product?.nothing ?? null,
+    nothing: product?.missing ?? null,
     position: projection && ((row, col) => positionOf(grid, row, col)),
     nearest: (at) => {
       const point = nearestPoint(grid, at);
@@ -220,7 +220,7 @@ function geotiffLayer(grid: Grid): Layer {
     rows,
     value: valueReader({ ...grid, missing: null }),
     no_coverage: grid.no_coverage,
-    nothing: grid.nothing,
+    nothing: grid.missing,
     position: (row, col) => ({ lat: rowLat(row0 + row), lon: colLon(col0 + col) }),
     nearest: ({ lat, lon }) => {
       const row = Math.round((rowLat(row0) - lat) / step);

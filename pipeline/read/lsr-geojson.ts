@@ -3,7 +3,7 @@ import type { FileReport } from '../../schemas/tables/ground-reports.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import { type JsonBounds, parseJson } from '../json.ts';
-import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, type RejectedItem, refuseHtml } from './rejected-item.ts';
+import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, type RejectedItem, rejectHtml } from './rejected-item.ts';
 import {
   correctedPlace,
   inchesToMm,
@@ -51,10 +51,10 @@ export function isHailEvent(event: string): boolean {
 /**
  * Hail among the local storm reports of an Iowa Environmental Mesonet GeoJSON file, in file order, corrections included: each
  * names the product that carried it, and which of them stands is decided where all are known. Other events are counted by their
- * words. Features that cannot be used are set aside; a file that is no feature collection throws BadInput.
+ * words. Features that cannot be used are rejected; a file that is no feature collection throws BadInput.
  */
 export function readLsrGeoJson(bytes: Uint8Array, subject: string, now_ms: number): ReadItems<FileReport> {
-  refuseHtml(bytes, subject, 'the geojson of local storm reports');
+  rejectHtml(bytes, subject, 'the geojson of local storm reports');
   const collection = Collection.safeParse(parseJson(bytes, subject, BOUNDS));
   if (!collection.success)
     throw new BadInput('read', subject, 'not a feature collection, expected the geojson of local storm reports', {

@@ -55,7 +55,7 @@ const COLUMNS = { event: 12, place: 29, position: 53, county: 29, state: 48, obs
 
 /**
  * Hail in the text of a local storm report of the National Weather Service. Times are local, in the zone of the issue line,
- * and leave in UTC; sizes leave in mm. Other events are counted by their words. Reports that cannot be used are set aside;
+ * and leave in UTC; sizes leave in mm. Other events are counted by their words. Reports that cannot be used are rejected;
  * a text that is no local storm report throws BadInput.
  */
 export function readLsrText(bytes: Uint8Array, subject: string, now_ms: number): ReadItems<FileReport> {

@@ -11,15 +11,15 @@ import {
   stepsAt,
 } from './grib2/index.ts';
 import { isSimulated } from './mrms.ts';
-import { type RejectedItem, refuseHtml } from './rejected-item.ts';
+import { type RejectedItem, rejectHtml } from './rejected-item.ts';
 
-/** A level, or a layer between two bounds in either order; `value` null where the type says all. */
+/** A level, or a layer between two bounds in either order; no values where the type says it all. */
 interface Level {
   readonly type: number;
   readonly values: readonly number[];
 }
 
-/** How a field is found in a file, and made a number in our unit: value x factor + offset, within bounds or refused. */
+/** Place of a field in a file, its conversion to our unit (value x factor + offset), and its bounds. */
 interface Wanted {
   /** Discipline, category and number (code table 4.2). */
   readonly parameter: readonly [discipline: number, category: number, number: number];
@@ -91,13 +91,13 @@ const WANTED: Readonly<Record<ModelFieldName, Wanted>> = {
 const NWS = 7;
 const PROCESSES: Readonly<Record<number, string>> = { 83: 'hrrr', 84: 'nam', 96: 'gfs', 105: 'rap' };
 
-/** Bytes of a model file and what errors call it. */
+/** Bytes of a model file and its name in errors. */
 export interface ModelFile {
   readonly bytes: Uint8Array;
   readonly subject: string;
 }
 
-/** What the files are said to be. */
+/** Model, run and time of files by their names. */
 export interface ModelClaim {
   readonly model: string;
   readonly run_time: number;
@@ -106,7 +106,7 @@ export interface ModelClaim {
 
 interface ModelReading {
   readonly hour: ModelHour;
-  /** Fields that cannot be used, with the reason; the others are. */
+  /** Fields that cannot be used, with the reason; the other fields are used. */
   readonly set_aside: readonly RejectedItem[];
 }
 
@@ -114,13 +114,13 @@ interface ModelReading {
  * The fields we use of one hour of a model run, from one file or several that make it up.
  *
  * Winds stay along the grid or the compass as the file has them: only the length of their differences is used, and all
- * winds of an hour share one grid definition, which says which way they run.
+ * winds of an hour share one grid definition, which states their direction.
  * Throws BadInput when a file cannot be parsed, when it is another model, run or hour than claimed, when its fields are
  * partly simulated or lie on different grids, or when it holds none of our fields.
  */
 export function readModelHour(files: readonly ModelFile[], claim: ModelClaim): ModelReading {
   const fields = files.flatMap(({ bytes, subject }) => {
-    refuseHtml(bytes, subject, 'GRIB2');
+    rejectHtml(bytes, subject, 'GRIB2');
     return parseGrib2(bytes, subject);
   });
   const found = MODEL_FIELDS.flatMap((name) => {
@@ -134,7 +134,7 @@ export function readModelHour(files: readonly ModelFile[], claim: ModelClaim): M
       files.map(({ subject }) => subject).join(', '),
       `none of ${fields.length} fields is of use, expected at least one of ${MODEL_FIELDS.length}`,
     );
-  for (const { field } of found) refuseOther(field, first.field, claim);
+  for (const { field } of found) rejectOther(field, first.field, claim);
   const set_aside: RejectedItem[] = [];
   const values: Partial<Record<ModelFieldName, ModelValues>> = {};
   for (const { name, field } of found) {
@@ -177,23 +177,23 @@ function isOn({ surface, second_surface }: Field, { type, values }: Level): bool
   return low.length === high.length && low.every((value, k) => value === high[k]);
 }
 
-/** Refuses a field that is not what the file is said to be, or does not go with the first one. */
-function refuseOther(field: Field, first: Field, { model, run_time, valid_time }: ModelClaim): void {
-  const refuse = (reason: string) => new BadInput('read', field.subject, `message ${field.message}: ${reason}`);
+/** Throws BadInput for a field that contradicts the claim, or does not belong with the first one. */
+function rejectOther(field: Field, first: Field, { model, run_time, valid_time }: ModelClaim): void {
+  const contradiction = (reason: string) => new BadInput('read', field.subject, `message ${field.message}: ${reason}`);
   const made_by = field.centre === NWS ? PROCESSES[field.generating_process] : undefined;
-  if (made_by !== undefined && made_by !== model) throw refuse(`is made by ${made_by}, expected ${model}`);
+  if (made_by !== undefined && made_by !== model) throw contradiction(`is made by ${made_by}, expected ${model}`);
   if (field.reference_time !== run_time)
-    throw refuse(`run is of ${timestamp(field.reference_time)}, expected ${timestamp(run_time)}`);
+    throw contradiction(`run is of ${timestamp(field.reference_time)}, expected ${timestamp(run_time)}`);
   if (field.valid_time !== valid_time) {
     const found = field.valid_time === null ? 'no time we read' : timestamp(field.valid_time);
-    throw refuse(`valid at ${found}, expected ${timestamp(valid_time)}`);
+    throw contradiction(`valid at ${found}, expected ${timestamp(valid_time)}`);
   }
   if (isSimulated(field) !== isSimulated(first))
-    throw refuse('simulated and observed fields in one hour, expected one kind');
+    throw contradiction('simulated and observed fields in one hour, expected one kind');
   if (field.grid.projection === null)
-    throw refuse(`positions of grid template 3.${field.grid.template} are not supported, expected 3.0 or 3.30`);
+    throw contradiction(`positions of grid template 3.${field.grid.template} are not supported, expected 3.0 or 3.30`);
   if (Buffer.compare(field.grid.section.bytes, first.grid.section.bytes) !== 0)
-    throw refuse(`lies on another grid than message ${first.message} of ${first.subject}, expected the same`);
+    throw contradiction(`lies on another grid than message ${first.message} of ${first.subject}, expected the same`);
 }
 
 /** Values in our unit, NaN where missing; a reason instead when the field cannot be used. */

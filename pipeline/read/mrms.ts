@@ -23,8 +23,8 @@ const LAST_OBSERVED_STATUS = 31;
 const MISSING_STATUS = 255;
 
 /**
- * True when section 1 of a field says that a simulator wrote it. Throws BadInput on a status that neither we nor a
- * centre writes: one damaged bit must not make an observation of simulated data.
+ * True when section 1 of a field states that a simulator wrote it. Throws BadInput for a status that neither our simulator
+ * nor a centre writes: one damaged bit must not turn simulated data into an observation.
  */
 export function isSimulated({ production_status: status, data }: Field): boolean {
   if (status === SIMULATED_STATUS) return true;
@@ -35,7 +35,7 @@ export function isSimulated({ production_status: status, data }: Field): boolean
   );
 }
 
-/** What the name of a file, or its role in a scan, says of the grid in it. */
+/** Product and time of a grid by the name of its file, or by the role of the file in a scan. */
 export interface GridClaim {
   readonly product: string;
   /** Epoch milliseconds. */
@@ -47,10 +47,10 @@ export interface GridClaim {
  * comes twice as fine, each pixel has the largest of its points.
  *
  * Rows run from north, columns from west, whether the file begins in the north or south, west or east; values stay packed.
- * Throws BadInput, with what was found and expected, when the file holds another number of fields, a product we do not
- * know, a forecast, a grid off the lattice, values that are not packed integers, points without a value (MRMS marks those
+ * Throws BadInput, with what was found and expected, when the file holds another number of fields, an unknown
+ * product, a forecast, a grid off the lattice, values that are not packed integers, points without a value (MRMS marks those
  * by sentinels), or values that a grid of the product cannot have. With `claim` the header must name the same product
- * and time; without, both are what the header says.
+ * and time.
  */
 export function readGrid(bytes: Uint8Array, subject: string, claim?: GridClaim): Grid {
   const fields = parseGrib2(gunzip(bytes, subject), subject);
@@ -93,8 +93,8 @@ export function readGrid(bytes: Uint8Array, subject: string, claim?: GridClaim):
     binary_scale: decoded.binary_scale,
     decimal_scale: decoded.decimal_scale,
     no_coverage: product.no_coverage,
-    nothing: product.nothing,
-    nothing_as: product.nothing_as,
+    missing: product.missing,
+    missing_as: product.missing_as,
   };
   checkGridValues(grid, product, subject);
   return grid;
@@ -176,9 +176,9 @@ function latticeWindow({ grid, packing, data }: Field, { name }: Product): Latti
   return { window: { row0: row0 / fold, col0: col0 / fold, rows: rows / fold, cols: columns / fold }, fold };
 }
 
-/** Largest number of 2 x 2 points in each pixel of a window, in place; `nothing`, which is no measurement, only where all four are. */
-function foldedInHalf<A extends Grid['packed']>(packed: A, { rows, cols }: Window, nothing: number): A {
-  const known = (value: number) => (value === nothing ? -1 : value);
+/** Largest number of 2 x 2 points in each pixel of a window, in place; `missing`, which is no measurement, only where all four are. */
+function foldedInHalf<A extends Grid['packed']>(packed: A, { rows, cols }: Window, missing: number): A {
+  const known = (value: number) => (value === missing ? -1 : value);
   for (let row = 0, to = 0, from = 0; row < rows; row++, from += 2 * cols)
     for (let col = 0; col < cols; col++, to++, from += 2) {
       const [north, south] = [from, from + 2 * cols];
@@ -188,12 +188,12 @@ function foldedInHalf<A extends Grid['packed']>(packed: A, { rows, cols }: Windo
         known(packed[south]),
         known(packed[south + 1]),
       );
-      packed[to] = most < 0 ? nothing : most;
+      packed[to] = most < 0 ? missing : most;
     }
   return packed.slice(0, rows * cols) as A;
 }
 
-/** The packed integer that stands for a value; one that none does is not whole. */
+/** The packed integer of a value; a fraction where no integer stands for it. */
 function packedNumber(value: number, { reference, binary_scale, decimal_scale }: Decoded): number {
   return (value * 10 ** decimal_scale - reference) / 2 ** binary_scale;
 }
@@ -267,8 +267,7 @@ interface PackedScan {
 }
 
 /**
- * Finds the values above `zero` and counts those equal to `none`; once more than `most` are above zero the rest is not
- * looked at.
+ * Finds the values above `zero` and counts those equal to `none`; stops once more than `most` are above zero.
  */
 function scanPacked(packed: Grid['packed'], zero: number, none: number, most: number): PackedScan {
   const perWord = 4 / packed.BYTES_PER_ELEMENT;

@@ -5,7 +5,7 @@ import { findConflicts } from '../../schemas/geo/validity.ts';
 import { OUTLOOK_DOMAIN } from '../../schemas/reference/outlook-domain.ts';
 import { closed, withoutRepeats } from './polygon.ts';
 
-/** Longitudes shrink by this at 38 N, the middle of the domain: enough to tell which place on its border is nearest. */
+/** Longitudes shrink by this at 38 N, the middle of the domain: enough to find the nearest place on its border. */
 const LON_SCALE = Math.cos((38 * Math.PI) / 180);
 /** Ends farther inside the domain than this belong to no line that means to end at its border. */
 const MAX_END_INSIDE_KM = 150;
@@ -28,15 +28,15 @@ interface Crossing {
   readonly line: Ring;
 }
 
-/** What the lines of a group give. */
+/** Area of the lines of a group. */
 export interface AssembledLines {
   readonly polygons: MultiPolygon;
-  /** Why lines cannot be used, one reason for each; nothing is known of where their areas lie. */
+  /** Why lines cannot be used, one reason for each; where their areas lie is unknown. */
   readonly refused: readonly string[];
 }
 
 /**
- * Area of the lines of one group of an outlook text. `broken` are what can be read of lines that have unreadable words.
+ * Area of the lines of one group of an outlook text. `broken` are the readable positions of lines that have unreadable words.
  *
  * The area lies to the right of each line. A line that closes clockwise is an area, counter-clockwise a hole of the area around
  * it. A line that does not close runs from border to border of the outlook domain: it is cut at the border, and the area is
@@ -102,7 +102,7 @@ function isLeftOpen(line: Ring): boolean {
 
 /**
  * Shells, and the holes in the shell around them, wound as RFC 7946 has it; a hole without a shell is an area drawn the other way
- * round. Polygons that conflict, or in which a hole was lost, are refused.
+ * round. Polygons that conflict, or that lost a hole, are rejected.
  */
 function nest(shells: readonly Ring[], holes: readonly Ring[], lost_holes: readonly Ring[]): AssembledLines {
   const polygons: MultiPolygon = shells.map((ring) => [counterClockwise(ring)]);

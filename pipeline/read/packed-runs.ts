@@ -1,6 +1,6 @@
 import type { Grid } from '../grid.ts';
 
-/** Runs of a grid with few of them: a scan looks at its MESH grid twice, and the second look costs nothing then. */
+/** Runs of grids that have few of them: a scan reads its MESH grid twice, and the second time is free. */
 const remembered = new WeakMap<Grid['packed'], Uint32Array>();
 /** A quiet CONUS grid has 16,000 runs, a composite of a wide rain area 740,000. */
 const MAX_REMEMBERED = 65_536;

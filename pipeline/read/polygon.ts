@@ -10,10 +10,10 @@ import { quoted } from './rejected-item.ts';
 /** Warnings have up to 20 positions by rule, discussions 35 in practice; the search for crossings costs their square. */
 const MAX_POSITIONS = 200;
 
-/** Discussions reach over a third of the country; the whole of it spans 58 degrees. What crosses the date line spans 359. */
+/** Discussions reach over a third of the country; the whole of it spans 58 degrees. A polygon across the date line spans 359. */
 const MAX_SPAN_DEG = 60;
 
-/** A polygon that was looked at, as a table stores it. */
+/** A valid polygon as the tables store it. */
 export interface CheckedPolygon {
   /** WKT, shell counter-clockwise. */
   readonly geometry: string;
@@ -23,10 +23,10 @@ export interface CheckedPolygon {
 }
 
 /**
- * A polygon of one ring, checked and wound counter-clockwise, or the reason why it is none: not closed, fewer than three
+ * A polygon of one ring, checked and wound counter-clockwise, or the reason why it is invalid: not closed, fewer than three
  * different positions, positions that are no numbers or off the globe, edges that cross, touch or lie on each other, or a shape that
  * no warning has: larger than the country, or across the date line.
- * `rings` is whatever stands under `coordinates`.
+ * `rings` is the unchecked value of `coordinates`.
  */
 export function checkPolygon(rings: unknown): CheckedPolygon | string {
   const ring = checkedRing(rings);
@@ -38,7 +38,7 @@ export function checkPolygon(rings: unknown): CheckedPolygon | string {
     return `edges cross or touch at ${lon.toFixed(2)} ${lat.toFixed(2)}, expected a simple polygon`;
   }
   const { coordinates } = rewind(polygon) as typeof polygon;
-  // What kinks does not see: edges that lie on each other, and with them rings without area.
+  // Kinks does not find edges that lie on each other, and with them rings without area.
   const [conflict] = findConflicts([coordinates]);
   if (conflict !== undefined) return conflict.reason;
   const [west, south, east, north] = boxOf(polygon);

@@ -7,14 +7,14 @@ import { BadInput } from '../error.ts';
 import { type JsonBounds, parseJson } from '../json.ts';
 import { quoted } from './rejected-item.ts';
 
-/** A storm object as its file gives it: what depends on the scan it is used for is filled in by the reader of the scan. */
+/** A storm object of a file; the reader of the scan adds the columns that depend on the scan. */
 export type FileObject = Omit<ProbSevereObject, 'storm_date' | 'scan_time' | 'flag_stale'>;
 
 export interface ProbSevereFile {
   /** `validTime` of the file, epoch milliseconds; file names are rounded. */
   readonly valid_time: number;
   readonly model: 'probsevere-2' | 'probsevere-3';
-  /** True when the file says that a simulator wrote it. */
+  /** True when a simulator wrote the file. */
   readonly simulated: boolean;
   readonly objects: readonly FileObject[];
 }
@@ -35,7 +35,7 @@ const MAX_OBJECTS = 3000;
 /** End of the MESH line of an object whose MESH the model distrusts. */
 const FLAGGED = '(flagged)';
 
-type Refusal = (reason: string) => BadInput;
+type ObjectError = (reason: string) => BadInput;
 
 /** Names of files of 2022 are rounded down to the even minute; those of 2021 are exact. */
 const MAX_ROUNDING_MS = 120_000;
@@ -57,7 +57,7 @@ const HIGHEST: Readonly<Record<string, number>> = {
   SIZE: 50_000,
 };
 
-/** How the feed says that there is no value; numbers below zero do, too, where nothing can be. */
+/** Texts of the feed for no value; numbers below zero stand for it too, where a value cannot be negative. */
 const NO_VALUE = ['', 'N/A', 'NAN'];
 
 const Text = z.union([z.string(), z.number()]).nullish();
@@ -83,8 +83,8 @@ const File = z.object({
  * direction towards which the storm moves. Fields that are absent, "N/A" or -999 are null. Rings that touch themselves are
  * kept. Throws BadInput, naming the feature, when an object has no id, polygon or hail probability, when a value is no
  * number or out of range, when the file is more than two minutes off the time in its name (`named_ms`), when fields are present in some objects only, or when number and display text differ.
- * What no reader can notice is a digit that became another one where the file says it once: in positions, in ids, in
- * version 3 in any value, in `validTime` by less than two minutes. Positions stay on the lattice, polygons below 5 degrees, values within their range then.
+ * A digit that became another one cannot be noticed where the file has it once: in positions, in ids, in version 3 in any
+ * value, in `validTime` by less than two minutes. Positions stay on the lattice, polygons below 5 degrees, values in range.
  */
 export function readProbSevere(bytes: Uint8Array, subject: string, named_ms?: number): ProbSevereFile {
   const file = check(File, parseJson(bytes, subject, BOUNDS), 'file', subject);
@@ -103,19 +103,19 @@ export function readProbSevere(bytes: Uint8Array, subject: string, named_ms?: nu
   if (file.features.length > MAX_OBJECTS)
     throw new BadInput('read', subject, `${file.features.length} objects, expected at most ${MAX_OBJECTS}`);
   const features = file.features.map((feature, index) => check(Feature, feature, `feature ${index + 1}`, subject));
-  refuseUneven(features, subject);
+  rejectUneven(features, subject);
   const objects = features.map((feature, index) =>
     readObject(feature, valid_time, model, (reason) => new BadInput('read', subject, `feature ${index + 1} ${reason}`)),
   );
   return { valid_time, model, simulated: file.source === 'simulated', objects };
 }
 
-/** What every object of a file has when one of them has it: a damaged key must not pass for a value that is missing. */
+/** Fields that all objects of a file have, or none: a damaged key must not pass for a missing value. */
 const EVEN_PROPERTIES = [...Object.keys(HIGHEST), 'MOTION_EAST', 'MOTION_SOUTH', 'ProbHail', 'ProbWind', 'ProbTor'];
 const EVEN_MODELS = ['probhail', 'probwind', 'probtor'];
 const EVEN_TEXTS = ['PROB', 'LINE01', 'LINE02'] as const;
 
-function refuseUneven(features: readonly Feature[], subject: string): void {
+function rejectUneven(features: readonly Feature[], subject: string): void {
   const even = (name: string, has: (feature: Feature) => boolean) => {
     const count = features.filter(has).length;
     if (count > 0 && count < features.length)
@@ -152,7 +152,7 @@ function readObject(
   { geometry, models, properties }: Feature,
   valid_time: number,
   model: ProbSevereFile['model'],
-  bad: Refusal,
+  bad: ObjectError,
 ): FileObject {
   const id = properties.ID;
   if (typeof id !== 'string' && typeof id !== 'number') throw bad('has no ID');
@@ -177,7 +177,7 @@ function readObject(
     return value === null || value < 0 ? null : value;
   };
   const size_px = amount('SIZE');
-  if (model === 'probsevere-2') refuseOtherText(models, properties, bad);
+  if (model === 'probsevere-2') rejectOtherText(models, properties, bad);
   const prob_hail = probability('hail', 'ProbHail');
   if (prob_hail === null) throw bad('has no hail probability, expected models.probhail.PROB or ProbHail');
   const rings = geometry.coordinates.map((ring, index) =>
@@ -221,7 +221,7 @@ function decimal(value: unknown): number | null {
  * Version 2 writes each probability and the MESH twice, as a number and in the text for display: all 2,030 real objects
  * agree. Where they do not, one of the two is damaged.
  */
-function refuseOtherText(models: Feature['models'], properties: Feature['properties'], bad: Refusal): void {
+function rejectOtherText(models: Feature['models'], properties: Feature['properties'], bad: ObjectError): void {
   for (const [name, label] of [
     ['probhail', 'ProbHail'],
     ['probwind', 'ProbWind'],

@@ -27,9 +27,9 @@ export interface Product {
   /** "No radar covers this pixel". */
   readonly no_coverage: number;
   /** "Covered, nothing there"; null when the product has none. */
-  readonly nothing: number | null;
+  readonly missing: number | null;
   /** What "covered, nothing there" amounts to; NaN where nothing has no value, as for heights and reflectivity. */
-  readonly nothing_as: number;
+  readonly missing_as: number;
   /** Lowest and highest value that is a measurement. */
   readonly low: number;
   readonly high: number;
@@ -47,7 +47,7 @@ const RAIN_CATEGORY = 6;
  */
 export const PRODUCTS: readonly Product[] = (
   [
-    // name, category, number, unit, nothing as, lowest, highest
+    // name, category, number, unit, missing as, lowest, highest
     ['MergedAzShear_0-2kmAGL', 3, 0, '0.001/s', NO_VALUE, -200, 200],
     ['SHI', 3, 26, 'J/m/s', 0, 0, 10_000],
     ['POSH', 3, 27, '%', 0, 0, 100],
@@ -83,11 +83,11 @@ export const PRODUCTS: readonly Product[] = (
     ['MergedZdr', 9, 4, 'dB', NO_VALUE, -20, 20],
     ['MergedReflectivityQCComposite', 10, 0, 'dBZ', NO_VALUE, -50, 100],
   ] as const
-).map(([name, category, number, unit, nothing_as, low, high]) => {
+).map(([name, category, number, unit, missing_as, low, high]) => {
   const row = MRMS_PRODUCTS.find((one) => one.category === category && one.number === number);
   if (row === undefined) throw new RangeError(`product ${category}/${number} is not in the table of MRMS products`);
-  const nothing = category === RAIN_CATEGORY ? null : row.missing;
-  return { name, category, number, unit, no_coverage: row.no_coverage, nothing, nothing_as, low, high };
+  const missing = category === RAIN_CATEGORY ? null : row.missing;
+  return { name, category, number, unit, no_coverage: row.no_coverage, missing, missing_as, low, high };
 });
 
 /** Numbers that say which product a GRIB2 field is. */
@@ -104,7 +104,7 @@ export function productOf(field: ProductNumbers): Product | null {
 }
 
 /** A product by name, with its sentinels as far as it has any. */
-type ListedProduct = Pick<Product, 'name' | 'unit' | 'nothing'> & { readonly no_coverage: number | null };
+type ListedProduct = Pick<Product, 'name' | 'unit' | 'missing'> & { readonly no_coverage: number | null };
 
 /** The product of any MRMS field: the products we read as measured, all others as in NOAA's table; null for other fields. */
 export function listedProduct(field: ProductNumbers): ListedProduct | null {
@@ -113,23 +113,23 @@ export function listedProduct(field: ProductNumbers): ListedProduct | null {
   const row = MRMS_PRODUCTS.find(({ category, number }) => category === field.category && number === field.number);
   if (row === undefined) return null;
   const { name, unit, missing, no_coverage } = row;
-  if (missing !== no_coverage) return { name, unit, no_coverage, nothing: missing };
+  if (missing !== no_coverage) return { name, unit, no_coverage, missing };
   // One value for both: 0 is the value of a quiet place, any other means that nothing is known.
-  return missing === 0 ? { name, unit, no_coverage: null, nothing: 0 } : { name, unit, no_coverage, nothing: null };
+  return missing === 0 ? { name, unit, no_coverage: null, missing: 0 } : { name, unit, no_coverage, missing: null };
 }
 
 /** True for a sentinel of the product and for a value within its range. */
-export function isProductValue({ no_coverage, nothing, low, high }: Product, value: number): boolean {
-  return (value >= low && value <= high) || value === no_coverage || value === nothing;
+export function isProductValue({ no_coverage, missing, low, high }: Product, value: number): boolean {
+  return (value >= low && value <= high) || value === no_coverage || value === missing;
 }
 
 /** Value of a pixel that radars look at and where nothing is: the sentinel, or 0 where the product has none. */
-export function quietValue({ nothing }: Product): number {
-  return nothing ?? 0;
+export function quietValue({ missing }: Product): number {
+  return missing ?? 0;
 }
 
 /** The values of a product in words: `-3, -1 or 0 to 250 mm`. */
-export function productValueWords({ no_coverage, nothing, low, high, unit }: Product): string {
-  const sentinels = [...new Set([no_coverage, nothing])].filter((value) => value !== null);
+export function productValueWords({ no_coverage, missing, low, high, unit }: Product): string {
+  const sentinels = [...new Set([no_coverage, missing])].filter((value) => value !== null);
   return `${sentinels.join(', ')} or ${low} to ${high} ${unit}`;
 }

@@ -7,7 +7,7 @@ export const MAX_SIZE_INCH = 10;
 /** Reports of the simulator come from an office that does not exist. */
 export const SIMULATED_OFFICE = 'SIM';
 
-/** True for a position on the globe; 0, 0 is what feeds write where they know none. */
+/** True for a position on the globe; feeds write 0, 0 for an unknown position. */
 export function isOnGlobe(lat: number, lon: number): boolean {
   return Math.abs(lat) <= 90 && Math.abs(lon) <= 180 && (lat !== 0 || lon !== 0);
 }

@@ -17,8 +17,8 @@ import { type FileObject, MAX_PROBSEVERE_BYTES, type ProbSevereFile, readProbSev
 import { uncoveredBlocks } from './uncovered.ts';
 
 /**
- * What one scan may hold, as pixels: a flipped bit or a constant field makes hail of the whole lattice, and rows of each
- * pixel fill gigabytes. A busy scan has a few thousand detections; the maximum of a whole real day (28 Feb 2024) has 231,856
+ * Most pixels of one scan: a flipped bit or a constant field makes hail of the whole lattice, and rows of each pixel fill
+ * gigabytes. A busy scan has a few thousand detections; the maximum of a whole real day (28 Feb 2024) has 231,856
  * pixels above 0, 57,653 from 5 mm and 18,651 from 10 mm on, which is 0.95, 0.24 and 0.08 % of the lattice. The bounds are
  * two to three times that day: 2, 0.6 and 0.2 % of the lattice.
  */
@@ -26,7 +26,7 @@ const MAX_ECHO_PX = 490_000;
 const MAX_GROWN_PX = 150_000;
 const MAX_DETECTION_PX = 50_000;
 
-/** A raw file and the observation time in its name, epoch milliseconds: what the file says of itself must agree with it. */
+/** A raw file and the observation time in its name, epoch milliseconds; the header of the file must agree with it. */
 export interface NamedFile {
   readonly location: string;
   readonly time_ms: number;
@@ -40,7 +40,7 @@ export interface ScanFiles {
   readonly mesh: string;
   readonly companions: Readonly<Partial<Record<Companion, NamedFile>>>;
   readonly probsevere: NamedFile | null;
-  /** The ProbSevere file before that one: tells which objects were only carried over. */
+  /** The ProbSevere file before that one: objects that it repeats unchanged are stale. */
   readonly previous_probsevere: NamedFile | null;
   /** Hour at which a storm date begins; 0 unless given. */
   readonly storm_day_start_hour?: number;
@@ -51,7 +51,7 @@ export interface ScanFiles {
  *
  * Throws BadInput whose subject is the path of the file that cannot be used: damaged, another product than its role
  * asks for, another time than its name says, simulated mixed with observed data, or more hail than any scan can have. `onCompanion` is
- * called with each companion's grid while it is in memory, and with its path; what it throws is thrown.
+ * called with each companion's grid while it is in memory, and with its path; its errors are passed on.
  */
 export async function readScan(
   files: ScanFiles,
@@ -59,7 +59,7 @@ export async function readScan(
 ): Promise<ScanInput> {
   const mesh = await readProduct({ location: files.mesh, time_ms: files.scan_time }, 'MESH');
   const field = hailField(mesh, files.mesh, MAX_ECHO_PX);
-  refuseTooMuchHail(field, files.mesh);
+  rejectTooMuchHail(field, files.mesh);
   const companions: { -readonly [Name in keyof CompanionValues]: CompanionValues[Name] } = {
     posh_pct: null,
     vil_kg_m2: null,
@@ -72,7 +72,7 @@ export async function readScan(
     const file = files.companions[companion];
     if (file === undefined) continue;
     const grid = await readProduct(file, COMPANION_PRODUCTS[companion]);
-    refuseMixture(file.location, grid.simulated, mesh.simulated);
+    rejectMixture(file.location, grid.simulated, mesh.simulated);
     companions[companion] = sampleAtPixels(grid, field);
     onCompanion(companion, grid, file.location);
     products.push(grid.product);
@@ -94,7 +94,7 @@ async function readProduct({ location, time_ms }: NamedFile, product: string): P
   return readGrid(await readBounded(location, MAX_UNZIPPED_BYTES), location, { product, time_ms });
 }
 
-function refuseTooMuchHail({ tenths }: HailField, path: string): void {
+function rejectTooMuchHail({ tenths }: HailField, path: string): void {
   for (const [threshold_mm, most] of [
     [CELL_GROW_MM, MAX_GROWN_PX],
     [DETECTION_MIN_MM, MAX_DETECTION_PX],
@@ -110,7 +110,7 @@ function refuseTooMuchHail({ tenths }: HailField, path: string): void {
   }
 }
 
-function refuseMixture(path: string, simulated: boolean, expected: boolean): void {
+function rejectMixture(path: string, simulated: boolean, expected: boolean): void {
   const word = (value: boolean) => (value ? 'simulated' : 'observed');
   if (simulated !== expected)
     throw new BadInput(
@@ -128,7 +128,7 @@ async function readObjectFile({ location, time_ms }: NamedFile): Promise<ProbSev
 async function readObjects(files: ScanFiles, simulated: boolean): Promise<ProbSevereObject[] | null> {
   if (files.probsevere === null) return null;
   const file = await readObjectFile(files.probsevere);
-  refuseMixture(files.probsevere.location, file.simulated, simulated);
+  rejectMixture(files.probsevere.location, file.simulated, simulated);
   const before = files.previous_probsevere === null ? [] : (await readObjectFile(files.previous_probsevere)).objects;
   const seen = new Set(before.map(appearance));
   const storm_date = stormDate(files.scan_time, files.storm_day_start_hour ?? 0);

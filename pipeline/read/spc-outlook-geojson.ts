@@ -9,7 +9,7 @@ import { BadInput } from '../error.ts';
 import { type JsonBounds, parseJson } from '../json.ts';
 import type { AssembledLines } from './outlook-lines.ts';
 import { isPosition, withoutRepeats } from './polygon.ts';
-import { MAX_FUTURE_MS, quoted, type RejectedItem, refuseHtml } from './rejected-item.ts';
+import { MAX_FUTURE_MS, quoted, type RejectedItem, rejectHtml } from './rejected-item.ts';
 import { faultOfTimes, probabilityOf, type ReadOutlook } from './spc-outlook-points.ts';
 
 /** Layers have a few thousand positions. */
@@ -22,7 +22,7 @@ const BOUNDS: JsonBounds = {
 /** Positions of one area: the check for crossings costs little more than their number. */
 const MAX_POSITIONS = 20_000;
 
-/** Which layer a file is: the file itself does not say. */
+/** Layer of a file, which only its name states. */
 interface OutlookLayer {
   readonly day: number;
   readonly hazard: OutlookHazard;
@@ -68,7 +68,7 @@ const Properties = z.object({
   VALID: Time,
   EXPIRE: Time,
   ISSUE: Time,
-  /** The simulator writes here who made the forecast. */
+  /** Author of the forecast; the simulator writes its own name. */
   SOURCE: z.string().max(60).nullish(),
 });
 const Feature = z.object({ geometry: z.unknown(), properties: Properties });
@@ -77,9 +77,9 @@ const Collection = z.object({ type: z.literal('FeatureCollection'), features: z.
 const LABEL = /^(?:0\.\d{2}|SIGN|CIG\d|TSTM|MRGL|SLGT|ENH|MDT|HIGH)$/;
 
 /**
- * Areas of one GeoJSON layer of a convective outlook. A feature without label or area, with which a layer says that it shows
- * nothing, gives a row without label and geometry. Features that cannot be used are set aside, and the other rows are marked
- * as not complete. Winding does not matter. Throws BadInput for another file, and for one none of whose features can be used.
+ * Areas of one GeoJSON layer of a convective outlook. A feature without label or area, by which a layer states that it is
+ * empty, gives a row without label and geometry. Features that cannot be used are rejected, and the other rows are marked as
+ * not complete. Winding does not matter. Throws BadInput for another file, and for one none of whose features can be used.
  */
 export function readOutlookGeoJson(
   bytes: Uint8Array,
@@ -87,7 +87,7 @@ export function readOutlookGeoJson(
   layer: OutlookLayer,
   now_ms: number,
 ): ReadOutlook {
-  refuseHtml(bytes, subject, 'the geojson of an outlook');
+  rejectHtml(bytes, subject, 'the geojson of an outlook');
   const collection = Collection.safeParse(parseJson(bytes, subject, BOUNDS));
   if (!collection.success)
     throw new BadInput('read', subject, 'not a feature collection, expected the geojson of an outlook', {

@@ -16,7 +16,7 @@ const NEW_LINE = '99999999';
 interface PointsGroup {
   readonly label: string;
   readonly lines: readonly Ring[];
-  /** Lines with words that are no positions: what can be read of each, and the first such word. */
+  /** Lines with words that are no positions: the readable positions of each, and the first such word. */
   readonly broken: readonly { readonly line: Ring; readonly word: string }[];
 }
 
@@ -40,7 +40,7 @@ const DAY = /\bOUTLOOK POINTS DAY\s+(\d(?:-\d)?)\s*$/i;
 const SECTION = /^\.{2,}\s*([A-Z ]{1,40}?)\s*\.{2,}$/i;
 const LABEL = /^(?:0\.\d{2}|SIGN|CIG\d|TSTM|MRGL|SLGT|ENH|MDT|HIGH|D\d)$/;
 
-/** What an outlook text gives. */
+/** Rows and rejected parts of an outlook. */
 export interface ReadOutlook {
   readonly rows: readonly FileOutlook[];
   readonly set_aside: readonly RejectedItem[];
@@ -48,7 +48,7 @@ export interface ReadOutlook {
 
 /**
  * Areas of a convective outlook in points text (PTSDY1 to PTSDY3, PTSD48), in file order; groups of one label are one area. A
- * section that is there but empty gives a row without label and geometry. A line of a group that cannot be used is set aside, and
+ * section that is there but empty gives a row without label and geometry. A line of a group that cannot be used is rejected, and
  * the rows of its layer are marked as not complete. Throws BadInput when times, days or sections cannot be read, and for times
  * that no outlook of the day has.
  */
@@ -72,7 +72,7 @@ export function readOutlookPoints(bytes: Uint8Array, subject: string, now_ms: nu
   return { rows: layers.flatMap(({ rows }) => rows), set_aside: layers.flatMap(({ set_aside }) => set_aside) };
 }
 
-/** Days, sections and groups of an outlook text, without any sense made of them. */
+/** Days, sections and groups of an outlook text, not interpreted. */
 export function parseSections(lines: readonly string[]): PointsSection[] {
   const sections: { day: string; name: string; groups: OpenGroup[] }[] = [];
   let day: string | null = null;
@@ -194,7 +194,7 @@ const DAY_1_AFTER_H = 24;
 const NOON_MS = MS_PER_DAY / 2;
 
 /**
- * Why times are none of an outlook of a day, 1 to 8; null when they are. A day ends at 12 UTC. Day 1 is issued from 06 UTC before it
+ * Why times are not those of an outlook of a day, 1 to 8; null when they are. A day ends at 12 UTC. Day 1 is issued from 06 UTC before it
  * to 01 UTC within it and may begin at its issue; day 2 at about 07 and 17:30 UTC of the day before, day 3 at 08 and 19:30 UTC two
  * days before, days 4 to 8 at about 09 UTC, three to seven days before; each of them is whole.
  */

@@ -7,8 +7,8 @@ import {
   quoted,
   type ReadItems,
   type RejectedItem,
-  refuseHtml,
-  refuseLarge,
+  rejectHtml,
+  rejectLarge,
 } from './rejected-item.ts';
 import { inchesToMm, isOnGlobe, MAX_SIZE_INCH, reportId, SIMULATED_OFFICE } from './report-fields.ts';
 
@@ -26,7 +26,7 @@ const HEADER = /^Time,(Size|F_Scale|Speed),Location,County,State,Lat,Lon,Comment
  *
  * A file of a date covers 12:00 UTC of it to 12:00 UTC of the next: `convective_date` is that of the file, and times below
  * 1200 belong to the date after it. Sizes come in hundredths of an inch and leave in mm. Cells are split at the first seven
- * commas, because remarks hold commas and quotes are plain characters. Rows that cannot be used are set aside; rows of tornadoes
+ * commas, because remarks hold commas and quotes are plain characters. Rows that cannot be used are rejected; rows of tornadoes
  * and wind are counted. Throws BadInput when there is no table at all.
  */
 export function readSpcReports(
@@ -34,8 +34,8 @@ export function readSpcReports(
   subject: string,
   options: { readonly convective_date: string; readonly now_ms: number },
 ): ReadItems<FileReport> {
-  refuseLarge(bytes, subject, MAX_LIST_BYTES);
-  refuseHtml(bytes, subject, 'the report list of the Storm Prediction Center');
+  rejectLarge(bytes, subject, MAX_LIST_BYTES);
+  rejectHtml(bytes, subject, 'the report list of the Storm Prediction Center');
   const rows: FileReport[] = [];
   const set_aside: RejectedItem[] = [];
   const others = new Map<string, number>();

@@ -1,6 +1,6 @@
 import { MS_PER_DAY, MS_PER_MIN } from '../../schemas/time.ts';
 import { type CheckedPolygon, checkPolygon, closed } from './polygon.ts';
-import { quoted, refuseHtml, refuseLarge } from './rejected-item.ts';
+import { quoted, rejectHtml, rejectLarge } from './rejected-item.ts';
 
 /** Products are pages of text: the longest real one has 26 kB. */
 const MAX_PRODUCT_BYTES = 1024 * 1024;
@@ -33,8 +33,8 @@ const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', '
  * its transmission, and without blanks at their ends. Throws BadInput for an error page and for a file too large.
  */
 export function productLines(bytes: Uint8Array, subject: string): string[] {
-  refuseLarge(bytes, subject, MAX_PRODUCT_BYTES);
-  refuseHtml(bytes, subject, 'a text product');
+  rejectLarge(bytes, subject, MAX_PRODUCT_BYTES);
+  rejectHtml(bytes, subject, 'a text product');
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
   return text.split('\n').map((line) => withoutControls(line).trimEnd());
 }
@@ -51,7 +51,7 @@ interface WmoHeading {
   readonly wmo: string;
   readonly office: string;
   readonly ddhhmm: string;
-  /** Office whose products are made by the simulator. */
+  /** True for products of the simulator. */
   readonly is_simulated: boolean;
 }
 
@@ -72,7 +72,7 @@ export function wmoHeading(lines: readonly string[]): WmoHeading | null {
 export interface IssueLine {
   readonly issued_ms: number;
   readonly zone: string;
-  /** What has to be added to a local time to make it UTC. */
+  /** Added to a local time, it gives UTC. */
   readonly to_utc_ms: number;
 }
 
@@ -99,7 +99,7 @@ export function issueLine(lines: readonly string[]): IssueLine | null {
   return null;
 }
 
-/** Minutes since midnight of a clock of twice twelve hours; null for what no such clock shows. */
+/** Minutes since midnight of a 12-hour clock; null for a time that it does not show. */
 export function clockMinutes(hour: number, minute: number, half: string): number | null {
   if (!(hour >= 1 && hour <= 12) || !(minute >= 0 && minute <= 59)) return null;
   return ((hour % 12) + (half.toUpperCase() === 'PM' ? 12 : 0)) * 60 + minute;
@@ -159,7 +159,7 @@ export function eightDigitPosition(digits: string): [lon: number, lat: number] |
   return lat <= 90 ? [-west / 100, lat] : null;
 }
 
-/** However many dots an office writes. */
+/** Offices write different numbers of dots. */
 const LAT_LON = /^\s*LAT\.+LON\b/i;
 
 /** Words of digits after `LAT...LON` and on the lines of digits that follow; null when the product has no such line. */

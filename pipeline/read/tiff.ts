@@ -63,7 +63,7 @@ export function checkBlocks(image: GeoTIFFImage, path: string): void {
     );
 }
 
-/** Throws BadInput when the file ends before its last block: what is missing would be read as zeros. */
+/** Throws BadInput when the file ends before its last block: the library would read the missing values as zeros. */
 export async function checkFits(image: GeoTIFFImage, path: string): Promise<void> {
   const { size } = await stat(path);
   const kind = image.isTiled ? 'Tile' : 'Strip';

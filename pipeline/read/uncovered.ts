@@ -3,9 +3,9 @@ import { COVERAGE_BLOCK_PX as BLOCK_PX } from '../../schemas/tables/uncovered.ts
 import type { Grid, UncoveredBlocks } from '../grid.ts';
 
 /**
- * Where no radar looks, as runs of blocks of 0.1 degree: a block counts as uncovered when its middle pixel has no coverage.
- * Coarse on purpose: coverage ends along beams and ranges, and what readers need is the difference between "no hail" and
- * "nobody looked". A product without a no-coverage value is covered throughout.
+ * Area without radar coverage, as runs of blocks of 0.1 degree: a block counts as uncovered when its middle pixel has no coverage.
+ * Blocks suffice: coverage ends along beams and ranges, and readers need the difference between "no hail" and "no radar
+ * coverage". A product without a no-coverage value is covered throughout.
  */
 export function uncoveredBlocks({ window, packed, ...grid }: Grid): UncoveredBlocks {
   const rows = Math.ceil(window.rows / BLOCK_PX);

@@ -11,8 +11,8 @@ const MAX_HAIL_INCH = 10;
 const MAX_GUST_KT = 200;
 
 /**
- * What one product says of a watch. The public text (SEL), the aviation text (SAW) and the probabilities (WWP) of one watch
- * each say a part; null where a product is silent. Only the aviation text has an outline.
+ * One product of a watch. The public text (SEL), the aviation text (SAW) and the probabilities (WWP) of one watch each state a
+ * part; null where a product states nothing. Only the aviation text has an outline.
  */
 export interface WatchProduct {
   readonly product: 'SAW' | 'SEL' | 'WWP';
@@ -30,9 +30,9 @@ export interface WatchProduct {
   readonly is_particularly_dangerous: boolean | null;
   readonly polygon: CheckedPolygon | null;
   readonly is_simulated: boolean;
-  /** Numbers of the watches that this one takes the place of; left out without any, and in products kept by earlier versions. */
+  /** Numbers of the watches that this one replaces; left out without any, and in products kept by earlier versions. */
   readonly replaces?: readonly number[];
-  /** Parts of the product that cannot be used. */
+  /** Parts of the product that cannot be used. Kept on disk under this name. */
   readonly set_aside: readonly RejectedItem[];
 }
 
@@ -166,7 +166,7 @@ function yesOrNo(word: string | undefined): boolean | null {
   return word === 'YES' || word === 'NO' ? word === 'YES' : null;
 }
 
-/** Number of a text, or null when it is absent or above what can be. */
+/** Number of a text; null when it is absent or above its maximum. */
 function bounded(text: string | undefined, most: number): number | null {
   return text === undefined || Number(text) > most ? null : Number(text);
 }
@@ -175,9 +175,9 @@ function bounded(text: string | undefined, most: number): number | null {
 const SAME_WATCH_MS = 2 * 86_400_000;
 
 /**
- * Watches from their products, in any order: products of one number within two days are one watch. What several products say
- * is taken from the newest that says it. A watch that another replaces ends when that one is issued. A watch whose end no
- * product gives is left out: its end is not known.
+ * Watches from their products, in any order: products of one number within two days are one watch. A value that
+ * several products state is taken from the newest. A watch that another replaces ends when that one is issued. A watch whose
+ * end no product states is left out.
  */
 export function joinWatches(products: readonly WatchProduct[]): Watch[] {
   const newest_first = products.toSorted((a, b) => b.issued_ms - a.issued_ms || (a.product < b.product ? -1 : 1));
@@ -197,7 +197,7 @@ export function joinWatches(products: readonly WatchProduct[]): Watch[] {
   return groups.map((group) => watchOf(group, replacementOf(group, products))).filter((watch) => watch !== null);
 }
 
-/** The first product that takes the place of a watch; null when none does. */
+/** The first product that replaces a watch; null without one. */
 function replacementOf(group: readonly WatchProduct[], products: readonly WatchProduct[]): WatchProduct | null {
   const [newest] = group as [WatchProduct, ...WatchProduct[]];
   const first_ms = Math.min(...group.map(({ issued_ms }) => issued_ms));

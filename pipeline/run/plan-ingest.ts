@@ -4,7 +4,7 @@ import { stormDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { NotFound } from '../error.ts';
 import { silent } from '../log.ts';
-import { openDates } from '../publish/published-dates.ts';
+import { openPublishedDates } from '../publish/published-dates.ts';
 import { committedSince, contradictionReason } from '../scans/ingest-run.ts';
 import { type Deferred, isArchived, type PlanContext, planningFiles, selectWorthwhile } from '../scans/raw-archive.ts';
 import { isExpired, lateReason } from '../scans/run.ts';
@@ -57,7 +57,7 @@ export interface IngestPlan {
 export async function planIngest(config: Config, source: PlanSource): Promise<IngestPlan> {
   const { data_root: path, storm_day_start_hour, now, raw_keep_days } = config;
   const context: PlanContext = {
-    root: { path, ...(await openDates(path, storm_day_start_hour)) },
+    root: { path, ...(await openPublishedDates(path, storm_day_start_hour)) },
     settings: { storm_day_start_hour, now, raw_keep_days, log: silent },
     dry_run: true,
     archived: new Map(),

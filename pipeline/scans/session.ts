@@ -1,5 +1,6 @@
 import { addDays, MS_PER_HOUR, monthOf, stormDateStart, utcDate } from '../../schemas/time.ts';
-import { isDerivationDue, type Root } from '../publish/root.ts';
+import { isDerivationDue } from '../publish/commit-dates.ts';
+import type { Root } from '../publish/root.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { ingestFiles, type RunSummary } from './ingest-run.ts';
 import { provenanceOfScans, type SessionSettings, scansByDate } from './raw-archive.ts';

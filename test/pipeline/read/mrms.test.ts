@@ -58,8 +58,8 @@ test('a MESH file becomes a grid on its window of the lattice', (t) => {
     binary_scale: 0,
     decimal_scale: 1,
     no_coverage: -3,
-    nothing: -1,
-    nothing_as: 0,
+    missing: -1,
+    missing_as: 0,
   });
   t.deepEqual([...packed], packMesh(PICTURE).values);
 });
@@ -217,7 +217,7 @@ for (const [title, kind] of [
   });
 
 test('a rain rate can stand in for hail: its zeros are covered', (t) => {
-  const grid = gridOf(Uint16Array.from([0, 30, 30, 530]), 2, { product: 'PrecipRate', nothing: null });
+  const grid = gridOf(Uint16Array.from([0, 30, 30, 530]), 2, { product: 'PrecipRate', missing: null });
   const { col, tenths, covered_px, uncovered_px } = hailField(grid);
   t.deepEqual([[...col], [...tenths], covered_px, uncovered_px], [[1], [500], 3, 1]);
 });
@@ -234,8 +234,8 @@ test('a size beyond 16 bits of tenths is refused, not wrapped', (t) => {
 
 test('companion values: nothing is 0 for VIL and unknown for an echo top, no coverage is unknown for both', (t) => {
   const mesh = hailField(gridOf(Uint16Array.from([130, 130, 130, 20]), 4));
-  const companion = (nothing_as: number) =>
-    sampleAtPixels(gridOf(Uint16Array.from([0, 20, 155, 155]), 4, { nothing_as }), mesh);
+  const companion = (missing_as: number) =>
+    sampleAtPixels(gridOf(Uint16Array.from([0, 20, 155, 155]), 4, { missing_as }), mesh);
   t.deepEqual([...companion(0)], [Number.NaN, 0, 12.5]);
   t.deepEqual([...companion(Number.NaN)], [Number.NaN, Number.NaN, 12.5]);
 });
@@ -266,12 +266,12 @@ sharedTest('numbers, units and sentinels of the products are those of the table 
   }
   const plain = (name: string) =>
     name.replaceAll(/[_-]/g, '').replace('M20C', '20C').replace('0to2km', '02km').toLowerCase();
-  for (const { name, category, number, no_coverage, nothing } of PRODUCTS) {
+  for (const { name, category, number, no_coverage, missing } of PRODUCTS) {
     const row = table.get(`${category}/${number}`);
     t.is(plain(name), plain(row?.name ?? ''));
     t.is<number | undefined, number | undefined>(no_coverage, row?.no_coverage, name);
     // Rain products never use the "missing" of the table: no rain is a real 0.
-    t.is(nothing, category === 6 ? null : (row?.missing ?? null), name);
+    t.is(missing, category === 6 ? null : (row?.missing ?? null), name);
   }
 });
 

@@ -31,9 +31,9 @@ sharedTest('MRMS products are those of the table by NOAA, the first row of each 
 });
 
 test('what no measurement is in the products we read is that of the table, but for rain, which has no other value than 0', (t) => {
-  for (const { name, category, number, no_coverage, nothing } of PRODUCTS) {
+  for (const { name, category, number, no_coverage, missing } of PRODUCTS) {
     const row = MRMS_PRODUCTS.find((one) => one.category === category && one.number === number);
     t.is<number | undefined, number | undefined>(no_coverage, row?.no_coverage, name);
-    t.is(nothing, category === 6 ? null : (row?.missing ?? null), name);
+    t.is(missing, category === 6 ? null : (row?.missing ?? null), name);
   }
 });

@@ -26,8 +26,8 @@ function blocks(picture: string, no_coverage: number | null = -3): Grid {
     binary_scale: 0,
     decimal_scale: 1,
     no_coverage,
-    nothing: -1,
-    nothing_as: 0,
+    missing: -1,
+    missing_as: 0,
   };
 }
 

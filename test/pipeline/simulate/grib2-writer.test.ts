@@ -104,7 +104,7 @@ for (const product of SIMULATED_PRODUCTS)
     t.true(grid.simulated);
     t.deepEqual(grid.window, SMALL.window);
     const steps = 10 ** grid.decimal_scale;
-    const nothing = Math.round((grid.nothing as number) * steps);
+    const nothing = Math.round((grid.missing as number) * steps);
     const no_coverage = Math.round((grid.no_coverage as number) * steps);
     const expected = Int32Array.from(covered, (one) => (one === 1 ? nothing : no_coverage));
     for (const [i, pixel] of scan.index.entries())

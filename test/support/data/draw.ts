@@ -67,8 +67,8 @@ export function composite(values: readonly (readonly number[])[], origin: Origin
     binary_scale: 0,
     decimal_scale: 1,
     no_coverage: -999,
-    nothing: -99,
-    nothing_as: Number.NaN,
+    missing: -99,
+    missing_as: Number.NaN,
   };
 }
 
