@@ -8,8 +8,8 @@ import { modelFeed } from '../../../pipeline/model-runs/model-feed.ts';
 import { modelKeys } from '../../../pipeline/model-runs/model-names.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
-import { EVENING_MS, SMALL } from '../simulate/small-world.ts';
-import { type Interception, startModelServer } from './bucket-of-runs.ts';
+import { type Interception, startModelServer } from '../../support/data/bucket-of-runs.ts';
+import { EVENING_MS, SMALL } from '../../support/data/small-evening.ts';
 
 const NOW = EVENING_MS + 70 * 60_000;
 const GRID = modelGridOf(SMALL);

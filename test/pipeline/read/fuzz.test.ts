@@ -9,7 +9,6 @@ import { gunzip } from '../../../pipeline/read/gunzip.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
 import { nearestPoint, positionOf } from '../../../pipeline/read/projection.ts';
-import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import {
   complexPacking,
   floatPacking,
@@ -18,7 +17,8 @@ import {
   pngPacking,
   seededRandom,
   simplePacking,
-} from './grib2-files.ts';
+} from '../../support/data/grib2-files.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const NAME = 'fuzzed.grib2';
 

@@ -3,8 +3,15 @@ import { BadInput } from '../../../pipeline/error.ts';
 import { type Decoded, decodeField, type Field, parseGrib2, valueAt } from '../../../pipeline/read/grib2.ts';
 import { nearestPoint, positionOf } from '../../../pipeline/read/projection.ts';
 import { fieldsOf, figures, type ModelFigures, type Point, sameAsEcCodes } from '../../support/data/grib2-figures.ts';
+import {
+  bitmapSection,
+  gribFile,
+  latLonSection,
+  message,
+  productSection,
+  simplePacking,
+} from '../../support/data/grib2-files.ts';
 import { sharedTest } from '../../support/data/shared-data.ts';
-import { bitmapSection, gribFile, latLonSection, message, productSection, simplePacking } from './grib2-files.ts';
 
 const PLAIN = { reference: 0, decimal_scale: 0 };
 

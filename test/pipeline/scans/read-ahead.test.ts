@@ -7,7 +7,7 @@ import { openFileIndex } from '../../../pipeline/sources/file-index.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { planScans } from '../../../pipeline/sources/plan.ts';
 import { draw } from '../../support/data/draw.ts';
-import { named } from '../sources/files.ts';
+import { named } from '../../support/data/source-files.ts';
 
 /** ReadPool that write down what they are asked for, and refuse some files. */
 function reading(files: readonly SourceFile[], bad: readonly SourceFile[], failure?: Error) {

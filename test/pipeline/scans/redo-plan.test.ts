@@ -2,7 +2,7 @@ import test from 'ava';
 import { planStretches } from '../../../pipeline/scans/redo-plan.ts';
 import { type LostInputs, planScans, type ScanPlan } from '../../../pipeline/sources/plan.ts';
 import type { CommittedScan } from '../../../schemas/manifest.ts';
-import { named } from '../sources/files.ts';
+import { named } from '../../support/data/source-files.ts';
 
 const plans = (...times: string[]) => planScans(times.map((time) => named('MESH', time))).scans;
 const clock = (scan_id: string) => `${scan_id.slice(9, 11)}:${scan_id.slice(11, 13)}`;

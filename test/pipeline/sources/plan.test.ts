@@ -11,7 +11,7 @@ import {
   type ScanPlan,
 } from '../../../pipeline/sources/plan.ts';
 import { scanId } from '../../../schemas/time.ts';
-import { at, instant, named } from './files.ts';
+import { at, instant, named } from '../../support/data/source-files.ts';
 
 /** Products and times of what belongs to the only scan of a plan. */
 function parts(files: readonly SourceFile[]): string[] {

@@ -5,7 +5,7 @@ import { isAccepted, seasonRows } from '../../../pipeline/train/acceptance-table
 import { measureSeasons } from '../../../pipeline/train/season-statistics.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
-import { SMALL } from '../simulate/small-world.ts';
+import { SMALL } from '../../support/data/small-evening.ts';
 
 const climate = conusScenario(1, 'climate', WSR88D);
 

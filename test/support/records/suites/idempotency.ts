@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
-import { LEASE_MS, REPLAY_WINDOW_MS, sweepClaims } from '../../../api/records/idempotency.ts';
-import { PROCESS_TABLE } from '../../../api/records/owner.ts';
-import type { ClaimRequest, Records } from '../../../api/records/records.ts';
+import { LEASE_MS, REPLAY_WINDOW_MS, sweepClaims } from '../../../../api/records/idempotency.ts';
+import { PROCESS_TABLE } from '../../../../api/records/owner.ts';
+import type { ClaimRequest, Records } from '../../../../api/records/records.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy } from '../world.ts';
 
 const ANSWER = { status: 200, type: 'application/json', body: '{"accepted":1}' };

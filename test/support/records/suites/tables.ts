@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely';
-import { dumpRecords } from '../../../api/records/backup.ts';
-import { purgeBusiness } from '../../../api/records/businesses.ts';
-import type { Store } from '../../../api/records/database.ts';
-import type { Records } from '../../../api/records/records.ts';
-import { ALL_TABLES, type Database } from '../../../api/records/tables.ts';
+import { dumpRecords } from '../../../../api/records/backup.ts';
+import { purgeBusiness } from '../../../../api/records/businesses.ts';
+import type { Store } from '../../../../api/records/database.ts';
+import type { Records } from '../../../../api/records/records.ts';
+import { ALL_TABLES, type Database } from '../../../../api/records/tables.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, type World } from '../world.ts';
 
 /** What belongs to the place or to the moment, not to the records: no backup holds it. */

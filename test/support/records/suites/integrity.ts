@@ -1,8 +1,8 @@
-import { createArea, NO_LABELS } from '../../../api/records/areas.ts';
-import { orphans, planFaults, scopeFaults, tagFaults } from '../../../api/records/integrity.ts';
-import { SELF_HOSTED } from '../../../api/records/plans.ts';
-import { verifyLedger } from '../../../api/records/verify.ts';
-import { isFault, pointShape } from '../../../api/rules/area-geometry.ts';
+import { createArea, NO_LABELS } from '../../../../api/records/areas.ts';
+import { orphans, planFaults, scopeFaults, tagFaults } from '../../../../api/records/integrity.ts';
+import { SELF_HOSTED } from '../../../../api/records/plans.ts';
+import { verifyLedger } from '../../../../api/records/verify.ts';
+import { isFault, pointShape } from '../../../../api/rules/area-geometry.ts';
 import { chargeOf, makeTenant, type Register } from '../world.ts';
 
 /** What an operator is told of records that contradict themselves. */

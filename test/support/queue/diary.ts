@@ -4,7 +4,7 @@ import type { NewTask, Queue, Task, WorkSettings } from '../../../api/queue/queu
 import type { Location } from '../../../api/records/database.ts';
 import type { RecordsSettings } from '../../../api/records/open.ts';
 import type { Records } from '../../../api/records/records.ts';
-import type { World } from '../../records/world.ts';
+import type { World } from '../records/world.ts';
 
 export const SETTINGS: WorkSettings = { at_once: 8, at_once_of_group: 4, lease_ms: 60_000 };
 /** The one name that tests add tasks under, and one that nobody works. */

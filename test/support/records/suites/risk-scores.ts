@@ -1,14 +1,14 @@
-import { createRiskWatch, type RiskWatchParts } from '../../../api/push/risk-watch.ts';
-import { tableShelf } from '../../../api/queue/table.ts';
-import { queueOver } from '../../../api/queue/work.ts';
-import { markEarlierReceiver } from '../../../api/records/earlier-receivers.ts';
-import { deleteLocations, upsertLocations } from '../../../api/records/portfolio.ts';
-import type { Records, Writer } from '../../../api/records/records.ts';
-import { createSubscription, deleteSubscription } from '../../../api/records/subscriptions.ts';
-import { createWebhook } from '../../../api/records/webhooks.ts';
-import type { ClimatologyCell } from '../../../schemas/tables/climatology.ts';
-import { timestamp } from '../../../schemas/time.ts';
-import { departuresOfEvent } from '../../support/data/described-events.ts';
+import { createRiskWatch, type RiskWatchParts } from '../../../../api/push/risk-watch.ts';
+import { tableShelf } from '../../../../api/queue/table.ts';
+import { queueOver } from '../../../../api/queue/work.ts';
+import { markEarlierReceiver } from '../../../../api/records/earlier-receivers.ts';
+import { deleteLocations, upsertLocations } from '../../../../api/records/portfolio.ts';
+import type { Records, Writer } from '../../../../api/records/records.ts';
+import { createSubscription, deleteSubscription } from '../../../../api/records/subscriptions.ts';
+import { createWebhook } from '../../../../api/records/webhooks.ts';
+import type { ClimatologyCell } from '../../../../schemas/tables/climatology.ts';
+import { timestamp } from '../../../../schemas/time.ts';
+import { departuresOfEvent } from '../../data/described-events.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
 const PLACE = { lat: 35.005, lon: -97.005 };

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
-import { openDatabase } from '../../api/records/database.ts';
-import { recordsOver } from '../../api/records/open.ts';
+import { openDatabase } from '../../../api/records/database.ts';
+import { recordsOver } from '../../../api/records/open.ts';
 import { PATIENCE } from './patience.ts';
 
 /**

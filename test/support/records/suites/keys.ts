@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { purgeBusiness, setStatus } from '../../../api/records/businesses.ts';
-import { ensureFirstBusiness } from '../../../api/records/first-business.ts';
+import { purgeBusiness, setStatus } from '../../../../api/records/businesses.ts';
+import { ensureFirstBusiness } from '../../../../api/records/first-business.ts';
 import {
   createKey,
   findKey,
@@ -8,8 +8,8 @@ import {
   ROTATION_GRACE_MS,
   revokeKey,
   rotateKey,
-} from '../../../api/records/key-rows.ts';
-import type { Records } from '../../../api/records/records.ts';
+} from '../../../../api/records/key-rows.ts';
+import type { Records } from '../../../../api/records/records.ts';
 import { chargeOf, makeTenant, type Register, type Tenant } from '../world.ts';
 
 const WRONG_SECRET = (key: string) => `${key.slice(0, 20)}${key[20] === 'x' ? 'y' : 'x'}${key.slice(21)}`;

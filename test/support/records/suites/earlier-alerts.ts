@@ -1,13 +1,13 @@
-import { recover } from '../../../api/push/recover.ts';
-import { createWatch } from '../../../api/push/watch.ts';
-import { markEarlierReceiver } from '../../../api/records/earlier-receivers.ts';
-import { lockReceiver } from '../../../api/records/receivers.ts';
-import type { Records } from '../../../api/records/records.ts';
-import { createSubscription, updateSubscription } from '../../../api/records/subscriptions.ts';
-import { createWebhook, setWebhookStatus } from '../../../api/records/webhooks.ts';
-import type { AnyEventType } from '../../../schemas/webhook-events.ts';
-import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../../support/data/alert-scans.ts';
-import { departuresOfEvent } from '../../support/data/described-events.ts';
+import { recover } from '../../../../api/push/recover.ts';
+import { createWatch } from '../../../../api/push/watch.ts';
+import { markEarlierReceiver } from '../../../../api/records/earlier-receivers.ts';
+import { lockReceiver } from '../../../../api/records/receivers.ts';
+import type { Records } from '../../../../api/records/records.ts';
+import { createSubscription, updateSubscription } from '../../../../api/records/subscriptions.ts';
+import { createWebhook, setWebhookStatus } from '../../../../api/records/webhooks.ts';
+import type { AnyEventType } from '../../../../schemas/webhook-events.ts';
+import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../../data/alert-scans.ts';
+import { departuresOfEvent } from '../../data/described-events.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
 const PLACE = { lat: 35.005, lon: -97.005 };

@@ -1,5 +1,5 @@
-import { RecordsUnavailable } from '../../../api/records/failures.ts';
-import { forgetRoot, rememberedRoot, rootMemory } from '../../../api/records/remembered-root.ts';
+import { RecordsUnavailable } from '../../../../api/records/failures.ts';
+import { forgetRoot, rememberedRoot, rootMemory } from '../../../../api/records/remembered-root.ts';
 import type { Register } from '../world.ts';
 
 const FIRST = { root_id: 'root_1', commits: { '2026-05-01': 3, undated: 1 } };

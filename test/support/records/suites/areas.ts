@@ -13,17 +13,17 @@ import {
   type NamedArea,
   NO_LABELS,
   replaceArea,
-} from '../../../api/records/areas.ts';
-import { dumpRecords, restoreRecords } from '../../../api/records/backup.ts';
-import { purgeBusiness } from '../../../api/records/businesses.ts';
-import { SELF_HOSTED } from '../../../api/records/plans.ts';
-import type { Records, StoredAnswer, Writer } from '../../../api/records/records.ts';
-import { areaRings } from '../../../api/records/watched.ts';
-import { type AreaShape, isFault, pointShape, polygonShape } from '../../../api/rules/area-geometry.ts';
-import { boxRing } from '../../../schemas/geo/position.ts';
-import type { Ring } from '../../../schemas/geo/rings.ts';
-import { ANSWERED_POSITIONS_MAX } from '../../../schemas/resources/area.ts';
-import { corridorRing } from '../../support/data/simple-rings.ts';
+} from '../../../../api/records/areas.ts';
+import { dumpRecords, restoreRecords } from '../../../../api/records/backup.ts';
+import { purgeBusiness } from '../../../../api/records/businesses.ts';
+import { SELF_HOSTED } from '../../../../api/records/plans.ts';
+import type { Records, StoredAnswer, Writer } from '../../../../api/records/records.ts';
+import { areaRings } from '../../../../api/records/watched.ts';
+import { type AreaShape, isFault, pointShape, polygonShape } from '../../../../api/rules/area-geometry.ts';
+import { boxRing } from '../../../../schemas/geo/position.ts';
+import type { Ring } from '../../../../schemas/geo/rings.ts';
+import { ANSWERED_POSITIONS_MAX } from '../../../../schemas/resources/area.ts';
+import { corridorRing } from '../../data/simple-rings.ts';
 import { makeTenant, type Register, type Tenant, type World } from '../world.ts';
 
 const ANSWER: StoredAnswer = { status: 200, type: 'application/json', body: '' };

@@ -1,9 +1,9 @@
-import { refundAll } from '../../../api/records/charge.ts';
-import { keyCaps, setKeyCap } from '../../../api/records/key-caps.ts';
-import { createKey, findKey, rotateKey } from '../../../api/records/key-rows.ts';
-import type { Records } from '../../../api/records/records.ts';
-import { readUsage } from '../../../api/records/usage.ts';
-import { verifyLedger } from '../../../api/records/verify.ts';
+import { refundAll } from '../../../../api/records/charge.ts';
+import { keyCaps, setKeyCap } from '../../../../api/records/key-caps.ts';
+import { createKey, findKey, rotateKey } from '../../../../api/records/key-rows.ts';
+import type { Records } from '../../../../api/records/records.ts';
+import { readUsage } from '../../../../api/records/usage.ts';
+import { verifyLedger } from '../../../../api/records/verify.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World } from '../world.ts';
 
 async function rowOf(records: Records, { caller }: Tenant) {

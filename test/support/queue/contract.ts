@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
-import type { Register, World } from '../../records/world.ts';
+import type { Register, World } from '../records/world.ts';
 import { Diary, openProcess, type Process, SETTINGS } from './diary.ts';
 
 const CHILD = fileURLToPath(new URL('working-child.ts', import.meta.url));

@@ -1,6 +1,6 @@
-import { purgeBusiness } from '../../../api/records/businesses.ts';
-import { BusinessGone } from '../../../api/records/failures.ts';
-import { verifyLedger } from '../../../api/records/verify.ts';
+import { purgeBusiness } from '../../../../api/records/businesses.ts';
+import { BusinessGone } from '../../../../api/records/failures.ts';
+import { verifyLedger } from '../../../../api/records/verify.ts';
 import { chargeOf, makeTenant, type Register } from '../world.ts';
 
 const ANSWER = { status: 200, type: 'application/json', body: '{}' };

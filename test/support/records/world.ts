@@ -6,12 +6,12 @@ import { PGlite } from '@electric-sql/pglite';
 import test, { type ExecutionContext } from 'ava';
 import { PGliteDialect } from 'kysely';
 import pg from 'pg';
-import { createBusiness } from '../../api/records/businesses.ts';
-import { type Location, openDatabase, postgresStore, type Store } from '../../api/records/database.ts';
-import { createKey } from '../../api/records/key-rows.ts';
-import { type RecordsSettings, recordsOver } from '../../api/records/open.ts';
-import { SELF_HOSTED } from '../../api/records/plans.ts';
-import type { Caller, Charge, Plan, Records } from '../../api/records/records.ts';
+import { createBusiness } from '../../../api/records/businesses.ts';
+import { type Location, openDatabase, postgresStore, type Store } from '../../../api/records/database.ts';
+import { createKey } from '../../../api/records/key-rows.ts';
+import { type RecordsSettings, recordsOver } from '../../../api/records/open.ts';
+import { SELF_HOSTED } from '../../../api/records/plans.ts';
+import type { Caller, Charge, Plan, Records } from '../../../api/records/records.ts';
 import { PATIENCE } from './patience.ts';
 
 /** A fresh database for one test. */

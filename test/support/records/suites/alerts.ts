@@ -1,26 +1,19 @@
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
-import { createWatch } from '../../../api/push/watch.ts';
-import { createArea, NO_LABELS } from '../../../api/records/areas.ts';
-import { setPlan, setStatus } from '../../../api/records/businesses.ts';
-import { SELF_HOSTED } from '../../../api/records/plans.ts';
-import type { Records } from '../../../api/records/records.ts';
-import { createSubscription, deleteSubscription, updateSubscription } from '../../../api/records/subscriptions.ts';
-import { isFault, polygonShape } from '../../../api/rules/area-geometry.ts';
-import type { Bbox, Position } from '../../../schemas/geo/position.ts';
-import type { Ring } from '../../../schemas/geo/rings.ts';
-import { ANSWERED_POSITIONS_MAX } from '../../../schemas/resources/area.ts';
-import {
-  editionOf,
-  type Hail,
-  type MadeScan,
-  MINUTE_MS,
-  START_MS,
-  watchPartsOf,
-} from '../../support/data/alert-scans.ts';
-import { departuresOfEvent } from '../../support/data/described-events.ts';
-import { combRing, corridorRing } from '../../support/data/simple-rings.ts';
+import { createWatch } from '../../../../api/push/watch.ts';
+import { createArea, NO_LABELS } from '../../../../api/records/areas.ts';
+import { setPlan, setStatus } from '../../../../api/records/businesses.ts';
+import { SELF_HOSTED } from '../../../../api/records/plans.ts';
+import type { Records } from '../../../../api/records/records.ts';
+import { createSubscription, deleteSubscription, updateSubscription } from '../../../../api/records/subscriptions.ts';
+import { isFault, polygonShape } from '../../../../api/rules/area-geometry.ts';
+import type { Bbox, Position } from '../../../../schemas/geo/position.ts';
+import type { Ring } from '../../../../schemas/geo/rings.ts';
+import { ANSWERED_POSITIONS_MAX } from '../../../../schemas/resources/area.ts';
+import { editionOf, type Hail, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../../data/alert-scans.ts';
+import { departuresOfEvent } from '../../data/described-events.ts';
+import { combRing, corridorRing } from '../../data/simple-rings.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
 const PLACE = { lat: 35.005, lon: -97.005 };

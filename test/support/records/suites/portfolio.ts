@@ -8,8 +8,8 @@ import {
   locationCursorNote,
   type UpsertResult,
   upsertLocations,
-} from '../../../api/records/portfolio.ts';
-import type { Records, Writer } from '../../../api/records/records.ts';
+} from '../../../../api/records/portfolio.ts';
+import type { Records, Writer } from '../../../../api/records/records.ts';
 import { makeTenant, type Register, type Tenant, type World } from '../world.ts';
 
 const QUOTA = 10_000;

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { Location } from '../../../api/records/database.ts';
-import { snapshot } from '../../../api/records/snapshot.ts';
-import { verifyLedger } from '../../../api/records/verify.ts';
+import type { Location } from '../../../../api/records/database.ts';
+import { snapshot } from '../../../../api/records/snapshot.ts';
+import { verifyLedger } from '../../../../api/records/verify.ts';
 import { makeTenant, type Register } from '../world.ts';
 
 const CHILD = fileURLToPath(new URL('../charging-child.ts', import.meta.url));

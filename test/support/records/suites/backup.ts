@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { dumpRecords, restoreRecords } from '../../../api/records/backup.ts';
-import { purgeBusiness } from '../../../api/records/businesses.ts';
-import { openDatabase, type Store } from '../../../api/records/database.ts';
-import { recordsOver } from '../../../api/records/open.ts';
-import { upsertLocations } from '../../../api/records/portfolio.ts';
-import { verifyLedger } from '../../../api/records/verify.ts';
+import { dumpRecords, restoreRecords } from '../../../../api/records/backup.ts';
+import { purgeBusiness } from '../../../../api/records/businesses.ts';
+import { openDatabase, type Store } from '../../../../api/records/database.ts';
+import { recordsOver } from '../../../../api/records/open.ts';
+import { upsertLocations } from '../../../../api/records/portfolio.ts';
+import { verifyLedger } from '../../../../api/records/verify.ts';
 import { chargeOf, makeTenant, type Register, usedBy } from '../world.ts';
 
 /** Lines of a dump without their line ends. */

@@ -1,5 +1,5 @@
-import { addDelivery, DELIVERIES_KEPT, listDeliveries } from '../../../api/records/deliveries.ts';
-import type { Records } from '../../../api/records/records.ts';
+import { addDelivery, DELIVERIES_KEPT, listDeliveries } from '../../../../api/records/deliveries.ts';
+import type { Records } from '../../../../api/records/records.ts';
 import { makeTenant, type Register, type Tenant } from '../world.ts';
 
 const RECEIVER = 'wh_1';

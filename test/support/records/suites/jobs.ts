@@ -1,6 +1,6 @@
-import { beginJob, failJob, findServedJob, finishJob, insertJob } from '../../../api/records/jobs.ts';
-import type { Records } from '../../../api/records/records.ts';
-import { verifyLedger } from '../../../api/records/verify.ts';
+import { beginJob, failJob, findServedJob, finishJob, insertJob } from '../../../../api/records/jobs.ts';
+import type { Records } from '../../../../api/records/records.ts';
+import { verifyLedger } from '../../../../api/records/verify.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World } from '../world.ts';
 
 const ROUNDS = 8;

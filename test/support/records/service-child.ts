@@ -1,10 +1,10 @@
-import type { Edition } from '../../api/catalog.ts';
-import type { Observer } from '../../api/observers.ts';
-import { openOutlet } from '../../api/push/outlet.ts';
-import { startSending } from '../../api/push/send.ts';
-import { startWatch } from '../../api/push/watch.ts';
-import { openServices } from '../../api/services.ts';
-import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../support/data/alert-scans.ts';
+import type { Edition } from '../../../api/catalog.ts';
+import type { Observer } from '../../../api/observers.ts';
+import { openOutlet } from '../../../api/push/outlet.ts';
+import { startSending } from '../../../api/push/send.ts';
+import { startWatch } from '../../../api/push/watch.ts';
+import { openServices } from '../../../api/services.ts';
+import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../data/alert-scans.ts';
 import { PATIENCE } from './patience.ts';
 
 /**

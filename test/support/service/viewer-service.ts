@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { openViewer, type Viewer } from '../../api/files/viewer.ts';
-import type { ErrorCode } from '../../schemas/errors.ts';
-import { ERRORS } from '../../schemas/errors.ts';
-import { Current, Manifest, type PublishedFile } from '../../schemas/manifest.ts';
+import { openViewer, type Viewer } from '../../../api/files/viewer.ts';
+import type { ErrorCode } from '../../../schemas/errors.ts';
+import { ERRORS } from '../../../schemas/errors.ts';
+import { Current, Manifest, type PublishedFile } from '../../../schemas/manifest.ts';
 
 /** What the page meets: the viewer's files, the two lists of archives, the archives themselves. Nothing else of the API. */
 export interface ViewerService {

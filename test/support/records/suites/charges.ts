@@ -1,7 +1,7 @@
-import { setPlan } from '../../../api/records/businesses.ts';
-import { SELF_HOSTED } from '../../../api/records/plans.ts';
-import { adjustUsage, readUsage } from '../../../api/records/usage.ts';
-import { verifyLedger } from '../../../api/records/verify.ts';
+import { setPlan } from '../../../../api/records/businesses.ts';
+import { SELF_HOSTED } from '../../../../api/records/plans.ts';
+import { adjustUsage, readUsage } from '../../../../api/records/usage.ts';
+import { verifyLedger } from '../../../../api/records/verify.ts';
 import { chargeOf, makeTenant, type Register, usedBy } from '../world.ts';
 
 const ANSWER = { status: 200, type: 'application/json', body: '{}' };
