@@ -1,12 +1,12 @@
+import type { HailField } from '../../pipeline/grid.ts';
+import { MAX_TENTHS } from '../../pipeline/simulate/column.ts';
+import { coreDistance, coreFall, coreReach, SKEW } from '../../pipeline/simulate/core.ts';
+import { coverageOf } from '../../pipeline/simulate/coverage.ts';
+import { uniformOf } from '../../pipeline/simulate/random.ts';
+import type { Scenario } from '../../pipeline/simulate/scenario.ts';
+import { boxAround, KM_PER_DEGREE_LAT, KM_PER_DEGREE_LON, stormCore } from '../../pipeline/simulate/storm-core.ts';
+import { type StormState, stormAt, stormsBetween } from '../../pipeline/simulate/storms.ts';
 import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
-import type { HailField } from '../grid.ts';
-import { MAX_TENTHS } from './column.ts';
-import { coreDistance, coreFall, coreReach, SKEW } from './core.ts';
-import { coverageOf } from './coverage.ts';
-import { uniformOf } from './random.ts';
-import type { Scenario } from './scenario.ts';
-import { boxAround, KM_PER_DEGREE_LAT, KM_PER_DEGREE_LON, stormCore } from './storm-core.ts';
-import { type StormState, stormAt, stormsBetween } from './storms.ts';
 
 /** Grain of the hail: every pixel of a storm shows so much less or more than its core, as a share. */
 const GRAIN = 0.15;
