@@ -37,7 +37,7 @@ verify: install ## re-read everything that is published and say what is wrong
 
 .PHONY: test
 test: install ## run the fast tests
-	@files=$$(node test/support/quick-suite.ts) && ava $$files
+	@ava 'test/*.test.ts' 'test/!(slow)/**'
 
 .PHONY: test-records
 test-records: install ## run the tests of the records and the queue on PostgreSQL as well: HAIL_TEST_DATABASE_URL=postgres://…

@@ -5,23 +5,17 @@ import { timestamp } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { openLog } from '../log.ts';
-import { publishClimateYears } from '../run/climate-years.ts';
 import { writeAllScans } from '../simulate/evening.ts';
 import { SIMULATED_PRODUCTS } from '../simulate/fields.ts';
 import { DAY_TYPES } from '../simulate/scenario.ts';
 import { wholeOption } from './cli.ts';
 import { type EveningWords, eveningOf } from './evening-options.ts';
 
-const LONGEST_YEARS = 30;
-const DAYS_PER_YEAR = 365.25;
-
 interface Options extends EveningWords {
   readonly out?: string;
   readonly seed: string;
   readonly feeds: boolean;
   readonly truth: boolean;
-  readonly climate?: string;
-  readonly density?: string;
   readonly json: boolean;
 }
 
@@ -39,11 +33,6 @@ export function simulateCommand(config: () => Config): Command {
     .option('--products <list>', `comma-separated, of ${SIMULATED_PRODUCTS.join(',')}`)
     .option('--no-feeds', 'no reports, warnings, watches, outlooks and model hours')
     .option('--truth', 'also truth.csv: the storms of every scan as they are', false)
-    .option(
-      '--climate <years>',
-      'write no raw files: publish years of daily hail straight into the data root, up to yesterday',
-    )
-    .option('--density <number>', 'with --climate: so many weathers at once, 1 to 10 (default: 1)')
     .option('--json', 'print one JSON object', false)
     .addHelpText(
       'after',
@@ -53,17 +42,11 @@ plains and W,S,E,N have storms at any hour; conus follows the time of day and th
 Examples:
   hail-pipeline simulate --out evening                               three hours that end now, Plains
   hail-pipeline simulate --out may1 --from 2026-05-01T20:00:00Z --to 2026-05-02T02:00:00Z --seed 7 --truth
-  hail-pipeline simulate --out outbreak --region conus --day-type outbreak --products MESH --hours 6
-  hail-pipeline simulate --climate 2                                 two years into the tables, labelled simulated
-  hail-pipeline simulate --climate 1 --density 4                     a year of four times as much hail`,
+  hail-pipeline simulate --out outbreak --region conus --day-type outbreak --products MESH --hours 6`,
     )
     .action(async (options: Options) => {
       const seed = wholeOption('--seed', options.seed, 2 ** 32 - 1);
-      if (options.density !== undefined && options.climate === undefined)
-        throw new UsageError('--density is given without --climate, expected both');
-      if (options.climate !== undefined)
-        await climate(options.climate, seed, densityOf(options.density), options.json, config());
-      else await simulate(options, seed, config());
+      await simulate(options, seed, config());
     });
 }
 
@@ -86,34 +69,6 @@ async function simulate(options: Options, seed: number, config: Config): Promise
       `${counted(total.scans, 'simulated scan')} from ${from} to ${to}: ${counted(total.files, 'file')}, ` +
         `${readableBytes(total.bytes)}${total.kept > 0 ? `, ${counted(total.kept, 'file')} there before` : ''} in ${out}`,
     );
-}
-
-async function climate(text: string, seed: number, density: number, json: boolean, config: Config): Promise<void> {
-  const dates = datesOf(text);
-  const { data_root, log_level } = config;
-  const log = openLog(log_level, !json && process.stderr.isTTY);
-  const total = await publishClimateYears(config, { seed, density, dates, log }).finally(log.close);
-  const { first_date: first, detections, seconds } = total;
-  if (json) print(JSON.stringify({ data_root, seed, density, first, dates: total.dates, detections, seconds }));
-  else if (total.dates === 0) print(`Nothing to do: every storm date from ${first} on holds data already.`);
-  else
-    print(
-      `Published ${counted(total.dates, 'simulated storm date')} from ${first} on, ${counted(detections, 'detection')} in ` +
-        `${seconds} s under ${data_root}. SIMULATED, not observed.`,
-    );
-}
-
-/** Number of storm dates in a number of years. */
-function datesOf(text: string): number {
-  const years = Number(text);
-  if (!/^\d+(\.\d+)?$/.test(text) || years <= 0 || years > LONGEST_YEARS)
-    throw new UsageError(`--climate is '${text}', expected a number of years above 0 and up to ${LONGEST_YEARS}`);
-  return Math.max(1, Math.round(years * DAYS_PER_YEAR));
-}
-
-function densityOf(text = '1'): number {
-  if (!/^([1-9]|10)$/.test(text)) throw new UsageError(`--density is '${text}', expected a whole number from 1 to 10`);
-  return Number(text);
 }
 
 function print(text: string): void {

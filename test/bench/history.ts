@@ -58,7 +58,7 @@ function options(args: string[]): { data?: string; postgres?: string } {
   const command = new Command('history')
     .option(
       '--data <folder>',
-      'data root with a year of compacted climate (hail-pipeline simulate --climate 1 --density 4)',
+      'data root with a year of compacted climate (npm run bench -- climate --out … --years 1 --density 4)',
     )
     .option('--postgres <url>', 'server with PostGIS to compare with');
   return command.parse(args, { from: 'user' }).opts();

@@ -67,7 +67,7 @@ async function run([name, ...args]: string[]): Promise<void> {
   await scan();
   if (hasSharedData) await tracking(['--from', sharedData('mrms-sequence'), ...GOAL_FRAMES]);
   else console.log('tracking: needs ../shared/data, which is absent');
-  await climate();
+  await climate([]);
   await day([]);
   await http();
   await lookups();

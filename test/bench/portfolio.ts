@@ -9,12 +9,12 @@ import { openCatalog } from '../../api/catalog.ts';
 import { openEngine } from '../../api/duckdb.ts';
 import { csvRows } from '../../api/rules/portfolio-csv.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
-import { publishClimate } from '../../pipeline/run/climate.ts';
 import type { PortfolioImpacts } from '../../schemas/resources/portfolio-impact.ts';
 import type { PortfolioLocations } from '../../schemas/resources/portfolio-location.ts';
 import type { PortfolioUploaded } from '../../schemas/resources/portfolio-upload.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { IMPACTS, LOCATIONS, sending } from '../support/service/portfolio.ts';
+import { publishClimate } from './publish-climate.ts';
 
 const ROWS = 10_000;
 const RUNS = 5;

@@ -2,7 +2,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openRoot } from '../../pipeline/publish/root.ts';
-import { publishClimate } from '../../pipeline/run/climate.ts';
+import { publishClimate } from './publish-climate.ts';
 
 const CLIMATE = { seed: 7, density: 1, first_date: '2025-04-15', dates: 60, storm_day_start_hour: 0 };
 const NOW_MS = Date.parse('2026-01-01T00:00:00Z');

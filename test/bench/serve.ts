@@ -38,7 +38,7 @@ export async function serve(args: string[]): Promise<void> {
 function options(args: string[]): { data?: string } {
   const command = new Command('serve').option(
     '--data <folder>',
-    'data root with a year (hail-pipeline simulate --climate 1); its records get a key of the bench',
+    'data root with a year (npm run bench -- climate --out … --years 1); its records get a key of the bench',
   );
   return command.parse(args, { from: 'user' }).opts();
 }

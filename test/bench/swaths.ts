@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { hailSwaths } from '../../api/routes/hail-swaths.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
-import { publishClimate } from '../../pipeline/run/climate.ts';
 import { publishDays, REAL_DATE, realDay } from '../support/data/published-days.ts';
 import { hasSharedData } from '../support/data/shared-folder.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
+import { publishClimate } from './publish-climate.ts';
 
 /** The largest day of the simulated climate with this seed. */
 const OUTBREAK = { seed: 1, density: 1, first_date: '2026-05-21', dates: 1, storm_day_start_hour: 0 };

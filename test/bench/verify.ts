@@ -23,7 +23,7 @@ export async function verify(args: string[]): Promise<void> {
   const { data } = new Command('verify')
     .option(
       '--data <folder>',
-      'data root with a year of compacted climate (hail-pipeline simulate --climate 1 --density 4)',
+      'data root with a year of compacted climate (npm run bench -- climate --out … --years 1 --density 4)',
     )
     .parse(args, { from: 'user' })
     .opts<{ data?: string }>();

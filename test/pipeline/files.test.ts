@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import test from 'ava';
 import { Unreadable } from '../../pipeline/error.ts';
 import { copyDurably, hashOf, makeFolder, replaceFile, sizeOf } from '../../pipeline/files.ts';
-import { put, scratch } from './sources/files.ts';
+import { put, scratch } from '../support/data/source-files.ts';
 
 test('folders are made with their parents, from absolute and relative paths, and making them again is nothing', async (t) => {
   const root = await scratch(t);

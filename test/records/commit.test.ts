@@ -12,8 +12,8 @@ import { CommitFailed, RecordsUnavailable } from '../../api/records/failures.ts'
 import { openRecords, recordsOver } from '../../api/records/open.ts';
 import { MIGRATION_NAMES } from '../../api/records/tables.ts';
 import { verifyLedger } from '../../api/records/verify.ts';
-import { newWatch, watchedStore } from './watched.ts';
-import { chargeOf, makeTenant, usedBy, type World } from './world.ts';
+import { newWatch, watchedStore } from '../support/records/watched.ts';
+import { chargeOf, makeTenant, usedBy, type World } from '../support/records/world.ts';
 
 const ANSWER = { status: 200, type: 'application/json', body: '{}' };
 
@@ -257,7 +257,7 @@ test('the start says which migrations it applied, and the next one applies none'
 
 test('processes that start together on nothing migrate once and make one first business', async (t) => {
   const path = fileFor(t);
-  const child = fileURLToPath(new URL('start-child.ts', import.meta.url));
+  const child = fileURLToPath(new URL('../support/records/start-child.ts', import.meta.url));
   const run = promisify(execFile);
   const said = await Promise.all(
     Array.from({ length: 4 }, async () =>

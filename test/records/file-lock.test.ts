@@ -9,9 +9,9 @@ import test, { type ExecutionContext } from 'ava';
 import { openDatabase } from '../../api/records/database.ts';
 import { recordsOver } from '../../api/records/open.ts';
 import { verifyLedger } from '../../api/records/verify.ts';
-import { makeTenant, type World } from './world.ts';
+import { makeTenant, type World } from '../support/records/world.ts';
 
-const CHILD = fileURLToPath(new URL('charging-child.ts', import.meta.url));
+const CHILD = fileURLToPath(new URL('../support/records/charging-child.ts', import.meta.url));
 const COUNT = 'select count(*) from ledger';
 /** What a neighbour with SQLite runs: it opens the file, reads, and closes it. */
 const NEIGHBOURS = [

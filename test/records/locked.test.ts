@@ -9,7 +9,7 @@ import { RecordsUnavailable } from '../../api/records/failures.ts';
 import { recordsOver } from '../../api/records/open.ts';
 import type { Records } from '../../api/records/records.ts';
 import { verifyLedger } from '../../api/records/verify.ts';
-import { chargeOf, makeTenant, usedBy, type World } from './world.ts';
+import { chargeOf, makeTenant, usedBy, type World } from '../support/records/world.ts';
 
 const WAIT_MS = 400;
 const NOTES_WAIT_MS = 100;

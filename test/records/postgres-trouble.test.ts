@@ -11,9 +11,17 @@ import { recordsOver } from '../../api/records/open.ts';
 import type { Records } from '../../api/records/records.ts';
 import { readUsage } from '../../api/records/usage.ts';
 import { verifyLedger } from '../../api/records/verify.ts';
-import { PATIENCE } from './patience.ts';
-import { type PostgresProxy, startProxy } from './proxy.ts';
-import { chargeOf, hasPostgres, makeTenant, onPostgres, type Tenant, usedBy, type World } from './world.ts';
+import { PATIENCE } from '../support/records/patience.ts';
+import { type PostgresProxy, startProxy } from '../support/records/proxy.ts';
+import {
+  chargeOf,
+  hasPostgres,
+  makeTenant,
+  onPostgres,
+  type Tenant,
+  usedBy,
+  type World,
+} from '../support/records/world.ts';
 
 const ANSWER = { status: 200, type: 'application/json', body: '{}' };
 

@@ -21,10 +21,10 @@ import { type OpenedServices, openServices } from '../../api/services.ts';
 import { scratch } from '../support/data/world.ts';
 import { BARE_ENVIRONMENT } from '../support/kill/bare-environment.ts';
 import { SETTINGS, smallReport } from '../support/kill/jobs-load.ts';
-import { PATIENCE } from './patience.ts';
-import { everySuite } from './suites/every.ts';
-import { killSuite } from './suites/kill.ts';
-import { chargeOf, hasPostgres, makeTenant, onPostgres, usedBy } from './world.ts';
+import { PATIENCE } from '../support/records/patience.ts';
+import { everySuite } from '../support/records/suites/every.ts';
+import { killSuite } from '../support/records/suites/kill.ts';
+import { chargeOf, hasPostgres, makeTenant, onPostgres, usedBy } from '../support/records/world.ts';
 
 const STANDS_STILL = fileURLToPath(new URL('../support/kill/paused-child.ts', import.meta.url));
 

@@ -1,6 +1,6 @@
-import { everySuite } from './suites/every.ts';
-import { killSuite } from './suites/kill.ts';
-import { onSqlite } from './world.ts';
+import { everySuite } from '../support/records/suites/every.ts';
+import { killSuite } from '../support/records/suites/kill.ts';
+import { onSqlite } from '../support/records/world.ts';
 
 everySuite(onSqlite);
 killSuite(onSqlite);

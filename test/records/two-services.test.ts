@@ -17,10 +17,10 @@ import { RETRIES_MAX } from '../../api/rules/webhook-retry.ts';
 import { scanId } from '../../schemas/time.ts';
 import { type Hail, type MadeScan, START_MS, timeOf } from '../support/data/alert-scans.ts';
 import { scratch } from '../support/data/world.ts';
+import { hasPostgres, onPostgresQueue } from '../support/records/world.ts';
 import { type Receiver, startReceiver } from '../support/service/receiver.ts';
-import { hasPostgres, onPostgresQueue } from './world.ts';
 
-const CHILD = fileURLToPath(new URL('./service-child.ts', import.meta.url));
+const CHILD = fileURLToPath(new URL('../support/records/service-child.ts', import.meta.url));
 const EPISODES = 4;
 /** From the beginning of an episode to that of the next. */
 const EVERY_MIN = 40;

@@ -18,7 +18,7 @@ import { sql } from 'kysely';
 import { openDatabase } from '../../api/records/database.ts';
 import { CommitFailed, RecordsUnavailable } from '../../api/records/failures.ts';
 import { recordsOver } from '../../api/records/open.ts';
-import { chargeOf, makeTenant, usedBy, type World } from './world.ts';
+import { chargeOf, makeTenant, usedBy, type World } from '../support/records/world.ts';
 
 async function tenantOnFile(t: ExecutionContext) {
   const folder = mkdtempSync(join(tmpdir(), 'hail-vanished-'));

@@ -1,6 +1,6 @@
 import fs from 'node:fs/promises';
 import test, { type ExecutionContext } from 'ava';
-import { startBucket } from '../pipeline/sources/bucket-server.ts';
+import { startBucket } from '../support/data/bucket-server.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../support/data/content.ts';
 import { asObserved, deliver, filesOf, ingest, type RawScan, scansBetween, scratch } from '../support/data/world.ts';
 import { command, faultsOf, killedAt, pointsOf } from '../support/kill/killed.ts';

@@ -16,10 +16,10 @@ import { rebuildDate } from '../../pipeline/run/rebuild-date.ts';
 import { COLLECTIONS, type CollectionName } from '../../schemas/collections.ts';
 import { COLLECTION_TABLES } from '../../schemas/tables/index.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { operator } from '../api/commands/run.ts';
 import { alertsFile, layerFile, ringOf, watchFile } from '../support/data/feeds.ts';
 import { ingest, MONTH_LATER_MS, midnight, NOW_MS, onRoot, scratch } from '../support/data/world.ts';
 import { faultsOf } from '../support/kill/killed.ts';
+import { operator } from '../support/service/run-command.ts';
 
 const HEADER = 'Time,Size,Location,County,State,Lat,Lon,Comments';
 const EARLY = '1105,100,2 N NORMAN,CLEVELAND,OK,35.20,-97.40,HAIL. (OUN)';

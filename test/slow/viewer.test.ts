@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { midnight, publishedRoot } from '../support/data/world.ts';
-import { serveViewer, type ViewerService } from './viewer-service.ts';
+import { serveViewer, type ViewerService } from '../support/service/viewer-service.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 const ARGUMENTS = [

@@ -4,7 +4,7 @@ import test from 'ava';
 import { openRecords } from '../../../api/records/open.ts';
 import { upsertLocations } from '../../../api/records/portfolio.ts';
 import { verifyLedger } from '../../../api/records/verify.ts';
-import { operator } from './run.ts';
+import { operator } from '../../support/service/run-command.ts';
 
 test.serial('a backup taken while charges are written restores into an empty root with sums that agree', async (t) => {
   const source = operator(t);

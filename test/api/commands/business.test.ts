@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import test from 'ava';
 import { openRecords } from '../../../api/records/open.ts';
-import { operator } from './run.ts';
+import { operator } from '../../support/service/run-command.ts';
 
 test.serial('a business is made, listed, shown, suspended and resumed', async (t) => {
   const { json, run } = operator(t);

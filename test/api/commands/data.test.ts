@@ -4,7 +4,7 @@ import { openCatalog } from '../../../api/catalog.ts';
 import { openRecords } from '../../../api/records/open.ts';
 import { rootMemory } from '../../../api/records/remembered-root.ts';
 import { publish, scansBetween } from '../../support/data/world.ts';
-import { type Operator, operator } from './run.ts';
+import { type Operator, operator } from '../../support/service/run-command.ts';
 
 /** Opens a catalog as the service does, and says why it has no edition; null when it has one. */
 async function failureOf(t: ExecutionContext, { config }: Operator): Promise<string | null> {

@@ -21,7 +21,7 @@ import test, { type ExecutionContext } from 'ava';
 import { openRecords } from '../../../api/records/open.ts';
 import { hasTwoDevices, onOtherDevice } from '../../support/data/other-device.ts';
 import { midnight, publishedRoot } from '../../support/data/world.ts';
-import { type Operator, operator } from './run.ts';
+import { type Operator, operator } from '../../support/service/run-command.ts';
 
 /** Records with a business, a key, a charge of 15 credits and a location; returns their file. */
 async function used({ json, config, path }: Operator): Promise<string> {

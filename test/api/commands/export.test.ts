@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import test from 'ava';
 import { drawTenths } from '../../support/data/draw.ts';
 import { publishDays, standingHail } from '../../support/data/published-days.ts';
-import { operator } from './run.ts';
+import { operator } from '../../support/service/run-command.ts';
 
 const DAY = '2026-05-01';
 

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { openRecords } from '../../../api/records/open.ts';
 import { MS_PER_DAY } from '../../../schemas/time.ts';
-import { operator } from './run.ts';
+import { operator } from '../../support/service/run-command.ts';
 
 test.serial('a key is printed once, and never again by any command', async (t) => {
   const { json, run } = operator(t);

@@ -3,7 +3,7 @@ import test from 'ava';
 import { areaOf } from '../../../api/records/areas.ts';
 import { openRecords } from '../../../api/records/open.ts';
 import { readSunset } from '../../../api/records/sunset.ts';
-import { operator } from './run.ts';
+import { operator } from '../../support/service/run-command.ts';
 
 const SEED = `
 plans:

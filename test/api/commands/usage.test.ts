@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { openRecords } from '../../../api/records/open.ts';
 import type { Records } from '../../../api/records/records.ts';
-import { type Operator, operator } from './run.ts';
+import { type Operator, operator } from '../../support/service/run-command.ts';
 
 /** A business with a key and one charge of 15 credits. */
 async function charged({ json, config }: Operator): Promise<void> {

@@ -5,8 +5,8 @@ import { verify } from '../../../api/routes/verify.ts';
 import { hasPdftotext, pagesByPoppler } from '../../support/data/pdf-reading.ts';
 import { publish, scansBetween } from '../../support/data/world.ts';
 import { sending } from '../../support/service/portfolio.ts';
+import { operator } from '../../support/service/run-command.ts';
 import { startService } from '../../support/service/service.ts';
-import { operator } from './run.ts';
 
 const PLACE = ['35.2', '-97'];
 const RANGE = ['2026-04-25', '2026-05-02'];

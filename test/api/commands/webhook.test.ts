@@ -10,7 +10,7 @@ import { openSecrets, type Secrets } from '../../../api/records/secrets.ts';
 import { createSubscription } from '../../../api/records/subscriptions.ts';
 import { createWebhook, setWebhookStatus } from '../../../api/records/webhooks.ts';
 import { EVENT_TYPES } from '../../../schemas/webhook-events.ts';
-import { type Operator, operator } from './run.ts';
+import { type Operator, operator } from '../../support/service/run-command.ts';
 
 /** Works on the records of an operator as the service does. */
 async function asService<Result>(

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { openResolver } from '../../../api/push/resolver.ts';
-import { type Known, startNameServer } from './name-server.ts';
+import { type Known, startNameServer } from '../../support/service/name-server.ts';
 
 async function openWith(t: ExecutionContext, names: Readonly<Record<string, Known>>, own_names = false) {
   const server = await startNameServer(t);

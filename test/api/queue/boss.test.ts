@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import pg from 'pg';
 import { tableShelf } from '../../../api/queue/table.ts';
-import { hasPostgres, onPostgresQueue, type World } from '../../records/world.ts';
-import { queueContract } from './contract.ts';
-import { Diary, openProcess, SETTINGS, urlOf } from './diary.ts';
+import { queueContract } from '../../support/queue/contract.ts';
+import { Diary, openProcess, SETTINGS, urlOf } from '../../support/queue/diary.ts';
+import { hasPostgres, onPostgresQueue, type World } from '../../support/records/world.ts';
 
 if (hasPostgres) {
   queueContract(onPostgresQueue);

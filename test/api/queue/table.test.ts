@@ -7,9 +7,9 @@ import { tableShelf } from '../../../api/queue/table.ts';
 import { queueOver } from '../../../api/queue/work.ts';
 import { RecordsUnavailable } from '../../../api/records/failures.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
-import { onSqlite, type World } from '../../records/world.ts';
-import { queueContract } from './contract.ts';
-import { Diary, openProcess, SETTINGS } from './diary.ts';
+import { queueContract } from '../../support/queue/contract.ts';
+import { Diary, openProcess, SETTINGS } from '../../support/queue/diary.ts';
+import { onSqlite, type World } from '../../support/records/world.ts';
 
 queueContract(onSqlite);
 

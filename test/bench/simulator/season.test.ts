@@ -3,7 +3,7 @@ import { conusScenario } from '../../../pipeline/simulate/scenario.ts';
 import { dailyCycle, dayTypeAt, freezingLevelKm } from '../../../pipeline/simulate/weather.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
-import { SMALL } from '../../pipeline/simulate/small-world.ts';
+import { SMALL } from '../../support/data/small-evening.ts';
 import { isAccepted, seasonRows } from './acceptance-table.ts';
 import { measureSeasons } from './season-statistics.ts';
 

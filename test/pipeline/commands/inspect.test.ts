@@ -7,8 +7,8 @@ import { type InspectOptions, inspectFile, type Report } from '../../../pipeline
 import { inspectText } from '../../../pipeline/commands/inspect-text.ts';
 import { BadInput, NotFound, UsageError } from '../../../pipeline/error.ts';
 import type { FieldHead } from '../../../pipeline/read/layers.ts';
+import { floatPacking, gribFile, pngPacking, simplePacking } from '../../support/data/grib2-files.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
-import { floatPacking, gribFile, pngPacking, simplePacking } from '../read/grib2-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'hail-inspect-'));
 test.after.always(() => rmSync(folder, { recursive: true }));

@@ -7,7 +7,7 @@ import { truthAt } from '../../../pipeline/simulate/truth.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
 import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
 import { MS_PER_HOUR, scanTime } from '../../../schemas/time.ts';
-import { EVENING_MS, SMALL } from '../simulate/small-world.ts';
+import { EVENING_MS, SMALL } from '../../support/data/small-evening.ts';
 
 const STORMY = CONUS_CELLS.findIndex(({ geohash4 }) => geohash4 === '9y6e');
 

@@ -9,7 +9,7 @@ import {
   selectRanges,
   usefulRuns,
 } from '../../../pipeline/model-runs/model-bucket.ts';
-import { EVENING_MS } from '../simulate/small-world.ts';
+import { EVENING_MS } from '../../support/data/small-evening.ts';
 
 for (const [name, keys] of [
   [{ model: 'hrrr', run_time: EVENING_MS, lead_h: 3 }, ['hrrr.20260501/conus/hrrr.t22z.wrfsfcf03.grib2']],

@@ -6,7 +6,7 @@ import { readModelHour } from '../../../pipeline/read/model.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { Unavailable } from '../../../pipeline/sources/retry.ts';
 import { type Interception, startModelServer } from '../../support/data/bucket-of-runs.ts';
-import { EVENING_MS, SMALL } from '../simulate/small-world.ts';
+import { EVENING_MS, SMALL } from '../../support/data/small-evening.ts';
 
 const HOUR = { model: 'hrrr', run_time: EVENING_MS, lead_h: 3 } as const;
 const FILE = simulatedModelFile(SMALL, modelGridOf(SMALL), EVENING_MS, 3);

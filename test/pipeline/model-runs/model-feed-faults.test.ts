@@ -9,7 +9,7 @@ import { modelFeed } from '../../../pipeline/model-runs/model-feed.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { type Interception, startModelServer } from '../../support/data/bucket-of-runs.ts';
-import { EVENING_MS, SMALL } from '../simulate/small-world.ts';
+import { EVENING_MS, SMALL } from '../../support/data/small-evening.ts';
 
 const NOW = EVENING_MS + 70 * 60_000;
 const GRID = modelGridOf(SMALL);

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import test from 'ava';
 import { Unreadable } from '../../../pipeline/error.ts';
 import { listModelFolder } from '../../../pipeline/model-runs/model-folder.ts';
-import { EVENING_MS } from '../simulate/small-world.ts';
+import { EVENING_MS } from '../../support/data/small-evening.ts';
 
 test('a folder in the layout of the bucket gives its whole hours in order, and names the files of others', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'hail-models-'));

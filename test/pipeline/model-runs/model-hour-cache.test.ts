@@ -14,8 +14,8 @@ import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/mode
 import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
+import { SMALL } from '../../support/data/small-evening.ts';
 import { startWebServer, type WebServer } from '../../support/data/web-server.ts';
-import { SMALL } from '../simulate/small-world.ts';
 
 const NOW = Date.parse('2026-05-01T20:40:00Z');
 const RUN = Date.parse('2026-05-01T19:00:00Z');

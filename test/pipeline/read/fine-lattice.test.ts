@@ -3,7 +3,7 @@ import { BadInput } from '../../../pipeline/error.ts';
 import { sampleGrid } from '../../../pipeline/grid.ts';
 import { MAX_POINTS } from '../../../pipeline/read/grib2/index.ts';
 import { readGrid } from '../../../pipeline/read/mrms.ts';
-import { constantPacking, gribFile, pngPacking, simplePacking } from './grib2-files.ts';
+import { constantPacking, gribFile, pngPacking, simplePacking } from '../../support/data/grib2-files.ts';
 
 const SHEAR = { category: 3, number: 0 };
 /** Thousandths of 1/s, 2 x 2 points to each of 2 x 3 pixels; 0 is no measurement. */

@@ -8,7 +8,6 @@ import { readGeotiff } from '../../../pipeline/read/geotiff.ts';
 import { decodeField, nearestPoint, parseGrib2, positionOf, valueReader } from '../../../pipeline/read/grib2/index.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
-import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import {
   complexPacking,
   floatPacking,
@@ -17,7 +16,8 @@ import {
   pngPacking,
   seededRandom,
   simplePacking,
-} from './grib2-files.ts';
+} from '../../support/data/grib2-files.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const NAME = 'fuzzed.grib2';
 

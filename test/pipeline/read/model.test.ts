@@ -5,9 +5,9 @@ import { readModelHour } from '../../../pipeline/read/model.ts';
 import { type ModelFieldSpec, writeModelField } from '../../../pipeline/simulate/model-grib2.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
+import { seededRandom } from '../../support/data/grib2-files.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
-import { EVENING_MS, SMALL } from '../simulate/small-world.ts';
-import { seededRandom } from './grib2-files.ts';
+import { EVENING_MS, SMALL } from '../../support/data/small-evening.ts';
 
 const GRID = modelGridOf(SMALL);
 const FILE = simulatedModelFile(SMALL, GRID, EVENING_MS, 3);

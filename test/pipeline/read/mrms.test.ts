@@ -6,7 +6,6 @@ import { type Grid, sampleGrid, tenthsAt } from '../../../pipeline/grid.ts';
 import { hailField, readGrid, sampleAtPixels } from '../../../pipeline/read/mrms.ts';
 import { PRODUCTS } from '../../../pipeline/read/products.ts';
 import { draw } from '../../support/data/draw.ts';
-import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import {
   complexPacking,
   constantPacking,
@@ -16,7 +15,8 @@ import {
   type ProductOptions,
   pngPacking,
   simplePacking,
-} from './grib2-files.ts';
+} from '../../support/data/grib2-files.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 /** Packed MESH of a picture: each digit is tens of mm, '.' is covered and dry, 'x' is no coverage. */
 function packMesh(picture: string): { values: number[]; columns: number; rows: number } {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import test from 'ava';
 import { BadInput, Unreadable } from '../../../pipeline/error.ts';
 import { type NamedFile, readScan, type ScanFiles } from '../../../pipeline/read/scan.ts';
+import { type GridOptions, gribFile, type ProductOptions, simplePacking } from '../../support/data/grib2-files.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
-import { type GridOptions, gribFile, type ProductOptions, simplePacking } from './grib2-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'hail-read-scan-'));
 test.after.always(() => rmSync(folder, { recursive: true }));

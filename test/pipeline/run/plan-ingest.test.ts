@@ -13,8 +13,8 @@ import { published, without } from '../../support/data/published-scans.ts';
 import { scansBetween } from '../../support/data/small-world.ts';
 import { altered, deliver, filesOf, ingest, NOW_MS, type RawScan, scratch } from '../../support/data/world.ts';
 import { command } from '../../support/kill/killed.ts';
-import { startBucket } from '../sources/bucket-server.ts';
-import { put, tinyGrid } from '../sources/files.ts';
+import { startBucket } from '../../support/data/bucket-server.ts';
+import { put, tinyGrid } from '../../support/data/source-files.ts';
 
 const evening = () => scansBetween('00:00', '00:10');
 

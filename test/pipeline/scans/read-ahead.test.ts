@@ -6,7 +6,7 @@ import { type Outcome, openReadAhead, type ReadScan } from '../../../pipeline/sc
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { openFileIndex, planScans, type ScanPlan } from '../../../pipeline/sources/plan.ts';
 import { draw } from '../../support/data/draw.ts';
-import { named } from '../sources/files.ts';
+import { named } from '../../support/data/source-files.ts';
 
 /** Reading from a pool that records what it is asked for and finds some files bad. Files at fault are dropped, as a run does. */
 function reading(files: readonly SourceFile[], bad: readonly SourceFile[], failure?: Error) {

@@ -6,7 +6,7 @@ import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { planScans, SCAN_PRODUCTS, type ScanPlan } from '../../../pipeline/sources/plan.ts';
 import type { CommittedScan } from '../../../schemas/manifest.ts';
 import { scanId } from '../../../schemas/time.ts';
-import { at, instant, named } from '../sources/files.ts';
+import { at, instant, named } from '../../support/data/source-files.ts';
 
 const plans = (...times: string[]) => planScans(times.map((time) => named('MESH', time))).scans;
 const clock = (scan_id: string) => `${scan_id.slice(9, 11)}:${scan_id.slice(11, 13)}`;

@@ -2,7 +2,7 @@ import test from 'ava';
 import { coverageOf, nearestSiteKm, RADAR_RANGE_KM } from '../../../pipeline/simulate/coverage.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
-import { SMALL } from './small-world.ts';
+import { SMALL } from '../../support/data/small-evening.ts';
 
 const SITE = { lat: 35.33, lon: -97.28 };
 

@@ -7,7 +7,7 @@ import { Conflict, PipelineError } from '../../../pipeline/error.ts';
 import { bucketPath, type EveningOptions, type WrittenScan, writeEvening } from '../../../pipeline/simulate/evening.ts';
 import { scanTimes } from '../../../pipeline/simulate/scan-times.ts';
 import type { Scenario } from '../../../pipeline/simulate/scenario.ts';
-import { EVENING_MS, MS_PER_MINUTE, SMALL } from './small-world.ts';
+import { EVENING_MS, MS_PER_MINUTE, SMALL } from '../../support/data/small-evening.ts';
 
 async function folderFor(t: ExecutionContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'hail-evening-'));

@@ -5,7 +5,7 @@ import { conusScenario } from '../../../pipeline/simulate/scenario.ts';
 import { truthAt } from '../../../pipeline/simulate/truth.ts';
 import { latRow, lonCol } from '../../../schemas/geo/lattice.ts';
 import { shiOfMesh } from '../../../schemas/size.ts';
-import { EVENING_MS, MS_PER_MINUTE, SITES, SMALL } from './small-world.ts';
+import { EVENING_MS, MS_PER_MINUTE, SITES, SMALL } from '../../support/data/small-evening.ts';
 
 const scan = simulateScan(SMALL, EVENING_MS);
 const hail = [...scan.values.MESH.keys()].filter((i) => scan.values.MESH[i] !== MISSING);

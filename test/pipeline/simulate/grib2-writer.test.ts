@@ -9,7 +9,7 @@ import { MISSING, SIMULATED_PRODUCTS, simulateScan } from '../../../pipeline/sim
 import { writeGrib2 } from '../../../pipeline/simulate/grib2-writer.ts';
 import { CONUS } from '../../../pipeline/simulate/scenario.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
-import { EVENING_MS, SITES, SMALL } from './small-world.ts';
+import { EVENING_MS, SITES, SMALL } from '../../support/data/small-evening.ts';
 
 const SCAN_MS = EVENING_MS + 39_000;
 const scan = simulateScan(SMALL, SCAN_MS);

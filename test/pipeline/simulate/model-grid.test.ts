@@ -6,7 +6,7 @@ import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/mode
 import { conusScenario } from '../../../pipeline/simulate/scenario.ts';
 import { truthAt } from '../../../pipeline/simulate/truth.ts';
 import { windowBbox } from '../../../schemas/geo/lattice.ts';
-import { EVENING_MS, MS_PER_MINUTE, SMALL } from './small-world.ts';
+import { EVENING_MS, MS_PER_MINUTE, SMALL } from '../../support/data/small-evening.ts';
 
 const GRID = modelGridOf(SMALL);
 const FILE = simulatedModelFile(SMALL, GRID, EVENING_MS, 1);

@@ -4,7 +4,7 @@ import { hailReports } from '../../../pipeline/simulate/reports.ts';
 import { scanTimes } from '../../../pipeline/simulate/scan-times.ts';
 import { stormAt, stormsBetween } from '../../../pipeline/simulate/storms.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
-import { EVENING_MS, MS_PER_MINUTE, SMALL } from './small-world.ts';
+import { EVENING_MS, MS_PER_MINUTE, SMALL } from '../../support/data/small-evening.ts';
 
 const DAY = 24 * 60 * MS_PER_MINUTE;
 const NOON_MS = Date.parse('2026-05-01T12:00:00Z');

@@ -3,7 +3,7 @@ import { conusScenario, defaultScenario } from '../../../pipeline/simulate/scena
 import { lifeCurve, type Storm, stormAt, stormsBetween } from '../../../pipeline/simulate/storms.ts';
 import { truthAt, truthCsv } from '../../../pipeline/simulate/truth.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
-import { EVENING_MS, MS_PER_MINUTE, SITES, SMALL } from './small-world.ts';
+import { EVENING_MS, MS_PER_MINUTE, SITES, SMALL } from '../../support/data/small-evening.ts';
 
 const DAY = 24 * 60 * MS_PER_MINUTE;
 const plains = defaultScenario(7, SITES);

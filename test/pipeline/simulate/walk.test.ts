@@ -1,6 +1,6 @@
 import test from 'ava';
 import { deviationAt, strengthAt, type Walk } from '../../../pipeline/simulate/walk.ts';
-import { EVENING_MS, MS_PER_MINUTE } from './small-world.ts';
+import { EVENING_MS, MS_PER_MINUTE } from '../../support/data/small-evening.ts';
 
 const HOUR = 60 * MS_PER_MINUTE;
 const walkOf = (key: number): Walk => ({

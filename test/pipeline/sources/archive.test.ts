@@ -16,7 +16,7 @@ import { listFolder } from '../../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { planScans, type ScanPlan } from '../../../pipeline/sources/plan.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
-import { instant, named, put, scratch } from './files.ts';
+import { instant, named, put, scratch } from '../../support/data/source-files.ts';
 
 const MESH = 'MRMS_MESH_00.50_20240228-025239.grib2';
 const KEPT = `archive/observed/date=2024-02-28/${MESH}`;

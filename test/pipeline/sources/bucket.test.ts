@@ -11,9 +11,9 @@ import type { Network } from '../../../pipeline/sources/http.ts';
 import { bucketKey } from '../../../pipeline/sources/names.ts';
 import { SCAN_PRODUCTS } from '../../../pipeline/sources/plan.ts';
 import { Unavailable } from '../../../pipeline/sources/retry.ts';
+import { type BucketServer, type StartBucket, startBucket } from '../../support/data/bucket-server.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
-import { type BucketServer, type StartBucket, startBucket } from './bucket-server.ts';
-import { instant, put, scratch, tinyGrid } from './files.ts';
+import { instant, put, scratch, tinyGrid } from '../../support/data/source-files.ts';
 
 const KEY = 'CONUS/MESH_00.50/20240228/MRMS_MESH_00.50_20240228-025239.grib2.gz';
 const GRID = tinyGrid('hail '.repeat(200));
@@ -393,7 +393,7 @@ test('a process killed in the middle leaves no file under its name, and the next
   const { server, file, folder } = await oneGrid(t);
   const stalled = Promise.withResolvers<void>();
   server.fail(KEY, { kind: 'stall', after: 400, stalled: stalled.resolve });
-  const script = fileURLToPath(new URL('./download-process.ts', import.meta.url));
+  const script = fileURLToPath(new URL('../../support/data/download-process.ts', import.meta.url));
   const child = spawn(process.execPath, [script, JSON.stringify(file), folder], { stdio: 'inherit' });
   const ended = once(child, 'exit');
   await stalled.promise;

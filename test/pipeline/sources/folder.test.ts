@@ -4,7 +4,7 @@ import test from 'ava';
 import { NotFound, PipelineError } from '../../../pipeline/error.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
-import { put, scratch } from './files.ts';
+import { put, scratch } from '../../support/data/source-files.ts';
 
 test('finds raw files at any depth in order of their keys, and reports the rest by key', async (t) => {
   const root = await scratch(t);

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { NotFound, PipelineError } from '../../../pipeline/error.ts';
 import { type Arrival, watch } from '../../../pipeline/sources/inbox.ts';
-import { put, scratch, tinyGrib, tinyGrid } from './files.ts';
+import { put, scratch, tinyGrib, tinyGrid } from '../../support/data/source-files.ts';
 
 const MESH = 'MRMS_MESH_00.50_20240228-025239.grib2.gz';
 const POSH = 'MRMS_POSH_00.50_20240228-025239.grib2';

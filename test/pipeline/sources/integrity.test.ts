@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { faultOf } from '../../../pipeline/sources/integrity.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
-import { put, scratch, tinyGrib, tinyGrid } from './files.ts';
+import { put, scratch, tinyGrib, tinyGrid } from '../../support/data/source-files.ts';
 
 const grid = tinyGrid('some grid');
 const grib = tinyGrib('some grid');

@@ -2,7 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { planScans, SCAN_PRODUCTS } from '../../../pipeline/sources/plan.ts';
-import { instant, named } from './files.ts';
+import { instant, named } from '../../support/data/source-files.ts';
 
 /** Products and times of what belongs to the only scan of a plan. */
 function parts(files: readonly SourceFile[]): string[] {

@@ -11,7 +11,7 @@ import { readRows } from '../../../pipeline/publish/tables.ts';
 import { bucketKey, type SourceFile } from '../../../pipeline/sources/names.ts';
 import type { Manifest } from '../../../schemas/manifest.ts';
 import { type Frame, frames } from '../../../schemas/tables/frames.ts';
-import { startBucket } from '../../pipeline/sources/bucket-server.ts';
+import { startBucket } from '../../support/data/bucket-server.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import {
   asObserved,

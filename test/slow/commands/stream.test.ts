@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { filesBelow } from '../../../pipeline/files.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
-import { startBucket } from '../../pipeline/sources/bucket-server.ts';
+import { startBucket } from '../../support/data/bucket-server.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import { asObserved, deliver, filesOf, ingest, type RawScan, scansBetween, scratch } from '../../support/data/world.ts';
 import { type CommandSettings, ended, faultsOf, start } from '../../support/kill/killed.ts';

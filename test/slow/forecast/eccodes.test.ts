@@ -6,9 +6,9 @@ import { shipField } from '../../../pipeline/forecast/ship.ts';
 import type { ModelHour } from '../../../pipeline/grid.ts';
 import { readModelHour } from '../../../pipeline/read/model.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
-import { EVENING_MS, SMALL } from '../../pipeline/simulate/small-world.ts';
 import { askEccodes } from '../../support/data/eccodes.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
+import { EVENING_MS, SMALL } from '../../support/data/small-evening.ts';
 
 const NAM_RUN = Date.parse('2018-09-17T00:00:00Z');
 

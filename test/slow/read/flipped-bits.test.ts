@@ -12,10 +12,10 @@ import { SIMULATED_PRODUCTS, simulateScan } from '../../../pipeline/simulate/fie
 import { writeGrib2 } from '../../../pipeline/simulate/grib2-writer.ts';
 import { parseName } from '../../../pipeline/sources/names.ts';
 import { rowLat, type Window } from '../../../schemas/geo/lattice.ts';
-import { complexPacking, gribFile } from '../../pipeline/read/grib2-files.ts';
-import { EVENING_MS, SMALL } from '../../pipeline/simulate/small-world.ts';
 import { askEccodes } from '../../support/data/eccodes.ts';
+import { complexPacking, gribFile } from '../../support/data/grib2-files.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
+import { EVENING_MS, SMALL } from '../../support/data/small-evening.ts';
 
 // One bit after the other of every header is flipped. Each copy must be refused, or give the same product, time and values.
 

@@ -14,12 +14,12 @@ import {
   octets,
   productSection,
   signMagnitude,
-} from '../../pipeline/read/grib2-files.ts';
+} from '../../support/data/grib2-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'hail-memory-'));
 test.after.always(() => rmSync(folder, { recursive: true }));
 
-const CHILD = fileURLToPath(new URL('memory-child.ts', import.meta.url));
+const CHILD = fileURLToPath(new URL('../../support/data/memory-child.ts', import.meta.url));
 const FULL = { columns: 7000, rows: 3500 };
 const POINTS = FULL.columns * FULL.rows;
 

@@ -1,4 +1,4 @@
-import { everySuite } from '../../records/suites/every.ts';
-import { onPglite } from '../../records/world.ts';
+import { everySuite } from '../../support/records/suites/every.ts';
+import { onPglite } from '../../support/records/world.ts';
 
 everySuite(onPglite);

@@ -12,9 +12,9 @@ import { readRejections, rejectRaw } from '../../../pipeline/sources/archive.ts'
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { openFileIndex, planScans } from '../../../pipeline/sources/plan.ts';
-import { constantPacking, gribFile, simplePacking } from '../../pipeline/read/grib2-files.ts';
 import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import { diary } from '../../support/data/diary.ts';
+import { constantPacking, gribFile, simplePacking } from '../../support/data/grib2-files.ts';
 import { published, without } from '../../support/data/published-scans.ts';
 import { aroundMidnight, scansBetween } from '../../support/data/small-world.ts';
 import {

@@ -11,7 +11,7 @@ let declared = 0;
 
 /**
  * A `test` whose every test gets something of its own as `t.context`, closed when the test is over, passed or not.
- * Hooks of a file would reach the tests of every file that runs in its process.
+ * Hooks of a file would reach its other tests, too: a file may have several of these.
  */
 export function testWith<Context>(
   open: () => Promise<Context>,

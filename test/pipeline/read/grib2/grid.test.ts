@@ -9,7 +9,7 @@ import {
   stepsAt,
 } from '../../../../pipeline/read/grib2/index.ts';
 import { distanceKm } from '../../../../schemas/geo/distance.ts';
-import { latLonSection, octets, signMagnitude } from '../grib2-files.ts';
+import { latLonSection, octets, signMagnitude } from '../../../support/data/grib2-files.ts';
 
 function grid(bytes: readonly number[]): GridDefinition {
   return readGridDefinition({ subject: 'x', message: 1, number: 3, bytes: Uint8Array.from(bytes) });

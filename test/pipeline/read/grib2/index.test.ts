@@ -19,7 +19,7 @@ import {
   surfaceWords,
   valueReader,
 } from '../../../../pipeline/read/grib2/index.ts';
-import { floatPacking, gribFile, simplePacking } from '../grib2-files.ts';
+import { floatPacking, gribFile, simplePacking } from '../../../support/data/grib2-files.ts';
 
 const PACKAGE = new URL('../../../../pipeline/read/grib2/', import.meta.url);
 const README = readFileSync(new URL('README.md', PACKAGE), 'utf8');

@@ -17,7 +17,7 @@ import {
   sameAsEcCodes,
 } from '../../../support/data/grib2-figures.ts';
 import { sharedTest } from '../../../support/data/shared-data.ts';
-import { bitmapSection, gribFile, latLonSection, message, productSection, simplePacking } from '../grib2-files.ts';
+import { bitmapSection, gribFile, latLonSection, message, productSection, simplePacking } from '../../../support/data/grib2-files.ts';
 
 const PLAIN = { reference: 0, decimal_scale: 0 };
 

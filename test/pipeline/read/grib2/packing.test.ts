@@ -15,7 +15,7 @@ import {
   SECONDARY,
   seededRandom,
   simplePacking,
-} from '../grib2-files.ts';
+} from '../../../support/data/grib2-files.ts';
 
 function onlyField(file: Uint8Array): Field {
   const fields = parseGrib2(file, 'made.grib2');

@@ -1,3 +1,0 @@
-import { quickSuite } from './groups.ts';
-
-console.log(quickSuite().join('\n'));

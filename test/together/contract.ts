@@ -1,3 +1,0 @@
-import { declareGroup } from '../support/groups.ts';
-
-declareGroup('contract');
